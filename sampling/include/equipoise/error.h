@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file error.h
+ * \brief The one list of return codes of every Equipoise library.
+ *
+ * Every function that can fail returns an `int`: #EQP_OK (0) or one of the negative codes below. Results leave through
+ * trailing out-arguments, which are unchanged on error. */
+#ifndef EQUIPOISE_ERROR_H
+#define EQUIPOISE_ERROR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The list: name, value, text. */
+#define EQP_ERRORS(X)                                                                                                  \
+    X(OK, 0, "no error")                                                                                               \
+    X(ERR_ARGUMENT, -1, "an argument is out of its range")                                                             \
+    X(ERR_MEMORY, -2, "out of memory")                                                                                 \
+    X(ERR_OVERFLOW, -3, "a count does not fit into its type")                                                          \
+    X(ERR_IO, -4, "a file cannot be opened, read or written")                                                          \
+    X(ERR_FORMAT, -5, "a file is damaged or in no known format")                                                       \
+    X(ERR_DATA, -6, "the data hold a value that cannot be used")                                                       \
+    X(ERR_UNKNOWN, -7, "no such name")                                                                                 \
+    X(ERR_MPI, -8, "an MPI call failed")                                                                               \
+    X(ERR_ZOLTAN, -9, "Zoltan failed")                                                                                 \
+    X(ERR_STATE, -10, "the call does not fit the object's state")                                                      \
+    X(ERR_INTERNAL, -11, "an internal check failed")                                                                   \
+    X(ERR_REMOTE, -12, "the call failed on another rank")
+
+/** Return codes. */
+enum eqp_error {
+#define EQP_ERROR_ENUM(name, value, text) EQP_##name = (value),
+    EQP_ERRORS(EQP_ERROR_ENUM)
+#undef EQP_ERROR_ENUM
+};
+
+/** The text of a return code; "unknown error" for a number that is none. Never NULL; static storage. Local, O(1). */
+const char *eqp_error_text(int code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
