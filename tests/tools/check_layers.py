@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Proves that no file includes against the layers, and that the libraries neither print nor end the program.
+
+usage: check_layers.py SOURCE_ROOT
+Prints one line per violation, "file:line: what"; exit status 1 if there is any.
+"""
+import fnmatch
+import os
+import re
+import sys
+
+LIBC = set(
+    """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
+    stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar wchar wctype
+    dirent fcntl getopt libgen poll pthread sched semaphore unistd
+    sys/file sys/mman sys/resource sys/stat sys/time sys/types sys/uio sys/wait""".split()
+)
+
+# Headers of other projects, and the name that the table of layers knows them by.
+EXTERNAL = [
+    ("mpi.h", "MPI"),
+    ("zoltan*.h", "Zoltan"),
+    ("hdf5*.h", "HDF5"),
+    ("H5*.h", "HDF5"),
+    ("zlib.h", "zlib"),
+    ("jansson.h", "jansson"),
+    ("cmocka.h", "cmocka"),
+    ("immintrin.h", "intrinsics"),
+]
+
+PURE = ["load", "share", "assign", "move", "policy", "schedule"]
+ROOMS = ["base"] + PURE + ["par", "zoltan", "io", "report"]
+PUBLIC = ["sampling"] + ROOMS
+
+# Who may include whom besides itself and libc. The codes of errors are one list for every layer.
+MAY_INCLUDE = {
+    "errors": [],
+    "sampling": ["errors", "intrinsics"],
+    "base": ["errors", "sampling"],
+    "load": ["errors", "base"],
+    "share": ["errors", "base"],
+    "assign": ["errors", "base", "sampling"],
+    "move": ["errors", "base"],
+    "policy": ["errors", "base"],
+    "schedule": ["errors", "base"],
+    "par": ["errors", "sampling", "base", "MPI"] + PURE,
+    "zoltan": ["errors", "base", "assign", "par", "MPI", "Zoltan"],
+    "io": ["errors", "base", "HDF5", "zlib"],
+    "report": ["errors", "base", "jansson"],
+    "umbrella": ["errors"] + PUBLIC,
+    "physics": ["errors", "sampling", "base", "intrinsics"],
+    "common": ["errors", "umbrella"] + PUBLIC,
+    "drive": ["errors", "umbrella", "common", "physics", "MPI"] + PUBLIC,
+    "main": ["errors", "umbrella", "common", "physics", "drive", "MPI"] + PUBLIC,
+    "example": ["errors", "umbrella", "MPI"] + PUBLIC,
+    "bench": ["errors", "umbrella", "common", "physics", "drive", "MPI"] + PUBLIC,
+    "test": ["errors", "umbrella", "common", "physics", "drive", "MPI", "HDF5", "zlib", "jansson", "cmocka"] + PUBLIC,
+}
+MAY_INCLUDE["unit test"] = MAY_INCLUDE["test"]
+
+# Public headers whose room does not follow from their name (see public_layer).
+PUBLIC_HEADERS = {
+    "sampling/include/equipoise/error.h": "errors",
+    "lib/include/equipoise/equipoise.h": "umbrella",
+}
+
+# Where a layer's private headers are open to others: rooms of the library to rooms above them, everything to unit tests,
+# and the app's own code (which has no public headers) to the app and its tests.
+LIBRARY_LAYERS = ["errors", "sampling", "umbrella"] + ROOMS
+
+FORBIDDEN_IN_LIBRARIES = [
+    (re.compile(r"\b(stdout|stderr)\b"), "uses"),
+    (re.compile(r"\b(printf|vprintf|puts|putchar|perror)\s*\("), "prints with"),
+    (re.compile(r"\b(exit|_exit|_Exit|quick_exit|abort|MPI_Abort)\s*\("), "ends the program with"),
+]
+COMM_WORLD = re.compile(r"\bMPI_COMM_WORLD\b")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+SPDX = "SPDX-License-Identifier: BSD-3-Clause"
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+
+def blank(match):
+    """Spaces instead of the match, so that line numbers stay."""
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def without_comments(text):
+    return COMMENT_OR_TEXT.sub(lambda m: blank(m) if m.group(0)[0] == "/" else m.group(0), text)
+
+
+def without_comments_and_texts(text):
+    return COMMENT_OR_TEXT.sub(blank, text)
+
+
+def line_of(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def source_files(root):
+    """Paths relative to root, with /, of everything outside hidden, build and report folders."""
+    found = []
+    for folder, folders, files in os.walk(root):
+        skipped = (".", "build", "report") if folder == root else (".", "__pycache__")
+        folders[:] = sorted(f for f in folders if not f.startswith(skipped))
+        found += [os.path.relpath(os.path.join(folder, f), root).replace(os.sep, "/") for f in sorted(files)]
+    return found
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = root
+        self.files = source_files(root)
+        self.known = set(self.files)
+        self.code = [f for f in self.files if f.endswith((".c", ".h"))]
+        self.violations = []
+
+    def read(self, path):
+        with open(os.path.join(self.root, path), encoding="utf-8", errors="replace") as f:
+            return f.read()
+
+    def report(self, path, line, what):
+        self.violations.append(f"{path}:{line}: {what}")
+
+    def public_layer(self, path):
+        """The room of a public header: the one that it is named after, or that has a source of its name."""
+        if path in PUBLIC_HEADERS:
+            return PUBLIC_HEADERS[path]
+        if path.startswith("sampling/"):
+            return "sampling"
+        stem = os.path.basename(path)[: -len(".h")]
+        if stem in ROOMS:
+            return stem
+        homes = [room for room in ROOMS if f"lib/{room}/{stem}.c" in self.known]
+        if not homes:
+            homes = [room for room in ROOMS if stem.startswith(room + "_")]
+        return homes[0] if len(homes) == 1 else None
+
+    def layer(self, path):
+        """The layer of a file, or None if its place belongs to none."""
+        parts = path.split("/")
+        if parts[0] in ("sampling", "lib") and parts[1] == "include":
+            return self.public_layer(path)
+        if parts[0] == "sampling":
+            return "sampling"
+        if parts[0] == "lib":
+            return parts[1] if parts[1] in ROOMS else None
+        if parts[0] == "tests":
+            return "unit test" if parts[1] == "unit" else "test"
+        if parts[0] == "bench":
+            return "bench"
+        if parts[0] == "apps" and len(parts) > 2:
+            if parts[1] in ("common", "examples"):
+                return {"common": "common", "examples": "example"}[parts[1]]
+            if len(parts) == 3:
+                return "main"
+            return parts[2] if parts[2] in ("physics", "drive") else None
+        return None
+
+    def resolve(self, path, name):
+        """The file of this tree that an #include means, or None."""
+        places = [os.path.dirname(path), "sampling/include", "lib/include", "lib", "sampling", "apps"]
+        if path.startswith("apps/"):
+            places.append("/".join(path.split("/")[:2]))
+        else:
+            places += sorted({"/".join(f.split("/")[:2]) for f in self.code if f.startswith("apps/")})
+        for place in places:
+            candidate = os.path.normpath(os.path.join(place, name)).replace(os.sep, "/")
+            if candidate in self.known:
+                return candidate
+        return None
+
+    def check_own_header(self, path, line, layer, name, target):
+        theirs = self.layer(target)
+        if theirs is None:
+            return  # reported where that header is looked at
+        same_app = path.split("/")[:2] == target.split("/")[:2]
+        if theirs == layer and (layer not in ("physics", "drive", "main") or same_app):
+            return
+        if theirs not in MAY_INCLUDE[layer]:
+            self.report(path, line, f"{layer} must not include {theirs} ({name})")
+        elif layer in ("physics", "drive", "main") and theirs in ("physics", "drive") and not same_app:
+            self.report(path, line, f"an app must not include another app ({name})")
+        elif theirs in LIBRARY_LAYERS and "/include/" not in target:
+            above = layer in ROOMS and theirs in ROOMS
+            if not above and layer != "unit test":
+                self.report(path, line, f"{layer} must not include a private header of {theirs} ({name})")
+
+    def check_includes(self, path, layer, text):
+        # Comments go, texts stay: the name of a header stands between quotes.
+        text = without_comments(text)
+        for match in INCLUDE.finditer(text):
+            name, line = match.group(2), line_of(text, match.start(1))
+            target = self.resolve(path, name)
+            if target is not None:
+                self.check_own_header(path, line, layer, name, target)
+            elif name.endswith(".h") and name[:-2] in LIBC:
+                continue
+            else:
+                kind = next((kind for pattern, kind in EXTERNAL if fnmatch.fnmatchcase(name, pattern)), None)
+                if kind is None:
+                    self.report(path, line, f"unknown header {name}")
+                elif kind not in MAY_INCLUDE[layer]:
+                    self.report(path, line, f"{layer} must not include {kind} ({name})")
+
+    def check_words(self, path, layer, text):
+        text = without_comments_and_texts(text)
+        if layer in LIBRARY_LAYERS:
+            for pattern, verb in FORBIDDEN_IN_LIBRARIES:
+                for match in pattern.finditer(text):
+                    self.report(path, line_of(text, match.start()), f"a library {verb} {match.group(1)}")
+        program = layer in ("test", "unit test", "bench", "example") or layer == "main" and path.endswith("/main.c")
+        if not program:
+            for match in COMM_WORLD.finditer(text):
+                self.report(path, line_of(text, match.start()), "MPI_COMM_WORLD outside a main.c")
+
+    def check_licence(self, path):
+        name = os.path.basename(path)
+        is_source = name.endswith((".c", ".h", ".py", ".sh", ".gp", ".cmake.in")) or name == "meson.build"
+        if not is_source and "." in name:
+            return
+        head = self.read(path).split("\n", 2)[:2]
+        if is_source or head[0].startswith("#!"):
+            if SPDX not in "\n".join(head[: 2 if head[0].startswith("#!") else 1]):
+                self.report(path, 1, f"no line '{SPDX}' at the top")
+
+    def check(self):
+        for path in self.files:
+            self.check_licence(path)
+        for path in self.code:
+            layer = self.layer(path)
+            if layer is None:
+                self.report(path, 1, "belongs to no layer (see MAY_INCLUDE and PUBLIC_HEADERS in check_layers.py)")
+                continue
+            text = self.read(path)
+            self.check_includes(path, layer, text)
+            self.check_words(path, layer, text)
+        return self.violations
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    tree = Tree(arguments[0])
+    if not tree.code:
+        print(f"check_layers: no C files in {arguments[0]}", file=sys.stderr)
+        return 2
+    violations = tree.check()
+    for violation in violations:
+        print(violation)
+    print(f"{len(tree.code)} C files, {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Feeds check_layers.py with small trees: every kind of violation is found, and a clean tree passes."""
+import os
+import sys
+import tempfile
+import unittest
+
+import check_layers
+
+LICENCE = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
+
+CLEAN = {
+    "sampling/include/equipoise/error.h": "",
+    "sampling/include/equipoise/kdtree.h": '#include <stdint.h>\n#include <equipoise/error.h>\n',
+    "sampling/kdtree_private.h": "",
+    "sampling/kdtree.c": '#include <math.h>\n#include <equipoise/kdtree.h>\n#include "kdtree_private.h"\n',
+    "lib/include/equipoise/assign.h": "#include <equipoise/kdtree.h>\n",
+    "lib/include/equipoise/loads.h": "#include <equipoise/error.h>\n",
+    "lib/include/equipoise/par.h": "#include <mpi.h>\n#include <equipoise/assign.h>\n",
+    "lib/base/array.h": "#include <stdlib.h>\n",
+    "lib/load/loads.c": '#include <equipoise/loads.h>\n#include "base/array.h"\n',
+    "lib/assign/cuts.c": '#include <equipoise/assign.h>\n#include "base/array.h"\n',
+    "lib/par/reduce.c": '#include <equipoise/par.h>\n#include "assign/cuts.h"\n',
+    "lib/assign/cuts.h": "",
+    "lib/zoltan/rcb.c": "#include <zoltan.h>\n#include <mpi.h>\n#include <equipoise/assign.h>\n",
+    "lib/io/gadget.c": "#include <hdf5.h>\n#include <zlib.h>\n",
+    "lib/report/json.c": '#include <jansson.h>\n#include <stdio.h>\nvoid f(FILE *s) { fprintf(s, "exit(1)"); }\n',
+    "apps/common/options.h": "#include <equipoise/loads.h>\n",
+    "apps/barneshut/physics/tree.h": "#include <equipoise/kdtree.h>\n",
+    "apps/barneshut/physics/tree.c": '#include "tree.h"\n',
+    "apps/barneshut/drive/run.h": "",
+    "apps/barneshut/drive/run.c": '#include <mpi.h>\n#include "common/options.h"\n#include "physics/tree.h"\n',
+    "apps/barneshut/main.c": '#include <mpi.h>\n#include "drive/run.h"\nMPI_Comm c = MPI_COMM_WORLD;\n',
+    "apps/dislocation/physics/tree.h": "",
+    "tests/unit/test_cuts.c": '#include <cmocka.h>\n#include "assign/cuts.h"\n#include "physics/tree.h"\n',
+    "tests/mpi/test_reduce.c": "#include <equipoise/par.h>\nMPI_Comm c = MPI_COMM_WORLD;\n",
+    "bench/bench_cuts.c": "#include <equipoise/assign.h>\nMPI_Comm c = MPI_COMM_WORLD;\n",
+}
+
+# What is written into which file, and words of the message that must come for it.
+VIOLATIONS = [
+    ("sampling/kdtree.c", "#include <mpi.h>", "sampling must not include MPI"),
+    ("sampling/kdtree.c", "#  include <zoltan.h>", "sampling must not include Zoltan"),
+    ("sampling/kdtree.c", "#include <hdf5.h>", "sampling must not include HDF5"),
+    ("sampling/kdtree.c", '#include "../lib/base/array.h"', "sampling must not include base"),
+    ("sampling/kdtree.c", "#include <equipoise/assign.h>", "sampling must not include assign"),
+    ("sampling/include/equipoise/kdtree.h", "#include <equipoise/loads.h>", "sampling must not include load"),
+    ("lib/base/array.h", "#include <equipoise/assign.h>", "base must not include assign"),
+    ("lib/base/array.h", "#include <mpi.h>", "base must not include MPI"),
+    ("lib/load/loads.c", "#include <equipoise/assign.h>", "load must not include assign"),
+    ("lib/load/loads.c", "#include <equipoise/kdtree.h>", "load must not include sampling"),
+    ("lib/load/loads.c", '#include "assign/cuts.h"', "load must not include assign"),
+    ("lib/assign/cuts.c", '#include "kdtree_private.h"', "assign must not include a private header of sampling"),
+    ("lib/assign/cuts.c", "#include <mpi.h>", "assign must not include MPI"),
+    ("lib/assign/cuts.c", "#include <equipoise/par.h>", "assign must not include par"),
+    ("lib/par/reduce.c", "#include <zoltan.h>", "par must not include Zoltan"),
+    ("lib/par/reduce.c", "#include <zoltan_cpp.h>", "par must not include Zoltan"),
+    ("lib/zoltan/rcb.c", "#include <hdf5.h>", "zoltan must not include HDF5"),
+    ("lib/io/gadget.c", "#include <mpi.h>", "io must not include MPI"),
+    ("lib/io/gadget.c", "#include <jansson.h>", "io must not include jansson"),
+    ("lib/report/json.c", "#include <H5Cpp.h>", "report must not include HDF5"),
+    ("lib/report/json.c", "#include <equipoise/assign.h>", "report must not include assign"),
+    ("apps/barneshut/physics/tree.c", "#include <mpi.h>", "physics must not include MPI"),
+    ("apps/barneshut/physics/tree.c", "#include <equipoise/assign.h>", "physics must not include assign"),
+    ("apps/barneshut/physics/tree.c", '#include "drive/run.h"', "physics must not include drive"),
+    ("apps/barneshut/physics/tree.c", '#include "kdtree_private.h"', "a private header of sampling"),
+    ("apps/barneshut/drive/run.c", '#include "assign/cuts.h"', "a private header of assign"),
+    ("apps/barneshut/drive/run.c", "#include <zoltan.h>", "drive must not include Zoltan"),
+    ("apps/barneshut/drive/run.c", '#include "dislocation/physics/tree.h"', "an app must not include another app"),
+    ("apps/common/options.h", '#include "barneshut/drive/run.h"', "common must not include drive"),
+    ("apps/common/options.h", "#include <mpi.h>", "common must not include MPI"),
+    ("tests/mpi/test_reduce.c", '#include "assign/cuts.h"', "a private header of assign"),
+    ("tests/unit/test_cuts.c", "#include <zoltan.h>", "test must not include Zoltan"),
+    ("bench/bench_cuts.c", '#include "assign/cuts.h"', "a private header of assign"),
+    ("lib/load/loads.c", "#include <boost/graph.hpp>", "unknown header"),
+    ("lib/load/loads.c", '#include "nowhere.h"', "unknown header"),
+    ("sampling/kdtree.c", 'void f(void) { printf("x"); }', "prints with printf"),
+    ("lib/par/reduce.c", "void f(void) { fprintf(stderr, 0); }", "uses stderr"),
+    ("lib/io/gadget.c", "void f(void) { fflush(stdout); }", "uses stdout"),
+    ("lib/io/gadget.c", "void f(void) { exit (1); }", "ends the program with exit"),
+    ("lib/base/array.h", "static void f(void) { abort(); }", "ends the program with abort"),
+    ("lib/par/reduce.c", "void f(MPI_Comm c) { MPI_Abort(c, 1); }", "ends the program with MPI_Abort"),
+    ("lib/par/reduce.c", "MPI_Comm c = MPI_COMM_WORLD;", "MPI_COMM_WORLD outside a main.c"),
+    ("apps/barneshut/drive/run.c", "MPI_Comm c = MPI_COMM_WORLD;", "MPI_COMM_WORLD outside a main.c"),
+    ("lib/include/equipoise/orphan.h", "int x;", "belongs to no layer"),
+    ("lib/cellar/x.c", "int x;", "belongs to no layer"),
+    ("elsewhere/x.c", "int x;", "belongs to no layer"),
+]
+
+HARMLESS = [
+    ("lib/par/reduce.c", "/* never MPI_COMM_WORLD, printf() or exit() */"),
+    ("lib/par/reduce.c", "// #include <zoltan.h> and stderr"),
+    ("lib/par/reduce.c", '/* #include <zoltan.h>\n#include <zoltan.h>\n*/'),
+    ("lib/par/reduce.c", 'const char *t = "a \\" quote, exit(1), stderr and /* no comment";'),
+    ("lib/par/reduce.c", "int snprintf_like(int exit_code); int x = '\"'; int y = '\\'';"),
+    ("lib/report/json.c", 'void g(FILE *s) { fprintf(s, "%d", 1); fputs("x", s); }'),
+]
+
+
+def write(root, path, text):
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def violations_of(changes):
+    """What the checker says about the clean tree with (path, added text) changes."""
+    with tempfile.TemporaryDirectory() as root:
+        files = {path: LICENCE + text for path, text in CLEAN.items()}
+        for path, text in changes:
+            files[path] = files.get(path, LICENCE) + text + "\n"
+        for path, text in files.items():
+            write(root, path, text)
+        return check_layers.Tree(root).check()
+
+
+class CheckLayers(unittest.TestCase):
+    def test_clean_tree_passes(self):
+        self.assertEqual(violations_of([]), [])
+
+    def test_each_violation_is_found_and_nothing_else(self):
+        for path, text, message in VIOLATIONS:
+            with self.subTest(path=path, text=text):
+                found = violations_of([(path, text)])
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(message, found[0])
+                self.assertTrue(found[0].startswith(path + ":"), found[0])
+
+    def test_the_line_is_named(self):
+        lines = CLEAN["lib/par/reduce.c"].count("\n") + 2
+        self.assertIn(f"lib/par/reduce.c:{lines}:", violations_of([("lib/par/reduce.c", "#include <zoltan.h>")])[0])
+
+    def test_comments_and_texts_are_no_violations(self):
+        for path, text in HARMLESS:
+            with self.subTest(text=text):
+                self.assertEqual(violations_of([(path, text)]), [])
+
+    def test_a_source_without_licence_is_found(self):
+        for path, text in [
+            ("lib/load/x.c", "int x;\n"),
+            ("lib/load/meson.build", "x = 1\n"),
+            ("scripts/go", "#!/bin/sh\necho\n# SPDX-License-Identifier: BSD-3-Clause\n"),
+            ("tests/tools/x.py", "x = 1\n"),
+        ]:
+            with self.subTest(path=path), tempfile.TemporaryDirectory() as root:
+                write(root, path, text)
+                found = check_layers.Tree(root).check()
+                self.assertEqual([f for f in found if "SPDX" in f and f.startswith(path)], found)
+                self.assertEqual(len(found), 1)
+
+    def test_build_folders_are_not_read(self):
+        self.assertEqual(violations_of([("build-x/lib/x.c", "#include <nowhere.h>")]), [])
+
+    def test_report_room_is_read_although_its_name_is_that_of_an_output_folder(self):
+        self.assertEqual(len(violations_of([("lib/report/x.c", "#include <mpi.h>")])), 1)
+
+    def test_the_table_knows_every_name_in_it(self):
+        kinds = {kind for _, kind in check_layers.EXTERNAL}
+        for layer, others in check_layers.MAY_INCLUDE.items():
+            for other in others:
+                self.assertTrue(other in check_layers.MAY_INCLUDE or other in kinds, (layer, other))
+
+    def test_a_tree_without_code_is_an_error(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.assertEqual(check_layers.main([root]), 2)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
