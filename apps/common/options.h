@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of every mini-app: a table of options, one row each. Strict: a value is read whole or refused, and
+ * every refusal is one line that says what and where. Nothing here prints or exits. */
+#ifndef APP_OPTIONS_H
+#define APP_OPTIONS_H
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+
+typedef enum app_option_type {
+    APP_OPTION_FLAG,   /* bool; takes no value */
+    APP_OPTION_INT,    /* int64_t */
+    APP_OPTION_REAL,   /* double, finite */
+    APP_OPTION_TEXT,   /* const char *, not empty */
+    APP_OPTION_CHOICE, /* int: number of the word in `choices` */
+    APP_OPTION_KEYED   /* const char *: KIND[:key=value,...] or key=value,...; checked for its form, see app_keyed */
+} app_option_type;
+
+/* One row. Values go into a struct of the app, at `offset`. */
+typedef struct app_option {
+    const char *name;     /* without the dashes */
+    const char *argument; /* what help calls the value; NULL for a flag */
+    app_option_type type;
+    size_t offset;        /* offsetof(struct of values, field) */
+    const char *fallback; /* the default, written as on the command line; NULL: false, 0, NULL or the first choice */
+    const char *help;     /* one line; "\n" continues it on the next */
+    int64_t int_low, int_high;  /* INT: inclusive; both 0: any number */
+    double real_low, real_high; /* REAL: both 0: any finite number; INFINITY: no upper limit */
+    bool open_low;              /* REAL: real_low itself is refused */
+    const char *choices;        /* CHOICE: words separated by '|' */
+} app_option;
+
+/* A whole command line. --help and --version are understood without rows. */
+typedef struct app_command_line {
+    const char *program;      /* begins every message */
+    const char *summary;      /* a line for help */
+    const char *positional;   /* name of the one optional argument, such as "SNAPSHOT"; NULL: none is taken */
+    size_t positional_offset; /* of a const char *: NULL where it is not given */
+    const app_option *option; /* [noptions] */
+    int noptions;
+    size_t values_size;   /* sizeof(struct of values) */
+    const char *epilogue; /* further lines of help, or NULL */
+} app_command_line;
+
+typedef enum app_action { APP_RUN, APP_HELP, APP_VERSION } app_action;
+
+/* Reads argv[1] to argv[argc - 1] as --name value or --name=value; the last of several wins, "--" ends the options.
+ * values: the app's struct, overwritten whole (defaults first, bytes without a row 0); its texts point into argv and
+ * the table. given [noptions]: whether each row was named; may be NULL. action: what was asked for; help and version
+ * win over everything, also over mistakes after them. On error all three are unchanged and the message says
+ * "program: --name: what is wrong". EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY. */
+int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
+                      app_action *action, eqp_message *message);
+
+/* The text of --help, made from the table. Owned by the caller: free(). EQP_OK or EQP_ERR_MEMORY. */
+int app_options_help(const app_command_line *line, char **text);
+
+/* Strict numbers: the whole text, decimal, no blanks, no overflow; reals finite. EQP_OK or EQP_ERR_ARGUMENT, and the
+ * value is unchanged. */
+int app_parse_int(const char *text, int64_t *value);
+int app_parse_real(const char *text, double *value);
+
+/* Integers separated by commas, each within the limits: at least one. values is owned by the caller: free().
+ * EQP_OK, EQP_ERR_ARGUMENT with a message "'x' is not ...", EQP_ERR_MEMORY. */
+int app_parse_int_list(const char *text, int64_t low, int64_t high, int *n, int64_t **values, eqp_message *message);
+
+/* Words separated by commas, none empty: words[i] points into one block, so free(words) frees all. */
+int app_parse_word_list(const char *text, int *n, char ***words, eqp_message *message);
+
+/* The parts of KIND[:key=value,...]; "key=value,..." alone has the kind "". Take every key that is known, then call
+ * app_keyed_end: it refuses what was not taken. The first mistake wins and makes later calls do nothing, so only the
+ * end needs a check. */
+#define APP_KEYED_MAX 32
+typedef struct app_keyed {
+    char *copy; /* owned */
+    const char *kind;
+    int n;
+    const char *key[APP_KEYED_MAX], *value[APP_KEYED_MAX];
+    bool taken[APP_KEYED_MAX];
+    int code; /* of the first mistake */
+    eqp_message message;
+} app_keyed;
+
+/* EQP_OK, EQP_ERR_ARGUMENT for an empty, repeated or missing key or value, EQP_ERR_MEMORY; message may be NULL. Call
+ * app_keyed_end or app_keyed_free afterwards, unless it failed. */
+int app_keyed_parse(const char *text, app_keyed *keyed, eqp_message *message);
+
+/* Takes a key. Where it is absent *value stays, so set the default first. */
+void app_keyed_int(app_keyed *keyed, const char *key, int64_t low, int64_t high, int64_t *value);
+void app_keyed_real(app_keyed *keyed, const char *key, double low, bool open_low, double high, double *value);
+void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, int *value);
+
+/* Frees it. EQP_OK; or the first mistake, or EQP_ERR_ARGUMENT for a key that nobody took, with "key: what is wrong" in
+ * the message. */
+int app_keyed_end(app_keyed *keyed, eqp_message *message);
+void app_keyed_free(app_keyed *keyed);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plots of loads.csv files, drawn by gnuplot where it is installed. */
+#ifndef APP_PLOT_H
+#define APP_PLOT_H
+
+#include <equipoise/base.h>
+
+/* One run. */
+typedef struct app_plot_series {
+    const char *label; /* in the legend: the method */
+    const char *loads; /* path of its loads.csv */
+} app_plot_series;
+
+/* Draws dir/loads.png and dir/loads.svg (load of each rank in the last step, one bar per run) and dir/imbalance.png
+ * and dir/imbalance.svg (measured imbalance over the steps, one line per run). Leaves dir/plots.gp, which draws them
+ * again when gnuplot loads it inside dir. One rank calls this; it waits for gnuplot.
+ * EQP_OK; EQP_ERR_UNKNOWN where there is no gnuplot (the script is there); EQP_ERR_IO where a file cannot be written
+ * or gnuplot fails; EQP_ERR_MEMORY; EQP_ERR_ARGUMENT for n < 1. The message is one line for stderr. */
+int app_plot_loads(const char *dir, int n, const app_plot_series *series, eqp_message *message);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file base.h
+ * \brief What every room stands on: messages, the caller's log, growing arrays, the version, two clocks. */
+#ifndef EQUIPOISE_BASE_H
+#define EQUIPOISE_BASE_H
+
+#include <equipoise/error.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The compiler checks a printf-like function: number of the format argument and of the first one that it formats. */
+#if defined(__GNUC__) || defined(__clang__)
+#define EQP_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define EQP_PRINTF(text, first)
+#endif
+
+/** One line for a person that says what went wrong and where: the companion of a return code. Start with {""}. */
+typedef struct eqp_message {
+    char text[512]; /**< zero-terminated UTF-8 without control characters, never longer than one line */
+} eqp_message;
+
+/** Writes a message. Control characters become '?', so that a file name or an argument cannot break the line; a text
+ * that is too long ends in "...". Local, O(length).
+ * \param[out] message  overwritten; NULL: the text is not wanted and nothing happens
+ * \param[in]  format   as for printf; the arguments may point into `message` itself */
+void eqp_message_set(eqp_message *message, const char *format, ...) EQP_PRINTF(2, 3);
+
+/** How much a log line matters. */
+enum eqp_log_level {
+    EQP_LOG_ERROR = 0,   /**< the call fails */
+    EQP_LOG_WARNING = 1, /**< the result is not what was wished */
+    EQP_LOG_INFO = 2,    /**< progress that a user may like to see */
+    EQP_LOG_DEBUG = 3    /**< for those who look for a fault */
+};
+
+/** The caller's log. Libraries print nothing; they call this. `text` is one line without its end and lives for the
+ * call only. */
+typedef void (*eqp_log_fn)(void *user, int level, const char *text);
+
+/** Where log lines go: plain data, copied freely. {NULL, NULL, 0} is silence. */
+typedef struct eqp_log {
+    eqp_log_fn fn; /**< NULL: no log */
+    void *user;    /**< handed to fn (borrowed) */
+    int level;     /**< lines of a higher level are dropped before they are formatted */
+} eqp_log;
+
+/** Formats one line and hands it to the log. Local.
+ * \param[in] log     NULL or without a function: nothing happens (borrowed)
+ * \param[in] level   an eqp_log_level
+ * \param[in] format  as for printf; the line follows the rules of eqp_message_set() */
+void eqp_log_line(const eqp_log *log, int level, const char *format, ...) EQP_PRINTF(3, 4);
+
+/** Bytes of an array, checked. Local, O(1).
+ * \param[in]  count  items, >= 0
+ * \param[in]  size   bytes of one item, > 0
+ * \param[out] bytes  count * size, at most PTRDIFF_MAX
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a negative count or size 0, EQP_ERR_OVERFLOW */
+int eqp_array_bytes(int64_t count, size_t size, size_t *bytes);
+
+/** A new array of zeros; `free` it. A count of 0 still gives a pointer that is not NULL. Local, O(count).
+ * \param[out] array  address of a pointer to items (`T **` for items of type T); the array is owned by the caller
+ * \param[in]  count  items, >= 0
+ * \param[in]  size   sizeof(T)
+ * \return as eqp_array_bytes(), or EQP_ERR_MEMORY */
+int eqp_array_create(void *array, int64_t count, size_t size);
+
+/** Makes room in a growing array: capacity at least `count`, growing by half so that appending is O(1) on average.
+ * Items keep their values; new ones are not set. Never shrinks. Local.
+ * \param[in,out] array     address of a pointer to items (`T **`), NULL inside at first; owned by the caller
+ * \param[in,out] capacity  items that fit, 0 at first; it and the array are unchanged on error
+ * \param[in]     count     items wanted, >= 0
+ * \param[in]     size      sizeof(T)
+ * \return as eqp_array_bytes(), or EQP_ERR_MEMORY */
+int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size);
+
+/** The version of this library, for example "0.1.0". Static storage. */
+const char *eqp_version(void);
+
+/** CPU seconds that the calling thread has used: what loads are measured in, since wall time lies on shared cores. */
+double eqp_cpu_seconds(void);
+
+/** Seconds of a clock that only goes forward; its zero means nothing. */
+double eqp_wall_seconds(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

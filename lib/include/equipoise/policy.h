@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file policy.h
+ * \brief When is a new map worth it?
+ *
+ * A policy reads recorded samples, never clocks: the same samples give the same decisions on every rank and in every
+ * replay. Where ranks decide together, they feed it the same (reduced) samples. */
+#ifndef EQUIPOISE_POLICY_H
+#define EQUIPOISE_POLICY_H
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** When the map is renewed. The first map is always made. */
+typedef enum eqp_policy_mode {
+    EQP_POLICY_AUTO,  /**< when imbalance has cost as much as a new map costs */
+    EQP_POLICY_NEVER, /**< only before the first step */
+    EQP_POLICY_EVERY  /**< before the first step and then every `every` steps */
+} eqp_policy_mode;
+
+/** What a policy is told once. */
+typedef struct eqp_policy_options {
+    eqp_policy_mode mode; /**< when the map is renewed */
+    int64_t every;        /**< steps between maps, >= 1; for EQP_POLICY_EVERY */
+    double imbalance_tol; /**< auto: an imbalance up to this fraction is good enough, >= 0 */
+    int settle;           /**< auto: among so many first steps with a new map the best one shows what the method can
+                               reach; more than one, so that a hiccup is not taken for it, >= 1 */
+} eqp_policy_options;
+
+/** Automatic, imbalance up to 2 %. */
+#define EQP_POLICY_OPTIONS_DEFAULTS                                                                                    \
+    {                                                                                                                  \
+        EQP_POLICY_AUTO, 1, 0.02, 3                                                                                    \
+    }
+
+/** One step of a run, as recorded. */
+typedef struct eqp_policy_sample {
+    double seconds_max;     /**< largest load of a rank in this step: CPU seconds */
+    double seconds_mean;    /**< mean load of the ranks in this step */
+    bool rebalanced;        /**< a new map was made just before this step */
+    double balance_seconds; /**< what that map cost, migration included; ignored where !rebalanced */
+} eqp_policy_sample;
+
+/** A policy's memory: plain data, copied, stored and sent freely. */
+typedef struct eqp_policy {
+    eqp_policy_options options;
+    bool has_map;           /**< a map was made */
+    int64_t steps;          /**< steps since the last map */
+    double balance_seconds; /**< cost of the last map */
+    double reached;         /**< imbalance that the last map reached when it was fresh */
+    double imbalance;       /**< of the last step */
+    double sum_max;         /**< seconds since the last map: largest load of each step */
+    double sum_mean;        /**< seconds since the last map: mean load of each step */
+} eqp_policy;
+
+/** Reads `auto`, `never` or a number of steps into options->mode and options->every; the rest stays. Local.
+ * \return EQP_OK, or EQP_ERR_UNKNOWN for any other text */
+int eqp_policy_options_parse(const char *text, eqp_policy_options *options);
+
+/** Starts a policy. Returns EQP_OK or EQP_ERR_ARGUMENT for an option out of its range; unchanged on error. */
+int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options);
+
+/** Takes one step in. Local, O(1).
+ * \return EQP_OK, or EQP_ERR_DATA for seconds that are negative or not finite; unchanged on error */
+int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
+
+/** Whether the map should be renewed before the next step. Before any sample: true. Automatic: when the last step's
+ * imbalance is over the tolerance and over what the last map reached, and the seconds lost since then, beyond those
+ * that the map loses when it is fresh, are at least what a map costs. Local, O(1), changes nothing. */
+bool eqp_policy_wants(const eqp_policy *policy);
+
+/** Seconds lost to the ageing of the map since it was made: sum over its steps of max - mean (1 + reached). Never
+ * negative. Local, O(1). */
+double eqp_policy_loss(const eqp_policy *policy);
+
+/** Replays a trace: wants[i] is what the policy says before step i, having seen the steps before it as recorded.
+ * Local, O(n), deterministic.
+ * \param[in]  options  (borrowed)
+ * \param[in]  n        steps, >= 0
+ * \param[in]  sample   [n] (borrowed)
+ * \param[out] wants    [n]
+ * \return the codes of eqp_policy_init() and eqp_policy_record(); on error the rest of wants is unchanged */
+int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file report.h
+ * \brief What a run found, for programs (JSON, CSV) and for people (tables, progress).
+ *
+ * Files are written beside their final name and renamed when they are complete, so a reader never sees half a file.
+ * Everything here is local: one rank writes. */
+#ifndef EQUIPOISE_REPORT_H
+#define EQUIPOISE_REPORT_H
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The `schema` of report.json. */
+#define EQP_REPORT_SCHEMA 1
+
+/** Type of a field's value. */
+typedef enum eqp_field_type { EQP_FIELD_COUNT, EQP_FIELD_REAL, EQP_FIELD_TEXT, EQP_FIELD_BOOL } eqp_field_type;
+
+/** A named value. Texts are UTF-8 and copied by those who keep them. */
+typedef struct eqp_field {
+    const char *name;
+    eqp_field_type type;
+    union {
+        int64_t count;
+        double real;
+        const char *text;
+        bool flag;
+    } value;
+} eqp_field;
+
+/** A whole number. */
+static inline eqp_field eqp_field_count(const char *name, int64_t value)
+{
+    eqp_field field;
+    field.name = name;
+    field.type = EQP_FIELD_COUNT;
+    field.value.count = value;
+    return field;
+}
+
+/** A number; one that is not finite is written as null (JSON) or as nothing (CSV). */
+static inline eqp_field eqp_field_real(const char *name, double value)
+{
+    eqp_field field;
+    field.name = name;
+    field.type = EQP_FIELD_REAL;
+    field.value.real = value;
+    return field;
+}
+
+/** A text; NULL is written as null (JSON) or as nothing (CSV). */
+static inline eqp_field eqp_field_text(const char *name, const char *value)
+{
+    eqp_field field;
+    field.name = name;
+    field.type = EQP_FIELD_TEXT;
+    field.value.text = value;
+    return field;
+}
+
+/** true or false. */
+static inline eqp_field eqp_field_bool(const char *name, bool value)
+{
+    eqp_field field;
+    field.name = name;
+    field.type = EQP_FIELD_BOOL;
+    field.value.flag = value;
+    return field;
+}
+
+/** Makes a folder and those above it; one that is there is fine.
+ * \return EQP_OK, EQP_ERR_IO with the path in the message, EQP_ERR_MEMORY */
+int eqp_report_directory(const char *dir, eqp_message *message);
+
+/** report.json in the making. */
+typedef struct eqp_report eqp_report;
+
+/** Starts a report: schema, `app`, this library's version; every other key of the schema is there and null or empty.
+ * \param[in]  app     name of the program, UTF-8 (copied)
+ * \param[out] report  owned by the caller; eqp_report_free()
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a text that is not UTF-8, EQP_ERR_MEMORY */
+int eqp_report_create(const char *app, eqp_report **report);
+
+/** Frees a report; NULL is legal. */
+void eqp_report_free(eqp_report *report);
+
+/** Sets a key of the whole run: `command` (text), `seed`, `ranks`, `particles`, `interactions` (counts), or any key
+ * that the schema does not name. Setting it again overwrites. O(1).
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a key that has its own function, a wrong type or a text that is not UTF-8,
+ *         EQP_ERR_MEMORY */
+int eqp_report_set(eqp_report *report, eqp_field field);
+
+/** Sets interactions_by_kind[kind]. Does not touch `interactions`. Codes as eqp_report_set(). */
+int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count);
+
+/** Sets cost_seconds_by_kind[kind]: CPU seconds of one interaction. Codes as eqp_report_set(). */
+int eqp_report_set_cost(eqp_report *report, const char *kind, double seconds);
+
+/** Sets the quality of the cost model: relative error and rank correlation. Codes as eqp_report_set(). */
+int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation);
+
+/** Appends a row to `steps`. O(n).
+ * \param[in] n      fields, >= 0
+ * \param[in] field  [n], names all different (copied)
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a missing or repeated name or a text that is not UTF-8, EQP_ERR_MEMORY; the
+ *         report is unchanged on error */
+int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field);
+
+/** Appends a row to `compare`. As eqp_report_add_step(). */
+int eqp_report_add_compare(eqp_report *report, int n, const eqp_field *field);
+
+/** Writes dir/report.json and, where there are rows to compare, dir/compare.csv, whose columns are all the fields of
+ * the rows in the order in which they first appear. Makes the folder where needed.
+ * \param[out] message  on error: the path and the reason; may be NULL
+ * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_report_write(const eqp_report *report, const char *dir, eqp_message *message);
+
+/** A CSV file in the making: a header, then rows; comma, RFC 4180 quotes, line feeds, reals with 17 digits. */
+typedef struct eqp_csv eqp_csv;
+
+/** Starts a file beside `path`, with its header.
+ * \param[in]  path     final name; an older file stays until eqp_csv_finish() (copied)
+ * \param[in]  ncolumns >= 1
+ * \param[in]  column   [ncolumns] names (copied)
+ * \param[out] csv      owned by the caller; eqp_csv_free()
+ * \param[out] message  on error: the path and the reason; may be NULL
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message);
+
+/** Appends a row. Fields come in the order of the columns; a name that is not NULL must be the column's.
+ * \return EQP_OK; EQP_ERR_ARGUMENT for a wrong number of fields or a wrong name, with nothing written; EQP_ERR_STATE
+ *         after eqp_csv_finish(). Errors of the disk show up in eqp_csv_finish() */
+int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field);
+
+/** Completes the file and gives it its name. Returns EQP_OK, EQP_ERR_IO with the path in the message, EQP_ERR_STATE. */
+int eqp_csv_finish(eqp_csv *csv, eqp_message *message);
+
+/** Frees it; a file that was not finished is removed. NULL is legal. */
+void eqp_csv_free(eqp_csv *csv);
+
+/** One row of loads.csv: one rank in one step. */
+typedef struct eqp_load_row {
+    int64_t step;
+    int rank;
+    double load;            /**< measured load: CPU seconds of computing forces */
+    const char *method;     /**< balancing method (borrowed) */
+    double predicted;       /**< load that the cost model predicts: CPU seconds */
+    int64_t particles;      /**< particles that the rank holds */
+    int64_t targets;        /**< particles that it computes forces for */
+    int64_t interactions;   /**< interactions that it computed */
+    int64_t ghosts;         /**< remote particles and cells that it needed */
+    int64_t bytes_sent;     /**< by the rank, in this step */
+    double force_seconds;   /**< CPU seconds in forces, list building included */
+    double balance_seconds; /**< CPU seconds in balancing and migration */
+} eqp_load_row;
+
+/** Starts dir/loads.csv with the columns of eqp_load_row in their order; makes the folder where needed. As
+ * eqp_csv_create(). */
+int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message);
+
+/** Appends a row to a file of eqp_csv_create_loads(). Rows come step by step, and rank by rank in a step. */
+int eqp_csv_add_load(eqp_csv *csv, const eqp_load_row *row);
+
+/** A table for people. */
+typedef struct eqp_table eqp_table;
+
+/** Starts a table.
+ * \param[in]  ncolumns  >= 1
+ * \param[in]  header    [ncolumns] (copied)
+ * \param[out] table     owned by the caller; eqp_table_free()
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table);
+
+/** Appends one cell, row by row from left to right.
+ * \param[in] format  as for printf; "" leaves the cell empty
+ * \return EQP_OK or EQP_ERR_MEMORY, then the table is unchanged */
+int eqp_table_cell(eqp_table *table, const char *format, ...) EQP_PRINTF(2, 3);
+
+/** The table as lines: the header, a rule, the rows, all columns aligned; columns that hold only numbers (with a unit
+ * or a percent sign, or "-" for none) to the right. An incomplete last row is filled with empty cells.
+ * \param[out] text  zero-terminated, each line ended; owned by the caller: free()
+ * \return EQP_OK or EQP_ERR_MEMORY */
+int eqp_table_text(const eqp_table *table, char **text);
+
+/** Frees a table; NULL is legal. */
+void eqp_table_free(eqp_table *table);
+
+/** How far a run is. */
+typedef struct eqp_progress {
+    int64_t done, total;    /**< 0 <= done <= total */
+    double elapsed_seconds; /**< wall seconds that `done` took: time is data */
+    int width;              /**< characters of the bar, 1 to 100 */
+    const char *unit;       /**< "step" (borrowed) */
+    const char *note;       /**< short text at the end, or NULL (borrowed) */
+} eqp_progress;
+
+/** Formats one line without its end: `[#####.....] 12/40 step, 0:07 elapsed, 0:16 left, note`. Local, O(size).
+ * \param[in]  size  of `text`, >= 1; a longer line is cut
+ * \param[out] text  [size] zero-terminated
+ * \return EQP_OK or EQP_ERR_ARGUMENT for values out of range; unchanged on error */
+int eqp_progress_format(const eqp_progress *progress, size_t size, char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
