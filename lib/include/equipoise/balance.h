@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file balance.h
+ * \brief The table of balancing methods: distributed items in, a part for each out. */
+#ifndef EQUIPOISE_BALANCE_H
+#define EQUIPOISE_BALANCE_H
+
+#include <equipoise/base.h>
+#include <mpi.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What is assigned: this rank's items, in curve order over the ranks (rank 0's items come first along the curve, then
+ * rank 1's). All arrays are borrowed. With n == 0 every pointer may be NULL. */
+typedef struct eqp_balance_items {
+    int64_t n;                /**< items of this rank */
+    const int64_t *id;        /**< [n] global ids, >= 0, no two alike on any rank */
+    const double *weight;     /**< [n] cost, finite, >= 0; NULL on all ranks: the particles count */
+    const int64_t *particles; /**< [n] particles in the item (what `count` balances), >= 0; NULL on all ranks: 1 */
+    const double *point;      /**< [n][3] position, finite; NULL if the method needs none */
+    const int *part_now;      /**< [n] present part (or NULL: none known); other than 0 to nparts - 1: unknown */
+    const int64_t *size;      /**< [n] bytes that move with it, >= 0, or NULL */
+    const int64_t *pin_first; /**< [n + 1] ascending, pin_first[0] == 0, or NULL */
+    const int64_t *pin;       /**< [pin_first[n]] global ids >= 0 of the particles or blocks that it touches */
+} eqp_balance_items;
+
+/** How it is assigned; the same on all ranks. */
+typedef struct eqp_balance_options {
+    int nparts;            /**< number of parts, >= 1; not tied to the number of ranks */
+    const double *share;   /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
+    double imbalance_tol;  /**< wanted imbalance, >= 0 */
+    uint64_t seed;         /**< of the hypergraph partitioner */
+    double repart_quality; /**< communication against migration in repartitioning, > 0: how many steps the result is
+                              used */
+    eqp_message *message;  /**< one line about a failure, the same on all ranks; NULL: not wanted */
+} eqp_balance_options;
+
+/** Initializer; set at least nparts. */
+#define EQP_BALANCE_OPTIONS_DEFAULTS                                                                                   \
+    {                                                                                                                  \
+        1, NULL, 0.02, 1, 100.0, NULL                                                                                  \
+    }
+
+/** What came out; the same on all ranks. Imbalance as in assign.h, of `weight`. */
+typedef struct eqp_balance_result {
+    double imbalance;            /**< of the returned parts */
+    double imbalance_unrepaired; /**< of what the partitioner gave, before repair */
+    double imbalance_curve;      /**< of the weighted curve cut that served as start or rival; NaN: none was made */
+    double imbalance_floor;      /**< no assignment of these items can be better (the largest item) */
+    double load_max;             /**< largest load / (nparts x share): with equal shares the largest load */
+    double load_mean;            /**< total load / nparts */
+    int64_t items;               /**< items of all ranks */
+    int64_t moved;               /**< items whose present part was known and is another one now */
+    int64_t moved_bytes;         /**< sum of their `size` */
+    int64_t repaired;            /**< items that the repair moved */
+    int empty_parts;             /**< parts without items */
+    int within;                  /**< 1 if imbalance <= imbalance_tol */
+    int curve_better;            /**< 1 if imbalance > imbalance_tol and the curve's is smaller */
+} eqp_balance_result;
+
+/** What a method needs of the items. */
+enum eqp_balance_needs {
+    EQP_NEEDS_WEIGHTS = 1, /**< weight */
+    EQP_NEEDS_POINTS = 2,  /**< point */
+    EQP_NEEDS_PINS = 4,    /**< pin_first, pin */
+    EQP_NEEDS_UNITS = 8    /**< items should be work units, not particles */
+};
+
+/** One method: a row of the table. */
+typedef struct eqp_method {
+    const char *name;    /**< as in `--balance=NAME` */
+    const char *summary; /**< one line for people */
+    unsigned needs;      /**< enum eqp_balance_needs */
+    /** Assigns. Called by eqp_balance() on all ranks with arguments that are valid and alike, on a communicator of its
+     * own; returns the same code on all ranks. May set the result's imbalance_unrepaired, imbalance_curve, repaired. */
+    int (*assign)(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                  eqp_balance_result *result);
+} eqp_method;
+
+/** The row of a name; NULL if there is none. Local. */
+const eqp_method *eqp_method_find(const char *name);
+
+/** Row i, 0 to eqp_method_count() - 1; NULL outside. Local. */
+const eqp_method *eqp_method_at(int i);
+
+/** Number of rows. Local. */
+int eqp_method_count(void);
+
+/** Gives every item a part. Collective: fails on all ranks or on none, with the same code.
+ *
+ * Methods: `none` keeps the present parts (if one is unknown: `count`); `count` equal particles along the curve; `sfc`
+ * equal weights along the curve, optimal cut; `rcb` recursive coordinate bisection of the weights (Zoltan), renumbered
+ * towards the present parts; `interaction` hypergraph of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG
+ * from the present parts), then checked and repaired to the tolerance. All but `none` leave no part empty if there are
+ * enough items. `count` and `sfc` do not depend on how the items are spread over the ranks. They gather one double per
+ * item on every rank; from 2^22 items on they gather sums over equal runs of consecutive items, and cut between runs.
+ * `rcb` and `interaction` are deterministic for the same ranks and seed.
+ * \param[in]  comm     any intracommunicator; duplicated for the call
+ * \param[in]  method   a row of the table or one of your own
+ * \param[in]  items    this rank's items
+ * \param[in]  options  NULL is an error: nparts has no default that would make sense
+ * \param[out] part     [n] 0 to nparts - 1; unchanged on error
+ * \param[out] result   may be NULL
+ * \return EQP_OK; EQP_ERR_ARGUMENT for options that differ between ranks or are out of range, or a missing array that
+ * the method needs; EQP_ERR_DATA for a value in an array that is none (NaN, negative); EQP_ERR_MEMORY;
+ * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_MPI */
+int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
+                const eqp_balance_options *options, int *part, eqp_balance_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file par.h
+ * \brief The MPI side: agree, count, exchange, apply.
+ *
+ * Every function is collective over its communicator unless it says otherwise, and fails on all ranks or on none: bad
+ * arguments and lack of memory are agreed on before any data travel, and all ranks return the code of the lowest
+ * failing rank. The one exception is #EQP_ERR_MPI, after which the communicator must not be used.
+ *
+ * Give these functions a communicator of eqp_comm_create(), so that their messages cannot meet the application's. */
+#ifndef EQUIPOISE_PAR_H
+#define EQUIPOISE_PAR_H
+
+#include <equipoise/assign.h>
+#include <equipoise/base.h>
+#include <equipoise/load.h>
+#include <equipoise/move.h>
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Duplicates a communicator and makes its errors return instead of aborting. Collective.
+ * \param[out] own  owned by the caller; eqp_comm_free() */
+int eqp_comm_create(MPI_Comm comm, MPI_Comm *own);
+
+/** Frees a communicator of eqp_comm_create() and sets it to MPI_COMM_NULL, which is legal to free. Collective. */
+void eqp_comm_free(MPI_Comm *own);
+
+/** Makes all ranks return the same code. If every rank passes EQP_OK it costs one small allreduce and returns EQP_OK.
+ * Else all ranks return the code of the lowest rank that failed by itself, and its message. A rank that stopped only
+ * because another one failed passes #EQP_ERR_REMOTE: that code is returned only if nobody knows a better one.
+ * Collective.
+ * \param[in]     code     this rank's code
+ * \param[in,out] message  this rank's message; on failure the failing rank's, on success unchanged. NULL: not wanted;
+ * the ranks may differ in that */
+int eqp_agree(MPI_Comm comm, int code, eqp_message *message);
+
+/** Tests that all ranks passed the same number: EQP_OK or EQP_ERR_ARGUMENT on all. Collective, one small allreduce. */
+int eqp_agree_same(MPI_Comm comm, int64_t value);
+
+/** Sum over the ranks before this one, and over all. Collective.
+ * \param[out] before  may be NULL
+ * \param[out] total   may be NULL
+ * \return EQP_OK, EQP_ERR_MPI, or EQP_ERR_OVERFLOW on all ranks */
+int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total);
+
+/** Adds arrays over the ranks; every rank gets the same bits. Collective.
+ * \param[in]     n      the same on all ranks
+ * \param[in,out] value  [n] */
+int eqp_sum_double(MPI_Comm comm, int64_t n, double *value);
+
+/** \copydoc eqp_sum_double */
+int eqp_sum_int64(MPI_Comm comm, int64_t n, int64_t *value);
+
+/** Loads of an assignment whose items are spread over the ranks: the distributed form of eqp_parts_load(). Collective,
+ * O(n + nparts), every rank gets the same bits.
+ * \param[out] load   [nparts] or NULL
+ * \param[out] loads  summary */
+int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts, const double *share,
+                       double *load, eqp_part_loads *loads);
+
+/** Statistics of loads that are spread over the ranks, such as one number per rank: the distributed form of
+ * eqp_load_statistics_compute(). Collective, every rank gets the same bits.
+ * \param[in]  n           loads of this rank, >= 0; at least one on all ranks together
+ * \param[in]  load        [n] finite and >= 0 (borrowed)
+ * \param[out] statistics  unchanged on error */
+int eqp_load_statistics_all(MPI_Comm comm, int64_t n, const double *load, eqp_load_statistics *statistics);
+
+/** Tells every rank how many elements each other sends it. Collective.
+ * \param[in]  send_count  [ranks] >= 0 (borrowed)
+ * \param[out] recv_count  [ranks]
+ * \param[out] total       sum of recv_count; may be NULL */
+int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_count, int64_t *total);
+
+/** All-to-all exchange of variable length with 64-bit counts. Elements lie one after another, by rank. When few pairs
+ * of ranks have anything to say, or more than an int can count, it sends messages between those pairs only, in pieces
+ * that MPI can count. Collective. EQP_ERR_ARGUMENT if counts of two ranks do not fit each other in sum. \param[in]
+ * element_size  bytes, >= 1, the same on all ranks \param[in]  send_count    [ranks] elements for each rank (borrowed)
+ * \param[in]  send          [sum of send_count] elements (borrowed)
+ * \param[in]  recv_count    [ranks] elements from each rank: eqp_exchange_counts() (borrowed)
+ * \param[out] recv          [sum of recv_count] elements, by sending rank; must not overlap `send` */
+int eqp_exchange(MPI_Comm comm, size_t element_size, const int64_t *send_count, const void *send,
+                 const int64_t *recv_count, void *recv);
+
+/** Collects arrays of every rank on every rank, in rank order, with 64-bit counts. Collective.
+ * \param[in]  n      elements of this rank
+ * \param[in]  send   [n] elements (borrowed)
+ * \param[in]  count  [ranks] elements of each rank (borrowed)
+ * \param[out] recv   [sum of count] elements */
+int eqp_gather_all(MPI_Comm comm, size_t element_size, int64_t n, const void *send, const int64_t *count, void *recv);
+
+/** Tells every rank what a migration brings it. The plan's nranks must be the size of the communicator. Collective.
+ * \param[out] recv_count  [ranks] elements from each rank
+ * \param[out] nrecv       their sum */
+int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_count, int64_t *nrecv);
+
+/** Sends one array along a plan; call it for every array of the items. What arrives is ordered by sending rank, else in
+ * the sender's order, so that items in curve order over the ranks that move in curve order stay so. Collective.
+ * \param[in]  recv_count  [ranks] of eqp_move_counts() (borrowed)
+ * \param[in]  send        [n] elements in item order (borrowed)
+ * \param[out] recv        [nrecv] elements */
+int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                   const void *send, void *recv);
+
+/** Sends one array back along a plan, to the ranks and places it came from: the inverse of eqp_move_apply().
+ * Collective. \param[in]  send  [nrecv] elements in arrival order (borrowed) \param[out] recv  [n] elements in item
+ * order */
+int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                    const void *send, void *recv);
+
+/** Splits a distributed set of keys: part p gets the keys with cut[p] <= key < cut[p + 1]. Each cut is the smallest key
+ * that comes nearest to its target, so the result is a property of the keys and does not depend on the ranks; equal
+ * keys stay together, so parts can be empty. Keys need not be ordered between ranks. Collective, 64 small allreduces
+ * and O(n + nparts log n) per bit. \param[in]  n       keys of this rank \param[in]  key     [n] ascending, below
+ * UINT64_MAX (borrowed) \param[in]  weight  [n] >= 0, sum over all ranks below 2^62; NULL: 1 each (borrowed); all ranks
+ * alike \param[in]  nparts  the same on all ranks \param[in]  share   [nparts] or NULL: equal; the same on all ranks
+ * (borrowed) \param[out] cut     [nparts + 1] ascending; cut[0] == 0, cut[nparts] == UINT64_MAX */
+int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
+                 uint64_t *cut);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
