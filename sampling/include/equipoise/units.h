@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file units.h
+ * \brief Work units: an N-body code's interactions, cut into pieces that a partitioner can afford.
+ *
+ * An *owner* is whatever an interaction list belongs to (a particle, a target group, a segment). The application gives
+ * its owners in the order of a space-filling curve and enumerates one owner's interactions at a time into a sink. A
+ * *work unit* is either a run of whole owners along the curve, where single owners are lighter than a unit should be,
+ * or one owner's interactions inside one Voronoi cell of a sampled centroid, where an owner is heavier. Nothing stores
+ * the interactions: memory is O(owners + units), and owners that are split are enumerated again.
+ *
+ *     eqp_owners_weigh(...)         interactions and weight of every owner
+ *     eqp_units_totals_add(...)     this rank's sums
+ *        (MPI_Allreduce and MPI_Exscan of the sums)
+ *     eqp_units_create(...)         the units
+ *     eqp_units_find(...)           which unit does this interaction belong to?
+ *
+ * A serial program calls eqp_units_create_serial() instead of the first three. There is no MPI in here: the caller adds
+ * the sums up, as arrays of int64_t. Every result is a function of the seed, the owners' global ids, their order along
+ * the curve and their interactions. It does not depend on how the owners are spread over ranks.
+ *
+ * Source: O. Pearce, Load Balancing Scientific Applications, 2014, section 4.1 (Algorithm 6 and section 4.1.1.1). */
+#ifndef EQUIPOISE_UNITS_H
+#define EQUIPOISE_UNITS_H
+
+#include <equipoise/error.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Greatest dimension of a centroid. */
+#define EQP_UNITS_MAX_DIM 8
+
+/** Most particles that an interaction touches beside its owner. */
+#define EQP_BATCH_MAX_PINS 4
+
+/** A unit's global id is (position along the curve << EQP_UNIT_SUB_BITS) | s, with s = 0 for whole owners that share
+ * a unit and s = 1 + sub for the units of an owner that is heavy enough to stand alone. */
+#define EQP_UNIT_SUB_BITS 24
+
+/** How interactions are sampled. The strategies differ in where the samples fall; \ref eqp_units_create says how. */
+typedef enum eqp_sample_strategy {
+    EQP_SAMPLE_RANDOM,   /**< every interaction is drawn with probability `rate`; sizes have a long right tail */
+    EQP_SAMPLE_PARTICLE, /**< every heavy owner gets samples in proportion to its weight */
+    EQP_SAMPLE_ADAPTIVE, /**< Algorithm 6 whole: in proportion, then units over `threshold` are split again */
+    EQP_SAMPLE_STRIDE    /**< samples at equal distances along the enumeration, then split again like ADAPTIVE */
+} eqp_sample_strategy;
+
+/** What the caller wants. The size of the units follows from the first of these that is given: `units`; `rate`;
+ * `imbalance` and `nparts`; else the mean weight of an owner divided by `threshold` (line 4 of Algorithm 6). The same
+ * on all ranks. */
+typedef struct eqp_units_options {
+    eqp_sample_strategy strategy;
+    uint64_t seed;     /**< of every random choice */
+    int dim;           /**< of the centroids, 1 to EQP_UNITS_MAX_DIM */
+    int64_t units;     /**< wanted number of units over all ranks; 0: not given */
+    double rate;       /**< wanted units per interaction, 0 < rate <= 1; 0: not given */
+    double imbalance;  /**< wanted max / mean - 1 of the loads of `nparts` parts, > 0; 0: not given */
+    int nparts;        /**< parts that the units will be assigned to, >= 1; 0: not given */
+    double threshold;  /**< s: units heavier than s x the target weight are split again, >= 1.25 */
+    int max_pins;      /**< pins kept per unit, 0 to 65536; 0 saves enumerating owners that are not split */
+    double weigh_rate; /**< share of the interactions that eqp_owners_weigh looks at, 0 < weigh_rate <= 1; 1: all */
+    int weight_bits;   /**< weights are added as multiples of 2^-weight_bits, 0 to 60; see eqp_units_totals */
+} eqp_units_options;
+
+/** Stride, three dimensions, units for two percent of imbalance as soon as `nparts` is set. */
+#define EQP_UNITS_OPTIONS_DEFAULTS                                                                                     \
+    {                                                                                                                  \
+        .strategy = EQP_SAMPLE_STRIDE, .seed = 1, .dim = 3, .units = 0, .rate = 0, .imbalance = 0.02, .nparts = 0,     \
+        .threshold = 2, .max_pins = 16, .weigh_rate = 1, .weight_bits = 20                                             \
+    }
+
+/** Takes interactions while an owner is enumerated. */
+typedef struct eqp_sink eqp_sink;
+
+/** One batch of an owner's interactions (all arrays borrowed for the call). */
+typedef struct eqp_batch {
+    int64_t n;              /**< interactions in the batch, >= 0 */
+    const double *centroid; /**< [n][dim] centroids, best relative to the owner so that they move with it; may be NULL
+                                 while eqp_sink_wants_centroids() is false */
+    const double *weight;   /**< [n] costs, >= 0, about 1 for a typical interaction; or NULL: 1 each */
+    int npins;              /**< things that an interaction touches beside its owner, 0 to EQP_BATCH_MAX_PINS */
+    const int64_t *pin;     /**< [n][npins] their global ids, negative: none here; may be NULL while
+                                 eqp_sink_wants_pins() is false */
+} eqp_batch;
+
+/** Hands over one batch. Local, O(n) (and a nearest search each while a split owner is counted). The sink remembers
+ * the first error, so a callback that ignores the code cannot hide it.
+ * \return EQP_OK; EQP_ERR_ARGUMENT for a negative n, npins out of range or a wanted array that is NULL; EQP_ERR_DATA
+ * for a centroid that is not finite, a weight that is negative, not finite, or positive and rounded to nothing (see
+ * `weight_bits`); EQP_ERR_OVERFLOW; EQP_ERR_MEMORY. The callback should return the code. */
+int eqp_sink_add(eqp_sink *sink, const eqp_batch *batch);
+
+/** Whether this enumeration reads centroids. Constant during one call of the callback. Local, O(1). */
+bool eqp_sink_wants_centroids(const eqp_sink *sink);
+
+/** Whether this enumeration reads pins. Constant during one call of the callback. Local, O(1). */
+bool eqp_sink_wants_pins(const eqp_sink *sink);
+
+/** Enumerates all interactions of owner number `owner` (0 .. n - 1 of the owners given) into the sink, always in the
+ * same order. May be called several times for one owner. Returns EQP_OK or the code that ends the call; any other value
+ * is handed to the caller as it is. */
+typedef int (*eqp_enumerate_fn)(void *user, int64_t owner, eqp_sink *sink);
+
+/** Centroid of an interaction: the midpoint of two particles, the mean of the corners of a triangle or tetrahedron.
+ * Local, O(n dim). Source: Pearce 2014, section 4.1.1.
+ * \param[in]  n         particles, 2 to 4
+ * \param[in]  dim       1 to EQP_UNITS_MAX_DIM
+ * \param[in]  position  [n][dim] (borrowed)
+ * \param[in]  origin    [dim] subtracted from the result, as a rule the owner's position (borrowed); NULL: the origin
+ * \param[out] centroid  [dim]
+ * \return EQP_OK, or EQP_ERR_ARGUMENT for n or dim out of range */
+int eqp_centroid(int n, int dim, const double *position, const double *origin, double *centroid);
+
+/** Counts and weighs every owner's interactions: phase 1. Local, one enumeration of each owner. Callers that know
+ * counts and weights from elsewhere skip it.
+ *
+ * Counts are exact. Weights are exact with `weigh_rate` 1, and estimates otherwise. With EQP_SAMPLE_STRIDE every k-th
+ * interaction is read, k = 1 / weigh_rate to the next integer, and stands for k; with the other strategies each is read
+ * with probability weigh_rate. The stride starts at a random phase in each owner, or, where `first_interaction` is
+ * given, runs on from owner to owner. The latter has by far the least noise: the error of any run of owners is that of
+ * its two ends alone.
+ * \param[in]  n                  owners of this rank, >= 0
+ * \param[in]  id                 [n] their global ids (borrowed)
+ * \param[in]  first_interaction  [n] number of interactions of all owners before this one along the curve, on all
+ * ranks, for example the running sum of the last step's counts (borrowed); or NULL \param[in]  enumerate          the
+ * application's callback \param[in]  user               its first argument \param[in]  options            strategy,
+ * seed, weigh_rate and weight_bits are used (borrowed) \param[out] count              [n] interactions \param[out]
+ * weight             [n] sums of weights, multiples of 2^-weight_bits \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY;
+ * a code of eqp_sink_add() or of the callback. On error the contents of count and weight are unchanged. */
+int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interaction, eqp_enumerate_fn enumerate,
+                     void *user, const eqp_units_options *options, int64_t *count, double *weight);
+
+/** Sums over owners: int64_t only, so that they are the same in any order. As an array of EQP_UNITS_TOTALS_WORDS
+ * int64_t, MPI_Allreduce with MPI_SUM gives the totals of all ranks, and MPI_Exscan with MPI_SUM what comes before this
+ * rank's owners (zero on rank 0, whose MPI_Exscan result is undefined). Ranks hold the owners in curve order: all of
+ * rank r before all of rank r + 1. */
+typedef struct eqp_units_totals {
+    int64_t owners;
+    int64_t interactions;
+    int64_t weight; /**< in multiples of 2^-weight_bits; the sum over all ranks must stay below 2^62 */
+    int64_t draws;  /**< EQP_SAMPLE_RANDOM: interactions drawn; otherwise 0 */
+} eqp_units_totals;
+
+/** Length of eqp_units_totals as an array of int64_t. */
+#define EQP_UNITS_TOTALS_WORDS 4
+
+/** All zero. */
+#define EQP_UNITS_TOTALS_ZERO                                                                                          \
+    {                                                                                                                  \
+        0, 0, 0, 0                                                                                                     \
+    }
+
+/** Adds owners to sums. Local, O(n); with EQP_SAMPLE_RANDOM O(interactions), about a nanosecond each.
+ *
+ * EQP_SAMPLE_RANDOM needs `rate`: a caller that has `units` or `imbalance` instead adds up once without (`draws` stays
+ * 0), asks eqp_units_target() for the rate, sets it and adds up again. All other strategies need one reduction only.
+ * \param[in]     options  (borrowed)
+ * \param[in]     n        owners, >= 0
+ * \param[in]     id       [n] global ids (borrowed)
+ * \param[in]     count    [n] interactions, >= 0 (borrowed)
+ * \param[in]     weight   [n] weights, >= 0 (borrowed)
+ * \param[in,out] totals   unchanged on error
+ * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA for a negative count or a weight that is negative or not finite;
+ * EQP_ERR_OVERFLOW */
+int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int64_t *id, const int64_t *count,
+                         const double *weight, eqp_units_totals *totals);
+
+/** The size of units that the options ask for. Local, O(1), the same on all ranks.
+ *
+ * From an imbalance: let L be the mean load of a part and t the weight of the heaviest unit. A part is full at the
+ * latest when one more unit would carry it over L, and then it lacks or exceeds L by less than t, so filling parts one
+ * after the other (contiguously or greedily) ends with max <= L + t: an imbalance of at most t / L. So t = imbalance x
+ * L suffices, and since no splittable unit is heavier than `threshold` x target, target = imbalance x L / threshold:
+ * 50 units per part for 4 %, 100 for 2 % with the default threshold.
+ * \param[in]  options  (borrowed)
+ * \param[in]  all      totals of all ranks (borrowed)
+ * \param[out] target   wanted weight of a unit; 0 where there is no weight at all
+ * \param[out] rate     the same as units per interaction, at most 1; 0 where there are no interactions
+ * \return EQP_OK, or EQP_ERR_ARGUMENT for options out of range or negative totals */
+int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *all, double *target, double *rate);
+
+/** Work units of this rank's owners, and the map from interactions to them. Opaque. */
+typedef struct eqp_units eqp_units;
+
+/** Selects work units: phase 2. Local; owners that are split are enumerated once for the samples and once for every
+ * round of counting (two or three as a rule, never more than 9 in all), others once if max_pins > 0 and else never.
+ * Memory O(owners + units (dim + max_pins)).
+ *
+ * Where they are cut. Let g be the target weight. An owner of weight <= g is *light*. Lay all owners on the line in
+ * curve order: the light ones whose middle falls into the same interval [b g, (b + 1) g) make one unit. It weighs at
+ * most 2 g. A heavier owner is *heavy* and gets max(1, round(weight / g)) samples (line 4 of Algorithm 6), each the
+ * centre of a Voronoi cell of centroids that is a unit. PARTICLE and ADAPTIVE draw them at random, an interaction in
+ * proportion to its weight; STRIDE takes them at equal distances of summed weight along the enumeration. ADAPTIVE and
+ * STRIDE then sample again inside the cells that weigh more than `threshold` x g, until there are none, or none that
+ * more samples can divide (line 15). Centroids of earlier rounds stay, so cells only shrink. Intervals follow from sums
+ * of integers, so nothing depends on the ranks; a unit of light owners may lie across two ranks, and then each has its
+ * part of it under the same id.
+ *
+ * RANDOM is the paper's simplest sampling, for comparison: every interaction is drawn with probability `rate`. An owner
+ * with several draws is split at them; an owner without one belongs to the unit of the nearest owner before it that
+ * has one draw, or to a unit of its own kind behind an owner that has several and at the very beginning.
+ *
+ * Weights and interactions of units of whole owners are the sums of what the caller gave; those of a split owner's
+ * units are counted, and add up to exactly what eqp_owners_weigh() gives with weigh_rate 1. No unit of a split owner is
+ * empty. \param[in]  n          owners of this rank in curve order, >= 0 \param[in]  id         [n] global ids,
+ * different (copied) \param[in]  count      [n] interactions, >= 0 (borrowed) \param[in]  weight     [n] weights, >= 0
+ * (borrowed) \param[in]  enumerate  the application's callback \param[in]  user       its first argument \param[in]
+ * options    (copied) \param[in]  all        totals of all ranks (borrowed); NULL: these are all the owners there are
+ * \param[in]  before     totals of the ranks before this one (borrowed); NULL together with `all`
+ * \param[out] units      owned by the caller, eqp_units_free(); unchanged on error
+ * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for more than 2^39 intervals or
+ * 2^24 - 2 units of one owner; a code of eqp_sink_add() or of the callback */
+int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
+                     eqp_enumerate_fn enumerate, void *user, const eqp_units_options *options,
+                     const eqp_units_totals *all, const eqp_units_totals *before, eqp_units **units);
+
+/** Weighs the owners and selects the units of a program that holds all of them. Local. Arguments, cost and codes as
+ * eqp_owners_weigh() without first_interaction and eqp_units_create(). */
+int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enumerate, void *user,
+                            const eqp_units_options *options, eqp_units **units);
+
+/** Rebuilds the map for any owners, on any rank, from what the accessors gave elsewhere: for ranks that compute units
+ * of owners that others sampled, and for owners that move. Units that it numbers have ids, owners and centroids, but
+ * neither weight nor interactions nor pins. Local, O(n + cells log cells).
+ * \param[in]  dim       1 to EQP_UNITS_MAX_DIM
+ * \param[in]  n         owners, >= 0
+ * \param[in]  id        [n] their global ids (copied)
+ * \param[in]  first     [n + 1] ascending from 0: the units of owner i are first[i] .. first[i + 1] - 1, at least one
+ *                       (borrowed)
+ * \param[in]  unit_id   [first[n]] their global ids; neighbours with the same single unit share it (copied)
+ * \param[in]  centroid  [first[n]][dim], read for owners with several units (copied); NULL if there are none
+ * \param[out] units     owned by the caller, eqp_units_free(); unchanged on error
+ * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA for a centroid that is not finite; EQP_ERR_MEMORY */
+int eqp_units_rebuild(int dim, int64_t n, const int64_t *id, const int64_t *first, const int64_t *unit_id,
+                      const double *centroid, eqp_units **units);
+
+/** Releases units. NULL is legal. */
+void eqp_units_free(eqp_units *units);
+
+/** Number of units on this rank; they are numbered from 0 in the order in which the curve meets them. Local, O(1). */
+int64_t eqp_units_count(const eqp_units *units);
+
+/** Target weight that the units were cut for; 0 after eqp_units_rebuild(). Local, O(1). */
+double eqp_units_target_weight(const eqp_units *units);
+
+/** One unit. */
+typedef struct eqp_unit {
+    int64_t id;             /**< global id, >= 0; see EQP_UNIT_SUB_BITS */
+    double weight;          /**< of its interactions on this rank */
+    int64_t interactions;   /**< on this rank */
+    int64_t owner;          /**< its first owner, 0 .. n - 1 */
+    int64_t owners;         /**< number of its owners on this rank, >= 1 */
+    int64_t sub;            /**< number of its cell in a split owner, from 0; -1 for a unit of whole owners */
+    const double *centroid; /**< [dim] its sampled centroid, or NULL for a unit of whole owners (borrowed from units) */
+} eqp_unit;
+
+/** Reads one unit. Local, O(1).
+ * \param[in]  units
+ * \param[in]  unit    0 .. eqp_units_count() - 1
+ * \param[out] result  unchanged on error
+ * \return EQP_OK, or EQP_ERR_ARGUMENT */
+int eqp_units_get(const eqp_units *units, int64_t unit, eqp_unit *result);
+
+/** The owners of every unit, ascending. Consecutive, but for a heavy owner that may stand between light ones. Local,
+ * O(1). \param[in]  units \param[out] first  [count + 1] into owner (borrowed from units) \param[out] owner
+ * [first[count]] owner numbers (borrowed from units) */
+void eqp_units_owners(const eqp_units *units, const int64_t **first, const int64_t **owner);
+
+/** A sample of what every unit touches: its hyperedges (Pearce 2014, Algorithm 7). Kept are the `max_pins` smallest by
+ * eqp_pin_key() of all ids that its interactions name and of its owners' ids, each once, ascending by key; an owner
+ * that is split is always among the pins of its units. Since all units keep by the same key they keep the same ids, and
+ * two units that share much share pins (coordinated bottom-k sampling: Cohen and Kaplan, "Summarizing data using
+ * bottom-k sketches", PODC 2007). Pieces of one unit on two ranks: the `max_pins` smallest keys of both. Local, O(1).
+ * \param[in]  units
+ * \param[out] first  [count + 1] into pin (borrowed from units)
+ * \param[out] pin    [first[count]] global ids (borrowed from units) */
+void eqp_units_pins(const eqp_units *units, const int64_t **first, const int64_t **pin);
+
+/** The key by which pins are kept; ids with equal keys go by id. Local, O(1). */
+uint64_t eqp_pin_key(uint64_t seed, int64_t id);
+
+/** The units of one owner: first .. first + count - 1. One for a whole owner, several for a split one. Local, O(1).
+ * \param[in]  units
+ * \param[in]  owner  0 .. n - 1
+ * \param[out] first
+ * \param[out] count  >= 1
+ * \return EQP_OK, or EQP_ERR_ARGUMENT */
+int eqp_units_of_owner(const eqp_units *units, int64_t owner, int64_t *first, int64_t *count);
+
+/** Which unit an interaction belongs to, whether or not it existed when the sample was taken: the owner's unit, or the
+ * one with the nearest centroid (of equal ones the first) in an owner that was split. Local: no search for an owner
+ * with one unit, linear in up to 16 centroids, else a k-d tree. Any number of threads may search at the same time.
+ * \param[in] units
+ * \param[in] owner     0 .. n - 1 (not checked)
+ * \param[in] centroid  [dim] as in eqp_batch; may be NULL for an owner with one unit
+ * \return the unit's number, 0 .. eqp_units_count() - 1 */
+int64_t eqp_units_find(const eqp_units *units, int64_t owner, const double *centroid);
+
+/** Bins of a histogram of unit sizes: four per factor of two, as in the paper's logarithmic figures. */
+#define EQP_SIZES_BINS 256
+
+/** Statistics of unit sizes that can be added up: sums of pieces (ranks) are the statistics of the whole, with the
+ * largest and smallest by maximum and minimum. */
+typedef struct eqp_sizes {
+    int64_t n;                   /**< sizes */
+    int64_t zeros;               /**< of them 0 */
+    double sum;                  /**< of the sizes */
+    double sum_squares;          /**< of the sizes */
+    double sum_logs;             /**< of the natural logarithms of those > 0 */
+    double min, max;             /**< 0 when there are none */
+    int64_t bin[EQP_SIZES_BINS]; /**< of those > 0, see eqp_sizes_bin_start() */
+} eqp_sizes;
+
+/** Adds sizes to statistics that were zeroed (`= {0}`) at first. Local, O(n).
+ * \param[in,out] sizes  unchanged on error
+ * \param[in]     n      >= 0
+ * \param[in]     size   [n], >= 0 and finite (borrowed)
+ * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_DATA */
+int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size);
+
+/** Adds the statistics of another piece. Local, O(1). */
+void eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece);
+
+/** Statistics of the weights of this rank's units. A unit that lies across two ranks counts as two. Local, O(units). */
+void eqp_units_sizes(const eqp_units *units, eqp_sizes *sizes);
+
+/** Smallest size of a bin: 2^(bin / 4 - 16); sizes below the first bin are in it, sizes above the last in the last.
+ * Local, O(1). */
+double eqp_sizes_bin_start(int bin);
+
+/** Fits P(x) = x^(k-1) e^(-x/theta) / (theta^k Gamma(k)) to the sizes > 0 by maximum likelihood, started from the
+ * moments. Local, O(1). Source: Pearce 2014, eq. 4.1; T. Minka, "Estimating a Gamma distribution", 2002, for the
+ * iteration. \param[in]  sizes  (borrowed) \param[out] k      shape, > 0 \param[out] theta  scale, in the unit of the
+ * sizes \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_DATA if there are fewer than two sizes > 0 or all are equal: then
+ * no gamma distribution fits best */
+int eqp_sizes_fit_gamma(const eqp_sizes *sizes, double *k, double *theta);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
