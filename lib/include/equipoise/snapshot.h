@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file snapshot.h
+ * \brief Snapshots of particles: read slices of files in several formats, write GADGET HDF5 slice by slice.
+ *
+ * Nothing here communicates. To read, every rank opens the same path and reads its own slice. To write, one rank
+ * creates the file, the ranks write their slices *one after the other* (the serial HDF5 library serves one process at a
+ * time; pass a token or use barriers), and one rank commits. Memory is O(slice) at any time, never O(file).
+ *
+ * Formats, found from the content and never from the name:
+ * - GADGET HDF5 in one or several files, any number of particle types up to #EQP_SNAPSHOT_TYPES;
+ * - GADGET format 1 and 2, either byte order, one or several files, float or double, ids of 32 or 64 bits or none at
+ * all in format 2 (Springel 2005, MNRAS 364, 1105, and the user guide of GADGET-2);
+ * - TIPSY, big-endian ("standard") or little-endian; gas, dark matter and stars become types 0, 1 and 4;
+ * - text: lines `m x y z vx vy vz`, further columns ignored, `#` starts a comment; or three header lines (any integer,
+ *   the number of particles, the time) and then lines `id m x y z vx vy vz`. All particles are of type 1.
+ *
+ * *Order.* A snapshot has one global order: file after file, within a file by type, within a type as stored. Slices are
+ * ranges of it.
+ *
+ * *Units.* Values come as stored, with one exception: cosmological GADGET files hold u, and what is read is v = u a^k
+ * with a = Time; k is 1/2 unless the HDF5 dataset `Velocities` says otherwise in an attribute `a_scaling`,
+ * `aexp-scale-exponent` or `a-scale exponent`. An HDF5 file is cosmological if its /Parameters attribute
+ * `ComovingIntegrationOn` is not 0; where that is missing, and in formats 1 and 2, if Time = 1/(1 + Redshift) to 1e-4
+ * and Redshift is not 0, or Time is 1 and Omega0 > 0 (then a = 1 and nothing changes). Lengths stay comoving, h stays
+ * in.
+ *
+ * *Errors.* A file that cannot be found or opened, a directory, a pipe, a missing file of a set: #EQP_ERR_IO. An empty,
+ * truncated, damaged or unknown file, or counts that disagree: #EQP_ERR_FORMAT, before memory of that size is asked
+ * for. NaN, infinity and negative masses: #EQP_ERR_DATA; the message names the particle (its place in the global order,
+ * from 0) and the column. Messages are one line: "FILE: what and where". */
+#ifndef EQUIPOISE_SNAPSHOT_H
+#define EQUIPOISE_SNAPSHOT_H
+
+#include <equipoise/base.h>
+#include <equipoise/error.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Most particle types of a file. */
+#define EQP_SNAPSHOT_TYPES 16
+
+/** Most components of a further column. */
+#define EQP_COLUMN_WIDTH 9
+
+/** An open snapshot: the places of everything in its files. It keeps no file open between calls. */
+typedef struct eqp_snapshot eqp_snapshot;
+
+/** What a snapshot says about itself. */
+typedef struct eqp_snapshot_info {
+    char format[32];                    /**< "GADGET HDF5", "GADGET format 1", "TIPSY big-endian", "text", ... */
+    int64_t n;                          /**< particles in all files, > 0 */
+    int ntypes;                         /**< types that the format has */
+    int64_t type_n[EQP_SNAPSHOT_TYPES]; /**< particles of each type in all files */
+    double time;                        /**< as stored; 0 if the format has none */
+    double redshift;                    /**< as stored; 0 if the format has none */
+    double box_size;                    /**< edge of the periodic box, 0: none or unknown */
+    double omega0, omega_lambda;        /**< as stored; 0 if the format has none */
+    double hubble;                      /**< h, as stored; 0 if the format has none */
+    bool cosmological;                  /**< velocities are converted from u, see above */
+    bool has_ids;                       /**< otherwise ids are 0 .. n - 1 in the global order */
+    int nfiles;                         /**< files that hold the particles */
+} eqp_snapshot_info;
+
+/** Columns of a slice: structure of arrays, each [n] or NULL (when reading: not wanted, and then not read nor checked;
+ * when writing: see there). Start with {0}. */
+typedef struct eqp_snapshot_arrays {
+    double *x, *y, *z;
+    double *vx, *vy, *vz;
+    double *m;
+    int64_t *id;  /**< unsigned 64-bit ids of a file keep their bits */
+    int8_t *type; /**< 0 .. EQP_SNAPSHOT_TYPES - 1 */
+} eqp_snapshot_arrays;
+
+/** Opens a snapshot: finds its format, reads the headers of all its files and checks them against the sizes of the
+ * files and of the datasets. Local. Reads O(files) headers; text is scanned once, O(bytes) time, and then O(lines /
+ * 1024) memory. \param[in]  path      a file, any one file of several, or what their names have in common: for
+ * `snap_007` the file itself and then `snap_007.0.hdf5`, `snap_007.0.h5`, `snap_007.0` and `snap_007.hdf5` are tried
+ *                       (copied)
+ * \param[out] snapshot  eqp_snapshot_close() it; unchanged on error
+ * \param[out] message   what went wrong and where; may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a NULL path, EQP_ERR_IO, EQP_ERR_FORMAT, EQP_ERR_MEMORY */
+int eqp_snapshot_open(const char *path, eqp_snapshot **snapshot, eqp_message *message);
+
+/** Frees a snapshot; NULL is legal. */
+void eqp_snapshot_close(eqp_snapshot *snapshot);
+
+/** What the snapshot says about itself (borrowed: lives as long as the snapshot). Never NULL for a snapshot. O(1). */
+const eqp_snapshot_info *eqp_snapshot_get_info(const eqp_snapshot *snapshot);
+
+/** Reads particles [first, first + n) of the global order. Local; opens the files that hold them and closes them again.
+ * O(n) time and O(1) memory of its own. Equal ids are not looked for.
+ * \param[in]  snapshot  (borrowed)
+ * \param[in]  first     >= 0
+ * \param[in]  n         >= 0, first + n at most the number of particles
+ * \param[out] arrays    where the columns go; contents are undefined after an error
+ * \param[out] message   what went wrong and where; may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a range outside the snapshot, EQP_ERR_IO, EQP_ERR_FORMAT, EQP_ERR_DATA for NaN,
+ * infinity and negative masses in the columns that were asked for, EQP_ERR_MEMORY */
+int eqp_snapshot_read(const eqp_snapshot *snapshot, int64_t first, int64_t n, const eqp_snapshot_arrays *arrays,
+                      eqp_message *message);
+
+/** Kind of a number in a further column or attribute. */
+typedef enum eqp_kind {
+    EQP_KIND_DOUBLE, /**< double */
+    EQP_KIND_INT64,  /**< int64_t */
+    EQP_KIND_UINT64  /**< stored without sign; in memory uint64_t or int64_t, bits are kept */
+} eqp_kind;
+
+/** A further dataset: rows of `width` numbers of one kind. Its data are `width` arrays, one per component, each [rows];
+ * on disk it is [rows] or, if width > 1, [rows][width]. */
+typedef struct eqp_column {
+    const char *name; /**< without '/' (borrowed) */
+    eqp_kind kind;
+    int width; /**< 1 .. EQP_COLUMN_WIDTH */
+} eqp_column;
+
+/** A further number of a file. */
+typedef struct eqp_attribute {
+    const char *name; /**< (borrowed) */
+    eqp_kind kind;    /**< EQP_KIND_DOUBLE: `real`, otherwise `integer` */
+    double real;
+    int64_t integer;
+} eqp_attribute;
+
+/** Reads a number that eqp_snapshot_write_create() stored. Local.
+ * \param[in]     snapshot   (borrowed)
+ * \param[in,out] attribute  name and kind in, `real` or `integer` out; unchanged on error
+ * \param[out]    message    may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_UNKNOWN if there is none of that name (always so in formats other than GADGET HDF5),
+ * EQP_ERR_FORMAT if it is no single number of that kind, EQP_ERR_IO */
+int eqp_snapshot_get_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute, eqp_message *message);
+
+/** Reads a further dataset of the particles [first, first + n) of the global order, as eqp_snapshot_read() does. Local.
+ * \param[in]  snapshot  (borrowed)
+ * \param[in]  column    name in every group PartTypeN, kind and width (borrowed)
+ * \param[in]  first, n  a range of the snapshot
+ * \param[out] data      [column->width] arrays [n] of the kind
+ * \param[out] message   may be NULL; unchanged on success
+ * \return as eqp_snapshot_read() (NaN and infinity are errors here too), or EQP_ERR_UNKNOWN if no column has that name
+ */
+int eqp_snapshot_read_column(const eqp_snapshot *snapshot, const eqp_column *column, int64_t first, int64_t n,
+                             void *const *data, eqp_message *message);
+
+/** What a snapshot to be written holds. The same on every rank. All pointers are borrowed. */
+typedef struct eqp_snapshot_layout {
+    int ntypes;                         /**< 1 .. EQP_SNAPSHOT_TYPES; fewer than 6 are stored as 6 */
+    int64_t type_n[EQP_SNAPSHOT_TYPES]; /**< particles of each type, over all ranks */
+    double time, redshift, box_size, omega0, omega_lambda, hubble;
+    int nfiles;               /**< > 1: path is what the names have in common, files are path.0.hdf5, ... with equal
+                                 shares of every type; <= 1: path is the file */
+    int ncolumns;             /**< further datasets of every particle, beside x, v, id and m */
+    const eqp_column *column; /**< [ncolumns], e.g. {"Potential", EQP_KIND_DOUBLE, 1} */
+    int nattributes;          /**< further numbers */
+    const eqp_attribute *attribute; /**< [nattributes], into the attributes of the group /Equipoise */
+} eqp_snapshot_layout;
+
+/** No particles, one file, six types, h = 1. */
+#define EQP_SNAPSHOT_LAYOUT_DEFAULTS                                                                                   \
+    (eqp_snapshot_layout)                                                                                              \
+    {                                                                                                                  \
+        .ntypes = 6, .hubble = 1, .nfiles = 1                                                                          \
+    }
+
+/** Makes a new GADGET HDF5 file (or several) with datasets of full size, under a temporary name beside the target:
+ * `path.part`. A file that has the target's name is not touched. Call it on one rank. O(1) but for reserving the space.
+ * Particles are in the order of reading: with one file all of type 0, then type 1, and so on. If redshift and time make
+ * the file cosmological (see above), velocities are stored as u = v / sqrt(time).
+ *
+ * \param[in]  path     target (borrowed)
+ * \param[in]  layout   (borrowed)
+ * \param[out] message  may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO (then no temporary file is left), EQP_ERR_MEMORY */
+int eqp_snapshot_write_create(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
+
+/** Writes particles [first, first + n) of the global order into the temporary file(s). One rank at a time, after
+ * eqp_snapshot_write_create() and before eqp_snapshot_write_commit(). The slices must cover every particle once: what
+ * no slice covers is undefined. Types follow from the layout, arrays->type is not used. O(n) time, O(1) memory.
+ *
+ * \param[in]  path      target, as given to eqp_snapshot_write_create()
+ * \param[in]  layout    as given to eqp_snapshot_write_create()
+ * \param[in]  first, n  range of the global order
+ * \param[in]  arrays    columns [n], only read; id NULL: the global order; velocities NULL: zeros (borrowed)
+ * \param[in]  data      the arrays of the further columns, one after the other: the width of column 0 many, then those
+ *                       of column 1, ...; NULL if there are none (borrowed)
+ * \param[out] message   may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_snapshot_write_slice(const char *path, const eqp_snapshot_layout *layout, int64_t first, int64_t n,
+                             const eqp_snapshot_arrays *arrays, const void *const *data, eqp_message *message);
+
+/** Gives the finished temporary file(s) the target's name, after the data have reached the disk. One rank, after all
+ * slices. Until then, and if this fails, an older file of that name is whole.
+ *
+ * \param[in]  path, layout  as given to eqp_snapshot_write_create()
+ * \param[out] message       may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_snapshot_write_commit(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
+
+/** Removes the temporary file(s), if any, after an error. One rank. The target is not touched. */
+void eqp_snapshot_write_discard(const char *path, const eqp_snapshot_layout *layout);
+
+/** One time of an XDMF series. */
+typedef struct eqp_snapshot_frame {
+    const char *path;                  /**< a snapshot's target, as given to eqp_snapshot_write_create() */
+    const eqp_snapshot_layout *layout; /**< what it was written with */
+} eqp_snapshot_frame;
+
+/** Writes an XDMF 2 file through which ParaView and VisIt open snapshots: points, velocities, masses, ids and all
+ * further double columns. The snapshots must be in the folder of the XDMF file, which refers to them by their names
+ * alone. An older file is replaced at once or not at all. Local, one rank. \param[in]  path     the XDMF file
+ * \param[in]  nframes  >= 1; more than one make a time series
+ * \param[in]  frame    [nframes] in order of time (borrowed)
+ * \param[out] message  may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT (another folder, no frames), EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message);
+
+/** Makes an HDF5 file with datasets in its root group, under the temporary name `path.part`. One rank; then
+ * eqp_table_write_slice() on all, one after the other, then eqp_table_write_commit() on one, as for snapshots.
+ * \param[in]  path      target (borrowed)
+ * \param[in]  rows      rows of every dataset, >= 0
+ * \param[in]  ncolumns  datasets, >= 1
+ * \param[in]  column    [ncolumns] for example {"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3} (borrowed)
+ * \param[out] message   may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO (then no temporary file is left), EQP_ERR_MEMORY */
+int eqp_table_write_create(const char *path, int64_t rows, int ncolumns, const eqp_column *column,
+                           eqp_message *message);
+
+/** Writes rows [first, first + n) of every column. One rank at a time. O(n) time, O(1) memory of its own.
+ * \param[in]  path,ncolumns,column  as given to eqp_table_write_create()
+ * \param[in]  first, n              a range of the rows
+ * \param[in]  data                  the columns' arrays [n], one per component, one column after the other (borrowed)
+ * \param[out] message               may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_table_write_slice(const char *path, int ncolumns, const eqp_column *column, int64_t first, int64_t n,
+                          const void *const *data, eqp_message *message);
+
+/** As eqp_snapshot_write_commit(), for a table. */
+int eqp_table_write_commit(const char *path, eqp_message *message);
+
+/** As eqp_snapshot_write_discard(), for a table. */
+void eqp_table_write_discard(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
