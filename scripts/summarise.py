@@ -5,9 +5,9 @@
 usage: summarise.py [--no-plots] FOLDER
 
 FOLDER/NAME/report.json and FOLDER/NAME/loads.csv are what `barneshut --report FOLDER/NAME` wrote. Everything that is
-written goes into FOLDER: summary.csv, load-per-rank.{csv,gp,png,svg}, imbalance.{csv,gp,png,svg}. The plots are drawn by
-gnuplot from these CSV files with these scripts, so they can be drawn again in another manner; without gnuplot there are
-none. Exit status 2 if there is no run or a report is damaged.
+written goes into FOLDER: summary.csv, load-per-rank.{csv,gp,png,svg}, imbalance.{csv,gp,png,svg}. The plots are drawn
+by gnuplot from these CSV files with these scripts, so they can be drawn again in another manner; without gnuplot there
+are none. Exit status 2 if there is no run or a report is damaged.
 """
 import argparse
 import collections
@@ -57,6 +57,11 @@ def read_rank_seconds(path):
     return [sums[rank] for rank in range(len(sums))]
 
 
+def read_run(name, folder):
+    report = read_report(os.path.join(folder, "report.json"))
+    return Run(name, report, read_rank_seconds(os.path.join(folder, "loads.csv")))
+
+
 def read_runs(folder):
     try:
         names = [n for n in os.listdir(folder) if os.path.isfile(os.path.join(folder, n, "report.json"))]
@@ -65,10 +70,7 @@ def read_runs(folder):
     if not names:
         raise BadReport(f"{folder}: no folder in it holds a report.json")
     names.sort(key=lambda n: (FIRST.index(n) if n in FIRST else len(FIRST), n))
-    return [
-        Run(n, read_report(os.path.join(folder, n, "report.json")), read_rank_seconds(os.path.join(folder, n, "loads.csv")))
-        for n in names
-    ]
+    return [read_run(n, os.path.join(folder, n)) for n in names]
 
 
 def column(run, key):
@@ -186,6 +188,10 @@ def quoted(text):
     return "'" + text.replace("'", "''") + "'"
 
 
+def script(name, title, style, plot):
+    return PREAMBLE.format(name=name, title=quoted(title)) + style + DRAW.format(name=name, plot=plot)
+
+
 def load_script(runs, title):
     name, ranks = "load-per-rank", max(len(r.rank_seconds) for r in runs)
     style = 'set xlabel "rank"\nset ylabel "CPU time in force, all steps [s]"\nset yrange [0:*]\n'
@@ -203,7 +209,7 @@ def load_script(runs, title):
     average = mean([second for run in runs for second in run.rank_seconds])
     series.append(f'{average:.9g} with lines lw 1 dt (8, 6) lc rgb "#202020" title "mean of all"')
     plot = "plot " + ", \\\n        ".join(series)
-    return PREAMBLE.format(name=name, title=quoted("Load per rank: " + title)) + style + DRAW.format(name=name, plot=plot)
+    return script(name, "Load per rank: " + title, style, plot)
 
 
 def imbalance_script(runs, title):
@@ -226,15 +232,15 @@ def imbalance_script(runs, title):
                 f"title {quoted(run.name + ' ' + kind)}"
             )
     plot = "plot " + ", \\\n        ".join(series)
-    return PREAMBLE.format(name=name, title=quoted("Imbalance: " + title)) + style + DRAW.format(name=name, plot=plot)
+    return script(name, "Imbalance: " + title, style, plot)
 
 
 def draw(folder, runs, title):
     """Draws both plots; says in one line why, if it cannot."""
     gnuplot = shutil.which("gnuplot")
-    for name, script in (("load-per-rank", load_script), ("imbalance", imbalance_script)):
+    for name, make in (("load-per-rank", load_script), ("imbalance", imbalance_script)):
         with open(os.path.join(folder, name + ".gp"), "w", encoding="utf-8") as f:
-            f.write(script(runs, title))
+            f.write(make(runs, title))
         if gnuplot is None:
             continue
         done = subprocess.run([gnuplot, name + ".gp"], cwd=folder, stderr=subprocess.PIPE, text=True, check=False)
