@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One cell at a time: the root cube, centres, moments. */
+#include "internal.h"
+
+#include <equipoise/error.h>
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* The grid of 2^21 cells per axis should not be finer than what a double can tell apart: side >= 2^-31 |coordinate|. */
+#define BH_BOX_RESOLUTION 0x1p-30
+
+static bool box_holds(double side, const double lo[3], const double hi[3], bh_box *box)
+{
+    const double step = side / 4;
+    box->side = side;
+    for (int k = 0; k < 3; k++) {
+        box->corner[k] = floor(lo[k] / step) * step;
+        if (!(hi[k] < box->corner[k] + side)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int bh_box_enclosing(const double lo[3], const double hi[3], bh_box *box)
+{
+    double extent = 0, magnitude = 0;
+    for (int k = 0; k < 3; k++) {
+        if (!isfinite(lo[k]) || !isfinite(hi[k])) {
+            return EQP_ERR_DATA;
+        }
+        if (lo[k] > hi[k]) {
+            return EQP_ERR_ARGUMENT;
+        }
+        extent = fmax(extent, hi[k] - lo[k]);
+        magnitude = fmax(magnitude, fmax(fabs(lo[k]), fabs(hi[k])));
+    }
+    const double least = fmax(extent, magnitude * BH_BOX_RESOLUTION);
+    if (least > DBL_MAX / 16) {
+        return EQP_ERR_DATA;
+    }
+    int exponent = 1;
+    if (least > 0) {
+        /* 2^exponent > least >= 2^(exponent - 1); far below that even a quarter of a deepest cell would underflow. */
+        frexp(fmax(least, DBL_MIN * 0x1p60), &exponent);
+    }
+    bh_box found;
+    double side = ldexp(1.0, exponent - 1);
+    while (!box_holds(side, lo, hi, &found)) {
+        side *= 2; /* ends: the corner is less than side / 4 below lo */
+    }
+    *box = found;
+    return EQP_OK;
+}
+
+void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3])
+{
+    uint32_t grid[3];
+    eqp_hilbert_cell(cell->key, &grid[0], &grid[1], &grid[2]);
+    const int shift = EQP_CURVE_BITS - cell->level;
+    const double side = bh__side(tree, cell->level);
+    for (int k = 0; k < 3; k++) {
+        centre[k] = tree->box.corner[k] + ((double)(grid[k] >> shift) + 0.5) * side;
+    }
+}
+
+static void add_quadrupole(double quad[6], double mass, const double d[3])
+{
+    const double d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    quad[0] += mass * (3 * d[0] * d[0] - d2);
+    quad[1] += mass * (3 * d[0] * d[1]);
+    quad[2] += mass * (3 * d[0] * d[2]);
+    quad[3] += mass * (3 * d[1] * d[1] - d2);
+    quad[4] += mass * (3 * d[1] * d[2]);
+    quad[5] += mass * (3 * d[2] * d[2] - d2);
+}
+
+/* Sets com and offset from sum, the first mass moment about the centre: less cancellation than about the origin. A cell
+ * without mass has its centre for com, which keeps distances meaningful. */
+static void set_com(bh_moments *moments, const double centre[3], const double sum[3])
+{
+    double offset2 = 0;
+    for (int k = 0; k < 3; k++) {
+        const double d = moments->mass > 0 ? sum[k] / moments->mass : 0;
+        moments->com[k] = centre[k] + d;
+        offset2 += d * d;
+    }
+    moments->offset = sqrt(offset2);
+}
+
+void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first, bh_moments *moments)
+{
+    const double *x = tree->sources.x + first, *y = tree->sources.y + first, *z = tree->sources.z + first;
+    const double *m = tree->sources.m + first;
+    double centre[3], sum[3] = {0, 0, 0};
+    bh_cell_centre(tree, cell, centre);
+    bh_moments sums = {0};
+    for (int64_t i = 0; i < cell->count; i++) {
+        sums.mass += m[i];
+        sum[0] += m[i] * (x[i] - centre[0]);
+        sum[1] += m[i] * (y[i] - centre[1]);
+        sum[2] += m[i] * (z[i] - centre[2]);
+    }
+    set_com(&sums, centre, sum);
+    for (int64_t i = 0; i < cell->count; i++) {
+        const double d[3] = {x[i] - sums.com[0], y[i] - sums.com[1], z[i] - sums.com[2]};
+        add_quadrupole(sums.quad, m[i], d);
+    }
+    *moments = sums;
+}
+
+void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments)
+{
+    double centre[3], sum[3] = {0, 0, 0};
+    bh_cell_centre(tree, cell, centre);
+    bh_moments sums = {0};
+    for (int c = 0; c < cell->nchild; c++) {
+        const bh_moments *part = &child[c].moments;
+        sums.mass += part->mass;
+        for (int k = 0; k < 3; k++) {
+            sum[k] += part->mass * (part->com[k] - centre[k]);
+        }
+    }
+    set_com(&sums, centre, sum);
+    for (int c = 0; c < cell->nchild; c++) {
+        const bh_moments *part = &child[c].moments;
+        double d[3];
+        for (int k = 0; k < 3; k++) {
+            d[k] = part->com[k] - sums.com[k];
+        }
+        for (int q = 0; q < 6; q++) {
+            sums.quad[q] += part->quad[q];
+        }
+        add_quadrupole(sums.quad, part->mass, d);
+    }
+    *moments = sums;
+}
+
+bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *child)
+{
+    const int level = cell->level + 1;
+    if (cell->nchild < 1 || cell->nchild > 8 || level > EQP_CURVE_BITS) {
+        return false;
+    }
+    uint64_t from = cell->key;
+    int64_t left = cell->count;
+    for (int c = 0; c < cell->nchild; c++) {
+        const bh_cell *part = &child[c];
+        if (part->level != level || part->key != bh__key_at_level(part->key, level) || part->key < from ||
+            part->key - cell->key >= bh__span(cell->level)) {
+            return false;
+        }
+        const bool leaf = bh__is_leaf(tree, part->count, level);
+        if (part->count < 1 || part->count > left || part->nchild < 0 || part->nchild > 8 ||
+            leaf != (part->nchild == 0)) {
+            return false;
+        }
+        from = part->key + bh__span(level);
+        left -= part->count;
+    }
+    bh_moments moments;
+    bh__moments_of_children(tree, cell, child, &moments);
+    return left == 0 && memcmp(&moments, &cell->moments, sizeof(moments)) == 0;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Target groups: from the keys alone, so that they do not depend on where the tree stops. */
+#include "internal.h"
+
+#include <equipoise/error.h>
+
+#include <stdlib.h>
+
+typedef struct group_maker {
+    const bh_tree *tree;
+    const uint64_t *key;
+    const double *accel;
+    int group_size;
+    int64_t n, capacity;
+    bh_group *group;
+} group_maker;
+
+static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t part)
+{
+    if (part > INT32_MAX) {
+        return EQP_ERR_OVERFLOW;
+    }
+    if (maker->n == maker->capacity) {
+        const int64_t capacity = maker->capacity * 2 + 64;
+        bh_group *larger = realloc(maker->group, (size_t)capacity * sizeof(*larger));
+        if (larger == NULL) {
+            return EQP_ERR_MEMORY;
+        }
+        maker->group = larger;
+        maker->capacity = capacity;
+    }
+    const bh_sources *s = &maker->tree->sources;
+    const double *coordinate[3] = {s->x, s->y, s->z};
+    bh_group group = {.key = maker->key[first], .part = (int32_t)part, .count = (int32_t)count, .first = first};
+    for (int k = 0; k < 3; k++) {
+        group.lo[k] = group.hi[k] = coordinate[k][first];
+        for (int64_t i = first + 1; i < first + count; i++) {
+            const double v = coordinate[k][i];
+            group.lo[k] = v < group.lo[k] ? v : group.lo[k];
+            group.hi[k] = v > group.hi[k] ? v : group.hi[k];
+        }
+    }
+    if (maker->accel != NULL) {
+        group.accel = maker->accel[first];
+        for (int64_t i = first + 1; i < first + count; i++) {
+            group.accel = maker->accel[i] < group.accel ? maker->accel[i] : group.accel;
+        }
+    }
+    maker->group[maker->n++] = group;
+    return EQP_OK;
+}
+
+typedef struct key_cell {
+    int64_t first, count;
+    int level;
+} key_cell;
+
+/* A deepest cell with too many particles becomes runs. */
+static int add_runs(group_maker *maker, key_cell cell)
+{
+    for (int64_t part = 0; part * maker->group_size < cell.count; part++) {
+        const int64_t skip = part * maker->group_size;
+        const int64_t left = cell.count - skip;
+        const int code = add_group(maker, cell.first + skip, left < maker->group_size ? left : maker->group_size, part);
+        if (code != EQP_OK) {
+            return code;
+        }
+    }
+    return EQP_OK;
+}
+
+static int add_groups_below(group_maker *maker, key_cell branch)
+{
+    key_cell stack[BH_STACK];
+    int depth = 0;
+    stack[depth++] = branch;
+    while (depth > 0) {
+        const key_cell cell = stack[--depth];
+        if (cell.count <= maker->group_size || cell.level == EQP_CURVE_BITS) {
+            const int code = add_runs(maker, cell);
+            if (code != EQP_OK) {
+                return code;
+            }
+            continue;
+        }
+        key_cell child[8];
+        int nchild = 0;
+        const int64_t end = cell.first + cell.count;
+        for (int64_t first = cell.first; first < end;) {
+            const uint64_t limit = bh__key_at_level(maker->key[first], cell.level + 1) + bh__span(cell.level + 1);
+            const int64_t last = bh__lower_bound(maker->key, first, end, limit);
+            child[nchild++] = (key_cell){first, last - first, cell.level + 1};
+            first = last;
+        }
+        while (nchild > 0) {
+            stack[depth++] = child[--nchild];
+        }
+    }
+    return EQP_OK;
+}
+
+int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, const double *accel, int64_t *ngroups,
+                   bh_group **group)
+{
+    if (group_size < 1) {
+        return EQP_ERR_ARGUMENT;
+    }
+    group_maker maker = {.tree = tree, .key = key, .accel = accel, .group_size = group_size};
+    for (int64_t b = 0; b < tree->nbranches; b++) {
+        const bh_cell *cell = &tree->cell[b];
+        const int code = add_groups_below(&maker, (key_cell){cell->first, cell->count, cell->level});
+        if (code != EQP_OK) {
+            free(maker.group);
+            return code;
+        }
+    }
+    *ngroups = maker.n;
+    *group = maker.group;
+    return EQP_OK;
+}

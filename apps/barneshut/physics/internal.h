@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of the tree share with each other and with nobody else. */
+#ifndef BH_INTERNAL_H
+#define BH_INTERNAL_H
+
+#include "walk.h"
+
+#include <equipoise/curve.h>
+
+/* A depth-first stack of cells never holds more: on each level an opened cell gives way to at most eight. */
+#define BH_STACK (8 * (EQP_CURVE_BITS + 1))
+
+/* How many keys a cell of this level holds: its keys are [key, key + span). */
+static inline uint64_t bh__span(int level)
+{
+    return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
+}
+
+static inline uint64_t bh__key_at_level(uint64_t key, int level)
+{
+    return key & ~(bh__span(level) - 1);
+}
+
+static inline double bh__side(const bh_tree *tree, int level)
+{
+    return tree->box.side / (double)((uint32_t)1 << level);
+}
+
+/* Whether the count rule makes a cell a leaf. */
+static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
+{
+    return count <= tree->leaf_size || level >= EQP_CURVE_BITS;
+}
+
+/* First i in [first, end) with key[i] >= limit, or end. O(log of the distance). */
+int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit);
+
+/* Room for that many in all; the contents stay. */
+int bh__cells_reserve(bh_tree *tree, int64_t ncells);
+int bh__sources_reserve(bh_sources *sources, int64_t n);
+
+/* Moments of a cell from its particles (array order) and from its children (child order). One home, so that the same
+ * cell gets the same bits whoever computes it. */
+void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first, bh_moments *moments);
+void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments);
+
+/* Whether these could be the children of that cell: nesting, order, counts, the leaf rule, moments bit for bit. */
+bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *child);
+
+/* bh_walk() with one more ear: `opened` hears of every opened cell, kept or not, before its children are looked at. */
+typedef struct bh__visitor {
+    bh_tile_fn keep;
+    void *keep_user;
+    bh_tile_seen_fn seen;
+    int (*opened)(void *user, int64_t cell);
+    void *seen_user; /* of seen and opened */
+} bh__visitor;
+int bh__walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh__visitor *visitor,
+             bh_list *list);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Building the octree: cells below this rank's branches from sorted keys, and the top above the branches of all. */
+#include "internal.h"
+
+#include <equipoise/error.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bh_tree_init(bh_tree *tree, int leaf_size)
+{
+    *tree = (bh_tree){.leaf_size = leaf_size, .root = -1};
+}
+
+void bh_tree_free(bh_tree *tree)
+{
+    if (tree == NULL) {
+        return;
+    }
+    free(tree->cell);
+    free(tree->sources.x);
+    free(tree->sources.y);
+    free(tree->sources.z);
+    free(tree->sources.m);
+    bh_tree_init(tree, tree->leaf_size);
+}
+
+static void tree_clear(bh_tree *tree)
+{
+    tree->ncells = 0;
+    tree->root = -1;
+    tree->nbranches = 0;
+    tree->sources.n = 0;
+    tree->sources.nlocal = 0;
+}
+
+int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit)
+{
+    /* Gallop first: the runs that are looked for are mostly short. */
+    int64_t step = 1;
+    while (first + step < end && key[first + step] < limit) {
+        first += step;
+        step *= 2;
+    }
+    if (first + step < end) {
+        end = first + step;
+    }
+    while (first < end) {
+        const int64_t middle = first + (end - first) / 2;
+        if (key[middle] < limit) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+static int64_t grown(int64_t capacity, int64_t wanted)
+{
+    const int64_t more = capacity + capacity / 2 + 64;
+    return more > wanted ? more : wanted;
+}
+
+int bh__cells_reserve(bh_tree *tree, int64_t ncells)
+{
+    if (ncells <= tree->capacity) {
+        return EQP_OK;
+    }
+    const int64_t capacity = grown(tree->capacity, ncells);
+    if ((uint64_t)capacity > SIZE_MAX / sizeof(bh_cell)) {
+        return EQP_ERR_MEMORY;
+    }
+    bh_cell *cell = realloc(tree->cell, (size_t)capacity * sizeof(*cell));
+    if (cell == NULL) {
+        return EQP_ERR_MEMORY;
+    }
+    tree->cell = cell;
+    tree->capacity = capacity;
+    return EQP_OK;
+}
+
+int bh__sources_reserve(bh_sources *sources, int64_t n)
+{
+    if (n <= sources->capacity) {
+        return EQP_OK;
+    }
+    const int64_t capacity = grown(sources->capacity, n);
+    if ((uint64_t)capacity > SIZE_MAX / sizeof(double)) {
+        return EQP_ERR_MEMORY;
+    }
+    double **array[4] = {&sources->x, &sources->y, &sources->z, &sources->m};
+    for (int a = 0; a < 4; a++) {
+        double *larger = realloc(*array[a], (size_t)capacity * sizeof(*larger));
+        if (larger == NULL) {
+            return EQP_ERR_MEMORY;
+        }
+        *array[a] = larger;
+    }
+    sources->capacity = capacity;
+    return EQP_OK;
+}
+
+static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t first, int64_t count)
+{
+    const int code = bh__cells_reserve(tree, tree->ncells + 1);
+    if (code != EQP_OK) {
+        return code;
+    }
+    tree->cell[tree->ncells++] =
+        (bh_cell){.key = key, .level = level, .home = home, .child = BH_ABSENT, .first = first, .count = count};
+    return EQP_OK;
+}
+
+/* Every key ascending and inside an interval, the intervals ascending and disjoint. */
+static int check_input(int64_t n, const uint64_t *key, int nintervals, const bh_interval *interval)
+{
+    uint64_t end = 0;
+    int64_t i = 0;
+    for (int k = 0; k < nintervals; k++) {
+        if (interval[k].begin < end || interval[k].end < interval[k].begin || interval[k].end > EQP_CURVE_END) {
+            return EQP_ERR_ARGUMENT;
+        }
+        end = interval[k].end;
+        for (; i < n && key[i] < end; i++) {
+            if (key[i] < interval[k].begin || (i > 0 && key[i] < key[i - 1])) {
+                return EQP_ERR_ARGUMENT;
+            }
+        }
+    }
+    return i == n ? EQP_OK : EQP_ERR_ARGUMENT;
+}
+
+/* The level of the largest cell that begins at `key` and ends by `end`. */
+static int coarsest_level(uint64_t key, uint64_t end)
+{
+    int level = EQP_CURVE_BITS;
+    while (level > 0 && bh__key_at_level(key, level - 1) == key && bh__span(level - 1) <= end - key) {
+        level--;
+    }
+    return level;
+}
+
+static int append_branches(bh_tree *tree, int64_t n, const uint64_t *key, bh_interval interval, int rank)
+{
+    int64_t first = bh__lower_bound(key, 0, n, interval.begin);
+    uint64_t at = interval.begin;
+    while (at < interval.end && first < n && key[first] < interval.end) {
+        const int level = coarsest_level(at, interval.end);
+        const uint64_t next = at + bh__span(level);
+        const int64_t last = bh__lower_bound(key, first, n, next);
+        if (last > first) {
+            const int code = append_cell(tree, at, level, rank, first, last - first);
+            if (code != EQP_OK) {
+                return code;
+            }
+        }
+        first = last;
+        at = next;
+    }
+    return EQP_OK;
+}
+
+/* Appends the nonempty children of a cell, side by side. */
+static int divide(bh_tree *tree, const uint64_t *key, int64_t parent)
+{
+    const bh_cell cell = tree->cell[parent];
+    const int level = cell.level + 1;
+    const int64_t child = tree->ncells;
+    for (int64_t first = cell.first; first < cell.first + cell.count;) {
+        const uint64_t begin = bh__key_at_level(key[first], level);
+        const int64_t last = bh__lower_bound(key, first, cell.first + cell.count, begin + bh__span(level));
+        const int code = append_cell(tree, begin, level, cell.home, first, last - first);
+        if (code != EQP_OK) {
+            return code;
+        }
+        first = last;
+    }
+    tree->cell[parent].child = child;
+    tree->cell[parent].nchild = (int32_t)(tree->ncells - child);
+    return EQP_OK;
+}
+
+/* Depth first, so that cells which are near in space are near in memory. */
+static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
+{
+    int64_t stack[BH_STACK];
+    int depth = 0;
+    stack[depth++] = branch;
+    while (depth > 0) {
+        const int64_t c = stack[--depth];
+        if (bh__is_leaf(tree, tree->cell[c].count, tree->cell[c].level)) {
+            continue;
+        }
+        const int code = divide(tree, key, c);
+        if (code != EQP_OK) {
+            return code;
+        }
+        for (int k = tree->cell[c].nchild; k-- > 0;) {
+            stack[depth++] = tree->cell[c].child + k;
+        }
+    }
+    return EQP_OK;
+}
+
+int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
+                  const double *z, const double *m, int nintervals, const bh_interval *interval, int rank)
+{
+    tree_clear(tree);
+    if (n < 0 || nintervals < 0 || rank < 0 || tree->leaf_size < 1 || !(box->side > 0 && isfinite(box->side))) {
+        return EQP_ERR_ARGUMENT;
+    }
+    tree->box = *box;
+    int code = check_input(n, key, nintervals, interval);
+    if (code == EQP_OK) {
+        code = bh__sources_reserve(&tree->sources, n);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (n > 0) {
+        const size_t bytes = (size_t)n * sizeof(double);
+        memcpy(tree->sources.x, x, bytes);
+        memcpy(tree->sources.y, y, bytes);
+        memcpy(tree->sources.z, z, bytes);
+        memcpy(tree->sources.m, m, bytes);
+    }
+    tree->sources.n = n;
+    tree->sources.nlocal = n;
+    for (int k = 0; k < nintervals && code == EQP_OK; k++) {
+        code = append_branches(tree, n, key, interval[k], rank);
+    }
+    const int64_t nbranches = tree->ncells;
+    for (int64_t b = 0; b < nbranches && code == EQP_OK; b++) {
+        code = divide_below(tree, key, b);
+    }
+    if (code != EQP_OK) {
+        tree_clear(tree);
+        return code;
+    }
+    tree->nbranches = nbranches;
+    for (int64_t c = tree->ncells; c-- > 0;) { /* children come after their parents */
+        bh_cell *cell = &tree->cell[c];
+        if (cell->nchild == 0) {
+            bh__moments_of_particles(tree, cell, cell->first, &cell->moments);
+        } else {
+            bh__moments_of_children(tree, cell, tree->cell + cell->child, &cell->moments);
+        }
+    }
+    return EQP_OK;
+}
+
+/* Disjoint, in key order, each a possible cell, and the own ones exactly the branches of this tree. */
+static int check_branches(const bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
+{
+    uint64_t end = 0;
+    int64_t own = 0;
+    for (int64_t b = 0; b < nbranches; b++) {
+        const bh_cell *cell = &branch[b];
+        if (cell->level < 0 || cell->level > EQP_CURVE_BITS || cell->key < end || cell->key >= EQP_CURVE_END ||
+            cell->key != bh__key_at_level(cell->key, cell->level) || cell->count < 1 || cell->home < 0 ||
+            bh__is_leaf(tree, cell->count, cell->level) != (cell->nchild == 0) || cell->nchild < 0 ||
+            cell->nchild > 8) {
+            return EQP_ERR_ARGUMENT;
+        }
+        end = cell->key + bh__span(cell->level);
+        if (cell->home == rank) {
+            const bh_cell *mine = &tree->cell[own];
+            if (own == tree->nbranches || mine->key != cell->key || mine->level != cell->level ||
+                mine->count != cell->count) {
+                return EQP_ERR_ARGUMENT;
+            }
+            own++;
+        }
+    }
+    return own == tree->nbranches ? EQP_OK : EQP_ERR_ARGUMENT;
+}
+
+/* This rank's branch that begins at `key`; check_branches() knows that there is one. */
+static int64_t own_branch(const bh_tree *tree, uint64_t key)
+{
+    int64_t first = 0, end = tree->nbranches - 1;
+    while (first < end) {
+        const int64_t middle = first + (end - first) / 2;
+        if (tree->cell[middle].key < key) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+/* The top's copy of a branch: a cell that points to what the branch points to, or to nothing if that is elsewhere. */
+static bh_cell branch_copy(const bh_tree *tree, const bh_cell *branch, int rank)
+{
+    if (branch->home == rank) {
+        return tree->cell[own_branch(tree, branch->key)];
+    }
+    bh_cell copy = *branch;
+    copy.child = BH_ABSENT;
+    copy.first = BH_ABSENT;
+    return copy;
+}
+
+/* The children of a cell of the top. While the top grows, its cells' first and count number the branches below them. */
+static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int rank)
+{
+    const bh_cell cell = tree->cell[parent];
+    const int level = cell.level + 1;
+    const int64_t child = tree->ncells, end = cell.first + cell.count;
+    for (int64_t b = cell.first; b < end;) {
+        const uint64_t key = bh__key_at_level(branch[b].key, level);
+        int64_t last = b + 1;
+        while (last < end && branch[last].key - key < bh__span(level)) {
+            last++;
+        }
+        const int code = append_cell(tree, key, level, -1, b, last - b);
+        if (code != EQP_OK) {
+            return code;
+        }
+        if (branch[b].level == level) {
+            tree->cell[tree->ncells - 1] = branch_copy(tree, &branch[b], rank);
+        }
+        b = last;
+    }
+    tree->cell[parent].child = child;
+    tree->cell[parent].nchild = (int32_t)(tree->ncells - child);
+    return EQP_OK;
+}
+
+static int grow_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
+{
+    int code = append_cell(tree, 0, 0, -1, 0, nbranches);
+    int64_t stack[BH_STACK];
+    int depth = 0;
+    stack[depth++] = tree->ncells - 1;
+    while (code == EQP_OK && depth > 0) {
+        const int64_t c = stack[--depth];
+        code = divide_top(tree, c, branch, rank);
+        for (int k = code == EQP_OK ? tree->cell[c].nchild : 0; k-- > 0;) {
+            if (tree->cell[tree->cell[c].child + k].home < 0) {
+                stack[depth++] = tree->cell[c].child + k;
+            }
+        }
+    }
+    return code;
+}
+
+/* Counts and moments of the top's cells, from `begin` on. */
+static int finish_top(bh_tree *tree, int64_t begin)
+{
+    for (int64_t c = tree->ncells; c-- > begin;) { /* children come after their parents */
+        bh_cell *cell = &tree->cell[c];
+        if (cell->home >= 0) {
+            continue;
+        }
+        const bh_cell *child = tree->cell + cell->child;
+        cell->first = BH_ABSENT;
+        cell->count = 0;
+        for (int k = 0; k < cell->nchild; k++) {
+            cell->count += child[k].count;
+        }
+        if (bh__is_leaf(tree, cell->count, cell->level)) {
+            return EQP_ERR_ARGUMENT;
+        }
+        bh__moments_of_children(tree, cell, child, &cell->moments);
+    }
+    return EQP_OK;
+}
+
+int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank)
+{
+    if (tree->root >= 0) {
+        return EQP_ERR_STATE;
+    }
+    int code = nbranches < 0 ? EQP_ERR_ARGUMENT : check_branches(tree, nbranches, branch, rank);
+    if (code != EQP_OK || nbranches == 0) {
+        return code;
+    }
+    const int64_t begin = tree->ncells;
+    if (nbranches > 1 || branch[0].level > 0) {
+        code = grow_top(tree, nbranches, branch, rank);
+        if (code == EQP_OK) {
+            code = finish_top(tree, begin);
+        }
+    } else if (branch[0].home != rank) {
+        code = bh__cells_reserve(tree, begin + 1);
+        if (code == EQP_OK) {
+            tree->cell[tree->ncells++] = branch_copy(tree, &branch[0], rank);
+        }
+    }
+    if (code != EQP_OK) {
+        tree->ncells = begin;
+        return code;
+    }
+    tree->root = tree->ncells > begin ? begin : 0;
+    return EQP_OK;
+}

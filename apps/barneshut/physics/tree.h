@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One rank's view of the global octree. The cells follow from the keys of all particles alone: a cell with more than
+ * leaf_size particles (anywhere) is divided, so every rank count sees the same cells, the same target groups and hence
+ * the same interactions. A rank builds the cells below its branches (the coarsest cells that lie wholly in its own key
+ * intervals); the top, above the branches of all ranks, is rebuilt by everybody from the gathered branches; cells of
+ * other ranks are grafted on when they arrive (see let.h). No MPI in here. */
+#ifndef BH_TREE_H
+#define BH_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BH_ABSENT (-1) /* children or particles that exist, but not on this rank */
+
+/* The root cube. Its side is a power of two and its corner a multiple of a quarter of it, so that it seldom changes
+ * while particles drift; it is a function of the particles' bounds only. */
+typedef struct bh_box {
+    double corner[3];
+    double side;
+} bh_box;
+
+/* The smallest such cube with lo[k] >= corner[k] and hi[k] < corner[k] + side, but no smaller than what leaves a double
+ * room to tell grid cells apart (2^-31 of the largest coordinate; 1 where all are 0). Local, O(1).
+ * EQP_ERR_DATA for values that are not finite or beyond 2^1020, EQP_ERR_ARGUMENT for lo > hi. */
+int bh_box_enclosing(const double lo[3], const double hi[3], bh_box *box);
+
+/* Mass moments of a cell: quad is the traceless quadrupole sum m (3 d d - d^2 1), order xx xy xz yy yz zz, about com.
+ * A leaf's come from its particles in order, any other cell's from its children in order: the same bits on every rank.
+ * Without mass com is the geometric centre. */
+typedef struct bh_moments {
+    double mass;
+    double com[3];
+    double quad[6];
+    double offset; /* distance from com to the cell's geometric centre */
+} bh_moments;
+
+typedef struct bh_cell {
+    uint64_t key;   /* its first Hilbert key */
+    int32_t level;  /* its side is box.side / 2^level */
+    int32_t home;   /* rank that has what is below it; -1 for a cell of the top */
+    int32_t nchild; /* 0 for a leaf; children lie side by side in key order */
+    int32_t reserved;
+    int64_t child; /* first child, or BH_ABSENT */
+    int64_t first; /* first of its source particles, or BH_ABSENT (always so in cells of the top and in grafted cells
+                      that are no leaves) */
+    int64_t count; /* its particles */
+    bh_moments moments;
+} bh_cell;
+
+typedef struct bh_interval {
+    uint64_t begin, end; /* [begin, end) */
+} bh_interval;
+
+/* Source particles: those of this rank in (key, id) order first, then those that came from other ranks. */
+typedef struct bh_sources {
+    int64_t n, nlocal, capacity;
+    double *x, *y, *z, *m;
+} bh_sources;
+
+typedef struct bh_tree {
+    bh_box box;
+    int leaf_size;
+    int64_t ncells, capacity;
+    bh_cell *cell;
+    int64_t root;      /* -1 while there is none */
+    int64_t nbranches; /* this rank's branches are the cells 0 .. nbranches - 1, in key order */
+    bh_sources sources;
+} bh_tree;
+
+/* A target group: a cell with at most group_size particles whose parent has more (or a run of group_size of them where
+ * a cell of the deepest level has too many). Its particles share one interaction list. */
+typedef struct bh_group {
+    uint64_t key;        /* key of its first particle; with `part` the owner's global identity */
+    int32_t part;        /* 0, or the number of the run inside a deepest cell */
+    int32_t count;       /* targets */
+    int64_t first;       /* first target among the arrays that the targets were taken from */
+    double lo[3], hi[3]; /* exact bounds of the targets */
+    double accel;        /* smallest |acceleration| of the targets at the previous step; 0: none known */
+} bh_group;
+
+void bh_tree_init(bh_tree *tree, int leaf_size);
+void bh_tree_free(bh_tree *tree);
+
+/* Builds the cells below this rank's branches. Removes what the tree held, also on error; memory is kept for the next.
+ * key [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending.
+ * Every key must lie in an interval. Local, O(n + cells). EQP_ERR_ARGUMENT for input that breaks these rules. */
+int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
+                  const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
+
+/* Puts the top onto the branches of all ranks: branch [nbranches] in key order, as taken from cell[0 .. nbranches - 1]
+ * of every rank (their child and first count only where home == rank; elsewhere they become BH_ABSENT). A cell above
+ * the branches always has more than leaf_size particles; the caller sees to that, else EQP_ERR_ARGUMENT. The children
+ * of the top are copies of the branches; those of this rank point to the same children and particles as the cells 0 ..
+ * tree->nbranches - 1, which stay. Once per build (else EQP_ERR_STATE); unchanged on error. Local, O(nbranches). */
+int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank);
+
+/* The target groups of this rank's particles in key order. The caller frees *group with free() (NULL if there are
+ * none). key [n] as given to bh_tree_build(), accel [n] or NULL. They follow from the keys, not from the tree's leaves.
+ * Local, O(n). */
+int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, const double *accel, int64_t *ngroups,
+                   bh_group **group);
+
+/* The geometric centre of a cell. */
+void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3]);
+
+/* Checks everything that must hold (children partition parents, counts, masses, order); EQP_ERR_INTERNAL if not. */
+int bh_tree_check(const bh_tree *tree);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a target group to its interaction list. */
+#ifndef BH_WALK_H
+#define BH_WALK_H
+
+#include "tree.h"
+
+/* A leaf with so few particles always acts particle by particle: exact, and cheaper than a cell, which costs 2.2 to 2.5
+ * times a pair. */
+#define BH_DIRECT_MAX 2
+
+/* Larger theta than 1.15 acts as 1.15: closer than half a diagonal and the offset, targets could lie inside the cell.
+ */
+#define BH_THETA_RECIPROCAL_LEAST 0.87
+
+/* When a cell may act as one body. Geometric (Barnes 1994): distance from its centre of mass to the group's bounds
+ * > side / theta + offset. Relative (Springel 2005, eq. 18): G mass side^2 < alpha |a| distance^4 with the group's
+ * smallest |a|, and never from inside or beside the cell (within 0.6 sides of its centre on every axis); groups without
+ * a known |a| use the geometric one. theta, alpha >= 0; 0 opens everything. */
+typedef struct bh_mac {
+    double theta;
+    bool relative;
+    double alpha;
+    double G;
+} bh_mac;
+
+/* A tile is everything that one opened cell contributes: its accepted children and its leaf children. Asked once per
+ * opened cell that contributes anything, with its centre; false leaves the tile to another rank (cells below are other
+ * tiles, and still walked). A walk that ends at its root has the one tile of the cell above it (of the root cube itself
+ * if there is none above), which is the tile that a walk from the top would put it in. */
+typedef bool (*bh_tile_fn)(void *user, const double centre[3]);
+
+/* Seen once per tile that was kept, when it is complete: for samplers and tests. */
+typedef struct bh_tile {
+    uint64_t key; /* of the opened cell */
+    int32_t level;
+    double centre[3];
+    int64_t ncells;      /* accepted cells in it */
+    int64_t nsources;    /* source particles in it, whether on this rank or absent */
+    const int64_t *cell; /* [ncells] their numbers in the tree */
+    const int64_t *leaf; /* [nleaves] leaf cells whose particles act one by one */
+    int64_t nleaves;
+} bh_tile;
+typedef int (*bh_tile_seen_fn)(void *user, const bh_tile *tile);
+
+/* One group's list. Cells and runs of source particles (one run per leaf) in the order of the walk: depth first in key
+ * order of the opened cells, each with its whole tile. The order of cells and particles is the same on every rank. */
+typedef struct bh_list {
+    int64_t ncells, cell_capacity;
+    int64_t *cell; /* numbers in the tree */
+    int64_t nruns, run_capacity;
+    int64_t *run_first, *run_count; /* source particles */
+    int64_t nsources;               /* sum of run_count */
+    int64_t nvisits;                /* cells looked at: the walk's own work */
+    int64_t nabsent, absent_capacity;
+    int64_t *absent; /* cells that should be opened (or leaves whose particles are wanted), but are on another rank */
+} bh_list;
+
+void bh_list_init(bh_list *list);
+void bh_list_free(bh_list *list);
+
+/* Walks from `root` (tree->root, or a branch for requests of other ranks; -1 gives an empty list). keep and seen may be
+ * NULL. The list keeps its memory between walks; on error its content is undefined but fit for the next walk. O(list).
+ * EQP_ERR_ARGUMENT for a negative or undefined theta or alpha, EQP_ERR_MEMORY, or what seen returned. */
+int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
+            bh_tile_seen_fn seen, void *user, bh_list *list);
+
+#endif
