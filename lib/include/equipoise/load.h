@@ -75,7 +75,7 @@ int eqp_load_correlation(int64_t n, const double *model, const double *measured,
 int eqp_load_rank_correlation(int64_t n, const double *model, const double *measured, double *r);
 
 /** Root of the mean squared difference of model and measurement, in their units. Local, O(n). Arguments and codes as
- * eqp_load_correlation(). */
+ * eqp_load_correlation(), and EQP_ERR_OVERFLOW where a difference is infinite. */
 int eqp_load_rmse(int64_t n, const double *model, const double *measured, double *rmse);
 
 /** Most kinds of interactions that a cost model tells apart. */
@@ -113,11 +113,11 @@ typedef struct eqp_cost_fit {
 int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting);
 
 /** Adds one sample: what a rank computed in some time. A sample without interactions, or with relative weighting one
- * of 0 seconds, says nothing and is left out. Local, O(nkinds^2).
+ * of no measurable time, says nothing and is left out. Local, O(nkinds^2).
  * \param[in,out] sums     unchanged on error
  * \param[in]     count    [nkinds] interactions of each kind, >= 0 (borrowed)
- * \param[in]     seconds  CPU seconds, finite and >= 0
- * \return EQP_OK, or EQP_ERR_DATA for a negative count or seconds that are negative or not finite */
+ * \param[in]     seconds  CPU seconds, 0 to 1e100
+ * \return EQP_OK, or EQP_ERR_DATA for a negative count or seconds out of range */
 int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds);
 
 /** Adds another rank's samples. Returns EQP_OK or EQP_ERR_ARGUMENT where kinds or weighting differ. */
@@ -126,10 +126,11 @@ int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other);
 /** Fits seconds = sum over k of cost_k n_k with cost_k >= 0: nonnegative least squares with an active set (Lawson and
  * Hanson 1974, chapter 23) on the scaled normal equations. Kinds that always come in the same mixture cannot be told
  * apart; a very weak ridge then splits the seconds evenly between them, so predictions for that mixture hold and no
- * cost explodes. Local, O(2^nkinds nkinds^3) at worst, deterministic.
+ * cost explodes. Local, a few times O(nkinds^4), deterministic.
  * \param[in]  sums  at least one sample (borrowed)
  * \param[out] fit   unchanged on error
- * \return EQP_OK, EQP_ERR_STATE without a sample, EQP_ERR_DATA where sums are not finite */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for sums that were never initialised, EQP_ERR_STATE without a sample, EQP_ERR_DATA
+ *         where sums are not finite */
 int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit);
 
 /** The model's CPU seconds for some interactions. Local, O(nkinds).

@@ -21,7 +21,8 @@ extern "C" {
 /** Type of a field's value. */
 typedef enum eqp_field_type { EQP_FIELD_COUNT, EQP_FIELD_REAL, EQP_FIELD_TEXT, EQP_FIELD_BOOL } eqp_field_type;
 
-/** A named value. Texts are UTF-8 and copied by those who keep them. */
+/** A named value. Texts are copied by those who keep them; they should be UTF-8, and in JSON U+FFFD
+ * stands for each byte that is not. */
 typedef struct eqp_field {
     const char *name;
     eqp_field_type type;
@@ -81,9 +82,9 @@ int eqp_report_directory(const char *dir, eqp_message *message);
 typedef struct eqp_report eqp_report;
 
 /** Starts a report: schema, `app`, this library's version; every other key of the schema is there and null or empty.
- * \param[in]  app     name of the program, UTF-8 (copied)
+ * \param[in]  app     name of the program (copied)
  * \param[out] report  owned by the caller; eqp_report_free()
- * \return EQP_OK, EQP_ERR_ARGUMENT for a text that is not UTF-8, EQP_ERR_MEMORY */
+ * \return EQP_OK or EQP_ERR_MEMORY */
 int eqp_report_create(const char *app, eqp_report **report);
 
 /** Frees a report; NULL is legal. */
@@ -91,8 +92,7 @@ void eqp_report_free(eqp_report *report);
 
 /** Sets a key of the whole run: `command` (text), `seed`, `ranks`, `particles`, `interactions` (counts), or any key
  * that the schema does not name. Setting it again overwrites. O(1).
- * \return EQP_OK, EQP_ERR_ARGUMENT for a key that has its own function, a wrong type or a text that is not UTF-8,
- *         EQP_ERR_MEMORY */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a key that has its own function, a wrong type or an empty key, EQP_ERR_MEMORY */
 int eqp_report_set(eqp_report *report, eqp_field field);
 
 /** Sets interactions_by_kind[kind]. Does not touch `interactions`. Codes as eqp_report_set(). */
@@ -107,8 +107,7 @@ int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlatio
 /** Appends a row to `steps`. O(n).
  * \param[in] n      fields, >= 0
  * \param[in] field  [n], names all different (copied)
- * \return EQP_OK, EQP_ERR_ARGUMENT for a missing or repeated name or a text that is not UTF-8, EQP_ERR_MEMORY; the
- *         report is unchanged on error */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a missing or repeated name, EQP_ERR_MEMORY; the report is unchanged on error */
 int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field);
 
 /** Appends a row to `compare`. As eqp_report_add_step(). */

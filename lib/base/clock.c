@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/base.h>
+
+#include <time.h>
+
+#include "base/version.h"
+
+const char *eqp_version(void)
+{
+    return EQP__VERSION;
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now = {0, 0};
+
+    (void)clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double eqp_cpu_seconds(void)
+{
+    return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+double eqp_wall_seconds(void)
+{
+    return seconds_of(CLOCK_MONOTONIC);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/base.h>
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool continues_character(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* A cut text shows that it is cut, and never ends in half a UTF-8 character. */
+static void mark_cut(char *text, size_t size)
+{
+    size_t end = size - sizeof "...";
+
+    while (end > 0 && continues_character(text[end])) {
+        end--;
+    }
+    memcpy(text + end, "...", sizeof "...");
+}
+
+static void write_line(eqp_message *message, const char *format, va_list arguments)
+{
+    char text[sizeof message->text];
+    int length = vsnprintf(text, sizeof text, format, arguments);
+
+    if (length < 0) {
+        (void)snprintf(text, sizeof text, "(a message that cannot be formatted)");
+    } else if ((size_t)length >= sizeof text) {
+        mark_cut(text, sizeof text);
+    }
+    for (char *c = text; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7F) {
+            *c = '?';
+        }
+    }
+    /* Last, because the arguments may point into the message. */
+    memcpy(message->text, text, sizeof text);
+}
+
+void eqp_message_set(eqp_message *message, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!message) {
+        return;
+    }
+    va_start(arguments, format);
+    write_line(message, format, arguments);
+    va_end(arguments);
+}
+
+void eqp_log_line(const eqp_log *log, int level, const char *format, ...)
+{
+    eqp_message line;
+    va_list arguments;
+
+    if (!log || !log->fn || level > log->level) {
+        return;
+    }
+    va_start(arguments, format);
+    write_line(&line, format, arguments);
+    va_end(arguments);
+    log->fn(log->user, level, line.text);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/load.h>
+
+#include <math.h>
+#include <string.h>
+
+/* Where each moment lives in eqp_cost_sums.sum. */
+#define PAIRS (EQP_COST_KINDS * (EQP_COST_KINDS + 1) / 2)
+#define WITH_SECONDS PAIRS
+#define SECONDS_SQUARED (PAIRS + EQP_COST_KINDS)
+#define SECONDS (SECONDS_SQUARED + 1)
+#define SAMPLES (SECONDS_SQUARED + 2)
+
+/* Scaled columns have length 1, so this is the share of a column that the ridge adds: far above the rounding of the
+ * sums, far below anything that a measurement can tell. */
+#define RIDGE 1e-10
+/* Gradients below this share of the largest one are rounding; it has to stay below RIDGE, which works through them. */
+#define GRADIENT_NOISE 1e-14
+
+/* Beyond it (and below its inverse) squares could leave the range of doubles. */
+#define LONGEST 1e100
+
+/* Normal equations with columns scaled to length 1 and the ridge on the diagonal. */
+typedef struct equations {
+    int n;
+    double matrix[EQP_COST_KINDS][EQP_COST_KINDS];
+    double right[EQP_COST_KINDS];
+    double scale[EQP_COST_KINDS]; /* 0: the kind was never seen */
+} equations;
+
+static int pair_index(int k, int l)
+{
+    return l * (l + 1) / 2 + k;
+}
+
+static bool are_sums(const eqp_cost_sums *sums)
+{
+    return sums->nkinds >= 1 && sums->nkinds <= EQP_COST_KINDS &&
+           (sums->weighting == EQP_COST_ABSOLUTE || sums->weighting == EQP_COST_RELATIVE);
+}
+
+int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting)
+{
+    eqp_cost_sums s;
+
+    memset(&s, 0, sizeof s);
+    s.nkinds = nkinds;
+    s.weighting = weighting;
+    if (!are_sums(&s)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    *sums = s;
+    return EQP_OK;
+}
+
+int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
+{
+    double *sum = sums->sum;
+    double weight = 1.0;
+    bool empty = true;
+
+    if (!(seconds >= 0.0 && seconds <= LONGEST)) {
+        return EQP_ERR_DATA;
+    }
+    for (int k = 0; k < sums->nkinds; k++) {
+        if (count[k] < 0) {
+            return EQP_ERR_DATA;
+        }
+        empty = empty && count[k] == 0;
+    }
+    if (sums->weighting == EQP_COST_RELATIVE) {
+        weight = 1.0 / (seconds * seconds);
+        empty = empty || seconds < 1.0 / LONGEST;
+    }
+    if (empty) {
+        return EQP_OK;
+    }
+    for (int l = 0; l < sums->nkinds; l++) {
+        for (int k = 0; k <= l; k++) {
+            sum[pair_index(k, l)] += weight * (double)count[k] * (double)count[l];
+        }
+        sum[WITH_SECONDS + l] += weight * (double)count[l] * seconds;
+    }
+    sum[SECONDS_SQUARED] += weight * seconds * seconds;
+    sum[SECONDS] += seconds;
+    sum[SAMPLES] += 1.0;
+    return EQP_OK;
+}
+
+int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other)
+{
+    if (sums->nkinds != other->nkinds || sums->weighting != other->weighting) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i < EQP_COST_SUMS; i++) {
+        sums->sum[i] += other->sum[i];
+    }
+    return EQP_OK;
+}
+
+static void scale_equations(const eqp_cost_sums *sums, equations *e)
+{
+    memset(e, 0, sizeof *e);
+    e->n = sums->nkinds;
+    for (int k = 0; k < e->n; k++) {
+        e->scale[k] = sqrt(sums->sum[pair_index(k, k)]);
+    }
+    for (int l = 0; l < e->n; l++) {
+        for (int k = 0; k < l; k++) {
+            double product = e->scale[k] * e->scale[l];
+
+            e->matrix[k][l] = product > 0.0 ? sums->sum[pair_index(k, l)] / product : 0.0;
+            e->matrix[l][k] = e->matrix[k][l];
+        }
+        e->matrix[l][l] = 1.0 + RIDGE;
+        e->right[l] = e->scale[l] > 0.0 ? sums->sum[WITH_SECONDS + l] / e->scale[l] : 0.0;
+    }
+}
+
+/* Solves the equations of the free unknowns by Cholesky's decomposition, the others being 0. The ridge keeps every
+ * pivot positive. */
+static void solve_free(const equations *e, const bool *is_free, double *x)
+{
+    double factor[EQP_COST_KINDS][EQP_COST_KINDS];
+    int row[EQP_COST_KINDS], m = 0;
+
+    for (int k = 0; k < e->n; k++) {
+        x[k] = 0.0;
+        if (is_free[k]) {
+            row[m++] = k;
+        }
+    }
+    for (int i = 0; i < m; i++) {
+        double right = e->right[row[i]];
+
+        for (int j = 0; j <= i; j++) {
+            double rest = e->matrix[row[i]][row[j]];
+
+            for (int k = 0; k < j; k++) {
+                rest -= factor[i][k] * factor[j][k];
+            }
+            factor[i][j] = i == j ? sqrt(fmax(rest, 0.5 * RIDGE)) : rest / factor[j][j];
+        }
+        for (int k = 0; k < i; k++) {
+            right -= factor[i][k] * x[row[k]];
+        }
+        x[row[i]] = right / factor[i][i];
+    }
+    for (int i = m - 1; i >= 0; i--) {
+        for (int k = i + 1; k < m; k++) {
+            x[row[i]] -= factor[k][i] * x[row[k]];
+        }
+        x[row[i]] /= factor[i][i];
+    }
+}
+
+/* The unknown that is 0 and would lower the error most if it grew, or -1. */
+static int find_steepest(const equations *e, const bool *is_free, const bool *rejected, const double *x)
+{
+    double best = 0.0;
+    int steepest = -1;
+
+    for (int k = 0; k < e->n; k++) {
+        best = fmax(best, GRADIENT_NOISE * fabs(e->right[k]));
+    }
+    for (int k = 0; k < e->n; k++) {
+        double gradient = e->right[k];
+
+        for (int l = 0; l < e->n; l++) {
+            gradient -= e->matrix[k][l] * x[l];
+        }
+        if (!is_free[k] && !rejected[k] && e->scale[k] > 0.0 && gradient > best) {
+            best = gradient;
+            steepest = k;
+        }
+    }
+    return steepest;
+}
+
+/* Goes from x towards the unconstrained solution z of the free unknowns, as far as nothing becomes negative; what
+ * becomes 0 on the way is no longer free. True when z itself was reached. */
+static bool step_towards(const equations *e, bool *is_free, double *x, const double *z)
+{
+    double fraction = 1.0;
+    int blocking = -1;
+
+    for (int k = 0; k < e->n; k++) {
+        if (is_free[k] && z[k] <= 0.0 && x[k] <= fraction * (x[k] - z[k])) {
+            fraction = x[k] > z[k] ? x[k] / (x[k] - z[k]) : 0.0;
+            blocking = k;
+        }
+    }
+    for (int k = 0; k < e->n; k++) {
+        x[k] = is_free[k] ? fmax(x[k] + fraction * (z[k] - x[k]), 0.0) : 0.0;
+    }
+    if (blocking < 0) {
+        return true;
+    }
+    x[blocking] = 0.0;
+    for (int k = 0; k < e->n; k++) {
+        is_free[k] = is_free[k] && x[k] > 0.0;
+    }
+    return false;
+}
+
+/* Lawson and Hanson's algorithm NNLS on normal equations. Exact arithmetic never comes back to the same set of free
+ * unknowns, of which there are 2^n; with rounding the limit makes sure that it ends. */
+static void solve_nonnegative(const equations *e, double *x)
+{
+    bool is_free[EQP_COST_KINDS] = {false}, rejected[EQP_COST_KINDS] = {false};
+    double z[EQP_COST_KINDS];
+    int next;
+
+    memset(x, 0, EQP_COST_KINDS * sizeof *x);
+    for (int round = 0; round < 1 << EQP_COST_KINDS; round++) {
+        next = find_steepest(e, is_free, rejected, x);
+        if (next < 0) {
+            return;
+        }
+        is_free[next] = true;
+        solve_free(e, is_free, z);
+        if (z[next] <= 0.0) {
+            /* Its gradient was rounding. */
+            is_free[next] = false;
+            rejected[next] = true;
+            continue;
+        }
+        memset(rejected, 0, sizeof rejected);
+        while (!step_towards(e, is_free, x, z)) {
+            solve_free(e, is_free, z);
+        }
+    }
+}
+
+/* Sum of weighted squared errors; never negative though rounding might like it. */
+static double find_error(const eqp_cost_sums *sums, const double *cost)
+{
+    double error = sums->sum[SECONDS_SQUARED];
+
+    for (int l = 0; l < sums->nkinds; l++) {
+        for (int k = 0; k <= l; k++) {
+            error += (k == l ? 1.0 : 2.0) * cost[k] * cost[l] * sums->sum[pair_index(k, l)];
+        }
+        error -= 2.0 * cost[l] * sums->sum[WITH_SECONDS + l];
+    }
+    return fmax(error, 0.0);
+}
+
+int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit)
+{
+    equations e;
+    eqp_cost_fit f;
+    double x[EQP_COST_KINDS], mean;
+
+    if (!are_sums(sums)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i < EQP_COST_SUMS; i++) {
+        if (!isfinite(sums->sum[i])) {
+            return EQP_ERR_DATA;
+        }
+    }
+    if (sums->sum[SAMPLES] < 1.0) {
+        return EQP_ERR_STATE;
+    }
+    memset(&f, 0, sizeof f);
+    f.nkinds = sums->nkinds;
+    f.samples = sums->sum[SAMPLES];
+    scale_equations(sums, &e);
+    solve_nonnegative(&e, x);
+    for (int k = 0; k < f.nkinds; k++) {
+        f.seen[k] = e.scale[k] > 0.0;
+        f.cost[k] = f.seen[k] ? x[k] / e.scale[k] : 0.0;
+    }
+    mean = sums->weighting == EQP_COST_ABSOLUTE ? sums->sum[SECONDS] / f.samples : 1.0;
+    f.rmse = mean > 0.0 ? sqrt(find_error(sums, f.cost) / f.samples) / mean : 0.0;
+    *fit = f;
+    return EQP_OK;
+}
+
+double eqp_cost_fit_predict(const eqp_cost_fit *fit, const int64_t *count)
+{
+    double seconds = 0.0;
+
+    for (int k = 0; k < fit->nkinds; k++) {
+        seconds += fit->cost[k] * (double)count[k];
+    }
+    return seconds;
+}

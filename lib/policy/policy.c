@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/policy.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
+{
+    char *end;
+    long long every;
+
+    if (strcmp(text, "auto") == 0) {
+        options->mode = EQP_POLICY_AUTO;
+        return EQP_OK;
+    }
+    if (strcmp(text, "never") == 0) {
+        options->mode = EQP_POLICY_NEVER;
+        return EQP_OK;
+    }
+    /* strtoll would take blanks and signs. */
+    if (text[0] < '0' || text[0] > '9') {
+        return EQP_ERR_UNKNOWN;
+    }
+    errno = 0;
+    every = strtoll(text, &end, 10);
+    if (*end || errno || every < 1) {
+        return EQP_ERR_UNKNOWN;
+    }
+    options->mode = EQP_POLICY_EVERY;
+    options->every = every;
+    return EQP_OK;
+}
+
+int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
+{
+    bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
+                 (options->mode == EQP_POLICY_EVERY && options->every >= 1);
+
+    if (!known || !(options->imbalance_tol >= 0.0) || options->settle < 1) {
+        return EQP_ERR_ARGUMENT;
+    }
+    memset(policy, 0, sizeof *policy);
+    policy->options = *options;
+    return EQP_OK;
+}
+
+static bool is_time(double seconds)
+{
+    return isfinite(seconds) && seconds >= 0.0;
+}
+
+int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
+{
+    double mean = sample->seconds_mean;
+
+    if (!is_time(sample->seconds_max) || !is_time(mean) || (sample->rebalanced && !is_time(sample->balance_seconds))) {
+        return EQP_ERR_DATA;
+    }
+    if (sample->rebalanced) {
+        policy->has_map = true;
+        policy->balance_seconds = sample->balance_seconds;
+        policy->steps = 0;
+        policy->sum_max = 0.0;
+        policy->sum_mean = 0.0;
+    }
+    policy->imbalance = mean > 0.0 ? fmax(sample->seconds_max / mean - 1.0, 0.0) : 0.0;
+    if (policy->steps == 0) {
+        policy->reached = policy->imbalance;
+    } else if (policy->steps < policy->options.settle) {
+        policy->reached = fmin(policy->reached, policy->imbalance);
+    }
+    policy->steps++;
+    policy->sum_max += sample->seconds_max;
+    policy->sum_mean += mean;
+    return EQP_OK;
+}
+
+double eqp_policy_loss(const eqp_policy *policy)
+{
+    return fmax(policy->sum_max - policy->sum_mean * (1.0 + policy->reached), 0.0);
+}
+
+bool eqp_policy_wants(const eqp_policy *policy)
+{
+    const eqp_policy_options *o = &policy->options;
+
+    if (!policy->has_map) {
+        return policy->steps == 0 || o->mode != EQP_POLICY_NEVER;
+    }
+    switch (o->mode) {
+    case EQP_POLICY_EVERY:
+        return policy->steps >= o->every;
+    case EQP_POLICY_AUTO:
+        /* The last step has to be bad too: a hiccup that is over is no reason for a new map. */
+        return policy->imbalance > fmax(o->imbalance_tol, policy->reached) &&
+               eqp_policy_loss(policy) >= policy->balance_seconds;
+    case EQP_POLICY_NEVER:
+        break;
+    }
+    return false;
+}
+
+int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants)
+{
+    eqp_policy policy;
+    int code = eqp_policy_init(&policy, options);
+
+    for (int64_t i = 0; i < n && !code; i++) {
+        wants[i] = eqp_policy_wants(&policy);
+        code = eqp_policy_record(&policy, &sample[i]);
+    }
+    return code;
+}

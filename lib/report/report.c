@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/report.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "report/file.h"
+#include "report/utf8.h"
+
+struct eqp_report {
+    json_t *root;
+};
+
+/* Who may set a key. */
+typedef enum key_owner { FREE_KEY, OWN_FUNCTION } key_owner;
+
+/* Every key of the schema in the order of the file; a key that is not here belongs to the application. */
+static const struct key {
+    const char *name;
+    key_owner owner;
+    eqp_field_type type; /* for those that eqp_report_set() sets */
+} keys[] = {
+    {"schema", OWN_FUNCTION, EQP_FIELD_COUNT},
+    {"app", OWN_FUNCTION, EQP_FIELD_TEXT},
+    {"version", OWN_FUNCTION, EQP_FIELD_TEXT},
+    {"command", FREE_KEY, EQP_FIELD_TEXT},
+    {"seed", FREE_KEY, EQP_FIELD_COUNT},
+    {"ranks", FREE_KEY, EQP_FIELD_COUNT},
+    {"particles", FREE_KEY, EQP_FIELD_COUNT},
+    {"interactions", FREE_KEY, EQP_FIELD_COUNT},
+    {"interactions_by_kind", OWN_FUNCTION, EQP_FIELD_COUNT},
+    {"cost_seconds_by_kind", OWN_FUNCTION, EQP_FIELD_REAL},
+    {"model", OWN_FUNCTION, EQP_FIELD_REAL},
+    {"steps", OWN_FUNCTION, EQP_FIELD_COUNT},
+    {"compare", OWN_FUNCTION, EQP_FIELD_COUNT},
+};
+#define NKEYS (sizeof keys / sizeof keys[0])
+
+static bool is_name(const char *name)
+{
+    if (!name || !*name) {
+        return false;
+    }
+    for (size_t length; *name; name += length) {
+        length = eqp__utf8_length(name);
+        if (length == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* NULL without memory. A file name of the user may be in any encoding; that must not cost the report. */
+static json_t *text_to_json(const char *text)
+{
+    char *clean = eqp__utf8_repair(text);
+    json_t *value = clean ? json_string(clean) : NULL;
+
+    free(clean);
+    return value;
+}
+
+static json_t *field_to_json(const eqp_field *field)
+{
+    switch (field->type) {
+    case EQP_FIELD_COUNT:
+        return json_integer((json_int_t)field->value.count);
+    case EQP_FIELD_REAL:
+        return isfinite(field->value.real) ? json_real(field->value.real) : json_null();
+    case EQP_FIELD_TEXT:
+        return field->value.text ? text_to_json(field->value.text) : json_null();
+    case EQP_FIELD_BOOL:
+        return json_boolean(field->value.flag);
+    }
+    return NULL;
+}
+
+/* json_object_set_new takes the value over even when it fails, and fails when the value is NULL. */
+static int put(json_t *object, const char *name, json_t *value)
+{
+    return json_object_set_new(object, name, value) ? EQP_ERR_MEMORY : EQP_OK;
+}
+
+static int put_field(json_t *object, const eqp_field *field)
+{
+    return is_name(field->name) ? put(object, field->name, field_to_json(field)) : EQP_ERR_ARGUMENT;
+}
+
+int eqp_report_create(const char *app, eqp_report **report)
+{
+    eqp_report *r;
+    int code = eqp_array_create(&r, 1, sizeof *r);
+
+    if (code) {
+        return code;
+    }
+    r->root = json_object();
+    code = r->root ? EQP_OK : EQP_ERR_MEMORY;
+    for (size_t k = 0; k < NKEYS && !code; k++) {
+        code = put(r->root, keys[k].name, json_null());
+    }
+    if (code || (code = put(r->root, "schema", json_integer(EQP_REPORT_SCHEMA))) ||
+        (code = put(r->root, "app", text_to_json(app))) ||
+        (code = put(r->root, "version", text_to_json(eqp_version()))) ||
+        (code = put(r->root, "interactions_by_kind", json_object())) ||
+        (code = put(r->root, "cost_seconds_by_kind", json_object())) || (code = put(r->root, "steps", json_array())) ||
+        (code = put(r->root, "compare", json_array())) || (code = eqp_report_set_model(r, NAN, NAN))) {
+        eqp_report_free(r);
+        return code;
+    }
+    *report = r;
+    return EQP_OK;
+}
+
+void eqp_report_free(eqp_report *report)
+{
+    if (report) {
+        json_decref(report->root);
+        free(report);
+    }
+}
+
+int eqp_report_set(eqp_report *report, eqp_field field)
+{
+    for (size_t k = 0; k < NKEYS && field.name; k++) {
+        if (strcmp(field.name, keys[k].name) == 0 && (keys[k].owner == OWN_FUNCTION || keys[k].type != field.type)) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return put_field(report->root, &field);
+}
+
+int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count)
+{
+    eqp_field field = eqp_field_count(kind, count);
+
+    return put_field(json_object_get(report->root, "interactions_by_kind"), &field);
+}
+
+int eqp_report_set_cost(eqp_report *report, const char *kind, double seconds)
+{
+    eqp_field field = eqp_field_real(kind, seconds);
+
+    return put_field(json_object_get(report->root, "cost_seconds_by_kind"), &field);
+}
+
+/* A new object of fields; NULL and a code where there is none. */
+static json_t *make_row(int n, const eqp_field *field, int *code)
+{
+    json_t *row = json_object();
+
+    *code = row ? EQP_OK : EQP_ERR_MEMORY;
+    for (int i = 0; i < n && !*code; i++) {
+        if (field[i].name && json_object_get(row, field[i].name)) {
+            *code = EQP_ERR_ARGUMENT;
+        } else {
+            *code = put_field(row, &field[i]);
+        }
+    }
+    if (*code) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation)
+{
+    const eqp_field field[] = {eqp_field_real("rmse", rmse), eqp_field_real("rank_correlation", rank_correlation)};
+    int code;
+    json_t *model = make_row(2, field, &code);
+
+    return model ? put(report->root, "model", model) : code;
+}
+
+static int add_row(eqp_report *report, const char *list, int n, const eqp_field *field)
+{
+    int code;
+    json_t *row = make_row(n, field, &code);
+
+    if (row && json_array_append_new(json_object_get(report->root, list), row)) {
+        code = EQP_ERR_MEMORY;
+    }
+    return code;
+}
+
+int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field)
+{
+    return add_row(report, "steps", n, field);
+}
+
+int eqp_report_add_compare(eqp_report *report, int n, const eqp_field *field)
+{
+    return add_row(report, "compare", n, field);
+}
+
+static eqp_field json_to_field(const char *name, const json_t *value)
+{
+    switch (value ? json_typeof(value) : JSON_NULL) {
+    case JSON_INTEGER:
+        return eqp_field_count(name, json_integer_value(value));
+    case JSON_REAL:
+        return eqp_field_real(name, json_real_value(value));
+    case JSON_STRING:
+        return eqp_field_text(name, json_string_value(value));
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return eqp_field_bool(name, json_is_true(value));
+    default:
+        return eqp_field_text(name, NULL);
+    }
+}
+
+/* All names of the rows in the order in which they first appear; borrowed from the rows. */
+static int find_columns(json_t *rows, const char ***columns, int *ncolumns)
+{
+    json_t *seen = json_object(), *row, *value;
+    const char **names = NULL, *name;
+    int64_t n = 0, capacity = 0;
+    size_t i;
+    int code = seen ? EQP_OK : EQP_ERR_MEMORY;
+
+    json_array_foreach(rows, i, row)
+    {
+        json_object_foreach(row, name, value)
+        {
+            if (!code && !json_object_get(seen, name) && !(code = put(seen, name, json_true())) &&
+                !(code = eqp_array_reserve(&names, &capacity, n + 1, sizeof *names))) {
+                names[n++] = name;
+            }
+        }
+    }
+    json_decref(seen);
+    if (code) {
+        free(names);
+        return code;
+    }
+    *columns = names;
+    *ncolumns = (int)n;
+    return EQP_OK;
+}
+
+static int write_rows(json_t *rows, const char *path, eqp_message *message)
+{
+    const char **columns = NULL;
+    eqp_field *fields = NULL;
+    eqp_csv *csv = NULL;
+    json_t *row;
+    size_t i;
+    int n = 0;
+    int code = find_columns(rows, &columns, &n);
+
+    /* Rows without a single field leave nothing to write. */
+    if (code || n == 0 || (code = eqp_array_create(&fields, n, sizeof *fields)) ||
+        (code = eqp_csv_create(path, n, columns, &csv, message))) {
+        goto done;
+    }
+    json_array_foreach(rows, i, row)
+    {
+        for (int c = 0; c < n; c++) {
+            fields[c] = json_to_field(columns[c], json_object_get(row, columns[c]));
+        }
+        code = code ? code : eqp_csv_add(csv, n, fields);
+    }
+    code = code ? code : eqp_csv_finish(csv, message);
+done:
+    eqp_csv_free(csv);
+    free(fields);
+    free(columns);
+    return code;
+}
+
+static int write_json(const json_t *root, const char *path, eqp_message *message)
+{
+    eqp__file file;
+    int code = eqp__file_open(&file, path, message);
+
+    if (code) {
+        return code;
+    }
+    if (json_dumpf(root, file.stream, JSON_INDENT(2)) && !ferror(file.stream)) {
+        eqp__file_discard(&file);
+        return EQP_ERR_MEMORY;
+    }
+    (void)fputc('\n', file.stream);
+    return eqp__file_commit(&file, message);
+}
+
+int eqp_report_write(const eqp_report *report, const char *dir, eqp_message *message)
+{
+    char *json_path = eqp__file_join(dir, "report.json"), *csv_path = eqp__file_join(dir, "compare.csv");
+    json_t *compare = json_object_get(report->root, "compare");
+    int code = json_path && csv_path ? eqp_report_directory(dir, message) : EQP_ERR_MEMORY;
+
+    if (!code && json_array_size(compare) > 0) {
+        code = write_rows(compare, csv_path, message);
+    }
+    code = code ? code : write_json(report->root, json_path, message);
+    free(csv_path);
+    free(json_path);
+    return code;
+}
