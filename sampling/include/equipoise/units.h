@@ -63,7 +63,9 @@ typedef struct eqp_units_options {
     double threshold;  /**< s: units heavier than s x the target weight are split again, >= 1.25 */
     int max_pins;      /**< pins kept per unit, 0 to 65536; 0 saves enumerating owners that are not split */
     double weigh_rate; /**< share of the interactions that eqp_owners_weigh looks at, 0 < weigh_rate <= 1; 1: all */
-    int weight_bits;   /**< weights are added as multiples of 2^-weight_bits, 0 to 60; see eqp_units_totals */
+    int weight_bits;   /**< weights are added as multiples of 2^-weight_bits (quanta), 0 to 60: in integers, so that
+                            sums do not depend on their order. The default suits weights of about 1; take more bits for
+                            seconds */
 } eqp_units_options;
 
 /** Stride, three dimensions, units for two percent of imbalance as soon as `nparts` is set. */
@@ -119,18 +121,21 @@ int eqp_centroid(int n, int dim, const double *position, const double *origin, d
  * counts and weights from elsewhere skip it.
  *
  * Counts are exact. Weights are exact with `weigh_rate` 1, and estimates otherwise. With EQP_SAMPLE_STRIDE every k-th
- * interaction is read, k = 1 / weigh_rate to the next integer, and stands for k; with the other strategies each is read
- * with probability weigh_rate. The stride starts at a random phase in each owner, or, where `first_interaction` is
- * given, runs on from owner to owner. The latter has by far the least noise: the error of any run of owners is that of
- * its two ends alone.
+ * interaction is read, k = 1 / weigh_rate to the next integer, and stands for k; with the other strategies each is
+ * read with probability weigh_rate. The stride starts at a random phase in each owner, or, where `first_interaction`
+ * is given, runs on from owner to owner. The latter has by far the least noise: the error of any run of owners is
+ * that of its two ends alone.
  * \param[in]  n                  owners of this rank, >= 0
  * \param[in]  id                 [n] their global ids (borrowed)
- * \param[in]  first_interaction  [n] number of interactions of all owners before this one along the curve, on all
- * ranks, for example the running sum of the last step's counts (borrowed); or NULL \param[in]  enumerate          the
- * application's callback \param[in]  user               its first argument \param[in]  options            strategy,
- * seed, weigh_rate and weight_bits are used (borrowed) \param[out] count              [n] interactions \param[out]
- * weight             [n] sums of weights, multiples of 2^-weight_bits \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY;
- * a code of eqp_sink_add() or of the callback. On error the contents of count and weight are unchanged. */
+ * \param[in]  first_interaction  [n] interactions of all owners before this one along the curve, on all ranks, for
+ *                                example the running sum of the last step's counts (borrowed); or NULL
+ * \param[in]  enumerate          the application's callback
+ * \param[in]  user               its first argument
+ * \param[in]  options            strategy, seed, weigh_rate and weight_bits are used (borrowed)
+ * \param[out] count              [n] interactions
+ * \param[out] weight             [n] sums of weights, multiples of 2^-weight_bits
+ * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for a weight of 2^62 quanta or more; a code of
+ * eqp_sink_add() or of the callback. count and weight are unchanged on error */
 int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interaction, eqp_enumerate_fn enumerate,
                      void *user, const eqp_units_options *options, int64_t *count, double *weight);
 
@@ -154,10 +159,10 @@ typedef struct eqp_units_totals {
         0, 0, 0, 0                                                                                                     \
     }
 
-/** Adds owners to sums. Local, O(n); with EQP_SAMPLE_RANDOM O(interactions), about a nanosecond each.
+/** Adds owners to sums. Local, O(n); with EQP_SAMPLE_RANDOM O(interactions), some ten nanoseconds each.
  *
- * EQP_SAMPLE_RANDOM needs `rate`: a caller that has `units` or `imbalance` instead adds up once without (`draws` stays
- * 0), asks eqp_units_target() for the rate, sets it and adds up again. All other strategies need one reduction only.
+ * EQP_SAMPLE_RANDOM needs `rate`: a caller that has `units` or `imbalance` instead adds up once without (`draws`
+ * stays 0), asks eqp_units_target() for the rate, sets it and adds up again. All other strategies need one reduction.
  * \param[in]     options  (borrowed)
  * \param[in]     n        owners, >= 0
  * \param[in]     id       [n] global ids (borrowed)
@@ -171,11 +176,11 @@ int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int6
 
 /** The size of units that the options ask for. Local, O(1), the same on all ranks.
  *
- * From an imbalance: let L be the mean load of a part and t the weight of the heaviest unit. A part is full at the
- * latest when one more unit would carry it over L, and then it lacks or exceeds L by less than t, so filling parts one
- * after the other (contiguously or greedily) ends with max <= L + t: an imbalance of at most t / L. So t = imbalance x
- * L suffices, and since no splittable unit is heavier than `threshold` x target, target = imbalance x L / threshold:
- * 50 units per part for 4 %, 100 for 2 % with the default threshold.
+ * From an imbalance: let L be the mean load of a part and t the weight of the heaviest unit. Fill the parts one after
+ * the other, and end each at the unit that carries the running sum over the next multiple of L: every part's load is
+ * within t of L, an imbalance of at most t / L. A partitioner that looks harder does better, so t = imbalance x L
+ * suffices. Units of light owners weigh at most twice the target, divisible ones at most `threshold` times, hence
+ * target = imbalance x L / max(2, threshold): 50 units per part for 4 %, 100 for 2 %.
  * \param[in]  options  (borrowed)
  * \param[in]  all      totals of all ranks (borrowed)
  * \param[out] target   wanted weight of a unit; 0 where there is no weight at all
@@ -187,33 +192,39 @@ int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *a
 typedef struct eqp_units eqp_units;
 
 /** Selects work units: phase 2. Local; owners that are split are enumerated once for the samples and once for every
- * round of counting (two or three as a rule, never more than 9 in all), others once if max_pins > 0 and else never.
- * Memory O(owners + units (dim + max_pins)).
+ * round of counting (two or three as a rule, at most 8 unless centroids coincide), others once if max_pins > 0 and
+ * else never. Memory O(owners + units (dim + max_pins)).
  *
  * Where they are cut. Let g be the target weight. An owner of weight <= g is *light*. Lay all owners on the line in
- * curve order: the light ones whose middle falls into the same interval [b g, (b + 1) g) make one unit. It weighs at
- * most 2 g. A heavier owner is *heavy* and gets max(1, round(weight / g)) samples (line 4 of Algorithm 6), each the
- * centre of a Voronoi cell of centroids that is a unit. PARTICLE and ADAPTIVE draw them at random, an interaction in
- * proportion to its weight; STRIDE takes them at equal distances of summed weight along the enumeration. ADAPTIVE and
- * STRIDE then sample again inside the cells that weigh more than `threshold` x g, until there are none, or none that
- * more samples can divide (line 15). Centroids of earlier rounds stay, so cells only shrink. Intervals follow from sums
- * of integers, so nothing depends on the ranks; a unit of light owners may lie across two ranks, and then each has its
- * part of it under the same id.
+ * curve order: the light ones whose middle falls into the same interval [b g, (b + 1) g) make one unit, which weighs
+ * at most 2 g. A heavier owner is *heavy* and gets max(1, round(weight / g)) samples (line 4 of Algorithm 6), each
+ * the centre of a Voronoi cell of centroids that is a unit. PARTICLE and ADAPTIVE draw them at random, an interaction
+ * in proportion to its weight; STRIDE takes them at equal distances of summed weight along the enumeration. ADAPTIVE
+ * and STRIDE then sample again inside the cells that weigh more than `threshold` x g, until there are none, or none
+ * that more samples can divide (line 15). Centroids of earlier rounds stay, so cells only shrink. Intervals follow
+ * from sums of integers, so nothing depends on the ranks; a unit of light owners may lie across two ranks, and then
+ * each has its piece of it under the same id.
  *
- * RANDOM is the paper's simplest sampling, for comparison: every interaction is drawn with probability `rate`. An owner
- * with several draws is split at them; an owner without one belongs to the unit of the nearest owner before it that
- * has one draw, or to a unit of its own kind behind an owner that has several and at the very beginning.
+ * RANDOM is the paper's simplest sampling, for comparison: every interaction is drawn with probability `rate`. An
+ * owner with several draws is split at them. An owner without one joins the unit of the owner before it, if that one
+ * has one draw or none; behind an owner that is split, and before the first draw of all, they make a unit of their
+ * own.
  *
  * Weights and interactions of units of whole owners are the sums of what the caller gave; those of a split owner's
- * units are counted, and add up to exactly what eqp_owners_weigh() gives with weigh_rate 1. No unit of a split owner is
- * empty. \param[in]  n          owners of this rank in curve order, >= 0 \param[in]  id         [n] global ids,
- * different (copied) \param[in]  count      [n] interactions, >= 0 (borrowed) \param[in]  weight     [n] weights, >= 0
- * (borrowed) \param[in]  enumerate  the application's callback \param[in]  user       its first argument \param[in]
- * options    (copied) \param[in]  all        totals of all ranks (borrowed); NULL: these are all the owners there are
+ * units are counted, and add up to exactly what eqp_owners_weigh() gives with weigh_rate 1. No unit of a split owner
+ * is empty.
+ * \param[in]  n          owners of this rank in curve order, >= 0
+ * \param[in]  id         [n] global ids, different (borrowed)
+ * \param[in]  count      [n] interactions, >= 0 (borrowed)
+ * \param[in]  weight     [n] weights, >= 0 (borrowed)
+ * \param[in]  enumerate  the application's callback
+ * \param[in]  user       its first argument
+ * \param[in]  options    (borrowed)
+ * \param[in]  all        totals of all ranks (borrowed); NULL: these are all the owners there are
  * \param[in]  before     totals of the ranks before this one (borrowed); NULL together with `all`
  * \param[out] units      owned by the caller, eqp_units_free(); unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for more than 2^39 intervals or
- * 2^24 - 2 units of one owner; a code of eqp_sink_add() or of the callback */
+ * \return EQP_OK; EQP_ERR_ARGUMENT, also for totals that do not fit the owners; EQP_ERR_DATA; EQP_ERR_MEMORY;
+ * EQP_ERR_OVERFLOW for 2^39 intervals or 2^24 - 1 units of one owner; a code of eqp_sink_add() or of the callback */
 int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
                      eqp_enumerate_fn enumerate, void *user, const eqp_units_options *options,
                      const eqp_units_totals *all, const eqp_units_totals *before, eqp_units **units);
@@ -228,15 +239,14 @@ int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enume
  * neither weight nor interactions nor pins. Local, O(n + cells log cells).
  * \param[in]  dim       1 to EQP_UNITS_MAX_DIM
  * \param[in]  n         owners, >= 0
- * \param[in]  id        [n] their global ids (copied)
  * \param[in]  first     [n + 1] ascending from 0: the units of owner i are first[i] .. first[i + 1] - 1, at least one
  *                       (borrowed)
  * \param[in]  unit_id   [first[n]] their global ids; neighbours with the same single unit share it (copied)
  * \param[in]  centroid  [first[n]][dim], read for owners with several units (copied); NULL if there are none
  * \param[out] units     owned by the caller, eqp_units_free(); unchanged on error
  * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA for a centroid that is not finite; EQP_ERR_MEMORY */
-int eqp_units_rebuild(int dim, int64_t n, const int64_t *id, const int64_t *first, const int64_t *unit_id,
-                      const double *centroid, eqp_units **units);
+int eqp_units_rebuild(int dim, int64_t n, const int64_t *first, const int64_t *unit_id, const double *centroid,
+                      eqp_units **units);
 
 /** Releases units. NULL is legal. */
 void eqp_units_free(eqp_units *units);
@@ -265,15 +275,17 @@ typedef struct eqp_unit {
  * \return EQP_OK, or EQP_ERR_ARGUMENT */
 int eqp_units_get(const eqp_units *units, int64_t unit, eqp_unit *result);
 
-/** The owners of every unit, ascending. Consecutive, but for a heavy owner that may stand between light ones. Local,
- * O(1). \param[in]  units \param[out] first  [count + 1] into owner (borrowed from units) \param[out] owner
- * [first[count]] owner numbers (borrowed from units) */
+/** The owners of every unit, ascending: consecutive, but for a heavy owner that may stand between light ones.
+ * Local, O(1).
+ * \param[in]  units
+ * \param[out] first  [count + 1] into owner (borrowed from units)
+ * \param[out] owner  [first[count]] owner numbers (borrowed from units) */
 void eqp_units_owners(const eqp_units *units, const int64_t **first, const int64_t **owner);
 
-/** A sample of what every unit touches: its hyperedges (Pearce 2014, Algorithm 7). Kept are the `max_pins` smallest by
- * eqp_pin_key() of all ids that its interactions name and of its owners' ids, each once, ascending by key; an owner
- * that is split is always among the pins of its units. Since all units keep by the same key they keep the same ids, and
- * two units that share much share pins (coordinated bottom-k sampling: Cohen and Kaplan, "Summarizing data using
+/** A sample of what every unit touches: its hyperedges (Pearce 2014, Algorithm 7). Kept are the `max_pins` smallest
+ * by eqp_pin_key() of all ids that its interactions name and of its owners' ids, each once, ascending by key; an owner
+ * that is split is always among the pins of its units. Since all units keep by the same key they keep the same ids,
+ * and two units that share much share pins (coordinated bottom-k sampling: Cohen and Kaplan, "Summarizing data using
  * bottom-k sketches", PODC 2007). Pieces of one unit on two ranks: the `max_pins` smallest keys of both. Local, O(1).
  * \param[in]  units
  * \param[out] first  [count + 1] into pin (borrowed from units)
@@ -334,9 +346,12 @@ double eqp_sizes_bin_start(int bin);
 
 /** Fits P(x) = x^(k-1) e^(-x/theta) / (theta^k Gamma(k)) to the sizes > 0 by maximum likelihood, started from the
  * moments. Local, O(1). Source: Pearce 2014, eq. 4.1; T. Minka, "Estimating a Gamma distribution", 2002, for the
- * iteration. \param[in]  sizes  (borrowed) \param[out] k      shape, > 0 \param[out] theta  scale, in the unit of the
- * sizes \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_DATA if there are fewer than two sizes > 0 or all are equal: then
- * no gamma distribution fits best */
+ * iteration.
+ * \param[in]  sizes  (borrowed)
+ * \param[out] k      shape, > 0
+ * \param[out] theta  scale, in the unit of the sizes
+ * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_DATA if there are fewer than two sizes > 0 or all are equal: then no
+ * gamma distribution fits best */
 int eqp_sizes_fit_gamma(const eqp_sizes *sizes, double *k, double *theta);
 
 #ifdef __cplusplus
