@@ -16,8 +16,8 @@ extern "C" {
 #endif
 
 /** Cuts n ordered items into consecutive ranges that follow target shares: each cut falls where the running load is
- * nearest to its target. With n >= nparts no range is empty. Loads that sum to zero count as 1 each. Local,
- * O(n + nparts), deterministic.
+ * nearest to its target. With equal shares and n >= nparts no range is empty. Loads that sum to zero count as 1 each.
+ * Local, O(n + nparts log n), deterministic.
  * \param[in]  n       number of items, >= 0
  * \param[in]  load    [n] cost of each item, finite, >= 0 (borrowed)
  * \param[in]  nparts  number of ranges, >= 1

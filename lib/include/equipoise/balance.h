@@ -24,6 +24,8 @@ typedef struct eqp_balance_items {
     const int64_t *size;      /**< [n] bytes that move with it, >= 0, or NULL */
     const int64_t *pin_first; /**< [n + 1] ascending, pin_first[0] == 0, or NULL */
     const int64_t *pin;       /**< [pin_first[n]] global ids >= 0 of the particles or blocks that it touches */
+    const double *pin_weight; /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; of several
+                                   for one id the largest counts. NULL on all ranks: 1 each, and moving an item costs 1 */
 } eqp_balance_items;
 
 /** How it is assigned; the same on all ranks. */
@@ -93,9 +95,10 @@ int eqp_method_count(void);
  * Methods: `none` keeps the present parts (if one is unknown: `count`); `count` equal particles along the curve; `sfc`
  * equal weights along the curve, optimal cut; `rcb` recursive coordinate bisection of the weights (Zoltan), renumbered
  * towards the present parts; `interaction` hypergraph of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG
- * from the present parts), then checked and repaired to the tolerance. All but `none` leave no part empty if there are
- * enough items. `count` and `sfc` do not depend on how the items are spread over the ranks. They gather one double per
- * item on every rank; from 2^22 items on they gather sums over equal runs of consecutive items, and cut between runs.
+ * from the present parts), then checked and repaired to the tolerance. With equal shares all but `none` leave no part
+ * empty if there are enough items. `count` and `sfc` do not depend on how the items are spread over the ranks. They
+ * gather one double per item on every rank; beyond 2^22 items they gather sums over equal runs of consecutive items, and
+ * cut between runs. The repair gathers weights, parts and pins on one rank.
  * `rcb` and `interaction` are deterministic for the same ranks and seed.
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own

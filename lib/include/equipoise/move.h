@@ -82,7 +82,7 @@ typedef struct eqp_ghost_view {
 int eqp_ghost_plan_create(int64_t n, const int *part, const int64_t *id, int64_t nids, const int64_t *known,
                           const int *home, int nparts, eqp_ghost_plan **plan);
 
-/** The arrays. Local, O(1). */
+/** The arrays. Local, O(nparts). */
 eqp_ghost_view eqp_ghost_plan_arrays(const eqp_ghost_plan *plan);
 
 /** Frees; NULL is legal. */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two halves of eqp_parts_load(), so that ranks can add in between. */
+#ifndef EQUIPOISE_ASSIGN_PARTS_H
+#define EQUIPOISE_ASSIGN_PARTS_H
+
+#include <equipoise/assign.h>
+
+/* Adds items to load[nparts] and count[nparts]; EQP_ERR_ARGUMENT for a part or weight that is none. */
+int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, double *load, int64_t *count);
+
+/* Summary of load[nparts] and count[nparts]. */
+void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
+                            eqp_part_loads *loads);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a repair, shared by its three stages. */
+#ifndef EQUIPOISE_ASSIGN_REPAIR_H
+#define EQUIPOISE_ASSIGN_REPAIR_H
+
+#include <equipoise/assign.h>
+
+typedef struct eqp__mend {
+    int64_t n;
+    const double *weight;
+    eqp_hypergraph_view graph; /* nvertices == 0: none */
+    int nparts;
+    double *scale; /* [nparts] load that a part holds in perfect balance: total x share */
+    double *room;  /* [nparts] the most that it may hold */
+    double *load;  /* [nparts] */
+    int64_t *count;
+    int *part;                   /* [n] */
+    int64_t *head, *next, *prev; /* each part's items as a list; -1 ends it */
+    int64_t *member;             /* [n] work: the items of one part */
+    int64_t *other;              /* [n] work: the items of another part */
+} eqp__mend;
+
+static inline double eqp__mend_relative(const eqp__mend *m, int p)
+{
+    return m->scale[p] > 0 ? m->load[p] / m->scale[p] : 0;
+}
+
+/* Gives an item to another part. */
+void eqp__mend_move(eqp__mend *m, int64_t item, int to);
+
+/* Copies the items of a part into list, ascending; returns their number. */
+int64_t eqp__mend_members(const eqp__mend *m, int p, int64_t *list);
+
+/* First stage: an item for every empty part, as long as that makes no part worse than the worst. */
+void eqp__mend_fill(eqp__mend *m);
+
+/* Second stage: overloaded parts give items to parts with room. Needs memory of its own. */
+int eqp__mend_shed(eqp__mend *m);
+
+/* Third stage: moves and exchanges that lower the largest relative load, until it fits or none does. */
+int eqp__mend_exchange(eqp__mend *m);
+
+#endif
