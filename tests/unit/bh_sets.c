@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+
+#include "bh_sets.h"
+
+static double uniform(uint64_t seed, int64_t i, int what)
+{
+    return eqp_random_uniform(seed, (uint64_t)what, (uint64_t)i);
+}
+
+static void place(enum bh_set_kind kind, int64_t n, int64_t i, uint64_t seed, double p[3])
+{
+    for (int k = 0; k < 3; k++) {
+        p[k] = 10 * uniform(seed, i, k) - 3;
+    }
+    if (kind == BH_CLUSTERED) { /* clumps of very different sizes */
+        const int64_t clump = i % 7;
+        const double radius = 1.0 / (double)(1 << (3 * clump));
+        for (int k = 0; k < 3; k++) {
+            const double u = uniform(seed, i, k) - 0.5;
+            p[k] = 10 * uniform(seed, clump, k + 5) - 3 + radius * u * u * u;
+        }
+    } else if (kind == BH_PLANAR) {
+        p[2] = 1.25;
+    } else if (kind == BH_REPEATED) { /* places with many particles each */
+        const int64_t nplaces = n / 37 + 1;
+        for (int k = 0; k < 3; k++) {
+            p[k] = uniform(seed, i % nplaces, k + 5);
+        }
+    } else if (kind == BH_COINCIDENT) {
+        p[0] = 0.3, p[1] = -0.7, p[2] = 11;
+    }
+}
+
+typedef struct keyed {
+    uint64_t key;
+    int64_t id;
+} keyed;
+
+static int compare_keyed(const void *a, const void *b)
+{
+    const keyed *p = a, *q = b;
+    if (p->key != q->key) {
+        return p->key < q->key ? -1 : 1;
+    }
+    return (p->id > q->id) - (p->id < q->id);
+}
+
+static double *doubles(int64_t n)
+{
+    double *array = calloc((size_t)n + 1, sizeof(*array));
+    assert_non_null(array);
+    return array;
+}
+
+static void allocate(bh_set *set, int64_t n)
+{
+    set->n = n;
+    set->x = doubles(n);
+    set->y = doubles(n);
+    set->z = doubles(n);
+    set->m = doubles(n);
+    set->accel = doubles(n);
+    set->key = calloc((size_t)n + 1, sizeof(*set->key));
+    assert_non_null(set->key);
+}
+
+static void sort(bh_set *set)
+{
+    keyed *order = calloc((size_t)set->n + 1, sizeof(*order));
+    assert_non_null(order);
+    for (int64_t i = 0; i < set->n; i++) {
+        order[i] = (keyed){set->key[i], i};
+    }
+    qsort(order, (size_t)set->n, sizeof(*order), compare_keyed);
+    double *array[5] = {set->x, set->y, set->z, set->m, set->accel};
+    double *old = doubles(set->n);
+    for (int a = 0; a < 5; a++) {
+        memcpy(old, array[a], (size_t)set->n * sizeof(*old));
+        for (int64_t i = 0; i < set->n; i++) {
+            array[a][i] = old[order[i].id];
+        }
+    }
+    for (int64_t i = 0; i < set->n; i++) {
+        set->key[i] = order[i].key;
+    }
+    free(old);
+    free(order);
+}
+
+void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set)
+{
+    double lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0};
+    allocate(set, n);
+    for (int64_t i = 0; i < n; i++) {
+        double p[3];
+        place(kind, n, i, seed, p);
+        set->x[i] = p[0];
+        set->y[i] = p[1];
+        set->z[i] = p[2];
+        set->m[i] = 0.1 + uniform(seed, i, 3);
+        set->accel[i] = 0.5 + uniform(seed, i, 4);
+        for (int k = 0; k < 3; k++) {
+            lo[k] = i == 0 || p[k] < lo[k] ? p[k] : lo[k];
+            hi[k] = i == 0 || p[k] > hi[k] ? p[k] : hi[k];
+        }
+    }
+    assert_int_equal(bh_box_enclosing(lo, hi, &set->box), EQP_OK);
+    assert_int_equal(eqp_hilbert_keys(n, set->x, set->y, set->z, set->box.corner, set->box.side, set->key), EQP_OK);
+    sort(set);
+}
+
+void bh_set_free(bh_set *set)
+{
+    free(set->x);
+    free(set->y);
+    free(set->z);
+    free(set->m);
+    free(set->accel);
+    free(set->key);
+}
+
+void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree)
+{
+    const bh_interval all = {0, EQP_CURVE_END};
+    bh_tree_init(tree, leaf_size);
+    assert_int_equal(bh_tree_build(tree, &set->box, set->n, set->key, set->x, set->y, set->z, set->m, 1, &all, 0),
+                     EQP_OK);
+    assert_int_equal(bh_tree_top(tree, tree->nbranches, tree->cell, 0), EQP_OK);
+    assert_int_equal(bh_tree_check(tree), EQP_OK);
+}
+
+static bool in_one_cell(uint64_t a, uint64_t b, int level)
+{
+    return a / bh_set_span(level) == b / bh_set_span(level);
+}
+
+/* Where the coarsest cell begins that holds the particles [first, last) and no other. */
+static uint64_t own_cell(const bh_set *set, int64_t first, int64_t last)
+{
+    const uint64_t key = set->key[first];
+    int level = 0;
+    while (level < EQP_CURVE_BITS && ((first > 0 && in_one_cell(set->key[first - 1], key, level)) ||
+                                      (last < set->n && in_one_cell(set->key[last], key, level)))) {
+        level++;
+    }
+    return key - key % bh_set_span(level);
+}
+
+/* Where intervals may be cut: at the begin of every cell that is small while its parent is not. */
+static int64_t places_to_cut(const bh_set *set, int leaf_size, int group_size, uint64_t **cut)
+{
+    const int size = leaf_size > group_size ? leaf_size : group_size;
+    bh_tree tree;
+    bh_set_tree(set, leaf_size, &tree);
+    int64_t ngroups, ncuts = 0;
+    bh_group *group;
+    assert_int_equal(bh_groups_make(&tree, set->key, size, NULL, &ngroups, &group), EQP_OK);
+    *cut = calloc((size_t)ngroups + 1, sizeof(**cut));
+    assert_non_null(*cut);
+    for (int64_t g = 0; g < ngroups; g++) {
+        if (group[g].part == 0) {
+            int64_t h = g + 1;
+            while (h < ngroups && group[h].part > 0) {
+                h++;
+            }
+            (*cut)[ncuts++] = own_cell(set, group[g].first, h < ngroups ? group[h].first : set->n);
+        }
+    }
+    free(group);
+    bh_tree_free(&tree);
+    return ncuts;
+}
+
+static void deal(const bh_set *set, int64_t ncuts, const uint64_t *cut, int nranks, int pieces, bh_part *parts)
+{
+    const int64_t nintervals = (int64_t)nranks * pieces;
+    int64_t at = 0;
+    for (int r = 0; r < nranks; r++) {
+        parts[r].interval = calloc((size_t)pieces, sizeof(*parts[r].interval));
+        assert_non_null(parts[r].interval);
+        allocate(&parts[r].set, set->n);
+        parts[r].set.n = 0;
+        parts[r].set.box = set->box;
+    }
+    for (int64_t i = 0; i < nintervals; i++) {
+        bh_part *part = &parts[i % nranks];
+        const uint64_t begin = i == 0 || ncuts == 0 ? 0 : cut[ncuts * i / nintervals];
+        const uint64_t end = i + 1 == nintervals ? EQP_CURVE_END : ncuts == 0 ? 0 : cut[ncuts * (i + 1) / nintervals];
+        part->interval[part->nintervals++] = (bh_interval){begin, end};
+        for (; at < set->n && set->key[at] < end; at++) {
+            const int64_t to = part->set.n++;
+            part->set.x[to] = set->x[at];
+            part->set.y[to] = set->y[at];
+            part->set.z[to] = set->z[at];
+            part->set.m[to] = set->m[at];
+            part->set.accel[to] = set->accel[at];
+            part->set.key[to] = set->key[at];
+        }
+    }
+    assert_int_equal(at, set->n);
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+    const bh_cell *p = a, *q = b;
+    return (p->key > q->key) - (p->key < q->key);
+}
+
+void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks, int pieces, bh_part **parts)
+{
+    uint64_t *cut;
+    const int64_t ncuts = places_to_cut(set, leaf_size, group_size, &cut);
+    bh_part *made = calloc((size_t)nranks, sizeof(*made));
+    assert_non_null(made);
+    deal(set, ncuts, cut, nranks, pieces, made);
+    free(cut);
+    int64_t nbranches = 0;
+    for (int r = 0; r < nranks; r++) {
+        const bh_set *s = &made[r].set;
+        bh_tree_init(&made[r].tree, leaf_size);
+        assert_int_equal(bh_tree_build(&made[r].tree, &s->box, s->n, s->key, s->x, s->y, s->z, s->m, made[r].nintervals,
+                                       made[r].interval, r),
+                         EQP_OK);
+        nbranches += made[r].tree.nbranches;
+    }
+    bh_cell *branch = calloc((size_t)nbranches + 1, sizeof(*branch));
+    assert_non_null(branch);
+    nbranches = 0;
+    for (int r = 0; r < nranks; r++) {
+        for (int64_t b = 0; b < made[r].tree.nbranches; b++) {
+            branch[nbranches++] = made[r].tree.cell[b];
+        }
+    }
+    qsort(branch, (size_t)nbranches, sizeof(*branch), compare_cells);
+    for (int r = 0; r < nranks; r++) {
+        assert_int_equal(bh_tree_top(&made[r].tree, nbranches, branch, r), EQP_OK);
+        assert_int_equal(bh_tree_check(&made[r].tree), EQP_OK);
+        assert_int_equal(bh_groups_make(&made[r].tree, made[r].set.key, group_size, made[r].set.accel, &made[r].ngroups,
+                                        &made[r].group),
+                         EQP_OK);
+    }
+    free(branch);
+    *parts = made;
+}
+
+void bh_parts_free(int nranks, bh_part *parts)
+{
+    for (int r = 0; r < nranks; r++) {
+        bh_set_free(&parts[r].set);
+        free(parts[r].interval);
+        bh_tree_free(&parts[r].tree);
+        free(parts[r].group);
+    }
+    free(parts);
+}

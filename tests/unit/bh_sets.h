@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Particle sets for the tests of the octree, sorted by key, and how simulated ranks share them. */
+#ifndef BH_SETS_H
+#define BH_SETS_H
+
+#include "let.h"
+
+#include <equipoise/curve.h>
+
+enum bh_set_kind { BH_UNIFORM, BH_CLUSTERED, BH_PLANAR, BH_REPEATED, BH_COINCIDENT, BH_SET_KINDS };
+
+typedef struct bh_set {
+    int64_t n;
+    double *x, *y, *z, *m, *accel;
+    uint64_t *key;
+    bh_box box;
+} bh_set;
+
+void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set);
+void bh_set_free(bh_set *set);
+
+/* The tree of one rank that has everything, with its top. */
+void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree);
+
+/* One simulated rank. */
+typedef struct bh_part {
+    int64_t n;
+    bh_set set; /* its particles */
+    int nintervals;
+    bh_interval *interval;
+    bh_tree tree;
+    int64_t ngroups;
+    bh_group *group;
+} bh_part;
+
+/* Cuts the set into nranks * pieces intervals where groups begin, deals them out in turn, builds each rank's cells, top
+ * and groups. */
+void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks, int pieces, bh_part **parts);
+void bh_parts_free(int nranks, bh_part *parts);
+
+/* Span of keys of a cell of this level. */
+static inline uint64_t bh_set_span(int level)
+{
+    return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
+}
+
+#endif

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+
+#include "bh_sets.h"
+
+static bool box_fits(double side, const double lo[3], const double hi[3])
+{
+    bool fits = true;
+    for (int k = 0; k < 3; k++) {
+        const double corner = floor(lo[k] / (side / 4)) * (side / 4);
+        fits = fits && corner <= lo[k] && hi[k] < corner + side;
+    }
+    return fits;
+}
+
+static void the_box_is_the_smallest_that_fits(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 2000; i++) {
+        double lo[3], hi[3];
+        bh_box box;
+        const double scale = ldexp(1, (int)eqp_random_below(1, 0, i, 120) - 60);
+        for (int k = 0; k < 3; k++) {
+            lo[k] = scale * (eqp_random_uniform(2, (uint64_t)k, i) - 0.5);
+            hi[k] = lo[k] + (i % 5 == 0 ? 0 : scale * ldexp(eqp_random_uniform(3, (uint64_t)k, i), -(int)(i % 13)));
+        }
+        assert_int_equal(bh_box_enclosing(lo, hi, &box), EQP_OK);
+        int exponent;
+        assert_true(frexp(box.side, &exponent) == 0.5);
+        assert_true(box_fits(box.side, lo, hi));
+        for (int k = 0; k < 3; k++) {
+            assert_true(box.corner[k] == floor(lo[k] / (box.side / 4)) * (box.side / 4));
+        }
+        double largest = 0;
+        for (int k = 0; k < 3; k++) {
+            largest = fmax(largest, fmax(fabs(lo[k]), fabs(hi[k])));
+        }
+        for (double smaller = box.side / 2; smaller > largest * 0x1p-30; smaller /= 2) {
+            assert_false(box_fits(smaller, lo, hi));
+        }
+    }
+}
+
+static void the_box_takes_extremes_and_refuses_nonsense(void **state)
+{
+    (void)state;
+    static const double points[][3] = {{0, 0, 0},    {1e18, -1e18, 1e18},    {-0.0, 5e-324, 0}, {1e-300, 0, 0},
+                                       {-1, -1, -1}, {DBL_MIN, -DBL_MIN, 1}, {1e300, 1, -1e5},  {0.1, 1e-40, 4}};
+    bh_box box = {{7, 7, 7}, 7};
+    for (size_t p = 0; p < sizeof(points) / sizeof(*points); p++) {
+        const bh_tree tree = {.box = {{0}, 0}};
+        bh_tree copy = tree;
+        assert_int_equal(bh_box_enclosing(points[p], points[p], &copy.box), EQP_OK);
+        assert_true(copy.box.side > 0 && isfinite(copy.box.side));
+        for (int k = 0; k < 3; k++) {
+            assert_true(copy.box.corner[k] <= points[p][k] && points[p][k] < copy.box.corner[k] + copy.box.side);
+            assert_true(copy.box.corner[k] < copy.box.corner[k] + copy.box.side / (1 << 21) || copy.box.corner[k] != 0);
+        }
+    }
+    const double zero[3] = {0, 0, 0}, one[3] = {1, 1, 1}, huge[3] = {DBL_MAX, 0, 0};
+    assert_int_equal(bh_box_enclosing(one, zero, &box), EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_box_enclosing(zero, huge, &box), EQP_ERR_DATA);
+    for (int k = 0; k < 3; k++) {
+        static const double bad[] = {NAN, INFINITY, -INFINITY};
+        for (int b = 0; b < 3; b++) {
+            double point[3] = {0, 0, 0};
+            point[k] = bad[b];
+            assert_int_equal(bh_box_enclosing(zero, point, &box), EQP_ERR_DATA);
+            assert_int_equal(bh_box_enclosing(point, zero, &box), EQP_ERR_DATA);
+        }
+    }
+    assert_true(box.side == 7 && box.corner[2] == 7);
+}
+
+static int64_t count_keys(const bh_set *set, uint64_t key, int level)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < set->n; i++) {
+        count += set->key[i] / bh_set_span(level) == key / bh_set_span(level);
+    }
+    return count;
+}
+
+/* How many cells the count rule makes out of sorted keys [first, last), which fill a cell of this level. */
+static int64_t cells_by_rule(const bh_set *set, int leaf_size, int64_t first, int64_t last, int level)
+{
+    int64_t cells = 1;
+    if (last - first <= leaf_size || level == EQP_CURVE_BITS) {
+        return cells;
+    }
+    for (int64_t i = first; i < last;) {
+        int64_t j = i;
+        while (j < last && set->key[j] / bh_set_span(level + 1) == set->key[i] / bh_set_span(level + 1)) {
+            j++;
+        }
+        cells += cells_by_rule(set, leaf_size, i, j, level + 1);
+        i = j;
+    }
+    return cells;
+}
+
+static void cells_follow_the_count_rule(void **state)
+{
+    (void)state;
+    static const int leaf_sizes[] = {1, 3, 16, 1000};
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_set_make((enum bh_set_kind)kind, 400, 2, &set);
+        for (size_t s = 0; s < sizeof(leaf_sizes) / sizeof(*leaf_sizes); s++) {
+            bh_tree tree;
+            int64_t leaves = 0;
+            bh_set_tree(&set, leaf_sizes[s], &tree);
+            assert_int_equal(tree.ncells, cells_by_rule(&set, leaf_sizes[s], 0, set.n, 0));
+            for (int64_t c = 0; c < tree.ncells; c++) {
+                const bh_cell *cell = &tree.cell[c];
+                assert_int_equal(cell->count, count_keys(&set, cell->key, cell->level));
+                leaves += cell->nchild == 0 ? cell->count : 0;
+                for (int k = 0; k < cell->nchild; k++) {
+                    const bh_cell *child = &tree.cell[cell->child + k];
+                    assert_true(child->level == cell->level + 1 && child->key >= cell->key);
+                    assert_true(k == 0 || child->key > child[-1].key);
+                }
+            }
+            assert_int_equal(leaves, set.n);
+            bh_tree_free(&tree);
+        }
+        bh_set_free(&set);
+    }
+}
+
+static void check_moments(const bh_tree *tree, const bh_cell *cell)
+{
+    const bh_sources *s = &tree->sources;
+    double mass = 0, com[3] = {0, 0, 0}, quad[6] = {0}, centre[3], rounding = 0;
+    const double side = tree->box.side, half = side / (2 << cell->level);
+    bh_cell_centre(tree, cell, centre);
+    for (int64_t i = cell->first; i < cell->first + cell->count; i++) {
+        const double p[3] = {s->x[i], s->y[i], s->z[i]};
+        mass += s->m[i];
+        for (int k = 0; k < 3; k++) {
+            com[k] += s->m[i] * p[k];
+            rounding = fmax(rounding, 1e-14 * fabs(p[k]));
+            assert_true(fabs(p[k] - centre[k]) <= half + rounding);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        com[k] /= mass;
+        assert_true(fabs(com[k] - cell->moments.com[k]) <= 1e-13 * side + rounding);
+    }
+    for (int64_t i = cell->first; i < cell->first + cell->count; i++) {
+        const double d[3] = {s->x[i] - com[0], s->y[i] - com[1], s->z[i] - com[2]};
+        const double d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+        static const int row[6] = {0, 0, 0, 1, 1, 2}, column[6] = {0, 1, 2, 1, 2, 2};
+        for (int q = 0; q < 6; q++) {
+            quad[q] += s->m[i] * (3 * d[row[q]] * d[column[q]] - (row[q] == column[q] ? d2 : 0));
+        }
+    }
+    assert_true(fabs(mass - cell->moments.mass) <= 1e-13 * mass);
+    for (int q = 0; q < 6; q++) {
+        assert_true(fabs(quad[q] - cell->moments.quad[q]) <= mass * (1e-12 * side * side + rounding * rounding));
+    }
+    double offset2 = 0;
+    for (int k = 0; k < 3; k++) {
+        offset2 += (com[k] - centre[k]) * (com[k] - centre[k]);
+    }
+    assert_true(fabs(sqrt(offset2) - cell->moments.offset) <= 1e-13 * side + rounding);
+}
+
+static void moments_agree_with_brute_force(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_tree tree;
+        bh_set_make((enum bh_set_kind)kind, 500, 4, &set);
+        bh_set_tree(&set, 3, &tree);
+        for (int64_t c = 0; c < tree.ncells; c++) {
+            check_moments(&tree, &tree.cell[c]);
+        }
+        bh_tree_free(&tree);
+        bh_set_free(&set);
+    }
+}
+
+static void a_cell_without_mass_keeps_finite_moments(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_tree tree;
+    bh_set_make(BH_UNIFORM, 50, 4, &set);
+    memset(set.m, 0, 50 * sizeof(*set.m));
+    bh_set_tree(&set, 4, &tree);
+    for (int64_t c = 0; c < tree.ncells; c++) {
+        const bh_moments *moments = &tree.cell[c].moments;
+        assert_true(moments->mass == 0 && moments->offset == 0 && isfinite(moments->com[0] + moments->com[1]));
+        assert_true(moments->quad[0] == 0 && moments->quad[5] == 0);
+    }
+    bh_tree_free(&tree);
+    bh_set_free(&set);
+}
+
+static void check_group(const bh_set *set, const bh_group *group, int group_size)
+{
+    const double *coordinate[3] = {set->x, set->y, set->z};
+    double accel = INFINITY;
+    assert_true(group->count >= 1 && group->count <= group_size);
+    assert_true(group->key == set->key[group->first]);
+    for (int k = 0; k < 3; k++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (int64_t i = group->first; i < group->first + group->count; i++) {
+            lo = fmin(lo, coordinate[k][i]);
+            hi = fmax(hi, coordinate[k][i]);
+        }
+        assert_true(lo == group->lo[k] && hi == group->hi[k]);
+    }
+    for (int64_t i = group->first; i < group->first + group->count; i++) {
+        accel = fmin(accel, set->accel[i]);
+    }
+    assert_true(accel == group->accel);
+    int level = 0;
+    while (level < EQP_CURVE_BITS && count_keys(set, group->key, level) > group_size) {
+        level++;
+    }
+    const int64_t in_cell = count_keys(set, group->key, level);
+    if (in_cell <= group_size) {
+        assert_true(group->count == in_cell && group->part == 0);
+    } else {
+        const int64_t left = in_cell - (int64_t)group->part * group_size;
+        assert_int_equal(group->count, left < group_size ? left : group_size);
+    }
+}
+
+static void groups_are_the_largest_small_cells(void **state)
+{
+    (void)state;
+    static const int sizes[][2] = {{8, 8}, {1, 20}, {30, 5}, {4, 1}};
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_set_make((enum bh_set_kind)kind, 300, 6, &set);
+        for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+            bh_tree tree;
+            bh_group *group;
+            int64_t ngroups, next = 0;
+            bh_set_tree(&set, sizes[s][0], &tree);
+            assert_int_equal(bh_groups_make(&tree, set.key, sizes[s][1], set.accel, &ngroups, &group), EQP_OK);
+            for (int64_t g = 0; g < ngroups; g++) {
+                assert_int_equal(group[g].first, next);
+                check_group(&set, &group[g], sizes[s][1]);
+                next += group[g].count;
+            }
+            assert_int_equal(next, set.n);
+            free(group);
+            assert_int_equal(bh_groups_make(&tree, set.key, 0, NULL, &ngroups, &group), EQP_ERR_ARGUMENT);
+            bh_tree_free(&tree);
+        }
+        bh_set_free(&set);
+    }
+}
+
+static void coincident_particles_end_in_a_deepest_leaf_and_in_runs(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_tree tree;
+    bh_group *group;
+    int64_t ngroups;
+    bh_set_make(BH_COINCIDENT, 5000, 1, &set);
+    bh_set_tree(&set, 16, &tree);
+    assert_int_equal(tree.ncells, EQP_CURVE_BITS + 1);
+    const bh_cell *deepest = &tree.cell[tree.ncells - 1];
+    assert_true(deepest->level == EQP_CURVE_BITS && deepest->nchild == 0 && deepest->count == 5000);
+    assert_int_equal(bh_groups_make(&tree, set.key, 64, NULL, &ngroups, &group), EQP_OK);
+    assert_int_equal(ngroups, (5000 + 63) / 64);
+    for (int64_t g = 0; g < ngroups; g++) {
+        assert_true(group[g].part == g && group[g].key == set.key[0] && group[g].accel == 0);
+        assert_int_equal(group[g].count, g + 1 < ngroups ? 64 : 5000 % 64);
+    }
+    free(group);
+    bh_tree_free(&tree);
+    bh_set_free(&set);
+}
+
+static void none_one_and_two_particles_make_trees(void **state)
+{
+    (void)state;
+    for (int64_t n = 0; n <= 2; n++) {
+        bh_set set;
+        bh_tree tree;
+        bh_group *group;
+        int64_t ngroups;
+        bh_set_make(BH_UNIFORM, n, 8, &set);
+        bh_set_tree(&set, 2, &tree);
+        assert_int_equal(tree.ncells, n > 0);
+        assert_int_equal(tree.root, n > 0 ? 0 : -1);
+        assert_int_equal(bh_groups_make(&tree, set.key, 2, NULL, &ngroups, &group), EQP_OK);
+        assert_int_equal(ngroups, n > 0);
+        free(group);
+        bh_tree_free(&tree);
+        bh_set_free(&set);
+    }
+}
+
+static int build(bh_tree *tree, const bh_set *set, int nintervals, const bh_interval *interval)
+{
+    return bh_tree_build(tree, &set->box, set->n, set->key, set->x, set->y, set->z, set->m, nintervals, interval, 0);
+}
+
+static void wrong_input_is_refused(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_tree tree;
+    bh_set_make(BH_UNIFORM, 100, 8, &set);
+    const uint64_t middle = set.key[50];
+    const bh_interval all = {0, EQP_CURVE_END}, part = {0, middle}, beyond = {0, EQP_CURVE_END + 1};
+    const bh_interval overlap[2] = {{0, middle + 1}, {middle, EQP_CURVE_END}}, backward = {middle, 0};
+    const bh_interval gap[2] = {{0, middle}, {middle + 1, EQP_CURVE_END}};
+    bh_tree_init(&tree, 4);
+    assert_int_equal(build(&tree, &set, 1, &part), EQP_ERR_ARGUMENT);
+    assert_int_equal(build(&tree, &set, 1, &beyond), EQP_ERR_ARGUMENT);
+    assert_int_equal(build(&tree, &set, 2, overlap), EQP_ERR_ARGUMENT);
+    assert_int_equal(build(&tree, &set, 1, &backward), EQP_ERR_ARGUMENT);
+    assert_int_equal(build(&tree, &set, 2, gap), EQP_ERR_ARGUMENT);
+    assert_int_equal(build(&tree, &set, 0, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(tree.ncells, 0);
+    set.key[50] = set.key[49] - 1;
+    assert_int_equal(build(&tree, &set, 1, &all), EQP_ERR_ARGUMENT);
+    set.key[50] = middle;
+    tree.leaf_size = 0;
+    assert_int_equal(build(&tree, &set, 1, &all), EQP_ERR_ARGUMENT);
+    tree.leaf_size = 4;
+    assert_int_equal(build(&tree, &set, 1, &all), EQP_OK);
+    bh_cell branch = tree.cell[0];
+    branch.count++;
+    assert_int_equal(bh_tree_top(&tree, 1, &branch, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_tree_top(&tree, 0, NULL, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_tree_top(&tree, 1, tree.cell, 0), EQP_OK);
+    assert_int_equal(bh_tree_top(&tree, 1, tree.cell, 0), EQP_ERR_STATE);
+    bh_tree_free(&tree);
+    bh_tree_free(NULL);
+    bh_set_free(&set);
+}
+
+static void a_small_cell_above_the_branches_is_refused(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_tree tree;
+    bh_set_make(BH_UNIFORM, 100, 8, &set);
+    const bh_interval halves[2] = {{0, EQP_CURVE_END / 2}, {EQP_CURVE_END / 2, EQP_CURVE_END}};
+    bh_tree_init(&tree, 100);
+    assert_int_equal(build(&tree, &set, 2, halves), EQP_OK);
+    const int64_t ncells = tree.ncells;
+    bh_cell *branch = calloc((size_t)tree.nbranches, sizeof(*branch));
+    assert_non_null(branch);
+    memcpy(branch, tree.cell, (size_t)tree.nbranches * sizeof(*branch));
+    assert_int_equal(bh_tree_top(&tree, tree.nbranches, branch, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(tree.ncells, ncells);
+    assert_int_equal(tree.root, -1);
+    free(branch);
+    bh_tree_free(&tree);
+    bh_set_free(&set);
+}
+
+/* Damages one field of a cell. */
+static void damage(bh_cell *cell, int field)
+{
+    switch (field) {
+    case 0:
+        cell->key ^= bh_set_span(cell->level > 0 ? cell->level : 1);
+        break;
+    case 1:
+        cell->level++;
+        break;
+    case 2:
+        cell->home = -2;
+        break;
+    case 3:
+        cell->nchild = cell->nchild == 0 ? 3 : cell->nchild - 1;
+        break;
+    case 4:
+        cell->child = cell->nchild == 0 ? cell->child : cell->child + 1;
+        cell->first = cell->nchild == 0 ? cell->first + 1 : cell->first;
+        break;
+    case 5:
+        cell->first++;
+        break;
+    case 6:
+        cell->count++;
+        break;
+    case 7:
+        cell->moments.mass *= 1 + 1e-15;
+        break;
+    case 8:
+        cell->moments.quad[3] += 1e-9;
+        break;
+    default:
+        cell->moments.offset = NAN;
+        break;
+    }
+}
+
+static void the_check_finds_every_damaged_cell(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_tree tree;
+    bh_set_make(BH_UNIFORM, 300, 12, &set);
+    bh_set_tree(&set, 5, &tree);
+    for (int64_t c = 0; c < tree.ncells; c++) {
+        for (int field = 0; field < 10; field++) {
+            const bh_cell good = tree.cell[c];
+            damage(&tree.cell[c], field);
+            assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
+            tree.cell[c] = good;
+        }
+    }
+    assert_int_equal(bh_tree_check(&tree), EQP_OK);
+    tree.sources.x[17] = nextafter(tree.sources.x[17], INFINITY) + 1e-9;
+    assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
+    bh_tree_free(&tree);
+    bh_set_free(&set);
+}
+
+static void a_tree_can_be_built_again(void **state)
+{
+    (void)state;
+    bh_tree tree, fresh;
+    const bh_interval all = {0, EQP_CURVE_END};
+    bh_tree_init(&tree, 7);
+    for (int kind = BH_SET_KINDS; kind-- > 0;) {
+        bh_set set;
+        bh_set_make((enum bh_set_kind)kind, 100 + 50 * kind, 12, &set);
+        assert_int_equal(build(&tree, &set, 1, &all), EQP_OK);
+        assert_int_equal(bh_tree_top(&tree, tree.nbranches, tree.cell, 0), EQP_OK);
+        bh_set_tree(&set, 7, &fresh);
+        assert_int_equal(tree.ncells, fresh.ncells);
+        assert_memory_equal(tree.cell, fresh.cell, (size_t)tree.ncells * sizeof(*tree.cell));
+        bh_tree_free(&fresh);
+        bh_set_free(&set);
+    }
+    bh_tree_free(&tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_box_is_the_smallest_that_fits),
+        cmocka_unit_test(the_box_takes_extremes_and_refuses_nonsense),
+        cmocka_unit_test(cells_follow_the_count_rule),
+        cmocka_unit_test(moments_agree_with_brute_force),
+        cmocka_unit_test(a_cell_without_mass_keeps_finite_moments),
+        cmocka_unit_test(groups_are_the_largest_small_cells),
+        cmocka_unit_test(coincident_particles_end_in_a_deepest_leaf_and_in_runs),
+        cmocka_unit_test(none_one_and_two_particles_make_trees),
+        cmocka_unit_test(wrong_input_is_refused),
+        cmocka_unit_test(a_small_cell_above_the_branches_is_refused),
+        cmocka_unit_test(the_check_finds_every_damaged_cell),
+        cmocka_unit_test(a_tree_can_be_built_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

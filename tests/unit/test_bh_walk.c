@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "bh_sets.h"
+
+static const bh_mac macs[] = {
+    {.theta = 0},
+    {.theta = 0.4},
+    {.theta = 0.8},
+    {.theta = 1.15},
+    {.theta = 1000},
+    {.theta = 0.7, .relative = true, .alpha = 0.001, .G = 1},
+    {.theta = 0.7, .relative = true, .alpha = 0.1, .G = 1},
+    {.theta = 0.7, .relative = true, .alpha = 1e9, .G = 1},
+};
+enum { NMACS = sizeof(macs) / sizeof(*macs) };
+
+/* What a test does with one group of one tree. */
+typedef void (*group_test)(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list);
+
+static void for_each_group(int64_t n, int leaf_size, int group_size, group_test test)
+{
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_tree tree;
+        bh_group *group;
+        bh_list list;
+        int64_t ngroups;
+        bh_set_make((enum bh_set_kind)kind, n, 77, &set);
+        bh_set_tree(&set, leaf_size, &tree);
+        assert_int_equal(bh_groups_make(&tree, set.key, group_size, set.accel, &ngroups, &group), EQP_OK);
+        bh_list_init(&list);
+        for (int m = 0; m < NMACS; m++) {
+            for (int64_t g = 0; g < ngroups; g++) {
+                if (g % 4 == 3) {
+                    group[g].accel = 0; /* none known */
+                }
+                assert_int_equal(bh_walk(&tree, tree.root, &group[g], &macs[m], NULL, NULL, NULL, &list), EQP_OK);
+                test(&tree, &group[g], &macs[m], &list);
+            }
+        }
+        bh_list_free(&list);
+        free(group);
+        bh_tree_free(&tree);
+        bh_set_free(&set);
+    }
+}
+
+/* Adds one to every particle that the list covers. */
+static void cover(const bh_tree *tree, const bh_list *list, int *covered)
+{
+    for (int64_t c = 0; c < list->ncells; c++) {
+        const bh_cell *cell = &tree->cell[list->cell[c]];
+        for (int64_t i = cell->first; i < cell->first + cell->count; i++) {
+            covered[i]++;
+        }
+    }
+    int64_t nsources = 0;
+    for (int64_t r = 0; r < list->nruns; r++) {
+        for (int64_t i = list->run_first[r]; i < list->run_first[r] + list->run_count[r]; i++) {
+            covered[i]++;
+        }
+        nsources += list->run_count[r];
+    }
+    assert_int_equal(nsources, list->nsources);
+}
+
+static void covers_once(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    (void)mac;
+    int *covered = calloc((size_t)tree->sources.n, sizeof(*covered));
+    assert_non_null(covered);
+    cover(tree, list, covered);
+    for (int64_t i = 0; i < tree->sources.n; i++) {
+        assert_int_equal(covered[i], 1);
+    }
+    assert_int_equal(list->nabsent, 0);
+    /* The group's own particles act one by one. */
+    for (int64_t c = 0; c < list->ncells; c++) {
+        const bh_cell *cell = &tree->cell[list->cell[c]];
+        assert_true(cell->first + cell->count <= group->first || group->first + group->count <= cell->first);
+    }
+    free(covered);
+}
+
+static void every_particle_acts_exactly_once(void **state)
+{
+    (void)state;
+    for_each_group(300, 8, 8, covers_once);
+    for_each_group(150, 1, 20, covers_once);
+    for_each_group(150, 20, 3, covers_once);
+    for_each_group(2, 1, 1, covers_once);
+    for_each_group(1, 1, 1, covers_once);
+}
+
+/* The criterion again, from corners of the group's bounds and without shortcuts. */
+static bool may_act(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_cell *cell)
+{
+    const double side = ldexp(tree->box.side, -cell->level);
+    double centre[3], d2 = 0;
+    bool beside = true;
+    bh_cell_centre(tree, cell, centre);
+    for (int k = 0; k < 3; k++) {
+        const double nearest = fmin(fmax(cell->moments.com[k], group->lo[k]), group->hi[k]);
+        d2 += (cell->moments.com[k] - nearest) * (cell->moments.com[k] - nearest);
+        beside = beside && group->lo[k] < centre[k] + 0.6 * side && group->hi[k] > centre[k] - 0.6 * side;
+    }
+    if (mac->relative && group->accel > 0) {
+        return mac->G * cell->moments.mass * side * side < mac->alpha * group->accel * d2 * d2 && !beside;
+    }
+    const double factor = mac->theta > 0 ? fmax(1 / mac->theta, BH_THETA_RECIPROCAL_LEAST) : INFINITY;
+    return sqrt(d2) > side * factor + cell->moments.offset;
+}
+
+static int64_t expected_below(const bh_tree *tree, int64_t c, const bh_group *group, const bh_mac *mac, bool *is_cell)
+{
+    const bh_cell *cell = &tree->cell[c];
+    const bool few = cell->nchild == 0 && cell->count <= 2;
+    if (!few && may_act(tree, group, mac, cell)) {
+        is_cell[c] = true;
+        return 1;
+    }
+    int64_t visits = 1;
+    for (int k = 0; k < cell->nchild; k++) {
+        visits += expected_below(tree, cell->child + k, group, mac, is_cell);
+    }
+    return visits;
+}
+
+static void follows_criterion(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    bool *is_cell = calloc((size_t)tree->ncells, sizeof(*is_cell));
+    assert_non_null(is_cell);
+    int64_t ncells = 0;
+    assert_int_equal(list->nvisits, expected_below(tree, tree->root, group, mac, is_cell));
+    for (int64_t c = 0; c < tree->ncells; c++) {
+        ncells += is_cell[c];
+    }
+    assert_int_equal(list->ncells, ncells);
+    for (int64_t c = 0; c < list->ncells; c++) {
+        assert_true(is_cell[list->cell[c]]);
+    }
+    if (mac->theta == 0) {
+        assert_int_equal(list->nsources, tree->sources.n);
+    }
+    free(is_cell);
+}
+
+static void cells_act_as_the_criterion_says(void **state)
+{
+    (void)state;
+    for_each_group(600, 4, 8, follows_criterion);
+    for_each_group(200, 1, 3, follows_criterion);
+}
+
+/* Collects what seen() hears and compares it with the list. */
+typedef struct witness {
+    const bh_tree *tree;
+    const bh_list *list;
+    int64_t ncells, nruns, nsources, ntiles;
+    uint64_t key;
+    int32_t level;
+    int stop_after;
+} witness;
+
+static int see(void *user, const bh_tile *tile)
+{
+    witness *w = user;
+    const bh_cell opened = {.key = tile->key, .level = tile->level};
+    double centre[3];
+    assert_true(tile->ncells + tile->nleaves > 0);
+    for (int64_t c = 0; c < tile->ncells; c++) {
+        assert_int_equal(tile->cell[c], w->list->cell[w->ncells++]);
+    }
+    int64_t nsources = 0;
+    for (int64_t l = 0; l < tile->nleaves; l++) {
+        const bh_cell *leaf = &w->tree->cell[tile->leaf[l]];
+        assert_int_equal(leaf->first, w->list->run_first[w->nruns]);
+        assert_int_equal(leaf->count, w->list->run_count[w->nruns++]);
+        nsources += leaf->count;
+    }
+    assert_int_equal(nsources, tile->nsources);
+    w->nsources += nsources;
+    bh_cell_centre(w->tree, &opened, centre);
+    assert_memory_equal(centre, tile->centre, sizeof(centre));
+    /* Depth first in key order: a later tile is below the one before, or behind it. */
+    assert_true(w->ntiles == 0 || tile->key > w->key || (tile->key == w->key && tile->level > w->level));
+    w->key = tile->key;
+    w->level = tile->level;
+    return ++w->ntiles == w->stop_after ? EQP_ERR_UNKNOWN : EQP_OK;
+}
+
+static void tiles_are_list(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    const int64_t ncells = list->ncells, nruns = list->nruns;
+    witness w = {.tree = tree, .list = list};
+    assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list), EQP_OK);
+    assert_true(w.ncells == ncells && w.nruns == nruns && w.nsources == list->nsources && w.ntiles > 0);
+    w = (witness){.tree = tree, .list = list, .stop_after = 1};
+    assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list), EQP_ERR_UNKNOWN);
+}
+
+static void tiles_make_up_the_list_in_key_order(void **state)
+{
+    (void)state;
+    for_each_group(300, 4, 8, tiles_are_list);
+    for_each_group(2, 4, 8, tiles_are_list);
+}
+
+/* Keeps the tiles of one colour; colours are a function of the centre. */
+typedef struct painter {
+    int colour, asked;
+} painter;
+
+static bool keep_colour(void *user, const double centre[3])
+{
+    painter *p = user;
+    uint64_t bits[3];
+    memcpy(bits, centre, sizeof(bits));
+    p->asked++;
+    return (int)(((bits[0] ^ bits[1] * 3 ^ bits[2] * 5) * UINT64_C(0x9E3779B97F4A7C15)) >> 63) == p->colour;
+}
+
+static void colours_partition(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    const int64_t ncells = list->ncells, nruns = list->nruns, nsources = list->nsources, nvisits = list->nvisits;
+    int64_t sum[3] = {0, 0, 0};
+    int *covered = calloc((size_t)tree->sources.n, sizeof(*covered));
+    assert_non_null(covered);
+    painter p[2] = {{.colour = 0}, {.colour = 1}};
+    for (int colour = 0; colour < 2; colour++) {
+        assert_int_equal(bh_walk(tree, tree->root, group, mac, keep_colour, NULL, &p[colour], list), EQP_OK);
+        cover(tree, list, covered);
+        sum[0] += list->ncells;
+        sum[1] += list->nruns;
+        sum[2] += list->nsources;
+        assert_int_equal(list->nvisits, nvisits);
+    }
+    assert_true(sum[0] == ncells && sum[1] == nruns && sum[2] == nsources);
+    for (int64_t i = 0; i < tree->sources.n; i++) {
+        assert_int_equal(covered[i], 1);
+    }
+    witness w = {.tree = tree, .list = list};
+    assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list), EQP_OK);
+    assert_true(p[0].asked == w.ntiles && p[1].asked == w.ntiles);
+    free(covered);
+}
+
+static void a_filter_partitions_the_list(void **state)
+{
+    (void)state;
+    for_each_group(300, 4, 8, colours_partition);
+    for_each_group(3, 4, 8, colours_partition);
+}
+
+static void a_walk_from_below_puts_the_root_into_the_tile_above(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_tree tree;
+    bh_list list;
+    bh_set_make(BH_UNIFORM, 300, 5, &set);
+    bh_set_tree(&set, 8, &tree);
+    bh_list_init(&list);
+    const bh_group far = {.count = 1, .lo = {1e6, 1e6, 1e6}, .hi = {1e6, 1e6, 1e6}};
+    const bh_cell *root = &tree.cell[tree.root];
+    for (int k = 0; k < root->nchild; k++) {
+        witness w = {.tree = &tree, .list = &list};
+        assert_int_equal(bh_walk(&tree, root->child + k, &far, &macs[1], NULL, see, &w, &list), EQP_OK);
+        assert_true(w.ntiles == 1 && w.key == 0 && w.level == 0 && list.ncells == 1);
+    }
+    assert_int_equal(bh_walk(&tree, -1, &far, &macs[1], NULL, NULL, NULL, &list), EQP_OK);
+    assert_int_equal(list.ncells + list.nruns + list.nvisits, 0);
+    bh_list_free(&list);
+    bh_list_free(NULL);
+    bh_tree_free(&tree);
+    bh_set_free(&set);
+}
+
+static void a_senseless_criterion_is_refused(void **state)
+{
+    (void)state;
+    static const bh_mac bad[] = {
+        {.theta = -1}, {.theta = NAN}, {.relative = true, .alpha = -1}, {.relative = true, .alpha = NAN}};
+    bh_set set;
+    bh_tree tree;
+    bh_list list;
+    const bh_group group = {.count = 1};
+    bh_set_make(BH_UNIFORM, 10, 5, &set);
+    bh_set_tree(&set, 8, &tree);
+    bh_list_init(&list);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        assert_int_equal(bh_walk(&tree, tree.root, &group, &bad[i], NULL, NULL, NULL, &list), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(bh_walk(&tree, tree.ncells, &group, &macs[1], NULL, NULL, NULL, &list), EQP_ERR_ARGUMENT);
+    bh_list_free(&list);
+    bh_tree_free(&tree);
+    bh_set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_particle_acts_exactly_once),
+        cmocka_unit_test(cells_act_as_the_criterion_says),
+        cmocka_unit_test(tiles_make_up_the_list_in_key_order),
+        cmocka_unit_test(a_filter_partitions_the_list),
+        cmocka_unit_test(a_walk_from_below_puts_the_root_into_the_tile_above),
+        cmocka_unit_test(a_senseless_criterion_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
