@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/base.h>
+
+#include "failing_malloc.h"
+
+static void a_message_is_formatted(void **state)
+{
+    eqp_message message = {"old"};
+
+    (void)state;
+    eqp_message_set(&message, "%s: %d of %d", "file", 3, 4);
+    assert_string_equal(message.text, "file: 3 of 4");
+}
+
+static void no_message_is_wanted(void **state)
+{
+    (void)state;
+    eqp_message_set(NULL, "%d", 1);
+}
+
+static void a_message_may_contain_itself(void **state)
+{
+    eqp_message message = {"inner"};
+
+    (void)state;
+    eqp_message_set(&message, "outer: %s", message.text);
+    assert_string_equal(message.text, "outer: inner");
+}
+
+static void a_message_stays_one_line(void **state)
+{
+    eqp_message message;
+
+    (void)state;
+    eqp_message_set(&message, "a\nb\tc\rd\x1b[31m\x7f \xc3\xa9");
+    assert_string_equal(message.text, "a?b?c?d?[31m? \xc3\xa9");
+}
+
+static void a_long_message_is_cut_between_characters(void **state)
+{
+    eqp_message message;
+    char text[700];
+
+    (void)state;
+    for (size_t offset = 0; offset < 3; offset++) {
+        memset(text, 'x', sizeof text);
+        /* Three-byte characters everywhere, so that the cut meets each of their bytes. */
+        for (size_t i = offset; i + 3 < sizeof text; i += 3) {
+            memcpy(text + i, "\xe2\x82\xac", 3);
+        }
+        text[sizeof text - 1] = '\0';
+        eqp_message_set(&message, "%s", text);
+        size_t length = strlen(message.text);
+        assert_in_range(length, sizeof message.text - 4, sizeof message.text - 1);
+        assert_string_equal(message.text + length - 3, "...");
+        assert_int_equal((length - 3 - offset) % 3, 0);
+        assert_memory_equal(message.text, text, length - 3);
+    }
+}
+
+static void the_longest_message_is_whole(void **state)
+{
+    eqp_message message;
+    char text[sizeof message.text];
+
+    (void)state;
+    memset(text, 'y', sizeof text);
+    text[sizeof text - 1] = '\0';
+    eqp_message_set(&message, "%s", text);
+    assert_string_equal(message.text, text);
+}
+
+typedef struct heard {
+    int lines, level;
+    char text[64];
+} heard;
+
+static void hear(void *user, int level, const char *text)
+{
+    heard *h = user;
+
+    h->lines++;
+    h->level = level;
+    (void)strncpy(h->text, text, sizeof h->text - 1);
+}
+
+static void the_log_drops_higher_levels_and_silence_is_legal(void **state)
+{
+    heard h = {0, -1, ""};
+    eqp_log log = {hear, &h, EQP_LOG_WARNING}, silent = {NULL, NULL, EQP_LOG_DEBUG};
+
+    (void)state;
+    eqp_log_line(&log, EQP_LOG_INFO, "not %d", 1);
+    assert_int_equal(h.lines, 0);
+    eqp_log_line(&log, EQP_LOG_WARNING, "yes %d", 2);
+    assert_int_equal(h.lines, 1);
+    assert_int_equal(h.level, EQP_LOG_WARNING);
+    assert_string_equal(h.text, "yes 2");
+    eqp_log_line(&silent, EQP_LOG_ERROR, "nobody hears");
+    eqp_log_line(NULL, EQP_LOG_ERROR, "nobody hears");
+    assert_int_equal(h.lines, 1);
+}
+
+static void bytes_are_checked(void **state)
+{
+    size_t bytes = 7;
+
+    (void)state;
+    assert_int_equal(eqp_array_bytes(-1, 8, &bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_array_bytes(1, 0, &bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_array_bytes(INT64_MAX, 2, &bytes), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_array_bytes(PTRDIFF_MAX / 8 + 1, 8, &bytes), EQP_ERR_OVERFLOW);
+    assert_int_equal(bytes, 7);
+    assert_int_equal(eqp_array_bytes(PTRDIFF_MAX / 8, 8, &bytes), EQP_OK);
+    assert_int_equal(bytes, PTRDIFF_MAX / 8 * 8);
+    assert_int_equal(eqp_array_bytes(0, 8, &bytes), EQP_OK);
+    assert_int_equal(bytes, 0);
+}
+
+static void a_new_array_is_zero(void **state)
+{
+    double *a = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_array_create(&a, 100, sizeof *a), EQP_OK);
+    for (int i = 0; i < 100; i++) {
+        assert_true(a[i] == 0.0);
+    }
+    free(a);
+    a = NULL;
+    assert_int_equal(eqp_array_create(&a, 0, sizeof *a), EQP_OK);
+    assert_non_null(a);
+    free(a);
+}
+
+static void a_growing_array_keeps_its_items(void **state)
+{
+    int64_t *a = NULL, capacity = 0;
+    int moves = 0;
+
+    (void)state;
+    for (int64_t i = 0; i < 100000; i++) {
+        int64_t before = capacity;
+
+        assert_int_equal(eqp_array_reserve(&a, &capacity, i + 1, sizeof *a), EQP_OK);
+        assert_true(capacity > i);
+        moves += capacity != before;
+        a[i] = i * i;
+    }
+    for (int64_t i = 0; i < 100000; i++) {
+        assert_true(a[i] == i * i);
+    }
+    assert_in_range(moves, 2, 40);
+    /* What fits already changes nothing. */
+    int64_t before = capacity;
+    assert_int_equal(eqp_array_reserve(&a, &capacity, 5, sizeof *a), EQP_OK);
+    assert_true(capacity == before);
+    free(a);
+}
+
+static void impossible_arrays_change_nothing(void **state)
+{
+    char *a = NULL;
+    int64_t capacity = 0;
+
+    (void)state;
+    assert_int_equal(eqp_array_reserve(&a, &capacity, INT64_MAX, 16), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_array_reserve(&a, &capacity, -1, 16), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_array_create(&a, INT64_MAX, 16), EQP_ERR_OVERFLOW);
+    assert_null(a);
+    assert_true(capacity == 0);
+}
+
+static void failing_allocations_change_nothing(void **state)
+{
+    int *a = NULL, *old;
+    int64_t capacity = 0;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    assert_int_equal(eqp_array_reserve(&a, &capacity, 20, sizeof *a), EQP_OK);
+    old = a;
+    failing_malloc_start(0);
+    int grow = eqp_array_reserve(&a, &capacity, 1000, sizeof *a), create = eqp_array_create(&a, 10, sizeof *a);
+    assert_int_equal(failing_malloc_stop(), 2);
+    assert_int_equal(grow, EQP_ERR_MEMORY);
+    assert_int_equal(create, EQP_ERR_MEMORY);
+    assert_ptr_equal(a, old);
+    assert_true(capacity == 20);
+    free(a);
+}
+
+static void the_version_is_the_projects(void **state)
+{
+    (void)state;
+    assert_string_equal(eqp_version(), PROJECT_VERSION);
+}
+
+static void clocks_do_not_go_back(void **state)
+{
+    double cpu = eqp_cpu_seconds(), wall = eqp_wall_seconds();
+
+    (void)state;
+    assert_true(cpu >= 0.0);
+    for (int i = 0; i < 1000; i++) {
+        double c = eqp_cpu_seconds(), w = eqp_wall_seconds();
+
+        assert_true(c >= cpu && w >= wall);
+        cpu = c;
+        wall = w;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_is_formatted),
+        cmocka_unit_test(no_message_is_wanted),
+        cmocka_unit_test(a_message_may_contain_itself),
+        cmocka_unit_test(a_message_stays_one_line),
+        cmocka_unit_test(a_long_message_is_cut_between_characters),
+        cmocka_unit_test(the_longest_message_is_whole),
+        cmocka_unit_test(the_log_drops_higher_levels_and_silence_is_legal),
+        cmocka_unit_test(bytes_are_checked),
+        cmocka_unit_test(a_new_array_is_zero),
+        cmocka_unit_test(a_growing_array_keeps_its_items),
+        cmocka_unit_test(impossible_arrays_change_nothing),
+        cmocka_unit_test(failing_allocations_change_nothing),
+        cmocka_unit_test(the_version_is_the_projects),
+        cmocka_unit_test(clocks_do_not_go_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

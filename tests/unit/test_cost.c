@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/load.h>
+
+static void assert_near(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance)) {
+        fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
+    }
+}
+
+/* Fixed pseudo-random numbers in [0, 1). */
+static double noise(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+static double dot(int n, const double *cost, const int64_t *count)
+{
+    double s = 0.0;
+
+    for (int k = 0; k < n; k++) {
+        s += cost[k] * (double)count[k];
+    }
+    return s;
+}
+
+/* Samples of random counts; each count of kind k up to 10^(5 + k % 4). */
+static void random_counts(uint64_t *seed, int n, int64_t *count)
+{
+    for (int k = 0; k < n; k++) {
+        count[k] = (int64_t)(noise(seed) * pow(10.0, 5 + k % 4));
+    }
+}
+
+static void exact_costs_come_back(void **state)
+{
+    const double cost[EQP_COST_KINDS] = {1.1e-10, 2.6e-9, 0.0, 4e-8, 3.3e-9, 1e-7, 5e-11, 2e-9};
+
+    (void)state;
+    for (int weighting = EQP_COST_ABSOLUTE; weighting <= EQP_COST_RELATIVE; weighting++) {
+        for (int n = 1; n <= EQP_COST_KINDS; n++) {
+            eqp_cost_sums sums;
+            eqp_cost_fit fit;
+            int64_t count[EQP_COST_KINDS];
+            uint64_t seed = 3;
+
+            assert_int_equal(eqp_cost_sums_init(&sums, n, (eqp_cost_weighting)weighting), EQP_OK);
+            for (int i = 0; i < 60; i++) {
+                random_counts(&seed, n, count);
+                assert_int_equal(eqp_cost_sums_add(&sums, count, dot(n, cost, count)), EQP_OK);
+            }
+            assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+            assert_int_equal(fit.nkinds, n);
+            assert_true(fit.samples == 60.0);
+            assert_near(fit.rmse, 0.0, 1e-6);
+            for (int k = 0; k < n; k++) {
+                double typical = pow(10.0, 5 + k % 4) * cost[k];
+
+                assert_true(fit.seen[k] && fit.cost[k] >= 0.0);
+                /* A kind that takes a small share of the time is known less well. */
+                assert_near(fit.cost[k], cost[k], 1e-6 * (typical > 1e-2 ? cost[k] : 1e-7));
+            }
+            assert_near(eqp_cost_fit_predict(&fit, count) / dot(n, cost, count), 1.0, 1e-6);
+        }
+    }
+}
+
+static void two_kinds_by_hand(void **state)
+{
+    /* Normal equations 5 a + 4 b = 14, 4 a + 5 b = 13: a = 2, b = 1, no error. */
+    const int64_t one[] = {1, 2}, two[] = {2, 1};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, one, 4.0), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, two, 5.0), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_near(fit.cost[0], 2.0, 1e-8);
+    assert_near(fit.cost[1], 1.0, 1e-8);
+}
+
+static void errors_are_relative_to_the_mean_or_to_each_sample(void **state)
+{
+    /* One kind, one interaction each: absolute fit = mean 2, rmse 1 of 2. Relative: c = (1/1 + 1/3) / (1/1 + 1/9) =
+     * 6/5, errors 1/5 and -3/5. */
+    const int64_t one[] = {1};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 1, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, one, 1.0), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, one, 3.0), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_near(fit.cost[0], 2.0, 1e-9);
+    assert_near(fit.rmse, 0.5, 1e-9);
+    assert_int_equal(eqp_cost_sums_init(&sums, 1, EQP_COST_RELATIVE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, one, 1.0), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, one, 3.0), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_near(fit.cost[0], 1.2, 1e-9);
+    assert_near(fit.rmse, sqrt((0.04 + 0.36) / 2.0), 1e-9);
+}
+
+static void a_kind_that_never_came_costs_nothing_and_says_so(void **state)
+{
+    const double cost[] = {3e-9, 0.0, 7e-9};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+    uint64_t seed = 8;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE), EQP_OK);
+    for (int i = 0; i < 20; i++) {
+        int64_t count[] = {(int64_t)(1e8 * noise(&seed)), 0, (int64_t)(1e8 * noise(&seed))};
+
+        assert_int_equal(eqp_cost_sums_add(&sums, count, dot(3, cost, count)), EQP_OK);
+    }
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_true(fit.seen[0] && !fit.seen[1] && fit.seen[2]);
+    assert_true(fit.cost[1] == 0.0);
+    assert_near(fit.cost[0] / cost[0], 1.0, 1e-7);
+    assert_near(fit.cost[2] / cost[2], 1.0, 1e-7);
+}
+
+static void one_sample_is_met_and_split_evenly(void **state)
+{
+    const int64_t count[] = {100, 4000, 0};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, count, 8.0), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_near(eqp_cost_fit_predict(&fit, count), 8.0, 1e-6);
+    assert_near(fit.cost[0] * 100.0, 4.0, 1e-3);
+    assert_near(fit.cost[1] * 4000.0, 4.0, 1e-3);
+    assert_true(fit.cost[2] == 0.0);
+}
+
+static void one_mixture_is_predicted_and_no_cost_explodes(void **state)
+{
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+    uint64_t seed = 21;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_ABSOLUTE), EQP_OK);
+    for (int i = 0; i < 200; i++) {
+        int64_t n = (int64_t)(1e6 * noise(&seed)) + 1, count[] = {n, 3 * n, 7 * n};
+
+        /* 10 ns per n in all, and a percent of noise. */
+        assert_int_equal(eqp_cost_sums_add(&sums, count, 1e-8 * (double)n * (1.0 + 0.02 * (noise(&seed) - 0.5))),
+                         EQP_OK);
+    }
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    const int64_t mixture[] = {1000000, 3000000, 7000000};
+    assert_near(eqp_cost_fit_predict(&fit, mixture), 1e-2, 1e-5);
+    for (int k = 0; k < 3; k++) {
+        assert_true(fit.cost[k] >= 0.0 && fit.cost[k] * (double)mixture[k] <= 1.01e-2);
+    }
+    assert_near(fit.rmse, 0.0, 0.02);
+}
+
+static void noise_moves_costs_by_a_little(void **state)
+{
+    const double cost[] = {1e-10, 2.4e-10, 3e-9};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+    uint64_t seed = 77;
+
+    (void)state;
+    for (int weighting = EQP_COST_ABSOLUTE; weighting <= EQP_COST_RELATIVE; weighting++) {
+        assert_int_equal(eqp_cost_sums_init(&sums, 3, (eqp_cost_weighting)weighting), EQP_OK);
+        for (int i = 0; i < 2000; i++) {
+            int64_t count[] = {(int64_t)(1e8 * noise(&seed)), (int64_t)(1e8 * noise(&seed)),
+                               (int64_t)(1e7 * noise(&seed))};
+
+            assert_int_equal(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.1 * (noise(&seed) - 0.5))),
+                             EQP_OK);
+        }
+        assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+        for (int k = 0; k < 3; k++) {
+            assert_near(fit.cost[k] / cost[k], 1.0, 0.03);
+        }
+        /* A uniform factor of +- 5 % has a deviation of 0.1 / sqrt(12); sizes vary, so the absolute one is near it. */
+        assert_near(fit.rmse, 0.1 / sqrt(12.0), 0.01);
+    }
+}
+
+/* Minimum over all sets of kinds that may be positive, each solved by Gaussian elimination on the samples' own normal
+ * equations: brute force beside the active set. */
+static double brute_force_error(int n, double g[][EQP_COST_KINDS], const double *b, double ss)
+{
+    double best = ss;
+
+    for (int set = 1; set < 1 << n; set++) {
+        double m[EQP_COST_KINDS][EQP_COST_KINDS + 1], x[EQP_COST_KINDS] = {0.0};
+        int row[EQP_COST_KINDS], size = 0;
+        bool usable = true;
+
+        for (int k = 0; k < n; k++) {
+            if (set >> k & 1) {
+                row[size++] = k;
+            }
+        }
+        for (int i = 0; i < size; i++) {
+            for (int j = 0; j < size; j++) {
+                m[i][j] = g[row[i]][row[j]];
+            }
+            m[i][size] = b[row[i]];
+        }
+        for (int i = 0; i < size; i++) {
+            for (int r = i + 1; r < size; r++) {
+                double f = m[r][i] / m[i][i];
+
+                for (int c = i; c <= size; c++) {
+                    m[r][c] -= f * m[i][c];
+                }
+            }
+        }
+        for (int i = size - 1; i >= 0; i--) {
+            x[i] = m[i][size];
+            for (int c = i + 1; c < size; c++) {
+                x[i] -= m[i][c] * x[c];
+            }
+            x[i] /= m[i][i];
+            usable = usable && x[i] >= 0.0;
+        }
+        if (usable) {
+            double error = ss;
+
+            for (int i = 0; i < size; i++) {
+                error -= x[i] * b[row[i]];
+            }
+            best = fmin(best, error);
+        }
+    }
+    return best;
+}
+
+static void the_active_set_finds_what_brute_force_finds(void **state)
+{
+    uint64_t seed = 123;
+    int bounded = 0;
+
+    (void)state;
+    for (int trial = 0; trial < 300; trial++) {
+        int n = 1 + trial % 6;
+        double g[EQP_COST_KINDS][EQP_COST_KINDS] = {{0.0}}, b[EQP_COST_KINDS] = {0.0}, ss = 0.0, total = 0.0;
+        eqp_cost_sums sums;
+        eqp_cost_fit fit;
+
+        assert_int_equal(eqp_cost_sums_init(&sums, n, EQP_COST_ABSOLUTE), EQP_OK);
+        for (int i = 0; i < 12; i++) {
+            int64_t count[EQP_COST_KINDS];
+            /* Time that has nothing to do with some of the kinds drives their costs against zero. */
+            double seconds = 0.5 + noise(&seed);
+
+            for (int k = 0; k < n; k++) {
+                count[k] = 1 + (int64_t)(1000.0 * noise(&seed));
+            }
+            seconds += 1e-3 * (double)count[0];
+            assert_int_equal(eqp_cost_sums_add(&sums, count, seconds), EQP_OK);
+            for (int k = 0; k < n; k++) {
+                for (int l = 0; l < n; l++) {
+                    g[k][l] += (double)count[k] * (double)count[l];
+                }
+                b[k] += (double)count[k] * seconds;
+            }
+            ss += seconds * seconds;
+            total += seconds;
+        }
+        assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+        for (int k = 0; k < n; k++) {
+            bounded += fit.cost[k] == 0.0;
+        }
+        double error = fit.rmse * total / 12.0;
+        assert_near(12.0 * error * error, brute_force_error(n, g, b, ss), 1e-8 * ss);
+    }
+    assert_in_range(bounded, 20, 300 * 6);
+}
+
+static void merged_sums_fit_like_all_samples(void **state)
+{
+    const double cost[] = {1e-9, 5e-9};
+    eqp_cost_sums all, part[3], other;
+    eqp_cost_fit whole, merged;
+    uint64_t seed = 4;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&all, 2, EQP_COST_RELATIVE), EQP_OK);
+    for (int p = 0; p < 3; p++) {
+        assert_int_equal(eqp_cost_sums_init(&part[p], 2, EQP_COST_RELATIVE), EQP_OK);
+    }
+    for (int i = 0; i < 30; i++) {
+        int64_t count[2];
+        double seconds;
+
+        random_counts(&seed, 2, count);
+        seconds = dot(2, cost, count) * (0.9 + 0.2 * noise(&seed));
+        assert_int_equal(eqp_cost_sums_add(&all, count, seconds), EQP_OK);
+        /* The third part stays empty. */
+        assert_int_equal(eqp_cost_sums_add(&part[i % 2], count, seconds), EQP_OK);
+    }
+    assert_int_equal(eqp_cost_sums_merge(&part[2], &part[0]), EQP_OK);
+    assert_int_equal(eqp_cost_sums_merge(&part[2], &part[1]), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&all, &whole), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&part[2], &merged), EQP_OK);
+    assert_true(merged.samples == 30.0);
+    for (int k = 0; k < 2; k++) {
+        assert_near(merged.cost[k] / whole.cost[k], 1.0, 1e-10);
+    }
+    assert_near(merged.rmse, whole.rmse, 1e-8);
+    assert_int_equal(eqp_cost_sums_init(&other, 3, EQP_COST_RELATIVE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_merge(&all, &other), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_sums_init(&other, 2, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_merge(&all, &other), EQP_ERR_ARGUMENT);
+}
+
+static void samples_that_say_nothing_are_left_out(void **state)
+{
+    const int64_t none[] = {0, 0}, some[] = {5, 6};
+    eqp_cost_sums sums, empty;
+    eqp_cost_fit fit;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
+    empty = sums;
+    assert_int_equal(eqp_cost_sums_add(&sums, none, 0.5), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, some, 0.0), EQP_OK);
+    assert_memory_equal(&sums, &empty, sizeof sums);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
+    /* Time is zero, and so are the costs. */
+    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, some, 0.0), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_true(fit.cost[0] == 0.0 && fit.cost[1] == 0.0 && fit.rmse == 0.0);
+}
+
+static void wrong_samples_are_refused_and_change_nothing(void **state)
+{
+    const int64_t good[] = {1, 2}, bad[] = {1, -2};
+    eqp_cost_sums sums, old;
+    eqp_cost_fit fit, old_fit;
+
+    (void)state;
+    memset(&sums, 0, sizeof sums);
+    memset(&fit, 0x5A, sizeof fit);
+    old_fit = fit;
+    assert_int_equal(eqp_cost_sums_init(&sums, 0, EQP_COST_ABSOLUTE), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_sums_init(&sums, EQP_COST_KINDS + 1, EQP_COST_ABSOLUTE), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
+    old = sums;
+    assert_int_equal(eqp_cost_sums_add(&sums, bad, 1.0), EQP_ERR_DATA);
+    assert_int_equal(eqp_cost_sums_add(&sums, good, -1.0), EQP_ERR_DATA);
+    assert_int_equal(eqp_cost_sums_add(&sums, good, NAN), EQP_ERR_DATA);
+    assert_int_equal(eqp_cost_sums_add(&sums, good, INFINITY), EQP_ERR_DATA);
+    assert_memory_equal(&sums, &old, sizeof sums);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_STATE);
+    sums.sum[0] = NAN;
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_ERR_DATA);
+    assert_memory_equal(&fit, &old_fit, sizeof fit);
+}
+
+static void the_largest_counts_and_times_fit(void **state)
+{
+    const int64_t count[] = {INT64_MAX, INT64_MAX / 3}, other[] = {INT64_MAX / 5, INT64_MAX};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_ABSOLUTE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, count, 1e100), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, other, 1e100), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_near(eqp_cost_fit_predict(&fit, count) / 1e100, 1.0, 1e-6);
+    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.1e-100), EQP_OK);
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_near(eqp_cost_fit_predict(&fit, count) / 1.1e-100, 1.0, 1e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_costs_come_back),
+        cmocka_unit_test(two_kinds_by_hand),
+        cmocka_unit_test(errors_are_relative_to_the_mean_or_to_each_sample),
+        cmocka_unit_test(a_kind_that_never_came_costs_nothing_and_says_so),
+        cmocka_unit_test(one_sample_is_met_and_split_evenly),
+        cmocka_unit_test(one_mixture_is_predicted_and_no_cost_explodes),
+        cmocka_unit_test(noise_moves_costs_by_a_little),
+        cmocka_unit_test(the_active_set_finds_what_brute_force_finds),
+        cmocka_unit_test(merged_sums_fit_like_all_samples),
+        cmocka_unit_test(samples_that_say_nothing_are_left_out),
+        cmocka_unit_test(wrong_samples_are_refused_and_change_nothing),
+        cmocka_unit_test(the_largest_counts_and_times_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

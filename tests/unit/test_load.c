@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/load.h>
+
+#include "failing_malloc.h"
+
+static void assert_near(double a, double b, double tolerance)
+{
+    if (!(fabs(a - b) <= tolerance)) {
+        fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
+    }
+}
+
+/* Fixed pseudo-random numbers in [0, 1). */
+static double noise(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+/* Pearce 2014, Table 2.1. The thesis shows the loads as bars only; mean 2, lambda 50 %, sigma and g2 leave one choice
+ * for eight processes: (b) half of them 1 and half 3; (c) and (d) 2 everywhere but 1 and 3 once each. Its column g1 (1,
+ * 2 and 2) cannot come from equation 2.7, since g2 >= g1^2 - 2 for every distribution, and these are symmetric: g1 = 0.
+ */
+static void table_2_1_of_the_thesis(void **state)
+{
+    static const struct {
+        double load[8], imbalance, sigma, g2;
+    } row[] = {
+        {{2, 2, 2, 2, 2, 2, 2, 2}, 0.0, 0.0, 0.0},
+        {{1, 3, 1, 3, 1, 3, 1, 3}, 0.5, 1.0, -2.0},
+        {{1, 3, 2, 2, 2, 2, 2, 2}, 0.5, 0.5, 1.0},
+        {{1, 2, 2, 2, 2, 2, 2, 3}, 0.5, 0.5, 1.0},
+    };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        eqp_load_statistics s;
+
+        assert_int_equal(eqp_load_statistics_compute(8, row[i].load, &s), EQP_OK);
+        assert_true(s.count == 8);
+        assert_near(s.mean, 2.0, 0.0);
+        assert_near(s.sum, 16.0, 0.0);
+        assert_near(s.imbalance, row[i].imbalance, 1e-15);
+        assert_near(s.standard_deviation, row[i].sigma, 1e-15);
+        assert_near(s.skewness, 0.0, 1e-15);
+        assert_near(s.kurtosis, row[i].g2, 1e-14);
+        assert_true(s.kurtosis >= s.skewness * s.skewness - 2.0 || row[i].sigma == 0.0);
+    }
+}
+
+/* One process in four with 5, the others 1: by hand, mean 2, m2 = 3, m3 = 6, m4 = 21. */
+static void one_outlier_by_hand(void **state)
+{
+    const double load[] = {1, 1, 5, 1};
+    eqp_load_statistics s;
+
+    (void)state;
+    assert_int_equal(eqp_load_statistics_compute(4, load, &s), EQP_OK);
+    assert_near(s.imbalance, 1.5, 1e-15);
+    assert_near(s.max, 5.0, 0.0);
+    assert_near(s.min, 1.0, 0.0);
+    assert_near(s.standard_deviation, sqrt(3.0), 1e-15);
+    assert_near(s.skewness, 6.0 / (3.0 * sqrt(3.0)), 1e-15);
+    assert_near(s.kurtosis, 21.0 / 9.0 - 3.0, 1e-15);
+}
+
+static void loads_without_work_or_alone_are_balanced(void **state)
+{
+    const double zero[] = {0, 0, 0}, one[] = {7.25};
+    eqp_load_statistics s;
+
+    (void)state;
+    assert_int_equal(eqp_load_statistics_compute(3, zero, &s), EQP_OK);
+    assert_true(s.imbalance == 0.0 && s.mean == 0.0 && s.standard_deviation == 0.0);
+    assert_int_equal(eqp_load_statistics_compute(1, one, &s), EQP_OK);
+    assert_true(s.imbalance == 0.0 && s.max == 7.25 && s.skewness == 0.0 && s.kurtosis == 0.0);
+}
+
+static void equal_loads_have_no_shape_in_spite_of_rounding(void **state)
+{
+    double load[1000];
+    eqp_load_statistics s;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        load[i] = 0.1;
+    }
+    assert_int_equal(eqp_load_statistics_compute(1000, load, &s), EQP_OK);
+    assert_near(s.imbalance, 0.0, 1e-12);
+    assert_true(s.imbalance >= 0.0);
+    assert_true(s.standard_deviation == 0.0 && s.skewness == 0.0 && s.kurtosis == 0.0);
+}
+
+static void wrong_loads_are_refused_and_change_nothing(void **state)
+{
+    const double bad[][2] = {{1.0, -1e-9}, {1.0, NAN}, {INFINITY, 1.0}};
+    const double good[] = {1.0, 2.0}, huge[] = {1e300, 1.0}, larger[] = {1.7e308, 1.7e308};
+    eqp_load_statistics s, old;
+    eqp_load_sums sums;
+
+    (void)state;
+    memset(&s, 0x5A, sizeof s);
+    old = s;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(eqp_load_statistics_compute(2, bad[i], &s), EQP_ERR_DATA);
+    }
+    assert_int_equal(eqp_load_statistics_compute(0, good, &s), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_load_statistics_compute(2, huge, &s), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_load_statistics_compute(2, larger, &s), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_load_sums_compute(2, good, NAN, &sums), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_load_sums_compute(-1, good, 0.0, &sums), EQP_ERR_ARGUMENT);
+    assert_memory_equal(&s, &old, sizeof s);
+}
+
+/* What ranks do: two rounds, sums merged in any grouping, ranks without loads included. */
+static void merged_sums_give_what_one_rank_gets(void **state)
+{
+    double load[97];
+    uint64_t seed = 5;
+    eqp_load_statistics whole, parts;
+
+    (void)state;
+    for (int i = 0; i < 97; i++) {
+        load[i] = 1000.0 + noise(&seed);
+    }
+    assert_int_equal(eqp_load_statistics_compute(97, load, &whole), EQP_OK);
+    for (int chunk = 1; chunk <= 97; chunk += 32) {
+        double centre = 0.0;
+
+        for (int round = 0; round < 2; round++) {
+            eqp_load_sums all, some;
+
+            assert_int_equal(eqp_load_sums_compute(0, load, centre, &all), EQP_OK);
+            for (int i = 0; i < 97; i += chunk) {
+                int n = 97 - i < chunk ? 97 - i : chunk;
+
+                assert_int_equal(eqp_load_sums_compute(n, load + i, centre, &some), EQP_OK);
+                assert_int_equal(eqp_load_sums_merge(&all, &some), EQP_OK);
+            }
+            centre = all.centre + all.power[1] / all.power[0];
+            assert_int_equal(eqp_load_statistics_from_sums(&all, &parts), EQP_OK);
+        }
+        assert_true(parts.count == 97 && parts.max == whole.max && parts.min == whole.min);
+        assert_near(parts.imbalance, whole.imbalance, 1e-14);
+        assert_near(parts.standard_deviation, whole.standard_deviation, 1e-12);
+        assert_near(parts.skewness, whole.skewness, 1e-10);
+        assert_near(parts.kurtosis, whole.kurtosis, 1e-10);
+    }
+}
+
+static void sums_about_different_centres_do_not_mix(void **state)
+{
+    const double load[] = {1.0, 2.0};
+    eqp_load_sums a, b;
+    eqp_load_statistics s;
+
+    (void)state;
+    assert_int_equal(eqp_load_sums_compute(2, load, 0.0, &a), EQP_OK);
+    assert_int_equal(eqp_load_sums_compute(2, load, 1.0, &b), EQP_OK);
+    assert_int_equal(eqp_load_sums_merge(&a, &b), EQP_ERR_ARGUMENT);
+    assert_true(a.power[0] == 2.0);
+    assert_int_equal(eqp_load_sums_compute(0, load, 0.0, &a), EQP_OK);
+    assert_int_equal(eqp_load_statistics_from_sums(&a, &s), EQP_ERR_ARGUMENT);
+}
+
+static void correlation_of_values_and_of_ranks(void **state)
+{
+    const double model[] = {1, 2, 3, 4, 5}, curved[] = {1, 4, 9, 16, 25}, falling[] = {9, 7, 5, 3, 1};
+    double r = 9.0;
+
+    (void)state;
+    assert_int_equal(eqp_load_correlation(5, model, falling, &r), EQP_OK);
+    assert_near(r, -1.0, 1e-15);
+    /* cov 60/5, variances 10/5 and 374/5: deviations -2..2 and -10, -7, -2, 5, 14. */
+    assert_int_equal(eqp_load_correlation(5, model, curved, &r), EQP_OK);
+    assert_near(r, 60.0 / sqrt(10.0 * 374.0), 1e-15);
+    assert_int_equal(eqp_load_rank_correlation(5, model, curved, &r), EQP_OK);
+    assert_near(r, 1.0, 1e-15);
+    assert_int_equal(eqp_load_rank_correlation(5, curved, falling, &r), EQP_OK);
+    assert_near(r, -1.0, 1e-15);
+}
+
+/* Ranks of the model 1.5 1.5 3 4, of the measurement 2 1 3.5 3.5: sums of products 4, squares 4.5 and 4.5. */
+static void equal_values_share_their_ranks(void **state)
+{
+    const double model[] = {5, 5, 6, 7}, measured[] = {0.2, 0.1, 0.9, 0.9};
+    double r;
+
+    (void)state;
+    assert_int_equal(eqp_load_rank_correlation(4, model, measured, &r), EQP_OK);
+    assert_near(r, 4.0 / 4.5, 1e-15);
+}
+
+/* Against ranks counted one by one: rank = 1 + smaller ones + half of the other equal ones. */
+static void ranks_against_counting(void **state)
+{
+    double a[200], b[200], ra[200], rb[200], by_sort, by_counting;
+    uint64_t seed = 11;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        a[i] = floor(20.0 * noise(&seed));
+        b[i] = floor(a[i] + 30.0 * noise(&seed));
+    }
+    for (int i = 0; i < 200; i++) {
+        ra[i] = rb[i] = 0.5;
+        for (int j = 0; j < 200; j++) {
+            ra[i] += a[j] < a[i] ? 1.0 : a[j] == a[i] ? 0.5 : 0.0;
+            rb[i] += b[j] < b[i] ? 1.0 : b[j] == b[i] ? 0.5 : 0.0;
+        }
+    }
+    assert_int_equal(eqp_load_rank_correlation(200, a, b, &by_sort), EQP_OK);
+    assert_int_equal(eqp_load_correlation(200, ra, rb, &by_counting), EQP_OK);
+    assert_near(by_sort, by_counting, 1e-14);
+    assert_true(by_sort > 0.2 && by_sort < 0.9);
+}
+
+static void nothing_to_compare_gives_zero(void **state)
+{
+    const double same[] = {0.1, 0.1, 0.1}, other[] = {1, 2, 3};
+    double r = 9.0;
+
+    (void)state;
+    assert_int_equal(eqp_load_correlation(3, same, other, &r), EQP_OK);
+    assert_true(r == 0.0);
+    r = 9.0;
+    assert_int_equal(eqp_load_rank_correlation(3, other, same, &r), EQP_OK);
+    assert_true(r == 0.0);
+    r = 9.0;
+    assert_int_equal(eqp_load_rank_correlation(1, other, other, &r), EQP_OK);
+    assert_true(r == 0.0);
+}
+
+static void extreme_values_correlate(void **state)
+{
+    const double large[] = {1e308, -1e308, 1.7e308}, small[] = {3e-320, 1e-320, 4e-320}, plain[] = {2, 0, 2.7};
+    double r;
+
+    (void)state;
+    assert_int_equal(eqp_load_correlation(3, large, plain, &r), EQP_OK);
+    assert_near(r, 1.0, 1e-12);
+    assert_int_equal(eqp_load_correlation(3, small, plain, &r), EQP_OK);
+    assert_true(r > 0.9 && r <= 1.0);
+}
+
+static void rmse_by_hand_and_extreme(void **state)
+{
+    const double model[] = {1, 2, 3}, measured[] = {1, 4, 1}, up[] = {1e300, 0}, down[] = {0, 1e300};
+    const double top[] = {1.7e308, 0}, bottom[] = {-1.7e308, 0};
+    double e;
+
+    (void)state;
+    assert_int_equal(eqp_load_rmse(3, model, measured, &e), EQP_OK);
+    assert_near(e, sqrt(8.0 / 3.0), 1e-15);
+    assert_int_equal(eqp_load_rmse(3, model, model, &e), EQP_OK);
+    assert_true(e == 0.0);
+    assert_int_equal(eqp_load_rmse(2, up, down, &e), EQP_OK);
+    assert_near(e / 1e300, 1.0, 1e-15);
+    assert_int_equal(eqp_load_rmse(2, top, bottom, &e), EQP_ERR_OVERFLOW);
+    assert_near(e / 1e300, 1.0, 1e-15);
+}
+
+static void wrong_comparisons_are_refused(void **state)
+{
+    const double good[] = {1, 2}, bad[] = {1, NAN};
+    double r = 9.0;
+
+    (void)state;
+    assert_int_equal(eqp_load_correlation(0, good, good, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_load_rank_correlation(2, good, bad, &r), EQP_ERR_DATA);
+    assert_int_equal(eqp_load_rmse(2, bad, good, &r), EQP_ERR_DATA);
+    assert_true(r == 9.0);
+}
+
+static void a_rank_correlation_survives_failing_allocations(void **state)
+{
+    const double a[] = {1, 2}, b[] = {1, 3};
+    double r = 9.0;
+    int64_t k;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (k = 0; k < 100; k++) {
+        failing_malloc_start(k);
+        int code = eqp_load_rank_correlation(2, a, b, &r);
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_true(r == 9.0);
+    }
+    assert_in_range(k, 1, 99);
+    assert_near(r, 1.0, 1e-15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_2_1_of_the_thesis),
+        cmocka_unit_test(one_outlier_by_hand),
+        cmocka_unit_test(loads_without_work_or_alone_are_balanced),
+        cmocka_unit_test(equal_loads_have_no_shape_in_spite_of_rounding),
+        cmocka_unit_test(wrong_loads_are_refused_and_change_nothing),
+        cmocka_unit_test(merged_sums_give_what_one_rank_gets),
+        cmocka_unit_test(sums_about_different_centres_do_not_mix),
+        cmocka_unit_test(correlation_of_values_and_of_ranks),
+        cmocka_unit_test(equal_values_share_their_ranks),
+        cmocka_unit_test(ranks_against_counting),
+        cmocka_unit_test(nothing_to_compare_gives_zero),
+        cmocka_unit_test(extreme_values_correlate),
+        cmocka_unit_test(rmse_by_hand_and_extreme),
+        cmocka_unit_test(wrong_comparisons_are_refused),
+        cmocka_unit_test(a_rank_correlation_survives_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

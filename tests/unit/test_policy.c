@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/policy.h>
+
+static eqp_policy_options options_of(eqp_policy_mode mode, int64_t every)
+{
+    eqp_policy_options o = EQP_POLICY_OPTIONS_DEFAULTS;
+
+    o.mode = mode;
+    o.every = every;
+    return o;
+}
+
+/* A made-up application: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean
+ * is 1 second, a map costs `price` seconds. Returns the steps with a new map and records the samples. */
+static int run(const eqp_policy_options *options, int n, double fresh, double ageing, double price,
+               eqp_policy_sample *trace, bool *renewed)
+{
+    eqp_policy policy;
+    int maps = 0, age = 0;
+
+    assert_int_equal(eqp_policy_init(&policy, options), EQP_OK);
+    for (int i = 0; i < n; i++) {
+        renewed[i] = eqp_policy_wants(&policy);
+        age = renewed[i] ? 0 : age + 1;
+        maps += renewed[i];
+        trace[i].seconds_mean = 1.0;
+        trace[i].seconds_max = 1.0 + fresh + ageing * age;
+        trace[i].rebalanced = renewed[i];
+        trace[i].balance_seconds = price;
+        assert_int_equal(eqp_policy_record(&policy, &trace[i]), EQP_OK);
+    }
+    return maps;
+}
+
+static void text_names_the_mode(void **state)
+{
+    static const char *const wrong[] = {
+        "", "Auto", "autos", "0", "-1", "+1", " 1", "1 ", "1.5", "1e3", "0x10", "99999999999999999999", "never,"};
+    eqp_policy_options o = options_of(EQP_POLICY_EVERY, 77), old;
+
+    (void)state;
+    assert_int_equal(eqp_policy_options_parse("auto", &o), EQP_OK);
+    assert_int_equal(o.mode, EQP_POLICY_AUTO);
+    assert_int_equal(eqp_policy_options_parse("never", &o), EQP_OK);
+    assert_int_equal(o.mode, EQP_POLICY_NEVER);
+    assert_int_equal(eqp_policy_options_parse("12", &o), EQP_OK);
+    assert_int_equal(o.mode, EQP_POLICY_EVERY);
+    assert_true(o.every == 12);
+    assert_int_equal(eqp_policy_options_parse("9223372036854775807", &o), EQP_OK);
+    assert_true(o.every == INT64_MAX);
+    old = o;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(eqp_policy_options_parse(wrong[i], &o), EQP_ERR_UNKNOWN);
+    }
+    assert_memory_equal(&o, &old, sizeof o);
+}
+
+static void never_is_once_and_every_is_regular(void **state)
+{
+    eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1), three = options_of(EQP_POLICY_EVERY, 3);
+    eqp_policy_sample trace[20];
+    bool renewed[20];
+
+    (void)state;
+    assert_int_equal(run(&never, 20, 0.1, 0.5, 0.0, trace, renewed), 1);
+    assert_true(renewed[0]);
+    assert_int_equal(run(&three, 20, 0.0, 0.0, 100.0, trace, renewed), 7);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(renewed[i], i % 3 == 0);
+    }
+}
+
+/* The loss after k steps is 0.01 (1 + ... + k); it reaches the price 0.55 at k = 10, so the period is 11. */
+static void auto_renews_when_the_loss_has_paid_for_it(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample trace[50];
+    bool renewed[50];
+
+    (void)state;
+    o.settle = 1;
+    /* 0.549: just below, so that rounding cannot decide. */
+    assert_int_equal(run(&o, 50, 0.25, 0.01, 0.549, trace, renewed), 5);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(renewed[i], i % 11 == 0);
+    }
+}
+
+static void a_dear_map_is_renewed_less_often(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample trace[300];
+    bool renewed[300];
+    int last = 301;
+
+    (void)state;
+    for (double price = 0.1; price < 100.0; price *= 4.0) {
+        int maps = run(&o, 300, 0.01, 0.01, price, trace, renewed);
+
+        assert_true(maps < last);
+        last = maps;
+    }
+    assert_in_range(last, 1, 10);
+}
+
+static void an_imbalance_that_balancing_cannot_cure_is_left_alone(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample trace[1000];
+    bool renewed[1000];
+
+    (void)state;
+    assert_int_equal(run(&o, 1000, 3.0, 0.0, 0.001, trace, renewed), 1);
+}
+
+static void an_imbalance_within_the_tolerance_is_left_alone(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample trace[100];
+    bool renewed[100];
+
+    (void)state;
+    o.imbalance_tol = 0.5;
+    /* Over the tolerance from age 51 on, long after the loss has paid for a map that costs nothing. */
+    assert_int_equal(run(&o, 100, 0.0, 0.0099, 0.0, trace, renewed), 2);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(renewed[i], i == 0 || i == 52);
+    }
+}
+
+static void a_hiccup_that_is_over_is_no_reason(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample s = {1.01, 1.0, true, 2.0}, hiccup = {9.0, 1.0, false, 0.0};
+    eqp_policy policy;
+
+    (void)state;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+    assert_int_equal(eqp_policy_record(&policy, &hiccup), EQP_OK);
+    assert_true(eqp_policy_wants(&policy));
+    s.rebalanced = false;
+    assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+    assert_false(eqp_policy_wants(&policy));
+}
+
+static void a_hiccup_right_after_balancing_hides_nothing(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0}, good = {1.0, 1.0, false, 0.0}, bad = {1.5, 1.0, false, 0.0};
+    eqp_policy policy;
+
+    (void)state;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    assert_int_equal(eqp_policy_record(&policy, &hiccup), EQP_OK);
+    assert_true(eqp_policy_loss(&policy) == 0.0);
+    assert_int_equal(eqp_policy_record(&policy, &good), EQP_OK);
+    assert_true(policy.reached == 0.0);
+    assert_int_equal(eqp_policy_record(&policy, &bad), EQP_OK);
+    assert_true(eqp_policy_wants(&policy));
+}
+
+static void later_luck_does_not_move_the_mark(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample s = {1.2, 1.0, true, 1.0}, lucky = {1.0, 1.0, false, 0.0};
+    eqp_policy policy;
+
+    (void)state;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    for (int i = 0; i < o.settle; i++) {
+        assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+        s.rebalanced = false;
+    }
+    assert_int_equal(eqp_policy_record(&policy, &lucky), EQP_OK);
+    assert_true(fabs(policy.reached - 0.2) < 1e-15);
+}
+
+static void without_work_there_is_no_imbalance(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample s = {0.0, 0.0, true, 0.0};
+    eqp_policy policy;
+
+    (void)state;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+        assert_false(eqp_policy_wants(&policy));
+        s.rebalanced = false;
+    }
+}
+
+static void a_trace_replays(void **state)
+{
+    const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_NEVER, EQP_POLICY_EVERY};
+    eqp_policy_sample trace[200];
+    bool renewed[200], replayed[200];
+
+    (void)state;
+    for (int m = 0; m < 3; m++) {
+        eqp_policy_options o = options_of(modes[m], 7);
+
+        (void)run(&o, 200, 0.05, 0.013, 0.7, trace, renewed);
+        memset(replayed, 0, sizeof replayed);
+        assert_int_equal(eqp_policy_replay(&o, 200, trace, replayed), EQP_OK);
+        assert_memory_equal(renewed, replayed, sizeof renewed);
+    }
+}
+
+static void a_policy_can_be_stored_and_goes_on(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample trace[60];
+    bool renewed[60];
+    eqp_policy policy, copy;
+
+    (void)state;
+    (void)run(&o, 60, 0.02, 0.02, 0.9, trace, renewed);
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    for (int i = 0; i < 60; i++) {
+        memcpy(&copy, &policy, sizeof copy);
+        assert_int_equal(eqp_policy_wants(&copy), renewed[i]);
+        assert_int_equal(eqp_policy_record(&copy, &trace[i]), EQP_OK);
+        policy = copy;
+    }
+}
+
+static void wrong_options_and_samples_are_refused(void **state)
+{
+    eqp_policy_options good = EQP_POLICY_OPTIONS_DEFAULTS, o = good;
+    eqp_policy_sample ok = {1.0, 1.0, true, 1.0}, bad[4] = {ok, ok, ok, ok};
+    eqp_policy policy, old;
+
+    (void)state;
+    assert_int_equal(eqp_policy_init(&policy, &good), EQP_OK);
+    assert_int_equal(eqp_policy_record(&policy, &ok), EQP_OK);
+    old = policy;
+    o.imbalance_tol = NAN;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_ERR_ARGUMENT);
+    o = good;
+    o.settle = 0;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_ERR_ARGUMENT);
+    o = options_of(EQP_POLICY_EVERY, 0);
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_ERR_ARGUMENT);
+    bad[0].seconds_max = NAN;
+    bad[1].seconds_mean = -1.0;
+    bad[2].balance_seconds = INFINITY;
+    bad[3].balance_seconds = -1.0;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(eqp_policy_record(&policy, &bad[i]), EQP_ERR_DATA);
+    }
+    assert_memory_equal(&policy, &old, sizeof policy);
+    /* What a map costs is not looked at where there was none. */
+    bad[3].rebalanced = false;
+    assert_int_equal(eqp_policy_record(&policy, &bad[3]), EQP_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_names_the_mode),
+        cmocka_unit_test(never_is_once_and_every_is_regular),
+        cmocka_unit_test(auto_renews_when_the_loss_has_paid_for_it),
+        cmocka_unit_test(a_dear_map_is_renewed_less_often),
+        cmocka_unit_test(an_imbalance_that_balancing_cannot_cure_is_left_alone),
+        cmocka_unit_test(an_imbalance_within_the_tolerance_is_left_alone),
+        cmocka_unit_test(a_hiccup_that_is_over_is_no_reason),
+        cmocka_unit_test(a_hiccup_right_after_balancing_hides_nothing),
+        cmocka_unit_test(later_luck_does_not_move_the_mark),
+        cmocka_unit_test(without_work_there_is_no_imbalance),
+        cmocka_unit_test(a_trace_replays),
+        cmocka_unit_test(a_policy_can_be_stored_and_goes_on),
+        cmocka_unit_test(wrong_options_and_samples_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
