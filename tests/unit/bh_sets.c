@@ -55,6 +55,16 @@ static int compare_keyed(const void *a, const void *b)
     return (p->id > q->id) - (p->id < q->id);
 }
 
+void bh_set_centre(const bh_box *box, uint64_t key, int level, double centre[3])
+{
+    uint32_t grid[3];
+    const double side = box->side / (double)(1 << level);
+    eqp_hilbert_cell(key, &grid[0], &grid[1], &grid[2]);
+    for (int k = 0; k < 3; k++) {
+        centre[k] = box->corner[k] + (grid[k] / (1u << (EQP_CURVE_BITS - level)) + 0.5) * side;
+    }
+}
+
 static double *doubles(int64_t n)
 {
     double *array = calloc((size_t)n + 1, sizeof(*array));

@@ -19,6 +19,9 @@ typedef struct bh_set {
 void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set);
 void bh_set_free(bh_set *set);
 
+/* The centre of the cell with this key and level. */
+void bh_set_centre(const bh_box *box, uint64_t key, int level, double centre[3]);
+
 /* The tree of one rank that has everything, with its top. */
 void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree);
 

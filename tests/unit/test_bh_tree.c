@@ -144,7 +144,10 @@ static void check_moments(const bh_tree *tree, const bh_cell *cell)
     const bh_sources *s = &tree->sources;
     double mass = 0, com[3] = {0, 0, 0}, quad[6] = {0}, centre[3], rounding = 0;
     const double side = tree->box.side, half = side / (2 << cell->level);
+    double expected[3];
+    bh_set_centre(&tree->box, cell->key, cell->level, expected);
     bh_cell_centre(tree, cell, centre);
+    assert_memory_equal(centre, expected, sizeof(centre));
     for (int64_t i = cell->first; i < cell->first + cell->count; i++) {
         const double p[3] = {s->x[i], s->y[i], s->z[i]};
         mass += s->m[i];
@@ -405,6 +408,9 @@ static void damage(bh_cell *cell, int field)
     case 8:
         cell->moments.quad[3] += 1e-9;
         break;
+    case 9:
+        cell->place ^= 1;
+        break;
     default:
         cell->moments.offset = NAN;
         break;
@@ -419,7 +425,7 @@ static void the_check_finds_every_damaged_cell(void **state)
     bh_set_make(BH_UNIFORM, 300, 12, &set);
     bh_set_tree(&set, 5, &tree);
     for (int64_t c = 0; c < tree.ncells; c++) {
-        for (int field = 0; field < 10; field++) {
+        for (int field = 0; field < 11; field++) {
             const bh_cell good = tree.cell[c];
             damage(&tree.cell[c], field);
             assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);

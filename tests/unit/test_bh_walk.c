@@ -108,7 +108,7 @@ static bool may_act(const bh_tree *tree, const bh_group *group, const bh_mac *ma
     const double side = ldexp(tree->box.side, -cell->level);
     double centre[3], d2 = 0;
     bool beside = true;
-    bh_cell_centre(tree, cell, centre);
+    bh_set_centre(&tree->box, cell->key, cell->level, centre);
     for (int k = 0; k < 3; k++) {
         const double nearest = fmin(fmax(cell->moments.com[k], group->lo[k]), group->hi[k]);
         d2 += (cell->moments.com[k] - nearest) * (cell->moments.com[k] - nearest);
@@ -175,7 +175,6 @@ typedef struct witness {
 static int see(void *user, const bh_tile *tile)
 {
     witness *w = user;
-    const bh_cell opened = {.key = tile->key, .level = tile->level};
     double centre[3];
     assert_true(tile->ncells + tile->nleaves > 0);
     for (int64_t c = 0; c < tile->ncells; c++) {
@@ -190,7 +189,7 @@ static int see(void *user, const bh_tile *tile)
     }
     assert_int_equal(nsources, tile->nsources);
     w->nsources += nsources;
-    bh_cell_centre(w->tree, &opened, centre);
+    bh_set_centre(&w->tree->box, tile->key, tile->level, centre);
     assert_memory_equal(centre, tile->centre, sizeof(centre));
     /* Depth first in key order: a later tile is below the one before, or behind it. */
     assert_true(w->ntiles == 0 || tile->key > w->key || (tile->key == w->key && tile->level > w->level));

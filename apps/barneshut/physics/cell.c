@@ -55,15 +55,22 @@ int bh_box_enclosing(const double lo[3], const double hi[3], bh_box *box)
     return EQP_OK;
 }
 
-void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3])
+uint64_t bh__place(uint64_t key, int level)
 {
     uint32_t grid[3];
-    eqp_hilbert_cell(cell->key, &grid[0], &grid[1], &grid[2]);
-    const int shift = EQP_CURVE_BITS - cell->level;
-    const double side = bh__side(tree, cell->level);
+    eqp_hilbert_cell(key, &grid[0], &grid[1], &grid[2]);
+    uint64_t place = 0;
     for (int k = 0; k < 3; k++) {
-        centre[k] = tree->box.corner[k] + ((double)(grid[k] >> shift) + 0.5) * side;
+        /* The first key of a cell need not be in its lowest corner. */
+        const uint64_t lowest = grid[k] >> (EQP_CURVE_BITS - level) << (EQP_CURVE_BITS - level);
+        place |= lowest << (k * EQP_CURVE_BITS);
     }
+    return place;
+}
+
+void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3])
+{
+    bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
 }
 
 static void add_quadrupole(double quad[6], double mass, const double d[3])

@@ -56,7 +56,7 @@ static bool below_fits(const bh_tree *tree, int64_t start)
         const bh_cell *cell = &tree->cell[stack[--depth]];
         if (cell->level < 0 || cell->level > EQP_CURVE_BITS || cell->nchild < 0 || cell->nchild > 8 ||
             cell->count < 1 || cell->home < -1 || cell->key >= EQP_CURVE_END ||
-            cell->key != bh__key_at_level(cell->key, cell->level) ||
+            cell->key != bh__key_at_level(cell->key, cell->level) || cell->place != bh__place(cell->key, cell->level) ||
             bh__is_leaf(tree, cell->count, cell->level) != (cell->nchild == 0)) {
             return false;
         }

@@ -21,9 +21,21 @@ static inline uint64_t bh__key_at_level(uint64_t key, int level)
     return key & ~(bh__span(level) - 1);
 }
 
+/* bh_cell.place of the cell that has this key and level. */
+uint64_t bh__place(uint64_t key, int level);
+
 static inline double bh__side(const bh_tree *tree, int level)
 {
     return tree->box.side / (double)((uint32_t)1 << level);
+}
+
+static inline void bh__centre(const bh_box *box, uint64_t place, int level, double side, double centre[3])
+{
+    const int shift = EQP_CURVE_BITS - level;
+    for (int k = 0; k < 3; k++) {
+        const uint64_t grid = (place >> (k * EQP_CURVE_BITS)) & (((uint64_t)1 << EQP_CURVE_BITS) - 1);
+        centre[k] = box->corner[k] + ((double)(int32_t)(grid >> shift) + 0.5) * side;
+    }
 }
 
 /* Whether the count rule makes a cell a leaf. */

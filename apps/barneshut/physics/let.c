@@ -314,6 +314,7 @@ static bool get_children(reader *in, const bh_cell *cell, int64_t *child, uint32
         }
         flags[k] = record.flags;
         tree->cell[tree->ncells++] = (bh_cell){.key = record.key,
+                                               .place = bh__place(record.key, cell->level + 1),
                                                .level = cell->level + 1,
                                                .home = in->home,
                                                .nchild = record.nchild,

@@ -108,8 +108,13 @@ static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t
     if (code != EQP_OK) {
         return code;
     }
-    tree->cell[tree->ncells++] =
-        (bh_cell){.key = key, .level = level, .home = home, .child = BH_ABSENT, .first = first, .count = count};
+    tree->cell[tree->ncells++] = (bh_cell){.key = key,
+                                           .place = bh__place(key, level),
+                                           .level = level,
+                                           .home = home,
+                                           .child = BH_ABSENT,
+                                           .first = first,
+                                           .count = count};
     return EQP_OK;
 }
 
@@ -299,6 +304,7 @@ static bh_cell branch_copy(const bh_tree *tree, const bh_cell *branch, int rank)
         return tree->cell[own_branch(tree, branch->key)];
     }
     bh_cell copy = *branch;
+    copy.place = bh__place(branch->key, branch->level);
     copy.child = BH_ABSENT;
     copy.first = BH_ABSENT;
     return copy;

@@ -30,12 +30,13 @@ int bh_box_enclosing(const double lo[3], const double hi[3], bh_box *box);
 typedef struct bh_moments {
     double mass;
     double com[3];
-    double quad[6];
     double offset; /* distance from com to the cell's geometric centre */
+    double quad[6];
 } bh_moments;
 
 typedef struct bh_cell {
     uint64_t key;   /* its first Hilbert key */
+    uint64_t place; /* its lowest corner on the grid of the deepest cells: x + 2^21 y + 2^42 z. Follows from the key */
     int32_t level;  /* its side is box.side / 2^level */
     int32_t home;   /* rank that has what is below it; -1 for a cell of the top */
     int32_t nchild; /* 0 for a leaf; children lie side by side in key order */
@@ -100,7 +101,7 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
 int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, const double *accel, int64_t *ngroups,
                    bh_group **group);
 
-/* The geometric centre of a cell. */
+/* The geometric centre of a cell, from its place and level. O(1). */
 void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3]);
 
 /* Checks everything that must hold (children partition parents, counts, masses, order); EQP_ERR_INTERNAL if not. */

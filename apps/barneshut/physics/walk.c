@@ -82,6 +82,7 @@ typedef struct walker {
     double side[EQP_CURVE_BITS + 1];
     bh_tile tile; /* the one being gathered */
     int64_t leaf[8];
+    uint64_t tile_place;           /* of the opened cell */
     int64_t tile_cells, tile_runs; /* where it begins in the list */
 } walker;
 
@@ -121,7 +122,7 @@ static double distance2(const walker *w, const bh_cell *cell)
 static bool beside(const walker *w, const bh_cell *cell, double side)
 {
     double centre[3];
-    bh_cell_centre(w->tree, cell, centre);
+    bh__centre(&w->tree->box, cell->place, cell->level, side, centre);
     const double reach = BH_GUARD * side;
     for (int k = 0; k < 3; k++) {
         if (w->group->lo[k] >= centre[k] + reach || w->group->hi[k] <= centre[k] - reach) {
@@ -145,8 +146,9 @@ static bool acceptable(const walker *w, const bh_cell *cell)
     return d2 > reach * reach || !beside(w, cell, side);
 }
 
-static void tile_begin(walker *w, const bh_list *list, uint64_t key, int level)
+static void tile_begin(walker *w, const bh_list *list, uint64_t key, uint64_t place, int level)
 {
+    w->tile_place = place;
     w->tile.key = key;
     w->tile.level = level;
     w->tile.nsources = 0;
@@ -186,8 +188,7 @@ static int tile_end(walker *w, const bh__visitor *visitor, bh_list *list)
         return EQP_OK;
     }
     if (visitor->keep != NULL || visitor->seen != NULL) {
-        const bh_cell opened = {.key = tile->key, .level = tile->level};
-        bh_cell_centre(w->tree, &opened, tile->centre);
+        bh__centre(&w->tree->box, w->tile_place, tile->level, w->side[tile->level], tile->centre);
     }
     if (visitor->keep != NULL && !visitor->keep(visitor->keep_user, tile->centre)) {
         list->ncells = w->tile_cells;
@@ -222,7 +223,7 @@ static int open_cell(walker *w, int64_t c, const bh__visitor *visitor, bh_list *
         list->absent[list->nabsent++] = c;
         return EQP_OK;
     }
-    tile_begin(w, list, cell->key, cell->level);
+    tile_begin(w, list, cell->key, cell->place, cell->level);
     for (int k = 0; k < cell->nchild; k++) {
         if (!take(w, list, cell->child + k)) {
             next[(*nnext)++] = cell->child + k;
@@ -248,7 +249,8 @@ int bh__walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_
     }
     const bh_cell *cell = &tree->cell[root];
     const int level = cell->level > 0 ? cell->level - 1 : 0;
-    tile_begin(&w, list, bh__key_at_level(cell->key, level), level);
+    const uint64_t key = bh__key_at_level(cell->key, level);
+    tile_begin(&w, list, key, bh__place(key, level), level);
     if (take(&w, list, root)) {
         return tile_end(&w, visitor, list);
     }
