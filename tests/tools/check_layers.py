@@ -161,11 +161,11 @@ class Tree:
 
     def resolve(self, path, name):
         """The file of this tree that an #include means, or None."""
-        places = [os.path.dirname(path), "sampling/include", "lib/include", "lib", "sampling", "apps"]
+        places = [os.path.dirname(path), "sampling/include", "lib/include", "lib", "sampling", "apps", "apps/common"]
+        apps = sorted({"/".join(f.split("/")[:2]) for f in self.code if f.startswith("apps/")})
         if path.startswith("apps/"):
-            places.append("/".join(path.split("/")[:2]))
-        else:
-            places += sorted({"/".join(f.split("/")[:2]) for f in self.code if f.startswith("apps/")})
+            apps = ["/".join(path.split("/")[:2])]
+        places += [place for app in apps for place in (app, app + "/physics", app + "/drive")]
         for place in places:
             candidate = os.path.normpath(os.path.join(place, name)).replace(os.sep, "/")
             if candidate in self.known or candidate + ".in" in self.known:  # .in: the build makes the header from it
