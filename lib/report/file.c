@@ -25,8 +25,10 @@ char *eqp__file_join(const char *dir, const char *name)
 
 static int fail(const char *path, const char *what, eqp_message *message)
 {
-    eqp_message_set(message, "%s: cannot %s: %s", path, what, strerror(errno));
-    return EQP_ERR_IO;
+    int reason = errno;
+
+    eqp_message_set(message, "%s: cannot %s: %s", path, what, strerror(reason));
+    return reason == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO;
 }
 
 static void forget(eqp__file *file)

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include <equipoise/report.h>
+
+#include "failing_malloc.h"
+
+/* Each test has an empty folder of its own, removed with all that is in it. */
+static char folder[256];
+
+static void path_in(const char *name, size_t size, char *path)
+{
+    assert_true((size_t)snprintf(path, size, "%s/%s", folder, name) < size);
+}
+
+static int make_folder(void **state)
+{
+    const char *base = getenv("TMPDIR");
+
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "%s/equipoise-XXXXXX", base && *base ? base : ".");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static void remove_tree(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    char inner[1024];
+
+    while (dir && (entry = readdir(dir))) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            (void)snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name);
+            remove_tree(inner);
+        }
+    }
+    if (dir) {
+        (void)closedir(dir);
+    }
+    (void)remove(path);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    remove_tree(folder);
+    return 0;
+}
+
+static int count_entries(const char *path)
+{
+    DIR *dir = opendir(path);
+    int n = -2;
+
+    assert_non_null(dir);
+    while (readdir(dir)) {
+        n++;
+    }
+    (void)closedir(dir);
+    return n;
+}
+
+/* The whole file; free it. */
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = malloc(100000);
+    size_t n;
+
+    assert_non_null(file);
+    assert_non_null(text);
+    n = fread(text, 1, 99999, file);
+    text[n] = '\0';
+    (void)fclose(file);
+    return text;
+}
+
+static void assert_file(const char *path, const char *expected)
+{
+    char *text = read_text(path);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static int fill_report(eqp_report *report)
+{
+    const eqp_field step[] = {eqp_field_count("step", 0), eqp_field_text("method", "sfc"),
+                              eqp_field_bool("rebalanced", true), eqp_field_real("imbalance_measured", 0.0125),
+                              eqp_field_real("energy", NAN)};
+    const eqp_field one[] = {eqp_field_text("method", "count, \"plain\""), eqp_field_count("parts", 8)};
+    const eqp_field two[] = {eqp_field_count("parts", 64), eqp_field_real("imbalance", 0.1),
+                             eqp_field_bool("exchange", false)};
+    int code = eqp_report_set(report, eqp_field_count("particles", INT64_C(9007199254740993)));
+
+    code = code ? code : eqp_report_set(report, eqp_field_text("command", "barneshut a\"b\n"));
+    code = code ? code : eqp_report_set(report, eqp_field_count("seed", 42));
+    code = code ? code : eqp_report_set(report, eqp_field_real("theta", 0.5));
+    code = code ? code : eqp_report_set_interactions(report, "pair", 12);
+    code = code ? code : eqp_report_set_interactions(report, "cell", 7);
+    code = code ? code : eqp_report_set_cost(report, "pair", 1e-9);
+    code = code ? code : eqp_report_set_model(report, 0.1, 0.25);
+    code = code ? code : eqp_report_add_step(report, 5, step);
+    code = code ? code : eqp_report_add_compare(report, 2, one);
+    code = code ? code : eqp_report_add_compare(report, 3, two);
+    return code;
+}
+
+static void a_report_says_what_it_was_told(void **state)
+{
+    static const char *const order[] = {"schema",
+                                        "app",
+                                        "version",
+                                        "command",
+                                        "seed",
+                                        "ranks",
+                                        "particles",
+                                        "interactions",
+                                        "interactions_by_kind",
+                                        "cost_seconds_by_kind",
+                                        "model",
+                                        "steps",
+                                        "compare",
+                                        "theta"};
+    eqp_report *report = NULL;
+    eqp_message message = {""};
+    char path[512];
+    const char *key;
+    json_t *root, *row, *value;
+    size_t i = 0;
+
+    (void)state;
+    assert_int_equal(eqp_report_create("barneshut", &report), EQP_OK);
+    assert_int_equal(fill_report(report), EQP_OK);
+    path_in("a/b/c", sizeof path, path);
+    assert_int_equal(eqp_report_write(report, path, &message), EQP_OK);
+    eqp_report_free(report);
+    assert_int_equal(count_entries(path), 2);
+    path_in("a/b/c/report.json", sizeof path, path);
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    json_object_foreach(root, key, value)
+    {
+        assert_true(i < sizeof order / sizeof order[0]);
+        assert_string_equal(key, order[i++]);
+    }
+    assert_int_equal(i, sizeof order / sizeof order[0]);
+    assert_int_equal(json_integer_value(json_object_get(root, "schema")), 1);
+    assert_string_equal(json_string_value(json_object_get(root, "app")), "barneshut");
+    assert_string_equal(json_string_value(json_object_get(root, "version")), eqp_version());
+    assert_string_equal(json_string_value(json_object_get(root, "command")), "barneshut a\"b\n");
+    assert_true(json_integer_value(json_object_get(root, "particles")) == INT64_C(9007199254740993));
+    assert_true(json_is_null(json_object_get(root, "ranks")));
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(root, "interactions_by_kind"), "cell")), 7);
+    assert_true(json_real_value(json_object_get(json_object_get(root, "cost_seconds_by_kind"), "pair")) == 1e-9);
+    assert_true(json_real_value(json_object_get(json_object_get(root, "model"), "rmse")) == 0.1);
+    assert_true(json_real_value(json_object_get(json_object_get(root, "model"), "rank_correlation")) == 0.25);
+    row = json_array_get(json_object_get(root, "steps"), 0);
+    assert_true(json_is_true(json_object_get(row, "rebalanced")));
+    assert_true(json_real_value(json_object_get(row, "imbalance_measured")) == 0.0125);
+    assert_true(json_is_null(json_object_get(row, "energy")));
+    assert_int_equal(json_array_size(json_object_get(root, "compare")), 2);
+    json_decref(root);
+}
+
+static void compared_rows_make_a_csv_of_all_their_columns(void **state)
+{
+    eqp_report *report = NULL;
+    char path[512];
+
+    (void)state;
+    assert_int_equal(eqp_report_create("barneshut", &report), EQP_OK);
+    assert_int_equal(fill_report(report), EQP_OK);
+    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    eqp_report_free(report);
+    path_in("compare.csv", sizeof path, path);
+    assert_file(path, "method,parts,imbalance,exchange\n"
+                      "\"count, \"\"plain\"\"\",8,,\n"
+                      ",64,0.10000000000000001,false\n");
+}
+
+static void a_report_without_rows_has_no_csv_and_every_key(void **state)
+{
+    eqp_report *report = NULL;
+    char path[512];
+    json_t *root;
+
+    (void)state;
+    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    eqp_report_free(report);
+    assert_int_equal(count_entries(folder), 1);
+    path_in("report.json", sizeof path, path);
+    root = json_load_file(path, 0, NULL);
+    assert_int_equal(json_object_size(root), 13);
+    assert_true(json_is_array(json_object_get(root, "steps")));
+    assert_true(json_is_null(json_object_get(json_object_get(root, "model"), "rmse")));
+    json_decref(root);
+}
+
+static void wrong_fields_are_refused_and_change_nothing(void **state)
+{
+    const eqp_field twice[] = {eqp_field_count("step", 1), eqp_field_count("step", 2)};
+    const eqp_field unnamed[] = {eqp_field_count(NULL, 1)};
+    eqp_report *report = NULL;
+    char path[512];
+    json_t *root;
+
+    (void)state;
+    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_set(report, eqp_field_count("schema", 2)), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set(report, eqp_field_text("steps", "none")), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set(report, eqp_field_text("seed", "42")), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set(report, eqp_field_count("", 1)), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set(report, eqp_field_count(NULL, 1)), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set(report, eqp_field_count("\xff", 1)), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_add_step(report, 2, twice), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_add_compare(report, 1, unnamed), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    eqp_report_free(report);
+    path_in("report.json", sizeof path, path);
+    root = json_load_file(path, 0, NULL);
+    assert_int_equal(json_object_size(root), 13);
+    assert_int_equal(json_array_size(json_object_get(root, "steps")), 0);
+    assert_true(json_is_null(json_object_get(root, "seed")));
+    json_decref(root);
+}
+
+static void bytes_that_are_not_utf8_do_not_cost_the_report(void **state)
+{
+    /* A Latin-1 letter, a stray continuation, an overlong slash, a surrogate, a cut character, and a good one. */
+    static const char wild[] = "a\xe9z \x80 \xc0\xaf \xed\xa0\x80 \xe2\x82 \xf0\x9f\x99\x82";
+#define R "\xEF\xBF\xBD"
+    static const char clean[] = "a" R "z " R " " R R " " R R R " " R R " \xf0\x9f\x99\x82";
+#undef R
+    eqp_report *report = NULL;
+    char path[512];
+    json_t *root;
+
+    (void)state;
+    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_set(report, eqp_field_text("command", wild)), EQP_OK);
+    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    eqp_report_free(report);
+    path_in("report.json", sizeof path, path);
+    root = json_load_file(path, 0, NULL);
+    assert_string_equal(json_string_value(json_object_get(root, "command")), clean);
+    json_decref(root);
+}
+
+static void a_place_that_cannot_be_written_is_named(void **state)
+{
+    eqp_report *report = NULL;
+    eqp_csv *csv = NULL;
+    eqp_message message = {""};
+    char path[512], inside[512];
+    FILE *file;
+
+    (void)state;
+    path_in("file", sizeof path, path);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fclose(file);
+    path_in("file/sub", sizeof inside, inside);
+    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_write(report, path, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, path));
+    assert_int_equal(eqp_report_write(report, inside, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, inside));
+    assert_int_equal(eqp_report_directory("", &message), EQP_ERR_IO);
+    assert_int_equal(eqp_csv_create_loads(inside, &csv, &message), EQP_ERR_IO);
+    assert_null(csv);
+    /* A folder where the file should be: nothing is left beside it. */
+    path_in("report.json", sizeof path, path);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(eqp_report_write(report, folder, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, path));
+    assert_int_equal(count_entries(folder), 2);
+    eqp_report_free(report);
+}
+
+static void a_full_disk_is_noticed(void **state)
+{
+    static const char *const column[] = {"a"};
+    const eqp_field field = eqp_field_text(NULL, "0123456789012345678901234567890123456789");
+    eqp_message message = {""};
+    eqp_csv *csv = NULL;
+    char part[512], path[512];
+
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) {
+        skip();
+    }
+    /* The file beside the final name is where the data go: let that be the full device. */
+    path_in("a.csv", sizeof path, path);
+    assert_true((size_t)snprintf(part, sizeof part, "%s.%lld.part", path, (long long)getpid()) < sizeof part);
+    assert_int_equal(symlink("/dev/full", part), 0);
+    assert_int_equal(eqp_csv_create(path, 1, column, &csv, &message), EQP_OK);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(eqp_csv_add(csv, 1, &field), EQP_OK);
+    }
+    assert_int_equal(eqp_csv_finish(csv, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, path));
+    eqp_csv_free(csv);
+    assert_int_equal(count_entries(folder), 0);
+}
+
+static void a_csv_appears_only_when_it_is_finished(void **state)
+{
+    static const char *const column[] = {"a", "b,c"};
+    const eqp_field row[] = {eqp_field_count("a", INT64_MIN), eqp_field_real("b,c", 1.0 / 3.0)};
+    const eqp_field odd[] = {eqp_field_text(NULL, "line\nbreak"), eqp_field_real(NULL, INFINITY)};
+    const eqp_field wrong[] = {eqp_field_count("b,c", 1), eqp_field_count("a", 2)};
+    eqp_csv *csv = NULL;
+    char path[512];
+
+    (void)state;
+    path_in("t.csv", sizeof path, path);
+    assert_int_equal(eqp_csv_create(path, 0, column, &csv, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_csv_create(path, 2, column, &csv, NULL), EQP_OK);
+    assert_int_equal(eqp_csv_add(csv, 2, row), EQP_OK);
+    assert_int_equal(eqp_csv_add(csv, 2, odd), EQP_OK);
+    assert_int_equal(eqp_csv_add(csv, 1, row), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_csv_add(csv, 2, wrong), EQP_ERR_ARGUMENT);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(eqp_csv_finish(csv, NULL), EQP_OK);
+    assert_int_equal(eqp_csv_add(csv, 2, row), EQP_ERR_STATE);
+    assert_int_equal(eqp_csv_finish(csv, NULL), EQP_ERR_STATE);
+    eqp_csv_free(csv);
+    assert_file(path, "a,\"b,c\"\n-9223372036854775808,0.33333333333333331\n\"line\nbreak\",\n");
+    /* A second file that is given up leaves the first one alone. */
+    assert_int_equal(eqp_csv_create(path, 2, column, &csv, NULL), EQP_OK);
+    eqp_csv_free(csv);
+    assert_file(path, "a,\"b,c\"\n-9223372036854775808,0.33333333333333331\n\"line\nbreak\",\n");
+    assert_int_equal(count_entries(folder), 1);
+    eqp_csv_free(NULL);
+}
+
+static void loads_have_their_columns(void **state)
+{
+    const eqp_load_row row = {.step = 3,
+                              .rank = 1,
+                              .load = 0.5,
+                              .method = "sfc",
+                              .predicted = 0.25,
+                              .particles = 100,
+                              .targets = 101,
+                              .interactions = 102,
+                              .ghosts = 103,
+                              .bytes_sent = 104,
+                              .force_seconds = 0.75,
+                              .balance_seconds = 2.0};
+    eqp_csv *csv = NULL;
+    char path[512];
+
+    (void)state;
+    path_in("out", sizeof path, path);
+    assert_int_equal(eqp_csv_create_loads(path, &csv, NULL), EQP_OK);
+    assert_int_equal(eqp_csv_add_load(csv, &row), EQP_OK);
+    assert_int_equal(eqp_csv_finish(csv, NULL), EQP_OK);
+    eqp_csv_free(csv);
+    path_in("out/loads.csv", sizeof path, path);
+    assert_file(path, "step,rank,load,method,predicted,particles,targets,interactions,ghosts,bytes_sent,force_seconds,"
+                      "balance_seconds\n3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2\n");
+}
+
+static void a_table_is_aligned(void **state)
+{
+    static const char *const header[] = {"method", "\xce\xbb %", "ghosts", "mixed"};
+    eqp_table *table = NULL;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(4, header, &table), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%s", "count"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%.1f%%", 123.4), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%d", 7), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%d", 1), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "interaction"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "-"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%d", -1000000), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "a b"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "\xc3\xa9"), EQP_OK);
+    assert_int_equal(eqp_table_text(table, &text), EQP_OK);
+    assert_string_equal(text, "method          \xce\xbb %    ghosts  mixed\n"
+                              "-----------  ------  --------  -----\n"
+                              "count        123.4%         7  1\n"
+                              "interaction       -  -1000000  a b\n"
+                              "\xc3\xa9\n");
+    free(text);
+    eqp_table_free(table);
+    eqp_table_free(NULL);
+}
+
+static void an_empty_table_is_its_header(void **state)
+{
+    static const char *const header[] = {"a", "bcd"};
+    eqp_table *table = NULL;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(0, header, &table), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
+    assert_int_equal(eqp_table_text(table, &text), EQP_OK);
+    assert_string_equal(text, "a  bcd\n-  ---\n");
+    free(text);
+    eqp_table_free(table);
+}
+
+static void a_table_of_many_rows_has_a_line_for_each(void **state)
+{
+    static const char *const header[] = {"n", "square"};
+    eqp_table *table = NULL;
+    char *text = NULL, *line;
+    int lines = 0;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(eqp_table_cell(table, "%d", i), EQP_OK);
+        assert_int_equal(eqp_table_cell(table, "%d", i * i), EQP_OK);
+    }
+    assert_int_equal(eqp_table_text(table, &text), EQP_OK);
+    for (line = text; *line; line = strchr(line, '\n') + 1) {
+        lines++;
+        assert_int_equal(strcspn(line, "\n"), 3 + 2 + 6);
+    }
+    assert_int_equal(lines, 1002);
+    free(text);
+    eqp_table_free(table);
+}
+
+static void progress_shows_share_and_time(void **state)
+{
+    eqp_progress p = {12, 40, 30.0, 10, "step", "imbalance 2 %"};
+    char text[200];
+
+    (void)state;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[###.......] 12/40 step, 0:30 elapsed, 1:10 left, imbalance 2 %");
+    p.done = 0;
+    p.note = NULL;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[..........] 0/40 step, 0:30 elapsed");
+    p.done = 40;
+    p.elapsed_seconds = 3725.0;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[##########] 40/40 step, 1:02:05 elapsed");
+    p.done = 39;
+    p.elapsed_seconds = 1e300;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_true(strncmp(text, "[#########.] 39/40", 18) == 0);
+    p.done = p.total = 0;
+    p.elapsed_seconds = 0.0;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[##########] 0/0 step, 0:00 elapsed");
+    assert_int_equal(eqp_progress_format(&p, 5, text), EQP_OK);
+    assert_string_equal(text, "[###");
+}
+
+static void impossible_progress_is_refused(void **state)
+{
+    const eqp_progress bad[] = {{-1, 4, 0.0, 10, "s", NULL}, {5, 4, 0.0, 10, "s", NULL}, {1, 4, NAN, 10, "s", NULL},
+                                {1, 4, -1.0, 10, "s", NULL}, {1, 4, 0.0, 0, "s", NULL},  {1, 4, 0.0, 101, "s", NULL}};
+    char text[20] = "old";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(eqp_progress_format(&bad[i], sizeof text, text), EQP_ERR_ARGUMENT);
+    }
+    assert_string_equal(text, "old");
+}
+
+/* Runs the call with its first k allocations for k = 0, 1, ... until none fails. The C library does without some of
+ * its buffers, so a run with a failure may succeed; otherwise it has to say what was missing. */
+static void until_nothing_fails(int (*call)(void))
+{
+    int failures = 0;
+
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0; k < 5000; k++) {
+        failing_malloc_start(k);
+        int code = call();
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            assert_true(failures > 2);
+            return;
+        }
+        failures += code == EQP_ERR_MEMORY;
+        assert_true(code == EQP_ERR_MEMORY || code == EQP_OK);
+    }
+    fail_msg("it never succeeds");
+}
+
+static int whole_report(void)
+{
+    eqp_report *report = NULL;
+    int code = eqp_report_create("barneshut", &report);
+
+    code = code ? code : fill_report(report);
+    code = code ? code : eqp_report_write(report, folder, NULL);
+    eqp_report_free(report);
+    return code;
+}
+
+static int whole_table(void)
+{
+    static const char *const header[] = {"a", "b"};
+    eqp_table *table = NULL;
+    char *text = NULL;
+    int code = eqp_table_create(2, header, &table);
+
+    for (int i = 0; i < 40 && !code; i++) {
+        code = eqp_table_cell(table, "%d", i);
+    }
+    code = code ? code : eqp_table_text(table, &text);
+    free(text);
+    eqp_table_free(table);
+    return code;
+}
+
+static int whole_loads(void)
+{
+    const eqp_load_row row = {.method = "sfc"};
+    eqp_csv *csv = NULL;
+    int code = eqp_csv_create_loads(folder, &csv, NULL);
+
+    code = code ? code : eqp_csv_add_load(csv, &row);
+    code = code ? code : eqp_csv_finish(csv, NULL);
+    eqp_csv_free(csv);
+    return code;
+}
+
+static void failing_allocations_leave_nothing_half_done(void **state)
+{
+    (void)state;
+    until_nothing_fails(whole_report);
+    until_nothing_fails(whole_table);
+    until_nothing_fails(whole_loads);
+    /* report.json, compare.csv, loads.csv and no parts. */
+    assert_int_equal(count_entries(folder), 3);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(a_report_says_what_it_was_told),
+        IN_FOLDER(compared_rows_make_a_csv_of_all_their_columns),
+        IN_FOLDER(a_report_without_rows_has_no_csv_and_every_key),
+        IN_FOLDER(wrong_fields_are_refused_and_change_nothing),
+        IN_FOLDER(bytes_that_are_not_utf8_do_not_cost_the_report),
+        IN_FOLDER(a_place_that_cannot_be_written_is_named),
+        IN_FOLDER(a_full_disk_is_noticed),
+        IN_FOLDER(a_csv_appears_only_when_it_is_finished),
+        IN_FOLDER(loads_have_their_columns),
+        cmocka_unit_test(a_table_is_aligned),
+        cmocka_unit_test(an_empty_table_is_its_header),
+        cmocka_unit_test(a_table_of_many_rows_has_a_line_for_each),
+        cmocka_unit_test(progress_shows_share_and_time),
+        cmocka_unit_test(impossible_progress_is_refused),
+        IN_FOLDER(failing_allocations_leave_nothing_half_done),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
