@@ -31,11 +31,13 @@ extern "C" {
 
 /** How to build a tree. */
 typedef struct eqp_kdtree_options {
-    int leaf_size;  /**< points at which a node is no longer split, >= 1; equal points are never split */
-    int64_t stride; /**< from one point's first coordinate to the next one's, in numbers of the tree's type, >= dim; 0:
-                       dim */
-    bool copy_points; /**< copy the coordinates in the order of the leaves: faster queries, dim more numbers per point,
-                         and the caller's array is no longer needed after the creation */
+    /** Up to so many points a node is not split, >= 1. Equal points are never split. */
+    int leaf_size;
+    /** Numbers (of the tree's type) from one point's first coordinate to the next point's, >= dim; 0: dim. */
+    int64_t stride;
+    /** Copy the coordinates in the order of the leaves: queries are faster, and the caller's array is not needed any
+     * more once the tree is made. */
+    bool copy_points;
 } eqp_kdtree_options;
 
 /** The defaults: `eqp_kdtree_options options = EQP_KDTREE_DEFAULTS;` */
@@ -53,17 +55,22 @@ typedef struct eqp_kdtreef eqp_kdtreef;
 /** Takes one point of a radius query: its index and its squared distance. Returning anything but 0 ends the query. */
 typedef int (*eqp_kdtree_visit_fn)(void *user, int64_t index, double dist2);
 
-/** Takes one point of a radius query of a float tree. \copydetails eqp_kdtree_visit_fn */
+/** Takes one point of a radius query of a float tree: see eqp_kdtree_visit_fn. */
 typedef int (*eqp_kdtreef_visit_fn)(void *user, int64_t index, float dist2);
 
-/** Builds a tree. Local, O(n log n) for every input, needs 2 dim + 1 numbers per point for a while; deterministic.
+/** Builds a tree. Local, O(n log n) for every input, deterministic. While it runs it needs dim numbers and about 12 bytes
+ * more per point; the finished tree has about 4 + 72 / leaf_size bytes per point, and a copy of the points if wanted.
+ *
  * \param[in]  n        number of points, 0 to #EQP_KDTREE_POINTS_MAX
  * \param[in]  dim      dimensions, 1 to #EQP_KDTREE_DIM_MAX
- * \param[in]  points   [n][stride] coordinates, the first dim of each row are used; borrowed until eqp_kdtree_free()
- * and not to be changed until then, unless options->copy_points; may be NULL if n is 0 \param[in]  options  copied;
- * NULL: #EQP_KDTREE_DEFAULTS \param[out] tree     owned by the caller, who gives it to eqp_kdtree_free(); unchanged on
- * error \return EQP_OK; EQP_ERR_ARGUMENT for n, dim, an option or a pointer out of range, EQP_ERR_OVERFLOW for too many
- * points, EQP_ERR_DATA for a coordinate that is infinite or not a number, EQP_ERR_MEMORY */
+ * \param[in]  points   [n][stride] coordinates, of each row the first dim are used; borrowed, and not to be changed,
+ *                      until eqp_kdtree_free(), or during this call only with options->copy_points; NULL is legal for
+ *                      n = 0
+ * \param[in]  options  copied; NULL: #EQP_KDTREE_DEFAULTS
+ * \param[out] tree     owned by the caller, who gives it to eqp_kdtree_free(); unchanged on error
+ *
+ * \return EQP_OK; EQP_ERR_ARGUMENT for n, dim, an option or a pointer out of range, EQP_ERR_OVERFLOW for too many points,
+ *         EQP_ERR_DATA for a coordinate that is infinite or not a number, EQP_ERR_MEMORY */
 int eqp_kdtree_create(int64_t n, int dim, const double *points, const eqp_kdtree_options *options, eqp_kdtree **tree);
 
 /** Frees a tree; NULL is legal. Local, O(1). */
@@ -95,11 +102,16 @@ int eqp_kdtree_nearest_k(const eqp_kdtree *tree, const double *query, int64_t k,
                          double *dist2);
 
 /** All points within a distance, the border included, in the order of the tree's leaves (the same for the same points
- * and options). Local, O(found + log n) expected for compact point sets. \param[in]  tree     borrowed \param[in] query
- * [dim] the place (borrowed) \param[in]  radius2  the squared radius, >= 0; may be infinite \param[in]  visit    called
- * once for each point; if it does not return 0, the query ends \param[in]  user     handed to visit \return EQP_OK,
- * what visit returned to end the query, EQP_ERR_ARGUMENT for a radius that is negative or not a number, EQP_ERR_DATA
- * for a place that is infinite or not a number */
+ * and options). Local, O(found + log n) expected.
+ *
+ * \param[in]  tree     borrowed
+ * \param[in]  query    [dim] the place (borrowed)
+ * \param[in]  radius2  the squared radius, >= 0; may be infinite
+ * \param[in]  visit    called once for each point; if it does not return 0, the query ends
+ * \param[in]  user     handed to visit
+ *
+ * \return EQP_OK, or what visit returned to end the query; EQP_ERR_ARGUMENT for a NULL or for a radius that is negative
+ *         or not a number, EQP_ERR_DATA for a place that is infinite or not a number */
 int eqp_kdtree_radius(const eqp_kdtree *tree, const double *query, double radius2, eqp_kdtree_visit_fn visit,
                       void *user);
 

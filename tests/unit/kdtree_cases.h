@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The k-d tree against brute force for one type of number; test_kdtree.c includes this file once for each. */
+
+typedef struct T(pair) {
+    REAL dist2;
+    int64_t index;
+} T(pair);
+
+typedef struct T(list) {
+    int64_t n;
+    int64_t stop; /* ends the query after so many points */
+    T(pair) pair[MAX_POINTS];
+} T(list);
+
+static int T(by_distance)(const void *a, const void *b)
+{
+    const T(pair) *p = a;
+    const T(pair) *q = b;
+
+    if (p->dist2 != q->dist2) {
+        return p->dist2 < q->dist2 ? -1 : 1;
+    }
+    return (p->index > q->index) - (p->index < q->index);
+}
+
+static void T(brute_force)(int64_t n, int dim, int64_t stride, const REAL *points, const REAL *query, T(pair) * all)
+{
+    for (int64_t i = 0; i < n; i++) {
+        REAL sum = 0;
+        for (int d = 0; d < dim; d++) {
+            const REAL x = points[i * stride + d] - query[d];
+            sum += x * x;
+        }
+        all[i] = (T(pair)){sum, i};
+    }
+    qsort(all, (size_t)n, sizeof *all, T(by_distance));
+}
+
+/* One coordinate of a set of points. */
+static REAL T(coordinate)(enum kind kind, int64_t i, int64_t n, int d, uint64_t seed)
+{
+    const double u = eqp_random_uniform(seed, (uint64_t)i, (uint64_t)d);
+    const uint64_t draw = eqp_random_below(seed, (uint64_t)i, 100 + (uint64_t)d, 5);
+
+    switch (kind) {
+    case UNIFORM:
+        return (REAL)u;
+    case LATTICE: /* many equal distances, and equal points */
+        return (REAL)draw;
+    case EQUAL:
+        return (REAL)0.375;
+    case LINE: /* along the diagonal */
+        return (REAL)eqp_random_uniform(seed, (uint64_t)i, 0);
+    case AXIS: /* along the last axis, the others constant */
+        return (REAL)(d == 7 ? u : 2.0);
+    case CLUSTERS: /* every cluster 1000 times smaller than the one before, every fourth point a copy */
+        return (REAL)(eqp_random_uniform(seed, (uint64_t)(i / 4 * 4), (uint64_t)d) * pow(1e-3, (double)(i * 6 / n)));
+    case HALVES: /* the worst for cuts at the middle: each point half as far as the one before */
+        return (REAL)ldexp(1.0, (int)-(i % 120));
+    case HUGE_RANGE: /* squares overflow and underflow */
+        return (REAL)(((draw & 1) != 0 ? 1.0 : -1.0) * pow(10.0, (2.0 * u - 1.0) * LARGEST_EXPONENT));
+    case TINY: /* denormal numbers */
+        return (REAL)((double)draw * SMALLEST);
+    default:
+        fail();
+        return 0;
+    }
+}
+
+static int T(append)(void *user, int64_t index, REAL dist2)
+{
+    T(list) *list = user;
+
+    assert_true(list->n < MAX_POINTS);
+    list->pair[list->n++] = (T(pair)){dist2, index};
+    return list->n == list->stop ? 77 : 0;
+}
+
+static void T(check_radius)(const TREE *tree, const REAL *query, REAL radius2, int64_t n, const T(pair) * all)
+{
+    static T(list) list;
+    int64_t expected = 0;
+
+    while (expected < n && all[expected].dist2 <= radius2) {
+        expected++;
+    }
+    list.n = 0;
+    list.stop = -1;
+    assert_int_equal(CALL(radius)(tree, query, radius2, T(append), &list), EQP_OK);
+    assert_int_equal(list.n, expected);
+    qsort(list.pair, (size_t)list.n, sizeof list.pair[0], T(by_distance));
+    for (int64_t i = 0; i < expected; i++) {
+        assert_int_equal(list.pair[i].index, all[i].index);
+        assert_true(list.pair[i].dist2 == all[i].dist2);
+    }
+    if (expected > 1) {
+        list.n = 0;
+        list.stop = expected / 2;
+        assert_int_equal(CALL(radius)(tree, query, radius2, T(append), &list), 77);
+        assert_int_equal(list.n, expected / 2);
+    }
+}
+
+static void T(check_nearest_k)(const TREE *tree, const REAL *query, int64_t k, int64_t n, const T(pair) * all)
+{
+    static int64_t index[MAX_POINTS + 9];
+    static REAL dist2[MAX_POINTS + 9];
+    int64_t found = -1;
+
+    index[k] = -5;
+    assert_int_equal(CALL(nearest_k)(tree, query, k, &found, index, dist2), EQP_OK);
+    assert_int_equal(found, k < n ? k : n);
+    assert_int_equal(index[k], -5);
+    for (int64_t i = 0; i < found; i++) {
+        assert_int_equal(index[i], all[i].index);
+        assert_true(dist2[i] == all[i].dist2);
+    }
+}
+
+static void T(check_queries)(const TREE *tree, int64_t n, int dim, int64_t stride, const REAL *points, enum kind kind)
+{
+    static T(pair) all[MAX_POINTS];
+
+    for (int q = 0; q < 8; q++) {
+        REAL query[EQP_KDTREE_DIM_MAX];
+        for (int d = 0; d < dim; d++) {
+            /* Odd ones are points of the tree, even ones anywhere, also outside of the box. */
+            query[d] = q % 2 == 1 && n > 0 ? points[q * 7 % n * stride + d]
+                                           : T(coordinate)(kind, q, 8, d, 99) * (REAL)(q == 4 ? 3 : 1);
+        }
+        T(brute_force)(n, dim, stride, points, query, all);
+        int64_t index = -9;
+        REAL dist2 = -9;
+        if (n == 0) {
+            assert_int_equal(CALL(nearest)(tree, query, &index, &dist2), EQP_ERR_STATE);
+            assert_true(index == -9 && dist2 == -9);
+        } else {
+            assert_int_equal(CALL(nearest)(tree, query, &index, &dist2), EQP_OK);
+            assert_int_equal(index, all[0].index);
+            assert_true(dist2 == all[0].dist2);
+            index = -9;
+            assert_int_equal(CALL(nearest)(tree, query, &index, NULL), EQP_OK);
+            assert_int_equal(index, all[0].index);
+        }
+        T(check_nearest_k)(tree, query, 0, n, all);
+        T(check_nearest_k)(tree, query, 1, n, all);
+        T(check_nearest_k)(tree, query, n / 3, n, all);
+        T(check_nearest_k)(tree, query, n + 8, n, all);
+        T(check_radius)(tree, query, 0, n, all);
+        T(check_radius)(tree, query, n > 0 ? all[n / 8].dist2 : 1, n, all); /* the border is inside */
+        T(check_radius)(tree, query, n > 0 ? all[n - 1].dist2 : 1, n, all);
+        T(check_radius)(tree, query, (REAL)INFINITY, n, all);
+    }
+}
+
+static void T(check_set)(enum kind kind, int64_t n, int dim, int leaf_size, int64_t gap, bool copy_points)
+{
+    const int64_t stride = dim + gap;
+    const eqp_kdtree_options options = {
+        .leaf_size = leaf_size, .stride = gap != 0 ? stride : 0, .copy_points = copy_points};
+    const size_t size = (size_t)(n * stride) * sizeof(REAL);
+    REAL *points = test_malloc(size + 1);
+    REAL *lent = test_malloc(size + 1);
+    TREE *tree = NULL;
+    int depth = -1;
+
+    for (int64_t i = 0; i < n * stride; i++) {
+        const int d = (int)(i % stride);
+        /* What lies between the rows must not matter. */
+        points[i] =
+            d < dim ? T(coordinate)(kind, i / stride, n, kind == AXIS && d == dim - 1 ? 7 : d % 7, 5) : (REAL)NAN;
+    }
+    memcpy(lent, points, size);
+    assert_int_equal(CALL(create)(n, dim, lent, &options, &tree), EQP_OK);
+    assert_int_equal(CALL(count)(tree), n);
+    assert_int_equal(CALL(dim)(tree), dim);
+    assert_int_equal(CHECK(tree, &depth), EQP_OK);
+    assert_true(depth < EQP__KDTREE_DEPTH_MAX);
+    assert_memory_equal(lent, points, size + 0);
+    if (copy_points) {
+        memset(lent, 0, size);
+        test_free(lent);
+        lent = NULL;
+    }
+    T(check_queries)(tree, n, dim, stride, points, kind);
+    CALL(free)(tree);
+    test_free(lent);
+    test_free(points);
+}
+
+static void T(agrees_with_brute_force)(void **state)
+{
+    static const int64_t sizes[] = {0, 1, 2, 3, 9, 33, 150};
+    static const int leaves[] = {1, 2, 10, 1000};
+
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int dim = 1; dim <= EQP_KDTREE_DIM_MAX; dim++) {
+            for (int s = 0; s < 7; s++) {
+                for (int leaf = 0; leaf < 4; leaf++) {
+                    const int variant = kind + dim + s + leaf;
+                    T(check_set)((enum kind)kind, sizes[s], dim, leaves[leaf], variant % 3, variant % 2 == 0);
+                }
+            }
+            T(check_set)((enum kind)kind, MAX_POINTS, dim, 10, 0, dim % 2 == 0);
+        }
+    }
+}
+
+/* Depth stays logarithmic and the build quick for thousands of points of every kind. */
+static void T(stays_flat)(void **state)
+{
+    enum { N = 60000 };
+    static REAL points[N * 3];
+
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const eqp_kdtree_options options = {.leaf_size = 1};
+        TREE *tree = NULL;
+        int depth = -1;
+        for (int64_t i = 0; i < 3 * N; i++) {
+            points[i] = T(coordinate)((enum kind)kind, i / 3, N, kind == AXIS && i % 3 == 2 ? 7 : (int)(i % 3), 17);
+        }
+        assert_int_equal(CALL(create)(N, 3, points, &options, &tree), EQP_OK);
+        assert_int_equal(CHECK(tree, &depth), EQP_OK);
+        /* log2(N) = 15.9; cuts at the middle of random points take about twice that. */
+        assert_in_range(depth, kind == EQUAL ? 0 : 6, 48);
+        for (int64_t i = 0; i < N; i += 997) {
+            int64_t index = -1;
+            REAL dist2 = -1;
+            assert_int_equal(CALL(nearest)(tree, &points[3 * i], &index, &dist2), EQP_OK);
+            assert_true(dist2 == 0 && index <= i);
+        }
+        CALL(free)(tree);
+    }
+}
+
+static void T(refuses_bad_input)(void **state)
+{
+    REAL points[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    const REAL bad[] = {(REAL)NAN, (REAL)INFINITY, -(REAL)INFINITY};
+    eqp_kdtree_options options = EQP_KDTREE_DEFAULTS;
+    TREE *tree = NULL;
+
+    (void)state;
+    assert_int_equal(CALL(create)(-1, 3, points, NULL, &tree), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(create)(4, 0, points, NULL, &tree), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(create)(1, EQP_KDTREE_DIM_MAX + 1, points, NULL, &tree), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(create)(4, 3, NULL, NULL, &tree), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(create)(4, 3, points, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(create)(EQP_KDTREE_POINTS_MAX + 1, 3, points, NULL, &tree), EQP_ERR_OVERFLOW);
+    options.leaf_size = 0;
+    assert_int_equal(CALL(create)(4, 3, points, &options, &tree), EQP_ERR_ARGUMENT);
+    options.leaf_size = 1;
+    options.stride = 2;
+    assert_int_equal(CALL(create)(4, 3, points, &options, &tree), EQP_ERR_ARGUMENT);
+    for (int b = 0; b < 3; b++) {
+        for (int i = 0; i < 12; i++) {
+            const REAL kept = points[i];
+            points[i] = bad[b];
+            assert_int_equal(CALL(create)(4, 3, points, NULL, &tree), EQP_ERR_DATA);
+            points[i] = kept;
+        }
+    }
+    assert_null(tree);
+    assert_int_equal(eqp__alloc_live(), 0);
+
+    int64_t index[2] = {-3, -3};
+    int64_t found = -3;
+    REAL dist2[2] = {-3, -3};
+    assert_int_equal(CALL(create)(4, 3, points, NULL, &tree), EQP_OK);
+    for (int b = 0; b < 3; b++) {
+        for (int d = 0; d < 3; d++) {
+            REAL query[3] = {1, 1, 1};
+            query[d] = bad[b];
+            assert_int_equal(CALL(nearest)(tree, query, index, dist2), EQP_ERR_DATA);
+            assert_int_equal(CALL(nearest_k)(tree, query, 2, &found, index, dist2), EQP_ERR_DATA);
+            assert_int_equal(CALL(radius)(tree, query, 1, T(append), NULL), EQP_ERR_DATA);
+        }
+    }
+    assert_int_equal(CALL(nearest)(tree, points, NULL, dist2), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(nearest)(NULL, points, index, dist2), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(nearest)(tree, NULL, index, dist2), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(nearest_k)(tree, points, -1, &found, index, dist2), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(nearest_k)(tree, points, 2, &found, NULL, dist2), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(nearest_k)(tree, points, 2, NULL, index, dist2), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(radius)(tree, points, -1, T(append), NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(radius)(tree, points, (REAL)NAN, T(append), NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(CALL(radius)(tree, points, 1, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_true(index[0] == -3 && index[1] == -3 && found == -3 && dist2[0] == -3 && dist2[1] == -3);
+    CALL(free)(tree);
+    CALL(free)(NULL);
+}
+
+/* Every allocation of the creation fails once: an error code, no tree, nothing lost; then the creation succeeds. */
+static void T(survives_failing_allocations)(void **state)
+{
+    enum { N = 3000 };
+    static REAL points[N];
+    int64_t failures = 0;
+    int code = EQP_ERR_MEMORY;
+
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        points[i] = T(coordinate)(HALVES, i, N, 0, 1) + T(coordinate)(UNIFORM, i, N, 0, 1);
+    }
+    for (int copy = 0; copy < 2; copy++) {
+        for (int64_t nth = 0;; nth++) {
+            const eqp_kdtree_options options = {.leaf_size = 16, .copy_points = copy == 1};
+            TREE *tree = NULL;
+            eqp__alloc_fail(nth);
+            code = CALL(create)(N, 1, points, &options, &tree);
+            const bool all_done = eqp__alloc_count() <= nth;
+            eqp__alloc_fail(-1);
+            if (code == EQP_OK) {
+                /* Giving back unused nodes may fail without harm. */
+                int depth = -1;
+                assert_int_equal(CHECK(tree, &depth), EQP_OK);
+                CALL(free)(tree);
+            } else {
+                assert_int_equal(code, EQP_ERR_MEMORY);
+                assert_null(tree);
+                failures++;
+            }
+            assert_int_equal(eqp__alloc_live(), 0);
+            if (all_done) {
+                break;
+            }
+        }
+        assert_int_equal(code, EQP_OK);
+    }
+    assert_true(failures >= 8);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kdtree_check.h"
+#include "memory.h"
+#include <equipoise/kdtree.h>
+#include <equipoise/random.h>
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAX_POINTS 600
+
+enum kind { UNIFORM, LATTICE, EQUAL, LINE, AXIS, CLUSTERS, HALVES, HUGE_RANGE, TINY, KINDS };
+
+#define REAL double
+#define TREE eqp_kdtree
+#define CALL(name) eqp_kdtree_##name
+#define CHECK eqp__kdtree_check
+#define T(name) name##_double
+#define LARGEST_EXPONENT 300.0
+#define SMALLEST 4.9406564584124654e-324
+#include "kdtree_cases.h"
+
+#undef REAL
+#undef TREE
+#undef CALL
+#undef CHECK
+#undef T
+#undef LARGEST_EXPONENT
+#undef SMALLEST
+#define REAL float
+#define TREE eqp_kdtreef
+#define CALL(name) eqp_kdtreef_##name
+#define CHECK eqp__kdtreef_check
+#define T(name) name##_float
+#define LARGEST_EXPONENT 37.0
+#define SMALLEST 1.4012984643248171e-45
+#include "kdtree_cases.h"
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_brute_force_double),
+        cmocka_unit_test(agrees_with_brute_force_float),
+        cmocka_unit_test(stays_flat_double),
+        cmocka_unit_test(stays_flat_float),
+        cmocka_unit_test(refuses_bad_input_double),
+        cmocka_unit_test(refuses_bad_input_float),
+        cmocka_unit_test(survives_failing_allocations_double),
+        cmocka_unit_test(survives_failing_allocations_float),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
