@@ -32,7 +32,7 @@ static int sum_up(int64_t n, const double *load, double *prefix)
         sum = next;
         prefix[i + 1] = fmax(prefix[i], sum + lost);
     }
-    if (!isfinite(prefix[n])) {
+    if (!isfinite(sum)) {
         return EQP_ERR_ARGUMENT;
     }
     if (!(prefix[n] > 0)) {

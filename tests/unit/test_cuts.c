@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/assign.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_N 40
+#define MAX_PARTS 12
+
+static uint64_t draws;
+
+static uint64_t below(uint64_t n)
+{
+    return eqp_random_below(7, 1, draws++, n);
+}
+
+static double scale_of(const double *share, int nparts, int p)
+{
+    return share ? share[p] * nparts : 1;
+}
+
+/* The best bottleneck of any cut, by dynamic programming over all first items. */
+static double brute_force(int64_t n, const double *load, int nparts, const double *share)
+{
+    double best[MAX_PARTS + 1][MAX_N + 1];
+
+    for (int64_t j = 0; j <= n; j++) {
+        best[0][j] = j == 0 ? 0 : INFINITY;
+    }
+    for (int p = 1; p <= nparts; p++) {
+        for (int64_t j = 0; j <= n; j++) {
+            best[p][j] = INFINITY;
+            double sum = 0;
+            for (int64_t i = j; i >= 0; i--) {
+                sum += i < j ? load[i] : 0;
+                best[p][j] = fmin(best[p][j], fmax(best[p - 1][i], sum / scale_of(share, nparts, p - 1)));
+            }
+        }
+    }
+    return best[nparts][n];
+}
+
+static double largest(int64_t n, const double *load, int nparts, const double *share, const int64_t *first)
+{
+    double worst = 0;
+
+    assert_int_equal(first[0], 0);
+    assert_int_equal(first[nparts], n);
+    for (int p = 0; p < nparts; p++) {
+        double sum = 0;
+        assert_true(first[p] <= first[p + 1]);
+        for (int64_t i = first[p]; i < first[p + 1]; i++) {
+            sum += load[i];
+        }
+        worst = fmax(worst, sum / scale_of(share, nparts, p));
+    }
+    return worst;
+}
+
+/* Loads of several kinds: small integers with many zeros, a few giants, powers of two. */
+static void draw_loads(int64_t n, double *load)
+{
+    uint64_t kind = below(4);
+
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t r = below(100);
+        load[i] = kind == 0   ? (double)(r % 10)
+                  : kind == 1 ? (r < 60 ? 0 : (double)r)
+                  : kind == 2 ? (r < 5 ? 1000 : 1)
+                              : ldexp(1, (int)(r % 12));
+    }
+}
+
+/* Shares that are sums of powers of two, so that every quotient in the comparison is exact enough to be equal. */
+static const double *draw_shares(int nparts, double *share)
+{
+    if (below(2)) {
+        return NULL;
+    }
+    double left = 1;
+    for (int p = 0; p < nparts - 1; p++) {
+        share[p] = left / (double)(2 << below(3));
+        left -= share[p];
+    }
+    share[nparts - 1] = left;
+    return share;
+}
+
+static void optimal_cut_equals_brute_force(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        double load[MAX_N], space[MAX_PARTS], bottleneck = -1;
+        int64_t n = (int64_t)below(MAX_N + 1), first[MAX_PARTS + 1];
+        int nparts = 1 + (int)below(MAX_PARTS);
+        draw_loads(n, load);
+        const double *share = draw_shares(nparts, space);
+        assert_int_equal(eqp_cuts_optimal(n, load, nparts, share, first, &bottleneck), EQP_OK);
+        double best = brute_force(n, load, nparts, share), reached = largest(n, load, nparts, share, first);
+        assert_true(fabs(reached - best) <= 1e-12 * best);
+        assert_true(fabs(bottleneck - best) <= 1e-12 * best);
+    }
+}
+
+static void equal_shares_leave_no_part_empty(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        double load[MAX_N];
+        int nparts = 1 + (int)below(MAX_PARTS);
+        int64_t n = nparts + (int64_t)below((uint64_t)(MAX_N - nparts + 1)), first[MAX_PARTS + 1];
+        draw_loads(n, load);
+        assert_int_equal(eqp_cuts_optimal(n, load, nparts, NULL, first, NULL), EQP_OK);
+        for (int p = 0; p < nparts; p++) {
+            assert_true(first[p] < first[p + 1]);
+        }
+        assert_int_equal(eqp_cuts_from_shares(n, load, nparts, NULL, first), EQP_OK);
+        for (int p = 0; p < nparts; p++) {
+            assert_true(first[p] < first[p + 1]);
+        }
+    }
+}
+
+static void cuts_from_shares_miss_the_target_by_half_an_item(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        double load[MAX_N], space[MAX_PARTS], total = 0, biggest = 0, before = 0;
+        int64_t n = 1 + (int64_t)below(MAX_N), first[MAX_PARTS + 1];
+        int nparts = 2 + (int)below(MAX_PARTS - 1);
+        for (int p = 0; p < nparts; p++) {
+            space[p] = (p + 1) * 2.0 / (nparts * (nparts + 1.0));
+        }
+        draw_loads(n, load);
+        for (int64_t i = 0; i < n; i++) {
+            total += load[i];
+            biggest = fmax(biggest, load[i]);
+        }
+        if (!(total > 0)) {
+            continue;
+        }
+        assert_int_equal(eqp_cuts_from_shares(n, load, nparts, space, first), EQP_OK);
+        (void)largest(n, load, nparts, space, first);
+        for (int p = 0; p < nparts; p++) {
+            double sum = 0;
+            before += space[p];
+            for (int64_t i = 0; i < first[p + 1]; i++) {
+                sum += load[i];
+            }
+            assert_true(fabs(sum - before * total) <= biggest / 2 + 1e-9 * total);
+        }
+    }
+}
+
+static void zero_loads_are_cut_by_number(void **state)
+{
+    double load[12] = {0}, bottleneck = -1;
+    int64_t first[5];
+
+    (void)state;
+    assert_int_equal(eqp_cuts_optimal(12, load, 4, NULL, first, &bottleneck), EQP_OK);
+    assert_true(bottleneck == 0);
+    for (int p = 0; p <= 4; p++) {
+        assert_int_equal(first[p], 3 * p);
+    }
+    assert_int_equal(eqp_cuts_from_shares(12, load, 4, NULL, first), EQP_OK);
+    for (int p = 0; p <= 4; p++) {
+        assert_int_equal(first[p], 3 * p);
+    }
+}
+
+static void a_part_may_stay_empty_where_its_share_is_too_small(void **state)
+{
+    const double load[2] = {1, 1}, share[2] = {0.999, 0.001};
+    int64_t first[3];
+
+    (void)state;
+    assert_int_equal(eqp_cuts_optimal(2, load, 2, share, first, NULL), EQP_OK);
+    assert_int_equal(first[1], 2);
+}
+
+static void shares_that_are_equal_act_like_none(void **state)
+{
+    double load[MAX_N], share[7];
+    int64_t with[8], without[8];
+
+    (void)state;
+    for (int p = 0; p < 7; p++) {
+        share[p] = 1.0 / 7;
+    }
+    for (int round = 0; round < 100; round++) {
+        draw_loads(MAX_N, load);
+        assert_int_equal(eqp_cuts_optimal(MAX_N, load, 7, share, with, NULL), EQP_OK);
+        assert_int_equal(eqp_cuts_optimal(MAX_N, load, 7, NULL, without, NULL), EQP_OK);
+        assert_memory_equal(with, without, sizeof with);
+    }
+}
+
+static void a_large_real_case_is_within_one_item_of_the_mean(void **state)
+{
+    const int64_t n = 200000;
+    const int nparts = 512;
+    double *load = malloc((size_t)n * sizeof *load), total = 0, biggest = 0, bottleneck = 0;
+    int64_t *first = malloc(((size_t)nparts + 1) * sizeof *first);
+
+    (void)state;
+    assert_non_null(load);
+    assert_non_null(first);
+    for (int64_t i = 0; i < n; i++) {
+        load[i] = pow(eqp_random_uniform(1, 2, (uint64_t)i) + 1e-3, -0.5);
+        total += load[i];
+        biggest = fmax(biggest, load[i]);
+    }
+    assert_int_equal(eqp_cuts_optimal(n, load, nparts, NULL, first, &bottleneck), EQP_OK);
+    assert_true(bottleneck >= total / nparts * (1 - 1e-12));
+    assert_true(bottleneck <= total / nparts + biggest);
+    assert_true(fabs(largest(n, load, nparts, NULL, first) - bottleneck) <= 1e-9 * bottleneck);
+    free(load);
+    free(first);
+}
+
+static void tiny_loads_behind_a_giant_still_count(void **state)
+{
+    const int64_t n = 20001;
+    double *load = malloc((size_t)n * sizeof *load);
+    int64_t first[3];
+
+    (void)state;
+    assert_non_null(load);
+    load[0] = 1e16;
+    for (int64_t i = 1; i < n; i++) {
+        load[i] = 1;
+    }
+    assert_int_equal(eqp_cuts_optimal(n, load, 2, NULL, first, NULL), EQP_OK);
+    assert_int_equal(first[1], 1);
+    free(load);
+}
+
+static void wrong_arguments_change_nothing(void **state)
+{
+    const double good[3] = {1, 2, 3}, negative[3] = {1, -2, 3}, nan_load[3] = {1, NAN, 3}, inf[3] = {1, INFINITY, 3};
+    const double huge[3] = {1e308, 1e308, 1e308};
+    const double *loads[] = {negative, nan_load, inf, huge, NULL};
+    const double sums_to_2[2] = {1, 1}, zero[2] = {1, 0}, nan_share[2] = {NAN, 1};
+    const double *shares[] = {sums_to_2, zero, nan_share};
+    int64_t first[3] = {-7, -7, -7};
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        assert_int_equal(eqp_cuts_optimal(3, loads[k], 2, NULL, first, NULL), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_cuts_from_shares(3, loads[k], 2, NULL, first), EQP_ERR_ARGUMENT);
+    }
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(eqp_cuts_optimal(3, good, 2, shares[k], first, NULL), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_cuts_from_shares(3, good, 2, shares[k], first), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_cuts_optimal(-1, good, 2, NULL, first, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cuts_optimal(3, good, 0, NULL, first, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cuts_optimal(3, good, 2, NULL, NULL, NULL), EQP_ERR_ARGUMENT);
+    for (int p = 0; p < 3; p++) {
+        assert_int_equal(first[p], -7);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(optimal_cut_equals_brute_force),
+        cmocka_unit_test(equal_shares_leave_no_part_empty),
+        cmocka_unit_test(cuts_from_shares_miss_the_target_by_half_an_item),
+        cmocka_unit_test(zero_loads_are_cut_by_number),
+        cmocka_unit_test(a_part_may_stay_empty_where_its_share_is_too_small),
+        cmocka_unit_test(shares_that_are_equal_act_like_none),
+        cmocka_unit_test(a_large_real_case_is_within_one_item_of_the_mean),
+        cmocka_unit_test(tiny_loads_behind_a_giant_still_count),
+        cmocka_unit_test(wrong_arguments_change_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

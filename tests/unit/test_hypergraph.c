@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/assign.h>
+#include <equipoise/random.h>
+
+#include <stdlib.h>
+
+#define UNITS 30
+#define IDS 25
+
+static uint64_t draws;
+
+static int64_t below(int64_t n)
+{
+    return (int64_t)eqp_random_below(11, 1, draws++, (uint64_t)n);
+}
+
+/* Ids spread over 63 bits, so that every digit of the sort matters. */
+static int64_t id_of(int64_t k)
+{
+    return (int64_t)(eqp_random_bits(3, 3, (uint64_t)k) >> 1 >> (k % 3 ? 0 : 40));
+}
+
+typedef struct units {
+    int64_t first[UNITS + 1];
+    int64_t pin[UNITS * 8];
+    int touches[UNITS][IDS];
+} units;
+
+static void draw_units(units *u, int64_t n)
+{
+    memset(u, 0, sizeof *u);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t count = below(9);
+        u->first[i + 1] = u->first[i] + count;
+        for (int64_t k = u->first[i]; k < u->first[i + 1]; k++) {
+            int64_t which = below(IDS);
+            u->pin[k] = id_of(which);
+            u->touches[i][which] = 1;
+        }
+    }
+}
+
+static int64_t users_of(const units *u, int64_t n, int64_t which)
+{
+    int64_t users = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        users += u->touches[i][which];
+    }
+    return users;
+}
+
+static int64_t which_id(int64_t id)
+{
+    for (int64_t k = 0; k < IDS; k++) {
+        if (id_of(k) == id) {
+            return k;
+        }
+    }
+    fail_msg("an id that nobody gave");
+    return -1;
+}
+
+static void edges_are_the_ids_that_two_units_share(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        units u;
+        eqp_hypergraph *graph = NULL;
+        int64_t n = below(UNITS + 1), shared = 0, pins = 0;
+        draw_units(&u, n);
+        assert_int_equal(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph), EQP_OK);
+        eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+        for (int64_t k = 0; k < IDS; k++) {
+            int64_t users = users_of(&u, n, k);
+            shared += users > 1;
+            pins += users > 1 ? users : 0;
+        }
+        assert_int_equal(g.nvertices, n);
+        assert_int_equal(g.nedges, shared);
+        assert_int_equal(g.npins, pins);
+        assert_int_equal(g.edge_first[g.nedges], pins);
+        for (int64_t e = 0; e < g.nedges; e++) {
+            assert_true(e == 0 || g.edge_id[e - 1] < g.edge_id[e]);
+            assert_true(g.edge_weight[e] == 1);
+            for (int64_t j = g.edge_first[e]; j < g.edge_first[e + 1]; j++) {
+                assert_true(j == g.edge_first[e] || g.edge_vertex[j - 1] < g.edge_vertex[j]);
+                assert_true(u.touches[g.edge_vertex[j]][which_id(g.edge_id[e])]);
+            }
+        }
+        eqp_hypergraph_free(graph);
+    }
+}
+
+static void both_directions_hold_the_same_pins(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        units u;
+        eqp_hypergraph *graph = NULL;
+        int64_t n = below(UNITS + 1);
+        draw_units(&u, n);
+        assert_int_equal(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph), EQP_OK);
+        eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+        assert_int_equal(g.vertex_first[0], 0);
+        assert_int_equal(g.vertex_first[n], g.npins);
+        for (int64_t v = 0; v < n; v++) {
+            for (int64_t k = g.vertex_first[v]; k < g.vertex_first[v + 1]; k++) {
+                int64_t e = g.vertex_edge[k], found = 0;
+                assert_true(k == g.vertex_first[v] || g.vertex_edge[k - 1] < e);
+                for (int64_t j = g.edge_first[e]; j < g.edge_first[e + 1]; j++) {
+                    found += g.edge_vertex[j] == v;
+                }
+                assert_int_equal(found, 1);
+            }
+        }
+        eqp_hypergraph_free(graph);
+    }
+}
+
+static void cut_counts_every_part_beyond_the_first(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        units u;
+        eqp_hypergraph *graph = NULL;
+        int part[UNITS];
+        double cut = -1, expected = 0, weight[IDS];
+        int64_t n = below(UNITS + 1), id[IDS];
+        draw_units(&u, n);
+        for (int64_t v = 0; v < n; v++) {
+            part[v] = (int)below(5);
+        }
+        for (int64_t k = 0; k < IDS; k++) {
+            int seen[5] = {0}, parts = 0;
+            for (int64_t v = 0; v < n; v++) {
+                parts += u.touches[v][k] && !seen[part[v]];
+                seen[part[v]] |= u.touches[v][k];
+            }
+            expected += parts > 1 ? (double)((k + 2) * (parts - 1)) : 0;
+        }
+        int64_t order[IDS];
+        for (int64_t k = 0; k < IDS; k++) {
+            int64_t at = k;
+            for (; at > 0 && id_of(order[at - 1]) > id_of(k); at--) {
+                order[at] = order[at - 1];
+            }
+            order[at] = k;
+        }
+        for (int64_t k = 0; k < IDS; k++) {
+            id[k] = id_of(order[k]);
+            weight[k] = (double)(order[k] + 2);
+        }
+        assert_int_equal(eqp_hypergraph_create(n, NULL, u.first, u.pin, &graph), EQP_OK);
+        assert_int_equal(eqp_hypergraph_weigh(graph, IDS, id, weight), EQP_OK);
+        assert_int_equal(eqp_hypergraph_cut(graph, 5, part, &cut), EQP_OK);
+        assert_true(cut == expected);
+        eqp_hypergraph_free(graph);
+    }
+}
+
+static void weights_of_units_are_kept(void **state)
+{
+    const double weight[3] = {0.5, 0, 7};
+    const int64_t first[4] = {0, 1, 2, 3}, pin[3] = {9, 9, INT64_MAX};
+    eqp_hypergraph *graph = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_hypergraph_create(3, weight, first, pin, &graph), EQP_OK);
+    eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+    assert_memory_equal(g.vertex_weight, weight, sizeof weight);
+    assert_int_equal(g.nedges, 1);
+    assert_int_equal(g.edge_id[0], 9);
+    eqp_hypergraph_free(graph);
+    eqp_hypergraph_free(NULL);
+}
+
+static void wrong_units_make_no_graph(void **state)
+{
+    const int64_t first[3] = {0, 1, 2}, falling[3] = {0, 2, 1}, late[3] = {1, 1, 2};
+    const int64_t pin[2] = {1, 1}, negative[2] = {1, -1}, unordered[2] = {3, 3};
+    const double bad[2] = {1, -1}, good[2] = {1, 1};
+    eqp_hypergraph *graph = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_hypergraph_create(-1, NULL, first, pin, &graph), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hypergraph_create(2, NULL, falling, pin, &graph), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hypergraph_create(2, NULL, late, pin, &graph), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hypergraph_create(2, NULL, NULL, pin, &graph), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hypergraph_create(2, NULL, first, NULL, &graph), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hypergraph_create(2, NULL, first, negative, &graph), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hypergraph_create(2, bad, first, pin, &graph), EQP_ERR_ARGUMENT);
+    assert_null(graph);
+    assert_int_equal(eqp_hypergraph_create(2, NULL, first, pin, &graph), EQP_OK);
+    assert_int_equal(eqp_hypergraph_weigh(graph, 2, unordered, good), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hypergraph_weigh(graph, 2, first, bad), EQP_ERR_ARGUMENT);
+    assert_true(eqp_hypergraph_arrays(graph).edge_weight[0] == 1);
+    eqp_hypergraph_free(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edges_are_the_ids_that_two_units_share),
+        cmocka_unit_test(both_directions_hold_the_same_pins),
+        cmocka_unit_test(cut_counts_every_part_beyond_the_first),
+        cmocka_unit_test(weights_of_units_are_kept),
+        cmocka_unit_test(wrong_units_make_no_graph),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/assign.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+static uint64_t draws;
+
+static int below(int n)
+{
+    return (int)eqp_random_below(13, 1, draws++, (uint64_t)n);
+}
+
+static void loads_and_imbalance_are_those_of_the_definition(void **state)
+{
+    const double weight[5] = {1, 2, 3, 4, 5}, share[3] = {0.5, 0.25, 0.25};
+    const int part[5] = {0, 0, 1, 1, 0};
+    double load[3];
+    eqp_part_loads loads;
+
+    (void)state;
+    assert_int_equal(eqp_parts_load(5, weight, part, 3, NULL, load, &loads), EQP_OK);
+    assert_true(load[0] == 8 && load[1] == 7 && load[2] == 0);
+    assert_true(loads.total == 15 && loads.max == 8 && loads.mean == 5);
+    assert_true(fabs(loads.imbalance - 0.6) < 1e-12);
+    assert_int_equal(loads.heaviest, 0);
+    assert_int_equal(loads.empty, 1);
+    assert_int_equal(eqp_parts_load(5, weight, part, 3, share, NULL, &loads), EQP_OK);
+    assert_int_equal(loads.heaviest, 1);
+    assert_true(fabs(loads.imbalance - (7 / (15 * 0.25) - 1)) < 1e-12);
+}
+
+static void nothing_has_no_imbalance(void **state)
+{
+    const double weight[2] = {0, 0};
+    const int part[2] = {0, 0}, outside[2] = {0, 3};
+    eqp_part_loads loads = {.empty = -1};
+
+    (void)state;
+    assert_int_equal(eqp_parts_load(0, NULL, NULL, 4, NULL, NULL, &loads), EQP_OK);
+    assert_true(loads.imbalance == 0);
+    assert_int_equal(loads.empty, 4);
+    assert_int_equal(eqp_parts_load(2, weight, part, 3, NULL, NULL, &loads), EQP_OK);
+    assert_true(loads.imbalance == 0);
+    assert_int_equal(loads.empty, 2);
+    assert_int_equal(eqp_parts_load(2, weight, outside, 3, NULL, NULL, &loads), EQP_ERR_ARGUMENT);
+    assert_int_equal(loads.empty, 2);
+}
+
+static void overlaps_add_up_to_the_weights_of_known_items(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        enum { N = 60, PARTS = 7 };
+        int fresh[N], now[N];
+        double weight[N], table[PARTS][PARTS] = {{0}};
+        int64_t count = -1, filled = 0;
+        eqp_overlap *list = NULL;
+        for (int i = 0; i < N; i++) {
+            fresh[i] = below(PARTS);
+            now[i] = below(PARTS + 2) - 1;
+            weight[i] = 1 + below(9);
+            if (now[i] >= 0 && now[i] < PARTS) {
+                filled += !(table[fresh[i]][now[i]] > 0);
+                table[fresh[i]][now[i]] += weight[i];
+            }
+        }
+        assert_int_equal(eqp_overlaps_collect(N, fresh, now, weight, PARTS, &count, &list), EQP_OK);
+        assert_int_equal(count, filled);
+        for (int64_t k = 0; k < count; k++) {
+            assert_true(list[k].weight == table[list[k].fresh][list[k].now]);
+            assert_true(k == 0 || list[k - 1].fresh < list[k].fresh ||
+                        (list[k - 1].fresh == list[k].fresh && list[k - 1].now < list[k].now));
+        }
+        free(list);
+    }
+}
+
+static double kept(const double *table, int nparts, const int *number)
+{
+    double sum = 0;
+
+    for (int p = 0; p < nparts; p++) {
+        sum += table[p * nparts + number[p]];
+    }
+    return sum;
+}
+
+/* The most that any permutation keeps, by trying all of them. */
+static double most_kept(const double *table, int nparts, int *number, int at)
+{
+    double best = 0;
+
+    if (at == nparts) {
+        return kept(table, nparts, number);
+    }
+    for (int k = at; k < nparts; k++) {
+        int swap = number[at];
+        number[at] = number[k];
+        number[k] = swap;
+        best = fmax(best, most_kept(table, nparts, number, at + 1));
+        number[k] = number[at];
+        number[at] = swap;
+    }
+    return best;
+}
+
+static void relabelling_keeps_at_least_half_of_the_most(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        int nparts = 1 + below(6), number[6], all[6], used[6] = {0};
+        double table[36] = {0};
+        eqp_overlap list[72];
+        int64_t n = 0;
+        for (; n < 2 * nparts * nparts; n++) {
+            list[n] = (eqp_overlap){below(nparts), below(nparts), below(50)};
+            table[list[n].fresh * nparts + list[n].now] += list[n].weight;
+        }
+        assert_int_equal(eqp_parts_relabel(nparts, NULL, n, list, number), EQP_OK);
+        for (int p = 0; p < nparts; p++) {
+            assert_in_range(number[p], 0, nparts - 1);
+            used[number[p]]++;
+            all[p] = p;
+        }
+        for (int p = 0; p < nparts; p++) {
+            assert_int_equal(used[p], 1);
+        }
+        assert_true(2 * kept(table, nparts, number) >= most_kept(table, nparts, all, 0));
+    }
+}
+
+static void a_renumbered_assignment_gets_its_old_numbers(void **state)
+{
+    enum { N = 300, PARTS = 9 };
+    int now[N], fresh[N], number[PARTS];
+    int64_t count = 0;
+    eqp_overlap *list = NULL;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        now[i] = i % PARTS;
+        fresh[i] = (now[i] * 4 + 5) % PARTS;
+    }
+    assert_int_equal(eqp_overlaps_collect(N, fresh, now, NULL, PARTS, &count, &list), EQP_OK);
+    assert_int_equal(eqp_parts_relabel(PARTS, NULL, count, list, number), EQP_OK);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(number[fresh[i]], now[i]);
+    }
+    free(list);
+}
+
+static void parts_without_overlap_keep_their_number(void **state)
+{
+    const eqp_overlap one = {0, 2, 5};
+    int number[5];
+
+    (void)state;
+    assert_int_equal(eqp_parts_relabel(5, NULL, 1, &one, number), EQP_OK);
+    assert_int_equal(number[0], 2);
+    assert_int_equal(number[1], 1);
+    assert_int_equal(number[2], 0);
+    assert_int_equal(number[3], 3);
+    assert_int_equal(number[4], 4);
+}
+
+static void parts_of_unequal_share_do_not_change_places(void **state)
+{
+    const double share[4] = {0.1, 0.4, 0.1, 0.4};
+    const eqp_overlap list[4] = {{0, 1, 100}, {1, 0, 100}, {0, 2, 1}, {1, 3, 1}};
+    int number[4];
+
+    (void)state;
+    assert_int_equal(eqp_parts_relabel(4, share, 4, list, number), EQP_OK);
+    for (int p = 0; p < 4; p++) {
+        assert_true(share[p] == share[number[p]]);
+    }
+    assert_int_equal(number[0], 2);
+    assert_int_equal(number[1], 3);
+}
+
+static void wrong_overlaps_are_refused(void **state)
+{
+    const eqp_overlap outside = {0, 5, 1}, negative = {0, 1, -1};
+    const int fresh[1] = {5}, now[1] = {0};
+    int number[2] = {-7, -7};
+    int64_t count = -7;
+    eqp_overlap *list = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_parts_relabel(2, NULL, 1, &outside, number), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_parts_relabel(2, NULL, 1, &negative, number), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_parts_relabel(0, NULL, 0, NULL, number), EQP_ERR_ARGUMENT);
+    assert_int_equal(number[0], -7);
+    assert_int_equal(eqp_overlaps_collect(1, fresh, now, NULL, 2, &count, &list), EQP_ERR_ARGUMENT);
+    assert_int_equal(count, -7);
+    assert_null(list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loads_and_imbalance_are_those_of_the_definition),
+        cmocka_unit_test(nothing_has_no_imbalance),
+        cmocka_unit_test(overlaps_add_up_to_the_weights_of_known_items),
+        cmocka_unit_test(relabelling_keeps_at_least_half_of_the_most),
+        cmocka_unit_test(a_renumbered_assignment_gets_its_old_numbers),
+        cmocka_unit_test(parts_without_overlap_keep_their_number),
+        cmocka_unit_test(parts_of_unequal_share_do_not_change_places),
+        cmocka_unit_test(wrong_overlaps_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

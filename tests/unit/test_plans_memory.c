@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whatever allocation fails, an assignment or plan fails as a whole, with EQP_ERR_MEMORY and nothing changed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/assign.h>
+#include <equipoise/move.h>
+
+#include "failing_malloc.h"
+
+/* Small enough that the C library's sort takes no memory of its own. */
+enum { N = 12, PARTS = 3 };
+
+static const double weight[N] = {9, 1, 1, 1, 8, 1, 1, 1, 7, 1, 1, 1};
+static const int64_t pin_first[N + 1] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+static const int64_t pin[N] = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6};
+
+/* Calls `action` with ever more allocations that succeed, until it succeeds itself. `unchanged` looks for traces. */
+static void fail_one_by_one(int (*action)(void), int (*unchanged)(void))
+{
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0;; k++) {
+        failing_malloc_start(k);
+        int code = action();
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            assert_true(k > 0);
+            return;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_true(unchanged());
+    }
+}
+
+static int64_t first[PARTS + 1];
+
+static int cut(void)
+{
+    return eqp_cuts_optimal(N, weight, PARTS, NULL, first, NULL);
+}
+
+static int no_cut(void)
+{
+    return first[PARTS] == 0;
+}
+
+static void cuts_survive_failing_allocations(void **state)
+{
+    (void)state;
+    fail_one_by_one(cut, no_cut);
+    assert_int_equal(first[PARTS], N);
+}
+
+static eqp_hypergraph *graph;
+
+static int build(void)
+{
+    return eqp_hypergraph_create(N, weight, pin_first, pin, &graph);
+}
+
+static int not_built(void)
+{
+    return !graph;
+}
+
+static int part[N];
+static eqp_repair_result result = {.moved = -1};
+
+static int repair(void)
+{
+    return eqp_repair(N, weight, graph, PARTS, NULL, 0.01, part, &result);
+}
+
+static int not_repaired(void)
+{
+    for (int i = 0; i < N; i++) {
+        if (part[i]) {
+            return 0;
+        }
+    }
+    return result.moved == -1;
+}
+
+static void hypergraphs_and_repairs_survive_failing_allocations(void **state)
+{
+    (void)state;
+    fail_one_by_one(build, not_built);
+    fail_one_by_one(repair, not_repaired);
+    assert_true(result.moved > 0);
+    eqp_hypergraph_free(graph);
+}
+
+static const int fresh[N] = {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}, now[N] = {1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0};
+static int64_t noverlaps;
+static eqp_overlap *overlaps;
+static int number[PARTS] = {-1, -1, -1};
+
+static int collect(void)
+{
+    return eqp_overlaps_collect(N, fresh, now, NULL, PARTS, &noverlaps, &overlaps);
+}
+
+static int not_collected(void)
+{
+    return !overlaps && noverlaps == 0;
+}
+
+static int relabel(void)
+{
+    return eqp_parts_relabel(PARTS, NULL, noverlaps, overlaps, number);
+}
+
+static int not_relabelled(void)
+{
+    return number[0] == -1 && number[1] == -1 && number[2] == -1;
+}
+
+static void relabelling_survives_failing_allocations(void **state)
+{
+    (void)state;
+    fail_one_by_one(collect, not_collected);
+    fail_one_by_one(relabel, not_relabelled);
+    assert_int_equal(number[0], 1);
+    free(overlaps);
+}
+
+static eqp_move_plan *plan;
+static eqp_ghost_plan *ghosts;
+
+static int plan_move(void)
+{
+    return eqp_move_plan_create(N, fresh, PARTS, &plan);
+}
+
+static int no_move(void)
+{
+    return !plan;
+}
+
+static int plan_ghosts(void)
+{
+    static const int64_t id[6] = {1, 2, 3, 4, 5, 6};
+    static const int home[6] = {0, 1, 2, 0, 1, 2};
+    return eqp_ghost_plan_create(N, fresh, pin, 6, id, home, PARTS, &ghosts);
+}
+
+static int no_ghosts(void)
+{
+    return !ghosts;
+}
+
+static void plans_survive_failing_allocations(void **state)
+{
+    (void)state;
+    fail_one_by_one(plan_move, no_move);
+    fail_one_by_one(plan_ghosts, no_ghosts);
+    eqp_move_plan_free(plan);
+    eqp_ghost_plan_free(ghosts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cuts_survive_failing_allocations),
+        cmocka_unit_test(hypergraphs_and_repairs_survive_failing_allocations),
+        cmocka_unit_test(relabelling_survives_failing_allocations),
+        cmocka_unit_test(plans_survive_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/assign.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_N 400
+#define MAX_PARTS 20
+
+static uint64_t draws;
+
+static int below(int n)
+{
+    return (int)eqp_random_below(17, 1, draws++, (uint64_t)n);
+}
+
+static void check_result(int64_t n, const double *weight, int nparts, const double *share, double tol, const int *part,
+                         const eqp_repair_result *r)
+{
+    eqp_part_loads loads;
+
+    assert_int_equal(eqp_parts_load(n, weight, part, nparts, share, NULL, &loads), EQP_OK);
+    assert_true(fabs(loads.imbalance - r->imbalance) <= 1e-9);
+    assert_int_equal(loads.empty, r->empty);
+    assert_int_equal(r->within, loads.imbalance <= tol + 1e-9);
+    assert_true(r->imbalance <= fmax(r->imbalance_before, tol) + 1e-9);
+    assert_true(r->imbalance >= r->imbalance_floor - 1e-9);
+}
+
+static void fine_items_always_reach_the_tolerance(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        double weight[MAX_N], share[MAX_PARTS], total = 0, biggest = 0, smallest = 1;
+        int part[MAX_N], nparts = 1 + below(MAX_PARTS);
+        int64_t n = nparts + below(MAX_N - nparts);
+        for (int64_t i = 0; i < n; i++) {
+            weight[i] = below(4) ? eqp_random_uniform(1, 1, draws++) : 0.01;
+            /* From all in one part to spread at random. */
+            part[i] = round % 3 == 0 ? 0 : round % 3 == 1 ? below(1 + below(nparts)) : below(nparts);
+            total += weight[i];
+            biggest = fmax(biggest, weight[i]);
+        }
+        for (int p = 0; p < nparts; p++) {
+            share[p] = 1 + p % 3;
+        }
+        double sum = 0;
+        for (int p = 0; p < nparts; p++) {
+            sum += share[p];
+        }
+        for (int p = 0; p < nparts; p++) {
+            share[p] /= sum;
+            smallest = fmin(smallest, share[p]);
+        }
+        double tol = biggest / (total * smallest);
+        eqp_repair_result r;
+        assert_int_equal(eqp_repair(n, weight, NULL, nparts, share, tol, part, &r), EQP_OK);
+        check_result(n, weight, nparts, share, tol, part, &r);
+        assert_true(r.within);
+    }
+}
+
+static void coarse_items_come_near_the_best(void **state)
+{
+    (void)state;
+    /* 3 n items that pair up perfectly: an optimum without imbalance exists, but plain moves cannot find it. */
+    for (int round = 0; round < 100; round++) {
+        double weight[3 * MAX_PARTS];
+        int part[3 * MAX_PARTS], nparts = 2 + below(MAX_PARTS - 1);
+        for (int p = 0; p < nparts; p++) {
+            double a = 20 + below(40), b = 5 + below(15);
+            weight[3 * p] = a;
+            weight[3 * p + 1] = b;
+            weight[3 * p + 2] = 100 - a - b;
+        }
+        for (int i = 0; i < 3 * nparts; i++) {
+            part[i] = below(nparts);
+        }
+        eqp_repair_result r;
+        assert_int_equal(eqp_repair(3 * nparts, weight, NULL, nparts, NULL, 0.05, part, &r), EQP_OK);
+        check_result(3 * nparts, weight, nparts, NULL, 0.05, part, &r);
+        assert_true(r.imbalance <= 0.20);
+        assert_int_equal(r.empty, 0);
+    }
+}
+
+static void a_balanced_assignment_is_left_alone(void **state)
+{
+    double weight[MAX_N];
+    int part[MAX_N], before[MAX_N];
+    eqp_repair_result r;
+
+    (void)state;
+    for (int i = 0; i < MAX_N; i++) {
+        weight[i] = 1 + 0.001 * (i % 7);
+        before[i] = part[i] = i % 8;
+    }
+    assert_int_equal(eqp_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r), EQP_OK);
+    assert_int_equal(r.moved, 0);
+    assert_true(r.within);
+    assert_memory_equal(part, before, sizeof part);
+}
+
+static void a_small_excess_moves_few_items(void **state)
+{
+    double weight[MAX_N];
+    int part[MAX_N];
+    eqp_repair_result r;
+
+    (void)state;
+    for (int i = 0; i < MAX_N; i++) {
+        weight[i] = 1;
+        part[i] = i / (MAX_N / 8);
+    }
+    for (int i = 50; i < 60; i++) {
+        part[i] = 0;
+    }
+    assert_int_equal(eqp_repair(MAX_N, weight, NULL, 8, NULL, 0.02, part, &r), EQP_OK);
+    assert_true(r.within);
+    /* Ten items are too many by nine; all but one more have to go. */
+    assert_in_range(r.moved, 9, 10);
+}
+
+static void items_at_the_end_of_a_run_go_to_the_neighbour(void **state)
+{
+    double weight[90];
+    int part[90];
+    eqp_repair_result r;
+
+    (void)state;
+    for (int i = 0; i < 90; i++) {
+        weight[i] = 1;
+        part[i] = i < 40 ? 0 : i < 60 ? 1 : 2;
+    }
+    assert_int_equal(eqp_repair(90, weight, NULL, 3, NULL, 0.0, part, &r), EQP_OK);
+    assert_true(r.within);
+    assert_int_equal(r.moved, 10);
+    for (int i = 0; i < 90; i++) {
+        assert_int_equal(part[i], i / 30);
+    }
+}
+
+static void items_go_where_they_share_hyperedges(void **state)
+{
+    /* Parts 0, 1, 2 alternate so that no item of part 0 has a neighbour with room; its items 0, 6, ... share an id with
+     * part 2, which has as much room as part 1. */
+    enum { N = 60 };
+    double weight[N];
+    int part[N];
+    int64_t first[N + 1], pin[N];
+    eqp_hypergraph *graph = NULL;
+    eqp_repair_result r;
+
+    (void)state;
+    for (int i = 0; i < N; i++) {
+        weight[i] = 1;
+        part[i] = i < 30 ? 0 : i < 32 ? 3 : i < 46 ? 1 : 2;
+        first[i] = i;
+        pin[i] = part[i] == 2 || (i < 30 && i >= 10 && i < 20) ? 7 : 100 + part[i];
+    }
+    weight[30] = weight[31] = 12; /* keeps the neighbour along the curve full */
+    first[N] = N;
+    assert_int_equal(eqp_hypergraph_create(N, weight, first, pin, &graph), EQP_OK);
+    double cut_before, cut;
+    assert_int_equal(eqp_hypergraph_cut(graph, 4, part, &cut_before), EQP_OK);
+    assert_int_equal(eqp_repair(N, weight, graph, 4, NULL, 0.2, part, &r), EQP_OK);
+    assert_int_equal(eqp_hypergraph_cut(graph, 4, part, &cut), EQP_OK);
+    assert_true(r.within);
+    assert_true(cut <= cut_before);
+    for (int i = 0; i < 30; i++) {
+        assert_true(part[i] == 0 || (part[i] == 2 && i >= 10 && i < 20));
+    }
+    eqp_hypergraph_free(graph);
+}
+
+static void no_part_stays_empty_where_items_suffice(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        double weight[MAX_N];
+        int part[MAX_N], nparts = 1 + below(MAX_PARTS), n = 1 + below(2 * MAX_PARTS);
+        for (int i = 0; i < n; i++) {
+            weight[i] = round % 4 == 0 ? 0 : below(3) * below(100);
+            part[i] = round % 2 ? nparts - 1 : below(nparts);
+        }
+        eqp_repair_result r;
+        assert_int_equal(eqp_repair(n, weight, NULL, nparts, NULL, 0.1, part, &r), EQP_OK);
+        check_result(n, weight, nparts, NULL, 0.1, part, &r);
+        assert_int_equal(r.empty, n >= nparts ? 0 : nparts - n);
+    }
+}
+
+static void an_item_too_large_is_reported(void **state)
+{
+    const double weight[5] = {100, 1, 1, 1, 1};
+    int part[5] = {0, 0, 1, 1, 1};
+    eqp_repair_result r;
+
+    (void)state;
+    assert_int_equal(eqp_repair(5, weight, NULL, 2, NULL, 0.02, part, &r), EQP_OK);
+    assert_false(r.within);
+    assert_true(fabs(r.imbalance_floor - (100 / 52.0 - 1)) < 1e-12);
+    assert_true(fabs(r.imbalance - r.imbalance_floor) < 1e-12);
+    assert_int_equal(r.moved, 1);
+    assert_int_equal(part[1], 1);
+}
+
+static void a_tiny_share_may_stay_empty(void **state)
+{
+    const double weight[3] = {1, 1, 1}, share[2] = {0.999, 0.001};
+    int part[3] = {0, 0, 0};
+    eqp_repair_result r;
+
+    (void)state;
+    assert_int_equal(eqp_repair(3, weight, NULL, 2, share, 0.02, part, &r), EQP_OK);
+    assert_true(r.within);
+    assert_int_equal(r.moved, 0);
+    assert_int_equal(r.empty, 1);
+}
+
+static void the_same_input_gives_the_same_repair(void **state)
+{
+    double weight[MAX_N];
+    int start[MAX_N], one[MAX_N], two[MAX_N];
+    eqp_repair_result r1, r2;
+
+    (void)state;
+    for (int i = 0; i < MAX_N; i++) {
+        weight[i] = 1 + below(5);
+        start[i] = below(3);
+    }
+    memcpy(one, start, sizeof one);
+    memcpy(two, start, sizeof two);
+    assert_int_equal(eqp_repair(MAX_N, weight, NULL, 9, NULL, 0.01, one, &r1), EQP_OK);
+    assert_int_equal(eqp_repair(MAX_N, weight, NULL, 9, NULL, 0.01, two, &r2), EQP_OK);
+    assert_memory_equal(one, two, sizeof one);
+    assert_true(r1.within);
+    assert_int_equal(r1.moved, r2.moved);
+}
+
+static void wrong_arguments_change_nothing(void **state)
+{
+    const double weight[2] = {1, 1}, negative[2] = {1, -1};
+    int part[2] = {0, 0}, outside[2] = {0, 2};
+    eqp_repair_result r = {.moved = -7};
+    eqp_hypergraph *graph = NULL;
+    const int64_t first[2] = {0, 0};
+
+    (void)state;
+    assert_int_equal(eqp_hypergraph_create(1, NULL, first, NULL, &graph), EQP_OK);
+    assert_int_equal(eqp_repair(2, negative, NULL, 2, NULL, 0.02, part, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_repair(2, weight, NULL, 2, NULL, 0.02, outside, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_repair(2, weight, NULL, 2, NULL, NAN, part, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_repair(2, weight, NULL, 0, NULL, 0.02, part, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_repair(2, weight, graph, 2, NULL, 0.02, part, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(r.moved, -7);
+    assert_int_equal(part[1], 0);
+    eqp_hypergraph_free(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fine_items_always_reach_the_tolerance),
+        cmocka_unit_test(coarse_items_come_near_the_best),
+        cmocka_unit_test(a_balanced_assignment_is_left_alone),
+        cmocka_unit_test(a_small_excess_moves_few_items),
+        cmocka_unit_test(items_at_the_end_of_a_run_go_to_the_neighbour),
+        cmocka_unit_test(items_go_where_they_share_hyperedges),
+        cmocka_unit_test(no_part_stays_empty_where_items_suffice),
+        cmocka_unit_test(an_item_too_large_is_reported),
+        cmocka_unit_test(a_tiny_share_may_stay_empty),
+        cmocka_unit_test(the_same_input_gives_the_same_repair),
+        cmocka_unit_test(wrong_arguments_change_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
