@@ -193,9 +193,9 @@ int eqp_snapshot_write_slice(const char *path, const eqp_snapshot_layout *layout
                              const eqp_snapshot_arrays *arrays, const void *const *data, eqp_message *message);
 
 /** Gives the finished temporary file(s) the target's name, after the data have reached the disk. One rank, after all
- * slices. Until then, and if this fails, an older file of that name is whole.
+ * slices. Until then, and if this fails, an older file of that name is whole. Several files are renamed one by one.
  *
- * \param[in]  path, layout  as given to eqp_snapshot_write_create()
+ * \param[in]  path,layout   as given to eqp_snapshot_write_create()
  * \param[out] message       may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY */
 int eqp_snapshot_write_commit(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
@@ -210,8 +210,10 @@ typedef struct eqp_snapshot_frame {
 } eqp_snapshot_frame;
 
 /** Writes an XDMF 2 file through which ParaView and VisIt open snapshots: points, velocities, masses, ids and all
- * further double columns. The snapshots must be in the folder of the XDMF file, which refers to them by their names
- * alone. An older file is replaced at once or not at all. Local, one rank. \param[in]  path     the XDMF file
+ * further columns. The snapshots must be in the folder of the XDMF file, which refers to them by their names
+ * alone. An older file is replaced whole or not at all. Local, one rank.
+ *
+ * \param[in]  path     the XDMF file
  * \param[in]  nframes  >= 1; more than one make a time series
  * \param[in]  frame    [nframes] in order of time (borrowed)
  * \param[out] message  may be NULL; unchanged on success

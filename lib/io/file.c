@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Regular files, and nothing else: opened without waiting, read to the last byte, replaced whole or not at all. */
+#include "io/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int not_regular(const char *path, mode_t mode, eqp_message *message)
+{
+    if (S_ISDIR(mode)) {
+        eqp_message_set(message, "%s: is a directory", path);
+    } else {
+        eqp_message_set(message, "%s: is not a regular file", path);
+    }
+    return EQP_ERR_IO;
+}
+
+int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *message)
+{
+    struct stat status;
+    int opened;
+
+    /* Asked before opening, since opening a device can have effects; and again after, since names change. */
+    if (stat(path, &status) != 0) {
+        eqp_message_set(message, "%s: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        return not_regular(path, status.st_mode, message);
+    }
+    opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (opened < 0 || fstat(opened, &status) != 0) {
+        eqp_message_set(message, "%s: %s", path, strerror(errno));
+        eqp__file_close(opened);
+        return EQP_ERR_IO;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        eqp__file_close(opened);
+        return not_regular(path, status.st_mode, message);
+    }
+    *fd = opened;
+    *size = (int64_t)status.st_size;
+    return EQP_OK;
+}
+
+int eqp__file_read(int fd, const char *path, void *to, size_t bytes, int64_t offset, eqp_message *message)
+{
+    unsigned char *at = to;
+
+    while (bytes > 0) {
+        ssize_t got = pread(fd, at, bytes, (off_t)offset);
+
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            eqp_message_set(message, "%s: byte %lld: %s", path, (long long)offset, strerror(errno));
+            return EQP_ERR_IO;
+        }
+        if (got == 0) {
+            eqp_message_set(message, "%s: truncated: ends at byte %lld", path, (long long)offset);
+            return EQP_ERR_FORMAT;
+        }
+        at += got;
+        bytes -= (size_t)got;
+        offset += got;
+    }
+    return EQP_OK;
+}
+
+void eqp__file_close(int fd)
+{
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+int eqp__explain(int rc, const char *path, eqp_message *message)
+{
+    if (rc == EQP_ERR_MEMORY || rc == EQP_ERR_OVERFLOW) {
+        eqp_message_set(message, "%s: %s", path, eqp_error_text(rc));
+    }
+    return rc;
+}
+
+int eqp__path_join(const char *path, const char *suffix, char **joined)
+{
+    size_t length = strlen(path), more = strlen(suffix);
+    char *name = malloc(length + more + 1);
+
+    if (!name) {
+        return EQP_ERR_MEMORY;
+    }
+    memcpy(name, path, length);
+    memcpy(name + length, suffix, more + 1);
+    *joined = name;
+    return EQP_OK;
+}
+
+int eqp__temporary_name(const char *path, char **name)
+{
+    return eqp__path_join(path, ".part", name);
+}
+
+int eqp__temporary_create(const char *path, const char *temporary, eqp_message *message)
+{
+    struct stat status;
+    int fd;
+
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        return not_regular(path, status.st_mode, message);
+    }
+    /* Removed first: the name may be that of a link or a pipe, and no other may be written through it. */
+    if (unlink(temporary) != 0 && errno != ENOENT) {
+        eqp_message_set(message, "%s: %s", temporary, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        eqp_message_set(message, "%s: %s", temporary, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    close(fd);
+    return EQP_OK;
+}
+
+static int flush_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int failed = fd < 0 || fsync(fd) != 0;
+    int saved = errno;
+
+    eqp__file_close(fd);
+    errno = saved;
+    return failed ? -1 : 0;
+}
+
+int eqp__temporary_commit(const char *path, const char *temporary, eqp_message *message)
+{
+    /* The data first: a name that points at data which never reached the disk would be a damaged file after a crash. */
+    if (flush_file(temporary) != 0) {
+        eqp_message_set(message, "%s: %s", temporary, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    if (rename(temporary, path) != 0) {
+        eqp_message_set(message, "%s: cannot replace: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    return EQP_OK;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HDF5 without its prints, its slices without more memory than a block. */
+#ifndef EQP_IO_HDF5_UTIL_H
+#define EQP_IO_HDF5_UTIL_H
+
+#include "io/internal.h"
+
+#include <hdf5.h>
+
+/* HDF5 prints its errors by a process-wide setting that belongs to the caller: off inside our calls, then as it was. */
+typedef struct eqp__hdf5_quiet {
+    H5E_auto2_t print;
+    void *user;
+    bool known;
+} eqp__hdf5_quiet;
+
+void eqp__hdf5_enter(eqp__hdf5_quiet *quiet);
+void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet);
+
+/* Attributes of an object. number [n] gets the first n of exactly `count` numbers; count 0: any count from 1 on.
+ * Missing: EQP_ERR_UNKNOWN, without message. Another class or shape: EQP_ERR_FORMAT. */
+int eqp__hdf5_get_reals(const char *path, hid_t at, const char *name, int count, int n, double *number,
+                        eqp_message *message);
+/* As above; found, not NULL, is how many there are, at most n are taken. */
+int eqp__hdf5_get_integers(const char *path, hid_t at, const char *name, int count, int n, int64_t *number, int *found,
+                           eqp_message *message);
+
+/* Opens a dataset and checks that it is what it claims: class, shape [rows] or [rows][width], and as many stored bytes
+ * as that takes. Missing: EQP_ERR_UNKNOWN, without message. */
+int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_class_t class, int64_t rows, int width,
+                          hid_t *dataset, eqp_message *message);
+
+/* Rows [first, first + n) of [..] or [..][width], each component from or into its own array (reading: or NULL), block
+ * by block. */
+int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, void *const *data);
+int eqp__hdf5_write_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, double factor,
+                         const void *const *data);
+
+/* hdf5_write.c: the steps that tables and snapshots share. */
+int eqp__hdf5_check_columns(int n, const eqp_column *column, eqp_message *message);
+int eqp__hdf5_create_new(const char *path, const char *temporary, hid_t *file, eqp_message *message);
+int eqp__hdf5_finish(const char *path, hid_t file, int rc, eqp_message *message);
+int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *column, int64_t rows,
+                            eqp_message *message);
+int eqp__hdf5_write_column(const char *path, hid_t group, const eqp_column *column, int64_t first, int64_t n,
+                           double factor, const void *const *data, eqp_message *message);
+
+#endif

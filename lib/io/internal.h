@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of this room share: the table of formats, an open snapshot, checked access to files. */
+#ifndef EQP_IO_INTERNAL_H
+#define EQP_IO_INTERNAL_H
+
+#include <equipoise/snapshot.h>
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* More particles than this in one file are a lie: every count is checked against it before any arithmetic. */
+#define EQP__MOST_PARTICLES ((int64_t)1 << 48)
+
+/* Rows that go through a conversion buffer at once. */
+#define EQP__BLOCK_ROWS 16384
+
+/* What one file says. `total` counts all files of the set, of which only the bits in total_mask are known. */
+typedef struct eqp__header {
+    char format[32];
+    int ntypes, nfiles;
+    int64_t n[EQP_SNAPSHOT_TYPES];
+    int64_t total[EQP_SNAPSHOT_TYPES];
+    uint64_t total_mask;             /* 0: the file does not tell totals */
+    double mass[EQP_SNAPSHOT_TYPES]; /* mass of every particle of a type; 0: each has its own */
+    double time, redshift, box_size, omega0, omega_lambda, hubble;
+    double velocity_factor; /* what is read = what is stored x this */
+    bool cosmological, has_ids;
+} eqp__header;
+
+typedef struct eqp__file {
+    char *path;
+    int64_t first, n; /* its particles in the global order */
+    eqp__header header;
+    void *detail; /* the format's own */
+} eqp__file;
+
+/* The start of a file, from which its format is told. */
+typedef struct eqp__probe {
+    int fd;
+    int64_t size;
+    size_t length; /* of head */
+    unsigned char head[4096];
+} eqp__probe;
+
+/* A format: one file of this room and one row of the table in snapshot.c. */
+typedef struct eqp__format {
+    const char *name;
+    /* Is it this format, whole or damaged? */
+    bool (*probe)(const eqp__probe *probe);
+    /* Fills header and detail of file->path; header and detail are zero before. Frees what it made on error. */
+    int (*load)(eqp__file *file, eqp_message *message);
+    /* Reads n particles of one type, `first` counted within that type of that file. Never asked for type, for masses
+     * that the header has, or for ids that are not there. */
+    int (*read)(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
+                eqp_message *message);
+    /* As read, for a further column; NULL: the format has none. */
+    int (*read_column)(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_column *column,
+                       void *const *data, eqp_message *message);
+    /* NULL: the format has none. */
+    int (*get_attribute)(const eqp__file *file, eqp_attribute *attribute, eqp_message *message);
+    /* Frees the detail; NULL: there is none. */
+    void (*release)(void *detail);
+} eqp__format;
+
+extern const eqp__format eqp__format_gadget_hdf5, eqp__format_gadget_binary, eqp__format_tipsy, eqp__format_text;
+
+struct eqp_snapshot {
+    const eqp__format *format;
+    eqp_snapshot_info info;
+    eqp__file *file; /* [info.nfiles] */
+    int64_t capacity;
+};
+
+/* set.c: all files of a snapshot, given one of them. snapshot->format is set. */
+int eqp__set_load(eqp_snapshot *snapshot, const char *path, eqp_message *message);
+void eqp__set_free(eqp_snapshot *snapshot);
+
+/* Decides whether velocities are converted. comoving: 1 yes, 0 no, -1 the file does not tell. */
+void eqp__header_convert_velocity(eqp__header *header, int comoving, double exponent);
+
+/* The rule for files that do not tell. */
+bool eqp__is_cosmological(double time, double redshift, double omega0);
+
+/* Refuses numbers that no snapshot has: times that are not finite, counts and masses below 0. */
+int eqp__header_check(const eqp__file *file, eqp_message *message);
+
+/* file.c. Opens a regular file for reading and nothing else; never waits for a pipe. */
+int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *message);
+int eqp__file_read(int fd, const char *path, void *to, size_t bytes, int64_t offset, eqp_message *message);
+void eqp__file_close(int fd);
+
+/* file.c. Says what nobody below has words for: want of memory. Returns rc. */
+int eqp__explain(int rc, const char *path, eqp_message *message);
+
+/* file.c. path + suffix, owned by the caller. */
+int eqp__path_join(const char *path, const char *suffix, char **joined);
+
+/* file.c. A file that is to replace `path`: its temporary name, made empty; then its data on the disk and under the
+ * name. */
+int eqp__temporary_name(const char *path, char **name);
+int eqp__temporary_create(const char *path, const char *temporary, eqp_message *message);
+int eqp__temporary_commit(const char *path, const char *temporary, eqp_message *message);
+
+/* Names of written files: the target itself or target.k.hdf5; owned by the caller. hdf5_write.c */
+int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k, char **name);
+/* First particle of a type in file k of the layout, counted within the type; k = nfiles gives all. */
+int64_t eqp__layout_first(const eqp_snapshot_layout *layout, int type, int k);
+int eqp__layout_files(const eqp_snapshot_layout *layout);
+
+static inline uint32_t eqp__get_u32(const unsigned char *p, bool big)
+{
+    return big ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
+               : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+
+static inline uint64_t eqp__get_u64(const unsigned char *p, bool big)
+{
+    uint64_t first = eqp__get_u32(p, big), second = eqp__get_u32(p + 4, big);
+
+    return big ? first << 32 | second : second << 32 | first;
+}
+
+static inline double eqp__get_f32(const unsigned char *p, bool big)
+{
+    uint32_t bits = eqp__get_u32(p, big);
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
+static inline double eqp__get_f64(const unsigned char *p, bool big)
+{
+    uint64_t bits = eqp__get_u64(p, big);
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#endif

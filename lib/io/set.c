@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of one snapshot: found from any one of them, and their counts held against what each says of the whole. */
+#include "io/internal.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the file number stands in a name: the last ".digits" before a dot or the end. */
+typedef struct numbered {
+    size_t begin, end; /* digits are path[begin .. end) */
+    int number;
+} numbered;
+
+static bool find_number(const char *path, numbered *at)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = strlen(path);
+
+    for (size_t i = length; i-- > (slash ? (size_t)(slash - path) + 1 : 0);) {
+        size_t end = i + 1;
+
+        if (path[i] != '.') {
+            continue;
+        }
+        while (isdigit((unsigned char)path[end])) {
+            end++;
+        }
+        if (end > i + 1 && end - i <= 9 && (path[end] == '.' || path[end] == '\0')) {
+            *at = (numbered){.begin = i + 1, .end = end, .number = atoi(path + i + 1)};
+            return true;
+        }
+    }
+    return false;
+}
+
+static int name_file(const char *path, const numbered *at, int k, char **name)
+{
+    size_t room = strlen(path) + 16;
+    /* Numbers with leading zeros keep their width: 000, 001, ... */
+    int width = path[at->begin] == '0' && at->end - at->begin > 1 ? (int)(at->end - at->begin) : 1;
+    char *made = malloc(room);
+
+    if (!made) {
+        return EQP_ERR_MEMORY;
+    }
+    snprintf(made, room, "%.*s%0*d%s", (int)at->begin, path, width, k, path + at->end);
+    *name = made;
+    return EQP_OK;
+}
+
+bool eqp__is_cosmological(double time, double redshift, double omega0)
+{
+    bool agrees = time > 0 && fabs(time * (1 + redshift) - 1) < 1e-4;
+
+    return agrees && (redshift != 0 || omega0 > 0);
+}
+
+void eqp__header_convert_velocity(eqp__header *header, int comoving, double exponent)
+{
+    header->cosmological =
+        comoving < 0 ? eqp__is_cosmological(header->time, header->redshift, header->omega0) : comoving != 0;
+    header->velocity_factor = header->cosmological && header->time > 0 ? pow(header->time, exponent) : 1;
+}
+
+int eqp__header_check(const eqp__file *file, eqp_message *message)
+{
+    const eqp__header *h = &file->header;
+    const double value[] = {h->time, h->redshift, h->box_size, h->omega0, h->omega_lambda, h->hubble};
+    static const char *const name[] = {"time", "redshift", "box size", "Omega0", "OmegaLambda", "h"};
+
+    for (int i = 0; i < (int)(sizeof value / sizeof *value); i++) {
+        if (!isfinite(value[i])) {
+            eqp_message_set(message, "%s: header: %s is not finite", file->path, name[i]);
+            return EQP_ERR_FORMAT;
+        }
+    }
+    for (int t = 0; t < h->ntypes; t++) {
+        if (h->n[t] < 0 || h->n[t] > EQP__MOST_PARTICLES) {
+            eqp_message_set(message, "%s: header: %lld particles of type %d", file->path, (long long)h->n[t], t);
+            return EQP_ERR_FORMAT;
+        }
+        if (!isfinite(h->mass[t]) || h->mass[t] < 0) {
+            eqp_message_set(message, "%s: header: mass %g of particles of type %d", file->path, h->mass[t], t);
+            return EQP_ERR_DATA;
+        }
+    }
+    if (h->nfiles < 0) {
+        eqp_message_set(message, "%s: header: %d files", file->path, h->nfiles);
+        return EQP_ERR_FORMAT;
+    }
+    return EQP_OK;
+}
+
+/* Loads one more file; the path is owned by the snapshot from here on. */
+static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
+{
+    eqp__file *file;
+    int rc = eqp_array_reserve(&s->file, &s->capacity, s->info.nfiles + 1, sizeof *s->file);
+
+    if (rc != EQP_OK) {
+        free(path);
+        return rc;
+    }
+    file = &s->file[s->info.nfiles];
+    *file = (eqp__file){.path = path, .first = s->info.n};
+    rc = s->format->load(file, message);
+    if (rc != EQP_OK) {
+        free(path);
+        return rc;
+    }
+    s->info.nfiles++;
+    for (int t = 0; t < file->header.ntypes; t++) {
+        file->n += file->header.n[t];
+        s->info.type_n[t] += file->header.n[t];
+    }
+    s->info.n += file->n;
+    if (s->info.n > EQP__MOST_PARTICLES) {
+        eqp_message_set(message, "%s: more than 2^48 particles", path);
+        return EQP_ERR_FORMAT;
+    }
+    return EQP_OK;
+}
+
+static int check_agreement(const eqp_snapshot *s, const eqp__file *file, eqp_message *message)
+{
+    const eqp__header *a = &s->file[0].header, *b = &file->header;
+    bool same = a->ntypes == b->ntypes && a->nfiles == b->nfiles && a->total_mask == b->total_mask &&
+                a->time == b->time && strcmp(a->format, b->format) == 0;
+
+    for (int t = 0; same && t < a->ntypes; t++) {
+        same = a->total[t] == b->total[t];
+    }
+    if (!same) {
+        eqp_message_set(message, "%s: header disagrees with that of %s", file->path, s->file[0].path);
+        return EQP_ERR_FORMAT;
+    }
+    /* A file without particles has nothing that could have ids. */
+    if (file->n > 0 && s->info.n > file->n && b->has_ids != s->info.has_ids) {
+        eqp_message_set(message, "%s: only some files of the set have ids", file->path);
+        return EQP_ERR_FORMAT;
+    }
+    return EQP_OK;
+}
+
+static int check_totals(const eqp_snapshot *s, eqp_message *message)
+{
+    const eqp__header *h = &s->file[0].header;
+    int64_t declared = 0;
+
+    for (int t = 0; t < h->ntypes; t++) {
+        declared |= h->total[t];
+    }
+    /* Initial conditions in a single file often leave the totals at 0. */
+    if (h->total_mask == 0 || (declared == 0 && s->info.nfiles == 1)) {
+        return EQP_OK;
+    }
+    for (int t = 0; t < h->ntypes; t++) {
+        if (((uint64_t)s->info.type_n[t] & h->total_mask) != ((uint64_t)h->total[t] & h->total_mask)) {
+            eqp_message_set(message, "%s: header says %lld particles of type %d in all, the file%s %lld",
+                            s->file[0].path, (long long)h->total[t], t, s->info.nfiles > 1 ? "s hold" : " holds",
+                            (long long)s->info.type_n[t]);
+            return EQP_ERR_FORMAT;
+        }
+    }
+    return EQP_OK;
+}
+
+static void set_info(eqp_snapshot *s)
+{
+    const eqp__header *h = &s->file[0].header;
+
+    memcpy(s->info.format, h->format, sizeof s->info.format);
+    s->info.ntypes = h->ntypes;
+    s->info.time = h->time;
+    s->info.redshift = h->redshift;
+    s->info.box_size = h->box_size;
+    s->info.omega0 = h->omega0;
+    s->info.omega_lambda = h->omega_lambda;
+    s->info.hubble = h->hubble;
+    s->info.cosmological = h->cosmological;
+}
+
+/* The number of files comes from a header that may lie: files are opened one by one and the first that is missing ends
+ * the loop, so nothing grows beyond what exists. */
+static int add_set(eqp_snapshot *s, const char *path, int nfiles, eqp_message *message)
+{
+    numbered at;
+
+    if (!find_number(path, &at)) {
+        eqp_message_set(message, "%s: is one of %d files, but its name has no file number", path, nfiles);
+        return EQP_ERR_FORMAT;
+    }
+    if (at.number >= nfiles) {
+        eqp_message_set(message, "%s: has number %d, but its header says %d files", path, at.number, nfiles);
+        return EQP_ERR_FORMAT;
+    }
+    for (int k = 0; k < nfiles; k++) {
+        const eqp__file *file;
+        char *name;
+        int rc = name_file(path, &at, k, &name);
+
+        rc = rc != EQP_OK ? rc : add_file(s, name, message);
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        file = &s->file[k];
+        if (file->n > 0 && s->info.n == file->n) {
+            s->info.has_ids = file->header.has_ids;
+        }
+        rc = check_agreement(s, file, message);
+        if (rc != EQP_OK) {
+            return rc;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp__set_load(eqp_snapshot *s, const char *path, eqp_message *message)
+{
+    char *copy;
+    int nfiles, rc = eqp__path_join(path, "", &copy);
+
+    rc = rc != EQP_OK ? rc : add_file(s, copy, message);
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    nfiles = s->file[0].header.nfiles;
+    s->info.has_ids = s->file[0].header.has_ids;
+    if (nfiles > 1) {
+        eqp__set_free(s);
+        rc = add_set(s, path, nfiles, message);
+    }
+    rc = rc != EQP_OK ? rc : check_totals(s, message);
+    if (rc == EQP_OK && s->info.n == 0) {
+        eqp_message_set(message, "%s: holds no particles", path);
+        rc = EQP_ERR_FORMAT;
+    }
+    if (rc == EQP_OK) {
+        set_info(s);
+    }
+    return rc;
+}
+
+void eqp__set_free(eqp_snapshot *s)
+{
+    for (int k = 0; k < s->info.nfiles; k++) {
+        if (s->format->release) {
+            s->format->release(s->file[k].detail);
+        }
+        free(s->file[k].path);
+    }
+    free(s->file);
+    s->file = NULL;
+    s->capacity = 0;
+    s->info = (eqp_snapshot_info){.n = 0};
+}

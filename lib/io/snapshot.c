@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Snapshots of any format: which format it is, which files hold a slice, and what every format's values must obey. */
+#include "io/internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The most certain first: text is whatever has no other signature and no control characters. */
+static const eqp__format *const formats[] = {
+    &eqp__format_gadget_hdf5,
+    &eqp__format_gadget_binary,
+    &eqp__format_tipsy,
+    &eqp__format_text,
+};
+
+static int find_format(const char *path, const eqp__format **found, eqp_message *message)
+{
+    eqp__probe *probe = NULL;
+    int fd = -1, rc = eqp_array_create(&probe, 1, sizeof *probe);
+
+    if (rc == EQP_OK) {
+        rc = eqp__file_open(path, &fd, &probe->size, message);
+    }
+    if (rc == EQP_OK && probe->size == 0) {
+        eqp_message_set(message, "%s: is empty", path);
+        rc = EQP_ERR_FORMAT;
+    }
+    if (rc != EQP_OK) {
+        goto done;
+    }
+    probe->fd = fd;
+    probe->length = probe->size < (int64_t)sizeof probe->head ? (size_t)probe->size : sizeof probe->head;
+    rc = eqp__file_read(fd, path, probe->head, probe->length, 0, message);
+    if (rc != EQP_OK) {
+        goto done;
+    }
+    for (int i = 0; i < (int)(sizeof formats / sizeof *formats); i++) {
+        if (formats[i]->probe(probe)) {
+            *found = formats[i];
+            goto done;
+        }
+    }
+    eqp_message_set(message, "%s: is in no known format (GADGET HDF5, GADGET 1 or 2, TIPSY, text)", path);
+    rc = EQP_ERR_FORMAT;
+done:
+    eqp__file_close(fd);
+    free(probe);
+    return rc;
+}
+
+/* A name that is not there may be what the names of several files have in common. */
+static int find_first_file(const char *path, char **found)
+{
+    static const char *const suffix[] = {"", ".0.hdf5", ".0.h5", ".0", ".hdf5"};
+    int n = (int)(sizeof suffix / sizeof *suffix);
+
+    for (int i = 0; i < n; i++) {
+        struct stat status;
+        char *name;
+        int rc = eqp__path_join(path, suffix[i], &name);
+
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        if (stat(name, &status) == 0 || errno != ENOENT) {
+            *found = name;
+            return EQP_OK;
+        }
+        free(name);
+    }
+    return eqp__path_join(path, "", found);
+}
+
+int eqp_snapshot_open(const char *path, eqp_snapshot **snapshot, eqp_message *message)
+{
+    eqp_snapshot *s = NULL;
+    char *name = NULL;
+    int rc;
+
+    if (!path || !snapshot) {
+        eqp_message_set(message, "a snapshot needs a file name");
+        return EQP_ERR_ARGUMENT;
+    }
+    rc = find_first_file(path, &name);
+    rc = rc != EQP_OK ? rc : eqp_array_create(&s, 1, sizeof *s);
+    rc = rc != EQP_OK ? rc : find_format(name, &s->format, message);
+    rc = rc != EQP_OK ? rc : eqp__set_load(s, name, message);
+    if (rc == EQP_OK) {
+        *snapshot = s;
+        s = NULL;
+    }
+    eqp_snapshot_close(s);
+    free(name);
+    return eqp__explain(rc, path, message);
+}
+
+void eqp_snapshot_close(eqp_snapshot *snapshot)
+{
+    if (snapshot) {
+        eqp__set_free(snapshot);
+        free(snapshot);
+    }
+}
+
+const eqp_snapshot_info *eqp_snapshot_get_info(const eqp_snapshot *snapshot)
+{
+    return &snapshot->info;
+}
+
+static eqp_snapshot_arrays shifted(const eqp_snapshot_arrays *a, int64_t k)
+{
+    return (eqp_snapshot_arrays){
+        .x = a->x ? a->x + k : NULL,
+        .y = a->y ? a->y + k : NULL,
+        .z = a->z ? a->z + k : NULL,
+        .vx = a->vx ? a->vx + k : NULL,
+        .vy = a->vy ? a->vy + k : NULL,
+        .vz = a->vz ? a->vz + k : NULL,
+        .m = a->m ? a->m + k : NULL,
+        .id = a->id ? a->id + k : NULL,
+        .type = a->type ? a->type + k : NULL,
+    };
+}
+
+static int check_values(const char *path, const char *column, int64_t first, int64_t n, const double *value,
+                        bool may_be_negative, eqp_message *message)
+{
+    for (int64_t i = 0; value && i < n; i++) {
+        if (!isfinite(value[i])) {
+            eqp_message_set(message, "%s: particle %lld: %s is %s", path, (long long)(first + i), column,
+                            isnan(value[i]) ? "not a number" : "infinite");
+            return EQP_ERR_DATA;
+        }
+        if (!may_be_negative && value[i] < 0) {
+            eqp_message_set(message, "%s: particle %lld: %s is negative (%g)", path, (long long)(first + i), column,
+                            value[i]);
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+static int check_arrays(const char *path, int64_t first, int64_t n, const eqp_snapshot_arrays *a, eqp_message *message)
+{
+    const double *const column[] = {a->x, a->y, a->z, a->vx, a->vy, a->vz, a->m};
+    static const char *const name[] = {"x", "y", "z", "vx", "vy", "vz", "mass"};
+    int rc = EQP_OK;
+
+    for (int c = 0; rc == EQP_OK && c < 7; c++) {
+        rc = check_values(path, name[c], first, n, column[c], c < 6, message);
+    }
+    return rc;
+}
+
+static void scale(double *value, int64_t n, double factor)
+{
+    for (int64_t i = 0; value && i < n; i++) {
+        value[i] *= factor;
+    }
+}
+
+/* What is asked of every run of particles of one type in one file. */
+typedef struct request {
+    const eqp_snapshot_arrays *arrays; /* NULL: a further column is wanted */
+    const eqp_column *column;
+    void *const *data;
+} request;
+
+static int read_arrays(const eqp_snapshot *s, const eqp__file *file, int type, int64_t first, int64_t n,
+                       const eqp_snapshot_arrays *to, int64_t global, eqp_message *message)
+{
+    const eqp__header *h = &file->header;
+    eqp_snapshot_arrays stored = *to;
+    int rc;
+
+    stored.type = NULL;
+    stored.m = h->mass[type] != 0 ? NULL : to->m;
+    stored.id = s->info.has_ids ? to->id : NULL;
+    rc = s->format->read(file, type, first, n, &stored, message);
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    for (int64_t i = 0; to->type && i < n; i++) {
+        to->type[i] = (int8_t)type;
+    }
+    for (int64_t i = 0; to->id && !stored.id && i < n; i++) {
+        to->id[i] = global + i;
+    }
+    for (int64_t i = 0; to->m && !stored.m && i < n; i++) {
+        to->m[i] = h->mass[type];
+    }
+    if (h->velocity_factor != 1) {
+        scale(to->vx, n, h->velocity_factor);
+        scale(to->vy, n, h->velocity_factor);
+        scale(to->vz, n, h->velocity_factor);
+    }
+    return check_arrays(file->path, global, n, to, message);
+}
+
+static int read_column(const eqp_snapshot *s, const eqp__file *file, int type, int64_t first, int64_t n,
+                       const request *want, int64_t done, int64_t global, eqp_message *message)
+{
+    void *data[EQP_COLUMN_WIDTH];
+    int rc;
+
+    /* Every kind is 8 bytes wide. */
+    for (int c = 0; c < want->column->width; c++) {
+        data[c] = (char *)want->data[c] + 8 * done;
+    }
+    rc = s->format->read_column(file, type, first, n, want->column, data, message);
+    for (int c = 0; rc == EQP_OK && want->column->kind == EQP_KIND_DOUBLE && c < want->column->width; c++) {
+        rc = check_values(file->path, want->column->name, global, n, data[c], true, message);
+    }
+    return rc;
+}
+
+/* Cuts [first, first + n) of the global order into runs of one type in one file. */
+static int read_runs(const eqp_snapshot *s, int64_t first, int64_t n, const request *want, eqp_message *message)
+{
+    for (int k = 0; k < s->info.nfiles; k++) {
+        const eqp__file *file = &s->file[k];
+        int64_t start = file->first;
+
+        for (int t = 0; t < file->header.ntypes && start < first + n; t++) {
+            int64_t count = file->header.n[t];
+            int64_t from = start < first ? first : start;
+            int64_t to = start + count < first + n ? start + count : first + n;
+
+            if (from < to) {
+                int rc;
+
+                if (want->arrays) {
+                    eqp_snapshot_arrays part = shifted(want->arrays, from - first);
+
+                    rc = read_arrays(s, file, t, from - start, to - from, &part, from, message);
+                } else {
+                    rc = read_column(s, file, t, from - start, to - from, want, from - first, from, message);
+                }
+                if (rc != EQP_OK) {
+                    return rc;
+                }
+            }
+            start += count;
+        }
+    }
+    return EQP_OK;
+}
+
+static int read_range(const eqp_snapshot *s, int64_t first, int64_t n, const request *want, eqp_message *message)
+{
+    if (first < 0 || n < 0 || first > s->info.n || n > s->info.n - first) {
+        eqp_message_set(message, "%s: particles %lld + %lld of %lld", s->file[0].path, (long long)first, (long long)n,
+                        (long long)s->info.n);
+        return EQP_ERR_ARGUMENT;
+    }
+    return eqp__explain(read_runs(s, first, n, want, message), s->file[0].path, message);
+}
+
+int eqp_snapshot_read(const eqp_snapshot *snapshot, int64_t first, int64_t n, const eqp_snapshot_arrays *arrays,
+                      eqp_message *message)
+{
+    if (!snapshot || !arrays) {
+        eqp_message_set(message, "nothing to read");
+        return EQP_ERR_ARGUMENT;
+    }
+    return read_range(snapshot, first, n, &(request){.arrays = arrays}, message);
+}
+
+int eqp_snapshot_read_column(const eqp_snapshot *snapshot, const eqp_column *column, int64_t first, int64_t n,
+                             void *const *data, eqp_message *message)
+{
+    if (!snapshot || !column || !column->name || !data || column->width < 1 || column->width > EQP_COLUMN_WIDTH) {
+        eqp_message_set(message, "a column needs a name, a width of 1 to %d and data", EQP_COLUMN_WIDTH);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!snapshot->format->read_column) {
+        eqp_message_set(message, "%s: has no column %s", snapshot->file[0].path, column->name);
+        return EQP_ERR_UNKNOWN;
+    }
+    return read_range(snapshot, first, n, &(request){.column = column, .data = data}, message);
+}
+
+int eqp_snapshot_get_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute, eqp_message *message)
+{
+    if (!snapshot || !attribute || !attribute->name) {
+        eqp_message_set(message, "an attribute needs a name");
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!snapshot->format->get_attribute) {
+        eqp_message_set(message, "%s: has no attribute %s", snapshot->file[0].path, attribute->name);
+        return EQP_ERR_UNKNOWN;
+    }
+    return eqp__explain(snapshot->format->get_attribute(&snapshot->file[0], attribute, message), snapshot->file[0].path,
+                        message);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* TIPSY: a header of 32 bytes, then float32 records of gas, dark matter and stars, all of one byte order. */
+#include "io/tipsy.h"
+#include "io/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { HEADER_BYTES = 32, KINDS = 3, ROWS = 4096 };
+
+/* Every record starts with m, x3, v3; what follows differs. */
+static const int record_bytes[KINDS] = {48, 36, 44};
+
+/* GADGET's numbers for gas, halo and stars. */
+static const int type_of_kind[KINDS] = {0, 1, 4};
+
+static bool counts_fit(const int64_t n, const int64_t kind[KINDS])
+{
+    return n == kind[0] + kind[1] + kind[2];
+}
+
+static int64_t bytes_needed(const int64_t kind[KINDS])
+{
+    int64_t bytes = HEADER_BYTES;
+
+    for (int k = 0; k < KINDS; k++) {
+        bytes += kind[k] * record_bytes[k];
+    }
+    return bytes;
+}
+
+bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found)
+{
+    for (int order = 0; order < 2; order++) {
+        bool big = order == 0;
+        uint32_t ndim = eqp__get_u32(head + 12, big), pad = eqp__get_u32(head + 28, big);
+        int64_t n = eqp__get_u32(head + 8, big), kind[KINDS], all, more[KINDS];
+        bool plain, extended;
+
+        for (int k = 0; k < KINDS; k++) {
+            kind[k] = eqp__get_u32(head + 16 + 4 * k, big);
+            more[k] = kind[k] + (int64_t)((uint64_t)(pad >> (8 + 8 * k) & 0xff) << 32);
+        }
+        all = n + (int64_t)((uint64_t)(pad & 0xff) << 32);
+        plain = counts_fit(n, kind);
+        extended = counts_fit(all, more);
+        if (ndim < 1 || ndim > 3 || (!plain && !extended)) {
+            continue;
+        }
+        /* The pad is junk in many files, so it counts only where the file does not fit without it. */
+        if (plain && (bytes_needed(kind) == size || !extended || bytes_needed(more) != size)) {
+            memcpy(more, kind, sizeof more);
+        }
+        found->big = big;
+        found->time = eqp__get_f64(head, big);
+        memcpy(found->n, more, sizeof more);
+        found->bytes = bytes_needed(more);
+        return true;
+    }
+    return false;
+}
+
+static bool probe(const eqp__probe *p)
+{
+    eqp__tipsy found;
+
+    return p->length >= HEADER_BYTES && eqp__tipsy_parse(p->head, p->size, &found);
+}
+
+static int load(eqp__file *file, eqp_message *message)
+{
+    unsigned char head[HEADER_BYTES];
+    eqp__header *h = &file->header;
+    eqp__tipsy *t = NULL;
+    int64_t size;
+    int fd = -1, rc = eqp_array_create(&t, 1, sizeof *t);
+
+    rc = rc != EQP_OK ? rc : eqp__file_open(file->path, &fd, &size, message);
+    rc = rc != EQP_OK ? rc : eqp__file_read(fd, file->path, head, sizeof head, 0, message);
+    if (rc != EQP_OK) {
+        goto done;
+    }
+    if (!eqp__tipsy_parse(head, size, t) || t->bytes != size) {
+        eqp_message_set(message, "%s: TIPSY: %s: its header needs %lld bytes, the file has %lld", file->path,
+                        size < t->bytes ? "truncated" : "damaged", (long long)t->bytes, (long long)size);
+        rc = EQP_ERR_FORMAT;
+        goto done;
+    }
+    snprintf(h->format, sizeof h->format, "TIPSY %s-endian", t->big ? "big" : "little");
+    h->ntypes = 6;
+    h->nfiles = 1;
+    h->time = t->time;
+    for (int k = 0; k < KINDS; k++) {
+        h->n[type_of_kind[k]] = t->n[k];
+    }
+    eqp__header_convert_velocity(h, 0, 0);
+    rc = eqp__header_check(file, message);
+    if (rc == EQP_OK) {
+        file->detail = t;
+        t = NULL;
+    }
+done:
+    eqp__file_close(fd);
+    free(t);
+    return rc;
+}
+
+static void unpack(const unsigned char *buffer, int bytes, bool big, int64_t n, int64_t done,
+                   const eqp_snapshot_arrays *to)
+{
+    double *const column[7] = {to->m, to->x, to->y, to->z, to->vx, to->vy, to->vz};
+
+    for (int c = 0; c < 7; c++) {
+        for (int64_t i = 0; column[c] && i < n; i++) {
+            column[c][done + i] = eqp__get_f32(buffer + i * bytes + 4 * c, big);
+        }
+    }
+}
+
+static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
+                     eqp_message *message)
+{
+    const eqp__tipsy *t = file->detail;
+    unsigned char *buffer = NULL;
+    int64_t size, start = HEADER_BYTES;
+    int bytes, kind = 0, fd = -1, rc = eqp_array_create(&buffer, ROWS, 48);
+
+    for (kind = 0; type_of_kind[kind] != type; kind++) {
+        start += t->n[kind] * record_bytes[kind];
+    }
+    bytes = record_bytes[kind];
+    rc = rc != EQP_OK ? rc : eqp__file_open(file->path, &fd, &size, message);
+    for (int64_t done = 0; rc == EQP_OK && done < n;) {
+        int64_t now = n - done < ROWS ? n - done : ROWS;
+
+        rc = eqp__file_read(fd, file->path, buffer, (size_t)(now * bytes), start + (first + done) * bytes, message);
+        if (rc == EQP_OK) {
+            unpack(buffer, bytes, t->big, now, done, to);
+        }
+        done += now;
+    }
+    eqp__file_close(fd);
+    free(buffer);
+    return rc;
+}
+
+const eqp__format eqp__format_tipsy = {
+    .name = "TIPSY",
+    .probe = probe,
+    .load = load,
+    .read = read_type,
+    .release = free,
+};

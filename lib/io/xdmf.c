@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* XDMF 2: an XML file that tells ParaView and VisIt what the datasets of a snapshot mean. */
+#include "io/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    size_t length = (size_t)(base_name(a) - a);
+
+    return length == (size_t)(base_name(b) - b) && strncmp(a, b, length) == 0;
+}
+
+static void put_escaped(FILE *to, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '&':
+            fputs("&amp;", to);
+            break;
+        case '<':
+            fputs("&lt;", to);
+            break;
+        case '>':
+            fputs("&gt;", to);
+            break;
+        case '"':
+            fputs("&quot;", to);
+            break;
+        default:
+            fputc(*text, to);
+        }
+    }
+}
+
+typedef struct grid {
+    FILE *to;
+    const char *file; /* HDF5 file, without its folder */
+    int type;
+    int64_t n;
+} grid;
+
+static void put_item(const grid *g, const char *name, eqp_kind kind, int width)
+{
+    fprintf(g->to, "     <DataItem Dimensions=\"%lld", (long long)g->n);
+    if (width > 1) {
+        fprintf(g->to, " %d", width);
+    }
+    fprintf(g->to, "\" NumberType=\"%s\" Precision=\"8\" Format=\"HDF\">",
+            kind == EQP_KIND_DOUBLE  ? "Float"
+            : kind == EQP_KIND_INT64 ? "Int"
+                                     : "UInt");
+    put_escaped(g->to, g->file);
+    fprintf(g->to, ":/PartType%d/", g->type);
+    put_escaped(g->to, name);
+    fputs("</DataItem>\n", g->to);
+}
+
+static void put_attribute(const grid *g, const char *name, eqp_kind kind, int width)
+{
+    const char *what = width == 1 ? "Scalar" : width == 3 ? "Vector" : width == 9 ? "Tensor" : "Matrix";
+
+    fputs("    <Attribute Name=\"", g->to);
+    put_escaped(g->to, name);
+    fprintf(g->to, "\" AttributeType=\"%s\" Center=\"Node\">\n", what);
+    put_item(g, name, kind, width);
+    fputs("    </Attribute>\n", g->to);
+}
+
+static void put_grid(const grid *g, const eqp_snapshot_layout *layout)
+{
+    fprintf(g->to, "   <Grid Name=\"PartType%d\" GridType=\"Uniform\">\n", g->type);
+    fprintf(g->to, "    <Topology TopologyType=\"Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\"/>\n",
+            (long long)g->n);
+    fputs("    <Geometry GeometryType=\"XYZ\">\n", g->to);
+    put_item(g, "Coordinates", EQP_KIND_DOUBLE, 3);
+    fputs("    </Geometry>\n", g->to);
+    put_attribute(g, "Velocities", EQP_KIND_DOUBLE, 3);
+    put_attribute(g, "Masses", EQP_KIND_DOUBLE, 1);
+    put_attribute(g, "ParticleIDs", EQP_KIND_UINT64, 1);
+    for (int c = 0; c < layout->ncolumns; c++) {
+        put_attribute(g, layout->column[c].name, layout->column[c].kind, layout->column[c].width);
+    }
+    fputs("   </Grid>\n", g->to);
+}
+
+static int put_frame(FILE *to, const eqp_snapshot_frame *frame)
+{
+    const eqp_snapshot_layout *l = frame->layout;
+
+    fputs("  <Grid Name=\"snapshot\" GridType=\"Collection\" CollectionType=\"Spatial\">\n", to);
+    fprintf(to, "   <Time Value=\"%.17g\"/>\n", l->time);
+    for (int k = 0; k < eqp__layout_files(l); k++) {
+        char *name;
+        int rc = eqp__layout_path(base_name(frame->path), l, k, &name);
+
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        for (int t = 0; t < l->ntypes; t++) {
+            int64_t n = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
+
+            if (n > 0) {
+                put_grid(&(grid){.to = to, .file = name, .type = t, .n = n}, l);
+            }
+        }
+        free(name);
+    }
+    fputs("  </Grid>\n", to);
+    return EQP_OK;
+}
+
+static int put_all(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message)
+{
+    FILE *to = fopen(path, "w");
+    int rc = EQP_OK;
+    bool failed;
+
+    if (!to) {
+        eqp_message_set(message, "%s: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    fputs("<?xml version=\"1.0\"?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\" []>\n<Xdmf Version=\"2.0\">\n <Domain>\n", to);
+    fputs(" <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", to);
+    for (int i = 0; rc == EQP_OK && i < nframes; i++) {
+        rc = put_frame(to, &frame[i]);
+    }
+    fputs(" </Grid>\n </Domain>\n</Xdmf>\n", to);
+    failed = ferror(to) != 0;
+    if ((fclose(to) != 0 || failed) && rc == EQP_OK) {
+        eqp_message_set(message, "%s: cannot be written", path);
+        rc = EQP_ERR_IO;
+    }
+    return rc;
+}
+
+int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message)
+{
+    char *temporary = NULL;
+    int rc;
+
+    if (!path || nframes < 1 || !frame) {
+        eqp_message_set(message, "an XDMF file needs a name and snapshots");
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i < nframes; i++) {
+        if (!frame[i].path || !frame[i].layout || !same_folder(path, frame[i].path)) {
+            eqp_message_set(message, "%s: snapshot %d is not in the same folder", path, i);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    rc = eqp__temporary_name(path, &temporary);
+    rc = rc != EQP_OK ? rc : eqp__temporary_create(path, temporary, message);
+    if (rc == EQP_OK) {
+        rc = put_all(temporary, nframes, frame, message);
+        rc = rc != EQP_OK ? rc : eqp__temporary_commit(path, temporary, message);
+        if (rc != EQP_OK) {
+            unlink(temporary);
+        }
+    }
+    free(temporary);
+    return eqp__explain(rc, path, message);
+}
