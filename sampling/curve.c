@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/curve.h>
+#include <equipoise/error.h>
+#include <math.h>
+#include <stddef.h>
+
+/* In an octree cell the curve visits the eight children along a Gray code that starts in one corner and leaves along
+ * one edge. Start corner e and direction d of the edge say how; of the 24 pairs the curve uses 12, the states. With rol
+ * for the rotation of three bits and gray(i) = i ^ i >> 1, the child that comes at place w of state (e, d) is
+ * rol(gray(w), d + 1) ^ e, and its own state is
+ *   e' = e ^ rol(gray(2 floor((w - 1) / 2)), d + 1),  d' = (d + t(w) + 1) mod 3,  where e' = e for w = 0 and
+ *   t(w) = 0 for w = 0, else the number of trailing one bits of w (odd w) or of w - 1 (even w), mod 3
+ * (C. H. Hamilton, A. Rau-Chaplin, Inf. Process. Lett. 105 (2008) 155, sections 2 and 3). The tables are these formulas
+ * from state 0 = (0, 0), the states numbered as they are met. Children are numbered 4 x + 2 y + z by their upper
+ * halves. */
+#define STATES 12
+#define TO(state, number) (8 * (state) + (number))
+
+/* [state][child] -> next state and place */
+static const uint8_t place_of_child[STATES][8] = {
+    {TO(1, 0), TO(2, 7), TO(3, 1), TO(4, 6), TO(5, 3), TO(5, 4), TO(3, 2), TO(4, 5)},
+    {TO(3, 0), TO(6, 3), TO(7, 7), TO(6, 4), TO(0, 1), TO(0, 2), TO(8, 6), TO(8, 5)},
+    {TO(9, 4), TO(4, 7), TO(9, 3), TO(10, 0), TO(0, 5), TO(0, 6), TO(8, 2), TO(8, 1)},
+    {TO(0, 0), TO(1, 1), TO(10, 3), TO(1, 2), TO(11, 7), TO(9, 6), TO(10, 4), TO(9, 5)},
+    {TO(2, 6), TO(0, 7), TO(2, 5), TO(7, 4), TO(6, 1), TO(11, 0), TO(6, 2), TO(7, 3)},
+    {TO(7, 2), TO(10, 5), TO(0, 3), TO(0, 4), TO(7, 1), TO(10, 6), TO(9, 0), TO(6, 7)},
+    {TO(11, 2), TO(11, 1), TO(5, 5), TO(5, 6), TO(1, 3), TO(4, 0), TO(1, 4), TO(10, 7)},
+    {TO(4, 4), TO(1, 5), TO(8, 7), TO(1, 6), TO(4, 3), TO(9, 2), TO(5, 0), TO(9, 1)},
+    {TO(7, 6), TO(10, 1), TO(1, 7), TO(2, 0), TO(7, 5), TO(10, 2), TO(11, 4), TO(11, 3)},
+    {TO(11, 6), TO(11, 5), TO(5, 1), TO(5, 2), TO(3, 7), TO(2, 4), TO(7, 0), TO(2, 3)},
+    {TO(2, 2), TO(3, 3), TO(2, 1), TO(8, 0), TO(6, 5), TO(3, 4), TO(6, 6), TO(5, 7)},
+    {TO(8, 4), TO(8, 3), TO(3, 5), TO(4, 2), TO(9, 7), TO(6, 0), TO(3, 6), TO(4, 1)},
+};
+
+/* [state][place] -> next state and child */
+static const uint8_t child_at_place[STATES][8] = {
+    {TO(1, 0), TO(3, 2), TO(3, 6), TO(5, 4), TO(5, 5), TO(4, 7), TO(4, 3), TO(2, 1)},
+    {TO(3, 0), TO(0, 4), TO(0, 5), TO(6, 1), TO(6, 3), TO(8, 7), TO(8, 6), TO(7, 2)},
+    {TO(10, 3), TO(8, 7), TO(8, 6), TO(9, 2), TO(9, 0), TO(0, 4), TO(0, 5), TO(4, 1)},
+    {TO(0, 0), TO(1, 1), TO(1, 3), TO(10, 2), TO(10, 6), TO(9, 7), TO(9, 5), TO(11, 4)},
+    {TO(11, 5), TO(6, 4), TO(6, 6), TO(7, 7), TO(7, 3), TO(2, 2), TO(2, 0), TO(0, 1)},
+    {TO(9, 6), TO(7, 4), TO(7, 0), TO(0, 2), TO(0, 3), TO(10, 1), TO(10, 5), TO(6, 7)},
+    {TO(4, 5), TO(11, 1), TO(11, 0), TO(1, 4), TO(1, 6), TO(5, 2), TO(5, 3), TO(10, 7)},
+    {TO(5, 6), TO(9, 7), TO(9, 5), TO(4, 4), TO(4, 0), TO(1, 1), TO(1, 3), TO(8, 2)},
+    {TO(2, 3), TO(10, 1), TO(10, 5), TO(11, 7), TO(11, 6), TO(7, 4), TO(7, 0), TO(1, 2)},
+    {TO(7, 6), TO(5, 2), TO(5, 3), TO(2, 7), TO(2, 5), TO(11, 1), TO(11, 0), TO(3, 4)},
+    {TO(8, 3), TO(2, 2), TO(2, 0), TO(3, 1), TO(3, 5), TO(6, 4), TO(6, 6), TO(5, 7)},
+    {TO(6, 5), TO(4, 7), TO(4, 3), TO(8, 1), TO(8, 0), TO(3, 2), TO(3, 6), TO(9, 4)},
+};
+
+/* Puts two zero bits after each of the lower 21 bits. */
+static uint64_t spread(uint64_t bits)
+{
+    bits &= UINT64_C(0x1fffff);
+    bits = (bits | bits << 32) & UINT64_C(0x001f00000000ffff);
+    bits = (bits | bits << 16) & UINT64_C(0x001f0000ff0000ff);
+    bits = (bits | bits << 8) & UINT64_C(0x100f00f00f00f00f);
+    bits = (bits | bits << 4) & UINT64_C(0x10c30c30c30c30c3);
+    bits = (bits | bits << 2) & UINT64_C(0x1249249249249249);
+    return bits;
+}
+
+/* Inverse of spread(). */
+static uint32_t gather(uint64_t bits)
+{
+    bits &= UINT64_C(0x1249249249249249);
+    bits = (bits | bits >> 2) & UINT64_C(0x10c30c30c30c30c3);
+    bits = (bits | bits >> 4) & UINT64_C(0x100f00f00f00f00f);
+    bits = (bits | bits >> 8) & UINT64_C(0x001f0000ff0000ff);
+    bits = (bits | bits >> 16) & UINT64_C(0x001f00000000ffff);
+    bits = (bits | bits >> 32) & UINT64_C(0x1fffff);
+    return (uint32_t)bits;
+}
+
+/* Replaces each group of three bits, from the highest, by what the table says in the state reached so far. */
+static uint64_t translate(const uint8_t table[STATES][8], uint64_t from)
+{
+    unsigned state = 0;
+    uint64_t to = 0;
+
+    for (int shift = 3 * (EQP_CURVE_BITS - 1); shift >= 0; shift -= 3) {
+        const unsigned entry = table[state][from >> shift & 7];
+        to = to << 3 | (entry & 7);
+        state = entry >> 3;
+    }
+    return to;
+}
+
+uint64_t eqp_hilbert_key(uint32_t x, uint32_t y, uint32_t z)
+{
+    return translate(place_of_child, spread(x) << 2 | spread(y) << 1 | spread(z));
+}
+
+void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z)
+{
+    const uint64_t children = translate(child_at_place, key);
+
+    *x = gather(children >> 2);
+    *y = gather(children >> 1);
+    *z = gather(children);
+}
+
+/* A division, not a product with 1 / side: it is exact for points on the faces of octree cells. */
+static uint32_t grid_coordinate(double x, double corner, double side)
+{
+    const double cells = (double)((uint32_t)1 << EQP_CURVE_BITS);
+    const double t = (x - corner) / side * cells;
+
+    return !(t > 0.0) ? 0 : t >= cells ? ((uint32_t)1 << EQP_CURVE_BITS) - 1 : (uint32_t)t;
+}
+
+int eqp_hilbert_keys(int64_t n, const double *x, const double *y, const double *z, const double corner[3], double side,
+                     uint64_t *key)
+{
+    if (n < 0 || !(side > 0.0) || !isfinite(side)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (n > 0 && (x == NULL || y == NULL || z == NULL || corner == NULL || key == NULL)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        key[i] = eqp_hilbert_key(grid_coordinate(x[i], corner[0], side), grid_coordinate(y[i], corner[1], side),
+                                 grid_coordinate(z[i], corner[2], side));
+    }
+    return EQP_OK;
+}

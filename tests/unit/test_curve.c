@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/curve.h>
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CELLS ((uint32_t)1 << EQP_CURVE_BITS)
+
+/* The number of the cell of a level that holds a grid cell, x slowest. */
+static uint64_t cell_number(int level, uint32_t x, uint32_t y, uint32_t z)
+{
+    const int down = EQP_CURVE_BITS - level;
+
+    return ((uint64_t)(x >> down) << (2 * level)) + ((uint64_t)(y >> down) << level) + (z >> down);
+}
+
+static void assert_share_a_face(uint64_t a, uint64_t b)
+{
+    uint32_t p[3];
+    uint32_t q[3];
+    int64_t distance = 0;
+
+    eqp_hilbert_cell(a, &p[0], &p[1], &p[2]);
+    eqp_hilbert_cell(b, &q[0], &q[1], &q[2]);
+    for (int d = 0; d < 3; d++) {
+        assert_true(p[d] < CELLS && q[d] < CELLS);
+        distance += p[d] > q[d] ? p[d] - q[d] : q[d] - p[d];
+    }
+    assert_int_equal(distance, 1);
+}
+
+/* Every octree cell of the first levels is one run of keys, all runs together are all keys, and cells whose runs follow
+ * each other share a face. */
+static void low_levels_are_octree_cells(void **state)
+{
+    static uint8_t seen[1 << 15];
+
+    (void)state;
+    for (int level = 0; level <= 5; level++) {
+        const uint64_t run = EQP_CURVE_END >> (3 * level);
+        uint32_t before[3] = {0, 0, 0};
+        memset(seen, 0, sizeof seen);
+        for (uint64_t i = 0; i < (uint64_t)1 << (3 * level); i++) {
+            uint32_t first[3];
+            uint32_t last[3];
+            eqp_hilbert_cell(i * run, &first[0], &first[1], &first[2]);
+            eqp_hilbert_cell(i * run + run - 1, &last[0], &last[1], &last[2]);
+            const uint64_t cell = cell_number(level, first[0], first[1], first[2]);
+            assert_int_equal(cell_number(level, last[0], last[1], last[2]), cell);
+            assert_int_equal(seen[cell], 0);
+            seen[cell] = 1;
+            int64_t distance = 0;
+            for (int d = 0; d < 3; d++) {
+                const int64_t here = first[d] >> (EQP_CURVE_BITS - level);
+                distance += here > before[d] ? here - before[d] : before[d] - here;
+                before[d] = (uint32_t)here;
+            }
+            assert_int_equal(distance, i == 0 ? 0 : 1);
+        }
+    }
+}
+
+/* The whole curve is too long to walk; runs of it at random places, at the ends and across the borders of every level.
+ */
+static void cells_that_follow_share_a_face(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        const uint64_t key = eqp_random_below(1, 0, i, EQP_CURVE_END - 8);
+        for (uint64_t j = 0; j < 8; j++) {
+            assert_share_a_face(key + j, key + j + 1);
+        }
+    }
+    assert_share_a_face(0, 1);
+    assert_share_a_face(EQP_CURVE_END - 2, EQP_CURVE_END - 1);
+    for (int level = 1; level <= EQP_CURVE_BITS; level++) {
+        const uint64_t run = EQP_CURVE_END >> (3 * level);
+        for (uint64_t i = 0; i < 200; i++) {
+            const uint64_t border = (1 + eqp_random_below(2, (uint64_t)level, i, EQP_CURVE_END / run - 1)) * run;
+            assert_share_a_face(border - 1, border);
+        }
+    }
+}
+
+static void prefixes_name_cells_at_every_level(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint32_t a[3];
+        uint32_t b[3];
+        /* Two grid cells that agree in the first `common` levels and differ in the next one. */
+        const int common = (int)(i % EQP_CURVE_BITS);
+        const uint32_t half = CELLS >> (common + 1);
+        for (int d = 0; d < 3; d++) {
+            a[d] = (uint32_t)eqp_random_below(3, i, (uint64_t)d, CELLS);
+            b[d] = (a[d] & ~(2 * half - 1)) | (uint32_t)eqp_random_below(3, i, 10 + (uint64_t)d, 2 * half);
+        }
+        const int axis = (int)(i % 3);
+        b[axis] = (b[axis] & ~half) | (~a[axis] & half);
+        const uint64_t key_a = eqp_hilbert_key(a[0], a[1], a[2]);
+        const uint64_t key_b = eqp_hilbert_key(b[0], b[1], b[2]);
+        const int shift = 3 * (EQP_CURVE_BITS - common);
+        assert_int_equal(key_a >> shift, key_b >> shift);
+        assert_true(key_a >> (shift - 3) != key_b >> (shift - 3));
+    }
+}
+
+static void key_and_cell_are_inverse(void **state)
+{
+    uint32_t c[3];
+
+    (void)state;
+    for (uint64_t i = 0; i < 50000; i++) {
+        const uint64_t key = eqp_random_below(4, 0, i, EQP_CURVE_END);
+        eqp_hilbert_cell(key, &c[0], &c[1], &c[2]);
+        assert_int_equal(eqp_hilbert_key(c[0], c[1], c[2]), key);
+        const uint32_t x = (uint32_t)eqp_random_below(4, 1, i, CELLS);
+        const uint32_t y = (uint32_t)eqp_random_below(4, 2, i, CELLS);
+        const uint32_t z = (uint32_t)eqp_random_below(4, 3, i, CELLS);
+        eqp_hilbert_cell(eqp_hilbert_key(x, y, z), &c[0], &c[1], &c[2]);
+        assert_true(c[0] == x && c[1] == y && c[2] == z);
+        /* Higher bits are ignored. */
+        assert_int_equal(eqp_hilbert_key(x | CELLS, y | 0xffe00000u, z | (CELLS << 3)), eqp_hilbert_key(x, y, z));
+    }
+    /* The curve begins in a corner and ends in one that shares an edge of the cube with it. */
+    assert_int_equal(eqp_hilbert_key(0, 0, 0), 0);
+    eqp_hilbert_cell(EQP_CURVE_END - 1, &c[0], &c[1], &c[2]);
+    assert_int_equal((uint64_t)c[0] + c[1] + c[2], CELLS - 1);
+    assert_true(c[0] == CELLS - 1 || c[1] == CELLS - 1 || c[2] == CELLS - 1);
+}
+
+static void points_fall_into_their_cells(void **state)
+{
+    const double corner[3] = {-5.0, 2.5, 100.0};
+    const double side = 10.0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 5000; i++) {
+        uint32_t c[3];
+        double low[3];
+        double middle[3];
+        uint64_t key[2];
+        for (int d = 0; d < 3; d++) {
+            /* Faces of octree cells belong to the cell above them; 10 / 2^k is exact. */
+            c[d] = (uint32_t)eqp_random_below(5, (uint64_t)d, i, CELLS);
+            low[d] = corner[d] + (double)c[d] * (side / CELLS);
+            middle[d] = corner[d] + ((double)c[d] + 0.5) * (side / CELLS);
+        }
+        const double x[2] = {low[0], middle[0]};
+        const double y[2] = {low[1], middle[1]};
+        const double z[2] = {low[2], middle[2]};
+        assert_int_equal(eqp_hilbert_keys(2, x, y, z, corner, side, key), EQP_OK);
+        assert_int_equal(key[0], eqp_hilbert_key(c[0], c[1], c[2]));
+        assert_int_equal(key[1], key[0]);
+    }
+}
+
+static void points_outside_take_the_nearest_cell(void **state)
+{
+    const double corner[3] = {0.0, 0.0, 0.0};
+    const uint32_t top = CELLS - 1;
+    const double x[] = {-1.0, 1.0, 1e308, -INFINITY, INFINITY, 0.5, -0.0};
+    const double y[] = {0.5, 1.0, -1e308, 0.0, INFINITY, 7.0, 0.0};
+    const double z[] = {0.5, 1.0, 0.0, 1.0, INFINITY, -7.0, 1e-300};
+    const uint32_t expected[][3] = {{0, CELLS / 2, CELLS / 2}, {top, top, top},     {top, 0, 0}, {0, 0, top},
+                                    {top, top, top},           {CELLS / 2, top, 0}, {0, 0, 0}};
+    uint64_t key[7];
+
+    (void)state;
+    assert_int_equal(eqp_hilbert_keys(7, x, y, z, corner, 1.0, key), EQP_OK);
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(key[i], eqp_hilbert_key(expected[i][0], expected[i][1], expected[i][2]));
+    }
+}
+
+static void refuses_bad_cubes(void **state)
+{
+    const double corner[3] = {0.0, 0.0, 0.0};
+    const double x[1] = {0.5};
+    const double bad[] = {0.0, -1.0, INFINITY, NAN};
+    uint64_t key[1] = {42};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(eqp_hilbert_keys(1, x, x, x, corner, bad[i], key), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_hilbert_keys(-1, x, x, x, corner, 1.0, key), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hilbert_keys(1, NULL, x, x, corner, 1.0, key), EQP_ERR_ARGUMENT);
+    assert_int_equal(key[0], 42);
+    assert_int_equal(eqp_hilbert_keys(0, NULL, NULL, NULL, corner, 1.0, NULL), EQP_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(low_levels_are_octree_cells),
+        cmocka_unit_test(cells_that_follow_share_a_face),
+        cmocka_unit_test(prefixes_name_cells_at_every_level),
+        cmocka_unit_test(key_and_cell_are_inverse),
+        cmocka_unit_test(points_fall_into_their_cells),
+        cmocka_unit_test(points_outside_take_the_nearest_cell),
+        cmocka_unit_test(refuses_bad_cubes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
