@@ -88,7 +88,7 @@ int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eq
             goto fail;
         }
     }
-    code = eqp__file_open(&c->file, path, message);
+    code = eqp__report_file_open(&c->file, path, message);
     if (code) {
         goto fail;
     }
@@ -129,7 +129,7 @@ int eqp_csv_finish(eqp_csv *csv, eqp_message *message)
         return EQP_ERR_STATE;
     }
     csv->finished = true;
-    return eqp__file_commit(&csv->file, message);
+    return eqp__report_file_commit(&csv->file, message);
 }
 
 void eqp_csv_free(eqp_csv *csv)
@@ -137,7 +137,7 @@ void eqp_csv_free(eqp_csv *csv)
     if (!csv) {
         return;
     }
-    eqp__file_discard(&csv->file);
+    eqp__report_file_discard(&csv->file);
     for (int i = 0; i < csv->ncolumns; i++) {
         free(csv->column[i]);
     }
@@ -156,7 +156,7 @@ int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message)
     if (code) {
         return code;
     }
-    path = eqp__file_join(dir, "loads.csv");
+    path = eqp__report_file_join(dir, "loads.csv");
     if (!path) {
         return EQP_ERR_MEMORY;
     }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *eqp__file_join(const char *dir, const char *name)
+char *eqp__report_file_join(const char *dir, const char *name)
 {
     size_t length = strlen(dir);
     size_t size = length + strlen(name) + 2;
@@ -38,7 +38,7 @@ static void forget(eqp__file *file)
     memset(file, 0, sizeof *file);
 }
 
-int eqp__file_open(eqp__file *file, const char *path, eqp_message *message)
+int eqp__report_file_open(eqp__file *file, const char *path, eqp_message *message)
 {
     size_t size = strlen(path) + 40;
 
@@ -60,7 +60,7 @@ int eqp__file_open(eqp__file *file, const char *path, eqp_message *message)
     return EQP_OK;
 }
 
-int eqp__file_commit(eqp__file *file, eqp_message *message)
+int eqp__report_file_commit(eqp__file *file, eqp_message *message)
 {
     int code = EQP_OK;
     bool broken = ferror(file->stream);
@@ -82,7 +82,7 @@ int eqp__file_commit(eqp__file *file, eqp_message *message)
     return code;
 }
 
-void eqp__file_discard(eqp__file *file)
+void eqp__report_file_discard(eqp__file *file)
 {
     if (file->stream) {
         (void)fclose(file->stream);

@@ -10,21 +10,21 @@
 
 /** A file in the making; {NULL, NULL, NULL} is none. */
 typedef struct eqp__file {
-    FILE *stream;    /**< write here; errors show up in eqp__file_commit() */
+    FILE *stream;    /**< write here; errors show up in eqp__report_file_commit() */
     char *path;      /**< final name */
     char *temporary; /**< name until then, in the same folder */
 } eqp__file;
 
 /** Opens a file beside `path`. EQP_OK, EQP_ERR_IO with a message, EQP_ERR_MEMORY; then `file` is none. */
-int eqp__file_open(eqp__file *file, const char *path, eqp_message *message);
+int eqp__report_file_open(eqp__file *file, const char *path, eqp_message *message);
 
 /** Completes the file and renames it. EQP_OK, or EQP_ERR_IO with a message and nothing left behind. Then it is none. */
-int eqp__file_commit(eqp__file *file, eqp_message *message);
+int eqp__report_file_commit(eqp__file *file, eqp_message *message);
 
 /** Removes it. */
-void eqp__file_discard(eqp__file *file);
+void eqp__report_file_discard(eqp__file *file);
 
 /** dir/name; owned by the caller. NULL without memory. */
-char *eqp__file_join(const char *dir, const char *name);
+char *eqp__report_file_join(const char *dir, const char *name);
 
 #endif

@@ -276,22 +276,22 @@ done:
 static int write_json(const json_t *root, const char *path, eqp_message *message)
 {
     eqp__file file;
-    int code = eqp__file_open(&file, path, message);
+    int code = eqp__report_file_open(&file, path, message);
 
     if (code) {
         return code;
     }
     if (json_dumpf(root, file.stream, JSON_INDENT(2)) && !ferror(file.stream)) {
-        eqp__file_discard(&file);
+        eqp__report_file_discard(&file);
         return EQP_ERR_MEMORY;
     }
     (void)fputc('\n', file.stream);
-    return eqp__file_commit(&file, message);
+    return eqp__report_file_commit(&file, message);
 }
 
 int eqp_report_write(const eqp_report *report, const char *dir, eqp_message *message)
 {
-    char *json_path = eqp__file_join(dir, "report.json"), *csv_path = eqp__file_join(dir, "compare.csv");
+    char *json_path = eqp__report_file_join(dir, "report.json"), *csv_path = eqp__report_file_join(dir, "compare.csv");
     json_t *compare = json_object_get(report->root, "compare");
     int code = json_path && csv_path ? eqp_report_directory(dir, message) : EQP_ERR_MEMORY;
 
