@@ -20,14 +20,14 @@ typedef enum app_option_type {
 /* One row. Values go into a struct of the app, at `offset`. */
 typedef struct app_option {
     const char *name;     /* without the dashes */
-    const char *argument; /* what help calls the value; NULL for a flag */
+    const char *argument; /* what help calls the value; NULL for a flag, or for a choice: its words */
     app_option_type type;
-    size_t offset;        /* offsetof(struct of values, field) */
-    const char *fallback; /* the default, written as on the command line; NULL: false, 0, NULL or the first choice */
-    const char *help;     /* one line; "\n" continues it on the next */
-    int64_t int_low, int_high;  /* INT: inclusive; both 0: any number */
-    double real_low, real_high; /* REAL: both 0: any finite number; INFINITY: no upper limit */
-    bool open_low;              /* REAL: real_low itself is refused */
+    size_t offset;             /* offsetof(struct of values, field) */
+    const char *fallback;      /* the default, written as on the command line; NULL: false, 0, NULL, the first choice */
+    const char *help;          /* what it does; "\n" goes on in the next line */
+    int64_t int_low, int_high; /* INT: both inclusive; both 0: any number; int_high < int_low: no upper limit */
+    double real_low, real_high; /* REAL: both 0 and !open_low: any finite number; INFINITY: no upper limit */
+    bool open_low;              /* REAL: real_low itself is refused; then real_high 0 is no upper limit */
     const char *choices;        /* CHOICE: words separated by '|' */
 } app_option;
 
@@ -61,11 +61,15 @@ int app_options_help(const app_command_line *line, char **text);
 int app_parse_int(const char *text, int64_t *value);
 int app_parse_real(const char *text, double *value);
 
+/* Number of a word among words separated by '|'. EQP_OK or EQP_ERR_UNKNOWN, and the value is unchanged. */
+int app_parse_choice(const char *text, const char *choices, int *value);
+
 /* Integers separated by commas, each within the limits: at least one. values is owned by the caller: free().
  * EQP_OK, EQP_ERR_ARGUMENT with a message "'x' is not ...", EQP_ERR_MEMORY. */
 int app_parse_int_list(const char *text, int64_t low, int64_t high, int *n, int64_t **values, eqp_message *message);
 
-/* Words separated by commas, none empty: words[i] points into one block, so free(words) frees all. */
+/* Words separated by commas, none empty, at least one. words is one block, owned by the caller: free(words) frees all.
+ * Codes as app_parse_int_list. */
 int app_parse_word_list(const char *text, int *n, char ***words, eqp_message *message);
 
 /* The parts of KIND[:key=value,...]; "key=value,..." alone has the kind "". Take every key that is known, then call
@@ -78,7 +82,8 @@ typedef struct app_keyed {
     int n;
     const char *key[APP_KEYED_MAX], *value[APP_KEYED_MAX];
     bool taken[APP_KEYED_MAX];
-    int code; /* of the first mistake */
+    char known[256]; /* keys that were asked for: to tell the user */
+    int code;        /* of the first mistake */
     eqp_message message;
 } app_keyed;
 

@@ -3,7 +3,8 @@
 #ifndef APP_SIGNALS_H
 #define APP_SIGNALS_H
 
-/* From now on SIGINT and SIGTERM only set a flag. EQP_OK, or EQP_ERR_STATE where they are installed already. */
+/* From now on SIGINT and SIGTERM only set a flag. EQP_OK; EQP_ERR_STATE where they are installed already;
+ * EQP_ERR_INTERNAL where the system refuses. */
 int app_signals_install(void);
 
 /* The first signal since app_signals_install, or 0. The exit status is then 128 + signal. */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "describe.h"
+#include "options.h"
+
+/* One "key=value"; cuts it in two. */
+static int add_pair(app_keyed *keyed, char *pair, eqp_message *message)
+{
+    char *value = strchr(pair, '=');
+
+    if (!value || value == pair) {
+        eqp_message_set(message, "'%.100s' is not key=value", pair);
+        return EQP_ERR_ARGUMENT;
+    }
+    *value++ = '\0';
+    if (!*value) {
+        eqp_message_set(message, "%.100s has no value", pair);
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i < keyed->n; i++) {
+        if (strcmp(keyed->key[i], pair) == 0) {
+            eqp_message_set(message, "%.100s is given twice", pair);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    if (keyed->n == APP_KEYED_MAX) {
+        eqp_message_set(message, "more than %d keys", APP_KEYED_MAX);
+        return EQP_ERR_ARGUMENT;
+    }
+    keyed->key[keyed->n] = pair;
+    keyed->value[keyed->n++] = value;
+    return EQP_OK;
+}
+
+static int split(app_keyed *keyed, eqp_message *message)
+{
+    char *rest = keyed->copy;
+    size_t kind = strcspn(rest, ":=,");
+    int code = EQP_OK;
+
+    keyed->kind = "";
+    if (rest[kind] == ':' || !rest[kind]) {
+        if (kind == 0) {
+            eqp_message_set(message, "'%.100s' does not begin with a name", keyed->copy);
+            return EQP_ERR_ARGUMENT;
+        }
+        keyed->kind = rest;
+        rest = rest[kind] ? rest + kind + 1 : NULL;
+        keyed->copy[kind] = '\0';
+    }
+    while (rest && !code) {
+        char *comma = strchr(rest, ',');
+
+        if (comma) {
+            *comma = '\0';
+        }
+        code = add_pair(keyed, rest, message);
+        rest = comma ? comma + 1 : NULL;
+    }
+    return code;
+}
+
+int app_keyed_parse(const char *text, app_keyed *keyed, eqp_message *message)
+{
+    int code;
+
+    memset(keyed, 0, sizeof *keyed);
+    keyed->copy = strdup(text);
+    code = keyed->copy ? split(keyed, message) : EQP_ERR_MEMORY;
+    if (code) {
+        app_keyed_free(keyed);
+    }
+    return code;
+}
+
+/* The value of a key, which is then taken; NULL where it is absent or a mistake was made before. */
+static const char *take(app_keyed *keyed, const char *key)
+{
+    size_t length = strlen(keyed->known);
+
+    if (length + strlen(key) + 2 <= sizeof keyed->known) {
+        keyed->known[length] = ' ';
+        memcpy(keyed->known + length + 1, key, strlen(key) + 1);
+    }
+    for (int i = 0; i < keyed->n && !keyed->code; i++) {
+        if (strcmp(keyed->key[i], key) == 0) {
+            keyed->taken[i] = true;
+            return keyed->value[i];
+        }
+    }
+    return NULL;
+}
+
+static void note(app_keyed *keyed, const char *key, int code, const eqp_message *message)
+{
+    if (code) {
+        keyed->code = code;
+        eqp_message_set(&keyed->message, "%s: %s", key, message->text);
+    }
+}
+
+void app_keyed_int(app_keyed *keyed, const char *key, int64_t low, int64_t high, int64_t *value)
+{
+    const char *text = take(keyed, key);
+    eqp_message message;
+
+    if (text) {
+        note(keyed, key, app__read_int(text, low, high, value, &message), &message);
+    }
+}
+
+void app_keyed_real(app_keyed *keyed, const char *key, double low, bool open_low, double high, double *value)
+{
+    const char *text = take(keyed, key);
+    eqp_message message;
+
+    if (text) {
+        note(keyed, key, app__read_real(text, low, open_low, high, value, &message), &message);
+    }
+}
+
+void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, int *value)
+{
+    const char *text = take(keyed, key);
+    eqp_message message;
+
+    if (text) {
+        note(keyed, key, app__read_choice(text, choices, value, &message), &message);
+    }
+}
+
+int app_keyed_end(app_keyed *keyed, eqp_message *message)
+{
+    int code = keyed->code;
+
+    if (code) {
+        eqp_message_set(message, "%s", keyed->message.text);
+    }
+    for (int i = 0; i < keyed->n && !code; i++) {
+        if (!keyed->taken[i]) {
+            code = EQP_ERR_ARGUMENT;
+            eqp_message_set(message, "%.100s: no such key; known:%s", keyed->key[i],
+                            keyed->known[0] ? keyed->known : " none");
+        }
+    }
+    app_keyed_free(keyed);
+    return code;
+}
+
+void app_keyed_free(app_keyed *keyed)
+{
+    free(keyed->copy);
+    memset(keyed, 0, sizeof *keyed);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "describe.h"
+
+/* A command line half read. The caller's values are touched only when all of it is read. */
+typedef struct reading {
+    const app_command_line *line;
+    char *values; /* [values_size] */
+    bool *given;  /* [noptions] */
+    bool positional_given;
+    app_action action;
+    eqp_message *message;
+} reading;
+
+static int store_int(const app_option *option, const char *text, char *field, eqp_message *message)
+{
+    bool any = option->int_low == 0 && option->int_high == 0;
+    int64_t low = any ? INT64_MIN : option->int_low;
+    int64_t high = any || option->int_high < low ? INT64_MAX : option->int_high;
+    int64_t value;
+    int code = app__read_int(text, low, high, &value, message);
+
+    if (!code) {
+        memcpy(field, &value, sizeof value);
+    }
+    return code;
+}
+
+static int store_real(const app_option *option, const char *text, char *field, eqp_message *message)
+{
+    bool no_limits = option->real_low == 0.0 && option->real_high == 0.0;
+    double low = no_limits && !option->open_low ? -INFINITY : option->real_low;
+    double high = no_limits ? INFINITY : option->real_high;
+    double value;
+    int code = app__read_real(text, low, option->open_low, high, &value, message);
+
+    if (!code) {
+        memcpy(field, &value, sizeof value);
+    }
+    return code;
+}
+
+static int store_choice(const app_option *option, const char *text, char *field, eqp_message *message)
+{
+    int value;
+    int code = app__read_choice(text, option->choices, &value, message);
+
+    if (!code) {
+        memcpy(field, &value, sizeof value);
+    }
+    return code;
+}
+
+static int store_text(const app_option *option, const char *text, char *field, eqp_message *message)
+{
+    app_keyed keyed;
+    int code = EQP_OK;
+
+    if (!*text) {
+        eqp_message_set(message, "the value is empty");
+        return EQP_ERR_ARGUMENT;
+    }
+    if (option->type == APP_OPTION_KEYED && !(code = app_keyed_parse(text, &keyed, message))) {
+        app_keyed_free(&keyed);
+    }
+    if (!code) {
+        memcpy(field, &text, sizeof text);
+    }
+    return code;
+}
+
+static int store(const reading *r, const app_option *option, const char *text)
+{
+    char *field = r->values + option->offset;
+    const bool yes = true;
+    eqp_message what = {"out of memory"};
+    int code = EQP_ERR_INTERNAL;
+
+    switch (option->type) {
+    case APP_OPTION_FLAG:
+        memcpy(field, &yes, sizeof yes);
+        return EQP_OK;
+    case APP_OPTION_INT:
+        code = store_int(option, text, field, &what);
+        break;
+    case APP_OPTION_REAL:
+        code = store_real(option, text, field, &what);
+        break;
+    case APP_OPTION_CHOICE:
+        code = store_choice(option, text, field, &what);
+        break;
+    case APP_OPTION_TEXT:
+    case APP_OPTION_KEYED:
+        code = store_text(option, text, field, &what);
+        break;
+    }
+    if (code) {
+        eqp_message_set(r->message, "%s: --%s: %s", r->line->program, option->name, what.text);
+    }
+    return code;
+}
+
+static int refuse(const reading *r, const char *argument, int length, const char *why)
+{
+    eqp_message_set(r->message, "%s: %.*s: %s", r->line->program, length < 100 ? length : 100, argument, why);
+    return EQP_ERR_ARGUMENT;
+}
+
+/* Reads argv[*i], which begins with two dashes, and its value, which may be the next one. */
+static int read_option(reading *r, int argc, char *const *argv, int *i)
+{
+    const char *argument = argv[*i], *name = argument + 2, *value = NULL;
+    size_t length = strcspn(name, "=");
+    const app_option *option = NULL;
+
+    for (int k = 0; k < r->line->noptions && !option; k++) {
+        if (strlen(r->line->option[k].name) == length && strncmp(r->line->option[k].name, name, length) == 0) {
+            option = &r->line->option[k];
+        }
+    }
+    if (!option) {
+        return refuse(r, argument, (int)length + 2, "no such option; --help lists them");
+    }
+    if (name[length]) {
+        value = name + length + 1;
+    }
+    if (option->type == APP_OPTION_FLAG && value) {
+        return refuse(r, argument, (int)length + 2, "takes no value");
+    }
+    if (option->type != APP_OPTION_FLAG && !value) {
+        /* What looks like an option is one: a forgotten value must not swallow it. */
+        if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0) {
+            return refuse(r, argument, (int)length + 2, "needs a value");
+        }
+        value = argv[++*i];
+    }
+    r->given[option - r->line->option] = true;
+    return store(r, option, value);
+}
+
+/* `plain`: it comes after "--", so a dash means nothing. */
+static int read_positional(reading *r, const char *argument, bool plain)
+{
+    const app_command_line *line = r->line;
+
+    if (!plain && argument[0] == '-' && argument[1]) {
+        return refuse(r, argument, (int)strnlen(argument, 100), "no such option; --help lists them");
+    }
+    if (!*argument || !line->positional) {
+        eqp_message_set(r->message, "%s: '%.100s': an argument that is no option", line->program, argument);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (r->positional_given) {
+        eqp_message_set(r->message, "%s: '%.100s': only one %s can be given", line->program, argument,
+                        line->positional);
+        return EQP_ERR_ARGUMENT;
+    }
+    r->positional_given = true;
+    memcpy(r->values + line->positional_offset, &argument, sizeof argument);
+    return EQP_OK;
+}
+
+static int read_arguments(reading *r, int argc, char *const *argv)
+{
+    bool plain = false;
+    int code = EQP_OK;
+
+    for (int i = 1; i < argc && !code; i++) {
+        if (plain || strncmp(argv[i], "--", 2) != 0) {
+            code = read_positional(r, argv[i], plain);
+        } else if (strcmp(argv[i], "--") == 0) {
+            plain = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            r->action = APP_HELP;
+            return EQP_OK;
+        } else if (strcmp(argv[i], "--version") == 0) {
+            r->action = APP_VERSION;
+            return EQP_OK;
+        } else {
+            code = read_option(r, argc, argv, &i);
+        }
+    }
+    return code;
+}
+
+int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
+                      app_action *action, eqp_message *message)
+{
+    reading r = {line, NULL, NULL, false, APP_RUN, message};
+    int code = eqp_array_create(&r.values, (int64_t)line->values_size, 1);
+
+    code = code ? code : eqp_array_create(&r.given, line->noptions, sizeof *r.given);
+    if (code) {
+        eqp_message_set(message, "%s: %s", line->program, eqp_error_text(code));
+        goto done;
+    }
+    for (int k = 0; k < line->noptions && !code; k++) {
+        if (line->option[k].fallback) {
+            code = store(&r, &line->option[k], line->option[k].fallback);
+        }
+    }
+    code = code ? code : read_arguments(&r, argc, argv);
+    if (code) {
+        goto done;
+    }
+    memcpy(values, r.values, line->values_size);
+    if (given && line->noptions > 0) {
+        memcpy(given, r.given, (size_t)line->noptions * sizeof *given);
+    }
+    *action = r.action;
+done:
+    free(r.given);
+    free(r.values);
+    return code;
+}
