@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "domain.h"
+
+#include "gather.h"
+
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/par.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size)
+{
+    memset(domain, 0, sizeof *domain);
+    domain->comm = comm;
+    MPI_Comm_rank(comm, &domain->rank);
+    MPI_Comm_size(comm, &domain->nranks);
+    domain->leaf_size = leaf_size;
+    domain->group_size = group_size;
+    bh_tree_init(&domain->tree, leaf_size);
+}
+
+void bh_domain_free(bh_domain *domain)
+{
+    free(domain->tag);
+    free(domain->group);
+    bh_tree_free(&domain->tree);
+    bh_particles_free(&domain->particles);
+    bh_homes_free(&domain->homes);
+}
+
+static int find_box(const bh_domain *domain, bh_box *box)
+{
+    const bh_particles *p = &domain->particles;
+    double bound[6] = {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX};
+    int code;
+
+    /* The last three are minus the upper bounds, so that one minimum finds all six. */
+    for (int64_t i = 0; i < p->n; i++) {
+        const double at[6] = {p->x[i], p->y[i], p->z[i], -p->x[i], -p->y[i], -p->z[i]};
+        for (int a = 0; a < 6; a++) {
+            bound[a] = fmin(bound[a], at[a]);
+        }
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, bound, 6, MPI_DOUBLE, MPI_MIN, domain->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (bound[0] == DBL_MAX) {
+        memset(bound, 0, sizeof bound); /* no particles anywhere */
+    }
+    const double hi[3] = {-bound[3], -bound[4], -bound[5]};
+    code = bh_box_enclosing(bound, hi, box);
+    return eqp_agree(domain->comm, code, NULL);
+}
+
+int bh_domain_rehome_by_count(bh_domain *domain)
+{
+    uint64_t *cut = malloc((size_t)(domain->nranks + 1) * sizeof *cut);
+    int *rank = malloc((size_t)(domain->nranks + 1) * sizeof *rank);
+    int64_t n = 0;
+    int code = eqp_agree(domain->comm, cut == NULL || rank == NULL ? EQP_ERR_MEMORY : EQP_OK, NULL);
+
+    if (code == EQP_OK) {
+        code = eqp_key_cuts(domain->comm, domain->particles.n, domain->particles.key, NULL, domain->nranks, NULL, cut);
+    }
+    if (code == EQP_OK) {
+        for (int r = 0; r < domain->nranks && cut[r] < EQP_CURVE_END; r++) {
+            cut[n] = cut[r];
+            rank[n++] = r;
+        }
+        code = eqp_agree(domain->comm, bh_homes_set(&domain->homes, n, cut, rank), NULL);
+    }
+    free(rank);
+    free(cut);
+    return code;
+}
+
+static int compute_keys(bh_domain *domain)
+{
+    bh_particles *p = &domain->particles;
+    int code = eqp_hilbert_keys(p->n, p->x, p->y, p->z, domain->box.corner, domain->box.side, p->key);
+
+    return code == EQP_OK ? bh_particles_sort(p) : code;
+}
+
+/* Which particles leave, as records by rank; what stays is closed up in order. */
+static int pack_leavers(bh_domain *domain, int64_t *sent, int64_t *nsent, uint64_t **records)
+{
+    bh_particles *p = &domain->particles;
+    int64_t *next = NULL;
+    int *home = NULL;
+    uint64_t *out = NULL;
+    int64_t total = 0, kept = 0;
+    int code = eqp_array_create(&home, p->n, sizeof *home);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&next, domain->nranks, sizeof *next);
+    }
+    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+        home[i] = bh_homes_rank(&domain->homes, p->key[i]);
+        sent[home[i]] += home[i] != domain->rank;
+    }
+    for (int r = 0; r < domain->nranks && code == EQP_OK; r++) {
+        next[r] = total;
+        total += sent[r];
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&out, total * BH_PARTICLE_FIELDS, sizeof *out);
+    }
+    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+        uint64_t record[BH_PARTICLE_FIELDS];
+        bh_particles_pack(p, i, record);
+        if (home[i] == domain->rank) {
+            if (kept != i) {
+                bh_particles_unpack(p, kept, record);
+            }
+            kept++;
+        } else {
+            memcpy(out + BH_PARTICLE_FIELDS * next[home[i]]++, record, sizeof record);
+        }
+    }
+    if (code == EQP_OK) {
+        p->n = kept;
+        *nsent = total;
+        *records = out;
+    }
+    free(next);
+    free(home);
+    return code;
+}
+
+/* Sends everybody home. The ranks agree before a particle leaves, so that a failure loses none. */
+static int migrate(bh_domain *domain, bh_settled *settled)
+{
+    bh_particles *p = &domain->particles;
+    int64_t *sent = NULL, *received = NULL, nsent = 0, nreceived = 0, before;
+    uint64_t *out = NULL, *in = NULL;
+    int code = eqp_array_create(&sent, domain->nranks, sizeof *sent);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&received, domain->nranks, sizeof *received);
+    }
+    if (code == EQP_OK) {
+        code = pack_leavers(domain, sent, &nsent, &out);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_exchange_counts(domain->comm, sent, received, &nreceived);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, eqp_array_create(&in, nreceived * BH_PARTICLE_FIELDS, sizeof *in), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(domain->comm, BH_PARTICLE_BYTES, sent, out, received, in);
+    }
+    before = p->n;
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, bh_particles_resize(p, before + nreceived), NULL);
+    }
+    for (int64_t i = 0; i < nreceived && code == EQP_OK; i++) {
+        bh_particles_unpack(p, before + i, in + BH_PARTICLE_FIELDS * i);
+    }
+    if (code == EQP_OK) {
+        settled->migrated += nsent;
+        settled->bytes += nsent * BH_PARTICLE_BYTES;
+        code = eqp_agree(domain->comm, nreceived > 0 ? bh_particles_sort(p) : EQP_OK, NULL);
+    }
+    free(in);
+    free(out);
+    free(received);
+    free(sent);
+    return code;
+}
+
+static int limit_of(const bh_domain *domain)
+{
+    return domain->leaf_size > domain->group_size ? domain->leaf_size : domain->group_size;
+}
+
+int bh_domain_settle(bh_domain *domain, bh_settled *settled)
+{
+    bh_box box;
+    int code = find_box(domain, &box);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    bool changed = !domain->has_box || memcmp(&box, &domain->box, sizeof box) != 0;
+    domain->box = box;
+    domain->has_box = true;
+    code = eqp_agree(domain->comm, compute_keys(domain), NULL);
+    if (code == EQP_OK && changed) {
+        settled->box_changed = true;
+        code = bh_domain_rehome_by_count(domain);
+    }
+    if (code == EQP_OK) {
+        code =
+            bh_homes_snap(&domain->homes, domain->comm, domain->particles.n, domain->particles.key, limit_of(domain));
+    }
+    return code == EQP_OK ? migrate(domain, settled) : code;
+}
+
+typedef struct home_run {
+    uint64_t begin;
+    int64_t rank;
+} home_run;
+
+static int set_homes(bh_homes *homes, int64_t n, const home_run *runs)
+{
+    uint64_t *begin = NULL;
+    int *rank = NULL;
+    int code = eqp_array_create(&begin, n, sizeof *begin);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&rank, n, sizeof *rank);
+    }
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        begin[i] = runs[i].begin;
+        rank[i] = (int)runs[i].rank;
+    }
+    if (code == EQP_OK && n > 0) {
+        code = bh_homes_set(homes, n, begin, rank);
+    }
+    free(rank);
+    free(begin);
+    return code;
+}
+
+int bh_domain_rehome(bh_domain *domain, const int *rank_of_group)
+{
+    home_run *runs = NULL, *all = NULL;
+    int64_t n = 0, ntotal = 0, interval = -1;
+    int code = eqp_array_create(&runs, domain->ngroups, sizeof *runs);
+
+    /* A run ends where the rank changes, or where other homes lie between two of this rank's groups. */
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        uint64_t begin = domain->particles.key[domain->group[g].first];
+        int64_t here = bh_homes_find(&domain->homes, begin);
+        if (here != interval || rank_of_group[g] != rank_of_group[g - 1]) {
+            runs[n++] = (home_run){begin, rank_of_group[g]};
+        }
+        interval = here;
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = bh_gather(domain->comm, sizeof *runs, n, runs, &ntotal, &all);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, set_homes(&domain->homes, ntotal, all), NULL);
+    }
+    free(all);
+    free(runs);
+    return code;
+}
+
+static int compare_branches(const void *a, const void *b)
+{
+    const bh_cell *first = a, *second = b;
+    return (first->key > second->key) - (first->key < second->key);
+}
+
+static int build_branches(bh_domain *domain)
+{
+    const bh_particles *p = &domain->particles;
+    bh_interval *interval = NULL;
+    int nintervals = 0;
+    int code = bh_homes_intervals(&domain->homes, domain->rank, &nintervals, &interval);
+
+    if (code == EQP_OK) {
+        code = bh_tree_build(&domain->tree, &domain->box, p->n, p->key, p->x, p->y, p->z, p->m, nintervals, interval,
+                             domain->rank);
+    }
+    free(interval);
+    return eqp_agree(domain->comm, code, NULL);
+}
+
+static int join_tops(bh_domain *domain)
+{
+    bh_cell *all = NULL;
+    int64_t n = 0;
+    int code = bh_gather(domain->comm, sizeof(bh_cell), domain->tree.nbranches, domain->tree.cell, &n, &all);
+
+    if (code == EQP_OK) {
+        qsort(all, (size_t)n, sizeof *all, compare_branches);
+        code = eqp_agree(domain->comm, bh_tree_top(&domain->tree, n, all, domain->rank), NULL);
+    }
+    free(all);
+    return code;
+}
+
+static int make_groups(bh_domain *domain)
+{
+    const bh_particles *p = &domain->particles;
+    double *accel = NULL;
+    int64_t *tag = NULL, ngroups = 0;
+    bh_group *group = NULL;
+    int code = eqp_array_create(&accel, p->n, sizeof *accel);
+
+    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+        accel[i] = sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
+    }
+    if (code == EQP_OK) {
+        code = bh_groups_make(&domain->tree, p->key, domain->group_size, accel, &ngroups, &group);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&tag, ngroups, sizeof *tag);
+    }
+    free(accel);
+    if (code != EQP_OK) {
+        free(group);
+        return code;
+    }
+    for (int64_t g = 0; g < ngroups; g++) {
+        tag[g] = p->tag[group[g].first + group[g].count / 2];
+    }
+    free(domain->group);
+    free(domain->tag);
+    domain->group = group;
+    domain->tag = tag;
+    domain->ngroups = ngroups;
+    return EQP_OK;
+}
+
+int bh_domain_grow(bh_domain *domain)
+{
+    int code = build_branches(domain);
+
+    if (code == EQP_OK) {
+        code = join_tops(domain);
+    }
+    return code == EQP_OK ? eqp_agree(domain->comm, make_groups(domain), NULL) : code;
+}

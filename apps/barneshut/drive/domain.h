@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this rank stores: its particles, at home, and its part of the global octree. */
+#ifndef BH_DOMAIN_H
+#define BH_DOMAIN_H
+
+#include "homes.h"
+#include "particles.h"
+
+#include <mpi.h>
+#include <stdbool.h>
+
+typedef struct bh_domain {
+    MPI_Comm comm; /* borrowed */
+    int rank, nranks;
+    int leaf_size, group_size;
+    bool has_box;
+    bh_box box;
+    bh_homes homes;
+    bh_particles particles;
+    bh_tree tree;
+    int64_t ngroups;
+    bh_group *group; /* [ngroups] this rank's target groups */
+    int64_t *tag;    /* [ngroups] tag of each group's middle particle */
+} bh_domain;
+
+typedef struct bh_settled {
+    bool box_changed; /* keys mean other places than before; homes were cut anew by count */
+    int64_t migrated; /* particles that left this rank */
+    int64_t bytes;    /* sent for them */
+} bh_settled;
+
+void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size);
+void bh_domain_free(bh_domain *domain);
+
+/* New keys, and every particle to its home, in order. Adds to *settled. Collective. */
+int bh_domain_settle(bh_domain *domain, bh_settled *settled);
+
+/* Cuts homes anew so that every rank gets equally many particles along the curve. Keys must be present and sorted. */
+int bh_domain_rehome_by_count(bh_domain *domain);
+
+/* Sets homes so that each group lives on rank_of_group [ngroups]; takes effect with the next bh_domain_settle.
+ * Collective. */
+int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
+
+/* Builds the tree of this rank's particles, joins the tops, makes groups and reads their tags. Collective. */
+int bh_domain_grow(bh_domain *domain);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "evaluate.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <string.h>
+
+/* Groups are timed in batches that last long enough for the clock: about so many interactions. */
+#define BATCH_INTERACTIONS 1000000
+
+int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator)
+{
+    bh_kernel *kernel = NULL;
+    int code = bh_kernel_create(&kernel);
+
+    if (code == EQP_OK) {
+        *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = kernel};
+    }
+    return code;
+}
+
+void bh_evaluator_free(bh_evaluator *evaluator)
+{
+    bh_kernel_free(evaluator->kernel);
+    evaluator->kernel = NULL;
+}
+
+/* What the walk tells of each tile that it keeps. */
+typedef struct tile_watch {
+    bh_tile_choice choice; /* first: the walk's user data serve both callbacks */
+    const bh_evaluator *evaluator;
+    const bh_tree *tree;
+    const bh_works *works;
+    int64_t work;
+} tile_watch;
+
+static int tile_seen(void *user, const bh_tile *tile)
+{
+    const tile_watch *watch = user;
+
+    return watch->evaluator->computed(watch->evaluator->computed_user, watch->tree, watch->works, watch->work, tile);
+}
+
+static int compute_work(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+                        int64_t w, bh_list *list)
+{
+    const bh_work *work = &works->work[w];
+    const bh_group *group = &work->group;
+    tile_watch watch = {.evaluator = evaluator, .tree = tree, .works = works, .work = w};
+    bh_tile_fn keep = bh_tile_choose(&watch.choice, map, work->tag, rank, group);
+    int64_t first = group->first;
+    int code = bh_walk(tree, tree->root, group, &evaluator->mac, keep, evaluator->computed == NULL ? NULL : tile_seen,
+                       &watch, list);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (list->nabsent > 0) {
+        return EQP_ERR_INTERNAL; /* the essential tree lacks something that this walk wants */
+    }
+    works->counts[w] = (bh_counts){list->nsources * group->count, list->ncells * group->count, list->nvisits};
+    return bh_force(evaluator->kernel, tree, list, evaluator->mac.G, evaluator->eps, group->count, works->x + first,
+                    works->y + first, works->z + first, works->ax + first, works->ay + first, works->az + first,
+                    works->pot + first);
+}
+
+static void add_counts(bh_counts *sum, const bh_counts *counts)
+{
+    sum->pairs += counts->pairs;
+    sum->cells += counts->cells;
+    sum->visits += counts->visits;
+}
+
+/* One sample for the cost model; what it holds starts anew. */
+static int close_batch(eqp_cost_sums *costs, bh_counts *batch, int64_t *groups, double *start)
+{
+    double now = eqp_cpu_seconds();
+    const int64_t count[BH_KINDS] = {batch->pairs, batch->cells, batch->visits, *groups};
+    int code = *groups > 0 ? eqp_cost_sums_add(costs, count, now - *start) : EQP_OK;
+
+    *start = now;
+    *batch = (bh_counts){0, 0, 0};
+    *groups = 0;
+    return code;
+}
+
+/* Computes every `every`-th work. */
+static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+                   int64_t every, eqp_cost_sums *costs)
+{
+    bh_counts batch = {0, 0, 0};
+    int64_t groups = 0;
+    double start = eqp_cpu_seconds();
+    bh_list list;
+    int code = EQP_OK;
+
+    bh_list_init(&list);
+    for (int64_t w = 0; w < works->n && code == EQP_OK; w += every) {
+        code = compute_work(evaluator, tree, map, rank, works, w, &list);
+        add_counts(&batch, &works->counts[w]);
+        groups++;
+        if (code == EQP_OK && batch.pairs + batch.cells >= BATCH_INTERACTIONS) {
+            code = close_batch(costs, &batch, &groups, &start);
+        }
+    }
+    if (code == EQP_OK) {
+        code = close_batch(costs, &batch, &groups, &start);
+    }
+    bh_list_free(&list);
+    return code;
+}
+
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_counts *counts, bh_evaluated *result)
+{
+    bh_works works;
+    double begin = eqp_cpu_seconds();
+    int code;
+
+    bh_works_init(&works);
+    memset(result, 0, sizeof *result);
+    code = eqp_cost_sums_init(&result->costs, BH_KINDS, EQP_COST_RELATIVE);
+    if (code == EQP_OK) {
+        const bh_route route = {.tag = domain->tag, .map = map};
+        code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, &route,
+                             &result->traffic.bytes);
+    }
+    if (code == EQP_OK) {
+        code = bh_essential_fetch(&domain->tree, domain->comm, &works, &evaluator->mac, map, &result->traffic);
+    }
+    if (code == EQP_OK) {
+        double start = eqp_cpu_seconds();
+        code = compute(evaluator, &domain->tree, map, domain->rank, &works, 1, &result->costs);
+        result->seconds = eqp_cpu_seconds() - start;
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    for (int64_t w = 0; w < works.n && code == EQP_OK; w++) {
+        add_counts(&result->counts, &works.counts[w]);
+    }
+    result->groups = works.n;
+    result->targets = works.ntargets;
+    if (code == EQP_OK) {
+        code = bh_works_return(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, counts,
+                               &result->traffic.bytes);
+    }
+    for (int64_t i = 0; i < domain->particles.n && code == EQP_OK; i++) {
+        domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);
+    }
+    bh_works_free(&works);
+    result->all_seconds = eqp_cpu_seconds() - begin;
+    return code;
+}
+
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t every,
+                       eqp_cost_sums *costs)
+{
+    bh_computed_fn computed = evaluator->computed;
+    int code;
+
+    evaluator->computed = NULL;
+    code = compute(evaluator, tree, NULL, -1, works, every, costs);
+    evaluator->computed = computed;
+    return code;
+}

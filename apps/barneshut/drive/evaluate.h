@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One force evaluation by the map: groups go out, essential trees come in, lists are walked, forces go home. */
+#ifndef BH_EVALUATE_H
+#define BH_EVALUATE_H
+
+#include "costs.h"
+#include "domain.h"
+#include "essential.h"
+
+#include "../physics/force.h"
+
+/* A tile that was computed, with the work it belongs to: for tests and samplers. */
+typedef int (*bh_computed_fn)(void *user, const bh_tree *tree, const bh_works *works, int64_t work,
+                              const bh_tile *tile);
+
+typedef struct bh_evaluator {
+    bh_mac mac;
+    double eps;
+    bh_kernel *kernel;       /* owned */
+    bh_computed_fn computed; /* NULL: nobody watches */
+    void *computed_user;
+} bh_evaluator;
+
+typedef struct bh_evaluated {
+    double seconds;     /* CPU seconds of this rank in walking and forces: its load */
+    double all_seconds; /* CPU seconds with the exchange */
+    bh_counts counts;   /* of this rank */
+    int64_t groups;     /* works of this rank */
+    int64_t targets;    /* their targets */
+    bh_traffic traffic;
+    eqp_cost_sums costs; /* samples of this rank for the cost model */
+} bh_evaluated;
+
+int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator);
+void bh_evaluator_free(bh_evaluator *evaluator);
+
+/* The forces on all particles; counts [ngroups] of this rank's groups, over all ranks that computed them. Collective.
+ */
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_counts *counts, bh_evaluated *result);
+
+/* Samples costs without moving a group: computes forces for every `every`-th group of works that are at home and whose
+ * essential trees are here, and throws the forces away. Local. */
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t every,
+                       eqp_cost_sums *costs);
+
+#endif

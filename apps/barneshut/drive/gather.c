@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "gather.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int bh_gather(MPI_Comm comm, size_t size, int64_t n, const void *mine, int64_t *ntotal, void *all)
+{
+    int64_t *send = NULL, *count = NULL, total = 0;
+    char *array = NULL;
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_array_create(&count, nranks, sizeof *count);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&send, nranks, sizeof *send);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        for (int r = 0; r < nranks; r++) {
+            send[r] = n;
+        }
+        code = eqp_exchange_counts(comm, send, count, &total);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, eqp_array_create(&array, total, size), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_gather_all(comm, size, n, mine, count, array);
+    }
+    free(send);
+    free(count);
+    if (code != EQP_OK) {
+        free(array);
+        return code;
+    }
+    *ntotal = total;
+    memcpy(all, &array, sizeof array);
+    return EQP_OK;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "homes.h"
+
+#include "../physics/order.h"
+
+#include <equipoise/curve.h>
+#include <equipoise/error.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEVELS (EQP_CURVE_BITS + 1)
+
+void bh_homes_init(bh_homes *homes)
+{
+    memset(homes, 0, sizeof *homes);
+}
+
+void bh_homes_free(bh_homes *homes)
+{
+    free(homes->begin);
+    free(homes->rank);
+    bh_homes_init(homes);
+}
+
+typedef struct run {
+    uint64_t begin;
+    int rank;
+    int64_t place;
+} run;
+
+static int compare_runs(const void *a, const void *b)
+{
+    const run *first = a, *second = b;
+
+    if (first->begin != second->begin) {
+        return first->begin < second->begin ? -1 : 1;
+    }
+    return (first->place > second->place) - (first->place < second->place);
+}
+
+/* Of sorted runs keeps the last at each key and joins neighbours of one rank. */
+static int64_t join_runs(int64_t n, const run *runs, uint64_t *begin, int *rank)
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (i + 1 < n && runs[i + 1].begin == runs[i].begin) {
+            continue;
+        }
+        if (kept > 0 && rank[kept - 1] == runs[i].rank) {
+            continue;
+        }
+        begin[kept] = kept == 0 ? 0 : runs[i].begin;
+        rank[kept++] = runs[i].rank;
+    }
+    begin[kept] = EQP_CURVE_END;
+    return kept;
+}
+
+int bh_homes_set(bh_homes *homes, int64_t n, const uint64_t *begin, const int *rank)
+{
+    run *runs = malloc((size_t)n * sizeof *runs);
+    uint64_t *new_begin = malloc((size_t)(n + 1) * sizeof *new_begin);
+    int *new_rank = malloc((size_t)n * sizeof *new_rank);
+
+    if (runs == NULL || new_begin == NULL || new_rank == NULL) {
+        free(runs);
+        free(new_begin);
+        free(new_rank);
+        return EQP_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        runs[i] = (run){begin[i], rank[i], i};
+    }
+    qsort(runs, (size_t)n, sizeof *runs, compare_runs);
+    n = join_runs(n, runs, new_begin, new_rank);
+    free(runs);
+    bh_homes_free(homes);
+    *homes = (bh_homes){.n = n, .begin = new_begin, .rank = new_rank};
+    return EQP_OK;
+}
+
+int64_t bh_homes_find(const bh_homes *homes, uint64_t key)
+{
+    return bh_order_lower(homes->n - 1, homes->begin + 1, key + 1);
+}
+
+int bh_homes_rank(const bh_homes *homes, uint64_t key)
+{
+    return homes->rank[bh_homes_find(homes, key)];
+}
+
+int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **interval)
+{
+    int count = 0;
+    bh_interval *list = malloc((size_t)(homes->n + 1) * sizeof *list);
+
+    if (list == NULL) {
+        return EQP_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < homes->n; i++) {
+        if (homes->rank[i] == rank) {
+            list[count++] = (bh_interval){homes->begin[i], homes->begin[i + 1]};
+        }
+    }
+    *n = count;
+    *interval = list;
+    return EQP_OK;
+}
+
+static uint64_t cell_size(int level)
+{
+    return (uint64_t)1 << (3 * (EQP_CURVE_BITS - level));
+}
+
+static uint64_t cell_start(uint64_t key, int level)
+{
+    return key & ~(cell_size(level) - 1);
+}
+
+/* This rank's particles in each cell that a boundary divides; a cell that begins at the boundary is not divided. */
+static void count_divided(const bh_homes *homes, int64_t n, const uint64_t *keys, int64_t *count)
+{
+    for (int64_t b = 1; b < homes->n; b++) {
+        for (int level = 0; level < LEVELS; level++) {
+            uint64_t start = cell_start(homes->begin[b], level);
+            int64_t *here = &count[(b - 1) * LEVELS + level];
+            *here = start == homes->begin[b]
+                        ? 0
+                        : bh_order_lower(n, keys, start + cell_size(level)) - bh_order_lower(n, keys, start);
+        }
+    }
+}
+
+static uint64_t snapped(uint64_t boundary, const int64_t count[LEVELS], int64_t limit)
+{
+    for (int level = 0; level < LEVELS; level++) {
+        uint64_t start = cell_start(boundary, level);
+        if (start == boundary) {
+            break;
+        }
+        if (count[level] <= limit) {
+            return start;
+        }
+    }
+    return boundary;
+}
+
+int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int64_t n, const uint64_t *keys, int64_t limit)
+{
+    int64_t words = (homes->n - 1) * LEVELS;
+    int64_t *count = calloc((size_t)words + 1, sizeof *count);
+    uint64_t *begin = malloc((size_t)homes->n * sizeof *begin);
+    int code = count == NULL || begin == NULL ? EQP_ERR_MEMORY : EQP_OK;
+
+    code = eqp_agree(comm, code, NULL);
+    if (code != EQP_OK) {
+        goto done;
+    }
+    count_divided(homes, n, keys, count);
+    code = eqp_sum_int64(comm, words, count);
+    if (code != EQP_OK) {
+        goto done;
+    }
+    begin[0] = 0;
+    for (int64_t b = 1; b < homes->n; b++) {
+        begin[b] = snapped(homes->begin[b], &count[(b - 1) * LEVELS], limit);
+    }
+    code = eqp_agree(comm, bh_homes_set(homes, homes->n, begin, homes->rank), NULL);
+done:
+    free(begin);
+    free(count);
+    return code;
+}

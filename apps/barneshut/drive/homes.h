@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Homes: which rank stores the particles of which interval of the key range. A rank may own many intervals, so that the
+ * home of a particle can follow any assignment, not only contiguous ones. Every rank has the whole list. */
+#ifndef BH_HOMES_H
+#define BH_HOMES_H
+
+#include "../physics/tree.h"
+
+#include <mpi.h>
+
+typedef struct bh_homes {
+    int64_t n;
+    uint64_t *begin; /* [n + 1] ascending, begin[0] = 0, begin[n] = end of the key range */
+    int *rank;       /* [n] owner of [begin[i], begin[i + 1]); neighbours differ */
+} bh_homes;
+
+void bh_homes_init(bh_homes *homes);
+void bh_homes_free(bh_homes *homes);
+
+/* Takes runs (key where a run begins, its rank) in any order, at least one; of runs that begin at one key the last
+ * given wins; the first run is stretched down to key 0. Replaces what was there. */
+int bh_homes_set(bh_homes *homes, int64_t n, const uint64_t *begin, const int *rank);
+
+/* The interval that holds a key, and its rank. O(log n). */
+int64_t bh_homes_find(const bh_homes *homes, uint64_t key);
+int bh_homes_rank(const bh_homes *homes, uint64_t key);
+
+/* The intervals of one rank; the caller frees *interval. */
+int bh_homes_intervals(const bh_homes *homes, int rank, int *n, bh_interval **interval);
+
+/* Moves every boundary down to the start of the largest octree cell around it that has at most `limit` particles, so
+ * that no such cell (no leaf, no target group) is shared by two ranks. keys [n] of this rank's particles, ascending;
+ * they need not be at home yet. Collective; every rank must hold the same homes. O(boundaries x levels) per rank. */
+int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int64_t n, const uint64_t *keys, int64_t limit);
+
+#endif

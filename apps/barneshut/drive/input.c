@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "input.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+#include <equipoise/snapshot.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Equal slices of 0 .. n - 1, as even as can be. */
+static void slice_of(int64_t n, int rank, int nranks, int64_t *first, int64_t *count)
+{
+    int64_t each = n / nranks, more = n % nranks;
+
+    *first = each * rank + (rank < more ? rank : more);
+    *count = each + (rank < more);
+}
+
+static void number(bh_particles *p, int64_t first)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        p->index[i] = first + i;
+    }
+}
+
+static int generate(int rank, int nranks, const bh_settings *settings, bh_particles *p, bh_input *input,
+                    eqp_message *message)
+{
+    int64_t first, count;
+    int code;
+
+    input->total = bh_generator_count(&settings->generator);
+    snprintf(input->format, sizeof input->format, "generated %s", settings->generator.kind->name);
+    slice_of(input->total, rank, nranks, &first, &count);
+    code = bh_particles_resize(p, count);
+    if (code == EQP_OK) {
+        code = bh_generate(&settings->generator, first, count, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m);
+    }
+    if (code != EQP_OK) {
+        eqp_message_set(message, "barneshut: --generate: %s", eqp_error_text(code));
+        return code;
+    }
+    number(p, first);
+    for (int64_t i = 0; i < count; i++) {
+        p->id[i] = first + i;
+        p->kind[i] = 1;
+    }
+    return EQP_OK;
+}
+
+static int read_slice(const eqp_snapshot *snapshot, int64_t first, int64_t count, bh_particles *p, eqp_message *message)
+{
+    int8_t *type = NULL;
+    int code = eqp_array_create(&type, count, sizeof *type);
+
+    if (code == EQP_OK) {
+        code = bh_particles_resize(p, count);
+    }
+    if (code == EQP_OK) {
+        const eqp_snapshot_arrays arrays = {.x = p->x,
+                                            .y = p->y,
+                                            .z = p->z,
+                                            .vx = p->vx,
+                                            .vy = p->vy,
+                                            .vz = p->vz,
+                                            .m = p->m,
+                                            .id = p->id,
+                                            .type = type};
+        code = eqp_snapshot_read(snapshot, first, count, &arrays, message);
+    }
+    for (int64_t i = 0; i < count && code == EQP_OK; i++) {
+        p->kind[i] = type[i];
+    }
+    if (code == EQP_ERR_MEMORY) {
+        eqp_message_set(message, "barneshut: %s", eqp_error_text(code));
+    }
+    free(type);
+    number(p, first);
+    return code;
+}
+
+/* What only a restart file has: where it stopped, and the forces that the relative criterion goes on from. */
+static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t first, int64_t count, bh_particles *p,
+                        bh_input *input, eqp_message *message)
+{
+    eqp_attribute step = {.name = "step", .kind = EQP_KIND_INT64}, dt = {.name = "dt", .kind = EQP_KIND_DOUBLE};
+    const eqp_column column = {"Acceleration", EQP_KIND_DOUBLE, 3};
+    void *const data[] = {p->ax, p->ay, p->az};
+    int code = eqp_snapshot_get_attribute(snapshot, &step, message);
+
+    if (code == EQP_OK) {
+        code = eqp_snapshot_get_attribute(snapshot, &dt, message);
+    }
+    if (code == EQP_OK) {
+        code = eqp_snapshot_read_column(snapshot, &column, first, count, data, message);
+    }
+    if (code == EQP_ERR_UNKNOWN) {
+        eqp_message_set(message, "%s: no restart file: it does not say at which step it was written", path);
+        return EQP_ERR_FORMAT;
+    }
+    if (code == EQP_OK && (step.integer < 0 || !(dt.real > 0))) {
+        eqp_message_set(message, "%s: /Equipoise: step %lld or dt %g is out of range", path, (long long)step.integer,
+                        dt.real);
+        return EQP_ERR_FORMAT;
+    }
+    input->step = step.integer;
+    input->dt = dt.real;
+    return code;
+}
+
+static int read_file(int rank, int nranks, const bh_settings *settings, bh_particles *p, bh_input *input,
+                     eqp_message *message)
+{
+    const char *path = settings->restart != NULL ? settings->restart : settings->snapshot;
+    eqp_snapshot *snapshot = NULL;
+    int64_t first, count;
+    int code = eqp_snapshot_open(path, &snapshot, message);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    const eqp_snapshot_info *info = eqp_snapshot_get_info(snapshot);
+    input->total = info->n;
+    input->time = info->time;
+    snprintf(input->format, sizeof input->format, "%s", info->format);
+    slice_of(info->n, rank, nranks, &first, &count);
+    code = read_slice(snapshot, first, count, p, message);
+    if (code == EQP_OK && settings->restart != NULL) {
+        code = read_restart(snapshot, path, first, count, p, input, message);
+    }
+    eqp_snapshot_close(snapshot);
+    return code;
+}
+
+int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *particles, bh_input *input,
+                  eqp_message *message)
+{
+    int rank, nranks, code;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    *input = (bh_input){0};
+    if (settings->generate != NULL) {
+        code = generate(rank, nranks, settings, particles, input, message);
+    } else {
+        code = read_file(rank, nranks, settings, particles, input, message);
+    }
+    return eqp_agree(comm, code, message);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where particles come from: every rank takes its slice of a file or of a generator. */
+#ifndef BH_INPUT_H
+#define BH_INPUT_H
+
+#include "particles.h"
+#include "settings.h"
+
+#include <mpi.h>
+
+typedef struct bh_input {
+    int64_t total; /* particles of all ranks */
+    double time;
+    int64_t step; /* 0, or where a restart file goes on */
+    double dt;    /* of a restart file; else 0 */
+    char format[64];
+} bh_input;
+
+/* Fills particles (key and tag stay 0). Collective: all ranks fail with the same code and line, or none. */
+int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *particles, bh_input *input,
+                  eqp_message *message);
+
+#endif

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "newmap.h"
+
+#include "gather.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct place {
+    uint64_t key;
+    int32_t part;
+    int64_t work;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *first = a, *second = b;
+
+    if (first->key != second->key) {
+        return first->key < second->key ? -1 : 1;
+    }
+    return (first->part > second->part) - (first->part < second->part);
+}
+
+int bh_owners_order(const bh_works *works, int64_t **order)
+{
+    place *places = NULL;
+    int64_t *made = NULL;
+    int code = eqp_array_create(&places, works->n, sizeof *places);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made, works->n, sizeof *made);
+    }
+    if (code == EQP_OK) {
+        for (int64_t w = 0; w < works->n; w++) {
+            places[w] = (place){works->work[w].group.key, works->work[w].group.part, w};
+        }
+        qsort(places, (size_t)works->n, sizeof *places, compare_places);
+        for (int64_t w = 0; w < works->n; w++) {
+            made[w] = places[w].work;
+        }
+        *order = made;
+    }
+    free(places);
+    return code;
+}
+
+int bh_owners_create(bh_owners *owners, MPI_Comm comm)
+{
+    int64_t n = owners->works.n, before = 0;
+    int code = eqp_array_create(&owners->id, n, sizeof *owners->id);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->count, n, sizeof *owners->count);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->weight, n, sizeof *owners->weight);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_scan_int64(comm, n, &before, NULL);
+    }
+    if (code == EQP_OK) {
+        owners->n = n;
+        for (int64_t o = 0; o < n; o++) {
+            owners->id[o] = before + o;
+        }
+    }
+    return code;
+}
+
+void bh_owners_free(bh_owners *owners)
+{
+    free(owners->weight);
+    free(owners->count);
+    free(owners->id);
+    free(owners->order);
+    bh_works_free(&owners->works);
+}
+
+static const bh_work *work_of(const bh_owners *owners, int64_t owner)
+{
+    return &owners->works.work[owners->order[owner]];
+}
+
+/* The balancer's items, with the arrays that they borrow. */
+typedef struct item_table {
+    eqp_balance_items view;
+    int64_t *id, *particles, *size;
+    double *weight, *point;
+    int *part_now, *part;
+} item_table;
+
+static void items_free(item_table *items)
+{
+    void *owned[] = {items->id,    items->particles, items->size, items->weight,
+                     items->point, items->part_now,  items->part};
+
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+}
+
+static int items_create(item_table *items, int64_t n)
+{
+    int64_t **counts[] = {&items->id, &items->particles, &items->size};
+    int **parts[] = {&items->part_now, &items->part};
+    int code = eqp_array_create(&items->weight, n, sizeof *items->weight);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&items->point, 3 * n, sizeof *items->point);
+    }
+    for (int i = 0; i < 3 && code == EQP_OK; i++) {
+        code = eqp_array_create(counts[i], n, sizeof(int64_t));
+    }
+    for (int i = 0; i < 2 && code == EQP_OK; i++) {
+        code = eqp_array_create(parts[i], n, sizeof(int));
+    }
+    items->view = (eqp_balance_items){.n = n,
+                                      .id = items->id,
+                                      .weight = items->weight,
+                                      .particles = items->particles,
+                                      .point = items->point,
+                                      .part_now = items->part_now,
+                                      .size = items->size};
+    return code;
+}
+
+/* One more owner for an item: its particles, and its share in the item's position. */
+static void add_owner(item_table *items, int64_t item, const bh_work *work, bool with_particles)
+{
+    double centre[3];
+
+    bh_group_centre(&work->group, centre);
+    for (int a = 0; a < 3; a++) {
+        items->point[3 * item + a] += centre[a];
+    }
+    if (with_particles) {
+        items->particles[item] += work->group.count;
+        items->size[item] += work->group.count * BH_PARTICLE_BYTES;
+    }
+}
+
+static void fill_from_owners(item_table *items, const bh_owners *owners, const bh_map *old)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        const bh_work *work = work_of(owners, o);
+        items->weight[o] = owners->weight[o];
+        items->part_now[o] = old != NULL ? bh_map_rank(old, work->present, own_centre) : -1;
+        add_owner(items, o, work, true);
+    }
+}
+
+static void fill_from_units(item_table *items, const bh_owners *owners, const eqp_units *units, const bh_map *old)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+    const int64_t *first, *owner;
+
+    eqp_units_owners(units, &first, &owner);
+    for (int64_t u = 0; u < items->view.n; u++) {
+        eqp_unit unit;
+        eqp_units_get(units, u, &unit);
+        items->weight[u] = unit.weight;
+        items->part_now[u] = old == NULL ? -1
+                                         : bh_map_rank(old, work_of(owners, unit.owner)->present,
+                                                       unit.sub < 0 ? own_centre : unit.centroid);
+        for (int64_t i = first[u]; i < first[u + 1]; i++) {
+            add_owner(items, u, work_of(owners, owner[i]), unit.sub <= 0);
+        }
+        for (int a = 0; a < 3; a++) {
+            items->point[3 * u + a] /= (double)(first[u + 1] - first[u]);
+        }
+    }
+    eqp_units_pins(units, &items->view.pin_first, &items->view.pin);
+}
+
+static int assign(bh_domain *domain, item_table *items, const bh_rebalance_options *options, bh_rebalanced *rebalanced,
+                  eqp_message *message)
+{
+    eqp_balance_options wanted = EQP_BALANCE_OPTIONS_DEFAULTS;
+    int64_t before = 0;
+    int code = eqp_scan_int64(domain->comm, items->view.n, &before, &rebalanced->units);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    for (int64_t i = 0; i < items->view.n; i++) {
+        items->id[i] = before + i;
+    }
+    if (!(options->method->needs & EQP_NEEDS_WEIGHTS)) {
+        items->view.weight = NULL; /* nobody has weighed: particles count */
+    }
+    wanted.nparts = domain->nranks;
+    wanted.imbalance_tol = options->imbalance_tol;
+    wanted.seed = options->seed;
+    wanted.message = message;
+    return eqp_balance(domain->comm, options->method, &items->view, &wanted, items->part, &rebalanced->result);
+}
+
+/* Owners that several ranks share, as this rank's part of the table. */
+typedef struct split_table {
+    int64_t nsplit, nunits;
+    int64_t *nunits_of; /* [nsplit] */
+    double *centroid;   /* [nunits][3] */
+    int *rank;          /* [nunits] */
+} split_table;
+
+static void split_table_free(split_table *table)
+{
+    free(table->nunits_of);
+    free(table->centroid);
+    free(table->rank);
+}
+
+/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on:
+ * the one with most of its work. */
+static int read_parts(const bh_owners *owners, const eqp_units *units, const int *part, split_table *table,
+                      int64_t *tag, int64_t *home)
+{
+    int64_t nunits = units == NULL ? 0 : eqp_units_count(units);
+    int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->centroid, 3 * nunits, sizeof *table->centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->rank, nunits, sizeof *table->rank);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        int64_t w = owners->order[o], first = o, count = 1;
+        double heaviest = -1.0;
+        bool shared = false;
+        if (units != NULL) {
+            code = eqp_units_of_owner(units, o, &first, &count);
+        }
+        tag[w] = home[w] = part[first];
+        for (int64_t u = first; u < first + count && count > 1; u++) {
+            eqp_unit unit;
+            eqp_units_get(units, u, &unit);
+            memcpy(table->centroid + 3 * (table->nunits + u - first), unit.centroid, 3 * sizeof(double));
+            table->rank[table->nunits + u - first] = part[u];
+            shared = shared || part[u] != part[first];
+            if (unit.weight > heaviest) {
+                heaviest = unit.weight;
+                home[w] = part[u];
+            }
+        }
+        if (shared) {
+            table->nunits_of[table->nsplit] = count;
+            table->nunits += count;
+            tag[w] = -1 - table->nsplit++;
+        }
+    }
+    return code;
+}
+
+/* Everybody gets the whole table; tags of split owners then count through all ranks. */
+static int share_table(bh_domain *domain, const split_table *mine, int64_t nworks, int64_t *tag, bh_map *made,
+                       int64_t *nsplit)
+{
+    split_table all = {0};
+    int64_t before = 0;
+    int code = eqp_scan_int64(domain->comm, mine->nsplit, &before, NULL);
+
+    if (code == EQP_OK) {
+        code = bh_gather(domain->comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit, &all.nunits_of);
+    }
+    if (code == EQP_OK) {
+        code = bh_gather(domain->comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits, &all.centroid);
+    }
+    if (code == EQP_OK) {
+        code = bh_gather(domain->comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, bh_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL);
+    }
+    for (int64_t w = 0; w < nworks && code == EQP_OK; w++) {
+        tag[w] -= tag[w] < 0 ? before : 0;
+    }
+    *nsplit = all.nsplit;
+    split_table_free(&all);
+    return code;
+}
+
+/* Tags and homes back to where the particles are. */
+static int bring_home(bh_domain *domain, const bh_owners *owners, const int64_t *tag, const int64_t *home)
+{
+    int64_t *group_tag = NULL, *group_home = NULL;
+    int *rank_of_group = NULL;
+    int code = eqp_array_create(&group_tag, domain->ngroups, sizeof *group_tag);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&group_home, domain->ngroups, sizeof *group_home);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = bh_works_return_words(&owners->works, domain->comm, tag, group_tag);
+    }
+    if (code == EQP_OK) {
+        code = bh_works_return_words(&owners->works, domain->comm, home, group_home);
+    }
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        rank_of_group[g] = (int)group_home[g];
+    }
+    if (code == EQP_OK) {
+        code = bh_domain_rehome(domain, rank_of_group);
+    }
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        const bh_group *group = &domain->group[g];
+        for (int64_t i = group->first; i < group->first + group->count; i++) {
+            domain->particles.tag[i] = group_tag[g];
+        }
+    }
+    free(rank_of_group);
+    free(group_home);
+    free(group_tag);
+    return code;
+}
+
+static int apply(bh_domain *domain, const bh_owners *owners, const eqp_units *units, const int *part, bh_map *map,
+                 int64_t *nsplit)
+{
+    split_table table = {0};
+    bh_map made;
+    int64_t *tag = NULL, *home = NULL;
+    int code = eqp_array_create(&tag, owners->n, sizeof *tag);
+
+    bh_map_init(&made);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&home, owners->n, sizeof *home);
+    }
+    if (code == EQP_OK) {
+        code = read_parts(owners, units, part, &table, tag, home);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = share_table(domain, &table, owners->n, tag, &made, nsplit);
+    }
+    if (code == EQP_OK) {
+        code = bring_home(domain, owners, tag, home);
+    }
+    if (code == EQP_OK) {
+        bh_map_free(map);
+        *map = made;
+    } else {
+        bh_map_free(&made);
+    }
+    split_table_free(&table);
+    free(home);
+    free(tag);
+    return code;
+}
+
+static int add_sizes(MPI_Comm comm, const eqp_units *units, eqp_sizes *sizes)
+{
+    eqp_sizes *all = NULL, mine;
+    int64_t n = 0;
+    int code;
+
+    eqp_units_sizes(units, &mine);
+    code = bh_gather(comm, sizeof mine, 1, &mine, &n, &all);
+    for (int64_t r = 0; r < n; r++) {
+        eqp_sizes_merge(sizes, &all[r]);
+    }
+    free(all);
+    return code;
+}
+
+int bh_newmap_make(bh_domain *domain, const bh_owners *owners, const eqp_units *units,
+                   const bh_rebalance_options *options, bool has_map, bh_map *map, bh_rebalanced *rebalanced,
+                   eqp_message *message)
+{
+    item_table items = {0};
+    const bh_map *old = has_map ? map : NULL;
+    int code = items_create(&items, units == NULL ? owners->n : eqp_units_count(units));
+
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        if (units == NULL) {
+            fill_from_owners(&items, owners, old);
+        } else {
+            fill_from_units(&items, owners, units, old);
+        }
+        code = assign(domain, &items, options, rebalanced, message);
+    }
+    if (code == EQP_OK && units != NULL) {
+        code = add_sizes(domain->comm, units, &rebalanced->sizes);
+    }
+    if (code == EQP_OK) {
+        code = apply(domain, owners, units, items.part, map, &rebalanced->split_owners);
+    }
+    items_free(&items);
+    return code;
+}

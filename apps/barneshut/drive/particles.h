@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The particles of one rank, structure of arrays. */
+#ifndef BH_PARTICLES_H
+#define BH_PARTICLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every field is eight bytes wide, so that a particle travels as one record of BH_PARTICLE_FIELDS words. */
+#define BH_PARTICLE_FIELDS 16
+#define BH_PARTICLE_BYTES (8 * BH_PARTICLE_FIELDS)
+
+typedef struct bh_particles {
+    int64_t n, capacity;
+    uint64_t *key;  /* Hilbert key in the present root cube */
+    int64_t *id;    /* as in the snapshot */
+    int64_t *index; /* place in the snapshot's order: unique, 0 .. N - 1 */
+    int64_t *kind;  /* particle type of the snapshot */
+    int64_t *tag;   /* which entry of the interaction-to-rank map its group follows; see map.h */
+    double *x, *y, *z;
+    double *vx, *vy, *vz;
+    double *m;
+    double *ax, *ay, *az, *pot;
+} bh_particles;
+
+void bh_particles_init(bh_particles *p);
+void bh_particles_free(bh_particles *p);
+
+/* Room for n particles; the first min(n, old n) keep their values, new ones are zero. Sets p->n = n. */
+int bh_particles_resize(bh_particles *p, int64_t n);
+
+/* Reorders: new particle i is old particle order[i]. */
+int bh_particles_permute(bh_particles *p, const int64_t *order);
+
+/* Sorts by (key, index). */
+int bh_particles_sort(bh_particles *p);
+
+/* Particle i as a record, and back. record [BH_PARTICLE_FIELDS] words. */
+void bh_particles_pack(const bh_particles *p, int64_t i, uint64_t *record);
+void bh_particles_unpack(bh_particles *p, int64_t i, const uint64_t *record);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rebalance.h"
+
+#include "newmap.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+#include <equipoise/random.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Costs are sampled on so many groups of a rank before the first forces are known. */
+#define COST_SAMPLE_GROUPS 96
+
+/* Weights are nanoseconds, so that a tile weighs some hundreds. */
+#define NANOSECONDS 1e9
+
+/* The groups, in curve order over the ranks: homes may be scattered along the curve, owners must not. */
+static int line_up(bh_domain *domain, bh_works *works, int64_t **order, int64_t *bytes)
+{
+    int64_t n = domain->ngroups;
+    uint64_t *key = NULL, *cut = NULL;
+    int *only = NULL;
+    int code = eqp_array_create(&key, n, sizeof *key);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&only, n, sizeof *only);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&cut, domain->nranks + 1, sizeof *cut);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    for (int64_t g = 0; g < n && code == EQP_OK; g++) {
+        key[g] = domain->group[g].key;
+    }
+    if (code == EQP_OK) {
+        code = eqp_key_cuts(domain->comm, n, key, NULL, domain->nranks, NULL, cut);
+    }
+    if (code == EQP_OK) {
+        int r = 0;
+        for (int64_t g = 0; g < n; g++) {
+            while (key[g] >= cut[r + 1]) {
+                r++;
+            }
+            only[g] = r;
+        }
+        const bh_route route = {.tag = domain->tag, .only = only};
+        code = bh_works_send(works, domain->comm, &domain->particles, n, domain->group, &route, bytes);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, bh_owners_order(works, order), NULL);
+    }
+    free(cut);
+    free(only);
+    free(key);
+    return code;
+}
+
+/* What enumerates a group's interactions: one per tile. */
+typedef struct enumerator {
+    const bh_tree *tree;
+    const bh_mac *mac;
+    const bh_works *works;
+    const int64_t *order;
+    const bh_costs *costs;
+    bh_list list;
+    /* of the group at hand */
+    eqp_sink *sink;
+    const bh_group *group;
+    double centre[3];
+    double overhead; /* of the group, until its first tile has taken it */
+} enumerator;
+
+static int offer_tile(void *user, const bh_tile *tile)
+{
+    enumerator *e = user;
+    const double *cost = e->costs->seconds;
+    double targets = (double)e->group->count, centroid[3], weight;
+    int64_t pin = (int64_t)(eqp_random_bits(0, (uint64_t)tile->level, tile->key) >> 1);
+
+    bh_tile_centroid(e->centre, tile->centre, centroid);
+    weight = targets * (cost[BH_KIND_PAIR] * (double)tile->nsources + cost[BH_KIND_CELL] * (double)tile->ncells) +
+             cost[BH_KIND_VISIT] * (double)(tile->ncells + tile->nleaves + 1) + e->overhead;
+    weight *= NANOSECONDS;
+    e->overhead = 0.0;
+    return eqp_sink_add(e->sink,
+                        &(eqp_batch){.n = 1, .centroid = centroid, .weight = &weight, .npins = 1, .pin = &pin});
+}
+
+static int enumerate(void *user, int64_t owner, eqp_sink *sink)
+{
+    enumerator *e = user;
+
+    e->sink = sink;
+    e->group = &e->works->work[e->order[owner]].group;
+    e->overhead = e->costs->seconds[BH_KIND_GROUP];
+    bh_group_centre(e->group, e->centre);
+    return bh_walk(e->tree, e->tree->root, e->group, e->mac, NULL, offer_tile, e, &e->list);
+}
+
+/* Measures what a pair, a cell, a look cost, on a few groups, unless a force evaluation has told already. */
+static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, bh_works *works, bh_costs *costs)
+{
+    eqp_cost_sums samples;
+    int code = eqp_cost_sums_init(&samples, BH_KINDS, EQP_COST_RELATIVE);
+
+    if (costs->known) {
+        return EQP_OK;
+    }
+    if (code == EQP_OK && works->n > 0) {
+        code = bh_evaluate_sample(evaluator, &domain->tree, works, 1 + works->n / COST_SAMPLE_GROUPS, &samples);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    return code == EQP_OK ? bh_costs_fit(costs, domain->comm, &samples) : code;
+}
+
+static int add_totals(MPI_Comm comm, const eqp_units_options *options, const bh_owners *owners, eqp_units_totals *all,
+                      eqp_units_totals *before)
+{
+    eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
+    int rank, code;
+
+    *before = mine;
+    code = eqp_units_totals_add(options, owners->n, owners->id, owners->count, owners->weight, &mine);
+    code = eqp_agree(comm, code, NULL);
+    if (code != EQP_OK) {
+        return code;
+    }
+    MPI_Comm_rank(comm, &rank);
+    if (MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS ||
+        MPI_Exscan(&mine, before, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (rank == 0) {
+        *before = (eqp_units_totals)EQP_UNITS_TOTALS_ZERO;
+    }
+    return EQP_OK;
+}
+
+static int select_units(MPI_Comm comm, const bh_rebalance_options *options, int nparts, bh_owners *owners,
+                        enumerator *e, eqp_units **units)
+{
+    eqp_units_options wanted = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_totals all, before;
+    double target, rate;
+    int code;
+
+    wanted.strategy = options->strategy;
+    wanted.seed = options->seed;
+    wanted.rate = options->sample_rate;
+    wanted.imbalance = options->imbalance_tol > 0 ? options->imbalance_tol : 0.001;
+    wanted.nparts = nparts;
+    wanted.threshold = options->sample_threshold;
+    wanted.weight_bits = 10;
+    code = add_totals(comm, &wanted, owners, &all, &before);
+    if (code == EQP_OK && wanted.strategy == EQP_SAMPLE_RANDOM && wanted.rate <= 0) {
+        code = eqp_agree(comm, eqp_units_target(&wanted, &all, &target, &rate), NULL);
+        if (code == EQP_OK && rate > 0) {
+            wanted.rate = rate;
+            code = add_totals(comm, &wanted, owners, &all, &before);
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_units_create(owners->n, owners->id, owners->count, owners->weight, enumerate, e, &wanted, &all,
+                                &before, units);
+        code = eqp_agree(comm, code, NULL);
+    }
+    return code;
+}
+
+/* Exact weights of the owners: their lists are walked anyway. Methods that ignore weights do without. */
+static int weigh(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options, bh_owners *owners,
+                 enumerator *e, bh_costs *costs, bh_traffic *traffic)
+{
+    eqp_units_options plain = EQP_UNITS_OPTIONS_DEFAULTS;
+    int code;
+
+    if (!(options->method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS))) {
+        return EQP_OK;
+    }
+    plain.weight_bits = 10;
+    code = bh_essential_fetch(&domain->tree, domain->comm, &owners->works, &evaluator->mac, NULL, traffic);
+    if (code == EQP_OK) {
+        code = learn_costs(domain, evaluator, &owners->works, costs);
+    }
+    if (code == EQP_OK) {
+        code = eqp_owners_weigh(owners->n, owners->id, NULL, enumerate, e, &plain, owners->count, owners->weight);
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    return code;
+}
+
+int bh_rebalance(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options, bool has_map,
+                 bh_map *map, bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message)
+{
+    bh_owners owners = {0};
+    bh_traffic traffic = {0};
+    eqp_units *units = NULL;
+    enumerator e = {.tree = &domain->tree, .mac = &evaluator->mac, .works = &owners.works, .costs = costs};
+    int code;
+
+    bh_works_init(&owners.works);
+    bh_list_init(&e.list);
+    memset(rebalanced, 0, sizeof *rebalanced);
+    code = line_up(domain, &owners.works, &owners.order, &traffic.bytes);
+    if (code == EQP_OK) {
+        code = bh_owners_create(&owners, domain->comm);
+    }
+    e.order = owners.order;
+    if (code == EQP_OK) {
+        code = weigh(domain, evaluator, options, &owners, &e, costs, &traffic);
+    }
+    if (code == EQP_OK && (options->method->needs & EQP_NEEDS_UNITS)) {
+        code = select_units(domain->comm, options, domain->nranks, &owners, &e, &units);
+    }
+    if (code == EQP_OK) {
+        code = bh_newmap_make(domain, &owners, units, options, has_map, map, rebalanced, message);
+    }
+    rebalanced->bytes += traffic.bytes;
+    bh_list_free(&e.list);
+    eqp_units_free(units);
+    bh_owners_free(&owners);
+    return code;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A new map: weigh the groups, select work units, assign them, write tags, choose homes (Pearce 2014, Algorithm 8,
+ * steps 1 to 5). */
+#ifndef BH_REBALANCE_H
+#define BH_REBALANCE_H
+
+#include "evaluate.h"
+
+#include <equipoise/balance.h>
+#include <equipoise/units.h>
+
+typedef struct bh_rebalance_options {
+    const eqp_method *method;
+    double imbalance_tol;
+    eqp_sample_strategy strategy;
+    double sample_rate;      /* units per interaction tile; 0: follows from the tolerance */
+    double sample_threshold; /* over how many times the target weight a unit is split again */
+    uint64_t seed;
+} bh_rebalance_options;
+
+typedef struct bh_rebalanced {
+    eqp_balance_result result;
+    int64_t units;        /* items that were assigned, over all ranks */
+    int64_t split_owners; /* groups that several ranks share */
+    eqp_sizes sizes;      /* of the units, of all ranks; empty where groups were assigned */
+    int64_t bytes;        /* sent by this rank */
+} bh_rebalanced;
+
+/* Makes a new map for the groups of a grown domain: sets the tags of particles and *map, and homes for the next
+ * bh_domain_settle. has_map: the present tags mean something, and as little as possible is to move. The tree is used
+ * up: grow again. Collective; after an error the map is the old one. */
+int bh_rebalance(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options, bool has_map,
+                 bh_map *map, bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "simulation.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Time of a step without --dt: this part of the time in which the largest acceleration crosses the softening length. */
+#define STEP_FRACTION 0.1
+
+/* Costs of this rank in one step, until they become its row. */
+typedef struct step_ledger {
+    bh_settled settled;
+    bh_rebalanced rebalanced;
+    bool has_rebalanced;
+    double balance_seconds;
+    bh_evaluated evaluated;
+} step_ledger;
+
+static void tag_all(bh_particles *p, int rank)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        p->tag[i] = rank;
+    }
+}
+
+/* Homes follow the map: each group to the rank that computes it (a shared one to a rank that shares it). */
+static int follow_map(bh_simulation *sim, step_ledger *ledger)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+    bh_domain *domain = &sim->domain;
+    int *rank_of_group = NULL;
+    int code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
+
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        rank_of_group[g] = bh_map_rank(&sim->map, domain->tag[g], own_centre);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = bh_domain_rehome(domain, rank_of_group);
+    }
+    if (code == EQP_OK) {
+        code = bh_domain_settle(domain, &ledger->settled);
+    }
+    free(rank_of_group);
+    return code;
+}
+
+static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+{
+    const bh_settings *s = sim->settings;
+    const bh_rebalance_options options = {.method = s->method,
+                                          .imbalance_tol = s->imbalance_tol,
+                                          .strategy = (eqp_sample_strategy)s->sample_strategy,
+                                          .sample_rate = s->sample_rate,
+                                          .sample_threshold = s->sample_threshold,
+                                          .seed = (uint64_t)s->seed};
+    double start = eqp_cpu_seconds();
+    int code = bh_rebalance(&sim->domain, &sim->evaluator, &options, has_map, &sim->map, &sim->costs,
+                            &ledger->rebalanced, message);
+
+    if (code == EQP_OK) {
+        code = bh_domain_settle(&sim->domain, &ledger->settled);
+    }
+    if (code == EQP_OK) {
+        code = bh_domain_grow(&sim->domain);
+    }
+    ledger->has_rebalanced = true;
+    ledger->balance_seconds = eqp_cpu_seconds() - start;
+    return code;
+}
+
+/* The particles have moved: bring them home, grow the tree, renew the map where that is wanted. */
+static int prepare(bh_simulation *sim, bool has_map, bool renew, step_ledger *ledger, eqp_message *message)
+{
+    int code = bh_domain_settle(&sim->domain, &ledger->settled);
+
+    if (code == EQP_OK && !has_map) {
+        tag_all(&sim->domain.particles, sim->domain.rank);
+    }
+    if (code == EQP_OK) {
+        code = bh_domain_grow(&sim->domain);
+    }
+    if (code == EQP_OK && renew) {
+        return make_map(sim, has_map, ledger, message);
+    }
+    if (code == EQP_OK && has_map && ledger->settled.box_changed) {
+        code = follow_map(sim, ledger);
+        if (code == EQP_OK) {
+            code = bh_domain_grow(&sim->domain);
+        }
+    }
+    return code;
+}
+
+static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_rank_row *row)
+{
+    const bh_evaluated *e = &ledger->evaluated;
+
+    *row = (bh_rank_row){.load = e->seconds,
+                         .predicted = bh_costs_predict(&sim->costs, &e->counts, e->groups),
+                         .particles = (double)sim->domain.particles.n,
+                         .targets = (double)e->targets,
+                         .pairs = (double)e->counts.pairs,
+                         .cells = (double)e->counts.cells,
+                         .visits = (double)e->counts.visits,
+                         .groups = (double)e->groups,
+                         .ghost_cells = (double)e->traffic.cells,
+                         .ghost_particles = (double)e->traffic.particles,
+                         .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->rebalanced.bytes),
+                         .migrated = (double)ledger->settled.migrated,
+                         .force_seconds = e->all_seconds,
+                         .balance_seconds = ledger->balance_seconds};
+}
+
+/* Every rank sees every row, so that all draw the same conclusions. */
+static int gather_rows(bh_simulation *sim, const bh_rank_row *mine)
+{
+    return MPI_Allgather(mine, BH_RANK_ROW_DOUBLES, MPI_DOUBLE, sim->row, BH_RANK_ROW_DOUBLES, MPI_DOUBLE, sim->comm) ==
+                   MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+static int imbalances(bh_simulation *sim, bh_step *now)
+{
+    int n = sim->domain.nranks;
+    double *load = NULL, *predicted = NULL;
+    eqp_load_statistics measured = {0}, model = {0};
+    int code = eqp_array_create(&load, n, sizeof *load);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&predicted, n, sizeof *predicted);
+    }
+    for (int r = 0; r < n && code == EQP_OK; r++) {
+        load[r] = sim->row[r].load;
+        predicted[r] = sim->row[r].predicted;
+    }
+    if (code == EQP_OK) {
+        code = eqp_load_statistics_compute(n, load, &measured);
+    }
+    if (code == EQP_OK) {
+        code = eqp_load_statistics_compute(n, predicted, &model);
+    }
+    if (code == EQP_OK) {
+        code = eqp_load_rank_correlation(n, predicted, load, &now->correlation);
+    }
+    now->imbalance_measured = measured.imbalance;
+    now->imbalance_predicted = model.imbalance;
+    now->load_max = measured.max;
+    now->load_mean = measured.mean;
+    free(predicted);
+    free(load);
+    return eqp_agree(sim->comm, code, NULL);
+}
+
+static void add_rows(const bh_simulation *sim, bh_step *now)
+{
+    double pairs = 0, cells = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0;
+
+    now->balance_seconds = 0;
+    for (int r = 0; r < sim->domain.nranks; r++) {
+        const bh_rank_row *row = &sim->row[r];
+        double here = row->ghost_cells + row->ghost_particles;
+        pairs += row->pairs;
+        cells += row->cells;
+        migrated += row->migrated;
+        ghosts += here;
+        ghosts_max = fmax(ghosts_max, here);
+        bytes += row->bytes_sent;
+        now->balance_seconds = fmax(now->balance_seconds, row->balance_seconds);
+    }
+    now->pairs = (int64_t)pairs - sim->input.total; /* a particle and itself are no interaction */
+    now->cells = (int64_t)cells;
+    now->migrated = (int64_t)migrated;
+    now->ghosts_total = (int64_t)ghosts;
+    now->ghosts_max = (int64_t)ghosts_max;
+    now->bytes_sent = (int64_t)bytes;
+}
+
+static int add_sums(bh_simulation *sim, bh_sums *sums)
+{
+    const bh_particles *p = &sim->domain.particles;
+    double values[BH_SUMS_DOUBLES];
+    int code;
+
+    bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, sums);
+    memcpy(values, sums, sizeof values);
+    code = eqp_sum_double(sim->comm, BH_SUMS_DOUBLES, values);
+    if (code == EQP_OK) {
+        memcpy(sums, values, sizeof values);
+    }
+    return code;
+}
+
+static int conclude(bh_simulation *sim, const step_ledger *ledger)
+{
+    bh_step *now = &sim->now;
+    bh_rank_row mine;
+    int code;
+
+    fill_row(sim, ledger, &mine);
+    code = gather_rows(sim, &mine);
+    if (code == EQP_OK) {
+        code = imbalances(sim, now);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    add_rows(sim, now);
+    now->rebalanced = ledger->has_rebalanced;
+    if (ledger->has_rebalanced) {
+        now->imbalance_promised = ledger->rebalanced.result.imbalance;
+        now->units = ledger->rebalanced.units;
+        now->split_owners = ledger->rebalanced.split_owners;
+        now->unit_sizes = ledger->rebalanced.sizes;
+    }
+    const eqp_policy_sample sample = {now->load_max, now->load_mean, now->rebalanced, now->balance_seconds};
+    return eqp_agree(sim->comm, eqp_policy_record(&sim->policy, &sample), NULL);
+}
+
+static int compute_forces(bh_simulation *sim, step_ledger *ledger)
+{
+    bh_counts *counts = NULL;
+    int code = eqp_agree(sim->comm, eqp_array_create(&counts, sim->domain.ngroups, sizeof *counts), NULL);
+
+    if (code == EQP_OK) {
+        code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, counts, &ledger->evaluated);
+    }
+    if (code == EQP_OK) {
+        code = bh_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.costs);
+    }
+    free(counts);
+    return code;
+}
+
+/* A step that follows from the forces alone, so that it is the same for every number of ranks. */
+static int choose_dt(bh_simulation *sim)
+{
+    const bh_particles *p = &sim->domain.particles;
+    double largest = 0.0;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        largest = fmax(largest, sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]));
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, sim->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    sim->dt = 0.01;
+    if (largest > 0 && sim->settings->softening > 0) {
+        /* Twelve bits are enough, and hide the last digits, in which rank counts may differ. */
+        int exponent;
+        double mantissa = frexp(STEP_FRACTION * sqrt(sim->settings->softening / largest), &exponent);
+        sim->dt = ldexp(floor(mantissa * 4096.0) / 4096.0, exponent);
+    }
+    return EQP_OK;
+}
+
+static int start(bh_simulation *sim, eqp_message *message)
+{
+    const bh_settings *s = sim->settings;
+    step_ledger ledger = {0};
+    int code = prepare(sim, false, strcmp(s->method->name, "none") != 0, &ledger, message);
+
+    if (code == EQP_OK) {
+        code = compute_forces(sim, &ledger);
+    }
+    if (code == EQP_OK) {
+        sim->dt = s->dt > 0 ? s->dt : sim->input.dt;
+        code = sim->dt > 0 ? EQP_OK : choose_dt(sim);
+    }
+    if (code == EQP_OK) {
+        code = add_sums(sim, &sim->now.sums);
+    }
+    if (code == EQP_OK) {
+        sim->now.step = sim->input.step;
+        sim->now.time = sim->input.time;
+        code = conclude(sim, &ledger);
+    }
+    return code;
+}
+
+int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim, eqp_message *message)
+{
+    const bh_mac mac = {
+        .theta = settings->theta, .relative = settings->opening == 1, .alpha = settings->alpha, .G = settings->G};
+    bh_simulation made = {.settings = settings, .costs = BH_COSTS_DEFAULTS};
+    int code = eqp_comm_create(comm, &made.comm);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "barneshut: %s", eqp_error_text(code));
+        return code;
+    }
+    *sim = made;
+    bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size);
+    bh_map_init(&sim->map);
+    code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
+    if (code == EQP_OK) {
+        code = bh_evaluator_create(&mac, settings->softening, &sim->evaluator);
+    }
+    if (code == EQP_OK) {
+        code = eqp_policy_init(&sim->policy, &settings->policy);
+    }
+    code = eqp_agree(sim->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message);
+    }
+    if (code == EQP_OK) {
+        code = start(sim, message);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "barneshut: first forces: %s", eqp_error_text(code));
+    }
+    if (code != EQP_OK) {
+        bh_simulation_free(sim);
+    }
+    return code;
+}
+
+void bh_simulation_free(bh_simulation *sim)
+{
+    free(sim->row);
+    sim->row = NULL;
+    bh_map_free(&sim->map);
+    bh_evaluator_free(&sim->evaluator);
+    bh_domain_free(&sim->domain);
+    eqp_comm_free(&sim->comm);
+}
+
+int bh_simulation_step(bh_simulation *sim, eqp_message *message)
+{
+    bh_particles *p = &sim->domain.particles;
+    bool renew = strcmp(sim->settings->method->name, "none") != 0 && eqp_policy_wants(&sim->policy);
+    step_ledger ledger = {0};
+    int code;
+
+    bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+    bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
+    code = prepare(sim, true, renew, &ledger, message);
+    if (code == EQP_OK) {
+        code = compute_forces(sim, &ledger);
+    }
+    if (code == EQP_OK) {
+        bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+        code = add_sums(sim, &sim->now.sums);
+    }
+    if (code == EQP_OK) {
+        sim->now.step++;
+        sim->now.time += sim->dt;
+        code = conclude(sim, &ledger);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.step + 1, eqp_error_text(code));
+    }
+    return code;
+}

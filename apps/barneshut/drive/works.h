@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Target groups on the ranks that compute them. A group's home sends its targets to every rank that the map names, gets
+ * the forces back and adds them up. */
+#ifndef BH_WORKS_H
+#define BH_WORKS_H
+
+#include "map.h"
+#include "particles.h"
+
+#include <mpi.h>
+
+/* What computing a group, or a rank's tiles of it, took. */
+typedef struct bh_counts {
+    int64_t pairs;  /* target and source particle, the target itself among them */
+    int64_t cells;  /* target and cell */
+    int64_t visits; /* cells that the walk looked at */
+} bh_counts;
+
+typedef struct bh_work {
+    bh_group group;  /* first: its targets in the arrays of bh_works */
+    int64_t tag;     /* what decides its tiles here: >= 0 for a group that this rank computes whole */
+    int64_t present; /* its particles' tag: who computes it by the present map */
+    int64_t number;  /* of the group at its home */
+    int home;
+    int reserved;
+} bh_work;
+
+typedef struct bh_works {
+    int64_t n;
+    bh_work *work; /* [n] by home, then in key order */
+    int64_t ntargets;
+    double *x, *y, *z;          /* [ntargets] */
+    double *ax, *ay, *az, *pot; /* [ntargets] results */
+    bh_counts *counts;          /* [n] results */
+    /* how to send the results back */
+    int nranks;
+    int64_t *sent, *sent_targets, *received, *received_targets; /* [nranks] */
+    int64_t nsent;
+    int64_t *sent_group; /* [nsent] group of each record that went out, by rank */
+} bh_works;
+
+void bh_works_init(bh_works *works);
+void bh_works_free(bh_works *works);
+
+/* Where groups go: by their tags [ngroups] and the map, or, where `only` is given, whole to rank only[g]. */
+typedef struct bh_route {
+    const int64_t *tag;
+    const bh_map *map;
+    const int *only;
+} bh_route;
+
+/* Sends this rank's groups along a route. Replaces what was there. Adds the bytes sent to other ranks to *bytes.
+ * Collective. */
+int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
+                  const bh_route *route, int64_t *bytes);
+
+/* Brings the results home: sets the particles' accelerations and potentials, and counts [ngroups]. Contributions of
+ * several ranks are added in rank order. Collective. */
+int bh_works_return(bh_works *works, MPI_Comm comm, bh_particles *particles, int64_t ngroups, const bh_group *group,
+                    bh_counts *counts, int64_t *bytes);
+
+/* Brings one number per work home, where each group was sent to one rank: word [n], home_word [ngroups]. Collective. */
+int bh_works_return_words(const bh_works *works, MPI_Comm comm, const int64_t *word, int64_t *home_word);
+
+#endif
