@@ -13,7 +13,7 @@ import sys
 LIBC = set(
     """assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
     stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar wchar wctype
-    dirent fcntl getopt libgen poll pthread sched semaphore unistd
+    dirent fcntl getopt libgen poll pthread sched semaphore spawn unistd
     sys/file sys/mman sys/resource sys/stat sys/time sys/types sys/uio sys/wait""".split()
 )
 
