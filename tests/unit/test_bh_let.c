@@ -11,6 +11,7 @@
 #include <equipoise/random.h>
 
 #include "bh_sets.h"
+#include "failing_malloc.h"
 
 typedef struct message {
     unsigned char *bytes;
@@ -403,6 +404,80 @@ static void a_damaged_message_is_refused_and_changes_nothing(void **state)
     bh_set_free(&set);
 }
 
+/* Everything from the build to the list of rank 1, from nothing. */
+static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh_cell *branch)
+{
+    bh_tree tree[2];
+    bh_let *let = NULL;
+    bh_group *group = NULL;
+    bh_list list;
+    message out = {0};
+    int64_t ngroups = 0, ncells, nparticles;
+    int code = EQP_OK;
+    bh_list_init(&list);
+    for (int r = 0; r < 2; r++) {
+        const bh_set *s = &parts[r].set;
+        bh_tree_init(&tree[r], 4);
+        code = code != EQP_OK ? code
+                              : bh_tree_build(&tree[r], &s->box, s->n, s->key, s->x, s->y, s->z, s->m,
+                                              parts[r].nintervals, parts[r].interval, r);
+        code = code != EQP_OK ? code : bh_tree_top(&tree[r], nbranches, branch, r);
+    }
+    code = code != EQP_OK ? code : bh_groups_make(&tree[1], parts[1].set.key, 8, NULL, &ngroups, &group);
+    code = code != EQP_OK ? code : bh_let_create(&tree[0], &let);
+    for (int64_t g = 0; g < ngroups && let != NULL; g++) {
+        for (int64_t b = 0; b < tree[0].nbranches && code == EQP_OK; b++) {
+            code = bh_let_mark(let, b, &group[g], &geometric, NULL, NULL);
+        }
+    }
+    code = code != EQP_OK ? code : bh_let_pack(let, &out.bytes, &out.size, &out.capacity, &ncells, &nparticles);
+    code = code != EQP_OK ? code : bh_let_graft(&tree[1], 0, out.bytes, out.size);
+    for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
+        code = bh_walk(&tree[1], tree[1].root, &group[g], &geometric, NULL, NULL, NULL, &list);
+        assert_int_equal(list.nabsent, 0);
+    }
+    bh_list_free(&list);
+    bh_let_free(let);
+    free(group);
+    free(out.bytes);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(bh_tree_check(&tree[r]), EQP_OK);
+        bh_tree_free(&tree[r]);
+    }
+    return code;
+}
+
+static void every_failing_allocation_is_reported(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    bh_set set;
+    bh_part *parts;
+    int64_t k = 0, nbranches;
+    bh_set_make(BH_UNIFORM, 900, 41, &set);
+    bh_parts_make(&set, 4, 8, 2, 1, &parts);
+    nbranches = parts[0].tree.nbranches + parts[1].tree.nbranches;
+    bh_cell *branch = malloc((size_t)nbranches * sizeof(*branch));
+    assert_non_null(branch);
+    memcpy(branch, parts[0].tree.cell, (size_t)parts[0].tree.nbranches * sizeof(*branch));
+    memcpy(branch + parts[0].tree.nbranches, parts[1].tree.cell, (size_t)parts[1].tree.nbranches * sizeof(*branch));
+    for (;; k++) {
+        failing_malloc_start(k);
+        const int code = build_send_and_walk(parts, nbranches, branch);
+        const bool failed = failing_malloc_stop() > 0;
+        assert_int_equal(code, failed ? EQP_ERR_MEMORY : EQP_OK);
+        if (!failed) {
+            break;
+        }
+    }
+    assert_true(k > 20);
+    free(branch);
+    bh_parts_free(2, parts);
+    bh_set_free(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +487,7 @@ int main(void)
         cmocka_unit_test(a_walk_without_the_exchange_reports_what_is_absent),
         cmocka_unit_test(reset_forgets_and_messages_are_appended),
         cmocka_unit_test(a_damaged_message_is_refused_and_changes_nothing),
+        cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

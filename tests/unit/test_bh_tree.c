@@ -46,7 +46,7 @@ static void the_box_is_the_smallest_that_fits(void **state)
         for (int k = 0; k < 3; k++) {
             largest = fmax(largest, fmax(fabs(lo[k]), fabs(hi[k])));
         }
-        for (double smaller = box.side / 2; smaller > largest * 0x1p-30; smaller /= 2) {
+        for (double smaller = box.side / 2; smaller > largest * 0x1p-31; smaller /= 2) {
             assert_false(box_fits(smaller, lo, hi));
         }
     }
@@ -432,6 +432,16 @@ static void the_check_finds_every_damaged_cell(void **state)
             tree.cell[c] = good;
         }
     }
+    assert_int_equal(bh_tree_check(&tree), EQP_OK);
+    tree.sources.nlocal--;
+    assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
+    tree.sources.nlocal++;
+    tree.root = tree.ncells - 1;
+    assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
+    tree.root = 0;
+    tree.nbranches++;
+    assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
+    tree.nbranches--;
     assert_int_equal(bh_tree_check(&tree), EQP_OK);
     tree.sources.x[17] = nextafter(tree.sources.x[17], INFINITY) + 1e-9;
     assert_int_equal(bh_tree_check(&tree), EQP_ERR_INTERNAL);
