@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Proves that the sampler stands alone: it configures, builds and passes its tests where MPI, Zoltan and HDF5 cannot be
+# found, includes none of their headers, needs libc and libm only, and is strict C11.
+# usage: sampling_alone.sh SOURCE_ROOT
+# Uses the commands in CC, MESON and NINJA if set, else cc, meson and ninja.
+set -euo pipefail
+
+if [ $# -ne 1 ] || [ ! -f "$1/sampling/meson.build" ]; then
+    echo "usage: sampling_alone.sh SOURCE_ROOT" >&2
+    exit 2
+fi
+root=$(cd "$1" && pwd)
+export CC=${CC:-cc}
+meson=${MESON:-meson}
+ninja=${NINJA:-ninja}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+build=$scratch/build
+
+fail()
+{
+    echo "sampling_alone: $*" >&2
+    exit 1
+}
+
+# Runs a command quietly; shows what it said if it fails.
+quietly()
+{
+    "$@" >"$scratch/log" 2>&1 || {
+        cat "$scratch/log" >&2
+        fail "failed: $*"
+    }
+}
+
+echo "strict C11"
+count=0
+for source in "$root"/sampling/*.c "$root"/sampling/include/equipoise/*.h; do
+    # A word of CC may be an option, so it is split on purpose.
+    # shellcheck disable=SC2086
+    quietly $CC -std=c11 -Wall -Wextra -pedantic -Werror -I"$root/sampling/include" -x c -c "$source" \
+        -o "$scratch/object.o"
+    count=$((count + 1))
+done
+echo "  $count files"
+
+# pkg-config finds nothing but cmocka, and the compiler wrappers of MPI and HDF5 do not work.
+mkdir "$scratch/bin" "$scratch/pkgconfig"
+cp "$(pkg-config --variable=pcfiledir cmocka)/cmocka.pc" "$scratch/pkgconfig"
+for tool in mpicc mpiexec mpirun h5cc h5pcc; do
+    printf '#!/bin/sh\nexit 1\n' >"$scratch/bin/$tool"
+    chmod +x "$scratch/bin/$tool"
+done
+export PATH=$scratch/bin:$PATH PKG_CONFIG_LIBDIR=$scratch/pkgconfig
+unset PKG_CONFIG_PATH CPATH C_INCLUDE_PATH LIBRARY_PATH
+
+echo "build without the library"
+quietly "$meson" setup "$build" "$root" -Dlib=disabled -Dtests=enabled
+quietly "$ninja" -C "$build" -j 2
+
+echo "dependencies"
+"$ninja" -C "$build" -t deps >"$scratch/deps"
+grep -q 'equipoise/error\.h' "$scratch/deps" || fail "ninja knows no dependencies"
+if grep -E '/(mpi|mpicxx|zoltan|hdf5|H5|jansson|zlib)[A-Za-z0-9_]*\.h$' "$scratch/deps"; then
+    fail "a header of the library's dependencies is used"
+fi
+if grep -F -e "${root##*/}/lib/" -e "${root##*/}/apps/" "$scratch/deps"; then
+    fail "a file of the library or of an app is used"
+fi
+library=$(find "$build/sampling" -maxdepth 1 -name 'libequipoise-sampling.so*' -type f | head -n 1)
+[ -n "$library" ] || fail "no shared library"
+readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$scratch/needed"
+grep -q . "$scratch/needed" || fail "the shared library needs nothing at all"
+if grep -v -E '^lib(c|m)\.' "$scratch/needed"; then
+    fail "the shared library needs more than libc and libm"
+fi
+echo "  $(tr '\n' ' ' <"$scratch/needed")"
+
+echo "unit tests"
+quietly "$meson" test -C "$build" --no-rebuild --suite unit --print-errorlogs
+ok=$(sed -n 's/^Ok: *//p' "$scratch/log")
+[ "${ok:-0}" -ge 4 ] || fail "only ${ok:-0} unit tests passed"
+echo "  ${ok// /} passed"
