@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All-to-all exchange with 64-bit counts. */
+#include "par/exchange.h"
+
+#include "par/comm.h"
+
+#include <equipoise/par.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAG_EXCHANGE 71
+
+/* One rank's view of an exchange. */
+typedef struct exchange {
+    MPI_Comm comm;
+    int rank, nranks;
+    size_t size, piece;
+    const int64_t *send_count, *recv_count;
+    const char *send;
+    char *recv;
+} exchange;
+
+/* Adds up counts; EQP_ERR_ARGUMENT for a negative one, EQP_ERR_OVERFLOW for more bytes than there are addresses. */
+static int sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum)
+{
+    size_t bytes;
+    int64_t total = 0;
+
+    for (int r = 0; r < nranks; r++) {
+        if (count[r] < 0) {
+            return EQP_ERR_ARGUMENT;
+        }
+        if (total > INT64_MAX - count[r]) {
+            return EQP_ERR_OVERFLOW;
+        }
+        total += count[r];
+    }
+    *sum = total;
+    return eqp_array_bytes(total, size, &bytes);
+}
+
+int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_count, int64_t *total)
+{
+    int rank, nranks;
+    int64_t sum = 0;
+    int code = eqp__comm_shape(comm, &rank, &nranks);
+
+    if (code) {
+        return code;
+    }
+    code = !send_count || !recv_count ? EQP_ERR_ARGUMENT : sum_counts(nranks, send_count, 1, &sum);
+    if ((code = eqp_agree(comm, code, NULL))) {
+        return code;
+    }
+    if (MPI_Alltoall(send_count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if ((code = eqp_agree(comm, sum_counts(nranks, recv_count, 1, &sum), NULL))) {
+        return code;
+    }
+    if (total) {
+        *total = sum;
+    }
+    return EQP_OK;
+}
+
+static int64_t count_pieces(const exchange *x, int64_t count)
+{
+    size_t bytes = (size_t)count * x->size;
+
+    return (int64_t)(bytes / x->piece + (bytes % x->piece != 0));
+}
+
+typedef struct requests {
+    int n;
+    MPI_Request *list;
+} requests;
+
+/* Posts the pieces of one message; both sides cut it alike, and MPI keeps their order. */
+static int post_pieces(const exchange *x, int partner, int64_t count, char *data, int sends, requests *posted)
+{
+    size_t left = (size_t)count * x->size;
+
+    while (left > 0) {
+        int bytes = (int)(left < x->piece ? left : x->piece);
+        MPI_Request *request = &posted->list[posted->n++];
+        int status = sends ? MPI_Isend(data, bytes, MPI_BYTE, partner, TAG_EXCHANGE, x->comm, request)
+                           : MPI_Irecv(data, bytes, MPI_BYTE, partner, TAG_EXCHANGE, x->comm, request);
+        if (status != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        data += bytes;
+        left -= (size_t)bytes;
+    }
+    return EQP_OK;
+}
+
+/* Messages between the pairs that have something to say. Receives first, so that nothing has to wait in buffers. */
+static int exchange_messages(const exchange *x, requests *posted)
+{
+    size_t send_at = 0, recv_at = 0;
+
+    for (int r = 0; r < x->nranks; r++) {
+        size_t bytes = (size_t)x->recv_count[r] * x->size;
+        if (r != x->rank && post_pieces(x, r, x->recv_count[r], x->recv + recv_at, 0, posted)) {
+            return EQP_ERR_MPI;
+        }
+        recv_at += bytes;
+    }
+    for (int r = 0; r < x->nranks; r++) {
+        size_t bytes = (size_t)x->send_count[r] * x->size;
+        if (r != x->rank && post_pieces(x, r, x->send_count[r], (char *)x->send + send_at, 1, posted)) {
+            return EQP_ERR_MPI;
+        }
+        send_at += bytes;
+    }
+    return MPI_Waitall(posted->n, posted->list, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+}
+
+static void copy_own(const exchange *x)
+{
+    size_t send_at = 0, recv_at = 0;
+
+    for (int r = 0; r < x->rank; r++) {
+        send_at += (size_t)x->send_count[r] * x->size;
+        recv_at += (size_t)x->recv_count[r] * x->size;
+    }
+    if (x->send_count[x->rank] > 0) {
+        memcpy(x->recv + recv_at, x->send + send_at, (size_t)x->send_count[x->rank] * x->size);
+    }
+}
+
+/* MPI_Alltoallv; counts: [4 ranks] work. */
+static int exchange_dense(const exchange *x, int *counts)
+{
+    int *send_bytes = counts, *send_at = counts + x->nranks;
+    int *recv_bytes = send_at + x->nranks, *recv_at = recv_bytes + x->nranks;
+
+    for (int r = 0; r < x->nranks; r++) {
+        send_bytes[r] = (int)((size_t)x->send_count[r] * x->size);
+        recv_bytes[r] = (int)((size_t)x->recv_count[r] * x->size);
+        send_at[r] = r ? send_at[r - 1] + send_bytes[r - 1] : 0;
+        recv_at[r] = r ? recv_at[r - 1] + recv_bytes[r - 1] : 0;
+    }
+    return MPI_Alltoallv(x->send, send_bytes, send_at, MPI_BYTE, x->recv, recv_bytes, recv_at, MPI_BYTE, x->comm) ==
+                   MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+/* What all ranks have to know before they start. */
+typedef struct census {
+    int64_t failed;     /* ranks whose arguments are wrong */
+    int64_t difference; /* elements sent less elements received */
+    int64_t large;      /* ranks with more bytes than an int counts */
+    int64_t pairs;      /* pairs of ranks with something to say */
+} census;
+
+static int take_census(const exchange *x, int code, census *all)
+{
+    int64_t sent = 0, received = 0, mine[4] = {0}, sum[4];
+
+    if (!code) {
+        code = x->size < 1 || !x->send_count || !x->recv_count ? EQP_ERR_ARGUMENT : EQP_OK;
+    }
+    if (!code) {
+        code = sum_counts(x->nranks, x->send_count, x->size, &sent);
+    }
+    if (!code) {
+        code = sum_counts(x->nranks, x->recv_count, x->size, &received);
+    }
+    if (!code &&
+        ((sent > 0 && !x->send) || (received > 0 && !x->recv) || x->send_count[x->rank] != x->recv_count[x->rank])) {
+        code = EQP_ERR_ARGUMENT;
+    }
+    if (code) {
+        mine[0] = 1;
+    } else {
+        mine[1] = sent - received;
+        mine[2] = (size_t)sent * x->size > x->piece || (size_t)received * x->size > x->piece;
+        for (int r = 0; r < x->nranks; r++) {
+            mine[3] += r != x->rank && x->send_count[r] > 0;
+        }
+    }
+    if (MPI_Allreduce(mine, sum, 4, MPI_INT64_T, MPI_SUM, x->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *all = (census){sum[0], sum[1], sum[2], sum[3]};
+    return code;
+}
+
+/* Work for the way that was chosen: requests for messages, else integer counts. */
+static int allocate_work(const exchange *x, int dense, requests *posted, int **counts)
+{
+    int64_t pieces = 0;
+
+    if (dense) {
+        return eqp_array_create(counts, 4 * (int64_t)x->nranks, sizeof **counts);
+    }
+    for (int r = 0; r < x->nranks; r++) {
+        pieces += r == x->rank ? 0 : count_pieces(x, x->send_count[r]) + count_pieces(x, x->recv_count[r]);
+    }
+    return pieces > INT_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&posted->list, pieces, sizeof(MPI_Request));
+}
+
+int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, const int64_t *send_count,
+                  const void *send, const int64_t *recv_count, void *recv)
+{
+    exchange x = {.comm = comm,
+                  .size = element_size,
+                  .piece = piece,
+                  .send_count = send_count,
+                  .recv_count = recv_count,
+                  .send = send,
+                  .recv = recv};
+    requests posted = {0};
+    int *counts = NULL;
+    census all = {0};
+
+    if (eqp__comm_shape(comm, &x.rank, &x.nranks)) {
+        return EQP_ERR_MPI;
+    }
+    code = take_census(&x, code, &all);
+    if (all.failed) {
+        return eqp_agree(comm, code, NULL);
+    }
+    if (code || all.difference) {
+        return code ? code : EQP_ERR_ARGUMENT;
+    }
+    /* Where most ranks talk to most, the library's own algorithms beat a message per pair. */
+    int dense = !all.large && all.pairs > (int64_t)x.nranks * x.nranks / 4;
+    code = eqp_agree(comm, allocate_work(&x, dense, &posted, &counts), NULL);
+    if (!code && dense) {
+        code = exchange_dense(&x, counts);
+    } else if (!code) {
+        copy_own(&x);
+        code = exchange_messages(&x, &posted);
+    }
+    free(counts);
+    free(posted.list);
+    return code;
+}
+
+int eqp_exchange(MPI_Comm comm, size_t element_size, const int64_t *send_count, const void *send,
+                 const int64_t *recv_count, void *recv)
+{
+    return eqp__exchange(comm, EQP_OK, EQP__MESSAGE_BYTES, element_size, send_count, send, recv_count, recv);
+}
+
+/* MPI_Allgatherv; counts: [2 ranks] work. */
+static int gather_small(MPI_Comm comm, int nranks, int rank, size_t size, const void *send, const int64_t *count,
+                        int *counts, void *recv)
+{
+    int *bytes = counts, *at = counts + nranks;
+
+    for (int r = 0; r < nranks; r++) {
+        bytes[r] = (int)((size_t)count[r] * size);
+        at[r] = r ? at[r - 1] + bytes[r - 1] : 0;
+    }
+    return MPI_Allgatherv(send, bytes[rank], MPI_BYTE, recv, bytes, at, MPI_BYTE, comm) == MPI_SUCCESS ? EQP_OK
+                                                                                                       : EQP_ERR_MPI;
+}
+
+/* Each rank tells all others, a piece at a time. */
+static int gather_large(MPI_Comm comm, int nranks, int rank, size_t size, const void *send, const int64_t *count,
+                        void *recv)
+{
+    char *at = recv;
+
+    for (int r = 0; r < nranks; r++) {
+        size_t left = (size_t)count[r] * size;
+        if (r == rank && left > 0) {
+            memcpy(at, send, left);
+        }
+        while (left > 0) {
+            int bytes = (int)(left < EQP__MESSAGE_BYTES ? left : EQP__MESSAGE_BYTES);
+            if (MPI_Bcast(at, bytes, MPI_BYTE, r, comm) != MPI_SUCCESS) {
+                return EQP_ERR_MPI;
+            }
+            at += bytes;
+            left -= (size_t)bytes;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_gather_all(MPI_Comm comm, size_t element_size, int64_t n, const void *send, const int64_t *count, void *recv)
+{
+    int rank, nranks, *counts = NULL;
+    int64_t sum = 0;
+    int code = eqp__comm_shape(comm, &rank, &nranks);
+
+    if (code) {
+        return code;
+    }
+    code = element_size < 1 || n < 0 || (n > 0 && !send) || !count ? EQP_ERR_ARGUMENT : EQP_OK;
+    code = code ? code : sum_counts(nranks, count, element_size, &sum);
+    if (!code && (count[rank] != n || (sum > 0 && !recv))) {
+        code = EQP_ERR_ARGUMENT;
+    }
+    code = code ? code : eqp_array_create(&counts, 2 * (int64_t)nranks, sizeof *counts);
+    if (!(code = eqp_agree(comm, code, NULL))) {
+        code = (size_t)sum * element_size <= EQP__MESSAGE_BYTES
+                   ? gather_small(comm, nranks, rank, element_size, send, count, counts, recv)
+                   : gather_large(comm, nranks, rank, element_size, send, count, recv);
+    }
+    free(counts);
+    return code;
+}

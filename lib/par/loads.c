@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loads that are spread over the ranks: a local kernel, a sum, a finish. */
+#include <equipoise/par.h>
+
+#include "assign/parts.h"
+#include "assign/shares.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts, const double *share,
+                       double *load, eqp_part_loads *loads)
+{
+    double *sum = NULL;
+    int64_t *count = NULL;
+    int code = loads ? eqp__shares_check(nparts, share) : EQP_ERR_ARGUMENT;
+
+    code = code ? code : eqp_array_create(&sum, nparts, sizeof *sum);
+    code = code ? code : eqp_array_create(&count, nparts, sizeof *count);
+    code = code ? code : eqp__part_loads_add(n, weight, part, nparts, sum, count);
+    if ((code = eqp_agree(comm, code, NULL)) || (code = eqp_sum_double(comm, nparts, sum)) ||
+        (code = eqp_sum_int64(comm, nparts, count))) {
+        goto done;
+    }
+    eqp__part_loads_finish(nparts, share, sum, count, loads);
+    for (int p = 0; load && p < nparts; p++) {
+        load[p] = sum[p];
+    }
+done:
+    free(sum);
+    free(count);
+    return code;
+}
+
+/* The sums of all ranks about a centre. `code`: whether this rank failed before. */
+static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre, eqp_load_sums *sums)
+{
+    double ends[2], all[2];
+    int code = eqp_agree(comm, eqp_load_sums_compute(n, load, centre, sums), NULL);
+
+    if (code) {
+        return code;
+    }
+    ends[0] = sums->max;
+    ends[1] = -sums->min;
+    if (MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    sums->max = all[0];
+    sums->min = -all[1];
+    return eqp_sum_double(comm, (int64_t)(sizeof sums->power / sizeof sums->power[0]), sums->power);
+}
+
+int eqp_load_statistics_all(MPI_Comm comm, int64_t n, const double *load, eqp_load_statistics *statistics)
+{
+    eqp_load_sums sums;
+    eqp_load_statistics mean;
+    int code = eqp_agree(comm, statistics && (n == 0 || load) ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
+
+    /* Two rounds: moments keep their digits only about a centre near the mean. */
+    if (code || (code = add_sums(comm, n, load, 0, &sums)) || (code = eqp_load_statistics_from_sums(&sums, &mean)) ||
+        (code = add_sums(comm, n, load, mean.mean, &sums))) {
+        return code;
+    }
+    return eqp_load_statistics_from_sums(&sums, statistics);
+}

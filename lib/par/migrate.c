@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends arrays along a migration plan, and back. */
+#include "par/comm.h"
+#include "par/exchange.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+
+static int check_plan(MPI_Comm comm, const eqp_move_plan *plan)
+{
+    int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
+
+    if (code) {
+        return code;
+    }
+    return !plan || eqp_move_plan_arrays(plan).nranks != nranks ? EQP_ERR_ARGUMENT : EQP_OK;
+}
+
+int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_count, int64_t *nrecv)
+{
+    int code = eqp_agree(comm, check_plan(comm, plan), NULL);
+
+    return code ? code : eqp_exchange_counts(comm, eqp_move_plan_arrays(plan).count, recv_count, nrecv);
+}
+
+/* A buffer for the elements of a plan in send order. */
+static int open_buffer(const eqp_move_plan *plan, size_t element_size, void **buffer)
+{
+    return eqp_array_create(buffer, eqp_move_plan_arrays(plan).n, element_size);
+}
+
+int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                   const void *send, void *recv)
+{
+    void *packed = NULL;
+    const int64_t *send_count = NULL;
+    int code = check_plan(comm, plan);
+
+    if (!code) {
+        eqp_move_view view = eqp_move_plan_arrays(plan);
+        send_count = view.count;
+        code = view.n > 0 && !send ? EQP_ERR_ARGUMENT : open_buffer(plan, element_size, &packed);
+        if (!code) {
+            eqp_move_pack(plan, element_size, send, packed);
+        }
+    }
+    code = eqp__exchange(comm, code, EQP__MESSAGE_BYTES, element_size, send_count, packed, recv_count, recv);
+    free(packed);
+    return code;
+}
+
+int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                    const void *send, void *recv)
+{
+    void *packed = NULL;
+    const int64_t *back_count = NULL;
+    int code = check_plan(comm, plan);
+
+    if (!code) {
+        eqp_move_view view = eqp_move_plan_arrays(plan);
+        back_count = view.count;
+        code = view.n > 0 && !recv ? EQP_ERR_ARGUMENT : open_buffer(plan, element_size, &packed);
+    }
+    code = eqp__exchange(comm, code, EQP__MESSAGE_BYTES, element_size, recv_count, send, back_count, packed);
+    if (!code) {
+        eqp_move_unpack(plan, element_size, packed, recv);
+    }
+    free(packed);
+    return code;
+}

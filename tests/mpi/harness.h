@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A small harness for tests that need several ranks. A test program holds a table of functions and calls
+ * mpi_test_main(); every function runs on three communicators: all ranks, all ranks in reverse order, and a split by
+ * parity with reversed ranks. A check that fails says where, with both values, and ends all ranks, so nothing hangs. */
+#ifndef EQP_MPI_HARNESS_H
+#define EQP_MPI_HARNESS_H
+
+#include <equipoise/par.h>
+
+#include <inttypes.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct mpi_test {
+    const char *name;
+    void (*run)(MPI_Comm comm);
+} mpi_test;
+
+#define MPI_TEST(function)                                                                                             \
+    {                                                                                                                  \
+#function, function                                                                                            \
+    }
+
+static const char *mpi_test_now = "start"; /* what runs, for the message of a failure */
+
+_Noreturn static inline void mpi_test_fail(const char *file, int line, const char *what, double left, double right)
+{
+    int rank = -1;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    fprintf(stderr, "%s:%d: rank %d, %s: %s (%.17g, %.17g)\n", file, line, rank, mpi_test_now, what, left, right);
+    fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    abort();
+}
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            mpi_test_fail(__FILE__, __LINE__, #condition, 0, 1);                                                       \
+        }                                                                                                              \
+    } while (0)
+
+#define CHECK_EQUAL(a, b)                                                                                              \
+    do {                                                                                                               \
+        if ((a) != (b)) {                                                                                              \
+            mpi_test_fail(__FILE__, __LINE__, #a " == " #b, (double)(a), (double)(b));                                 \
+        }                                                                                                              \
+    } while (0)
+
+#define CHECK_NEAR(a, b, tolerance)                                                                                    \
+    do {                                                                                                               \
+        double near_a_ = (a), near_b_ = (b);                                                                           \
+        if (!(near_a_ - near_b_ <= (tolerance) && near_b_ - near_a_ <= (tolerance))) {                                 \
+            mpi_test_fail(__FILE__, __LINE__, #a " ~ " #b, near_a_, near_b_);                                          \
+        }                                                                                                              \
+    } while (0)
+
+static inline int mpi_test_rank(MPI_Comm comm)
+{
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+}
+
+static inline int mpi_test_size(MPI_Comm comm)
+{
+    int size;
+
+    MPI_Comm_size(comm, &size);
+    return size;
+}
+
+static inline void *mpi_test_alloc(int64_t count, size_t size)
+{
+    void *array = calloc(count > 0 ? (size_t)count : 1, size);
+
+    CHECK(array != NULL);
+    return array;
+}
+
+/* Runs one test on one communicator of its own and lets all ranks meet. */
+static inline void mpi_test_run(const mpi_test *test, MPI_Comm shape)
+{
+    MPI_Comm own = MPI_COMM_NULL;
+
+    mpi_test_now = test->name;
+    CHECK_EQUAL(eqp_comm_create(shape, &own), EQP_OK);
+    test->run(own);
+    eqp_comm_free(&own);
+    CHECK(own == MPI_COMM_NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static inline int mpi_test_main(int argc, char **argv, const mpi_test *tests, size_t ntests)
+{
+    MPI_Comm reversed, split;
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    rank = mpi_test_rank(MPI_COMM_WORLD);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &split);
+    for (size_t i = 0; i < ntests; i++) {
+        if (argc > 1 && strcmp(argv[1], tests[i].name) != 0) {
+            continue;
+        }
+        mpi_test_run(&tests[i], MPI_COMM_WORLD);
+        mpi_test_run(&tests[i], reversed);
+        mpi_test_run(&tests[i], split);
+        if (rank == 0) {
+            printf("ok %s\n", tests[i].name);
+            fflush(stdout);
+        }
+    }
+    MPI_Comm_free(&reversed);
+    MPI_Comm_free(&split);
+    MPI_Finalize();
+    return 0;
+}
+
+#endif
