@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Phase 2: light owners are merged along the curve, heavy ones stand alone or are split. */
+#include "units_internal.h"
+
+#include "memory.h"
+#include <math.h>
+
+struct builder {
+    eqp_units *units;
+    const eqp_units_options *options;
+    eqp_enumerate_fn enumerate;
+    void *user;
+    struct eqp__splitter splitter;
+    int64_t total;  /* weight of all ranks in quanta */
+    int64_t prefix; /* weight before this owner */
+    int64_t draws;  /* RANDOM: draws before this owner */
+    /* the unit of light owners that is being filled */
+    int64_t open, open_base;
+    struct eqp__sketches open_pins;
+    /* a heavy owner that stays whole */
+    struct eqp__sketches lone_pins;
+    struct eqp_sink pin_sink;
+};
+
+/* Where an owner stands: `base` is its unit's place in the global numbering; wanted == 0 says that it shares it. */
+struct place {
+    int64_t base;
+    int64_t wanted;
+};
+
+/* Two heavy owners never share an interval [b g, (b + 1) g): with weights >= g + 1 their middles p1 + w1 / 2 and p2 +
+ * w2 / 2 (rounded down) have p2 >= p1 + w1 and so differ by at least ceil(w1 / 2) + floor(w2 / 2) > g. Hence (base, 1 +
+ * sub) names a heavy owner's units, and (base, 0) those light ones whose middle is in the interval. */
+static struct place place_on_line(const struct builder *b, int64_t weight)
+{
+    int64_t target = b->splitter.target;
+    int64_t middle = b->prefix + weight / 2;
+    struct place place = {0};
+
+    if (middle >= b->total) {
+        middle = b->total > 0 ? b->total - 1 : 0; /* owners without weight behind all others */
+    }
+    place.base = middle / target;
+    if (weight > target) {
+        double samples = rint((double)weight / (double)target);
+        place.wanted = samples < 1 ? 1 : (int64_t)samples;
+    }
+    return place;
+}
+
+/* Draws are numbered along the curve. A lone draw d has base d + 1, and owners without a draw take the last base; so do
+ * those behind an owner with the draws d .. d + m - 1, m > 1, whose own units have the base d + 1 < d + m. */
+static struct place place_by_draws(struct builder *b, int64_t id, int64_t count)
+{
+    int64_t m = eqp__draws(b->splitter.draw_seed, id, count, b->splitter.rate);
+    struct place place = {m > 0 ? b->draws + 1 : b->draws, m > 1 ? m : 0};
+
+    b->draws += m;
+    return place;
+}
+
+/* --- pins of whole owners --- */
+
+static int pins_take(void *context, const struct eqp__chunk *chunk)
+{
+    struct eqp__sketches *pins = context;
+
+    for (int64_t j = 0; j < chunk->n * chunk->npins; j++) {
+        if (chunk->pin[j] >= 0) {
+            eqp__sketches_add(pins, 0, chunk->pin[j]);
+        }
+    }
+    return EQP_OK;
+}
+
+static int collect_pins(struct builder *b, struct eqp__sketches *pins, int64_t owner, int64_t id)
+{
+    if (pins->max == 0) {
+        return EQP_OK;
+    }
+    eqp__sketches_add(pins, 0, id);
+    b->pin_sink.context = pins;
+    return eqp__enumerate(&b->pin_sink, b->enumerate, b->user, owner);
+}
+
+static int store_pins(struct builder *b, const struct eqp__sketches *pins, int64_t cell, int64_t unit)
+{
+    return pins->max == 0 ? EQP_OK
+                          : eqp__units_pins_put(b->units, unit, pins->count[cell], pins->id + cell * pins->max);
+}
+
+/* --- units --- */
+
+static int close_open(struct builder *b)
+{
+    int64_t unit = b->open;
+
+    b->open = -1;
+    return unit >= 0 ? store_pins(b, &b->open_pins, 0, unit) : EQP_OK;
+}
+
+static int add_light(struct builder *b, int64_t owner, int64_t id, int64_t count, int64_t weight, int64_t base)
+{
+    int code = EQP_OK;
+
+    if (b->open < 0 || b->open_base != base) {
+        code = close_open(b);
+        if (code == EQP_OK) {
+            code = eqp__units_append(b->units, base << EQP_UNIT_SUB_BITS, owner, &b->open);
+        }
+        if (code == EQP_OK) {
+            code = eqp__sketches_reset(&b->open_pins, 1);
+        }
+        if (code != EQP_OK) {
+            return code;
+        }
+        b->open_base = base;
+    }
+    struct eqp__unit *unit = &b->units->unit[b->open];
+    unit->weight += weight;
+    unit->interactions += count;
+    b->units->owner_unit[owner] = b->open;
+    return collect_pins(b, &b->open_pins, owner, id);
+}
+
+static int add_whole(struct builder *b, int64_t owner, int64_t count, int64_t weight, int64_t base, int64_t *unit)
+{
+    int code = eqp__units_append(b->units, (base << EQP_UNIT_SUB_BITS) | 1, owner, unit);
+
+    if (code == EQP_OK) {
+        b->units->unit[*unit].weight = weight;
+        b->units->unit[*unit].interactions = count;
+        b->units->owner_unit[owner] = *unit;
+    }
+    return code;
+}
+
+/* The splitter's cells become units. One cell is no split. */
+static int add_cells(struct builder *b, int64_t owner, int64_t id, int64_t base)
+{
+    struct eqp__splitter *s = &b->splitter;
+    int64_t first;
+    int code = s->n == 1 ? add_whole(b, owner, s->count[0], s->weight[0], base, &first)
+                         : eqp__units_append_cells(b->units, owner, s->n, s->centroid, &first);
+
+    for (int64_t c = 0; c < s->n && code == EQP_OK; c++) {
+        struct eqp__unit *unit = &b->units->unit[first + c];
+        unit->id = (base << EQP_UNIT_SUB_BITS) | (1 + c);
+        unit->weight = s->weight[c];
+        unit->interactions = s->count[c];
+        eqp__sketches_keep(&s->pins, c, id);
+        code = store_pins(b, &s->pins, c, first + c);
+    }
+    return code;
+}
+
+static int add_heavy(struct builder *b, int64_t owner, int64_t id, int64_t count, int64_t weight, struct place place)
+{
+    struct eqp__splitter *s = &b->splitter;
+    bool again = s->strategy == EQP_SAMPLE_ADAPTIVE || s->strategy == EQP_SAMPLE_STRIDE;
+    int64_t unit;
+    int code;
+
+    if (place.wanted > 1 || (again && weight > s->bound)) {
+        code = eqp__split(s, owner, id, weight, place.wanted, b->enumerate, b->user);
+        if (code != EQP_OK || s->n > 0) {
+            return code == EQP_OK ? add_cells(b, owner, id, place.base) : code;
+        }
+        /* Nothing with a weight was enumerated: the owner stays as the caller described it. */
+    }
+    code = add_whole(b, owner, count, weight, place.base, &unit);
+    if (code == EQP_OK) {
+        code = eqp__sketches_reset(&b->lone_pins, 1);
+    }
+    if (code == EQP_OK) {
+        code = collect_pins(b, &b->lone_pins, owner, id);
+    }
+    return code == EQP_OK ? store_pins(b, &b->lone_pins, 0, unit) : code;
+}
+
+static int add_owner(struct builder *b, int64_t owner, int64_t id, int64_t count, double weight)
+{
+    int64_t fixed;
+    int code = eqp__fix(weight, b->units->scale, &fixed);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    struct place place =
+        b->splitter.strategy == EQP_SAMPLE_RANDOM ? place_by_draws(b, id, count) : place_on_line(b, fixed);
+    b->prefix += fixed;
+    if (place.base >= EQP__BASE_LIMIT) {
+        return EQP_ERR_OVERFLOW;
+    }
+    return place.wanted == 0 ? add_light(b, owner, id, count, fixed, place.base)
+                             : add_heavy(b, owner, id, count, fixed, place);
+}
+
+/* --- setting up --- */
+
+/* The sums of these owners, and whether they fit what the caller says of all ranks. */
+static int check_totals(const eqp_units_options *options, int64_t n, const int64_t *id, const int64_t *count,
+                        const double *weight, const eqp_units_totals *all, const eqp_units_totals *before,
+                        eqp_units_totals *whole)
+{
+    eqp_units_options plain = *options;
+    eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
+
+    plain.strategy = EQP_SAMPLE_STRIDE; /* the draws are counted on the way */
+    int code = eqp_units_totals_add(&plain, n, id, count, weight, &mine);
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (!all) {
+        *whole = mine;
+        return EQP_OK;
+    }
+    bool fits = before->owners >= 0 && before->interactions >= 0 && before->weight >= 0 && before->draws >= 0 &&
+                all->owners - before->owners >= mine.owners &&
+                all->interactions - before->interactions >= mine.interactions &&
+                all->weight - before->weight >= mine.weight && all->weight < EQP__WEIGHT_LIMIT;
+    if (!fits) {
+        return EQP_ERR_ARGUMENT;
+    }
+    *whole = *all;
+    return EQP_OK;
+}
+
+static int builder_init(struct builder *b, const eqp_units_options *options, const eqp_units_totals *all,
+                        const eqp_units_totals *before, bool serial)
+{
+    struct eqp__splitter *s = &b->splitter;
+    double target, rate;
+    int code = eqp_units_target(options, all, &target, &rate);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    s->rate = options->rate > 0 || !serial ? options->rate : rate;
+    if (options->strategy == EQP_SAMPLE_RANDOM && all->interactions > 0 && !(s->rate > 0)) {
+        return EQP_ERR_ARGUMENT; /* nobody has counted the draws before this rank */
+    }
+    double quanta = fmax(1, rint(ldexp(target, options->weight_bits)));
+    b->options = options;
+    b->units->target = target;
+    b->total = all->weight;
+    b->prefix = before ? before->weight : 0;
+    b->draws = before ? before->draws : 0;
+    b->open = -1;
+    s->dim = options->dim;
+    s->strategy = options->strategy;
+    s->target = (int64_t)quanta;
+    s->bound = (int64_t)fmin(floor(options->threshold * quanta), (double)(EQP__WEIGHT_LIMIT - 1));
+    s->seed = eqp__seed(options->seed, EQP__PURPOSE_SAMPLE);
+    s->draw_seed = eqp__seed(options->seed, EQP__PURPOSE_DRAW);
+    s->sink = (struct eqp_sink){.dim = options->dim, .scale = b->units->scale};
+    b->pin_sink = (struct eqp_sink){.take = pins_take, .dim = options->dim, .pins = true, .scale = b->units->scale};
+    b->open_pins = b->lone_pins = s->pins = (struct eqp__sketches){.seed = options->seed, .max = options->max_pins};
+    return EQP_OK;
+}
+
+int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
+                     eqp_enumerate_fn enumerate, void *user, const eqp_units_options *options,
+                     const eqp_units_totals *all, const eqp_units_totals *before, eqp_units **units)
+{
+    struct builder b = {.enumerate = enumerate, .user = user};
+    eqp_units_totals whole;
+
+    if (eqp__units_options_check(options) != EQP_OK || n < 0 || (n > 0 && (!id || !count || !weight)) || !enumerate ||
+        !units || (all == NULL) != (before == NULL)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    int code = check_totals(options, n, id, count, weight, all, before, &whole);
+    if (code == EQP_OK) {
+        code = eqp__units_new(options->dim, n, ldexp(1, options->weight_bits), &b.units);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = builder_init(&b, options, &whole, before, all == NULL);
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        code = add_owner(&b, i, id[i], count[i], weight[i]);
+    }
+    if (code == EQP_OK) {
+        code = close_open(&b);
+    }
+    if (code == EQP_OK) {
+        code = eqp__units_finish(b.units);
+    }
+    eqp__splitter_free(&b.splitter);
+    eqp__sketches_free(&b.open_pins);
+    eqp__sketches_free(&b.lone_pins);
+    if (code != EQP_OK) {
+        eqp_units_free(b.units);
+        return code;
+    }
+    *units = b.units;
+    return EQP_OK;
+}
+
+int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enumerate, void *user,
+                            const eqp_units_options *options, eqp_units **units)
+{
+    int code = EQP_ERR_MEMORY;
+
+    if (n < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    int64_t *count = eqp__malloc((size_t)n, sizeof *count);
+    double *weight = eqp__malloc((size_t)n, sizeof *weight);
+    if (count && weight) {
+        code = eqp_owners_weigh(n, id, NULL, enumerate, user, options, count, weight);
+    }
+    if (code == EQP_OK) {
+        code = eqp_units_create(n, id, count, weight, enumerate, user, options, NULL, NULL, units);
+    }
+    eqp__free(count);
+    eqp__free(weight);
+    return code;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file units_internal.h
+ * \brief Internal: what the files of the work-unit sampler share. */
+#ifndef EQP_UNITS_INTERNAL_H
+#define EQP_UNITS_INTERNAL_H
+
+#include <equipoise/kdtree.h>
+#include <equipoise/units.h>
+
+/* Sums of weights stay below, so that adding one more weight cannot overflow. */
+#define EQP__WEIGHT_LIMIT ((int64_t)1 << 62)
+
+/* Intervals along the curve and units of one owner that an id has room for. */
+#define EQP__BASE_LIMIT ((int64_t)1 << (63 - EQP_UNIT_SUB_BITS))
+#define EQP__SUB_LIMIT (((int64_t)1 << EQP_UNIT_SUB_BITS) - 2)
+
+/* Up to here a linear search beats the tree. */
+#define EQP__LINEAR_CELLS 16
+
+/* Uses of random numbers that must not see the same ones. */
+enum eqp__purpose {
+    EQP__PURPOSE_WEIGH,
+    EQP__PURPOSE_DRAW,
+    EQP__PURPOSE_SAMPLE,
+    EQP__PURPOSE_SPLIT_AGAIN,
+    EQP__PURPOSE_PIN
+};
+
+uint64_t eqp__seed(uint64_t seed, enum eqp__purpose purpose);
+
+/* --- options and fixed-point weights (units_weigh.c) --- */
+
+int eqp__units_options_check(const eqp_units_options *options);
+
+/* The weight in quanta of 1/scale, to the nearest. */
+int eqp__fix(double weight, double scale, int64_t *fixed);
+
+/* EQP_SAMPLE_RANDOM: is interaction number `index` of the owner drawn? And how many of `count` are? */
+bool eqp__drawn(uint64_t draw_seed, int64_t id, int64_t index, double rate);
+int64_t eqp__draws(uint64_t draw_seed, int64_t id, int64_t count, double rate);
+
+/* --- enumeration (units_sink.c) --- */
+
+/* A validated piece of a batch with its weights in quanta. */
+struct eqp__chunk {
+    int64_t first; /* number of its first interaction in the owner's enumeration */
+    int64_t n;
+    const double *centroid; /* [n][dim]; NULL if the sink does not want them */
+    const int64_t *weight;  /* [n] */
+    int npins;              /* 0 if the sink does not want them */
+    const int64_t *pin;     /* [n][npins] */
+};
+
+typedef int (*eqp__take_fn)(void *context, const struct eqp__chunk *chunk);
+
+struct eqp_sink {
+    eqp__take_fn take;
+    void *context;
+    int dim;
+    bool centroids, pins;
+    double scale;
+    int64_t seen;
+    int code;
+};
+
+/* Runs the application's callback for one owner; sink->seen is the number of interactions afterwards. */
+int eqp__enumerate(struct eqp_sink *sink, eqp_enumerate_fn enumerate, void *user, int64_t owner);
+
+/* --- bottom-k samples of ids (units_pins.c) --- */
+
+/* One sketch per cell, in arrays that are reused from owner to owner. */
+struct eqp__sketches {
+    uint64_t seed;
+    int max;
+    int64_t ncells, capacity;
+    int *count;    /* [capacity] */
+    uint64_t *key; /* [capacity][max] ascending */
+    int64_t *id;   /* [capacity][max] */
+};
+
+int eqp__sketches_reset(struct eqp__sketches *sketches, int64_t ncells);
+void eqp__sketches_add(struct eqp__sketches *sketches, int64_t cell, int64_t id);
+/* Adds an id that must stay even if its key is too large. */
+void eqp__sketches_keep(struct eqp__sketches *sketches, int64_t cell, int64_t id);
+void eqp__sketches_free(struct eqp__sketches *sketches);
+
+/* --- one owner's Voronoi cells (units_split.c) --- */
+
+struct eqp__splitter {
+    /* what stays from owner to owner */
+    int dim;
+    eqp_sample_strategy strategy;
+    double rate;              /* RANDOM: probability of a draw */
+    int64_t target, bound;    /* in quanta */
+    uint64_t seed, draw_seed; /* of samples, of draws */
+    struct eqp_sink sink;
+    struct eqp__sketches pins;
+    /* this owner */
+    int64_t id;
+    int64_t wanted;  /* samples */
+    double next;     /* STRIDE: summed weight at which the next sample is due */
+    double step;     /* and the distance of samples */
+    int64_t passed;  /* weight passed so far */
+    uint64_t random; /* seed of this round */
+    eqp_kdtree *tree;
+    /* its cells */
+    int64_t n, capacity;
+    double *centroid; /* [n][dim] */
+    int64_t *count;   /* [n] interactions */
+    int64_t *weight;  /* [n] in quanta */
+    int64_t *same;    /* [n] weight of interactions exactly at the centroid, which no further sample can split off */
+    int64_t *stratum; /* [n] weight since the last candidate */
+    double *pick;     /* [n][dim] candidate of the present stratum */
+    bool *picked;     /* [n] */
+    double *key;      /* [n] of the random sample */
+    int64_t *index;   /* [n] interaction's number */
+    int64_t *have, *done; /* [n] candidates found, and looked at */
+    /* candidates for further samples */
+    int64_t ncandidates, candidate_capacity;
+    int64_t *candidate_cell;
+    double *candidate; /* [ncandidates][dim] */
+};
+
+void eqp__splitter_free(struct eqp__splitter *splitter);
+
+/* Splits owner number `owner` with this id and fixed-point weight: cells are in the splitter afterwards, n == 0 if
+ * there was nothing to sample. `wanted` samples. */
+int eqp__split(struct eqp__splitter *splitter, int64_t owner, int64_t id, int64_t weight, int64_t wanted,
+               eqp_enumerate_fn enumerate, void *user);
+
+/* Nearest of n >= 1 centroids, of equals the first; tree: NULL for a linear search. 0 for a point that is not finite.
+ */
+int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp_kdtree *tree, const double *point);
+
+/* The tree for n centroids, or NULL where linear search is better. */
+int eqp__cells_tree(int dim, int64_t n, const double *centroid, eqp_kdtree **tree);
+
+/* --- the object (units.c) --- */
+
+struct eqp__unit {
+    int64_t id;
+    int64_t weight; /* in quanta */
+    int64_t interactions;
+    int64_t owner;  /* first */
+    int64_t owners; /* number */
+    int64_t sub;    /* -1: whole owners */
+    int64_t split;  /* which split owner, -1: none */
+    int64_t pin_at; /* while the units are being made: its pins in the pool */
+    int64_t npins;
+};
+
+struct eqp__split_owner {
+    int64_t first, count; /* units */
+    double *centroid;     /* [count][dim] owned */
+    eqp_kdtree *tree;     /* over centroid, or NULL */
+};
+
+struct eqp_units {
+    int dim;
+    double scale;  /* quanta per weight */
+    double target; /* weight */
+    int64_t n;
+    int64_t *owner_unit; /* [n] unit of a whole owner, or -1 - number of a split one */
+    int64_t count, capacity;
+    struct eqp__unit *unit;
+    int64_t nsplit, split_capacity;
+    struct eqp__split_owner *split;
+    int64_t npool, pool_capacity;
+    int64_t *pool;        /* pins in the order in which units were closed; gone when the units are ready */
+    int64_t *owner_first; /* [count + 1] */
+    int64_t *owner_list;
+    int64_t *pin_first; /* [count + 1] */
+    int64_t *pin_list;
+};
+
+int eqp__units_new(int dim, int64_t n, double scale, eqp_units **units);
+/* Appends one unit of whole owners that begins at `owner`. */
+int eqp__units_append(eqp_units *units, int64_t id, int64_t owner, int64_t *unit);
+/* Appends the cells of a split owner; their ids are id + sub. */
+int eqp__units_append_cells(eqp_units *units, int64_t owner, int64_t n, const double *centroid, int64_t *first);
+/* Stores a unit's pins. */
+int eqp__units_pins_put(eqp_units *units, int64_t unit, int64_t n, const int64_t *id);
+/* Makes the lists that the accessors hand out. */
+int eqp__units_finish(eqp_units *units);
+
+/* Makes room for `need` things in an array that grows; the capacity is kept by the caller. */
+int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Statistics of unit sizes. Everything is kept as sums, so that ranks can add theirs up. */
+#include <equipoise/units.h>
+#include <math.h>
+
+/* log2 of the first bin's start, and bins per factor of two. */
+#define FIRST_LOG2 (-16)
+#define PER_OCTAVE 4
+
+static int bin_of(double size)
+{
+    double bin = floor(PER_OCTAVE * (log2(size) - FIRST_LOG2));
+
+    return bin < 0 ? 0 : bin >= EQP_SIZES_BINS ? EQP_SIZES_BINS - 1 : (int)bin;
+}
+
+double eqp_sizes_bin_start(int bin)
+{
+    return exp2((double)bin / PER_OCTAVE + FIRST_LOG2);
+}
+
+int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size)
+{
+    eqp_sizes sum = *sizes;
+
+    if (n < 0 || (n > 0 && !size)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double x = size[i];
+        if (!(x >= 0) || !isfinite(x)) {
+            return EQP_ERR_DATA;
+        }
+        sum.max = sum.n == 0 || x > sum.max ? x : sum.max;
+        sum.min = sum.n == 0 || x < sum.min ? x : sum.min;
+        sum.n++;
+        sum.sum += x;
+        sum.sum_squares += x * x;
+        if (x > 0) {
+            sum.sum_logs += log(x);
+            sum.bin[bin_of(x)]++;
+        } else {
+            sum.zeros++;
+        }
+    }
+    *sizes = sum;
+    return EQP_OK;
+}
+
+void eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece)
+{
+    if (piece->n == 0) {
+        return;
+    }
+    sizes->max = sizes->n == 0 || piece->max > sizes->max ? piece->max : sizes->max;
+    sizes->min = sizes->n == 0 || piece->min < sizes->min ? piece->min : sizes->min;
+    sizes->n += piece->n;
+    sizes->zeros += piece->zeros;
+    sizes->sum += piece->sum;
+    sizes->sum_squares += piece->sum_squares;
+    sizes->sum_logs += piece->sum_logs;
+    for (int b = 0; b < EQP_SIZES_BINS; b++) {
+        sizes->bin[b] += piece->bin[b];
+    }
+}
+
+/* Derivative of ln Gamma and its derivative: recurrence up to x >= 10, then the asymptotic series (Abramowitz and
+ * Stegun, 6.3.18 and 6.4.12), whose first neglected term is below 1e-14 there. */
+static void digamma_trigamma(double x, double *digamma, double *trigamma)
+{
+    double psi = 0;
+    double psi1 = 0;
+
+    for (; x < 10; x += 1) {
+        psi -= 1 / x;
+        psi1 += 1 / (x * x);
+    }
+    double y = 1 / (x * x);
+    psi += log(x) - 0.5 / x - y * (1. / 12 - y * (1. / 120 - y * (1. / 252 - y * (1. / 240 - y * (1. / 132)))));
+    psi1 += 1 / x + y / 2 + y / x * (1. / 6 - y * (1. / 30 - y * (1. / 42 - y * (1. / 30 - y * (5. / 66)))));
+    *digamma = psi;
+    *trigamma = psi1;
+}
+
+int eqp_sizes_fit_gamma(const eqp_sizes *sizes, double *k, double *theta)
+{
+    if (!sizes || !k || !theta) {
+        return EQP_ERR_ARGUMENT;
+    }
+    int64_t n = sizes->n - sizes->zeros;
+    if (n < 2) {
+        return EQP_ERR_DATA;
+    }
+    double mean = sizes->sum / (double)n;
+    double mean_log = sizes->sum_logs / (double)n;
+    double gap = log(mean) - mean_log; /* > 0 unless all sizes are equal */
+    if (!(gap > 1e-13 * (1 + fabs(mean_log)))) {
+        return EQP_ERR_DATA;
+    }
+    double variance = sizes->sum_squares / (double)n - mean * mean;
+    double shape = mean * mean / variance;
+    if (!(shape > 0) || !isfinite(shape)) {
+        shape = 0.5 / gap; /* the likelihood's own limit for large k */
+    }
+    /* Newton's method on 1/k (Minka, eq. 10) converges from any start in a few steps. */
+    for (int step = 0; step < 100; step++) {
+        double psi, psi1;
+        digamma_trigamma(shape, &psi, &psi1);
+        double inverse = 1 / shape + (log(shape) - psi - gap) / (shape * shape * (1 / shape - psi1));
+        double next = inverse > 0 && isfinite(inverse) ? 1 / inverse : 2 * shape;
+        bool done = fabs(next - shape) <= 1e-12 * shape;
+        shape = next;
+        if (done) {
+            break;
+        }
+    }
+    *k = shape;
+    *theta = mean / shape;
+    return EQP_OK;
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One owner that is too heavy for one unit: sampled centroids, their Voronoi cells, and more samples in cells that are
+ * still too heavy (Pearce 2014, Algorithm 6, lines 5 to 17). Every pass streams over the owner's interactions. */
+#include "units_internal.h"
+
+#include "memory.h"
+#include <equipoise/random.h>
+#include <math.h>
+#include <string.h>
+
+/* Rounds of counting. Each divides a heavy cell into about weight / target pieces, so two or three do it; the limit is
+ * for data that resist. */
+#define MAX_ROUNDS 7
+
+int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size)
+{
+    if (need <= *capacity) {
+        return EQP_OK;
+    }
+    int64_t room = *capacity * 2 > need ? *capacity * 2 : need;
+    void *grown = eqp__realloc(*array, (size_t)room, size);
+    if (!grown) {
+        return EQP_ERR_MEMORY;
+    }
+    *array = grown;
+    *capacity = room;
+    return EQP_OK;
+}
+
+/* Grows to exactly `room` things; the old array stays valid on failure. */
+static bool resize(void **array, int64_t room, size_t size)
+{
+    void *grown = eqp__realloc(*array, (size_t)room, size);
+
+    if (grown) {
+        *array = grown;
+    }
+    return grown != NULL;
+}
+
+static int reserve(struct eqp__splitter *s, int64_t need)
+{
+    if (need > EQP__SUB_LIMIT) {
+        return EQP_ERR_OVERFLOW;
+    }
+    if (need <= s->capacity) {
+        return EQP_OK;
+    }
+    int64_t room = s->capacity * 2 > need ? s->capacity * 2 : need + 8;
+    size_t point = (size_t)s->dim * sizeof(double);
+    bool ok = resize((void **)&s->centroid, room, point) && resize((void **)&s->pick, room, point) &&
+              resize((void **)&s->count, room, sizeof(int64_t)) && resize((void **)&s->weight, room, sizeof(int64_t)) &&
+              resize((void **)&s->same, room, sizeof(int64_t)) && resize((void **)&s->stratum, room, sizeof(int64_t)) &&
+              resize((void **)&s->picked, room, sizeof(bool)) && resize((void **)&s->key, room, sizeof(double)) &&
+              resize((void **)&s->index, room, sizeof(int64_t)) && resize((void **)&s->have, room, sizeof(int64_t)) &&
+              resize((void **)&s->done, room, sizeof(int64_t));
+    if (!ok) {
+        return EQP_ERR_MEMORY;
+    }
+    s->capacity = room;
+    return EQP_OK;
+}
+
+void eqp__splitter_free(struct eqp__splitter *s)
+{
+    eqp_kdtree_free(s->tree);
+    eqp__free(s->centroid);
+    eqp__free(s->pick);
+    eqp__free(s->count);
+    eqp__free(s->weight);
+    eqp__free(s->same);
+    eqp__free(s->stratum);
+    eqp__free(s->picked);
+    eqp__free(s->key);
+    eqp__free(s->index);
+    eqp__free(s->have);
+    eqp__free(s->done);
+    eqp__free(s->candidate);
+    eqp__free(s->candidate_cell);
+    eqp__sketches_free(&s->pins);
+}
+
+static double *centroid_of(const struct eqp__splitter *s, int64_t cell)
+{
+    return s->centroid + cell * s->dim;
+}
+
+static bool equal(int dim, const double *a, const double *b)
+{
+    for (int d = 0; d < dim; d++) {
+        if (a[d] != b[d]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- the search --- */
+
+static inline int64_t nearest_linear(int dim, int64_t n, const double *centroid, const double *point)
+{
+    int64_t best = 0;
+    double least = INFINITY;
+
+    for (int64_t c = 0; c < n; c++) {
+        double sum = 0;
+        for (int d = 0; d < dim; d++) {
+            double x = centroid[c * dim + d] - point[d];
+            sum += x * x;
+        }
+        if (sum < least) {
+            least = sum;
+            best = c;
+        }
+    }
+    return best;
+}
+
+int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp_kdtree *tree, const double *point)
+{
+    int64_t best = 0;
+
+    if (tree) {
+        /* The only way to fail is a point that is not finite, and then no cell is nearest. */
+        return eqp_kdtree_nearest(tree, point, &best, NULL) == EQP_OK ? best : 0;
+    }
+    /* The compiler unrolls the common case. */
+    return dim == 3 ? nearest_linear(3, n, centroid, point) : nearest_linear(dim, n, centroid, point);
+}
+
+int eqp__cells_tree(int dim, int64_t n, const double *centroid, eqp_kdtree **tree)
+{
+    *tree = NULL;
+    return n > EQP__LINEAR_CELLS ? eqp_kdtree_create(n, dim, centroid, NULL, tree) : EQP_OK;
+}
+
+/* --- the first samples --- */
+
+static int add_cell(struct eqp__splitter *s, const double *centroid)
+{
+    int code = reserve(s, s->n + 1);
+
+    if (code == EQP_OK) {
+        memcpy(centroid_of(s, s->n), centroid, (size_t)s->dim * sizeof *centroid);
+        s->n++;
+    }
+    return code;
+}
+
+static int sample_drawn(void *context, const struct eqp__chunk *chunk)
+{
+    struct eqp__splitter *s = context;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < chunk->n && code == EQP_OK; i++) {
+        if (eqp__drawn(s->draw_seed, s->id, chunk->first + i, s->rate)) {
+            code = add_cell(s, chunk->centroid + i * s->dim);
+        }
+    }
+    return code;
+}
+
+static int sample_stride(void *context, const struct eqp__chunk *chunk)
+{
+    struct eqp__splitter *s = context;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < chunk->n && code == EQP_OK; i++) {
+        s->passed += chunk->weight[i];
+        if (s->passed >= EQP__WEIGHT_LIMIT) {
+            return EQP_ERR_OVERFLOW;
+        }
+        if ((double)s->passed > s->next) {
+            code = add_cell(s, chunk->centroid + i * s->dim);
+            /* One interaction heavier than the step is still one sample. */
+            s->next += s->step * ceil(((double)s->passed - s->next) / s->step);
+        }
+    }
+    return code;
+}
+
+static bool after(const struct eqp__splitter *s, int64_t a, int64_t b)
+{
+    return s->key[a] > s->key[b] || (s->key[a] == s->key[b] && s->index[a] > s->index[b]);
+}
+
+static void swap_cells(struct eqp__splitter *s, int64_t a, int64_t b)
+{
+    double key = s->key[a];
+    int64_t index = s->index[a];
+
+    s->key[a] = s->key[b];
+    s->key[b] = key;
+    s->index[a] = s->index[b];
+    s->index[b] = index;
+    for (int d = 0; d < s->dim; d++) {
+        double x = centroid_of(s, a)[d];
+        centroid_of(s, a)[d] = centroid_of(s, b)[d];
+        centroid_of(s, b)[d] = x;
+    }
+}
+
+static void sift_up(struct eqp__splitter *s, int64_t at)
+{
+    for (; at > 0 && after(s, at, (at - 1) / 2); at = (at - 1) / 2) {
+        swap_cells(s, at, (at - 1) / 2);
+    }
+}
+
+static void sift_down(struct eqp__splitter *s, int64_t n)
+{
+    for (int64_t at = 0, child = 1; child < n; at = child, child = 2 * at + 1) {
+        child += child + 1 < n && after(s, child + 1, child);
+        if (!after(s, child, at)) {
+            return;
+        }
+        swap_cells(s, at, child);
+    }
+}
+
+/* A sample without replacement in proportion to weight, in one pass: the smallest of exponential deviates divided by
+ * the weights (P. S. Efraimidis and P. G. Spirakis, Inf. Process. Lett. 97 (2006) 181), kept in a heap. */
+static int sample_random(void *context, const struct eqp__chunk *chunk)
+{
+    struct eqp__splitter *s = context;
+
+    for (int64_t i = 0; i < chunk->n; i++) {
+        int64_t index = chunk->first + i;
+        if (chunk->weight[i] == 0) {
+            continue;
+        }
+        double u = eqp_random_uniform(s->random, (uint64_t)s->id, (uint64_t)index);
+        double key = -log(1 - u) / (double)chunk->weight[i];
+        if (s->n < s->wanted) {
+            int code = add_cell(s, chunk->centroid + i * s->dim);
+            if (code != EQP_OK) {
+                return code;
+            }
+            s->key[s->n - 1] = key;
+            s->index[s->n - 1] = index;
+            sift_up(s, s->n - 1);
+        } else if (key < s->key[0]) {
+            memcpy(s->centroid, chunk->centroid + i * s->dim, (size_t)s->dim * sizeof(double));
+            s->key[0] = key;
+            s->index[0] = index;
+            sift_down(s, s->n);
+        }
+    }
+    return EQP_OK;
+}
+
+/* Orders the sample by the interactions' numbers: heap sort on what is a heap already, with the index as key. */
+static void sample_order(struct eqp__splitter *s)
+{
+    for (int64_t c = 0; c < s->n; c++) {
+        s->key[c] = (double)s->index[c];
+        sift_up(s, c);
+    }
+    for (int64_t last = s->n - 1; last > 0; last--) {
+        swap_cells(s, 0, last);
+        sift_down(s, last);
+    }
+}
+
+static int take_samples(struct eqp__splitter *s, int64_t owner, int64_t weight, eqp_enumerate_fn enumerate, void *user)
+{
+    s->n = 0;
+    s->sink.context = s;
+    s->sink.centroids = true;
+    s->sink.pins = false;
+    s->random = s->seed;
+    switch (s->strategy) {
+    case EQP_SAMPLE_RANDOM:
+        s->sink.take = sample_drawn;
+        break;
+    case EQP_SAMPLE_STRIDE:
+        s->sink.take = sample_stride;
+        s->passed = 0;
+        s->step = fmax(1, (double)weight / (double)s->wanted);
+        s->next = s->step * eqp_random_uniform(s->seed, (uint64_t)s->id, 0);
+        break;
+    default:
+        s->sink.take = sample_random;
+        break;
+    }
+    int code = eqp__enumerate(&s->sink, enumerate, user, owner);
+    if (code == EQP_OK && s->sink.take == sample_random) {
+        sample_order(s);
+    }
+    return code;
+}
+
+/* --- counting, and candidates for further samples --- */
+
+static bool splits_again(const struct eqp__splitter *s)
+{
+    return s->strategy == EQP_SAMPLE_ADAPTIVE || s->strategy == EQP_SAMPLE_STRIDE;
+}
+
+static int add_candidate(struct eqp__splitter *s, int64_t cell, const double *centroid)
+{
+    if (s->ncandidates == s->candidate_capacity) {
+        int64_t room = 2 * s->candidate_capacity + 16;
+        if (!resize((void **)&s->candidate, room, (size_t)s->dim * sizeof(double)) ||
+            !resize((void **)&s->candidate_cell, room, sizeof(int64_t))) {
+            return EQP_ERR_MEMORY;
+        }
+        s->candidate_capacity = room;
+    }
+    memcpy(s->candidate + s->ncandidates * s->dim, centroid, (size_t)s->dim * sizeof(double));
+    s->candidate_cell[s->ncandidates++] = cell;
+    return EQP_OK;
+}
+
+/* Every stratum of `target` weight in a cell yields one candidate: the interaction that completes it (STRIDE), or one
+ * at random in proportion to weight (ADAPTIVE). An interaction at the centroid itself would make an empty cell. */
+static int consider(struct eqp__splitter *s, int64_t cell, const double *point, int64_t weight, int64_t index)
+{
+    bool here = equal(s->dim, point, centroid_of(s, cell));
+    int code = EQP_OK;
+
+    s->same[cell] += here ? weight : 0;
+    s->stratum[cell] += weight;
+    if (s->strategy == EQP_SAMPLE_STRIDE) {
+        if (s->stratum[cell] >= s->target && !here) {
+            s->stratum[cell] %= s->target;
+            code = add_candidate(s, cell, point);
+        }
+        return code;
+    }
+    if (!here) {
+        double u = eqp_random_uniform(s->random, (uint64_t)s->id, (uint64_t)index);
+        if (!s->picked[cell] || u * (double)s->stratum[cell] < (double)weight) {
+            memcpy(s->pick + cell * s->dim, point, (size_t)s->dim * sizeof(double));
+            s->picked[cell] = true;
+        }
+    }
+    if (s->stratum[cell] >= s->target) {
+        s->stratum[cell] = 0;
+        code = s->picked[cell] ? add_candidate(s, cell, s->pick + cell * s->dim) : EQP_OK;
+        s->picked[cell] = false;
+    }
+    return code;
+}
+
+static int count_take(void *context, const struct eqp__chunk *chunk)
+{
+    struct eqp__splitter *s = context;
+    bool again = splits_again(s);
+
+    for (int64_t i = 0; i < chunk->n; i++) {
+        const double *point = chunk->centroid + i * s->dim;
+        int64_t cell = eqp__cells_nearest(s->dim, s->n, s->centroid, s->tree, point);
+        s->count[cell]++;
+        s->weight[cell] += chunk->weight[i];
+        if (s->weight[cell] >= EQP__WEIGHT_LIMIT) {
+            return EQP_ERR_OVERFLOW;
+        }
+        if (again) {
+            int code = consider(s, cell, point, chunk->weight[i], chunk->first + i);
+            if (code != EQP_OK) {
+                return code;
+            }
+        }
+        for (int p = 0; p < chunk->npins; p++) {
+            int64_t id = chunk->pin[i * chunk->npins + p];
+            if (id >= 0) {
+                eqp__sketches_add(&s->pins, cell, id);
+            }
+        }
+    }
+    return EQP_OK;
+}
+
+static int count_cells(struct eqp__splitter *s, int64_t owner, int round, eqp_enumerate_fn enumerate, void *user)
+{
+    size_t bytes = (size_t)s->n * sizeof(int64_t);
+
+    memset(s->count, 0, bytes);
+    memset(s->weight, 0, bytes);
+    memset(s->same, 0, bytes);
+    memset(s->picked, 0, (size_t)s->n * sizeof *s->picked);
+    s->ncandidates = 0;
+    s->random = eqp_random_bits(s->seed, EQP__PURPOSE_SPLIT_AGAIN, (uint64_t)round);
+    for (int64_t c = 0; c < s->n; c++) {
+        /* A random phase, so that cells do not all sample their first interactions. */
+        s->stratum[c] = s->strategy == EQP_SAMPLE_STRIDE
+                            ? (int64_t)eqp_random_below(s->random, (uint64_t)s->id, (uint64_t)c, (uint64_t)s->target)
+                            : 0;
+    }
+    s->sink.take = count_take;
+    s->sink.pins = s->pins.max > 0;
+    int code = eqp__sketches_reset(&s->pins, s->n);
+    eqp_kdtree_free(s->tree);
+    s->tree = NULL;
+    if (code == EQP_OK) {
+        code = eqp__cells_tree(s->dim, s->n, s->centroid, &s->tree);
+    }
+    return code == EQP_OK ? eqp__enumerate(&s->sink, enumerate, user, owner) : code;
+}
+
+/* How many samples a cell gets beside its own: enough for pieces of the target weight, but only for the weight that
+ * they can take away from the centroid. */
+static int64_t more_wanted(const struct eqp__splitter *s, int64_t cell)
+{
+    if (s->weight[cell] <= s->bound || s->have[cell] == 0) {
+        return 0;
+    }
+    double target = (double)s->target;
+    double pieces = rint((double)s->weight[cell] / target) - 1;
+    double divisible = rint((double)(s->weight[cell] - s->same[cell]) / target);
+    double more = fmin(pieces, divisible);
+    if (more < 1) {
+        more = s->same[cell] <= s->bound ? 1 : 0;
+    }
+    return (int64_t)fmin(more, (double)s->have[cell]);
+}
+
+/* Turns candidates of heavy cells into cells, evenly over each cell's strata. */
+static int sample_again(struct eqp__splitter *s, bool *added)
+{
+    int64_t cells = s->n;
+
+    *added = false;
+    memset(s->have, 0, (size_t)cells * sizeof *s->have);
+    memset(s->done, 0, (size_t)cells * sizeof *s->done);
+    for (int64_t j = 0; j < s->ncandidates; j++) {
+        s->have[s->candidate_cell[j]]++;
+    }
+    for (int64_t j = 0; j < s->ncandidates; j++) {
+        int64_t cell = s->candidate_cell[j];
+        int64_t wanted = more_wanted(s, cell);
+        int64_t at = s->done[cell]++;
+        if ((at + 1) * wanted / s->have[cell] > at * wanted / s->have[cell]) {
+            int code = add_cell(s, s->candidate + j * s->dim);
+            if (code != EQP_OK) {
+                return code;
+            }
+            *added = true;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Drops cells that no interaction is nearest to: a centroid that was sampled twice. */
+static bool drop_empty(struct eqp__splitter *s)
+{
+    int64_t kept = 0;
+    int64_t before = s->n;
+
+    for (int64_t c = 0; c < before; c++) {
+        if (s->count[c] > 0) {
+            memmove(centroid_of(s, kept++), centroid_of(s, c), (size_t)s->dim * sizeof(double));
+        }
+    }
+    s->n = kept;
+    return kept < before;
+}
+
+int eqp__split(struct eqp__splitter *s, int64_t owner, int64_t id, int64_t weight, int64_t wanted,
+               eqp_enumerate_fn enumerate, void *user)
+{
+    s->id = id;
+    s->wanted = wanted;
+    int code = take_samples(s, owner, weight, enumerate, user);
+    bool added = code == EQP_OK && s->n > 0;
+
+    for (int round = 1; code == EQP_OK && added; round++) {
+        code = count_cells(s, owner, round, enumerate, user);
+        added = false;
+        if (code == EQP_OK && splits_again(s) && round < MAX_ROUNDS) {
+            code = sample_again(s, &added);
+        }
+    }
+    /* Counted once more, so that the counts are those of the very search that eqp_units_find() will make. */
+    while (code == EQP_OK && s->n > 0 && drop_empty(s)) {
+        code = s->n > 0 ? count_cells(s, owner, MAX_ROUNDS, enumerate, user) : EQP_OK;
+    }
+    return code;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Phase 1: counts and weights of the owners, their sums, and how large units should be. */
+#include "units_internal.h"
+
+#include "memory.h"
+#include <equipoise/random.h>
+#include <math.h>
+#include <string.h>
+
+uint64_t eqp__seed(uint64_t seed, enum eqp__purpose purpose)
+{
+    return eqp_random_bits(seed, UINT64_MAX, (uint64_t)purpose);
+}
+
+int eqp__units_options_check(const eqp_units_options *options)
+{
+    const eqp_units_options *o = options;
+
+    if (!o || o->strategy < EQP_SAMPLE_RANDOM || o->strategy > EQP_SAMPLE_STRIDE || o->dim < 1 ||
+        o->dim > EQP_UNITS_MAX_DIM) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (o->units < 0 || !(o->rate >= 0 && o->rate <= 1) || !(o->imbalance >= 0) || !isfinite(o->imbalance) ||
+        o->nparts < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!(o->threshold >= 1.25) || !isfinite(o->threshold) || o->max_pins < 0 || o->max_pins > 65536 ||
+        !(o->weigh_rate > 0 && o->weigh_rate <= 1) || o->weight_bits < 0 || o->weight_bits > 60) {
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+int eqp__fix(double weight, double scale, int64_t *fixed)
+{
+    double quanta = weight * scale;
+
+    if (!(weight >= 0) || !isfinite(weight)) {
+        return EQP_ERR_DATA;
+    }
+    if (!(quanta < (double)EQP__WEIGHT_LIMIT)) {
+        return EQP_ERR_OVERFLOW;
+    }
+    *fixed = llrint(quanta);
+    return EQP_OK;
+}
+
+bool eqp__drawn(uint64_t draw_seed, int64_t id, int64_t index, double rate)
+{
+    return eqp_random_uniform(draw_seed, (uint64_t)id, (uint64_t)index) < rate;
+}
+
+int64_t eqp__draws(uint64_t draw_seed, int64_t id, int64_t count, double rate)
+{
+    int64_t draws = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        draws += eqp__drawn(draw_seed, id, i, rate);
+    }
+    return draws;
+}
+
+/* Reads every interaction, every k-th, or each with a probability. */
+struct weigher {
+    uint64_t seed;
+    int64_t id;
+    bool random;
+    double rate;
+    int64_t stride;
+    int64_t next; /* the next interaction to be read */
+    int64_t sum;  /* of the weights read, in quanta */
+};
+
+static int weigh_take(void *context, const struct eqp__chunk *chunk)
+{
+    struct weigher *w = context;
+
+    if (w->random) {
+        for (int64_t i = 0; i < chunk->n; i++) {
+            if (eqp__drawn(w->seed, w->id, chunk->first + i, w->rate)) {
+                w->sum += chunk->weight[i];
+                if (w->sum >= EQP__WEIGHT_LIMIT) {
+                    return EQP_ERR_OVERFLOW;
+                }
+            }
+        }
+        return EQP_OK;
+    }
+    for (; w->next < chunk->first + chunk->n; w->next += w->stride) {
+        w->sum += chunk->weight[w->next - chunk->first];
+        if (w->sum >= EQP__WEIGHT_LIMIT) {
+            return EQP_ERR_OVERFLOW;
+        }
+    }
+    return EQP_OK;
+}
+
+/* The first interaction to be read. With a running number the owners share one stride, whose phase is the seed's. */
+static int64_t stride_phase(const struct weigher *w, const int64_t *first_interaction, int64_t owner)
+{
+    if (!first_interaction) {
+        return (int64_t)eqp_random_below(w->seed, (uint64_t)w->id, 0, (uint64_t)w->stride);
+    }
+    int64_t phase = (int64_t)eqp_random_below(w->seed, 0, 0, (uint64_t)w->stride);
+    int64_t place = first_interaction[owner] % w->stride;
+    return (phase - place + w->stride) % w->stride;
+}
+
+static int weigh_owner(struct eqp_sink *sink, struct weigher *w, eqp_enumerate_fn enumerate, void *user, int64_t owner,
+                       int64_t *count, double *weight)
+{
+    w->sum = 0;
+    int code = eqp__enumerate(sink, enumerate, user, owner);
+    if (code != EQP_OK) {
+        return code;
+    }
+    double estimate = w->random ? rint((double)w->sum / w->rate) : (double)w->sum * (double)w->stride;
+    if (!(estimate < (double)EQP__WEIGHT_LIMIT)) {
+        return EQP_ERR_OVERFLOW;
+    }
+    *count = sink->seen;
+    *weight = estimate / sink->scale;
+    return EQP_OK;
+}
+
+int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interaction, eqp_enumerate_fn enumerate,
+                     void *user, const eqp_units_options *options, int64_t *count, double *weight)
+{
+    int code = eqp__units_options_check(options);
+
+    if (code != EQP_OK || n < 0 || !enumerate || (n > 0 && (!id || !count || !weight))) {
+        return EQP_ERR_ARGUMENT;
+    }
+    bool exact = options->weigh_rate >= 1;
+    struct weigher w = {
+        .seed = eqp__seed(options->seed, EQP__PURPOSE_WEIGH),
+        .random = !exact && options->strategy != EQP_SAMPLE_STRIDE,
+        .rate = options->weigh_rate,
+        .stride = exact                         ? 1
+                  : options->weigh_rate > 1e-15 ? llrint(1 / options->weigh_rate)
+                                                : (int64_t)1e15,
+    };
+    struct eqp_sink sink = {
+        .take = weigh_take, .context = &w, .dim = options->dim, .scale = ldexp(1, options->weight_bits)};
+    int64_t *new_count = eqp__malloc((size_t)n, sizeof *new_count);
+    double *new_weight = eqp__malloc((size_t)n, sizeof *new_weight);
+    if (!new_count || !new_weight) {
+        code = EQP_ERR_MEMORY;
+        goto done;
+    }
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        if (first_interaction && first_interaction[i] < 0) {
+            code = EQP_ERR_ARGUMENT;
+            break;
+        }
+        w.id = id[i];
+        w.next = exact ? 0 : stride_phase(&w, first_interaction, i);
+        code = weigh_owner(&sink, &w, enumerate, user, i, &new_count[i], &new_weight[i]);
+    }
+    if (code == EQP_OK && n > 0) {
+        memcpy(count, new_count, (size_t)n * sizeof *count);
+        memcpy(weight, new_weight, (size_t)n * sizeof *weight);
+    }
+done:
+    eqp__free(new_count);
+    eqp__free(new_weight);
+    return code;
+}
+
+int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int64_t *id, const int64_t *count,
+                         const double *weight, eqp_units_totals *totals)
+{
+    if (eqp__units_options_check(options) != EQP_OK || n < 0 || !totals || (n > 0 && (!id || !count || !weight))) {
+        return EQP_ERR_ARGUMENT;
+    }
+    bool draw = options->strategy == EQP_SAMPLE_RANDOM && options->rate > 0;
+    uint64_t draw_seed = eqp__seed(options->seed, EQP__PURPOSE_DRAW);
+    double scale = ldexp(1, options->weight_bits);
+    eqp_units_totals sum = *totals;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t fixed;
+        int code = eqp__fix(weight[i], scale, &fixed);
+        if (code != EQP_OK) {
+            return code;
+        }
+        if (count[i] < 0) {
+            return EQP_ERR_DATA;
+        }
+        if (count[i] > INT64_MAX - sum.interactions || fixed >= EQP__WEIGHT_LIMIT - sum.weight) {
+            return EQP_ERR_OVERFLOW;
+        }
+        sum.interactions += count[i];
+        sum.weight += fixed;
+        sum.draws += draw ? eqp__draws(draw_seed, id[i], count[i], options->rate) : 0;
+    }
+    sum.owners += n;
+    *totals = sum;
+    return EQP_OK;
+}
+
+int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *all, double *target, double *rate)
+{
+    if (eqp__units_options_check(options) != EQP_OK || !all || !target || !rate || all->owners < 0 ||
+        all->interactions < 0 || all->weight < 0 || all->draws < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    double interactions = (double)all->interactions;
+    double units = (double)all->owners * options->threshold;
+    if (options->units > 0) {
+        units = (double)options->units;
+    } else if (options->rate > 0) {
+        units = options->rate * interactions;
+    } else if (options->imbalance > 0 && options->nparts > 0) {
+        units = options->nparts * fmax(2, options->threshold) / options->imbalance;
+    }
+    /* Neither more units than interactions nor less than one. */
+    units = fmax(1, fmin(units, interactions));
+    *target = ldexp((double)all->weight, -options->weight_bits) / units;
+    *rate = interactions > 0 ? fmin(1, units / interactions) : 0;
+    return EQP_OK;
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work units: every interaction is in exactly one, and they are as large as they should be. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "units_world.h"
+
+static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
+                                                 EQP_SAMPLE_STRIDE};
+enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0] };
+
+static eqp_units *create(struct world *w, const eqp_units_options *options)
+{
+    eqp_units *units = NULL;
+    assert_int_equal(eqp_units_create_serial(w->n, w->id, world_enumerate, w, options, &units), EQP_OK);
+    return units;
+}
+
+/* Counts with eqp_units_find() and compares with what the units say of themselves. */
+static void assert_units_cover(const struct world *w, const eqp_units *units)
+{
+    int64_t n = eqp_units_count(units);
+    int64_t *count = calloc((size_t)n + 1, sizeof *count);
+    double *weight = calloc((size_t)n + 1, sizeof *weight);
+    double centroid[EQP_UNITS_MAX_DIM];
+
+    for (int64_t i = 0; i < w->n; i++) {
+        int64_t first, nunits;
+        assert_int_equal(eqp_units_of_owner(units, i, &first, &nunits), EQP_OK);
+        for (int64_t j = 0; j < w->total[i]; j++) {
+            world_centroid(w, w->id[i], j, centroid);
+            int64_t u = eqp_units_find(units, i, nunits > 1 ? centroid : NULL);
+            assert_in_range(u, first, first + nunits - 1);
+            count[u]++;
+            weight[u] += world_weight(w, w->id[i], j);
+        }
+    }
+    for (int64_t u = 0; u < n; u++) {
+        eqp_unit unit;
+        assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+        assert_int_equal(unit.interactions, count[u]);
+        assert_true(unit.weight == weight[u]); /* quarters add up exactly */
+    }
+    free(count);
+    free(weight);
+}
+
+static void every_interaction_is_in_exactly_one_unit(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        for (int weighted = 0; weighted < 2; weighted++) {
+            for (int64_t wanted = 5; wanted <= 3200; wanted *= 8) {
+                struct world w = world_create(100, 60);
+                eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+                options.strategy = strategies[s];
+                options.units = wanted;
+                w.weighted = weighted;
+                eqp_units *units = create(&w, &options);
+                assert_units_cover(&w, units);
+                eqp_units_free(units);
+                world_free(&w);
+            }
+        }
+    }
+}
+
+/* A split into more cells than a linear search takes must agree with brute force over the centroids. */
+static void the_nearest_centroid_decides(void **state)
+{
+    struct world w = world_create(3, 3000);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    int64_t most = 0;
+
+    (void)state;
+    options.units = 300;
+    eqp_units *units = create(&w, &options);
+    for (int64_t i = 0; i < w.n; i++) {
+        int64_t first, count;
+        assert_int_equal(eqp_units_of_owner(units, i, &first, &count), EQP_OK);
+        most = count > most ? count : most;
+        for (uint64_t j = 0; j < 500; j++) {
+            /* Interactions that did not exist when the sample was taken. */
+            double place[3], least = INFINITY;
+            int64_t best = -1;
+            for (int d = 0; d < 3; d++) {
+                place[d] = 3 * eqp_random_uniform(9, j, (uint64_t)d) - 1;
+            }
+            for (int64_t u = first; u < first + count; u++) {
+                eqp_unit unit;
+                assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+                double sum = 0;
+                for (int d = 0; d < 3; d++) {
+                    sum += (unit.centroid[d] - place[d]) * (unit.centroid[d] - place[d]);
+                }
+                if (sum < least) {
+                    least = sum;
+                    best = u;
+                }
+            }
+            assert_int_equal(eqp_units_find(units, i, place), best);
+        }
+    }
+    assert_true(most > 16);
+    eqp_units_free(units);
+    world_free(&w);
+}
+
+static void light_owners_are_merged_along_the_curve(void **state)
+{
+    struct world w = world_create(4000, 10);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const int64_t *first, *owner;
+
+    (void)state;
+    options.units = 100;
+    eqp_units *units = create(&w, &options);
+    double target = eqp_units_target_weight(units);
+    assert_true(fabs(target - (double)world_interactions(&w) / 100) < 1e-6 * target);
+    assert_in_range(eqp_units_count(units), 95, 105);
+    eqp_units_owners(units, &first, &owner);
+    int64_t seen = 0;
+    for (int64_t u = 0; u < eqp_units_count(units); u++) {
+        eqp_unit unit;
+        assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+        assert_true(unit.weight <= 2 * target);
+        assert_int_equal(unit.sub, -1);
+        assert_null(unit.centroid);
+        assert_int_equal(first[u + 1] - first[u], unit.owners);
+        assert_int_equal(owner[first[u]], unit.owner);
+        for (int64_t k = first[u]; k < first[u + 1]; k++) {
+            int64_t at, count;
+            assert_int_equal(owner[k], seen++);
+            assert_int_equal(eqp_units_of_owner(units, owner[k], &at, &count), EQP_OK);
+            assert_int_equal(at, u);
+            assert_int_equal(count, 1);
+        }
+    }
+    assert_int_equal(seen, w.n);
+    eqp_units_free(units);
+    world_free(&w);
+}
+
+static void heavy_owners_are_split_to_the_bound(void **state)
+{
+    (void)state;
+    for (int s = 2; s < NSTRATEGIES; s++) { /* adaptive, stride */
+        for (int t = 0; t < 3; t++) {
+            struct world w = world_create(60, 200);
+            eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+            options.strategy = strategies[s];
+            options.units = 1000;
+            options.threshold = 1.5 + t * 0.5;
+            w.weighted = t == 1;
+            eqp_units *units = create(&w, &options);
+            double target = eqp_units_target_weight(units);
+            assert_true(world_sizes(units).max <= fmax(2, options.threshold) * target);
+            assert_in_range(eqp_units_count(units), 700, 2000);
+            for (int64_t u = 0; u < eqp_units_count(units); u++) {
+                eqp_unit unit;
+                assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+                assert_true(unit.weight <= options.threshold * target || unit.owners > 1);
+                assert_true(unit.interactions > 0);
+            }
+            eqp_units_free(units);
+            world_free(&w);
+        }
+    }
+}
+
+/* One heavy owner between light ones: it may stand in the middle of their unit, and is not part of it. */
+static void a_heavy_owner_between_light_ones_stands_alone(void **state)
+{
+    struct world w = world_create(21, 10);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    int64_t first, count, left, right;
+
+    (void)state;
+    for (int64_t i = 0; i < w.n; i++) {
+        w.total[i] = i == 10 ? 110 : 1;
+    }
+    options.units = 2;
+    options.threshold = 3;
+    eqp_units *units = create(&w, &options);
+    assert_int_equal(eqp_units_of_owner(units, 10, &first, &count), EQP_OK);
+    assert_in_range(count, 1, 2);
+    assert_int_equal(eqp_units_of_owner(units, 9, &left, &count), EQP_OK);
+    assert_int_equal(eqp_units_of_owner(units, 11, &right, &count), EQP_OK);
+    assert_true(left != first && right != first);
+    assert_units_cover(&w, units);
+    eqp_units_free(units);
+    world_free(&w);
+}
+
+static void the_unit_size_follows_from_imbalance_and_parts(void **state)
+{
+    struct world w = world_create(300, 40);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+
+    (void)state;
+    options.nparts = 16;
+    options.imbalance = 0.05;
+    eqp_units *units = create(&w, &options);
+    double load = (double)world_interactions(&w) / options.nparts;
+    assert_true(world_sizes(units).max <= options.imbalance * load);
+
+    /* Cutting the units' line at multiples of the mean keeps the promise. */
+    double *part = calloc((size_t)options.nparts, sizeof *part);
+    double sum = 0;
+    for (int64_t u = 0; u < eqp_units_count(units); u++) {
+        eqp_unit unit;
+        assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+        int p = (int)(sum / load);
+        part[p < options.nparts ? p : options.nparts - 1] += unit.weight;
+        sum += unit.weight;
+    }
+    for (int p = 0; p < options.nparts; p++) {
+        assert_true(part[p] <= load * (1 + options.imbalance) + 1e-9);
+    }
+    free(part);
+    eqp_units_free(units);
+    world_free(&w);
+}
+
+static void a_rate_gives_units_per_interaction(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        struct world w = world_create(400, 40);
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        options.strategy = strategies[s];
+        options.rate = 0.002;
+        eqp_units *units = create(&w, &options);
+        double wanted = options.rate * (double)world_interactions(&w);
+        assert_true(fabs((double)eqp_units_count(units) - wanted) < 0.4 * wanted);
+        eqp_units_free(units);
+        world_free(&w);
+    }
+}
+
+/* Selects units of a strategy, with the wanted number adjusted until as many come out as asked for. */
+static eqp_sizes sizes_at(struct world *w, eqp_sample_strategy strategy, int64_t wanted)
+{
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    double ask = (double)wanted;
+    eqp_sizes sizes = {0};
+
+    options.strategy = strategy;
+    options.max_pins = 0;
+    for (int attempt = 0; attempt < 20; attempt++) {
+        options.units = (int64_t)ask;
+        eqp_units *units = create(w, &options);
+        sizes = world_sizes(units);
+        eqp_units_free(units);
+        if (llabs(sizes.n - wanted) * 50 <= wanted) {
+            return sizes;
+        }
+        ask *= (double)wanted / (double)sizes.n;
+    }
+    fail_msg("no %d units", (int)wanted);
+    return sizes;
+}
+
+static double spread(const eqp_sizes *s)
+{
+    double mean = s->sum / (double)s->n;
+    return sqrt(s->sum_squares / (double)s->n - mean * mean) / mean;
+}
+
+static void adaptive_sampling_cuts_the_tail(void **state)
+{
+    struct world w = world_create(200, 120);
+    double k[NSTRATEGIES], theta[NSTRATEGIES];
+    eqp_sizes sizes[NSTRATEGIES];
+
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        sizes[s] = sizes_at(&w, strategies[s], 1500);
+        assert_true(sizes[s].sum == (double)world_interactions(&w));
+        assert_int_equal(eqp_sizes_fit_gamma(&sizes[s], &k[s], &theta[s]), EQP_OK);
+    }
+    /* Random, per particle, adaptive: the distribution gets narrower, and sampling again removes the tail (figure 4.4).
+     * The largest of the other two is a matter of luck. */
+    for (int s = 2; s < NSTRATEGIES; s++) {
+        assert_true(sizes[s].max < 0.5 * sizes[0].max && sizes[s].max < 0.5 * sizes[1].max);
+    }
+    assert_true(spread(&sizes[2]) < spread(&sizes[1]) && spread(&sizes[1]) < spread(&sizes[0]));
+    assert_true(k[2] > k[1] && k[1] > k[0]);
+    world_free(&w);
+}
+
+static void pins_are_the_smallest_keys_of_all_that_a_unit_touches(void **state)
+{
+    struct world w = world_create(40, 60);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const int64_t *first, *pin;
+
+    (void)state;
+    options.max_pins = 9;
+    options.units = 60;
+    eqp_units *units = create(&w, &options);
+    eqp_units_pins(units, &first, &pin);
+    for (int64_t u = 0; u < eqp_units_count(units); u++) {
+        /* Ids are small: mark what the unit touches. */
+        bool touched[1000] = {false};
+        int64_t ntouched = 0, below = 0;
+        double centroid[3];
+        int64_t split_owner = -1;
+        for (int64_t i = 0; i < w.n; i++) {
+            for (int64_t j = 0; j < w.total[i]; j++) {
+                world_centroid(&w, w.id[i], j, centroid);
+                if (eqp_units_find(units, i, centroid) == u) {
+                    eqp_unit unit;
+                    assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+                    split_owner = unit.sub >= 0 ? w.id[i] : -1;
+                    touched[w.id[i]] = touched[world_pin(w.id[i], j, 0)] = touched[world_pin(w.id[i], j, 1)] = true;
+                }
+            }
+        }
+        for (int64_t id = 0; id < 1000; id++) {
+            ntouched += touched[id];
+        }
+        int64_t npins = first[u + 1] - first[u];
+        assert_int_equal(npins, ntouched < options.max_pins ? ntouched : options.max_pins);
+        bool with_owner = split_owner < 0;
+        for (int64_t k = first[u]; k < first[u + 1]; k++) {
+            assert_true(touched[pin[k]]);
+            assert_true(k == first[u] || eqp_pin_key(options.seed, pin[k - 1]) < eqp_pin_key(options.seed, pin[k]));
+            with_owner |= pin[k] == split_owner;
+        }
+        assert_true(with_owner);
+        for (int64_t id = 0; id < 1000; id++) {
+            below += touched[id] && eqp_pin_key(options.seed, id) < eqp_pin_key(options.seed, pin[first[u + 1] - 1]);
+        }
+        /* Smaller keys than the last are all there, unless the owner had to have the last place. */
+        assert_true(below == npins - 1 || pin[first[u + 1] - 1] == split_owner);
+    }
+    eqp_units_free(units);
+    world_free(&w);
+}
+
+static void without_pins_light_owners_are_not_enumerated(void **state)
+{
+    struct world w = world_create(500, 10);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const int64_t *first, *pin;
+
+    (void)state;
+    options.units = 20;
+    options.max_pins = 0;
+    eqp_units *units = create(&w, &options);
+    assert_int_equal(w.calls, w.n); /* for the weights only */
+    assert_true(w.largest <= 7);
+    eqp_units_pins(units, &first, &pin);
+    assert_int_equal(first[eqp_units_count(units)], 0);
+    eqp_units_free(units);
+    world_free(&w);
+}
+
+static void the_same_units_for_any_batches_and_every_dimension(void **state)
+{
+    (void)state;
+    for (int dim = 1; dim <= EQP_UNITS_MAX_DIM; dim++) {
+        struct world w = world_create(20, 100);
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        options.dim = w.dim = dim;
+        options.strategy = dim % 2 ? EQP_SAMPLE_ADAPTIVE : EQP_SAMPLE_STRIDE;
+        options.units = 100;
+        eqp_units *a = create(&w, &options);
+        w.batch = 64;
+        eqp_units *b = create(&w, &options);
+        assert_units_cover(&w, a);
+        assert_int_equal(eqp_units_count(a), eqp_units_count(b));
+        for (int64_t u = 0; u < eqp_units_count(a); u++) {
+            eqp_unit x, y;
+            assert_int_equal(eqp_units_get(a, u, &x), EQP_OK);
+            assert_int_equal(eqp_units_get(b, u, &y), EQP_OK);
+            assert_int_equal(x.id, y.id);
+            assert_true(x.weight == y.weight);
+            assert_true((x.centroid == NULL) == (y.centroid == NULL));
+            assert_true(!x.centroid || memcmp(x.centroid, y.centroid, (size_t)dim * sizeof(double)) == 0);
+        }
+        eqp_units_free(a);
+        eqp_units_free(b);
+        world_free(&w);
+    }
+}
+
+static void the_seed_matters(void **state)
+{
+    struct world w = world_create(30, 100);
+
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        options.strategy = strategies[s];
+        options.units = 200;
+        eqp_units *a = create(&w, &options);
+        options.seed = 2;
+        eqp_units *b = create(&w, &options);
+        eqp_sizes x = world_sizes(a), y = world_sizes(b);
+        assert_true(x.sum == y.sum);
+        assert_true(x.sum_squares != y.sum_squares);
+        eqp_units_free(a);
+        eqp_units_free(b);
+    }
+    world_free(&w);
+}
+
+static void a_centroid_is_the_mean_of_the_particles(void **state)
+{
+    const double p[] = {0, 0, 0, 4, 0, 0, 0, 8, 0, 0, 0, 12};
+    const double origin[] = {1, 1, 1};
+    double c[3];
+
+    (void)state;
+    assert_int_equal(eqp_centroid(2, 3, p, NULL, c), EQP_OK);
+    assert_true(c[0] == 2 && c[1] == 0 && c[2] == 0);
+    assert_int_equal(eqp_centroid(4, 3, p, origin, c), EQP_OK);
+    assert_true(c[0] == 0 && c[1] == 1 && c[2] == 2);
+    assert_int_equal(eqp_centroid(3, 2, p, NULL, c), EQP_OK); /* (0,0) (0,4) (0,0) */
+    assert_true(c[0] == 0 && fabs(c[1] - 4. / 3) < 1e-15);
+    assert_int_equal(eqp_centroid(1, 3, p, NULL, c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_centroid(5, 3, p, NULL, c), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_centroid(2, 9, p, NULL, c), EQP_ERR_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_interaction_is_in_exactly_one_unit),
+        cmocka_unit_test(the_nearest_centroid_decides),
+        cmocka_unit_test(light_owners_are_merged_along_the_curve),
+        cmocka_unit_test(heavy_owners_are_split_to_the_bound),
+        cmocka_unit_test(a_heavy_owner_between_light_ones_stands_alone),
+        cmocka_unit_test(the_unit_size_follows_from_imbalance_and_parts),
+        cmocka_unit_test(a_rate_gives_units_per_interaction),
+        cmocka_unit_test(adaptive_sampling_cuts_the_tail),
+        cmocka_unit_test(pins_are_the_smallest_keys_of_all_that_a_unit_touches),
+        cmocka_unit_test(without_pins_light_owners_are_not_enumerated),
+        cmocka_unit_test(the_same_units_for_any_batches_and_every_dimension),
+        cmocka_unit_test(the_seed_matters),
+        cmocka_unit_test(a_centroid_is_the_mean_of_the_particles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
