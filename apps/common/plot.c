@@ -47,7 +47,7 @@ static const char script_tail[] =
     "total = 0.0\n"
     "imbalance(rank, load, count) = (peak = rank == 0 ? load : (load > peak ? load : peak), \\\n"
     "    total = rank == 0 ? load : total + load, \\\n"
-    "    rank == count - 1 && total > 0 ? 100 * (peak * count / total - 1) : NaN)\n"
+    "    rank == count - 1 ? (total > 0 ? 100 * (peak * count / total - 1) : 0) : NaN)\n"
     "width = 0.8 / n\n"
     "do for [kind in 'png svg'] {\n"
     "    if (kind eq 'svg') {\n"

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failing_malloc.h"
+#include "options.h"
+#include "signals.h"
+
+typedef struct settings {
+    const char *snapshot;
+    bool quiet;
+    int64_t steps, seed, any;
+    double dt, softening, share, free;
+    const char *output;
+    int strategy;
+    const char *balance;
+} settings;
+
+#define AT(field) offsetof(settings, field)
+
+static const app_option options[] = {
+    {.name = "quiet", .type = APP_OPTION_FLAG, .offset = AT(quiet), .help = "say nothing"},
+    {.name = "steps",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = AT(steps),
+     .fallback = "10",
+     .help = "number of steps",
+     .int_low = 1,
+     .int_high = 1000},
+    {.name = "seed",
+     .argument = "S",
+     .type = APP_OPTION_INT,
+     .offset = AT(seed),
+     .help = "seed",
+     .int_low = 0,
+     .int_high = INT64_MAX},
+    {.name = "any", .argument = "N", .type = APP_OPTION_INT, .offset = AT(any), .help = "any number"},
+    {.name = "dt",
+     .argument = "T",
+     .type = APP_OPTION_REAL,
+     .offset = AT(dt),
+     .fallback = "0.01",
+     .help = "time step\nin units of the snapshot",
+     .open_low = true},
+    {.name = "softening",
+     .argument = "L",
+     .type = APP_OPTION_REAL,
+     .offset = AT(softening),
+     .help = "softening",
+     .real_high = INFINITY},
+    {.name = "share",
+     .argument = "X",
+     .type = APP_OPTION_REAL,
+     .offset = AT(share),
+     .help = "a share",
+     .real_high = 1.0},
+    {.name = "free", .argument = "X", .type = APP_OPTION_REAL, .offset = AT(free), .help = "any real"},
+    {.name = "output", .argument = "FILE", .type = APP_OPTION_TEXT, .offset = AT(output), .help = "where to write"},
+    {.name = "sample-strategy",
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(strategy),
+     .fallback = "stride",
+     .help = "how to sample",
+     .choices = "random|particle|stride"},
+    {.name = "balance",
+     .argument = "METHOD[:key=value,...]",
+     .type = APP_OPTION_KEYED,
+     .offset = AT(balance),
+     .fallback = "sfc",
+     .help = "balancing method"},
+};
+#define NOPTIONS ((int)(sizeof options / sizeof options[0]))
+
+static const app_command_line line = {.program = "barneshut",
+                                      .summary = "Gravity.",
+                                      .positional = "SNAPSHOT",
+                                      .positional_offset = AT(snapshot),
+                                      .option = options,
+                                      .noptions = NOPTIONS,
+                                      .values_size = sizeof(settings),
+                                      .epilogue = "The end."};
+
+#define MOST_WORDS 12
+
+/* Reads words that end with NULL. */
+static int parse(const char *const *words, settings *s, bool *given, app_action *action, eqp_message *message)
+{
+    char *argv[MOST_WORDS + 1] = {NULL};
+    char copies[MOST_WORDS][300];
+    static char kept[MOST_WORDS][300]; /* the values point into argv */
+    int argc = 1;
+
+    argv[0] = copies[0];
+    strcpy(copies[0], "program");
+    for (; *words; words++, argc++) {
+        assert_true(argc < MOST_WORDS && strlen(*words) < sizeof kept[0]);
+        strcpy(kept[argc], *words);
+        argv[argc] = kept[argc];
+    }
+    return app_options_parse(&line, argc, argv, s, given, action, message);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void assert_refused(const char *const *words, const char *expected)
+{
+    settings s, old;
+    bool given[NOPTIONS], old_given[NOPTIONS];
+    app_action action = (app_action)77;
+    eqp_message message = {""};
+
+    memset(&s, 0x5A, sizeof s);
+    memset(given, 1, sizeof given);
+    old = s;
+    memcpy(old_given, given, sizeof given);
+    assert_int_equal(parse(words, &s, given, &action, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, expected);
+    assert_memory_equal(&s, &old, sizeof s);
+    assert_memory_equal(given, old_given, sizeof given);
+    assert_int_equal((int)action, 77);
+}
+
+static settings assert_read(const char *const *words)
+{
+    settings s;
+    app_action action = APP_HELP;
+    eqp_message message = {""};
+
+    if (parse(words, &s, NULL, &action, &message)) {
+        fail_msg("%s", message.text);
+    }
+    assert_int_equal(action, APP_RUN);
+    return s;
+}
+
+static void defaults_come_from_the_table(void **state)
+{
+    const char *const none[] = {NULL};
+    settings s = assert_read(none);
+
+    (void)state;
+    assert_null(s.snapshot);
+    assert_false(s.quiet);
+    assert_true(s.steps == 10 && s.seed == 0 && s.any == 0);
+    assert_true(s.dt == 0.01 && s.softening == 0.0);
+    assert_null(s.output);
+    assert_int_equal(s.strategy, 2);
+    assert_string_equal(s.balance, "sfc");
+}
+
+static void both_forms_of_an_option_are_read(void **state)
+{
+    settings s = assert_read(WORDS("--steps", "20", "--dt=1e-3", "in.hdf5", "--output=a=b", "--quiet"));
+
+    (void)state;
+    assert_true(s.steps == 20 && s.dt == 1e-3 && s.quiet);
+    assert_string_equal(s.snapshot, "in.hdf5");
+    assert_string_equal(s.output, "a=b");
+    s = assert_read(WORDS("--sample-strategy", "particle", "--balance", "interaction:rate=0.1,units=3"));
+    assert_int_equal(s.strategy, 1);
+    assert_string_equal(s.balance, "interaction:rate=0.1,units=3");
+    s = assert_read(WORDS("--seed=9223372036854775807", "--any", "-9223372036854775808", "--free", "-1.5e300"));
+    assert_true(s.seed == INT64_MAX && s.any == INT64_MIN && s.free == -1.5e300);
+    s = assert_read(WORDS("--softening", "0", "--share", "1", "--share", "0.5", "-"));
+    assert_true(s.softening == 0.0 && s.share == 0.5);
+    assert_string_equal(s.snapshot, "-");
+    s = assert_read(WORDS("--quiet", "--", "--steps"));
+    assert_string_equal(s.snapshot, "--steps");
+}
+
+static void what_was_given_is_known(void **state)
+{
+    settings s;
+    bool given[NOPTIONS];
+    app_action action;
+
+    (void)state;
+    memset(given, 1, sizeof given);
+    assert_int_equal(parse(WORDS("--steps", "10", "--dt=1"), &s, given, &action, NULL), EQP_OK);
+    for (int k = 0; k < NOPTIONS; k++) {
+        assert_int_equal(given[k], strcmp(options[k].name, "steps") == 0 || strcmp(options[k].name, "dt") == 0);
+    }
+}
+
+static void mistakes_are_one_line_that_says_what_and_where(void **state)
+{
+    (void)state;
+    assert_refused(WORDS("--dt", "-1x"), "barneshut: --dt: '-1x' is not a number > 0");
+    assert_refused(WORDS("--dt=0"), "barneshut: --dt: '0' is not a number > 0");
+    assert_refused(WORDS("--dt=inf"), "barneshut: --dt: 'inf' is not a number > 0");
+    assert_refused(WORDS("--softening", "-1e-9"), "barneshut: --softening: '-1e-9' is not a number >= 0");
+    assert_refused(WORDS("--share", "1.01"), "barneshut: --share: '1.01' is not a number >= 0 and <= 1");
+    assert_refused(WORDS("--free", "nan"), "barneshut: --free: 'nan' is not a number");
+    assert_refused(WORDS("--steps", "0"), "barneshut: --steps: '0' is not an integer from 1 to 1000");
+    assert_refused(WORDS("--steps", "1001"), "barneshut: --steps: '1001' is not an integer from 1 to 1000");
+    assert_refused(WORDS("--seed", "-1"), "barneshut: --seed: '-1' is not an integer >= 0");
+    assert_refused(WORDS("--any", "1.0"), "barneshut: --any: '1.0' is not an integer");
+    assert_refused(WORDS("--any="), "barneshut: --any: '' is not an integer");
+    assert_refused(WORDS("--output="), "barneshut: --output: the value is empty");
+    assert_refused(WORDS("--sample-strategy", "rand"),
+                   "barneshut: --sample-strategy: 'rand' is none of: random particle stride");
+    assert_refused(WORDS("--balance", "sfc:x"), "barneshut: --balance: 'x' is not key=value");
+    assert_refused(WORDS("--stpes", "3"), "barneshut: --stpes: no such option; --help lists them");
+    assert_refused(WORDS("--step=3"), "barneshut: --step: no such option; --help lists them");
+    assert_refused(WORDS("--=3"), "barneshut: --: no such option; --help lists them");
+    assert_refused(WORDS("-q"), "barneshut: -q: no such option; --help lists them");
+    assert_refused(WORDS("--quiet=yes"), "barneshut: --quiet: takes no value");
+    assert_refused(WORDS("--steps"), "barneshut: --steps: needs a value");
+    assert_refused(WORDS("--output", "--quiet"), "barneshut: --output: needs a value");
+    assert_refused(WORDS("a", "b"), "barneshut: 'b': only one SNAPSHOT can be given");
+    assert_refused(WORDS("--", "a", "--b"), "barneshut: '--b': only one SNAPSHOT can be given");
+    assert_refused(WORDS(""), "barneshut: '': an argument that is no option");
+    assert_refused(WORDS("--dt", "1\n2"), "barneshut: --dt: '1?2' is not a number > 0");
+}
+
+static void an_endless_argument_still_gives_one_line(void **state)
+{
+    char word[280], expected[200];
+    settings s;
+    app_action action;
+    eqp_message message;
+
+    (void)state;
+    memset(word, '7', sizeof word);
+    memcpy(word, "--dt=x", 6);
+    word[sizeof word - 1] = '\0';
+    assert_int_equal(parse(WORDS(word), &s, NULL, &action, &message), EQP_ERR_ARGUMENT);
+    memset(expected, 0, sizeof expected);
+    strcpy(expected, "barneshut: --dt: 'x");
+    memset(expected + strlen(expected), '7', 99);
+    strcat(expected, "' is not a number > 0");
+    assert_string_equal(message.text, expected);
+}
+
+static void a_program_without_a_positional_takes_none(void **state)
+{
+    app_command_line bare = line;
+    char program[] = "p", word[] = "x";
+    char *argv[] = {program, word};
+    settings s;
+    app_action action;
+    eqp_message message;
+
+    (void)state;
+    bare.positional = NULL;
+    assert_int_equal(app_options_parse(&bare, 2, argv, &s, NULL, &action, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "barneshut: 'x': an argument that is no option");
+    assert_int_equal(app_options_parse(&bare, 1, argv, &s, NULL, &action, &message), EQP_OK);
+    assert_int_equal(app_options_parse(&bare, 0, argv, &s, NULL, &action, &message), EQP_OK);
+}
+
+static void help_and_version_win_over_what_follows(void **state)
+{
+    settings s;
+    app_action action;
+
+    (void)state;
+    assert_int_equal(parse(WORDS("--steps", "3", "--help", "--nonsense"), &s, NULL, &action, NULL), EQP_OK);
+    assert_int_equal(action, APP_HELP);
+    assert_int_equal(parse(WORDS("--version", "--help"), &s, NULL, &action, NULL), EQP_OK);
+    assert_int_equal(action, APP_VERSION);
+    assert_int_equal(parse(WORDS("--nonsense", "--help"), &s, NULL, &action, NULL), EQP_ERR_ARGUMENT);
+}
+
+static void help_lists_every_option_with_its_default(void **state)
+{
+    char *text = NULL, flag[64];
+
+    (void)state;
+    assert_int_equal(app_options_help(&line, &text), EQP_OK);
+    assert_true(strncmp(text, "Usage: barneshut [SNAPSHOT] [options]\nGravity.\n", 47) == 0);
+    for (int k = 0; k < NOPTIONS; k++) {
+        strcpy(flag, "  --");
+        strcat(flag, options[k].name);
+        assert_non_null(strstr(text, flag));
+    }
+    assert_non_null(strstr(text, "\n  --steps N                   number of steps [10]\n"));
+    assert_non_null(strstr(text, "\n  --dt T                      time step\n"
+                                 "                              in units of the snapshot [0.01]\n"));
+    assert_non_null(strstr(text, "\n  --sample-strategy random|particle|stride\n"
+                                 "                              how to sample [stride]\n"));
+    assert_non_null(strstr(text, "--help"));
+    assert_non_null(strstr(text, "--version"));
+    assert_non_null(strstr(text, "\nThe end.\n"));
+    free(text);
+}
+
+static void numbers_are_read_whole_or_not_at_all(void **state)
+{
+    static const char *const bad_ints[] = {
+        "", "-", "+1", " 1", "1 ", "1e3", "0x1", "9223372036854775808", "-9223372036854775809", "1,2", "--1"};
+    static const char *const bad_reals[] = {"",      "-",   ".",    "e",   "1e",      " 1",     "1 ",
+                                            "0x1p3", "inf", "-inf", "nan", "1e309",   "-1e309", "1e-400",
+                                            "1.2.3", "1,5", "1d3",  "--1", "infinity"};
+    int64_t i = 77;
+    double r = 77.0;
+
+    (void)state;
+    for (size_t k = 0; k < sizeof bad_ints / sizeof bad_ints[0]; k++) {
+        assert_int_equal(app_parse_int(bad_ints[k], &i), EQP_ERR_ARGUMENT);
+    }
+    for (size_t k = 0; k < sizeof bad_reals / sizeof bad_reals[0]; k++) {
+        assert_int_equal(app_parse_real(bad_reals[k], &r), EQP_ERR_ARGUMENT);
+    }
+    assert_true(i == 77 && r == 77.0);
+    assert_int_equal(app_parse_int("-0012", &i), EQP_OK);
+    assert_true(i == -12);
+    assert_int_equal(app_parse_real("1e-310", &r), EQP_OK);
+    assert_true(r > 0.0 && r < 2e-310);
+    assert_int_equal(app_parse_real("+.5E+1", &r), EQP_OK);
+    assert_true(r == 5.0);
+    assert_int_equal(app_parse_real("-0", &r), EQP_OK);
+    assert_true(r == 0.0);
+}
+
+static void lists_are_read_whole_or_not_at_all(void **state)
+{
+    static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1,x", "1,0"};
+    int64_t *values = NULL;
+    char **words = NULL;
+    int n = -1;
+    eqp_message message = {""};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
+        assert_int_equal(app_parse_int_list(bad[k], 1, INT64_MAX, &n, &values, &message), EQP_ERR_ARGUMENT);
+        assert_true(message.text[0] == '\'');
+    }
+    assert_null(values);
+    assert_int_equal(n, -1);
+    assert_int_equal(app_parse_int_list("8,64,512", 1, 512, &n, &values, NULL), EQP_OK);
+    assert_int_equal(n, 3);
+    assert_true(values[0] == 8 && values[1] == 64 && values[2] == 512);
+    free(values);
+    assert_int_equal(app_parse_word_list("sfc,count,x=1", &n, &words, NULL), EQP_OK);
+    assert_int_equal(n, 3);
+    assert_string_equal(words[0], "sfc");
+    assert_string_equal(words[1], "count");
+    assert_string_equal(words[2], "x=1");
+    free(words);
+}
+
+static void keyed_values_come_apart(void **state)
+{
+    app_keyed keyed;
+    int64_t n = 7, absent = 9;
+    double beta = 0.0;
+    int mode = 0;
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(app_keyed_parse("disks:n=100,beta=1e-9,mode=b", &keyed, &message), EQP_OK);
+    assert_string_equal(keyed.kind, "disks");
+    app_keyed_int(&keyed, "n", 1, INT64_MAX, &n);
+    app_keyed_int(&keyed, "absent", 1, INT64_MAX, &absent);
+    app_keyed_real(&keyed, "beta", 0.0, true, INFINITY, &beta);
+    app_keyed_choice(&keyed, "mode", "a|b", &mode);
+    assert_int_equal(app_keyed_end(&keyed, &message), EQP_OK);
+    assert_true(n == 100 && absent == 9 && beta == 1e-9 && mode == 1);
+    assert_int_equal(app_keyed_parse("plummer", &keyed, &message), EQP_OK);
+    assert_string_equal(keyed.kind, "plummer");
+    assert_int_equal(keyed.n, 0);
+    assert_int_equal(app_keyed_end(&keyed, &message), EQP_OK);
+    assert_int_equal(app_keyed_parse("alpha=1,beta=2", &keyed, &message), EQP_OK);
+    assert_string_equal(keyed.kind, "");
+    assert_int_equal(keyed.n, 2);
+    app_keyed_free(&keyed);
+    app_keyed_free(&keyed);
+}
+
+static void assert_keyed_refused(const char *text, const char *expected)
+{
+    app_keyed keyed;
+    eqp_message message = {""};
+    int code = app_keyed_parse(text, &keyed, &message);
+
+    if (!code) {
+        int64_t n = 5;
+        double x = 0.5;
+
+        app_keyed_int(&keyed, "n", 1, 10, &n);
+        app_keyed_real(&keyed, "x", -INFINITY, false, 1.0, &x);
+        assert_true(keyed.code == EQP_OK || (n == 5 && x == 0.5));
+        code = app_keyed_end(&keyed, &message);
+    }
+    assert_int_equal(code, EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, expected);
+}
+
+static void mistakes_in_keyed_values_are_named(void **state)
+{
+    char many[600] = "k:a=1";
+
+    (void)state;
+    assert_keyed_refused("", "'' does not begin with a name");
+    assert_keyed_refused(":n=1", "':n=1' does not begin with a name");
+    assert_keyed_refused("k:", "'' is not key=value");
+    assert_keyed_refused("k:n=1,", "'' is not key=value");
+    assert_keyed_refused("a,b=1", "'a' is not key=value");
+    assert_keyed_refused("=1", "'=1' is not key=value");
+    assert_keyed_refused("k:=1", "'=1' is not key=value");
+    assert_keyed_refused("k:n=", "n has no value");
+    assert_keyed_refused("k:n=1,n=2", "n is given twice");
+    assert_keyed_refused("k:n=11", "n: '11' is not an integer from 1 to 10");
+    assert_keyed_refused("k:x=2", "x: '2' is not a number <= 1");
+    assert_keyed_refused("k:x=3,n=0", "n: '0' is not an integer from 1 to 10");
+    assert_keyed_refused("k:n=2,typo=1", "typo: no such key; known: n x");
+    for (int i = 0; i < APP_KEYED_MAX; i++) {
+        char pair[16];
+
+        (void)snprintf(pair, sizeof pair, ",b%d=1", i);
+        strcat(many, pair);
+    }
+    assert_keyed_refused(many, "more than 32 keys");
+}
+
+static void failing_allocations_are_reported(void **state)
+{
+    char program[] = "p", one[] = "--balance", two[] = "rcb:a=1";
+    char *argv[] = {program, one, two};
+    settings s, old;
+    app_action action;
+    eqp_message message;
+    char *text = NULL;
+    int failures = 0;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    memset(&s, 0x5A, sizeof s);
+    old = s;
+    for (int64_t k = 0;; k++) {
+        failing_malloc_start(k);
+        int code = app_options_parse(&line, 3, argv, &s, NULL, &action, &message);
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        failures++;
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_non_null(strstr(message.text, "out of memory"));
+        assert_memory_equal(&s, &old, sizeof s);
+    }
+    assert_int_equal(failures, 4);
+    failing_malloc_start(0);
+    int code = app_options_help(&line, &text);
+    assert_true(failing_malloc_stop() > 0);
+    assert_int_equal(code, EQP_ERR_MEMORY);
+    assert_null(text);
+}
+
+static volatile sig_atomic_t outer_calls;
+
+static void outer_handler(int signal_number)
+{
+    (void)signal_number;
+    outer_calls++;
+}
+
+static void signals_set_a_flag_until_they_are_given_back(void **state)
+{
+    (void)state;
+    (void)signal(SIGTERM, outer_handler);
+    assert_int_equal(app_signals_install(), EQP_OK);
+    assert_int_equal(app_signals_install(), EQP_ERR_STATE);
+    assert_int_equal(app_signals_pending(), 0);
+    (void)raise(SIGTERM);
+    assert_int_equal(app_signals_pending(), SIGTERM);
+    (void)raise(SIGINT);
+    assert_int_equal(app_signals_pending(), SIGTERM);
+    assert_int_equal(outer_calls, 0);
+    app_signals_restore();
+    app_signals_restore();
+    (void)raise(SIGTERM);
+    assert_int_equal(outer_calls, 1);
+    assert_int_equal(app_signals_install(), EQP_OK);
+    assert_int_equal(app_signals_pending(), 0);
+    (void)raise(SIGINT);
+    assert_int_equal(app_signals_pending(), SIGINT);
+    app_signals_restore();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_come_from_the_table),
+        cmocka_unit_test(both_forms_of_an_option_are_read),
+        cmocka_unit_test(what_was_given_is_known),
+        cmocka_unit_test(mistakes_are_one_line_that_says_what_and_where),
+        cmocka_unit_test(an_endless_argument_still_gives_one_line),
+        cmocka_unit_test(a_program_without_a_positional_takes_none),
+        cmocka_unit_test(help_and_version_win_over_what_follows),
+        cmocka_unit_test(help_lists_every_option_with_its_default),
+        cmocka_unit_test(numbers_are_read_whole_or_not_at_all),
+        cmocka_unit_test(lists_are_read_whole_or_not_at_all),
+        cmocka_unit_test(keyed_values_come_apart),
+        cmocka_unit_test(mistakes_in_keyed_values_are_named),
+        cmocka_unit_test(failing_allocations_are_reported),
+        cmocka_unit_test(signals_set_a_flag_until_they_are_given_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
