@@ -314,7 +314,10 @@ static int load_text(reader *r, eqp__file *file, detail *d, eqp_message *message
     r->offset = d->at[0].offset;
     r->begin = r->end = 0;
     rc = next_data(r, &at, message);
-    rc = rc != EQP_OK ? rc : parse_particle(r, at.text, d->with_id, &id, number, message);
+    if (rc == EQP_OK && parse_particle(r, at.text, d->with_id, &id, number, NULL) != EQP_OK) {
+        rc = refuse(r, d->with_id ? "is not 'id m x y z vx vy vz'" : "is not 'm x y z vx vy vz': in no known format",
+                    message);
+    }
     h->has_ids = d->with_id;
     h->ntypes = NTYPES;
     h->nfiles = 1;

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of snapshots for tests: a folder that is removed again, bytes of either order, and model particles whose every
+ * value follows from their place in the global order, so that a slice can be checked without the whole. */
+#ifndef EQP_TEST_SNAPSHOT_FILES_H
+#define EQP_TEST_SNAPSHOT_FILES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <equipoise/snapshot.h>
+
+static char files_folder[1024];
+
+static inline int files_setup(void **state)
+{
+    const char *base = getenv("TMPDIR");
+
+    (void)state;
+    snprintf(files_folder, sizeof files_folder, "%s/equipoise-snapshot-XXXXXX", base && base[0] ? base : ".");
+    return mkdtemp(files_folder) ? 0 : -1;
+}
+
+static inline int files_in_folder(bool remove_them)
+{
+    DIR *folder = opendir(files_folder);
+    struct dirent *entry;
+    int n = 0;
+
+    while (folder && (entry = readdir(folder))) {
+        char path[2048];
+
+        if (entry->d_name[0] != '.') {
+            n++;
+            snprintf(path, sizeof path, "%s/%s", files_folder, entry->d_name);
+            if (remove_them && unlink(path) != 0) {
+                rmdir(path);
+            }
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return n;
+}
+
+static inline int files_teardown(void **state)
+{
+    (void)state;
+    files_in_folder(true);
+    return rmdir(files_folder);
+}
+
+/* Every test starts with an empty folder. */
+static inline int files_clear(void **state)
+{
+    (void)state;
+    files_in_folder(true);
+    return 0;
+}
+
+/* A path in the folder; good until the fourth next call. */
+static inline const char *in_folder(const char *name)
+{
+    static char path[4][2048];
+    static int next;
+
+    next = (next + 1) % 4;
+    snprintf(path[next], sizeof path[next], "%s/%s", files_folder, name);
+    return path[next];
+}
+
+typedef struct bytes {
+    unsigned char *p;
+    size_t n, room;
+} bytes;
+
+static inline void put_bytes(bytes *b, const void *p, size_t n)
+{
+    if (b->n + n > b->room) {
+        b->room = 2 * (b->n + n);
+        b->p = realloc(b->p, b->room);
+        assert_non_null(b->p);
+    }
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+}
+
+static inline void put_word(bytes *b, uint64_t value, int width, bool big)
+{
+    unsigned char word[8];
+
+    for (int i = 0; i < width; i++) {
+        word[big ? width - 1 - i : i] = (unsigned char)(value >> (8 * i));
+    }
+    put_bytes(b, word, (size_t)width);
+}
+
+static inline void put_real(bytes *b, double value, int width, bool big)
+{
+    float narrow = (float)value;
+    uint64_t bits = 0;
+    uint32_t bits32;
+
+    if (width == 4) {
+        memcpy(&bits32, &narrow, 4);
+        bits = bits32;
+    } else {
+        memcpy(&bits, &value, 8);
+    }
+    put_word(b, bits, width, big);
+}
+
+static inline void save_part(const char *path, const unsigned char *p, size_t n)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(p, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline void save(const char *path, const bytes *b)
+{
+    save_part(path, b->p, b->n);
+}
+
+static inline void save_text(const char *path, const char *text)
+{
+    save_part(path, (const unsigned char *)text, strlen(text));
+}
+
+/* Columns 0 to 6 (m x y z vx vy vz) of model particle i: exact in a float, different for every particle and column. */
+static inline double model(int column, int64_t i)
+{
+    static const double step[7] = {0.5, 0.25, -0.5, 1, -0.125, 2, 0.0625};
+
+    return column == 0 ? 1 + 0.5 * (double)(i % 1000) : step[column] * (double)i + column;
+}
+
+static inline int64_t model_id(int64_t i, bool wide)
+{
+    return 3 * i + 7 + (wide ? (int64_t)1 << 40 : 0);
+}
+
+typedef struct particles {
+    int64_t n;
+    double *column[7];
+    int64_t *id;
+    int8_t *type;
+} particles;
+
+static inline particles particles_new(int64_t n)
+{
+    particles p = {.n = n};
+
+    for (int c = 0; c < 7; c++) {
+        p.column[c] = calloc((size_t)n + 1, sizeof(double));
+        assert_non_null(p.column[c]);
+    }
+    p.id = calloc((size_t)n + 1, sizeof *p.id);
+    p.type = calloc((size_t)n + 1, sizeof *p.type);
+    assert_non_null(p.id);
+    assert_non_null(p.type);
+    return p;
+}
+
+static inline void particles_free(particles *p)
+{
+    for (int c = 0; c < 7; c++) {
+        free(p->column[c]);
+    }
+    free(p->id);
+    free(p->type);
+}
+
+static inline eqp_snapshot_arrays particles_arrays(const particles *p)
+{
+    double *const *c = p->column;
+
+    return (eqp_snapshot_arrays){
+        .m = c[0], .x = c[1], .y = c[2], .z = c[3], .vx = c[4], .vy = c[5], .vz = c[6], .id = p->id, .type = p->type};
+}
+
+static inline eqp_snapshot *open_good(const char *path)
+{
+    eqp_snapshot *s = NULL;
+    eqp_message message = {"unchanged"};
+    int rc = eqp_snapshot_open(path, &s, &message);
+
+    if (rc != EQP_OK) {
+        fail_msg("%s: %d %s", path, rc, message.text);
+    }
+    assert_string_equal(message.text, "unchanged");
+    assert_non_null(s);
+    return s;
+}
+
+static inline void read_good(const eqp_snapshot *s, int64_t first, particles *p)
+{
+    eqp_message message = {"unchanged"};
+    eqp_snapshot_arrays arrays = particles_arrays(p);
+    int rc = eqp_snapshot_read(s, first, p->n, &arrays, &message);
+
+    if (rc != EQP_OK) {
+        fail_msg("%lld + %lld: %d %s", (long long)first, (long long)p->n, rc, message.text);
+    }
+    assert_string_equal(message.text, "unchanged");
+}
+
+/* Opening must fail with the code, one line that names the file and says `what`, and leave the result alone. */
+static inline void refuse_open(const char *path, int code, const char *what)
+{
+    eqp_snapshot *s = NULL;
+    eqp_message message = {""};
+    int rc = eqp_snapshot_open(path, &s, &message);
+
+    if (rc != code || !strstr(message.text, what)) {
+        fail_msg("%s: %d '%s' instead of %d '%s'", path, rc, message.text, code, what);
+    }
+    assert_null(s);
+    assert_true(strncmp(message.text, files_folder, strlen(files_folder)) == 0);
+    assert_null(strchr(message.text, '\n'));
+    assert_int_equal(eqp_snapshot_open(path, &s, NULL), code);
+}
+
+/* Opening or reading all must fail. */
+static inline int open_and_read(const char *path, eqp_message *message)
+{
+    eqp_snapshot *s = NULL;
+    int rc = eqp_snapshot_open(path, &s, message);
+
+    if (rc == EQP_OK) {
+        particles p = particles_new(eqp_snapshot_get_info(s)->n);
+        eqp_snapshot_arrays arrays = particles_arrays(&p);
+
+        rc = eqp_snapshot_read(s, 0, p.n, &arrays, message);
+        particles_free(&p);
+    }
+    eqp_snapshot_close(s);
+    return rc;
+}
+
+static inline void refuse_read(const char *path, int code, const char *what)
+{
+    eqp_message message = {""};
+    int rc = open_and_read(path, &message);
+
+    if (rc != code || !strstr(message.text, what)) {
+        fail_msg("%s: %d '%s' instead of %d '%s'", path, rc, message.text, code, what);
+    }
+}
+
+/* What the whole file should hold, to compare slices with. */
+static inline void check_slices(const char *path, const particles *whole)
+{
+    eqp_snapshot *s = open_good(path);
+
+    assert_int_equal(eqp_snapshot_get_info(s)->n, whole->n);
+    for (int64_t first = 0; first <= whole->n; first++) {
+        for (int64_t n = 0; n <= whole->n - first; n++) {
+            particles p = particles_new(n);
+
+            read_good(s, first, &p);
+            for (int c = 0; c < 7; c++) {
+                assert_memory_equal(p.column[c], whole->column[c] + first, (size_t)n * sizeof(double));
+            }
+            assert_memory_equal(p.id, whole->id + first, (size_t)n * sizeof *p.id);
+            assert_memory_equal(p.type, whole->type + first, (size_t)n * sizeof *p.type);
+            particles_free(&p);
+        }
+    }
+    eqp_snapshot_close(s);
+}
+
+/* Model particles in global order: counts[nfiles][types], masses of types that have one, ids or none. */
+static inline particles model_particles(int nfiles, int ntypes, const int64_t *counts, const double *mass, int ids,
+                                        bool wide)
+{
+    int64_t n = 0, i = 0;
+    particles p;
+
+    for (int k = 0; k < nfiles * ntypes; k++) {
+        n += counts[k];
+    }
+    p = particles_new(n);
+    for (int k = 0; k < nfiles * ntypes; k++) {
+        for (int64_t j = 0; j < counts[k]; j++, i++) {
+            for (int c = 0; c < 7; c++) {
+                p.column[c][i] = c == 0 && mass[k % ntypes] != 0 ? mass[k % ntypes] : model(c, i);
+            }
+            p.id[i] = ids ? model_id(i, wide) : i;
+            p.type[i] = (int8_t)(k % ntypes);
+        }
+    }
+    return p;
+}
+
+/* Every shorter version of the file must be refused, with a code and a line, at each length that `step` visits. */
+static inline void refuse_truncations(const char *path, size_t step)
+{
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    for (off_t length = status.st_size - 1; length >= 0; length -= length > 64 ? (off_t)step : 1) {
+        eqp_message message = {""};
+        int rc;
+
+        assert_int_equal(truncate(path, length), 0);
+        rc = open_and_read(path, &message);
+        if (rc >= 0 || !message.text[0]) {
+            fail_msg("%s: %lld of %lld bytes: %d '%s'", path, (long long)length, (long long)status.st_size, rc,
+                     message.text);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text in both layouts, with all that people and programs put between the numbers. */
+#include "snapshot_files.h"
+
+enum { TYPES = 6 };
+
+static const double no_mass[TYPES];
+
+static void put_text(bytes *b, const char *text)
+{
+    put_bytes(b, text, strlen(text));
+}
+
+static void put_particle(bytes *b, int64_t i, bool with_id)
+{
+    char line[512];
+
+    if (with_id) {
+        snprintf(line, sizeof line, "%06lld ", (long long)model_id(i, false));
+        put_text(b, line);
+    }
+    for (int c = 0; c < 7; c++) {
+        snprintf(line, sizeof line, "%s%.16E", c ? "  " : "", model(c, i));
+        put_text(b, line);
+    }
+}
+
+static bytes file_of(int64_t n, bool with_id)
+{
+    char head[64];
+    bytes b = {0};
+
+    if (with_id) {
+        snprintf(head, sizeof head, "0000 \n%06lld \n0.25 \n", (long long)n);
+        put_text(&b, head);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        put_particle(&b, i, with_id);
+        put_text(&b, " \n");
+    }
+    return b;
+}
+
+static void both_layouts_give_the_same_particles(void **state)
+{
+    (void)state;
+    for (int with_id = 0; with_id < 2; with_id++) {
+        const int64_t counts[TYPES] = {0, 12};
+        particles whole = model_particles(1, TYPES, counts, no_mass, with_id, false);
+        bytes file = file_of(12, with_id);
+        eqp_snapshot *s;
+
+        save(in_folder("a"), &file);
+        check_slices(in_folder("a"), &whole);
+        s = open_good(in_folder("a"));
+        assert_int_equal(eqp_snapshot_get_info(s)->has_ids, with_id);
+        assert_true(eqp_snapshot_get_info(s)->time == (with_id ? 0.25 : 0));
+        assert_string_equal(eqp_snapshot_get_info(s)->format, with_id ? "text with ids" : "text");
+        eqp_snapshot_close(s);
+        free(file.p);
+        particles_free(&whole);
+    }
+}
+
+static void comments_blanks_and_further_columns_are_passed_over(void **state)
+{
+    static const char *const between[] = {
+        "\n", "\n\n  \t\n", "  # comment\n", " 8 nine \"10\"\n#\n", "\r\n", "\n   # 1 2 3 4 5 6 7 8\n", "# 8\n"};
+    const int64_t counts[TYPES] = {0, 14};
+    particles whole = model_particles(1, TYPES, counts, no_mass, 0, false);
+    bytes b = {0};
+
+    (void)state;
+    put_text(&b, "# m x y z vx vy vz, \xc3\xa4\n\n");
+    for (int64_t i = 0; i < 14; i++) {
+        if (i % 3 == 0) {
+            put_text(&b, "\t ");
+        }
+        put_particle(&b, i, false);
+        put_text(&b, between[i % 7]);
+    }
+    save(in_folder("a"), &b);
+    check_slices(in_folder("a"), &whole);
+    free(b.p);
+    particles_free(&whole);
+}
+
+static void numbers_may_have_any_usual_form(void **state)
+{
+    static const double want[] = {1, 0.5, -2500, 0.125, 3, 0, 1e300};
+    eqp_snapshot *s;
+    particles p = particles_new(1);
+
+    (void)state;
+    save_text(in_folder("a"), "+1 .5 -2.5D+03 1.25d-1 3. -0 1e300");
+    s = open_good(in_folder("a"));
+    read_good(s, 0, &p);
+    for (int c = 0; c < 7; c++) {
+        assert_true(p.column[c][0] == want[c]);
+    }
+    eqp_snapshot_close(s);
+    particles_free(&p);
+}
+
+static void slices_of_many_lines_start_where_they_should(void **state)
+{
+    static const int64_t cut[] = {0, 1, 1023, 1024, 1025, 2048, 3000, 4100, 5000};
+    const int64_t counts[TYPES] = {0, 5000};
+    particles whole = model_particles(1, TYPES, counts, no_mass, 1, false);
+    bytes file = file_of(5000, true);
+    eqp_snapshot *s;
+
+    (void)state;
+    save(in_folder("a"), &file);
+    s = open_good(in_folder("a"));
+    for (int k = 7; k >= 0; k--) {
+        particles p = particles_new(cut[k + 1] - cut[k]);
+
+        read_good(s, cut[k], &p);
+        for (int c = 0; c < 7; c++) {
+            assert_memory_equal(p.column[c], whole.column[c] + cut[k], (size_t)p.n * sizeof(double));
+        }
+        assert_memory_equal(p.id, whole.id + cut[k], (size_t)p.n * sizeof *p.id);
+        particles_free(&p);
+    }
+    eqp_snapshot_close(s);
+    free(file.p);
+    particles_free(&whole);
+}
+
+static void truncation_anywhere_is_refused_where_the_header_counts(void **state)
+{
+    bytes file = file_of(4, true);
+
+    (void)state;
+    save(in_folder("a"), &file);
+    refuse_truncations(in_folder("a"), 1);
+    free(file.p);
+}
+
+/* Without a count a cut between lines cannot show; within a line it does, unless only the last number is cut. */
+static void truncation_within_a_line_is_refused(void **state)
+{
+    bytes file = {0};
+    int refused = 0;
+
+    (void)state;
+    put_text(&file, "1 2 3 4 5 6 77\n1 2 3 4 5 6 77\n");
+    for (size_t n = 0; n < file.n; n++) {
+        eqp_message message = {""};
+        int rc;
+        bool whole_lines = n == 14 || n == 15 || n == 29, last_number = n == 13 || n == 28;
+
+        save_part(in_folder("a"), file.p, n);
+        rc = open_and_read(in_folder("a"), &message);
+        if (rc != (whole_lines || last_number ? EQP_OK : EQP_ERR_FORMAT)) {
+            fail_msg("%d bytes: %d '%s'", (int)n, rc, message.text);
+        }
+        refused += rc != EQP_OK;
+    }
+    assert_int_equal(refused, (int)file.n - 5);
+    free(file.p);
+}
+
+static void what_is_wrong_is_named_with_its_line(void **state)
+{
+    static const struct {
+        const char *text, *what;
+        int code;
+    } bad[] = {
+        {"# only\n\n# comments\n", "no particles", EQP_ERR_FORMAT},
+        {"\n", "no particles", EQP_ERR_FORMAT},
+        {"Lorem ipsum dolor sit amet\n", "line 1", EQP_ERR_FORMAT},
+        {"1 2 3 4 5 6\n", "line 1", EQP_ERR_FORMAT},
+        {"1 2 3 4 5 6 7\n# c\n1 2 3 4 x 6 7\n", "line 3: column 5 is not a number", EQP_ERR_FORMAT},
+        {"1 2 3 4 5 6 7\n1 2 3 4 5 6\n1 2 3 4 5 6 7\n", "line 2: column 7 is not a number", EQP_ERR_FORMAT},
+        {"1 2 3 4 5 6 7\n1 2 3 4 5 6 7x\n", "line 2: column 7 is not a number", EQP_ERR_FORMAT},
+        {"1 2 3 4 5 6 7\n1 2 3,4 5 6 7 8\n", "line 2: column 3 is not a number", EQP_ERR_FORMAT},
+        {"1 2 3 4 5 6 7\n1 2 3 nan 5 6 7\n", "particle 1: z is not a number", EQP_ERR_DATA},
+        {"1 2 3 4 5 6 7\n1 2 3 4 5 -inf 7\n", "particle 1: vy is infinite", EQP_ERR_DATA},
+        {"1 2 3 4 5 6 7\n1 2 3 4 5 6 1e999\n", "particle 1: vz is infinite", EQP_ERR_DATA},
+        {"1 2 3 4 5 6 7\n-1 2 3 4 5 6 7\n", "particle 1: mass is negative", EQP_ERR_DATA},
+        {"0\n", "truncated", EQP_ERR_FORMAT},
+        {"0\n1\n", "truncated", EQP_ERR_FORMAT},
+        {"0\n1\n0.0\n", "no particles", EQP_ERR_FORMAT},
+        {"0\n1\nzero\n", "line 3", EQP_ERR_FORMAT},
+        {"zero\n1\n0\n0 1 2 3 4 5 6 7\n", "line 1", EQP_ERR_FORMAT},
+        {"0\n0\n0\n0 1 2 3 4 5 6 7\n", "no particles", EQP_ERR_FORMAT},
+        {"0\n-1\n0\n0 1 2 3 4 5 6 7\n", "no particles", EQP_ERR_FORMAT},
+        {"0\n2\n0\n0 1 2 3 4 5 6 7\n", "2 particles", EQP_ERR_FORMAT},
+        {"0\n1\n0\n0 1 2 3 4 5 6 7\n1 1 2 3 4 5 6 7\n", "1 particles", EQP_ERR_FORMAT},
+        {"0\n9223372036854775807\n0\n0 1 2 3 4 5 6 7\n", "9223372036854775807 particles", EQP_ERR_FORMAT},
+        {"0\n9999999999999999999\n0\n0 1 2 3 4 5 6 7\n", "line 2", EQP_ERR_FORMAT},
+        {"0\n1\nnan\n0 1 2 3 4 5 6 7\n", "time is not finite", EQP_ERR_FORMAT},
+        {"0\n1\n0\n0.5 1 2 3 4 5 6 7\n", "line 4", EQP_ERR_FORMAT},
+        {"0\n2\n0\n0 1 2 3 4 5 6 7\n0.5 1 2 3 4 5 6 7\n", "line 5: column 1 is not an integer", EQP_ERR_FORMAT},
+    };
+
+    (void)state;
+    for (int k = 0; k < (int)(sizeof bad / sizeof *bad); k++) {
+        save_text(in_folder("a"), bad[k].text);
+        refuse_read(in_folder("a"), bad[k].code, bad[k].what);
+    }
+}
+
+static void lines_without_end_are_refused(void **state)
+{
+    bytes b = {0};
+
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        put_text(&b, "1 ");
+    }
+    save(in_folder("a"), &b);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "longer than");
+    /* A long one that still fits, across the borders of every buffer. */
+    b.n = 65000;
+    put_text(&b, "\n");
+    for (int i = 0; i < 10; i++) {
+        put_bytes(&b, b.p, 65001);
+    }
+    save(in_folder("a"), &b);
+    eqp_snapshot *s = open_good(in_folder("a"));
+    assert_int_equal(eqp_snapshot_get_info(s)->n, 11);
+    eqp_snapshot_close(s);
+    free(b.p);
+}
+
+static void a_zero_byte_behind_the_start_is_refused(void **state)
+{
+    bytes file = file_of(200, false);
+
+    (void)state;
+    assert_true(file.n > 5000);
+    file.p[5000] = '\0';
+    save(in_folder("a"), &file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "zero byte");
+    free(file.p);
+}
+
+static void a_file_that_shrinks_after_opening_is_an_error(void **state)
+{
+    bytes file = file_of(2000, false);
+    eqp_snapshot_arrays none = {0};
+    eqp_snapshot *s;
+
+    (void)state;
+    save(in_folder("a"), &file);
+    s = open_good(in_folder("a"));
+    save_part(in_folder("a"), file.p, file.n / 2);
+    assert_int_equal(eqp_snapshot_read(s, 0, 2000, &none, NULL), EQP_ERR_FORMAT);
+    assert_true(eqp_snapshot_read(s, 1999, 1, &none, NULL) < 0);
+    unlink(in_folder("a"));
+    assert_int_equal(eqp_snapshot_read(s, 0, 1, &none, NULL), EQP_ERR_IO);
+    eqp_snapshot_close(s);
+    free(file.p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(both_layouts_give_the_same_particles, files_clear),
+        cmocka_unit_test_setup(comments_blanks_and_further_columns_are_passed_over, files_clear),
+        cmocka_unit_test_setup(numbers_may_have_any_usual_form, files_clear),
+        cmocka_unit_test_setup(slices_of_many_lines_start_where_they_should, files_clear),
+        cmocka_unit_test_setup(truncation_anywhere_is_refused_where_the_header_counts, files_clear),
+        cmocka_unit_test_setup(truncation_within_a_line_is_refused, files_clear),
+        cmocka_unit_test_setup(what_is_wrong_is_named_with_its_line, files_clear),
+        cmocka_unit_test_setup(lines_without_end_are_refused, files_clear),
+        cmocka_unit_test_setup(a_zero_byte_behind_the_start_is_refused, files_clear),
+        cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
