@@ -10,19 +10,7 @@
 
 #include <equipoise/load.h>
 
-static void assert_near(double a, double b, double tolerance)
-{
-    if (!(fabs(a - b) <= tolerance)) {
-        fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
-    }
-}
-
-/* Fixed pseudo-random numbers in [0, 1). */
-static double noise(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) / 9007199254740992.0;
-}
+#include "numeric.h"
 
 static double dot(int n, const double *cost, const int64_t *count)
 {

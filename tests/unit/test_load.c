@@ -11,20 +11,7 @@
 #include <equipoise/load.h>
 
 #include "failing_malloc.h"
-
-static void assert_near(double a, double b, double tolerance)
-{
-    if (!(fabs(a - b) <= tolerance)) {
-        fail_msg("%.17g is not within %g of %.17g", a, tolerance, b);
-    }
-}
-
-/* Fixed pseudo-random numbers in [0, 1). */
-static double noise(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) / 9007199254740992.0;
-}
+#include "numeric.h"
 
 /* Pearce 2014, Table 2.1. The thesis shows the loads as bars only; mean 2, lambda 50 %, sigma and g2 leave one choice
  * for eight processes: (b) half of them 1 and half 3; (c) and (d) 2 everywhere but 1 and 3 once each. Its column g1 (1,

@@ -18,8 +18,10 @@ extern "C" {
 /** Shape of a distribution of loads; Pearce 2014, eqs. 2.5 to 2.8. */
 typedef struct eqp_load_statistics {
     int64_t count;             /**< loads */
-    double max, min;           /**< in units of the loads */
-    double sum, mean;          /**< in units of the loads */
+    double max;                /**< in units of the loads */
+    double min;                /**< in units of the loads */
+    double sum;                /**< in units of the loads */
+    double mean;               /**< in units of the loads */
     double imbalance;          /**< lambda = max / mean - 1, a fraction; 0 where all loads are 0 */
     double standard_deviation; /**< of the population (divisor n), in units of the loads */
     double skewness;           /**< g1; 0 where all loads are equal */
@@ -30,7 +32,8 @@ typedef struct eqp_load_statistics {
  * element by element and taking the extremes of `max` and `min`. */
 typedef struct eqp_load_sums {
     double centre;   /**< the same on all ranks */
-    double max, min; /**< -INFINITY and INFINITY without loads */
+    double max;      /**< -INFINITY without loads */
+    double min;      /**< INFINITY without loads */
     double power[5]; /**< power[k] = sum of (load - centre)^k; power[0] counts */
 } eqp_load_sums;
 

@@ -47,14 +47,14 @@ typedef struct eqp_policy_sample {
 
 /** A policy's memory: plain data, copied, stored and sent freely. */
 typedef struct eqp_policy {
-    eqp_policy_options options;
-    bool has_map;           /**< a map was made */
-    int64_t steps;          /**< steps since the last map */
-    double balance_seconds; /**< cost of the last map */
-    double reached;         /**< imbalance that the last map reached when it was fresh */
-    double imbalance;       /**< of the last step */
-    double sum_max;         /**< seconds since the last map: largest load of each step */
-    double sum_mean;        /**< seconds since the last map: mean load of each step */
+    eqp_policy_options options; /**< as given */
+    bool has_map;               /**< a map was made */
+    int64_t steps;              /**< steps since the last map */
+    double balance_seconds;     /**< cost of the last map */
+    double reached;             /**< imbalance that the last map reached when it was fresh */
+    double imbalance;           /**< of the last step */
+    double sum_max;             /**< seconds since the last map: largest load of each step */
+    double sum_mean;            /**< seconds since the last map: mean load of each step */
 } eqp_policy;
 
 /** Reads `auto`, `never` or a number of steps into options->mode and options->every; the rest stays. Local.

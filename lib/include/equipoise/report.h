@@ -19,19 +19,24 @@ extern "C" {
 #define EQP_REPORT_SCHEMA 1
 
 /** Type of a field's value. */
-typedef enum eqp_field_type { EQP_FIELD_COUNT, EQP_FIELD_REAL, EQP_FIELD_TEXT, EQP_FIELD_BOOL } eqp_field_type;
+typedef enum eqp_field_type {
+    EQP_FIELD_COUNT, /**< int64_t */
+    EQP_FIELD_REAL,  /**< double */
+    EQP_FIELD_TEXT,  /**< const char * */
+    EQP_FIELD_BOOL   /**< bool */
+} eqp_field_type;
 
 /** A named value. Texts are copied by those who keep them; they should be UTF-8, and in JSON U+FFFD
  * stands for each byte that is not. */
 typedef struct eqp_field {
-    const char *name;
-    eqp_field_type type;
+    const char *name;    /**< the key or column */
+    eqp_field_type type; /**< which member of `value` holds */
     union {
-        int64_t count;
-        double real;
-        const char *text;
-        bool flag;
-    } value;
+        int64_t count;    /**< EQP_FIELD_COUNT */
+        double real;      /**< EQP_FIELD_REAL */
+        const char *text; /**< EQP_FIELD_TEXT */
+        bool flag;        /**< EQP_FIELD_BOOL */
+    } value;              /**< the value */
 } eqp_field;
 
 /** A whole number. */
@@ -144,8 +149,8 @@ void eqp_csv_free(eqp_csv *csv);
 
 /** One row of loads.csv: one rank in one step. */
 typedef struct eqp_load_row {
-    int64_t step;
-    int rank;
+    int64_t step;           /**< counted from 0 */
+    int rank;               /**< MPI rank */
     double load;            /**< measured load: CPU seconds of computing forces */
     const char *method;     /**< balancing method (borrowed) */
     double predicted;       /**< load that the cost model predicts: CPU seconds */
@@ -191,7 +196,8 @@ void eqp_table_free(eqp_table *table);
 
 /** How far a run is. */
 typedef struct eqp_progress {
-    int64_t done, total;    /**< 0 <= done <= total */
+    int64_t done;           /**< 0 to total */
+    int64_t total;          /**< steps of the run */
     double elapsed_seconds; /**< wall seconds that `done` took: time is data */
     int width;              /**< characters of the bar, 1 to 100 */
     const char *unit;       /**< "step" (borrowed) */
