@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work units at the edge: nothing there, everything in one place, mistakes of the caller, no memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "memory.h"
+#include "units_world.h"
+
+static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
+                                                 EQP_SAMPLE_STRIDE};
+enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0] };
+
+static int create(struct world *w, const eqp_units_options *options, eqp_units **units)
+{
+    return eqp_units_create_serial(w->n, w->id, world_enumerate, w, options, units);
+}
+
+static void no_owners_give_no_units(void **state)
+{
+    struct world w = world_create(0, 1);
+    const int64_t *first, *list;
+
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units *units = NULL;
+        options.strategy = strategies[s];
+        assert_int_equal(create(&w, &options, &units), EQP_OK);
+        assert_int_equal(eqp_units_count(units), 0);
+        eqp_units_owners(units, &first, &list);
+        assert_int_equal(first[0], 0);
+        eqp_units_free(units);
+    }
+    eqp_units_free(NULL);
+    world_free(&w);
+}
+
+static void owners_without_interactions_still_have_a_unit(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        for (int kind = 0; kind < 3; kind++) {
+            struct world w = world_create(30, 50);
+            eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+            eqp_units *units = NULL;
+            int64_t interactions = 0;
+            for (int64_t i = 0; i < w.n; i++) {
+                /* none at all; only one owner has some; every second one has */
+                bool some = kind == 1 ? i == 17 : kind == 2 ? i % 2 == 0 : false;
+                w.total[i] = some ? w.total[i] : 0;
+            }
+            options.strategy = strategies[s];
+            options.units = 40;
+            assert_int_equal(create(&w, &options, &units), EQP_OK);
+            for (int64_t i = 0; i < w.n; i++) {
+                int64_t u = eqp_units_find(units, i, (const double[]){0.1, 0.2, 0.3});
+                assert_in_range(u, 0, eqp_units_count(units) - 1);
+            }
+            for (int64_t u = 0; u < eqp_units_count(units); u++) {
+                eqp_unit unit;
+                assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+                interactions += unit.interactions;
+            }
+            assert_int_equal(interactions, world_interactions(&w));
+            assert_true(kind > 0 || eqp_units_count(units) == 1);
+            eqp_units_free(units);
+            world_free(&w);
+        }
+    }
+}
+
+static void one_interaction_is_one_unit(void **state)
+{
+    struct world w = world_create(1, 1);
+
+    (void)state;
+    w.total[0] = 1;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units *units = NULL;
+        eqp_unit unit;
+        options.strategy = strategies[s];
+        options.units = 1000;
+        assert_int_equal(create(&w, &options, &units), EQP_OK);
+        assert_int_equal(eqp_units_count(units), 1);
+        assert_int_equal(eqp_units_get(units, 0, &unit), EQP_OK);
+        assert_true(unit.interactions == 1 && unit.weight == 1 && unit.owners == 1 && unit.sub == -1);
+        eqp_units_free(units);
+    }
+    world_free(&w);
+}
+
+static void identical_centroids_make_one_unit_and_an_end(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        struct world w = world_create(4, 500);
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units *units = NULL;
+        options.strategy = strategies[s];
+        options.units = 200;
+        w.identical = true;
+        assert_int_equal(create(&w, &options, &units), EQP_OK);
+        assert_int_equal(eqp_units_count(units), w.n);
+        assert_true(w.calls < 8 * w.n);
+        for (int64_t i = 0; i < w.n; i++) {
+            eqp_unit unit;
+            assert_int_equal(eqp_units_get(units, i, &unit), EQP_OK);
+            assert_int_equal(unit.interactions, w.total[i]);
+        }
+        eqp_units_free(units);
+        world_free(&w);
+    }
+}
+
+/* Interactions on a few places only: no unit can be smaller than a place, and none holds two heavy ones. */
+static int lattice(void *user, int64_t owner, eqp_sink *sink)
+{
+    (void)user;
+    for (int j = 0; j < 4000; j++) {
+        uint64_t r = eqp_random_below(21, (uint64_t)owner, (uint64_t)j, 8);
+        const double place[2] = {(double)(r % 4), (double)(r / 4)};
+        const eqp_batch batch = {.n = 1, .centroid = place};
+        int code = eqp_sink_add(sink, &batch);
+        if (code != EQP_OK) {
+            return code;
+        }
+    }
+    return EQP_OK;
+}
+
+static void equal_places_are_never_torn(void **state)
+{
+    const int64_t id[] = {40, 41};
+
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units *units = NULL;
+        options.strategy = strategies[s];
+        options.dim = 2;
+        options.units = 160; /* far more than places */
+        assert_int_equal(eqp_units_create_serial(2, id, lattice, NULL, &options, &units), EQP_OK);
+        assert_in_range(eqp_units_count(units), 14, 16);
+        eqp_units_free(units);
+    }
+}
+
+static void the_callbacks_code_comes_back(void **state)
+{
+    (void)state;
+    for (int64_t owner = 0; owner < 20; owner += 19) {
+        struct world w = world_create(20, 100);
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units *units = NULL;
+        int64_t count[20];
+        double weight[20];
+        options.units = 100;
+        assert_int_equal(eqp_owners_weigh(w.n, w.id, NULL, world_enumerate, &w, &options, count, weight), EQP_OK);
+        w.fail_owner = owner;
+        w.fail_code = EQP_ERR_IO;
+        assert_int_equal(create(&w, &options, &units), EQP_ERR_IO);
+        w.fail_code = 17; /* not one of ours */
+        assert_int_equal(eqp_units_create(w.n, w.id, count, weight, world_enumerate, &w, &options, NULL, NULL, &units),
+                         17);
+        count[3] = -7;
+        assert_int_equal(eqp_owners_weigh(w.n, w.id, NULL, world_enumerate, &w, &options, count, weight), 17);
+        assert_int_equal(count[3], -7);
+        assert_null(units);
+        world_free(&w);
+    }
+}
+
+/* Hands over one batch as the test made it, and ignores what the sink says. */
+static int one_batch(void *user, int64_t owner, eqp_sink *sink)
+{
+    (void)owner;
+    eqp_sink_add(sink, user);
+    return EQP_OK;
+}
+
+static int weigh_batch(eqp_batch batch, int bits)
+{
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    int64_t id = 1, count;
+    double weight;
+
+    options.weight_bits = bits;
+    return eqp_owners_weigh(1, &id, NULL, one_batch, &batch, &options, &count, &weight);
+}
+
+static int split_batch(eqp_batch batch)
+{
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    int64_t id = 1, count = batch.n;
+    double weight = (double)batch.n;
+    eqp_units *units = NULL;
+
+    options.units = 10;
+    int code = eqp_units_create(1, &id, &count, &weight, one_batch, &batch, &options, NULL, NULL, &units);
+    eqp_units_free(units);
+    return code;
+}
+
+static void bad_batches_are_refused_even_if_the_callback_looks_away(void **state)
+{
+    double w[] = {1, 2, 1};
+    double c[] = {0, 0, 0, 1, 1, 1, 2, 2, 2};
+    const int64_t pin[] = {3, -1, 7};
+
+    (void)state;
+    assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20), EQP_OK);
+    assert_int_equal(weigh_batch((eqp_batch){.n = 0}, 20), EQP_OK);
+    assert_int_equal(weigh_batch((eqp_batch){.n = -1}, 20), EQP_ERR_ARGUMENT);
+    assert_int_equal(weigh_batch((eqp_batch){.n = 1, .npins = 5}, 20), EQP_ERR_ARGUMENT);
+    assert_int_equal(weigh_batch((eqp_batch){.n = 1, .npins = -1}, 20), EQP_ERR_ARGUMENT);
+    static const double bad[] = {-1, NAN, INFINITY, 1e-9};
+    for (int i = 0; i < 4; i++) {
+        w[1] = bad[i];
+        assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20), EQP_ERR_DATA);
+    }
+    assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 50), EQP_OK); /* 1e-9 with enough bits */
+    w[1] = 1e15;
+    assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20), EQP_ERR_OVERFLOW);
+    w[0] = w[1] = w[2] = 4e12; /* each fits, their sum does not */
+    assert_int_equal(weigh_batch((eqp_batch){.n = 1, .weight = w}, 20), EQP_OK);
+    assert_int_equal(weigh_batch((eqp_batch){.n = 3, .weight = w}, 20), EQP_ERR_OVERFLOW);
+
+    assert_int_equal(split_batch((eqp_batch){.n = 3, .centroid = c, .npins = 1, .pin = pin}), EQP_OK);
+    assert_int_equal(split_batch((eqp_batch){.n = 3}), EQP_ERR_ARGUMENT);
+    assert_int_equal(split_batch((eqp_batch){.n = 3, .centroid = c, .npins = 1}), EQP_ERR_ARGUMENT);
+    c[4] = NAN;
+    assert_int_equal(split_batch((eqp_batch){.n = 3, .centroid = c}), EQP_ERR_DATA);
+}
+
+static void options_out_of_range_are_refused(void **state)
+{
+    const eqp_units_options good = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options bad[17];
+    struct world w = world_create(3, 5);
+    int n = 0;
+
+    (void)state;
+    for (int i = 0; i < 17; i++) {
+        bad[i] = good;
+    }
+    bad[n++].strategy = (eqp_sample_strategy)9;
+    bad[n++].dim = 0;
+    bad[n++].dim = 9;
+    bad[n++].units = -1;
+    bad[n++].rate = -0.1;
+    bad[n++].rate = 1.5;
+    bad[n++].rate = NAN;
+    bad[n++].imbalance = -1;
+    bad[n++].imbalance = NAN;
+    bad[n++].nparts = -1;
+    bad[n++].threshold = 1;
+    bad[n++].threshold = INFINITY;
+    bad[n++].max_pins = -1;
+    bad[n++].max_pins = 65537;
+    bad[n++].weigh_rate = 0;
+    bad[n++].weight_bits = 61;
+    bad[n++].weight_bits = -1;
+    for (int i = 0; i < n; i++) {
+        eqp_units *units = NULL;
+        assert_int_equal(create(&w, &bad[i], &units), EQP_ERR_ARGUMENT);
+        assert_null(units);
+    }
+    eqp_units *units = NULL;
+    assert_int_equal(eqp_units_create_serial(-1, w.id, world_enumerate, &w, &good, &units), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_units_create_serial(3, NULL, world_enumerate, &w, &good, &units), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_units_create_serial(3, w.id, NULL, &w, &good, &units), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_units_create_serial(3, w.id, world_enumerate, &w, NULL, &units), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_units_create_serial(3, w.id, world_enumerate, &w, &good, NULL), EQP_ERR_ARGUMENT);
+    world_free(&w);
+}
+
+static void owners_data_out_of_range_are_refused(void **state)
+{
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_totals totals = {1, 2, 3, 4};
+    const int64_t id[] = {1, 2};
+    int64_t count[] = {1, 1};
+    double weight[] = {1, NAN};
+
+    (void)state;
+    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
+    weight[1] = -1;
+    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
+    weight[1] = 1e13;
+    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_OVERFLOW);
+    weight[0] = weight[1] = 4e12;
+    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_OVERFLOW);
+    weight[0] = weight[1] = 1;
+    count[1] = INT64_MAX;
+    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_OVERFLOW);
+    count[1] = -1;
+    assert_int_equal(eqp_units_totals_add(&options, 2, id, count, weight, &totals), EQP_ERR_DATA);
+    assert_true(totals.owners == 1 && totals.interactions == 2 && totals.weight == 3 && totals.draws == 4);
+    double target, rate;
+    totals.weight = -1;
+    assert_int_equal(eqp_units_target(&options, &totals, &target, &rate), EQP_ERR_ARGUMENT);
+}
+
+/* What a callback says the second time need not be what it said the first time: no crash, no unit that is not there. */
+static void a_callback_that_contradicts_itself_does_no_harm(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        struct world w = world_create(10, 100);
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        int64_t count[10];
+        double weight[10];
+        options.strategy = strategies[s];
+        options.units = 100;
+        assert_int_equal(eqp_owners_weigh(w.n, w.id, NULL, world_enumerate, &w, &options, count, weight), EQP_OK);
+        for (int64_t i = 0; i < w.n; i++) {
+            w.total[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 20 * w.total[i];
+        }
+        eqp_units *units = NULL;
+        assert_int_equal(eqp_units_create(w.n, w.id, count, weight, world_enumerate, &w, &options, NULL, NULL, &units),
+                         EQP_OK);
+        for (int64_t i = 0; i < w.n; i++) {
+            int64_t u = eqp_units_find(units, i, (const double[]){0.5, 0.5, 0.5});
+            assert_in_range(u, 0, eqp_units_count(units) - 1);
+        }
+        eqp_units_free(units);
+        world_free(&w);
+    }
+}
+
+static void a_place_that_is_no_number_still_has_a_unit(void **state)
+{
+    struct world w = world_create(1, 3000);
+    eqp_units *units = NULL;
+
+    (void)state;
+    for (int64_t wanted = 5; wanted < 100; wanted += 90) { /* linear, tree */
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        options.units = wanted;
+        assert_int_equal(create(&w, &options, &units), EQP_OK);
+        assert_int_equal(eqp_units_find(units, 0, (const double[]){NAN, 0, 0}), 0);
+        eqp_units_free(units);
+    }
+    world_free(&w);
+}
+
+static void every_failing_allocation_is_survived(void **state)
+{
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        struct world w = world_create(12, 150);
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units *units = NULL;
+        int64_t failed = 0;
+        int code = EQP_ERR_MEMORY;
+        options.strategy = strategies[s];
+        options.units = 150;
+        options.max_pins = 4;
+        int64_t live = eqp__alloc_live();
+        for (int64_t n = 0; code != EQP_OK; n++) {
+            eqp__alloc_fail(n);
+            code = create(&w, &options, &units);
+            assert_true(code == EQP_OK || code == EQP_ERR_MEMORY);
+            if (code != EQP_OK) {
+                assert_null(units);
+                assert_int_equal(eqp__alloc_live(), live);
+                failed++;
+            }
+        }
+        eqp__alloc_fail(-1);
+        assert_true(failed > 20);
+        eqp_units_free(units);
+        assert_int_equal(eqp__alloc_live(), live);
+        world_free(&w);
+    }
+}
+
+static void rebuilding_survives_failing_allocations(void **state)
+{
+    const int64_t first[] = {0, 1, 21, 22};
+    int64_t unit_id[22];
+    double centroid[44];
+    eqp_units *units = NULL;
+    int code = EQP_ERR_MEMORY;
+
+    (void)state;
+    for (int i = 0; i < 22; i++) {
+        unit_id[i] = i == 21 ? 0 : i;
+        centroid[2 * i] = i;
+        centroid[2 * i + 1] = -i;
+    }
+    int64_t live = eqp__alloc_live();
+    for (int64_t n = 0; code != EQP_OK; n++) {
+        eqp__alloc_fail(n);
+        code = eqp_units_rebuild(2, 3, first, unit_id, centroid, &units);
+        assert_true(code == EQP_OK || (code == EQP_ERR_MEMORY && eqp__alloc_live() == live && !units));
+    }
+    eqp__alloc_fail(-1);
+    assert_int_equal(eqp_units_count(units), 21); /* the owners around the split one share a unit */
+    assert_int_equal(eqp_units_find(units, 0, NULL), eqp_units_find(units, 2, NULL));
+    assert_int_equal(eqp_units_find(units, 1, (const double[]){3.2, -3.1}), 3);
+    eqp_units_free(units);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_owners_give_no_units),
+        cmocka_unit_test(owners_without_interactions_still_have_a_unit),
+        cmocka_unit_test(one_interaction_is_one_unit),
+        cmocka_unit_test(identical_centroids_make_one_unit_and_an_end),
+        cmocka_unit_test(equal_places_are_never_torn),
+        cmocka_unit_test(the_callbacks_code_comes_back),
+        cmocka_unit_test(bad_batches_are_refused_even_if_the_callback_looks_away),
+        cmocka_unit_test(options_out_of_range_are_refused),
+        cmocka_unit_test(owners_data_out_of_range_are_refused),
+        cmocka_unit_test(a_callback_that_contradicts_itself_does_no_harm),
+        cmocka_unit_test(a_place_that_is_no_number_still_has_a_unit),
+        cmocka_unit_test(every_failing_allocation_is_survived),
+        cmocka_unit_test(rebuilding_survives_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work units do not depend on how the owners are spread over ranks, nor on the order in which they are looked at. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "units_world.h"
+
+static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
+                                                 EQP_SAMPLE_STRIDE};
+enum { NSTRATEGIES = sizeof strategies / sizeof strategies[0], MAX_RANKS = 8, MAX_PINS = 6 };
+
+/* A unit as the whole machine sees it. */
+struct whole_unit {
+    int64_t id;
+    double weight;
+    int64_t interactions, owners, sub;
+    double centroid[3];
+    int npins;
+    int64_t pin[2 * MAX_PINS];
+};
+
+struct table {
+    int64_t n, capacity;
+    struct whole_unit *unit;
+};
+
+/* Two pieces' pins: the smallest keys of both. */
+static void merge_pins(struct whole_unit *u, uint64_t seed, int n, const int64_t *pin)
+{
+    for (int i = 0; i < n; i++) {
+        int at = 0;
+        while (at < u->npins && eqp_pin_key(seed, u->pin[at]) < eqp_pin_key(seed, pin[i])) {
+            at++;
+        }
+        if (at < u->npins && u->pin[at] == pin[i]) {
+            continue;
+        }
+        memmove(u->pin + at + 1, u->pin + at, (size_t)(u->npins - at) * sizeof *u->pin);
+        u->pin[at] = pin[i];
+        u->npins = u->npins < MAX_PINS ? u->npins + 1 : MAX_PINS;
+    }
+}
+
+static void table_add(struct table *t, const eqp_units *units, uint64_t seed)
+{
+    const int64_t *first, *pin;
+
+    eqp_units_pins(units, &first, &pin);
+    for (int64_t i = 0; i < eqp_units_count(units); i++) {
+        eqp_unit unit;
+        int64_t at = 0;
+        assert_int_equal(eqp_units_get(units, i, &unit), EQP_OK);
+        while (at < t->n && t->unit[at].id != unit.id) {
+            at++;
+        }
+        if (at == t->n) {
+            if (t->n == t->capacity) {
+                t->capacity = 2 * t->capacity + 64;
+                t->unit = realloc(t->unit, (size_t)t->capacity * sizeof *t->unit);
+                assert_non_null(t->unit);
+            }
+            t->unit[t->n++] = (struct whole_unit){.id = unit.id, .sub = unit.sub};
+            if (unit.centroid) {
+                memcpy(t->unit[at].centroid, unit.centroid, sizeof t->unit[at].centroid);
+            }
+        } else {
+            assert_int_equal(unit.sub, -1); /* only units of whole owners may be in pieces */
+            assert_int_equal(t->unit[at].sub, -1);
+        }
+        t->unit[at].weight += unit.weight;
+        t->unit[at].interactions += unit.interactions;
+        t->unit[at].owners += unit.owners;
+        merge_pins(&t->unit[at], seed, (int)(first[i + 1] - first[i]), pin + first[i]);
+    }
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct whole_unit *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static void assert_tables_equal(struct table *a, struct table *b)
+{
+    qsort(a->unit, (size_t)a->n, sizeof *a->unit, by_id);
+    qsort(b->unit, (size_t)b->n, sizeof *b->unit, by_id);
+    assert_int_equal(a->n, b->n);
+    for (int64_t i = 0; i < a->n; i++) {
+        const struct whole_unit *x = &a->unit[i], *y = &b->unit[i];
+        assert_int_equal(x->id, y->id);
+        assert_int_equal(x->interactions, y->interactions);
+        assert_int_equal(x->owners, y->owners);
+        assert_int_equal(x->sub, y->sub);
+        assert_true(x->weight == y->weight);
+        assert_memory_equal(x->centroid, y->centroid, sizeof x->centroid);
+        assert_int_equal(x->npins, y->npins);
+        assert_memory_equal(x->pin, y->pin, (size_t)x->npins * sizeof x->pin[0]);
+    }
+}
+
+/* The sums as MPI sees them: arrays of int64_t. */
+static eqp_units_totals sum_of(eqp_units_totals a, eqp_units_totals b)
+{
+    int64_t x[EQP_UNITS_TOTALS_WORDS], y[EQP_UNITS_TOTALS_WORDS];
+
+    assert_int_equal(sizeof x, sizeof a);
+    memcpy(x, &a, sizeof x);
+    memcpy(y, &b, sizeof y);
+    for (int i = 0; i < EQP_UNITS_TOTALS_WORDS; i++) {
+        x[i] += y[i];
+    }
+    memcpy(&a, x, sizeof x);
+    return a;
+}
+
+/* The owners from..to of a world as a rank's own. */
+static struct world slice(const struct world *w, int64_t from, int64_t to)
+{
+    struct world part = *w;
+    part.id += from;
+    part.total += from;
+    part.n = to - from;
+    return part;
+}
+
+static eqp_units_totals totals_of(const struct world *w, const eqp_units_options *options, const int64_t *count,
+                                  const double *weight)
+{
+    eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
+    assert_int_equal(eqp_units_totals_add(options, w->n, w->id, count, weight, &totals), EQP_OK);
+    return totals;
+}
+
+/* Runs both phases on `nranks` simulated ranks whose owners end at cut[r]. */
+static void run_ranks(const struct world *w, int nranks, const int64_t *cut, eqp_units_options options,
+                      struct table *table)
+{
+    int64_t *count = calloc((size_t)w->n + 1, sizeof *count);
+    double *weight = calloc((size_t)w->n + 1, sizeof *weight);
+    eqp_units_totals all = EQP_UNITS_TOTALS_ZERO, before = EQP_UNITS_TOTALS_ZERO;
+    double target;
+
+    for (int pass = 0; pass < 2; pass++) { /* the second is for RANDOM, which needs the rate */
+        all = (eqp_units_totals)EQP_UNITS_TOTALS_ZERO;
+        for (int r = 0; r < nranks; r++) {
+            struct world mine = slice(w, r ? cut[r - 1] : 0, cut[r]);
+            int64_t at = r ? cut[r - 1] : 0;
+            assert_int_equal(
+                eqp_owners_weigh(mine.n, mine.id, NULL, world_enumerate, &mine, &options, count + at, weight + at),
+                EQP_OK);
+            all = sum_of(all, totals_of(&mine, &options, count + at, weight + at));
+        }
+        if (options.strategy != EQP_SAMPLE_RANDOM) {
+            break;
+        }
+        assert_int_equal(eqp_units_target(&options, &all, &target, &options.rate), EQP_OK);
+    }
+    for (int r = 0; r < nranks; r++) {
+        int64_t at = r ? cut[r - 1] : 0;
+        struct world mine = slice(w, at, cut[r]);
+        eqp_units *units = NULL;
+        assert_int_equal(eqp_units_create(mine.n, mine.id, count + at, weight + at, world_enumerate, &mine, &options,
+                                          &all, &before, &units),
+                         EQP_OK);
+        table_add(table, units, options.seed);
+        eqp_units_free(units);
+        before = sum_of(before, totals_of(&mine, &options, count + at, weight + at));
+    }
+    free(count);
+    free(weight);
+}
+
+static void the_same_units_on_any_number_of_ranks(void **state)
+{
+    static const int ranks[] = {1, 2, 3, 7};
+
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        for (int64_t wanted = 12; wanted < 1000; wanted *= 8) { /* merged, mixed, split */
+            struct world w = world_create(120, 15);
+            struct table serial = {0};
+            eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+            eqp_units *units = NULL;
+            options.strategy = strategies[s];
+            options.units = wanted;
+            options.max_pins = MAX_PINS;
+            w.weighted = s % 2;
+            assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
+            table_add(&serial, units, options.seed);
+            assert_int_equal(serial.n, eqp_units_count(units)); /* ids are different */
+            for (int k = 0; k < 4; k++) {
+                int64_t cut[MAX_RANKS];
+                struct table table = {0};
+                for (int r = 0; r < ranks[k]; r++) {
+                    cut[r] = r + 1 == ranks[k] ? w.n : w.n * (r + 1) * (r + 2) / (ranks[k] * (ranks[k] + 1));
+                }
+                run_ranks(&w, ranks[k], cut, options, &table);
+                assert_tables_equal(&serial, &table);
+                free(table.unit);
+            }
+            free(serial.unit);
+            eqp_units_free(units);
+            world_free(&w);
+        }
+    }
+}
+
+static void ranks_without_owners_do_no_harm(void **state)
+{
+    struct world w = world_create(50, 20);
+    const int64_t one[] = {50};
+    const int64_t empty[] = {0, 0, 30, 30, 50, 50};
+
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        struct table a = {0}, b = {0};
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        options.strategy = strategies[s];
+        options.units = 80;
+        options.max_pins = MAX_PINS;
+        run_ranks(&w, 1, one, options, &a);
+        run_ranks(&w, 6, empty, options, &b);
+        assert_tables_equal(&a, &b);
+        free(a.unit);
+        free(b.unit);
+    }
+    world_free(&w);
+}
+
+/* Every owner on a "rank" of its own, looked at in a random order: the sums before it are all that is known. */
+static void the_order_in_which_owners_are_looked_at_is_irrelevant(void **state)
+{
+    struct world w = world_create(150, 15);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_totals *before = calloc((size_t)w.n + 1, sizeof *before);
+    double *weight = calloc((size_t)w.n, sizeof *weight);
+    int64_t *order = calloc((size_t)w.n, sizeof *order);
+    struct table serial = {0}, shuffled = {0};
+    eqp_units *units = NULL;
+
+    (void)state;
+    options.units = 150;
+    options.max_pins = MAX_PINS;
+    for (int64_t i = 0; i < w.n; i++) {
+        struct world one = slice(&w, i, i + 1);
+        int64_t j = (int64_t)eqp_random_below(4, 0, (uint64_t)i, (uint64_t)i + 1);
+        weight[i] = (double)w.total[i];
+        before[i + 1] = sum_of(before[i], totals_of(&one, &options, &w.total[i], &weight[i]));
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (int64_t k = 0; k < w.n; k++) {
+        int64_t i = order[k];
+        struct world one = slice(&w, i, i + 1);
+        assert_int_equal(eqp_units_create(1, one.id, one.total, &weight[i], world_enumerate, &one, &options,
+                                          &before[w.n], &before[i], &units),
+                         EQP_OK);
+        table_add(&shuffled, units, options.seed);
+        eqp_units_free(units);
+    }
+    assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
+    table_add(&serial, units, options.seed);
+    assert_tables_equal(&serial, &shuffled);
+    eqp_units_free(units);
+    free(before);
+    free(weight);
+    free(order);
+    free(serial.unit);
+    free(shuffled.unit);
+    world_free(&w);
+}
+
+/* Along another curve the merged units differ, but a split owner's cells are its own affair. */
+static void a_split_owner_has_the_same_cells_anywhere_on_the_curve(void **state)
+{
+    struct world w = world_create(40, 200), v = world_create(40, 200);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units *a, *b;
+
+    (void)state;
+    for (int64_t i = 0; i < w.n; i++) {
+        v.id[i] = w.id[(i * 7 + 3) % w.n];
+        v.total[i] = w.total[(i * 7 + 3) % w.n];
+    }
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        int64_t split = 0;
+        options.strategy = strategies[s];
+        options.units = 300;
+        assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &a), EQP_OK);
+        assert_int_equal(eqp_units_create_serial(v.n, v.id, world_enumerate, &v, &options, &b), EQP_OK);
+        for (int64_t i = 0; i < v.n; i++) {
+            int64_t first[2], count[2];
+            assert_int_equal(eqp_units_of_owner(a, (i * 7 + 3) % w.n, &first[0], &count[0]), EQP_OK);
+            assert_int_equal(eqp_units_of_owner(b, i, &first[1], &count[1]), EQP_OK);
+            assert_int_equal(count[0], count[1]);
+            split += count[0] > 1;
+            for (int64_t c = 0; c < count[0] && count[0] > 1; c++) {
+                eqp_unit x, y;
+                assert_int_equal(eqp_units_get(a, first[0] + c, &x), EQP_OK);
+                assert_int_equal(eqp_units_get(b, first[1] + c, &y), EQP_OK);
+                assert_int_equal(x.interactions, y.interactions);
+                assert_memory_equal(x.centroid, y.centroid, 3 * sizeof(double));
+            }
+        }
+        assert_true(split > 20);
+        eqp_units_free(a);
+        eqp_units_free(b);
+    }
+    world_free(&w);
+    world_free(&v);
+}
+
+static void a_rebuilt_map_answers_the_same(void **state)
+{
+    struct world w = world_create(60, 100);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units *units = NULL, *copy = NULL;
+    int64_t *first = calloc((size_t)w.n + 1, sizeof *first);
+    int64_t *unit_id = calloc(5000, sizeof *unit_id);
+    double *centroid = calloc(5000 * 3, sizeof *centroid);
+
+    (void)state;
+    options.units = 400;
+    assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
+    assert_true(eqp_units_count(units) < 4900);
+    for (int64_t i = 0; i < w.n; i++) {
+        int64_t at, count;
+        assert_int_equal(eqp_units_of_owner(units, i, &at, &count), EQP_OK);
+        first[i + 1] = first[i] + count;
+        for (int64_t c = 0; c < count; c++) {
+            eqp_unit unit;
+            assert_int_equal(eqp_units_get(units, at + c, &unit), EQP_OK);
+            unit_id[first[i] + c] = unit.id;
+            if (unit.centroid) {
+                memcpy(centroid + (first[i] + c) * 3, unit.centroid, 3 * sizeof(double));
+            }
+        }
+    }
+    assert_int_equal(eqp_units_rebuild(3, w.n, first, unit_id, centroid, &copy), EQP_OK);
+    assert_int_equal(eqp_units_count(copy), eqp_units_count(units));
+    for (int64_t i = 0; i < w.n; i++) {
+        for (uint64_t j = 0; j < 200; j++) {
+            double place[3];
+            eqp_unit x, y;
+            for (int d = 0; d < 3; d++) {
+                place[d] = 2 * eqp_random_uniform(11, j, (uint64_t)d) - 0.5;
+            }
+            assert_int_equal(eqp_units_get(units, eqp_units_find(units, i, place), &x), EQP_OK);
+            assert_int_equal(eqp_units_get(copy, eqp_units_find(copy, i, place), &y), EQP_OK);
+            assert_int_equal(x.id, y.id);
+            assert_int_equal(x.owners, y.owners);
+        }
+    }
+    eqp_units_free(copy);
+    copy = NULL;
+    first[3] = first[2];
+    assert_int_equal(eqp_units_rebuild(3, w.n, first, unit_id, centroid, &copy), EQP_ERR_ARGUMENT);
+    assert_null(copy);
+    first[0] = 0;
+    first[1] = 2;
+    centroid[4] = NAN;
+    assert_int_equal(eqp_units_rebuild(3, 1, first, unit_id, centroid, &copy), EQP_ERR_DATA);
+    assert_int_equal(eqp_units_rebuild(3, 1, first, unit_id, NULL, &copy), EQP_ERR_ARGUMENT);
+    unit_id[0] = -5;
+    centroid[4] = 0;
+    assert_int_equal(eqp_units_rebuild(3, 1, first, unit_id, centroid, &copy), EQP_ERR_ARGUMENT);
+    assert_null(copy);
+    assert_int_equal(eqp_units_rebuild(3, 0, first, NULL, NULL, &copy), EQP_OK);
+    assert_int_equal(eqp_units_count(copy), 0);
+    eqp_units_free(copy);
+    eqp_units_free(units);
+    free(first);
+    free(unit_id);
+    free(centroid);
+    world_free(&w);
+}
+
+static void totals_that_do_not_fit_are_refused(void **state)
+{
+    struct world w = world_create(10, 10);
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units *units = NULL;
+    double weight[10];
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        weight[i] = (double)w.total[i];
+    }
+    eqp_units_totals all = totals_of(&w, &options, w.total, weight), before = EQP_UNITS_TOTALS_ZERO;
+    before.owners = 1; /* more before and here than in all */
+    assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units),
+                     EQP_ERR_ARGUMENT);
+    before.owners = 0;
+    assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, NULL, &units),
+                     EQP_ERR_ARGUMENT);
+    options.strategy = EQP_SAMPLE_RANDOM; /* without a rate nobody has counted draws */
+    assert_int_equal(eqp_units_create(10, w.id, w.total, weight, world_enumerate, &w, &options, &all, &before, &units),
+                     EQP_ERR_ARGUMENT);
+    assert_null(units);
+    world_free(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_units_on_any_number_of_ranks),
+        cmocka_unit_test(ranks_without_owners_do_no_harm),
+        cmocka_unit_test(the_order_in_which_owners_are_looked_at_is_irrelevant),
+        cmocka_unit_test(a_split_owner_has_the_same_cells_anywhere_on_the_curve),
+        cmocka_unit_test(a_rebuilt_map_answers_the_same),
+        cmocka_unit_test(totals_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which interactions of a heavy owner become centroids, and what happens where centroids coincide. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <equipoise/random.h>
+#include <equipoise/units.h>
+#include <math.h>
+
+enum { OWNERS = 60, INTERACTIONS = 2000, PER_OWNER = 20 };
+
+/* On a line: interaction j at x = j, every second one nine times as heavy. The same list for every owner. */
+static int comb(void *user, int64_t owner, eqp_sink *sink)
+{
+    (void)user;
+    (void)owner;
+    for (int j = 0; j < INTERACTIONS; j++) {
+        const double x = j;
+        const double weight = j % 2 ? 9 : 1;
+        const eqp_batch batch = {.n = 1, .centroid = &x, .weight = &weight};
+        int code = eqp_sink_add(sink, &batch);
+        if (code != EQP_OK) {
+            return code;
+        }
+    }
+    return EQP_OK;
+}
+
+static eqp_units *comb_units(eqp_sample_strategy strategy)
+{
+    int64_t id[OWNERS];
+    eqp_units *units = NULL;
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+
+    for (int i = 0; i < OWNERS; i++) {
+        id[i] = 100 + i;
+    }
+    options.strategy = strategy;
+    options.dim = 1;
+    options.max_pins = 0;
+    options.units = (int64_t)OWNERS * PER_OWNER;
+    options.threshold = 1000; /* first samples only */
+    assert_int_equal(eqp_units_create_serial(OWNERS, id, comb, NULL, &options, &units), EQP_OK);
+    return units;
+}
+
+static void samples_fall_in_proportion_to_weight(void **state)
+{
+    (void)state;
+    for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
+        eqp_units *units = comb_units((eqp_sample_strategy)s);
+        double heavy = 0, mean = 0;
+        double n = (double)eqp_units_count(units);
+        assert_int_equal(eqp_units_count(units), OWNERS * PER_OWNER);
+        for (int64_t u = 0; u < eqp_units_count(units); u++) {
+            eqp_unit unit, before;
+            assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+            assert_int_equal(unit.owner, u / PER_OWNER);
+            heavy += (int64_t)unit.centroid[0] % 2;
+            mean += unit.centroid[0] / n;
+            if (unit.sub > 0) { /* in the order of the enumeration */
+                assert_int_equal(eqp_units_get(units, u - 1, &before), EQP_OK);
+                assert_true(before.centroid[0] < unit.centroid[0]);
+            }
+        }
+        /* Five standard deviations. */
+        assert_true(fabs(heavy / n - 0.9) < 5 * sqrt(0.09 / n));
+        assert_true(fabs(mean / INTERACTIONS - 0.5) < 5 / sqrt(12 * n));
+        eqp_units_free(units);
+    }
+}
+
+static void random_draws_ignore_the_weight(void **state)
+{
+    eqp_units *units = comb_units(EQP_SAMPLE_RANDOM);
+    double heavy = 0, n = 0;
+
+    (void)state;
+    for (int64_t u = 0; u < eqp_units_count(units); u++) {
+        eqp_unit unit;
+        assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+        if (unit.centroid) {
+            heavy += (int64_t)unit.centroid[0] % 2;
+            n++;
+        }
+    }
+    assert_true(fabs(n - OWNERS * PER_OWNER) < 5 * sqrt(OWNERS * PER_OWNER));
+    assert_true(fabs(heavy / n - 0.5) < 5 * sqrt(0.25 / n));
+    eqp_units_free(units);
+}
+
+/* Owners with the same list are sampled independently: their ids are the streams. */
+static void every_owner_has_its_own_random_numbers(void **state)
+{
+    (void)state;
+    for (int s = EQP_SAMPLE_PARTICLE; s <= EQP_SAMPLE_STRIDE; s++) {
+        eqp_units *units = comb_units((eqp_sample_strategy)s);
+        int same = 0;
+        for (int64_t u = 0; u + PER_OWNER < eqp_units_count(units); u++) {
+            eqp_unit a, b;
+            assert_int_equal(eqp_units_get(units, u, &a), EQP_OK);
+            assert_int_equal(eqp_units_get(units, u + PER_OWNER, &b), EQP_OK);
+            same += a.centroid[0] == b.centroid[0];
+        }
+        assert_true(same < OWNERS * PER_OWNER / 10);
+        eqp_units_free(units);
+    }
+}
+
+static void of_equal_centroids_the_first_decides(void **state)
+{
+    (void)state;
+    for (int64_t count = 4; count <= 40; count += 36) { /* linear, tree */
+        const int64_t first[] = {0, count};
+        int64_t unit_id[40];
+        double centroid[40];
+        eqp_units *units = NULL;
+        for (int i = 0; i < count; i++) {
+            unit_id[i] = i;
+            centroid[i] = i / 2; /* pairs */
+        }
+        assert_int_equal(eqp_units_rebuild(1, 1, first, unit_id, centroid, &units), EQP_OK);
+        for (int i = 0; i < count; i++) {
+            const double x = i / 2;
+            assert_int_equal(eqp_units_find(units, 0, &x), i / 2 * 2);
+        }
+        const double between = 0.5; /* as near to 0 as to 1 */
+        assert_int_equal(eqp_units_find(units, 0, &between), 0);
+        eqp_units_free(units);
+    }
+}
+
+/* A place with most of the weight, which nothing can divide, among others that can. */
+static int atom(void *user, int64_t owner, eqp_sink *sink)
+{
+    int64_t *calls = user;
+
+    (void)owner;
+    ++*calls;
+    for (int j = 0; j < 6000; j++) {
+        const bool in_atom = j % 6 != 0;
+        const double x = in_atom ? 0.5 : eqp_random_uniform(3, 0, (uint64_t)j);
+        const eqp_batch batch = {.n = 1, .centroid = &x};
+        int code = eqp_sink_add(sink, &batch);
+        if (code != EQP_OK) {
+            return code;
+        }
+    }
+    return EQP_OK;
+}
+
+static void an_indivisible_place_does_not_multiply_units(void **state)
+{
+    (void)state;
+    for (int s = EQP_SAMPLE_ADAPTIVE; s <= EQP_SAMPLE_STRIDE; s++) {
+        const int64_t id = 1;
+        int64_t calls = 0, heavy = 0;
+        eqp_units *units = NULL;
+        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        options.strategy = (eqp_sample_strategy)s;
+        options.dim = 1;
+        options.units = 60; /* of 100: 50 for the place, 10 for the rest */
+        assert_int_equal(eqp_units_create_serial(1, &id, atom, &calls, &options, &units), EQP_OK);
+        assert_in_range(eqp_units_count(units), 8, 30);
+        assert_true(calls <= 10);
+        for (int64_t u = 0; u < eqp_units_count(units); u++) {
+            eqp_unit unit;
+            assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
+            heavy += unit.weight > 2 * eqp_units_target_weight(units);
+        }
+        assert_int_equal(heavy, 1);
+        eqp_units_free(units);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_fall_in_proportion_to_weight),
+        cmocka_unit_test(random_draws_ignore_the_weight),
+        cmocka_unit_test(every_owner_has_its_own_random_numbers),
+        cmocka_unit_test(of_equal_centroids_the_first_decides),
+        cmocka_unit_test(an_indivisible_place_does_not_multiply_units),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
