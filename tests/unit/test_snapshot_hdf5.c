@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading GADGET HDF5: what codes of its family write, and what is damaged. The files are made here with HDF5 itself.
+ */
+#include "snapshot_files.h"
+
+#include <hdf5.h>
+#include <math.h>
+
+enum { MOST_TYPES = 8 };
+
+typedef struct spec {
+    int ntypes;
+    int64_t n[MOST_TYPES];
+    double mass[MOST_TYPES];
+    uint64_t total[MOST_TYPES];
+    hid_t real, id, count; /* stored types; id -1: none */
+    int nfiles;
+    bool packed; /* chunked and compressed */
+    bool bare;   /* no attribute that may be missing */
+    bool high_word;
+    double time, redshift, omega0;
+    int64_t first;
+    const char *without; /* a dataset or attribute to leave out of everything */
+    int without_in;      /* of this type only; -1: of all */
+} spec;
+
+static spec usual(void)
+{
+    return (spec){.ntypes = 6,
+                  .n = {3, 4, 0, 2, 1, 0},
+                  .mass = {0, 2.5, 0, 0, 8, 0},
+                  .total = {3, 4, 0, 2, 1, 0},
+                  .real = H5T_IEEE_F32LE,
+                  .id = H5T_STD_U32LE,
+                  .count = H5T_STD_I32LE,
+                  .nfiles = 1,
+                  .high_word = true,
+                  .without_in = -1};
+}
+
+static bool left_out(const spec *s, const char *name, int type)
+{
+    return s->without && strcmp(s->without, name) == 0 && (s->without_in < 0 || s->without_in == type);
+}
+
+static void put_numbers(const spec *s, hid_t at, const char *name, int n, hid_t stored, hid_t memory, const void *value)
+{
+    hsize_t dimension = (hsize_t)n;
+    hid_t space, attribute;
+
+    if (left_out(s, name, -1)) {
+        return;
+    }
+    space = n ? H5Screate_simple(1, &dimension, NULL) : H5Screate(H5S_SCALAR);
+    attribute = H5Acreate2(at, name, stored, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(attribute >= 0);
+    assert_true(H5Awrite(attribute, memory, value) >= 0);
+    H5Aclose(attribute);
+    H5Sclose(space);
+}
+
+static void put_header(const spec *s, hid_t file)
+{
+    hid_t header = H5Gcreate2(file, "Header", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    uint64_t low[MOST_TYPES], high[MOST_TYPES];
+    double box = 50;
+
+    for (int t = 0; t < MOST_TYPES; t++) {
+        low[t] = s->high_word ? s->total[t] & UINT32_MAX : s->total[t];
+        high[t] = s->total[t] >> 32;
+    }
+    put_numbers(s, header, "NumPart_ThisFile", s->ntypes, s->count, H5T_NATIVE_INT64, s->n);
+    if (!s->bare) {
+        put_numbers(s, header, "NumPart_Total", s->ntypes, s->high_word ? H5T_STD_U32LE : H5T_STD_U64LE,
+                    H5T_NATIVE_UINT64, low);
+        put_numbers(s, header, "NumFilesPerSnapshot", 0, H5T_STD_I32LE, H5T_NATIVE_INT, &s->nfiles);
+        put_numbers(s, header, "MassTable", s->ntypes, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, s->mass);
+        put_numbers(s, header, "Time", 0, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &s->time);
+        put_numbers(s, header, "Redshift", 1, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE, &s->redshift);
+        put_numbers(s, header, "BoxSize", 3, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, (double[]){box, box, box});
+        put_numbers(s, header, "Omega0", 0, H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, &s->omega0);
+        if (s->high_word) {
+            put_numbers(s, header, "NumPart_Total_HighWord", s->ntypes, H5T_STD_U32LE, H5T_NATIVE_UINT64, high);
+        }
+    }
+    H5Gclose(header);
+}
+
+static void put_dataset(const spec *s, hid_t group, int type, const char *name, hsize_t rows, int width, hid_t stored,
+                        hid_t memory, const void *value)
+{
+    hsize_t dimension[2] = {rows, (hsize_t)width}, chunk[2] = {rows < 4 ? rows : 4, (hsize_t)width};
+    hid_t space = H5Screate_simple(width > 1 ? 2 : 1, dimension, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t dataset;
+
+    if (!left_out(s, name, type)) {
+        if (s->packed) {
+            assert_true(H5Pset_chunk(properties, width > 1 ? 2 : 1, chunk) >= 0);
+            assert_true(H5Pset_shuffle(properties) >= 0);
+            assert_true(H5Pset_deflate(properties, 6) >= 0);
+        }
+        dataset = H5Dcreate2(group, name, stored, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        if (value) {
+            assert_true(H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0);
+        }
+        H5Dclose(dataset);
+    }
+    H5Pclose(properties);
+    H5Sclose(space);
+}
+
+static void put_type(const spec *s, hid_t file, int type, int64_t first)
+{
+    int64_t n = s->n[type];
+    double *number = calloc((size_t)(3 * n), sizeof *number);
+    int64_t *id = calloc((size_t)n, sizeof *id);
+    char name[32];
+    hid_t group;
+
+    assert_non_null(number);
+    assert_non_null(id);
+    snprintf(name, sizeof name, "PartType%d", type);
+    group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (int k = 0; k < 2; k++) {
+        for (int64_t i = 0; i < 3 * n; i++) {
+            number[i] = model(1 + 3 * k + (int)(i % 3), first + i / 3);
+        }
+        put_dataset(s, group, type, k ? "Velocities" : "Coordinates", (hsize_t)n, 3, s->real, H5T_NATIVE_DOUBLE,
+                    number);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        number[i] = model(0, first + i);
+        id[i] = model_id(first + i, s->id >= 0 && H5Tget_size(s->id) == 8);
+    }
+    if (s->mass[type] == 0 || s->bare) {
+        put_dataset(s, group, type, "Masses", (hsize_t)n, 1, s->real, H5T_NATIVE_DOUBLE, number);
+    }
+    if (s->id >= 0) {
+        put_dataset(s, group, type, "ParticleIDs", (hsize_t)n, 1, s->id, H5T_NATIVE_INT64, id);
+    }
+    H5Gclose(group);
+    free(number);
+    free(id);
+}
+
+static void save_spec(const char *path, const spec *s)
+{
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    int64_t first = s->first;
+
+    assert_true(file >= 0);
+    put_header(s, file);
+    for (int t = 0; t < s->ntypes; t++) {
+        if (s->n[t] > 0) {
+            put_type(s, file, t, first);
+        }
+        first += s->n[t];
+    }
+    assert_true(H5Fclose(file) >= 0);
+}
+
+static void every_variant_gives_the_same_particles(void **state)
+{
+    const hid_t reals[] = {H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE, H5T_IEEE_F64BE};
+    const hid_t ids[] = {H5T_STD_U32LE, H5T_STD_I32BE, H5T_STD_U64BE, H5T_STD_I64LE, -1};
+    const hid_t counts[] = {H5T_STD_I32LE, H5T_STD_U32BE, H5T_STD_I64LE, H5T_STD_U64LE};
+
+    (void)state;
+    for (int variant = 0; variant < 20; variant++) {
+        spec s = usual();
+        particles whole;
+        eqp_snapshot *opened;
+
+        s.real = reals[variant % 4];
+        s.id = ids[variant % 5];
+        s.count = counts[(variant + 1) % 4];
+        s.packed = variant % 3 == 0;
+        s.high_word = variant % 2 == 0;
+        save_spec(in_folder("a"), &s);
+        whole = model_particles(1, s.ntypes, s.n, s.mass, s.id >= 0, s.id >= 0 && H5Tget_size(s.id) == 8);
+        check_slices(in_folder("a"), &whole);
+        opened = open_good(in_folder("a"));
+        assert_string_equal(eqp_snapshot_get_info(opened)->format, "GADGET HDF5");
+        assert_int_equal(eqp_snapshot_get_info(opened)->has_ids, s.id >= 0);
+        assert_true(eqp_snapshot_get_info(opened)->box_size == 50);
+        eqp_snapshot_close(opened);
+        particles_free(&whole);
+    }
+}
+
+static void the_number_of_types_is_free(void **state)
+{
+    static const int ntypes[] = {1, 2, 7, 8};
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        spec s = usual();
+        particles whole;
+
+        s.ntypes = ntypes[k];
+        for (int t = 0; t < MOST_TYPES; t++) {
+            s.n[t] = t % 2 == 0 ? t + 1 : 0;
+            s.total[t] = (uint64_t)s.n[t];
+            s.mass[t] = 0;
+        }
+        save_spec(in_folder("a"), &s);
+        whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+        check_slices(in_folder("a"), &whole);
+        particles_free(&whole);
+    }
+}
+
+static void all_but_the_counts_may_be_missing_in_the_header(void **state)
+{
+    static const double no_mass[MOST_TYPES];
+    spec s = usual();
+    particles whole = model_particles(1, s.ntypes, s.n, no_mass, 1, false);
+
+    (void)state;
+    s.bare = true;
+    save_spec(in_folder("a"), &s);
+    check_slices(in_folder("a"), &whole);
+    particles_free(&whole);
+}
+
+static const int64_t three[3][6] = {{2, 3, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {1, 1, 0, 2, 0, 5}};
+
+static void save_set(const char *pattern, spec s)
+{
+    s.nfiles = 3;
+    memset(s.total, 0, sizeof s.total);
+    for (int k = 0; k < 18; k++) {
+        s.total[k % 6] += (uint64_t)three[k / 6][k % 6];
+    }
+    for (int k = 0; k < 3; k++) {
+        char name[64];
+
+        memcpy(s.n, three[k], sizeof three[k]);
+        snprintf(name, sizeof name, pattern, k);
+        save_spec(in_folder(name), &s);
+        for (int t = 0; t < 6; t++) {
+            s.first += s.n[t];
+        }
+    }
+}
+
+static void several_files_are_one_snapshot(void **state)
+{
+    static const char *const given[] = {"snap_007.0.hdf5", "snap_007.1.hdf5", "snap_007.2.hdf5", "snap_007"};
+    spec s = usual();
+    particles whole = model_particles(3, 6, three[0], s.mass, 1, false);
+
+    (void)state;
+    save_set("snap_007.%d.hdf5", s);
+    for (int k = 0; k < 4; k++) {
+        check_slices(in_folder(given[k]), &whole);
+    }
+    save_set("snap.%03d.h5", s);
+    check_slices(in_folder("snap.001.h5"), &whole);
+    particles_free(&whole);
+}
+
+static void a_missing_file_of_the_set_is_named(void **state)
+{
+    (void)state;
+    save_set("snap_007.%d.hdf5", usual());
+    unlink(in_folder("snap_007.1.hdf5"));
+    refuse_open(in_folder("snap_007.0.hdf5"), EQP_ERR_IO, "snap_007.1.hdf5");
+    refuse_open(in_folder("snap_007"), EQP_ERR_IO, "snap_007.1.hdf5");
+    save_text(in_folder("snap_007.1.hdf5"), "1 2 3 4 5 6 7\n");
+    refuse_open(in_folder("snap_007.0.hdf5"), EQP_ERR_FORMAT, "snap_007.1.hdf5");
+}
+
+static void what_is_missing_is_named(void **state)
+{
+    static const struct {
+        const char *name;
+        int type;
+        const char *what;
+    } missing[] = {{"NumPart_ThisFile", -1, "NumPart_ThisFile"},
+                   {"Coordinates", 3, "PartType3 has no dataset Coordinates"},
+                   {"Velocities", 1, "PartType1 has no dataset Velocities"},
+                   {"Masses", 3, "PartType3 has no dataset Masses"},
+                   {"ParticleIDs", 3, "only some types"}};
+    spec s;
+    hid_t file;
+
+    (void)state;
+    for (int k = 0; k < 5; k++) {
+        s = usual();
+        s.without = missing[k].name;
+        s.without_in = missing[k].type;
+        save_spec(in_folder("a"), &s);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, missing[k].what);
+    }
+    s = usual();
+    save_spec(in_folder("a"), &s);
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(file, "PartType3", H5P_DEFAULT);
+    H5Fclose(file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no group PartType3");
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(file, "Header", H5P_DEFAULT);
+    H5Fclose(file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "no group Header");
+}
+
+/* Replaces a dataset of PartType1 (4 particles) by another one. */
+static void replace(const char *path, const spec *s, const char *name, hsize_t rows, int width, hid_t stored,
+                    const void *value)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), group = H5Gopen2(file, "PartType1", H5P_DEFAULT);
+
+    assert_true(group >= 0);
+    H5Ldelete(group, name, H5P_DEFAULT);
+    put_dataset(s, group, 1, name, rows, width, stored, H5T_NATIVE_DOUBLE, value);
+    H5Gclose(group);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+static void shapes_and_types_are_checked(void **state)
+{
+    static const double zeros[64];
+    const struct {
+        const char *name;
+        hsize_t rows;
+        int width;
+        hid_t stored;
+        const char *what;
+    } bad[] = {{"Coordinates", 3, 3, H5T_IEEE_F32LE, "shape"},         {"Coordinates", 5, 3, H5T_IEEE_F32LE, "shape"},
+               {"Coordinates", 4, 2, H5T_IEEE_F32LE, "shape"},         {"Coordinates", 12, 1, H5T_IEEE_F32LE, "shape"},
+               {"Coordinates", 4, 3, H5T_STD_I32LE, "floating-point"}, {"Velocities", 4, 4, H5T_IEEE_F32LE, "shape"},
+               {"ParticleIDs", 4, 1, H5T_IEEE_F64LE, "integers"},      {"ParticleIDs", 3, 1, H5T_STD_I64LE, "shape"}};
+
+    (void)state;
+    for (int k = 0; k < 8; k++) {
+        spec s = usual();
+
+        save_spec(in_folder("a"), &s);
+        replace(in_folder("a"), &s, bad[k].name, bad[k].rows, bad[k].width, bad[k].stored, zeros);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, bad[k].what);
+    }
+}
+
+static void attributes_of_the_wrong_kind_are_refused(void **state)
+{
+    static const char *const name[] = {"NumPart_ThisFile", "NumPart_Total", "MassTable", "Time"};
+    static const double number[4] = {1, 1, 1, 1};
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        spec s = usual();
+        hid_t file, header, string = H5Tcopy(H5T_C_S1);
+
+        s.without = name[k];
+        save_spec(in_folder("a"), &s);
+        s.without = NULL;
+        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+        header = H5Gopen2(file, "Header", H5P_DEFAULT);
+        if (k == 3) {
+            put_numbers(&s, header, name[k], 0, string, string, "x");
+        } else {
+            put_numbers(&s, header, name[k], 4, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, number);
+        }
+        H5Gclose(header);
+        H5Fclose(file);
+        H5Tclose(string);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, name[k]);
+    }
+}
+
+/* The header and the shape agree on numbers of particles for which the file has no bytes. */
+static void counts_that_lie_are_refused(void **state)
+{
+    static const int64_t lie[] = {(int64_t)1 << 31, (int64_t)1 << 40, INT64_MAX, -1, 5, 3};
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        for (int packed = 0; packed < 2; packed++) {
+            spec s = usual();
+            hid_t file, header;
+
+            s.count = H5T_STD_I64LE;
+            s.packed = packed;
+            s.without = "NumPart_ThisFile";
+            save_spec(in_folder("a"), &s);
+            s.without = NULL;
+            s.n[1] = lie[k];
+            file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+            header = H5Gopen2(file, "Header", H5P_DEFAULT);
+            put_numbers(&s, header, "NumPart_ThisFile", 6, s.count, H5T_NATIVE_INT64, s.n);
+            H5Gclose(header);
+            H5Fclose(file);
+            refuse_open(in_folder("a"), EQP_ERR_FORMAT, k == 2 || k == 3 ? "particles of type 1" : "shape");
+            if (k < 2) {
+                replace(in_folder("a"), &s, "Coordinates", (hsize_t)lie[k], 3, H5T_IEEE_F32LE, NULL);
+                refuse_open(in_folder("a"), EQP_ERR_FORMAT, "fewer bytes");
+            }
+        }
+    }
+}
+
+static void totals_are_checked(void **state)
+{
+    spec s = usual();
+
+    (void)state;
+    s.total[1] = 77;
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "77");
+    s.total[1] = 4 + ((uint64_t)1 << 32);
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "4294967300");
+    s.high_word = false;
+    save_spec(in_folder("a"), &s);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "4294967300");
+}
+
+static void values_that_cannot_be_used_are_named(void **state)
+{
+    double number[12] = {0};
+    spec s = usual();
+
+    (void)state;
+    save_spec(in_folder("a"), &s);
+    number[7] = (double)NAN;
+    replace(in_folder("a"), &s, "Coordinates", 4, 3, H5T_IEEE_F32LE, number);
+    refuse_read(in_folder("a"), EQP_ERR_DATA, "particle 5: y is not a number");
+    number[7] = (double)-INFINITY;
+    replace(in_folder("a"), &s, "Coordinates", 4, 3, H5T_IEEE_F64LE, number);
+    refuse_read(in_folder("a"), EQP_ERR_DATA, "particle 5: y is infinite");
+    s.mass[1] = 0;
+    save_spec(in_folder("a"), &s);
+    number[7] = 0;
+    number[3] = -2;
+    replace(in_folder("a"), &s, "Masses", 4, 1, H5T_IEEE_F64LE, number);
+    refuse_read(in_folder("a"), EQP_ERR_DATA, "particle 6: mass is negative");
+}
+
+static void ids_keep_their_bits(void **state)
+{
+    static const uint64_t big[4] = {UINT64_MAX, (uint64_t)1 << 63, 0, ((uint64_t)1 << 53) + 1};
+    spec s = usual();
+    particles p = particles_new(4);
+    hid_t file, dataset;
+    eqp_snapshot *opened;
+
+    (void)state;
+    s.id = H5T_STD_U64BE;
+    save_spec(in_folder("a"), &s);
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    dataset = H5Dopen2(file, "PartType1/ParticleIDs", H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, big) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    opened = open_good(in_folder("a"));
+    read_good(opened, 3, &p);
+    assert_memory_equal(p.id, big, sizeof big);
+    eqp_snapshot_close(opened);
+    particles_free(&p);
+}
+
+/* What a file says of its velocities goes before the usual power 1/2; what it says of comoving goes before the times.
+ */
+static void velocities_of_cosmological_files_are_peculiar(void **state)
+{
+    static const struct {
+        const char *exponent;
+        double value;
+        int comoving; /* -1: not said */
+        double factor;
+    } c[] = {{NULL, 0, -1, 0.5},
+             {"a_scaling", 1, -1, 0.25},
+             {"aexp-scale-exponent", 0.5, -1, 0.5},
+             {"a-scale exponent", 0, -1, 1},
+             {NULL, 0, 0, 1},
+             {NULL, 0, 1, 0.5}};
+
+    (void)state;
+    for (int k = 0; k < 6; k++) {
+        spec s = usual();
+        particles p = particles_new(10);
+        hid_t file;
+        eqp_snapshot *opened;
+
+        s.time = 0.25;
+        s.redshift = 3;
+        memcpy(s.n, (int64_t[]){0, 10, 0, 0, 0, 0}, 6 * sizeof *s.n);
+        memcpy(s.total, s.n, 6 * sizeof *s.n);
+        save_spec(in_folder("a"), &s);
+        file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+        if (c[k].exponent) {
+            hid_t dataset = H5Dopen2(file, "PartType1/Velocities", H5P_DEFAULT);
+
+            put_numbers(&s, dataset, c[k].exponent, 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &c[k].value);
+            H5Dclose(dataset);
+        }
+        if (c[k].comoving >= 0) {
+            hid_t group = H5Gcreate2(file, "Parameters", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+
+            put_numbers(&s, group, "ComovingIntegrationOn", 0, H5T_STD_I32LE, H5T_NATIVE_INT, &c[k].comoving);
+            H5Gclose(group);
+        }
+        H5Fclose(file);
+        opened = open_good(in_folder("a"));
+        read_good(opened, 0, &p);
+        for (int64_t i = 0; i < p.n; i++) {
+            assert_true(p.column[5][i] == model(5, i) * c[k].factor);
+        }
+        assert_int_equal(eqp_snapshot_get_info(opened)->cosmological, c[k].comoving != 0);
+        eqp_snapshot_close(opened);
+        particles_free(&p);
+    }
+}
+
+static void truncation_is_refused_and_nothing_is_printed(void **state)
+{
+    spec s = usual();
+
+    (void)state;
+    save_spec(in_folder("a"), &s);
+    refuse_truncations(in_folder("a"), 13);
+}
+
+static void a_user_block_before_the_signature_is_passed_over(void **state)
+{
+    spec s = usual();
+    hid_t properties = H5Pcreate(H5P_FILE_CREATE), file;
+
+    (void)state;
+    H5Pset_userblock(properties, 1024);
+    file = H5Fcreate(in_folder("a"), H5F_ACC_TRUNC, properties, H5P_DEFAULT);
+    put_header(&s, file);
+    for (int t = 0, first = 0; t < 6; first += (int)s.n[t], t++) {
+        if (s.n[t] > 0) {
+            put_type(&s, file, t, first);
+        }
+    }
+    H5Fclose(file);
+    H5Pclose(properties);
+    eqp_snapshot_close(open_good(in_folder("a")));
+}
+
+static herr_t count_calls(hid_t stack, void *user)
+{
+    (void)stack;
+    ++*(int *)user;
+    return 0;
+}
+
+/* Reports are the caller's business: silent inside, and as they were afterwards. */
+static void the_callers_error_reports_stay_as_they_were(void **state)
+{
+    H5E_auto2_t before;
+    void *user;
+    int calls = 0;
+
+    (void)state;
+    H5Eget_auto2(H5E_DEFAULT, &before, &user);
+    H5Eset_auto2(H5E_DEFAULT, count_calls, &calls);
+    save_text(in_folder("a"), "\x89HDF\r\n\x1a\n and no more");
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "truncated");
+    assert_int_equal(calls, 0);
+    assert_true(H5Fopen(in_folder("a"), H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+    assert_true(calls > 0);
+    H5Eset_auto2(H5E_DEFAULT, before, user);
+}
+
+static void large_chunks_are_read_in_slices(void **state)
+{
+    static const double no_mass[6];
+    const int64_t n = 100000, counts[6] = {0, n};
+    spec s = usual();
+    particles whole = model_particles(1, 6, counts, no_mass, 1, false);
+    eqp_snapshot *opened;
+    hid_t file, group, properties, space, dataset;
+    double *x = malloc(3 * (size_t)n * sizeof *x);
+
+    (void)state;
+    assert_non_null(x);
+    memcpy(s.n, counts, sizeof counts);
+    memcpy(s.total, counts, sizeof counts);
+    memset(s.mass, 0, sizeof s.mass);
+    save_spec(in_folder("a"), &s);
+    for (int64_t i = 0; i < 3 * n; i++) {
+        x[i] = model(1 + (int)(i % 3), i / 3);
+    }
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    group = H5Gopen2(file, "PartType1", H5P_DEFAULT);
+    H5Ldelete(group, "Coordinates", H5P_DEFAULT);
+    properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 2, (hsize_t[]){(hsize_t)n, 3});
+    H5Pset_deflate(properties, 1);
+    space = H5Screate_simple(2, (hsize_t[]){(hsize_t)n, 3}, NULL);
+    dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(properties);
+    H5Gclose(group);
+    H5Fclose(file);
+    opened = open_good(in_folder("a"));
+    for (int64_t first = 0; first < n; first += 30001) {
+        particles p = particles_new(first + 30001 < n ? 30001 : n - first);
+
+        read_good(opened, first, &p);
+        for (int c = 0; c < 7; c++) {
+            assert_memory_equal(p.column[c], whole.column[c] + first, (size_t)p.n * sizeof(double));
+        }
+        particles_free(&p);
+    }
+    eqp_snapshot_close(opened);
+    particles_free(&whole);
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_variant_gives_the_same_particles, files_clear),
+        cmocka_unit_test_setup(the_number_of_types_is_free, files_clear),
+        cmocka_unit_test_setup(all_but_the_counts_may_be_missing_in_the_header, files_clear),
+        cmocka_unit_test_setup(several_files_are_one_snapshot, files_clear),
+        cmocka_unit_test_setup(a_missing_file_of_the_set_is_named, files_clear),
+        cmocka_unit_test_setup(what_is_missing_is_named, files_clear),
+        cmocka_unit_test_setup(shapes_and_types_are_checked, files_clear),
+        cmocka_unit_test_setup(attributes_of_the_wrong_kind_are_refused, files_clear),
+        cmocka_unit_test_setup(counts_that_lie_are_refused, files_clear),
+        cmocka_unit_test_setup(totals_are_checked, files_clear),
+        cmocka_unit_test_setup(values_that_cannot_be_used_are_named, files_clear),
+        cmocka_unit_test_setup(ids_keep_their_bits, files_clear),
+        cmocka_unit_test_setup(velocities_of_cosmological_files_are_peculiar, files_clear),
+        cmocka_unit_test_setup(truncation_is_refused_and_nothing_is_printed, files_clear),
+        cmocka_unit_test_setup(a_user_block_before_the_signature_is_passed_over, files_clear),
+        cmocka_unit_test_setup(the_callers_error_reports_stay_as_they_were, files_clear),
+        cmocka_unit_test_setup(large_chunks_are_read_in_slices, files_clear),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

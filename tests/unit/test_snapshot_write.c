@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is written is read back to the bit, in whatever slices; an old file survives until the new one is whole. */
+#include "snapshot_files.h"
+
+#include <hdf5.h>
+#include <math.h>
+
+enum { N = 23 };
+
+/* Doubles with every bit in use. */
+static double noisy(int64_t i)
+{
+    uint64_t bits = (uint64_t)i * UINT64_C(0x9e3779b97f4a7c15);
+
+    bits ^= bits >> 29;
+    bits *= UINT64_C(0xbf58476d1ce4e5b9);
+    return ldexp((double)(bits >> 11), -40) - 4096;
+}
+
+static particles noisy_particles(const eqp_snapshot_layout *l)
+{
+    int files = l->nfiles > 1 ? l->nfiles : 1;
+    int64_t n = 0, at = 0;
+    particles p;
+
+    for (int t = 0; t < l->ntypes; t++) {
+        n += l->type_n[t];
+    }
+    p = particles_new(n);
+    for (int kt = 0; kt < files * l->ntypes; kt++) {
+        int t = kt % l->ntypes, k = kt / l->ntypes;
+        int64_t count = l->type_n[t] / files + (k < l->type_n[t] % files);
+
+        for (int64_t j = 0; j < count; j++) {
+            p.type[at++] = (int8_t)t;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int c = 0; c < 7; c++) {
+            p.column[c][i] = c == 0 ? fabs(noisy(7 * i)) : noisy(7 * i + c);
+        }
+        p.id[i] = (int64_t)((uint64_t)i * UINT64_C(0x9e3779b97f4a7c15));
+    }
+    return p;
+}
+
+static void write_part(const char *path, const eqp_snapshot_layout *layout, const particles *whole, int64_t first,
+                       int64_t n, const void *const *data)
+{
+    eqp_message message = {""};
+    eqp_snapshot_arrays a = particles_arrays(whole);
+    int rc;
+
+    a.x += first;
+    a.y += first;
+    a.z += first;
+    a.vx += first;
+    a.vy += first;
+    a.vz += first;
+    a.m += first;
+    a.id += first;
+    a.type = NULL;
+    rc = eqp_snapshot_write_slice(path, layout, first, n, &a, data, &message);
+    if (rc != EQP_OK) {
+        fail_msg("%d %s", rc, message.text);
+    }
+}
+
+static void write_whole(const char *path, const eqp_snapshot_layout *layout, const particles *whole)
+{
+    assert_int_equal(eqp_snapshot_write_create(path, layout, NULL), EQP_OK);
+    write_part(path, layout, whole, 0, whole->n, NULL);
+    assert_int_equal(eqp_snapshot_write_commit(path, layout, NULL), EQP_OK);
+}
+
+static eqp_snapshot_layout some_layout(void)
+{
+    eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+
+    l.type_n[0] = 5;
+    l.type_n[1] = 11;
+    l.type_n[4] = 7;
+    l.time = 0.1;
+    l.box_size = 3;
+    return l;
+}
+
+static void what_is_written_is_read_to_the_bit(void **state)
+{
+    static const int64_t cut[] = {0, 0, 3, 5, 6, 20, 23};
+    eqp_snapshot_layout l = some_layout();
+
+    (void)state;
+    for (int nfiles = 0; nfiles <= 8; nfiles += 4) {
+        const char *name = nfiles > 1 ? "out" : "out.hdf5";
+        particles whole;
+        eqp_snapshot *s;
+
+        l.nfiles = nfiles;
+        whole = noisy_particles(&l);
+        assert_int_equal(eqp_snapshot_write_create(in_folder(name), &l, NULL), EQP_OK);
+        for (int k = 5; k >= 0; k--) {
+            write_part(in_folder(name), &l, &whole, cut[k], cut[k + 1] - cut[k], NULL);
+        }
+        assert_int_equal(eqp_snapshot_write_commit(in_folder(name), &l, NULL), EQP_OK);
+        assert_int_equal(files_in_folder(false), nfiles > 1 ? nfiles : 1);
+        check_slices(in_folder(name), &whole);
+        s = open_good(in_folder(name));
+        assert_int_equal(eqp_snapshot_get_info(s)->nfiles, nfiles > 1 ? nfiles : 1);
+        assert_true(eqp_snapshot_get_info(s)->time == 0.1);
+        assert_true(eqp_snapshot_get_info(s)->box_size == 3);
+        assert_true(eqp_snapshot_get_info(s)->has_ids);
+        assert_false(eqp_snapshot_get_info(s)->cosmological);
+        eqp_snapshot_close(s);
+        particles_free(&whole);
+        files_in_folder(true);
+    }
+}
+
+static void any_number_of_types(void **state)
+{
+    (void)state;
+    for (int ntypes = 1; ntypes <= EQP_SNAPSHOT_TYPES; ntypes += 5) {
+        eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+        particles whole;
+        eqp_snapshot *s;
+
+        l.ntypes = ntypes;
+        l.type_n[0] = 2;
+        l.type_n[ntypes - 1] = 3;
+        whole = noisy_particles(&l);
+        write_whole(in_folder("a"), &l, &whole);
+        check_slices(in_folder("a"), &whole);
+        s = open_good(in_folder("a"));
+        assert_int_equal(eqp_snapshot_get_info(s)->ntypes, ntypes < 6 ? 6 : ntypes);
+        eqp_snapshot_close(s);
+        particles_free(&whole);
+    }
+}
+
+static void more_rows_than_a_buffer_holds(void **state)
+{
+    eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    particles whole, back;
+    eqp_snapshot *s;
+
+    (void)state;
+    l.type_n[1] = 40000;
+    whole = noisy_particles(&l);
+    back = particles_new(whole.n);
+    write_whole(in_folder("a"), &l, &whole);
+    s = open_good(in_folder("a"));
+    read_good(s, 0, &back);
+    for (int c = 0; c < 7; c++) {
+        assert_memory_equal(back.column[c], whole.column[c], (size_t)whole.n * sizeof(double));
+    }
+    assert_memory_equal(back.id, whole.id, (size_t)whole.n * sizeof *whole.id);
+    eqp_snapshot_close(s);
+    particles_free(&back);
+    particles_free(&whole);
+}
+
+static void velocities_and_ids_may_be_left_out(void **state)
+{
+    eqp_snapshot_layout l = some_layout();
+    particles whole = noisy_particles(&l);
+    eqp_snapshot_arrays a = particles_arrays(&whole);
+
+    (void)state;
+    a.vx = a.vy = a.vz = NULL;
+    a.id = NULL;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_OK);
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, 0, N, &a, NULL, NULL), EQP_OK);
+    assert_int_equal(eqp_snapshot_write_commit(in_folder("a"), &l, NULL), EQP_OK);
+    for (int64_t i = 0; i < N; i++) {
+        whole.column[4][i] = whole.column[5][i] = whole.column[6][i] = 0;
+        whole.id[i] = i;
+    }
+    check_slices(in_folder("a"), &whole);
+    particles_free(&whole);
+}
+
+static void cosmological_files_store_u(void **state)
+{
+    eqp_snapshot_layout l = some_layout();
+    particles whole = noisy_particles(&l);
+    double stored[15];
+    eqp_snapshot *s;
+    particles back = particles_new(N);
+    hid_t file, dataset;
+
+    (void)state;
+    l.time = 0.25;
+    l.redshift = 3;
+    write_whole(in_folder("a"), &l, &whole);
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    dataset = H5Dopen2(file, "PartType0/Velocities", H5P_DEFAULT);
+    assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, stored) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    s = open_good(in_folder("a"));
+    assert_true(eqp_snapshot_get_info(s)->cosmological);
+    read_good(s, 0, &back);
+    for (int c = 4; c < 7; c++) {
+        assert_true(stored[c - 4] == 2 * whole.column[c][0]);
+        assert_memory_equal(back.column[c], whole.column[c], N * sizeof(double));
+    }
+    eqp_snapshot_close(s);
+    particles_free(&back);
+    particles_free(&whole);
+}
+
+static void further_columns_and_numbers_come_back(void **state)
+{
+    static const eqp_column column[] = {
+        {"Potential", EQP_KIND_DOUBLE, 1}, {"Acceleration", EQP_KIND_DOUBLE, 3}, {"Tag", EQP_KIND_INT64, 2}};
+    static const eqp_attribute given[] = {
+        {"dt", EQP_KIND_DOUBLE, 0.1, 0}, {"step", EQP_KIND_INT64, 0, -17}, {"seed", EQP_KIND_UINT64, 0, INT64_MIN + 3}};
+    eqp_attribute asked = {.name = "step", .kind = EQP_KIND_INT64};
+    eqp_column missing = {"Pressure", EQP_KIND_DOUBLE, 1}, wrong = {"Acceleration", EQP_KIND_DOUBLE, 2};
+    eqp_snapshot_layout l = some_layout();
+    particles whole = noisy_particles(&l);
+    double a[4][N], b[3][N];
+    int64_t tag[2][N], back[2][N];
+    eqp_snapshot *s;
+
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        for (int c = 0; c < 4; c++) {
+            a[c][i] = noisy(1000 + 4 * i + c);
+        }
+        tag[0][i] = -i;
+        tag[1][i] = INT64_MAX - i;
+    }
+    l.ncolumns = 3;
+    l.column = column;
+    l.nattributes = 3;
+    l.attribute = given;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_OK);
+    for (int64_t first = 0; first < N; first += 8) {
+        int64_t n = first + 8 < N ? 8 : N - first;
+
+        write_part(in_folder("a"), &l, &whole, first, n,
+                   (const void *const[]){a[0] + first, a[1] + first, a[2] + first, a[3] + first, tag[0] + first,
+                                         tag[1] + first});
+    }
+    assert_int_equal(eqp_snapshot_write_commit(in_folder("a"), &l, NULL), EQP_OK);
+    s = open_good(in_folder("a"));
+    for (int k = 0; k < 3; k++) {
+        eqp_attribute got = {.name = given[k].name, .kind = given[k].kind};
+
+        assert_int_equal(eqp_snapshot_get_attribute(s, &got, NULL), EQP_OK);
+        assert_true(got.real == given[k].real);
+        assert_int_equal(got.integer, given[k].integer);
+    }
+    for (int64_t first = 0; first < N; first += 6) {
+        int64_t n = first + 6 < N ? 6 : N - first;
+
+        assert_int_equal(eqp_snapshot_read_column(s, &column[0], first, n, (void *const[]){b[0]}, NULL), EQP_OK);
+        assert_memory_equal(b[0], a[0] + first, (size_t)n * sizeof(double));
+        assert_int_equal(eqp_snapshot_read_column(s, &column[1], first, n, (void *const[]){b[0], b[1], b[2]}, NULL),
+                         EQP_OK);
+        for (int c = 0; c < 3; c++) {
+            assert_memory_equal(b[c], a[1 + c] + first, (size_t)n * sizeof(double));
+        }
+        assert_int_equal(eqp_snapshot_read_column(s, &column[2], first, n, (void *const[]){back[0], back[1]}, NULL),
+                         EQP_OK);
+        assert_memory_equal(back[1], tag[1] + first, (size_t)n * sizeof(int64_t));
+        assert_memory_equal(back[0], tag[0] + first, (size_t)n * sizeof(int64_t));
+    }
+    assert_int_equal(eqp_snapshot_read_column(s, &missing, 0, 1, (void *const[]){b[0]}, NULL), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_snapshot_read_column(s, &wrong, 0, 1, (void *const[]){b[0], b[1]}, NULL), EQP_ERR_FORMAT);
+    asked.kind = EQP_KIND_DOUBLE;
+    asked.name = "missing";
+    asked.real = 5;
+    assert_int_equal(eqp_snapshot_get_attribute(s, &asked, NULL), EQP_ERR_UNKNOWN);
+    assert_true(asked.real == 5);
+    asked.kind = EQP_KIND_INT64;
+    asked.name = "dt";
+    assert_int_equal(eqp_snapshot_get_attribute(s, &asked, NULL), EQP_ERR_FORMAT);
+    eqp_snapshot_close(s);
+    particles_free(&whole);
+}
+
+static void the_old_file_survives_until_the_new_one_is_whole(void **state)
+{
+    eqp_snapshot_layout l = some_layout();
+    particles whole = noisy_particles(&l);
+    eqp_message message = {""};
+
+    (void)state;
+    save_text(in_folder("a"), "old");
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_OK);
+    write_part(in_folder("a"), &l, &whole, 0, 10, NULL);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "line 1");
+    assert_int_equal(files_in_folder(false), 2);
+    eqp_snapshot_write_discard(in_folder("a"), &l);
+    assert_int_equal(files_in_folder(false), 1);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "line 1");
+    assert_int_equal(eqp_snapshot_write_commit(in_folder("a"), &l, &message), EQP_ERR_IO);
+    assert_true(message.text[0]);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "line 1");
+    /* What an interrupted run left behind is in nobody's way. */
+    save_text(in_folder("a.part"), "half");
+    write_whole(in_folder("a"), &l, &whole);
+    check_slices(in_folder("a"), &whole);
+    assert_int_equal(files_in_folder(false), 1);
+    particles_free(&whole);
+}
+
+static void a_target_that_cannot_be_written_leaves_nothing(void **state)
+{
+    eqp_snapshot_layout l = some_layout();
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("missing/a"), &l, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, "No such file"));
+    assert_int_equal(mkdir(in_folder("folder"), 0700), 0);
+    assert_int_equal(eqp_snapshot_write_create(in_folder("folder"), &l, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, "is a directory"));
+    assert_int_equal(files_in_folder(false), 1);
+    /* The second of two files cannot be made: the first goes too. */
+    l.nfiles = 2;
+    assert_int_equal(mkdir(in_folder("b.1.hdf5"), 0700), 0);
+    assert_int_equal(eqp_snapshot_write_create(in_folder("b"), &l, &message), EQP_ERR_IO);
+    assert_int_equal(files_in_folder(false), 2);
+}
+
+static void a_link_in_place_of_the_temporary_file_is_not_followed(void **state)
+{
+    eqp_snapshot_layout l = some_layout();
+    particles whole = noisy_particles(&l);
+    struct stat status;
+
+    (void)state;
+    save_text(in_folder("precious"), "1 2 3 4 5 6 7\n");
+    assert_int_equal(symlink("precious", in_folder("a.part")), 0);
+    write_whole(in_folder("a"), &l, &whole);
+    assert_int_equal(stat(in_folder("precious"), &status), 0);
+    assert_int_equal(status.st_size, 14);
+    particles_free(&whole);
+}
+
+static void what_does_not_fit_the_layout_is_refused(void **state)
+{
+    static const eqp_column bad[] = {{"a/b", EQP_KIND_DOUBLE, 1},
+                                     {"", EQP_KIND_DOUBLE, 1},
+                                     {NULL, EQP_KIND_DOUBLE, 1},
+                                     {"a", EQP_KIND_DOUBLE, 0},
+                                     {"a", EQP_KIND_DOUBLE, EQP_COLUMN_WIDTH + 1},
+                                     {"Masses", EQP_KIND_DOUBLE, 1}};
+    static const eqp_column twice[] = {{"a", EQP_KIND_DOUBLE, 1}, {"a", EQP_KIND_DOUBLE, 1}};
+    eqp_snapshot_layout l = some_layout();
+    particles whole = noisy_particles(&l);
+    eqp_snapshot_arrays a = particles_arrays(&whole);
+
+    (void)state;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_OK);
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, -1, 1, &a, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, 20, 4, &a, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, 1, INT64_MAX, &a, NULL, NULL), EQP_ERR_ARGUMENT);
+    a.m = NULL;
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, 0, 1, &a, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, 23, 0, &a, NULL, NULL), EQP_OK);
+    eqp_snapshot_write_discard(in_folder("a"), &l);
+    a = particles_arrays(&whole);
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, 0, 1, &a, NULL, NULL), EQP_ERR_IO);
+    l.ncolumns = 1;
+    for (int k = 0; k < 6; k++) {
+        l.column = &bad[k];
+        assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_ERR_ARGUMENT);
+    }
+    l.column = twice;
+    assert_int_equal(eqp_snapshot_write_slice(in_folder("a"), &l, 0, 1, &a, NULL, NULL), EQP_ERR_ARGUMENT);
+    l.ncolumns = 2;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_ERR_ARGUMENT);
+    l = some_layout();
+    l.type_n[2] = -1;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_ERR_ARGUMENT);
+    l = some_layout();
+    l.ntypes = EQP_SNAPSHOT_TYPES + 1;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_ERR_ARGUMENT);
+    l = some_layout();
+    l.time = (double)NAN;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(files_in_folder(false), 0);
+    particles_free(&whole);
+}
+
+/* Readers of other projects ask for these. */
+static void the_header_is_complete(void **state)
+{
+    static const char *const name[] = {"NumPart_ThisFile",
+                                       "NumPart_Total",
+                                       "NumPart_Total_HighWord",
+                                       "MassTable",
+                                       "NumFilesPerSnapshot",
+                                       "Time",
+                                       "Redshift",
+                                       "BoxSize",
+                                       "Omega0",
+                                       "OmegaLambda",
+                                       "HubbleParam",
+                                       "Flag_Sfr",
+                                       "Flag_Cooling",
+                                       "Flag_Feedback",
+                                       "Flag_StellarAge",
+                                       "Flag_Metals",
+                                       "Flag_DoublePrecision"};
+    eqp_snapshot_layout l = some_layout();
+    hid_t file, header, ids, type;
+
+    (void)state;
+    assert_int_equal(eqp_snapshot_write_create(in_folder("a"), &l, NULL), EQP_OK);
+    assert_int_equal(eqp_snapshot_write_commit(in_folder("a"), &l, NULL), EQP_OK);
+    file = H5Fopen(in_folder("a"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    header = H5Gopen2(file, "Header", H5P_DEFAULT);
+    for (int k = 0; k < (int)(sizeof name / sizeof *name); k++) {
+        if (H5Aexists(header, name[k]) <= 0) {
+            fail_msg("no attribute %s", name[k]);
+        }
+    }
+    ids = H5Dopen2(file, "PartType4/ParticleIDs", H5P_DEFAULT);
+    type = H5Dget_type(ids);
+    assert_true(H5Tequal(type, H5T_STD_U64LE) > 0);
+    assert_int_equal(H5Lexists(file, "PartType2", H5P_DEFAULT), 0);
+    H5Tclose(type);
+    H5Dclose(ids);
+    H5Gclose(header);
+    H5Fclose(file);
+}
+
+static void tables_hold_what_was_written(void **state)
+{
+    static const eqp_column column[] = {{"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3}};
+    uint64_t id[N], id_back[N];
+    double f[3][N], f_back[N][3];
+    hsize_t dimension[2];
+    hid_t file, dataset, space;
+
+    (void)state;
+    for (int64_t i = 0; i < N; i++) {
+        id[i] = UINT64_MAX - (uint64_t)i;
+        for (int c = 0; c < 3; c++) {
+            f[c][i] = noisy(3 * i + c);
+        }
+    }
+    save_text(in_folder("f.hdf5"), "old");
+    assert_int_equal(eqp_table_write_create(in_folder("f.hdf5"), N, 2, column, NULL), EQP_OK);
+    for (int64_t first = 20; first >= 0; first -= 5) {
+        int64_t n = first + 5 < N ? 5 : N - first;
+
+        assert_int_equal(
+            eqp_table_write_slice(in_folder("f.hdf5"), 2, column, first, n,
+                                  (const void *const[]){id + first, f[0] + first, f[1] + first, f[2] + first}, NULL),
+            EQP_OK);
+    }
+    assert_int_equal(
+        eqp_table_write_slice(in_folder("f.hdf5"), 2, column, 20, 4, (const void *const[]){id, f[0], f[1], f[2]}, NULL),
+        EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_table_write_slice(in_folder("f.hdf5"), 2, column, N, 0,
+                                           (const void *const[]){NULL, NULL, NULL, NULL}, NULL),
+                     EQP_OK);
+    assert_int_equal(eqp_table_write_commit(in_folder("f.hdf5"), NULL), EQP_OK);
+    assert_int_equal(files_in_folder(false), 1);
+    file = H5Fopen(in_folder("f.hdf5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    dataset = H5Dopen2(file, "ids", H5P_DEFAULT);
+    space = H5Dget_space(dataset);
+    assert_int_equal(H5Sget_simple_extent_ndims(space), 1);
+    assert_true(H5Dread(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, id_back) >= 0);
+    assert_memory_equal(id_back, id, sizeof id);
+    H5Sclose(space);
+    H5Dclose(dataset);
+    dataset = H5Dopen2(file, "forces", H5P_DEFAULT);
+    space = H5Dget_space(dataset);
+    assert_int_equal(H5Sget_simple_extent_dims(space, dimension, NULL), 2);
+    assert_int_equal(dimension[0], N);
+    assert_int_equal(dimension[1], 3);
+    assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, f_back) >= 0);
+    for (int64_t i = 0; i < N; i++) {
+        for (int c = 0; c < 3; c++) {
+            assert_true(f_back[i][c] == f[c][i]);
+        }
+    }
+    H5Sclose(space);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
+static void a_table_may_be_empty_or_given_up(void **state)
+{
+    static const eqp_column column[] = {{"ids", EQP_KIND_UINT64, 1}};
+
+    (void)state;
+    assert_int_equal(eqp_table_write_create(in_folder("a"), 0, 1, column, NULL), EQP_OK);
+    assert_int_equal(eqp_table_write_commit(in_folder("a"), NULL), EQP_OK);
+    assert_int_equal(files_in_folder(false), 1);
+    assert_int_equal(eqp_table_write_create(in_folder("b"), 5, 1, column, NULL), EQP_OK);
+    eqp_table_write_discard(in_folder("b"));
+    eqp_table_write_discard(in_folder("b"));
+    assert_int_equal(files_in_folder(false), 1);
+    assert_int_equal(eqp_table_write_create(in_folder("b"), -1, 1, column, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_table_write_create(in_folder("missing/b"), 1, 1, column, NULL), EQP_ERR_IO);
+    assert_int_equal(files_in_folder(false), 1);
+}
+
+static char *load_text(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 100000);
+
+    assert_non_null(file);
+    assert_non_null(text);
+    assert_true(fread(text, 1, 99999, file) > 0);
+    fclose(file);
+    return text;
+}
+
+/* Every reference must point at a dataset of the shape that the XML claims. Returns how many there are. */
+static int check_references(const char *text)
+{
+    int n = 0;
+
+    for (const char *at = text; (at = strstr(at, "<DataItem Dimensions=\"")) != NULL; at++, n++) {
+        long long rows = 0, width = 1;
+        char name[64], inside[128];
+        hsize_t dimension[2] = {0, 1};
+        hid_t file, dataset, space;
+        const char *body = strchr(at, '>') + 1;
+
+        assert_true(sscanf(at, "<DataItem Dimensions=\"%lld %lld", &rows, &width) >= 1);
+        assert_int_equal(sscanf(body, "%63[^:]:%127[^<]", name, inside), 2);
+        file = H5Fopen(in_folder(name), H5F_ACC_RDONLY, H5P_DEFAULT);
+        assert_true(file >= 0);
+        dataset = H5Dopen2(file, inside, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        space = H5Dget_space(dataset);
+        H5Sget_simple_extent_dims(space, dimension, NULL);
+        assert_int_equal(dimension[0], rows);
+        assert_int_equal(dimension[1], width);
+        H5Sclose(space);
+        H5Dclose(dataset);
+        H5Fclose(file);
+    }
+    return n;
+}
+
+static void check_balance(const char *text)
+{
+    int depth = 0;
+
+    for (const char *at = text; (at = strchr(at, '<')) != NULL; at++) {
+        const char *end = strchr(at, '>');
+
+        assert_non_null(end);
+        depth += at[1] == '/' ? -1 : at[1] == '!' || at[1] == '?' || end[-1] == '/' ? 0 : 1;
+        assert_true(depth >= 0);
+    }
+    assert_int_equal(depth, 0);
+}
+
+static void xdmf_refers_to_what_is_there(void **state)
+{
+    static const eqp_column column[] = {{"Potential", EQP_KIND_DOUBLE, 1}};
+    eqp_snapshot_layout l = some_layout(), several = some_layout();
+    const eqp_snapshot_frame frame[] = {{in_folder("a.hdf5"), &l}, {in_folder("b"), &several}};
+    char *text;
+
+    (void)state;
+    l.ncolumns = 1;
+    l.column = column;
+    several.nfiles = 2;
+    several.time = 0.7;
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(eqp_snapshot_write_create(frame[k].path, frame[k].layout, NULL), EQP_OK);
+        assert_int_equal(eqp_snapshot_write_commit(frame[k].path, frame[k].layout, NULL), EQP_OK);
+    }
+    assert_int_equal(eqp_snapshot_write_xdmf(in_folder("all.xmf"), 2, frame, NULL), EQP_OK);
+    text = load_text(in_folder("all.xmf"));
+    /* 3 types with x, v, m, id and one more; then twice 3 types in two files. */
+    assert_int_equal(check_references(text), 3 * 5 + 2 * 3 * 4);
+    check_balance(text);
+    assert_non_null(strstr(text, "<Time Value=\"0.69999999999999996\"/>"));
+    assert_non_null(strstr(text, ">b.1.hdf5:/PartType4/Coordinates<"));
+    assert_int_equal(files_in_folder(false), 4);
+    free(text);
+}
+
+static void xdmf_escapes_names_and_keeps_the_old_file(void **state)
+{
+    eqp_snapshot_layout l = some_layout();
+    eqp_snapshot_frame frame = {in_folder("a<&>.hdf5"), &l};
+    eqp_message message = {""};
+    char *text;
+
+    (void)state;
+    assert_int_equal(eqp_snapshot_write_xdmf(in_folder("a.xmf"), 1, &frame, NULL), EQP_OK);
+    text = load_text(in_folder("a.xmf"));
+    assert_non_null(strstr(text, ">a&lt;&amp;&gt;.hdf5:/PartType0/"));
+    check_balance(text);
+    free(text);
+    frame.path = "elsewhere/a.hdf5";
+    assert_int_equal(eqp_snapshot_write_xdmf(in_folder("a.xmf"), 1, &frame, &message), EQP_ERR_ARGUMENT);
+    assert_non_null(strstr(message.text, "folder"));
+    assert_int_equal(eqp_snapshot_write_xdmf(in_folder("a.xmf"), 0, &frame, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(files_in_folder(false), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(what_is_written_is_read_to_the_bit, files_clear),
+        cmocka_unit_test_setup(any_number_of_types, files_clear),
+        cmocka_unit_test_setup(more_rows_than_a_buffer_holds, files_clear),
+        cmocka_unit_test_setup(velocities_and_ids_may_be_left_out, files_clear),
+        cmocka_unit_test_setup(cosmological_files_store_u, files_clear),
+        cmocka_unit_test_setup(further_columns_and_numbers_come_back, files_clear),
+        cmocka_unit_test_setup(the_old_file_survives_until_the_new_one_is_whole, files_clear),
+        cmocka_unit_test_setup(a_target_that_cannot_be_written_leaves_nothing, files_clear),
+        cmocka_unit_test_setup(a_link_in_place_of_the_temporary_file_is_not_followed, files_clear),
+        cmocka_unit_test_setup(what_does_not_fit_the_layout_is_refused, files_clear),
+        cmocka_unit_test_setup(the_header_is_complete, files_clear),
+        cmocka_unit_test_setup(tables_hold_what_was_written, files_clear),
+        cmocka_unit_test_setup(a_table_may_be_empty_or_given_up, files_clear),
+        cmocka_unit_test_setup(xdmf_refers_to_what_is_there, files_clear),
+        cmocka_unit_test_setup(xdmf_escapes_names_and_keeps_the_old_file, files_clear),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
