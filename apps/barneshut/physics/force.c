@@ -38,7 +38,7 @@ void bh_kernel_free(bh_kernel *kernel)
 
 double bh_potential_self(double G, double m, double eps)
 {
-    return eps * eps > BH_COINCIDENT ? -G * m * (1.0 / sqrt(eps * eps)) : 0.0;
+    return eps * eps > BH_LEAST_SQUARE ? -G * m * (1.0 / sqrt(eps * eps)) : 0.0;
 }
 
 static int64_t least(int64_t a, int64_t b)

@@ -23,7 +23,7 @@ static void plain_points(const bh_points *restrict block, int64_t n, double G, d
                 double dy = block->y[first + lane] - y;
                 double dz = block->z[first + lane] - z;
                 double s2 = dx * dx + dy * dy + dz * dz + eps2;
-                double inverse = s2 > BH_COINCIDENT ? 1.0 / sqrt(s2) : 0.0;
+                double inverse = s2 > BH_LEAST_SQUARE ? 1.0 / sqrt(s2) : 0.0;
                 double potential = block->m[first + lane] * inverse;
                 double weight = potential * inverse * inverse;
 
@@ -53,7 +53,7 @@ static void plain_bodies(const bh_bodies *restrict block, int64_t n, double G, d
                 int64_t i = first + lane;
                 double dx = x - block->x[i], dy = y - block->y[i], dz = z - block->z[i];
                 double s2 = dx * dx + dy * dy + dz * dz + eps2;
-                double inverse = s2 > BH_COINCIDENT ? 1.0 / sqrt(s2) : 0.0;
+                double inverse = s2 > BH_LEAST_SQUARE ? 1.0 / sqrt(s2) : 0.0;
                 double inverse2 = inverse * inverse;
                 double inverse5 = inverse2 * inverse2 * inverse;
                 double qx = block->qxx[i] * dx + block->qxy[i] * dy + block->qxz[i] * dz;

@@ -14,7 +14,7 @@
 #define BH_LANES 8
 
 /* Squared (softened) distances up to this count as 0: it keeps 1/s^3 finite when eps is 0. */
-#define BH_COINCIDENT 1e-180
+#define BH_LEAST_SQUARE 1e-180
 
 typedef struct bh_points {
     double x[BH_BLOCK_POINTS], y[BH_BLOCK_POINTS], z[BH_BLOCK_POINTS], m[BH_BLOCK_POINTS];

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All forces of one rank that has everything: for tests, benches and programs without MPI. */
+#ifndef BH_SERIAL_H
+#define BH_SERIAL_H
+
+#include "force.h"
+
+/* Particles in key order, their tree and target groups. */
+typedef struct bh_serial {
+    int64_t n;
+    int64_t *order; /* [n] place of the i-th among the caller's particles */
+    uint64_t *key;  /* [n] */
+    bh_tree tree;   /* its sources are the particles in key order */
+    int64_t ngroups;
+    bh_group *group;
+} bh_serial;
+
+/* What a force evaluation did. */
+typedef struct bh_serial_work {
+    int64_t pairs;  /* target particle x source particle, itself included */
+    int64_t cells;  /* target particle x cell */
+    int64_t visits; /* cells looked at, once per group */
+} bh_serial_work;
+
+/* Sorts, builds the tree, makes the groups. x, y, z, m [n] and accel [n] (|a| of the previous step, or NULL) are
+ * borrowed for the call. O(n log n). Free with bh_serial_free() whether it succeeded or not. EQP_ERR_ARGUMENT for
+ * coordinates that are not finite. */
+int bh_serial_build(bh_serial *serial, int64_t n, const double *x, const double *y, const double *z, const double *m,
+                    const double *accel, int leaf_size, int group_size);
+void bh_serial_free(bh_serial *serial);
+
+/* Sets ax, ay, az and the potential of all other particles, all [n] and in the caller's order. work may be NULL. */
+int bh_serial_force(const bh_serial *serial, const bh_mac *mac, double G, double eps, double *ax, double *ay,
+                    double *az, double *pot, bh_serial_work *work);
+
+#endif

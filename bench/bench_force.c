@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cost and accuracy of a force evaluation on one rank over a grid of opening angles, leaf and group sizes, as CSV.
+ *
+ *   build/bench/bench_force plummer:n=100000 0.01 > force.csv
+ *   build/bench/bench_force FILE.dat 0.4 0.5,0.6 16 32,64
+ *   build/bench/bench_force plummer:n=100000 0.01 0.6 16 32 0.002,0.005
+ *
+ * Arguments: KIND[:key=value,...] or a snapshot, softening, then lists of theta, leaf size, group size and alpha. With
+ * an alpha the relative criterion is used, with the accelerations of the geometric one (alpha 0) as its input. Times
+ * are the smallest CPU seconds of three evaluations; pair_ns and cell_ns are per target and source, gathering included.
+ * Errors are of the acceleration, relative, at 2000 particles spread over all, against direct summation. */
+#include "generate.h"
+#include "serial.h"
+
+#include <equipoise/base.h>
+#include <equipoise/snapshot.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPETITIONS 3
+#define SAMPLE 2000
+#define MOST_VALUES 16
+
+typedef struct particles {
+    int64_t n;
+    double *column[7]; /* x y z vx vy vz m */
+    double eps;
+} particles;
+
+typedef struct reference {
+    int64_t n, *place;
+    double *a[4];
+} reference;
+
+typedef struct timing {
+    double walk, pair, cell;
+} timing;
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench_force: %s\n", what);
+    exit(2);
+}
+
+static void *room(int64_t n, size_t size)
+{
+    void *memory = calloc((size_t)n + 1, size);
+
+    if (memory == NULL) {
+        die("out of memory");
+    }
+    return memory;
+}
+
+static void allocate(particles *all, int64_t n)
+{
+    all->n = n;
+    for (int k = 0; k < 7; k++) {
+        all->column[k] = room(n, sizeof(double));
+    }
+}
+
+static void load(const char *text, particles *all)
+{
+    bh_generator generator;
+    eqp_snapshot *snapshot;
+    eqp_message message = {""};
+    double **to = all->column;
+
+    if (bh_generator_parse(text, &generator, &message) == EQP_OK) {
+        allocate(all, bh_generator_count(&generator));
+        if (bh_generate(&generator, 0, all->n, to[0], to[1], to[2], to[3], to[4], to[5], to[6]) != EQP_OK) {
+            die("cannot generate");
+        }
+        return;
+    }
+    if (eqp_snapshot_open(text, &snapshot, &message) != EQP_OK) {
+        die(message.text);
+    }
+    allocate(all, eqp_snapshot_get_info(snapshot)->n);
+    eqp_snapshot_arrays arrays = {.x = to[0], .y = to[1], .z = to[2], .m = to[6]};
+    if (eqp_snapshot_read(snapshot, 0, all->n, &arrays, &message) != EQP_OK) {
+        die(message.text);
+    }
+    eqp_snapshot_close(snapshot);
+}
+
+/* Direct forces on particles spread evenly over the whole input. */
+static void solve(const particles *all, reference *exact)
+{
+    double *t[3];
+
+    exact->n = all->n < SAMPLE ? all->n : SAMPLE;
+    exact->place = room(exact->n, sizeof(int64_t));
+    for (int k = 0; k < 4; k++) {
+        exact->a[k] = room(exact->n, sizeof(double));
+    }
+    for (int k = 0; k < 3; k++) {
+        t[k] = room(exact->n, sizeof(double));
+        for (int64_t i = 0; i < exact->n; i++) {
+            exact->place[i] = (int64_t)((double)i / (double)exact->n * (double)all->n);
+            t[k][i] = all->column[k][exact->place[i]];
+        }
+    }
+    bh_direct(all->n, all->column[0], all->column[1], all->column[2], all->column[6], 1, all->eps, exact->n, t[0], t[1],
+              t[2], exact->a[0], exact->a[1], exact->a[2], exact->a[3]);
+    for (int k = 0; k < 3; k++) {
+        free(t[k]);
+    }
+}
+
+/* One evaluation in which the walk, the pairs and the cells of every group are timed apart. */
+static void measure(const bh_serial *serial, const bh_mac *mac, double eps, timing *seconds)
+{
+    const bh_sources *at = &serial->tree.sources;
+    bh_kernel *kernel;
+    bh_list list;
+    double *field[4];
+
+    *seconds = (timing){0};
+    bh_list_init(&list);
+    if (bh_kernel_create(&kernel) != EQP_OK) {
+        die("out of memory");
+    }
+    for (int k = 0; k < 4; k++) {
+        field[k] = room(serial->n, sizeof(double));
+    }
+    for (int64_t g = 0; g < serial->ngroups; g++) {
+        const bh_group *group = &serial->group[g];
+        const int64_t i = group->first;
+        double t0 = eqp_cpu_seconds();
+        if (bh_walk(&serial->tree, serial->tree.root, group, mac, NULL, NULL, NULL, &list) != EQP_OK) {
+            die("walk failed");
+        }
+        double t1 = eqp_cpu_seconds(), t2 = t1;
+        for (int part = 0; part < 2; part++) {
+            bh_list half = list;
+            half.ncells = part == 0 ? 0 : list.ncells;
+            half.nruns = part == 0 ? list.nruns : 0;
+            if (bh_force(kernel, &serial->tree, &half, 1, eps, group->count, at->x + i, at->y + i, at->z + i,
+                         field[0] + i, field[1] + i, field[2] + i, field[3] + i) != EQP_OK) {
+                die("force failed");
+            }
+            t2 = part == 0 ? eqp_cpu_seconds() : t2;
+        }
+        seconds->walk += t1 - t0;
+        seconds->pair += t2 - t1;
+        seconds->cell += eqp_cpu_seconds() - t2;
+    }
+    for (int k = 0; k < 4; k++) {
+        free(field[k]);
+    }
+    bh_list_free(&list);
+    bh_kernel_free(kernel);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Relative errors at the reference's particles, ascending. */
+static void compare_forces(const reference *exact, double *const *a, double *error)
+{
+    for (int64_t i = 0; i < exact->n; i++) {
+        double off2 = 0, size2 = 0;
+        for (int k = 0; k < 3; k++) {
+            double off = a[k][exact->place[i]] - exact->a[k][i];
+            off2 += off * off;
+            size2 += exact->a[k][i] * exact->a[k][i];
+        }
+        error[i] = sqrt(off2 / size2);
+    }
+    qsort(error, (size_t)exact->n, sizeof *error, compare);
+}
+
+static double **evaluate(const particles *all, const bh_serial *serial, const bh_mac *mac, bh_serial_work *work)
+{
+    double **a = room(4, sizeof *a);
+
+    for (int k = 0; k < 4; k++) {
+        a[k] = room(all->n, sizeof(double));
+    }
+    if (bh_serial_force(serial, mac, 1, all->eps, a[0], a[1], a[2], a[3], work) != EQP_OK) {
+        die("cannot evaluate the forces");
+    }
+    return a;
+}
+
+static void discard(double **a)
+{
+    for (int k = 0; k < 4; k++) {
+        free(a[k]);
+    }
+    free(a);
+}
+
+static void build(const particles *all, const double *accel, int leaf, int group, bh_serial *serial)
+{
+    double *const *p = all->column;
+
+    if (bh_serial_build(serial, all->n, p[0], p[1], p[2], p[6], accel, leaf, group) != EQP_OK) {
+        die("cannot build the tree");
+    }
+}
+
+/* Builds the tree again with the size of the geometric criterion's accelerations. */
+static void build_again(const particles *all, double theta, int leaf, int group, bh_serial *serial)
+{
+    const bh_mac mac = {.theta = theta, .G = 1};
+    bh_serial_work work;
+    double **a = evaluate(all, serial, &mac, &work);
+
+    for (int64_t i = 0; i < all->n; i++) {
+        a[3][i] = sqrt(a[0][i] * a[0][i] + a[1][i] * a[1][i] + a[2][i] * a[2][i]);
+    }
+    bh_serial_free(serial);
+    build(all, a[3], leaf, group, serial);
+    discard(a);
+}
+
+static void row(const particles *all, const reference *exact, double theta, int leaf, int group, double alpha)
+{
+    const bh_mac mac = {.theta = theta, .relative = alpha > 0, .alpha = alpha, .G = 1};
+    bh_serial serial;
+    bh_serial_work work;
+    timing best = {0}, now;
+    double *error = room(exact->n, sizeof(double));
+
+    build(all, NULL, leaf, group, &serial);
+    if (mac.relative) {
+        build_again(all, theta, leaf, group, &serial);
+    }
+    for (int i = 0; i < REPETITIONS; i++) {
+        measure(&serial, &mac, all->eps, &now);
+        if (i == 0 || now.walk + now.pair + now.cell < best.walk + best.pair + best.cell) {
+            best = now;
+        }
+    }
+    double **a = evaluate(all, &serial, &mac, &work);
+    compare_forces(exact, a, error);
+    printf("%g,%d,%d,%lld,%lld,%lld,%.4f,%.4f,%.4f,%.3e,%.3e,%g,%lld,%.4f\n", theta, leaf, group, (long long)work.pairs,
+           (long long)work.cells, (long long)work.visits, best.walk, 1e9 * best.pair / (double)work.pairs,
+           1e9 * best.cell / (double)(work.cells > 0 ? work.cells : 1), error[exact->n / 2],
+           error[exact->n - 1 - exact->n / 100], alpha, (long long)serial.ngroups, best.walk + best.pair + best.cell);
+    fflush(stdout);
+    discard(a);
+    free(error);
+    bh_serial_free(&serial);
+}
+
+static int values(const char *text, double value[MOST_VALUES])
+{
+    int n = 0;
+
+    for (char *end; n < MOST_VALUES; text = end + 1) {
+        value[n] = strtod(text, &end);
+        if (end == text || !(value[n] >= 0)) {
+            die("a list is not of numbers");
+        }
+        n++;
+        if (*end != ',') {
+            break;
+        }
+    }
+    return n;
+}
+
+int main(int argc, char **argv)
+{
+    double theta[MOST_VALUES], leaf[MOST_VALUES], group[MOST_VALUES], alpha[MOST_VALUES] = {0};
+    particles all = {0};
+    reference exact;
+
+    if (argc < 3) {
+        die("KIND|SNAPSHOT SOFTENING [THETA,... [LEAF,... [GROUP,... [ALPHA,...]]]]");
+    }
+    int ntheta = values(argc > 3 ? argv[3] : "0.4,0.5,0.6,0.7", theta);
+    int nleaf = values(argc > 4 ? argv[4] : "8,16,32", leaf), ngroup = values(argc > 5 ? argv[5] : "32,64", group);
+    int nalpha = argc > 6 ? values(argv[6], alpha) : 1;
+    load(argv[1], &all);
+    all.eps = strtod(argv[2], NULL);
+    solve(&all, &exact);
+    puts("theta,leaf,group,pairs,cells,visits,walk_s,pair_ns,cell_ns,median_err,p99_err,alpha,groups,total_s");
+    for (int i = 0; i < ntheta; i++) {
+        for (int j = 0; j < nleaf; j++) {
+            for (int k = 0; k < ngroup; k++) {
+                for (int l = 0; l < nalpha; l++) {
+                    row(&all, &exact, theta[i], (int)leaf[j], (int)group[k], alpha[l]);
+                }
+            }
+        }
+    }
+    for (int k = 0; k < 7; k++) {
+        free(all.column[k]);
+    }
+    for (int k = 0; k < 4; k++) {
+        free(exact.a[k]);
+    }
+    free(exact.place);
+    return 0;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forces of the tree with the documented defaults against direct summation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+#include <equipoise/snapshot.h>
+
+#include "defaults.h"
+#include "generate.h"
+#include "serial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST_SAMPLES 1000
+
+enum { X, Y, Z, M, AX, AY, AZ, POT, ACCEL, COLUMNS };
+
+typedef struct particles {
+    int64_t n;
+    double eps;
+    double *at[COLUMNS];
+} particles;
+
+/* Some particles out of all, spread over the whole order, and their exact forces. */
+typedef struct sample {
+    int64_t n, place[MOST_SAMPLES];
+    double at[3][MOST_SAMPLES], field[4][MOST_SAMPLES];
+} sample;
+
+static particles make_particles(int64_t n, double eps)
+{
+    particles made = {n, eps, {0}};
+
+    for (int k = 0; k < COLUMNS; k++) {
+        made.at[k] = calloc((size_t)n + 1, sizeof(double));
+        assert_non_null(made.at[k]);
+    }
+    return made;
+}
+
+static void free_particles(particles *all)
+{
+    for (int k = 0; k < COLUMNS; k++) {
+        free(all->at[k]);
+    }
+}
+
+static particles generate(const char *text, double eps)
+{
+    bh_generator generator;
+
+    assert_int_equal(bh_generator_parse(text, &generator, NULL), EQP_OK);
+    particles made = make_particles(bh_generator_count(&generator), eps);
+    double *v = calloc((size_t)made.n, 3 * sizeof *v);
+    assert_non_null(v);
+    assert_int_equal(bh_generate(&generator, 0, made.n, made.at[X], made.at[Y], made.at[Z], v, v + made.n,
+                                 v + 2 * made.n, made.at[M]),
+                     EQP_OK);
+    free(v);
+    return made;
+}
+
+/* One random particle out of each of `n` equal runs of the order: every kind has its share. */
+static void take_sample(const particles *all, int64_t n, sample *taken)
+{
+    *taken = (sample){.n = n};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t begin = all->n * i / n, end = all->n * (i + 1) / n;
+        taken->place[i] = begin + (int64_t)eqp_random_below(3, 0, (uint64_t)i, (uint64_t)(end - begin));
+        for (int k = 0; k < 3; k++) {
+            taken->at[k][i] = all->at[k][taken->place[i]];
+        }
+    }
+    bh_direct(all->n, all->at[X], all->at[Y], all->at[Z], all->at[M], 1, all->eps, n, taken->at[0], taken->at[1],
+              taken->at[2], taken->field[0], taken->field[1], taken->field[2], taken->field[3]);
+    for (int64_t i = 0; i < n; i++) {
+        taken->field[3][i] -= bh_potential_self(1, all->at[M][taken->place[i]], all->eps);
+    }
+}
+
+static void evaluate(particles *all, bool relative, double theta)
+{
+    const bh_mac mac = {.theta = theta, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
+    bh_serial serial;
+    bh_serial_work work = {0};
+
+    assert_int_equal(bh_serial_build(&serial, all->n, all->at[X], all->at[Y], all->at[Z], all->at[M],
+                                     relative ? all->at[ACCEL] : NULL, BH_DEFAULT_LEAF_SIZE, BH_DEFAULT_GROUP_SIZE),
+                     EQP_OK);
+    assert_int_equal(bh_tree_check(&serial.tree), EQP_OK);
+    assert_int_equal(
+        bh_serial_force(&serial, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT], &work),
+        EQP_OK);
+    assert_true(work.pairs >= all->n && work.visits >= serial.ngroups);
+    bh_serial_free(&serial);
+    for (int64_t i = 0; i < all->n; i++) {
+        all->at[ACCEL][i] =
+            sqrt(all->at[AX][i] * all->at[AX][i] + all->at[AY][i] * all->at[AY][i] + all->at[AZ][i] * all->at[AZ][i]);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void errors_of(const particles *all, const sample *exact, double error[MOST_SAMPLES])
+{
+    for (int64_t i = 0; i < exact->n; i++) {
+        double off2 = 0, size2 = 0;
+        for (int k = 0; k < 3; k++) {
+            double off = all->at[AX + k][exact->place[i]] - exact->field[k][i];
+            off2 += off * off;
+            size2 += exact->field[k][i] * exact->field[k][i];
+        }
+        error[i] = sqrt(off2 / size2);
+    }
+}
+
+/* Median and 99th percentile of the relative errors of the acceleration, and all errors of the potential, in bounds. */
+static void check(const char *what, const particles *all, const sample *exact, double median, double p99)
+{
+    double error[MOST_SAMPLES], worst = 0;
+
+    errors_of(all, exact, error);
+    qsort(error, (size_t)exact->n, sizeof *error, compare);
+    for (int64_t i = 0; i < exact->n; i++) {
+        double pot = exact->field[3][i];
+        worst = fmax(worst, fabs((all->at[POT][exact->place[i]] - pot) / pot));
+    }
+    double got_median = error[exact->n / 2], got_p99 = error[exact->n - 1 - exact->n / 100];
+    print_message("%s: median %.2e, 99%% %.2e, worst potential %.2e\n", what, got_median, got_p99, worst);
+    if (!(got_median <= median && got_p99 <= p99 && worst <= p99)) {
+        fail_msg("%s: more than %g, %g", what, median, p99);
+    }
+}
+
+static void a_plummer_sphere_of_100000(void **state)
+{
+    static sample exact;
+    particles all = generate("plummer:n=100000,seed=1", 0.01);
+
+    (void)state;
+    take_sample(&all, MOST_SAMPLES, &exact);
+    evaluate(&all, false, BH_DEFAULT_THETA);
+    check("geometric", &all, &exact, 5e-4, 2e-3);
+    evaluate(&all, true, BH_DEFAULT_THETA);
+    check("relative", &all, &exact, 5e-4, 2e-3);
+    free_particles(&all);
+}
+
+static void a_real_galaxy_with_two_kinds_of_particles(void **state)
+{
+    static const char name[] = "nbody/g2_galaxy_littleendian.dat";
+    static sample exact;
+    const char *folder = getenv("EQUIPOISE_SHARED_DATA");
+    char path[4096];
+    eqp_snapshot *snapshot;
+    eqp_message message = {""};
+
+    (void)state;
+    if (folder != NULL) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+    } else {
+        snprintf(path, sizeof path, "%s/../shared/data/%s", EQP_SOURCE_ROOT, name);
+    }
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        print_message("%s is not there\n", name);
+        skip();
+    }
+    fclose(file);
+    assert_int_equal(eqp_snapshot_open(path, &snapshot, &message), EQP_OK);
+    particles all = make_particles(eqp_snapshot_get_info(snapshot)->n, 0.4);
+    eqp_snapshot_arrays arrays = {.x = all.at[X], .y = all.at[Y], .z = all.at[Z], .m = all.at[M]};
+    assert_int_equal(eqp_snapshot_read(snapshot, 0, all.n, &arrays, &message), EQP_OK);
+    eqp_snapshot_close(snapshot);
+    take_sample(&all, MOST_SAMPLES, &exact);
+    assert_true(all.at[M][exact.place[0]] != all.at[M][exact.place[exact.n - 1]]); /* halo and disc are both in it */
+    evaluate(&all, false, BH_DEFAULT_THETA);
+    check("geometric", &all, &exact, 5e-4, 3.5e-3);
+    evaluate(&all, true, BH_DEFAULT_THETA);
+    check("relative", &all, &exact, 5e-4, 3.5e-3);
+    free_particles(&all);
+}
+
+static void every_kind_of_input(void **state)
+{
+    static const char *const text[] = {"hernquist:n=20000", "disks:n=20000", "clusters:n=20000",
+                                       "uniform:n=20000,cube=1"};
+    static const double softening[] = {0.01, 0.05, 2e-4, 0.01};
+    static sample exact;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        particles all = generate(text[i], softening[i]);
+        take_sample(&all, 500, &exact);
+        evaluate(&all, false, BH_DEFAULT_THETA);
+        check(text[i], &all, &exact, 7e-4, 4e-3);
+        free_particles(&all);
+    }
+}
+
+/* With theta 0 every cell is opened: what is left is rounding, and each pair is there exactly once. */
+static void opening_everything_is_direct_summation(void **state)
+{
+    static sample exact;
+    particles all = generate("disks:n=1500", 0.02);
+
+    (void)state;
+    take_sample(&all, MOST_SAMPLES, &exact);
+    evaluate(&all, false, 0);
+    check("theta 0", &all, &exact, 1e-14, 1e-12);
+    free_particles(&all);
+}
+
+static void smaller_angles_are_more_exact(void **state)
+{
+    static const double theta[] = {0.9, 0.6, 0.4, 0.25};
+    static sample exact;
+    particles all = generate("clusters:n=8000,haloes=10", 1e-4);
+    double error[MOST_SAMPLES], last = INFINITY;
+
+    (void)state;
+    take_sample(&all, MOST_SAMPLES, &exact);
+    for (int i = 0; i < 4; i++) {
+        evaluate(&all, false, theta[i]);
+        errors_of(&all, &exact, error);
+        qsort(error, MOST_SAMPLES, sizeof *error, compare);
+        assert_true(error[MOST_SAMPLES / 2] < 0.6 * last);
+        last = error[MOST_SAMPLES / 2];
+    }
+    free_particles(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_plummer_sphere_of_100000),
+        cmocka_unit_test(every_kind_of_input),
+        cmocka_unit_test(a_real_galaxy_with_two_kinds_of_particles),
+        cmocka_unit_test(opening_everything_is_direct_summation),
+        cmocka_unit_test(smaller_angles_are_more_exact),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "failing_malloc.h"
+
+#include "force.h"
+#include "generate.h"
+#include "motion.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { X, Y, Z, VX, VY, VZ, M, COLUMNS };
+
+typedef struct particles {
+    int64_t n;
+    double *at[COLUMNS];
+} particles;
+
+static bh_generator parse(const char *text)
+{
+    bh_generator made;
+    eqp_message message = {""};
+
+    if (bh_generator_parse(text, &made, &message) != EQP_OK) {
+        fail_msg("%s: %s", text, message.text);
+    }
+    return made;
+}
+
+static int slice(const bh_generator *generator, int64_t first, int64_t n, double *const at[COLUMNS])
+{
+    return bh_generate(generator, first, n, at[X], at[Y], at[Z], at[VX], at[VY], at[VZ], at[M]);
+}
+
+static particles allocate(int64_t n)
+{
+    particles made = {.n = n};
+
+    for (int k = 0; k < COLUMNS; k++) {
+        made.at[k] = calloc((size_t)n + 1, sizeof(double));
+        assert_non_null(made.at[k]);
+    }
+    return made;
+}
+
+static particles generate(const char *text)
+{
+    bh_generator generator = parse(text);
+    particles made = allocate(bh_generator_count(&generator));
+
+    assert_int_equal(slice(&generator, 0, made.n, made.at), EQP_OK);
+    return made;
+}
+
+static void discard(particles *all)
+{
+    for (int k = 0; k < COLUMNS; k++) {
+        free(all->at[k]);
+    }
+}
+
+static void assert_near(double got, double wanted, double tolerance)
+{
+    if (!(fabs(got - wanted) <= tolerance)) {
+        fail_msg("%.17g is not %.17g within %g", got, wanted, tolerance);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double *sorted_radii(const particles *all)
+{
+    double *r = malloc((size_t)all->n * sizeof *r);
+
+    assert_non_null(r);
+    for (int64_t i = 0; i < all->n; i++) {
+        r[i] = sqrt(all->at[X][i] * all->at[X][i] + all->at[Y][i] * all->at[Y][i] + all->at[Z][i] * all->at[Z][i]);
+    }
+    qsort(r, (size_t)all->n, sizeof *r, compare);
+    return r;
+}
+
+/* Energies and the like; forces by direct summation of particles [first, first + n). */
+static bh_sums sums_of(const particles *all, int64_t first, int64_t n, double eps)
+{
+    double *a = calloc((size_t)n, 4 * sizeof *a), *p[COLUMNS];
+    bh_sums sums;
+
+    assert_non_null(a);
+    for (int k = 0; k < COLUMNS; k++) {
+        p[k] = all->at[k] + first;
+    }
+    bh_direct(n, p[X], p[Y], p[Z], p[M], 1, eps, n, p[X], p[Y], p[Z], a, a + n, a + 2 * n, a + 3 * n);
+    for (int64_t i = 0; i < n; i++) {
+        a[3 * n + i] -= bh_potential_self(1, p[M][i], eps);
+    }
+    bh_sums_make(n, p[M], p[X], p[Y], p[Z], p[VX], p[VY], p[VZ], a, a + n, a + 2 * n, a + 3 * n, &sums);
+    free(a);
+    return sums;
+}
+
+static const char *const kinds[] = {
+    "plummer:n=1001",
+    "hernquist:n=1000,a=0.3,seed=5",
+    "disks:n=1003,ratio=0.3,inclination=75",
+    "clusters:n=1000,haloes=37,slope=1",
+    "clusters:n=20,haloes=300",
+    "uniform:n=999,sigma=0.2",
+    "uniform:n=999,sigma=0.2,cube=1",
+    "plummer:n=1",
+    "clusters:n=3",
+    "disks:n=100,ratio=0.1,pericentre=0",
+};
+enum { NKINDS = sizeof kinds / sizeof kinds[0] };
+
+static void slices_are_parts_of_the_whole(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < NKINDS; kind++) {
+        bh_generator generator = parse(kinds[kind]);
+        particles all = generate(kinds[kind]);
+        for (int64_t parts = 1; parts <= 7; parts += 3) {
+            for (int64_t part = 0; part < parts; part++) {
+                int64_t first = all.n * part / parts, n = all.n * (part + 1) / parts - first;
+                particles some = allocate(n);
+                assert_int_equal(slice(&generator, first, n, some.at), EQP_OK);
+                for (int k = 0; k < COLUMNS; k++) {
+                    assert_memory_equal(some.at[k], all.at[k] + first, (size_t)n * sizeof(double));
+                }
+                discard(&some);
+            }
+        }
+        discard(&all);
+    }
+}
+
+static void everything_is_finite_with_mass_one_and_no_momentum(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < NKINDS; kind++) {
+        particles all = generate(kinds[kind]);
+        double mass = 0, momentum[3] = {0, 0, 0}, size = 0;
+        for (int64_t i = 0; i < all.n; i++) {
+            for (int k = 0; k < COLUMNS; k++) {
+                assert_true(isfinite(all.at[k][i]));
+            }
+            assert_true(all.at[M][i] > 0);
+            mass += all.at[M][i];
+            for (int k = 0; k < 3; k++) {
+                momentum[k] += all.at[M][i] * all.at[VX + k][i];
+                size += all.at[M][i] * fabs(all.at[VX + k][i]);
+            }
+        }
+        assert_near(mass, 1, 1e-12);
+        for (int k = 0; k < 3; k++) {
+            assert_near(momentum[k], 0, 1e-13 * size);
+        }
+        discard(&all);
+    }
+}
+
+static void seeds_give_different_particles(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 7; kind++) {
+        char text[2][128];
+        for (int s = 0; s < 2; s++) {
+            const char *name = kinds[kind];
+            snprintf(text[s], sizeof text[s], "%.*s:seed=%d,n=200", (int)strcspn(name, ":"), name, s + 1);
+        }
+        particles a = generate(text[0]), b = generate(text[1]), again = generate(text[0]);
+        assert_memory_equal(a.at[X], again.at[X], 200 * sizeof(double));
+        for (int64_t i = 0; i < 200; i++) {
+            assert_true(a.at[X][i] != b.at[X][i]);
+        }
+        discard(&a);
+        discard(&b);
+        discard(&again);
+    }
+}
+
+static void no_two_particles_share_a_place(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 7; kind++) {
+        particles all = generate(kinds[kind]);
+        double *x = malloc((size_t)all.n * sizeof *x);
+        int64_t same = 0;
+        assert_non_null(x);
+        memcpy(x, all.at[X], (size_t)all.n * sizeof *x);
+        qsort(x, (size_t)all.n, sizeof *x, compare);
+        for (int64_t i = 1; i < all.n; i++) {
+            same += x[i] == x[i - 1];
+        }
+        assert_true(same <= (kind == 4 ? 20 : 0)); /* haloes of one particle have it in their centre */
+        free(x);
+        discard(&all);
+    }
+}
+
+/* Lagrangian radii against the mass profile M(r) of the sphere, cut off at its limit. Errors of a fraction f of n
+ * random pairs have a deviation below sqrt(f (1 - f) 2 / n); four of these are allowed. */
+static void check_profile(const char *text, double (*inside)(double s), double a, double limit)
+{
+    static const double fraction[] = {0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98};
+    particles all = generate(text);
+    double *r = sorted_radii(&all);
+
+    assert_true(r[all.n - 1] <= limit * a * (1 + 1e-12));
+    for (int i = 0; i < 7; i++) {
+        double f = fraction[i];
+        double found = inside(r[(int64_t)(f * (double)all.n)] / a) / inside(limit);
+        assert_near(found, f, 4 * sqrt(2 * f * (1 - f) / (double)all.n));
+    }
+    free(r);
+    discard(&all);
+}
+
+static double inside_plummer(double s)
+{
+    return pow(1 + 1 / (s * s), -1.5);
+}
+
+static double inside_hernquist(double s)
+{
+    return pow(s / (1 + s), 2);
+}
+
+static void spheres_have_their_mass_profiles(void **state)
+{
+    (void)state;
+    check_profile("plummer:n=100000,a=2,rmax=1000", inside_plummer, 2, 1000);
+    check_profile("plummer:n=100000,a=0.5,rmax=3", inside_plummer, 0.5, 3);
+    check_profile("hernquist:n=100000,a=3,rmax=1000", inside_hernquist, 3, 1000);
+    check_profile("hernquist:n=100000,rmax=20,seed=8", inside_hernquist, 1, 20);
+}
+
+static void half_mass_radii_are_those_of_the_papers(void **state)
+{
+    particles plummer = generate("plummer:n=100000,a=1,rmax=1000"),
+              hernquist = generate("hernquist:n=100000,a=1,rmax=1000");
+    double *rp = sorted_radii(&plummer), *rh = sorted_radii(&hernquist);
+
+    (void)state;
+    assert_near(rp[50000], 1.3048, 0.02);
+    assert_near(rh[50000], 1 + sqrt(2), 0.08);
+    free(rp);
+    free(rh);
+    discard(&plummer);
+    discard(&hernquist);
+}
+
+static void directions_are_isotropic(void **state)
+{
+    static const char *const text[] = {"plummer:n=50000", "hernquist:n=50000", "uniform:n=50000,sigma=1"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        particles all = generate(text[i]);
+        for (int what = X; what <= VX; what += 3) {
+            double mean[3] = {0}, square[3] = {0}, cross = 0;
+            for (int64_t j = 0; j < all.n; j++) {
+                double u[3], size = 0;
+                for (int k = 0; k < 3; k++) {
+                    u[k] = all.at[what + k][j];
+                    size += u[k] * u[k];
+                }
+                for (int k = 0; k < 3; k++) {
+                    mean[k] += u[k] / sqrt(size) / (double)all.n;
+                    square[k] += u[k] * u[k] / size / (double)all.n;
+                }
+                cross += u[0] * u[1] / size / (double)all.n;
+            }
+            for (int k = 0; k < 3; k++) { /* deviations: 0.0026 and 0.0013, the latter more for mates */
+                assert_near(mean[k], 0, 0.013);
+                assert_near(square[k], 1 / 3.0, 0.008);
+            }
+            assert_near(cross, 0, 0.008);
+        }
+        discard(&all);
+    }
+}
+
+/* <v^2> at radius s a against the isotropic Jeans equation: Plummer M / (2 sqrt(r^2 + a^2)); Hernquist (1990), eq. 10.
+ */
+static double square_plummer(double s)
+{
+    return 0.5 / sqrt(1 + s * s);
+}
+
+static double square_hernquist(double s)
+{
+    return 0.25 * (12 * s * pow(1 + s, 3) * log1p(1 / s) - s / (1 + s) * (25 + 52 * s + 42 * s * s + 12 * s * s * s));
+}
+
+static void check_dispersion(const char *text, double (*square)(double s))
+{
+    particles all = generate(text);
+    double sum[3] = {0}, wanted[3] = {0}, count[3] = {0};
+
+    for (int64_t i = 0; i < all.n; i++) {
+        double r2 = 0, v2 = 0;
+        for (int k = 0; k < 3; k++) {
+            r2 += all.at[X + k][i] * all.at[X + k][i];
+            v2 += all.at[VX + k][i] * all.at[VX + k][i];
+        }
+        int shell = r2 < 0.25 ? 0 : r2 < 4 ? 1 : 2;
+        sum[shell] += v2;
+        wanted[shell] += square(sqrt(r2));
+        count[shell]++;
+    }
+    for (int shell = 0; shell < 3; shell++) {
+        assert_true(count[shell] > 2000);
+        assert_near(sum[shell] / wanted[shell], 1, 6 / sqrt(count[shell]));
+    }
+    discard(&all);
+}
+
+static void speeds_follow_from_the_jeans_equation(void **state)
+{
+    (void)state;
+    check_dispersion("plummer:n=50000,a=1,rmax=1000", square_plummer);
+    check_dispersion("hernquist:n=50000,a=1,rmax=100", square_hernquist);
+}
+
+static void spheres_are_in_virial_equilibrium(void **state)
+{
+    static const char *const text[] = {"plummer:n=6000", "hernquist:n=6000", "clusters:n=6000,haloes=1"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        particles all = generate(text[i]);
+        bh_sums sums = sums_of(&all, 0, all.n, 0);
+        assert_near(-2 * sums.kinetic / sums.virial, 1, 0.06);
+        if (i == 0) {
+            assert_near(sums.kinetic + sums.potential, -0.25, 0.01); /* standard units */
+        }
+        discard(&all);
+    }
+}
+
+/* The two galaxies: bound and near equilibrium by themselves, on a parabola about each other, spinning. */
+static void disks_are_two_galaxies_on_a_parabola(void **state)
+{
+    particles all = generate("disks:n=9000,ratio=0.5,separation=30,pericentre=3,inclination=40");
+    bh_sums one = sums_of(&all, 0, 6000, 0.02), two = sums_of(&all, 6000, 3000, 0.02);
+    double d = 0, v2 = 0, dx[3], dv[3];
+
+    (void)state;
+    assert_near(one.mass, 2 / 3.0, 1e-12);
+    assert_near(two.mass, 1 / 3.0, 1e-12);
+    for (int k = 0; k < 3; k++) {
+        dx[k] = one.moment[k] / one.mass - two.moment[k] / two.mass;
+        dv[k] = one.momentum[k] / one.mass - two.momentum[k] / two.mass;
+        d += dx[k] * dx[k];
+        v2 += dv[k] * dv[k];
+    }
+    d = sqrt(d);
+    assert_near(d, 30, 0.7);
+    assert_near(v2, 2 / 30.0, 1e-10);
+    assert_true(dx[0] * dv[0] + dx[1] * dv[1] + dx[2] * dv[2] < 0); /* they approach */
+    double spin = 30 * dv[1];                                       /* the exact places differ by (30, 0, 0) */
+    assert_near(spin * spin / 2, 3, 1e-10);
+    /* The motion of the whole is taken off: it adds to the kinetic energy and to x.a nothing but rounding of the field.
+     */
+    double inner = one.kinetic - 0.5 *
+                                     (one.momentum[0] * one.momentum[0] + one.momentum[1] * one.momentum[1] +
+                                      one.momentum[2] * one.momentum[2]) /
+                                     one.mass;
+    assert_near(-2 * inner / one.virial, 1, 0.12);
+    discard(&all);
+}
+
+/* The first 40 % of a galaxy are its disc: thin, exponential, in rotation. Ratio 1 and no inclination: plane z = 0. */
+static void discs_are_thin_exponential_and_rotate(void **state)
+{
+    particles all = generate("disks:n=50000,inclination=0,separation=1000,pericentre=0");
+    const int64_t n = 10000;
+    double *radius = malloc(n * sizeof *radius);
+    double height = 0, spin = 0, speed = 0;
+
+    (void)state;
+    assert_non_null(radius);
+    for (int64_t i = 0; i < n; i++) {
+        double x = all.at[X][i] - 500, y = all.at[Y][i], z = all.at[Z][i];
+        double vx = all.at[VX][i] + 0.5 * sqrt(2 / 1000.0), vy = all.at[VY][i];
+        radius[i] = hypot(x, y);
+        height += z * z / (double)n;
+        spin += (x * vy - y * vx) / radius[i] / (double)n;
+        speed += hypot(vx, vy) / (double)n;
+    }
+    qsort(radius, (size_t)n, sizeof *radius, compare);
+    assert_near(radius[n / 2], 1.678, 0.06);        /* (1 + r) exp(-r) = 1/2 */
+    assert_near(height, 0.04 * 9.8696 / 12, 0.002); /* of sech^2(z / 0.2) */
+    assert_true(spin > 0.9 * speed);
+    free(radius);
+    discard(&all);
+}
+
+/* The particles of a halo follow each other in the order; a jump farther than any halo is wide begins the next one. */
+static int64_t halo_masses(const char *text, double *mass, int64_t most)
+{
+    particles all = generate(text);
+    int64_t n = 0, begin = 0;
+
+    for (int64_t i = 1; i <= all.n; i++) {
+        double jump = i == all.n ? INFINITY
+                                 : hypot(hypot(all.at[X][i] - all.at[X][i - 1], all.at[Y][i] - all.at[Y][i - 1]),
+                                         all.at[Z][i] - all.at[Z][i - 1]);
+        if (jump > 0.05) {
+            assert_true(n < most);
+            mass[n++] = (double)(i - begin) / (double)all.n;
+            begin = i;
+        }
+    }
+    discard(&all);
+    return n;
+}
+
+/* The exponent by maximum likelihood for a power law between the limits: mean of log M is what it should be. */
+static void cluster_masses_follow_the_power_law(void **state)
+{
+    static const double slope[] = {1.9, 1.0, 2.5};
+    static double mass[5100];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "clusters:n=400000,haloes=5000,range=30,slope=%g,seed=3", slope[i]);
+        int64_t n = halo_masses(text, mass, 5100);
+        assert_true(n > 4970 && n <= 5000); /* two haloes that follow each other may touch */
+        double least = INFINITY, mean = 0, square = 0;
+        for (int64_t h = 0; h < n; h++) {
+            least = fmin(least, mass[h]);
+        }
+        for (int64_t h = 0; h < n; h++) {
+            mean += log(mass[h] / least) / (double)n;
+        }
+        /* Of y = log M with density exp((1 - slope) y) on [0, log 30]: the mean, and a bound of its deviation. */
+        double top = log(30), rate = slope[i] - 1;
+        double wanted = rate == 0 ? top / 2 : 1 / rate - top * exp(-rate * top) / (1 - exp(-rate * top));
+        square = fmin(top * top / 12, rate == 0 ? INFINITY : 1 / (rate * rate));
+        assert_near(mean, wanted, 3.5 * sqrt(square / (double)n) + 0.03);
+    }
+}
+
+static void uniform_bodies_are_uniform(void **state)
+{
+    particles ball = generate("uniform:n=40000,radius=2"), cube = generate("uniform:n=40000,radius=2,cube=1,sigma=0.5");
+    double *r = sorted_radii(&ball), inside = 0, v2 = 0;
+
+    (void)state;
+    assert_true(r[39999] <= 2);
+    for (int i = 1; i < 10; i++) {
+        assert_near(pow(r[4000 * i] / 2, 3), 0.1 * i, 0.012);
+    }
+    for (int64_t i = 0; i < cube.n; i++) {
+        bool in = true;
+        for (int k = 0; k < 3; k++) {
+            assert_true(fabs(cube.at[X + k][i]) <= 2);
+            in = in && fabs(cube.at[X + k][i]) <= 1;
+            v2 += cube.at[VX + k][i] * cube.at[VX + k][i] / (double)(3 * cube.n);
+            assert_true(ball.at[VX + k][i] == 0);
+        }
+        inside += in;
+    }
+    assert_near(inside / (double)cube.n, 0.125, 0.007);
+    assert_near(v2, 0.25, 0.006);
+    free(r);
+    discard(&ball);
+    discard(&cube);
+}
+
+static void what_is_not_said_has_the_default(void **state)
+{
+    int nkinds;
+    const bh_generator_kind *table = bh_generator_table(&nkinds);
+
+    (void)state;
+    assert_int_equal(nkinds, 5);
+    for (int i = 0; i < nkinds; i++) {
+        bh_generator made = parse(table[i].name);
+        assert_ptr_equal(made.kind, &table[i]);
+        assert_false(made.seeded);
+        assert_true(strlen(table[i].help) > 10 && strcmp(table[i].key[0].name, "n") == 0);
+        for (int k = 0; k < table[i].nkeys; k++) {
+            const bh_generator_key *key = &table[i].key[k];
+            assert_true(made.value[k] == key->value && key->value >= key->least && key->value <= key->most);
+            assert_true(strlen(key->help) > 3);
+            for (int other = 0; other < k; other++) {
+                assert_string_not_equal(key->name, table[i].key[other].name);
+            }
+        }
+    }
+    bh_generator made = parse("clusters:slope=2.5,n=1e4,seed=9007199254740992,box=0x10");
+    assert_int_equal(bh_generator_count(&made), 10000);
+    assert_true(made.seeded && made.seed == (uint64_t)1 << 53);
+    assert_true(made.value[2] == 2.5 && made.value[4] == 16);
+}
+
+/* Every key of every kind takes its limits and nothing beyond. */
+static void ranges_are_refused_beyond_their_ends(void **state)
+{
+    int nkinds;
+    const bh_generator_kind *table = bh_generator_table(&nkinds);
+    char text[128];
+    bh_generator made, unchanged;
+
+    (void)state;
+    for (int i = 0; i < nkinds; i++) {
+        for (int k = 0; k < table[i].nkeys; k++) {
+            const bh_generator_key *key = &table[i].key[k];
+            const double value[4] = {key->least, key->most, key->least - 1, 1.1 * key->most + 1};
+            for (int v = 0; v < 4; v++) {
+                snprintf(text, sizeof text, "%s:%s=%.17g", table[i].name, key->name, value[v]);
+                memset(&made, 0x5a, sizeof made);
+                unchanged = made;
+                eqp_message message = {""};
+                int code = bh_generator_parse(text, &made, &message);
+                assert_int_equal(code, v < 2 ? EQP_OK : EQP_ERR_ARGUMENT);
+                if (v >= 2) {
+                    assert_memory_equal(&made, &unchanged, sizeof made);
+                    assert_non_null(strstr(message.text, key->name));
+                }
+            }
+        }
+    }
+}
+
+static void nonsense_is_refused_with_one_line(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+    } wrong[] = {
+        {"", EQP_ERR_UNKNOWN},
+        {":", EQP_ERR_UNKNOWN},
+        {"plumme", EQP_ERR_UNKNOWN},
+        {"plummers", EQP_ERR_UNKNOWN},
+        {"Plummer", EQP_ERR_UNKNOWN},
+        {"plummer,n=3", EQP_ERR_UNKNOWN},
+        {"plummer:", EQP_ERR_UNKNOWN},
+        {"plummer:n=3,", EQP_ERR_UNKNOWN},
+        {"plummer:,n=3", EQP_ERR_UNKNOWN},
+        {"plummer:box=3", EQP_ERR_UNKNOWN},
+        {"plummer:=3", EQP_ERR_UNKNOWN},
+        {"plummer:n", EQP_ERR_ARGUMENT},
+        {"plummer:n=", EQP_ERR_ARGUMENT},
+        {"plummer:n= 3", EQP_ERR_ARGUMENT},
+        {"plummer:n=3 ", EQP_ERR_ARGUMENT},
+        {"plummer:n=3:a=1", EQP_ERR_ARGUMENT},
+        {"plummer:n=3.5", EQP_ERR_ARGUMENT},
+        {"plummer:n=nan", EQP_ERR_ARGUMENT},
+        {"plummer:a=inf", EQP_ERR_ARGUMENT},
+        {"plummer:n=99999999999999999999", EQP_ERR_ARGUMENT},
+        {"plummer:n=3,n=3", EQP_ERR_ARGUMENT},
+        {"plummer:seed=1,seed=1", EQP_ERR_ARGUMENT},
+        {"plummer:seed=-1", EQP_ERR_ARGUMENT},
+        {"plummer:seed=0.5", EQP_ERR_ARGUMENT},
+        {"disks:n=99", EQP_ERR_ARGUMENT},
+        {"uniform:cube=0.5", EQP_ERR_ARGUMENT},
+        {"\n\x01"
+         "very-long-name-very-long-name-very-long-name-very-long-name",
+         EQP_ERR_UNKNOWN},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        bh_generator made = {0};
+        eqp_message message = {""};
+        if (bh_generator_parse(wrong[i].text, &made, &message) != wrong[i].code) {
+            fail_msg("'%s' is not refused", wrong[i].text);
+        }
+        assert_null(made.kind);
+        assert_true(message.text[0] != '\0' && strchr(message.text, '\n') == NULL);
+        assert_int_equal(bh_generator_parse(wrong[i].text, &made, NULL), wrong[i].code);
+    }
+}
+
+static void slices_outside_and_values_out_of_range_are_refused(void **state)
+{
+    bh_generator generator = parse("plummer:n=10");
+    particles some = allocate(10);
+
+    (void)state;
+    assert_int_equal(slice(&generator, 0, 0, some.at), EQP_OK);
+    assert_int_equal(slice(&generator, 10, 0, some.at), EQP_OK);
+    assert_int_equal(slice(&generator, -1, 2, some.at), EQP_ERR_ARGUMENT);
+    assert_int_equal(slice(&generator, 0, -1, some.at), EQP_ERR_ARGUMENT);
+    assert_int_equal(slice(&generator, 5, 6, some.at), EQP_ERR_ARGUMENT);
+    assert_int_equal(slice(&generator, INT64_MAX, 1, some.at), EQP_ERR_ARGUMENT);
+    assert_int_equal(slice(&generator, 1, INT64_MAX, some.at), EQP_ERR_ARGUMENT);
+    generator.value[1] = -1;
+    assert_int_equal(slice(&generator, 0, 10, some.at), EQP_ERR_ARGUMENT);
+    generator.value[1] = NAN;
+    assert_int_equal(slice(&generator, 0, 10, some.at), EQP_ERR_ARGUMENT);
+    for (int i = 0; i < 10; i++) {
+        assert_true(some.at[M][i] == 0);
+    }
+    discard(&some);
+}
+
+static void failing_allocations_are_reported(void **state)
+{
+    static const char *const text[] = {"disks:n=100", "clusters:n=100"};
+    particles some = allocate(100);
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int i = 0; i < 2; i++) {
+        bh_generator generator = parse(text[i]);
+        int64_t k = 0;
+        for (;; k++) {
+            failing_malloc_start(k);
+            int code = slice(&generator, 0, 100, some.at);
+            if (failing_malloc_stop() == 0) {
+                assert_int_equal(code, EQP_OK);
+                break;
+            }
+            assert_int_equal(code, EQP_ERR_MEMORY);
+            assert_true(some.at[M][0] == 0);
+        }
+        assert_true(k == i + 1);
+        memset(some.at[M], 0, 100 * sizeof(double));
+    }
+    discard(&some);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_are_parts_of_the_whole),
+        cmocka_unit_test(everything_is_finite_with_mass_one_and_no_momentum),
+        cmocka_unit_test(seeds_give_different_particles),
+        cmocka_unit_test(no_two_particles_share_a_place),
+        cmocka_unit_test(spheres_have_their_mass_profiles),
+        cmocka_unit_test(half_mass_radii_are_those_of_the_papers),
+        cmocka_unit_test(directions_are_isotropic),
+        cmocka_unit_test(speeds_follow_from_the_jeans_equation),
+        cmocka_unit_test(spheres_are_in_virial_equilibrium),
+        cmocka_unit_test(disks_are_two_galaxies_on_a_parabola),
+        cmocka_unit_test(discs_are_thin_exponential_and_rotate),
+        cmocka_unit_test(cluster_masses_follow_the_power_law),
+        cmocka_unit_test(uniform_bodies_are_uniform),
+        cmocka_unit_test(what_is_not_said_has_the_default),
+        cmocka_unit_test(ranges_are_refused_beyond_their_ends),
+        cmocka_unit_test(nonsense_is_refused_with_one_line),
+        cmocka_unit_test(slices_outside_and_values_out_of_range_are_refused),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
