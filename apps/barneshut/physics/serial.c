@@ -6,17 +6,23 @@
 #include <equipoise/curve.h>
 #include <equipoise/error.h>
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds of an array; +0 for none. */
-static void bounds(int64_t n, const double *x, double *lo, double *hi)
+/* Bounds of an array, 0 for none; false if they or anything between them is not finite. */
+static bool bounds(int64_t n, const double *x, double *lo, double *hi)
 {
+    bool finite = true;
+
     *lo = *hi = n > 0 ? x[0] : 0.0;
-    for (int64_t i = 1; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
+        finite = finite && isfinite(x[i]);
         *lo = x[i] < *lo ? x[i] : *lo;
         *hi = x[i] > *hi ? x[i] : *hi;
     }
+    return finite;
 }
 
 static double *gather(int64_t n, const int64_t *order, const double *from)
@@ -72,8 +78,13 @@ int bh_serial_build(bh_serial *serial, int64_t n, const double *x, const double 
 
     *serial = (bh_serial){.n = n};
     bh_tree_init(&serial->tree, leaf_size);
+    if (n < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
     for (int k = 0; k < 3; k++) {
-        bounds(n, from[k], &lo[k], &hi[k]);
+        if (!bounds(n, from[k], &lo[k], &hi[k])) {
+            return EQP_ERR_DATA;
+        }
     }
     code = bh_box_enclosing(lo, hi, &box);
     if (code == EQP_OK) {

@@ -23,13 +23,14 @@ typedef struct bh_serial_work {
 } bh_serial_work;
 
 /* Sorts, builds the tree, makes the groups. x, y, z, m [n] and accel [n] (|a| of the previous step, or NULL) are
- * borrowed for the call. O(n log n). Free with bh_serial_free() whether it succeeded or not. EQP_ERR_ARGUMENT for
- * coordinates that are not finite. */
+ * borrowed for the call. O(n). Free with bh_serial_free() whether it succeeded or not. EQP_ERR_ARGUMENT for a negative
+ * n or sizes below 1, EQP_ERR_DATA for coordinates that are not finite, EQP_ERR_MEMORY. */
 int bh_serial_build(bh_serial *serial, int64_t n, const double *x, const double *y, const double *z, const double *m,
                     const double *accel, int leaf_size, int group_size);
 void bh_serial_free(bh_serial *serial);
 
-/* Sets ax, ay, az and the potential of all other particles, all [n] and in the caller's order. work may be NULL. */
+/* Sets ax, ay, az and the potential of all other particles, all [n] and in the caller's order; unchanged
+ * on error. work may be NULL. */
 int bh_serial_force(const bh_serial *serial, const bh_mac *mac, double G, double eps, double *ax, double *ay,
                     double *az, double *pot, bh_serial_work *work);
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All forces on one rank: odd sizes, odd places, bad input. How good they are is in test_bh_accuracy.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+
+#include "failing_malloc.h"
+
+#include "serial.h"
+
+#include <math.h>
+
+#define MOST 300
+
+static double x[MOST], y[MOST], z[MOST], m[MOST];
+static const bh_mac mac = {.theta = 0.6, .G = 1};
+
+static void place(int64_t n, double size)
+{
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = 5 + size * eqp_random_uniform(1, 0, (uint64_t)i);
+        y[i] = -7 + size * eqp_random_uniform(1, 1, (uint64_t)i);
+        z[i] = size * eqp_random_uniform(1, 2, (uint64_t)i);
+        m[i] = 1 + (double)(i % 3);
+    }
+}
+
+/* With theta 0 the answer is direct summation, whatever the sizes of leaves and groups. */
+static void compare_with_direct(int64_t n, double eps, int leaf_size, int group_size)
+{
+    static const bh_mac open_all = {.theta = 0, .G = 1};
+    double got[4][MOST], wanted[4][MOST] = {{0}};
+    bh_serial serial;
+    bh_serial_work work;
+
+    assert_int_equal(bh_serial_build(&serial, n, x, y, z, m, NULL, leaf_size, group_size), EQP_OK);
+    assert_int_equal(bh_serial_force(&serial, &open_all, 1, eps, got[0], got[1], got[2], got[3], &work), EQP_OK);
+    bh_serial_free(&serial);
+    assert_true(work.pairs == n * n && work.cells == 0);
+    bh_direct(n, x, y, z, m, 1, eps, n, x, y, z, wanted[0], wanted[1], wanted[2], wanted[3]);
+    for (int64_t i = 0; i < n; i++) {
+        wanted[3][i] -= bh_potential_self(1, m[i], eps);
+        double scale = fabs(wanted[3][i]) / (eps > 0 ? eps : 1e-3);
+        for (int k = 0; k < 4; k++) {
+            assert_true(fabs(got[k][i] - wanted[k][i]) <= 1e-12 * scale);
+        }
+    }
+}
+
+static void any_number_of_particles(void **state)
+{
+    static const int64_t n[] = {0, 1, 2, 7, 8, 9, 64, 300};
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        place(n[i], 1);
+        compare_with_direct(n[i], 0.05, 4, 8);
+        compare_with_direct(n[i], 0, 16, 32);
+        compare_with_direct(n[i], 0.05, 1, 1);
+        compare_with_direct(n[i], 0.05, 1000, 1000);
+    }
+}
+
+static void particles_at_one_place(void **state)
+{
+    (void)state;
+    place(MOST, 0);
+    compare_with_direct(MOST, 0.05, 16, 32);
+    compare_with_direct(MOST, 0, 16, 32);
+    x[17] += 1;
+    compare_with_direct(MOST, 0.05, 16, 32);
+}
+
+static void bad_input_is_refused_and_forces_stay_as_they_were(void **state)
+{
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    bh_serial serial;
+    double a[4][MOST];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (int64_t at = 0; at < 10; at += 9) {
+            place(10, 1);
+            y[at] = bad[i];
+            assert_int_equal(bh_serial_build(&serial, 10, x, y, z, m, NULL, 4, 8), EQP_ERR_DATA);
+            bh_serial_free(&serial);
+        }
+    }
+    place(10, 1);
+    assert_int_equal(bh_serial_build(&serial, -1, x, y, z, m, NULL, 4, 8), EQP_ERR_ARGUMENT);
+    bh_serial_free(&serial);
+    assert_int_equal(bh_serial_build(&serial, 10, x, y, z, m, NULL, 0, 8), EQP_ERR_ARGUMENT);
+    bh_serial_free(&serial);
+    assert_int_equal(bh_serial_build(&serial, 10, x, y, z, m, NULL, 4, 0), EQP_ERR_ARGUMENT);
+    bh_serial_free(&serial);
+    assert_int_equal(bh_serial_build(&serial, 10, x, y, z, m, NULL, 4, 8), EQP_OK);
+    a[0][3] = 42;
+    assert_int_equal(bh_serial_force(&serial, &mac, NAN, 0, a[0], a[1], a[2], a[3], NULL), EQP_ERR_ARGUMENT);
+    assert_true(a[0][3] == 42);
+    bh_serial_free(&serial);
+}
+
+static void failing_allocations_are_reported(void **state)
+{
+    double a[4][MOST];
+    int64_t k = 0;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    place(MOST, 1);
+    for (;; k++) {
+        bh_serial serial;
+        a[0][3] = 42;
+        failing_malloc_start(k);
+        int code = bh_serial_build(&serial, MOST, x, y, z, m, m, 4, 8);
+        if (code == EQP_OK) {
+            code = bh_serial_force(&serial, &mac, 1, 0.1, a[0], a[1], a[2], a[3], NULL);
+        }
+        int64_t failures = failing_malloc_stop();
+        bh_serial_free(&serial);
+        if (failures == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_true(a[0][3] == 42);
+    }
+    assert_true(k > 15);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_particles),
+        cmocka_unit_test(particles_at_one_place),
+        cmocka_unit_test(bad_input_is_refused_and_forces_stay_as_they_were),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
