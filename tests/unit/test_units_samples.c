@@ -59,7 +59,7 @@ static void samples_fall_in_proportion_to_weight(void **state)
             eqp_unit unit, before;
             assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
             assert_int_equal(unit.owner, u / PER_OWNER);
-            heavy += (int64_t)unit.centroid[0] % 2;
+            heavy += (int64_t)unit.centroid[0] % 2 == 1;
             mean += unit.centroid[0] / n;
             if (unit.sub > 0) { /* in the order of the enumeration */
                 assert_int_equal(eqp_units_get(units, u - 1, &before), EQP_OK);
@@ -83,7 +83,7 @@ static void random_draws_ignore_the_weight(void **state)
         eqp_unit unit;
         assert_int_equal(eqp_units_get(units, u, &unit), EQP_OK);
         if (unit.centroid) {
-            heavy += (int64_t)unit.centroid[0] % 2;
+            heavy += (int64_t)unit.centroid[0] % 2 == 1;
             n++;
         }
     }
