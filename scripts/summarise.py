@@ -19,7 +19,9 @@ import subprocess
 import sys
 
 FIRST = ["none", "count", "rcb", "sfc", "interaction"]  # the usual order; other runs follow by name
-COLOURS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]  # Okabe and Ito: for every eye
+# Okabe and Ito's colours, for every eye. A method keeps its colour whatever it is compared with.
+COLOURS = {"count": "#d55e00", "sfc": "#0072b2", "interaction": "#009e73", "rcb": "#cc79a7", "none": "#000000"}
+MORE_COLOURS = ["#e69f00", "#56b4e9", "#f0e442"]
 MOST_BARS = 64
 
 Run = collections.namedtuple("Run", "name report rank_seconds")
@@ -87,6 +89,12 @@ def total(values):
     return sum(values) if values else None
 
 
+def steps_of(run):
+    """Number of steps; the entry of step 0 is the forces before the first one."""
+    last = run.report["steps"][-1].get("step")
+    return last if isinstance(last, int) else len(run.report["steps"])
+
+
 def summary(run):
     """What the table and summary.csv say about one run, in the order of their columns; None where nothing is known."""
     force, balance = total(column(run, "force_seconds_max")), total(column(run, "balance_seconds"))
@@ -94,7 +102,7 @@ def summary(run):
         method=run.name,
         ranks=run.report.get("ranks"),
         particles=run.report.get("particles"),
-        steps=len(run.report["steps"]),
+        steps=steps_of(run),
         imbalance_predicted=mean(column(run, "imbalance_predicted")),
         imbalance_measured=mean(column(run, "imbalance_measured")),
         ghosts=mean(column(run, "ghosts_total")),
@@ -132,7 +140,7 @@ def caption(runs):
     """What all the runs have in common, for the head of table and plots."""
     first = runs[0].report
     same = all(r.report.get(k) == first.get(k) for r in runs for k in ("app", "ranks", "particles"))
-    steps = {len(r.report["steps"]) for r in runs}
+    steps = {steps_of(r) for r in runs}
     if not same or len(steps) != 1:
         return "runs of different sizes"
     return f"{first['app']}, {first['particles']:,} particles, {first['ranks']} ranks, {steps.pop()} steps"
@@ -183,6 +191,10 @@ do for [form in "png svg"] {{
 """
 
 
+def colour(run, number):
+    return COLOURS.get(run.name, MORE_COLOURS[number % len(MORE_COLOURS)])
+
+
 def quoted(text):
     """A gnuplot string in single quotes: nothing in it means anything but itself."""
     return "'" + text.replace("'", "''") + "'"
@@ -200,11 +212,11 @@ def load_script(runs, title):
         style += "set style data histogram\nset style histogram clustered gap 1.5\nset style fill solid 0.9 noborder\n"
         for i, run in enumerate(runs):
             tics = ":xtic(1)" if i == 0 else ""
-            series.append(f'"{name}.csv" skip 1 using {i + 2}{tics} lc rgb "{COLOURS[i % 7]}" title {quoted(run.name)}')
+            series.append(f'"{name}.csv" skip 1 using {i + 2}{tics} lc rgb "{colour(run, i)}" title {quoted(run.name)}')
     else:
         style += f"set xrange [0:{ranks - 1}]\n"
         for i, run in enumerate(runs):
-            look = f'with lines lw 1 lc rgb "{COLOURS[i % 7]}"'
+            look = f'with lines lw 1 lc rgb "{colour(run, i)}"'
             series.append(f'"{name}.csv" skip 1 using 1:{i + 2} {look} title {quoted(run.name)}')
     average = mean([second for run in runs for second in run.rank_seconds])
     series.append(f'{average:.9g} with lines lw 1 dt (8, 6) lc rgb "#202020" title "mean of all"')
@@ -228,7 +240,7 @@ def imbalance_script(runs, title):
                 continue
             number = 2 + 2 * i + j
             series.append(
-                f'"{name}.csv" skip 1 using 1:(100 * column({number})) with {look} lc rgb "{COLOURS[i % 7]}" '
+                f'"{name}.csv" skip 1 using 1:(100 * column({number})) with {look} lc rgb "{colour(run, i)}" '
                 f"title {quoted(run.name + ' ' + kind)}"
             )
     plot = "plot " + ", \\\n        ".join(series)
