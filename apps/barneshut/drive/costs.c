@@ -5,14 +5,34 @@
 
 const char *const bh_kind_names[BH_KINDS] = {"pair", "cell", "visit", "group"};
 
+/* What is left of a sample one step later: costs change slowly, and single steps are noisy. */
+#define FADING 0.9
+
+int bh_costs_init(bh_costs *costs)
+{
+    static const double assumed[BH_KINDS] = {1e-9, 2.3e-9, 1e-8, 2e-7};
+
+    *costs = (bh_costs){.known = false};
+    for (int k = 0; k < BH_KINDS; k++) {
+        costs->seconds[k] = assumed[k];
+    }
+    return eqp_cost_sums_init(&costs->samples, BH_KINDS, EQP_COST_RELATIVE);
+}
+
 int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const eqp_cost_sums *samples)
 {
     eqp_cost_sums all = *samples;
     eqp_cost_fit fit;
     int code = eqp_sum_double(comm, EQP_COST_SUMS, all.sum);
 
+    for (int i = 0; i < EQP_COST_SUMS; i++) {
+        costs->samples.sum[i] *= FADING;
+    }
     if (code == EQP_OK) {
-        code = eqp_agree(comm, eqp_cost_fit_compute(&all, &fit), NULL);
+        code = eqp_cost_sums_merge(&costs->samples, &all);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, eqp_cost_fit_compute(&costs->samples, &fit), NULL);
     }
     if (code != EQP_OK) {
         return code;

@@ -18,16 +18,15 @@ typedef struct bh_costs {
     bool known;               /* measured, not only assumed */
     double seconds[BH_KINDS]; /* of one */
     double rmse;              /* relative, of the fit */
+    eqp_cost_sums samples;    /* of all ranks; older ones fade */
 } bh_costs;
 
 /* Before anything is measured only ratios matter: a cell costs 2.3 pairs, a look at a cell as much as ten, a group as
  * much as some hundred. */
-#define BH_COSTS_DEFAULTS                                                                                              \
-    {                                                                                                                  \
-        false, {1e-9, 2.3e-9, 1e-8, 2e-7}, 0.0                                                                         \
-    }
+int bh_costs_init(bh_costs *costs);
 
-/* Fits the costs to the samples of all ranks; what was known stays where the samples cannot tell. Collective. */
+/* Fits the costs to the samples of all ranks and to what is left of the older ones; where samples cannot tell, what was
+ * known stays. Collective. */
 int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const eqp_cost_sums *samples);
 
 /* CPU seconds of so much work. */

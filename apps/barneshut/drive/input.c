@@ -85,15 +85,18 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
                         bh_input *input, eqp_message *message)
 {
     eqp_attribute step = {.name = "step", .kind = EQP_KIND_INT64}, dt = {.name = "dt", .kind = EQP_KIND_DOUBLE};
-    const eqp_column column = {"Acceleration", EQP_KIND_DOUBLE, 3};
-    void *const data[] = {p->ax, p->ay, p->az};
+    const eqp_column acceleration = {"Acceleration", EQP_KIND_DOUBLE, 3}, potential = {"Potential", EQP_KIND_DOUBLE, 1};
+    void *const a[] = {p->ax, p->ay, p->az}, *const pot[] = {p->pot};
     int code = eqp_snapshot_get_attribute(snapshot, &step, message);
 
     if (code == EQP_OK) {
         code = eqp_snapshot_get_attribute(snapshot, &dt, message);
     }
     if (code == EQP_OK) {
-        code = eqp_snapshot_read_column(snapshot, &column, first, count, data, message);
+        code = eqp_snapshot_read_column(snapshot, &acceleration, first, count, a, message);
+    }
+    if (code == EQP_OK) {
+        code = eqp_snapshot_read_column(snapshot, &potential, first, count, pot, message);
     }
     if (code == EQP_ERR_UNKNOWN) {
         eqp_message_set(message, "%s: no restart file: it does not say at which step it was written", path);

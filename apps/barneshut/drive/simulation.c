@@ -202,10 +202,15 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger)
     bh_rank_row mine;
     int code;
 
+    /* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
+     * steps have shown. */
     fill_row(sim, ledger, &mine);
     code = gather_rows(sim, &mine);
     if (code == EQP_OK) {
         code = imbalances(sim, now);
+    }
+    if (code == EQP_OK) {
+        code = bh_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.costs);
     }
     if (code != EQP_OK) {
         return code;
@@ -229,9 +234,6 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 
     if (code == EQP_OK) {
         code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, counts, &ledger->evaluated);
-    }
-    if (code == EQP_OK) {
-        code = bh_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.costs);
     }
     free(counts);
     return code;
@@ -259,6 +261,28 @@ static int choose_dt(bh_simulation *sim)
     return EQP_OK;
 }
 
+/* A run that goes on does so with the forces of its restart file: those of the relative criterion depend on the step
+ * before, so that new ones would not have the same bits. */
+static int keep_restart_forces(bh_simulation *sim, step_ledger *ledger)
+{
+    bh_particles *p = &sim->domain.particles;
+    double *const field[] = {p->ax, p->ay, p->az, p->pot};
+    double *kept = NULL;
+    int code = eqp_agree(sim->comm, eqp_array_create(&kept, 4 * p->n, sizeof *kept), NULL);
+
+    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
+        memcpy(kept + f * p->n, field[f], (size_t)p->n * sizeof *kept);
+    }
+    if (code == EQP_OK) {
+        code = compute_forces(sim, ledger);
+    }
+    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
+        memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
+    }
+    free(kept);
+    return code;
+}
+
 static int start(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
@@ -266,7 +290,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     int code = prepare(sim, false, strcmp(s->method->name, "none") != 0, &ledger, message);
 
     if (code == EQP_OK) {
-        code = compute_forces(sim, &ledger);
+        code = s->restart != NULL ? keep_restart_forces(sim, &ledger) : compute_forces(sim, &ledger);
     }
     if (code == EQP_OK) {
         sim->dt = s->dt > 0 ? s->dt : sim->input.dt;
@@ -287,7 +311,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
 {
     const bh_mac mac = {
         .theta = settings->theta, .relative = settings->opening == 1, .alpha = settings->alpha, .G = settings->G};
-    bh_simulation made = {.settings = settings, .costs = BH_COSTS_DEFAULTS};
+    bh_simulation made = {.settings = settings};
     int code = eqp_comm_create(comm, &made.comm);
 
     if (code != EQP_OK) {
@@ -300,6 +324,9 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
     if (code == EQP_OK) {
         code = bh_evaluator_create(&mac, settings->softening, &sim->evaluator);
+    }
+    if (code == EQP_OK) {
+        code = bh_costs_init(&sim->costs);
     }
     if (code == EQP_OK) {
         code = eqp_policy_init(&sim->policy, &settings->policy);

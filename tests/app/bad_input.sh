@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Rubbish in: one line that says what and where, status 2 on every rank, nothing written.
+source "$(dirname "$0")/lib.sh"
+
+# refused WORD ARG...: on one rank; WORD must be in the line. refused_by_all: on one rank and on three.
+refused()
+{
+    refused_on 1 "$@"
+}
+
+refused_by_all()
+{
+    refused_on '1 3' "$@"
+}
+
+refused_on()
+{
+    local numbers=$1 word=$2 ranks status before after
+    shift 2
+    for ranks in $numbers; do
+        before=$(ls | grep -vx -e out -e err | sort)
+        run "$ranks" "$@"
+        status=$?
+        after=$(ls | grep -vx -e out -e err | sort)
+        [ "$status" -eq 2 ] || fail "status $status instead of 2 on $ranks ranks: $*"
+        [ "$before" = "$after" ] || fail "files appeared on $ranks ranks: $*"
+        [ ! -s out ] || [ "$ranks" -gt 1 ] || fail "something on stdout: $*"
+        # mpirun adds lines of its own; the app's begin with its name or with the file's.
+        grep -c "$word" err >count || true
+        [ "$(cat count)" -eq 1 ] || fail "$(cat count) lines with '$word' on $ranks ranks: $* -- $(head -c 300 err)"
+        [ "$ranks" -gt 1 ] || [ "$(wc -l <err)" -eq 1 ] || fail "$(wc -l <err) lines: $* -- $(head -c 300 err)"
+        rm -f count
+    done
+}
+
+: >empty
+mkdir folder
+printf 'not a snapshot at all, only words\n' >words
+head -c 1000 /dev/urandom >noise
+printf '1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >good.txt
+printf '1 0 0 0 0 0 0\n1 nan 0 0 0 0 0\n' >nan.txt
+printf '1 0 0 0 0 0 0\n1 inf 0 0 0 0 0\n' >infinite.txt
+printf '1 0 0 0 0 0 0\n1 2 3\n' >short.txt
+printf -- '-1 0 0 0 0 0 0\n' >negative.txt
+expect 1 --generate plummer:n=200 --steps 0 --output whole.hdf5 --quiet
+rm -f whole.xdmf
+head -c 3000 whole.hdf5 >truncated.hdf5
+
+refused_by_all missing missing --steps 0
+refused empty empty --steps 0
+refused folder folder --steps 0
+refused words words --steps 0
+refused_by_all noise noise --steps 0
+refused_by_all 'nan.txt.*1' nan.txt --steps 0
+refused 'infinite.txt.*1' infinite.txt --steps 0
+refused short.txt short.txt --steps 0
+refused negative.txt negative.txt --steps 0
+refused_by_all truncated truncated.hdf5 --steps 0
+refused words --restart words
+refused 'no restart file' --restart good.txt
+refused SNAPSHOT --steps 1
+refused exclude whole.hdf5 --generate plummer
+refused_by_all sideways whole.hdf5 --balance sideways
+refused 'rebalance' whole.hdf5 --rebalance sometimes
+refused 'rebalance' whole.hdf5 --rebalance 0
+refused_by_all 'dt' whole.hdf5 --dt -1
+refused 'dt' whole.hdf5 --dt nan
+refused 'theta' whole.hdf5 --theta 0
+refused 'softening' whole.hdf5 --softening=-0.1
+refused 'steps' whole.hdf5 --steps many
+refused 'steps' whole.hdf5 --steps 99999999999999999999
+refused 'nonsense' whole.hdf5 --nonsense
+refused 'strategy' whole.hdf5 --sample-strategy guess
+refused 'sample-rate' whole.hdf5 --sample-rate 2
+refused_by_all 'generate' --generate spiral
+refused 'generate' --generate plummer:n=-5
+refused 'generate' --generate plummer:colour=red
+refused 'output-every' whole.hdf5 --output-every 3
+refused_by_all 'cannot\|No such' whole.hdf5 --steps 0 --report whole.hdf5/report
+refused_by_all 'nowhere' whole.hdf5 --steps 0 --output nowhere/out.hdf5
+refused 'nowhere' whole.hdf5 --steps 0 --forces nowhere/forces.hdf5
+finish
