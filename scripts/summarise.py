@@ -39,7 +39,8 @@ def read_report(path):
         raise BadReport(f"{path}: {error}") from error
     if not isinstance(report, dict) or report.get("schema") != 1:
         raise BadReport(f"{path}: not a report of schema 1")
-    if not isinstance(report.get("steps"), list) or not report["steps"]:
+    steps = report.get("steps")
+    if not isinstance(steps, list) or not steps or not all(isinstance(step, dict) for step in steps):
         raise BadReport(f"{path}: holds no steps")
     return report
 

@@ -62,10 +62,11 @@ read -r -a flags <<<"$(pkg-config --cflags "$package")"
 for header in "$root"/include/equipoise/*.h; do
     name=equipoise/$(basename "$header")
     echo "#include <$name>" >"$tmp/alone.c"
-    "${compiler[@]}" -std=c11 -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only "$tmp/alone.c" || fail "$name needs others before it"
+    "${compiler[@]}" -std=c11 -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only "$tmp/alone.c" ||
+        fail "$name needs others before it"
     if command -v c++ >/dev/null; then
         cp "$tmp/alone.c" "$tmp/alone.cc"
-        c++ -Wall -Wextra -Werror -Wno-cast-function-type "${flags[@]}" -DOMPI_SKIP_MPICXX -fsyntax-only "$tmp/alone.cc" ||
+        c++ -Wall -Wextra -Werror "${flags[@]}" -DOMPI_SKIP_MPICXX -fsyntax-only "$tmp/alone.cc" ||
             fail "$name is not usable from C++"
     fi
 done
@@ -102,7 +103,8 @@ for name in "${programs[@]}"; do
     libraries=()
     # A program that calls MPI itself links it itself.
     [ "$name" = equipoise ] && read -r -a libraries <<<"$(pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link)"
-    "${compiler[@]}" -DVERSION="\"$version\"" -o "$tmp/with-pkg-config-$name" "$tmp/$name.c" "${flags[@]}" "${libraries[@]}" ||
+    "${compiler[@]}" -DVERSION="\"$version\"" -o "$tmp/with-pkg-config-$name" "$tmp/$name.c" \
+        "${flags[@]}" "${libraries[@]}" ||
         fail "$name does not link with pkg-config"
     "$tmp/with-pkg-config-$name" || fail "the program built with pkg-config fails: $name"
 done

@@ -148,7 +148,8 @@ class Summarise(unittest.TestCase):
         self.assertIn(os.path.join("sfc", name), done.stderr)
 
     def test_damaged_files_are_named_in_one_line(self):
-        for text in ("", "{", "[]", '{"schema": 2, "steps": [{}]}', '{"schema": 1, "steps": []}'):
+        no_steps = ['{"schema": 1, "steps": []}', '{"schema": 1, "steps": [1]}', '{"schema": 1}']
+        for text in ["", "{", "[]", '{"schema": 2, "steps": [{}]}'] + no_steps:
             with self.subTest(text=text):
                 self.damaged("report.json", text)
         write_report(self.path("again"), "sfc", LOADS["sfc"])
