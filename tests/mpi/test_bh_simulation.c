@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The distributed gravity code: every interaction exactly once and the same forces, for every rank count and method, on
+ * the first step and after twenty steps with an old map; no rank holds everything. */
+#include "simulation.h"
+
+#include "order.h"
+
+#include <equipoise/curve.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+
+#define CHECK(condition, ...)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            failures++;                                                                                                \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                            \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fprintf(stderr, "\n");                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* All particles in the global order, on every rank: what the marks are counted against. */
+typedef struct everybody {
+    int64_t n;
+    uint64_t *key;         /* [n] ascending */
+    double *x, *y, *z;     /* [n] in the same order */
+    unsigned char *marked; /* [n][n]: how often target row has met source column */
+    int group_size;
+} everybody;
+
+/* Values of all ranks by the particles' index. */
+static double *by_index(const bh_simulation *sim, const double *value)
+{
+    double *all = calloc((size_t)sim->input.total, sizeof *all);
+
+    for (int64_t i = 0; i < sim->domain.particles.n; i++) {
+        all[sim->domain.particles.index[i]] = value[i];
+    }
+    MPI_Allreduce(MPI_IN_PLACE, all, (int)sim->input.total, MPI_DOUBLE, MPI_SUM, sim->comm);
+    return all;
+}
+
+static void everybody_create(const bh_simulation *sim, everybody *e)
+{
+    const bh_particles *p = &sim->domain.particles;
+    int64_t n = sim->input.total, *order = malloc((size_t)n * sizeof *order),
+            *index = malloc((size_t)n * sizeof *index);
+    double *x = by_index(sim, p->x), *y = by_index(sim, p->y), *z = by_index(sim, p->z);
+    uint64_t *key = malloc((size_t)n * sizeof *key);
+
+    *e = (everybody){.n = n, .group_size = sim->domain.group_size};
+    e->key = malloc((size_t)n * sizeof *key);
+    e->x = malloc((size_t)n * sizeof *x);
+    e->y = malloc((size_t)n * sizeof *y);
+    e->z = malloc((size_t)n * sizeof *z);
+    e->marked = calloc((size_t)(n * n), 1);
+    eqp_hilbert_keys(n, x, y, z, sim->domain.box.corner, sim->domain.box.side, key);
+    for (int64_t i = 0; i < n; i++) {
+        index[i] = i;
+    }
+    bh_order(n, key, index, order);
+    for (int64_t i = 0; i < n; i++) {
+        e->key[i] = key[order[i]];
+        e->x[i] = x[order[i]];
+        e->y[i] = y[order[i]];
+        e->z[i] = z[order[i]];
+    }
+    free(key);
+    free(x);
+    free(y);
+    free(z);
+    free(index);
+    free(order);
+}
+
+static void everybody_free(everybody *e)
+{
+    free(e->key);
+    free(e->x);
+    free(e->y);
+    free(e->z);
+    free(e->marked);
+}
+
+static void mark_cell(everybody *e, int64_t first, int64_t count, const bh_cell *cell)
+{
+    uint64_t size = (uint64_t)1 << (3 * (EQP_CURVE_BITS - cell->level));
+    int64_t begin = bh_order_lower(e->n, e->key, cell->key), end = bh_order_lower(e->n, e->key, cell->key + size);
+
+    CHECK(end - begin == cell->count, "a cell says %lld particles, there are %lld", (long long)cell->count,
+          (long long)(end - begin));
+    for (int64_t t = first; t < first + count; t++) {
+        for (int64_t s = begin; s < end; s++) {
+            e->marked[t * e->n + s]++;
+        }
+    }
+}
+
+static int mark_tile(void *user, const bh_tree *tree, const bh_works *works, int64_t w, const bh_tile *tile)
+{
+    everybody *e = user;
+    const bh_group *group = &works->work[w].group;
+    const double *x = works->x + group->first, *y = works->y + group->first, *z = works->z + group->first;
+    uint64_t key;
+
+    eqp_hilbert_keys(1, x, y, z, tree->box.corner, tree->box.side, &key);
+    int64_t first = bh_order_lower(e->n, e->key, key) + (int64_t)group->part * e->group_size;
+    for (int64_t i = 0; i < group->count; i++) {
+        CHECK(first + i < e->n && e->x[first + i] == x[i] && e->y[first + i] == y[i] && e->z[first + i] == z[i],
+              "target %lld of a group is not where the order has it", (long long)i);
+    }
+    for (int64_t i = 0; i < tile->ncells; i++) {
+        mark_cell(e, first, group->count, &tree->cell[tile->cell[i]]);
+    }
+    for (int64_t i = 0; i < tile->nleaves; i++) {
+        mark_cell(e, first, group->count, &tree->cell[tile->leaf[i]]);
+    }
+    return EQP_OK;
+}
+
+/* Evaluates the present state once more and marks who meets whom. */
+static void check_exactly_once(bh_simulation *sim, const char *what)
+{
+    everybody e;
+    bh_evaluated evaluated;
+    bh_counts *counts;
+    int64_t wrong = 0;
+    int code;
+
+    everybody_create(sim, &e);
+    code = bh_domain_grow(&sim->domain);
+    CHECK(code == EQP_OK, "%s: the tree does not grow: %s", what, eqp_error_text(code));
+    counts = calloc((size_t)sim->domain.ngroups + 1, sizeof *counts);
+    sim->evaluator.computed = mark_tile;
+    sim->evaluator.computed_user = &e;
+    code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, counts, &evaluated);
+    CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
+    sim->evaluator.computed = NULL;
+    MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(e.n * e.n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
+    for (int64_t i = 0; i < e.n * e.n; i++) {
+        wrong += e.marked[i] != 1;
+    }
+    CHECK(wrong == 0, "%s: %lld of %lld pairs are not covered exactly once", what, (long long)wrong,
+          (long long)(e.n * e.n));
+    free(counts);
+    everybody_free(&e);
+}
+
+/* What a run leaves to compare: interactions and forces on the first and the last step. */
+typedef struct outcome {
+    int64_t n;
+    int64_t pairs[2], cells[2];
+    double *a[2][3];
+} outcome;
+
+static void outcome_take(const bh_simulation *sim, int which, outcome *o)
+{
+    const bh_particles *p = &sim->domain.particles;
+
+    o->n = sim->input.total;
+    o->pairs[which] = sim->now.pairs;
+    o->cells[which] = sim->now.cells;
+    o->a[which][0] = by_index(sim, p->ax);
+    o->a[which][1] = by_index(sim, p->ay);
+    o->a[which][2] = by_index(sim, p->az);
+}
+
+static void outcome_free(outcome *o)
+{
+    for (int i = 0; i < 6; i++) {
+        free(o->a[i / 3][i % 3]);
+    }
+}
+
+/* Sends the reference from the first rank to those that were not in its run. */
+static void outcome_share(outcome *o)
+{
+    MPI_Bcast(o, (int)offsetof(outcome, a), MPI_BYTE, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < 6; i++) {
+        double **a = &o->a[i / 3][i % 3];
+        if (*a == NULL) {
+            *a = malloc((size_t)o->n * sizeof **a);
+        }
+        MPI_Bcast(*a, (int)o->n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+}
+
+static double worst_deviation(const outcome *o, const outcome *reference, int which)
+{
+    double worst = 0.0;
+
+    for (int64_t i = 0; i < o->n; i++) {
+        double difference = 0.0, length = 0.0;
+        for (int k = 0; k < 3; k++) {
+            double a = reference->a[which][k][i], d = o->a[which][k][i] - a;
+            difference += d * d;
+            length += a * a;
+        }
+        worst = fmax(worst, sqrt(difference / length));
+    }
+    return worst;
+}
+
+static void parse(bh_settings *settings, const char *input, const char *method, const char *extra)
+{
+    char *argv[] = {"test",    "--generate", (char *)input, "--balance", (char *)method, "--rebalance", "never",
+                    "--steps", "20",         (char *)extra, NULL};
+    eqp_message message = {""};
+    app_action action;
+    int argc = extra == NULL ? 9 : 10;
+    int code = app_options_parse(bh_settings_table(), argc, argv, settings, NULL, &action, &message);
+
+    if (code == EQP_OK) {
+        code = bh_settings_complete(settings, &message);
+    }
+    CHECK(code == EQP_OK, "%s", message.text);
+}
+
+/* Twenty steps with the first map. */
+static void run(MPI_Comm comm, const bh_settings *settings, const char *what, outcome *o)
+{
+    bh_simulation sim;
+    eqp_message message = {""};
+    int nranks, code = bh_simulation_create(comm, settings, &sim, &message);
+
+    CHECK(code == EQP_OK, "%s: %s", what, message.text);
+    if (code != EQP_OK) {
+        return;
+    }
+    outcome_take(&sim, 0, o);
+    check_exactly_once(&sim, what);
+    for (int64_t s = 0; s < settings->steps && code == EQP_OK; s++) {
+        code = bh_simulation_step(&sim, &message);
+    }
+    CHECK(code == EQP_OK, "%s: %s", what, message.text);
+    outcome_take(&sim, 1, o);
+    check_exactly_once(&sim, what);
+    MPI_Comm_size(comm, &nranks);
+    if (strstr(what, "split") != NULL && nranks >= 4) {
+        CHECK(sim.now.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
+    }
+    bh_simulation_free(&sim);
+}
+
+typedef struct plan {
+    const char *what, *input, *method, *extra;
+} plan;
+
+static void check_plan(const plan *plan, MPI_Comm comm, int nranks, const outcome *reference)
+{
+    bh_settings settings;
+    outcome o = {0};
+    char what[160];
+
+    snprintf(what, sizeof what, "%s on %d ranks", plan->what, nranks);
+    parse(&settings, plan->input, plan->method, plan->extra);
+    run(comm, &settings, what, &o);
+    for (int which = 0; which < 2 && o.n > 0; which++) {
+        double deviation = worst_deviation(&o, reference, which);
+        CHECK(o.pairs[which] == reference->pairs[which] && o.cells[which] == reference->cells[which],
+              "%s: %lld + %lld interactions instead of %lld + %lld", what, (long long)o.pairs[which],
+              (long long)o.cells[which], (long long)reference->pairs[which], (long long)reference->cells[which]);
+        /* Twenty steps let the last digits grow: a factor of ten or so per crossing of a close pair. */
+        CHECK(deviation <= (which == 0 ? 1e-12 : 1e-9), "%s: forces deviate by %g", what, deviation);
+    }
+    outcome_free(&o);
+}
+
+/* The first `nranks` ranks in reverse, so that rank 0 of the world is not rank 0 of the run. */
+static MPI_Comm reversed(int nranks)
+{
+    MPI_Comm comm;
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < nranks ? 0 : MPI_UNDEFINED, -rank, &comm);
+    return comm;
+}
+
+static void check_family(int nplans, const plan *plans)
+{
+    static const int counts[] = {1, 2, 3, 4, 7, 8};
+    int rank, world;
+    outcome reference = {0};
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (rank == 0) {
+        bh_settings settings;
+        parse(&settings, plans[0].input, "none", plans[0].extra);
+        run(MPI_COMM_SELF, &settings, "reference", &reference);
+    }
+    outcome_share(&reference);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
+        MPI_Comm comm = reversed(counts[c]);
+        for (int i = 0; i < nplans && comm != MPI_COMM_NULL; i++) {
+            check_plan(&plans[i], comm, counts[c], &reference);
+        }
+        if (comm != MPI_COMM_NULL) {
+            MPI_Comm_free(&comm);
+        }
+    }
+    outcome_free(&reference);
+}
+
+/* A rank of eight holds a part of the particles and of the tree, ghosts included. */
+static void check_nobody_holds_everything(void)
+{
+    bh_settings whole, part;
+    bh_simulation one, many;
+    eqp_message message = {""};
+    int world;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    parse(&whole, "plummer:n=30000", "none", NULL);
+    parse(&part, "plummer:n=30000", "sfc", NULL);
+    CHECK(bh_simulation_create(MPI_COMM_SELF, &whole, &one, &message) == EQP_OK, "%s", message.text);
+    CHECK(bh_simulation_create(MPI_COMM_WORLD, &part, &many, &message) == EQP_OK, "%s", message.text);
+    if (failures == 0 && world > 4) {
+        CHECK(2 * many.domain.tree.sources.n < one.domain.tree.sources.n, "%lld of %lld particles on one rank",
+              (long long)many.domain.tree.sources.n, (long long)one.domain.tree.sources.n);
+        CHECK(4 * many.domain.tree.ncells < 3 * one.domain.tree.ncells, "%lld of %lld cells on one rank",
+              (long long)many.domain.tree.ncells, (long long)one.domain.tree.ncells);
+    }
+    bh_simulation_free(&many);
+    bh_simulation_free(&one);
+}
+
+int main(int argc, char **argv)
+{
+    static const plan clusters[] = {
+        {"none", "clusters:n=1500", "none", NULL},
+        {"count", "clusters:n=1500", "count", NULL},
+        {"sfc", "clusters:n=1500", "sfc", NULL},
+        {"rcb", "clusters:n=1500", "rcb", NULL},
+        {"interaction", "clusters:n=1500", "interaction", NULL},
+        {"split, stride", "clusters:n=1500", "interaction", "--sample-rate=0.05"},
+    };
+    static const plan relative[] = {
+        {"relative, split", "disks:n=1200", "interaction", "--opening=relative"},
+    };
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    check_family((int)(sizeof clusters / sizeof clusters[0]), clusters);
+    check_family(1, relative);
+    check_nobody_holds_everything();
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("%d failures\n", failures);
+    }
+    MPI_Finalize();
+    return failures != 0;
+}
