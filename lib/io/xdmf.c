@@ -50,16 +50,14 @@ typedef struct grid {
     int64_t n;
 } grid;
 
+/* XDMF 2 has no unsigned numbers of 8 bytes: ids are announced as signed, and HDF5 converts. */
 static void put_item(const grid *g, const char *name, eqp_kind kind, int width)
 {
     fprintf(g->to, "     <DataItem Dimensions=\"%lld", (long long)g->n);
     if (width > 1) {
         fprintf(g->to, " %d", width);
     }
-    fprintf(g->to, "\" NumberType=\"%s\" Precision=\"8\" Format=\"HDF\">",
-            kind == EQP_KIND_DOUBLE  ? "Float"
-            : kind == EQP_KIND_INT64 ? "Int"
-                                     : "UInt");
+    fprintf(g->to, "\" NumberType=\"%s\" Precision=\"8\" Format=\"HDF\">", kind == EQP_KIND_DOUBLE ? "Float" : "Int");
     put_escaped(g->to, g->file);
     fprintf(g->to, ":/PartType%d/", g->type);
     put_escaped(g->to, name);

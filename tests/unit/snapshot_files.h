@@ -92,7 +92,9 @@ static inline void put_bytes(bytes *b, const void *p, size_t n)
         b->p = realloc(b->p, b->room);
         assert_non_null(b->p);
     }
-    memcpy(b->p + b->n, p, n);
+    if (n > 0) {
+        memcpy(b->p + b->n, p, n);
+    }
     b->n += n;
 }
 

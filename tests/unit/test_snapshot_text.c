@@ -203,24 +203,30 @@ static void what_is_wrong_is_named_with_its_line(void **state)
     }
 }
 
+static void put_long_line(bytes *b, int columns, const char *end)
+{
+    for (int i = 0; i < columns; i++) {
+        put_text(b, "1 ");
+    }
+    put_text(b, end);
+}
+
 static void lines_without_end_are_refused(void **state)
 {
     bytes b = {0};
+    eqp_snapshot *s;
 
     (void)state;
-    for (int i = 0; i < 100000; i++) {
-        put_text(&b, "1 ");
-    }
+    put_long_line(&b, 100000, "");
     save(in_folder("a"), &b);
     refuse_open(in_folder("a"), EQP_ERR_FORMAT, "longer than");
-    /* A long one that still fits, across the borders of every buffer. */
-    b.n = 65000;
-    put_text(&b, "\n");
-    for (int i = 0; i < 10; i++) {
-        put_bytes(&b, b.p, 65001);
+    /* Long ones that still fit, across the borders of every buffer. */
+    b.n = 0;
+    for (int i = 0; i < 11; i++) {
+        put_long_line(&b, 32500, "\n");
     }
     save(in_folder("a"), &b);
-    eqp_snapshot *s = open_good(in_folder("a"));
+    s = open_good(in_folder("a"));
     assert_int_equal(eqp_snapshot_get_info(s)->n, 11);
     eqp_snapshot_close(s);
     free(b.p);
