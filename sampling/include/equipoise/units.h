@@ -53,15 +53,15 @@ typedef enum eqp_sample_strategy {
  * `imbalance` and `nparts`; else the mean weight of an owner divided by `threshold` (line 4 of Algorithm 6). The same
  * on all ranks. */
 typedef struct eqp_units_options {
-    eqp_sample_strategy strategy;
-    uint64_t seed;     /**< of every random choice */
-    int dim;           /**< of the centroids, 1 to EQP_UNITS_MAX_DIM */
-    int64_t units;     /**< wanted number of units over all ranks; 0: not given */
-    double rate;       /**< wanted units per interaction, 0 < rate <= 1; 0: not given */
-    double imbalance;  /**< wanted max / mean - 1 of the loads of `nparts` parts, > 0; 0: not given */
-    int nparts;        /**< parts that the units will be assigned to, >= 1; 0: not given */
-    double threshold;  /**< s: units heavier than s x the target weight are split again, >= 1.25 */
-    int max_pins;      /**< pins kept per unit, 0 to 65536; 0 saves enumerating owners that are not split */
+    eqp_sample_strategy strategy; /**< where samples fall */
+    uint64_t seed;                /**< of every random choice */
+    int dim;                      /**< of the centroids, 1 to EQP_UNITS_MAX_DIM */
+    int64_t units;                /**< wanted number of units over all ranks; 0: not given */
+    double rate;                  /**< wanted units per interaction, 0 < rate <= 1; 0: not given */
+    double imbalance;             /**< wanted max / mean - 1 of the loads of `nparts` parts, > 0; 0: not given */
+    int nparts;                   /**< parts that the units will be assigned to, >= 1; 0: not given */
+    double threshold;             /**< s: units heavier than s x the target weight are split again, >= 1.25 */
+    int max_pins;                 /**< pins kept per unit, 0 to 65536; 0 saves enumerating owners that are not split */
     double weigh_rate; /**< share of the interactions that eqp_owners_weigh looks at, 0 < weigh_rate <= 1; 1: all */
     int weight_bits;   /**< weights are added as multiples of 2^-weight_bits (quanta), 0 to 60: in integers, so that
                             sums do not depend on their order. The default suits weights of about 1; take more bits for
@@ -144,10 +144,10 @@ int eqp_owners_weigh(int64_t n, const int64_t *id, const int64_t *first_interact
  * rank's owners (zero on rank 0, whose MPI_Exscan result is undefined). Ranks hold the owners in curve order: all of
  * rank r before all of rank r + 1. */
 typedef struct eqp_units_totals {
-    int64_t owners;
-    int64_t interactions;
-    int64_t weight; /**< in multiples of 2^-weight_bits; the sum over all ranks must stay below 2^62 */
-    int64_t draws;  /**< EQP_SAMPLE_RANDOM: interactions drawn; otherwise 0 */
+    int64_t owners;       /**< number of owners */
+    int64_t interactions; /**< of all these owners */
+    int64_t weight;       /**< in multiples of 2^-weight_bits; the sum over all ranks must stay below 2^62 */
+    int64_t draws;        /**< EQP_SAMPLE_RANDOM: interactions drawn; otherwise 0 */
 } eqp_units_totals;
 
 /** Length of eqp_units_totals as an array of int64_t. */
@@ -323,7 +323,8 @@ typedef struct eqp_sizes {
     double sum;                  /**< of the sizes */
     double sum_squares;          /**< of the sizes */
     double sum_logs;             /**< of the natural logarithms of those > 0 */
-    double min, max;             /**< 0 when there are none */
+    double min;                  /**< smallest, 0 when there are none */
+    double max;                  /**< largest, 0 when there are none */
     int64_t bin[EQP_SIZES_BINS]; /**< of those > 0, see eqp_sizes_bin_start() */
 } eqp_sizes;
 
