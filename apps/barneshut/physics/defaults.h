@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one home of the defaults of the tree code; plain numbers, so that help texts can quote them.
  *
- * They were chosen with bench/bench_force against direct summation: the cheapest of a grid of opening angles, leaf and
- * group sizes whose accelerations have a median relative error of at most 5e-4 and a 99th percentile of at most 2e-3
- * for a Plummer sphere of 100,000 particles with softening 0.01, whatever its place in the root cube. Measured there:
- * 2.8e-4 and 1.1e-3 to 1.6e-3. theta 0.65 is a tenth cheaper and misses the percentile for some scale lengths.
- * Between groups of 32 and of 64 the cost differs by a few percent only; the smaller ones are easier to balance. */
+ * They were chosen with bench/bench_force against direct summation, from a grid of opening angles, leaf and group
+ * sizes. Wanted: a median relative error of the accelerations of at most 5e-4 and a 99th percentile of at most 2e-3 for
+ * a Plummer sphere of 100,000 particles with softening 0.01, wherever it lies in the root cube. Measured with theta
+ * 0.6: 2.8e-4 and 1.1e-3 to 1.6e-3, depending on the scale length. 0.65 is a seventh cheaper and misses the percentile;
+ * 0.62 lies between them with less room. Leaves of 8 to 32 and groups of 32 to 64 cost the same within a few percent;
+ * small groups are easier to balance. */
 #ifndef BH_DEFAULTS_H
 #define BH_DEFAULTS_H
 
