@@ -2,6 +2,7 @@
 #include "kdtree_check.h"
 #include "memory.h"
 #include <equipoise/kdtree.h>
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,13 +15,19 @@
 #define KD_INLINE static inline
 #endif
 
-/* Above this depth a cut may leave one side rather small, which follows clusters well; below, only a quarter. */
-#define KD_DEPTH_LOPSIDED 48
-#define KD_LOPSIDED 16
+/* Above this depth a cut may leave 1 point of 64 on one side, which follows clusters well; below it 1 of 4. */
+#define KD_DEPTH_LOPSIDED 32
+#define KD_LOPSIDED 64
 #define KD_BALANCED 4
 
 /* Index larger than that of any point. */
 #define KD_NO_INDEX INT32_MAX
+
+/* Up to so many nearest points are kept sorted, more in a heap. */
+#define KD_SORTED_MAX 32
+
+/* Number of no node. */
+#define KD_LEAVE (-1)
 
 /* Part of the points that waits to become a node. */
 typedef struct kd_task {
@@ -71,6 +78,8 @@ static void sort_indices(int32_t *index, int32_t n)
 
 #define KD_REAL double
 #define KD_KEY uint64_t
+#define KD_EPSILON DBL_EPSILON
+#define KD_SMALLEST DBL_MIN
 #define KD_TREE eqp_kdtree
 #define KD_PUBLIC(name) eqp_kdtree_##name
 #define KD_STATIC(name) name##_double
@@ -80,12 +89,16 @@ static void sort_indices(int32_t *index, int32_t n)
 
 #undef KD_REAL
 #undef KD_KEY
+#undef KD_EPSILON
+#undef KD_SMALLEST
 #undef KD_TREE
 #undef KD_PUBLIC
 #undef KD_STATIC
 #undef KD_CHECK
 #define KD_REAL float
 #define KD_KEY uint32_t
+#define KD_EPSILON FLT_EPSILON
+#define KD_SMALLEST FLT_MIN
 #define KD_TREE eqp_kdtreef
 #define KD_PUBLIC(name) eqp_kdtreef_##name
 #define KD_STATIC(name) name##_float

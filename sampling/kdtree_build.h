@@ -118,8 +118,8 @@ static KD_REAL KD_STATIC(choose_pivot)(KD_REAL low, KD_REAL high, int round)
 /* Orders the points of a task so that the first ones lie on one side of a cut across `axis`, the others on the other,
  * and returns how many are first. The middle is tried, then the middle of what holds the median, and so on until
  * neither side is too small. Every second time the range of numbers is halved instead of the length, so 128 rounds are
- * enough for whatever the coordinates are; nearly always one or two do. Sides of at least 1/16 down to depth 48 and of
- * 1/4 from there on keep 2^30 points below depth 48 + ln(2^30) / ln(4/3) + 7 < EQP__KDTREE_DEPTH_MAX. */
+ * enough for whatever the coordinates are; nearly always one or two do. Sides of at least 1/4 from KD_DEPTH_LOPSIDED on
+ * keep 2^30 points above depth 32 + ln(2^30) / ln(4/3) + 3 < EQP__KDTREE_DEPTH_MAX. */
 KD_INLINE int32_t KD_STATIC(split)(KD_TREE *tree, const kd_task *task, const int dim, int axis, KD_REAL low,
                                    KD_REAL high)
 {
@@ -238,7 +238,7 @@ static int KD_STATIC(gather)(KD_TREE *tree)
 static int KD_STATIC(build)(KD_TREE *tree, bool copy_points)
 {
     /* About as many nodes as cuts at the middle of random points make; the rest is given back at the end. */
-    tree->nodes_room = 3 * (int64_t)(tree->n / tree->leaf_size) + 16;
+    tree->nodes_room = tree->leaf_size == 1 ? 2 * (int64_t)tree->n - 1 : 3 * (int64_t)(tree->n / tree->leaf_size) + 16;
     tree->rows = eqp__malloc((size_t)tree->n * (size_t)tree->dim, sizeof *tree->rows);
     tree->index = eqp__malloc((size_t)tree->n, sizeof *tree->index);
     tree->nodes = eqp__malloc((size_t)tree->nodes_room, sizeof *tree->nodes);

@@ -7,7 +7,7 @@
 #include <equipoise/kdtree.h>
 
 /** No tree is deeper than this, whatever its points are (see split() in kdtree_build.h). */
-#define EQP__KDTREE_DEPTH_MAX 144
+#define EQP__KDTREE_DEPTH_MAX 112
 
 /** Every point is in exactly one leaf, on its side of every cut above; leaves are full of equal points or no larger
  * than asked for. Local, O(n log n). \param[out] depth  cuts above the deepest leaf \return EQP_OK, EQP_ERR_MEMORY, or

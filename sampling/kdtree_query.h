@@ -5,8 +5,9 @@
 /* What a query has found so far and what it still wants: points nearer than limit, or as far with a lower index. */
 typedef struct KD_SEARCH {
     KD_REAL limit;
+    KD_REAL reach; /* see reach_of() */
     int32_t limit_index;
-    int64_t wanted; /* k nearest: points, in a heap with the worst first until the end */
+    int64_t wanted; /* k nearest: points to find, and below those found, sorted or as a heap */
     int64_t found;
     int64_t *index;
     KD_REAL *dist2;
@@ -17,23 +18,53 @@ typedef struct KD_SEARCH {
 /* Takes a wanted point; anything but EQP_OK ends the query. */
 typedef int (*KD_TAKE)(KD_SEARCH *search, KD_REAL dist2, int32_t index);
 
-/* A node that is still to be looked at: how far the place is from its box, along each axis and in all. */
+/* What is left to do: look at a node, whose box is `dist2` away in all and `away2` along `axis`; or, if the node is
+ * KD_LEAVE, put the old `away2` of the axis back, because everything below such a node has been seen. */
 typedef struct KD_FRAME {
-    KD_REAL away[EQP_KDTREE_DIM_MAX];
     KD_REAL dist2;
+    KD_REAL away2;
     int32_t node;
+    int32_t axis;
 } KD_FRAME;
 
-/* The same sum for points and boxes: rounding is monotonic, so a box is never farther than a point in it and ties are
- * exact. */
-KD_INLINE KD_REAL KD_STATIC(norm2)(const KD_REAL *x, const int dim)
+/* Boxes nearer than this must be looked at. The sums over the axes are updated on the way down, at most
+ * EQP__KDTREE_DEPTH_MAX times, each time with three roundings: the slack makes up for these many times over, so that no
+ * point is lost and ties are exact. The small number does the same where squares underflow. */
+static KD_REAL KD_STATIC(reach_of)(KD_REAL limit)
 {
-    KD_REAL sum = x[0] * x[0];
+    return limit + limit * (2048 * KD_EPSILON) + 2048 * KD_SMALLEST;
+}
 
-    for (int d = 1; d < dim; d++) {
-        sum += x[d] * x[d];
+KD_INLINE KD_REAL KD_STATIC(distance2)(const KD_REAL *a, const KD_REAL *b, const int dim)
+{
+    KD_REAL sum = 0;
+
+    for (int d = 0; d < dim; d++) {
+        const KD_REAL away = a[d] - b[d];
+        sum += away * away;
     }
     return sum;
+}
+
+static inline bool KD_STATIC(is_wanted)(const KD_SEARCH *search, KD_REAL dist2, int32_t index)
+{
+    return dist2 <= search->limit && (dist2 < search->limit || index < search->limit_index);
+}
+
+/* A leaf of equal points ordered by index: if one is not wanted, neither are those after it. */
+static int KD_STATIC(scan_equal)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query, KD_TAKE take,
+                                 KD_SEARCH *search)
+{
+    const KD_REAL dist2 = KD_STATIC(distance2)(KD_STATIC(point_at)(tree, leaf->link), query, tree->dim);
+    int code = EQP_OK;
+
+    for (int32_t i = leaf->link; i < leaf->link - leaf->axis && code == EQP_OK; i++) {
+        if (!KD_STATIC(is_wanted)(search, dist2, tree->index[i])) {
+            break;
+        }
+        code = take(search, dist2, tree->index[i]);
+    }
+    return code;
 }
 
 KD_INLINE int KD_STATIC(scan_leaf)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query, const int dim,
@@ -43,20 +74,17 @@ KD_INLINE int KD_STATIC(scan_leaf)(const KD_TREE *tree, const KD_NODE *leaf, con
     const int32_t *index = tree->index + leaf->link;
     const KD_REAL *row = tree->rows != NULL ? tree->rows + (ptrdiff_t)leaf->link * dim : NULL;
 
+    if (count > tree->leaf_size) {
+        return KD_STATIC(scan_equal)(tree, leaf, query, take, search);
+    }
     for (int32_t i = 0; i < count; i++) {
         const KD_REAL *point = row != NULL ? row + (ptrdiff_t)i * dim : tree->points + index[i] * tree->stride;
-        KD_REAL away[EQP_KDTREE_DIM_MAX];
-        for (int d = 0; d < dim; d++) {
-            away[d] = point[d] - query[d];
-        }
-        const KD_REAL dist2 = KD_STATIC(norm2)(away, dim);
-        if (dist2 < search->limit || (dist2 == search->limit && index[i] < search->limit_index)) {
+        const KD_REAL dist2 = KD_STATIC(distance2)(point, query, dim);
+        if (KD_STATIC(is_wanted)(search, dist2, index[i])) {
             const int code = take(search, dist2, index[i]);
             if (code != EQP_OK) {
                 return code;
             }
-        } else if (count > tree->leaf_size) {
-            break; /* equal points, ordered by index: the others are not wanted either */
         }
     }
     return EQP_OK;
@@ -64,55 +92,54 @@ KD_INLINE int KD_STATIC(scan_leaf)(const KD_TREE *tree, const KD_NODE *leaf, con
 
 KD_INLINE int KD_STATIC(walk)(const KD_TREE *tree, const KD_REAL *query, const int dim, KD_TAKE take, KD_SEARCH *search)
 {
-    KD_FRAME stack[EQP__KDTREE_DEPTH_MAX + 1];
-    KD_FRAME here = {.node = 0};
-    int waiting = 0;
+    const KD_NODE *nodes = tree->nodes;
+    KD_FRAME stack[EQP__KDTREE_DEPTH_MAX + 2];
+    KD_FRAME *top = stack; /* the next free one */
+    KD_REAL away2[EQP_KDTREE_DIM_MAX];
+    KD_REAL dist2 = 0;
 
     for (int d = 0; d < dim; d++) {
-        here.away[d] = query[d] < tree->low[d]    ? tree->low[d] - query[d]
-                       : query[d] > tree->high[d] ? query[d] - tree->high[d]
-                                                  : 0;
+        const KD_REAL away = query[d] < tree->low[d]    ? tree->low[d] - query[d]
+                             : query[d] > tree->high[d] ? query[d] - tree->high[d]
+                                                        : 0;
+        away2[d] = away * away;
+        dist2 += away2[d];
     }
-    here.dist2 = KD_STATIC(norm2)(here.away, dim);
-    for (;;) {
-        if (here.dist2 <= search->limit) {
-            const KD_NODE *node = &tree->nodes[here.node];
-            while (node->axis >= 0) {
-                const int axis = node->axis;
-                const KD_REAL over_low = query[axis] - node->low;
-                const KD_REAL under_high = node->high - query[axis];
-                const KD_NODE *right = &tree->nodes[node->link];
-                const bool go_left = over_low < under_high;
-                const KD_NODE *far = go_left ? right : node + 1;
-                const KD_REAL away = here.away[axis];
-                here.away[axis] = go_left ? under_high : over_low;
-                const KD_REAL dist2 = KD_STATIC(norm2)(here.away, dim);
-                if (dist2 <= search->limit) {
-                    KD_FRAME *frame = &stack[waiting++];
-                    for (int d = 0; d < dim; d++) {
-                        frame->away[d] = here.away[d];
-                    }
-                    frame->dist2 = dist2;
-                    frame->node = (int32_t)(far - tree->nodes);
-                }
-                here.away[axis] = away;
-                node = go_left ? node + 1 : right;
-            }
-            const int code = KD_STATIC(scan_leaf)(tree, node, query, dim, take, search);
-            if (code != EQP_OK) {
-                return code;
-            }
+    *top++ = (KD_FRAME){dist2, away2[0], 0, 0};
+    while (top > stack) {
+        KD_FRAME *frame = top - 1;
+        if (frame->node == KD_LEAVE) {
+            away2[frame->axis] = frame->away2;
+            top--;
+            continue;
         }
-        if (waiting == 0) {
-            return EQP_OK;
+        if (frame->dist2 > search->reach) {
+            top--;
+            continue;
         }
-        const KD_FRAME *next = &stack[--waiting];
-        for (int d = 0; d < dim; d++) {
-            here.away[d] = next->away[d];
+        int32_t here = frame->node;
+        const KD_REAL before = away2[frame->axis];
+        dist2 = frame->dist2;
+        away2[frame->axis] = frame->away2;
+        frame->away2 = before;
+        frame->node = KD_LEAVE;
+        while (nodes[here].axis >= 0) {
+            const KD_NODE *node = &nodes[here];
+            const KD_REAL over_low = query[node->axis] - node->low;
+            const KD_REAL under_high = node->high - query[node->axis];
+            const bool go_left = over_low < under_high;
+            const KD_REAL cut = go_left ? under_high : over_low;
+            const KD_REAL cut2 = cut * cut;
+            *top = (KD_FRAME){dist2 - away2[node->axis] + cut2, cut2, go_left ? node->link : here + 1, node->axis};
+            top += !(top->dist2 > search->reach); /* not <=: infinities may have made it no number */
+            here = go_left ? here + 1 : node->link;
         }
-        here.dist2 = next->dist2;
-        here.node = next->node;
+        const int code = KD_STATIC(scan_leaf)(tree, &nodes[here], query, dim, take, search);
+        if (code != EQP_OK) {
+            return code;
+        }
     }
+    return EQP_OK;
 }
 
 /* Compiles the walk for the usual dimensions. */
@@ -140,13 +167,14 @@ static int KD_STATIC(check_query)(const KD_TREE *tree, const KD_REAL *query)
 static inline int KD_STATIC(take_nearest)(KD_SEARCH *search, KD_REAL dist2, int32_t index)
 {
     search->limit = dist2;
+    search->reach = KD_STATIC(reach_of)(dist2);
     search->limit_index = index;
     return EQP_OK;
 }
 
 int KD_PUBLIC(nearest)(const KD_TREE *tree, const KD_REAL *query, int64_t *index, KD_REAL *dist2)
 {
-    KD_SEARCH search = {.limit = (KD_REAL)INFINITY, .limit_index = KD_NO_INDEX};
+    KD_SEARCH search = {.limit = (KD_REAL)INFINITY, .reach = (KD_REAL)INFINITY, .limit_index = KD_NO_INDEX};
     const int code = KD_STATIC(check_query)(tree, query);
 
     if (code != EQP_OK || index == NULL) {
@@ -182,7 +210,36 @@ static void KD_STATIC(sink)(int64_t *index, KD_REAL *dist2, int64_t at, int64_t 
     dist2[at] = new_dist2;
 }
 
-static inline int KD_STATIC(take_k)(KD_SEARCH *search, KD_REAL dist2, int32_t index)
+/* Once k points are found, only better ones than the worst of them, at place `worst`, are wanted. */
+static inline void KD_STATIC(limit_to)(KD_SEARCH *search, int64_t worst)
+{
+    if (search->found == search->wanted) {
+        search->limit = search->dist2[worst];
+        search->reach = KD_STATIC(reach_of)(search->limit);
+        search->limit_index = (int32_t)search->index[worst];
+    }
+}
+
+/* For few points: they are kept sorted, which is quicker than a heap. */
+static inline int KD_STATIC(take_sorted)(KD_SEARCH *search, KD_REAL dist2, int32_t index)
+{
+    int64_t at = search->found < search->wanted ? search->found++ : search->wanted - 1;
+
+    for (; at > 0; at--) {
+        const KD_REAL before = search->dist2[at - 1];
+        if (before < dist2 || (before == dist2 && search->index[at - 1] < index)) {
+            break;
+        }
+        search->dist2[at] = before;
+        search->index[at] = search->index[at - 1];
+    }
+    search->dist2[at] = dist2;
+    search->index[at] = index;
+    KD_STATIC(limit_to)(search, search->wanted - 1);
+    return EQP_OK;
+}
+
+static inline int KD_STATIC(take_heap)(KD_SEARCH *search, KD_REAL dist2, int32_t index)
 {
     int64_t *heap = search->index;
     KD_REAL *heap2 = search->dist2;
@@ -202,17 +259,15 @@ static inline int KD_STATIC(take_k)(KD_SEARCH *search, KD_REAL dist2, int32_t in
     } else {
         KD_STATIC(sink)(heap, heap2, 0, search->found, index, dist2);
     }
-    if (search->found == search->wanted) {
-        search->limit = heap2[0];
-        search->limit_index = (int32_t)heap[0];
-    }
+    KD_STATIC(limit_to)(search, 0);
     return EQP_OK;
 }
 
 int KD_PUBLIC(nearest_k)(const KD_TREE *tree, const KD_REAL *query, int64_t k, int64_t *found, int64_t *index,
                          KD_REAL *dist2)
 {
-    KD_SEARCH search = {.limit = (KD_REAL)INFINITY, .limit_index = KD_NO_INDEX, .wanted = k};
+    KD_SEARCH search = {
+        .limit = (KD_REAL)INFINITY, .reach = (KD_REAL)INFINITY, .limit_index = KD_NO_INDEX, .wanted = k};
     const int code = KD_STATIC(check_query)(tree, query);
 
     if (code != EQP_OK) {
@@ -223,10 +278,12 @@ int KD_PUBLIC(nearest_k)(const KD_TREE *tree, const KD_REAL *query, int64_t k, i
     }
     search.index = index;
     search.dist2 = dist2;
-    if (k > 0) {
-        KD_STATIC(run)(tree, query, KD_STATIC(take_k), &search);
+    if (k > 0 && k <= KD_SORTED_MAX) {
+        KD_STATIC(run)(tree, query, KD_STATIC(take_sorted), &search);
+    } else if (k > 0) {
+        KD_STATIC(run)(tree, query, KD_STATIC(take_heap), &search);
     }
-    for (int64_t end = search.found; end-- > 1;) {
+    for (int64_t end = k > KD_SORTED_MAX ? search.found : 0; end-- > 1;) {
         const int64_t worst = index[0];
         const KD_REAL worst2 = dist2[0];
         KD_STATIC(sink)(index, dist2, 0, end, index[end], dist2[end]);
@@ -244,7 +301,11 @@ static inline int KD_STATIC(take_visit)(KD_SEARCH *search, KD_REAL dist2, int32_
 
 int KD_PUBLIC(radius)(const KD_TREE *tree, const KD_REAL *query, KD_REAL radius2, KD_PUBLIC(visit_fn) visit, void *user)
 {
-    KD_SEARCH search = {.limit = radius2, .limit_index = KD_NO_INDEX, .visit = visit, .user = user};
+    KD_SEARCH search = {.limit = radius2,
+                        .reach = KD_STATIC(reach_of)(radius2),
+                        .limit_index = KD_NO_INDEX,
+                        .visit = visit,
+                        .user = user};
     const int code = KD_STATIC(check_query)(tree, query);
 
     if (code != EQP_OK) {

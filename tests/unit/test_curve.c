@@ -166,7 +166,7 @@ static void points_outside_take_the_nearest_cell(void **state)
 {
     const double corner[3] = {0.0, 0.0, 0.0};
     const uint32_t top = CELLS - 1;
-    const double x[] = {-1.0, 1.0, 1e308, -INFINITY, INFINITY, 0.5, -0.0};
+    const double x[] = {-1.0, 1.0, 1e308, -INFINITY, INFINITY, 0.5, NAN};
     const double y[] = {0.5, 1.0, -1e308, 0.0, INFINITY, 7.0, 0.0};
     const double z[] = {0.5, 1.0, 0.0, 1.0, INFINITY, -7.0, 1e-300};
     const uint32_t expected[][3] = {{0, CELLS / 2, CELLS / 2}, {top, top, top},     {top, 0, 0}, {0, 0, top},

@@ -25,13 +25,14 @@ uint64_t eqp_hilbert_key(uint32_t x, uint32_t y, uint32_t z);
 /** The grid cell of a Hilbert key: the inverse of eqp_hilbert_key(). Local, O(EQP_CURVE_BITS). */
 void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z);
 
-/** Hilbert keys of points in a cube. A point on or outside the cube's surface takes the nearest grid cell. Local, O(n).
+/** Hilbert keys of points in a cube. A point on or outside the cube's surface takes the nearest grid cell; a
+ * coordinate that is not a number counts as the lowest. Local, O(n), deterministic.
  * \param[in]  n       number of points, >= 0
  * \param[in]  x,y,z   [n] coordinates (borrowed)
- * \param[in]  corner  [3] the cube's lowest corner
+ * \param[in]  corner  [3] the cube's lowest corner (borrowed)
  * \param[in]  side    the cube's edge, > 0
- * \param[out] key     [n]
- * \return EQP_OK, or EQP_ERR_ARGUMENT for a negative n or a side that is not a positive finite number */
+ * \param[out] key     [n]; unchanged on error
+ * \return EQP_OK, or EQP_ERR_ARGUMENT for a negative n, a NULL, or a side that is not a positive finite number */
 int eqp_hilbert_keys(int64_t n, const double *x, const double *y, const double *z, const double corner[3], double side,
                      uint64_t *key);
 

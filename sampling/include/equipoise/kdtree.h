@@ -58,8 +58,8 @@ typedef int (*eqp_kdtree_visit_fn)(void *user, int64_t index, double dist2);
 /** Takes one point of a radius query of a float tree: see eqp_kdtree_visit_fn. */
 typedef int (*eqp_kdtreef_visit_fn)(void *user, int64_t index, float dist2);
 
-/** Builds a tree. Local, O(n log n) for every input, deterministic. While it runs it needs dim numbers and about 12 bytes
- * more per point; the finished tree has about 4 + 72 / leaf_size bytes per point, and a copy of the points if wanted.
+/** Builds a tree. Local, O(n log n) for every input, deterministic. While it runs it needs dim numbers and about
+ * 4 + 72 / leaf_size bytes per point; the finished tree has at most the latter, and a copy of the points if wanted.
  *
  * \param[in]  n        number of points, 0 to #EQP_KDTREE_POINTS_MAX
  * \param[in]  dim      dimensions, 1 to #EQP_KDTREE_DIM_MAX
@@ -69,8 +69,8 @@ typedef int (*eqp_kdtreef_visit_fn)(void *user, int64_t index, float dist2);
  * \param[in]  options  copied; NULL: #EQP_KDTREE_DEFAULTS
  * \param[out] tree     owned by the caller, who gives it to eqp_kdtree_free(); unchanged on error
  *
- * \return EQP_OK; EQP_ERR_ARGUMENT for n, dim, an option or a pointer out of range, EQP_ERR_OVERFLOW for too many points,
- *         EQP_ERR_DATA for a coordinate that is infinite or not a number, EQP_ERR_MEMORY */
+ * \return EQP_OK; EQP_ERR_ARGUMENT for n, dim, an option or a pointer out of range, EQP_ERR_OVERFLOW for too many
+ *         points, EQP_ERR_DATA for a coordinate that is infinite or not a number, EQP_ERR_MEMORY */
 int eqp_kdtree_create(int64_t n, int dim, const double *points, const eqp_kdtree_options *options, eqp_kdtree **tree);
 
 /** Frees a tree; NULL is legal. Local, O(1). */
@@ -87,7 +87,8 @@ int eqp_kdtree_dim(const eqp_kdtree *tree);
  * \param[in]  query  [dim] the place (borrowed)
  * \param[out] index  its index, 0 to n - 1
  * \param[out] dist2  its squared distance; may be NULL
- * \return EQP_OK, EQP_ERR_STATE for a tree without points, EQP_ERR_DATA for a place that is infinite or not a number */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a NULL, EQP_ERR_STATE for a tree without points, EQP_ERR_DATA for a place that
+ *         is infinite or not a number */
 int eqp_kdtree_nearest(const eqp_kdtree *tree, const double *query, int64_t *index, double *dist2);
 
 /** The k points next to a place, the nearest first, equal distances by index. Local, O(k log k + log n) expected.
@@ -97,7 +98,8 @@ int eqp_kdtree_nearest(const eqp_kdtree *tree, const double *query, int64_t *ind
  * \param[out] found  min(k, n)
  * \param[out] index  [k] their indices; the first found are set
  * \param[out] dist2  [k] their squared distances; the first found are set
- * \return EQP_OK, EQP_ERR_ARGUMENT for a negative k, EQP_ERR_DATA for a place that is infinite or not a number */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a negative k or a NULL, EQP_ERR_DATA for a place that is infinite or not a
+ *         number */
 int eqp_kdtree_nearest_k(const eqp_kdtree *tree, const double *query, int64_t k, int64_t *found, int64_t *index,
                          double *dist2);
 
