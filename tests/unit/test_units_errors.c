@@ -359,7 +359,7 @@ static void every_failing_allocation_is_survived(void **state)
         int64_t failed = 0;
         int code = EQP_ERR_MEMORY;
         options.strategy = strategies[s];
-        options.units = 150;
+        options.units = 400;
         options.max_pins = 4;
         int64_t live = eqp__alloc_live();
         for (int64_t n = 0; code != EQP_OK; n++) {
@@ -382,15 +382,15 @@ static void every_failing_allocation_is_survived(void **state)
 
 static void rebuilding_survives_failing_allocations(void **state)
 {
-    const int64_t first[] = {0, 1, 21, 22};
-    int64_t unit_id[22];
-    double centroid[44];
+    const int64_t first[] = {0, 1, 81, 82};
+    int64_t unit_id[82];
+    double centroid[164];
     eqp_units *units = NULL;
     int code = EQP_ERR_MEMORY;
 
     (void)state;
-    for (int i = 0; i < 22; i++) {
-        unit_id[i] = i == 21 ? 0 : i;
+    for (int i = 0; i < 82; i++) {
+        unit_id[i] = i == 81 ? 0 : i;
         centroid[2 * i] = i;
         centroid[2 * i + 1] = -i;
     }
@@ -401,7 +401,7 @@ static void rebuilding_survives_failing_allocations(void **state)
         assert_true(code == EQP_OK || (code == EQP_ERR_MEMORY && eqp__alloc_live() == live && !units));
     }
     eqp__alloc_fail(-1);
-    assert_int_equal(eqp_units_count(units), 21); /* the owners around the split one share a unit */
+    assert_int_equal(eqp_units_count(units), 81); /* the owners around the split one share a unit */
     assert_int_equal(eqp_units_find(units, 0, NULL), eqp_units_find(units, 2, NULL));
     assert_int_equal(eqp_units_find(units, 1, (const double[]){3.2, -3.1}), 3);
     eqp_units_free(units);

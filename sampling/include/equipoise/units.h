@@ -305,7 +305,7 @@ int eqp_units_of_owner(const eqp_units *units, int64_t owner, int64_t *first, in
 
 /** Which unit an interaction belongs to, whether or not it existed when the sample was taken: the owner's unit, or the
  * one with the nearest centroid (of equal ones the first) in an owner that was split. Local: no search for an owner
- * with one unit, linear in up to 16 centroids, else a k-d tree. Any number of threads may search at the same time.
+ * with one unit, linear in up to 64 centroids, else a k-d tree. Any number of threads may search at the same time.
  * \param[in] units
  * \param[in] owner     0 .. n - 1 (not checked)
  * \param[in] centroid  [dim] as in eqp_batch; may be NULL for an owner with one unit
