@@ -48,7 +48,7 @@ bool eqp__tipsy_parse(const unsigned char *head, int64_t size, eqp__tipsy *found
             continue;
         }
         /* The pad is junk in many files, so it counts only where the file does not fit without it. */
-        if (plain && (bytes_needed(kind) == size || !extended || bytes_needed(more) != size)) {
+        if (plain && (!extended || bytes_needed(more) != size)) {
             memcpy(more, kind, sizeof more);
         }
         found->big = big;

@@ -486,6 +486,57 @@ static void more_particles_than_a_buffer_holds(void **state)
     particles_free(&whole);
 }
 
+static void put_at(FILE *file, off_t at, uint64_t value, int width)
+{
+    bytes b = {0};
+
+    put_word(&b, value, width, false);
+    assert_int_equal(fseeko(file, at, SEEK_SET), 0);
+    assert_int_equal(fwrite(b.p, 1, b.n, file), b.n);
+    free(b.p);
+}
+
+/* The lengths of such records do not fit into their 32 bits. The file is all holes and takes no room on the disk. */
+static void records_beyond_4_gigabytes_are_found(void **state)
+{
+    const int64_t n = 360000000, lengths[] = {12 * n, 12 * n, 4 * n};
+    spec s = {.n = {0, n}, .mass = {0, 1}, .total = {0, n}, .nfiles = 1};
+    bytes header = header_of(&s), head = {0};
+    FILE *file = fopen(in_folder("a"), "wb");
+    off_t at = 264;
+    particles p = particles_new(1);
+    eqp_snapshot *opened;
+
+    (void)state;
+    assert_non_null(file);
+    s.format = 1;
+    put_record(&head, &s, "HEAD", &header);
+    assert_int_equal(fwrite(head.p, 1, head.n, file), head.n);
+    free(head.p);
+    if (fflush(file) != 0 || ftruncate(fileno(file), at + 28 * n + 24) != 0) {
+        fclose(file);
+        particles_free(&p);
+        print_message("no files with holes of this size here\n");
+        skip();
+    }
+    for (int block = 0; block < 3; block++) {
+        put_at(file, at, (uint64_t)lengths[block] & UINT32_MAX, 4);
+        at += 4 + lengths[block];
+        put_at(file, at - 4, block == 0 ? 0x40400000 : 7, 4);
+        put_at(file, at, (uint64_t)lengths[block] & UINT32_MAX, 4);
+        at += 4;
+    }
+    assert_int_equal(fclose(file), 0);
+    opened = open_good(in_folder("a"));
+    assert_int_equal(eqp_snapshot_get_info(opened)->n, n);
+    read_good(opened, n - 1, &p);
+    assert_true(p.column[3][0] == 3);
+    assert_true(p.column[2][0] == 0);
+    assert_int_equal(p.id[0], 7);
+    eqp_snapshot_close(opened);
+    particles_free(&p);
+}
+
 static void ranges_outside_the_snapshot_are_refused(void **state)
 {
     static const int64_t bad[][2] = {{-1, 1}, {0, 11}, {10, 1}, {11, 0}, {5, -1}, {1, INT64_MAX}, {INT64_MAX, 1}};
@@ -522,6 +573,7 @@ int main(void)
         cmocka_unit_test_setup(a_header_with_impossible_numbers_is_refused, files_clear),
         cmocka_unit_test_setup(velocities_of_cosmological_files_are_peculiar, files_clear),
         cmocka_unit_test_setup(more_particles_than_a_buffer_holds, files_clear),
+        cmocka_unit_test_setup(records_beyond_4_gigabytes_are_found, files_clear),
         cmocka_unit_test_setup(ranges_outside_the_snapshot_are_refused, files_clear),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

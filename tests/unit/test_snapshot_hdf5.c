@@ -447,7 +447,7 @@ static void ids_keep_their_bits(void **state)
     eqp_snapshot *opened;
 
     (void)state;
-    s.id = H5T_STD_U64BE;
+    s.id = H5T_STD_U64LE;
     save_spec(in_folder("a"), &s);
     file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
     dataset = H5Dopen2(file, "PartType1/ParticleIDs", H5P_DEFAULT);

@@ -59,7 +59,8 @@ typedef struct eqp_snapshot_info {
     double time;                        /**< as stored; 0 if the format has none */
     double redshift;                    /**< as stored; 0 if the format has none */
     double box_size;                    /**< edge of the periodic box, 0: none or unknown */
-    double omega0, omega_lambda;        /**< as stored; 0 if the format has none */
+    double omega0;                      /**< as stored; 0 if the format has none */
+    double omega_lambda;                /**< as stored; 0 if the format has none */
     double hubble;                      /**< h, as stored; 0 if the format has none */
     bool cosmological;                  /**< velocities are converted from u, see above */
     bool has_ids;                       /**< otherwise ids are 0 .. n - 1 in the global order */
@@ -69,18 +70,24 @@ typedef struct eqp_snapshot_info {
 /** Columns of a slice: structure of arrays, each [n] or NULL (when reading: not wanted, and then not read nor checked;
  * when writing: see there). Start with {0}. */
 typedef struct eqp_snapshot_arrays {
-    double *x, *y, *z;
-    double *vx, *vy, *vz;
-    double *m;
+    double *x;    /**< position */
+    double *y;    /**< position */
+    double *z;    /**< position */
+    double *vx;   /**< velocity */
+    double *vy;   /**< velocity */
+    double *vz;   /**< velocity */
+    double *m;    /**< mass, >= 0 */
     int64_t *id;  /**< unsigned 64-bit ids of a file keep their bits */
     int8_t *type; /**< 0 .. EQP_SNAPSHOT_TYPES - 1 */
 } eqp_snapshot_arrays;
 
 /** Opens a snapshot: finds its format, reads the headers of all its files and checks them against the sizes of the
- * files and of the datasets. Local. Reads O(files) headers; text is scanned once, O(bytes) time, and then O(lines /
- * 1024) memory. \param[in]  path      a file, any one file of several, or what their names have in common: for
- * `snap_007` the file itself and then `snap_007.0.hdf5`, `snap_007.0.h5`, `snap_007.0` and `snap_007.hdf5` are tried
- *                       (copied)
+ * files and of the datasets. Local. Reads O(files) headers; text is scanned once, which takes O(bytes) time and
+ * O(lines / 1024) memory.
+ *
+ * \param[in]  path      a file, any one file of several, or what their names have in common: for `snap_007` the file
+ *                       itself and then `snap_007.0.hdf5`, `snap_007.0.h5`, `snap_007.0` and `snap_007.hdf5` are
+ *                       tried (copied)
  * \param[out] snapshot  eqp_snapshot_close() it; unchanged on error
  * \param[out] message   what went wrong and where; may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT for a NULL path, EQP_ERR_IO, EQP_ERR_FORMAT, EQP_ERR_MEMORY */
@@ -115,16 +122,16 @@ typedef enum eqp_kind {
  * on disk it is [rows] or, if width > 1, [rows][width]. */
 typedef struct eqp_column {
     const char *name; /**< without '/' (borrowed) */
-    eqp_kind kind;
-    int width; /**< 1 .. EQP_COLUMN_WIDTH */
+    eqp_kind kind;    /**< of every number */
+    int width;        /**< 1 .. EQP_COLUMN_WIDTH */
 } eqp_column;
 
 /** A further number of a file. */
 typedef struct eqp_attribute {
     const char *name; /**< (borrowed) */
     eqp_kind kind;    /**< EQP_KIND_DOUBLE: `real`, otherwise `integer` */
-    double real;
-    int64_t integer;
+    double real;      /**< the number, if EQP_KIND_DOUBLE */
+    int64_t integer;  /**< the number, otherwise; EQP_KIND_UINT64 keeps its bits */
 } eqp_attribute;
 
 /** Reads a number that eqp_snapshot_write_create() stored. Local.
@@ -150,12 +157,16 @@ int eqp_snapshot_read_column(const eqp_snapshot *snapshot, const eqp_column *col
 typedef struct eqp_snapshot_layout {
     int ntypes;                         /**< 1 .. EQP_SNAPSHOT_TYPES; fewer than 6 are stored as 6 */
     int64_t type_n[EQP_SNAPSHOT_TYPES]; /**< particles of each type, over all ranks */
-    double time, redshift, box_size, omega0, omega_lambda, hubble;
-    int nfiles;               /**< > 1: path is what the names have in common, files are path.0.hdf5, ... with equal
-                                 shares of every type; <= 1: path is the file */
-    int ncolumns;             /**< further datasets of every particle, beside x, v, id and m */
-    const eqp_column *column; /**< [ncolumns], e.g. {"Potential", EQP_KIND_DOUBLE, 1} */
-    int nattributes;          /**< further numbers */
+    double time;                        /**< of the snapshot; the scale factor in a cosmological one */
+    double redshift;                    /**< 0 unless cosmological */
+    double box_size;                    /**< edge of the periodic box, 0: none */
+    double omega0;                      /**< density of matter, 0: none */
+    double omega_lambda;                /**< density of the cosmological constant, 0: none */
+    double hubble;                      /**< h */
+    int nfiles;   /**< > 1: files `path.0.hdf5` and so on with equal shares of every type; <= 1: the file `path` */
+    int ncolumns; /**< further datasets of every particle, beside x, v, id and m */
+    const eqp_column *column;       /**< [ncolumns], e.g. {"Potential", EQP_KIND_DOUBLE, 1} */
+    int nattributes;                /**< further numbers */
     const eqp_attribute *attribute; /**< [nattributes], into the attributes of the group /Equipoise */
 } eqp_snapshot_layout;
 
