@@ -7,7 +7,6 @@
 
 struct builder {
     eqp_units *units;
-    const eqp_units_options *options;
     eqp_enumerate_fn enumerate;
     void *user;
     struct eqp__splitter splitter;
@@ -241,7 +240,6 @@ static int builder_init(struct builder *b, const eqp_units_options *options, con
         return EQP_ERR_ARGUMENT; /* nobody has counted the draws before this rank */
     }
     double quanta = fmax(1, rint(ldexp(target, options->weight_bits)));
-    b->options = options;
     b->units->target = target;
     b->total = all->weight;
     b->prefix = before ? before->weight : 0;

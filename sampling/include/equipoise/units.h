@@ -124,7 +124,8 @@ int eqp_centroid(int n, int dim, const double *position, const double *origin, d
  * interaction is read, k = 1 / weigh_rate to the next integer, and stands for k; with the other strategies each is
  * read with probability weigh_rate. The stride starts at a random phase in each owner, or, where `first_interaction`
  * is given, runs on from owner to owner. The latter has by far the least noise: the error of any run of owners is
- * that of its two ends alone.
+ * that of its two ends alone. A list whose weights repeat with the stride's period deceives a stride; random draws
+ * cannot be deceived.
  * \param[in]  n                  owners of this rank, >= 0
  * \param[in]  id                 [n] their global ids (borrowed)
  * \param[in]  first_interaction  [n] interactions of all owners before this one along the curve, on all ranks, for
@@ -192,7 +193,7 @@ int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *a
 typedef struct eqp_units eqp_units;
 
 /** Selects work units: phase 2. Local; owners that are split are enumerated once for the samples and once for every
- * round of counting (two or three as a rule, at most 8 unless centroids coincide), others once if max_pins > 0 and
+ * round of counting (two or three as a rule, at most 7 unless centroids coincide), others once if max_pins > 0 and
  * else never. Memory O(owners + units (dim + max_pins)).
  *
  * Where they are cut. Let g be the target weight. An owner of weight <= g is *light*. Lay all owners on the line in
