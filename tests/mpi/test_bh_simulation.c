@@ -247,11 +247,11 @@ static void run(MPI_Comm comm, const bh_settings *settings, const char *what, ou
     bh_simulation_free(&sim);
 }
 
-typedef struct plan {
+typedef struct test_plan {
     const char *what, *input, *method, *extra;
-} plan;
+} test_plan;
 
-static void check_plan(const plan *plan, MPI_Comm comm, int nranks, const outcome *reference)
+static void check_plan(const test_plan *plan, MPI_Comm comm, int nranks, const outcome *reference)
 {
     bh_settings settings;
     outcome o = {0};
@@ -282,7 +282,7 @@ static MPI_Comm reversed(int nranks)
     return comm;
 }
 
-static void check_family(int nplans, const plan *plans)
+static void check_family(int nplans, const test_plan *plans)
 {
     static const int counts[] = {1, 2, 3, 4, 7, 8};
     int rank, world;
@@ -333,7 +333,7 @@ static void check_nobody_holds_everything(void)
 
 int main(int argc, char **argv)
 {
-    static const plan clusters[] = {
+    static const test_plan clusters[] = {
         {"none", "clusters:n=1500", "none", NULL},
         {"count", "clusters:n=1500", "count", NULL},
         {"sfc", "clusters:n=1500", "sfc", NULL},
@@ -341,7 +341,7 @@ int main(int argc, char **argv)
         {"interaction", "clusters:n=1500", "interaction", NULL},
         {"split, stride", "clusters:n=1500", "interaction", "--sample-rate=0.05"},
     };
-    static const plan relative[] = {
+    static const test_plan relative[] = {
         {"relative, split", "disks:n=1200", "interaction", "--opening=relative"},
     };
     int rank;

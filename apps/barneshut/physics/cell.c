@@ -73,15 +73,17 @@ void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3])
     bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
 }
 
-static void add_quadrupole(double quad[6], double mass, const double d[3])
+static void add_second_moments(bh_moments *to, double mass, const double d[3])
 {
     const double d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    double *quad = to->quad;
     quad[0] += mass * (3 * d[0] * d[0] - d2);
     quad[1] += mass * (3 * d[0] * d[1]);
     quad[2] += mass * (3 * d[0] * d[2]);
     quad[3] += mass * (3 * d[1] * d[1] - d2);
     quad[4] += mass * (3 * d[1] * d[2]);
     quad[5] += mass * (3 * d[2] * d[2] - d2);
+    to->trace += mass * d2;
 }
 
 /* Sets com and offset from sum, the first mass moment about the centre: less cancellation than about the origin. A cell
@@ -113,7 +115,7 @@ void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t 
     set_com(&sums, centre, sum);
     for (int64_t i = 0; i < cell->count; i++) {
         const double d[3] = {x[i] - sums.com[0], y[i] - sums.com[1], z[i] - sums.com[2]};
-        add_quadrupole(sums.quad, m[i], d);
+        add_second_moments(&sums, m[i], d);
     }
     *moments = sums;
 }
@@ -140,7 +142,8 @@ void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_
         for (int q = 0; q < 6; q++) {
             sums.quad[q] += part->quad[q];
         }
-        add_quadrupole(sums.quad, part->mass, d);
+        sums.trace += part->trace;
+        add_second_moments(&sums, part->mass, d);
     }
     *moments = sums;
 }

@@ -97,6 +97,7 @@ static void put_body(bh_bodies *block, int64_t i, const bh_moments *moments)
     block->qyy[i] = moments->quad[3];
     block->qyz[i] = moments->quad[4];
     block->qzz[i] = moments->quad[5];
+    block->trace[i] = moments->trace;
 }
 
 static void bodies_of_cells(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double G, double eps2,

@@ -11,8 +11,8 @@ int bh_kernel_create(bh_kernel **kernel);
 void bh_kernel_free(bh_kernel *kernel);
 
 /* Adds G times the field of the list's cells (monopole and quadrupole) and source particles at the targets.
- * A cell is -G (M / s + q / (2 s^5)) with s^2 = d^2 + eps^2 and q = d.quad.d, and its gradient. That neglects the trace
- * of the second moments, +G eps^2 sum(m r^2) / (2 s^5) beside it, so cells want distances well above eps.
+ * A cell is -G (M / s + q / (2 s^5)) with s^2 = d^2 + eps^2 and q = d.quad.d - eps^2 trace, and its gradient: the second
+ * moments of a softened field have a trace, without which cells smaller than eps would be wrong by their size squared.
  * x, y, z [n]; ax, ay, az, pot [n] += . A source at distance 0 from a target adds no force, and with eps == 0 no
  * potential; with eps > 0 the particle itself adds -G m / eps to the potential, which the caller takes off (see
  * bh_potential_self). Distances (with eps == 0) below 1e-90 count as 0. The order of the sums follows from the list

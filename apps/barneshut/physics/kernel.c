@@ -40,7 +40,7 @@ static void plain_points(const bh_points *restrict block, int64_t n, double G, d
     }
 }
 
-/* With d = target - com, s^2 = d^2 + eps^2, q = d.Q.d: phi = -G (M / s + q / (2 s^5)), hence
+/* With d = target - com, s^2 = d^2 + eps^2, q = d.Q.d - eps^2 T: phi = -G (M / s + q / (2 s^5)), hence
  * -grad phi = G (Q.d / s^5 - (M / s^3 + 5 q / (2 s^7)) d). */
 static void plain_bodies(const bh_bodies *restrict block, int64_t n, double G, double eps2, const bh_targets *targets)
 {
@@ -60,7 +60,7 @@ static void plain_bodies(const bh_bodies *restrict block, int64_t n, double G, d
                 double qy = block->qxy[i] * dx + block->qyy[i] * dy + block->qyz[i] * dz;
                 double qz = block->qxz[i] * dx + block->qyz[i] * dy + block->qzz[i] * dz;
                 double monopole = block->m[i] * inverse;
-                double quadrupole = 0.5 * inverse5 * (dx * qx + dy * qy + dz * qz);
+                double quadrupole = 0.5 * inverse5 * (dx * qx + dy * qy + dz * qz - eps2 * block->trace[i]);
                 double weight = (monopole + 5.0 * quadrupole) * inverse2;
 
                 sx[lane] += inverse5 * qx - weight * dx;

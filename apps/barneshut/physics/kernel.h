@@ -25,6 +25,7 @@ typedef struct bh_bodies {
     double x[BH_BLOCK_BODIES], y[BH_BLOCK_BODIES], z[BH_BLOCK_BODIES], m[BH_BLOCK_BODIES];
     double qxx[BH_BLOCK_BODIES], qxy[BH_BLOCK_BODIES], qxz[BH_BLOCK_BODIES];
     double qyy[BH_BLOCK_BODIES], qyz[BH_BLOCK_BODIES], qzz[BH_BLOCK_BODIES];
+    double trace[BH_BLOCK_BODIES];
 } bh_bodies;
 
 /* Targets and where their field is added. */

@@ -32,6 +32,7 @@ typedef struct bh_moments {
     double com[3];
     double offset; /* distance from com to the cell's geometric centre */
     double quad[6];
+    double trace; /* sum m d^2 about com: what softening adds to the quadrupole */
 } bh_moments;
 
 typedef struct bh_cell {
