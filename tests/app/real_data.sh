@@ -3,7 +3,7 @@
 # Snapshots of other codes load and run, and forces do not depend on ranks or method. Skipped where the files are absent.
 source "$(dirname "$0")/lib.sh"
 same=$1
-data=$2/nbody
+data=${EQUIPOISE_SHARED_DATA:-$2}/nbody
 if [ ! -d "$data" ]; then
     echo "skipped: no snapshots of other codes here"
     exit 77
