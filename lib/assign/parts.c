@@ -28,6 +28,16 @@ void eqp__part_loads_finish(int nparts, const double *share, const double *load,
     *loads = s;
 }
 
+double eqp__imbalance_floor(double largest_item, double mean, int nparts, const double *share)
+{
+    double scale = 0;
+
+    for (int p = 0; p < nparts; p++) {
+        scale = fmax(scale, eqp__share_scale(share, nparts, p));
+    }
+    return mean > 0 ? fmax(0, largest_item / (mean * scale) - 1) : 0;
+}
+
 int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, double *load, int64_t *count)
 {
     if (n < 0 || (n > 0 && (!weight || !part))) {

@@ -12,4 +12,7 @@ int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int np
 void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,
                             eqp_part_loads *loads);
 
+/* The imbalance that no assignment can go below: the largest item alone in the part with the largest share. */
+double eqp__imbalance_floor(double largest_item, double mean, int nparts, const double *share);
+
 #endif

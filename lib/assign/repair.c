@@ -2,6 +2,7 @@
 /* Mends an assignment that a partitioner left with empty or overloaded parts. */
 #include "assign/repair.h"
 
+#include "assign/parts.h"
 #include "assign/shares.h"
 
 #include <equipoise/base.h>
@@ -192,18 +193,14 @@ static int mend_open(eqp__mend *m, const double *share, double imbalance_tol, co
     return EQP_OK;
 }
 
-/* The largest item alone in the part with the largest share. */
-static double imbalance_floor(int64_t n, const double *weight, int nparts, const double *share, double mean)
+static double largest_item(int64_t n, const double *weight)
 {
-    double item = 0, scale = 0;
+    double item = 0;
 
     for (int64_t i = 0; i < n; i++) {
         item = fmax(item, weight[i]);
     }
-    for (int p = 0; p < nparts; p++) {
-        scale = fmax(scale, eqp__share_scale(share, nparts, p));
-    }
-    return mean > 0 ? fmax(0, item / (mean * scale) - 1) : 0;
+    return item;
 }
 
 static int mend(eqp__mend *m)
@@ -229,7 +226,7 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
     share = eqp__shares_reduce(nparts, share);
     eqp_repair_result r = {.imbalance_before = before.imbalance,
                            .imbalance = before.imbalance,
-                           .imbalance_floor = imbalance_floor(n, weight, nparts, share, before.mean),
+                           .imbalance_floor = eqp__imbalance_floor(largest_item(n, weight), before.mean, nparts, share),
                            .empty_before = before.empty,
                            .empty = before.empty};
     int fillable = before.empty && n > nparts - before.empty;

@@ -24,8 +24,9 @@ typedef struct eqp_balance_items {
     const int64_t *size;      /**< [n] bytes that move with it, >= 0, or NULL */
     const int64_t *pin_first; /**< [n + 1] ascending, pin_first[0] == 0, or NULL */
     const int64_t *pin;       /**< [pin_first[n]] global ids >= 0 of the particles or blocks that it touches */
-    const double *pin_weight; /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; of several
-                                   for one id the largest counts. NULL on all ranks: 1 each, and moving an item costs 1 */
+    const double
+        *pin_weight; /**< [pin_first[n]] cost of fetching that id, finite, >= 0, in the unit of `size`; of several
+                          for one id the largest counts. NULL on all ranks: 1 each, and moving an item costs 1 */
 } eqp_balance_items;
 
 /** How it is assigned; the same on all ranks. */
@@ -34,15 +35,15 @@ typedef struct eqp_balance_options {
     const double *share;   /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
     double imbalance_tol;  /**< wanted imbalance, >= 0 */
     uint64_t seed;         /**< of the hypergraph partitioner */
-    double repart_quality; /**< communication against migration in repartitioning, > 0: how many steps the result is
-                              used */
+    double repart_quality; /**< `interaction` from present parts. 0: refine them, so that little moves; > 0: start anew,
+                                communication weighing that many times migration: cuts some percent less, moves much */
     eqp_message *message;  /**< one line about a failure, the same on all ranks; NULL: not wanted */
 } eqp_balance_options;
 
 /** Initializer; set at least nparts. */
 #define EQP_BALANCE_OPTIONS_DEFAULTS                                                                                   \
     {                                                                                                                  \
-        1, NULL, 0.02, 1, 100.0, NULL                                                                                  \
+        1, NULL, 0.02, 1, 0, NULL                                                                                      \
     }
 
 /** What came out; the same on all ranks. Imbalance as in assign.h, of `weight`. */
@@ -97,10 +98,9 @@ int eqp_method_count(void);
  * towards the present parts; `interaction` hypergraph of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG
  * from the present parts), then checked and repaired to the tolerance. With equal shares all but `none` leave no part
  * empty if there are enough items. `count` and `sfc` do not depend on how the items are spread over the ranks. They
- * gather one double per item on every rank; beyond 2^22 items they gather sums over equal runs of consecutive items, and
- * cut between runs. The repair gathers weights, parts and pins on one rank.
- * `rcb` and `interaction` are deterministic for the same ranks and seed.
- * \param[in]  comm     any intracommunicator; duplicated for the call
+ * gather one double per item on every rank; beyond 2^22 items they gather sums over equal runs of consecutive items,
+ * and cut between runs. The repair gathers weights, parts and pins on one rank. `rcb` and `interaction` are
+ * deterministic for the same ranks and seed. \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own
  * \param[in]  items    this rank's items
  * \param[in]  options  NULL is an error: nparts has no default that would make sense

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The frame around every method: checks, agreement, and what came out. */
+#include "par/methods.h"
+
+#include "assign/parts.h"
+#include "assign/shares.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/par.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse(eqp_message *message, int code, const char *what)
+{
+    eqp_message_set(message, "balance: %s", what);
+    return code;
+}
+
+static int check_options(const eqp_method *method, const eqp_balance_options *o, eqp_message *message)
+{
+    if (!method || !method->assign || !method->name || !o) {
+        return refuse(message, EQP_ERR_ARGUMENT, "no method or no options");
+    }
+    if (o->nparts < 1) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the number of parts must be at least 1");
+    }
+    if (eqp__shares_check(o->nparts, o->share)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the shares must be positive and sum to 1");
+    }
+    if (!(o->imbalance_tol >= 0) || !isfinite(o->imbalance_tol)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the imbalance tolerance must not be negative");
+    }
+    if (!(o->repart_quality >= 0) || !isfinite(o->repart_quality)) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the weight of communication against migration must not be negative");
+    }
+    return EQP_OK;
+}
+
+static int check_arrays(const eqp_method *method, const eqp_balance_items *items, const int *part, eqp_message *message)
+{
+    if (!items || items->n < 0 || (items->n > 0 && (!items->id || !part))) {
+        return refuse(message, EQP_ERR_ARGUMENT, "no items, or items without ids");
+    }
+    if (items->n == 0) {
+        return EQP_OK;
+    }
+    if ((method->needs & EQP_NEEDS_WEIGHTS) && !items->weight) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the method needs weights");
+    }
+    if ((method->needs & EQP_NEEDS_POINTS) && !items->point) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the method needs positions");
+    }
+    if ((method->needs & EQP_NEEDS_PINS) && !items->pin_first) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the method needs pins");
+    }
+    if (items->pin_first && (items->pin_first[0] != 0 || (items->pin_first[items->n] > 0 && !items->pin))) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the pins are incomplete");
+    }
+    return EQP_OK;
+}
+
+/* What is wrong with item i, or NULL. */
+static const char *find_fault(const eqp_balance_items *t, int64_t i)
+{
+    if (t->id[i] < 0) {
+        return "a negative id";
+    }
+    if (t->weight && (!(t->weight[i] >= 0) || !isfinite(t->weight[i]))) {
+        return "a weight that is negative or not finite";
+    }
+    if (t->particles && t->particles[i] < 0) {
+        return "a negative number of particles";
+    }
+    if (t->size && t->size[i] < 0) {
+        return "a negative size";
+    }
+    for (int k = 0; t->point && k < 3; k++) {
+        if (!isfinite(t->point[3 * i + k])) {
+            return "a position that is not finite";
+        }
+    }
+    if (t->pin_first && t->pin_first[i + 1] < t->pin_first[i]) {
+        return "a negative number of pins";
+    }
+    return NULL;
+}
+
+static int check_values(const eqp_balance_items *t, eqp_message *message)
+{
+    for (int64_t i = 0; i < t->n; i++) {
+        const char *fault = find_fault(t, i);
+        if (fault) {
+            eqp_message_set(message, "balance: item %" PRId64 " has %s", t->id[i], fault);
+            return EQP_ERR_DATA;
+        }
+    }
+    int64_t npins = t->n > 0 && t->pin_first ? t->pin_first[t->n] : 0;
+    for (int64_t k = 0; k < npins; k++) {
+        if (t->pin[k] < 0 || (t->pin_weight && (!(t->pin_weight[k] >= 0) || !isfinite(t->pin_weight[k])))) {
+            eqp_message_set(message, "balance: pin %" PRId64 " has a negative id or no valid weight", k);
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+static int64_t bits_of(double x)
+{
+    int64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* FNV-1a: enough to notice that two ranks do not mean the same. */
+static int64_t hash_bytes(const void *data, size_t size)
+{
+    const unsigned char *byte = data;
+    uint64_t hash = 14695981039346656037u;
+
+    for (size_t k = 0; k < size; k++) {
+        hash = (hash ^ byte[k]) * 1099511628211u;
+    }
+    return (int64_t)(hash >> 1);
+}
+
+/* Options and the set of arrays must be the same on all ranks, or ranks would wait for each other in different calls.
+ */
+static int check_alike(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *t,
+                       const eqp_balance_options *o, eqp_message *message)
+{
+    const struct {
+        const char *what;
+        int64_t value;
+    } option[] = {
+        {"the method", hash_bytes(method->name, strlen(method->name))},
+        {"the number of parts", o->nparts},
+        {"the shares", o->share ? hash_bytes(o->share, (size_t)o->nparts * sizeof *o->share) : 0},
+        {"the imbalance tolerance", bits_of(o->imbalance_tol)},
+        {"the seed", (int64_t)o->seed},
+        {"the weight of communication", bits_of(o->repart_quality)},
+    };
+    const void *array[] = {t->weight, t->particles, t->size, t->point, t->pin_first, t->pin_weight};
+    enum { ARRAYS = sizeof array / sizeof array[0] };
+    int64_t users[2 * ARRAYS];
+
+    for (size_t k = 0; k < sizeof option / sizeof option[0]; k++) {
+        int code = eqp_agree_same(comm, option[k].value);
+        if (code) {
+            eqp_message_set(message, "balance: the ranks differ in %s", option[k].what);
+            return code;
+        }
+    }
+    for (int k = 0; k < ARRAYS; k++) {
+        users[2 * k] = t->n > 0 && array[k];
+        users[2 * k + 1] = t->n > 0 && !array[k];
+    }
+    int code = eqp_sum_int64(comm, 2 * ARRAYS, users);
+    for (int k = 0; k < ARRAYS && !code; k++) {
+        if (users[2 * k] && users[2 * k + 1]) {
+            code = refuse(message, EQP_ERR_ARGUMENT, "an array is given on some ranks only");
+        }
+    }
+    return code;
+}
+
+/* The items as the methods see them, with everything that has a default filled in. */
+typedef struct complete {
+    eqp_balance_items items;
+    int64_t *particles;
+    double *weight;
+    int *part;
+} complete;
+
+static int complete_open(const eqp_balance_items *items, complete *c)
+{
+    int code = eqp_array_create(&c->part, items->n, sizeof *c->part);
+
+    c->items = *items;
+    if (!code && !items->particles && !(code = eqp_array_create(&c->particles, items->n, sizeof *c->particles))) {
+        for (int64_t i = 0; i < items->n; i++) {
+            c->particles[i] = 1;
+        }
+        c->items.particles = c->particles;
+    }
+    if (!code && !items->weight && !(code = eqp_array_create(&c->weight, items->n, sizeof *c->weight))) {
+        for (int64_t i = 0; i < items->n; i++) {
+            c->weight[i] = (double)c->items.particles[i];
+        }
+        c->items.weight = c->weight;
+    }
+    return code;
+}
+
+static void complete_close(complete *c)
+{
+    free(c->particles);
+    free(c->weight);
+    free(c->part);
+}
+
+/* What came out, over all ranks. */
+static int describe(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance_options *o, const int *part,
+                    eqp_balance_result *r)
+{
+    eqp_part_loads loads;
+    int64_t sum[3] = {t->n, 0, 0};
+    double largest = 0, all;
+    int code = eqp_parts_load_all(comm, t->n, t->weight, part, o->nparts, o->share, NULL, &loads);
+
+    for (int64_t i = 0; i < t->n; i++) {
+        int now = t->part_now ? t->part_now[i] : -1;
+        largest = fmax(largest, t->weight[i]);
+        if (now >= 0 && now < o->nparts && now != part[i]) {
+            sum[1]++;
+            sum[2] += t->size ? t->size[i] : 0;
+        }
+    }
+    if (code || (code = eqp_sum_int64(comm, 3, sum))) {
+        return code;
+    }
+    if (MPI_Allreduce(&largest, &all, 1, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (!isfinite(loads.total)) {
+        return EQP_ERR_OVERFLOW;
+    }
+    r->imbalance = loads.imbalance;
+    r->load_max = loads.max;
+    r->load_mean = loads.mean;
+    r->empty_parts = loads.empty;
+    r->items = sum[0];
+    r->moved = sum[1];
+    r->moved_bytes = sum[2];
+    r->imbalance_floor = eqp__imbalance_floor(all, loads.mean, o->nparts, o->share);
+    r->within = r->imbalance <= o->imbalance_tol + EQP__IMBALANCE_SLACK;
+    r->curve_better = !r->within && r->imbalance_curve < r->imbalance;
+    r->imbalance_unrepaired = isnan(r->imbalance_unrepaired) ? r->imbalance : r->imbalance_unrepaired;
+    return EQP_OK;
+}
+
+static int run_method(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
+                      const eqp_balance_options *options, int *part, eqp_balance_result *result, eqp_message *message)
+{
+    complete c = {0};
+    eqp_balance_result r = {.imbalance_unrepaired = NAN, .imbalance_curve = NAN};
+    int code = check_alike(comm, method, items, options, message);
+
+    if (code) {
+        return code;
+    }
+    if (!(code = eqp_agree(comm, complete_open(items, &c), NULL)) &&
+        !(code = method->assign(comm, &c.items, options, c.part, &r)) &&
+        !(code = describe(comm, &c.items, options, c.part, &r))) {
+        if (items->n > 0) {
+            memcpy(part, c.part, (size_t)items->n * sizeof *part);
+        }
+        if (result) {
+            *result = r;
+        }
+    } else {
+        eqp_message_set(message, "balance: method %s: %s", method->name, eqp_error_text(code));
+    }
+    complete_close(&c);
+    return code;
+}
+
+int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
+                const eqp_balance_options *options, int *part, eqp_balance_result *result)
+{
+    MPI_Comm own = MPI_COMM_NULL;
+    eqp_message message = {""};
+    int code = eqp_comm_create(comm, &own);
+
+    if (code) {
+        return code;
+    }
+    code = check_options(method, options, &message);
+    code = code ? code : check_arrays(method, items, part, &message);
+    code = code ? code : check_values(items, &message);
+    if (!(code = eqp_agree(own, code, &message))) {
+        code = run_method(own, method, items, options, part, result, &message);
+    }
+    if (code && options && options->message) {
+        *options->message = message;
+    }
+    eqp_comm_free(&own);
+    return code;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Methods that cut the curve: `none`, `count`, `sfc`. Every rank gathers the loads and cuts them alike. */
+#include "par/comm.h"
+#include "par/methods.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+
+/* Most loads that are gathered: 32 MiB per rank. More items than that are cut in runs of equal length. */
+#define MOST_RUNS ((int64_t)1 << 22)
+
+/* Runs of `length` consecutive items; a run at the border of two ranks has a share in both. */
+typedef struct runs {
+    int64_t length;
+    int64_t before; /* items of lower ranks */
+    int64_t n;      /* items of this rank */
+    int64_t total;  /* items of all ranks */
+} runs;
+
+static int64_t count_runs(const runs *r, int64_t before, int64_t n)
+{
+    return n == 0 ? 0 : (before + n - 1) / r->length - before / r->length + 1;
+}
+
+/* Loads of this rank's runs. */
+static void sum_runs(const runs *r, const double *load, double *sum)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        sum[(r->before + i) / r->length - r->before / r->length] += load[i];
+    }
+}
+
+/* Loads of all runs, from the pieces that the ranks hold, in rank order so that every rank adds alike. */
+static void join_runs(const runs *r, int nranks, const int64_t *items, const double *piece, double *load)
+{
+    int64_t before = 0, at = 0;
+
+    for (int k = 0; k < nranks; k++) {
+        int64_t pieces = count_runs(r, before, items[k]), first = before / r->length;
+        for (int64_t j = 0; j < pieces; j++) {
+            load[first + j] += piece[at++];
+        }
+        before += items[k];
+    }
+}
+
+/* Gathers the number of items and with it the number of run pieces of every rank. */
+static int gather_shape(MPI_Comm comm, int nranks, runs *r, int64_t *items, int64_t *pieces, int64_t *npieces)
+{
+    int64_t before = 0;
+
+    if (MPI_Allgather(&r->n, 1, MPI_INT64_T, items, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    r->length = r->total / MOST_RUNS + (r->total % MOST_RUNS != 0);
+    r->length = r->length > 0 ? r->length : 1;
+    *npieces = 0;
+    for (int k = 0; k < nranks; k++) {
+        pieces[k] = count_runs(r, before, items[k]);
+        *npieces += pieces[k];
+        before += items[k];
+    }
+    return EQP_OK;
+}
+
+/* Loads of all runs, on every rank. shape: [2 ranks] work. all: owned by the caller. */
+static int gather_runs(MPI_Comm comm, int rank, int nranks, runs *r, const double *load, int64_t *shape, double **all)
+{
+    int64_t *items = shape, *pieces = shape + nranks, npieces;
+    double *mine = NULL, *piece = NULL, *joined = NULL;
+    int code = gather_shape(comm, nranks, r, items, pieces, &npieces);
+
+    if (code) {
+        return code;
+    }
+    code = eqp_array_create(&mine, pieces[rank], sizeof *mine);
+    code = code ? code : eqp_array_create(&piece, npieces, sizeof *piece);
+    code = code ? code : eqp_array_create(&joined, count_runs(r, 0, r->total), sizeof *joined);
+    if (!code) {
+        sum_runs(r, load, mine);
+    }
+    if (!(code = eqp_agree(comm, code, NULL)) &&
+        !(code = eqp_gather_all(comm, sizeof *mine, pieces[rank], mine, pieces, piece))) {
+        join_runs(r, nranks, items, piece, joined);
+        *all = joined;
+        joined = NULL;
+    }
+    free(mine);
+    free(piece);
+    free(joined);
+    return code;
+}
+
+/* Reads this rank's parts from the cuts of the runs. */
+static void read_parts(const runs *r, const int64_t *first, int *part)
+{
+    int p = 0;
+
+    for (int64_t i = 0; i < r->n; i++) {
+        while (first[p + 1] <= (r->before + i) / r->length) {
+            p++;
+        }
+        part[i] = p;
+    }
+}
+
+int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
+                   int *part)
+{
+    int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
+    int64_t *first = NULL, *shape = NULL;
+    double *all = NULL;
+    runs r = {.n = n};
+
+    if (code || (code = eqp_scan_int64(comm, n, &r.before, &r.total))) {
+        return code;
+    }
+    code = eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first);
+    code = code ? code : eqp_array_create(&shape, 2 * (int64_t)nranks, sizeof *shape);
+    if ((code = eqp_agree(comm, code, NULL)) || (code = gather_runs(comm, rank, nranks, &r, load, shape, &all))) {
+        goto done;
+    }
+    int64_t nruns = count_runs(&r, 0, r.total);
+    code = optimal ? eqp_cuts_optimal(nruns, all, options->nparts, options->share, first, NULL)
+                   : eqp_cuts_from_shares(nruns, all, options->nparts, options->share, first);
+    if (!(code = eqp_agree(comm, code, NULL))) {
+        read_parts(&r, first, part);
+    }
+done:
+    free(first);
+    free(shape);
+    free(all);
+    return code;
+}
+
+static int assign_count(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    double *load = NULL;
+    int code = eqp_array_create(&load, items->n, sizeof *load);
+
+    (void)result;
+    for (int64_t i = 0; !code && i < items->n; i++) {
+        load[i] = (double)items->particles[i];
+    }
+    if (!(code = eqp_agree(comm, code, NULL))) {
+        code = eqp__cut_curve(comm, items->n, load, options, 0, part);
+    }
+    free(load);
+    return code;
+}
+
+static int assign_sfc(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
+{
+    (void)result;
+    return eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
+}
+
+int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *known)
+{
+    int mine = items->n == 0 || items->part_now != NULL;
+
+    for (int64_t i = 0; mine && i < items->n; i++) {
+        mine = items->part_now[i] >= 0 && items->part_now[i] < nparts;
+    }
+    return MPI_Allreduce(&mine, known, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+}
+
+static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
+{
+    int known, code = eqp__parts_are_known(comm, items, options->nparts, &known);
+
+    if (code) {
+        return code;
+    }
+    if (!known) {
+        return assign_count(comm, items, options, part, result);
+    }
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = items->part_now[i];
+    }
+    return EQP_OK;
+}
+
+const eqp_method eqp__method_none = {"none", "keep the present parts", 0, assign_none};
+
+const eqp_method eqp__method_count = {"count", "equal numbers of particles along the curve", 0, assign_count};
+
+const eqp_method eqp__method_sfc = {"sfc", "equal work along the curve, the best cut there is", EQP_NEEDS_WEIGHTS,
+                                    assign_sfc};

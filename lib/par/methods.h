@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rows of the table of methods; a new one is a line here, a line in methods.c and a file. */
+#ifndef EQUIPOISE_PAR_METHODS_H
+#define EQUIPOISE_PAR_METHODS_H
+
+#include <equipoise/balance.h>
+
+extern const eqp_method eqp__method_none;
+extern const eqp_method eqp__method_count;
+extern const eqp_method eqp__method_sfc;
+extern const eqp_method eqp__method_rcb;
+extern const eqp_method eqp__method_interaction;
+
+/* What several methods use. eqp_balance() hands them items with `id`, `weight` and `particles` set where n > 0. */
+
+/* Whether every item of every rank has a present part in 0 to nparts - 1. Collective. */
+int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *known);
+
+/* Parts by a cut along the curve: eqp_cuts_optimal() if `optimal`, else eqp_cuts_from_shares(). Collective. */
+int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,
+                   int *part);
+
+#endif

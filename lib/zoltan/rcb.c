@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Recursive coordinate bisection of the weights. */
+#include "zoltan/rcb.h"
+#include "par/collect.h"
+#include "par/methods.h"
+#include "par/relabel_all.h"
+#include "par/repair_all.h"
+#include "zoltan/session.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Zoltan's RCB stops with a false memory error, and then hangs, if a rank that is to hold several parts ends up without
+ * items or if items without weight end up where no part is: few items or very uneven weights suffice. Up to this many
+ * items one rank therefore bisects for all; beyond that the weights are kept within limits. */
+#define MOST_ON_ROOT ((int64_t)1 << 22)
+
+static int count_dimensions(void *data, int *error)
+{
+    (void)data;
+    *error = ZOLTAN_OK;
+    return 3;
+}
+
+static void list_points(void *data, int gid_words, int lid_words, int n, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid,
+                        int dimensions, double *point, int *error)
+{
+    const eqp__zoltan_input *in = data;
+
+    (void)gid_words, (void)lid_words, (void)gid;
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < dimensions; k++) {
+            point[(int64_t)i * dimensions + k] = in->items->point[3 * (int64_t)lid[i] + k];
+        }
+    }
+    *error = ZOLTAN_OK;
+}
+
+static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
+{
+    if (Zoltan_Set_Num_Geom_Fn(zoltan, count_dimensions, input) != ZOLTAN_OK ||
+        Zoltan_Set_Geom_Multi_Fn(zoltan, list_points, input) != ZOLTAN_OK) {
+        return EQP_ERR_ZOLTAN;
+    }
+    return EQP_OK;
+}
+
+/* Zoltan's bisection. Collective. */
+static int bisect(MPI_Comm comm, const eqp_balance_items *items, const double *weight,
+                  const eqp_balance_options *options, int *part)
+{
+    static const eqp__zoltan_setting settings[] = {
+        {"LB_METHOD", "RCB"}, {"RCB_OUTPUT_LEVEL", "0"}, {"CHECK_GEOM", "0"}, {"KEEP_CUTS", "0"}, {NULL, NULL}};
+    eqp__zoltan_input input = {.items = items, .weight = weight};
+    int code = eqp__zoltan_weight_unit(comm, items, &input.weight_unit);
+
+    return code ? code : eqp__zoltan_partition(comm, &input, options, settings, add_callbacks, part);
+}
+
+static int total_below(MPI_Comm comm, int64_t n, const double *weight, double most, double *total)
+{
+    *total = 0;
+    for (int64_t i = 0; i < n; i++) {
+        *total += fmin(weight[i], most);
+    }
+    return eqp_sum_double(comm, 1, total);
+}
+
+/* Weights that leave no rank without items: each at least a little, and none more than half of what the smallest part
+ * holds. Every cut then misses its target by less than a quarter of a part, and the misses of a whole chain of cuts add
+ * up to less than the two parts that a rank with several has at least. Lowering weights lowers what a part holds, so
+ * the limit is a fixed point. */
+static int limit_weights(MPI_Comm comm, int64_t n, double *weight, double mean, double smallest_share)
+{
+    double most = INFINITY, total = 0, next;
+
+    for (int64_t i = 0; i < n; i++) {
+        weight[i] = fmax(weight[i], 1e-3 * mean);
+    }
+    for (int round = 0; round < 200; round++) {
+        int code = total_below(comm, n, weight, most, &total);
+        if (code) {
+            return code;
+        }
+        next = total * smallest_share / 2;
+        if (next > 0.999 * most) {
+            break;
+        }
+        most = next;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        weight[i] = fmin(weight[i], most);
+    }
+    return EQP_OK;
+}
+
+static int bisect_together(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+{
+    double *limited = NULL, mean, smallest_share = 1;
+    int code = eqp__zoltan_weight_unit(comm, items, &mean);
+
+    for (int p = 0; p < options->nparts; p++) {
+        smallest_share = fmin(smallest_share, options->share ? options->share[p] : 1.0 / options->nparts);
+    }
+    code = code ? code : eqp_agree(comm, eqp_array_create(&limited, items->n, sizeof *limited), NULL);
+    if (!code && items->n > 0) {
+        memcpy(limited, items->weight, (size_t)items->n * sizeof *limited);
+    }
+    code = code ? code : limit_weights(comm, items->n, limited, mean, smallest_share);
+    code = code ? code : bisect(comm, items, limited, options, part);
+    free(limited);
+    return code;
+}
+
+/* The items that rank 0 bisects for all. */
+typedef struct gathered {
+    int64_t n;
+    int64_t *id;
+    double *weight, *point;
+    int *part;
+} gathered;
+
+static int bisect_gathered(gathered *g, const eqp_balance_options *options)
+{
+    MPI_Comm self = MPI_COMM_NULL;
+    eqp_balance_items items = {.n = g->n, .id = g->id, .weight = g->weight, .point = g->point};
+    int code = eqp_comm_create(MPI_COMM_SELF, &self);
+
+    code = code ? code : bisect(self, &items, g->weight, options, g->part);
+    eqp_comm_free(&self);
+    return code;
+}
+
+/* Rank 0 bisects for all, so that the parts do not depend on the ranks. */
+static int bisect_on_root(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+{
+    eqp__collect way = {.comm = comm};
+    gathered g = {0};
+    int code = eqp__collect_open(comm, &way);
+
+    if (code || (code = eqp__collect_announce(&way, items->n, &g.n)) ||
+        (code = eqp__collect_array(&way, g.n, sizeof *g.id, items->id, &g.id)) ||
+        (code = eqp__collect_array(&way, g.n, sizeof *g.weight, items->weight, &g.weight)) ||
+        (code = eqp__collect_array(&way, g.n, 3 * sizeof *g.point, items->point, &g.point)) ||
+        (code = eqp_agree(comm, eqp_array_create(&g.part, g.n, sizeof *g.part), NULL)) ||
+        (code = eqp_agree(comm, way.rank == 0 ? bisect_gathered(&g, options) : EQP_OK, NULL))) {
+        goto done;
+    }
+    code = eqp__collect_return(&way, sizeof *part, g.part, part);
+done:
+    eqp__collect_close(&way);
+    free(g.id);
+    free(g.weight);
+    free(g.point);
+    free(g.part);
+    return code;
+}
+
+int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                    int64_t most_on_root, int *part, eqp_balance_result *result)
+{
+    /* Fills empty parts and touches nothing else: what bisection balances is bisection's. */
+    const double any_imbalance = 1e30;
+    int64_t total;
+    int code = eqp_scan_int64(comm, items->n, NULL, &total);
+
+    if (code || total == 0) {
+        return code;
+    }
+    code = total <= most_on_root ? bisect_on_root(comm, items, options, part)
+                                 : bisect_together(comm, items, options, part);
+    code = code ? code : eqp__relabel_all(comm, items, items->part_now, options, part);
+    return code ? code : eqp__repair_all(comm, items, options, any_imbalance, part, result);
+}
+
+static int assign_rcb(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
+{
+    return eqp__rcb_assign(comm, items, options, MOST_ON_ROOT, part, result);
+}
+
+const eqp_method eqp__method_rcb = {"rcb", "recursive coordinate bisection of the work",
+                                    EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS, assign_rcb};

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every row of the table of methods keeps the same promises. */
+#include "harness.h"
+
+#include <equipoise/balance.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+
+enum { MOST_ITEMS = 600, PINS = 6 };
+
+enum weights { RANDOM_WEIGHTS, EQUAL_WEIGHTS, ZERO_WEIGHTS, ONE_GIANT };
+enum points { SPREAD_POINTS, ONE_POINT };
+enum now { UNKNOWN, SOME_UNKNOWN, IN_ORDER, ALL_IN_ONE };
+enum shares { EQUAL_SHARES, RISING_SHARES };
+enum spread { EVEN, ALL_ON_LAST, EVERY_OTHER_RANK };
+
+typedef struct problem {
+    int n, nparts;
+    enum weights weights;
+    enum points points;
+    enum now now;
+    enum shares shares;
+    enum spread spread;
+} problem;
+
+/* All items of all ranks; every rank has a copy. */
+typedef struct world {
+    problem is;
+    int64_t id[MOST_ITEMS], particles[MOST_ITEMS], size[MOST_ITEMS], pin_first[MOST_ITEMS + 1];
+    int64_t pin[MOST_ITEMS * PINS];
+    double weight[MOST_ITEMS], point[3 * MOST_ITEMS], share[MOST_ITEMS + 20];
+    int now[MOST_ITEMS];
+    double total, largest, smallest_share;
+} world;
+
+static double uniform(int64_t i, int64_t k)
+{
+    return eqp_random_uniform(21, (uint64_t)i, (uint64_t)k);
+}
+
+static double weight_of(const problem *is, int i)
+{
+    switch (is->weights) {
+    case EQUAL_WEIGHTS:
+        return 3;
+    case ZERO_WEIGHTS:
+        return 0;
+    case ONE_GIANT:
+        return i == is->n / 3 ? 1e4 : 1;
+    default:
+        return 0.5 + uniform(i, 0);
+    }
+}
+
+static int now_of(const problem *is, int i)
+{
+    switch (is->now) {
+    case ALL_IN_ONE:
+        return is->nparts - 1;
+    case SOME_UNKNOWN:
+        return i % 5 ? i * is->nparts / is->n : i % 2 ? -1 : is->nparts;
+    default:
+        return (int)((int64_t)i * is->nparts / is->n);
+    }
+}
+
+static void make_shares(world *w)
+{
+    double sum = 0;
+
+    w->smallest_share = 1;
+    for (int p = 0; p < w->is.nparts; p++) {
+        w->share[p] = w->is.shares == EQUAL_SHARES ? 1 : 1 + p % 3;
+        sum += w->share[p];
+    }
+    for (int p = 0; p < w->is.nparts; p++) {
+        w->share[p] /= sum;
+        w->smallest_share = fmin(w->smallest_share, w->share[p]);
+    }
+}
+
+static world *make_world(problem is)
+{
+    world *w = mpi_test_alloc(1, sizeof *w);
+
+    w->is = is;
+    for (int i = 0; i < is.n; i++) {
+        /* Ids beyond 32 bits whose low halves are alike. */
+        w->id[i] = ((int64_t)(i / 2) << 33) + i % 2;
+        w->particles[i] = 1 + i % 4;
+        w->size[i] = 10 + i;
+        w->weight[i] = weight_of(&is, i);
+        w->now[i] = now_of(&is, i);
+        w->total += w->weight[i];
+        w->largest = fmax(w->largest, w->weight[i]);
+        for (int k = 0; k < 3; k++) {
+            w->point[3 * i + k] = is.points == ONE_POINT ? 0.25 : (k == 0 ? 10.0 * i / is.n : 0) + uniform(i, 1 + k);
+        }
+        w->pin_first[i + 1] = w->pin_first[i] + PINS;
+        for (int k = 0; k < PINS; k++) {
+            /* Neighbours, one far id, and one id twice. */
+            int other = k < PINS - 2 ? (i + k * k) % is.n : k == PINS - 2 ? (i * 7 + 3) % is.n : i;
+            w->pin[w->pin_first[i] + k] = ((int64_t)other << 34) + 5;
+        }
+    }
+    make_shares(w);
+    return w;
+}
+
+/* The first item of a rank. */
+static int first_of(const problem *is, int rank, int nranks)
+{
+    switch (is->spread) {
+    case ALL_ON_LAST:
+        return rank < nranks ? 0 : is->n;
+    case EVERY_OTHER_RANK:
+        return (int)((int64_t)is->n * ((rank + 1) / 2) / ((nranks + 1) / 2));
+    default:
+        return (int)((int64_t)is->n * rank / nranks);
+    }
+}
+
+static int last_of(const problem *is, int rank, int nranks)
+{
+    if (is->spread == ALL_ON_LAST) {
+        return rank == nranks - 1 ? is->n : 0;
+    }
+    return first_of(is, rank + 1, nranks);
+}
+
+/* One rank's share of the world. pin_first: [n + 1] work. */
+static eqp_balance_items items_of(const world *w, int rank, int nranks, int64_t *pin_first)
+{
+    int first = first_of(&w->is, rank, nranks), n = last_of(&w->is, rank, nranks) - first;
+    eqp_balance_items items = {.n = n};
+
+    if (n == 0) {
+        return items;
+    }
+    for (int i = 0; i <= n; i++) {
+        pin_first[i] = w->pin_first[first + i] - w->pin_first[first];
+    }
+    items.id = w->id + first;
+    items.weight = w->weight + first;
+    items.particles = w->particles + first;
+    items.point = w->point + (ptrdiff_t)3 * first;
+    items.part_now = w->is.now == UNKNOWN ? NULL : w->now + first;
+    items.size = w->size + first;
+    items.pin_first = pin_first;
+    items.pin = w->pin + w->pin_first[first];
+    return items;
+}
+
+static eqp_balance_options options_of(const world *w)
+{
+    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+
+    options.nparts = w->is.nparts;
+    options.share = w->is.shares == EQUAL_SHARES ? NULL : w->share;
+    options.imbalance_tol = 0.05;
+    return options;
+}
+
+/* Runs a method; all parts on every rank. */
+static void balance(MPI_Comm comm, const eqp_method *method, const world *w, int *part, eqp_balance_result *result)
+{
+    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), mine[MOST_ITEMS];
+    int64_t pin_first[MOST_ITEMS + 1], *count = mpi_test_alloc(nranks, sizeof *count);
+    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_options options = options_of(w);
+    eqp_message message = {"none"};
+
+    options.message = &message;
+    int code = eqp_balance(comm, method, &items, &options, mine, result);
+    if (code) {
+        fprintf(stderr, "%s: %s\n", method->name, message.text);
+    }
+    CHECK_EQUAL(code, EQP_OK);
+    for (int r = 0; r < nranks; r++) {
+        count[r] = last_of(&w->is, r, nranks) - first_of(&w->is, r, nranks);
+    }
+    CHECK_EQUAL(eqp_gather_all(comm, sizeof *part, items.n, mine, count, part), EQP_OK);
+    free(count);
+}
+
+static int is_named(const eqp_method *method, const char *name)
+{
+    return strcmp(method->name, name) == 0;
+}
+
+static int parts_known(const world *w)
+{
+    return w->is.now != UNKNOWN && w->is.now != SOME_UNKNOWN;
+}
+
+static void check_result(const eqp_method *method, const world *w, const int *part, const eqp_balance_result *r)
+{
+    const problem *is = &w->is;
+    int keeps = is_named(method, "none") && parts_known(w);
+    int64_t moved = 0, bytes = 0;
+    eqp_part_loads loads;
+
+    for (int i = 0; i < is->n; i++) {
+        CHECK(part[i] >= 0 && part[i] < is->nparts);
+        int known = is->now != UNKNOWN && w->now[i] >= 0 && w->now[i] < is->nparts;
+        moved += known && w->now[i] != part[i];
+        bytes += known && w->now[i] != part[i] ? w->size[i] : 0;
+    }
+    CHECK_EQUAL(eqp_parts_load(is->n, w->weight, part, is->nparts, w->share, NULL, &loads), EQP_OK);
+    CHECK_NEAR(r->imbalance, loads.imbalance, 1e-9);
+    CHECK_NEAR(r->load_max, loads.max, 1e-9 * (1 + loads.max));
+    CHECK_NEAR(r->load_mean, loads.mean, 1e-9 * (1 + loads.mean));
+    CHECK_EQUAL(r->empty_parts, loads.empty);
+    CHECK_EQUAL(r->items, is->n);
+    CHECK_EQUAL(r->moved, moved);
+    CHECK_EQUAL(r->moved_bytes, bytes);
+    CHECK_EQUAL(r->within, r->imbalance <= 0.05 + 1e-9);
+    CHECK(r->imbalance >= r->imbalance_floor - 1e-9);
+    CHECK_EQUAL(r->curve_better, !r->within && r->imbalance_curve < r->imbalance);
+    if (!keeps && is->shares == EQUAL_SHARES && is->n >= is->nparts) {
+        CHECK_EQUAL(r->empty_parts, 0);
+    }
+    if (keeps) {
+        CHECK_EQUAL(moved, 0);
+    }
+}
+
+/* What each method promises about balance. */
+static void check_balance(const eqp_method *method, const world *w, const eqp_balance_result *r)
+{
+    if (!(w->total > 0)) {
+        CHECK_EQUAL(r->imbalance, 0);
+        return;
+    }
+    double item = w->largest / (w->total * w->smallest_share);
+    if (is_named(method, "sfc")) {
+        CHECK(r->imbalance <= item + 1e-9);
+    }
+    if (is_named(method, "interaction") && item <= 0.05) {
+        CHECK(r->within);
+    }
+    if (is_named(method, "rcb") && w->is.shares == EQUAL_SHARES && w->is.points == SPREAD_POINTS) {
+        CHECK(r->imbalance <= 0.05 + (2 + log2(w->is.nparts)) * item);
+    }
+}
+
+/* Curves and the bisection must not notice how the items are spread over the ranks; everything must give the same parts
+ * twice. */
+static void check_repeatable(MPI_Comm comm, const eqp_method *method, const world *w, const int *part)
+{
+    int again[MOST_ITEMS];
+    eqp_balance_result r;
+
+    balance(!is_named(method, "interaction") ? MPI_COMM_SELF : comm, method, w, again, &r);
+    CHECK(memcmp(again, part, (size_t)w->is.n * sizeof *part) == 0);
+}
+
+static void check_problem(MPI_Comm comm, problem is)
+{
+    world *w = make_world(is);
+
+    for (int m = 0; m < eqp_method_count(); m++) {
+        const eqp_method *method = eqp_method_at(m);
+        int part[MOST_ITEMS];
+        eqp_balance_result r;
+        balance(comm, method, w, part, &r);
+        check_result(method, w, part, &r);
+        check_balance(method, w, &r);
+        check_repeatable(comm, method, w, part);
+    }
+    free(w);
+}
+
+static void any_number_of_parts(MPI_Comm comm)
+{
+    const int nparts[] = {1, 2, 3, 8, 13, mpi_test_size(comm)};
+
+    for (size_t k = 0; k < sizeof nparts / sizeof nparts[0]; k++) {
+        check_problem(comm, (problem){.n = MOST_ITEMS, .nparts = nparts[k], .now = k % 2 ? IN_ORDER : UNKNOWN});
+    }
+}
+
+static void any_present_parts(MPI_Comm comm)
+{
+    for (int now = UNKNOWN; now <= ALL_IN_ONE; now++) {
+        check_problem(comm, (problem){.n = 300, .nparts = 5, .now = (enum now)now});
+    }
+}
+
+static void any_spread_over_the_ranks(MPI_Comm comm)
+{
+    for (int spread = EVEN; spread <= EVERY_OTHER_RANK; spread++) {
+        check_problem(comm, (problem){.n = 250, .nparts = 6, .now = IN_ORDER, .spread = (enum spread)spread});
+    }
+}
+
+static void any_weights_and_points(MPI_Comm comm)
+{
+    for (int weights = RANDOM_WEIGHTS; weights <= ONE_GIANT; weights++) {
+        for (int points = SPREAD_POINTS; points <= ONE_POINT; points++) {
+            check_problem(comm, (problem){.n = 200,
+                                          .nparts = 7,
+                                          .weights = (enum weights)weights,
+                                          .points = (enum points)points,
+                                          .now = IN_ORDER});
+        }
+    }
+}
+
+static void unequal_shares(MPI_Comm comm)
+{
+    for (int nparts = 2; nparts <= 7; nparts++) {
+        check_problem(comm, (problem){.n = 400, .nparts = nparts, .shares = RISING_SHARES, .now = IN_ORDER});
+    }
+}
+
+static void few_items(MPI_Comm comm)
+{
+    for (int n = 0; n <= 5; n++) {
+        for (int nparts = 1; nparts <= 9; nparts += 4) {
+            check_problem(comm, (problem){.n = n, .nparts = nparts, .spread = n % 2 ? ALL_ON_LAST : EVEN});
+            check_problem(comm, (problem){.n = n, .nparts = nparts, .now = IN_ORDER, .weights = EQUAL_WEIGHTS});
+        }
+    }
+}
+
+/* How many items change parts when the weights change a little. */
+static int64_t moved_again(MPI_Comm comm, const char *name)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER});
+    const eqp_method *method = eqp_method_find(name);
+    eqp_balance_result r;
+
+    CHECK(method != NULL);
+    balance(comm, method, w, w->now, &r);
+    for (int i = 0; i < MOST_ITEMS; i++) {
+        w->weight[i] *= 1 + 0.1 * uniform(i, 9);
+    }
+    int part[MOST_ITEMS];
+    balance(comm, method, w, part, &r);
+    free(w);
+    return r.moved;
+}
+
+static void repartitioning_moves_little(MPI_Comm comm)
+{
+    CHECK(moved_again(comm, "rcb") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "interaction") < MOST_ITEMS / 4);
+}
+
+/* What `rcb` does with more items than one rank should hold; the library's own way in. */
+int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                    int64_t most_on_root, int *part, eqp_balance_result *result);
+
+static void check_common_bisection(MPI_Comm comm, problem is)
+{
+    world *w = make_world(is);
+    int64_t pin_first[MOST_ITEMS + 1];
+    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_options options = options_of(w);
+    eqp_balance_result r;
+    eqp_part_loads loads;
+    int part[MOST_ITEMS];
+
+    CHECK_EQUAL(eqp__rcb_assign(comm, &items, &options, 0, part, &r), EQP_OK);
+    CHECK_EQUAL(eqp_parts_load_all(comm, items.n, items.weight, part, is.nparts, options.share, NULL, &loads), EQP_OK);
+    CHECK_EQUAL(loads.empty, 0);
+    if (is.weights == RANDOM_WEIGHTS) {
+        CHECK(loads.imbalance <= 0.05 + (2 + log2(is.nparts)) * w->largest / (w->total * w->smallest_share));
+    }
+    free(w);
+}
+
+static void all_ranks_together_bisect_as_well(MPI_Comm comm)
+{
+    for (int nparts = 1; nparts <= 13; nparts += 3) {
+        for (int weights = RANDOM_WEIGHTS; weights <= ONE_GIANT; weights++) {
+            for (int points = SPREAD_POINTS; points <= ONE_POINT; points++) {
+                check_common_bisection(comm,
+                                       (problem){.n = MOST_ITEMS,
+                                                 .nparts = nparts,
+                                                 .weights = (enum weights)weights,
+                                                 .points = (enum points)points,
+                                                 .shares = weights == EQUAL_WEIGHTS ? RISING_SHARES : EQUAL_SHARES,
+                                                 .spread = nparts % 2 ? EVEN : ALL_ON_LAST});
+            }
+        }
+    }
+}
+
+static void repartitioning_anew_keeps_the_promises(MPI_Comm comm)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 5, .now = IN_ORDER});
+    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), part[MOST_ITEMS];
+    int64_t pin_first[MOST_ITEMS + 1];
+    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_options options = options_of(w);
+    double *pin_weight = mpi_test_alloc(MOST_ITEMS * PINS, sizeof *pin_weight);
+    eqp_balance_result r;
+
+    for (int k = 0; k < MOST_ITEMS * PINS; k++) {
+        pin_weight[k] = 32 + k % 7;
+    }
+    items.pin_weight = pin_weight;
+    options.repart_quality = 10;
+    CHECK_EQUAL(eqp_balance(comm, eqp_method_find("interaction"), &items, &options, part, &r), EQP_OK);
+    CHECK(r.within);
+    CHECK_EQUAL(r.empty_parts, 0);
+    /* Half that is moved is much already; without renumbering it would be four fifths. */
+    CHECK(r.moved < 0.7 * MOST_ITEMS);
+    free(pin_weight);
+    free(w);
+}
+
+static void the_hypergraph_cuts_less_than_dealing_items_out(MPI_Comm comm)
+{
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 4});
+    eqp_hypergraph *graph = NULL;
+    eqp_balance_result r;
+    int part[MOST_ITEMS];
+    double cut, dealt;
+
+    balance(comm, eqp_method_find("interaction"), w, part, &r);
+    CHECK_EQUAL(eqp_hypergraph_create(MOST_ITEMS, w->weight, w->pin_first, w->pin, &graph), EQP_OK);
+    CHECK_EQUAL(eqp_hypergraph_cut(graph, 4, part, &cut), EQP_OK);
+    for (int i = 0; i < MOST_ITEMS; i++) {
+        part[i] = i % 4;
+    }
+    CHECK_EQUAL(eqp_hypergraph_cut(graph, 4, part, &dealt), EQP_OK);
+    CHECK(cut < 0.7 * dealt);
+    eqp_hypergraph_free(graph);
+    free(w);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(any_number_of_parts),
+        MPI_TEST(any_present_parts),
+        MPI_TEST(any_spread_over_the_ranks),
+        MPI_TEST(any_weights_and_points),
+        MPI_TEST(unequal_shares),
+        MPI_TEST(few_items),
+        MPI_TEST(repartitioning_moves_little),
+        MPI_TEST(all_ranks_together_bisect_as_well),
+        MPI_TEST(repartitioning_anew_keeps_the_promises),
+        MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
