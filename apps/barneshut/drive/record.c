@@ -54,7 +54,7 @@ static int set_fields(eqp_report *report, const bh_simulation *sim, const char *
 static int create_on_first(bh_record *record, const bh_simulation *sim, const char *command, eqp_message *message)
 {
     static const char *const header[] = {"step",    "rebalanced", "predicted", "measured", "ghosts",
-                                         "force s", "balance s",  "energy",    "dE/E"};
+                                         "force s", "exchange s", "balance s", "energy",   "dE/E"};
     int code = eqp_report_create("barneshut", &record->report);
 
     if (code == EQP_OK) {
@@ -134,6 +134,7 @@ static int add_step(bh_record *record, const bh_simulation *sim)
         eqp_field_real("imbalance_promised", now->imbalance_promised),
         eqp_field_real("force_seconds_max", now->load_max),
         eqp_field_real("force_seconds_mean", now->load_mean),
+        eqp_field_real("exchange_seconds_max", now->exchange_seconds),
         eqp_field_real("balance_seconds", now->balance_seconds),
         eqp_field_count("interactions", now->pairs + now->cells),
         eqp_field_count("migrated", now->migrated),
@@ -171,7 +172,7 @@ static int add_loads(bh_record *record, const bh_simulation *sim)
                                    .interactions = (int64_t)(row->pairs + row->cells),
                                    .ghosts = (int64_t)(row->ghost_cells + row->ghost_particles),
                                    .bytes_sent = (int64_t)row->bytes_sent,
-                                   .force_seconds = row->force_seconds,
+                                   .force_seconds = row->load,
                                    .balance_seconds = row->balance_seconds};
         code = eqp_csv_add_load(record->loads, &load);
     }
@@ -198,6 +199,9 @@ static int add_line(bh_record *record, const bh_simulation *sim)
     }
     if (code == EQP_OK) {
         code = eqp_table_cell(record->table, "%.4f", now->load_max);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(record->table, "%.4f", now->exchange_seconds);
     }
     if (code == EQP_OK) {
         code = eqp_table_cell(record->table, "%.4f", now->balance_seconds);

@@ -112,7 +112,7 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
                          .ghost_particles = (double)e->traffic.particles,
                          .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->rebalanced.bytes),
                          .migrated = (double)ledger->settled.migrated,
-                         .force_seconds = e->all_seconds,
+                         .exchange_seconds = e->all_seconds - e->seconds,
                          .balance_seconds = ledger->balance_seconds};
 }
 
@@ -161,7 +161,7 @@ static void add_rows(const bh_simulation *sim, bh_step *now)
 {
     double pairs = 0, cells = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0;
 
-    now->balance_seconds = 0;
+    now->balance_seconds = now->exchange_seconds = 0;
     for (int r = 0; r < sim->domain.nranks; r++) {
         const bh_rank_row *row = &sim->row[r];
         double here = row->ghost_cells + row->ghost_particles;
@@ -171,6 +171,7 @@ static void add_rows(const bh_simulation *sim, bh_step *now)
         ghosts += here;
         ghosts_max = fmax(ghosts_max, here);
         bytes += row->bytes_sent;
+        now->exchange_seconds = fmax(now->exchange_seconds, row->exchange_seconds);
         now->balance_seconds = fmax(now->balance_seconds, row->balance_seconds);
     }
     now->pairs = (int64_t)pairs - sim->input.total; /* a particle and itself are no interaction */

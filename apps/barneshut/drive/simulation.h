@@ -15,8 +15,8 @@ typedef struct bh_rank_row {
     double load, predicted; /* CPU seconds in forces, and what the cost model says of the same work */
     double particles, targets, pairs, cells, visits, groups;
     double ghost_cells, ghost_particles, bytes_sent, migrated;
-    double force_seconds;   /* load, and the exchange of trees and forces */
-    double balance_seconds; /* weighing, assigning, moving homes */
+    double exchange_seconds; /* CPU seconds in sending groups, trees and forces */
+    double balance_seconds;  /* weighing, assigning, moving homes */
 } bh_rank_row;
 
 #define BH_RANK_ROW_DOUBLES ((int)(sizeof(bh_rank_row) / sizeof(double)))
@@ -29,7 +29,7 @@ typedef struct bh_step {
     double imbalance_predicted; /* by the cost model, for the work that was done */
     double imbalance_measured;  /* of CPU seconds in forces */
     double imbalance_promised;  /* by the balancer when it made the present map */
-    double load_max, load_mean, balance_seconds;
+    double load_max, load_mean, exchange_seconds, balance_seconds;
     int64_t units, split_owners, pairs, cells;
     int64_t migrated, ghosts_total, ghosts_max, bytes_sent;
     double correlation;   /* rank correlation of predicted and measured loads */
