@@ -24,7 +24,10 @@ COLOURS = {"count": "#d55e00", "sfc": "#0072b2", "interaction": "#009e73", "rcb"
 MORE_COLOURS = ["#e69f00", "#56b4e9", "#f0e442"]
 MOST_BARS = 64
 
-Run = collections.namedtuple("Run", "name report rank_seconds")
+# loads: [step][rank] of Load. `force` is what balancing is about: computing forces. `lists` is what comes with it:
+# exchanging the tree and building the lists. `balance` is making maps and migration. All are CPU seconds.
+Run = collections.namedtuple("Run", "name report loads")
+Load = collections.namedtuple("Load", "force lists balance")
 
 
 class BadReport(Exception):
@@ -45,24 +48,25 @@ def read_report(path):
     return report
 
 
-def read_rank_seconds(path):
-    """[ranks] CPU seconds in force of each rank, summed over the steps."""
-    sums = {}
+def read_loads(path):
+    """[step][rank] of Load."""
+    steps = {}
     try:
         with open(path, encoding="utf-8", newline="") as f:
             for row in csv.DictReader(f):
-                rank = int(row["rank"])
-                sums[rank] = sums.get(rank, 0.0) + float(row["force_seconds"])
+                force, both, balance = (float(row[key]) for key in ("load", "force_seconds", "balance_seconds"))
+                steps.setdefault(int(row["step"]), {})[int(row["rank"])] = Load(force, both - force, balance)
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise BadReport(f"{path}: {error!r}") from error
-    if not sums or sorted(sums) != list(range(len(sums))):
+    ranks = range(len(next(iter(steps.values()), ())))
+    if not steps or any(sorted(step) != list(ranks) for step in steps.values()):
         raise BadReport(f"{path}: ranks are missing")
-    return [sums[rank] for rank in range(len(sums))]
+    return [[steps[number][rank] for rank in ranks] for number in sorted(steps)]
 
 
 def read_run(name, folder):
     report = read_report(os.path.join(folder, "report.json"))
-    return Run(name, report, read_rank_seconds(os.path.join(folder, "loads.csv")))
+    return Run(name, report, read_loads(os.path.join(folder, "loads.csv")))
 
 
 def read_runs(folder):
@@ -86,8 +90,9 @@ def mean(values):
     return sum(values) / len(values) if values else None
 
 
-def total(values):
-    return sum(values) if values else None
+def force_per_rank(run):
+    """[ranks] seconds in force of each rank, all steps."""
+    return [sum(load.force for load in rank) for rank in zip(*run.loads)]
 
 
 def steps_of(run):
@@ -98,7 +103,7 @@ def steps_of(run):
 
 def summary(run):
     """What the table and summary.csv say about one run, in the order of their columns; None where nothing is known."""
-    force, balance = total(column(run, "force_seconds_max")), total(column(run, "balance_seconds"))
+    ranks = len(run.loads[0])
     return collections.OrderedDict(
         method=run.name,
         ranks=run.report.get("ranks"),
@@ -107,23 +112,27 @@ def summary(run):
         imbalance_predicted=mean(column(run, "imbalance_predicted")),
         imbalance_measured=mean(column(run, "imbalance_measured")),
         ghosts=mean(column(run, "ghosts_total")),
-        force_seconds_max=force,
-        force_seconds_mean=total(column(run, "force_seconds_mean")),
-        balance_seconds=balance,
-        total_seconds=None if force is None or balance is None else force + balance,
+        force_seconds_max=sum(max(load.force for load in step) for step in run.loads),
+        force_seconds_mean=sum(load.force for step in run.loads for load in step) / ranks,
+        lists_seconds_mean=sum(load.lists for step in run.loads for load in step) / ranks,
+        balance_seconds_mean=sum(load.balance for step in run.loads for load in step) / ranks,
+        all_seconds_max=sum(max(sum(load) for load in step) for step in run.loads),
     )
 
 
-TABLE = [  # two lines of heading, key, format
+TABLE = [  # two lines of heading, key, format; seconds of all steps
     ("", "method", "method", "{}"),
     ("imbalance", "predicted", "imbalance_predicted", "{:.2%}"),
     ("imbalance", "measured", "imbalance_measured", "{:.2%}"),
     ("ghosts", "per step", "ghosts", "{:,.0f}"),
-    ("force [s]", "slowest rank", "force_seconds_max", "{:.3f}"),
+    ("force [s]", "slowest", "force_seconds_max", "{:.3f}"),
     ("force [s]", "mean", "force_seconds_mean", "{:.3f}"),
-    ("balancing", "[s]", "balance_seconds", "{:.3f}"),
-    ("force max +", "balancing [s]", "total_seconds", "{:.3f}"),
+    ("lists [s]", "mean", "lists_seconds_mean", "{:.3f}"),
+    ("balance [s]", "mean", "balance_seconds_mean", "{:.3f}"),
+    ("all [s]", "slowest", "all_seconds_max", "{:.3f}"),
 ]
+NOTES = """imbalance and ghosts: mean of all steps; seconds: CPU seconds of a rank, sum of all steps
+slowest: in each step the rank that takes longest; lists: exchange of the tree and interaction lists"""
 
 
 def table(rows):
@@ -157,9 +166,10 @@ def write_csv(path, header, rows):
 def write_tables(folder, runs, rows):
     write_csv(os.path.join(folder, "summary.csv"), list(rows[0]), [list(row.values()) for row in rows])
 
-    ranks = max(len(r.rank_seconds) for r in runs)
+    forces = [force_per_rank(run) for run in runs]
+    ranks = max(len(force) for force in forces)
     header = ["rank"] + [r.name for r in runs]
-    lines = [[k] + [r.rank_seconds[k] if k < len(r.rank_seconds) else None for r in runs] for k in range(ranks)]
+    lines = [[k] + [force[k] if k < len(force) else None for force in forces] for k in range(ranks)]
     write_csv(os.path.join(folder, "load-per-rank.csv"), header, lines)
 
     header, series = ["step"], []
@@ -206,7 +216,7 @@ def script(name, title, style, plot):
 
 
 def load_script(runs, title):
-    name, ranks = "load-per-rank", max(len(r.rank_seconds) for r in runs)
+    name, ranks = "load-per-rank", max(len(run.loads[0]) for run in runs)
     style = 'set xlabel "rank"\nset ylabel "CPU time in force, all steps [s]"\nset yrange [0:*]\n'
     series = []
     if ranks * len(runs) <= MOST_BARS:
@@ -219,7 +229,7 @@ def load_script(runs, title):
         for i, run in enumerate(runs):
             look = f'with lines lw 1 lc rgb "{colour(run, i)}"'
             series.append(f'"{name}.csv" skip 1 using 1:{i + 2} {look} title {quoted(run.name)}')
-    average = mean([second for run in runs for second in run.rank_seconds])
+    average = mean([second for run in runs for second in force_per_rank(run)])
     series.append(f'{average:.9g} with lines lw 1 dt (8, 6) lc rgb "#202020" title "mean of all"')
     plot = "plot " + ", \\\n        ".join(series)
     return script(name, "Load per rank: " + title, style, plot)
@@ -280,6 +290,8 @@ def main(arguments):
     print()
     for line in table(rows):
         print(line)
+    print()
+    print(NOTES)
     if not options.no_plots:
         draw(options.folder, runs, title)
     return 0

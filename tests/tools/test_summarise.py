@@ -45,7 +45,7 @@ def write_report(folder, method, loads, steps=3):
         f.write(HEADER + "\n")
         for i in range(steps):
             for rank, load in enumerate(loads):
-                f.write(f"{i},{rank},x,{load},{load},10,10,100,5,40,{load},0.5\n")
+                f.write(f"{i},{rank},x,{load},{load},10,10,100,5,40,{load + 0.25},0.5\n")
 
 
 def summarise(*arguments, path=None):
@@ -77,9 +77,9 @@ class Summarise(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = done.stdout.splitlines()
         self.assertEqual(lines[0], "barneshut, 32,768 particles, 4 ranks, 2 steps")
-        count, sfc, odd = [line.rsplit(None, 7) for line in lines[-3:]]
-        self.assertEqual(count, ["count", "-", "100.00%", "1,001", "12.000", "6.000", "1.500", "13.500"])
-        self.assertEqual(sfc, ["sfc", "25.00%", "0.00%", "1,001", "6.000", "6.000", "1.500", "7.500"])
+        count, sfc, odd = [line.rsplit(None, 8) for line in lines[5:8]]
+        self.assertEqual(count, ["count", "-", "100.00%", "1,001", "12.000", "6.000", "0.750", "1.500", "14.250"])
+        self.assertEqual(sfc, ["sfc", "25.00%", "0.00%", "1,001", "6.000", "6.000", "0.750", "1.500", "8.250"])
         self.assertEqual(odd[0], "it's \"odd\" %d")
 
     def test_summary_holds_means_and_sums_over_the_steps(self):
@@ -90,7 +90,21 @@ class Summarise(unittest.TestCase):
         self.assertAlmostEqual(float(count["imbalance_measured"]), 1.0)
         self.assertAlmostEqual(float(count["force_seconds_max"]), 12.0)
         self.assertAlmostEqual(float(sfc["imbalance_predicted"]), 0.25)
-        self.assertAlmostEqual(float(sfc["total_seconds"]), 7.5)
+        self.assertAlmostEqual(float(sfc["all_seconds_max"]), 8.25)
+
+    def test_slowest_is_taken_step_by_step(self):
+        with tempfile.TemporaryDirectory() as folder:
+            write_report(os.path.join(folder, "sfc"), "sfc", [1.0, 1.0], steps=2)
+            with open(os.path.join(folder, "sfc", "loads.csv"), "w", encoding="utf-8") as f:
+                f.write(HEADER + "\n")
+                for number, rank, load in ((1, 1, 1.0), (0, 0, 3.0), (0, 1, 1.0), (1, 0, 2.0)):
+                    f.write(f"{number},{rank},x,{load},0,0,0,0,0,0,{load},{4.0 * rank}\n")
+            summarise("--no-plots", folder)
+            (row,) = rows_of(os.path.join(folder, "summary.csv"))
+            loads = rows_of(os.path.join(folder, "load-per-rank.csv"))
+        self.assertEqual((float(row["force_seconds_max"]), float(row["all_seconds_max"])), (5.0, 10.0))
+        self.assertEqual((float(row["force_seconds_mean"]), float(row["balance_seconds_mean"])), (3.5, 4.0))
+        self.assertEqual([float(load["sfc"]) for load in loads], [5.0, 2.0])
 
     def test_csv_of_the_plots_holds_each_rank_and_each_step_once(self):
         summarise("--no-plots", self.folder)
