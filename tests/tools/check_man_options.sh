@@ -4,10 +4,6 @@
 # usage: check_man_options.sh APP PAGE.scd
 set -eu
 
-if [ ! -x "$1" ]; then
-    echo "$1 is not built"
-    exit 77
-fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # Only where an option is introduced: at the beginning of a line.
