@@ -86,92 +86,75 @@ static int compute_keys(bh_domain *domain)
     return code == EQP_OK ? bh_particles_sort(p) : code;
 }
 
-/* Which particles leave, as records by rank; what stays is closed up in order. */
-static int pack_leavers(bh_domain *domain, int64_t *sent, int64_t *nsent, uint64_t **records)
+/* Particles that leave, as records, with their new homes; those that stay are closed up in order. */
+typedef struct leavers {
+    int64_t n;
+    int *home;         /* [n] */
+    uint64_t *records; /* [n][BH_PARTICLE_FIELDS] */
+} leavers;
+
+static int pack_leavers(bh_domain *domain, leavers *out)
 {
     bh_particles *p = &domain->particles;
-    int64_t *next = NULL;
-    int *home = NULL;
-    uint64_t *out = NULL;
-    int64_t total = 0, kept = 0;
-    int code = eqp_array_create(&home, p->n, sizeof *home);
+    int64_t n = 0, kept = 0;
+    int code;
 
+    for (int64_t i = 0; i < p->n; i++) {
+        n += bh_homes_rank(&domain->homes, p->key[i]) != domain->rank;
+    }
+    code = eqp_array_create(&out->home, n, sizeof *out->home);
     if (code == EQP_OK) {
-        code = eqp_array_create(&next, domain->nranks, sizeof *next);
+        code = eqp_array_create(&out->records, n * BH_PARTICLE_FIELDS, sizeof *out->records);
     }
     for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        home[i] = bh_homes_rank(&domain->homes, p->key[i]);
-        sent[home[i]] += home[i] != domain->rank;
-    }
-    for (int r = 0; r < domain->nranks && code == EQP_OK; r++) {
-        next[r] = total;
-        total += sent[r];
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&out, total * BH_PARTICLE_FIELDS, sizeof *out);
-    }
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+        int home = bh_homes_rank(&domain->homes, p->key[i]);
         uint64_t record[BH_PARTICLE_FIELDS];
-        bh_particles_pack(p, i, record);
-        if (home[i] == domain->rank) {
-            if (kept != i) {
-                bh_particles_unpack(p, kept, record);
-            }
+        if (home == domain->rank && kept == i) {
             kept++;
+            continue;
+        }
+        bh_particles_pack(p, i, record);
+        if (home == domain->rank) {
+            bh_particles_unpack(p, kept++, record);
         } else {
-            memcpy(out + BH_PARTICLE_FIELDS * next[home[i]]++, record, sizeof record);
+            memcpy(out->records + BH_PARTICLE_FIELDS * out->n, record, sizeof record);
+            out->home[out->n++] = home;
         }
     }
-    if (code == EQP_OK) {
-        p->n = kept;
-        *nsent = total;
-        *records = out;
-    }
-    free(next);
-    free(home);
+    p->n = code == EQP_OK ? kept : p->n;
     return code;
 }
 
-/* Sends everybody home. The ranks agree before a particle leaves, so that a failure loses none. */
+static int take_in(bh_particles *p, int64_t n, const uint64_t *records)
+{
+    int64_t before = p->n;
+    int code = n > 0 ? bh_particles_resize(p, before + n) : EQP_OK;
+
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        bh_particles_unpack(p, before + i, records + BH_PARTICLE_FIELDS * i);
+    }
+    return code == EQP_OK && n > 0 ? bh_particles_sort(p) : code;
+}
+
 static int migrate(bh_domain *domain, bh_settled *settled)
 {
-    bh_particles *p = &domain->particles;
-    int64_t *sent = NULL, *received = NULL, nsent = 0, nreceived = 0, before;
-    uint64_t *out = NULL, *in = NULL;
-    int code = eqp_array_create(&sent, domain->nranks, sizeof *sent);
+    leavers out = {0};
+    uint64_t *in = NULL;
+    int64_t n = 0;
+    int code = pack_leavers(domain, &out);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&received, domain->nranks, sizeof *received);
-    }
-    if (code == EQP_OK) {
-        code = pack_leavers(domain, sent, &nsent, &out);
-    }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        code = eqp_exchange_counts(domain->comm, sent, received, &nreceived);
+        code = bh_send_records(domain->comm, BH_PARTICLE_BYTES, out.n, out.home, out.records, &n, &in);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, eqp_array_create(&in, nreceived * BH_PARTICLE_FIELDS, sizeof *in), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(domain->comm, BH_PARTICLE_BYTES, sent, out, received, in);
-    }
-    before = p->n;
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, bh_particles_resize(p, before + nreceived), NULL);
-    }
-    for (int64_t i = 0; i < nreceived && code == EQP_OK; i++) {
-        bh_particles_unpack(p, before + i, in + BH_PARTICLE_FIELDS * i);
-    }
-    if (code == EQP_OK) {
-        settled->migrated += nsent;
-        settled->bytes += nsent * BH_PARTICLE_BYTES;
-        code = eqp_agree(domain->comm, nreceived > 0 ? bh_particles_sort(p) : EQP_OK, NULL);
+        settled->migrated += out.n;
+        settled->bytes += out.n * BH_PARTICLE_BYTES;
+        code = eqp_agree(domain->comm, take_in(&domain->particles, n, in), NULL);
     }
     free(in);
-    free(out);
-    free(received);
-    free(sent);
+    free(out.records);
+    free(out.home);
     return code;
 }
 

@@ -66,13 +66,6 @@ static int compute_work(bh_evaluator *evaluator, const bh_tree *tree, const bh_m
                     works->pot + first);
 }
 
-static void add_counts(bh_counts *sum, const bh_counts *counts)
-{
-    sum->pairs += counts->pairs;
-    sum->cells += counts->cells;
-    sum->visits += counts->visits;
-}
-
 /* One sample for the cost model; what it holds starts anew. */
 static int close_batch(eqp_cost_sums *costs, bh_counts *batch, int64_t *groups, double *start)
 {
@@ -99,7 +92,7 @@ static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *m
     bh_list_init(&list);
     for (int64_t w = 0; w < works->n && code == EQP_OK; w += every) {
         code = compute_work(evaluator, tree, map, rank, works, w, &list);
-        add_counts(&batch, &works->counts[w]);
+        bh_counts_add(&batch, &works->counts[w]);
         groups++;
         if (code == EQP_OK && batch.pairs + batch.cells >= BATCH_INTERACTIONS) {
             code = close_batch(costs, &batch, &groups, &start);
@@ -136,7 +129,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
         code = eqp_agree(domain->comm, code, NULL);
     }
     for (int64_t w = 0; w < works.n && code == EQP_OK; w++) {
-        add_counts(&result->counts, &works.counts[w]);
+        bh_counts_add(&result->counts, &works.counts[w]);
     }
     result->groups = works.n;
     result->targets = works.ntargets;

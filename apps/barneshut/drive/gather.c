@@ -41,3 +41,36 @@ int bh_gather(MPI_Comm comm, size_t size, int64_t n, const void *mine, int64_t *
     memcpy(all, &array, sizeof array);
     return EQP_OK;
 }
+
+int bh_send_records(MPI_Comm comm, size_t size, int64_t n, const int *rank, const void *records, int64_t *nin, void *in)
+{
+    eqp_move_plan *plan = NULL;
+    int64_t *from = NULL, total = 0;
+    char *array = NULL;
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_move_plan_create(n, rank, nranks, &plan);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&from, nranks, sizeof *from);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_move_counts(comm, plan, from, &total);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, eqp_array_create(&array, total, size), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_move_apply(comm, plan, from, size, records, array);
+    }
+    eqp_move_plan_free(plan);
+    free(from);
+    if (code != EQP_OK) {
+        free(array);
+        return code;
+    }
+    *nin = total;
+    memcpy(in, &array, sizeof array);
+    return EQP_OK;
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
+#include "gather.h"
+
 #include "../physics/order.h"
 
 #include <equipoise/base.h>
@@ -65,40 +67,17 @@ static int send_records(const bh_simulation *sim, const int64_t *order, const in
                         uint64_t **records)
 {
     const bh_particles *p = &sim->domain.particles;
-    int64_t *sent = NULL, *received = NULL, n = 0;
-    uint64_t *out = NULL, *in = NULL;
-    int code = eqp_array_create(&sent, sim->domain.nranks, sizeof *sent);
+    uint64_t *out = NULL;
+    int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * BH_PARTICLE_FIELDS, sizeof *out), NULL);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&received, sim->domain.nranks, sizeof *received);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&out, p->n * BH_PARTICLE_FIELDS, sizeof *out);
-    }
-    code = eqp_agree(sim->comm, code, NULL);
     for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
         bh_particles_pack(p, order[i], out + BH_PARTICLE_FIELDS * i);
-        sent[writer[i]]++;
     }
     if (code == EQP_OK) {
-        code = eqp_exchange_counts(sim->comm, sent, received, &n);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, eqp_array_create(&in, n * BH_PARTICLE_FIELDS, sizeof *in), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(sim->comm, BH_PARTICLE_BYTES, sent, out, received, in);
+        code = bh_send_records(sim->comm, BH_PARTICLE_BYTES, p->n, writer, out, nreceived, records);
     }
     free(out);
-    free(received);
-    free(sent);
-    if (code != EQP_OK) {
-        free(in);
-        return code;
-    }
-    *nreceived = n;
-    *records = in;
-    return EQP_OK;
+    return code;
 }
 
 static int slice_make(bh_simulation *sim, bool by_type, file_slice *slice)

@@ -69,7 +69,7 @@ typedef struct enumerator {
     eqp_sink *sink;
     const bh_group *group;
     double centre[3];
-    double overhead; /* of the group, until its first tile has taken it */
+    int64_t visits; /* that its tiles account for */
 } enumerator;
 
 static int offer_tile(void *user, const bh_tile *tile)
@@ -81,22 +81,33 @@ static int offer_tile(void *user, const bh_tile *tile)
 
     bh_tile_centroid(e->centre, tile->centre, centroid);
     weight = targets * (cost[BH_KIND_PAIR] * (double)tile->nsources + cost[BH_KIND_CELL] * (double)tile->ncells) +
-             cost[BH_KIND_VISIT] * (double)(tile->ncells + tile->nleaves + 1) + e->overhead;
+             cost[BH_KIND_VISIT] * (double)(tile->ncells + tile->nleaves);
     weight *= NANOSECONDS;
-    e->overhead = 0.0;
+    e->visits += tile->ncells + tile->nleaves;
     return eqp_sink_add(e->sink,
                         &(eqp_batch){.n = 1, .centroid = centroid, .weight = &weight, .npins = 1, .pin = &pin});
 }
 
+/* The tiles, and one interaction at the group's own centre for what belongs to none: cells that were opened, and the
+ * group's fixed cost. */
 static int enumerate(void *user, int64_t owner, eqp_sink *sink)
 {
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
     enumerator *e = user;
+    const double *cost = e->costs->seconds;
+    double rest;
+    int code;
 
     e->sink = sink;
     e->group = &e->works->work[e->order[owner]].group;
-    e->overhead = e->costs->seconds[BH_KIND_GROUP];
+    e->visits = 0;
     bh_group_centre(e->group, e->centre);
-    return bh_walk(e->tree, e->tree->root, e->group, e->mac, NULL, offer_tile, e, &e->list);
+    code = bh_walk(e->tree, e->tree->root, e->group, e->mac, NULL, offer_tile, e, &e->list);
+    if (code != EQP_OK) {
+        return code;
+    }
+    rest = NANOSECONDS * (cost[BH_KIND_GROUP] + cost[BH_KIND_VISIT] * (double)(e->list.nvisits - e->visits));
+    return eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = own_centre, .weight = &rest});
 }
 
 /* Measures what a pair, a cell, a look cost, on a few groups, unless a force evaluation has told already. */

@@ -14,88 +14,100 @@ void bh_works_init(bh_works *works)
 
 void bh_works_free(bh_works *works)
 {
-    void *owned[] = {works->work,     works->x,
-                     works->y,        works->z,
-                     works->ax,       works->ay,
-                     works->az,       works->pot,
-                     works->sent,     works->sent_targets,
-                     works->received, works->received_targets,
-                     works->counts,   works->sent_group};
+    void *owned[] = {works->work,   works->x,          works->y,           works->z,
+                     works->ax,     works->ay,         works->az,          works->pot,
+                     works->counts, works->sent_group, works->groups_from, works->targets_from};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
+    eqp_move_plan_free(works->groups_plan);
+    eqp_move_plan_free(works->targets_plan);
     bh_works_init(works);
 }
 
-/* What leaves this rank: one record and the target positions per (group, rank), by rank. */
+/* The (group, rank) pairs of a route, by group and then by rank. */
+typedef struct pair_list {
+    int64_t n, capacity;
+    int64_t *group; /* [n] */
+    int *rank;      /* [n] */
+} pair_list;
+
+static int list_pairs(int64_t ngroups, const bh_route *route, int nranks, pair_list *pairs)
+{
+    int *ranks = NULL;
+    int64_t capacity = 0;
+    int code = eqp_array_create(&ranks, nranks, sizeof *ranks);
+
+    for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
+        int64_t tag = route->only != NULL ? route->only[g] : route->tag[g];
+        int n = bh_map_ranks(route->map, tag, nranks, ranks);
+        capacity = pairs->capacity;
+        code = eqp_array_reserve(&pairs->group, &capacity, pairs->n + n, sizeof *pairs->group);
+        if (code == EQP_OK) {
+            code = eqp_array_reserve(&pairs->rank, &pairs->capacity, pairs->n + n, sizeof *pairs->rank);
+        }
+        for (int i = 0; i < n && code == EQP_OK; i++) {
+            pairs->group[pairs->n] = g;
+            pairs->rank[pairs->n++] = ranks[i];
+        }
+    }
+    free(ranks);
+    return code;
+}
+
+static int plan_targets(bh_works *works, const bh_group *group, const pair_list *pairs, int nranks)
+{
+    int *rank = NULL;
+    int64_t n = 0;
+    int code;
+
+    for (int64_t i = 0; i < pairs->n; i++) {
+        works->nsent_targets += group[pairs->group[i]].count;
+    }
+    code = eqp_array_create(&rank, works->nsent_targets, sizeof *rank);
+    for (int64_t i = 0; i < pairs->n && code == EQP_OK; i++) {
+        for (int64_t t = 0; t < group[pairs->group[i]].count; t++) {
+            rank[n++] = pairs->rank[i];
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_move_plan_create(n, rank, nranks, &works->targets_plan);
+    }
+    free(rank);
+    return code;
+}
+
+static int plan(bh_works *works, MPI_Comm comm, int64_t ngroups, const bh_group *group, const bh_route *route)
+{
+    pair_list pairs = {0};
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    code = list_pairs(ngroups, route, nranks, &pairs);
+    works->nsent = pairs.n;
+    works->sent_group = pairs.group;
+    if (code == EQP_OK) {
+        code = eqp_move_plan_create(pairs.n, pairs.rank, nranks, &works->groups_plan);
+    }
+    if (code == EQP_OK) {
+        code = plan_targets(works, group, &pairs, nranks);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&works->groups_from, nranks, sizeof *works->groups_from);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&works->targets_from, nranks, sizeof *works->targets_from);
+    }
+    free(pairs.rank);
+    return code;
+}
+
+/* What leaves this rank: a record and the target positions of each pair. */
 typedef struct parcel {
     bh_work *record;
     double (*position)[3];
 } parcel;
-
-static int64_t sum_of(int n, const int64_t *value)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < n; i++) {
-        sum += value[i];
-    }
-    return sum;
-}
-
-static int create_counts(bh_works *works, MPI_Comm comm)
-{
-    int code = EQP_OK;
-
-    MPI_Comm_size(comm, &works->nranks);
-    int64_t **arrays[] = {&works->sent, &works->sent_targets, &works->received, &works->received_targets};
-    for (int i = 0; i < 4 && code == EQP_OK; i++) {
-        code = eqp_array_create(arrays[i], works->nranks, sizeof(int64_t));
-    }
-    return code;
-}
-
-/* Calls for every (group, rank) pair: first to count, then to fill (with next != NULL). */
-static void visit_destinations(bh_works *works, int64_t ngroups, const bh_group *group, const bh_route *route,
-                               int *ranks, int64_t *next)
-{
-    for (int64_t g = 0; g < ngroups; g++) {
-        int64_t tag = route->only != NULL ? route->only[g] : route->tag[g];
-        int nranks = bh_map_ranks(route->map, tag, works->nranks, ranks);
-        for (int i = 0; i < nranks; i++) {
-            if (next != NULL) {
-                works->sent_group[next[ranks[i]]++] = g;
-            } else {
-                works->sent[ranks[i]]++;
-                works->sent_targets[ranks[i]] += group[g].count;
-            }
-        }
-    }
-}
-
-static int plan(bh_works *works, int64_t ngroups, const bh_group *group, const bh_route *route)
-{
-    int *ranks = malloc((size_t)works->nranks * sizeof *ranks);
-    int64_t *next = malloc((size_t)works->nranks * sizeof *next);
-    int code = ranks == NULL || next == NULL ? EQP_ERR_MEMORY : EQP_OK;
-
-    if (code == EQP_OK) {
-        visit_destinations(works, ngroups, group, route, ranks, NULL);
-        works->nsent = sum_of(works->nranks, works->sent);
-        code = eqp_array_create(&works->sent_group, works->nsent, sizeof(int64_t));
-    }
-    if (code == EQP_OK) {
-        int64_t start = 0;
-        for (int r = 0; r < works->nranks; r++) {
-            next[r] = start;
-            start += works->sent[r];
-        }
-        visit_destinations(works, ngroups, group, route, ranks, next);
-    }
-    free(next);
-    free(ranks);
-    return code;
-}
 
 static int pack(const bh_works *works, const bh_particles *p, const bh_group *group, const bh_route *route, int me,
                 parcel *out)
@@ -104,14 +116,13 @@ static int pack(const bh_works *works, const bh_particles *p, const bh_group *gr
     int code = eqp_array_create(&out->record, works->nsent, sizeof *out->record);
 
     if (code == EQP_OK) {
-        code = eqp_array_create(&out->position, sum_of(works->nranks, works->sent_targets), sizeof *out->position);
+        code = eqp_array_create(&out->position, works->nsent_targets, sizeof *out->position);
     }
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
         int64_t g = works->sent_group[s];
         out->record[s] = (bh_work){.group = group[g],
                                    .tag = route->only != NULL ? route->only[g] : route->tag[g],
                                    .present = route->tag[g],
-                                   .number = g,
                                    .home = me};
         for (int64_t i = group[g].first; i < group[g].first + group[g].count; i++, target++) {
             out->position[target][0] = p->x[i];
@@ -157,22 +168,30 @@ static void unpack(bh_works *works, double (*position)[3])
 /* The parcels' way: counts first, then records and positions. */
 static int deliver(bh_works *works, MPI_Comm comm, const parcel *out, double (**position)[3])
 {
-    int code = eqp_exchange_counts(comm, works->sent, works->received, &works->n);
+    int code = eqp_move_counts(comm, works->groups_plan, works->groups_from, &works->n);
 
     if (code == EQP_OK) {
-        code = eqp_exchange_counts(comm, works->sent_targets, works->received_targets, &works->ntargets);
+        code = eqp_move_counts(comm, works->targets_plan, works->targets_from, &works->ntargets);
     }
     if (code == EQP_OK) {
         code = eqp_agree(comm, make_room(works, position), NULL);
     }
     if (code == EQP_OK) {
-        code = eqp_exchange(comm, sizeof(bh_work), works->sent, out->record, works->received, works->work);
+        code =
+            eqp_move_apply(comm, works->groups_plan, works->groups_from, sizeof *out->record, out->record, works->work);
     }
     if (code == EQP_OK) {
-        code = eqp_exchange(comm, sizeof **position, works->sent_targets, out->position, works->received_targets,
-                            *position);
+        code = eqp_move_apply(comm, works->targets_plan, works->targets_from, sizeof *out->position, out->position,
+                              *position);
     }
     return code;
+}
+
+/* Items of a plan that leave this rank, in bytes. */
+static int64_t bytes_leaving(const eqp_move_plan *plan, int me, size_t size)
+{
+    eqp_move_view view = eqp_move_plan_arrays(plan);
+    return (view.n - view.count[me]) * (int64_t)size;
 }
 
 int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
@@ -184,10 +203,7 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles,
 
     MPI_Comm_rank(comm, &me);
     bh_works_free(works);
-    code = create_counts(works, comm);
-    if (code == EQP_OK) {
-        code = plan(works, ngroups, group, route);
-    }
+    code = plan(works, comm, ngroups, group, route);
     if (code == EQP_OK) {
         code = pack(works, particles, group, route, me, &out);
     }
@@ -197,8 +213,8 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles,
     }
     if (code == EQP_OK) {
         unpack(works, position);
-        *bytes += (works->nsent - works->sent[me]) * (int64_t)sizeof(bh_work) +
-                  (sum_of(works->nranks, works->sent_targets) - works->sent_targets[me]) * (int64_t)sizeof *position;
+        *bytes += bytes_leaving(works->groups_plan, me, sizeof *out.record) +
+                  bytes_leaving(works->targets_plan, me, sizeof *out.position);
     }
     free(position);
     free(out.position);
@@ -210,6 +226,8 @@ typedef struct result {
     double ax, ay, az, pot;
 } result;
 
+/* in [nsent_targets] and in_counts [nsent] are in group order and for each group by rank: every rank count adds alike.
+ */
 static void add_results(const bh_works *works, bh_particles *p, int64_t ngroups, const bh_group *group,
                         const result *in, const bh_counts *in_counts, bh_counts *counts)
 {
@@ -221,9 +239,7 @@ static void add_results(const bh_works *works, bh_particles *p, int64_t ngroups,
     }
     for (int64_t s = 0; s < works->nsent; s++) {
         int64_t g = works->sent_group[s];
-        counts[g].pairs += in_counts[s].pairs;
-        counts[g].cells += in_counts[s].cells;
-        counts[g].visits += in_counts[s].visits;
+        bh_counts_add(&counts[g], &in_counts[s]);
         for (int64_t i = group[g].first; i < group[g].first + group[g].count; i++, target++) {
             p->ax[i] += in[target].ax;
             p->ay[i] += in[target].ay;
@@ -236,35 +252,33 @@ static void add_results(const bh_works *works, bh_particles *p, int64_t ngroups,
 int bh_works_return(bh_works *works, MPI_Comm comm, bh_particles *particles, int64_t ngroups, const bh_group *group,
                     bh_counts *counts, int64_t *bytes)
 {
-    int64_t home_targets = sum_of(works->nranks, works->sent_targets);
     result *out = NULL, *in = NULL;
     bh_counts *in_counts = NULL;
     int me, code = eqp_array_create(&out, works->ntargets, sizeof *out);
 
     MPI_Comm_rank(comm, &me);
     if (code == EQP_OK) {
-        code = eqp_array_create(&in, home_targets, sizeof *in);
+        code = eqp_array_create(&in, works->nsent_targets, sizeof *in);
     }
     if (code == EQP_OK) {
         code = eqp_array_create(&in_counts, works->nsent, sizeof *in_counts);
     }
     code = eqp_agree(comm, code, NULL);
-    if (code != EQP_OK) {
-        goto done;
-    }
-    for (int64_t i = 0; i < works->ntargets; i++) {
+    for (int64_t i = 0; i < works->ntargets && code == EQP_OK; i++) {
         out[i] = (result){works->ax[i], works->ay[i], works->az[i], works->pot[i]};
     }
-    code = eqp_exchange(comm, sizeof *out, works->received_targets, out, works->sent_targets, in);
     if (code == EQP_OK) {
-        code = eqp_exchange(comm, sizeof *in_counts, works->received, works->counts, works->sent, in_counts);
+        code = eqp_move_return(comm, works->targets_plan, works->targets_from, sizeof *out, out, in);
+    }
+    if (code == EQP_OK) {
+        code =
+            eqp_move_return(comm, works->groups_plan, works->groups_from, sizeof *in_counts, works->counts, in_counts);
     }
     if (code == EQP_OK) {
         add_results(works, particles, ngroups, group, in, in_counts, counts);
-        *bytes += (works->ntargets - works->received_targets[me]) * (int64_t)sizeof *out +
-                  (works->n - works->received[me]) * (int64_t)sizeof *in_counts;
+        *bytes += (works->ntargets - works->targets_from[me]) * (int64_t)sizeof *out +
+                  (works->n - works->groups_from[me]) * (int64_t)sizeof *in_counts;
     }
-done:
     free(in_counts);
     free(in);
     free(out);
@@ -273,15 +287,12 @@ done:
 
 int bh_works_return_words(const bh_works *works, MPI_Comm comm, const int64_t *word, int64_t *home_word)
 {
-    int64_t *in = NULL;
-    int code = eqp_agree(comm, eqp_array_create(&in, works->nsent, sizeof *in), NULL);
+    return eqp_move_return(comm, works->groups_plan, works->groups_from, sizeof *word, word, home_word);
+}
 
-    if (code == EQP_OK) {
-        code = eqp_exchange(comm, sizeof *word, works->received, word, works->sent, in);
-    }
-    for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        home_word[works->sent_group[s]] = in[s];
-    }
-    free(in);
-    return code;
+void bh_counts_add(bh_counts *sum, const bh_counts *counts)
+{
+    sum->pairs += counts->pairs;
+    sum->cells += counts->cells;
+    sum->visits += counts->visits;
 }

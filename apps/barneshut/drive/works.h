@@ -7,6 +7,7 @@
 #include "map.h"
 #include "particles.h"
 
+#include <equipoise/move.h>
 #include <mpi.h>
 
 /* What computing a group, or a rank's tiles of it, took. */
@@ -16,11 +17,12 @@ typedef struct bh_counts {
     int64_t visits; /* cells that the walk looked at */
 } bh_counts;
 
+void bh_counts_add(bh_counts *sum, const bh_counts *counts);
+
 typedef struct bh_work {
     bh_group group;  /* first: its targets in the arrays of bh_works */
     int64_t tag;     /* what decides its tiles here: >= 0 for a group that this rank computes whole */
     int64_t present; /* its particles' tag: who computes it by the present map */
-    int64_t number;  /* of the group at its home */
     int home;
     int reserved;
 } bh_work;
@@ -32,11 +34,11 @@ typedef struct bh_works {
     double *x, *y, *z;          /* [ntargets] */
     double *ax, *ay, *az, *pot; /* [ntargets] results */
     bh_counts *counts;          /* [n] results */
-    /* how to send the results back */
-    int nranks;
-    int64_t *sent, *sent_targets, *received, *received_targets; /* [nranks] */
-    int64_t nsent;
-    int64_t *sent_group; /* [nsent] group of each record that went out, by rank */
+    /* What went out, in group order and for each group by rank; the results come back along the same plans. */
+    int64_t nsent, nsent_targets;
+    int64_t *sent_group; /* [nsent] */
+    eqp_move_plan *groups_plan, *targets_plan;
+    int64_t *groups_from, *targets_from; /* [ranks] works and targets from each rank */
 } bh_works;
 
 void bh_works_init(bh_works *works);
