@@ -206,7 +206,8 @@ static double largest_item(int64_t n, const double *weight)
 static int mend(eqp__mend *m)
 {
     eqp__mend_fill(m);
-    int code = eqp__mend_shed(m);
+    int code = eqp__mend_giants(m);
+    code = code ? code : eqp__mend_shed(m);
     return code ? code : eqp__mend_exchange(m);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a repair, shared by its three stages. */
+/* The state of a repair, shared by its stages. */
 #ifndef EQUIPOISE_ASSIGN_REPAIR_H
 #define EQUIPOISE_ASSIGN_REPAIR_H
 
@@ -34,10 +34,14 @@ int64_t eqp__mend_members(const eqp__mend *m, int p, int64_t *list);
 /* First stage: an item for every empty part, as long as that makes no part worse than the worst. */
 void eqp__mend_fill(eqp__mend *m);
 
-/* Second stage: overloaded parts give items to parts with room. Needs memory of its own. */
+/* Second stage: the large items of overloaded parts find places where small ones can make room. Needs memory of its
+ * own. */
+int eqp__mend_giants(eqp__mend *m);
+
+/* Third stage: overloaded parts give items to parts with room. Needs memory of its own. */
 int eqp__mend_shed(eqp__mend *m);
 
-/* Third stage: moves and exchanges that lower the largest relative load, until it fits or none does. */
+/* Last stage: moves and exchanges that lower the largest relative load, until it fits or none does. */
 int eqp__mend_exchange(eqp__mend *m);
 
 #endif

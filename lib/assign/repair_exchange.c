@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Third stage of a repair: where items are too large for plain moves, exchanges of a heavy item for a light one lower
+/* Last stage of a repair: where items are too large for plain moves, exchanges of a heavy item for a light one lower
  * the largest relative load. Local search: each step lowers the worst part, and only it and one of the lightest change.
  */
 #include "assign/repair.h"

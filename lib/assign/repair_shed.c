@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Second stage of a repair: every overloaded part gives items away, to neighbours first. No receiver is ever filled
+/* Third stage of a repair: every overloaded part gives items away, to neighbours first. No receiver is ever filled
  * beyond its room, so overloaded parts only become fewer. */
 #include "assign/repair.h"
 

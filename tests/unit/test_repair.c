@@ -92,6 +92,25 @@ static void coarse_items_come_near_the_best(void **state)
     }
 }
 
+static void giants_find_places_among_small_items(void **state)
+{
+    enum { PARTS = 16, N = 2000 };
+    double weight[N];
+    int part[N];
+    eqp_repair_result r;
+
+    (void)state;
+    /* One giant for each part, none of which fits beside another; all of them start in the wrong place. */
+    for (int i = 0; i < N; i++) {
+        weight[i] = i % (N / PARTS) == 7 ? 60 + below(30) : 0.5;
+        part[i] = weight[i] > 1 ? below(PARTS) : i * PARTS / N;
+    }
+    assert_int_equal(eqp_repair(N, weight, NULL, PARTS, NULL, 0.02, part, &r), EQP_OK);
+    check_result(N, weight, PARTS, NULL, 0.02, part, &r);
+    assert_true(r.imbalance_before > 0.5);
+    assert_true(r.within);
+}
+
 static void a_balanced_assignment_is_left_alone(void **state)
 {
     double weight[MAX_N];
@@ -271,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fine_items_always_reach_the_tolerance),
         cmocka_unit_test(coarse_items_come_near_the_best),
+        cmocka_unit_test(giants_find_places_among_small_items),
         cmocka_unit_test(a_balanced_assignment_is_left_alone),
         cmocka_unit_test(a_small_excess_moves_few_items),
         cmocka_unit_test(items_at_the_end_of_a_run_go_to_the_neighbour),

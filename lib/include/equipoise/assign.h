@@ -65,8 +65,8 @@ typedef struct eqp_hypergraph eqp_hypergraph;
 
 /** The arrays of a hypergraph (all borrowed from it, valid until it is freed). */
 typedef struct eqp_hypergraph_view {
-    int64_t nvertices;
-    int64_t nedges;
+    int64_t nvertices;           /**< units */
+    int64_t nedges;              /**< ids that two or more units touch */
     int64_t npins;               /**< (vertex, edge) pairs, each counted once */
     const double *vertex_weight; /**< [nvertices] */
     const double *edge_weight;   /**< [nedges] 1, or the sum of sizes given for the id */
@@ -89,9 +89,12 @@ int eqp_hypergraph_create(int64_t n, const double *weight, const int64_t *pin_fi
                           eqp_hypergraph **graph);
 
 /** Gives edges their weights, such as the bytes of the particle behind an id. Ids that are not in the table keep
- * theirs. Local, O(nids + edges). \param[in,out] graph   graph \param[in]     nids    length of the table \param[in] id
- * [nids] strictly ascending (borrowed) \param[in]     weight  [nids] finite, >= 0 (borrowed) \return EQP_OK, or
- * EQP_ERR_ARGUMENT with nothing changed */
+ * theirs. Local, O(nids + edges).
+ * \param[in,out] graph   graph
+ * \param[in]     nids    length of the table
+ * \param[in]     id      [nids] strictly ascending (borrowed)
+ * \param[in]     weight  [nids] finite, >= 0 (borrowed)
+ * \return EQP_OK, or EQP_ERR_ARGUMENT with nothing changed */
 int eqp_hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id, const double *weight);
 
 /** The arrays. Local, O(1). */
@@ -113,7 +116,7 @@ typedef struct eqp_repair_result {
     double imbalance_floor;  /**< no assignment at all can be better than this (the largest item, the largest share) */
     int64_t moved;           /**< items with another part than before */
     int empty_before;        /**< parts without items as given */
-    int empty;               /**< parts without items left: nparts - n if positive, else 0 */
+    int empty;               /**< parts without items left: none, if shares are equal and items are enough */
     int within;              /**< 1 if imbalance <= tolerance */
 } eqp_repair_result;
 
@@ -122,20 +125,24 @@ typedef struct eqp_repair_result {
  * neighbour along the curve, then to the part that shares most hyperedge weight, then to the part with most room; if
  * moves do not suffice items are exchanged. If every item weighs at most imbalance_tol x total x the smallest share,
  * the tolerance is always reached; otherwise the result is the best that this search finds, and `within` says whether
- * that is good enough. Local, deterministic, about O(n + moved log n + pins) per overloaded part. \param[in]     n
- * items, in curve order \param[in]     weight         [n] finite, >= 0 (borrowed) \param[in]     graph hypergraph with
- * the items as vertices, or NULL (borrowed) \param[in]     nparts         >= 1 \param[in]     share          [nparts]
- * as in eqp_cuts_from_shares(), or NULL (borrowed) \param[in]     imbalance_tol  wanted imbalance, >= 0 \param[in,out]
- * part           [n] 0 to nparts - 1; unchanged on error \param[out]    result         what was done \return EQP_OK
- * (also if the tolerance is out of reach), EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
+ * that is good enough. Local, deterministic, about O(n + moved log n + pins) per overloaded part.
+ * \param[in]     n              items, in curve order
+ * \param[in]     weight         [n] finite, >= 0 (borrowed)
+ * \param[in]     graph          hypergraph with the items as vertices, or NULL (borrowed)
+ * \param[in]     nparts         >= 1
+ * \param[in]     share          [nparts] as in eqp_cuts_from_shares(), or NULL (borrowed)
+ * \param[in]     imbalance_tol  wanted imbalance, >= 0
+ * \param[in,out] part           [n] 0 to nparts - 1; unchanged on error
+ * \param[out]    result         what was done
+ * \return EQP_OK (also if the tolerance is out of reach), EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
 int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int nparts, const double *share,
                double imbalance_tol, int *part, eqp_repair_result *result);
 
 /** Weight that lies in part `fresh` of a new assignment and in part `now` of the present one. */
 typedef struct eqp_overlap {
-    int fresh;
-    int now;
-    double weight;
+    int fresh;     /**< new part */
+    int now;       /**< present part */
+    double weight; /**< of the items that are in both */
 } eqp_overlap;
 
 /** Lists the overlaps of two assignments, ordered by (fresh, now), each pair once. Items whose present part is not in

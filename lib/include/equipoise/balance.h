@@ -97,10 +97,15 @@ int eqp_method_count(void);
  * equal weights along the curve, optimal cut; `rcb` recursive coordinate bisection of the weights (Zoltan), renumbered
  * towards the present parts; `interaction` hypergraph of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG
  * from the present parts), then checked and repaired to the tolerance. With equal shares all but `none` leave no part
- * empty if there are enough items. `count` and `sfc` do not depend on how the items are spread over the ranks. They
- * gather one double per item on every rank; beyond 2^22 items they gather sums over equal runs of consecutive items,
- * and cut between runs. The repair gathers weights, parts and pins on one rank. `rcb` and `interaction` are
- * deterministic for the same ranks and seed. \param[in]  comm     any intracommunicator; duplicated for the call
+ * empty if there are enough items.
+ *
+ * Up to 2^22 items, `none`, `count`, `sfc` and `rcb` do not depend on how the items are spread over the ranks. `count`
+ * and `sfc` gather one double per item on every rank; beyond that they gather sums over equal runs of consecutive
+ * items, and cut between runs. `rcb` bisects on rank 0; beyond that all ranks bisect together, with the weights of very
+ * heavy items cut down. The repair gathers weights, parts and pins on rank 0. `interaction` is deterministic for the
+ * same ranks, items and seed.
+ *
+ * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own
  * \param[in]  items    this rank's items
  * \param[in]  options  NULL is an error: nparts has no default that would make sense

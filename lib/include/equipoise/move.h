@@ -51,7 +51,7 @@ typedef struct eqp_ghost_plan eqp_ghost_plan;
 /** The arrays of a ghost plan (borrowed from it). A *pair* is two parts of which one sends to the other. The receiver's
  * side lists pairs by (to, from), the sender's side the same pairs by (from, to). */
 typedef struct eqp_ghost_view {
-    int nparts;
+    int nparts;               /**< parts that the plan was made for */
     int64_t npairs;           /**< pairs of parts that exchange anything */
     int64_t nghosts;          /**< ids over all pairs: each (part, remote id) once */
     const int *to;            /**< [npairs] receiving part, ascending */

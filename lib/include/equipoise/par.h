@@ -77,8 +77,9 @@ int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_
 
 /** All-to-all exchange of variable length with 64-bit counts. Elements lie one after another, by rank. When few pairs
  * of ranks have anything to say, or more than an int can count, it sends messages between those pairs only, in pieces
- * that MPI can count. Collective. EQP_ERR_ARGUMENT if counts of two ranks do not fit each other in sum. \param[in]
- * element_size  bytes, >= 1, the same on all ranks \param[in]  send_count    [ranks] elements for each rank (borrowed)
+ * that MPI can count. Collective. EQP_ERR_ARGUMENT if counts of two ranks do not fit each other in sum.
+ * \param[in]  element_size  bytes, >= 1, the same on all ranks
+ * \param[in]  send_count    [ranks] elements for each rank (borrowed)
  * \param[in]  send          [sum of send_count] elements (borrowed)
  * \param[in]  recv_count    [ranks] elements from each rank: eqp_exchange_counts() (borrowed)
  * \param[out] recv          [sum of recv_count] elements, by sending rank; must not overlap `send` */
@@ -106,18 +107,23 @@ int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv
                    const void *send, void *recv);
 
 /** Sends one array back along a plan, to the ranks and places it came from: the inverse of eqp_move_apply().
- * Collective. \param[in]  send  [nrecv] elements in arrival order (borrowed) \param[out] recv  [n] elements in item
- * order */
+ * Collective.
+ * \param[in]  send  [nrecv] elements in arrival order (borrowed)
+ * \param[out] recv  [n] elements in item order */
 int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                     const void *send, void *recv);
 
-/** Splits a distributed set of keys: part p gets the keys with cut[p] <= key < cut[p + 1]. Each cut is the smallest key
- * that comes nearest to its target, so the result is a property of the keys and does not depend on the ranks; equal
- * keys stay together, so parts can be empty. Keys need not be ordered between ranks. Collective, 64 small allreduces
- * and O(n + nparts log n) per bit. \param[in]  n       keys of this rank \param[in]  key     [n] ascending, below
- * UINT64_MAX (borrowed) \param[in]  weight  [n] >= 0, sum over all ranks below 2^62; NULL: 1 each (borrowed); all ranks
- * alike \param[in]  nparts  the same on all ranks \param[in]  share   [nparts] or NULL: equal; the same on all ranks
- * (borrowed) \param[out] cut     [nparts + 1] ascending; cut[0] == 0, cut[nparts] == UINT64_MAX */
+/** Splits a distributed set of keys: part p gets the keys with cut[p] <= key < cut[p + 1]. Each cut stands before
+ * or behind the key that holds its target, whichever is nearer, so the result is a property of the keys and does not
+ * depend on the ranks; equal keys stay together, so parts can be empty. Weights that sum to zero count as 1 each. Keys
+ * need not be ordered between ranks. Collective, 64 small
+ * allreduces and O(n + nparts log n) per bit.
+ * \param[in]  n       keys of this rank
+ * \param[in]  key     [n] ascending, below UINT64_MAX (borrowed)
+ * \param[in]  weight  [n] >= 0, sum over all ranks below 2^62; NULL: 1 each (borrowed); all ranks alike
+ * \param[in]  nparts  the same on all ranks
+ * \param[in]  share   [nparts] or NULL: equal; the same on all ranks (borrowed)
+ * \param[out] cut     [nparts + 1] ascending; cut[0] == 0, cut[nparts] == UINT64_MAX */
 int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
                  uint64_t *cut);
 
