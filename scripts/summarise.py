@@ -24,10 +24,8 @@ COLOURS = {"count": "#d55e00", "sfc": "#0072b2", "interaction": "#009e73", "rcb"
 MORE_COLOURS = ["#e69f00", "#56b4e9", "#f0e442"]
 MOST_BARS = 64
 
-# loads: [step][rank] of Load. `force` is what balancing is about: computing forces. `lists` is what comes with it:
-# exchanging the tree and building the lists. `balance` is making maps and migration. All are CPU seconds.
-Run = collections.namedtuple("Run", "name report loads")
-Load = collections.namedtuple("Load", "force lists balance")
+# force_per_rank: [ranks] CPU seconds in force of each rank, sum of all steps.
+Run = collections.namedtuple("Run", "name report force_per_rank")
 
 
 class BadReport(Exception):
@@ -48,25 +46,23 @@ def read_report(path):
     return report
 
 
-def read_loads(path):
-    """[step][rank] of Load."""
-    steps = {}
+def read_force_per_rank(path):
+    sums = {}
     try:
         with open(path, encoding="utf-8", newline="") as f:
             for row in csv.DictReader(f):
-                force, both, balance = (float(row[key]) for key in ("load", "force_seconds", "balance_seconds"))
-                steps.setdefault(int(row["step"]), {})[int(row["rank"])] = Load(force, both - force, balance)
+                rank = int(row["rank"])
+                sums[rank] = sums.get(rank, 0.0) + float(row["force_seconds"])
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise BadReport(f"{path}: {error!r}") from error
-    ranks = range(len(next(iter(steps.values()), ())))
-    if not steps or any(sorted(step) != list(ranks) for step in steps.values()):
+    if not sums or sorted(sums) != list(range(len(sums))):
         raise BadReport(f"{path}: ranks are missing")
-    return [[steps[number][rank] for rank in ranks] for number in sorted(steps)]
+    return [sums[rank] for rank in range(len(sums))]
 
 
 def read_run(name, folder):
     report = read_report(os.path.join(folder, "report.json"))
-    return Run(name, report, read_loads(os.path.join(folder, "loads.csv")))
+    return Run(name, report, read_force_per_rank(os.path.join(folder, "loads.csv")))
 
 
 def read_runs(folder):
@@ -90,9 +86,8 @@ def mean(values):
     return sum(values) / len(values) if values else None
 
 
-def force_per_rank(run):
-    """[ranks] seconds in force of each rank, all steps."""
-    return [sum(load.force for load in rank) for rank in zip(*run.loads)]
+def total(values):
+    return sum(values) if values else None
 
 
 def steps_of(run):
@@ -103,7 +98,9 @@ def steps_of(run):
 
 def summary(run):
     """What the table and summary.csv say about one run, in the order of their columns; None where nothing is known."""
-    ranks = len(run.loads[0])
+    force, exchange, balance = (
+        total(column(run, key)) for key in ("force_seconds_max", "exchange_seconds_max", "balance_seconds")
+    )
     return collections.OrderedDict(
         method=run.name,
         ranks=run.report.get("ranks"),
@@ -112,11 +109,11 @@ def summary(run):
         imbalance_predicted=mean(column(run, "imbalance_predicted")),
         imbalance_measured=mean(column(run, "imbalance_measured")),
         ghosts=mean(column(run, "ghosts_total")),
-        force_seconds_max=sum(max(load.force for load in step) for step in run.loads),
-        force_seconds_mean=sum(load.force for step in run.loads for load in step) / ranks,
-        lists_seconds_mean=sum(load.lists for step in run.loads for load in step) / ranks,
-        balance_seconds_mean=sum(load.balance for step in run.loads for load in step) / ranks,
-        all_seconds_max=sum(max(sum(load) for load in step) for step in run.loads),
+        force_seconds_max=force,
+        force_seconds_mean=total(column(run, "force_seconds_mean")),
+        exchange_seconds_max=exchange,
+        balance_seconds=balance,
+        all_seconds=None if None in (force, exchange, balance) else force + exchange + balance,
     )
 
 
@@ -127,12 +124,12 @@ TABLE = [  # two lines of heading, key, format; seconds of all steps
     ("ghosts", "per step", "ghosts", "{:,.0f}"),
     ("force [s]", "slowest", "force_seconds_max", "{:.3f}"),
     ("force [s]", "mean", "force_seconds_mean", "{:.3f}"),
-    ("lists [s]", "mean", "lists_seconds_mean", "{:.3f}"),
-    ("balance [s]", "mean", "balance_seconds_mean", "{:.3f}"),
-    ("all [s]", "slowest", "all_seconds_max", "{:.3f}"),
+    ("exchange [s]", "slowest", "exchange_seconds_max", "{:.3f}"),
+    ("balance [s]", "slowest", "balance_seconds", "{:.3f}"),
+    ("all three [s]", "slowest", "all_seconds", "{:.3f}"),
 ]
 NOTES = """imbalance and ghosts: mean of all steps; seconds: CPU seconds of a rank, sum of all steps
-slowest: in each step the rank that takes longest; lists: exchange of the tree and interaction lists"""
+slowest: in each step the rank that takes longest; exchange: sending and awaiting groups, trees, forces"""
 
 
 def table(rows):
@@ -166,7 +163,7 @@ def write_csv(path, header, rows):
 def write_tables(folder, runs, rows):
     write_csv(os.path.join(folder, "summary.csv"), list(rows[0]), [list(row.values()) for row in rows])
 
-    forces = [force_per_rank(run) for run in runs]
+    forces = [run.force_per_rank for run in runs]
     ranks = max(len(force) for force in forces)
     header = ["rank"] + [r.name for r in runs]
     lines = [[k] + [force[k] if k < len(force) else None for force in forces] for k in range(ranks)]
@@ -216,7 +213,7 @@ def script(name, title, style, plot):
 
 
 def load_script(runs, title):
-    name, ranks = "load-per-rank", max(len(run.loads[0]) for run in runs)
+    name, ranks = "load-per-rank", max(len(run.force_per_rank) for run in runs)
     style = 'set xlabel "rank"\nset ylabel "CPU time in force, all steps [s]"\nset yrange [0:*]\n'
     series = []
     if ranks * len(runs) <= MOST_BARS:
@@ -229,7 +226,7 @@ def load_script(runs, title):
         for i, run in enumerate(runs):
             look = f'with lines lw 1 lc rgb "{colour(run, i)}"'
             series.append(f'"{name}.csv" skip 1 using 1:{i + 2} {look} title {quoted(run.name)}')
-    average = mean([second for run in runs for second in force_per_rank(run)])
+    average = mean([second for run in runs for second in run.force_per_rank])
     series.append(f'{average:.9g} with lines lw 1 dt (8, 6) lc rgb "#202020" title "mean of all"')
     plot = "plot " + ", \\\n        ".join(series)
     return script(name, "Load per rank: " + title, style, plot)
