@@ -38,17 +38,21 @@ double eqp__imbalance_floor(double largest_item, double mean, int nparts, const 
     return mean > 0 ? fmax(0, largest_item / (mean * scale) - 1) : 0;
 }
 
-int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, double *load, int64_t *count)
+int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
+                        double **load, int64_t **count)
 {
-    if (n < 0 || (n > 0 && (!weight || !part))) {
-        return EQP_ERR_ARGUMENT;
+    int code = n < 0 || (n > 0 && (!weight || !part)) ? EQP_ERR_ARGUMENT : eqp__shares_check(nparts, share);
+
+    if (code || (code = eqp_array_create(load, nparts, sizeof **load)) ||
+        (code = eqp_array_create(count, nparts, sizeof **count))) {
+        return code;
     }
     for (int64_t i = 0; i < n; i++) {
         if (part[i] < 0 || part[i] >= nparts || !(weight[i] >= 0) || !isfinite(weight[i])) {
             return EQP_ERR_ARGUMENT;
         }
-        load[part[i]] += weight[i];
-        count[part[i]]++;
+        (*load)[part[i]] += weight[i];
+        (*count)[part[i]]++;
     }
     return EQP_OK;
 }
@@ -58,17 +62,8 @@ int eqp_parts_load(int64_t n, const double *weight, const int *part, int nparts,
 {
     double *sum = NULL;
     int64_t *count = NULL;
-    int code = loads ? eqp__shares_check(nparts, share) : EQP_ERR_ARGUMENT;
+    int code = loads ? eqp__part_loads_add(n, weight, part, nparts, share, &sum, &count) : EQP_ERR_ARGUMENT;
 
-    if (!code) {
-        code = eqp_array_create(&sum, nparts, sizeof *sum);
-    }
-    if (!code) {
-        code = eqp_array_create(&count, nparts, sizeof *count);
-    }
-    if (!code) {
-        code = eqp__part_loads_add(n, weight, part, nparts, sum, count);
-    }
     if (code) {
         goto done;
     }

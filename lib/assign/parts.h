@@ -5,8 +5,10 @@
 
 #include <equipoise/assign.h>
 
-/* Adds items to load[nparts] and count[nparts]; EQP_ERR_ARGUMENT for a part or weight that is none. */
-int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, double *load, int64_t *count);
+/* Loads and numbers of items of each part in new arrays, which the caller frees even on error; EQP_ERR_ARGUMENT for
+ * shares, a part or a weight that is none. */
+int eqp__part_loads_add(int64_t n, const double *weight, const int *part, int nparts, const double *share,
+                        double **load, int64_t **count);
 
 /* Summary of load[nparts] and count[nparts]. */
 void eqp__part_loads_finish(int nparts, const double *share, const double *load, const int64_t *count,

@@ -18,6 +18,16 @@ static int ascending(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+int eqp__by_falling_weight(const void *a, const void *b)
+{
+    const eqp__weighed *x = a, *y = b;
+
+    if (x->weight != y->weight) {
+        return x->weight > y->weight ? -1 : 1;
+    }
+    return (x->item > y->item) - (x->item < y->item);
+}
+
 static void list_remove(eqp__mend *m, int64_t item)
 {
     int64_t before = m->prev[item], after = m->next[item];

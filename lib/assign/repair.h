@@ -20,6 +20,15 @@ typedef struct eqp__mend {
     int64_t *other;              /* [n] work: the items of another part */
 } eqp__mend;
 
+/* An item to be sorted by weight. */
+typedef struct eqp__weighed {
+    double weight;
+    int64_t item;
+} eqp__weighed;
+
+/* For qsort: heavy ones first, equal ones by number. */
+int eqp__by_falling_weight(const void *a, const void *b);
+
 static inline double eqp__mend_relative(const eqp__mend *m, int p)
 {
     return m->scale[p] > 0 ? m->load[p] / m->scale[p] : 0;

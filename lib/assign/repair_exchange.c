@@ -19,34 +19,24 @@ typedef struct step {
     int partner;
 } step;
 
-typedef struct weighed {
-    double weight;
-    int64_t item;
-} weighed;
-
-static int by_weight(const void *a, const void *b)
+static int by_rising_weight(const void *a, const void *b)
 {
-    const weighed *x = a, *y = b;
-
-    if (x->weight != y->weight) {
-        return x->weight < y->weight ? -1 : 1;
-    }
-    return (x->item > y->item) - (x->item < y->item);
+    return eqp__by_falling_weight(b, a);
 }
 
 /* The items of a part by weight. */
-static int64_t weigh_members(const eqp__mend *m, int p, int64_t *list, weighed *out)
+static int64_t weigh_members(const eqp__mend *m, int p, int64_t *list, eqp__weighed *out)
 {
     int64_t n = eqp__mend_members(m, p, list);
 
     for (int64_t k = 0; k < n; k++) {
-        out[k] = (weighed){m->weight[list[k]], list[k]};
+        out[k] = (eqp__weighed){m->weight[list[k]], list[k]};
     }
-    qsort(out, (size_t)n, sizeof *out, by_weight);
+    qsort(out, (size_t)n, sizeof *out, by_rising_weight);
     return n;
 }
 
-static void consider(const eqp__mend *m, int p, int q, weighed give, weighed take, step *best)
+static void consider(const eqp__mend *m, int p, int q, eqp__weighed give, eqp__weighed take, step *best)
 {
     double moved = give.weight - take.weight;
     double worst = fmax((m->load[p] - moved) / m->scale[p], (m->load[q] + moved) / m->scale[q]);
@@ -58,10 +48,10 @@ static void consider(const eqp__mend *m, int p, int q, weighed give, weighed tak
 
 /* The best step between p and q. For each item of p the best counterpart is the one whose weight is nearest to what
  * makes both parts equal; as p's items grow so does that weight, so one walk through both lists finds them all. */
-static void best_between(const eqp__mend *m, int p, int q, int64_t np, const weighed *of_p, int64_t nq,
-                         const weighed *of_q, step *best)
+static void best_between(const eqp__mend *m, int p, int q, int64_t np, const eqp__weighed *of_p, int64_t nq,
+                         const eqp__weighed *of_q, step *best)
 {
-    const weighed nothing = {0, -1};
+    const eqp__weighed nothing = {0, -1};
     double sum = m->scale[p] + m->scale[q];
     double wanted = (m->load[p] * m->scale[q] - m->load[q] * m->scale[p]) / sum;
 
@@ -111,7 +101,7 @@ static int heaviest_part(const eqp__mend *m)
 }
 
 /* One step; false if none lowers the worst part. */
-static int improve(eqp__mend *m, int p, weighed *of_p, weighed *of_q)
+static int improve(eqp__mend *m, int p, eqp__weighed *of_p, eqp__weighed *of_q)
 {
     int partner[PARTNERS];
     int npartners = find_partners(m, p, partner);
@@ -135,7 +125,7 @@ static int improve(eqp__mend *m, int p, weighed *of_p, weighed *of_q)
 
 int eqp__mend_exchange(eqp__mend *m)
 {
-    weighed *of_p = NULL, *of_q = NULL;
+    eqp__weighed *of_p = NULL, *of_q = NULL;
     int p = heaviest_part(m), code = EQP_OK;
     /* Far more than a repair takes; it ends because no step helps any more. */
     int64_t steps = 64 + 16 * (int64_t)m->nparts;

@@ -9,23 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct giant {
-    double weight;
-    int64_t item;
-} giant;
-
-static int by_falling_weight(const void *a, const void *b)
-{
-    const giant *x = a, *y = b;
-
-    if (x->weight != y->weight) {
-        return x->weight > y->weight ? -1 : 1;
-    }
-    return (x->item > y->item) - (x->item < y->item);
-}
-
 /* Items too large to be shed freely: heavier than the tolerance of the smallest part. */
-static int64_t find_giants(const eqp__mend *m, giant *list)
+static int64_t find_giants(const eqp__mend *m, eqp__weighed *list)
 {
     double large = INFINITY;
     int64_t found = 0;
@@ -36,7 +21,7 @@ static int64_t find_giants(const eqp__mend *m, giant *list)
     for (int64_t i = 0; i < m->n; i++) {
         if (m->weight[i] > large) {
             if (list) {
-                list[found] = (giant){m->weight[i], i};
+                list[found] = (eqp__weighed){m->weight[i], i};
             }
             found++;
         }
@@ -47,7 +32,7 @@ static int64_t find_giants(const eqp__mend *m, giant *list)
 /* Where a giant that must leave goes: to a neighbour along the curve or else the emptiest part, as long as nothing else
  * has to leave for it; else where its kind leaves most room. -1: nowhere. settled: load of the giants that have a
  * place. */
-static int find_place(const eqp__mend *m, const double *settled, giant g)
+static int find_place(const eqp__mend *m, const double *settled, eqp__weighed g)
 {
     int near[2] = {g.item > 0 ? m->part[g.item - 1] : -1, g.item < m->n - 1 ? m->part[g.item + 1] : -1};
     int from = m->part[g.item], free_best = -1, kind_best = -1;
@@ -75,7 +60,7 @@ static int find_place(const eqp__mend *m, const double *settled, giant g)
 int eqp__mend_giants(eqp__mend *m)
 {
     int64_t ngiants = find_giants(m, NULL);
-    giant *list = NULL;
+    eqp__weighed *list = NULL;
     double *settled = NULL;
     int code;
 
@@ -84,7 +69,7 @@ int eqp__mend_giants(eqp__mend *m)
         goto done;
     }
     find_giants(m, list);
-    qsort(list, (size_t)ngiants, sizeof *list, by_falling_weight);
+    qsort(list, (size_t)ngiants, sizeof *list, eqp__by_falling_weight);
     for (int64_t k = 0; k < ngiants; k++) {
         int p = m->part[list[k].item];
         if (settled[p] + list[k].weight > m->room[p] && m->load[p] > m->room[p] && m->count[p] > 1) {

@@ -139,26 +139,11 @@ static void heap_sink(const eqp__mend *m, int *heap, int n, int at)
     }
 }
 
-typedef struct heavy {
-    double weight;
-    int64_t item;
-} heavy;
-
-static int by_falling_weight(const void *a, const void *b)
-{
-    const heavy *x = a, *y = b;
-
-    if (x->weight != y->weight) {
-        return x->weight > y->weight ? -1 : 1;
-    }
-    return (x->item > y->item) - (x->item < y->item);
-}
-
 /* Items go to the part with most free room, heavy ones first: an item that does not fit there fits nowhere. */
 static int shed_anywhere(shed *s, int p)
 {
     eqp__mend *m = s->m;
-    heavy *list = NULL;
+    eqp__weighed *list = NULL;
     int64_t n = eqp__mend_members(m, p, m->member);
     int code = eqp_array_create(&list, n, sizeof *list);
 
@@ -166,9 +151,9 @@ static int shed_anywhere(shed *s, int p)
         return code;
     }
     for (int64_t k = 0; k < n; k++) {
-        list[k] = (heavy){m->weight[m->member[k]], m->member[k]};
+        list[k] = (eqp__weighed){m->weight[m->member[k]], m->member[k]};
     }
-    qsort(list, (size_t)n, sizeof *list, by_falling_weight);
+    qsort(list, (size_t)n, sizeof *list, eqp__by_falling_weight);
     for (int q = 0; q < m->nparts; q++) {
         s->heap[q] = q;
     }
@@ -198,23 +183,23 @@ static int shed_part(shed *s, int p)
 }
 
 /* The overloaded parts, the worst first, so that it finds the most room. */
-static int order_parts(const eqp__mend *m, heavy *list)
+static int order_parts(const eqp__mend *m, eqp__weighed *list)
 {
     int found = 0;
 
     for (int p = 0; p < m->nparts; p++) {
         if (overloaded(m, p)) {
-            list[found++] = (heavy){eqp__mend_relative(m, p), p};
+            list[found++] = (eqp__weighed){eqp__mend_relative(m, p), p};
         }
     }
-    qsort(list, (size_t)found, sizeof *list, by_falling_weight);
+    qsort(list, (size_t)found, sizeof *list, eqp__by_falling_weight);
     return found;
 }
 
 int eqp__mend_shed(eqp__mend *m)
 {
     shed s = {.m = m};
-    heavy *order = NULL;
+    eqp__weighed *order = NULL;
     int code;
 
     if ((code = eqp_array_create(&s.heap, m->nparts, sizeof *s.heap)) ||

@@ -3,7 +3,6 @@
 #include <equipoise/par.h>
 
 #include "assign/parts.h"
-#include "assign/shares.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +12,8 @@ int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int
 {
     double *sum = NULL;
     int64_t *count = NULL;
-    int code = loads ? eqp__shares_check(nparts, share) : EQP_ERR_ARGUMENT;
+    int code = loads ? eqp__part_loads_add(n, weight, part, nparts, share, &sum, &count) : EQP_ERR_ARGUMENT;
 
-    code = code ? code : eqp_array_create(&sum, nparts, sizeof *sum);
-    code = code ? code : eqp_array_create(&count, nparts, sizeof *count);
-    code = code ? code : eqp__part_loads_add(n, weight, part, nparts, sum, count);
     if ((code = eqp_agree(comm, code, NULL)) || (code = eqp_sum_double(comm, nparts, sum)) ||
         (code = eqp_sum_int64(comm, nparts, count))) {
         goto done;
@@ -32,7 +28,7 @@ done:
     return code;
 }
 
-/* The sums of all ranks about a centre. `code`: whether this rank failed before. */
+/* The sums of all ranks about a centre. */
 static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre, eqp_load_sums *sums)
 {
     double ends[2], all[2];

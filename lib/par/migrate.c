@@ -24,10 +24,19 @@ int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_coun
     return code ? code : eqp_exchange_counts(comm, eqp_move_plan_arrays(plan).count, recv_count, nrecv);
 }
 
-/* A buffer for the elements of a plan in send order. */
-static int open_buffer(const eqp_move_plan *plan, size_t element_size, void **buffer)
+/* Checks a transfer and makes a buffer for the plan's elements in send order. items: the side of the plan that is in
+ * item order. */
+static int open_buffer(MPI_Comm comm, const eqp_move_plan *plan, size_t element_size, const void *items, void **buffer,
+                       const int64_t **count)
 {
-    return eqp_array_create(buffer, eqp_move_plan_arrays(plan).n, element_size);
+    int code = check_plan(comm, plan);
+
+    if (code) {
+        return code;
+    }
+    eqp_move_view view = eqp_move_plan_arrays(plan);
+    *count = view.count;
+    return view.n > 0 && !items ? EQP_ERR_ARGUMENT : eqp_array_create(buffer, view.n, element_size);
 }
 
 int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
@@ -35,15 +44,10 @@ int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv
 {
     void *packed = NULL;
     const int64_t *send_count = NULL;
-    int code = check_plan(comm, plan);
+    int code = open_buffer(comm, plan, element_size, send, &packed, &send_count);
 
     if (!code) {
-        eqp_move_view view = eqp_move_plan_arrays(plan);
-        send_count = view.count;
-        code = view.n > 0 && !send ? EQP_ERR_ARGUMENT : open_buffer(plan, element_size, &packed);
-        if (!code) {
-            eqp_move_pack(plan, element_size, send, packed);
-        }
+        eqp_move_pack(plan, element_size, send, packed);
     }
     code = eqp__exchange(comm, code, EQP__MESSAGE_BYTES, element_size, send_count, packed, recv_count, recv);
     free(packed);
@@ -55,13 +59,8 @@ int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *rec
 {
     void *packed = NULL;
     const int64_t *back_count = NULL;
-    int code = check_plan(comm, plan);
+    int code = open_buffer(comm, plan, element_size, recv, &packed, &back_count);
 
-    if (!code) {
-        eqp_move_view view = eqp_move_plan_arrays(plan);
-        back_count = view.count;
-        code = view.n > 0 && !recv ? EQP_ERR_ARGUMENT : open_buffer(plan, element_size, &packed);
-    }
     code = eqp__exchange(comm, code, EQP__MESSAGE_BYTES, element_size, recv_count, send, back_count, packed);
     if (!code) {
         eqp_move_unpack(plan, element_size, packed, recv);

@@ -4,6 +4,7 @@
 
 #include "assign/shares.h"
 #include "par/collect.h"
+#include "par/pins.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>
@@ -86,26 +87,11 @@ static int collection_open(MPI_Comm comm, collection *c, const eqp_balance_items
     return EQP_OK;
 }
 
-typedef struct pin_cost {
-    int64_t id;
-    double cost;
-} pin_cost;
-
-static int by_id_then_cost(const void *a, const void *b)
-{
-    const pin_cost *x = a, *y = b;
-
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return (x->cost < y->cost) - (x->cost > y->cost);
-}
-
 /* Gives every hyperedge the largest cost that a pin names for it. */
 static int weigh_edges(const collection *c, eqp_hypergraph *graph)
 {
-    pin_cost *list = NULL;
-    int64_t *id = NULL, kept = 0;
+    eqp__pin *list = NULL;
+    int64_t *id = NULL;
     double *cost = NULL;
     int code = eqp_array_create(&list, c->npins, sizeof *list);
 
@@ -115,14 +101,12 @@ static int weigh_edges(const collection *c, eqp_hypergraph *graph)
         goto done;
     }
     for (int64_t k = 0; k < c->npins; k++) {
-        list[k] = (pin_cost){c->pin[k], c->pin_weight[k]};
+        list[k] = (eqp__pin){c->pin[k], c->pin_weight[k]};
     }
-    qsort(list, (size_t)c->npins, sizeof *list, by_id_then_cost);
-    for (int64_t k = 0; k < c->npins; k++) {
-        if (k == 0 || list[k].id != list[k - 1].id) {
-            id[kept] = list[k].id;
-            cost[kept++] = list[k].cost;
-        }
+    int64_t kept = eqp__pins_unique(c->npins, list);
+    for (int64_t k = 0; k < kept; k++) {
+        id[k] = list[k].id;
+        cost[k] = list[k].weight;
     }
     code = eqp_hypergraph_weigh(graph, kept, id, cost);
 done:

@@ -2,6 +2,7 @@
 /* The hypergraph of work units and the particles that they touch, partitioned from where the units are, then checked
  * and repaired. Source: Pearce 2014, sections 4.1.2 and 4.1.3, Algorithms 7 and 8. */
 #include "par/methods.h"
+#include "par/pins.h"
 #include "par/relabel_all.h"
 #include "par/repair_all.h"
 #include "zoltan/session.h"
@@ -113,27 +114,12 @@ static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
     return EQP_OK;
 }
 
-typedef struct listed {
-    int64_t id;
-    double weight;
-} listed;
-
-static int by_id_then_weight(const void *a, const void *b)
-{
-    const listed *x = a, *y = b;
-
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return (x->weight < y->weight) - (x->weight > y->weight);
-}
-
 /* Each item's pins without repetitions, which Zoltan does not expect. */
 static int list_unique_pins(eqp__zoltan_input *in)
 {
     const eqp_balance_items *t = in->items;
     int64_t npins = t->n > 0 ? t->pin_first[t->n] : 0, longest = 0, at = 0;
-    listed *work = NULL;
+    eqp__pin *work = NULL;
     int code;
 
     for (int64_t i = 0; i < t->n; i++) {
@@ -149,18 +135,14 @@ static int list_unique_pins(eqp__zoltan_input *in)
     for (int64_t i = 0; i < t->n; i++) {
         int64_t first = t->pin_first[i], count = t->pin_first[i + 1] - first;
         for (int64_t k = 0; k < count; k++) {
-            work[k] = (listed){t->pin[first + k], t->pin_weight ? t->pin_weight[first + k] : 1};
+            work[k] = (eqp__pin){t->pin[first + k], t->pin_weight ? t->pin_weight[first + k] : 1};
         }
-        qsort(work, (size_t)count, sizeof *work, by_id_then_weight);
-        for (int64_t k = 0; k < count; k++) {
-            if (k > 0 && work[k].id == work[k - 1].id) {
-                continue;
-            }
+        count = eqp__pins_unique(count, work);
+        for (int64_t k = 0; k < count; k++, at++) {
             in->list[at] = work[k].id;
             if (in->list_weight) {
                 in->list_weight[at] = work[k].weight;
             }
-            at++;
         }
         in->list_first[i + 1] = at;
     }
