@@ -62,7 +62,7 @@ int eqp__hdf5_finish(const char *path, hid_t file, int rc, eqp_message *message)
 }
 
 /* The space is reserved now, so that a full disk shows at once where the file system reserves, and no slice moves data
- * of another. */
+ * of another. Times of creation are not kept: the same data make the same bytes. */
 int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *column, int64_t rows, eqp_message *message)
 {
     static const hid_t none = -1;
@@ -75,7 +75,7 @@ int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *col
     int rc = EQP_OK;
 
     if (space >= 0 && properties >= 0 && H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY) >= 0 &&
-        H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER) >= 0) {
+        H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER) >= 0 && H5Pset_obj_track_times(properties, false) >= 0) {
         dataset = H5Dcreate2(group, column->name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
     }
     if (dataset < 0 || H5Dclose(dataset) < 0) {
