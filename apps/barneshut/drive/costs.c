@@ -3,14 +3,14 @@
 
 #include <equipoise/par.h>
 
-const char *const bh_kind_names[BH_KINDS] = {"pair", "cell", "visit", "group"};
+const char *const bh_kind_names[BH_KINDS] = {"pair", "cell", "listed", "visit", "group"};
 
 /* What is left of a sample one step later: costs change slowly, and single steps are noisy. */
 #define FADING 0.9
 
 int bh_costs_init(bh_costs *costs)
 {
-    static const double assumed[BH_KINDS] = {1e-9, 2.3e-9, 1e-8, 2e-7};
+    static const double assumed[BH_KINDS] = {1e-9, 2.3e-9, 2e-9, 8e-9, 2e-7};
 
     *costs = (bh_costs){.known = false};
     for (int k = 0; k < BH_KINDS; k++) {
@@ -51,8 +51,19 @@ int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const eqp_cost_sums *samples)
     return EQP_OK;
 }
 
-double bh_costs_predict(const bh_costs *costs, const bh_counts *counts, int64_t groups)
+double bh_costs_predict(const bh_costs *costs, const bh_counts *counts)
 {
-    return costs->seconds[BH_KIND_PAIR] * (double)counts->pairs + costs->seconds[BH_KIND_CELL] * (double)counts->cells +
-           costs->seconds[BH_KIND_VISIT] * (double)counts->visits + costs->seconds[BH_KIND_GROUP] * (double)groups;
+    double seconds = 0.0;
+
+    for (int k = 0; k < BH_KINDS; k++) {
+        seconds += costs->seconds[k] * (double)counts->of[k];
+    }
+    return seconds;
+}
+
+void bh_counts_add(bh_counts *sum, const bh_counts *counts)
+{
+    for (int k = 0; k < BH_KINDS; k++) {
+        sum->of[k] += counts->of[k];
+    }
 }

@@ -3,15 +3,28 @@
 #ifndef BH_COSTS_H
 #define BH_COSTS_H
 
-#include "works.h"
-
 #include <equipoise/load.h>
 
+#include <mpi.h>
 #include <stdbool.h>
 
 /* Kinds of work that the cost model knows, as in the report. */
-enum { BH_KIND_PAIR, BH_KIND_CELL, BH_KIND_VISIT, BH_KIND_GROUP, BH_KINDS };
+enum {
+    BH_KIND_PAIR,   /* a target and a source particle, the target itself among them */
+    BH_KIND_CELL,   /* a target and a cell */
+    BH_KIND_LISTED, /* an entry of a group's list, cell or particle: fetched once for all its targets */
+    BH_KIND_VISIT,  /* a cell that a walk looked at */
+    BH_KIND_GROUP,  /* a group */
+    BH_KINDS
+};
 extern const char *const bh_kind_names[BH_KINDS];
+
+/* How much work of each kind. */
+typedef struct bh_counts {
+    int64_t of[BH_KINDS];
+} bh_counts;
+
+void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
 /* The same on all ranks. */
 typedef struct bh_costs {
@@ -21,8 +34,8 @@ typedef struct bh_costs {
     eqp_cost_sums samples;    /* of all ranks; older ones fade */
 } bh_costs;
 
-/* Before anything is measured only ratios matter: a cell costs 2.3 pairs, a look at a cell as much as ten, a group as
- * much as some hundred. */
+/* Before anything is measured only ratios matter: a cell costs 2.3 pairs, to fetch an entry two, a look at a cell
+ * eight, a group some hundred. */
 int bh_costs_init(bh_costs *costs);
 
 /* Fits the costs to the samples of all ranks and to what is left of the older ones; where samples cannot tell, what was
@@ -30,6 +43,6 @@ int bh_costs_init(bh_costs *costs);
 int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const eqp_cost_sums *samples);
 
 /* CPU seconds of so much work. */
-double bh_costs_predict(const bh_costs *costs, const bh_counts *counts, int64_t groups);
+double bh_costs_predict(const bh_costs *costs, const bh_counts *counts);
 
 #endif

@@ -60,22 +60,24 @@ static int compute_work(bh_evaluator *evaluator, const bh_tree *tree, const bh_m
     if (list->nabsent > 0) {
         return EQP_ERR_INTERNAL; /* the essential tree lacks something that this walk wants */
     }
-    works->counts[w] = (bh_counts){list->nsources * group->count, list->ncells * group->count, list->nvisits};
+    works->counts[w] = (bh_counts){.of = {[BH_KIND_PAIR] = list->nsources * group->count,
+                                          [BH_KIND_CELL] = list->ncells * group->count,
+                                          [BH_KIND_LISTED] = list->nsources + list->ncells,
+                                          [BH_KIND_VISIT] = list->nvisits,
+                                          [BH_KIND_GROUP] = 1}};
     return bh_force(evaluator->kernel, tree, list, evaluator->mac.G, evaluator->eps, group->count, works->x + first,
                     works->y + first, works->z + first, works->ax + first, works->ay + first, works->az + first,
                     works->pot + first);
 }
 
 /* One sample for the cost model; what it holds starts anew. */
-static int close_batch(eqp_cost_sums *costs, bh_counts *batch, int64_t *groups, double *start)
+static int close_batch(eqp_cost_sums *costs, bh_counts *batch, double *start)
 {
     double now = eqp_cpu_seconds();
-    const int64_t count[BH_KINDS] = {batch->pairs, batch->cells, batch->visits, *groups};
-    int code = *groups > 0 ? eqp_cost_sums_add(costs, count, now - *start) : EQP_OK;
+    int code = batch->of[BH_KIND_GROUP] > 0 ? eqp_cost_sums_add(costs, batch->of, now - *start) : EQP_OK;
 
     *start = now;
-    *batch = (bh_counts){0, 0, 0};
-    *groups = 0;
+    *batch = (bh_counts){{0}};
     return code;
 }
 
@@ -83,8 +85,7 @@ static int close_batch(eqp_cost_sums *costs, bh_counts *batch, int64_t *groups, 
 static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
                    int64_t every, eqp_cost_sums *costs)
 {
-    bh_counts batch = {0, 0, 0};
-    int64_t groups = 0;
+    bh_counts batch = {{0}};
     double start = eqp_cpu_seconds();
     bh_list list;
     int code = EQP_OK;
@@ -93,13 +94,12 @@ static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *m
     for (int64_t w = 0; w < works->n && code == EQP_OK; w += every) {
         code = compute_work(evaluator, tree, map, rank, works, w, &list);
         bh_counts_add(&batch, &works->counts[w]);
-        groups++;
-        if (code == EQP_OK && batch.pairs + batch.cells >= BATCH_INTERACTIONS) {
-            code = close_batch(costs, &batch, &groups, &start);
+        if (code == EQP_OK && batch.of[BH_KIND_PAIR] + batch.of[BH_KIND_CELL] >= BATCH_INTERACTIONS) {
+            code = close_batch(costs, &batch, &start);
         }
     }
     if (code == EQP_OK) {
-        code = close_batch(costs, &batch, &groups, &start);
+        code = close_batch(costs, &batch, &start);
     }
     bh_list_free(&list);
     return code;
@@ -131,7 +131,6 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     for (int64_t w = 0; w < works.n && code == EQP_OK; w++) {
         bh_counts_add(&result->counts, &works.counts[w]);
     }
-    result->groups = works.n;
     result->targets = works.ntargets;
     if (code == EQP_OK) {
         code = bh_works_return(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, counts,

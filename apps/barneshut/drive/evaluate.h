@@ -25,7 +25,6 @@ typedef struct bh_evaluated {
     double seconds;     /* CPU seconds of this rank in walking and forces: its load */
     double all_seconds; /* CPU seconds with the exchange */
     bh_counts counts;   /* of this rank */
-    int64_t groups;     /* works of this rank */
     int64_t targets;    /* their targets */
     bh_traffic traffic;
     eqp_cost_sums costs; /* samples of this rank for the cost model */

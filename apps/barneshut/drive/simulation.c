@@ -101,13 +101,11 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
     const bh_evaluated *e = &ledger->evaluated;
 
     *row = (bh_rank_row){.load = e->seconds,
-                         .predicted = bh_costs_predict(&sim->costs, &e->counts, e->groups),
+                         .predicted = bh_costs_predict(&sim->costs, &e->counts),
                          .particles = (double)sim->domain.particles.n,
                          .targets = (double)e->targets,
-                         .pairs = (double)e->counts.pairs,
-                         .cells = (double)e->counts.cells,
-                         .visits = (double)e->counts.visits,
-                         .groups = (double)e->groups,
+                         .pairs = (double)e->counts.of[BH_KIND_PAIR],
+                         .cells = (double)e->counts.of[BH_KIND_CELL],
                          .ghost_cells = (double)e->traffic.cells,
                          .ghost_particles = (double)e->traffic.particles,
                          .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->rebalanced.bytes),

@@ -13,7 +13,7 @@
 /* One rank in one step. All doubles, so that the ranks' rows travel as they are. */
 typedef struct bh_rank_row {
     double load, predicted; /* CPU seconds in forces, and what the cost model says of the same work */
-    double particles, targets, pairs, cells, visits, groups;
+    double particles, targets, pairs, cells;
     double ghost_cells, ghost_particles, bytes_sent, migrated;
     double exchange_seconds; /* CPU seconds in sending groups, trees and forces */
     double balance_seconds;  /* weighing, assigning, moving homes */

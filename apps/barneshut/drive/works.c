@@ -289,10 +289,3 @@ int bh_works_return_words(const bh_works *works, MPI_Comm comm, const int64_t *w
 {
     return eqp_move_return(comm, works->groups_plan, works->groups_from, sizeof *word, word, home_word);
 }
-
-void bh_counts_add(bh_counts *sum, const bh_counts *counts)
-{
-    sum->pairs += counts->pairs;
-    sum->cells += counts->cells;
-    sum->visits += counts->visits;
-}

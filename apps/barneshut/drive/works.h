@@ -4,20 +4,12 @@
 #ifndef BH_WORKS_H
 #define BH_WORKS_H
 
+#include "costs.h"
 #include "map.h"
 #include "particles.h"
 
 #include <equipoise/move.h>
 #include <mpi.h>
-
-/* What computing a group, or a rank's tiles of it, took. */
-typedef struct bh_counts {
-    int64_t pairs;  /* target and source particle, the target itself among them */
-    int64_t cells;  /* target and cell */
-    int64_t visits; /* cells that the walk looked at */
-} bh_counts;
-
-void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
 typedef struct bh_work {
     bh_group group;  /* first: its targets in the arrays of bh_works */
