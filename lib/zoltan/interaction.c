@@ -19,10 +19,6 @@
 /* Present parts that are less balanced than this are no start: repartitioning would first have to tear them apart. */
 #define WILD_IMBALANCE 1.0
 
-/* Weight of communication against migration from a curve's parts: nothing lives there yet, so little is lost by moving.
- */
-#define CURVE_QUALITY 100.0
-
 static void size_pins(void *data, int *nlists, int *npins, int *format, int *error)
 {
     const eqp__zoltan_input *in = data;
@@ -231,9 +227,10 @@ static int assign_interaction(MPI_Comm comm, const eqp_balance_items *items, con
         return code;
     }
     /* Without pins there is nothing to cut, and with an item per part nothing to balance: the start is as good as
-     * anything, and Zoltan fails on a single vertex. */
+     * anything, and Zoltan fails on a single vertex. A curve's parts are refined: a fresh start on sampled pins ends
+     * with up to twice the ghosts, since it knows less of who is near whom than the curve does. */
     if (options->nparts > 1 && all_pins > 0 && all_items > options->nparts) {
-        code = partition(comm, items, options, from_present ? options->repart_quality : CURVE_QUALITY, part);
+        code = partition(comm, items, options, from_present ? options->repart_quality : 0, part);
     }
     return code ? code : eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
 }

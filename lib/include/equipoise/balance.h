@@ -35,8 +35,9 @@ typedef struct eqp_balance_options {
     const double *share;   /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
     double imbalance_tol;  /**< wanted imbalance, >= 0 */
     uint64_t seed;         /**< of the hypergraph partitioner */
-    double repart_quality; /**< `interaction` from present parts. 0: refine them, so that little moves; > 0: start anew,
-                                communication weighing that many times migration: cuts some percent less, moves much */
+    double repart_quality; /**< `interaction` from known present parts (from unknown ones it refines the curve's). 0:
+                              refine them, so that little moves; > 0: start anew, communication weighing that many times
+                              migration: cuts some percent less, moves much */
     eqp_message *message;  /**< one line about a failure, the same on all ranks; NULL: not wanted */
 } eqp_balance_options;
 
