@@ -10,6 +10,9 @@
  * and which leaves a rank dozens of samples. */
 #define BATCH_INTERACTIONS 50000
 
+/* Neighbouring groups of one sample of costs. */
+#define SAMPLE_RUN 16
+
 int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator)
 {
     bh_kernel *kernel = NULL;
@@ -81,9 +84,9 @@ static int close_batch(eqp_cost_sums *costs, bh_counts *batch, double *start)
     return code;
 }
 
-/* Computes every `every`-th work. */
+/* Computes the works first to last - 1 and times them. */
 static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
-                   int64_t every, eqp_cost_sums *costs)
+                   int64_t first, int64_t last, eqp_cost_sums *costs)
 {
     bh_counts batch = {{0}};
     double start = eqp_cpu_seconds();
@@ -91,7 +94,7 @@ static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *m
     int code = EQP_OK;
 
     bh_list_init(&list);
-    for (int64_t w = 0; w < works->n && code == EQP_OK; w += every) {
+    for (int64_t w = first; w < last && code == EQP_OK; w++) {
         code = compute_work(evaluator, tree, map, rank, works, w, &list);
         bh_counts_add(&batch, &works->counts[w]);
         if (code == EQP_OK && batch.of[BH_KIND_PAIR] + batch.of[BH_KIND_CELL] >= BATCH_INTERACTIONS) {
@@ -124,7 +127,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     }
     if (code == EQP_OK) {
         double start = eqp_cpu_seconds();
-        code = compute(evaluator, &domain->tree, map, domain->rank, &works, 1, &result->costs);
+        code = compute(evaluator, &domain->tree, map, domain->rank, &works, 0, works.n, &result->costs);
         result->seconds = eqp_cpu_seconds() - start;
         code = eqp_agree(domain->comm, code, NULL);
     }
@@ -144,14 +147,18 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     return code;
 }
 
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t every,
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t runs,
                        eqp_cost_sums *costs)
 {
     bh_computed_fn computed = evaluator->computed;
-    int code;
+    int64_t distance = works->n / runs > SAMPLE_RUN ? works->n / runs : SAMPLE_RUN;
+    int code = EQP_OK;
 
     evaluator->computed = NULL;
-    code = compute(evaluator, tree, NULL, -1, works, every, costs);
+    for (int64_t first = 0; first < works->n && code == EQP_OK; first += distance) {
+        int64_t last = first + SAMPLE_RUN < works->n ? first + SAMPLE_RUN : works->n;
+        code = compute(evaluator, tree, NULL, -1, works, first, last, costs);
+    }
     evaluator->computed = computed;
     return code;
 }

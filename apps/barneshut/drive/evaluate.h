@@ -37,9 +37,10 @@ void bh_evaluator_free(bh_evaluator *evaluator);
  */
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_counts *counts, bh_evaluated *result);
 
-/* Samples costs without moving a group: computes forces for every `every`-th group of works that are at home and whose
- * essential trees are here, and throws the forces away. Local. */
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t every,
+/* Samples costs without moving a group: computes forces for `runs` runs of neighbouring groups, spread over the works,
+ * which are at home and whose essential trees are here, and throws the forces away. Neighbours, because a group finds
+ * in the cache what the one before has used. Local. */
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t runs,
                        eqp_cost_sums *costs);
 
 #endif

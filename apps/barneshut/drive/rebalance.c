@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Costs are sampled on so many groups of a rank before the first forces are known. */
-#define COST_SAMPLE_GROUPS 96
+/* Costs are sampled on so many runs of groups of a rank before the first forces are known. */
+#define COST_SAMPLE_RUNS 8
 
 /* So many pins per unit make the hypergraph know its neighbours: with 16 it leaves a third more ghosts. */
 #define MOST_PINS 256
@@ -124,7 +124,7 @@ static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, bh_works *wor
         return EQP_OK;
     }
     if (code == EQP_OK && works->n > 0) {
-        code = bh_evaluate_sample(evaluator, &domain->tree, works, 1 + works->n / COST_SAMPLE_GROUPS, &samples);
+        code = bh_evaluate_sample(evaluator, &domain->tree, works, COST_SAMPLE_RUNS, &samples);
     }
     code = eqp_agree(domain->comm, code, NULL);
     return code == EQP_OK ? bh_costs_fit(costs, domain->comm, &samples) : code;
