@@ -342,7 +342,7 @@ int main(int argc, char **argv)
         {"split, stride", "clusters:n=1500", "interaction", "--sample-rate=0.05"},
     };
     static const test_plan relative[] = {
-        {"relative, split", "disks:n=1200", "interaction", "--opening=relative"},
+        {"relative", "disks:n=1200", "interaction", "--opening=relative"},
     };
     int rank;
 
