@@ -10,11 +10,11 @@ const char *const bh_kind_names[BH_KINDS] = {"pair", "cell", "listed", "visit", 
 
 int bh_costs_init(bh_costs *costs)
 {
-    static const double assumed[BH_KINDS] = {1e-9, 2.3e-9, 2e-9, 8e-9, 2e-7};
+    static const double nominal[BH_KINDS] = {2e-9, 4.6e-9, 3e-9, 8e-9, 3e-7};
 
     *costs = (bh_costs){.known = false};
     for (int k = 0; k < BH_KINDS; k++) {
-        costs->seconds[k] = assumed[k];
+        costs->seconds[k] = nominal[k];
     }
     return eqp_cost_sums_init(&costs->samples, BH_KINDS, EQP_COST_RELATIVE);
 }

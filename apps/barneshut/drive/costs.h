@@ -28,14 +28,14 @@ void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
 /* The same on all ranks. */
 typedef struct bh_costs {
-    bool known;               /* measured, not only assumed */
+    bool known;               /* measured, not only nominal */
     double seconds[BH_KINDS]; /* of one */
     double rmse;              /* relative, of the fit */
     eqp_cost_sums samples;    /* of all ranks; older ones fade */
 } bh_costs;
 
-/* Before anything is measured only ratios matter: a cell costs 2.3 pairs, to fetch an entry two, a look at a cell
- * eight, a group some hundred. */
+/* Nominal costs, of which only the ratios matter: what holds before anything is measured, and what work units are cut
+ * by, so that these depend on the particles alone. */
 int bh_costs_init(bh_costs *costs);
 
 /* Fits the costs to the samples of all ranks and to what is left of the older ones; where samples cannot tell, what was

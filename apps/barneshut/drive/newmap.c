@@ -59,6 +59,12 @@ int bh_owners_create(bh_owners *owners, MPI_Comm comm)
     if (code == EQP_OK) {
         code = eqp_array_create(&owners->weight, n, sizeof *owners->weight);
     }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->counts, n, sizeof *owners->counts);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->seconds, n, sizeof *owners->seconds);
+    }
     code = eqp_agree(comm, code, NULL);
     if (code == EQP_OK) {
         code = eqp_scan_int64(comm, n, &before, NULL);
@@ -74,6 +80,8 @@ int bh_owners_create(bh_owners *owners, MPI_Comm comm)
 
 void bh_owners_free(bh_owners *owners)
 {
+    free(owners->seconds);
+    free(owners->counts);
     free(owners->weight);
     free(owners->count);
     free(owners->id);
@@ -150,33 +158,70 @@ static void fill_from_owners(item_table *items, const bh_owners *owners, const b
 
     for (int64_t o = 0; o < owners->n; o++) {
         const bh_work *work = work_of(owners, o);
-        items->weight[o] = owners->weight[o];
+        items->weight[o] = owners->seconds[o];
         items->part_now[o] = old != NULL ? bh_map_rank(old, work->present, own_centre) : -1;
         add_owner(items, o, work, true);
     }
 }
 
-static void fill_from_units(item_table *items, const bh_owners *owners, const eqp_units *units, const bh_map *old)
+/* The present part of most of a unit's work: its owners may have gone to different ones. */
+typedef struct vote {
+    int part;
+    double seconds;
+} vote;
+
+static int present_part(const bh_owners *owners, const eqp_unit *unit, const int64_t *owner, int64_t n,
+                        const bh_map *old, vote *votes)
 {
     static const double own_centre[3] = {0.0, 0.0, 0.0};
+    int64_t nvotes = 0, best = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int part = bh_map_rank(old, work_of(owners, owner[i])->present, unit->sub < 0 ? own_centre : unit->centroid);
+        int64_t v = 0;
+        while (v < nvotes && votes[v].part != part) {
+            v++;
+        }
+        if (v == nvotes) {
+            votes[nvotes++] = (vote){part, 0.0};
+        }
+        votes[v].seconds += owners->seconds[owner[i]];
+        best = votes[v].seconds > votes[best].seconds ? v : best;
+    }
+    return votes[best].part;
+}
+
+static void fill_unit(item_table *items, int64_t u, const eqp_unit *unit, const bh_owners *owners, const int64_t *owner,
+                      int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        /* Of a split owner's seconds the unit has its part. */
+        double part = unit->sub < 0 ? 1.0 : unit->weight / owners->weight[owner[i]];
+        items->weight[u] += part * owners->seconds[owner[i]];
+        add_owner(items, u, work_of(owners, owner[i]), unit->sub <= 0);
+    }
+    for (int a = 0; a < 3; a++) {
+        items->point[3 * u + a] /= (double)n;
+    }
+}
+
+static int fill_from_units(item_table *items, const bh_owners *owners, const eqp_units *units, const bh_map *old)
+{
     const int64_t *first, *owner;
+    vote *votes = NULL;
+    int code = eqp_array_create(&votes, owners->n, sizeof *votes);
 
     eqp_units_owners(units, &first, &owner);
-    for (int64_t u = 0; u < items->view.n; u++) {
+    for (int64_t u = 0; u < items->view.n && code == EQP_OK; u++) {
+        const int64_t *of_unit = owner + first[u], n = first[u + 1] - first[u];
         eqp_unit unit;
-        eqp_units_get(units, u, &unit);
-        items->weight[u] = unit.weight;
-        items->part_now[u] = old == NULL ? -1
-                                         : bh_map_rank(old, work_of(owners, unit.owner)->present,
-                                                       unit.sub < 0 ? own_centre : unit.centroid);
-        for (int64_t i = first[u]; i < first[u + 1]; i++) {
-            add_owner(items, u, work_of(owners, owner[i]), unit.sub <= 0);
-        }
-        for (int a = 0; a < 3; a++) {
-            items->point[3 * u + a] /= (double)(first[u + 1] - first[u]);
-        }
+        code = eqp_units_get(units, u, &unit);
+        fill_unit(items, u, &unit, owners, of_unit, n);
+        items->part_now[u] = old == NULL ? -1 : present_part(owners, &unit, of_unit, n, old, votes);
     }
     eqp_units_pins(units, &items->view.pin_first, &items->view.pin);
+    free(votes);
+    return code;
 }
 
 static int assign(bh_domain *domain, item_table *items, const bh_rebalance_options *options, bh_rebalanced *rebalanced,
@@ -382,13 +427,14 @@ int bh_newmap_make(bh_domain *domain, const bh_owners *owners, const eqp_units *
     const bh_map *old = has_map ? map : NULL;
     int code = items_create(&items, units == NULL ? owners->n : eqp_units_count(units));
 
+    if (code == EQP_OK && units == NULL) {
+        fill_from_owners(&items, owners, old);
+    }
+    if (code == EQP_OK && units != NULL) {
+        code = fill_from_units(&items, owners, units, old);
+    }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        if (units == NULL) {
-            fill_from_owners(&items, owners, old);
-        } else {
-            fill_from_units(&items, owners, units, old);
-        }
         code = assign(domain, &items, options, rebalanced, message);
     }
     if (code == EQP_OK && units != NULL) {

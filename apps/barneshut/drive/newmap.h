@@ -9,10 +9,12 @@
 typedef struct bh_owners {
     bh_works works;
     int64_t n;
-    int64_t *order; /* [n] works in curve order */
-    int64_t *id;    /* [n] place along the curve, over all ranks */
-    int64_t *count; /* [n] tiles */
-    double *weight; /* [n] nanoseconds */
+    int64_t *order;    /* [n] works in curve order */
+    int64_t *id;       /* [n] place along the curve, over all ranks */
+    int64_t *count;    /* [n] tiles */
+    double *weight;    /* [n] nanoseconds by the nominal costs */
+    bh_counts *counts; /* [n] work */
+    double *seconds;   /* [n] predicted from it */
 } bh_owners;
 
 /* order [works->n]: works in curve order. Owned by the caller. */

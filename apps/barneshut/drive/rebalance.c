@@ -16,7 +16,7 @@
 /* So many pins per unit make the hypergraph know its neighbours: with 16 it leaves a third more ghosts. */
 #define MOST_PINS 256
 
-/* Weights are nanoseconds, so that a tile weighs some hundreds. */
+/* The sampler's weights are nanoseconds, so that a tile weighs some hundreds. */
 #define NANOSECONDS 1e9
 
 /* The groups, in curve order over the ranks: homes may be scattered along the curve, owners must not. */
@@ -64,54 +64,59 @@ static int line_up(bh_domain *domain, bh_works *works, int64_t **order, int64_t 
 typedef struct enumerator {
     const bh_tree *tree;
     const bh_mac *mac;
-    const bh_works *works;
-    const int64_t *order;
-    const bh_costs *costs;
+    const bh_owners *owners;
+    bh_costs nominal;
     bh_list list;
     /* of the group at hand */
     eqp_sink *sink;
     const bh_group *group;
+    bh_counts *counts; /* its work so far */
     double centre[3];
-    int64_t visits; /* that its tiles account for */
 } enumerator;
+
+static int offer(enumerator *e, const double *centroid, const bh_counts *work, int npins, const int64_t *pin)
+{
+    double weight = NANOSECONDS * bh_costs_predict(&e->nominal, work);
+
+    bh_counts_add(e->counts, work);
+    return eqp_sink_add(e->sink,
+                        &(eqp_batch){.n = 1, .centroid = centroid, .weight = &weight, .npins = npins, .pin = pin});
+}
 
 static int offer_tile(void *user, const bh_tile *tile)
 {
     enumerator *e = user;
-    const double *cost = e->costs->seconds;
-    double targets = (double)e->group->count, centroid[3], weight;
+    const bh_counts work = {.of = {[BH_KIND_PAIR] = tile->nsources * e->group->count,
+                                   [BH_KIND_CELL] = tile->ncells * e->group->count,
+                                   [BH_KIND_LISTED] = tile->nsources + tile->ncells,
+                                   [BH_KIND_VISIT] = tile->nleaves + tile->ncells}};
     int64_t pin = (int64_t)(eqp_random_bits(0, (uint64_t)tile->level, tile->key) >> 1);
+    double centroid[3];
 
     bh_tile_centroid(e->centre, tile->centre, centroid);
-    weight = targets * (cost[BH_KIND_PAIR] * (double)tile->nsources + cost[BH_KIND_CELL] * (double)tile->ncells) +
-             cost[BH_KIND_LISTED] * (double)(tile->nsources + tile->ncells) +
-             cost[BH_KIND_VISIT] * (double)(tile->ncells + tile->nleaves);
-    weight *= NANOSECONDS;
-    e->visits += tile->ncells + tile->nleaves;
-    return eqp_sink_add(e->sink,
-                        &(eqp_batch){.n = 1, .centroid = centroid, .weight = &weight, .npins = 1, .pin = &pin});
+    return offer(e, centroid, &work, 1, &pin);
 }
 
-/* The tiles, and one interaction at the group's own centre for what belongs to none: cells that were opened, and the
- * group's fixed cost. */
+/* The tiles, and one interaction at the group's own centre for what belongs to none: looks at cells that were opened,
+ * and the group's fixed cost. */
 static int enumerate(void *user, int64_t owner, eqp_sink *sink)
 {
     static const double own_centre[3] = {0.0, 0.0, 0.0};
     enumerator *e = user;
-    const double *cost = e->costs->seconds;
-    double rest;
+    bh_counts rest = {.of = {[BH_KIND_GROUP] = 1}};
     int code;
 
     e->sink = sink;
-    e->group = &e->works->work[e->order[owner]].group;
-    e->visits = 0;
+    e->group = &e->owners->works.work[e->owners->order[owner]].group;
+    e->counts = &e->owners->counts[owner];
+    *e->counts = (bh_counts){{0}};
     bh_group_centre(e->group, e->centre);
     code = bh_walk(e->tree, e->tree->root, e->group, e->mac, NULL, offer_tile, e, &e->list);
     if (code != EQP_OK) {
         return code;
     }
-    rest = NANOSECONDS * (cost[BH_KIND_GROUP] + cost[BH_KIND_VISIT] * (double)(e->list.nvisits - e->visits));
-    return eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = own_centre, .weight = &rest});
+    rest.of[BH_KIND_VISIT] = e->list.nvisits - e->counts->of[BH_KIND_VISIT];
+    return offer(e, own_centre, &rest, 0, NULL);
 }
 
 /* Measures what a pair, a cell, a look cost, on a few groups, unless a force evaluation has told already. */
@@ -204,6 +209,9 @@ static int weigh(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_
         code = eqp_owners_weigh(owners->n, owners->id, NULL, enumerate, e, &plain, owners->count, owners->weight);
         code = eqp_agree(domain->comm, code, NULL);
     }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        owners->seconds[o] = bh_costs_predict(costs, &owners->counts[o]);
+    }
     return code;
 }
 
@@ -213,17 +221,19 @@ int bh_rebalance(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_
     bh_owners owners = {0};
     bh_traffic traffic = {0};
     eqp_units *units = NULL;
-    enumerator e = {.tree = &domain->tree, .mac = &evaluator->mac, .works = &owners.works, .costs = costs};
+    enumerator e = {.tree = &domain->tree, .mac = &evaluator->mac, .owners = &owners};
     int code;
 
     bh_works_init(&owners.works);
     bh_list_init(&e.list);
     memset(rebalanced, 0, sizeof *rebalanced);
-    code = line_up(domain, &owners.works, &owners.order, &traffic.bytes);
+    code = bh_costs_init(&e.nominal);
+    if (code == EQP_OK) {
+        code = line_up(domain, &owners.works, &owners.order, &traffic.bytes);
+    }
     if (code == EQP_OK) {
         code = bh_owners_create(&owners, domain->comm);
     }
-    e.order = owners.order;
     if (code == EQP_OK) {
         code = weigh(domain, evaluator, options, &owners, &e, costs, &traffic);
     }
