@@ -35,6 +35,12 @@ done
 printf '1 0 0 0 1 0 0\n' >one.txt
 expect 4 one.txt --steps 2 --dt 0.1 --report one
 [ "$(value one/report.json interactions)" = 0 ] || fail "one particle has interactions"
+# Three bodies on a figure eight come back after one period: text input, no softening, motion over many steps.
+eight=$(dirname "$(dirname "$(dirname "$0")")")/data/figure-eight.txt
+for steps in 0 1000; do
+    expect 2 "$eight" --softening 0 --dt 0.00632591398 --steps "$steps" --quiet --forces "eight-$steps.hdf5"
+done
+"$same" eight-0.hdf5 eight-1000.hdf5 1e-3 || fail "the figure eight does not close"
 expect 1 --version
 grep -q '^barneshut [0-9]' out || fail "version: $(cat out)"
 expect 1 --balance help
