@@ -159,8 +159,11 @@ static int simulate(const bh_settings *settings, const char *command, int *stopp
     bh_simulation sim;
     bh_record *record = NULL;
     eqp_message note = {""};
-    int code = bh_simulation_create(MPI_COMM_WORLD, settings, &sim, message);
+    int code = bh_output_check(MPI_COMM_WORLD, settings, message);
 
+    if (code == EQP_OK) {
+        code = bh_simulation_create(MPI_COMM_WORLD, settings, &sim, message);
+    }
     if (code != EQP_OK) {
         return code;
     }

@@ -80,4 +80,14 @@ refused 'output-every' whole.hdf5 --output-every 3
 refused_by_all 'cannot\|No such' whole.hdf5 --steps 0 --report whole.hdf5/report
 refused_by_all 'nowhere' whole.hdf5 --steps 0 --output nowhere/out.hdf5
 refused 'nowhere' whole.hdf5 --steps 0 --forces nowhere/forces.hdf5
+refused 'nowhere' whole.hdf5 --steps 0 --report report --forces nowhere/forces.hdf5
+refused 'folder' whole.hdf5 --steps 0 --output folder
+mkfifo pipe
+refused pipe pipe --steps 0
+refused null /dev/null --steps 0
+refused 'only one SNAPSHOT' whole.hdf5 whole.hdf5 --steps 0
+refused 'group-size' whole.hdf5 --group-size 0
+refused 'imbalance-tol' whole.hdf5 --imbalance-tol=-1
+refused 'seed' whole.hdf5 --seed 1.5
+refused 'progress' whole.hdf5 --progress=yes
 finish
