@@ -11,11 +11,13 @@ typedef struct app_plot_series {
     const char *loads; /* path of its loads.csv */
 } app_plot_series;
 
-/* Draws dir/loads.png and dir/loads.svg (load of each rank in the last step, one bar per run) and dir/imbalance.png
- * and dir/imbalance.svg (measured imbalance over the steps, one line per run). Leaves dir/plots.gp, which draws them
- * again when gnuplot loads it inside dir. One rank calls this; it waits for gnuplot.
- * EQP_OK; EQP_ERR_UNKNOWN where there is no gnuplot (the script is there); EQP_ERR_IO where a file cannot be written
- * or gnuplot fails; EQP_ERR_MEMORY; EQP_ERR_ARGUMENT for n < 1. The message is one line for stderr. */
+/* Draws dir/loads.png and dir/loads.svg (load of each rank, sum of all steps: a bar per run, and each run's mean) and
+ * dir/imbalance.png and dir/imbalance.svg (imbalance over the steps, measured and predicted, on a logarithmic axis that
+ * begins at 0.1 %). Leaves dir/plots.gp, which draws them again when gnuplot loads it inside dir. Makes dir where
+ * needed; writes nothing unless all runs can be read. One rank calls this; it waits for gnuplot.
+ * EQP_OK; EQP_ERR_UNKNOWN where there is no gnuplot (the script is there); EQP_ERR_IO where a file cannot be read or
+ * written or gnuplot fails; EQP_ERR_FORMAT or EQP_ERR_DATA for a file that is no loads.csv, see app_loads_read;
+ * EQP_ERR_MEMORY; EQP_ERR_ARGUMENT for n < 1. The message is one line for stderr. */
 int app_plot_loads(const char *dir, int n, const app_plot_series *series, eqp_message *message);
 
 #endif

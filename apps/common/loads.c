@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "loads.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "options.h"
+
+enum { STEP, RANK, LOAD, PREDICTED, PARTICLES, NCOLUMNS };
+static const char *const column_name[NCOLUMNS] = {"step", "rank", "load", "predicted", "particles"};
+
+/* One step's loads, measured or predicted, as far as its ranks have been read. */
+typedef struct step_sum {
+    double largest, total;
+    bool known; /* of all ranks */
+} step_sum;
+
+/* A file half read. */
+typedef struct reading {
+    const char *path;
+    int64_t line, rows;
+    int column[NCOLUMNS];  /* number of each column in a row; -1: absent */
+    char *field[NCOLUMNS]; /* of the present row; NULL: absent */
+    int64_t step;
+    int rank;
+    double *load; /* [room] of each rank, sum of the steps */
+    int64_t room;
+    step_sum measured, predicted;
+    app_loads loads;
+    eqp_message *message;
+} reading;
+
+static int refuse(const reading *r, const char *what)
+{
+    eqp_message_set(r->message, "%.250s: line %lld: %s", r->path, (long long)r->line, what);
+    return EQP_ERR_DATA;
+}
+
+/* Cuts the first field off a row in place, without its quotes; NULL after the last one. */
+static char *next_field(char **rest)
+{
+    char *from = *rest, *to = *rest, *field = *rest;
+    bool quoted = false;
+
+    if (!field) {
+        return NULL;
+    }
+    for (; *from && (quoted || *from != ','); from++) {
+        if (*from != '"') {
+            *to++ = *from;
+        } else if (quoted && from[1] == '"') {
+            *to++ = *from++;
+        } else {
+            quoted = !quoted;
+        }
+    }
+    *rest = *from ? from + 1 : NULL;
+    *to = '\0';
+    return field;
+}
+
+static int read_header(reading *r, char *row)
+{
+    char *field;
+
+    for (int c = 0; c < NCOLUMNS; c++) {
+        r->column[c] = -1;
+    }
+    for (int i = 0; (field = next_field(&row)); i++) {
+        for (int c = 0; c < NCOLUMNS; c++) {
+            r->column[c] = strcmp(field, column_name[c]) == 0 ? i : r->column[c];
+        }
+    }
+    for (int c = 0; c < PARTICLES; c++) {
+        if (r->column[c] < 0) {
+            eqp_message_set(r->message, "%.250s: not a loads.csv: there is no column '%s'", r->path, column_name[c]);
+            return EQP_ERR_FORMAT;
+        }
+    }
+    return EQP_OK;
+}
+
+/* A step is complete: its imbalances. */
+static void end_step(reading *r)
+{
+    const step_sum *sum[] = {&r->measured, &r->predicted};
+
+    for (int i = 0; i < 2; i++) {
+        double imbalance = sum[i]->total > 0.0 ? sum[i]->largest * r->loads.ranks / sum[i]->total - 1.0 : 0.0;
+
+        if (sum[i]->known) {
+            r->loads.imbalance_low = fmin(r->loads.imbalance_low, imbalance);
+            r->loads.imbalance_high = fmax(r->loads.imbalance_high, imbalance);
+            r->loads.predicted = r->loads.predicted || sum[i] == &r->predicted;
+        }
+    }
+}
+
+/* Rows must come in order: a step's first row has rank 0, and all steps have the ranks of the first one. */
+static int place_row(reading *r, int64_t step, int64_t rank)
+{
+    bool new_step = r->rows == 0 || step != r->step;
+
+    if (rank != (new_step ? 0 : r->rank + 1) || (r->rows > 0 && step < r->step)) {
+        return refuse(r, "rows are not step by step, and rank by rank from 0");
+    }
+    if (new_step && r->rows > 0) {
+        if (r->rank + 1 != r->loads.ranks) {
+            return refuse(r, "the step before has too few ranks");
+        }
+        end_step(r);
+    }
+    if (r->rows == 0) {
+        r->loads.first = step;
+    }
+    if (step == r->loads.first) {
+        r->loads.ranks = (int)rank + 1;
+    } else if (rank >= r->loads.ranks) {
+        return refuse(r, "the step has more ranks than the one before");
+    }
+    if (new_step) {
+        r->measured = r->predicted = (step_sum){.known = true};
+    }
+    r->loads.last = r->step = step;
+    r->rank = (int)rank;
+    r->rows++;
+    return EQP_OK;
+}
+
+static void add_to_step(step_sum *sum, double value)
+{
+    sum->largest = fmax(sum->largest, value);
+    sum->total += value;
+}
+
+static int add_load(reading *r, double load)
+{
+    if (r->rank >= r->room) {
+        int64_t room = r->room > 0 ? 2 * r->room : 64;
+        double *more = realloc(r->load, (size_t)room * sizeof *more);
+
+        if (!more) {
+            return EQP_ERR_MEMORY;
+        }
+        memset(more + r->room, 0, (size_t)(room - r->room) * sizeof *more);
+        r->load = more;
+        r->room = room;
+    }
+    r->load[r->rank] += load;
+    add_to_step(&r->measured, load);
+    return EQP_OK;
+}
+
+static int read_row(reading *r, char *row)
+{
+    int64_t step, rank, particles = 0;
+    double load, predicted;
+    char *text;
+    int code;
+
+    memset(r->field, 0, sizeof r->field);
+    for (int i = 0; (text = next_field(&row)); i++) {
+        for (int c = 0; c < NCOLUMNS; c++) {
+            r->field[c] = r->column[c] == i ? text : r->field[c];
+        }
+    }
+    for (int c = 0; c < NCOLUMNS; c++) {
+        if (r->column[c] >= 0 && !r->field[c]) {
+            return refuse(r, "the row is too short");
+        }
+    }
+    if (app_parse_int(r->field[STEP], &step) || app_parse_int(r->field[RANK], &rank) || rank >= INT_MAX) {
+        return refuse(r, "step or rank is not an integer");
+    }
+    if (app_parse_real(r->field[LOAD], &load) || load < 0.0) {
+        return refuse(r, "load is not a number >= 0");
+    }
+    code = place_row(r, step, rank);
+    code = code ? code : add_load(r, load);
+    if (code) {
+        return code;
+    }
+    if (!*r->field[PREDICTED]) {
+        r->predicted.known = false;
+    } else if (app_parse_real(r->field[PREDICTED], &predicted)) {
+        return refuse(r, "predicted is not a number");
+    } else {
+        add_to_step(&r->predicted, predicted);
+    }
+    if (r->column[PARTICLES] < 0 || step > r->loads.first) {
+        return EQP_OK;
+    }
+    if (app_parse_int(r->field[PARTICLES], &particles) || particles < 0 || particles > INT64_MAX - r->loads.particles) {
+        return refuse(r, "particles is not an integer >= 0");
+    }
+    r->loads.particles += particles;
+    return EQP_OK;
+}
+
+static int read_lines(reading *r, FILE *file)
+{
+    char *row = NULL;
+    size_t room = 0;
+    ssize_t length;
+    int code = EQP_OK;
+
+    errno = 0;
+    while (!code && (length = getline(&row, &room, file)) >= 0) {
+        while (length > 0 && (row[length - 1] == '\n' || row[length - 1] == '\r')) {
+            row[--length] = '\0';
+        }
+        code = r->line++ == 0 ? read_header(r, row) : read_row(r, row);
+    }
+    if (!code && !feof(file)) {
+        eqp_message_set(r->message, "%.250s: cannot read: %s", r->path, strerror(errno));
+        code = errno == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO;
+    }
+    free(row);
+    return code;
+}
+
+/* The last step, and the numbers of the whole run. */
+static int finish(reading *r)
+{
+    if (r->rows == 0) {
+        eqp_message_set(r->message, "%.250s: holds no loads", r->path);
+        return EQP_ERR_DATA;
+    }
+    if (r->rank + 1 != r->loads.ranks) {
+        return refuse(r, "the last step has too few ranks");
+    }
+    end_step(r);
+    for (int k = 0; k < r->loads.ranks; k++) {
+        r->loads.mean += r->load[k] / r->loads.ranks;
+        r->loads.largest = fmax(r->loads.largest, r->load[k]);
+    }
+    if (r->column[PARTICLES] < 0) {
+        r->loads.particles = -1;
+    }
+    return EQP_OK;
+}
+
+int app_loads_read(const char *path, app_loads *loads, eqp_message *message)
+{
+    reading r = {.path = path, .message = message, .loads = {.imbalance_low = INFINITY}};
+    FILE *file = fopen(path, "r");
+    int code;
+
+    if (!file) {
+        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    code = read_lines(&r, file);
+    code = code ? code : finish(&r);
+    if (!code) {
+        *loads = r.loads;
+    }
+    free(r.load);
+    (void)fclose(file);
+    return code;
+}
