@@ -70,9 +70,6 @@ def steps_of(run):
 
 def summary(run):
     """What the table and summary.csv say about one run, in the order of their columns; None where nothing is known."""
-    force, exchange, balance = (
-        total(column(run, key)) for key in ("force_seconds_max", "exchange_seconds_max", "balance_seconds")
-    )
     return collections.OrderedDict(
         method=run.name,
         ranks=run.report.get("ranks"),
@@ -81,11 +78,9 @@ def summary(run):
         imbalance_predicted=mean(column(run, "imbalance_predicted")),
         imbalance_measured=mean(column(run, "imbalance_measured")),
         ghosts=mean(column(run, "ghosts_total")),
-        force_seconds_max=force,
+        force_seconds_max=total(column(run, "force_seconds_max")),
         force_seconds_mean=total(column(run, "force_seconds_mean")),
-        exchange_seconds_max=exchange,
-        balance_seconds=balance,
-        all_seconds=None if None in (force, exchange, balance) else force + exchange + balance,
+        balance_seconds=total(column(run, "balance_seconds")),
     )
 
 
@@ -96,12 +91,10 @@ TABLE = [  # two lines of heading, key, format; seconds of all steps
     ("ghosts", "per step", "ghosts", "{:,.0f}"),
     ("force [s]", "slowest", "force_seconds_max", "{:.3f}"),
     ("force [s]", "mean", "force_seconds_mean", "{:.3f}"),
-    ("exchange [s]", "slowest", "exchange_seconds_max", "{:.3f}"),
     ("balance [s]", "slowest", "balance_seconds", "{:.3f}"),
-    ("all three [s]", "slowest", "all_seconds", "{:.3f}"),
 ]
 NOTES = """imbalance and ghosts: mean of all steps; seconds: CPU seconds of a rank, sum of all steps
-slowest: in each step the rank that takes longest; exchange: sending and awaiting groups, trees, forces"""
+slowest: in each step the rank that takes longest; balance: weighing, assigning and moving, waiting included"""
 
 
 def table(rows):

@@ -150,7 +150,7 @@ static void print_summary(const bh_simulation *sim, const bh_record *record)
     printf("%lld interactions in the last step: %lld particle pairs, %lld particle-cell\n",
            (long long)(now->pairs + now->cells), (long long)now->pairs, (long long)now->cells);
     printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
-           "force, exchange, balance: CPU seconds of the largest rank\n");
+           "force, balance: CPU seconds of the largest rank\n");
     free(text);
 }
 

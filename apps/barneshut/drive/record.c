@@ -54,7 +54,7 @@ static int set_fields(eqp_report *report, const bh_simulation *sim, const char *
 static int create_on_first(bh_record *record, const bh_simulation *sim, const char *command, eqp_message *message)
 {
     static const char *const header[] = {"step",    "rebalanced", "predicted", "measured", "ghosts",
-                                         "force s", "exchange s", "balance s", "energy",   "dE/E"};
+                                         "force s", "balance s",  "energy",    "dE/E"};
     int code = eqp_report_create("barneshut", &record->report);
 
     if (code == EQP_OK) {
@@ -199,9 +199,6 @@ static int add_line(bh_record *record, const bh_simulation *sim)
     }
     if (code == EQP_OK) {
         code = eqp_table_cell(record->table, "%.4f", now->load_max);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(record->table, "%.4f", now->exchange_seconds);
     }
     if (code == EQP_OK) {
         code = eqp_table_cell(record->table, "%.4f", now->balance_seconds);
