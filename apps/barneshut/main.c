@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* barneshut: gravity of N bodies on MPI ranks, balanced by interactions. */
 #include "drive/output.h"
+#include "drive/places.h"
 #include "drive/record.h"
 #include "drive/simulation.h"
 
@@ -36,8 +37,8 @@ static int status_of(int code)
 
 static int print_owned(int rank, int code, char *text)
 {
-    if (code == EQP_OK && rank == 0) {
-        fputs(text, stdout);
+    if (code == EQP_OK && rank == 0 && (fputs(text, stdout) < 0 || fflush(stdout) != 0)) {
+        code = EQP_ERR_IO;
     }
     free(text);
     return status_of(code);
@@ -119,7 +120,8 @@ static int run(bh_simulation *sim, bh_record *record, int *stopped, eqp_message 
         if (code == EQP_OK) {
             code = bh_record_step(record, sim, message);
         }
-        if (code == EQP_OK && s->output_every > 0 && sim->now.step % s->output_every == 0) {
+        if (code == EQP_OK && s->output_every > 0 &&
+            (sim->now.step % s->output_every == 0 || sim->now.step == s->steps)) {
             code = bh_series_write(&series, sim, s->output, true, message);
         }
         if (code == EQP_OK) {
@@ -159,7 +161,7 @@ static int simulate(const bh_settings *settings, const char *command, int *stopp
     bh_simulation sim;
     bh_record *record = NULL;
     eqp_message note = {""};
-    int code = bh_output_check(MPI_COMM_WORLD, settings, message);
+    int code = bh_places_check(MPI_COMM_WORLD, settings, message);
 
     if (code == EQP_OK) {
         code = bh_simulation_create(MPI_COMM_WORLD, settings, &sim, message);
@@ -231,6 +233,7 @@ static int program(int rank, int argc, char **argv)
     if (code == EQP_OK) {
         command = join_command(argc, argv);
         code = command == NULL ? EQP_ERR_MEMORY : app_signals_install();
+        code = eqp_agree(MPI_COMM_WORLD, code, &message);
     }
     if (code == EQP_OK) {
         code = simulate(&settings, command, &stopped, &message);

@@ -42,9 +42,11 @@ printf '1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >good.txt
 printf '1 0 0 0 0 0 0\n1 nan 0 0 0 0 0\n' >nan.txt
 printf '1 0 0 0 0 0 0\n1 inf 0 0 0 0 0\n' >infinite.txt
 printf '1 0 0 0 0 0 0\n1 2 3\n' >short.txt
+printf '1e308 0 0 0 0 0 0\n1e308 1 0 0 0 0 0\n' >heavy.txt
 printf -- '-1 0 0 0 0 0 0\n' >negative.txt
 expect 1 --generate plummer:n=200 --steps 0 --output whole.hdf5 --quiet
-rm -f whole.xdmf
+expect 1 --generate plummer:n=200 --steps 2 --output later.hdf5 --quiet
+rm -f whole.xdmf later.xdmf
 head -c 3000 whole.hdf5 >truncated.hdf5
 
 refused_by_all missing missing --steps 0
@@ -82,6 +84,11 @@ refused_by_all 'nowhere' whole.hdf5 --steps 0 --output nowhere/out.hdf5
 refused 'nowhere' whole.hdf5 --steps 0 --forces nowhere/forces.hdf5
 refused 'nowhere' whole.hdf5 --steps 0 --report report --forces nowhere/forces.hdf5
 refused 'folder' whole.hdf5 --steps 0 --output folder
+refused 'cannot be both' whole.hdf5 --steps 0 --output one.hdf5 --forces one.hdf5
+refused 'overwritten' whole.hdf5 --steps 0 --output ./whole.hdf5
+refused already --restart later.hdf5 --steps 1
+refused 'overflow' heavy.txt --steps 0 --dt 1
+refused 'no time step' whole.hdf5 --steps 0 --G 1e300
 mkfifo pipe
 refused pipe pipe --steps 0
 refused null /dev/null --steps 0

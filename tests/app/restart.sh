@@ -8,14 +8,14 @@ for ranks in 1 3; do
     common=(--generate disks:n=2000 --steps 12 --quiet --balance sfc --opening relative)
     expect "$ranks" "${common[@]}" --forces whole.hdf5
     expect "$ranks" "${common[@]}" --output part.hdf5 --output-every 5
-    [ -f part_000010.hdf5 ] && [ ! -f part_000012.hdf5 ] || fail "numbered snapshots: $(ls)"
+    [ -f part_000010.hdf5 ] && [ -f part_000012.hdf5 ] && [ ! -f part_000011.hdf5 ] || fail "numbered snapshots: $(ls)"
     expect "$ranks" --restart part_000005.hdf5 --steps 12 --quiet --balance sfc --opening relative --forces rest.hdf5
     "$same" whole.hdf5 rest.hdf5 0 || fail "a restart on $ranks ranks does not give the same bits"
     expect 2 --restart part_000005.hdf5 --steps 12 --quiet --balance count --opening relative --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 done
 
-# A signal to one rank ends all of them, with a restart file.
+# A signal ends a run, with a restart file.
 "$BARNESHUT" --generate disks:n=2000 --steps 100000000 --quiet --balance sfc >out 2>err &
 pid=$!
 sleep 3

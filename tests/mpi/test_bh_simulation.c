@@ -206,13 +206,20 @@ static double worst_deviation(const outcome *o, const outcome *reference, int wh
     return worst;
 }
 
+/* extra: one more option, or several with a blank between them. */
 static void parse(bh_settings *settings, const char *input, const char *method, const char *extra)
 {
-    char *argv[] = {"test",    "--generate", (char *)input, "--balance", (char *)method, "--rebalance", "never",
-                    "--steps", "20",         (char *)extra, NULL};
+    static char words[128];
+    char *argv[16] = {"test",        "--generate", (char *)input, "--balance", (char *)method,
+                      "--rebalance", "never",      "--steps",     "20"};
     eqp_message message = {""};
     app_action action;
-    int argc = extra == NULL ? 9 : 10;
+    int argc = 9;
+
+    snprintf(words, sizeof words, "%s", extra == NULL ? "" : extra);
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
     int code = app_options_parse(bh_settings_table(), argc, argv, settings, NULL, &action, &message);
 
     if (code == EQP_OK) {
@@ -241,7 +248,7 @@ static void run(MPI_Comm comm, const bh_settings *settings, const char *what, ou
     outcome_take(&sim, 1, o);
     check_exactly_once(&sim, what);
     MPI_Comm_size(comm, &nranks);
-    if (strstr(what, "split") != NULL && nranks >= 4) {
+    if (strstr(what, "split") != NULL && nranks >= 7) {
         CHECK(sim.now.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
     }
     bh_simulation_free(&sim);
@@ -339,17 +346,23 @@ int main(int argc, char **argv)
         {"sfc", "clusters:n=1500", "sfc", NULL},
         {"rcb", "clusters:n=1500", "rcb", NULL},
         {"interaction", "clusters:n=1500", "interaction", NULL},
-        {"split, stride", "clusters:n=1500", "interaction", "--sample-rate=0.05"},
+        {"split, stride", "clusters:n=1500", "interaction", "--sample-rate=0.05 --imbalance-tol=0.0005"},
+        {"sfc, renewed", "clusters:n=1500", "sfc", "--rebalance=4"},
+        {"interaction, renewed", "clusters:n=1500", "interaction", "--rebalance=4"},
+        {"adaptive", "clusters:n=1500", "interaction", "--sample-strategy=adaptive"},
+        {"random", "clusters:n=1500", "interaction", "--sample-strategy=random"},
     };
     static const test_plan relative[] = {
         {"relative", "disks:n=1200", "interaction", "--opening=relative"},
+        {"relative, sfc", "disks:n=1200", "sfc", "--opening=relative"},
+        {"relative, rcb", "disks:n=1200", "rcb", "--opening=relative"},
     };
     int rank;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     check_family((int)(sizeof clusters / sizeof clusters[0]), clusters);
-    check_family(1, relative);
+    check_family((int)(sizeof relative / sizeof relative[0]), relative);
     check_nobody_holds_everything();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

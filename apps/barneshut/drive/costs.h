@@ -42,6 +42,24 @@ int bh_costs_init(bh_costs *costs);
  * known stays. Collective. */
 int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const eqp_cost_sums *samples);
 
+/* Batches of work and the CPU seconds that each took. */
+typedef struct bh_timing {
+    bh_counts counts;
+    double seconds;
+} bh_timing;
+
+typedef struct bh_timings {
+    int64_t n, capacity;
+    bh_timing *timing; /* owned */
+} bh_timings;
+
+int bh_timings_add(bh_timings *timings, const bh_counts *counts, double seconds);
+void bh_timings_free(bh_timings *timings);
+
+/* Rank correlation (Pearce 2014, eq. 3.8) of predicted and measured seconds over the batches of all ranks. Collective.
+ */
+int bh_costs_correlation(const bh_costs *costs, MPI_Comm comm, const bh_timings *timings, double *correlation);
+
 /* CPU seconds of so much work. */
 double bh_costs_predict(const bh_costs *costs, const bh_counts *counts);
 

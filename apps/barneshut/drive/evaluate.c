@@ -73,11 +73,15 @@ static int compute_work(bh_evaluator *evaluator, const bh_tree *tree, const bh_m
                     works->pot + first);
 }
 
-/* One sample for the cost model; what it holds starts anew. */
-static int close_batch(eqp_cost_sums *costs, bh_counts *batch, double *start)
+/* One sample for the cost model (and for timings, if that is not NULL); what it holds starts anew. */
+static int close_batch(eqp_cost_sums *costs, bh_timings *timings, bh_counts *batch, double *start)
 {
     double now = eqp_cpu_seconds();
     int code = batch->of[BH_KIND_GROUP] > 0 ? eqp_cost_sums_add(costs, batch->of, now - *start) : EQP_OK;
+
+    if (code == EQP_OK && timings != NULL && batch->of[BH_KIND_GROUP] > 0) {
+        code = bh_timings_add(timings, batch, now - *start);
+    }
 
     *start = now;
     *batch = (bh_counts){{0}};
@@ -86,7 +90,7 @@ static int close_batch(eqp_cost_sums *costs, bh_counts *batch, double *start)
 
 /* Computes the works first to last - 1 and times them. */
 static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
-                   int64_t first, int64_t last, eqp_cost_sums *costs)
+                   int64_t first, int64_t last, eqp_cost_sums *costs, bh_timings *timings)
 {
     bh_counts batch = {{0}};
     double start = eqp_cpu_seconds();
@@ -98,11 +102,11 @@ static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *m
         code = compute_work(evaluator, tree, map, rank, works, w, &list);
         bh_counts_add(&batch, &works->counts[w]);
         if (code == EQP_OK && batch.of[BH_KIND_PAIR] + batch.of[BH_KIND_CELL] >= BATCH_INTERACTIONS) {
-            code = close_batch(costs, &batch, &start);
+            code = close_batch(costs, timings, &batch, &start);
         }
     }
     if (code == EQP_OK) {
-        code = close_batch(costs, &batch, &start);
+        code = close_batch(costs, timings, &batch, &start);
     }
     bh_list_free(&list);
     return code;
@@ -127,7 +131,8 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     }
     if (code == EQP_OK) {
         double start = eqp_cpu_seconds();
-        code = compute(evaluator, &domain->tree, map, domain->rank, &works, 0, works.n, &result->costs);
+        code =
+            compute(evaluator, &domain->tree, map, domain->rank, &works, 0, works.n, &result->costs, &result->timings);
         result->seconds = eqp_cpu_seconds() - start;
         code = eqp_agree(domain->comm, code, NULL);
     }
@@ -157,7 +162,7 @@ int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *w
     evaluator->computed = NULL;
     for (int64_t first = 0; first < works->n && code == EQP_OK; first += distance) {
         int64_t last = first + SAMPLE_RUN < works->n ? first + SAMPLE_RUN : works->n;
-        code = compute(evaluator, tree, NULL, -1, works, first, last, costs);
+        code = compute(evaluator, tree, NULL, -1, works, first, last, costs, NULL);
     }
     evaluator->computed = computed;
     return code;

@@ -28,6 +28,7 @@ typedef struct bh_evaluated {
     int64_t targets;    /* their targets */
     bh_traffic traffic;
     eqp_cost_sums costs; /* samples of this rank for the cost model */
+    bh_timings timings;  /* the same, one by one; owned: bh_timings_free() */
 } bh_evaluated;
 
 int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator);

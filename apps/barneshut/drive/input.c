@@ -81,8 +81,8 @@ static int read_slice(const eqp_snapshot *snapshot, int64_t first, int64_t count
 }
 
 /* What only a restart file has: where it stopped, and the forces that the relative criterion goes on from. */
-static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t first, int64_t count, bh_particles *p,
-                        bh_input *input, eqp_message *message)
+static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t steps, int64_t first, int64_t count,
+                        bh_particles *p, bh_input *input, eqp_message *message)
 {
     eqp_attribute step = {.name = "step", .kind = EQP_KIND_INT64}, dt = {.name = "dt", .kind = EQP_KIND_DOUBLE};
     const eqp_column acceleration = {"Acceleration", EQP_KIND_DOUBLE, 3}, potential = {"Potential", EQP_KIND_DOUBLE, 1};
@@ -107,6 +107,11 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
                         dt.real);
         return EQP_ERR_FORMAT;
     }
+    if (code == EQP_OK && step.integer > steps) {
+        eqp_message_set(message, "%s: is at step %lld already: --steps counts from the very beginning", path,
+                        (long long)step.integer);
+        return EQP_ERR_ARGUMENT;
+    }
     input->step = step.integer;
     input->dt = dt.real;
     return code;
@@ -130,7 +135,7 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     slice_of(info->n, rank, nranks, &first, &count);
     code = read_slice(snapshot, first, count, p, message);
     if (code == EQP_OK && settings->restart != NULL) {
-        code = read_restart(snapshot, path, first, count, p, input, message);
+        code = read_restart(snapshot, path, settings->steps, first, count, p, input, message);
     }
     eqp_snapshot_close(snapshot);
     return code;

@@ -283,6 +283,9 @@ static int read_parts(const bh_owners *owners, const eqp_units *units, const int
         if (units != NULL) {
             code = eqp_units_of_owner(units, o, &first, &count);
         }
+        if (code != EQP_OK) {
+            break;
+        }
         tag[w] = home[w] = part[first];
         for (int64_t u = first; u < first + count && count > 1; u++) {
             eqp_unit unit;

@@ -12,53 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* A file can be made where there is a folder that takes files, and no folder of its own name. */
-static int check_place(const char *option, const char *path, eqp_message *message)
-{
-    const char *slash = path == NULL ? NULL : strrchr(path, '/');
-    struct stat status;
-    char *folder = NULL;
-    int code = EQP_OK;
-
-    if (path == NULL) {
-        return EQP_OK;
-    }
-    code = eqp_array_create(&folder, (int64_t)strlen(path) + 2, 1);
-    if (code != EQP_OK) {
-        return code;
-    }
-    if (slash == NULL) {
-        strcpy(folder, ".");
-    } else {
-        memcpy(folder, path, (size_t)(slash - path) + 1);
-    }
-    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode) || access(folder, W_OK) != 0) {
-        eqp_message_set(message, "barneshut: --%s: %s: no folder to write to: %s", option, path, folder);
-        code = EQP_ERR_IO;
-    } else if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        eqp_message_set(message, "barneshut: --%s: %s: is a directory", option, path);
-        code = EQP_ERR_IO;
-    }
-    free(folder);
-    return code;
-}
-
-int bh_output_check(MPI_Comm comm, const bh_settings *settings, eqp_message *message)
-{
-    int rank, code = EQP_OK;
-
-    MPI_Comm_rank(comm, &rank);
-    if (rank == 0) {
-        code = check_place("output", settings->output, message);
-        if (code == EQP_OK) {
-            code = check_place("forces", settings->forces, message);
-        }
-    }
-    return eqp_agree(comm, code, message);
-}
 
 /* Particles in the order of a file, cut into one run per rank. */
 typedef struct file_slice {
@@ -433,8 +386,9 @@ int bh_series_write(bh_series *series, bh_simulation *sim, const char *output, b
         code = bh_output_snapshot(sim, path, message);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, series_add(series, path, sim->now.time), NULL);
-        path = code == EQP_OK ? NULL : path;
+        code = series_add(series, path, sim->now.time);
+        path = code == EQP_OK ? NULL : path; /* the series has it now, whatever the others say */
+        code = eqp_agree(sim->comm, code, NULL);
     }
     free(path);
     return code == EQP_OK ? write_xdmf(series, sim, output, message) : code;

@@ -5,10 +5,6 @@
 
 #include "simulation.h"
 
-/* Whether the files that a run is to write at its end can be made, as far as that can be told at its beginning.
- * Collective. */
-int bh_output_check(MPI_Comm comm, const bh_settings *settings, eqp_message *message);
-
 /* A GADGET HDF5 snapshot with accelerations, potentials, step and dt: also what --restart reads. Collective. */
 int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *message);
 

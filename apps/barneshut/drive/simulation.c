@@ -143,9 +143,6 @@ static int imbalances(bh_simulation *sim, bh_step *now)
     if (code == EQP_OK) {
         code = eqp_load_statistics_compute(n, predicted, &model);
     }
-    if (code == EQP_OK) {
-        code = eqp_load_rank_correlation(n, predicted, load, &now->correlation);
-    }
     now->imbalance_measured = measured.imbalance;
     now->imbalance_predicted = model.imbalance;
     now->load_max = measured.max;
@@ -195,12 +192,29 @@ static int add_sums(bh_simulation *sim, bh_sums *sums)
     return code;
 }
 
-static int conclude(bh_simulation *sim, const step_ledger *ledger)
+/* Numbers that have left the range of a double make everything after them worthless. */
+static int check_finite(const bh_step *now, eqp_message *message)
+{
+    const bh_sums *sums = &now->sums;
+
+    if (isfinite(sums->kinetic) && isfinite(sums->potential) && isfinite(sums->virial)) {
+        return EQP_OK;
+    }
+    eqp_message_set(message,
+                    "barneshut: step %lld: energies overflow: masses, velocities, G or dt are out of proportion",
+                    (long long)now->step);
+    return EQP_ERR_DATA;
+}
+
+static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *message)
 {
     bh_step *now = &sim->now;
     bh_rank_row mine;
-    int code;
+    int code = check_finite(now, message);
 
+    if (code != EQP_OK) {
+        return code; /* the sums are the same on all ranks */
+    }
     /* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
      * steps have shown. */
     fill_row(sim, ledger, &mine);
@@ -210,6 +224,9 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger)
     }
     if (code == EQP_OK) {
         code = bh_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.costs);
+    }
+    if (code == EQP_OK) {
+        code = bh_costs_correlation(&sim->costs, sim->comm, &ledger->evaluated.timings, &now->correlation);
     }
     if (code != EQP_OK) {
         return code;
@@ -239,7 +256,7 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 }
 
 /* A step that follows from the forces alone, so that it is the same for every number of ranks. */
-static int choose_dt(bh_simulation *sim)
+static int choose_dt(bh_simulation *sim, eqp_message *message)
 {
     const bh_particles *p = &sim->domain.particles;
     double largest = 0.0;
@@ -256,6 +273,10 @@ static int choose_dt(bh_simulation *sim)
         int exponent;
         double mantissa = frexp(STEP_FRACTION * sqrt(sim->settings->softening / largest), &exponent);
         sim->dt = ldexp(floor(mantissa * 4096.0) / 4096.0, exponent);
+    }
+    if (!(sim->dt > 0) || !isfinite(sim->dt)) {
+        eqp_message_set(message, "barneshut: largest acceleration %g leaves no time step; give --dt", largest);
+        return EQP_ERR_DATA;
     }
     return EQP_OK;
 }
@@ -293,7 +314,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     }
     if (code == EQP_OK) {
         sim->dt = s->dt > 0 ? s->dt : sim->input.dt;
-        code = sim->dt > 0 ? EQP_OK : choose_dt(sim);
+        code = sim->dt > 0 ? EQP_OK : choose_dt(sim, message);
     }
     if (code == EQP_OK) {
         code = add_sums(sim, &sim->now.sums);
@@ -301,8 +322,9 @@ static int start(bh_simulation *sim, eqp_message *message)
     if (code == EQP_OK) {
         sim->now.step = sim->input.step;
         sim->now.time = sim->input.time;
-        code = conclude(sim, &ledger);
+        code = conclude(sim, &ledger, message);
     }
+    bh_timings_free(&ledger.evaluated.timings);
     return code;
 }
 
@@ -376,10 +398,11 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
     if (code == EQP_OK) {
         sim->now.step++;
         sim->now.time += sim->dt;
-        code = conclude(sim, &ledger);
+        code = conclude(sim, &ledger, message);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.step + 1, eqp_error_text(code));
     }
+    bh_timings_free(&ledger.evaluated.timings);
     return code;
 }

@@ -32,7 +32,7 @@ typedef struct bh_step {
     double load_max, load_mean, exchange_seconds, balance_seconds;
     int64_t units, split_owners, pairs, cells;
     int64_t migrated, ghosts_total, ghosts_max, bytes_sent;
-    double correlation;   /* rank correlation of predicted and measured loads */
+    double correlation;   /* rank correlation of predicted and measured seconds of the timed batches */
     eqp_sizes unit_sizes; /* of the last map by units */
     bh_sums sums;
 } bh_step;
