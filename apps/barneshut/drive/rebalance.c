@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Costs are sampled on so many runs of groups of a rank before the first forces are known. */
-#define COST_SAMPLE_RUNS 8
+#define COST_SAMPLE_RUNS 32
 
 /* So many pins per unit make the hypergraph know its neighbours: with 16 it leaves a third more ghosts. */
 #define MOST_PINS 256
