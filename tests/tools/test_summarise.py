@@ -64,7 +64,7 @@ class Summarise(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = done.stdout.splitlines()
         self.assertEqual(lines[0], "barneshut, 32,768 particles, 4 ranks, 2 steps")
-        count, sfc, odd = [line.rsplit(None, 8) for line in lines[5:8]]
+        count, sfc, odd = [line.rsplit(None, 6) for line in lines[5:8]]
         self.assertEqual(count, ["count", "-", "100.00%", "1,001", "12.000", "6.000", "1.500"])
         self.assertEqual(sfc, ["sfc", "25.00%", "0.00%", "1,001", "6.000", "6.000", "1.500"])
         self.assertEqual(odd[0], "it's \"odd\" %d")
