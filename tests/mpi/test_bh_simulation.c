@@ -128,17 +128,15 @@ static void check_exactly_once(bh_simulation *sim, const char *what)
 {
     everybody e;
     bh_evaluated evaluated;
-    bh_counts *counts;
     int64_t wrong = 0;
     int code;
 
     everybody_create(sim, &e);
     code = bh_domain_grow(&sim->domain);
     CHECK(code == EQP_OK, "%s: the tree does not grow: %s", what, eqp_error_text(code));
-    counts = calloc((size_t)sim->domain.ngroups + 1, sizeof *counts);
     sim->evaluator.computed = mark_tile;
     sim->evaluator.computed_user = &e;
-    code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, counts, &evaluated);
+    code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, &evaluated);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.computed = NULL;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(e.n * e.n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
@@ -147,7 +145,7 @@ static void check_exactly_once(bh_simulation *sim, const char *what)
     }
     CHECK(wrong == 0, "%s: %lld of %lld pairs are not covered exactly once", what, (long long)wrong,
           (long long)(e.n * e.n));
-    free(counts);
+    bh_timings_free(&evaluated.timings);
     everybody_free(&e);
 }
 

@@ -24,12 +24,19 @@ int bh_costs_init(bh_costs *costs)
     return eqp_cost_sums_init(&costs->samples, BH_KINDS, EQP_COST_RELATIVE);
 }
 
-int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const eqp_cost_sums *samples)
+int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const bh_timings *timings)
 {
-    eqp_cost_sums all = *samples;
+    eqp_cost_sums all;
     eqp_cost_fit fit;
-    int code = eqp_sum_double(comm, EQP_COST_SUMS, all.sum);
+    int code = eqp_cost_sums_init(&all, BH_KINDS, EQP_COST_RELATIVE);
 
+    for (int64_t i = 0; i < timings->n && code == EQP_OK; i++) {
+        code = eqp_cost_sums_add(&all, timings->timing[i].counts.of, timings->timing[i].seconds);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_sum_double(comm, EQP_COST_SUMS, all.sum);
+    }
     for (int i = 0; i < EQP_COST_SUMS; i++) {
         costs->samples.sum[i] *= FADING;
     }

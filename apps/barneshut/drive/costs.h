@@ -38,10 +38,6 @@ typedef struct bh_costs {
  * by, so that these depend on the particles alone. */
 int bh_costs_init(bh_costs *costs);
 
-/* Fits the costs to the samples of all ranks and to what is left of the older ones; where samples cannot tell, what was
- * known stays. Collective. */
-int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const eqp_cost_sums *samples);
-
 /* Batches of work and the CPU seconds that each took. */
 typedef struct bh_timing {
     bh_counts counts;
@@ -55,6 +51,10 @@ typedef struct bh_timings {
 
 int bh_timings_add(bh_timings *timings, const bh_counts *counts, double seconds);
 void bh_timings_free(bh_timings *timings);
+
+/* Fits the costs to the timings of all ranks and to what is left of the older ones; where samples cannot tell, what was
+ * known stays. Collective. */
+int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const bh_timings *timings);
 
 /* Rank correlation (Pearce 2014, eq. 3.8) of predicted and measured seconds over the batches of all ranks. Collective.
  */

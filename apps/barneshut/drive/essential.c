@@ -195,7 +195,7 @@ static int mark_request(bh_let *let, const bh_tree *tree, const group_request *r
 
 /* Answers every rank's requests with the marked part of this rank's tree. */
 static int answer(const bh_tree *tree, const mailbag *groups, const mailbag *branches, const bh_mac *mac,
-                  const bh_map *map, mailbag *trees, mailbag *sizes)
+                  const bh_map *map, mailbag *trees)
 {
     const group_request *in = groups->in;
     const uint64_t *key = branches->in;
@@ -204,7 +204,7 @@ static int answer(const bh_tree *tree, const mailbag *groups, const mailbag *bra
     int code = bh_let_create(tree, &let);
 
     for (int r = 0; r < groups->nranks && code == EQP_OK; r++) {
-        int64_t *counts = (int64_t *)sizes->out + 2 * r;
+        int64_t ncells = 0, nparticles = 0;
         size_t before = size;
         bh_let_reset(let);
         for (int64_t i = 0; i < groups->received[r] && code == EQP_OK; i++, in++) {
@@ -212,19 +212,18 @@ static int answer(const bh_tree *tree, const mailbag *groups, const mailbag *bra
             key += in->nbranches;
         }
         if (code == EQP_OK && groups->received[r] > 0) {
-            code = bh_let_pack(let, (unsigned char **)&trees->out, &size, &capacity, &counts[0], &counts[1]);
+            code = bh_let_pack(let, (unsigned char **)&trees->out, &size, &capacity, &ncells, &nparticles);
         }
         trees->sent[r] = (int64_t)(size - before);
-        sizes->sent[r] = 2;
     }
     bh_let_free(let);
     return code;
 }
 
-static int graft(bh_tree *tree, const mailbag *trees, const mailbag *sizes, bh_traffic *traffic)
+static int graft(bh_tree *tree, const mailbag *trees, bh_traffic *traffic)
 {
     const unsigned char *in = trees->in;
-    const int64_t *counts = sizes->in;
+    int64_t cells = tree->ncells, particles = tree->sources.n;
 
     for (int r = 0; r < trees->nranks; r++) {
         if (trees->received[r] > 0) {
@@ -234,9 +233,9 @@ static int graft(bh_tree *tree, const mailbag *trees, const mailbag *sizes, bh_t
             }
         }
         in += trees->received[r];
-        traffic->cells += counts[2 * r];
-        traffic->particles += counts[2 * r + 1];
     }
+    traffic->cells += tree->ncells - cells;
+    traffic->particles += tree->sources.n - particles;
     return EQP_OK;
 }
 
@@ -244,7 +243,7 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
                        bh_traffic *traffic)
 {
     want_list wants = {0};
-    mailbag groups = {0}, branches = {0}, trees = {0}, sizes = {0};
+    mailbag groups = {0}, branches = {0}, trees = {0};
     int me, nranks, code;
 
     MPI_Comm_rank(comm, &me);
@@ -256,9 +255,6 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
     if (code == EQP_OK) {
         code = mail_create(&trees, nranks, -1, 1);
     }
-    if (code == EQP_OK) {
-        code = mail_create(&sizes, nranks, 2 * (int64_t)nranks, sizeof(int64_t));
-    }
     code = eqp_agree(comm, code, NULL);
     if (code == EQP_OK) {
         code = mail_post(&groups, comm, sizeof(group_request));
@@ -267,20 +263,16 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
         code = mail_post(&branches, comm, sizeof(uint64_t));
     }
     if (code == EQP_OK) {
-        code = eqp_agree(comm, answer(tree, &groups, &branches, mac, map, &trees, &sizes), NULL);
+        code = eqp_agree(comm, answer(tree, &groups, &branches, mac, map, &trees), NULL);
     }
     if (code == EQP_OK) {
         code = mail_post(&trees, comm, 1);
     }
     if (code == EQP_OK) {
-        code = mail_post(&sizes, comm, sizeof(int64_t));
-    }
-    if (code == EQP_OK) {
         traffic->bytes += mail_bytes(&groups, sizeof(group_request)) + mail_bytes(&branches, sizeof(uint64_t)) +
                           mail_bytes(&trees, 1);
-        code = eqp_agree(comm, graft(tree, &trees, &sizes, traffic), NULL);
+        code = eqp_agree(comm, graft(tree, &trees, traffic), NULL);
     }
-    mail_free(&sizes);
     mail_free(&trees);
     mail_free(&branches);
     mail_free(&groups);

@@ -73,15 +73,11 @@ static int compute_work(bh_evaluator *evaluator, const bh_tree *tree, const bh_m
                     works->pot + first);
 }
 
-/* One sample for the cost model (and for timings, if that is not NULL); what it holds starts anew. */
-static int close_batch(eqp_cost_sums *costs, bh_timings *timings, bh_counts *batch, double *start)
+/* One sample for the cost model; the batch starts anew. */
+static int close_batch(bh_timings *timings, bh_counts *batch, double *start)
 {
     double now = eqp_cpu_seconds();
-    int code = batch->of[BH_KIND_GROUP] > 0 ? eqp_cost_sums_add(costs, batch->of, now - *start) : EQP_OK;
-
-    if (code == EQP_OK && timings != NULL && batch->of[BH_KIND_GROUP] > 0) {
-        code = bh_timings_add(timings, batch, now - *start);
-    }
+    int code = batch->of[BH_KIND_GROUP] > 0 ? bh_timings_add(timings, batch, now - *start) : EQP_OK;
 
     *start = now;
     *batch = (bh_counts){{0}};
@@ -90,7 +86,7 @@ static int close_batch(eqp_cost_sums *costs, bh_timings *timings, bh_counts *bat
 
 /* Computes the works first to last - 1 and times them. */
 static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
-                   int64_t first, int64_t last, eqp_cost_sums *costs, bh_timings *timings)
+                   int64_t first, int64_t last, bh_timings *timings)
 {
     bh_counts batch = {{0}};
     double start = eqp_cpu_seconds();
@@ -102,37 +98,33 @@ static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *m
         code = compute_work(evaluator, tree, map, rank, works, w, &list);
         bh_counts_add(&batch, &works->counts[w]);
         if (code == EQP_OK && batch.of[BH_KIND_PAIR] + batch.of[BH_KIND_CELL] >= BATCH_INTERACTIONS) {
-            code = close_batch(costs, timings, &batch, &start);
+            code = close_batch(timings, &batch, &start);
         }
     }
     if (code == EQP_OK) {
-        code = close_batch(costs, timings, &batch, &start);
+        code = close_batch(timings, &batch, &start);
     }
     bh_list_free(&list);
     return code;
 }
 
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_counts *counts, bh_evaluated *result)
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_evaluated *result)
 {
+    const bh_route route = {.tag = domain->tag, .map = map};
     bh_works works;
     double begin = eqp_cpu_seconds();
     int code;
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
-    code = eqp_cost_sums_init(&result->costs, BH_KINDS, EQP_COST_RELATIVE);
-    if (code == EQP_OK) {
-        const bh_route route = {.tag = domain->tag, .map = map};
-        code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, &route,
-                             &result->traffic.bytes);
-    }
+    code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, &route,
+                         &result->traffic.bytes);
     if (code == EQP_OK) {
         code = bh_essential_fetch(&domain->tree, domain->comm, &works, &evaluator->mac, map, &result->traffic);
     }
     if (code == EQP_OK) {
         double start = eqp_cpu_seconds();
-        code =
-            compute(evaluator, &domain->tree, map, domain->rank, &works, 0, works.n, &result->costs, &result->timings);
+        code = compute(evaluator, &domain->tree, map, domain->rank, &works, 0, works.n, &result->timings);
         result->seconds = eqp_cpu_seconds() - start;
         code = eqp_agree(domain->comm, code, NULL);
     }
@@ -141,8 +133,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     }
     result->targets = works.ntargets;
     if (code == EQP_OK) {
-        code = bh_works_return(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, counts,
-                               &result->traffic.bytes);
+        code = bh_works_return(&works, domain->comm, &domain->particles, domain->group, &result->traffic.bytes);
     }
     for (int64_t i = 0; i < domain->particles.n && code == EQP_OK; i++) {
         domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);
@@ -152,8 +143,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     return code;
 }
 
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t runs,
-                       eqp_cost_sums *costs)
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t runs, bh_timings *timings)
 {
     bh_computed_fn computed = evaluator->computed;
     int64_t distance = works->n / runs > SAMPLE_RUN ? works->n / runs : SAMPLE_RUN;
@@ -162,7 +152,7 @@ int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *w
     evaluator->computed = NULL;
     for (int64_t first = 0; first < works->n && code == EQP_OK; first += distance) {
         int64_t last = first + SAMPLE_RUN < works->n ? first + SAMPLE_RUN : works->n;
-        code = compute(evaluator, tree, NULL, -1, works, first, last, costs, NULL);
+        code = compute(evaluator, tree, NULL, -1, works, first, last, timings);
     }
     evaluator->computed = computed;
     return code;

@@ -27,21 +27,19 @@ typedef struct bh_evaluated {
     bh_counts counts;   /* of this rank */
     int64_t targets;    /* their targets */
     bh_traffic traffic;
-    eqp_cost_sums costs; /* samples of this rank for the cost model */
-    bh_timings timings;  /* the same, one by one; owned: bh_timings_free() */
+    bh_timings timings; /* samples of this rank for the cost model; owned: bh_timings_free() */
 } bh_evaluated;
 
 int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
-/* The forces on all particles; counts [ngroups] of this rank's groups, over all ranks that computed them. Collective.
- */
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_counts *counts, bh_evaluated *result);
+/* The forces on all particles. Collective. */
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_evaluated *result);
 
 /* Samples costs without moving a group: computes forces for `runs` runs of neighbouring groups, spread over the works,
  * which are at home and whose essential trees are here, and throws the forces away. Neighbours, because a group finds
  * in the cache what the one before has used. Local. */
 int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t runs,
-                       eqp_cost_sums *costs);
+                       bh_timings *timings);
 
 #endif

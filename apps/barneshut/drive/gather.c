@@ -74,3 +74,23 @@ int bh_send_records(MPI_Comm comm, size_t size, int64_t n, const int *rank, cons
     memcpy(in, &array, sizeof array);
     return EQP_OK;
 }
+
+int bh_deal(MPI_Comm comm, int64_t n, const uint64_t *key, int *rank)
+{
+    uint64_t *cut = NULL;
+    int nranks, r = 0, code;
+
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_agree(comm, eqp_array_create(&cut, nranks + 1, sizeof *cut), NULL);
+    if (code == EQP_OK) {
+        code = eqp_key_cuts(comm, n, key, NULL, nranks, NULL, cut);
+    }
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        while (key[i] >= cut[r + 1]) {
+            r++;
+        }
+        rank[i] = r;
+    }
+    free(cut);
+    return code;
+}

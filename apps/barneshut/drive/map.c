@@ -71,6 +71,13 @@ int bh_map_rank(const bh_map *map, int64_t tag, const double centroid[3])
     return tag >= 0 ? (int)tag : map->rank[eqp_units_find(map->units, -1 - tag, centroid)];
 }
 
+int bh_map_own_rank(const bh_map *map, int64_t tag)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+
+    return bh_map_rank(map, tag, own_centre);
+}
+
 void bh_tile_centroid(const double group_centre[3], const double tile_centre[3], double centroid[3])
 {
     for (int a = 0; a < 3; a++) {

@@ -32,6 +32,9 @@ int bh_map_tile_rank(const bh_map *map, int64_t tag, const double group_centre[3
 /* The rank of an interaction whose centroid is given, measured from the group's centre. */
 int bh_map_rank(const bh_map *map, int64_t tag, const double centroid[3]);
 
+/* The rank of a group's interactions with itself: its own, where only one can be named. */
+int bh_map_own_rank(const bh_map *map, int64_t tag);
+
 /* The ranks that compute tiles of an owner, ascending and distinct. ranks: room for one more than units of the owner,
  * or for as many as there are ranks, whichever is less. Returns how many. */
 int bh_map_ranks(const bh_map *map, int64_t tag, int nranks, int *ranks);

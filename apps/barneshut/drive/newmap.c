@@ -154,12 +154,10 @@ static void add_owner(item_table *items, int64_t item, const bh_work *work, bool
 
 static void fill_from_owners(item_table *items, const bh_owners *owners, const bh_map *old)
 {
-    static const double own_centre[3] = {0.0, 0.0, 0.0};
-
     for (int64_t o = 0; o < owners->n; o++) {
         const bh_work *work = work_of(owners, o);
         items->weight[o] = owners->seconds[o];
-        items->part_now[o] = old != NULL ? bh_map_rank(old, work->present, own_centre) : -1;
+        items->part_now[o] = old != NULL ? bh_map_own_rank(old, work->present) : -1;
         add_owner(items, o, work, true);
     }
 }
@@ -173,11 +171,11 @@ typedef struct vote {
 static int present_part(const bh_owners *owners, const eqp_unit *unit, const int64_t *owner, int64_t n,
                         const bh_map *old, vote *votes)
 {
-    static const double own_centre[3] = {0.0, 0.0, 0.0};
     int64_t nvotes = 0, best = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        int part = bh_map_rank(old, work_of(owners, owner[i])->present, unit->sub < 0 ? own_centre : unit->centroid);
+        int64_t tag = work_of(owners, owner[i])->present;
+        int part = unit->sub < 0 ? bh_map_own_rank(old, tag) : bh_map_rank(old, tag, unit->centroid);
         int64_t v = 0;
         while (v < nvotes && votes[v].part != part) {
             v++;

@@ -29,14 +29,11 @@ static uint64_t file_key(const bh_particles *p, int64_t i, bool by_type)
 static int choose_writers(const bh_simulation *sim, bool by_type, int64_t *order, int *writer)
 {
     const bh_particles *p = &sim->domain.particles;
-    uint64_t *key = NULL, *sorted = NULL, *cut = NULL;
+    uint64_t *key = NULL, *sorted = NULL;
     int code = eqp_array_create(&key, p->n, sizeof *key);
 
     if (code == EQP_OK) {
         code = eqp_array_create(&sorted, p->n, sizeof *sorted);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&cut, sim->domain.nranks + 1, sizeof *cut);
     }
     for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
         key[i] = file_key(p, i, by_type);
@@ -49,15 +46,8 @@ static int choose_writers(const bh_simulation *sim, bool by_type, int64_t *order
         sorted[i] = key[order[i]];
     }
     if (code == EQP_OK) {
-        code = eqp_key_cuts(sim->comm, p->n, sorted, NULL, sim->domain.nranks, NULL, cut);
+        code = bh_deal(sim->comm, p->n, sorted, writer);
     }
-    for (int64_t i = 0, r = 0; i < p->n && code == EQP_OK; i++) {
-        while (sorted[i] >= cut[r + 1]) {
-            r++;
-        }
-        writer[i] = (int)r;
-    }
-    free(cut);
     free(sorted);
     free(key);
     return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rebalance.h"
 
+#include "gather.h"
 #include "newmap.h"
 
 #include <equipoise/base.h>
@@ -18,43 +19,33 @@
 
 /* The sampler's weights are nanoseconds, so that a tile weighs some hundreds. */
 #define NANOSECONDS 1e9
+#define WEIGHT_BITS 10 /* a thousandth of one */
 
 /* The groups, in curve order over the ranks: homes may be scattered along the curve, owners must not. */
 static int line_up(bh_domain *domain, bh_works *works, int64_t **order, int64_t *bytes)
 {
     int64_t n = domain->ngroups;
-    uint64_t *key = NULL, *cut = NULL;
+    uint64_t *key = NULL;
     int *only = NULL;
     int code = eqp_array_create(&key, n, sizeof *key);
 
     if (code == EQP_OK) {
         code = eqp_array_create(&only, n, sizeof *only);
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&cut, domain->nranks + 1, sizeof *cut);
-    }
     code = eqp_agree(domain->comm, code, NULL);
     for (int64_t g = 0; g < n && code == EQP_OK; g++) {
         key[g] = domain->group[g].key;
     }
     if (code == EQP_OK) {
-        code = eqp_key_cuts(domain->comm, n, key, NULL, domain->nranks, NULL, cut);
+        code = bh_deal(domain->comm, n, key, only);
     }
     if (code == EQP_OK) {
-        int r = 0;
-        for (int64_t g = 0; g < n; g++) {
-            while (key[g] >= cut[r + 1]) {
-                r++;
-            }
-            only[g] = r;
-        }
         const bh_route route = {.tag = domain->tag, .only = only};
         code = bh_works_send(works, domain->comm, &domain->particles, n, domain->group, &route, bytes);
     }
     if (code == EQP_OK) {
         code = eqp_agree(domain->comm, bh_owners_order(works, order), NULL);
     }
-    free(cut);
     free(only);
     free(key);
     return code;
@@ -122,17 +113,19 @@ static int enumerate(void *user, int64_t owner, eqp_sink *sink)
 /* Measures what a pair, a cell, a look cost, on a few groups, unless a force evaluation has told already. */
 static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, bh_works *works, bh_costs *costs)
 {
-    eqp_cost_sums samples;
-    int code = eqp_cost_sums_init(&samples, BH_KINDS, EQP_COST_RELATIVE);
+    bh_timings timings = {0};
+    int code;
 
     if (costs->known) {
         return EQP_OK;
     }
-    if (code == EQP_OK && works->n > 0) {
-        code = bh_evaluate_sample(evaluator, &domain->tree, works, COST_SAMPLE_RUNS, &samples);
-    }
+    code = bh_evaluate_sample(evaluator, &domain->tree, works, COST_SAMPLE_RUNS, &timings);
     code = eqp_agree(domain->comm, code, NULL);
-    return code == EQP_OK ? bh_costs_fit(costs, domain->comm, &samples) : code;
+    if (code == EQP_OK) {
+        code = bh_costs_fit(costs, domain->comm, &timings);
+    }
+    bh_timings_free(&timings);
+    return code;
 }
 
 static int add_totals(MPI_Comm comm, const eqp_units_options *options, const bh_owners *owners, eqp_units_totals *all,
@@ -173,7 +166,7 @@ static int select_units(MPI_Comm comm, const bh_rebalance_options *options, int 
     wanted.nparts = nparts;
     wanted.max_pins = MOST_PINS;
     wanted.threshold = options->sample_threshold;
-    wanted.weight_bits = 10;
+    wanted.weight_bits = WEIGHT_BITS;
     code = add_totals(comm, &wanted, owners, &all, &before);
     if (code == EQP_OK && wanted.strategy == EQP_SAMPLE_RANDOM && wanted.rate <= 0) {
         code = eqp_agree(comm, eqp_units_target(&wanted, &all, &target, &rate), NULL);
@@ -200,7 +193,7 @@ static int weigh(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_
     if (!(options->method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS))) {
         return EQP_OK;
     }
-    plain.weight_bits = 10;
+    plain.weight_bits = WEIGHT_BITS;
     code = bh_essential_fetch(&domain->tree, domain->comm, &owners->works, &evaluator->mac, NULL, traffic);
     if (code == EQP_OK) {
         code = learn_costs(domain, evaluator, &owners->works, costs);

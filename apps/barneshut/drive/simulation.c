@@ -30,13 +30,12 @@ static void tag_all(bh_particles *p, int rank)
 /* Homes follow the map: each group to the rank that computes it (a shared one to a rank that shares it). */
 static int follow_map(bh_simulation *sim, step_ledger *ledger)
 {
-    static const double own_centre[3] = {0.0, 0.0, 0.0};
     bh_domain *domain = &sim->domain;
     int *rank_of_group = NULL;
     int code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
 
     for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
-        rank_of_group[g] = bh_map_rank(&sim->map, domain->tag[g], own_centre);
+        rank_of_group[g] = bh_map_own_rank(&sim->map, domain->tag[g]);
     }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
@@ -223,7 +222,7 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
         code = imbalances(sim, now);
     }
     if (code == EQP_OK) {
-        code = bh_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.costs);
+        code = bh_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.timings);
     }
     if (code == EQP_OK) {
         code = bh_costs_correlation(&sim->costs, sim->comm, &ledger->evaluated.timings, &now->correlation);
@@ -245,14 +244,7 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
 
 static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 {
-    bh_counts *counts = NULL;
-    int code = eqp_agree(sim->comm, eqp_array_create(&counts, sim->domain.ngroups, sizeof *counts), NULL);
-
-    if (code == EQP_OK) {
-        code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, counts, &ledger->evaluated);
-    }
-    free(counts);
-    return code;
+    return bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, &ledger->evaluated);
 }
 
 /* A step that follows from the forces alone, so that it is the same for every number of ranks. */

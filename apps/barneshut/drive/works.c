@@ -226,21 +226,17 @@ typedef struct result {
     double ax, ay, az, pot;
 } result;
 
-/* in [nsent_targets] and in_counts [nsent] are in group order and for each group by rank: every rank count adds alike.
- */
-static void add_results(const bh_works *works, bh_particles *p, int64_t ngroups, const bh_group *group,
-                        const result *in, const bh_counts *in_counts, bh_counts *counts)
+/* in [nsent_targets] is in group order and for each group by rank: every rank count adds alike. */
+static void add_results(const bh_works *works, bh_particles *p, const bh_group *group, const result *in)
 {
     int64_t target = 0;
 
-    memset(counts, 0, (size_t)ngroups * sizeof *counts);
     for (int64_t i = 0; i < p->n; i++) {
         p->ax[i] = p->ay[i] = p->az[i] = p->pot[i] = 0.0;
     }
     for (int64_t s = 0; s < works->nsent; s++) {
-        int64_t g = works->sent_group[s];
-        bh_counts_add(&counts[g], &in_counts[s]);
-        for (int64_t i = group[g].first; i < group[g].first + group[g].count; i++, target++) {
+        const bh_group *sent = &group[works->sent_group[s]];
+        for (int64_t i = sent->first; i < sent->first + sent->count; i++, target++) {
             p->ax[i] += in[target].ax;
             p->ay[i] += in[target].ay;
             p->az[i] += in[target].az;
@@ -249,19 +245,15 @@ static void add_results(const bh_works *works, bh_particles *p, int64_t ngroups,
     }
 }
 
-int bh_works_return(bh_works *works, MPI_Comm comm, bh_particles *particles, int64_t ngroups, const bh_group *group,
-                    bh_counts *counts, int64_t *bytes)
+int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particles, const bh_group *group,
+                    int64_t *bytes)
 {
     result *out = NULL, *in = NULL;
-    bh_counts *in_counts = NULL;
     int me, code = eqp_array_create(&out, works->ntargets, sizeof *out);
 
     MPI_Comm_rank(comm, &me);
     if (code == EQP_OK) {
         code = eqp_array_create(&in, works->nsent_targets, sizeof *in);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&in_counts, works->nsent, sizeof *in_counts);
     }
     code = eqp_agree(comm, code, NULL);
     for (int64_t i = 0; i < works->ntargets && code == EQP_OK; i++) {
@@ -271,15 +263,9 @@ int bh_works_return(bh_works *works, MPI_Comm comm, bh_particles *particles, int
         code = eqp_move_return(comm, works->targets_plan, works->targets_from, sizeof *out, out, in);
     }
     if (code == EQP_OK) {
-        code =
-            eqp_move_return(comm, works->groups_plan, works->groups_from, sizeof *in_counts, works->counts, in_counts);
+        add_results(works, particles, group, in);
+        *bytes += (works->ntargets - works->targets_from[me]) * (int64_t)sizeof *out;
     }
-    if (code == EQP_OK) {
-        add_results(works, particles, ngroups, group, in, in_counts, counts);
-        *bytes += (works->ntargets - works->targets_from[me]) * (int64_t)sizeof *out +
-                  (works->n - works->groups_from[me]) * (int64_t)sizeof *in_counts;
-    }
-    free(in_counts);
     free(in);
     free(out);
     return code;

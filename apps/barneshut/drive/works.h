@@ -48,10 +48,10 @@ typedef struct bh_route {
 int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
                   const bh_route *route, int64_t *bytes);
 
-/* Brings the results home: sets the particles' accelerations and potentials, and counts [ngroups]. Contributions of
- * several ranks are added in rank order. Collective. */
-int bh_works_return(bh_works *works, MPI_Comm comm, bh_particles *particles, int64_t ngroups, const bh_group *group,
-                    bh_counts *counts, int64_t *bytes);
+/* Brings the results home: sets the particles' accelerations and potentials. Contributions of several ranks are added
+ * in rank order. Collective. */
+int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particles, const bh_group *group,
+                    int64_t *bytes);
 
 /* Brings one number per work home, where each group was sent to one rank: word [n], home_word [ngroups]. Collective. */
 int bh_works_return_words(const bh_works *works, MPI_Comm comm, const int64_t *word, int64_t *home_word);
