@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "timing.h"
+
+#include <equipoise/base.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void bench_times_add_since(bench_times *times, double start)
+{
+    const double seconds = eqp_cpu_seconds() - start;
+
+    if (times->n < BENCH_MOST_TIMES) {
+        times->seconds[times->n++] = seconds;
+    }
+}
+
+static int compare_seconds(const void *a, const void *b)
+{
+    const double first = *(const double *)a, second = *(const double *)b;
+
+    return (first > second) - (first < second);
+}
+
+static bench_times sorted(const bench_times *times)
+{
+    bench_times copy = *times;
+
+    qsort(copy.seconds, (size_t)copy.n, sizeof copy.seconds[0], compare_seconds);
+    return copy;
+}
+
+double bench_least(const bench_times *times)
+{
+    return times->n > 0 ? sorted(times).seconds[0] : 0.0;
+}
+
+double bench_median(const bench_times *times)
+{
+    const bench_times copy = sorted(times);
+
+    return times->n > 0 ? 0.5 * (copy.seconds[(times->n - 1) / 2] + copy.seconds[times->n / 2]) : 0.0;
+}
+
+void bench_die(const char *program, const char *what)
+{
+    fprintf(stderr, "%s: %s\n", program, what);
+    exit(2);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every bench does with its clock: CPU seconds of this thread, several runs, the least and the median of them. */
+#ifndef BENCH_TIMING_H
+#define BENCH_TIMING_H
+
+#define BENCH_MOST_TIMES 256
+
+/* The CPU seconds of several runs of the same thing. Start from {0}. */
+typedef struct bench_times {
+    int n;
+    double seconds[BENCH_MOST_TIMES];
+} bench_times;
+
+/* CPU seconds since `start` (as of eqp_cpu_seconds()), as one more run; those beyond BENCH_MOST_TIMES are dropped. */
+void bench_times_add_since(bench_times *times, double start);
+
+/* 0 where there are none. */
+double bench_least(const bench_times *times);
+double bench_median(const bench_times *times);
+
+/* Prints the message and ends the program with status 2: for benches only. */
+_Noreturn void bench_die(const char *program, const char *what);
+
+#endif
