@@ -7,6 +7,7 @@
 
 struct builder {
     eqp_units *units;
+    const eqp_owner_pins *known; /* NULL: enumerate */
     eqp_enumerate_fn enumerate;
     void *user;
     struct eqp__splitter splitter;
@@ -60,15 +61,18 @@ static struct place place_by_draws(struct builder *b, int64_t id, int64_t count)
 
 /* --- pins of whole owners --- */
 
-static int pins_take(void *context, const struct eqp__chunk *chunk)
+static void add_pins(struct eqp__sketches *pins, int64_t n, const int64_t *pin)
 {
-    struct eqp__sketches *pins = context;
-
-    for (int64_t j = 0; j < chunk->n * chunk->npins; j++) {
-        if (chunk->pin[j] >= 0) {
-            eqp__sketches_add(pins, 0, chunk->pin[j]);
+    for (int64_t j = 0; j < n; j++) {
+        if (pin[j] >= 0) {
+            eqp__sketches_add(pins, 0, pin[j]);
         }
     }
+}
+
+static int pins_take(void *context, const struct eqp__chunk *chunk)
+{
+    add_pins(context, chunk->n * chunk->npins, chunk->pin);
     return EQP_OK;
 }
 
@@ -78,6 +82,11 @@ static int collect_pins(struct builder *b, struct eqp__sketches *pins, int64_t o
         return EQP_OK;
     }
     eqp__sketches_add(pins, 0, id);
+    if (b->known) {
+        const int64_t *first = b->known->first + owner;
+        add_pins(pins, first[1] - first[0], b->known->pin + first[0]);
+        return EQP_OK;
+    }
     b->pin_sink.context = pins;
     return eqp__enumerate(&b->pin_sink, b->enumerate, b->user, owner);
 }
@@ -257,9 +266,26 @@ static int builder_init(struct builder *b, const eqp_units_options *options, con
     return EQP_OK;
 }
 
-int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
-                     eqp_enumerate_fn enumerate, void *user, const eqp_units_options *options,
-                     const eqp_units_totals *all, const eqp_units_totals *before, eqp_units **units)
+static bool pins_ascend(int64_t n, const eqp_owner_pins *pins)
+{
+    if (n == 0) {
+        return true;
+    }
+    if (!pins->first || pins->first[0] != 0) {
+        return false;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (pins->first[i + 1] < pins->first[i]) {
+            return false;
+        }
+    }
+    return pins->first[n] == 0 || pins->pin;
+}
+
+int eqp_units_create_known(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
+                           const eqp_owner_pins *pins, eqp_enumerate_fn enumerate, void *user,
+                           const eqp_units_options *options, const eqp_units_totals *all,
+                           const eqp_units_totals *before, eqp_units **units)
 {
     struct builder b = {.enumerate = enumerate, .user = user};
     eqp_units_totals whole;
@@ -267,6 +293,12 @@ int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const d
     if (eqp__units_options_check(options) != EQP_OK || n < 0 || (n > 0 && (!id || !count || !weight)) || !enumerate ||
         !units || (all == NULL) != (before == NULL)) {
         return EQP_ERR_ARGUMENT;
+    }
+    if (pins && options->max_pins > 0) {
+        if (!pins_ascend(n, pins)) {
+            return EQP_ERR_ARGUMENT;
+        }
+        b.known = pins;
     }
     int code = check_totals(options, n, id, count, weight, all, before, &whole);
     if (code == EQP_OK) {
@@ -294,6 +326,13 @@ int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const d
     }
     *units = b.units;
     return EQP_OK;
+}
+
+int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
+                     eqp_enumerate_fn enumerate, void *user, const eqp_units_options *options,
+                     const eqp_units_totals *all, const eqp_units_totals *before, eqp_units **units)
+{
+    return eqp_units_create_known(n, id, count, weight, NULL, enumerate, user, options, all, before, units);
 }
 
 int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enumerate, void *user,

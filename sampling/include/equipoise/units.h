@@ -230,6 +230,41 @@ int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const d
                      eqp_enumerate_fn enumerate, void *user, const eqp_units_options *options,
                      const eqp_units_totals *all, const eqp_units_totals *before, eqp_units **units);
 
+/** What the owners touch, for callers that learn it while they compute (all arrays borrowed). */
+typedef struct eqp_owner_pins {
+    const int64_t *first; /**< [n + 1] ascending from 0: the pins of owner i are first[i] .. first[i + 1] - 1 */
+    const int64_t *pin;   /**< [first[n]] global ids in any order, repeated or not, negative: none here; without the
+                               owners' own ids */
+} eqp_owner_pins;
+
+/** Selects work units like eqp_units_create(), with the pins of whole owners from arrays instead of from the callback:
+ * that is called for owners that are split and for no other. Local; O(owners + pins) beside the owners that are split.
+ *
+ * The pins of an owner that is split are not looked at: its cells need those of their own interactions, so it is
+ * enumerated with pins. Nobody can tell beforehand which owners those are, but they are heavier than the target
+ * (eqp_units_target()).
+ *
+ * With all ids that the owners' interactions name the result is that of eqp_units_create(). It is the same as long as
+ * every owner gives the `max_pins` ids of its own with the smallest eqp_pin_key(), and more of them change nothing. A
+ * caller that gives only ids with keys below some bound, the same for all owners, gets the `max_pins` smallest of
+ * those: fewer pins, that agree between units as before.
+ * \param[in]  n          owners of this rank in curve order, >= 0
+ * \param[in]  id         [n] global ids, different (borrowed)
+ * \param[in]  count      [n] interactions, >= 0 (borrowed)
+ * \param[in]  weight     [n] weights, >= 0 (borrowed)
+ * \param[in]  pins       of the owners (borrowed), ignored if max_pins is 0; NULL: enumerate, as eqp_units_create() does
+ * \param[in]  enumerate  the application's callback
+ * \param[in]  user       its first argument
+ * \param[in]  options    (borrowed)
+ * \param[in]  all        totals of all ranks (borrowed); NULL: these are all the owners there are
+ * \param[in]  before     totals of the ranks before this one (borrowed); NULL together with `all`
+ * \param[out] units      owned by the caller, eqp_units_free(); unchanged on error
+ * \return as eqp_units_create(); EQP_ERR_ARGUMENT also for a `first` that is not ascending from 0 */
+int eqp_units_create_known(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
+                           const eqp_owner_pins *pins, eqp_enumerate_fn enumerate, void *user,
+                           const eqp_units_options *options, const eqp_units_totals *all,
+                           const eqp_units_totals *before, eqp_units **units);
+
 /** Weighs the owners and selects the units of a program that holds all of them. Local. Arguments, cost and codes as
  * eqp_owners_weigh() without first_interaction and eqp_units_create(). */
 int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enumerate, void *user,
