@@ -3,6 +3,13 @@
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 
+#ifdef __cplusplus
+extern "C" {
+#define BENCH_NORETURN [[noreturn]]
+#else
+#define BENCH_NORETURN _Noreturn
+#endif
+
 #define BENCH_MOST_TIMES 256
 
 /* The CPU seconds of several runs of the same thing. Start from {0}. */
@@ -19,6 +26,10 @@ double bench_least(const bench_times *times);
 double bench_median(const bench_times *times);
 
 /* Prints the message and ends the program with status 2: for benches only. */
-_Noreturn void bench_die(const char *program, const char *what);
+BENCH_NORETURN void bench_die(const char *program, const char *what);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The k-d tree against nanoflann in three dimensions: building, and the nearest point of many places. CSV.
+//
+//   build/bench/bench_kdtree > kdtree.csv
+//   build/bench/bench_kdtree 100000 float plummer random 10 > kdtree.csv
+//
+// Arguments, each a list with commas or "all": numbers of points, types (double, float), distributions of the points
+// (uniform, plummer), orders of points and queries (curve, random), leaf sizes to choose from (the first one is what
+// rows with leaf=same use), and whether our tree copies its points (1, 0). Queries are "near", points of the set moved
+// by 0.3 of the local mean distance, or "uniform" in the points' box. Times are medians of CPU seconds; the two
+// libraries take turns. "best" rows use the leaf size of each library with which it found those nearest points fastest.
+// "differ" counts the queries for which the libraries found different distances; ratios are theirs / ours.
+#include "timing.h"
+
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/kdtree.h>
+#include <equipoise/random.h>
+
+#include <nanoflann.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+const char program[] = "bench_kdtree";
+const int repetitions = 5;
+const size_t queries_per_run = 100000;
+const uint64_t seed = 20240607;
+
+struct point {
+    double x[3];
+};
+
+// Points and places as one array of a library's user.
+template <typename Real> struct cloud {
+    std::vector<Real> x;
+
+    explicit cloud(const std::vector<point> &from)
+    {
+        for (const point &p : from) {
+            x.insert(x.end(), {static_cast<Real>(p.x[0]), static_cast<Real>(p.x[1]), static_cast<Real>(p.x[2])});
+        }
+    }
+    size_t kdtree_get_point_count() const
+    {
+        return x.size() / 3;
+    }
+    Real kdtree_get_pt(size_t i, size_t d) const
+    {
+        return x[3 * i + d];
+    }
+    template <class Box> bool kdtree_get_bbox(Box &) const
+    {
+        return false;
+    }
+};
+
+template <typename Real> struct ours;
+
+template <> struct ours<double> {
+    using tree = eqp_kdtree;
+    static constexpr auto create = eqp_kdtree_create;
+    static constexpr auto nearest = eqp_kdtree_nearest;
+    static constexpr auto destroy = eqp_kdtree_free;
+};
+
+template <> struct ours<float> {
+    using tree = eqp_kdtreef;
+    static constexpr auto create = eqp_kdtreef_create;
+    static constexpr auto nearest = eqp_kdtreef_nearest;
+    static constexpr auto destroy = eqp_kdtreef_free;
+};
+
+template <typename Real> class our_tree
+{
+    using call = ours<Real>;
+    typename call::tree *tree = nullptr;
+
+  public:
+    our_tree(const cloud<Real> &points, int leaf_size, bool copy_points)
+    {
+        eqp_kdtree_options options = EQP_KDTREE_DEFAULTS;
+        options.leaf_size = leaf_size;
+        options.copy_points = copy_points;
+        if (call::create(static_cast<int64_t>(points.kdtree_get_point_count()), 3, points.x.data(), &options, &tree) !=
+            EQP_OK) {
+            bench_die(program, "cannot build our tree");
+        }
+    }
+    our_tree(const our_tree &) = delete;
+    our_tree &operator=(const our_tree &) = delete;
+    ~our_tree()
+    {
+        call::destroy(tree);
+    }
+
+    void nearest(const cloud<Real> &places, std::vector<Real> &dist2) const
+    {
+        for (size_t i = 0; i < places.kdtree_get_point_count(); i++) {
+            int64_t index = -1;
+            if (call::nearest(tree, &places.x[3 * i], &index, &dist2[i]) != EQP_OK) {
+                bench_die(program, "our search failed");
+            }
+        }
+    }
+};
+
+template <typename Real> class their_tree
+{
+    using metric = nanoflann::L2_Simple_Adaptor<Real, cloud<Real>>;
+    nanoflann::KDTreeSingleIndexAdaptor<metric, cloud<Real>, 3, uint32_t> tree;
+
+  public:
+    their_tree(const cloud<Real> &points, int leaf_size)
+        : tree(3, points, nanoflann::KDTreeSingleIndexAdaptorParams(static_cast<size_t>(leaf_size)))
+    {
+    }
+
+    void nearest(const cloud<Real> &places, std::vector<Real> &dist2) const
+    {
+        for (size_t i = 0; i < places.kdtree_get_point_count(); i++) {
+            uint32_t index = 0;
+            nanoflann::KNNResultSet<Real, uint32_t> found(1);
+            found.init(&index, &dist2[i]);
+            tree.findNeighbors(found, &places.x[3 * i], nanoflann::SearchParams());
+        }
+    }
+};
+
+double draw(uint64_t stream, size_t counter)
+{
+    return eqp_random_uniform(seed, stream, counter);
+}
+
+// Places on the unit sphere: H. C. Plummer's sphere has no preferred direction.
+point direction(uint64_t stream, size_t i)
+{
+    const double z = 2 * draw(stream, i) - 1, angle = 2 * std::acos(-1.0) * draw(stream + 1, i);
+    const double r = std::sqrt(1 - z * z);
+
+    return {{r * std::cos(angle), r * std::sin(angle), z}};
+}
+
+// The innermost 99.9 % of a Plummer sphere of scale length 1.
+point plummer_point(size_t i)
+{
+    const double r = 1 / std::sqrt(std::pow(0.999 * draw(3, i) + 1e-12, -2.0 / 3) - 1);
+    point p = direction(4, i);
+
+    for (double &x : p.x) {
+        x *= r;
+    }
+    return p;
+}
+
+std::vector<point> make_points(size_t n, bool plummer)
+{
+    std::vector<point> points(n);
+
+    for (size_t i = 0; i < n; i++) {
+        points[i] = plummer ? plummer_point(i) : point{{draw(0, i), draw(1, i), draw(2, i)}};
+    }
+    return points;
+}
+
+// Mean distance of neighbours around a point.
+double spacing(const point &p, size_t n, bool plummer)
+{
+    const double r2 = p.x[0] * p.x[0] + p.x[1] * p.x[1] + p.x[2] * p.x[2];
+    const double volume = plummer ? 4 * std::acos(-1.0) / 3 * std::pow(1 + r2, 2.5) : 1;
+
+    return std::cbrt(volume / static_cast<double>(n));
+}
+
+void find_box(const std::vector<point> &points, point &low, point &high)
+{
+    low = high = points[0];
+    for (const point &p : points) {
+        for (int d = 0; d < 3; d++) {
+            low.x[d] = std::min(low.x[d], p.x[d]);
+            high.x[d] = std::max(high.x[d], p.x[d]);
+        }
+    }
+}
+
+std::vector<point> make_queries(const std::vector<point> &points, bool plummer, bool near)
+{
+    std::vector<point> queries(queries_per_run);
+    point low, high;
+
+    find_box(points, low, high);
+    for (size_t i = 0; i < queries.size(); i++) {
+        const auto chosen = eqp_random_below(seed, 6, i, points.size());
+        const point away = direction(7, i);
+        const point &p = points[chosen];
+        for (int d = 0; d < 3; d++) {
+            queries[i].x[d] = near ? p.x[d] + 0.3 * spacing(p, points.size(), plummer) * away.x[d]
+                                   : low.x[d] + draw(9 + static_cast<uint64_t>(d), i) * (high.x[d] - low.x[d]);
+        }
+    }
+    return queries;
+}
+
+void sort_along_curve(std::vector<point> &points)
+{
+    std::vector<std::pair<uint64_t, point>> keyed;
+    point low, high;
+
+    find_box(points, low, high);
+    const double side = std::max({high.x[0] - low.x[0], high.x[1] - low.x[1], high.x[2] - low.x[2]});
+    for (const point &p : points) {
+        uint64_t key = 0;
+        if (eqp_hilbert_keys(1, &p.x[0], &p.x[1], &p.x[2], low.x, side, &key) != EQP_OK) {
+            bench_die(program, "cannot sort");
+        }
+        keyed.push_back({key, p});
+    }
+    std::sort(keyed.begin(), keyed.end(), [](const std::pair<uint64_t, point> &a, const std::pair<uint64_t, point> &b) {
+        return a.first < b.first;
+    });
+    for (size_t i = 0; i < points.size(); i++) {
+        points[i] = keyed[i].second;
+    }
+}
+
+// Seconds that a function takes.
+template <typename Function> void add_run(bench_times &times, const Function &function)
+{
+    const double start = eqp_cpu_seconds();
+
+    function();
+    bench_times_add_since(&times, start);
+}
+
+// One library with every leaf size.
+template <typename Real> struct built {
+    std::vector<std::unique_ptr<our_tree<Real>>> our;
+    std::vector<std::unique_ptr<their_tree<Real>>> their;
+    std::vector<bench_times> our_build, their_build;
+};
+
+template <typename Real> built<Real> build_all(const cloud<Real> &points, const std::vector<int> &leaves, bool copy)
+{
+    const int runs = points.kdtree_get_point_count() > 300000 ? 3 : repetitions;
+    built<Real> trees;
+
+    trees.our.resize(leaves.size());
+    trees.their.resize(leaves.size());
+    trees.our_build.resize(leaves.size(), bench_times());
+    trees.their_build.resize(leaves.size(), bench_times());
+    for (size_t i = 0; i < leaves.size(); i++) {
+        for (int run = 0; run < runs; run++) {
+            trees.our[i].reset();
+            trees.their[i].reset();
+            add_run(trees.our_build[i], [&] { trees.our[i].reset(new our_tree<Real>(points, leaves[i], copy)); });
+            add_run(trees.their_build[i], [&] { trees.their[i].reset(new their_tree<Real>(points, leaves[i])); });
+        }
+    }
+    return trees;
+}
+
+size_t fastest(const std::vector<bench_times> &times)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < times.size(); i++) {
+        if (bench_median(&times[i]) < bench_median(&times[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+template <typename Real>
+void print_row(const std::string &head, const built<Real> &trees, const std::vector<int> &leaves, const char *which,
+               size_t a, size_t b, const cloud<Real> &queries)
+{
+    const size_t n = queries.kdtree_get_point_count();
+    std::vector<Real> our_dist2(n), their_dist2(n);
+    bench_times our_times = {}, their_times = {};
+    size_t differ = 0;
+
+    for (int run = 0; run < repetitions; run++) {
+        add_run(our_times, [&] { trees.our[a]->nearest(queries, our_dist2); });
+        add_run(their_times, [&] { trees.their[b]->nearest(queries, their_dist2); });
+    }
+    for (size_t i = 0; i < n; i++) {
+        differ += !(our_dist2[i] == their_dist2[i]);
+    }
+    const double our_build = bench_median(&trees.our_build[a]), their_build = bench_median(&trees.their_build[b]);
+    const double our_ns = 1e9 * bench_median(&our_times) / static_cast<double>(n);
+    const double their_ns = 1e9 * bench_median(&their_times) / static_cast<double>(n);
+    std::printf("%s,%s,%d,%d,%.6f,%.6f,%.2f,%.1f,%.1f,%.2f,%zu\n", head.c_str(), which, leaves[a], leaves[b], our_build,
+                their_build, their_build / our_build, our_ns, their_ns, their_ns / our_ns, differ);
+    std::fflush(stdout);
+}
+
+template <typename Real>
+void compare(const std::string &head, const std::vector<point> &points, bool plummer, bool sorted,
+             const std::vector<int> &leaves, bool copy)
+{
+    const cloud<Real> cloud_points(points);
+    const built<Real> trees = build_all(cloud_points, leaves, copy);
+
+    for (const bool near : {true, false}) {
+        std::vector<point> places = make_queries(points, plummer, near);
+        if (sorted) {
+            sort_along_curve(places);
+        }
+        const cloud<Real> queries(places);
+        const std::string row = head + (near ? ",near" : ",uniform");
+        std::vector<bench_times> our_times(leaves.size(), bench_times()), their_times = our_times;
+        std::vector<Real> dist2(places.size());
+        for (int run = 0; run < 2 && leaves.size() > 1; run++) {
+            for (size_t i = 0; i < leaves.size(); i++) {
+                add_run(our_times[i], [&] { trees.our[i]->nearest(queries, dist2); });
+                add_run(their_times[i], [&] { trees.their[i]->nearest(queries, dist2); });
+            }
+        }
+        print_row<Real>(row, trees, leaves, "same", 0, 0, queries);
+        if (leaves.size() > 1) {
+            print_row<Real>(row, trees, leaves, "best", fastest(our_times), fastest(their_times), queries);
+        }
+    }
+}
+
+std::vector<std::string> list(int argc, char **argv, int at, const char *all)
+{
+    std::stringstream words(argc > at && std::string(argv[at]) != "all" ? argv[at] : all);
+    std::vector<std::string> found;
+
+    for (std::string word; std::getline(words, word, ',');) {
+        found.push_back(word);
+    }
+    return found;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    std::vector<int> leaves;
+
+    for (const std::string &word : list(argc, argv, 5, "10,4,8,16,32")) {
+        leaves.push_back(std::atoi(word.c_str()));
+    }
+    std::printf("points,type,distribution,order,copy,queries,leaf,our_leaf,their_leaf,our_build_s,their_build_s,"
+                "build_ratio,our_ns,their_ns,ratio,differ\n");
+    for (const std::string &number : list(argc, argv, 1, "1000,10000,100000,1000000")) {
+        for (const std::string &type : list(argc, argv, 2, "double,float")) {
+            for (const std::string &kind : list(argc, argv, 3, "uniform,plummer")) {
+                for (const std::string &order : list(argc, argv, 4, "curve,random")) {
+                    for (const std::string &copy : list(argc, argv, 6, "1,0")) {
+                        const bool plummer = kind == "plummer", sorted = order == "curve";
+                        const std::string head = number + "," + type + "," + kind + "," + order + "," + copy;
+                        std::vector<point> points = make_points(std::strtoull(number.c_str(), nullptr, 10), plummer);
+                        if (points.empty() || leaves.empty() || leaves[0] < 1) {
+                            bench_die(program, "points and leaf sizes are at least 1");
+                        }
+                        if (sorted) {
+                            sort_along_curve(points);
+                        }
+                        if (type == "float") {
+                            compare<float>(head, points, plummer, sorted, leaves, copy == "1");
+                        } else {
+                            compare<double>(head, points, plummer, sorted, leaves, copy == "1");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return 0;
+}
