@@ -63,6 +63,7 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
 typedef struct bh__visitor {
     bh_tile_fn keep;
     void *keep_user;
+    uint64_t pin_below; /* seen hears of tiles with smaller pins only */
     bh_tile_seen_fn seen;
     int (*opened)(void *user, int64_t cell);
     void *seen_user; /* of seen and opened */

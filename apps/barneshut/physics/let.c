@@ -126,8 +126,12 @@ int bh_let_mark(bh_let *let, int64_t branch, const bh_group *group, const bh_mac
     if (branch < 0 || branch >= let->tree->nbranches || let->ncells > let->tree->ncells) {
         return EQP_ERR_ARGUMENT;
     }
-    const bh__visitor visitor = {
-        .keep = keep, .keep_user = user, .seen = mark_leaves, .opened = mark_opened, .seen_user = let};
+    const bh__visitor visitor = {.keep = keep,
+                                 .keep_user = user,
+                                 .pin_below = UINT64_MAX,
+                                 .seen = mark_leaves,
+                                 .opened = mark_opened,
+                                 .seen_user = let};
     return bh__walk(let->tree, branch, group, mac, &visitor, &let->list);
 }
 

@@ -3,6 +3,7 @@
 #include "internal.h"
 
 #include <equipoise/error.h>
+#include <equipoise/random.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,11 @@
 #define BH_GUARD 0.6
 /* The guard's corner is 0.6 sqrt(3) sides from the centre: farther than this and the offset, it needs no look. */
 #define BH_GUARD_REACH 1.04
+
+int64_t bh_cell_pin(uint64_t key, int level)
+{
+    return (int64_t)(eqp_random_bits(0, (uint64_t)level, key) >> 1);
+}
 
 void bh_list_init(bh_list *list)
 {
@@ -204,7 +210,11 @@ static int tile_end(walker *w, const bh__visitor *visitor, bh_list *list)
         }
     }
     tile->cell = list->cell + w->tile_cells;
-    return visitor->seen != NULL ? visitor->seen(visitor->seen_user, tile) : EQP_OK;
+    if (visitor->seen == NULL) {
+        return EQP_OK;
+    }
+    tile->pin = bh_cell_pin(tile->key, tile->level);
+    return (uint64_t)tile->pin < visitor->pin_below ? visitor->seen(visitor->seen_user, tile) : EQP_OK;
 }
 
 /* Looks at the children of an opened cell. Those to be opened in turn go to next, in key order. */
@@ -272,6 +282,16 @@ int bh__walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
             bh_tile_seen_fn seen, void *user, bh_list *list)
 {
-    const bh__visitor visitor = {.keep = keep, .keep_user = user, .seen = seen, .seen_user = user};
+    return bh_walk_sampled(tree, root, group, mac, keep, user, UINT64_MAX, seen, user, list);
+}
+
+int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
+                    void *keep_user, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list)
+{
+    const bh__visitor visitor = {.keep = keep,
+                                 .keep_user = keep_user,
+                                 .pin_below = pin_below,
+                                 .seen = pin_below > 0 ? seen : NULL,
+                                 .seen_user = seen_user};
     return bh__walk(tree, root, group, mac, &visitor, list);
 }

@@ -30,10 +30,16 @@ typedef struct bh_mac {
  * if there is none above), which is the tile that a walk from the top would put it in. */
 typedef bool (*bh_tile_fn)(void *user, const double centre[3]);
 
+/* A number of [0, 2^63) that stands for the tile of an opened cell: a function of the cell's key and level alone, all
+ * values equally likely. So `pin < limit` picks the same random sample of tiles for every group and on every rank.
+ * eqp_random_bits(0, level, key) >> 1. O(1). */
+int64_t bh_cell_pin(uint64_t key, int level);
+
 /* Seen once per tile that was kept, when it is complete: for samplers and tests. */
 typedef struct bh_tile {
     uint64_t key; /* of the opened cell */
     int32_t level;
+    int64_t pin; /* bh_cell_pin() of both */
     double centre[3];
     int64_t ncells;      /* accepted cells in it */
     int64_t nsources;    /* source particles in it, whether on this rank or absent */
@@ -64,5 +70,12 @@ void bh_list_free(bh_list *list);
  * EQP_ERR_ARGUMENT for a negative or undefined theta or alpha, EQP_ERR_MEMORY, or what seen returned. */
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
             bh_tile_seen_fn seen, void *user, bh_list *list);
+
+/* The same list, but seen() hears only of those kept tiles whose pin is below pin_below: of none with 0, of all with
+ * UINT64_MAX (as with bh_walk()), of about the fraction pin_below / 2^63 between. A tile that seen() does not hear of
+ * costs one comparison. Tiles are shown while the list grows: list->nvisits and the like are complete only at the end.
+ * keep and seen have their own user data. */
+int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
+                    void *keep_user, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list);
 
 #endif
