@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { HEADER_BYTES = 256, LABEL_BYTES = 8, TYPES = 6 };
+/* Real files have some tens of blocks; millions of empty ones would only take time. */
+enum { HEADER_BYTES = 256, LABEL_BYTES = 8, TYPES = 6, MOST_RECORDS = 4096 };
 
 enum { BLOCK_POS, BLOCK_VEL, BLOCK_ID, BLOCK_MASS, BLOCKS };
 
@@ -193,6 +194,11 @@ static int find_blocks(const reader *r, int64_t at, const int64_t numbers[BLOCKS
         rc = rc != EQP_OK ? rc : find_record(r, at, &found, message);
         if (rc != EQP_OK) {
             return rc;
+        }
+        if (order >= MOST_RECORDS) {
+            eqp_message_set(message, "%s: damaged: more than %d blocks before byte %lld", r->path, MOST_RECORDS,
+                            (long long)at);
+            return EQP_ERR_FORMAT;
         }
         if (which < BLOCKS && d->at[which].offset != 0) {
             eqp_message_set(message, "%s: damaged: two blocks %.4s", r->path, labels[which]);

@@ -3,8 +3,12 @@
 #include "io/hdf5_util.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* No velocity is stored with a higher power of the scale factor. */
+#define MOST_EXPONENT 10
 
 static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
@@ -30,22 +34,6 @@ static int damaged(const eqp__file *file, const char *what, eqp_message *message
     return EQP_ERR_FORMAT;
 }
 
-static int open_group(const eqp__file *file, hid_t at, const char *name, hid_t *group, eqp_message *message)
-{
-    htri_t there = H5Lexists(at, name, H5P_DEFAULT);
-    hid_t opened = there > 0 ? H5Gopen2(at, name, H5P_DEFAULT) : -1;
-
-    if (there == 0) {
-        return EQP_ERR_UNKNOWN;
-    }
-    if (opened < 0) {
-        eqp_message_set(message, "%s: group %s is damaged", file->path, name);
-        return EQP_ERR_FORMAT;
-    }
-    *group = opened;
-    return EQP_OK;
-}
-
 /* Opens the file and the group of a type, which must be there; type -1: the file only. */
 static int open_type(const eqp__file *file, int type, hid_t *opened, hid_t *group, eqp_message *message)
 {
@@ -60,7 +48,7 @@ static int open_type(const eqp__file *file, int type, hid_t *opened, hid_t *grou
         return EQP_OK;
     }
     snprintf(name, sizeof name, "PartType%d", type);
-    rc = open_group(file, *opened, name, group, message);
+    rc = eqp__hdf5_open_group(file->path, *opened, name, group, message);
     if (rc == EQP_ERR_UNKNOWN) {
         eqp_message_set(message, "%s: has no group %s, but its header counts %lld such particles", file->path, name,
                         (long long)file->header.n[type]);
@@ -145,7 +133,7 @@ static int load_header(eqp__file *file, hid_t opened, eqp_message *message)
     } number[] = {{"Time", &h->time},     {"Redshift", &h->redshift},        {"BoxSize", &h->box_size},
                   {"Omega0", &h->omega0}, {"OmegaLambda", &h->omega_lambda}, {"HubbleParam", &h->hubble}};
     hid_t group = -1;
-    int rc = open_group(file, opened, "Header", &group, message);
+    int rc = eqp__hdf5_open_group(file->path, opened, "Header", &group, message);
 
     if (rc == EQP_ERR_UNKNOWN) {
         return damaged(file, "HDF5, but no GADGET snapshot: has no group Header", message);
@@ -171,7 +159,7 @@ static int load_parameters(eqp__file *file, hid_t opened, int *comoving, eqp_mes
     eqp__header *h = &file->header;
     int64_t flag = 0;
     hid_t group = -1;
-    int rc = open_group(file, opened, "Parameters", &group, message);
+    int rc = eqp__hdf5_open_group(file->path, opened, "Parameters", &group, message);
 
     if (rc != EQP_OK) {
         return rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
@@ -194,7 +182,11 @@ static void get_exponent(const eqp__file *file, hid_t velocities, double *expone
     static const char *const name[] = {"a_scaling", "aexp-scale-exponent", "a-scale exponent"};
 
     for (int i = 0; i < 3; i++) {
-        if (eqp__hdf5_get_reals(file->path, velocities, name[i], 1, 1, exponent, NULL) == EQP_OK) {
+        double found;
+
+        if (eqp__hdf5_get_reals(file->path, velocities, name[i], 1, 1, &found, NULL) == EQP_OK &&
+            fabs(found) <= MOST_EXPONENT) {
+            *exponent = found;
             return;
         }
     }
@@ -219,8 +211,15 @@ static int check_type(eqp__file *file, int type, bool *has_ids, double *exponent
     int rc = open_type(file, type, &opened, &group, message);
 
     rc = rc != EQP_OK ? rc : require(file, type, group, "Coordinates", H5T_FLOAT, 3, &dataset, message);
-    if (rc == EQP_OK) {
+    if (rc == EQP_OK && eqp__hdf5_is_packed_beyond_belief(dataset, 3 * file->header.n[type])) {
+        eqp_message_set(message, "%s: dataset /PartType%d/Coordinates holds fewer bytes than its shape needs",
+                        file->path, type);
+        rc = EQP_ERR_FORMAT;
+    }
+    if (dataset >= 0) {
         H5Dclose(dataset);
+    }
+    if (rc == EQP_OK) {
         rc = require(file, type, group, "Velocities", H5T_FLOAT, 3, &dataset, message);
     }
     if (rc == EQP_OK) {
@@ -389,7 +388,7 @@ static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_me
 
     eqp__hdf5_enter(&quiet);
     rc = open_type(file, -1, &opened, NULL, message);
-    rc = rc != EQP_OK ? rc : open_group(file, opened, "Equipoise", &group, message);
+    rc = rc != EQP_OK ? rc : eqp__hdf5_open_group(file->path, opened, "Equipoise", &group, message);
     if (rc == EQP_OK && attribute->kind == EQP_KIND_DOUBLE) {
         rc = eqp__hdf5_get_reals(file->path, group, attribute->name, 1, 1, &attribute->real, message);
     } else if (rc == EQP_OK) {

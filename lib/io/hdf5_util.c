@@ -3,13 +3,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_DIMENSIONS = 2 };
-
-/* No filter that is in use shrinks data by more. */
-#define MOST_COMPRESSION 4096
-
-/* A chunk that does not fit into the cache would be unpacked again for each of our blocks. */
-#define MOST_CACHE ((size_t)1 << 30)
+enum { MOST_DIMENSIONS = 2, MOST_NUMBERS = 4096, MOST_NUMBER_BYTES = 16 };
 
 void eqp__hdf5_enter(eqp__hdf5_quiet *quiet)
 {
@@ -24,9 +18,12 @@ void eqp__hdf5_leave(const eqp__hdf5_quiet *quiet)
     }
 }
 
-static int bad_attribute(const char *path, const char *name, const char *what, eqp_message *message)
+static int bad_attribute(const char *path, hid_t at, const char *name, const char *what, eqp_message *message)
 {
-    eqp_message_set(message, "%s: attribute %s %s", path, name, what);
+    char where[64];
+
+    eqp__hdf5_name(at, sizeof where, where);
+    eqp_message_set(message, "%s: attribute %s/%s %s", path, where, name, what);
     return EQP_ERR_FORMAT;
 }
 
@@ -42,30 +39,34 @@ static int get_numbers(const char *path, hid_t at, const char *name, bool intege
     int rc = EQP_OK;
 
     if (there <= 0) {
-        return there == 0 ? EQP_ERR_UNKNOWN : bad_attribute(path, name, "is damaged", message);
+        return there == 0 ? EQP_ERR_UNKNOWN : bad_attribute(path, at, name, "is damaged", message);
     }
     attribute = H5Aopen(at, name, H5P_DEFAULT);
     type = attribute >= 0 ? H5Aget_type(attribute) : -1;
     space = attribute >= 0 ? H5Aget_space(attribute) : -1;
     if (type < 0 || space < 0) {
-        rc = bad_attribute(path, name, "is damaged", message);
+        rc = bad_attribute(path, at, name, "is damaged", message);
         goto done;
     }
     class = H5Tget_class(type);
     points = H5Sget_simple_extent_npoints(space);
     if (class != H5T_INTEGER && (integers || class != H5T_FLOAT)) {
-        rc = bad_attribute(path, name, integers ? "is not of integers" : "is not of numbers", message);
+        rc = bad_attribute(path, at, name, integers ? "is not of integers" : "is not of numbers", message);
         goto done;
     }
-    if (points < 1 || (count > 0 && points != count) || points > 4096) {
-        rc = bad_attribute(path, name, "has a wrong length", message);
+    if (H5Tget_size(type) > MOST_NUMBER_BYTES) {
+        rc = bad_attribute(path, at, name, "has numbers of more than 16 bytes", message);
+        goto done;
+    }
+    if (points < 1 || (count > 0 && points != count) || points > MOST_NUMBERS) {
+        rc = bad_attribute(path, at, name, "has a wrong length", message);
         goto done;
     }
     rc = eqp_array_create(&all, points, sizeof *all);
     /* HDF5 clips what does not fit; read by their own sign, integers keep their bits. */
     integer = H5Tget_sign(type) == H5T_SGN_NONE ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64;
     if (rc == EQP_OK && H5Aread(attribute, integers ? integer : H5T_NATIVE_DOUBLE, all) < 0) {
-        rc = bad_attribute(path, name, "is damaged", message);
+        rc = bad_attribute(path, at, name, "is damaged", message);
     }
     if (rc == EQP_OK) {
         memcpy(number, all, (size_t)(points < n ? points : n) * sizeof *all);
@@ -97,105 +98,6 @@ int eqp__hdf5_get_integers(const char *path, hid_t at, const char *name, int cou
                            eqp_message *message)
 {
     return get_numbers(path, at, name, true, count, n, number, found, message);
-}
-
-/* Are the bytes there that the shape promises? A dataset that was never written costs nothing in the file and would be
- * read as zeros. */
-static bool is_stored(hid_t dataset, hid_t properties, int64_t bytes)
-{
-    hsize_t stored = H5Dget_storage_size(dataset);
-    H5D_layout_t layout = H5Pget_layout(properties);
-
-    if (layout == H5D_CHUNKED && H5Pget_nfilters(properties) > 0) {
-        return stored > 0 && (int64_t)stored >= bytes / MOST_COMPRESSION;
-    }
-    return (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT || layout == H5D_CHUNKED) &&
-           H5Pget_external_count(properties) == 0 && stored >= (hsize_t)bytes;
-}
-
-static const char *what_is_wrong(hid_t dataset, H5T_class_t class, int64_t rows, int width)
-{
-    hid_t space = H5Dget_space(dataset), type = H5Dget_type(dataset), properties = H5Dget_create_plist(dataset);
-    hsize_t dimension[MOST_DIMENSIONS] = {0, 1};
-    int ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-    const char *wrong = NULL;
-
-    if (space < 0 || type < 0 || properties < 0) {
-        wrong = "is damaged";
-    } else if (H5Tget_class(type) != class) {
-        wrong = class == H5T_FLOAT ? "is not of floating-point numbers" : "is not of integers";
-    } else if (ndims < 1 || ndims > MOST_DIMENSIONS || H5Sget_simple_extent_dims(space, dimension, NULL) < 0 ||
-               dimension[0] != (hsize_t)rows || dimension[1] != (hsize_t)width) {
-        wrong = "has another shape than the header says";
-    } else if (!is_stored(dataset, properties, rows * width * (int64_t)H5Tget_size(type))) {
-        wrong = "holds fewer bytes than its shape needs";
-    }
-    if (space >= 0) {
-        H5Sclose(space);
-    }
-    if (type >= 0) {
-        H5Tclose(type);
-    }
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
-    return wrong;
-}
-
-/* The cache must hold a chunk; its size is known only once the dataset is open. */
-static hid_t reopen_with_cache(hid_t group, const char *name, hid_t dataset)
-{
-    hid_t properties = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), access = -1;
-    hsize_t dimension[MOST_DIMENSIONS] = {1, 1};
-    size_t bytes = 0;
-
-    if (properties >= 0 && type >= 0 && H5Pget_layout(properties) == H5D_CHUNKED &&
-        H5Pget_chunk(properties, MOST_DIMENSIONS, dimension) > 0) {
-        bytes = (size_t)(dimension[0] * dimension[1]) * H5Tget_size(type);
-    }
-    if (bytes > (size_t)1 << 19 && bytes <= MOST_CACHE / 2) {
-        access = H5Pcreate(H5P_DATASET_ACCESS);
-        if (access >= 0 && H5Pset_chunk_cache(access, 521, 2 * bytes, 1.0) >= 0) {
-            H5Dclose(dataset);
-            dataset = H5Dopen2(group, name, access);
-        }
-    }
-    if (access >= 0) {
-        H5Pclose(access);
-    }
-    if (type >= 0) {
-        H5Tclose(type);
-    }
-    if (properties >= 0) {
-        H5Pclose(properties);
-    }
-    return dataset;
-}
-
-int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_class_t class, int64_t rows, int width,
-                          hid_t *dataset, eqp_message *message)
-{
-    htri_t there = H5Lexists(group, name, H5P_DEFAULT);
-    const char *wrong = NULL;
-    hid_t opened;
-
-    if (there == 0) {
-        return EQP_ERR_UNKNOWN;
-    }
-    opened = there > 0 ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
-    if (opened >= 0) {
-        wrong = what_is_wrong(opened, class, rows, width);
-        opened = wrong ? opened : reopen_with_cache(group, name, opened);
-    }
-    if (opened < 0 || wrong) {
-        eqp_message_set(message, "%s: dataset %s %s", path, name, wrong ? wrong : "is damaged");
-        if (opened >= 0) {
-            H5Dclose(opened);
-        }
-        return EQP_ERR_FORMAT;
-    }
-    *dataset = opened;
-    return EQP_OK;
 }
 
 static hid_t memory_type(eqp_kind kind)

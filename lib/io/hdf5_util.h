@@ -25,10 +25,19 @@ int eqp__hdf5_get_reals(const char *path, hid_t at, const char *name, int count,
 int eqp__hdf5_get_integers(const char *path, hid_t at, const char *name, int count, int n, int64_t *number, int *found,
                            eqp_message *message);
 
-/* Opens a dataset and checks that it is what it claims: class, shape [rows] or [rows][width], and as many stored bytes
- * as that takes. Missing: EQP_ERR_UNKNOWN, without message. */
+/* hdf5_open.c. Opens a group of the same file. Missing: EQP_ERR_UNKNOWN, without message. */
+int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *group, eqp_message *message);
+
+/* hdf5_open.c. Opens a dataset and checks that it is what it claims: in this file, of the class and the shape [rows] or
+ * [rows][width], and with as many stored bytes as that takes. Missing: EQP_ERR_UNKNOWN, without message. */
 int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_class_t class, int64_t rows, int width,
                           hid_t *dataset, eqp_message *message);
+
+/* hdf5_open.c. Do so many numbers not fit into what the dataset has stored, however well they are packed? */
+bool eqp__hdf5_is_packed_beyond_belief(hid_t dataset, int64_t numbers);
+
+/* hdf5_open.c. Where a message says that an object is: "/PartType1", and "" for the root. */
+void eqp__hdf5_name(hid_t at, size_t size, char *name);
 
 /* Rows [first, first + n) of [..] or [..][width], each component from or into its own array (reading: or NULL), block
  * by block. */

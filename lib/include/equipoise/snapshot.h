@@ -24,6 +24,14 @@
  * and Redshift is not 0, or Time is 1 and Omega0 > 0 (then a = 1 and nothing changes). Lengths stay comoving, h stays
  * in.
  *
+ * *Ids.* Where a file has none, the place in the global order is the id; ids in only some types or files are an error.
+ * Equal ids are not looked for and mean nothing here: each particle is read as it stands.
+ *
+ * *Strangers' files.* Nothing outside the named files is read: links to other files, virtual datasets and datasets
+ * whose numbers lie in other files are refused. Counts are held against the bytes that are really stored, so what is
+ * asked for follows from the size of the file, not from what it claims. Packed datasets (gzip and the like) are fine,
+ * in chunks of up to 512 MiB.
+ *
  * *Errors.* A file that cannot be found or opened, a directory, a pipe, a missing file of a set: #EQP_ERR_IO. An empty,
  * truncated, damaged or unknown file, or counts that disagree: #EQP_ERR_FORMAT, before memory of that size is asked
  * for. NaN, infinity and negative masses: #EQP_ERR_DATA; the message names the particle (its place in the global order,
@@ -100,7 +108,7 @@ void eqp_snapshot_close(eqp_snapshot *snapshot);
 const eqp_snapshot_info *eqp_snapshot_get_info(const eqp_snapshot *snapshot);
 
 /** Reads particles [first, first + n) of the global order. Local; opens the files that hold them and closes them again.
- * O(n) time and O(1) memory of its own. Equal ids are not looked for.
+ * O(n) time and O(1) memory of its own: a block of 16384 rows, and of packed datasets two chunks.
  * \param[in]  snapshot  (borrowed)
  * \param[in]  first     >= 0
  * \param[in]  n         >= 0, first + n at most the number of particles

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening groups and datasets of a file that nobody vouches for: nothing outside the file is read in its name, and a
+ * dataset is what its shape claims before anybody asks for that much memory. */
+#include "io/hdf5_util.h"
+
+enum { MOST_DIMENSIONS = 2, MOST_NUMBER_BYTES = 16 };
+
+/* No filter that is in use shrinks coordinates by more. */
+#define MOST_COMPRESSION 4096
+
+/* A packed chunk that does not fit into the cache would be unpacked again for each of our blocks. */
+#define MOST_CHUNK ((hsize_t)1 << 29)
+
+/* A chunk of this size needs no excuse. */
+#define SMALL_CHUNK ((hsize_t)1 << 20)
+
+static const char elsewhere[] = "is kept in another file, which is not read";
+
+static herr_t refuse_traversal(const char *parent_file, const char *parent_group, const char *child_file,
+                               const char *child_object, unsigned *flags, hid_t access, void *user)
+{
+    (void)parent_file;
+    (void)parent_group;
+    (void)child_file;
+    (void)child_object;
+    (void)flags;
+    (void)access;
+    (void)user;
+    return -1;
+}
+
+/* Properties of access, with which no link leads out of the file, also not the second of two. */
+static hid_t access_within(hid_t class)
+{
+    hid_t access = H5Pcreate(class);
+
+    if (access >= 0 && H5Pset_elink_cb(access, refuse_traversal, NULL) < 0) {
+        H5Pclose(access);
+        access = -1;
+    }
+    return access;
+}
+
+static bool leads_out(hid_t at, const char *name)
+{
+    H5L_info_t info;
+
+    return H5Lget_info(at, name, &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_EXTERNAL;
+}
+
+void eqp__hdf5_name(hid_t at, size_t size, char *name)
+{
+    ssize_t length = H5Iget_name(at, name, size);
+
+    /* The root is "/", and what has no name any more is still somewhere. */
+    if (length <= 1 || (size_t)length >= size) {
+        name[0] = '\0';
+    }
+}
+
+int eqp__hdf5_open_group(const char *path, hid_t at, const char *name, hid_t *group, eqp_message *message)
+{
+    htri_t there = H5Lexists(at, name, H5P_DEFAULT);
+    hid_t access, opened = -1;
+
+    if (there == 0) {
+        return EQP_ERR_UNKNOWN;
+    }
+    access = there > 0 ? access_within(H5P_GROUP_ACCESS) : -1;
+    if (access >= 0) {
+        opened = H5Gopen2(at, name, access);
+        H5Pclose(access);
+    }
+    if (opened < 0) {
+        eqp_message_set(message, "%s: group /%s %s", path, name,
+                        there > 0 && leads_out(at, name) ? elsewhere : "is damaged, or is no group");
+        return EQP_ERR_FORMAT;
+    }
+    *group = opened;
+    return EQP_OK;
+}
+
+/* Chunks that were never written cost nothing in the file and would be read as zeros. */
+static bool has_all_chunks(hid_t dataset, hid_t space, int ndims, const hsize_t dimension[], const hsize_t chunk[])
+{
+#if H5_VERSION_GE(1, 10, 5)
+    hsize_t needed = 1, found = 0;
+
+    for (int k = 0; k < ndims; k++) {
+        needed *= (dimension[k] - 1) / chunk[k] + 1;
+    }
+    return H5Dget_num_chunks(dataset, space, &found) >= 0 && found >= needed;
+#else
+    (void)space;
+    (void)ndims;
+    (void)dimension;
+    (void)chunk;
+    return H5Dget_storage_size(dataset) > 0;
+#endif
+}
+
+/* Are the bytes there that the shape promises, and is no chunk larger than they justify? rows > 0. */
+static const char *is_not_stored(hid_t dataset, hid_t properties, hid_t space, int ndims, const hsize_t dimension[],
+                                 hsize_t number)
+{
+    static const char fewer[] = "holds fewer bytes than its shape needs";
+    hsize_t stored = H5Dget_storage_size(dataset), bytes = dimension[0] * dimension[1] * number;
+    hsize_t chunk[MOST_DIMENSIONS] = {1, 1}, chunk_bytes;
+
+    if (H5Pget_layout(properties) != H5D_CHUNKED) {
+        return stored >= bytes ? NULL : fewer;
+    }
+    /* HDF5 keeps chunks below 4 GiB, so nothing overflows here. */
+    if (H5Pget_chunk(properties, MOST_DIMENSIONS, chunk) != ndims || chunk[0] < 1 || chunk[1] < 1) {
+        return "is damaged";
+    }
+    if (!has_all_chunks(dataset, space, ndims, dimension, chunk)) {
+        return fewer;
+    }
+    if (H5Pget_nfilters(properties) == 0) {
+        return stored >= bytes ? NULL : fewer;
+    }
+    chunk_bytes = chunk[0] * chunk[1] * number;
+    if (chunk_bytes > MOST_CHUNK ||
+        (chunk_bytes > SMALL_CHUNK && chunk_bytes > bytes && chunk_bytes / MOST_COMPRESSION > stored)) {
+        return "is packed in chunks that are too large";
+    }
+    return NULL;
+}
+
+/* Virtual datasets are told apart first: to ask for their shape can open the files that they are made of. */
+static const char *what_is_wrong(hid_t dataset, H5T_class_t class, int64_t rows, int width)
+{
+    hid_t properties = H5Dget_create_plist(dataset), space = -1, type = -1;
+    H5D_layout_t layout = properties >= 0 ? H5Pget_layout(properties) : H5D_LAYOUT_ERROR;
+    hsize_t dimension[MOST_DIMENSIONS] = {0, 1};
+    const char *wrong = NULL;
+    int ndims;
+
+    if (layout != H5D_CONTIGUOUS && layout != H5D_COMPACT && layout != H5D_CHUNKED) {
+        wrong = layout == H5D_LAYOUT_ERROR ? "is damaged" : elsewhere;
+        goto done;
+    }
+    if (H5Pget_external_count(properties) != 0) {
+        wrong = elsewhere;
+        goto done;
+    }
+    space = H5Dget_space(dataset);
+    type = H5Dget_type(dataset);
+    ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+    if (space < 0 || type < 0) {
+        wrong = "is damaged";
+    } else if (H5Tget_class(type) != class) {
+        wrong = class == H5T_FLOAT ? "is not of floating-point numbers" : "is not of integers";
+    } else if (H5Tget_size(type) > MOST_NUMBER_BYTES) {
+        wrong = "has numbers of more than 16 bytes";
+    } else if (ndims < 1 || ndims > MOST_DIMENSIONS || H5Sget_simple_extent_dims(space, dimension, NULL) < 0 ||
+               dimension[0] != (hsize_t)rows || dimension[1] != (hsize_t)width) {
+        wrong = "has another shape than the header says";
+    } else if (rows > 0) {
+        wrong = is_not_stored(dataset, properties, space, ndims, dimension, H5Tget_size(type));
+    }
+done:
+    if (type >= 0) {
+        H5Tclose(type);
+    }
+    if (space >= 0) {
+        H5Sclose(space);
+    }
+    if (properties >= 0) {
+        H5Pclose(properties);
+    }
+    return wrong;
+}
+
+/* The cache must hold a chunk; its size is known only once the dataset is open. */
+static hid_t reopen_with_cache(hid_t group, const char *name, hid_t dataset)
+{
+    hid_t properties = H5Dget_create_plist(dataset), type = H5Dget_type(dataset), access = -1;
+    hsize_t chunk[MOST_DIMENSIONS] = {1, 1}, bytes = 0;
+
+    if (properties >= 0 && type >= 0 && H5Pget_layout(properties) == H5D_CHUNKED &&
+        H5Pget_chunk(properties, MOST_DIMENSIONS, chunk) > 0) {
+        bytes = chunk[0] * chunk[1] * H5Tget_size(type);
+    }
+    if (bytes > SMALL_CHUNK / 2 && bytes <= MOST_CHUNK) {
+        access = access_within(H5P_DATASET_ACCESS);
+        if (access >= 0 && H5Pset_chunk_cache(access, 521, 2 * (size_t)bytes, 1.0) >= 0) {
+            H5Dclose(dataset);
+            dataset = H5Dopen2(group, name, access);
+        }
+    }
+    if (access >= 0) {
+        H5Pclose(access);
+    }
+    if (type >= 0) {
+        H5Tclose(type);
+    }
+    if (properties >= 0) {
+        H5Pclose(properties);
+    }
+    return dataset;
+}
+
+static hid_t open_within(hid_t group, const char *name)
+{
+    hid_t access = access_within(H5P_DATASET_ACCESS), opened = access >= 0 ? H5Dopen2(group, name, access) : -1;
+
+    if (access >= 0) {
+        H5Pclose(access);
+    }
+    return opened;
+}
+
+int eqp__hdf5_open_column(const char *path, hid_t group, const char *name, H5T_class_t class, int64_t rows, int width,
+                          hid_t *dataset, eqp_message *message)
+{
+    htri_t there = H5Lexists(group, name, H5P_DEFAULT);
+    const char *wrong = NULL;
+    char where[64];
+    hid_t opened;
+
+    if (there == 0) {
+        return EQP_ERR_UNKNOWN;
+    }
+    opened = there > 0 ? open_within(group, name) : -1;
+    if (opened >= 0) {
+        wrong = what_is_wrong(opened, class, rows, width);
+        opened = wrong ? opened : reopen_with_cache(group, name, opened);
+    }
+    if (opened < 0 || wrong) {
+        wrong = wrong ? wrong : there > 0 && leads_out(group, name) ? elsewhere : "is damaged, or is no dataset";
+        eqp__hdf5_name(group, sizeof where, where);
+        eqp_message_set(message, "%s: dataset %s/%s %s", path, where, name, wrong);
+        if (opened >= 0) {
+            H5Dclose(opened);
+        }
+        return EQP_ERR_FORMAT;
+    }
+    *dataset = opened;
+    return EQP_OK;
+}
+
+bool eqp__hdf5_is_packed_beyond_belief(hid_t dataset, int64_t numbers)
+{
+    hid_t type = H5Dget_type(dataset);
+    hsize_t bytes = type >= 0 ? (hsize_t)numbers * H5Tget_size(type) : 0;
+
+    if (type >= 0) {
+        H5Tclose(type);
+    }
+    return bytes > SMALL_CHUNK && bytes / MOST_COMPRESSION > H5Dget_storage_size(dataset);
+}

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* HDF5 files that are well formed for HDF5 and no snapshots: objects of every other type and shape, numbers that are
+ * nowhere, links and datasets that lead to other files of the machine. */
+#include "snapshot_hdf5_files.h"
+
+static const double zeros[64];
+
+static hid_t open_again(hid_t *file)
+{
+    hid_t group;
+
+    *file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(*file >= 0);
+    group = H5Gopen2(*file, "PartType1", H5P_DEFAULT);
+    assert_true(group >= 0);
+    return group;
+}
+
+static void close_again(hid_t file, hid_t group)
+{
+    assert_true(H5Gclose(group) >= 0);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+/* A usual file without one dataset of PartType1, open for another in its place; there are 4 particles. */
+static hid_t open_without(const char *name, hid_t *file)
+{
+    spec s = usual();
+
+    s.without = name;
+    s.without_in = 1;
+    s.mass[1] = 0;
+    save_spec(in_folder("a"), &s);
+    return open_again(file);
+}
+
+static void save_whole(const char *path)
+{
+    spec s = usual();
+
+    save_spec(path, &s);
+}
+
+/* What is at the other end of each link is a whole snapshot: it would be read if the link were followed. */
+static void links_out_of_the_file_are_not_followed(void **state)
+{
+    static const char *const name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
+    hid_t file, group;
+
+    (void)state;
+    save_whole(in_folder("other"));
+    for (int k = 0; k < 4; k++) {
+        char place[64];
+
+        snprintf(place, sizeof place, "/PartType0/%s", name[k]);
+        group = open_without(name[k], &file);
+        assert_true(H5Lcreate_external("other", place, group, name[k], H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+    }
+    for (int k = 0; k < 2; k++) {
+        save_whole(in_folder("a"));
+        group = open_again(&file);
+        assert_true(H5Ldelete(file, k ? "Header" : "PartType0", H5P_DEFAULT) >= 0);
+        assert_true(H5Lcreate_external("other", k ? "/Header" : "/PartType0", file, k ? "Header" : "PartType0",
+                                       H5P_DEFAULT, H5P_DEFAULT) >= 0);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+    }
+}
+
+/* A link within the file may lead over one that leaves it. */
+static void links_over_links_out_of_the_file_are_not_followed(void **state)
+{
+    hid_t file, group;
+
+    (void)state;
+    save_whole(in_folder("other"));
+    group = open_without("Coordinates", &file);
+    assert_true(H5Lcreate_external("other", "/", file, "over", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_soft("/over/PartType1/Coordinates", group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    close_again(file, group);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Coordinates is damaged");
+    save_whole(in_folder("a"));
+    group = open_again(&file);
+    assert_true(H5Ldelete(file, "Header", H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_external("other", "/", file, "over", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_soft("/over/Header", file, "Header", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    close_again(file, group);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/Header is damaged");
+}
+
+static void links_within_the_file_are_followed(void **state)
+{
+    hid_t file, group;
+    spec s = usual();
+    particles whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+
+    (void)state;
+    save_whole(in_folder("a"));
+    group = open_again(&file);
+    assert_true(H5Lmove(group, "Coordinates", file, "elsewhere", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_soft("/elsewhere", group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    close_again(file, group);
+    check_slices(in_folder("a"), &whole);
+    group = open_again(&file);
+    assert_true(H5Ldelete(file, "elsewhere", H5P_DEFAULT) >= 0);
+    close_again(file, group);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates is damaged");
+    group = open_again(&file);
+    assert_true(H5Ldelete(group, "Coordinates", H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_soft("/PartType1/Coordinates", group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    close_again(file, group);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates is damaged");
+    particles_free(&whole);
+}
+
+static void put_coordinates(hid_t group, hid_t type, int ndims, const hsize_t *dimension, const hsize_t *most,
+                            hid_t properties, const void *value)
+{
+    hid_t space = H5Screate_simple(ndims, dimension, most), dataset;
+
+    dataset = H5Dcreate2(group, "Coordinates", type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    if (value) {
+        assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0);
+    }
+    H5Dclose(dataset);
+    H5Sclose(space);
+}
+
+static void numbers_in_other_files_are_not_read(void **state)
+{
+    static const hsize_t shape[2] = {4, 3}, any[2] = {H5S_UNLIMITED, 3};
+    hid_t file, group, properties, space;
+
+    (void)state;
+    save_part(in_folder("raw"), (const unsigned char *)zeros, 96);
+    group = open_without("Coordinates", &file);
+    properties = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Pset_external(properties, "raw", 0, 96) >= 0);
+    put_coordinates(group, H5T_IEEE_F64LE, 2, shape, NULL, properties, NULL);
+    H5Pclose(properties);
+    close_again(file, group);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+    save_whole(in_folder("other"));
+    for (int k = 0; k < 2; k++) {
+        group = open_without("Coordinates", &file);
+        properties = H5Pcreate(H5P_DATASET_CREATE);
+        space = H5Screate_simple(2, shape, k ? any : NULL);
+        if (k) {
+            H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){0, 0}, NULL, (hsize_t[]){1, 1},
+                                (hsize_t[]){H5S_UNLIMITED, 3});
+        }
+        assert_true(H5Pset_virtual(properties, space, "other", "/PartType1/Coordinates", space) >= 0);
+        put_coordinates(group, H5T_IEEE_F32LE, 2, shape, k ? any : NULL, properties, NULL);
+        H5Sclose(space);
+        H5Pclose(properties);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "is kept in another file");
+    }
+}
+
+enum { OTHER_TYPES = 12 };
+
+/* Types that hold no plain numbers, or strange ones. */
+static hid_t other_type(int k)
+{
+    hid_t type = -1, integer = H5T_NATIVE_INT;
+    int one = 1;
+
+    switch (k) {
+    case 0:
+        type = H5Tcopy(H5T_C_S1);
+        H5Tset_size(type, 8);
+        break;
+    case 1:
+        type = H5Tcopy(H5T_C_S1);
+        H5Tset_size(type, H5T_VARIABLE);
+        break;
+    case 2:
+        type = H5Tcreate(H5T_COMPOUND, 8);
+        H5Tinsert(type, "x", 0, H5T_IEEE_F64LE);
+        break;
+    case 3:
+        type = H5Tenum_create(integer);
+        H5Tenum_insert(type, "one", &one);
+        break;
+    case 4:
+        type = H5Tcreate(H5T_OPAQUE, 8);
+        break;
+    case 5:
+        type = H5Tarray_create2(H5T_IEEE_F64LE, 1, (hsize_t[]){3});
+        break;
+    case 6:
+        type = H5Tvlen_create(H5T_IEEE_F64LE);
+        break;
+    case 7:
+        type = H5Tcopy(H5T_STD_REF_OBJ);
+        break;
+    case 8:
+        type = H5Tcopy(H5T_STD_B64LE);
+        break;
+    case 9:
+        type = H5Tcopy(H5T_UNIX_D64LE);
+        break;
+    case 10:
+        type = H5Tcopy(H5T_IEEE_F64LE);
+        H5Tset_size(type, 1 << 20);
+        break;
+    default:
+        type = H5Tcopy(H5T_STD_I64LE);
+        H5Tset_size(type, 1 << 20);
+    }
+    assert_true(type >= 0);
+    return type;
+}
+
+static void every_other_type_of_dataset_is_refused(void **state)
+{
+    static const char *const name[] = {"Coordinates", "ParticleIDs"};
+
+    (void)state;
+    for (int k = 0; k < 2 * OTHER_TYPES; k++) {
+        hid_t file, group = open_without(name[k % 2], &file), type = other_type(k / 2);
+        spec s = usual();
+
+        put_dataset(&s, group, 1, name[k % 2], 4, k % 2 ? 1 : 3, type, type, NULL);
+        H5Tclose(type);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, k % 2 ? "/PartType1/ParticleIDs" : "/PartType1/Coordinates");
+    }
+}
+
+static hid_t open_header_without(const char *name, hid_t *file)
+{
+    spec s = usual();
+    hid_t header;
+
+    s.without = name;
+    save_spec(in_folder("a"), &s);
+    *file = H5Fopen(in_folder("a"), H5F_ACC_RDWR, H5P_DEFAULT);
+    header = H5Gopen2(*file, "Header", H5P_DEFAULT);
+    assert_true(header >= 0);
+    return header;
+}
+
+static const char *const attributes[] = {"NumPart_ThisFile",
+                                         "NumPart_Total",
+                                         "NumPart_Total_HighWord",
+                                         "NumFilesPerSnapshot",
+                                         "MassTable",
+                                         "Time",
+                                         "Redshift",
+                                         "BoxSize",
+                                         "Omega0"};
+
+enum { ATTRIBUTES = sizeof attributes / sizeof *attributes };
+
+static void every_other_type_of_attribute_is_refused(void **state)
+{
+    (void)state;
+    for (int a = 0; a < ATTRIBUTES; a++) {
+        for (int k = 0; k < OTHER_TYPES - 2; k++) {
+            hid_t file, header = open_header_without(attributes[a], &file), type = other_type(k);
+            hid_t space = H5Screate_simple(1, (hsize_t[]){6}, NULL), attribute;
+
+            attribute = H5Acreate2(header, attributes[a], type, space, H5P_DEFAULT, H5P_DEFAULT);
+            assert_true(attribute >= 0);
+            H5Aclose(attribute);
+            H5Sclose(space);
+            H5Tclose(type);
+            close_again(file, header);
+            refuse_open(in_folder("a"), EQP_ERR_FORMAT, attributes[a]);
+        }
+    }
+}
+
+/* No numbers, too many, and another number of them than there are types. */
+static void every_other_length_of_attribute_is_refused(void **state)
+{
+    (void)state;
+    for (int a = 0; a < ATTRIBUTES; a++) {
+        for (int k = 0; k < 4; k++) {
+            hid_t file, header = open_header_without(attributes[a], &file), attribute, space;
+            bool one_will_do = a == 3 || a > 4;
+
+            space = k == 0   ? H5Screate(H5S_NULL)
+                    : k == 1 ? H5Screate_simple(1, (hsize_t[]){0}, NULL)
+                    : k == 2 ? H5Screate_simple(2, (hsize_t[]){90, 90}, NULL)
+                             : H5Screate_simple(1, (hsize_t[]){5}, NULL);
+            attribute = H5Acreate2(header, attributes[a], H5T_STD_I8LE, space, H5P_DEFAULT, H5P_DEFAULT);
+            assert_true(attribute >= 0);
+            H5Aclose(attribute);
+            H5Sclose(space);
+            close_again(file, header);
+            if (k < 3 || !one_will_do) {
+                refuse_open(in_folder("a"), EQP_ERR_FORMAT, "");
+            }
+        }
+    }
+}
+
+static void every_other_shape_of_dataset_is_refused(void **state)
+{
+    static const struct {
+        int ndims;
+        hsize_t dimension[4];
+    } shape[] = {{1, {4}},    {1, {12}},   {1, {0}},       {2, {0, 3}},    {2, {4, 0}},
+                 {2, {3, 4}}, {2, {4, 1}}, {3, {4, 3, 1}}, {3, {1, 4, 3}}, {4, {2, 2, 3, 1}}};
+    hid_t file, group, space, dataset;
+
+    (void)state;
+    for (int k = 0; k < (int)(sizeof shape / sizeof *shape); k++) {
+        group = open_without("Coordinates", &file);
+        put_coordinates(group, H5T_IEEE_F64LE, shape[k].ndims, shape[k].dimension, NULL, H5P_DEFAULT, zeros);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Coordinates has another shape");
+    }
+    for (int k = 0; k < 2; k++) {
+        group = open_without("Coordinates", &file);
+        space = H5Screate(k ? H5S_NULL : H5S_SCALAR);
+        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "shape");
+    }
+}
+
+static void objects_of_another_kind_are_refused(void **state)
+{
+    hid_t file, group, type, space;
+
+    (void)state;
+    group = open_without("Coordinates", &file);
+    H5Gclose(H5Gcreate2(group, "Coordinates", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    close_again(file, group);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Coordinates is damaged, or is no dataset");
+    group = open_without("Masses", &file);
+    type = H5Tcopy(H5T_IEEE_F64LE);
+    assert_true(H5Tcommit2(group, "Masses", type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    H5Tclose(type);
+    close_again(file, group);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "/PartType1/Masses is damaged, or is no dataset");
+    for (int k = 0; k < 2; k++) {
+        save_whole(in_folder("a"));
+        group = open_again(&file);
+        H5Ldelete(file, k ? "Header" : "PartType3", H5P_DEFAULT);
+        space = H5Screate(H5S_SCALAR);
+        H5Dclose(
+            H5Dcreate2(file, k ? "Header" : "PartType3", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        H5Sclose(space);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, k ? "/Header is damaged" : "/PartType3 is damaged");
+    }
+}
+
+/* Sparse shapes: an honest header of as many particles as the shape says, and not the bytes. */
+static void save_claim(int64_t n, hid_t properties, bool first_chunk_only)
+{
+    static const char *const name[] = {"Coordinates", "Velocities", "ParticleIDs", "Masses"};
+    spec s = usual();
+    hid_t file, group;
+
+    s.count = H5T_STD_I64LE;
+    memset(s.n, 0, sizeof s.n);
+    memset(s.total, 0, sizeof s.total);
+    memset(s.mass, 0, sizeof s.mass);
+    s.n[1] = n;
+    s.total[1] = (uint64_t)n;
+    file = H5Fcreate(in_folder("a"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    put_header(&s, file);
+    group = H5Gcreate2(file, "PartType1", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    for (int k = 0; k < 4; k++) {
+        int ndims = k < 2 ? 2 : 1;
+        hsize_t dimension[2] = {(hsize_t)n, 3}, most[2] = {H5S_UNLIMITED, H5S_UNLIMITED};
+        hid_t mine = H5Pcopy(properties), space, dataset;
+
+        if (H5Pget_layout(mine) == H5D_CHUNKED) {
+            hsize_t chunk[2] = {1, 1};
+
+            H5Pget_chunk(mine, 2, chunk);
+            chunk[0] *= ndims == 1 ? chunk[1] : 1;
+            H5Pset_chunk(mine, ndims, chunk);
+        }
+        space = H5Screate_simple(ndims, dimension, H5Pget_layout(mine) == H5D_CHUNKED ? most : NULL);
+        dataset =
+            H5Dcreate2(group, name[k], k == 2 ? H5T_STD_I64LE : H5T_IEEE_F64LE, space, H5P_DEFAULT, mine, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        if (first_chunk_only) {
+            hid_t memory = H5Screate_simple(ndims, (hsize_t[]){4, 3}, NULL);
+
+            H5Sselect_hyperslab(space, H5S_SELECT_SET, (hsize_t[]){0, 0}, NULL, (hsize_t[]){4, 3}, NULL);
+            assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, zeros) >= 0);
+            H5Sclose(memory);
+        }
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Pclose(mine);
+    }
+    H5Gclose(group);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+static void shapes_without_bytes_are_refused(void **state)
+{
+    static const int64_t claim[] = {5, 1000, (int64_t)1 << 31, (int64_t)1 << 40};
+
+    (void)state;
+    for (int k = 0; k < 12; k++) {
+        hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+        struct stat status;
+
+        if (k % 3 > 0) {
+            H5Pset_chunk(properties, 2, (hsize_t[]){1 << 16, 3});
+        }
+        if (k % 3 > 1) {
+            H5Pset_deflate(properties, 1);
+        }
+        save_claim(claim[k / 3], properties, false);
+        H5Pclose(properties);
+        assert_int_equal(stat(in_folder("a"), &status), 0);
+        assert_true(status.st_size < 16384);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates holds fewer bytes");
+    }
+}
+
+/* The chunks that are there hold more than the shape needs, since they are wider: still, one is missing. */
+static void a_missing_chunk_is_found(void **state)
+{
+    for (int k = 0; k < 2; k++) {
+        hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+
+        (void)state;
+        H5Pset_chunk(properties, 2, (hsize_t[]){4, 9});
+        if (k > 0) {
+            H5Pset_deflate(properties, 1);
+        }
+        save_claim(8, properties, true);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "Coordinates holds fewer bytes");
+        save_claim(4, properties, true);
+        eqp_snapshot_close(open_good(in_folder("a")));
+        H5Pclose(properties);
+    }
+}
+
+/* A chunk of 1.5 GiB for 4 particles would be unpacked whole. */
+static void chunks_far_larger_than_the_file_are_refused(void **state)
+{
+    static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, shape, most), dataset;
+        unsigned char packed[64] = {0};
+
+        H5Pset_chunk(properties, 2, (hsize_t[]){k ? 1 << 26 : 1 << 16, 3});
+        H5Pset_deflate(properties, 1);
+        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F64LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        /* Put there as it is: to pack it here would take that much memory too. */
+        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, sizeof packed, packed) >= 0);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Pclose(properties);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "too large");
+    }
+}
+
+static void every_usual_filter_is_read(void **state)
+{
+    spec s = usual();
+    particles whole;
+
+    (void)state;
+    s.mass[1] = 0;
+    whole = model_particles(1, s.ntypes, s.n, s.mass, 1, false);
+    for (int k = 0; k < 5; k++) {
+        static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
+        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
+        double x[12];
+
+        for (int i = 0; i < 12; i++) {
+            x[i] = model(1 + i % 3, 3 + i / 3);
+        }
+        H5Pset_chunk(properties, 2, (hsize_t[]){k == 0 ? 1000 : 3, 3});
+        if (k == 1) {
+            H5Pset_shuffle(properties);
+        }
+        if (k <= 1) {
+            H5Pset_deflate(properties, 9);
+        }
+        if (k == 2) {
+            H5Pset_fletcher32(properties);
+        }
+        if (k == 3) {
+            H5Pset_nbit(properties);
+        }
+        if (k == 4) {
+            H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 6);
+        }
+        put_coordinates(group, H5T_IEEE_F64LE, 2, shape, most, properties, x);
+        H5Pclose(properties);
+        close_again(file, group);
+        check_slices(in_folder("a"), &whole);
+    }
+    particles_free(&whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(links_out_of_the_file_are_not_followed, files_clear),
+        cmocka_unit_test_setup(links_over_links_out_of_the_file_are_not_followed, files_clear),
+        cmocka_unit_test_setup(links_within_the_file_are_followed, files_clear),
+        cmocka_unit_test_setup(numbers_in_other_files_are_not_read, files_clear),
+        cmocka_unit_test_setup(every_other_type_of_dataset_is_refused, files_clear),
+        cmocka_unit_test_setup(every_other_type_of_attribute_is_refused, files_clear),
+        cmocka_unit_test_setup(every_other_length_of_attribute_is_refused, files_clear),
+        cmocka_unit_test_setup(every_other_shape_of_dataset_is_refused, files_clear),
+        cmocka_unit_test_setup(objects_of_another_kind_are_refused, files_clear),
+        cmocka_unit_test_setup(shapes_without_bytes_are_refused, files_clear),
+        cmocka_unit_test_setup(a_missing_chunk_is_found, files_clear),
+        cmocka_unit_test_setup(chunks_far_larger_than_the_file_are_refused, files_clear),
+        cmocka_unit_test_setup(every_usual_filter_is_read, files_clear),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
