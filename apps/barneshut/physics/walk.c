@@ -201,6 +201,7 @@ static int tile_end(walker *w, const bh__visitor *visitor, bh_list *list)
         list->nruns = w->tile_runs;
         return EQP_OK;
     }
+    list->ntiles++;
     for (int64_t r = w->tile_runs; r < list->nruns; r++) {
         list->nsources += list->run_count[r];
     }
@@ -245,7 +246,7 @@ static int open_cell(walker *w, int64_t c, const bh__visitor *visitor, bh_list *
 int bh__walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh__visitor *visitor,
              bh_list *list)
 {
-    list->ncells = list->nruns = list->nsources = list->nvisits = list->nabsent = 0;
+    list->ncells = list->nruns = list->nsources = list->ntiles = list->nvisits = list->nabsent = 0;
     if (root < 0) {
         return EQP_OK;
     }

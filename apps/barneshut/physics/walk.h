@@ -57,6 +57,7 @@ typedef struct bh_list {
     int64_t nruns, run_capacity;
     int64_t *run_first, *run_count; /* source particles */
     int64_t nsources;               /* sum of run_count */
+    int64_t ntiles;                 /* kept */
     int64_t nvisits;                /* cells looked at: the walk's own work */
     int64_t nabsent, absent_capacity;
     int64_t *absent; /* cells that should be opened (or leaves whose particles are wanted), but are on another rank */
