@@ -4,6 +4,7 @@
 #include <equipoise/base.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,99 +19,218 @@ typedef struct pin {
     int64_t vertex;
 } pin;
 
-/* Stable radix sort by id, as many bytes as the ids have. Pins come by vertex, so they end ordered by (id, vertex).
- * Returns the array that holds the result. */
-static pin *sort_pins(int64_t n, pin *a, pin *b)
-{
-    uint64_t all = 0;
+/* So few pins are sorted by insertion. */
+#define FEW_PINS 24
 
+/* Buckets of one distribution: 2^BUCKET_BITS at most, so that every one's end stays in the cache. */
+#define BUCKET_BITS 10
+
+static void insert_pins(int64_t n, const pin *from, pin *to)
+{
     for (int64_t i = 0; i < n; i++) {
-        all |= (uint64_t)a[i].id;
+        pin p = from[i];
+        int64_t at = i;
+        for (; at > 0 && to[at - 1].id > p.id; at--) {
+            to[at] = to[at - 1];
+        }
+        to[at] = p;
     }
-    for (int shift = 0; shift < 64 && all >> shift; shift += 8) {
-        int64_t place[256] = {0}, sum = 0;
-        for (int64_t i = 0; i < n; i++) {
-            place[(uint64_t)a[i].id >> shift & 255]++;
-        }
-        for (int k = 0; k < 256; k++) {
-            int64_t count = place[k];
-            place[k] = sum;
-            sum += count;
-        }
-        for (int64_t i = 0; i < n; i++) {
-            b[place[(uint64_t)a[i].id >> shift & 255]++] = a[i];
-        }
-        pin *swap = a;
-        a = b;
-        b = swap;
-    }
-    return a;
 }
 
-/* Drops repeated pins and the pins of ids that only one vertex names; returns the pins kept, counts the edges. */
-static int64_t keep_shared(int64_t n, pin *p, int64_t *nedges)
+/* How many buckets: some four to eight pins in each, where their ids are spread evenly. */
+static int bucket_bits(int64_t n)
 {
-    int64_t kept = 0;
+    int bits = 1;
 
-    *nedges = 0;
+    while (bits < BUCKET_BITS && n >> (bits + 3) > 0) {
+        bits++;
+    }
+    return bits;
+}
+
+/* The buckets of a distribution are the values of the highest bits in which the ids differ. */
+typedef struct digits {
+    int shift;
+    uint64_t mask;
+} digits;
+
+static digits digits_of(int64_t n, uint64_t differ)
+{
+    int bits = bucket_bits(n), top = 0;
+
+    while (top < 63 && differ >> top > 1) {
+        top++;
+    }
+    return (digits){.shift = top + 1 > bits ? top + 1 - bits : 0, .mask = ((uint64_t)1 << bits) - 1};
+}
+
+static int64_t bucket_of(digits d, int64_t id)
+{
+    return (int64_t)((uint64_t)id >> d.shift & d.mask);
+}
+
+/* From counts to the buckets' beginnings. */
+static void add_up(digits d, int64_t *place)
+{
+    int64_t sum = 0;
+
+    for (uint64_t k = 0; k <= d.mask; k++) {
+        int64_t count = place[k];
+        place[k] = sum;
+        sum += count;
+    }
+}
+
+/* Stable sort by id, from the highest bits that differ downwards: ids that are hashes need two distributions, and all
+ * but the first stay in the cache. The pins are in `here`, the result is in `there` if wanted, else in `here`. Every
+ * level settles at least two bits of the id, so there are at most some thirty. */
+static void sort_pins(int64_t n, pin *here, pin *there, bool to_there)
+{
+    int64_t place[1 << BUCKET_BITS];
+    uint64_t differ = 0;
+
+    if (n <= FEW_PINS) {
+        insert_pins(n, here, to_there ? there : here);
+        return;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        differ |= (uint64_t)(here[i].id ^ here[0].id);
+    }
+    if (differ == 0) {
+        if (to_there) {
+            memcpy(there, here, (size_t)n * sizeof *here);
+        }
+        return;
+    }
+    const digits d = digits_of(n, differ);
+    memset(place, 0, (size_t)(d.mask + 1) * sizeof *place);
+    for (int64_t i = 0; i < n; i++) {
+        place[bucket_of(d, here[i].id)]++;
+    }
+    add_up(d, place);
+    for (int64_t i = 0; i < n; i++) {
+        there[place[bucket_of(d, here[i].id)]++] = here[i];
+    }
+    for (int64_t start = 0, k = 0; start < n; start = place[k++]) {
+        if (place[k] > start) {
+            sort_pins(place[k] - start, there + start, here + start, !to_there);
+        }
+    }
+}
+
+/* The units' pins in buckets of ascending ids, by unit in each. Gives the end of every bucket. */
+static digits deal_pins(int64_t n, const int64_t *pin_first, const int64_t *pins, pin *dealt, int64_t *end)
+{
+    const int64_t npins = n > 0 ? pin_first[n] : 0;
+    uint64_t differ = 0;
+
+    for (int64_t k = 0; k < npins; k++) {
+        differ |= (uint64_t)(pins[k] ^ pins[0]);
+    }
+    const digits d = digits_of(npins, differ);
+    memset(end, 0, (size_t)(d.mask + 1) * sizeof *end);
+    for (int64_t k = 0; k < npins; k++) {
+        end[bucket_of(d, pins[k])]++;
+    }
+    add_up(d, end);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = pin_first[i]; k < pin_first[i + 1]; k++) {
+            dealt[end[bucket_of(d, pins[k])]++] = (pin){pins[k], i};
+        }
+    }
+    return d;
+}
+
+/* Appends the edges of a sorted bucket. Repeated pins are dropped, and the pins of ids that only one vertex names. */
+static void add_edges(eqp_hypergraph *g, int64_t n, const pin *p)
+{
     for (int64_t i = 0; i < n;) {
-        int64_t id = p[i].id, start = kept;
+        const int64_t id = p[i].id;
+        int64_t at = g->npins;
         for (; i < n && p[i].id == id; i++) {
-            if (kept == start || p[kept - 1].vertex != p[i].vertex) {
-                p[kept++] = p[i];
+            if (at == g->npins || g->edge_vertex[at - 1] != p[i].vertex) {
+                g->edge_vertex[at++] = p[i].vertex;
             }
         }
-        if (kept - start < 2) {
-            kept = start;
-        } else {
-            ++*nedges;
+        if (at - g->npins > 1) {
+            g->edge_id[g->nedges] = id;
+            g->edge_first[g->nedges++] = g->npins;
+            g->npins = at;
         }
     }
-    return kept;
+    g->edge_first[g->nedges] = g->npins;
 }
 
-static int graph_allocate(eqp_hypergraph *g)
+/* All edges, in arrays that are large enough for any: pages that nothing is written to cost nothing. */
+static int make_edges(eqp_hypergraph *g, int64_t n, const int64_t *pin_first, const int64_t *pins)
+{
+    const int64_t npins = n > 0 ? pin_first[n] : 0;
+    int64_t end[1 << BUCKET_BITS], most = 0;
+    pin *dealt = NULL, *work = NULL;
+    digits d;
+    int code;
+
+    if ((code = eqp_array_create(&g->edge_id, npins / 2, sizeof(int64_t))) ||
+        (code = eqp_array_create(&g->edge_first, npins / 2 + 1, sizeof(int64_t))) ||
+        (code = eqp_array_create(&g->edge_vertex, npins, sizeof(int64_t))) ||
+        (code = eqp_array_create(&dealt, npins, sizeof *dealt))) {
+        goto done;
+    }
+    d = deal_pins(n, pin_first, pins, dealt, end);
+    for (uint64_t k = 0; k <= d.mask; k++) {
+        int64_t size = end[k] - (k > 0 ? end[k - 1] : 0);
+        most = size > most ? size : most;
+    }
+    if ((code = eqp_array_create(&work, most, sizeof *work))) {
+        goto done;
+    }
+    for (int64_t start = 0, k = 0; start < npins; start = end[k++]) {
+        sort_pins(end[k] - start, dealt + start, work, false);
+        add_edges(g, end[k] - start, dealt + start);
+    }
+done:
+    free(dealt);
+    free(work);
+    return code;
+}
+
+/* Gives back what an array does not need. */
+static void trim(int64_t **array, int64_t n)
+{
+    int64_t *trimmed = realloc(*array, ((size_t)n + 1) * sizeof **array);
+
+    *array = trimmed ? trimmed : *array;
+}
+
+/* The other direction: the edges of every vertex. */
+static int make_vertices(eqp_hypergraph *g, const double *weight)
 {
     int code;
 
     if ((code = eqp_array_create(&g->vertex_weight, g->nvertices, sizeof(double))) ||
         (code = eqp_array_create(&g->edge_weight, g->nedges, sizeof(double))) ||
-        (code = eqp_array_create(&g->edge_id, g->nedges, sizeof(int64_t))) ||
-        (code = eqp_array_create(&g->edge_first, g->nedges + 1, sizeof(int64_t))) ||
-        (code = eqp_array_create(&g->edge_vertex, g->npins, sizeof(int64_t))) ||
         (code = eqp_array_create(&g->vertex_first, g->nvertices + 1, sizeof(int64_t))) ||
         (code = eqp_array_create(&g->vertex_edge, g->npins, sizeof(int64_t)))) {
         return code;
     }
-    return EQP_OK;
-}
-
-/* Both directions from pins ordered by (id, vertex). */
-static void graph_fill(eqp_hypergraph *g, const pin *p)
-{
-    int64_t e = -1;
-
-    for (int64_t i = 0; i < g->npins; i++) {
-        if (i == 0 || p[i].id != p[i - 1].id) {
-            e++;
-            g->edge_id[e] = p[i].id;
-            g->edge_weight[e] = 1;
-            g->edge_first[e] = i;
-        }
-        g->edge_vertex[i] = p[i].vertex;
-        g->vertex_first[p[i].vertex + 1]++;
+    for (int64_t i = 0; i < g->nvertices; i++) {
+        g->vertex_weight[i] = weight ? weight[i] : 1;
     }
-    g->edge_first[g->nedges] = g->npins;
+    for (int64_t i = 0; i < g->npins; i++) {
+        g->vertex_first[g->edge_vertex[i] + 1]++;
+    }
     for (int64_t v = 0; v < g->nvertices; v++) {
         g->vertex_first[v + 1] += g->vertex_first[v];
     }
-    for (e = 0; e < g->nedges; e++) {
+    for (int64_t e = 0; e < g->nedges; e++) {
+        g->edge_weight[e] = 1;
         for (int64_t i = g->edge_first[e]; i < g->edge_first[e + 1]; i++) {
             g->vertex_edge[g->vertex_first[g->edge_vertex[i]]++] = e;
         }
     }
     memmove(g->vertex_first + 1, g->vertex_first, (size_t)g->nvertices * sizeof *g->vertex_first);
     g->vertex_first[0] = 0;
+    return EQP_OK;
 }
 
 static int units_check(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins)
@@ -126,47 +246,36 @@ static int units_check(int64_t n, const double *weight, const int64_t *pin_first
     if (n > 0 && pin_first[n] > 0 && !pins) {
         return EQP_ERR_ARGUMENT;
     }
+    int64_t all = 0;
     for (int64_t k = 0; n > 0 && k < pin_first[n]; k++) {
-        if (pins[k] < 0) {
-            return EQP_ERR_ARGUMENT;
-        }
+        all |= pins[k];
     }
-    return EQP_OK;
+    return all < 0 ? EQP_ERR_ARGUMENT : EQP_OK;
 }
 
 int eqp_hypergraph_create(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pins,
                           eqp_hypergraph **graph)
 {
     eqp_hypergraph *g = NULL;
-    pin *list = NULL, *work = NULL;
     int code = graph ? units_check(n, weight, pin_first, pins) : EQP_ERR_ARGUMENT;
-    int64_t npins = code || n == 0 ? 0 : pin_first[n];
 
-    if (code || (code = eqp_array_create(&g, 1, sizeof *g)) || (code = eqp_array_create(&list, npins, sizeof *list)) ||
-        (code = eqp_array_create(&work, npins, sizeof *work))) {
-        goto done;
+    if (code || (code = eqp_array_create(&g, 1, sizeof *g))) {
+        return code;
     }
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = pin_first[i]; k < pin_first[i + 1]; k++) {
-            list[k] = (pin){pins[k], i};
-        }
-    }
-    pin *sorted = sort_pins(npins, list, work);
     g->nvertices = n;
-    g->npins = keep_shared(npins, sorted, &g->nedges);
-    if ((code = graph_allocate(g))) {
+    if ((code = make_edges(g, n, pin_first, pins))) {
         goto done;
     }
-    graph_fill(g, sorted);
-    for (int64_t i = 0; i < n; i++) {
-        g->vertex_weight[i] = weight ? weight[i] : 1;
+    trim(&g->edge_id, g->nedges);
+    trim(&g->edge_first, g->nedges);
+    trim(&g->edge_vertex, g->npins);
+    if ((code = make_vertices(g, weight))) {
+        goto done;
     }
     *graph = g;
     g = NULL;
 done:
     eqp_hypergraph_free(g);
-    free(list);
-    free(work);
     return code;
 }
 

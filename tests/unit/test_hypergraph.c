@@ -125,6 +125,82 @@ static void both_directions_hold_the_same_pins(void **state)
     }
 }
 
+enum { MANY = 40000, PER_UNIT = 20, SPREADS = 6 };
+
+/* Ids as no sort likes them: equal, in a row, hashes, of every size, close together and far apart, alternating bits. */
+static int64_t spread_id(int spread, uint64_t k)
+{
+    const uint64_t r = eqp_random_bits(8, (uint64_t)spread, k);
+
+    switch (spread) {
+    case 0:
+        return 77;
+    case 1:
+        return (int64_t)(r % 9000);
+    case 2:
+        return (int64_t)(eqp_random_bits(9, 0, r % 9000) >> 1);
+    case 3:
+        return (int64_t)(((uint64_t)1 << r % 63) + (r >> 20) % 4);
+    case 4:
+        return r % 5 == 0 ? INT64_MAX - (int64_t)(r >> 60) : (int64_t)((r >> 8) % 3000);
+    default:
+        return (int64_t)(r & UINT64_C(0x1041041041041041) & INT64_MAX);
+    }
+}
+
+typedef struct touch {
+    int64_t id, unit;
+} touch;
+
+static int compare_touches(const void *a, const void *b)
+{
+    const touch *x = a, *y = b;
+
+    return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+static void any_spread_of_ids_makes_the_same_graph_as_a_plain_sort(void **state)
+{
+    static int64_t pin[MANY], first[MANY / PER_UNIT + 1];
+    static touch list[MANY];
+
+    (void)state;
+    for (int spread = 0; spread < SPREADS; spread++) {
+        const int64_t n = MANY / PER_UNIT;
+        int64_t e = 0, at = 0, kept = 0;
+        eqp_hypergraph *graph = NULL;
+        for (int64_t k = 0; k < MANY; k++) {
+            first[k / PER_UNIT + 1] = k + 1;
+            pin[k] = spread_id(spread, (uint64_t)k);
+            list[k] = (touch){pin[k], k / PER_UNIT};
+        }
+        assert_int_equal(eqp_hypergraph_create(n, NULL, first, pin, &graph), EQP_OK);
+        eqp_hypergraph_view g = eqp_hypergraph_arrays(graph);
+        qsort(list, MANY, sizeof list[0], compare_touches);
+        for (int64_t k = 0; k < MANY; k++) { /* each once */
+            if (kept == 0 || compare_touches(&list[k], &list[kept - 1]) != 0) {
+                list[kept++] = list[k];
+            }
+        }
+        for (int64_t k = 0, end; k < kept; k = end) {
+            for (end = k; end < kept && list[end].id == list[k].id; end++) {
+            }
+            if (end - k < 2) {
+                continue;
+            }
+            assert_true(e < g.nedges && g.edge_id[e] == list[k].id && g.edge_first[e] == at);
+            for (int64_t j = k; j < end; j++) {
+                assert_int_equal(g.edge_vertex[at++], list[j].unit);
+            }
+            e++;
+        }
+        assert_int_equal(e, g.nedges);
+        assert_int_equal(at, g.npins);
+        assert_int_equal(g.edge_first[e], at);
+        eqp_hypergraph_free(graph);
+    }
+}
+
 static void cut_counts_every_part_beyond_the_first(void **state)
 {
     (void)state;
@@ -210,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(edges_are_the_ids_that_two_units_share),
         cmocka_unit_test(both_directions_hold_the_same_pins),
+        cmocka_unit_test(any_spread_of_ids_makes_the_same_graph_as_a_plain_sort),
         cmocka_unit_test(cut_counts_every_part_beyond_the_first),
         cmocka_unit_test(weights_of_units_are_kept),
         cmocka_unit_test(wrong_units_make_no_graph),

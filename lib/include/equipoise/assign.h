@@ -78,7 +78,7 @@ typedef struct eqp_hypergraph_view {
 } eqp_hypergraph_view;
 
 /** Builds a hypergraph from units and the ids that they touch. An id that one unit names twice counts once; an id that
- * only one unit names makes no edge, since it can never be cut. Local, O(pins log pins), deterministic.
+ * only one unit names makes no edge, since it can never be cut. Local, O(pins), deterministic.
  * \param[in]  n          number of units, >= 0
  * \param[in]  weight     [n] cost of each unit, or NULL: 1 (copied)
  * \param[in]  pin_first  [n + 1] ascending, pin_first[0] == 0 (borrowed for the call)

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What building the hypergraph of work units costs, against the C library's qsort of the same pins.
+ *
+ *     taskset -c 1 build/bench/bench_hypergraph [MOST_PINS [LEAST_PINS]]
+ *
+ * CSV, one row for every number of pins (from LEAST_PINS, 10000, by factors of ten to MOST_PINS, 1000000), ids
+ * (`hashed` over 63 bits or `small` consecutive ones), pins per unit, and sharing: pins per different id in the mean.
+ * create_s and median_s are the least and the median CPU seconds of eqp_hypergraph_create(), qsort_s the least ones of
+ * the sort, ratio is create_s / qsort_s. */
+#include "timing.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/base.h>
+#include <equipoise/random.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEED 5
+
+static void die(const char *what)
+{
+    bench_die("bench_hypergraph", what);
+}
+
+static void *room(int64_t n, size_t size)
+{
+    void *memory = malloc((size_t)n * size);
+
+    if (!memory) {
+        die("out of memory");
+    }
+    return memory;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Neighbouring units share ids: each draws from a window of ids that moves along with the units. */
+static void draw_pins(int64_t npins, int64_t nids, int64_t window, bool hashed, int64_t *pin)
+{
+    for (int64_t k = 0; k < npins; k++) {
+        int64_t from = (int64_t)((double)k / (double)npins * (double)(nids - window));
+        int64_t id = from + (int64_t)eqp_random_below(SEED, 0, (uint64_t)k, (uint64_t)window);
+        pin[k] = hashed ? (int64_t)(eqp_random_bits(SEED, 1, (uint64_t)id) >> 1) : id;
+    }
+}
+
+static void row(int64_t npins, bool hashed, int64_t per_unit, int64_t sharing)
+{
+    const int64_t n = npins / per_unit, nids = npins / sharing;
+    const int64_t window = 8 * per_unit < nids ? 8 * per_unit : nids;
+    const int repetitions = npins > 1000000 ? 3 : npins > 100000 ? 5 : 25;
+    int64_t *pin = room(npins, sizeof *pin), *copy = room(npins, sizeof *copy), *first = room(n + 1, sizeof *first);
+    bench_times create = {0}, sort = {0};
+    int64_t nedges = 0;
+
+    draw_pins(npins, nids, window, hashed, pin);
+    for (int64_t i = 0; i <= n; i++) {
+        first[i] = i * per_unit;
+    }
+    for (int r = 0; r < repetitions; r++) {
+        eqp_hypergraph *graph = NULL;
+        double start = eqp_cpu_seconds();
+        if (eqp_hypergraph_create(n, NULL, first, pin, &graph) != EQP_OK) {
+            die("cannot build the hypergraph");
+        }
+        bench_times_add_since(&create, start);
+        nedges = eqp_hypergraph_arrays(graph).nedges;
+        eqp_hypergraph_free(graph);
+        if (r < 3) {
+            memcpy(copy, pin, (size_t)npins * sizeof *pin);
+            start = eqp_cpu_seconds();
+            qsort(copy, (size_t)npins, sizeof *copy, compare_ids);
+            bench_times_add_since(&sort, start);
+        }
+    }
+    printf("%lld,%s,%lld,%lld,%lld,%lld,%.6f,%.6f,%.6f,%.3f\n", (long long)npins, hashed ? "hashed" : "small",
+           (long long)per_unit, (long long)sharing, (long long)n, (long long)nedges, bench_least(&create),
+           bench_median(&create), bench_least(&sort), bench_least(&create) / bench_least(&sort));
+    fflush(stdout);
+    free(pin);
+    free(copy);
+    free(first);
+}
+
+static int64_t number(int argc, char **argv, int at, double otherwise)
+{
+    double value = argc > at ? strtod(argv[at], NULL) : otherwise;
+
+    if (!(value >= 1000 && value <= 1e9)) {
+        die("[MOST_PINS [LEAST_PINS]] between 1000 and 1e9");
+    }
+    return (int64_t)value;
+}
+
+int main(int argc, char **argv)
+{
+    static const int64_t per_unit[] = {4, 16, 256}, sharing[] = {2, 16};
+    const int64_t most = number(argc, argv, 1, 1e6), least = number(argc, argv, 2, 1e4);
+
+    puts("pins,ids,per_unit,sharing,units,edges,create_s,median_s,qsort_s,ratio");
+    for (int64_t npins = least; npins <= most; npins *= 10) {
+        for (int k = 0; k < 12; k++) {
+            row(npins, k / 6 == 0, per_unit[k % 3], sharing[k / 3 % 2]);
+        }
+    }
+    return 0;
+}
