@@ -102,6 +102,21 @@ bool eqp_policy_wants(const eqp_policy *policy)
     return false;
 }
 
+bool eqp_policy_may_want(const eqp_policy *policy)
+{
+    const eqp_policy_options *o = &policy->options;
+
+    if (o->mode == EQP_POLICY_EVERY) {
+        return policy->has_map && policy->steps + 1 >= o->every;
+    }
+    if (o->mode != EQP_POLICY_AUTO || !policy->has_map || policy->steps == 0) {
+        return false;
+    }
+    const double mean = policy->sum_mean / (double)policy->steps;
+    const double last = fmax(policy->imbalance - policy->reached, 0.0) * mean;
+    return eqp_policy_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds;
+}
+
 int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants)
 {
     eqp_policy policy;

@@ -105,7 +105,8 @@ static int mark_tile(void *user, const bh_tree *tree, const bh_works *works, int
 {
     everybody *e = user;
     const bh_group *group = &works->work[w].group;
-    const double *x = works->x + group->first, *y = works->y + group->first, *z = works->z + group->first;
+    const bh_work_targets targets = bh_works_targets(works, w);
+    const double *x = targets.x, *y = targets.y, *z = targets.z;
     uint64_t key;
 
     eqp_hilbert_keys(1, x, y, z, tree->box.corner, tree->box.side, &key);
@@ -136,7 +137,7 @@ static void check_exactly_once(bh_simulation *sim, const char *what)
     CHECK(code == EQP_OK, "%s: the tree does not grow: %s", what, eqp_error_text(code));
     sim->evaluator.computed = mark_tile;
     sim->evaluator.computed_user = &e;
-    code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, &evaluated);
+    code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.computed = NULL;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(e.n * e.n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);

@@ -248,6 +248,9 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
 
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
+    if (nranks == 1) {
+        return EQP_OK; /* everything is here */
+    }
     code = collect_wants(tree, me, works, mac, map, &wants);
     if (code == EQP_OK) {
         code = write_requests(&wants, works, nranks, &groups, &branches);

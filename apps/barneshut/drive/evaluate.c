@@ -4,6 +4,8 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Groups are timed in batches of about so many interactions: a tenth of a millisecond, which the clock resolves well
@@ -30,47 +32,99 @@ void bh_evaluator_free(bh_evaluator *evaluator)
     evaluator->kernel = NULL;
 }
 
+/* The state of one pass over works. */
+typedef struct pass {
+    bh_evaluator *evaluator;
+    const bh_tree *tree;
+    const bh_map *map;
+    int rank;
+    bh_works *works;
+    bh_survey *survey; /* or NULL */
+    bool forces;       /* else lists only */
+    double *scratch;   /* where forces that nobody wants go, instead of to the targets; or NULL */
+    bh_list list;
+} pass;
+
 /* What the walk tells of each tile that it keeps. */
 typedef struct tile_watch {
-    bh_tile_choice choice; /* first: the walk's user data serve both callbacks */
-    const bh_evaluator *evaluator;
-    const bh_tree *tree;
-    const bh_works *works;
+    const pass *pass;
     int64_t work;
+    bool surveying;
+    bh_survey_pass survey;
 } tile_watch;
 
 static int tile_seen(void *user, const bh_tile *tile)
 {
-    const tile_watch *watch = user;
+    tile_watch *watch = user;
+    const pass *p = watch->pass;
+    const bh_evaluator *evaluator = p->evaluator;
+    int code = watch->surveying ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
 
-    return watch->evaluator->computed(watch->evaluator->computed_user, watch->tree, watch->works, watch->work, tile);
+    if (code == EQP_OK && evaluator->computed != NULL) {
+        code = evaluator->computed(evaluator->computed_user, p->tree, p->works, watch->work, tile);
+    }
+    return code;
 }
 
-static int compute_work(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
-                        int64_t w, bh_list *list)
+/* The list of one work, and its entry in the survey. */
+static int list_work(pass *p, int64_t w, bool all)
 {
-    const bh_work *work = &works->work[w];
+    const bh_work *work = &p->works->work[w];
     const bh_group *group = &work->group;
-    tile_watch watch = {.evaluator = evaluator, .tree = tree, .works = works, .work = w};
-    bh_tile_fn keep = bh_tile_choose(&watch.choice, map, work->tag, rank, group);
-    int64_t first = group->first;
-    int code = bh_walk(tree, tree->root, group, &evaluator->mac, keep, evaluator->computed == NULL ? NULL : tile_seen,
-                       &watch, list);
+    tile_watch watch = {.pass = p, .work = w, .surveying = p->survey != NULL};
+    bh_tile_choice choice;
+    bh_tile_fn keep = bh_tile_choose(&choice, p->map, work->tag, p->rank, group);
+    uint64_t pin_below = p->survey == NULL ? 0 : p->survey->detail.pin_below;
+    bool again = false;
+    int code;
 
+    if (watch.surveying) {
+        bh_survey_begin(&watch.survey, p->survey, work, all);
+    }
+    if (all || p->evaluator->computed != NULL) {
+        pin_below = UINT64_MAX;
+    }
+    code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac, keep, &choice, pin_below,
+                           pin_below > 0 ? tile_seen : NULL, &watch, &p->list);
     if (code != EQP_OK) {
         return code;
     }
-    if (list->nabsent > 0) {
+    if (p->list.nabsent > 0) {
         return EQP_ERR_INTERNAL; /* the essential tree lacks something that this walk wants */
     }
-    works->counts[w] = (bh_counts){.of = {[BH_KIND_PAIR] = list->nsources * group->count,
-                                          [BH_KIND_CELL] = list->ncells * group->count,
-                                          [BH_KIND_LISTED] = list->nsources + list->ncells,
-                                          [BH_KIND_VISIT] = list->nvisits,
-                                          [BH_KIND_GROUP] = 1}};
-    return bh_force(evaluator->kernel, tree, list, evaluator->mac.G, evaluator->eps, group->count, works->x + first,
-                    works->y + first, works->z + first, works->ax + first, works->ay + first, works->az + first,
-                    works->pot + first);
+    p->works->counts[w] = (bh_counts){.of = {[BH_KIND_PAIR] = p->list.nsources * group->count,
+                                             [BH_KIND_CELL] = p->list.ncells * group->count,
+                                             [BH_KIND_LISTED] = p->list.nsources + p->list.ncells,
+                                             [BH_KIND_VISIT] = p->list.nvisits,
+                                             [BH_KIND_GROUP] = 1}};
+    if (watch.surveying) {
+        code = bh_survey_end(&watch.survey, &p->works->counts[w], p->list.ntiles + 1, &again);
+    }
+    return code == EQP_OK && again ? list_work(p, w, true) : code;
+}
+
+static int compute_work(pass *p, int64_t w)
+{
+    const int64_t count = p->works->work[w].group.count;
+    const size_t bytes = (size_t)count * sizeof(double);
+    bh_work_targets t = bh_works_targets(p->works, w);
+    int code = list_work(p, w, p->survey != NULL && bh_survey_wants_all(p->survey, &p->works->work[w]));
+
+    if (code != EQP_OK || !p->forces) {
+        return code;
+    }
+    if (p->scratch != NULL) {
+        t.ax = p->scratch;
+        t.ay = t.ax + count;
+        t.az = t.ay + count;
+        t.pot = t.az + count;
+    }
+    memset(t.ax, 0, bytes);
+    memset(t.ay, 0, bytes);
+    memset(t.az, 0, bytes);
+    memset(t.pot, 0, bytes);
+    return bh_force(p->evaluator->kernel, p->tree, &p->list, p->evaluator->mac.G, p->evaluator->eps, count, t.x, t.y,
+                    t.z, t.ax, t.ay, t.az, t.pot);
 }
 
 /* One sample for the cost model; the batch starts anew. */
@@ -85,18 +139,16 @@ static int close_batch(bh_timings *timings, bh_counts *batch, double *start)
 }
 
 /* Computes the works first to last - 1 and times them. */
-static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
-                   int64_t first, int64_t last, bh_timings *timings)
+static int compute(pass *p, int64_t first, int64_t last, bh_timings *timings)
 {
     bh_counts batch = {{0}};
     double start = eqp_cpu_seconds();
-    bh_list list;
     int code = EQP_OK;
 
-    bh_list_init(&list);
+    bh_list_init(&p->list);
     for (int64_t w = first; w < last && code == EQP_OK; w++) {
-        code = compute_work(evaluator, tree, map, rank, works, w, &list);
-        bh_counts_add(&batch, &works->counts[w]);
+        code = compute_work(p, w);
+        bh_counts_add(&batch, &p->works->counts[w]);
         if (code == EQP_OK && batch.of[BH_KIND_PAIR] + batch.of[BH_KIND_CELL] >= BATCH_INTERACTIONS) {
             code = close_batch(timings, &batch, &start);
         }
@@ -104,34 +156,40 @@ static int compute(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *m
     if (code == EQP_OK) {
         code = close_batch(timings, &batch, &start);
     }
-    bh_list_free(&list);
+    bh_list_free(&p->list);
     return code;
 }
 
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_evaluated *result)
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_survey *survey, bh_evaluated *result)
 {
-    const bh_route route = {.tag = domain->tag, .map = map};
     bh_works works;
+    pass p = {.evaluator = evaluator,
+              .tree = &domain->tree,
+              .map = map,
+              .rank = domain->rank,
+              .works = &works,
+              .survey = survey,
+              .forces = true};
     double begin = eqp_cpu_seconds();
     int code;
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
-    code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, &route,
+    code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, domain->tag, map,
                          &result->traffic.bytes);
     if (code == EQP_OK) {
         code = bh_essential_fetch(&domain->tree, domain->comm, &works, &evaluator->mac, map, &result->traffic);
     }
     if (code == EQP_OK) {
         double start = eqp_cpu_seconds();
-        code = compute(evaluator, &domain->tree, map, domain->rank, &works, 0, works.n, &result->timings);
+        code = compute(&p, 0, works.n, &result->timings);
         result->seconds = eqp_cpu_seconds() - start;
         code = eqp_agree(domain->comm, code, NULL);
     }
     for (int64_t w = 0; w < works.n && code == EQP_OK; w++) {
         bh_counts_add(&result->counts, &works.counts[w]);
+        result->targets += works.work[w].group.count;
     }
-    result->targets = works.ntargets;
     if (code == EQP_OK) {
         code = bh_works_return(&works, domain->comm, &domain->particles, domain->group, &result->traffic.bytes);
     }
@@ -143,17 +201,38 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     return code;
 }
 
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t runs, bh_timings *timings)
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+                       bh_survey *survey)
 {
-    bh_computed_fn computed = evaluator->computed;
-    int64_t distance = works->n / runs > SAMPLE_RUN ? works->n / runs : SAMPLE_RUN;
+    pass p = {.evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .works = works, .survey = survey};
     int code = EQP_OK;
 
+    bh_list_init(&p.list);
+    for (int64_t w = 0; w < works->n && code == EQP_OK; w++) {
+        code = compute_work(&p, w);
+    }
+    bh_list_free(&p.list);
+    return code;
+}
+
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+                       int64_t runs, bh_timings *timings)
+{
+    pass p = {.evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .works = works, .forces = true};
+    bh_computed_fn computed = evaluator->computed;
+    int64_t distance = works->n / runs > SAMPLE_RUN ? works->n / runs : SAMPLE_RUN, largest = 0;
+    int code;
+
+    for (int64_t w = 0; w < works->n; w++) {
+        largest = works->work[w].group.count > largest ? works->work[w].group.count : largest;
+    }
+    code = eqp_array_create(&p.scratch, 4 * largest, sizeof *p.scratch);
     evaluator->computed = NULL;
     for (int64_t first = 0; first < works->n && code == EQP_OK; first += distance) {
         int64_t last = first + SAMPLE_RUN < works->n ? first + SAMPLE_RUN : works->n;
-        code = compute(evaluator, tree, NULL, -1, works, first, last, timings);
+        code = compute(&p, first, last, timings);
     }
     evaluator->computed = computed;
+    free(p.scratch);
     return code;
 }

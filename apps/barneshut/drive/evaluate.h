@@ -3,9 +3,9 @@
 #ifndef BH_EVALUATE_H
 #define BH_EVALUATE_H
 
-#include "costs.h"
 #include "domain.h"
 #include "essential.h"
+#include "survey.h"
 
 #include "../physics/force.h"
 
@@ -33,13 +33,17 @@ typedef struct bh_evaluated {
 int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
-/* The forces on all particles. Collective. */
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_evaluated *result);
+/* The forces on all particles. survey: NULL, or one of bh_survey_init() to fill meanwhile. Collective. */
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_survey *survey, bh_evaluated *result);
 
-/* Samples costs without moving a group: computes forces for `runs` runs of neighbouring groups, spread over the works,
- * which are at home and whose essential trees are here, and throws the forces away. Neighbours, because a group finds
- * in the cache what the one before has used. Local. */
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, bh_works *works, int64_t runs,
-                       bh_timings *timings);
+/* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these works.
+ * Local. */
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+                       bh_survey *survey);
+
+/* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the works, whose essential trees
+ * are here; the forces are lost. Neighbours, because a group finds in the cache what the one before has used. Local. */
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+                       int64_t runs, bh_timings *timings);
 
 #endif

@@ -9,91 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct place {
-    uint64_t key;
-    int32_t part;
-    int64_t work;
-} place;
-
-static int compare_places(const void *a, const void *b)
-{
-    const place *first = a, *second = b;
-
-    if (first->key != second->key) {
-        return first->key < second->key ? -1 : 1;
-    }
-    return (first->part > second->part) - (first->part < second->part);
-}
-
-int bh_owners_order(const bh_works *works, int64_t **order)
-{
-    place *places = NULL;
-    int64_t *made = NULL;
-    int code = eqp_array_create(&places, works->n, sizeof *places);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made, works->n, sizeof *made);
-    }
-    if (code == EQP_OK) {
-        for (int64_t w = 0; w < works->n; w++) {
-            places[w] = (place){works->work[w].group.key, works->work[w].group.part, w};
-        }
-        qsort(places, (size_t)works->n, sizeof *places, compare_places);
-        for (int64_t w = 0; w < works->n; w++) {
-            made[w] = places[w].work;
-        }
-        *order = made;
-    }
-    free(places);
-    return code;
-}
-
-int bh_owners_create(bh_owners *owners, MPI_Comm comm)
-{
-    int64_t n = owners->works.n, before = 0;
-    int code = eqp_array_create(&owners->id, n, sizeof *owners->id);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->count, n, sizeof *owners->count);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->weight, n, sizeof *owners->weight);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->counts, n, sizeof *owners->counts);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->seconds, n, sizeof *owners->seconds);
-    }
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_scan_int64(comm, n, &before, NULL);
-    }
-    if (code == EQP_OK) {
-        owners->n = n;
-        for (int64_t o = 0; o < n; o++) {
-            owners->id[o] = before + o;
-        }
-    }
-    return code;
-}
-
-void bh_owners_free(bh_owners *owners)
-{
-    free(owners->seconds);
-    free(owners->counts);
-    free(owners->weight);
-    free(owners->count);
-    free(owners->id);
-    free(owners->order);
-    bh_works_free(&owners->works);
-}
-
-static const bh_work *work_of(const bh_owners *owners, int64_t owner)
-{
-    return &owners->works.work[owners->order[owner]];
-}
-
 /* The balancer's items, with the arrays that they borrow. */
 typedef struct item_table {
     eqp_balance_items view;
@@ -138,27 +53,24 @@ static int items_create(item_table *items, int64_t n)
 }
 
 /* One more owner for an item: its particles, and its share in the item's position. */
-static void add_owner(item_table *items, int64_t item, const bh_work *work, bool with_particles)
+static void add_owner(item_table *items, int64_t item, const bh_surveyed *owner, bool with_particles)
 {
-    double centre[3];
-
-    bh_group_centre(&work->group, centre);
     for (int a = 0; a < 3; a++) {
-        items->point[3 * item + a] += centre[a];
+        items->point[3 * item + a] += owner->centre[a];
     }
     if (with_particles) {
-        items->particles[item] += work->group.count;
-        items->size[item] += work->group.count * BH_PARTICLE_BYTES;
+        items->particles[item] += owner->count;
+        items->size[item] += owner->count * BH_PARTICLE_BYTES;
     }
 }
 
 static void fill_from_owners(item_table *items, const bh_owners *owners, const bh_map *old)
 {
     for (int64_t o = 0; o < owners->n; o++) {
-        const bh_work *work = work_of(owners, o);
+        const bh_surveyed *owner = &owners->group[o];
         items->weight[o] = owners->seconds[o];
-        items->part_now[o] = old != NULL ? bh_map_own_rank(old, work->present) : -1;
-        add_owner(items, o, work, true);
+        items->part_now[o] = old != NULL ? bh_map_own_rank(old, owner->tag) : -1;
+        add_owner(items, o, owner, true);
     }
 }
 
@@ -174,7 +86,7 @@ static int present_part(const bh_owners *owners, const eqp_unit *unit, const int
     int64_t nvotes = 0, best = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        int64_t tag = work_of(owners, owner[i])->present;
+        int64_t tag = owners->group[owner[i]].tag;
         int part = unit->sub < 0 ? bh_map_own_rank(old, tag) : bh_map_rank(old, tag, unit->centroid);
         int64_t v = 0;
         while (v < nvotes && votes[v].part != part) {
@@ -196,7 +108,7 @@ static void fill_unit(item_table *items, int64_t u, const eqp_unit *unit, const 
         /* Of a split owner's seconds the unit has its part. */
         double part = unit->sub < 0 ? 1.0 : unit->weight / owners->weight[owner[i]];
         items->weight[u] += part * owners->seconds[owner[i]];
-        add_owner(items, u, work_of(owners, owner[i]), unit->sub <= 0);
+        add_owner(items, u, &owners->group[owner[i]], unit->sub <= 0);
     }
     for (int a = 0; a < 3; a++) {
         items->point[3 * u + a] /= (double)n;
@@ -275,7 +187,7 @@ static int read_parts(const bh_owners *owners, const eqp_units *units, const int
         code = eqp_array_create(&table->rank, nunits, sizeof *table->rank);
     }
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
-        int64_t w = owners->order[o], first = o, count = 1;
+        int64_t first = o, count = 1;
         double heaviest = -1.0;
         bool shared = false;
         if (units != NULL) {
@@ -284,7 +196,7 @@ static int read_parts(const bh_owners *owners, const eqp_units *units, const int
         if (code != EQP_OK) {
             break;
         }
-        tag[w] = home[w] = part[first];
+        tag[o] = home[o] = part[first];
         for (int64_t u = first; u < first + count && count > 1; u++) {
             eqp_unit unit;
             eqp_units_get(units, u, &unit);
@@ -293,20 +205,20 @@ static int read_parts(const bh_owners *owners, const eqp_units *units, const int
             shared = shared || part[u] != part[first];
             if (unit.weight > heaviest) {
                 heaviest = unit.weight;
-                home[w] = part[u];
+                home[o] = part[u];
             }
         }
         if (shared) {
             table->nunits_of[table->nsplit] = count;
             table->nunits += count;
-            tag[w] = -1 - table->nsplit++;
+            tag[o] = -1 - table->nsplit++;
         }
     }
     return code;
 }
 
 /* Everybody gets the whole table; tags of split owners then count through all ranks. */
-static int share_table(bh_domain *domain, const split_table *mine, int64_t nworks, int64_t *tag, bh_map *made,
+static int share_table(bh_domain *domain, const split_table *mine, int64_t nowners, int64_t *tag, bh_map *made,
                        int64_t *nsplit)
 {
     split_table all = {0};
@@ -325,36 +237,78 @@ static int share_table(bh_domain *domain, const split_table *mine, int64_t nwork
     if (code == EQP_OK) {
         code = eqp_agree(domain->comm, bh_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL);
     }
-    for (int64_t w = 0; w < nworks && code == EQP_OK; w++) {
-        tag[w] -= tag[w] < 0 ? before : 0;
+    for (int64_t o = 0; o < nowners && code == EQP_OK; o++) {
+        tag[o] -= tag[o] < 0 ? before : 0;
     }
     *nsplit = all.nsplit;
     split_table_free(&all);
     return code;
 }
 
-/* Tags and homes back to where the particles are. */
+/* What a group's home is told. */
+typedef struct verdict {
+    int64_t group, tag, home;
+} verdict;
+
+static int send_verdicts(bh_domain *domain, const bh_owners *owners, const int64_t *tag, const int64_t *home,
+                         int64_t *n, verdict **in)
+{
+    verdict *out = NULL;
+    int *rank = NULL;
+    int code = eqp_array_create(&out, owners->n, sizeof *out);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&rank, owners->n, sizeof *rank);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        out[o] = (verdict){owners->group[o].at_home, tag[o], home[o]};
+        rank[o] = owners->group[o].home;
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = bh_send_records(domain->comm, sizeof *out, owners->n, rank, out, n, in);
+    }
+    free(rank);
+    free(out);
+    return code;
+}
+
+/* Every group must have heard, and once. */
+static int read_verdicts(const bh_domain *domain, int64_t n, const verdict *in, int64_t *group_tag, int *rank_of_group)
+{
+    if (n != domain->ngroups) {
+        return EQP_ERR_INTERNAL;
+    }
+    for (int64_t g = 0; g < n; g++) {
+        rank_of_group[g] = -1;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (in[i].group < 0 || in[i].group >= n || rank_of_group[in[i].group] >= 0) {
+            return EQP_ERR_INTERNAL;
+        }
+        group_tag[in[i].group] = in[i].tag;
+        rank_of_group[in[i].group] = (int)in[i].home;
+    }
+    return EQP_OK;
+}
+
+/* Tags and homes to where the particles are. */
 static int bring_home(bh_domain *domain, const bh_owners *owners, const int64_t *tag, const int64_t *home)
 {
-    int64_t *group_tag = NULL, *group_home = NULL;
+    verdict *in = NULL;
+    int64_t *group_tag = NULL, n = 0;
     int *rank_of_group = NULL;
     int code = eqp_array_create(&group_tag, domain->ngroups, sizeof *group_tag);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&group_home, domain->ngroups, sizeof *group_home);
-    }
     if (code == EQP_OK) {
         code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
     }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        code = bh_works_return_words(&owners->works, domain->comm, tag, group_tag);
+        code = send_verdicts(domain, owners, tag, home, &n, &in);
     }
     if (code == EQP_OK) {
-        code = bh_works_return_words(&owners->works, domain->comm, home, group_home);
-    }
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
-        rank_of_group[g] = (int)group_home[g];
+        code = eqp_agree(domain->comm, read_verdicts(domain, n, in, group_tag, rank_of_group), NULL);
     }
     if (code == EQP_OK) {
         code = bh_domain_rehome(domain, rank_of_group);
@@ -365,8 +319,8 @@ static int bring_home(bh_domain *domain, const bh_owners *owners, const int64_t 
             domain->particles.tag[i] = group_tag[g];
         }
     }
+    free(in);
     free(rank_of_group);
-    free(group_home);
     free(group_tag);
     return code;
 }

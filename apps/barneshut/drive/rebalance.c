@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rebalance.h"
 
-#include "gather.h"
 #include "newmap.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
-#include <equipoise/random.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,101 +16,52 @@
 /* So many pins per unit make the hypergraph know its neighbours: with 16 it leaves a third more ghosts. */
 #define MOST_PINS 256
 
-/* The sampler's weights are nanoseconds, so that a tile weighs some hundreds. */
-#define NANOSECONDS 1e9
-#define WEIGHT_BITS 10 /* a thousandth of one */
+#define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
 
-/* The groups, in curve order over the ranks: homes may be scattered along the curve, owners must not. */
-static int line_up(bh_domain *domain, bh_works *works, int64_t **order, int64_t *bytes)
+/* Groups below so many times a unit's weight are never cut, even if all weights have grown since they were added up. */
+#define CERTAINLY_WHOLE 1.2
+
+/* Tiles are met by several groups of one unit: so many times the pins are sampled that it is to have. */
+#define SPARE_PINS 2.0
+
+static eqp_units_options units_options(const bh_rebalance_options *options, int nparts)
 {
-    int64_t n = domain->ngroups;
-    uint64_t *key = NULL;
-    int *only = NULL;
-    int code = eqp_array_create(&key, n, sizeof *key);
+    eqp_units_options wanted = EQP_UNITS_OPTIONS_DEFAULTS;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&only, n, sizeof *only);
-    }
-    code = eqp_agree(domain->comm, code, NULL);
-    for (int64_t g = 0; g < n && code == EQP_OK; g++) {
-        key[g] = domain->group[g].key;
-    }
-    if (code == EQP_OK) {
-        code = bh_deal(domain->comm, n, key, only);
-    }
-    if (code == EQP_OK) {
-        const bh_route route = {.tag = domain->tag, .only = only};
-        code = bh_works_send(works, domain->comm, &domain->particles, n, domain->group, &route, bytes);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, bh_owners_order(works, order), NULL);
-    }
-    free(only);
-    free(key);
-    return code;
+    wanted.strategy = options->strategy;
+    wanted.seed = options->seed;
+    wanted.rate = options->sample_rate;
+    wanted.imbalance = options->imbalance_tol > 0 ? options->imbalance_tol : 0.001;
+    wanted.nparts = nparts;
+    wanted.max_pins = MOST_PINS;
+    wanted.threshold = options->sample_threshold;
+    wanted.weight_bits = WEIGHT_BITS;
+    return wanted;
 }
 
-/* What enumerates a group's interactions: one per tile. */
-typedef struct enumerator {
-    const bh_tree *tree;
-    const bh_mac *mac;
-    const bh_owners *owners;
-    bh_costs nominal;
-    bh_list list;
-    /* of the group at hand */
-    eqp_sink *sink;
-    const bh_group *group;
-    bh_counts *counts; /* its work so far */
-    double centre[3];
-} enumerator;
-
-static int offer(enumerator *e, const double *centroid, const bh_counts *work, int npins, const int64_t *pin)
+bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int nparts, const eqp_units_totals *last)
 {
-    double weight = NANOSECONDS * bh_costs_predict(&e->nominal, work);
+    const eqp_units_options wanted = units_options(options, nparts);
+    bh_survey_detail detail = {.heavy = INFINITY, .pin_below = 0};
+    double target, rate;
 
-    bh_counts_add(e->counts, work);
-    return eqp_sink_add(e->sink,
-                        &(eqp_batch){.n = 1, .centroid = centroid, .weight = &weight, .npins = npins, .pin = pin});
-}
-
-static int offer_tile(void *user, const bh_tile *tile)
-{
-    enumerator *e = user;
-    const bh_counts work = {.of = {[BH_KIND_PAIR] = tile->nsources * e->group->count,
-                                   [BH_KIND_CELL] = tile->ncells * e->group->count,
-                                   [BH_KIND_LISTED] = tile->nsources + tile->ncells,
-                                   [BH_KIND_VISIT] = tile->nleaves + tile->ncells}};
-    int64_t pin = (int64_t)(eqp_random_bits(0, (uint64_t)tile->level, tile->key) >> 1);
-    double centroid[3];
-
-    bh_tile_centroid(e->centre, tile->centre, centroid);
-    return offer(e, centroid, &work, 1, &pin);
-}
-
-/* The tiles, and one interaction at the group's own centre for what belongs to none: looks at cells that were opened,
- * and the group's fixed cost. */
-static int enumerate(void *user, int64_t owner, eqp_sink *sink)
-{
-    static const double own_centre[3] = {0.0, 0.0, 0.0};
-    enumerator *e = user;
-    bh_counts rest = {.of = {[BH_KIND_GROUP] = 1}};
-    int code;
-
-    e->sink = sink;
-    e->group = &e->owners->works.work[e->owners->order[owner]].group;
-    e->counts = &e->owners->counts[owner];
-    *e->counts = (bh_counts){{0}};
-    bh_group_centre(e->group, e->centre);
-    code = bh_walk(e->tree, e->tree->root, e->group, e->mac, NULL, offer_tile, e, &e->list);
-    if (code != EQP_OK) {
-        return code;
+    if (!(options->method->needs & EQP_NEEDS_UNITS)) {
+        return detail;
     }
-    rest.of[BH_KIND_VISIT] = e->list.nvisits - e->counts->of[BH_KIND_VISIT];
-    return offer(e, own_centre, &rest, 0, NULL);
+    if (options->strategy == EQP_SAMPLE_RANDOM) {
+        return (bh_survey_detail){.heavy = 0.0, .pin_below = UINT64_MAX}; /* draws may fall into any group */
+    }
+    if (eqp_units_target(&wanted, last, &target, &rate) == EQP_OK && target > 0) {
+        const double units = ldexp((double)last->weight, -WEIGHT_BITS) / target;
+        const double share = SPARE_PINS * MOST_PINS * units / (double)last->interactions;
+        detail.heavy = CERTAINLY_WHOLE * target;
+        detail.pin_below = share < 1.0 ? (uint64_t)(share * ldexp(1.0, 63)) : UINT64_MAX;
+    }
+    return detail;
 }
 
 /* Measures what a pair, a cell, a look cost, on a few groups, unless a force evaluation has told already. */
-static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, bh_works *works, bh_costs *costs)
+static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, const bh_map *map, bh_works *works, bh_costs *costs)
 {
     bh_timings timings = {0};
     int code;
@@ -119,12 +69,65 @@ static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, bh_works *wor
     if (costs->known) {
         return EQP_OK;
     }
-    code = bh_evaluate_sample(evaluator, &domain->tree, works, COST_SAMPLE_RUNS, &timings);
+    code = bh_evaluate_sample(evaluator, &domain->tree, map, domain->rank, works, COST_SAMPLE_RUNS, &timings);
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
         code = bh_costs_fit(costs, domain->comm, &timings);
     }
     bh_timings_free(&timings);
+    return code;
+}
+
+static int survey_groups(const bh_domain *domain, bh_survey *survey)
+{
+    int code = EQP_OK;
+
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        code = bh_survey_add_group(survey, &domain->group[g], domain->tag[g], domain->rank, g);
+    }
+    return eqp_agree(domain->comm, code, NULL);
+}
+
+/* Roughly: a group that ranks share counts more than once. */
+static int survey_totals(MPI_Comm comm, const bh_survey *survey, eqp_units_totals *all)
+{
+    eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        mine.owners++;
+        mine.interactions += survey->group[i].interactions;
+        mine.weight += (int64_t)ldexp(bh_survey_weight(survey, &survey->group[i].counts), WEIGHT_BITS);
+    }
+    return MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) == MPI_SUCCESS ? EQP_OK
+                                                                                                        : EQP_ERR_MPI;
+}
+
+/* Weights are known only when all lists have been walked; which groups keep their tiles depends on the weights. So the
+ * lists are walked twice where units are wanted. */
+static int survey_twice(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options,
+                        const bh_map *map, bh_works *works, bh_survey *survey)
+{
+    const bh_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
+    eqp_units_totals totals;
+    int code = bh_survey_init(survey, &rough);
+
+    if (code == EQP_OK) {
+        code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code != EQP_OK || !(options->method->needs & EQP_NEEDS_UNITS)) {
+        return code;
+    }
+    code = survey_totals(domain->comm, survey, &totals);
+    if (code == EQP_OK) {
+        const bh_survey_detail detail = bh_rebalance_detail(options, domain->nranks, &totals);
+        bh_survey_free(survey);
+        code = bh_survey_init(survey, &detail);
+        if (code == EQP_OK) {
+            code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
+        }
+        code = eqp_agree(domain->comm, code, NULL);
+    }
     return code;
 }
 
@@ -152,93 +155,83 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const bh_
 }
 
 static int select_units(MPI_Comm comm, const bh_rebalance_options *options, int nparts, bh_owners *owners,
-                        enumerator *e, eqp_units **units)
+                        eqp_units_totals *all, eqp_units **units)
 {
-    eqp_units_options wanted = EQP_UNITS_OPTIONS_DEFAULTS;
-    eqp_units_totals all, before;
+    const eqp_owner_pins pins = {owners->pin_first, owners->pin};
+    eqp_units_options wanted = units_options(options, nparts);
+    eqp_units_totals before;
     double target, rate;
-    int code;
+    int code = add_totals(comm, &wanted, owners, all, &before);
 
-    wanted.strategy = options->strategy;
-    wanted.seed = options->seed;
-    wanted.rate = options->sample_rate;
-    wanted.imbalance = options->imbalance_tol > 0 ? options->imbalance_tol : 0.001;
-    wanted.nparts = nparts;
-    wanted.max_pins = MOST_PINS;
-    wanted.threshold = options->sample_threshold;
-    wanted.weight_bits = WEIGHT_BITS;
-    code = add_totals(comm, &wanted, owners, &all, &before);
     if (code == EQP_OK && wanted.strategy == EQP_SAMPLE_RANDOM && wanted.rate <= 0) {
-        code = eqp_agree(comm, eqp_units_target(&wanted, &all, &target, &rate), NULL);
+        code = eqp_agree(comm, eqp_units_target(&wanted, all, &target, &rate), NULL);
         if (code == EQP_OK && rate > 0) {
             wanted.rate = rate;
-            code = add_totals(comm, &wanted, owners, &all, &before);
+            code = add_totals(comm, &wanted, owners, all, &before);
         }
     }
     if (code == EQP_OK) {
-        code = eqp_units_create(owners->n, owners->id, owners->count, owners->weight, enumerate, e, &wanted, &all,
-                                &before, units);
+        code = eqp_units_create_known(owners->n, owners->id, owners->count, owners->weight, &pins, bh_owners_enumerate,
+                                      owners, &wanted, all, &before, units);
         code = eqp_agree(comm, code, NULL);
     }
     return code;
 }
 
-/* Exact weights of the owners: their lists are walked anyway. Methods that ignore weights do without. */
-static int weigh(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options, bh_owners *owners,
-                 enumerator *e, bh_costs *costs, bh_traffic *traffic)
+int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options,
+                        const bh_map *map, bh_costs *costs, bh_survey *survey, int64_t *bytes)
 {
-    eqp_units_options plain = EQP_UNITS_OPTIONS_DEFAULTS;
+    bh_traffic traffic = {0};
+    bh_works works;
     int code;
 
+    bh_survey_free(survey);
     if (!(options->method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS))) {
-        return EQP_OK;
+        const bh_survey_detail nothing = {.heavy = INFINITY, .pin_below = 0};
+        code = bh_survey_init(survey, &nothing);
+        return code == EQP_OK ? survey_groups(domain, survey) : code;
     }
-    plain.weight_bits = WEIGHT_BITS;
-    code = bh_essential_fetch(&domain->tree, domain->comm, &owners->works, &evaluator->mac, NULL, traffic);
+    bh_works_init(&works);
+    code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, domain->tag, map,
+                         &traffic.bytes);
     if (code == EQP_OK) {
-        code = learn_costs(domain, evaluator, &owners->works, costs);
+        code = bh_essential_fetch(&domain->tree, domain->comm, &works, &evaluator->mac, map, &traffic);
     }
     if (code == EQP_OK) {
-        code = eqp_owners_weigh(owners->n, owners->id, NULL, enumerate, e, &plain, owners->count, owners->weight);
-        code = eqp_agree(domain->comm, code, NULL);
+        code = learn_costs(domain, evaluator, map, &works, costs);
     }
-    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
-        owners->seconds[o] = bh_costs_predict(costs, &owners->counts[o]);
+    if (code == EQP_OK) {
+        code = survey_twice(domain, evaluator, options, map, &works, survey);
     }
+    *bytes += traffic.bytes;
+    bh_works_free(&works);
     return code;
 }
 
-int bh_rebalance(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options, bool has_map,
-                 bh_map *map, bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message)
+int bh_rebalance(bh_domain *domain, const bh_survey *survey, const bh_rebalance_options *options, bool has_map,
+                 bh_map *map, const bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message)
 {
     bh_owners owners = {0};
-    bh_traffic traffic = {0};
     eqp_units *units = NULL;
-    enumerator e = {.tree = &domain->tree, .mac = &evaluator->mac, .owners = &owners};
+    uint64_t *key = NULL;
     int code;
 
-    bh_works_init(&owners.works);
-    bh_list_init(&e.list);
     memset(rebalanced, 0, sizeof *rebalanced);
-    code = bh_costs_init(&e.nominal);
-    if (code == EQP_OK) {
-        code = line_up(domain, &owners.works, &owners.order, &traffic.bytes);
+    code = eqp_agree(domain->comm, eqp_array_create(&key, domain->ngroups, sizeof *key), NULL);
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        key[g] = domain->group[g].key;
     }
     if (code == EQP_OK) {
-        code = bh_owners_create(&owners, domain->comm);
-    }
-    if (code == EQP_OK) {
-        code = weigh(domain, evaluator, options, &owners, &e, costs, &traffic);
+        code = bh_owners_line_up(domain->comm, survey, costs, domain->ngroups, key, &owners, &rebalanced->bytes);
     }
     if (code == EQP_OK && (options->method->needs & EQP_NEEDS_UNITS)) {
-        code = select_units(domain->comm, options, domain->nranks, &owners, &e, &units);
+        code = select_units(domain->comm, options, domain->nranks, &owners, &rebalanced->totals, &units);
     }
     if (code == EQP_OK) {
         code = bh_newmap_make(domain, &owners, units, options, has_map, map, rebalanced, message);
     }
-    rebalanced->bytes += traffic.bytes;
-    bh_list_free(&e.list);
     eqp_units_free(units);
     bh_owners_free(&owners);
+    free(key);
     return code;
 }

@@ -20,16 +20,25 @@ typedef struct bh_rebalance_options {
 
 typedef struct bh_rebalanced {
     eqp_balance_result result;
-    int64_t units;        /* items that were assigned, over all ranks */
-    int64_t split_owners; /* groups that several ranks share */
-    eqp_sizes sizes;      /* of the units, of all ranks; empty where groups were assigned */
-    int64_t bytes;        /* sent by this rank */
+    int64_t units;           /* items that were assigned, over all ranks */
+    int64_t split_owners;    /* groups that several ranks share */
+    eqp_sizes sizes;         /* of the units, of all ranks; empty where groups were assigned */
+    int64_t bytes;           /* sent by this rank */
+    eqp_units_totals totals; /* of all groups, in the quanta of the units */
 } bh_rebalanced;
 
-/* Makes a new map for the groups of a grown domain: sets the tags of particles and *map, and homes for the next
- * bh_domain_settle. has_map: the present tags mean something, and as little as possible is to move. The tree is used
- * up: grow again. Collective; after an error the map is the old one. */
-int bh_rebalance(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options, bool has_map,
-                 bh_map *map, bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message);
+/* How much a survey for the next map is to keep. */
+bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int nparts, const eqp_units_totals *last);
+
+/* Makes a survey of a grown domain without computing forces, for a first map, and learns what work costs if that is not
+ * known. The essential trees are fetched: grow again before the next evaluation. Adds to *bytes. Collective. */
+int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options,
+                        const bh_map *map, bh_costs *costs, bh_survey *survey, int64_t *bytes);
+
+/* Makes a new map from a survey of the domain's groups: sets the tags of particles and *map, and homes for the next
+ * bh_domain_settle. has_map: the present tags mean something, and as little as possible is to move. Collective; after
+ * an error the map is the old one. */
+int bh_rebalance(bh_domain *domain, const bh_survey *survey, const bh_rebalance_options *options, bool has_map,
+                 bh_map *map, const bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message);
 
 #endif

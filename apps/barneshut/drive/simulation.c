@@ -48,48 +48,76 @@ static int follow_map(bh_simulation *sim, step_ledger *ledger)
     return code;
 }
 
-static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+static bh_rebalance_options rebalance_options(const bh_simulation *sim)
 {
     const bh_settings *s = sim->settings;
-    const bh_rebalance_options options = {.method = s->method,
-                                          .imbalance_tol = s->imbalance_tol,
-                                          .strategy = (eqp_sample_strategy)s->sample_strategy,
-                                          .sample_rate = s->sample_rate,
-                                          .sample_threshold = s->sample_threshold,
-                                          .seed = (uint64_t)s->seed};
-    double start = eqp_cpu_seconds();
-    int code = bh_rebalance(&sim->domain, &sim->evaluator, &options, has_map, &sim->map, &sim->costs,
-                            &ledger->rebalanced, message);
 
-    if (code == EQP_OK) {
-        code = bh_domain_settle(&sim->domain, &ledger->settled);
+    return (bh_rebalance_options){.method = s->method,
+                                  .imbalance_tol = s->imbalance_tol,
+                                  .strategy = (eqp_sample_strategy)s->sample_strategy,
+                                  .sample_rate = s->sample_rate,
+                                  .sample_threshold = s->sample_threshold,
+                                  .seed = (uint64_t)s->seed};
+}
+
+/* A new map for the particles where they are; they follow it when they settle next. */
+static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+{
+    const bh_rebalance_options options = rebalance_options(sim);
+    double start = eqp_cpu_seconds();
+    int64_t bytes = 0;
+    int code = EQP_OK;
+
+    if (!sim->surveyed) {
+        code =
+            bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey, &bytes);
     }
     if (code == EQP_OK) {
-        code = bh_domain_grow(&sim->domain);
+        code = bh_rebalance(&sim->domain, &sim->survey, &options, has_map, &sim->map, &sim->costs, &ledger->rebalanced,
+                            message);
     }
+    ledger->rebalanced.bytes += bytes;
+    sim->totals = ledger->rebalanced.totals;
     ledger->has_rebalanced = true;
     ledger->balance_seconds = eqp_cpu_seconds() - start;
     return code;
 }
 
-/* The particles have moved: bring them home, grow the tree, renew the map where that is wanted. */
-static int prepare(bh_simulation *sim, bool has_map, bool renew, step_ledger *ledger, eqp_message *message)
+static int settle_and_grow(bh_simulation *sim, step_ledger *ledger)
 {
     int code = bh_domain_settle(&sim->domain, &ledger->settled);
 
-    if (code == EQP_OK && !has_map) {
-        tag_all(&sim->domain.particles, sim->domain.rank);
-    }
-    if (code == EQP_OK) {
-        code = bh_domain_grow(&sim->domain);
-    }
-    if (code == EQP_OK && renew) {
-        return make_map(sim, has_map, ledger, message);
-    }
-    if (code == EQP_OK && has_map && ledger->settled.box_changed) {
+    return code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
+}
+
+/* The particles have moved: bring them home and grow the tree. */
+static int prepare(bh_simulation *sim, step_ledger *ledger)
+{
+    int code = settle_and_grow(sim, ledger);
+
+    if (code == EQP_OK && ledger->settled.box_changed) {
         code = follow_map(sim, ledger);
         if (code == EQP_OK) {
             code = bh_domain_grow(&sim->domain);
+        }
+    }
+    return code;
+}
+
+/* First homes by count, then the first map. */
+static int prepare_first(bh_simulation *sim, bool balance, step_ledger *ledger, eqp_message *message)
+{
+    int code = bh_domain_settle(&sim->domain, &ledger->settled);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    tag_all(&sim->domain.particles, sim->domain.rank);
+    code = bh_domain_grow(&sim->domain);
+    if (code == EQP_OK && balance) {
+        code = make_map(sim, false, ledger, message);
+        if (code == EQP_OK) {
+            code = settle_and_grow(sim, ledger);
         }
     }
     return code;
@@ -242,9 +270,26 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
     return eqp_agree(sim->comm, eqp_policy_record(&sim->policy, &sample), NULL);
 }
 
+/* A survey is taken when the next map may be due: it costs little, but not nothing. */
 static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 {
-    return bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, &ledger->evaluated);
+    const bh_rebalance_options options = rebalance_options(sim);
+    const unsigned needs = options.method->needs;
+    const bool ready = !(needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
+    const bool wanted = ready && (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && eqp_policy_may_want(&sim->policy);
+    int code = EQP_OK;
+
+    bh_survey_free(&sim->survey);
+    sim->surveyed = false;
+    if (wanted) {
+        const bh_survey_detail detail = bh_rebalance_detail(&options, sim->domain.nranks, &sim->totals);
+        code = eqp_agree(sim->comm, bh_survey_init(&sim->survey, &detail), NULL);
+    }
+    if (code == EQP_OK) {
+        code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, wanted ? &sim->survey : NULL, &ledger->evaluated);
+    }
+    sim->surveyed = wanted && code == EQP_OK;
+    return code;
 }
 
 /* A step that follows from the forces alone, so that it is the same for every number of ranks. */
@@ -299,7 +344,7 @@ static int start(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
     step_ledger ledger = {0};
-    int code = prepare(sim, false, strcmp(s->method->name, "none") != 0, &ledger, message);
+    int code = prepare_first(sim, strcmp(s->method->name, "none") != 0, &ledger, message);
 
     if (code == EQP_OK) {
         code = s->restart != NULL ? keep_restart_forces(sim, &ledger) : compute_forces(sim, &ledger);
@@ -364,6 +409,7 @@ void bh_simulation_free(bh_simulation *sim)
 {
     free(sim->row);
     sim->row = NULL;
+    bh_survey_free(&sim->survey);
     bh_map_free(&sim->map);
     bh_evaluator_free(&sim->evaluator);
     bh_domain_free(&sim->domain);
@@ -377,9 +423,12 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
     step_ledger ledger = {0};
     int code;
 
-    bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
-    bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
-    code = prepare(sim, true, renew, &ledger, message);
+    code = renew ? make_map(sim, true, &ledger, message) : EQP_OK;
+    if (code == EQP_OK) {
+        bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+        bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
+        code = prepare(sim, &ledger);
+    }
     if (code == EQP_OK) {
         code = compute_forces(sim, &ledger);
     }

@@ -45,6 +45,9 @@ typedef struct bh_simulation {
     bh_evaluator evaluator;
     bh_map map;
     bh_costs costs;
+    bh_survey survey; /* of the last evaluation, if it was taken: what a new map is made of */
+    bool surveyed;
+    eqp_units_totals totals; /* of all groups when the last map was made */
     eqp_policy policy;
     double dt;
     bh_step now;      /* the last step */

@@ -26,22 +26,37 @@ void bh_works_free(bh_works *works)
     bh_works_init(works);
 }
 
-/* The (group, rank) pairs of a route, by group and then by rank. */
+bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
+{
+    const int64_t first = works->work[w].group.first;
+    const bh_particles *p = works->particles;
+
+    if (w < works->nlocal) {
+        return (bh_work_targets){p->x + first,  p->y + first,  p->z + first,  p->ax + first,
+                                 p->ay + first, p->az + first, p->pot + first};
+    }
+    return (bh_work_targets){works->x + first,  works->y + first,  works->z + first,  works->ax + first,
+                             works->ay + first, works->az + first, works->pot + first};
+}
+
+/* The (group, rank) pairs that travel, by group and then by rank. A group that its home computes whole stays. */
 typedef struct pair_list {
     int64_t n, capacity;
     int64_t *group; /* [n] */
     int *rank;      /* [n] */
 } pair_list;
 
-static int list_pairs(int64_t ngroups, const bh_route *route, int nranks, pair_list *pairs)
+static int list_pairs(int64_t ngroups, const int64_t *tag, const bh_map *map, int me, int nranks, pair_list *pairs)
 {
     int *ranks = NULL;
     int64_t capacity = 0;
     int code = eqp_array_create(&ranks, nranks, sizeof *ranks);
 
     for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
-        int64_t tag = route->only != NULL ? route->only[g] : route->tag[g];
-        int n = bh_map_ranks(route->map, tag, nranks, ranks);
+        if (tag[g] == me) {
+            continue;
+        }
+        int n = bh_map_ranks(map, tag[g], nranks, ranks);
         capacity = pairs->capacity;
         code = eqp_array_reserve(&pairs->group, &capacity, pairs->n + n, sizeof *pairs->group);
         if (code == EQP_OK) {
@@ -78,13 +93,15 @@ static int plan_targets(bh_works *works, const bh_group *group, const pair_list 
     return code;
 }
 
-static int plan(bh_works *works, MPI_Comm comm, int64_t ngroups, const bh_group *group, const bh_route *route)
+static int plan(bh_works *works, MPI_Comm comm, int64_t ngroups, const bh_group *group, const int64_t *tag,
+                const bh_map *map)
 {
     pair_list pairs = {0};
-    int nranks, code;
+    int me, nranks, code;
 
+    MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
-    code = list_pairs(ngroups, route, nranks, &pairs);
+    code = list_pairs(ngroups, tag, map, me, nranks, &pairs);
     works->nsent = pairs.n;
     works->sent_group = pairs.group;
     if (code == EQP_OK) {
@@ -109,9 +126,9 @@ typedef struct parcel {
     double (*position)[3];
 } parcel;
 
-static int pack(const bh_works *works, const bh_particles *p, const bh_group *group, const bh_route *route, int me,
-                parcel *out)
+static int pack(const bh_works *works, const bh_group *group, const int64_t *tag, int me, parcel *out)
 {
+    const bh_particles *p = works->particles;
     int64_t target = 0;
     int code = eqp_array_create(&out->record, works->nsent, sizeof *out->record);
 
@@ -120,10 +137,7 @@ static int pack(const bh_works *works, const bh_particles *p, const bh_group *gr
     }
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
         int64_t g = works->sent_group[s];
-        out->record[s] = (bh_work){.group = group[g],
-                                   .tag = route->only != NULL ? route->only[g] : route->tag[g],
-                                   .present = route->tag[g],
-                                   .home = me};
+        out->record[s] = (bh_work){.group = group[g], .tag = tag[g], .at_home = g, .home = me};
         for (int64_t i = group[g].first; i < group[g].first + group[g].count; i++, target++) {
             out->position[target][0] = p->x[i];
             out->position[target][1] = p->y[i];
@@ -150,11 +164,22 @@ static int make_room(bh_works *works, double (**position)[3])
     return code;
 }
 
+static void put_local(bh_works *works, int64_t ngroups, const bh_group *group, const int64_t *tag, int me)
+{
+    int64_t w = 0;
+
+    for (int64_t g = 0; g < ngroups; g++) {
+        if (tag[g] == me) {
+            works->work[w++] = (bh_work){.group = group[g], .tag = me, .at_home = g, .home = me};
+        }
+    }
+}
+
 static void unpack(bh_works *works, double (*position)[3])
 {
     int64_t first = 0;
 
-    for (int64_t w = 0; w < works->n; w++) {
+    for (int64_t w = works->nlocal; w < works->n; w++) {
         works->work[w].group.first = first;
         first += works->work[w].group.count;
     }
@@ -168,8 +193,10 @@ static void unpack(bh_works *works, double (*position)[3])
 /* The parcels' way: counts first, then records and positions. */
 static int deliver(bh_works *works, MPI_Comm comm, const parcel *out, double (**position)[3])
 {
-    int code = eqp_move_counts(comm, works->groups_plan, works->groups_from, &works->n);
+    int64_t arriving = 0;
+    int code = eqp_move_counts(comm, works->groups_plan, works->groups_from, &arriving);
 
+    works->n = works->nlocal + arriving;
     if (code == EQP_OK) {
         code = eqp_move_counts(comm, works->targets_plan, works->targets_from, &works->ntargets);
     }
@@ -177,8 +204,8 @@ static int deliver(bh_works *works, MPI_Comm comm, const parcel *out, double (**
         code = eqp_agree(comm, make_room(works, position), NULL);
     }
     if (code == EQP_OK) {
-        code =
-            eqp_move_apply(comm, works->groups_plan, works->groups_from, sizeof *out->record, out->record, works->work);
+        code = eqp_move_apply(comm, works->groups_plan, works->groups_from, sizeof *out->record, out->record,
+                              works->work + works->nlocal);
     }
     if (code == EQP_OK) {
         code = eqp_move_apply(comm, works->targets_plan, works->targets_from, sizeof *out->position, out->position,
@@ -195,7 +222,7 @@ static int64_t bytes_leaving(const eqp_move_plan *plan, int me, size_t size)
 }
 
 int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
-                  const bh_route *route, int64_t *bytes)
+                  const int64_t *tag, const bh_map *map, int64_t *bytes)
 {
     parcel out = {NULL, NULL};
     double(*position)[3] = NULL;
@@ -203,15 +230,20 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles,
 
     MPI_Comm_rank(comm, &me);
     bh_works_free(works);
-    code = plan(works, comm, ngroups, group, route);
+    works->particles = particles;
+    for (int64_t g = 0; g < ngroups; g++) {
+        works->nlocal += tag[g] == me;
+    }
+    code = plan(works, comm, ngroups, group, tag, map);
     if (code == EQP_OK) {
-        code = pack(works, particles, group, route, me, &out);
+        code = pack(works, group, tag, me, &out);
     }
     code = eqp_agree(comm, code, NULL);
     if (code == EQP_OK) {
         code = deliver(works, comm, &out, &position);
     }
     if (code == EQP_OK) {
+        put_local(works, ngroups, group, tag, me);
         unpack(works, position);
         *bytes += bytes_leaving(works->groups_plan, me, sizeof *out.record) +
                   bytes_leaving(works->targets_plan, me, sizeof *out.position);
@@ -231,16 +263,14 @@ static void add_results(const bh_works *works, bh_particles *p, const bh_group *
 {
     int64_t target = 0;
 
-    for (int64_t i = 0; i < p->n; i++) {
-        p->ax[i] = p->ay[i] = p->az[i] = p->pot[i] = 0.0;
-    }
     for (int64_t s = 0; s < works->nsent; s++) {
-        const bh_group *sent = &group[works->sent_group[s]];
-        for (int64_t i = sent->first; i < sent->first + sent->count; i++, target++) {
-            p->ax[i] += in[target].ax;
-            p->ay[i] += in[target].ay;
-            p->az[i] += in[target].az;
-            p->pot[i] += in[target].pot;
+        const int64_t g = works->sent_group[s];
+        const bool first = s == 0 || works->sent_group[s - 1] != g;
+        for (int64_t i = group[g].first; i < group[g].first + group[g].count; i++, target++) {
+            p->ax[i] = (first ? 0.0 : p->ax[i]) + in[target].ax;
+            p->ay[i] = (first ? 0.0 : p->ay[i]) + in[target].ay;
+            p->az[i] = (first ? 0.0 : p->az[i]) + in[target].az;
+            p->pot[i] = (first ? 0.0 : p->pot[i]) + in[target].pot;
         }
     }
 }
@@ -269,9 +299,4 @@ int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particle
     free(in);
     free(out);
     return code;
-}
-
-int bh_works_return_words(const bh_works *works, MPI_Comm comm, const int64_t *word, int64_t *home_word)
-{
-    return eqp_move_return(comm, works->groups_plan, works->groups_from, sizeof *word, word, home_word);
 }

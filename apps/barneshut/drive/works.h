@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Target groups on the ranks that compute them. A group's home sends its targets to every rank that the map names, gets
- * the forces back and adds them up. */
+/* Target groups on the ranks that compute them. Most are computed whole where they live, and stay in place; of the
+ * others the home sends the targets to every rank that the map names, gets the forces back and adds them up. */
 #ifndef BH_WORKS_H
 #define BH_WORKS_H
 
@@ -12,20 +12,21 @@
 #include <mpi.h>
 
 typedef struct bh_work {
-    bh_group group;  /* first: its targets in the arrays of bh_works */
+    bh_group group;  /* first: its targets in the arrays of bh_works_targets() */
     int64_t tag;     /* what decides its tiles here: >= 0 for a group that this rank computes whole */
-    int64_t present; /* its particles' tag: who computes it by the present map */
+    int64_t at_home; /* the group's number there */
     int home;
     int reserved;
 } bh_work;
 
 typedef struct bh_works {
-    int64_t n;
-    bh_work *work; /* [n] by home, then in key order */
-    int64_t ntargets;
-    double *x, *y, *z;          /* [ntargets] */
-    double *ax, *ay, *az, *pot; /* [ntargets] results */
-    bh_counts *counts;          /* [n] results */
+    int64_t n, nlocal;
+    bh_work *work;     /* [n] the nlocal that are whole and at home in key order, then by home, then in key order */
+    bh_counts *counts; /* [n] results */
+    const bh_particles *particles; /* of the local ones (borrowed) */
+    int64_t ntargets;              /* of the others */
+    double *x, *y, *z;             /* [ntargets] */
+    double *ax, *ay, *az, *pot;    /* [ntargets] results */
     /* What went out, in group order and for each group by rank; the results come back along the same plans. */
     int64_t nsent, nsent_targets;
     int64_t *sent_group; /* [nsent] */
@@ -33,27 +34,26 @@ typedef struct bh_works {
     int64_t *groups_from, *targets_from; /* [ranks] works and targets from each rank */
 } bh_works;
 
+/* Where the targets of one work lie, and where their results go: arrays of its group's count. */
+typedef struct bh_work_targets {
+    const double *x, *y, *z;
+    double *ax, *ay, *az, *pot;
+} bh_work_targets;
+
+bh_work_targets bh_works_targets(const bh_works *works, int64_t w);
+
 void bh_works_init(bh_works *works);
 void bh_works_free(bh_works *works);
 
-/* Where groups go: by their tags [ngroups] and the map, or, where `only` is given, whole to rank only[g]. */
-typedef struct bh_route {
-    const int64_t *tag;
-    const bh_map *map;
-    const int *only;
-} bh_route;
-
-/* Sends this rank's groups along a route. Replaces what was there. Adds the bytes sent to other ranks to *bytes.
- * Collective. */
+/* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. Adds the bytes sent to
+ * other ranks to *bytes. The particles stay borrowed, and those of local works get their results in place. Collective.
+ */
 int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
-                  const bh_route *route, int64_t *bytes);
+                  const int64_t *tag, const bh_map *map, int64_t *bytes);
 
-/* Brings the results home: sets the particles' accelerations and potentials. Contributions of several ranks are added
- * in rank order. Collective. */
+/* Brings the results home: sets the accelerations and potentials of the particles of groups that were sent.
+ * Contributions of several ranks are added in rank order. Collective. */
 int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particles, const bh_group *group,
                     int64_t *bytes);
-
-/* Brings one number per work home, where each group was sent to one rank: word [n], home_word [ngroups]. Collective. */
-int bh_works_return_words(const bh_works *works, MPI_Comm comm, const int64_t *word, int64_t *home_word);
 
 #endif

@@ -73,6 +73,11 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * that the map loses when it is fresh, are at least what a map costs. Local, O(1), changes nothing. */
 bool eqp_policy_wants(const eqp_policy *policy);
 
+/** Whether eqp_policy_wants() may be true after the next step, if that is not much worse than the last one: for callers
+ * that prepare a new map while they compute. Automatic: when the loss is at least half of what a map costs, or would be
+ * after a step that loses twice as much as the last. No promise: the policy can want without. Local, O(1). */
+bool eqp_policy_may_want(const eqp_policy *policy);
+
 /** Seconds lost to the ageing of the map since it was made: sum over its steps of max - mean (1 + reached). Never
  * negative. Local, O(1). */
 double eqp_policy_loss(const eqp_policy *policy);

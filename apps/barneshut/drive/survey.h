@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is learnt for the next map while lists are walked for forces: each group's work, a sample of the tiles that it
+ * touches and, of groups too heavy for one work unit, all tiles. */
+#ifndef BH_SURVEY_H
+#define BH_SURVEY_H
+
+#include "works.h"
+
+#include "../physics/walk.h"
+
+/* How much is kept. Whatever is not, costs nothing. */
+typedef struct bh_survey_detail {
+    double heavy;       /* nominal nanoseconds from which a group keeps its tiles; INFINITY: none does */
+    uint64_t pin_below; /* tiles whose pin is smaller are sampled; 0: none */
+} bh_survey_detail;
+
+/* A tile of a heavy group. */
+typedef struct bh_survey_tile {
+    double centroid[3]; /* relative to the group's centre, see bh_tile_centroid() */
+    double weight;      /* nominal nanoseconds */
+    int64_t pin;
+} bh_survey_tile;
+
+/* A group, as far as this rank computes it. */
+typedef struct bh_surveyed {
+    uint64_t key; /* with part: which group it is */
+    int32_t part;
+    int32_t count; /* targets */
+    int32_t home;
+    int32_t whole;   /* this rank computes all of it */
+    int64_t at_home; /* the group's number there */
+    int64_t tag;     /* who computes it by the present map */
+    double centre[3];
+    bh_counts counts;
+    int64_t interactions; /* tiles, and one for what belongs to none */
+    int64_t npins, ntiles;
+} bh_surveyed;
+
+typedef struct bh_survey {
+    bh_survey_detail detail;
+    bh_costs nominal; /* what tiles are weighed by */
+    int64_t n, capacity;
+    bh_surveyed *group; /* [n] */
+    int64_t npins, pin_capacity;
+    int64_t *pin; /* [npins] of the groups one after another */
+    int64_t ntiles, tile_capacity;
+    bh_survey_tile *tile; /* [ntiles] of the groups one after another */
+    /* of the group at hand */
+    int64_t group_pins, group_tiles;
+    double per_target; /* weight of a target in the group before: what the next one is judged by beforehand */
+} bh_survey;
+
+/* An empty survey. EQP_OK, or a code of bh_costs_init(). */
+int bh_survey_init(bh_survey *survey, const bh_survey_detail *detail);
+void bh_survey_free(bh_survey *survey);
+
+/* Takes in a work whose list is being walked: survey_begin, every tile that the walk shows, survey_end with the work's
+ * counts. The walk must show all tiles if bh_survey_wants_all() says so for the work, else it may leave out those whose
+ * pin is not below detail.pin_below. */
+typedef struct bh_survey_pass {
+    bh_survey *survey;
+    const bh_work *work;
+    double centre[3];
+    bool all;
+} bh_survey_pass;
+
+bool bh_survey_wants_all(const bh_survey *survey, const bh_work *work);
+void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work, bool all);
+int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
+
+/* again: the group turned out heavy, but its tiles were not all shown: nothing was taken in; begin once more with
+ * all. */
+int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t interactions, bool *again);
+
+/* Nominal nanoseconds of so much work. */
+double bh_survey_weight(const bh_survey *survey, const bh_counts *counts);
+
+/* Takes in a group of which nothing is known but that it exists: for methods that need no weights. */
+int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int home, int64_t at_home);
+
+#endif
