@@ -289,14 +289,14 @@ static void check_scene(const hard_scene *scene, const char *path, const char *p
     check_cautious(scene, path, precision, comm);
 }
 
-/* A file in the folder for such things, the same name on all ranks. */
+/* A file where TMPDIR says, or here; the same name on all ranks. */
 static void write_scene(const hard_scene *scene, size_t room_for_path, char *path)
 {
     const char *folder = getenv("TMPDIR");
     int rank;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    snprintf(path, room_for_path, "%s/equipoise-hard-XXXXXX", folder != NULL ? folder : P_tmpdir);
+    snprintf(path, room_for_path, "%s/equipoise-hard-XXXXXX", folder != NULL ? folder : ".");
     if (rank == 0) {
         int fd = mkstemp(path);
         FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
