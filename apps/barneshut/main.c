@@ -156,6 +156,16 @@ static void print_summary(const bh_simulation *sim, const bh_record *record)
     free(text);
 }
 
+static void warn_of_box(const bh_simulation *sim)
+{
+    const bh_settings *s = sim->settings;
+
+    if (sim->input.box > 0 && !s->quiet && sim->domain.rank == 0) {
+        fprintf(stderr, "barneshut: note: %s: has a periodic box of edge %g; its boundaries are taken as open\n",
+                s->restart != NULL ? s->restart : s->snapshot, sim->input.box);
+    }
+}
+
 static int simulate(const bh_settings *settings, const char *command, int *stopped, eqp_message *message)
 {
     bh_simulation sim;
@@ -169,6 +179,7 @@ static int simulate(const bh_settings *settings, const char *command, int *stopp
     if (code != EQP_OK) {
         return code;
     }
+    warn_of_box(&sim);
     code = bh_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
         code = run(&sim, record, stopped, message);

@@ -131,6 +131,7 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     const eqp_snapshot_info *info = eqp_snapshot_get_info(snapshot);
     input->total = info->n;
     input->time = info->time;
+    input->box = info->box_size;
     snprintf(input->format, sizeof input->format, "%s", info->format);
     slice_of(info->n, rank, nranks, &first, &count);
     code = read_slice(snapshot, first, count, p, message);
