@@ -88,16 +88,15 @@ int eqp__units_append_cells(eqp_units *units, int64_t owner, int64_t n, const do
     return EQP_OK;
 }
 
-int eqp__units_pins_put(eqp_units *units, int64_t unit, int64_t n, const int64_t *id)
+int eqp__units_pins_put(eqp_units *units, int64_t unit, struct eqp__sketches *sketches, int64_t cell)
 {
-    int code = eqp__grow((void **)&units->pool, &units->pool_capacity, units->npool + n, sizeof *units->pool);
+    int code =
+        eqp__grow((void **)&units->pool, &units->pool_capacity, units->npool + sketches->max, sizeof *units->pool);
 
     if (code != EQP_OK) {
         return code;
     }
-    if (n > 0) {
-        memcpy(units->pool + units->npool, id, (size_t)n * sizeof *id);
-    }
+    int64_t n = eqp__sketches_read(sketches, cell, units->pool + units->npool);
     units->unit[unit].pin_at = units->npool;
     units->unit[unit].npins = n;
     units->npool += n;
@@ -153,21 +152,31 @@ static int list_owners(eqp_units *u)
     return EQP_OK;
 }
 
-/* A unit of light owners is closed after the heavy one in its middle, so the pool is not in the units' order. */
+/* A unit of light owners is closed after the heavy one in its middle: then the pool is not in the units' order. */
 static int list_pins(eqp_units *u)
 {
+    bool in_order = u->pool != NULL;
+
     u->pin_first = eqp__malloc((size_t)u->count + 1, sizeof *u->pin_first);
-    u->pin_list = eqp__malloc((size_t)u->npool, sizeof *u->pin_list);
-    if (!u->pin_first || !u->pin_list) {
+    if (!u->pin_first) {
         return EQP_ERR_MEMORY;
     }
     u->pin_first[0] = 0;
     for (int64_t i = 0; i < u->count; i++) {
+        in_order &= u->unit[i].pin_at == u->pin_first[i];
         u->pin_first[i + 1] = u->pin_first[i] + u->unit[i].npins;
-        if (u->unit[i].npins > 0) {
-            memcpy(u->pin_list + u->pin_first[i], u->pool + u->unit[i].pin_at,
-                   (size_t)u->unit[i].npins * sizeof *u->pool);
-        }
+    }
+    if (in_order) {
+        u->pin_list = u->pool;
+        u->pool = NULL;
+        return EQP_OK;
+    }
+    u->pin_list = eqp__malloc((size_t)u->npool, sizeof *u->pin_list);
+    if (!u->pin_list) {
+        return EQP_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < u->count && u->npool > 0; i++) {
+        memcpy(u->pin_list + u->pin_first[i], u->pool + u->unit[i].pin_at, (size_t)u->unit[i].npins * sizeof *u->pool);
     }
     eqp__free(u->pool);
     u->pool = NULL;

@@ -61,18 +61,9 @@ static struct place place_by_draws(struct builder *b, int64_t id, int64_t count)
 
 /* --- pins of whole owners --- */
 
-static void add_pins(struct eqp__sketches *pins, int64_t n, const int64_t *pin)
-{
-    for (int64_t j = 0; j < n; j++) {
-        if (pin[j] >= 0) {
-            eqp__sketches_add(pins, 0, pin[j]);
-        }
-    }
-}
-
 static int pins_take(void *context, const struct eqp__chunk *chunk)
 {
-    add_pins(context, chunk->n * chunk->npins, chunk->pin);
+    eqp__sketches_add_all(context, 0, chunk->n * chunk->npins, chunk->pin);
     return EQP_OK;
 }
 
@@ -84,17 +75,16 @@ static int collect_pins(struct builder *b, struct eqp__sketches *pins, int64_t o
     eqp__sketches_add(pins, 0, id);
     if (b->known) {
         const int64_t *first = b->known->first + owner;
-        add_pins(pins, first[1] - first[0], b->known->pin + first[0]);
+        eqp__sketches_add_all(pins, 0, first[1] - first[0], b->known->pin + first[0]);
         return EQP_OK;
     }
     b->pin_sink.context = pins;
     return eqp__enumerate(&b->pin_sink, b->enumerate, b->user, owner);
 }
 
-static int store_pins(struct builder *b, const struct eqp__sketches *pins, int64_t cell, int64_t unit)
+static int store_pins(struct builder *b, struct eqp__sketches *pins, int64_t cell, int64_t unit)
 {
-    return pins->max == 0 ? EQP_OK
-                          : eqp__units_pins_put(b->units, unit, pins->count[cell], pins->id + cell * pins->max);
+    return pins->max == 0 ? EQP_OK : eqp__units_pins_put(b->units, unit, pins, cell);
 }
 
 /* --- units --- */
@@ -262,7 +252,9 @@ static int builder_init(struct builder *b, const eqp_units_options *options, con
     s->draw_seed = eqp__seed(options->seed, EQP__PURPOSE_DRAW);
     s->sink = (struct eqp_sink){.dim = options->dim, .scale = b->units->scale};
     b->pin_sink = (struct eqp_sink){.take = pins_take, .dim = options->dim, .pins = true, .scale = b->units->scale};
-    b->open_pins = b->lone_pins = s->pins = (struct eqp__sketches){.seed = options->seed, .max = options->max_pins};
+    eqp__sketches_init(&b->open_pins, options->seed, options->max_pins, false);
+    eqp__sketches_init(&b->lone_pins, options->seed, options->max_pins, false);
+    eqp__sketches_init(&s->pins, options->seed, options->max_pins, true);
     return EQP_OK;
 }
 

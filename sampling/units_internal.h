@@ -18,13 +18,7 @@
 #define EQP__LINEAR_CELLS 64
 
 /* Uses of random numbers that must not see the same ones. */
-enum eqp__purpose {
-    EQP__PURPOSE_WEIGH,
-    EQP__PURPOSE_DRAW,
-    EQP__PURPOSE_SAMPLE,
-    EQP__PURPOSE_SPLIT_AGAIN,
-    EQP__PURPOSE_PIN
-};
+enum eqp__purpose { EQP__PURPOSE_WEIGH, EQP__PURPOSE_DRAW, EQP__PURPOSE_SAMPLE, EQP__PURPOSE_SPLIT_AGAIN };
 
 uint64_t eqp__seed(uint64_t seed, enum eqp__purpose purpose);
 
@@ -70,18 +64,28 @@ int eqp__enumerate(struct eqp_sink *sink, eqp_enumerate_fn enumerate, void *user
 
 /* One sketch per cell, in arrays that are reused from owner to owner. */
 struct eqp__sketches {
-    uint64_t seed;
+    uint64_t offset; /* of the seed */
     int max;
-    int64_t ncells, capacity;
-    int *count;    /* [capacity] */
-    uint64_t *key; /* [capacity][max] ascending */
-    int64_t *id;   /* [capacity][max] */
+    int64_t room;     /* keys that a cell may hold before it is sorted */
+    int64_t capacity; /* cells */
+    int64_t *count;   /* [capacity] keys in any order, some of them repeated */
+    uint64_t *limit;  /* [capacity] larger keys cannot be among the smallest any more */
+    uint64_t *key;    /* [capacity][room] */
+    uint64_t *sorted; /* [room] work space */
+    int32_t *place;   /* of the sort's buckets */
 };
 
+/* Nothing is allocated yet. With many cells each has less room, and eqp__sketches_add_all() must not be called. */
+void eqp__sketches_init(struct eqp__sketches *sketches, uint64_t seed, int max, bool many_cells);
+/* Empties the sketches of cells 0 .. ncells - 1. */
 int eqp__sketches_reset(struct eqp__sketches *sketches, int64_t ncells);
 void eqp__sketches_add(struct eqp__sketches *sketches, int64_t cell, int64_t id);
-/* Adds an id that must stay even if its key is too large. */
+/* Adds the ids that are not negative. */
+void eqp__sketches_add_all(struct eqp__sketches *sketches, int64_t cell, int64_t n, const int64_t *id);
+/* Adds an id that must stay even if its key is too large. Nothing may be added afterwards. */
 void eqp__sketches_keep(struct eqp__sketches *sketches, int64_t cell, int64_t id);
+/* The ids with the smallest keys, ascending by key; returns their number, at most `max`. */
+int64_t eqp__sketches_read(struct eqp__sketches *sketches, int64_t cell, int64_t *id);
 void eqp__sketches_free(struct eqp__sketches *sketches);
 
 /* --- one owner's Voronoi cells (units_split.c) --- */
@@ -178,8 +182,8 @@ int eqp__units_new(int dim, int64_t n, double scale, eqp_units **units);
 int eqp__units_append(eqp_units *units, int64_t id, int64_t owner, int64_t *unit);
 /* Appends the cells of a split owner; their ids are id + sub. */
 int eqp__units_append_cells(eqp_units *units, int64_t owner, int64_t n, const double *centroid, int64_t *first);
-/* Stores a unit's pins. */
-int eqp__units_pins_put(eqp_units *units, int64_t unit, int64_t n, const int64_t *id);
+/* Stores a cell's sketch as a unit's pins. */
+int eqp__units_pins_put(eqp_units *units, int64_t unit, struct eqp__sketches *sketches, int64_t cell);
 /* Makes the lists that the accessors hand out. */
 int eqp__units_finish(eqp_units *units);
 

@@ -1,15 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Coordinated bottom-k samples: every unit keeps the ids with the smallest keys, and an id has the same key everywhere.
- */
+ * Keys are a permutation of the ids, so a sample holds keys alone and gives ids back when it is read. Keys that may
+ * belong to it are collected in any order, and sorted when there is no room left: being spread evenly, they take one
+ * distribution into buckets. */
 #include "units_internal.h"
 
 #include "memory.h"
-#include <equipoise/random.h>
 #include <string.h>
+
+/* Ids that are looked at in one go. */
+#define PIECE 256
+
+/* Buckets of a sort. */
+#define LEAST_BUCKETS 16
+#define MOST_BUCKETS (1 << 15)
+
+/* The finalizer of splitmix64: D. Stafford's variant 13 of the mixer of MurmurHash3, as in G. L. Steele, D. Lea and
+ * C. H. Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, section 4. */
+static inline uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+/* The same backwards, with the factors' inverses modulo 2^64. */
+static uint64_t unmix(uint64_t x)
+{
+    x = (x ^ x >> 31 ^ x >> 62) * UINT64_C(0x319642B2D24D8EC3);
+    x = (x ^ x >> 27 ^ x >> 54) * UINT64_C(0x96DE1B173F119089);
+    return x ^ x >> 30 ^ x >> 60;
+}
+
+/* Another permutation for every seed, that of seed 0 not being mix() alone. */
+static uint64_t offset_of(uint64_t seed)
+{
+    return mix(seed + UINT64_C(0x9E3779B97F4A7C15));
+}
 
 uint64_t eqp_pin_key(uint64_t seed, int64_t id)
 {
-    return eqp_random_bits(seed, EQP__PURPOSE_PIN, (uint64_t)id);
+    return mix((uint64_t)id ^ offset_of(seed));
+}
+
+void eqp__sketches_init(struct eqp__sketches *sketches, uint64_t seed, int max, bool many_cells)
+{
+    *sketches = (struct eqp__sketches){
+        .offset = offset_of(seed), .max = max, .room = many_cells ? 2 * (int64_t)max : 2 * (int64_t)max + 4 * PIECE};
+}
+
+/* Some four keys in each bucket. */
+static int buckets_of(int64_t room)
+{
+    int buckets = LEAST_BUCKETS;
+
+    while (buckets < MOST_BUCKETS && 4 * (int64_t)buckets < room) {
+        buckets *= 2;
+    }
+    return buckets;
 }
 
 int eqp__sketches_reset(struct eqp__sketches *sketches, int64_t ncells)
@@ -19,60 +67,118 @@ int eqp__sketches_reset(struct eqp__sketches *sketches, int64_t ncells)
     }
     if (ncells > sketches->capacity) {
         int64_t capacity = ncells < sketches->capacity * 2 ? sketches->capacity * 2 : ncells;
-        size_t room = (size_t)capacity * (size_t)sketches->max;
         eqp__sketches_free(sketches);
         sketches->count = eqp__malloc((size_t)capacity, sizeof *sketches->count);
-        sketches->key = eqp__malloc(room, sizeof *sketches->key);
-        sketches->id = eqp__malloc(room, sizeof *sketches->id);
-        if (!sketches->count || !sketches->key || !sketches->id) {
+        sketches->limit = eqp__malloc((size_t)capacity, sizeof *sketches->limit);
+        sketches->key = eqp__malloc((size_t)capacity * (size_t)sketches->room, sizeof *sketches->key);
+        sketches->sorted = eqp__malloc((size_t)sketches->room, sizeof *sketches->sorted);
+        sketches->place = eqp__malloc((size_t)buckets_of(sketches->room), sizeof *sketches->place);
+        if (!sketches->count || !sketches->limit || !sketches->key || !sketches->sorted || !sketches->place) {
             eqp__sketches_free(sketches);
             return EQP_ERR_MEMORY;
         }
         sketches->capacity = capacity;
     }
-    sketches->ncells = ncells;
     memset(sketches->count, 0, (size_t)ncells * sizeof *sketches->count);
+    memset(sketches->limit, 0xFF, (size_t)ncells * sizeof *sketches->limit);
     return EQP_OK;
 }
 
-/* Inserts in order of (key, id); an id that is there, or too large where it is full, is left out. */
-static bool insert(struct eqp__sketches *sketches, int64_t cell, uint64_t key, int64_t id)
+/* The buckets' widths: a power of two, so that all keys up to the limit have one. */
+static int shift_of(uint64_t limit, int buckets)
 {
-    uint64_t *keys = sketches->key + cell * sketches->max;
-    int64_t *ids = sketches->id + cell * sketches->max;
-    int n = sketches->count[cell];
-    int low = 0;
+    int shift = 0;
 
-    if (n == sketches->max && key > keys[n - 1]) {
-        return false;
+    while (limit >> shift >= (uint64_t)buckets) {
+        shift++;
     }
-    for (int high = n; low < high;) {
-        int middle = low + (high - low) / 2;
-        if (keys[middle] < key || (keys[middle] == key && ids[middle] < id)) {
-            low = middle + 1;
-        } else {
-            high = middle;
+    return shift;
+}
+
+/* Puts n keys <= limit in order, each once; returns how many there are, at most `max`. */
+static int64_t sort_keys(struct eqp__sketches *sketches, int64_t n, uint64_t *key, uint64_t limit)
+{
+    const int buckets = buckets_of(n), shift = shift_of(limit, buckets);
+    int32_t *place = sketches->place;
+    int32_t sum = 0;
+    int64_t kept = 0;
+
+    memset(place, 0, (size_t)buckets * sizeof *place);
+    for (int64_t i = 0; i < n; i++) {
+        place[key[i] >> shift]++;
+    }
+    for (int b = 0; b < buckets; b++) {
+        int32_t count = place[b];
+        place[b] = sum;
+        sum += count;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        sketches->sorted[place[key[i] >> shift]++] = key[i];
+    }
+    for (int64_t i = 0, b = 0; i < n && kept < sketches->max; b++) {
+        for (const int64_t start = kept; i < place[b]; i++) {
+            const uint64_t new = sketches->sorted[i];
+            int64_t at = kept;
+            for (; at > start && key[at - 1] > new; at--) {
+                key[at] = key[at - 1];
+            }
+            if (at == start || key[at - 1] != new) {
+                key[at] = new;
+                kept++;
+                continue;
+            }
+            for (; at < kept; at++) { /* it is there already */
+                key[at] = key[at + 1];
+            }
         }
     }
-    if (low < n && keys[low] == key && ids[low] == id) {
-        return true;
+    return kept < sketches->max ? kept : sketches->max;
+}
+
+/* Sorts a cell's keys and drops those that are too large. */
+static void tidy(struct eqp__sketches *sketches, int64_t cell)
+{
+    uint64_t *key = sketches->key + cell * sketches->room;
+    int64_t n = sort_keys(sketches, sketches->count[cell], key, sketches->limit[cell]);
+
+    sketches->count[cell] = n;
+    if (n == sketches->max) {
+        sketches->limit[cell] = key[n - 1];
     }
-    if (low == sketches->max) {
-        return false;
-    }
-    int moved = (n < sketches->max ? n : n - 1) - low;
-    memmove(keys + low + 1, keys + low, (size_t)moved * sizeof *keys);
-    memmove(ids + low + 1, ids + low, (size_t)moved * sizeof *ids);
-    keys[low] = key;
-    ids[low] = id;
-    sketches->count[cell] = n < sketches->max ? n + 1 : n;
-    return true;
 }
 
 void eqp__sketches_add(struct eqp__sketches *sketches, int64_t cell, int64_t id)
 {
-    if (sketches->max > 0) {
-        insert(sketches, cell, eqp_pin_key(sketches->seed, id), id);
+    if (sketches->max == 0) {
+        return;
+    }
+    const uint64_t key = mix((uint64_t)id ^ sketches->offset);
+    if (key <= sketches->limit[cell] && sketches->count[cell] == sketches->room) {
+        tidy(sketches, cell);
+    }
+    if (key <= sketches->limit[cell]) {
+        sketches->key[cell * sketches->room + sketches->count[cell]++] = key;
+    }
+}
+
+void eqp__sketches_add_all(struct eqp__sketches *sketches, int64_t cell, int64_t n, const int64_t *id)
+{
+    const uint64_t offset = sketches->offset;
+
+    for (int64_t from = 0; from < n && sketches->max > 0; from += PIECE) {
+        const int64_t to = n - from < PIECE ? n : from + PIECE;
+        if (sketches->count[cell] > sketches->room - PIECE) {
+            tidy(sketches, cell);
+        }
+        const uint64_t limit = sketches->limit[cell];
+        uint64_t *end = sketches->key + cell * sketches->room + sketches->count[cell];
+        int64_t added = 0;
+        for (int64_t i = from; i < to; i++) { /* no branch, since none could be predicted */
+            const uint64_t key = mix((uint64_t)id[i] ^ offset);
+            end[added] = key;
+            added += (key <= limit) & (id[i] >= 0);
+        }
+        sketches->count[cell] += added;
     }
 }
 
@@ -81,22 +187,39 @@ void eqp__sketches_keep(struct eqp__sketches *sketches, int64_t cell, int64_t id
     if (sketches->max == 0) {
         return;
     }
-    uint64_t key = eqp_pin_key(sketches->seed, id);
-    if (!insert(sketches, cell, key, id)) {
-        int64_t last = cell * sketches->max + sketches->max - 1;
-        sketches->key[last] = key; /* it was left out because it is larger than all: the order stays */
-        sketches->id[last] = id;
+    eqp__sketches_add(sketches, cell, id);
+    tidy(sketches, cell);
+    const uint64_t key = mix((uint64_t)id ^ sketches->offset);
+    if (key > sketches->limit[cell]) {
+        /* It was left out because it is larger than all: the order stays. */
+        sketches->key[cell * sketches->room + sketches->max - 1] = key;
+        sketches->limit[cell] = key;
     }
+}
+
+int64_t eqp__sketches_read(struct eqp__sketches *sketches, int64_t cell, int64_t *id)
+{
+    if (sketches->max == 0) {
+        return 0;
+    }
+    tidy(sketches, cell);
+    for (int64_t i = 0; i < sketches->count[cell]; i++) {
+        id[i] = (int64_t)(unmix(sketches->key[cell * sketches->room + i]) ^ sketches->offset);
+    }
+    return sketches->count[cell];
 }
 
 void eqp__sketches_free(struct eqp__sketches *sketches)
 {
     eqp__free(sketches->count);
+    eqp__free(sketches->limit);
     eqp__free(sketches->key);
-    eqp__free(sketches->id);
+    eqp__free(sketches->sorted);
+    eqp__free(sketches->place);
     sketches->count = NULL;
+    sketches->limit = NULL;
     sketches->key = NULL;
-    sketches->id = NULL;
+    sketches->sorted = NULL;
+    sketches->place = NULL;
     sketches->capacity = 0;
-    sketches->ncells = 0;
 }
