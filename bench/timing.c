@@ -8,8 +8,11 @@
 
 void bench_times_add_since(bench_times *times, double start)
 {
-    const double seconds = eqp_cpu_seconds() - start;
+    bench_times_add(times, eqp_cpu_seconds() - start);
+}
 
+void bench_times_add(bench_times *times, double seconds)
+{
     if (times->n < BENCH_MOST_TIMES) {
         times->seconds[times->n++] = seconds;
     }

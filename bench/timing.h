@@ -21,6 +21,9 @@ typedef struct bench_times {
 /* CPU seconds since `start` (as of eqp_cpu_seconds()), as one more run; those beyond BENCH_MOST_TIMES are dropped. */
 void bench_times_add_since(bench_times *times, double start);
 
+/* The same for seconds that were measured elsewhere. */
+void bench_times_add(bench_times *times, double seconds);
+
 /* 0 where there are none. */
 double bench_least(const bench_times *times);
 double bench_median(const bench_times *times);

@@ -3,7 +3,6 @@
 #ifndef BH_NEWMAP_H
 #define BH_NEWMAP_H
 
-#include "lineup.h"
 #include "rebalance.h"
 
 /* units NULL: the owners themselves are assigned. Collective; see bh_rebalance. */

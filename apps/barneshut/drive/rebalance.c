@@ -154,8 +154,8 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const bh_
     return EQP_OK;
 }
 
-static int select_units(MPI_Comm comm, const bh_rebalance_options *options, int nparts, bh_owners *owners,
-                        eqp_units_totals *all, eqp_units **units)
+int bh_rebalance_units(MPI_Comm comm, const bh_rebalance_options *options, int nparts, bh_owners *owners,
+                       eqp_units_totals *all, eqp_units **units)
 {
     const eqp_owner_pins pins = {owners->pin_first, owners->pin};
     eqp_units_options wanted = units_options(options, nparts);
@@ -225,7 +225,7 @@ int bh_rebalance(bh_domain *domain, const bh_survey *survey, const bh_rebalance_
         code = bh_owners_line_up(domain->comm, survey, costs, domain->ngroups, key, &owners, &rebalanced->bytes);
     }
     if (code == EQP_OK && (options->method->needs & EQP_NEEDS_UNITS)) {
-        code = select_units(domain->comm, options, domain->nranks, &owners, &rebalanced->totals, &units);
+        code = bh_rebalance_units(domain->comm, options, domain->nranks, &owners, &rebalanced->totals, &units);
     }
     if (code == EQP_OK) {
         code = bh_newmap_make(domain, &owners, units, options, has_map, map, rebalanced, message);

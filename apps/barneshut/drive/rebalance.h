@@ -5,6 +5,7 @@
 #define BH_REBALANCE_H
 
 #include "evaluate.h"
+#include "lineup.h"
 
 #include <equipoise/balance.h>
 #include <equipoise/units.h>
@@ -34,6 +35,10 @@ bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int np
  * known. The essential trees are fetched: grow again before the next evaluation. Adds to *bytes. Collective. */
 int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options,
                         const bh_map *map, bh_costs *costs, bh_survey *survey, int64_t *bytes);
+
+/* Work units of lined up owners for so many parts; all: totals of all ranks. Collective. */
+int bh_rebalance_units(MPI_Comm comm, const bh_rebalance_options *options, int nparts, bh_owners *owners,
+                       eqp_units_totals *all, eqp_units **units);
 
 /* Makes a new map from a survey of the domain's groups: sets the tags of particles and *map, and homes for the next
  * bh_domain_settle. has_map: the present tags mean something, and as little as possible is to move. Collective; after
