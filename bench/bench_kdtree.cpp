@@ -246,23 +246,35 @@ template <typename Real> struct built {
     std::vector<std::unique_ptr<our_tree<Real>>> our;
     std::vector<std::unique_ptr<their_tree<Real>>> their;
     std::vector<bench_times> our_build, their_build;
+    double builds_per_run;
 };
 
 template <typename Real> built<Real> build_all(const cloud<Real> &points, const std::vector<int> &leaves, bool copy)
 {
-    const int runs = points.kdtree_get_point_count() > 300000 ? 3 : repetitions;
+    const size_t n = points.kdtree_get_point_count();
+    const int runs = n > 300000 ? 3 : repetitions;
+    const size_t times = 1 + 50000 / n; // small trees are built several times in one run
     built<Real> trees;
 
+    trees.builds_per_run = static_cast<double>(times);
     trees.our.resize(leaves.size());
     trees.their.resize(leaves.size());
     trees.our_build.resize(leaves.size(), bench_times());
     trees.their_build.resize(leaves.size(), bench_times());
     for (size_t i = 0; i < leaves.size(); i++) {
         for (int run = 0; run < runs; run++) {
-            trees.our[i].reset();
-            trees.their[i].reset();
-            add_run(trees.our_build[i], [&] { trees.our[i].reset(new our_tree<Real>(points, leaves[i], copy)); });
-            add_run(trees.their_build[i], [&] { trees.their[i].reset(new their_tree<Real>(points, leaves[i])); });
+            add_run(trees.our_build[i], [&] {
+                for (size_t t = 0; t < times; t++) {
+                    trees.our[i].reset(); // one tree at a time
+                    trees.our[i].reset(new our_tree<Real>(points, leaves[i], copy));
+                }
+            });
+            add_run(trees.their_build[i], [&] {
+                for (size_t t = 0; t < times; t++) {
+                    trees.their[i].reset();
+                    trees.their[i].reset(new their_tree<Real>(points, leaves[i]));
+                }
+            });
         }
     }
     return trees;
@@ -296,7 +308,8 @@ void print_row(const std::string &head, const built<Real> &trees, const std::vec
     for (size_t i = 0; i < n; i++) {
         differ += !(our_dist2[i] == their_dist2[i]);
     }
-    const double our_build = bench_median(&trees.our_build[a]), their_build = bench_median(&trees.their_build[b]);
+    const double our_build = bench_median(&trees.our_build[a]) / trees.builds_per_run;
+    const double their_build = bench_median(&trees.their_build[b]) / trees.builds_per_run;
     const double our_ns = 1e9 * bench_median(&our_times) / static_cast<double>(n);
     const double their_ns = 1e9 * bench_median(&their_times) / static_cast<double>(n);
     std::printf("%s,%s,%d,%d,%.6f,%.6f,%.2f,%.1f,%.1f,%.2f,%zu\n", head.c_str(), which, leaves[a], leaves[b], our_build,

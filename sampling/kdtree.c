@@ -15,9 +15,9 @@
 #define KD_INLINE static inline
 #endif
 
-/* Above this depth a cut may leave 1 point of 64 on one side, which follows clusters well; below it 1 of 4. */
+/* Above this depth a cut may leave any one point on one side, which follows clusters and outliers best; below it at
+ * least 1 of 4. */
 #define KD_DEPTH_LOPSIDED 32
-#define KD_LOPSIDED 64
 #define KD_BALANCED 4
 
 /* Index larger than that of any point. */

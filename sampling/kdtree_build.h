@@ -123,7 +123,7 @@ static KD_REAL KD_STATIC(choose_pivot)(KD_REAL low, KD_REAL high, int round)
 KD_INLINE int32_t KD_STATIC(split)(KD_TREE *tree, const kd_task *task, const int dim, int axis, KD_REAL low,
                                    KD_REAL high)
 {
-    const int32_t least = task->count / (task->depth < KD_DEPTH_LOPSIDED ? KD_LOPSIDED : KD_BALANCED);
+    const int32_t least = task->depth < KD_DEPTH_LOPSIDED ? 1 : task->count / KD_BALANCED;
     const int32_t middle = task->first + task->count / 2;
     int32_t first = task->first;
     int32_t end = task->first + task->count;
