@@ -41,6 +41,7 @@ struct eqp__chunk {
     int64_t n;
     const double *centroid; /* [n][dim]; NULL if the sink does not want them */
     const int64_t *weight;  /* [n] */
+    int64_t sum;            /* of the weights, at most EQP__WEIGHT_LIMIT */
     int npins;              /* 0 if the sink does not want them */
     const int64_t *pin;     /* [n][npins] */
 };

@@ -3,6 +3,7 @@
 #include "units_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 #define CHUNK 256
 
@@ -16,8 +17,10 @@ bool eqp_sink_wants_pins(const eqp_sink *sink)
     return sink->pins;
 }
 
-static int weights_to_quanta(const double *weight, int64_t n, double scale, int64_t *fixed)
+/* One weight after the other: for those that are wrong, or too large for the way below. */
+static int convert_one_by_one(const double *weight, int64_t n, double scale, int64_t *fixed, int64_t *sum)
 {
+    *sum = 0;
     for (int64_t i = 0; i < n; i++) {
         int code = eqp__fix(weight[i], scale, &fixed[i]);
         if (code != EQP_OK) {
@@ -26,18 +29,63 @@ static int weights_to_quanta(const double *weight, int64_t n, double scale, int6
         if (fixed[i] == 0 && weight[i] > 0) {
             return EQP_ERR_DATA; /* the quantum is too coarse: the sums would be worthless */
         }
+        *sum = fixed[i] < EQP__WEIGHT_LIMIT - *sum ? *sum + fixed[i] : EQP__WEIGHT_LIMIT;
     }
     return EQP_OK;
 }
 
-static bool all_finite(const double *x, int64_t n)
+/* Adding ROUNDER rounds a number of at most 2^51 to the nearest integer, of two the even one, like llrint(), and leaves
+ * that integer in the low bits. Unlike llrint() it can be done for several numbers at a time. */
+#define ROUNDER 0x1.8p52
+#define ROUNDER_BITS INT64_C(0x4338000000000000)
+#define BITS_OF_MOST INT64_C(0x4320000000000000) /* 2^51 */
+#define BITS_OF_HALF INT64_C(0x3FE0000000000000)
+
+/* Non-negative numbers are ordered like their bits as integers. The loops have no branches, so that several numbers are
+ * looked at at a time; the signs of the masks decide. */
+static int weights_to_quanta(const double *weight, int64_t n, double scale, int64_t *fixed, int64_t *sum)
 {
-    bool finite = true;
+    double quanta[CHUNK];
+    uint64_t unusual = 0;
+    int64_t total = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        finite &= isfinite(x[i]) != 0;
+        quanta[i] = weight[i] * scale;
     }
-    return finite;
+    memcpy(fixed, quanta, (size_t)n * sizeof *fixed);
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t bits = (uint64_t)fixed[i];
+        const uint64_t tiny = (bits - BITS_OF_HALF - 1) & (0 - bits); /* rounded to 0, but not 0 */
+        unusual |= bits | (BITS_OF_MOST - bits) | tiny;
+        quanta[i] += ROUNDER;
+    }
+    if (unusual >> 63) {
+        return convert_one_by_one(weight, n, scale, fixed, sum);
+    }
+    memcpy(fixed, quanta, (size_t)n * sizeof *fixed);
+    for (int64_t i = 0; i < n; i++) {
+        fixed[i] -= ROUNDER_BITS;
+        total += fixed[i];
+    }
+    *sum = total;
+    return EQP_OK;
+}
+
+#define EXPONENT UINT64_C(0x7FF0000000000000)
+
+/* A number that is not finite has all bits of the exponent: one more carries into the sign. */
+static bool all_finite(const double *x, int64_t n)
+{
+    uint64_t bits[CHUNK], any = 0;
+
+    for (int64_t from = 0; from < n; from += CHUNK) {
+        const int64_t piece = n - from < CHUNK ? n - from : CHUNK;
+        memcpy(bits, x + from, (size_t)piece * sizeof *bits);
+        for (int64_t i = 0; i < piece; i++) {
+            any |= (bits[i] & EXPONENT) + (EXPONENT & (0 - EXPONENT));
+        }
+    }
+    return any >> 63 == 0;
 }
 
 static int batch_check(const eqp_sink *sink, const eqp_batch *batch)
@@ -57,10 +105,12 @@ static int take_chunk(eqp_sink *sink, const eqp_batch *batch, int64_t at, int64_
     struct eqp__chunk chunk = {.first = sink->seen, .n = n, .weight = fixed};
 
     if (batch->weight) {
-        int code = weights_to_quanta(batch->weight + at, n, sink->scale, fixed);
+        int code = weights_to_quanta(batch->weight + at, n, sink->scale, fixed, &chunk.sum);
         if (code != EQP_OK) {
             return code;
         }
+    } else {
+        chunk.sum = fixed[0] < EQP__WEIGHT_LIMIT / n ? n * fixed[0] : EQP__WEIGHT_LIMIT;
     }
     if (sink->centroids) {
         chunk.centroid = batch->centroid + at * sink->dim;

@@ -165,6 +165,10 @@ static int sample_stride(void *context, const struct eqp__chunk *chunk)
     struct eqp__splitter *s = context;
     int code = EQP_OK;
 
+    if (chunk->sum < EQP__WEIGHT_LIMIT - s->passed && (double)(s->passed + chunk->sum) <= s->next) {
+        s->passed += chunk->sum; /* no sample is due */
+        return EQP_OK;
+    }
     for (int64_t i = 0; i < chunk->n && code == EQP_OK; i++) {
         s->passed += chunk->weight[i];
         if (s->passed >= EQP__WEIGHT_LIMIT) {

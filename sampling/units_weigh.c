@@ -75,6 +75,13 @@ static int weigh_take(void *context, const struct eqp__chunk *chunk)
 {
     struct weigher *w = context;
 
+    if (w->stride == 1 && !w->random) {
+        if (chunk->sum >= EQP__WEIGHT_LIMIT - w->sum) {
+            return EQP_ERR_OVERFLOW;
+        }
+        w->sum += chunk->sum;
+        return EQP_OK;
+    }
     if (w->random) {
         for (int64_t i = 0; i < chunk->n; i++) {
             if (eqp__drawn(w->seed, w->id, chunk->first + i, w->rate)) {
