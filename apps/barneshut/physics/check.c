@@ -20,12 +20,29 @@ static bool leaf_fits(const bh_tree *tree, const bh_cell *cell)
     return memcmp(&moments, &cell->moments, sizeof(moments)) == 0;
 }
 
+/* The family is what the cells say. A branch and its copy in the top share one, which names either. */
+static bool family_fits(const bh_tree *tree, const bh_cell *cell)
+{
+    if (cell->family < 0 || cell->family >= tree->nfamilies) {
+        return false;
+    }
+    const bh_family *family = &tree->family[cell->family];
+    if (family->cell < 0 || family->cell >= tree->ncells) {
+        return false;
+    }
+    const bh_cell *named = &tree->cell[family->cell];
+    bh_family expected;
+    bh__family_of(tree, family->cell, &expected);
+    return named->key == cell->key && named->level == cell->level && named->child == cell->child &&
+           memcmp(family, &expected, sizeof(expected)) == 0;
+}
+
 /* Children inside the array, fitting the cell, at the same home, and with particles side by side where they are here.
  */
 static bool inner_fits(const bh_tree *tree, const bh_cell *cell)
 {
     if (cell->child == BH_ABSENT) {
-        return cell->home >= 0;
+        return cell->home >= 0 && cell->family < 0;
     }
     if (cell->child < 0 || cell->child > tree->ncells - cell->nchild) {
         return false;
@@ -43,7 +60,7 @@ static bool inner_fits(const bh_tree *tree, const bh_cell *cell)
             first += child[c].count;
         }
     }
-    return bh__children_fit(tree, cell, child);
+    return bh__children_fit(tree, cell, child) && family_fits(tree, cell);
 }
 
 /* From one cell down. Levels grow by one from parent to child and end at the deepest, so this ends on any input. */
@@ -60,6 +77,9 @@ static bool below_fits(const bh_tree *tree, int64_t start)
             bh__is_leaf(tree, cell->count, cell->level) != (cell->nchild == 0)) {
             return false;
         }
+        if (cell->nchild == 0 && cell->family >= 0) {
+            return false;
+        }
         if (cell->nchild == 0 ? !leaf_fits(tree, cell) : !inner_fits(tree, cell)) {
             return false;
         }
@@ -73,8 +93,10 @@ static bool below_fits(const bh_tree *tree, int64_t start)
 int bh_tree_check(const bh_tree *tree)
 {
     const bh_sources *s = &tree->sources;
-    if (tree->ncells < 0 || tree->ncells > tree->capacity || tree->nbranches < 0 || tree->nbranches > tree->ncells ||
-        tree->root < -1 || tree->root >= tree->ncells || s->nlocal < 0 || s->nlocal > s->n || s->n > s->capacity) {
+    if (tree->nlocal_families < 0 || tree->nlocal_families > tree->nfamilies ||
+        tree->nfamilies > tree->family_capacity || tree->ncells < 0 || tree->ncells > tree->capacity ||
+        tree->nbranches < 0 || tree->nbranches > tree->ncells || tree->root < -1 || tree->root >= tree->ncells ||
+        s->nlocal < 0 || s->nlocal > s->n || s->n > s->capacity) {
         return EQP_ERR_INTERNAL;
     }
     uint64_t end = 0;

@@ -59,16 +59,23 @@ void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_
 /* Whether these could be the children of that cell: nesting, order, counts, the leaf rule, moments bit for bit. */
 bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *child);
 
-/* bh_walk() with one more ear: `opened` hears of every opened cell, kept or not, before its children are looked at. */
+/* The children of a cell as walks see them, from the cells. */
+void bh__family_of(const bh_tree *tree, int64_t cell, bh_family *family);
+
+/* Room for that many in all; the contents stay. */
+int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
+
+/* What bh_walk_sampled() is told. */
 typedef struct bh__visitor {
     bh_tile_fn keep;
     void *keep_user;
     uint64_t pin_below; /* seen hears of tiles with smaller pins only */
     bh_tile_seen_fn seen;
-    int (*opened)(void *user, int64_t cell);
-    void *seen_user; /* of seen and opened */
+    void *seen_user;
 } bh__visitor;
-int bh__walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh__visitor *visitor,
-             bh_list *list);
+
+/* The first half of a walk: list->frontier tells what is opened and taken; whole: the root acts as one body. */
+int bh__walk_open(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bool *whole,
+                  bh_list *list);
 
 #endif

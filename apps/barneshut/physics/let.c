@@ -107,32 +107,54 @@ static int touch(bh_let *let, int64_t cell, uint8_t flag)
     return EQP_OK;
 }
 
-static int mark_opened(void *user, int64_t cell)
+/* Of one opened cell: itself, and the leaves whose particles are wanted if its tile is kept. */
+static int mark_family(bh_let *let, const bh_family *family, unsigned leaves, bh_tile_fn keep, void *user)
 {
-    return touch(user, cell, LET_OPENED);
-}
-
-static int mark_leaves(void *user, const bh_tile *tile)
-{
-    int code = EQP_OK;
-    for (int64_t l = 0; l < tile->nleaves && code == EQP_OK; l++) {
-        code = touch(user, tile->leaf[l], LET_PARTICLES);
+    const bh_cell *cell = &let->tree->cell[family->cell];
+    double centre[3];
+    int code = touch(let, family->cell, LET_OPENED);
+    if (leaves == 0 || code != EQP_OK) {
+        return code;
+    }
+    if (keep != NULL) {
+        bh_cell_centre(let->tree, cell, centre);
+        if (!keep(user, centre)) {
+            return EQP_OK;
+        }
+    }
+    for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
+        code = touch(let, family->child + __builtin_ctz(leaves), LET_PARTICLES);
     }
     return code;
 }
 
+/* A branch that is itself such a leaf belongs to the tile of the cell above it. */
+static int mark_leaf(bh_let *let, int64_t branch, bh_tile_fn keep, void *user)
+{
+    const bh_cell *leaf = &let->tree->cell[branch];
+    const int level = leaf->level > 0 ? leaf->level - 1 : 0;
+    double centre[3];
+    const uint64_t place = bh__place(bh__key_at_level(leaf->key, level), level);
+    bh__centre(&let->tree->box, place, level, bh__side(let->tree, level), centre);
+    return keep == NULL || keep(user, centre) ? touch(let, branch, LET_PARTICLES) : EQP_OK;
+}
+
 int bh_let_mark(bh_let *let, int64_t branch, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user)
 {
+    const bh_frontier *frontier = &let->list.frontier;
+    bool whole = false;
     if (branch < 0 || branch >= let->tree->nbranches || let->ncells > let->tree->ncells) {
         return EQP_ERR_ARGUMENT;
     }
-    const bh__visitor visitor = {.keep = keep,
-                                 .keep_user = user,
-                                 .pin_below = UINT64_MAX,
-                                 .seen = mark_leaves,
-                                 .opened = mark_opened,
-                                 .seen_user = let};
-    return bh__walk(let->tree, branch, group, mac, &visitor, &let->list);
+    int code = bh__walk_open(let->tree, branch, group, mac, &whole, &let->list);
+    if (code == EQP_OK && frontier->n == 0 && !whole) {
+        code = mark_leaf(let, branch, keep, user);
+    }
+    for (int64_t i = 0; i < frontier->n && code == EQP_OK; i++) {
+        const bh_family *family = &let->tree->family[frontier->family[i]];
+        code = mark_family(let, family, frontier->taken[i] >> BH_FAMILY, keep, user);
+    }
+    return code;
 }
 
 /* A growing message. */
@@ -245,6 +267,7 @@ typedef struct reader {
     size_t left; /* bytes */
     let_header header;
     int64_t ncells, nparticles; /* cells and particles read so far */
+    int code;                   /* of what went wrong here rather than in the message */
 } reader;
 
 static bool get(reader *in, void *bytes, size_t size)
@@ -322,6 +345,7 @@ static bool get_children(reader *in, const bh_cell *cell, int64_t *child, uint32
                                                .level = cell->level + 1,
                                                .home = in->home,
                                                .nchild = record.nchild,
+                                               .family = -1,
                                                .child = BH_ABSENT,
                                                .first = BH_ABSENT,
                                                .count = record.count,
@@ -331,10 +355,24 @@ static bool get_children(reader *in, const bh_cell *cell, int64_t *child, uint32
     return bh__children_fit(tree, cell, tree->cell + *child);
 }
 
-/* A cell of the tree that the message hangs something on, and what. */
+/* A cell of the tree that the message hangs something on, its parent (-1 for the root), and what. */
 typedef struct attachment {
-    int64_t cell, child, first;
+    int64_t cell, parent, child, first;
+    int32_t family;
 } attachment;
+
+/* The number of a new family, which is made when its cells are complete. */
+static bool add_family(reader *in, int64_t cell, int32_t *family)
+{
+    bh_tree *tree = in->tree;
+    in->code = bh__families_reserve(tree, tree->nfamilies + 1);
+    if (in->code != EQP_OK) {
+        return false;
+    }
+    *family = (int32_t)tree->nfamilies;
+    tree->family[tree->nfamilies++].cell = (int32_t)cell;
+    return true;
+}
 
 /* Reads the content of a branch. The cells below it are complete afterwards, the branch itself is still as it was. */
 static bool get_branch(reader *in, attachment *branch, uint32_t branch_flags)
@@ -351,13 +389,14 @@ static bool get_branch(reader *in, attachment *branch, uint32_t branch_flags)
         depth--;
         const int64_t c = stack[depth].cell;
         int64_t child = BH_ABSENT, first = BH_ABSENT;
+        int32_t family = -1;
         if (stack[depth].flags == LET_PARTICLES) {
             if (!get_particles(in, &cells[c], &first)) {
                 return false;
             }
         } else {
             uint32_t flags[8];
-            if (!get_children(in, &cells[c], &child, flags)) {
+            if (!get_children(in, &cells[c], &child, flags) || !add_family(in, c, &family)) {
                 return false;
             }
             for (int k = cells[c].nchild; k-- > 0;) {
@@ -370,18 +409,21 @@ static bool get_branch(reader *in, attachment *branch, uint32_t branch_flags)
         if (c == branch->cell) {
             branch->child = child;
             branch->first = first;
+            branch->family = family;
         } else {
             cells[c].child = child;
             cells[c].first = first;
+            cells[c].family = family;
         }
     }
     return true;
 }
 
 /* The tree's cell with this address, or -1. */
-static int64_t find_cell(const bh_tree *tree, uint64_t key, int level)
+static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, int64_t *parent)
 {
     int64_t c = tree->root;
+    *parent = -1;
     while (c >= 0 && tree->cell[c].level < level) {
         const bh_cell *cell = &tree->cell[c];
         int64_t found = -1;
@@ -390,6 +432,7 @@ static int64_t find_cell(const bh_tree *tree, uint64_t key, int level)
                 found = k;
             }
         }
+        *parent = c;
         c = found;
     }
     return c >= 0 && tree->cell[c].level == level && tree->cell[c].key == key ? c : -1;
@@ -402,7 +445,8 @@ static bool get_branches(reader *in, attachment *attached)
         if (!get(in, &address, sizeof(address))) {
             return false;
         }
-        const int64_t c = find_cell(in->tree, address.key, address.level);
+        int64_t parent;
+        const int64_t c = find_cell(in->tree, address.key, address.level, &parent);
         if (c < 0) {
             return false;
         }
@@ -413,12 +457,32 @@ static bool get_branches(reader *in, attachment *attached)
             (b > 0 && cell->key <= in->tree->cell[attached[b - 1].cell].key)) {
             return false;
         }
-        attached[b] = (attachment){c, BH_ABSENT, BH_ABSENT};
+        attached[b] = (attachment){c, parent, BH_ABSENT, BH_ABSENT, -1};
         if (!get_branch(in, &attached[b], address.flags)) {
             return false;
         }
     }
     return in->left == 0;
+}
+
+/* Lets the tree point to what has been read, and makes the families: new ones from `begin` on, and those that have one
+ * of the branches among them. */
+static void attach(bh_tree *tree, int64_t nbranches, const attachment *attached, int64_t begin)
+{
+    for (int64_t b = 0; b < nbranches; b++) {
+        bh_cell *cell = &tree->cell[attached[b].cell];
+        cell->child = attached[b].child;
+        cell->first = attached[b].first;
+        cell->family = attached[b].family;
+    }
+    for (int64_t f = begin; f < tree->nfamilies; f++) {
+        bh__family_of(tree, tree->family[f].cell, &tree->family[f]);
+    }
+    for (int64_t b = 0; b < nbranches; b++) {
+        if (attached[b].parent >= 0) {
+            bh__family_of(tree, attached[b].parent, &tree->family[tree->cell[attached[b].parent].family]);
+        }
+    }
 }
 
 int bh_let_graft(bh_tree *tree, int home, const unsigned char *buffer, size_t size)
@@ -430,7 +494,7 @@ int bh_let_graft(bh_tree *tree, int home, const unsigned char *buffer, size_t si
     if (home < 0 || !get_header(&in, size)) {
         return EQP_ERR_FORMAT;
     }
-    const int64_t ncells = tree->ncells, nsources = tree->sources.n;
+    const int64_t ncells = tree->ncells, nsources = tree->sources.n, nfamilies = tree->nfamilies;
     attachment *attached = malloc((size_t)in.header.nbranches * sizeof(*attached));
     int code = attached == NULL ? EQP_ERR_MEMORY : bh__cells_reserve(tree, ncells + in.header.ncells);
     if (code == EQP_OK) {
@@ -439,11 +503,11 @@ int bh_let_graft(bh_tree *tree, int home, const unsigned char *buffer, size_t si
     if (code == EQP_OK && !get_branches(&in, attached)) {
         tree->ncells = ncells;
         tree->sources.n = nsources;
-        code = EQP_ERR_FORMAT;
+        tree->nfamilies = nfamilies;
+        code = in.code != EQP_OK ? in.code : EQP_ERR_FORMAT;
     }
-    for (int64_t b = 0; b < in.header.nbranches && code == EQP_OK; b++) {
-        tree->cell[attached[b].cell].child = attached[b].child;
-        tree->cell[attached[b].cell].first = attached[b].first;
+    if (code == EQP_OK) {
+        attach(tree, in.header.nbranches, attached, nfamilies);
     }
     free(attached);
     return code;

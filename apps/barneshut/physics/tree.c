@@ -19,6 +19,7 @@ void bh_tree_free(bh_tree *tree)
         return;
     }
     free(tree->cell);
+    free(tree->family);
     free(tree->sources.x);
     free(tree->sources.y);
     free(tree->sources.z);
@@ -29,6 +30,8 @@ void bh_tree_free(bh_tree *tree)
 static void tree_clear(bh_tree *tree)
 {
     tree->ncells = 0;
+    tree->nfamilies = 0;
+    tree->nlocal_families = 0;
     tree->root = -1;
     tree->nbranches = 0;
     tree->sources.n = 0;
@@ -69,8 +72,8 @@ int bh__cells_reserve(bh_tree *tree, int64_t ncells)
         return EQP_OK;
     }
     const int64_t capacity = grown(tree->capacity, ncells);
-    if ((uint64_t)capacity > SIZE_MAX / sizeof(bh_cell)) {
-        return EQP_ERR_MEMORY;
+    if (ncells > INT32_MAX) { /* families number cells with 32 bits */
+        return EQP_ERR_OVERFLOW;
     }
     bh_cell *cell = realloc(tree->cell, (size_t)capacity * sizeof(*cell));
     if (cell == NULL) {
@@ -112,6 +115,7 @@ static int append_cell(bh_tree *tree, uint64_t key, int level, int home, int64_t
                                            .place = bh__place(key, level),
                                            .level = level,
                                            .home = home,
+                                           .family = -1,
                                            .child = BH_ABSENT,
                                            .first = first,
                                            .count = count};
@@ -184,6 +188,7 @@ static int divide(bh_tree *tree, const uint64_t *key, int64_t parent)
     }
     tree->cell[parent].child = child;
     tree->cell[parent].nchild = (int32_t)(tree->ncells - child);
+    tree->cell[parent].family = (int32_t)tree->nfamilies++;
     return EQP_OK;
 }
 
@@ -240,17 +245,22 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
     for (int64_t b = 0; b < nbranches && code == EQP_OK; b++) {
         code = divide_below(tree, key, b);
     }
+    if (code == EQP_OK) {
+        code = bh__families_reserve(tree, tree->nfamilies);
+    }
     if (code != EQP_OK) {
         tree_clear(tree);
         return code;
     }
     tree->nbranches = nbranches;
+    tree->nlocal_families = tree->nfamilies;
     for (int64_t c = tree->ncells; c-- > 0;) { /* children come after their parents */
         bh_cell *cell = &tree->cell[c];
         if (cell->nchild == 0) {
             bh__moments_of_particles(tree, cell, cell->first, &cell->moments);
         } else {
             bh__moments_of_children(tree, cell, tree->cell + cell->child, &cell->moments);
+            bh__family_of(tree, c, &tree->family[cell->family]);
         }
     }
     return EQP_OK;
@@ -305,6 +315,7 @@ static bh_cell branch_copy(const bh_tree *tree, const bh_cell *branch, int rank)
     }
     bh_cell copy = *branch;
     copy.place = bh__place(branch->key, branch->level);
+    copy.family = -1;
     copy.child = BH_ABSENT;
     copy.first = BH_ABSENT;
     return copy;
@@ -333,6 +344,7 @@ static int divide_top(bh_tree *tree, int64_t parent, const bh_cell *branch, int 
     }
     tree->cell[parent].child = child;
     tree->cell[parent].nchild = (int32_t)(tree->ncells - child);
+    tree->cell[parent].family = (int32_t)tree->nfamilies++;
     return EQP_OK;
 }
 
@@ -372,6 +384,7 @@ static int finish_top(bh_tree *tree, int64_t begin)
             return EQP_ERR_ARGUMENT;
         }
         bh__moments_of_children(tree, cell, child, &cell->moments);
+        bh__family_of(tree, c, &tree->family[cell->family]);
     }
     return EQP_OK;
 }
@@ -389,6 +402,9 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
     if (nbranches > 1 || branch[0].level > 0) {
         code = grow_top(tree, nbranches, branch, rank);
         if (code == EQP_OK) {
+            code = bh__families_reserve(tree, tree->nfamilies);
+        }
+        if (code == EQP_OK) {
             code = finish_top(tree, begin);
         }
     } else if (branch[0].home != rank) {
@@ -399,6 +415,7 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
     }
     if (code != EQP_OK) {
         tree->ncells = begin;
+        tree->nfamilies = tree->nlocal_families;
         return code;
     }
     tree->root = tree->ncells > begin ? begin : 0;

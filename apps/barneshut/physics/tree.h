@@ -12,6 +12,10 @@
 
 #define BH_ABSENT (-1) /* children or particles that exist, but not on this rank */
 
+/* A leaf with so few particles always acts particle by particle: exact, and cheaper than a cell, which costs 2.2 to 2.5
+ * times a pair. */
+#define BH_DIRECT_MAX 2
+
 /* The root cube. Its side is a power of two and its corner a multiple of a quarter of it, so that it seldom changes
  * while particles drift; it is a function of the particles' bounds only. */
 typedef struct bh_box {
@@ -41,13 +45,31 @@ typedef struct bh_cell {
     int32_t level;  /* its side is box.side / 2^level */
     int32_t home;   /* rank that has what is below it; -1 for a cell of the top */
     int32_t nchild; /* 0 for a leaf; children lie side by side in key order */
-    int32_t reserved;
-    int64_t child; /* first child, or BH_ABSENT */
-    int64_t first; /* first of its source particles, or BH_ABSENT (always so in cells of the top and in grafted cells
-                      that are no leaves) */
-    int64_t count; /* its particles */
+    int32_t family; /* number of its children as walks see them; -1 for a leaf or where they are absent */
+    int64_t child;  /* first child, or BH_ABSENT */
+    int64_t first;  /* first of its source particles, or BH_ABSENT (always so in cells of the top and in grafted cells
+                       that are no leaves) */
+    int64_t count;  /* its particles */
     bh_moments moments;
 } bh_cell;
+
+/* The children of one cell, as a walk looks at them: all at once. Made from the cells, lane k is child k; lanes without
+ * a child have zeros. */
+#define BH_FAMILY 8
+typedef struct bh_family {
+    _Alignas(64) double x[BH_FAMILY];
+    double y[BH_FAMILY], z[BH_FAMILY]; /* centre of mass */
+    double offset[BH_FAMILY], mass[BH_FAMILY];
+    int64_t first[BH_FAMILY], count[BH_FAMILY]; /* particles of leaves; 0 for other children */
+    int32_t below[BH_FAMILY]; /* family of a child that is no leaf, or -1 - its number where that is absent */
+    int64_t pin;              /* of the cell's tile, see bh_cell_pin() */
+    int32_t cell, child;      /* number of the cell and of its first child */
+    int32_t level;            /* of the children */
+    uint8_t nchild;
+    uint8_t bodies; /* bit k: child k may act as one body, being more than a few particles */
+    uint8_t inner;  /* bit k: child k is no leaf */
+    uint8_t absent; /* bit k: child k is a leaf whose particles are absent */
+} bh_family;
 
 typedef struct bh_interval {
     uint64_t begin, end; /* [begin, end) */
@@ -64,6 +86,9 @@ typedef struct bh_tree {
     int leaf_size;
     int64_t ncells, capacity;
     bh_cell *cell;
+    int64_t nfamilies, family_capacity;
+    int64_t nlocal_families; /* those below this rank's branches come first */
+    bh_family *family;
     int64_t root;      /* -1 while there is none */
     int64_t nbranches; /* this rank's branches are the cells 0 .. nbranches - 1, in key order */
     bh_sources sources;
@@ -85,7 +110,8 @@ void bh_tree_free(bh_tree *tree);
 
 /* Builds the cells below this rank's branches. Removes what the tree held, also on error; memory is kept for the next.
  * key [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending.
- * Every key must lie in an interval. Local, O(n + cells). EQP_ERR_ARGUMENT for input that breaks these rules. */
+ * Every key must lie in an interval. Local, O(n + cells). EQP_ERR_ARGUMENT for input that breaks these rules,
+ * EQP_ERR_OVERFLOW for more than 2^31 - 1 cells. */
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
 

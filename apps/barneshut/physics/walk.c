@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The walk from a target group to its list. */
-#include "internal.h"
+#include "walker.h"
 
 #include <equipoise/error.h>
 #include <equipoise/random.h>
@@ -8,10 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Springel's guard: no cell acts on targets within 0.6 sides of its centre on every axis. */
 #define BH_GUARD 0.6
-/* The guard's corner is 0.6 sqrt(3) sides from the centre: farther than this and the offset, it needs no look. */
-#define BH_GUARD_REACH 1.04
 
 int64_t bh_cell_pin(uint64_t key, int level)
 {
@@ -30,69 +27,83 @@ void bh_list_free(bh_list *list)
         free(list->run_first);
         free(list->run_count);
         free(list->absent);
+        free(list->frontier.family);
+        free(list->frontier.next);
+        free(list->frontier.taken);
         bh_list_init(list);
     }
 }
 
-static int grow(int64_t **array, int64_t capacity)
+static int grow(void *array, int64_t capacity, size_t size)
 {
-    int64_t *larger = realloc(*array, (size_t)capacity * sizeof(*larger));
+    void **address = array;
+    void *larger = realloc(*address, (size_t)capacity * size);
     if (larger == NULL) {
         return EQP_ERR_MEMORY;
     }
-    *array = larger;
+    *address = larger;
     return EQP_OK;
 }
 
-/* Room for what one opened cell can add. */
-static int list_reserve(bh_list *list)
+/* Room for so many cells and runs, and for one family more, whose lanes are stored all at once. */
+static int list_reserve(bh_list *list, int64_t ncells, int64_t nruns)
 {
     int code = EQP_OK;
-    if (list->cell_capacity - list->ncells < 8) {
-        const int64_t capacity = 2 * list->cell_capacity + 256;
-        code = grow(&list->cell, capacity);
+    if (ncells + BH_FAMILY > list->cell_capacity) {
+        const int64_t capacity = 2 * ncells + 256;
+        code = grow(&list->cell, capacity, sizeof(*list->cell));
         if (code != EQP_OK) {
             return code;
         }
         list->cell_capacity = capacity;
     }
-    if (list->run_capacity - list->nruns < 8) {
-        const int64_t capacity = 2 * list->run_capacity + 256;
-        code = grow(&list->run_first, capacity);
+    if (nruns + BH_FAMILY > list->run_capacity) {
+        const int64_t capacity = 2 * nruns + 256;
+        code = grow(&list->run_first, capacity, sizeof(*list->run_first));
         if (code == EQP_OK) {
-            code = grow(&list->run_count, capacity);
+            code = grow(&list->run_count, capacity, sizeof(*list->run_count));
         }
-        if (code != EQP_OK) {
-            return code;
-        }
-        list->run_capacity = capacity;
-    }
-    if (list->absent_capacity - list->nabsent < 8) {
-        const int64_t capacity = 2 * list->absent_capacity + 64;
-        code = grow(&list->absent, capacity);
         if (code == EQP_OK) {
-            list->absent_capacity = capacity;
+            list->run_capacity = capacity;
         }
     }
     return code;
 }
 
-/* What a group's walk needs at every cell. */
-typedef struct walker {
-    const bh_tree *tree;
-    const bh_group *group;
-    bool relative;
-    double reciprocal; /* of theta */
-    double G;
-    double strength; /* alpha |a| */
-    double side[EQP_CURVE_BITS + 1];
-    bh_tile tile; /* the one being gathered */
-    int64_t leaf[8];
-    uint64_t tile_place;           /* of the opened cell */
-    int64_t tile_cells, tile_runs; /* where it begins in the list */
-} walker;
+int bh__frontier_reserve(bh_frontier *frontier, int64_t n)
+{
+    if (n + BH_FAMILY <= frontier->capacity) {
+        return EQP_OK;
+    }
+    const int64_t capacity = 2 * n + 256;
+    int code = grow(&frontier->family, capacity, sizeof(*frontier->family));
+    if (code == EQP_OK) {
+        code = grow(&frontier->next, capacity, sizeof(*frontier->next));
+    }
+    if (code == EQP_OK) {
+        code = grow(&frontier->taken, capacity, sizeof(*frontier->taken));
+    }
+    if (code == EQP_OK) {
+        frontier->capacity = capacity;
+    }
+    return code;
+}
 
-static int walker_init(walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
+int bh__put_absent(bh_list *list, int64_t cell)
+{
+    if (list->nabsent == list->absent_capacity) {
+        const int64_t capacity = 2 * list->absent_capacity + 64;
+        const int code = grow(&list->absent, capacity, sizeof(*list->absent));
+        if (code != EQP_OK) {
+            return code;
+        }
+        list->absent_capacity = capacity;
+    }
+    list->absent[list->nabsent++] = cell;
+    return EQP_OK;
+}
+
+static int walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
 {
     if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0))) {
         return EQP_ERR_ARGUMENT;
@@ -104,29 +115,16 @@ static int walker_init(walker *w, const bh_tree *tree, const bh_group *group, co
     w->relative = mac->relative && group->accel > 0;
     w->G = mac->G;
     w->strength = mac->alpha * group->accel;
+    w->families = 0;
     for (int level = 0; level <= EQP_CURVE_BITS; level++) {
         w->side[level] = bh__side(tree, level);
     }
-    w->tile.leaf = w->leaf;
     return EQP_OK;
 }
 
-/* Squared distance from a cell's centre of mass to the group's bounds. */
-static double distance2(const walker *w, const bh_cell *cell)
+bool bh__beside(const bh__walker *w, const bh_cell *cell)
 {
-    const double *lo = w->group->lo, *hi = w->group->hi, *com = cell->moments.com;
-    double sum = 0;
-    for (int k = 0; k < 3; k++) {
-        const double below = lo[k] - com[k], above = com[k] - hi[k];
-        double d = below > above ? below : above;
-        d = d > 0 ? d : 0;
-        sum += d * d;
-    }
-    return sum;
-}
-
-static bool beside(const walker *w, const bh_cell *cell, double side)
-{
+    const double side = w->side[cell->level];
     double centre[3];
     bh__centre(&w->tree->box, cell->place, cell->level, side, centre);
     const double reach = BH_GUARD * side;
@@ -138,146 +136,206 @@ static bool beside(const walker *w, const bh_cell *cell, double side)
     return true;
 }
 
-static bool acceptable(const walker *w, const bh_cell *cell)
+/* The tile of a cell as keep() and seen() know it, still empty. */
+static bh_tile tile_of(const bh__walker *w, uint64_t key, uint64_t place, int level, int64_t pin)
 {
-    const double d2 = distance2(w, cell), side = w->side[cell->level];
-    if (!w->relative) {
-        const double reach = side * w->reciprocal + cell->moments.offset;
-        return d2 > reach * reach;
-    }
-    if (!(w->G * cell->moments.mass * side * side < w->strength * d2 * d2)) {
-        return false;
-    }
-    const double reach = BH_GUARD_REACH * side + cell->moments.offset;
-    return d2 > reach * reach || !beside(w, cell, side);
+    bh_tile tile = {.key = key, .level = level, .pin = pin};
+    bh__centre(&w->tree->box, place, level, w->side[level], tile.centre);
+    return tile;
 }
 
-static void tile_begin(walker *w, const bh_list *list, uint64_t key, uint64_t place, int level)
+static bool is_kept(const bh__visitor *visitor, const bh_tile *tile)
 {
-    w->tile_place = place;
-    w->tile.key = key;
-    w->tile.level = level;
-    w->tile.nsources = 0;
-    w->tile.nleaves = 0;
-    w->tile_cells = list->ncells;
-    w->tile_runs = list->nruns;
+    return visitor->keep == NULL || visitor->keep(visitor->keep_user, tile->centre);
 }
 
-/* Puts one cell into the tile, or says that it must be opened. */
-static bool take(walker *w, bh_list *list, int64_t c)
+/* Shows a tile whose cells and leaves are known. */
+static int show(const bh__walker *w, const bh__visitor *visitor, bh_tile *tile)
 {
-    const bh_cell *cell = &w->tree->cell[c];
-    const bool few = cell->nchild == 0 && cell->count <= BH_DIRECT_MAX;
-    list->nvisits++;
-    if (!few && acceptable(w, cell)) {
-        list->cell[list->ncells++] = c;
-        return true;
-    }
-    if (cell->nchild > 0) {
-        return false;
-    }
-    w->leaf[w->tile.nleaves++] = c;
-    w->tile.nsources += cell->count;
-    if (cell->first != BH_ABSENT) {
-        list->run_first[list->nruns] = cell->first;
-        list->run_count[list->nruns++] = cell->count;
-    }
-    return true;
-}
-
-/* Asks whether the gathered tile is wanted, and keeps or drops it. */
-static int tile_end(walker *w, const bh__visitor *visitor, bh_list *list)
-{
-    bh_tile *tile = &w->tile;
-    tile->ncells = list->ncells - w->tile_cells;
-    if (tile->ncells + tile->nleaves == 0) {
-        return EQP_OK;
-    }
-    if (visitor->keep != NULL || visitor->seen != NULL) {
-        bh__centre(&w->tree->box, w->tile_place, tile->level, w->side[tile->level], tile->centre);
-    }
-    if (visitor->keep != NULL && !visitor->keep(visitor->keep_user, tile->centre)) {
-        list->ncells = w->tile_cells;
-        list->nruns = w->tile_runs;
-        return EQP_OK;
-    }
-    list->ntiles++;
-    for (int64_t r = w->tile_runs; r < list->nruns; r++) {
-        list->nsources += list->run_count[r];
-    }
     for (int64_t l = 0; l < tile->nleaves; l++) {
-        if (w->tree->cell[w->leaf[l]].first == BH_ABSENT) {
-            list->absent[list->nabsent++] = w->leaf[l];
-        }
+        tile->nsources += w->tree->cell[tile->leaf[l]].count;
     }
-    tile->cell = list->cell + w->tile_cells;
-    if (visitor->seen == NULL) {
-        return EQP_OK;
-    }
-    tile->pin = bh_cell_pin(tile->key, tile->level);
-    return (uint64_t)tile->pin < visitor->pin_below ? visitor->seen(visitor->seen_user, tile) : EQP_OK;
+    return visitor->seen(visitor->seen_user, tile);
 }
 
-/* Looks at the children of an opened cell. Those to be opened in turn go to next, in key order. */
-static int open_cell(walker *w, int64_t c, const bh__visitor *visitor, bh_list *list, int64_t next[8], int *nnext)
+static bool is_watched(const bh__visitor *visitor, int64_t pin)
 {
-    const bh_cell *cell = &w->tree->cell[c];
-    int code = list_reserve(list);
-    *nnext = 0;
-    if (code == EQP_OK && visitor->opened != NULL) {
-        code = visitor->opened(visitor->seen_user, c);
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
-    if (cell->child == BH_ABSENT) {
-        list->absent[list->nabsent++] = c;
-        return EQP_OK;
-    }
-    tile_begin(w, list, cell->key, cell->place, cell->level);
-    for (int k = 0; k < cell->nchild; k++) {
-        if (!take(w, list, cell->child + k)) {
-            next[(*nnext)++] = cell->child + k;
-        }
-    }
-    return tile_end(w, visitor, list);
+    return visitor->seen != NULL && (uint64_t)pin < visitor->pin_below;
 }
 
-int bh__walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, const bh__visitor *visitor,
-             bh_list *list)
+int bh__show_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
+                    const int64_t *cells)
 {
-    list->ncells = list->nruns = list->nsources = list->ntiles = list->nvisits = list->nabsent = 0;
-    if (root < 0) {
+    const bh_cell *cell = &w->tree->cell[family->cell];
+    bh_tile tile = tile_of(w, cell->key, cell->place, cell->level, family->pin);
+    int64_t leaf[BH_FAMILY];
+    tile.cell = cells;
+    tile.ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
+    tile.leaf = leaf;
+    for (unsigned left = taken >> BH_FAMILY; left != 0; left &= left - 1) {
+        leaf[tile.nleaves++] = family->child + __builtin_ctz(left);
+    }
+    return show(w, visitor, &tile);
+}
+
+static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
+{
+    const bh_cell *leaf = &w->tree->cell[number];
+    if (leaf->first == BH_ABSENT) {
+        return bh__put_absent(list, number);
+    }
+    list->run_first[list->nruns] = leaf->first;
+    list->run_count[list->nruns++] = leaf->count;
+    list->nsources += leaf->count;
+    return EQP_OK;
+}
+
+/* What an opened cell contributes, if its tile is kept. */
+static int put_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
+                      bh_list *list)
+{
+    const bh_cell *cell = &w->tree->cell[family->cell];
+    const bh_tile tile = tile_of(w, cell->key, cell->place, cell->level, family->pin);
+    int64_t *cells = list->cell + list->ncells;
+    if (!is_kept(visitor, &tile)) {
         return EQP_OK;
     }
-    walker w;
-    int code = root >= tree->ncells ? EQP_ERR_ARGUMENT : walker_init(&w, tree, group, mac);
-    if (code == EQP_OK) {
-        code = list_reserve(list);
+    for (unsigned left = taken & BH_TAKEN_CELLS; left != 0; left &= left - 1) {
+        list->cell[list->ncells++] = family->child + __builtin_ctz(left);
     }
-    if (code != EQP_OK) {
-        return code;
-    }
-    const bh_cell *cell = &tree->cell[root];
-    const int level = cell->level > 0 ? cell->level - 1 : 0;
-    const uint64_t key = bh__key_at_level(cell->key, level);
-    tile_begin(&w, list, key, bh__place(key, level), level);
-    if (take(&w, list, root)) {
-        return tile_end(&w, visitor, list);
-    }
-    int64_t stack[BH_STACK], next[8];
-    int depth = 0, nnext;
-    stack[depth++] = root;
-    while (depth > 0) {
-        code = open_cell(&w, stack[--depth], visitor, list, next, &nnext);
+    for (unsigned left = taken >> BH_FAMILY; left != 0; left &= left - 1) {
+        const int code = put_leaf(w, family->child + __builtin_ctz(left), list);
         if (code != EQP_OK) {
             return code;
         }
-        while (nnext > 0) {
-            stack[depth++] = next[--nnext];
+    }
+    list->ntiles++;
+    return is_watched(visitor, family->pin) ? bh__show_family(w, visitor, family, taken, cells) : EQP_OK;
+}
+
+/* The list of those tiles that are kept. */
+static int collect_kept(const bh__walker *w, const bh__visitor *visitor, bh_list *list)
+{
+    const bh_frontier *frontier = &list->frontier;
+    int code = EQP_OK;
+    for (int32_t i = 0; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
+        const int32_t family = frontier->family[i];
+        if (family < 0) {
+            code = bh__put_absent(list, -1 - family);
+        } else if (frontier->taken[i] != 0) {
+            code = put_family(w, visitor, &w->tree->family[family], frontier->taken[i], list);
         }
     }
-    return EQP_OK;
+    return code;
+}
+
+/* The root of a walk that need not be opened, alone in the tile of the cell above it. */
+static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t root, bool whole, bh_list *list)
+{
+    const bh_cell *cell = &w->tree->cell[root];
+    const int level = cell->level > 0 ? cell->level - 1 : 0;
+    const uint64_t key = bh__key_at_level(cell->key, level);
+    bh_tile tile = tile_of(w, key, bh__place(key, level), level, bh_cell_pin(key, level));
+    if (!is_kept(visitor, &tile)) {
+        return EQP_OK;
+    }
+    list->ntiles = 1;
+    tile.cell = tile.leaf = &root;
+    tile.ncells = list->ncells = whole;
+    tile.nleaves = !whole;
+    list->cell[0] = root;
+    const int code = whole ? EQP_OK : put_leaf(w, root, list);
+    return code == EQP_OK && is_watched(visitor, tile.pin) ? show(w, visitor, &tile) : code;
+}
+
+/* Whether the root of a walk acts as one body. */
+static bool acts_whole(const bh__walker *w, const bh_cell *cell)
+{
+    const bh_moments *moments = &cell->moments;
+    const double d2 = bh__distance2(w->group, moments->com[0], moments->com[1], moments->com[2]);
+    if (cell->nchild == 0 && cell->count <= BH_DIRECT_MAX) {
+        return false;
+    }
+    return w->relative ? bh__far_relative(w, d2, moments->offset, moments->mass, cell)
+                       : bh__far_geometric(w, d2, moments->offset, w->side[cell->level]);
+}
+
+/* Opens what must be opened from the root down. The frontier stays empty if the root is not. */
+static int open_all(const bh__walker *w, const bh__walk_row *row, int64_t root, bool *whole, bh_list *list)
+{
+    const bh_cell *cell = &w->tree->cell[root];
+    *whole = acts_whole(w, cell);
+    list->nvisits = 1;
+    if (*whole || cell->nchild == 0) {
+        return EQP_OK;
+    }
+    const int code = bh__frontier_reserve(&list->frontier, 0);
+    if (code != EQP_OK) {
+        return code;
+    }
+    list->frontier.family[0] = cell->child == BH_ABSENT ? (int32_t)(-1 - root) : cell->family;
+    list->frontier.next[0] = -1;
+    list->frontier.n = 1;
+    return row->open(w, list);
+}
+
+const bh__walk_row *const bh__walk_table[] = {
+#ifdef BH_WALK_X86
+    &bh__walk_avx512,
+    &bh__walk_avx2,
+#endif
+    &bh__walk_plain,
+};
+const int bh__walk_table_size = sizeof(bh__walk_table) / sizeof(bh__walk_table[0]);
+
+static const bh__walk_row *best_row(void)
+{
+    const bh__walk_row *const *row = bh__walk_table;
+    while (!(*row)->runs_here()) {
+        row++; /* ends: the last runs everywhere */
+    }
+    return *row;
+}
+
+static void list_clear(bh_list *list)
+{
+    list->ncells = list->nruns = list->nsources = list->ntiles = list->nvisits = list->nabsent = 0;
+    list->frontier.n = 0;
+}
+
+int bh__walk_open(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bool *whole,
+                  bh_list *list)
+{
+    bh__walker w;
+    list_clear(list);
+    const int code = root < 0 || root >= tree->ncells ? EQP_ERR_ARGUMENT : walker_init(&w, tree, group, mac);
+    return code == EQP_OK ? open_all(&w, best_row(), root, whole, list) : code;
+}
+
+int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
+             const bh__visitor *visitor, bh_list *list)
+{
+    bool whole = false;
+    list_clear(list);
+    if (root < 0) {
+        return EQP_OK;
+    }
+    bh__walker w;
+    int code = root >= tree->ncells ? EQP_ERR_ARGUMENT : walker_init(&w, tree, group, mac);
+    if (code == EQP_OK) {
+        code = open_all(&w, row, root, &whole, list);
+    }
+    if (code == EQP_OK) {
+        code = list_reserve(list, list->ncells, list->nruns);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (list->frontier.n > 0 && visitor->keep == NULL) {
+        return row->collect(&w, visitor, list);
+    }
+    list->ncells = list->nruns = list->ntiles = 0;
+    return list->frontier.n == 0 ? put_root(&w, visitor, root, whole, list) : collect_kept(&w, visitor, list);
 }
 
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
@@ -294,5 +352,64 @@ int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, co
                                  .pin_below = pin_below,
                                  .seen = pin_below > 0 ? seen : NULL,
                                  .seen_user = seen_user};
-    return bh__walk(tree, root, group, mac, &visitor, list);
+    return bh__walk(best_row(), tree, root, group, mac, &visitor, list);
+}
+
+/* The leaves of an opened cell that are absent, if its tile is kept. */
+static int put_absent_leaves(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned leaves,
+                             bh_list *list)
+{
+    const bh_cell *cell = &w->tree->cell[family->cell];
+    const bh_tile tile = tile_of(w, cell->key, cell->place, cell->level, family->pin);
+    int code = EQP_OK;
+    leaves &= family->absent;
+    if (leaves == 0 || !is_kept(visitor, &tile)) {
+        return EQP_OK;
+    }
+    for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
+        code = bh__put_absent(list, family->child + __builtin_ctz(leaves));
+    }
+    return code;
+}
+
+static int collect_absent(const bh__walker *w, const bh__visitor *visitor, bh_list *list)
+{
+    const bh_frontier *frontier = &list->frontier;
+    int code = EQP_OK;
+    for (int32_t i = 0; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
+        const int32_t family = frontier->family[i];
+        if (family < 0) {
+            code = bh__put_absent(list, -1 - family);
+        } else {
+            code = put_absent_leaves(w, visitor, &w->tree->family[family], frontier->taken[i] >> BH_FAMILY, list);
+        }
+    }
+    return code;
+}
+
+int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
+                   bh_list *list)
+{
+    const bh__visitor visitor = {.keep = keep, .keep_user = keep_user};
+    const int64_t root = tree->root;
+    bool whole = false;
+    bh__walker w;
+    list_clear(list);
+    if (root < 0) {
+        return EQP_OK;
+    }
+    int code = walker_init(&w, tree, group, mac);
+    w.families = (int32_t)tree->nlocal_families;
+    if (code == EQP_OK) {
+        code = open_all(&w, best_row(), root, &whole, list);
+    }
+    list->ncells = list->nruns = list->ntiles = 0;
+    if (code != EQP_OK || whole) {
+        return code;
+    }
+    if (list->frontier.n > 0) {
+        return collect_absent(&w, &visitor, list);
+    }
+    code = list_reserve(list, 1, 1);
+    return code == EQP_OK ? put_root(&w, &visitor, root, false, list) : code;
 }

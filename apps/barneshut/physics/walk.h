@@ -5,10 +5,6 @@
 
 #include "tree.h"
 
-/* A leaf with so few particles always acts particle by particle: exact, and cheaper than a cell, which costs 2.2 to 2.5
- * times a pair. */
-#define BH_DIRECT_MAX 2
-
 /* Larger theta than 1.15 acts as 1.15: closer than half a diagonal and the offset, targets could lie inside the cell.
  */
 #define BH_THETA_RECIPROCAL_LEAST 0.87
@@ -49,6 +45,14 @@ typedef struct bh_tile {
 } bh_tile;
 typedef int (*bh_tile_seen_fn)(void *user, const bh_tile *tile);
 
+/* Scratch of a walk: the opened cells in the order in which they were met, linked in the order of the list. */
+typedef struct bh_frontier {
+    int64_t n, capacity;
+    int32_t *family; /* [n] of the opened cell, or -1 - its number where its children are absent */
+    int32_t *next;   /* [n] the next one; -1 for the last */
+    uint16_t *taken; /* [n] bit k: child k acts as one body; bit 8 + k: it is a leaf that acts particle by particle */
+} bh_frontier;
+
 /* One group's list. Cells and runs of source particles (one run per leaf) in the order of the walk: depth first in key
  * order of the opened cells, each with its whole tile. The order of cells and particles is the same on every rank. */
 typedef struct bh_list {
@@ -61,6 +65,7 @@ typedef struct bh_list {
     int64_t nvisits;                /* cells looked at: the walk's own work */
     int64_t nabsent, absent_capacity;
     int64_t *absent; /* cells that should be opened (or leaves whose particles are wanted), but are on another rank */
+    bh_frontier frontier;
 } bh_list;
 
 void bh_list_init(bh_list *list);
@@ -74,9 +79,14 @@ int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_m
 
 /* The same list, but seen() hears only of those kept tiles whose pin is below pin_below: of none with 0, of all with
  * UINT64_MAX (as with bh_walk()), of about the fraction pin_below / 2^63 between. A tile that seen() does not hear of
- * costs one comparison. Tiles are shown while the list grows: list->nvisits and the like are complete only at the end.
+ * costs one comparison. Tiles are shown while the list grows: its numbers are right only at the end.
  * keep and seen have their own user data. */
 int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
                     void *keep_user, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list);
+
+/* Only list->absent of the walk from the tree's root: what this rank lacks for the group; the other numbers of the list
+ * say nothing. O(cells of the top and grafted ones that the walk meets): below this rank's branches nothing lacks. */
+int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
+                   bh_list *list);
 
 #endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The steps of a walk with AVX2: a family in two registers. The operations are those of walk_plain.c in the same order,
+ * never fused. */
+#include "walker.h"
+
+#ifdef BH_WALK_X86
+#include <immintrin.h>
+
+#define BH_TARGET __attribute__((target("avx2,popcnt,bmi,bmi2")))
+#include "walk_one.h"
+
+BH_TARGET static inline __m256d off_bounds(const double *com, double lo, double hi)
+{
+    const __m256d at = _mm256_load_pd(com);
+    const __m256d below = _mm256_sub_pd(_mm256_set1_pd(lo), at), above = _mm256_sub_pd(at, _mm256_set1_pd(hi));
+    const __m256d d = _mm256_max_pd(_mm256_max_pd(below, above), _mm256_setzero_pd());
+
+    return _mm256_mul_pd(d, d);
+}
+
+/* Which of the four children from `first` on may act as one body; *doubtful: of these, those that may be beside. */
+BH_TARGET static inline unsigned far_half(const bh__walker *w, const bh_family *family, int first, unsigned *doubtful)
+{
+    const double *lo = w->group->lo, *hi = w->group->hi, side = w->side[family->level];
+    const __m256d x2 = off_bounds(family->x + first, lo[0], hi[0]);
+    const __m256d y2 = off_bounds(family->y + first, lo[1], hi[1]);
+    const __m256d d2 = _mm256_add_pd(_mm256_add_pd(x2, y2), off_bounds(family->z + first, lo[2], hi[2]));
+    const __m256d offset = _mm256_load_pd(family->offset + first);
+    const double near = w->relative ? BH_GUARD_REACH * side : side * w->reciprocal;
+    const __m256d reach = _mm256_add_pd(_mm256_set1_pd(near), offset);
+    const unsigned safe = (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(d2, _mm256_mul_pd(reach, reach), _CMP_GT_OQ));
+
+    if (!w->relative) {
+        return safe << first;
+    }
+    const __m256d sides = _mm256_set1_pd(side);
+    const __m256d mass = _mm256_mul_pd(_mm256_set1_pd(w->G), _mm256_load_pd(family->mass + first));
+    const __m256d strong = _mm256_mul_pd(_mm256_mul_pd(mass, sides), sides);
+    const __m256d weak = _mm256_mul_pd(_mm256_mul_pd(_mm256_set1_pd(w->strength), d2), d2);
+    const unsigned far = (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(strong, weak, _CMP_LT_OQ));
+    *doubtful |= (far & ~safe) << first;
+    return far << first;
+}
+
+BH_TARGET static inline unsigned far_lanes(const bh__walker *w, const bh_family *family)
+{
+    unsigned doubtful = 0, far = far_half(w, family, 0, &doubtful);
+
+    if (family->nchild > 4) {
+        far |= far_half(w, family, 4, &doubtful);
+    }
+    return far & ~bh__beside_lanes(w, family, doubtful & family->bodies);
+}
+
+#include "walk_steps.h"
+
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+}
+
+const bh__walk_row bh__walk_avx2 = {"avx2", has_avx2, step_open, step_collect};
+#else
+typedef int bh__no_avx2; /* a file is never empty */
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The steps of a walk with AVX-512: a family's eight children in one register. The operations are those of
+ * walk_plain.c in the same order, never fused. */
+#include "walker.h"
+
+#ifdef BH_WALK_X86
+#include <immintrin.h>
+
+#define BH_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,popcnt,bmi,bmi2")))
+
+BH_TARGET static inline __m512d off_bounds(const double *com, double lo, double hi)
+{
+    const __m512d at = _mm512_load_pd(com);
+    const __m512d below = _mm512_sub_pd(_mm512_set1_pd(lo), at), above = _mm512_sub_pd(at, _mm512_set1_pd(hi));
+    const __m512d d = _mm512_max_pd(_mm512_max_pd(below, above), _mm512_setzero_pd());
+
+    return _mm512_mul_pd(d, d);
+}
+
+BH_TARGET static inline unsigned far_lanes(const bh__walker *w, const bh_family *family)
+{
+    const double *lo = w->group->lo, *hi = w->group->hi, side = w->side[family->level];
+    const __m512d x2 = off_bounds(family->x, lo[0], hi[0]), y2 = off_bounds(family->y, lo[1], hi[1]);
+    const __m512d d2 = _mm512_add_pd(_mm512_add_pd(x2, y2), off_bounds(family->z, lo[2], hi[2]));
+    const __m512d offset = _mm512_load_pd(family->offset);
+
+    if (!w->relative) {
+        const __m512d reach = _mm512_add_pd(_mm512_set1_pd(side * w->reciprocal), offset);
+        return _mm512_cmp_pd_mask(d2, _mm512_mul_pd(reach, reach), _CMP_GT_OQ);
+    }
+    const __m512d sides = _mm512_set1_pd(side);
+    const __m512d mass = _mm512_mul_pd(_mm512_set1_pd(w->G), _mm512_load_pd(family->mass));
+    const __m512d strong = _mm512_mul_pd(_mm512_mul_pd(mass, sides), sides);
+    const __m512d weak = _mm512_mul_pd(_mm512_mul_pd(_mm512_set1_pd(w->strength), d2), d2);
+    const __m512d reach = _mm512_add_pd(_mm512_set1_pd(BH_GUARD_REACH * side), offset);
+    const unsigned far = _mm512_cmp_pd_mask(strong, weak, _CMP_LT_OQ);
+    const unsigned safe = _mm512_cmp_pd_mask(d2, _mm512_mul_pd(reach, reach), _CMP_GT_OQ);
+    const unsigned doubtful = far & ~safe & family->bodies;
+    return far & ~bh__beside_lanes(w, family, doubtful);
+}
+
+BH_TARGET static inline void put_open(int32_t *to, const bh_family *family, unsigned lanes)
+{
+    const __m256i below = _mm256_load_si256((const __m256i *)family->below);
+
+    _mm256_storeu_si256((__m256i *)to, _mm256_maskz_compress_epi32((__mmask8)lanes, below));
+}
+
+BH_TARGET static inline void put_chain(int32_t *to, int32_t first)
+{
+    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+
+    _mm256_storeu_si256((__m256i *)to, _mm256_add_epi32(_mm256_set1_epi32(first), steps));
+}
+
+BH_TARGET static inline void put_numbers(int64_t *to, int64_t first, unsigned lanes)
+{
+    const __m512i steps = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i numbers = _mm512_add_epi64(_mm512_set1_epi64(first), steps);
+
+    /* Compressed in a register and stored whole: compressing stores are slow on some processors. */
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi64((__mmask8)lanes, numbers));
+}
+
+BH_TARGET static inline void put_values(int64_t *to, const int64_t *values, unsigned lanes)
+{
+    _mm512_storeu_si512(to, _mm512_maskz_compress_epi64((__mmask8)lanes, _mm512_load_si512(values)));
+}
+
+#include "walk_steps.h"
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");
+}
+
+const bh__walk_row bh__walk_avx512 = {"avx512", has_avx512, step_open, step_collect};
+#else
+typedef int bh__no_avx512; /* a file is never empty */
+#endif

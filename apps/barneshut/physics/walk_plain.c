@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The steps of a walk in plain C: what every other version must agree with. */
+#define BH_TARGET
+#include "walk_one.h"
+
+static inline unsigned far_lanes(const bh__walker *w, const bh_family *family)
+{
+    const double side = w->side[family->level];
+    const bh_cell *child = &w->tree->cell[family->child];
+    unsigned lanes = 0;
+
+    for (int k = 0; k < family->nchild; k++) {
+        const double d2 = bh__distance2(w->group, family->x[k], family->y[k], family->z[k]);
+        const bool far = w->relative ? bh__far_relative(w, d2, family->offset[k], family->mass[k], &child[k])
+                                     : bh__far_geometric(w, d2, family->offset[k], side);
+        lanes |= (unsigned)far << k;
+    }
+    return lanes;
+}
+
+#include "walk_steps.h"
+
+static bool always(void)
+{
+    return true;
+}
+
+const bh__walk_row bh__walk_plain = {"plain", always, step_open, step_collect};

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two steps of a walk, behind one table: a version for another instruction set is one more row. All make the same
+ * lists, bit for bit. First, breadth first, so that nothing waits for anything: which cells are opened, and what each
+ * contributes. Then, along the links of the first step, what they contribute in the order of the list. */
+#ifndef BH_WALKER_H
+#define BH_WALKER_H
+
+#include "internal.h"
+
+/* What a group's walk needs at every cell. */
+typedef struct bh__walker {
+    const bh_tree *tree;
+    const bh_group *group;
+    bool relative;
+    double reciprocal; /* of theta */
+    double G;
+    double strength;  /* alpha |a| */
+    int32_t families; /* those with smaller numbers need no look */
+    double side[EQP_CURVE_BITS + 1];
+} bh__walker;
+
+typedef struct bh__walk_row {
+    const char *name;
+    bool (*runs_here)(void);
+    /* Opens cells, from the one in the frontier on. Adds to list->nvisits, and to ncells, nruns and ntiles how many
+     * there will be at most. */
+    int (*open)(const bh__walker *w, bh_list *list);
+    /* The cells and runs of all the frontier, after it, and the tiles that visitor->seen() wants (all are kept). Room
+     * is there, and for one family more. */
+    int (*collect)(const bh__walker *w, const bh__visitor *visitor, bh_list *list);
+} bh__walk_row;
+
+/* The best that runs here comes first; "plain", which runs everywhere, last. */
+extern const bh__walk_row *const bh__walk_table[];
+extern const int bh__walk_table_size;
+
+extern const bh__walk_row bh__walk_plain;
+#if defined(__x86_64__) && defined(__GNUC__)
+#define BH_WALK_X86 1
+extern const bh__walk_row bh__walk_avx2, bh__walk_avx512;
+#endif
+
+/* A walk with that row, which must run here. */
+int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
+             const bh__visitor *visitor, bh_list *list);
+
+/* Springel's guard: no cell acts on targets within 0.6 sides of its centre on every axis. */
+bool bh__beside(const bh__walker *w, const bh_cell *cell);
+
+/* Of the family's children `lanes`, mostly none, those that are beside the group. */
+static inline unsigned bh__beside_lanes(const bh__walker *w, const bh_family *family, unsigned lanes)
+{
+    unsigned beside = 0;
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const int k = __builtin_ctz(lanes);
+        beside |= (unsigned)bh__beside(w, &w->tree->cell[family->child + k]) << k;
+    }
+    return beside;
+}
+
+/* The guard's corner is 0.6 sqrt(3) sides from the centre: farther than this and the offset, it needs no look. */
+#define BH_GUARD_REACH 1.04
+
+/* The criterion, for a cell whose centre of mass is at a squared distance d2 from the group's bounds. */
+static inline bool bh__far_geometric(const bh__walker *w, double d2, double offset, double side)
+{
+    const double reach = side * w->reciprocal + offset;
+    return d2 > reach * reach;
+}
+
+static inline bool bh__far_relative(const bh__walker *w, double d2, double offset, double mass, const bh_cell *cell)
+{
+    const double side = w->side[cell->level], reach = BH_GUARD_REACH * side + offset;
+    return w->G * mass * side * side < w->strength * d2 * d2 && (d2 > reach * reach || !bh__beside(w, cell));
+}
+
+static inline double bh__distance2(const bh_group *group, double x, double y, double z)
+{
+    const double com[3] = {x, y, z};
+    double sum = 0;
+    for (int k = 0; k < 3; k++) {
+        const double below = group->lo[k] - com[k], above = com[k] - group->hi[k];
+        double d = below > above ? below : above;
+        d = d > 0 ? d : 0;
+        sum += d * d;
+    }
+    return sum;
+}
+
+/* Room for n opened cells in all and one family more. */
+int bh__frontier_reserve(bh_frontier *frontier, int64_t n);
+
+/* Shows the tile of an opened cell to visitor->seen(): cells as they stand in the list. */
+#define BH_TAKEN_CELLS 0xffu
+int bh__show_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
+                    const int64_t *cells);
+
+int bh__put_absent(bh_list *list, int64_t cell);
+
+#endif
