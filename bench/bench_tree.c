@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From particles in any order to a tree that can be walked, and the walks alone, phase by phase, as CSV.
+ *
+ *   build/bench/bench_tree > tree.csv
+ *   build/bench/bench_tree 100000 16 64
+ *
+ * Arguments: particle counts (10000,100000,1000000), leaf size, group size. A Plummer sphere in the generator's order
+ * (`fresh`), and the same after every particle moved by a hundredth of the scale length from where it had been sorted
+ * (`moved`). Times are CPU seconds of this thread, least and median of several runs; ns is the least per particle, and
+ * copies is the least in copies of positions and masses (32 bytes per particle, phase copy) in the same run. Phase
+ * qsort sorts the keys alone with the C library. total is keys, sort, permute (positions and masses) and tree (copies
+ * them, cells, moments); bytes is what the tree keeps per particle. Walks make the lists of all groups, without forces,
+ * with the default geometric and relative criteria. */
+#include "defaults.h"
+#include "generate.h"
+#include "order.h"
+#include "timing.h"
+#include "walk.h"
+
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "bench_tree"
+#define SEED 5
+
+enum phase { COPY, QSORT, KEYS, SORT, PERMUTE, TREE, TOTAL, GROUPS, WALK, WALK_RELATIVE, PHASES };
+static const char *const phase_name[PHASES] = {"copy", "qsort", "keys",   "sort", "permute",
+                                               "tree", "total", "groups", "walk", "walk_relative"};
+
+typedef struct bench {
+    int64_t n;
+    int leaf_size, group_size;
+    double *x[4], *sorted[4]; /* x y z m */
+    uint64_t *key, *sorted_key;
+    int64_t *id, *order;
+    double *accel;
+    bh_box box;
+    bh_tree tree;
+} bench;
+
+static void check(int code)
+{
+    if (code != EQP_OK) {
+        bench_die(PROGRAM, eqp_error_text(code));
+    }
+}
+
+static void *room(int64_t n)
+{
+    void *memory = calloc((size_t)n + 1, 8);
+
+    if (memory == NULL) {
+        bench_die(PROGRAM, "out of memory");
+    }
+    return memory;
+}
+
+static void allocate(bench *b)
+{
+    for (int k = 0; k < 4; k++) {
+        b->x[k] = room(b->n);
+        b->sorted[k] = room(b->n);
+    }
+    b->key = room(b->n);
+    b->sorted_key = room(b->n);
+    b->id = room(b->n);
+    b->order = room(b->n);
+    b->accel = room(b->n);
+    bh_tree_init(&b->tree, b->leaf_size);
+}
+
+static void release(bench *b)
+{
+    for (int k = 0; k < 4; k++) {
+        free(b->x[k]);
+        free(b->sorted[k]);
+    }
+    free(b->key);
+    free(b->sorted_key);
+    free(b->id);
+    free(b->order);
+    free(b->accel);
+    bh_tree_free(&b->tree);
+}
+
+static void enclose(bench *b)
+{
+    double lo[3], hi[3];
+
+    for (int k = 0; k < 3; k++) {
+        lo[k] = hi[k] = b->x[k][0];
+        for (int64_t i = 1; i < b->n; i++) {
+            lo[k] = b->x[k][i] < lo[k] ? b->x[k][i] : lo[k];
+            hi[k] = b->x[k][i] > hi[k] ? b->x[k][i] : hi[k];
+        }
+    }
+    check(bh_box_enclosing(lo, hi, &b->box));
+}
+
+/* Unit scale length. */
+static void make_particles(bench *b)
+{
+    char text[80];
+    bh_generator generator;
+    double *v[3];
+
+    snprintf(text, sizeof text, "plummer:n=%lld,a=1,seed=%d", (long long)b->n, SEED);
+    check(bh_generator_parse(text, &generator, NULL));
+    for (int k = 0; k < 3; k++) {
+        v[k] = room(b->n);
+    }
+    check(bh_generate(&generator, 0, b->n, b->x[0], b->x[1], b->x[2], v[0], v[1], v[2], b->x[3]));
+    for (int k = 0; k < 3; k++) {
+        free(v[k]);
+    }
+    for (int64_t i = 0; i < b->n; i++) {
+        b->id[i] = i;
+    }
+    enclose(b);
+}
+
+/* From the sorted places, by normal steps. */
+static void move_particles(bench *b)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        double step[4];
+        eqp_random_normal(SEED, 0, (uint64_t)(2 * i), step);
+        eqp_random_normal(SEED, 0, (uint64_t)(2 * i + 1), step + 2);
+        for (int k = 0; k < 3; k++) {
+            b->x[k][i] = b->sorted[k][i] + 0.01 * step[k];
+        }
+        b->x[3][i] = b->sorted[3][i];
+    }
+    enclose(b);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
+
+    return (first > second) - (first < second);
+}
+
+static void sort_library(bench *b)
+{
+    memcpy(b->sorted_key, b->key, (size_t)b->n * sizeof *b->key);
+    qsort(b->sorted_key, (size_t)b->n, sizeof *b->sorted_key, compare_keys);
+}
+
+static void copy(bench *b)
+{
+    for (int k = 0; k < 4; k++) {
+        memcpy(b->sorted[k], b->x[k], (size_t)b->n * sizeof *b->x[k]);
+    }
+}
+
+static void permute(bench *b)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        b->sorted_key[i] = b->key[b->order[i]];
+    }
+    for (int k = 0; k < 4; k++) {
+        for (int64_t i = 0; i < b->n; i++) {
+            b->sorted[k][i] = b->x[k][b->order[i]];
+        }
+    }
+}
+
+static void build(bench *b)
+{
+    const bh_interval everything = {0, EQP_CURVE_END};
+
+    check(bh_tree_build(&b->tree, &b->box, b->n, b->sorted_key, b->sorted[0], b->sorted[1], b->sorted[2], b->sorted[3],
+                        1, &everything, 0));
+    check(bh_tree_top(&b->tree, b->tree.nbranches, b->tree.cell, 0));
+}
+
+/* All up to the tree, and one thing after another for the clock. */
+static void make_tree(bench *b, bench_times times[PHASES])
+{
+    const double start = eqp_cpu_seconds();
+
+    check(eqp_hilbert_keys(b->n, b->x[0], b->x[1], b->x[2], b->box.corner, b->box.side, b->key));
+    bench_times_add_since(&times[KEYS], start);
+    const double keys = eqp_cpu_seconds();
+    check(bh_order(b->n, b->key, b->id, b->order));
+    bench_times_add_since(&times[SORT], keys);
+    const double sort = eqp_cpu_seconds();
+    permute(b);
+    bench_times_add_since(&times[PERMUTE], sort);
+    const double tree = eqp_cpu_seconds();
+    build(b);
+    bench_times_add_since(&times[TREE], tree);
+    bench_times_add_since(&times[TOTAL], start);
+}
+
+/* |a| of a Plummer sphere of unit mass and scale: what the relative criterion needs. */
+static void know_accelerations(bench *b)
+{
+    for (int64_t i = 0; i < b->n; i++) {
+        double r2 = 0;
+        for (int k = 0; k < 3; k++) {
+            r2 += b->sorted[k][i] * b->sorted[k][i];
+        }
+        b->accel[i] = sqrt(r2) / ((1 + r2) * sqrt(1 + r2));
+    }
+}
+
+static int64_t walk(const bench *b, int64_t ngroups, const bh_group *group, bool relative, bh_list *list)
+{
+    const bh_mac mac = {.theta = BH_DEFAULT_THETA, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
+    int64_t visits = 0;
+
+    for (int64_t g = 0; g < ngroups; g++) {
+        check(bh_walk(&b->tree, b->tree.root, &group[g], &mac, NULL, NULL, NULL, list));
+        visits += list->nvisits;
+    }
+    return visits;
+}
+
+static void group_and_walk(bench *b, bench_times times[PHASES], int64_t visits[2])
+{
+    int64_t ngroups;
+    bh_group *group;
+    bh_list list;
+
+    know_accelerations(b);
+    const double start = eqp_cpu_seconds();
+    check(bh_groups_make(&b->tree, b->sorted_key, b->group_size, b->accel, &ngroups, &group));
+    bench_times_add_since(&times[GROUPS], start);
+    bh_list_init(&list);
+    for (int relative = 0; relative < 2; relative++) {
+        const double begin = eqp_cpu_seconds();
+        visits[relative] = walk(b, ngroups, group, relative != 0, &list);
+        bench_times_add_since(&times[relative ? WALK_RELATIVE : WALK], begin);
+    }
+    bh_list_free(&list);
+    free(group);
+}
+
+static void print(const bench *b, const char *what, const bench_times times[PHASES], const int64_t visits[2])
+{
+    const bh_tree *tree = &b->tree;
+    const double bytes = 32.0 * (double)tree->sources.capacity + (double)sizeof(bh_cell) * (double)tree->capacity +
+                         (double)sizeof(bh_family) * (double)tree->family_capacity;
+
+    for (int p = 0; p < PHASES; p++) {
+        const double least = bench_least(&times[p]);
+        printf("%lld,%d,%d,%s,%s,%.6f,%.6f,%.2f,%.2f,%lld,%.1f,%lld\n", (long long)b->n, b->leaf_size, b->group_size,
+               what, phase_name[p], least, bench_median(&times[p]), 1e9 * least / (double)b->n,
+               least / bench_least(&times[COPY]), (long long)tree->ncells, bytes / (double)b->n,
+               (long long)(p == WALK            ? visits[0]
+                           : p == WALK_RELATIVE ? visits[1]
+                                                : 0));
+    }
+    fflush(stdout);
+}
+
+static void run(bench *b, const char *what, int repetitions)
+{
+    bench_times times[PHASES] = {{0}};
+    int64_t visits[2];
+
+    for (int r = -1; r < repetitions; r++) { /* the first is for warming up */
+        if (r == 0) {
+            memset(times, 0, sizeof times);
+        }
+        double start = eqp_cpu_seconds();
+        copy(b);
+        bench_times_add_since(&times[COPY], start);
+        make_tree(b, times);
+        start = eqp_cpu_seconds();
+        sort_library(b);
+        bench_times_add_since(&times[QSORT], start);
+        permute(b);
+        group_and_walk(b, times, visits);
+    }
+    print(b, what, times, visits);
+}
+
+int main(int argc, char **argv)
+{
+    const char *text = argc > 1 ? argv[1] : "10000,100000,1000000";
+
+    puts("n,leaf,group,order,phase,least_s,median_s,ns,copies,cells,bytes,visits");
+    for (char *end; *text != '\0'; text = *end == ',' ? end + 1 : end) {
+        bench b = {.n = strtoll(text, &end, 10),
+                   .leaf_size = argc > 2 ? atoi(argv[2]) : BH_DEFAULT_LEAF_SIZE,
+                   .group_size = argc > 3 ? atoi(argv[3]) : BH_DEFAULT_GROUP_SIZE};
+        if (end == text || b.n < 1 || (*end != ',' && *end != '\0')) {
+            bench_die(PROGRAM, "[N,... [LEAF [GROUP]]]");
+        }
+        const int repetitions = b.n < 50000 ? 30 : b.n < 500000 ? 10 : 3;
+        allocate(&b);
+        make_particles(&b);
+        run(&b, "fresh", repetitions);
+        move_particles(&b);
+        run(&b, "moved", repetitions);
+        release(&b);
+    }
+    return 0;
+}
