@@ -29,9 +29,20 @@ int eqp__units_options_check(const eqp_units_options *options);
 /* The weight in quanta of 1/scale, to the nearest. */
 int eqp__fix(double weight, double scale, int64_t *fixed);
 
-/* EQP_SAMPLE_RANDOM: is interaction number `index` of the owner drawn? And how many of `count` are? */
-bool eqp__drawn(uint64_t draw_seed, int64_t id, int64_t index, double rate);
-int64_t eqp__draws(uint64_t draw_seed, int64_t id, int64_t count, double rate);
+/* Interactions of one owner that are drawn, each with the same probability: the next one's number. Between two of them
+ * lie numbers of a geometric distribution, so that nothing has to be done for those that are not drawn. */
+struct eqp__draw {
+    uint64_t seed;
+    int64_t id;
+    double log_missed; /* logarithm of the probability of not being drawn */
+    uint64_t drawn;
+    int64_t next; /* INT64_MAX: none */
+};
+
+void eqp__draw_start(struct eqp__draw *draw, uint64_t seed, int64_t id, double rate);
+void eqp__draw_next(struct eqp__draw *draw);
+/* How many of the first `count` are drawn. */
+int64_t eqp__draws(uint64_t seed, int64_t id, int64_t count, double rate);
 
 /* --- enumeration (units_sink.c) --- */
 
@@ -102,10 +113,11 @@ struct eqp__splitter {
     struct eqp__sketches pins;
     /* this owner */
     int64_t id;
-    int64_t wanted;  /* samples */
-    double next;     /* STRIDE: summed weight at which the next sample is due */
-    double step;     /* and the distance of samples */
-    int64_t passed;  /* weight passed so far */
+    int64_t wanted; /* samples */
+    double next;    /* summed weight at which the next sample is due */
+    double step;    /* STRIDE: and the distance of samples */
+    int64_t passed; /* weight passed so far */
+    struct eqp__draw draw;
     uint64_t random; /* seed of this round */
     eqp_kdtree *tree;
     /* its cells */
@@ -116,7 +128,8 @@ struct eqp__splitter {
     int64_t *same;    /* [n] weight of interactions exactly at the centroid, which no further sample can split off */
     int64_t *stratum; /* [n] weight since the last candidate */
     double *pick;     /* [n][dim] candidate of the present stratum */
-    bool *picked;     /* [n] */
+    int64_t *due;     /* [n] ADAPTIVE: weight in the stratum behind which the candidate is taken */
+    char *picked;     /* [n] whether there is one, and which */
     double *key;      /* [n] of the random sample */
     int64_t *index;   /* [n] interaction's number */
     int64_t *have, *done; /* [n] candidates found, and looked at */

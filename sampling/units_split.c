@@ -10,7 +10,7 @@
 
 /* Rounds of counting. Each divides a heavy cell into about weight / target pieces, so two or three do it; the limit is
  * for data that resist. */
-#define MAX_ROUNDS 7
+#define MAX_ROUNDS 10
 
 int eqp__grow(void **array, int64_t *capacity, int64_t need, size_t size)
 {
@@ -51,9 +51,9 @@ static int reserve(struct eqp__splitter *s, int64_t need)
     bool ok = resize((void **)&s->centroid, room, point) && resize((void **)&s->pick, room, point) &&
               resize((void **)&s->count, room, sizeof(int64_t)) && resize((void **)&s->weight, room, sizeof(int64_t)) &&
               resize((void **)&s->same, room, sizeof(int64_t)) && resize((void **)&s->stratum, room, sizeof(int64_t)) &&
-              resize((void **)&s->picked, room, sizeof(bool)) && resize((void **)&s->key, room, sizeof(double)) &&
-              resize((void **)&s->index, room, sizeof(int64_t)) && resize((void **)&s->have, room, sizeof(int64_t)) &&
-              resize((void **)&s->done, room, sizeof(int64_t));
+              resize((void **)&s->picked, room, sizeof(char)) && resize((void **)&s->due, room, sizeof(int64_t)) &&
+              resize((void **)&s->key, room, sizeof(double)) && resize((void **)&s->index, room, sizeof(int64_t)) &&
+              resize((void **)&s->have, room, sizeof(int64_t)) && resize((void **)&s->done, room, sizeof(int64_t));
     if (!ok) {
         return EQP_ERR_MEMORY;
     }
@@ -71,6 +71,7 @@ void eqp__splitter_free(struct eqp__splitter *s)
     eqp__free(s->same);
     eqp__free(s->stratum);
     eqp__free(s->picked);
+    eqp__free(s->due);
     eqp__free(s->key);
     eqp__free(s->index);
     eqp__free(s->have);
@@ -152,10 +153,8 @@ static int sample_drawn(void *context, const struct eqp__chunk *chunk)
     struct eqp__splitter *s = context;
     int code = EQP_OK;
 
-    for (int64_t i = 0; i < chunk->n && code == EQP_OK; i++) {
-        if (eqp__drawn(s->draw_seed, s->id, chunk->first + i, s->rate)) {
-            code = add_cell(s, chunk->centroid + i * s->dim);
-        }
+    for (; s->draw.next < chunk->first + chunk->n && code == EQP_OK; eqp__draw_next(&s->draw)) {
+        code = add_cell(s, chunk->centroid + (s->draw.next - chunk->first) * s->dim);
     }
     return code;
 }
@@ -222,35 +221,60 @@ static void sift_down(struct eqp__splitter *s, int64_t n)
     }
 }
 
+/* Takes the interaction into the sample, in place of the one with the largest key, and draws the weight to be passed
+ * before the next one enters. `below`: the key is known to be smaller than this. */
+static int enter(struct eqp__splitter *s, const double *centroid, int64_t weight, int64_t index, double below)
+{
+    uint64_t bits[2];
+
+    eqp_random_block(s->random, (uint64_t)s->id, (uint64_t)index, bits);
+    const double u = (double)(bits[0] >> 11) * 0x1p-53, v = (double)(bits[1] >> 11) * 0x1p-53;
+    const double key = -log1p(u * expm1(-below * (double)weight)) / (double)weight;
+    if (s->n < s->wanted) {
+        int code = add_cell(s, centroid);
+        if (code != EQP_OK) {
+            return code;
+        }
+        s->key[s->n - 1] = key;
+        s->index[s->n - 1] = index;
+        sift_up(s, s->n - 1);
+    } else {
+        memcpy(s->centroid, centroid, (size_t)s->dim * sizeof(double));
+        s->key[0] = key;
+        s->index[0] = index;
+        sift_down(s, s->n);
+    }
+    if (s->n == s->wanted) {
+        s->next = (double)s->passed - log1p(-v) / s->key[0];
+    }
+    return EQP_OK;
+}
+
 /* A sample without replacement in proportion to weight, in one pass: the smallest of exponential deviates divided by
- * the weights (P. S. Efraimidis and P. G. Spirakis, Inf. Process. Lett. 97 (2006) 181), kept in a heap. */
+ * the weights, kept in a heap. An interaction enters if its key is smaller than the largest there: the weight until
+ * that happens is an exponential deviate, too, so that the others need no random numbers (P. S. Efraimidis and P. G.
+ * Spirakis, Inf. Process. Lett. 97 (2006) 181, algorithm A-ExpJ). */
 static int sample_random(void *context, const struct eqp__chunk *chunk)
 {
     struct eqp__splitter *s = context;
+    int code = EQP_OK;
 
-    for (int64_t i = 0; i < chunk->n; i++) {
-        int64_t index = chunk->first + i;
-        if (chunk->weight[i] == 0) {
-            continue;
-        }
-        double u = eqp_random_uniform(s->random, (uint64_t)s->id, (uint64_t)index);
-        double key = -log(1 - u) / (double)chunk->weight[i];
-        if (s->n < s->wanted) {
-            int code = add_cell(s, chunk->centroid + i * s->dim);
-            if (code != EQP_OK) {
-                return code;
-            }
-            s->key[s->n - 1] = key;
-            s->index[s->n - 1] = index;
-            sift_up(s, s->n - 1);
-        } else if (key < s->key[0]) {
-            memcpy(s->centroid, chunk->centroid + i * s->dim, (size_t)s->dim * sizeof(double));
-            s->key[0] = key;
-            s->index[0] = index;
-            sift_down(s, s->n);
+    if (chunk->sum >= EQP__WEIGHT_LIMIT - s->passed) {
+        return EQP_ERR_OVERFLOW;
+    }
+    if (s->n == s->wanted && (double)(s->passed + chunk->sum) <= s->next) {
+        s->passed += chunk->sum; /* none enters */
+        return EQP_OK;
+    }
+    for (int64_t i = 0; i < chunk->n && code == EQP_OK; i++) {
+        bool full = s->n == s->wanted;
+        s->passed += chunk->weight[i];
+        if (chunk->weight[i] > 0 && (!full || (double)s->passed > s->next)) {
+            code =
+                enter(s, chunk->centroid + i * s->dim, chunk->weight[i], chunk->first + i, full ? s->key[0] : INFINITY);
         }
     }
-    return EQP_OK;
+    return code;
 }
 
 /* Orders the sample by the interactions' numbers: heap sort on what is a heap already, with the index as key. */
@@ -273,13 +297,15 @@ static int take_samples(struct eqp__splitter *s, int64_t owner, int64_t weight, 
     s->sink.centroids = true;
     s->sink.pins = false;
     s->random = s->seed;
+    s->passed = 0;
+    s->next = 0;
     switch (s->strategy) {
     case EQP_SAMPLE_RANDOM:
         s->sink.take = sample_drawn;
+        eqp__draw_start(&s->draw, s->draw_seed, s->id, s->rate);
         break;
     case EQP_SAMPLE_STRIDE:
         s->sink.take = sample_stride;
-        s->passed = 0;
         s->step = fmax(1, (double)weight / (double)s->wanted);
         s->next = s->step * eqp_random_uniform(s->seed, (uint64_t)s->id, 0);
         break;
@@ -316,8 +342,11 @@ static int add_candidate(struct eqp__splitter *s, int64_t cell, const double *ce
     return EQP_OK;
 }
 
-/* Every stratum of `target` weight in a cell yields one candidate: the interaction that completes it (STRIDE), or one
- * at random in proportion to weight (ADAPTIVE). An interaction at the centroid itself would make an empty cell. */
+enum picked { NOTHING_PICKED, FIRST_PICKED, DUE_PICKED };
+
+/* Every stratum of `target` weight in a cell yields one candidate: the interaction that completes it (STRIDE), or the
+ * one in which a random part of its weight is passed, hence one at random in proportion to weight (ADAPTIVE). An
+ * interaction at the centroid itself would make an empty cell: then the next one, or at the end the first. */
 static int consider(struct eqp__splitter *s, int64_t cell, const double *point, int64_t weight, int64_t index)
 {
     bool here = equal(s->dim, point, centroid_of(s, cell));
@@ -332,17 +361,16 @@ static int consider(struct eqp__splitter *s, int64_t cell, const double *point, 
         }
         return code;
     }
-    if (!here) {
-        double u = eqp_random_uniform(s->random, (uint64_t)s->id, (uint64_t)index);
-        if (!s->picked[cell] || u * (double)s->stratum[cell] < (double)weight) {
-            memcpy(s->pick + cell * s->dim, point, (size_t)s->dim * sizeof(double));
-            s->picked[cell] = true;
-        }
+    bool due = s->stratum[cell] > s->due[cell];
+    if (!here && s->picked[cell] != DUE_PICKED && (due || s->picked[cell] == NOTHING_PICKED)) {
+        memcpy(s->pick + cell * s->dim, point, (size_t)s->dim * sizeof(double));
+        s->picked[cell] = due ? DUE_PICKED : FIRST_PICKED;
     }
     if (s->stratum[cell] >= s->target) {
+        code = s->picked[cell] == NOTHING_PICKED ? EQP_OK : add_candidate(s, cell, s->pick + cell * s->dim);
         s->stratum[cell] = 0;
-        code = s->picked[cell] ? add_candidate(s, cell, s->pick + cell * s->dim) : EQP_OK;
-        s->picked[cell] = false;
+        s->picked[cell] = NOTHING_PICKED;
+        s->due[cell] = (int64_t)eqp_random_below(s->random, (uint64_t)s->id, (uint64_t)index, (uint64_t)s->target);
     }
     return code;
 }
@@ -383,14 +411,14 @@ static int count_cells(struct eqp__splitter *s, int64_t owner, int round, eqp_en
     memset(s->count, 0, bytes);
     memset(s->weight, 0, bytes);
     memset(s->same, 0, bytes);
-    memset(s->picked, 0, (size_t)s->n * sizeof *s->picked);
+    memset(s->picked, NOTHING_PICKED, (size_t)s->n * sizeof *s->picked);
     s->ncandidates = 0;
     s->random = eqp_random_bits(s->seed, EQP__PURPOSE_SPLIT_AGAIN, (uint64_t)round);
     for (int64_t c = 0; c < s->n; c++) {
         /* A random phase, so that cells do not all sample their first interactions. */
-        s->stratum[c] = s->strategy == EQP_SAMPLE_STRIDE
-                            ? (int64_t)eqp_random_below(s->random, (uint64_t)s->id, (uint64_t)c, (uint64_t)s->target)
-                            : 0;
+        int64_t phase = (int64_t)eqp_random_below(s->random, (uint64_t)s->id, ~(uint64_t)c, (uint64_t)s->target);
+        s->stratum[c] = s->strategy == EQP_SAMPLE_STRIDE ? phase : 0;
+        s->due[c] = phase;
     }
     s->sink.take = count_take;
     s->sink.pins = s->pins.max > 0;

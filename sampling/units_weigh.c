@@ -45,17 +45,31 @@ int eqp__fix(double weight, double scale, int64_t *fixed)
     return EQP_OK;
 }
 
-bool eqp__drawn(uint64_t draw_seed, int64_t id, int64_t index, double rate)
+void eqp__draw_next(struct eqp__draw *draw)
 {
-    return eqp_random_uniform(draw_seed, (uint64_t)id, (uint64_t)index) < rate;
+    double missed = log(1 - eqp_random_uniform(draw->seed, (uint64_t)draw->id, draw->drawn++)) / draw->log_missed;
+
+    /* Not a number only if both logarithms are 0: neither of a rate nor of a random number worth the name. */
+    if (missed < (double)EQP__WEIGHT_LIMIT && draw->next < EQP__WEIGHT_LIMIT) {
+        draw->next += 1 + (int64_t)missed;
+    } else {
+        draw->next = INT64_MAX;
+    }
 }
 
-int64_t eqp__draws(uint64_t draw_seed, int64_t id, int64_t count, double rate)
+void eqp__draw_start(struct eqp__draw *draw, uint64_t seed, int64_t id, double rate)
 {
+    *draw = (struct eqp__draw){.seed = seed, .id = id, .log_missed = log1p(-rate), .next = -1};
+    eqp__draw_next(draw);
+}
+
+int64_t eqp__draws(uint64_t seed, int64_t id, int64_t count, double rate)
+{
+    struct eqp__draw draw;
     int64_t draws = 0;
 
-    for (int64_t i = 0; i < count; i++) {
-        draws += eqp__drawn(draw_seed, id, i, rate);
+    for (eqp__draw_start(&draw, seed, id, rate); draw.next < count; eqp__draw_next(&draw)) {
+        draws++;
     }
     return draws;
 }
@@ -66,6 +80,7 @@ struct weigher {
     int64_t id;
     bool random;
     double rate;
+    struct eqp__draw draw;
     int64_t stride;
     int64_t next; /* the next interaction to be read */
     int64_t sum;  /* of the weights read, in quanta */
@@ -83,12 +98,10 @@ static int weigh_take(void *context, const struct eqp__chunk *chunk)
         return EQP_OK;
     }
     if (w->random) {
-        for (int64_t i = 0; i < chunk->n; i++) {
-            if (eqp__drawn(w->seed, w->id, chunk->first + i, w->rate)) {
-                w->sum += chunk->weight[i];
-                if (w->sum >= EQP__WEIGHT_LIMIT) {
-                    return EQP_ERR_OVERFLOW;
-                }
+        for (; w->draw.next < chunk->first + chunk->n; eqp__draw_next(&w->draw)) {
+            w->sum += chunk->weight[w->draw.next - chunk->first];
+            if (w->sum >= EQP__WEIGHT_LIMIT) {
+                return EQP_ERR_OVERFLOW;
             }
         }
         return EQP_OK;
@@ -117,6 +130,9 @@ static int weigh_owner(struct eqp_sink *sink, struct weigher *w, eqp_enumerate_f
                        int64_t *count, double *weight)
 {
     w->sum = 0;
+    if (w->random) {
+        eqp__draw_start(&w->draw, w->seed, w->id, w->rate);
+    }
     int code = eqp__enumerate(sink, enumerate, user, owner);
     if (code != EQP_OK) {
         return code;

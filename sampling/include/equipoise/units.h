@@ -160,7 +160,7 @@ typedef struct eqp_units_totals {
         0, 0, 0, 0                                                                                                     \
     }
 
-/** Adds owners to sums. Local, O(n); with EQP_SAMPLE_RANDOM O(interactions), some ten nanoseconds each.
+/** Adds owners to sums. Local, O(n); with EQP_SAMPLE_RANDOM O(n + draws).
  *
  * EQP_SAMPLE_RANDOM needs `rate`: a caller that has `units` or `imbalance` instead adds up once without (`draws`
  * stays 0), asks eqp_units_target() for the rate, sets it and adds up again. All other strategies need one reduction.
@@ -193,7 +193,7 @@ int eqp_units_target(const eqp_units_options *options, const eqp_units_totals *a
 typedef struct eqp_units eqp_units;
 
 /** Selects work units: phase 2. Local; owners that are split are enumerated once for the samples and once for every
- * round of counting (two or three as a rule, at most 7 unless centroids coincide), others once if max_pins > 0 and
+ * round of counting (two or three as a rule, at most 10 unless centroids coincide), others once if max_pins > 0 and
  * else never. Memory O(owners + units (dim + max_pins)).
  *
  * Where they are cut. Let g be the target weight. An owner of weight <= g is *light*. Lay all owners on the line in
