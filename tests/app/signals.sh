@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What ends a run from outside: Ctrl-C and SIGTERM leave a restart file from which the run goes on as if nothing had been,
+# whoever of launcher and ranks they reach; a rank that is killed ends the job, and every file is whole.
+source "$(dirname "$0")/lib.sh"
+same=$1
+mpiexec=${MPIEXEC:-mpirun}
+# Open MPI's launcher waits so many seconds before it passes a signal on, and again before it kills.
+export OMPI_MCA_odls_base_sigkill_timeout=4
+
+# All processes here: id, parent, name.
+processes()
+{
+    sed -n 's/^\([0-9]*\) (\(.*\)) [A-Z] \([0-9]*\) .*/\1 \3 \2/p' /proc/[0-9]*/stat 2>/dev/null
+}
+
+# ranks_of PID: the app's processes below a launcher, however many processes lie between.
+ranks_of()
+{
+    processes | awk -v top="$1" -v name="$(basename "$BARNESHUT")" '
+        { parent[$1] = $2; command[$1] = $3 }
+        END {
+            for (pid in parent) {
+                at = pid
+                while (at in parent && at != top) {
+                    at = parent[at]
+                }
+                if (at == top && pid != top && command[pid] == substr(name, 1, 15)) {
+                    print pid
+                }
+            }
+        }' | sort -n
+}
+
+# begin METHOD: a run without end on three ranks that is well under way; its launcher is $launcher.
+begin()
+{
+    rm -f barneshut-restart.hdf5 run_*.hdf5*
+    "$mpiexec" -n 3 "$BARNESHUT" "${common[@]}" --balance "$1" --steps 100000000 --output run.hdf5 --output-every 1 \
+        --report unused >out 2>err &
+    launcher=$!
+    for _ in $(seq 600); do
+        [ -f run_000003.hdf5 ] && return
+        sleep 0.1
+    done
+    fail "no third step after a minute: $(cat err)"
+}
+
+# ends: the launcher's status, or nothing within a minute.
+ends()
+{
+    for _ in $(seq 600); do
+        if ! kill -0 "$launcher" 2>/dev/null; then
+            wait "$launcher"
+            return
+        fi
+        sleep 0.1
+    done
+    fail "still running a minute later: $*"
+    # shellcheck disable=SC2046 # a list of numbers
+    kill -KILL "$launcher" $(ranks_of "$launcher")
+    wait "$launcher"
+}
+
+# stop METHOD SIGNAL WHO: signals the launcher, the last rank or all ranks.
+stop()
+{
+    local status expected=$((128 + $(kill -l "$2"))) step
+    begin "$1"
+    # shellcheck disable=SC2046 # a list of numbers
+    case $3 in
+    launcher) kill "-$2" "$launcher" ;;
+    rank) kill "-$2" $(ranks_of "$launcher" | tail -n 1) ;;
+    ranks) kill "-$2" $(ranks_of "$launcher") ;;
+    esac
+    ends "$@"
+    status=$?
+    [ "$3" = launcher ] && [ "$status" -ne 0 ] || [ "$status" -eq "$expected" ] || fail "status $status after $*"
+    [ "$(grep -c 'go on with --restart barneshut-restart.hdf5' err)" -eq 1 ] || fail "what to do next after $*: $(cat err)"
+    step=$(sed -n 's/.*stopped after step \([0-9]*\);.*/\1/p' err)
+    [ "${step:-0}" -ge 3 ] || fail "stopped after step '$step': $*"
+    # The restart file is what was written at the same step without any signal.
+    expect 3 --restart barneshut-restart.hdf5 --steps "$step" --quiet --forces stopped.hdf5
+    expect 3 --restart "run_$(printf %06d "$step").hdf5" --steps "$step" --quiet --forces regular.hdf5
+    "$same" stopped.hdf5 regular.hdf5 0 || fail "the restart file is not the state of step $step: $*"
+    steps=$step
+}
+
+# continues METHOD RANKS TOLERANCE: the stopped run goes on for three steps as one that was never stopped.
+continues()
+{
+    expect "$2" --restart barneshut-restart.hdf5 "${same_options[@]}" --balance "$1" --steps $((steps + 3)) --forces rest.hdf5
+    "$same" whole.hdf5 rest.hdf5 "$3" || fail "$1 on $2 ranks: a stopped run goes on differently"
+}
+
+same_options=(--quiet --opening relative --rebalance 2)
+common=(--generate disks:n=1500 "${same_options[@]}")
+for row in 'sfc TERM launcher' 'rcb INT launcher' 'count TERM rank' 'interaction INT rank' 'interaction TERM ranks'; do
+    # shellcheck disable=SC2086 # a list of words
+    stop $row
+    method=${row%% *}
+    expect 3 "${common[@]}" --balance "$method" --steps $((steps + 3)) --forces whole.hdf5
+    # Ranks that share an owner add their parts of its force: which they are follows measured times.
+    bits=$([ "$method" = interaction ] && echo 1e-9 || echo 0)
+    continues "$method" 3 "$bits"
+    continues interaction 2 1e-9
+done
+
+# A rank is killed, in the middle of anything: a message, the end, and whole files under their final names.
+for victim in 1 3; do
+    begin interaction
+    kill -KILL "$(ranks_of "$launcher" | sed -n "${victim}p")"
+    ends "rank $victim killed"
+    [ $? -ne 0 ] || fail "status 0 after a rank was killed"
+    [ -s err ] || fail "no message after a rank was killed"
+    for file in run_*.hdf5; do
+        expect 1 "$file" --steps 0 --quiet
+    done
+    last=$(ls run_*.hdf5 | tail -n 1)
+    expect 3 --restart "$last" --steps $((10#${last//[!0-9]/} % 1000000 + 1)) --quiet --output run.hdf5 --output-every 1
+done
+finish
