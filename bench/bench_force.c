@@ -122,7 +122,7 @@ static void measure(const bh_serial *serial, const bh_mac *mac, double eps, timi
 
     *seconds = (timing){0};
     bh_list_init(&list);
-    if (bh_kernel_create(&kernel) != EQP_OK) {
+    if (bh_kernel_create(NULL, BH_DOUBLE, &kernel) != EQP_OK) {
         die("out of memory");
     }
     for (int k = 0; k < 4; k++) {
@@ -186,7 +186,7 @@ static double **evaluate(const particles *all, const bh_serial *serial, const bh
     for (int k = 0; k < 4; k++) {
         a[k] = room(all->n, sizeof(double));
     }
-    if (bh_serial_force(serial, mac, 1, all->eps, a[0], a[1], a[2], a[3], work) != EQP_OK) {
+    if (bh_serial_force(serial, NULL, mac, 1, all->eps, a[0], a[1], a[2], a[3], work) != EQP_OK) {
         die("cannot evaluate the forces");
     }
     return a;

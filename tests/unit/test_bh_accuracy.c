@@ -97,7 +97,7 @@ static void evaluate(particles *all, bool relative, double theta)
                      EQP_OK);
     assert_int_equal(bh_tree_check(&serial.tree), EQP_OK);
     assert_int_equal(
-        bh_serial_force(&serial, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT], &work),
+        bh_serial_force(&serial, NULL, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT], &work),
         EQP_OK);
     assert_true(work.pairs >= all->n && work.visits >= serial.ngroups);
     bh_serial_free(&serial);

@@ -63,7 +63,7 @@ static void tree_forces(body_system *s)
     assert_int_equal(bh_serial_build(&serial, s->n, s->at[X], s->at[Y], s->at[Z], s->at[M], NULL, BH_DEFAULT_LEAF_SIZE,
                                      BH_DEFAULT_GROUP_SIZE),
                      EQP_OK);
-    assert_int_equal(bh_serial_force(&serial, &mac, 1, s->eps, s->at[AX], s->at[AY], s->at[AZ], s->at[POT], NULL),
+    assert_int_equal(bh_serial_force(&serial, NULL, &mac, 1, s->eps, s->at[AX], s->at[AY], s->at[AZ], s->at[POT], NULL),
                      EQP_OK);
     bh_serial_free(&serial);
 }

@@ -40,7 +40,7 @@ static void compare_with_direct(int64_t n, double eps, int leaf_size, int group_
     bh_serial_work work;
 
     assert_int_equal(bh_serial_build(&serial, n, x, y, z, m, NULL, leaf_size, group_size), EQP_OK);
-    assert_int_equal(bh_serial_force(&serial, &open_all, 1, eps, got[0], got[1], got[2], got[3], &work), EQP_OK);
+    assert_int_equal(bh_serial_force(&serial, NULL, &open_all, 1, eps, got[0], got[1], got[2], got[3], &work), EQP_OK);
     bh_serial_free(&serial);
     assert_true(work.pairs == n * n && work.cells == 0);
     bh_direct(n, x, y, z, m, 1, eps, n, x, y, z, wanted[0], wanted[1], wanted[2], wanted[3]);
@@ -101,7 +101,7 @@ static void bad_input_is_refused_and_forces_stay_as_they_were(void **state)
     bh_serial_free(&serial);
     assert_int_equal(bh_serial_build(&serial, 10, x, y, z, m, NULL, 4, 8), EQP_OK);
     a[0][3] = 42;
-    assert_int_equal(bh_serial_force(&serial, &mac, NAN, 0, a[0], a[1], a[2], a[3], NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_serial_force(&serial, NULL, &mac, NAN, 0, a[0], a[1], a[2], a[3], NULL), EQP_ERR_ARGUMENT);
     assert_true(a[0][3] == 42);
     bh_serial_free(&serial);
 }
@@ -122,7 +122,7 @@ static void failing_allocations_are_reported(void **state)
         failing_malloc_start(k);
         int code = bh_serial_build(&serial, MOST, x, y, z, m, m, 4, 8);
         if (code == EQP_OK) {
-            code = bh_serial_force(&serial, &mac, 1, 0.1, a[0], a[1], a[2], a[3], NULL);
+            code = bh_serial_force(&serial, NULL, &mac, 1, 0.1, a[0], a[1], a[2], a[3], NULL);
         }
         int64_t failures = failing_malloc_stop();
         bh_serial_free(&serial);

@@ -18,7 +18,7 @@
 int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator)
 {
     bh_kernel *kernel = NULL;
-    int code = bh_kernel_create(&kernel);
+    int code = bh_kernel_create(NULL, BH_DOUBLE, &kernel);
 
     if (code == EQP_OK) {
         *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = kernel};

@@ -9,24 +9,75 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHE_LINE 64
+/* The exponents of units of length and mass, of G and eps, with which no product of a few of them overflows. Lists of
+ * anything larger are left to the plain row, whose terms vanish where those of others become undefined. */
+#define MOST_UNIT 0x1p200
+
+/* The unit of length of mixed precision: this part of the root cube's side, in the middle (of the logarithms) between
+ * the side and what the deepest cells resolve. */
+#define UNIT_OF_SIDE 0x1p-10
+
+/* Single precision takes coordinates to within 2^-25 of the targets' bounds, so that a distance of this part of them is
+ * wrong by 2^-12 of itself at most. */
+#define LEAST_OF_BOUNDS 0x1p-12
+
+/* What keeps s^-5 below 2^120, in units. */
+#define LEAST_DISTANCE 0x1p-24
 
 struct bh_kernel {
-    _Alignas(CACHE_LINE) bh_points points;
-    _Alignas(CACHE_LINE) bh_bodies bodies;
+    bh_block block;
     const bh_kernel_row *row;
+    const bh_kernel_row *exact; /* the same in double precision */
+    const bh_kernel_row *wide;  /* for numbers of any size */
 };
 
-int bh_kernel_create(bh_kernel **kernel)
+const char *bh_kernel_list(int i, bool *runs_here)
 {
-    /* The size is a multiple of the alignment, as aligned_alloc() wants, because the alignment is a member's. */
-    bh_kernel *made = aligned_alloc(CACHE_LINE, sizeof *made);
+    if (i < 0 || 2 * i >= bh_kernel_table_size) {
+        return NULL;
+    }
+    if (runs_here != NULL) {
+        *runs_here = bh_kernel_table[2 * i]->runs_here();
+    }
+    return bh_kernel_table[2 * i]->name;
+}
 
+/* The number of a name in bh_kernel_list(). */
+static int choose(const char *name, int *chosen)
+{
+    bool any = name == NULL || strcmp(name, "auto") == 0, known = false, runs_here;
+    const char *listed;
+
+    for (int i = 0; (listed = bh_kernel_list(i, &runs_here)) != NULL; i++) {
+        bool wanted = any || strcmp(listed, name) == 0;
+        if (wanted && runs_here) {
+            *chosen = i;
+        }
+        known = known || wanted;
+        if (wanted && !runs_here && !any) {
+            return EQP_ERR_STATE;
+        }
+    }
+    return known ? EQP_OK : EQP_ERR_UNKNOWN;
+}
+
+int bh_kernel_create(const char *name, bh_precision precision, bh_kernel **kernel)
+{
+    bh_kernel *made;
+    int chosen = 0, code = choose(name, &chosen);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    /* The size is a multiple of the alignment, as aligned_alloc() wants, because the alignment is a member's. */
+    made = aligned_alloc(_Alignof(bh_kernel), sizeof *made);
     if (made == NULL) {
         return EQP_ERR_MEMORY;
     }
     memset(made, 0, sizeof *made);
-    made->row = &bh_kernel_table[0];
+    made->row = bh_kernel_table[2 * chosen + (precision == BH_MIXED)];
+    made->exact = bh_kernel_table[2 * chosen];
+    made->wide = bh_kernel_table[0];
     *kernel = made;
     return EQP_OK;
 }
@@ -34,6 +85,16 @@ int bh_kernel_create(bh_kernel **kernel)
 void bh_kernel_free(bh_kernel *kernel)
 {
     free(kernel);
+}
+
+const char *bh_kernel_name(const bh_kernel *kernel)
+{
+    return kernel->row->name;
+}
+
+bh_precision bh_kernel_precision(const bh_kernel *kernel)
+{
+    return kernel->row->precision;
 }
 
 double bh_potential_self(double G, double m, double eps)
@@ -46,87 +107,137 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Fills up the lanes behind the last source with bodies of no mass. */
-static int64_t pad_points(bh_points *block, int64_t n)
+static bh_frame frame_in_double(double G, double eps)
 {
-    for (; n % BH_LANES != 0; n++) {
-        block->x[n] = block->y[n] = block->z[n] = block->m[n] = 0.0;
-    }
-    return n;
+    return (bh_frame){.eps2 = eps * eps,
+                      .acceleration = G,
+                      .potential = G,
+                      .bare = !(eps * eps > BH_LEAST_SQUARE),
+                      .per_length = 1,
+                      .per_mass = 1};
 }
 
-static void points_of_runs(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double G, double eps2,
-                           const bh_targets *targets)
+static bool usable_unit(double unit)
 {
-    bh_points *block = &kernel->points;
-    const bh_sources *from = &tree->sources;
-    int64_t filled = 0;
+    return unit >= 1 / MOST_UNIT && unit <= MOST_UNIT;
+}
 
-    for (int64_t run = 0; run < list->nruns; run++) {
-        int64_t first = list->run_first[run], left = list->run_count[run];
-        while (left > 0) {
-            int64_t count = least(left, BH_BLOCK_POINTS - filled);
-            size_t bytes = (size_t)count * sizeof(double);
-            memcpy(block->x + filled, from->x + first, bytes);
-            memcpy(block->y + filled, from->y + first, bytes);
-            memcpy(block->z + filled, from->z + first, bytes);
-            memcpy(block->m + filled, from->m + first, bytes);
-            filled += count;
-            first += count;
-            left -= count;
-            if (filled == BH_BLOCK_POINTS) {
-                kernel->row->points(block, filled, G, eps2, targets);
-                filled = 0;
-            }
+/* The middle of the targets, and half of their extent along each axis and the longest. */
+static double bound(const bh_targets *targets, double centre[3], double half[3])
+{
+    const double *x[3] = {targets->x, targets->y, targets->z};
+    double longest = 0;
+
+    for (int k = 0; k < 3; k++) {
+        double lo = x[k][0], hi = x[k][0];
+        for (int64_t t = 1; t < targets->n; t++) {
+            lo = x[k][t] < lo ? x[k][t] : lo;
+            hi = x[k][t] > hi ? x[k][t] : hi;
         }
+        centre[k] = 0.5 * lo + 0.5 * hi;
+        half[k] = 0.5 * hi - 0.5 * lo;
+        longest = fmax(longest, half[k]);
     }
-    if (filled > 0) {
-        kernel->row->points(block, pad_points(block, filled), G, eps2, targets);
-    }
+    return longest;
 }
 
-static void put_body(bh_bodies *block, int64_t i, const bh_moments *moments)
+/* Units that follow from the root cube and its mass only, so that every rank takes the same. False if there are none
+ * in which these targets can be computed in single precision; whether the sources can is seen as they are gathered. */
+static bool frame_mixed(const bh_tree *tree, double G, double eps, const bh_targets *targets, bh_frame *frame)
 {
-    block->x[i] = moments->com[0];
-    block->y[i] = moments->com[1];
-    block->z[i] = moments->com[2];
-    block->m[i] = moments->mass;
-    block->qxx[i] = moments->quad[0];
-    block->qxy[i] = moments->quad[1];
-    block->qxz[i] = moments->quad[2];
-    block->qyy[i] = moments->quad[3];
-    block->qyz[i] = moments->quad[4];
-    block->qzz[i] = moments->quad[5];
-    block->trace[i] = moments->trace;
+    const bool rooted = tree->root >= 0 && tree->root < tree->ncells;
+    const double length = tree->box.side * UNIT_OF_SIDE, mass = rooted ? tree->cell[tree->root].moments.mass : 1;
+    bh_frame made = {.per_length = 1 / length, .per_mass = 1 / mass};
+    double reach, soft = fabs(eps) / length;
+
+    if (targets->n < 1 || !usable_unit(length) || !usable_unit(mass)) {
+        return false;
+    }
+    reach = bound(targets, made.centre, made.half) / length;
+    if (!(reach <= 0.25 * (double)BH_MIXED_MOST_LENGTH && soft <= (double)BH_MIXED_MOST_LENGTH)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        made.half[k] /= length;
+    }
+    made.least = fmax(reach * LEAST_OF_BOUNDS, LEAST_DISTANCE);
+    made.pairs_in_double = soft < made.least;
+    if (!made.pairs_in_double) {
+        made.least = -INFINITY;
+    }
+    made.eps2 = soft * soft;
+    made.acceleration = G * (mass / length / length);
+    made.potential = G * (mass / length);
+    *frame = made;
+    return true;
 }
 
-static void bodies_of_cells(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double G, double eps2,
-                            const bh_targets *targets)
-{
-    static const bh_moments nothing = {0};
-    bh_bodies *block = &kernel->bodies;
+/* How the parts of a list are computed: by `row` in `frame` as far as it can, by `exact` in `plain` otherwise. */
+typedef struct plan {
+    const bh_kernel_row *row, *exact;
+    const bh_frame *frame, *plain;
+} plan;
 
+static void add_bodies(bh_block *block, const plan *by, const bh_tree *tree, const bh_list *list,
+                       const bh_targets *targets)
+{
     for (int64_t first = 0; first < list->ncells; first += BH_BLOCK_BODIES) {
-        int64_t n = least(list->ncells - first, BH_BLOCK_BODIES);
-        for (int64_t i = 0; i < n; i++) {
-            put_body(block, i, &tree->cell[list->cell[first + i]].moments);
+        const int64_t n = least(list->ncells - first, BH_BLOCK_BODIES), *number = list->cell + first;
+        bool fits = true;
+
+        by->row->put_bodies(block, by->frame, tree->cell, number, n, &fits);
+        if (fits) {
+            by->row->bodies(block, n, by->frame, targets);
+        } else {
+            by->exact->put_bodies(block, by->plain, tree->cell, number, n, &fits);
+            by->exact->bodies(block, n, by->plain, targets);
         }
-        for (; n % BH_LANES != 0; n++) {
-            put_body(block, n, &nothing);
+    }
+}
+
+static void add_points(bh_block *block, const plan *by, const bh_tree *tree, const bh_list *list,
+                       const bh_targets *targets)
+{
+    bh_cursor at = {0, 0};
+
+    for (;;) {
+        bh_cursor begin = at;
+        bool fits = true;
+        int64_t n = by->row->put_points(block, by->frame, &tree->sources, list, &at, &fits);
+
+        if (n == 0) {
+            break;
         }
-        kernel->row->bodies(block, n, G, eps2, targets);
+        if (fits) {
+            by->row->points(block, n, by->frame, targets);
+        } else {
+            at = begin;
+            n = by->exact->put_points(block, by->plain, &tree->sources, list, &at, &fits);
+            by->exact->points(block, n, by->plain, targets);
+        }
     }
 }
 
 int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double G, double eps, int64_t n,
              const double *x, const double *y, const double *z, double *ax, double *ay, double *az, double *pot)
 {
-    bh_targets targets = {n, x, y, z, ax, ay, az, pot};
+    const bh_targets targets = {n, x, y, z, ax, ay, az, pot};
+    const bool wide = !(tree->box.side <= MOST_UNIT && fabs(eps) <= MOST_UNIT);
+    const bh_frame plain = frame_in_double(G, eps);
+    const bh_kernel_row *exact = wide ? kernel->wide : kernel->exact;
+    const plan in_double = {exact, exact, &plain, &plain};
+    bh_frame mixed;
 
     if (n < 0 || !isfinite(G) || !isfinite(eps)) {
         return EQP_ERR_ARGUMENT;
     }
-    bodies_of_cells(kernel, tree, list, G, eps * eps, &targets);
-    points_of_runs(kernel, tree, list, G, eps * eps, &targets);
+    if (kernel->row->precision == BH_DOUBLE || wide || !frame_mixed(tree, G, eps, &targets, &mixed)) {
+        add_bodies(&kernel->block, &in_double, tree, list, &targets);
+        add_points(&kernel->block, &in_double, tree, list, &targets);
+        return EQP_OK;
+    }
+    const plan in_mixed = {kernel->row, exact, &mixed, &plain};
+    add_bodies(&kernel->block, &in_mixed, tree, list, &targets);
+    add_points(&kernel->block, mixed.pairs_in_double ? &in_double : &in_mixed, tree, list, &targets);
     return EQP_OK;
 }

@@ -5,19 +5,41 @@
 
 #include "walk.h"
 
-/* Scratch of the kernels; one per thread. */
+/* BH_DOUBLE: everything in double precision. BH_MIXED: coordinates relative to the middle of the targets are made in
+ * double precision, interactions computed in single, sums of up to 512 of them kept in single and added up in double:
+ * errors of some 1e-7 of the sum of magnitudes, far below those of the cells. What single precision cannot hold is
+ * computed in double, a block of the list at a time: coordinates, masses or moments outside of some 70 powers of two
+ * around those of the tree, cells nearer to the targets' bounds than 2^-12 of their size (unless eps is larger), and
+ * all pairs where eps is below 2^-12 of that size: with no softening, near pairs decide, so that pairs are all in
+ * double precision then. */
+typedef enum bh_precision { BH_DOUBLE, BH_MIXED } bh_precision;
+
+/* A kernel in one precision with its scratch; one per thread. */
 typedef struct bh_kernel bh_kernel;
-int bh_kernel_create(bh_kernel **kernel);
+
+/* name: "plain", "avx2" (with FMA), "avx512", or NULL or "auto" for the fastest that this CPU runs. What this build and
+ * CPU have: bh_kernel_list(). Free with bh_kernel_free(). EQP_ERR_UNKNOWN: no such name in this build; EQP_ERR_STATE:
+ * the CPU or its operating system does not run it; EQP_ERR_MEMORY. Thread-safe. */
+int bh_kernel_create(const char *name, bh_precision precision, bh_kernel **kernel);
 void bh_kernel_free(bh_kernel *kernel);
 
+/* The row that was chosen, never "auto"; static storage. */
+const char *bh_kernel_name(const bh_kernel *kernel);
+bh_precision bh_kernel_precision(const bh_kernel *kernel);
+
+/* The i-th name of this build, "plain" first and faster ones behind; NULL behind the last. *runs_here (may be NULL)
+ * says whether this CPU has it. */
+const char *bh_kernel_list(int i, bool *runs_here);
+
 /* Adds G times the field of the list's cells (monopole and quadrupole) and source particles at the targets.
- * A cell is -G (M / s + q / (2 s^5)) with s^2 = d^2 + eps^2 and q = d.quad.d - eps^2 trace, and its gradient: the second
- * moments of a softened field have a trace, without which cells smaller than eps would be wrong by their size squared.
- * x, y, z [n]; ax, ay, az, pot [n] += . A source at distance 0 from a target adds no force, and with eps == 0 no
- * potential; with eps > 0 the particle itself adds -G m / eps to the potential, which the caller takes off (see
- * bh_potential_self). Distances (with eps == 0) below 1e-90 count as 0. The order of the sums follows from the list
- * alone: the result does not depend on who computes it. O(n (cells + sources)). EQP_ERR_ARGUMENT: n < 0, G or eps not
- * finite. */
+ * A cell is -G (M / s + q / (2 s^5)) with s^2 = d^2 + eps^2 and q = d.quad.d - eps^2 trace, and its gradient: the
+ * second moments of a softened field have a trace, without which cells smaller than eps would be wrong by their size
+ * squared. x, y, z [n]; ax, ay, az, pot [n] += . A source at distance 0 from a target adds no force, and with eps == 0
+ * no potential; with eps > 0 the particle itself adds -G m / eps to the potential, which the caller takes off (see
+ * bh_potential_self; in mixed precision some 1e-7 of it remains). Distances (with eps == 0) below 1e-90 count as 0.
+ * The order of the sums follows from the list alone: the result does not depend on who computes it, as long as they use
+ * the same kernel on the same kind of CPU (whose estimates of 1 / sqrt may differ). In mixed precision it depends on
+ * the other targets, too: they are one group. O(n (cells + sources)). EQP_ERR_ARGUMENT: n < 0, G or eps not finite. */
 int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double G, double eps, int64_t n,
              const double *x, const double *y, const double *z, double *ax, double *ay, double *az, double *pot);
 

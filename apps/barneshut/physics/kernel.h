@@ -1,32 +1,53 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inner loops of the force, behind one table: a version for another instruction set is one more row. */
+/* The inner loops of the force, behind one table: a row is one instruction set in one precision. */
 #ifndef BH_KERNEL_H
 #define BH_KERNEL_H
 
+#include "force.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Sources in a block: a block of either kind takes 16 to 20 KiB, so that it stays in a 32 KiB L1 cache for all targets.
- */
+/* Sources in a block: a block of either kind takes at most 23 KiB, so that it stays in the L1 cache for all targets. */
 #define BH_BLOCK_POINTS 512
 #define BH_BLOCK_BODIES 256
 
-/* Source i adds to partial sum i mod BH_LANES, so that the sums are the same with every vector width up to this. */
-#define BH_LANES 8
+/* Vectors may be written beyond the last source of a block by this many. */
+#define BH_BLOCK_SLACK 16
 
 /* Squared (softened) distances up to this count as 0: it keeps 1/s^3 finite when eps is 0. */
 #define BH_LEAST_SQUARE 1e-180
 
-typedef struct bh_points {
-    double x[BH_BLOCK_POINTS], y[BH_BLOCK_POINTS], z[BH_BLOCK_POINTS], m[BH_BLOCK_POINTS];
-} bh_points;
+/* What single precision must hold, in units of a frame: coordinates of targets and sources, masses (0 may be, too) and
+ * moments. With these and the frame's least distance every factor of an interaction stays between 2^-120 and 2^120. */
+#define BH_MIXED_MOST_LENGTH 0x1p14f
+#define BH_MIXED_LEAST_MASS 0x1p-70f
+#define BH_MIXED_MOST_MASS 0x1p14f
+#define BH_MIXED_MOST_MOMENT 0x1p40f
 
-/* Cells as monopole and traceless quadrupole about (x, y, z). */
-typedef struct bh_bodies {
-    double x[BH_BLOCK_BODIES], y[BH_BLOCK_BODIES], z[BH_BLOCK_BODIES], m[BH_BLOCK_BODIES];
-    double qxx[BH_BLOCK_BODIES], qxy[BH_BLOCK_BODIES], qxz[BH_BLOCK_BODIES];
-    double qyy[BH_BLOCK_BODIES], qyz[BH_BLOCK_BODIES], qzz[BH_BLOCK_BODIES];
-    double trace[BH_BLOCK_BODIES];
-} bh_bodies;
+#define BH_BLOCK_OF(real, points, bodies)                                                                              \
+    typedef struct points {                                                                                            \
+        real x[BH_BLOCK_POINTS + BH_BLOCK_SLACK], y[BH_BLOCK_POINTS + BH_BLOCK_SLACK];                                 \
+        real z[BH_BLOCK_POINTS + BH_BLOCK_SLACK], m[BH_BLOCK_POINTS + BH_BLOCK_SLACK];                                 \
+    } points;                                                                                                          \
+    typedef struct bodies {                                                                                            \
+        real x[BH_BLOCK_BODIES], y[BH_BLOCK_BODIES], z[BH_BLOCK_BODIES], m[BH_BLOCK_BODIES];                           \
+        real qxx[BH_BLOCK_BODIES], qxy[BH_BLOCK_BODIES], qxz[BH_BLOCK_BODIES];                                         \
+        real qyy[BH_BLOCK_BODIES], qyz[BH_BLOCK_BODIES], qzz[BH_BLOCK_BODIES];                                         \
+        real trace[BH_BLOCK_BODIES];                                                                                   \
+    } bodies
+
+/* Particles, and cells as monopole and traceless quadrupole. What factors the moments carry is the row's own affair. */
+BH_BLOCK_OF(double, bh_points, bh_bodies);
+BH_BLOCK_OF(float, bh_points_mixed, bh_bodies_mixed);
+
+/* Room for a block of any row. */
+typedef union bh_block {
+    _Alignas(64) bh_points points;
+    _Alignas(64) bh_bodies bodies;
+    _Alignas(64) bh_points_mixed points_mixed;
+    _Alignas(64) bh_bodies_mixed bodies_mixed;
+} bh_block;
 
 /* Targets and where their field is added. */
 typedef struct bh_targets {
@@ -35,15 +56,81 @@ typedef struct bh_targets {
     double *ax, *ay, *az, *pot;
 } bh_targets;
 
-/* n is a multiple of BH_LANES; what fills the last lanes has mass (and quadrupole) 0. */
+/* In which units a row computes. Double precision takes coordinates and masses as they are; mixed precision takes
+ * coordinates relative to the centre times per_length and masses times per_mass. */
+typedef struct bh_frame {
+    double eps2;                    /* in the frame's units, as all below but the centre */
+    double acceleration, potential; /* what the sums are to be multiplied with; G is in it */
+    bool bare;                      /* eps2 is so small that a source may be at distance 0 */
+    bool pairs_in_double;           /* mixed: single precision cannot tell particles apart that matter */
+    double per_length, per_mass;    /* 1 / units; 1 in double precision */
+    double centre[3], half[3];      /* mixed: of the targets' bounds */
+    double least;                   /* mixed: how far cells must be outside of them; -INFINITY for any distance */
+} bh_frame;
+
+/* Where a block ends among the runs of a list. */
+typedef struct bh_cursor {
+    int64_t run, offset;
+} bh_cursor;
+
+/* put_bodies: n cells of the tree into a block from its begin (n <= BH_BLOCK_BODIES).
+ * put_points: particles from `at` on, as many as there are and fit; `at` moves behind them; returns how many.
+ * Both fill the last vector up with sources without mass. In mixed precision `fits` becomes false where a value is out
+ * of what single precision holds; the block is not to be used then. Double precision leaves `fits` alone.
+ * bodies, points: add the field of n sources of such a block. Sums are added up block by block, so that they follow
+ * from the list and, for mixed precision, the bounds of the targets; never from how targets share registers. */
 typedef struct bh_kernel_row {
     const char *name;
-    void (*points)(const bh_points *block, int64_t n, double G, double eps2, const bh_targets *targets);
-    void (*bodies)(const bh_bodies *block, int64_t n, double G, double eps2, const bh_targets *targets);
+    bh_precision precision;
+    bool (*runs_here)(void);
+    void (*put_bodies)(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number, int64_t n,
+                       bool *fits);
+    int64_t (*put_points)(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
+                          bh_cursor *at, bool *fits);
+    void (*bodies)(const bh_block *block, int64_t n, const bh_frame *frame, const bh_targets *targets);
+    void (*points)(const bh_block *block, int64_t n, const bh_frame *frame, const bh_targets *targets);
 } bh_kernel_row;
 
-/* Row 0, "plain", runs everywhere. */
-extern const bh_kernel_row bh_kernel_table[];
+/* Ascending in speed, the two precisions of a name side by side, double first. "plain" is first and runs everywhere. */
+extern const bh_kernel_row *const bh_kernel_table[];
 extern const int bh_kernel_table_size;
+
+extern const bh_kernel_row bh_kernel_plain[2], bh_kernel_avx2[2], bh_kernel_avx512[2];
+
+/* What fills up a block of cells in mixed precision: without mass and at no target. */
+static inline bh_moments bh_nothing(const bh_frame *frame)
+{
+    return (bh_moments){.com = {frame->centre[0] + 0.5 * (double)BH_MIXED_MOST_LENGTH / frame->per_length,
+                                frame->centre[1], frame->centre[2]}};
+}
+
+/* Takes the next stretch of particles that lie side by side in memory, at most `room` of them; false at the end. */
+static inline bool bh_cursor_next(bh_cursor *at, const bh_list *list, int64_t room, int64_t *first, int64_t *count)
+{
+    int64_t run = at->run, got, left;
+
+    while (run < list->nruns && at->offset >= list->run_count[run]) {
+        run++;
+        at->offset = 0;
+    }
+    at->run = run;
+    if (run >= list->nruns || room <= 0) {
+        return false;
+    }
+    *first = list->run_first[run] + at->offset;
+    left = list->run_count[run] - at->offset;
+    for (got = 0; got + left < room; left = list->run_count[run]) {
+        got += left;
+        at->run = ++run;
+        at->offset = 0;
+        if (run >= list->nruns || list->run_first[run] != *first + got) {
+            *count = got;
+            return true;
+        }
+    }
+    at->offset += room - got;
+    *count = room;
+    return true;
+}
 
 #endif

@@ -120,13 +120,12 @@ void bh_serial_free(bh_serial *serial)
 }
 
 /* Fields of all particles in key order. */
-static int sweep(const bh_serial *serial, const bh_mac *mac, double G, double eps, double *field[4],
+static int sweep(const bh_serial *serial, bh_kernel *kernel, const bh_mac *mac, double G, double eps, double *field[4],
                  bh_serial_work *work)
 {
     const bh_sources *at = &serial->tree.sources;
-    bh_kernel *kernel = NULL;
     bh_list list;
-    int code = bh_kernel_create(&kernel);
+    int code = EQP_OK;
 
     bh_list_init(&list);
     for (int64_t g = 0; code == EQP_OK && g < serial->ngroups; g++) {
@@ -142,23 +141,23 @@ static int sweep(const bh_serial *serial, const bh_mac *mac, double G, double ep
         }
     }
     bh_list_free(&list);
-    bh_kernel_free(kernel);
     return code;
 }
 
-int bh_serial_force(const bh_serial *serial, const bh_mac *mac, double G, double eps, double *ax, double *ay,
-                    double *az, double *pot, bh_serial_work *work)
+int bh_serial_force(const bh_serial *serial, bh_kernel *kernel, const bh_mac *mac, double G, double eps, double *ax,
+                    double *ay, double *az, double *pot, bh_serial_work *work)
 {
     double *to[4] = {ax, ay, az, pot}, *field[4] = {NULL};
     bh_serial_work done = {0};
-    int code = EQP_OK;
+    bh_kernel *own = NULL;
+    int code = kernel != NULL ? EQP_OK : bh_kernel_create(NULL, BH_DOUBLE, &own);
 
     for (int k = 0; code == EQP_OK && k < 4; k++) {
         field[k] = calloc((size_t)(serial->n > 0 ? serial->n : 1), sizeof(double));
         code = field[k] != NULL ? EQP_OK : EQP_ERR_MEMORY;
     }
     if (code == EQP_OK) {
-        code = sweep(serial, mac, G, eps, field, &done);
+        code = sweep(serial, kernel != NULL ? kernel : own, mac, G, eps, field, &done);
     }
     for (int64_t i = 0; code == EQP_OK && i < serial->n; i++) {
         field[3][i] -= bh_potential_self(G, serial->tree.sources.m[i], eps);
@@ -172,5 +171,6 @@ int bh_serial_force(const bh_serial *serial, const bh_mac *mac, double G, double
     for (int k = 0; k < 4; k++) {
         free(field[k]);
     }
+    bh_kernel_free(own);
     return code;
 }

@@ -30,8 +30,8 @@ int bh_serial_build(bh_serial *serial, int64_t n, const double *x, const double 
 void bh_serial_free(bh_serial *serial);
 
 /* Sets ax, ay, az and the potential of all other particles, all [n] and in the caller's order; unchanged
- * on error. work may be NULL. */
-int bh_serial_force(const bh_serial *serial, const bh_mac *mac, double G, double eps, double *ax, double *ay,
-                    double *az, double *pot, bh_serial_work *work);
+ * on error. The kernel is borrowed; NULL takes the fastest in double precision. work may be NULL. */
+int bh_serial_force(const bh_serial *serial, bh_kernel *kernel, const bh_mac *mac, double G, double eps, double *ax,
+                    double *ay, double *az, double *pot, bh_serial_work *work);
 
 #endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The interactions for one instruction set and type of number, sources in the lanes and several targets at once;
+ * included by kernel_avx2.c and kernel_avx512.c once for each type. They define
+ *   REAL, VECTOR, LANES, V(add) (the intrinsic of that name), NAME(points) (how functions are called),
+ *   POINTS, BODIES (the blocks' members), MAY_BE_BARE (whether frame->bare is ever set),
+ *   POINT_TARGETS, BODY_TARGETS (4, 2 or 1 targets at once: as many as registers allow),
+ *   VECTOR NAME(inverse)(VECTOR s2): 1 / sqrt(2 s2), and NAME(inverse_bare): the same, and 0 for 0,
+ *   __m256d NAME(sum4)(VECTOR a, b, c, d): the sums of each one's lanes.
+ *
+ * Both formulas use w = 1 / (sqrt(2) s) for all powers of s, so that no factor 1/2 is left to multiply with: with
+ * quadrupole moments stored twice as large (and the trace as -2 eps^2 trace), g = (d.Q.d - 2 eps^2 T) w^4 is q / (2
+ * s^4), phi sums up w (M + g) and the acceleration w^3 (M + 5 g) d - w^5 Q.d; they are to be multiplied with sqrt(2)
+ * and sqrt(8). Differences d are source - target here. No include guard: that is the point. */
+
+#ifndef BH_INLINE
+#define BH_INLINE static inline __attribute__((always_inline))
+#define BH_ROOT_TWO 1.4142135623730951
+/* Targets whose sums are in registers at the same time, at most. */
+#define BH_AT_ONCE 4
+
+BH_INLINE void add_to(double *to, __m256d field)
+{
+    _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), field));
+}
+#endif
+
+typedef struct NAME(sums) {
+    VECTOR x[BH_AT_ONCE], y[BH_AT_ONCE], z[BH_AT_ONCE], p[BH_AT_ONCE];
+} NAME(sums);
+
+/* Each lane is added up in the same order however many targets there are. */
+BH_INLINE void NAME(add_field)(const int nt, const NAME(sums) * s, const bh_frame *frame, const bh_targets *targets,
+                               int64_t t)
+{
+    const double a = 2 * BH_ROOT_TWO * frame->acceleration, p = -BH_ROOT_TWO * frame->potential;
+
+    if (nt == 4) {
+        const __m256d factor = _mm256_set1_pd(a);
+        add_to(targets->ax + t, _mm256_mul_pd(factor, NAME(sum4)(s->x[0], s->x[1], s->x[2], s->x[3])));
+        add_to(targets->ay + t, _mm256_mul_pd(factor, NAME(sum4)(s->y[0], s->y[1], s->y[2], s->y[3])));
+        add_to(targets->az + t, _mm256_mul_pd(factor, NAME(sum4)(s->z[0], s->z[1], s->z[2], s->z[3])));
+        add_to(targets->pot + t, _mm256_mul_pd(_mm256_set1_pd(p), NAME(sum4)(s->p[0], s->p[1], s->p[2], s->p[3])));
+        return;
+    }
+    for (int j = 0; j < nt; j++) {
+        double field[4];
+        _mm256_storeu_pd(field,
+                         _mm256_mul_pd(_mm256_setr_pd(a, a, a, p), NAME(sum4)(s->x[j], s->y[j], s->z[j], s->p[j])));
+        targets->ax[t + j] += field[0];
+        targets->ay[t + j] += field[1];
+        targets->az[t + j] += field[2];
+        targets->pot[t + j] += field[3];
+    }
+}
+
+BH_INLINE VECTOR NAME(place)(const bh_frame *frame, int axis, double x)
+{
+    return V(set1)((REAL)((x - frame->centre[axis]) * frame->per_length));
+}
+
+BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bh_block *of, int64_t n, const bh_frame *frame,
+                               const bh_targets *targets, int64_t t)
+{
+    const REAL *bx = of->POINTS.x, *by = of->POINTS.y, *bz = of->POINTS.z, *bm = of->POINTS.m;
+    const VECTOR eps2 = V(set1)((REAL)frame->eps2);
+    VECTOR tx[BH_AT_ONCE], ty[BH_AT_ONCE], tz[BH_AT_ONCE];
+    NAME(sums) s;
+
+    for (int j = 0; j < nt; j++) {
+        tx[j] = NAME(place)(frame, 0, targets->x[t + j]);
+        ty[j] = NAME(place)(frame, 1, targets->y[t + j]);
+        tz[j] = NAME(place)(frame, 2, targets->z[t + j]);
+        s.x[j] = s.y[j] = s.z[j] = s.p[j] = V(setzero)();
+    }
+    for (int64_t i = 0; i < n; i += LANES) {
+        const VECTOR x = V(load)(bx + i), y = V(load)(by + i), z = V(load)(bz + i), m = V(load)(bm + i);
+        VECTOR dx[BH_AT_ONCE], dy[BH_AT_ONCE], dz[BH_AT_ONCE], w[BH_AT_ONCE];
+
+        for (int j = 0; j < nt; j++) {
+            dx[j] = V(sub)(x, tx[j]);
+            dy[j] = V(sub)(y, ty[j]);
+            dz[j] = V(sub)(z, tz[j]);
+            w[j] = V(fmadd)(dx[j], dx[j], V(fmadd)(dy[j], dy[j], V(fmadd)(dz[j], dz[j], eps2)));
+        }
+        for (int j = 0; j < nt; j++) {
+            w[j] = bare ? NAME(inverse_bare)(w[j]) : NAME(inverse)(w[j]);
+        }
+        for (int j = 0; j < nt; j++) {
+            const VECTOR potential = V(mul)(m, w[j]), weight = V(mul)(potential, V(mul)(w[j], w[j]));
+            s.p[j] = V(add)(s.p[j], potential);
+            s.x[j] = V(fmadd)(weight, dx[j], s.x[j]);
+            s.y[j] = V(fmadd)(weight, dy[j], s.y[j]);
+            s.z[j] = V(fmadd)(weight, dz[j], s.z[j]);
+        }
+    }
+    NAME(add_field)(nt, &s, frame, targets, t);
+}
+
+BH_INLINE void NAME(points_all)(const bool bare, const bh_block *of, int64_t n, const bh_frame *frame,
+                                const bh_targets *targets)
+{
+    int64_t t = 0;
+
+    for (; t + POINT_TARGETS <= targets->n; t += POINT_TARGETS) {
+        NAME(points_at)(POINT_TARGETS, bare, of, n, frame, targets, t);
+    }
+    for (; POINT_TARGETS > 2 && t + 2 <= targets->n; t += 2) {
+        NAME(points_at)(2, bare, of, n, frame, targets, t);
+    }
+    for (; POINT_TARGETS > 1 && t < targets->n; t++) {
+        NAME(points_at)(1, bare, of, n, frame, targets, t);
+    }
+}
+
+static void NAME(points)(const bh_block *of, int64_t n, const bh_frame *frame, const bh_targets *targets)
+{
+    if (MAY_BE_BARE && frame->bare) {
+        NAME(points_all)(true, of, n, frame, targets);
+    } else {
+        NAME(points_all)(false, of, n, frame, targets);
+    }
+}
+
+BH_INLINE void NAME(bodies_at)(const int nt, const bool bare, const bh_block *of, int64_t n, const bh_frame *frame,
+                               const bh_targets *targets, int64_t t)
+{
+    const VECTOR eps2 = V(set1)((REAL)frame->eps2);
+    VECTOR tx[BH_AT_ONCE], ty[BH_AT_ONCE], tz[BH_AT_ONCE];
+    NAME(sums) s;
+
+    for (int j = 0; j < nt; j++) {
+        tx[j] = NAME(place)(frame, 0, targets->x[t + j]);
+        ty[j] = NAME(place)(frame, 1, targets->y[t + j]);
+        tz[j] = NAME(place)(frame, 2, targets->z[t + j]);
+        s.x[j] = s.y[j] = s.z[j] = s.p[j] = V(setzero)();
+    }
+    for (int64_t i = 0; i < n; i += LANES) {
+        VECTOR dx[BH_AT_ONCE], dy[BH_AT_ONCE], dz[BH_AT_ONCE], w[BH_AT_ONCE];
+        VECTOR qx[BH_AT_ONCE], qy[BH_AT_ONCE], qz[BH_AT_ONCE];
+#define LOAD(what) V(load)(of->BODIES.what + i)
+        for (int j = 0; j < nt; j++) {
+            dx[j] = V(sub)(LOAD(x), tx[j]);
+            dy[j] = V(sub)(LOAD(y), ty[j]);
+            dz[j] = V(sub)(LOAD(z), tz[j]);
+            w[j] = V(fmadd)(dx[j], dx[j], V(fmadd)(dy[j], dy[j], V(fmadd)(dz[j], dz[j], eps2)));
+        }
+        for (int j = 0; j < nt; j++) {
+            w[j] = bare ? NAME(inverse_bare)(w[j]) : NAME(inverse)(w[j]);
+        }
+        for (int j = 0; j < nt; j++) {
+            qx[j] = V(fmadd)(LOAD(qxz), dz[j], V(fmadd)(LOAD(qxy), dy[j], V(mul)(LOAD(qxx), dx[j])));
+            qy[j] = V(fmadd)(LOAD(qyz), dz[j], V(fmadd)(LOAD(qyy), dy[j], V(mul)(LOAD(qxy), dx[j])));
+            qz[j] = V(fmadd)(LOAD(qzz), dz[j], V(fmadd)(LOAD(qyz), dy[j], V(mul)(LOAD(qxz), dx[j])));
+        }
+        for (int j = 0; j < nt; j++) {
+            const VECTOR w2 = V(mul)(w[j], w[j]), w3 = V(mul)(w2, w[j]), w5 = V(mul)(w3, w2);
+            const VECTOR q = V(fmadd)(dx[j], qx[j], V(fmadd)(dy[j], qy[j], V(fmadd)(dz[j], qz[j], LOAD(trace))));
+            const VECTOR g = V(mul)(q, V(mul)(w2, w2));
+            const VECTOR weight = V(mul)(w3, V(fmadd)(V(set1)(5), g, LOAD(m)));
+            s.p[j] = V(fmadd)(w[j], V(add)(LOAD(m), g), s.p[j]);
+            s.x[j] = V(fnmadd)(w5, qx[j], V(fmadd)(weight, dx[j], s.x[j]));
+            s.y[j] = V(fnmadd)(w5, qy[j], V(fmadd)(weight, dy[j], s.y[j]));
+            s.z[j] = V(fnmadd)(w5, qz[j], V(fmadd)(weight, dz[j], s.z[j]));
+        }
+#undef LOAD
+    }
+    NAME(add_field)(nt, &s, frame, targets, t);
+}
+
+BH_INLINE void NAME(bodies_all)(const bool bare, const bh_block *of, int64_t n, const bh_frame *frame,
+                                const bh_targets *targets)
+{
+    int64_t t = 0;
+
+    for (; t + BODY_TARGETS <= targets->n; t += BODY_TARGETS) {
+        NAME(bodies_at)(BODY_TARGETS, bare, of, n, frame, targets, t);
+    }
+    for (; BODY_TARGETS > 2 && t + 2 <= targets->n; t += 2) {
+        NAME(bodies_at)(2, bare, of, n, frame, targets, t);
+    }
+    for (; BODY_TARGETS > 1 && t < targets->n; t++) {
+        NAME(bodies_at)(1, bare, of, n, frame, targets, t);
+    }
+}
+
+static void NAME(bodies)(const bh_block *of, int64_t n, const bh_frame *frame, const bh_targets *targets)
+{
+    if (MAY_BE_BARE && frame->bare) {
+        NAME(bodies_all)(true, of, n, frame, targets);
+    } else {
+        NAME(bodies_all)(false, of, n, frame, targets);
+    }
+}
