@@ -93,17 +93,34 @@ static int64_t mail_bytes(const mailbag *mail, size_t size)
     return n * (int64_t)size;
 }
 
-static int compare_wants(const void *a, const void *b)
+/* By home; as they were collected, by work, for each. */
+static int sort_wants(want_list *wants, int nranks)
 {
-    const branch_want *first = a, *second = b;
+    branch_want *sorted = NULL;
+    int64_t *place = NULL;
+    int code = eqp_array_create(&sorted, wants->n, sizeof *sorted);
 
-    if (first->home != second->home) {
-        return first->home < second->home ? -1 : 1;
+    if (code == EQP_OK) {
+        code = eqp_array_create(&place, nranks + 1, sizeof *place);
     }
-    if (first->work != second->work) {
-        return first->work < second->work ? -1 : 1;
+    if (code != EQP_OK) {
+        free(sorted);
+        return code;
     }
-    return (first->branch > second->branch) - (first->branch < second->branch);
+    for (int64_t i = 0; i < wants->n; i++) {
+        place[wants->want[i].home + 1]++;
+    }
+    for (int r = 0; r < nranks; r++) {
+        place[r + 1] += place[r];
+    }
+    for (int64_t i = 0; i < wants->n; i++) {
+        sorted[place[wants->want[i].home]++] = wants->want[i];
+    }
+    free(place);
+    free(wants->want);
+    wants->want = sorted;
+    wants->capacity = wants->n;
+    return EQP_OK;
 }
 
 static int collect_wants(const bh_tree *tree, int me, const bh_works *works, const bh_mac *mac, const bh_map *map,
@@ -116,7 +133,7 @@ static int collect_wants(const bh_tree *tree, int me, const bh_works *works, con
     for (int64_t w = 0; w < works->n && code == EQP_OK; w++) {
         bh_tile_choice choice;
         bh_tile_fn keep = bh_tile_choose(&choice, map, works->work[w].tag, me, &works->work[w].group);
-        code = bh_walk(tree, tree->root, &works->work[w].group, mac, keep, NULL, &choice, &list);
+        code = bh_walk_absent(tree, &works->work[w].group, mac, keep, &choice, &list);
         if (code == EQP_OK) {
             code = eqp_array_reserve(&wants->want, &wants->capacity, wants->n + list.nabsent, sizeof(branch_want));
         }
@@ -126,9 +143,6 @@ static int collect_wants(const bh_tree *tree, int me, const bh_works *works, con
         }
     }
     bh_list_free(&list);
-    if (code == EQP_OK && wants->n > 0) {
-        qsort(wants->want, (size_t)wants->n, sizeof(branch_want), compare_wants);
-    }
     return code;
 }
 
@@ -252,6 +266,9 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
         return EQP_OK; /* everything is here */
     }
     code = collect_wants(tree, me, works, mac, map, &wants);
+    if (code == EQP_OK) {
+        code = sort_wants(&wants, nranks);
+    }
     if (code == EQP_OK) {
         code = write_requests(&wants, works, nranks, &groups, &branches);
     }
