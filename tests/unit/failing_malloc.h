@@ -9,25 +9,23 @@
  *         assert_int_equal(code, EQP_ERR_MEMORY);
  *     }
  *
- * Programs that run under a sanitizer keep its allocator, and failing_malloc_works is 0 there: skip the test. */
+ * What succeeds comes from the next allocator in the line, be it the C library's, AddressSanitizer's or valgrind's, so
+ * that what a failing call leaves behind is found by these two. failing_malloc_works is 0 where none of this can be
+ * done: skip the test. */
 #ifndef EQP_FAILING_MALLOC_H
 #define EQP_FAILING_MALLOC_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
-#define FAILING_MALLOC_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define FAILING_MALLOC_SANITIZED 1
-#endif
+#include <string.h>
 
 static int64_t failing_malloc_left = -1; /* -1: nothing fails */
 static int64_t failing_malloc_failures;
+
+/* Allocations may fail only if this is NULL or returns 1 for the address that an allocation is called from. */
+static int (*failing_malloc_concerns)(const void *caller);
 
 static inline void failing_malloc_start(int64_t successes)
 {
@@ -42,16 +40,31 @@ static inline int64_t failing_malloc_stop(void)
     return failing_malloc_failures;
 }
 
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer)
+#define FAILING_MALLOC_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define FAILING_MALLOC_SANITIZED 1
+#endif
+
 #if defined(__GLIBC__) && !defined(FAILING_MALLOC_SANITIZED)
 enum { failing_malloc_works = 1 };
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
+/* AddressSanitizer's own names; absent without it. Asking the dynamic linker instead would allocate too early there. */
+__attribute__((weak)) void *__interceptor_malloc(size_t size);
+__attribute__((weak)) void *__interceptor_calloc(size_t count, size_t size);
+__attribute__((weak)) void *__interceptor_realloc(void *old, size_t size);
+__attribute__((weak)) void *__interceptor_aligned_alloc(size_t alignment, size_t size);
 
-static inline int failing_malloc_refuses(void)
+#ifndef RTLD_NEXT
+#define RTLD_NEXT ((void *)-1L) /* of <dlfcn.h> for programs that ask for all of GNU */
+#endif
+
+static inline int failing_malloc_refuses(const void *caller)
 {
-    if (failing_malloc_left < 0) {
+    if (failing_malloc_left < 0 || (failing_malloc_concerns && !failing_malloc_concerns(caller))) {
         return 0;
     }
     if (failing_malloc_left > 0) {
@@ -63,19 +76,58 @@ static inline int failing_malloc_refuses(void)
     return 1;
 }
 
+static inline void *failing_malloc_next(void *of_sanitizer, const char *name)
+{
+    return of_sanitizer ? of_sanitizer : dlsym(RTLD_NEXT, name);
+}
+
 void *malloc(size_t size)
 {
-    return failing_malloc_refuses() ? NULL : __libc_malloc(size);
+    static void *(*next)(size_t);
+
+    if (!next) {
+        *(void **)&next = failing_malloc_next((void *)__interceptor_malloc, "malloc");
+    }
+    return failing_malloc_refuses(__builtin_return_address(0)) ? NULL : next(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return failing_malloc_refuses() ? NULL : __libc_calloc(count, size);
+    static void *(*next)(size_t, size_t);
+
+    if (!next) {
+        *(void **)&next = failing_malloc_next((void *)__interceptor_calloc, "calloc");
+    }
+    return failing_malloc_refuses(__builtin_return_address(0)) ? NULL : next(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-    return failing_malloc_refuses() ? NULL : __libc_realloc(old, size);
+    static void *(*next)(void *, size_t);
+
+    if (!next) {
+        *(void **)&next = failing_malloc_next((void *)__interceptor_realloc, "realloc");
+    }
+    return failing_malloc_refuses(__builtin_return_address(0)) ? NULL : next(old, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    static void *(*next)(size_t, size_t);
+
+    if (!next) {
+        *(void **)&next = failing_malloc_next((void *)__interceptor_aligned_alloc, "aligned_alloc");
+    }
+    return failing_malloc_refuses(__builtin_return_address(0)) ? NULL : next(alignment, size);
+}
+
+/* AddressSanitizer's strdup() would go past the above. */
+char *strdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+
+    return copy ? memcpy(copy, text, size) : NULL;
 }
 #else
 enum { failing_malloc_works = 0 };

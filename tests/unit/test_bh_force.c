@@ -18,15 +18,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#if defined(__GLIBC__) && !defined(FAILING_MALLOC_SANITIZED)
-void *__libc_memalign(size_t alignment, size_t size);
-
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    return failing_malloc_refuses() ? NULL : __libc_memalign(alignment, size);
-}
-#endif
-
 #define SOURCES 2000
 #define TARGETS 37
 
