@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the sampler costs per interaction, and how much memory it needs, however many interactions stream through it.
  *
- *     taskset -c 1 build/bench/bench_units [INTERACTIONS [INTERACTIONS_PER_OWNER [MAX_PINS [BATCH]]]]
+ *     taskset -c 1 build/bench/bench_units [INTERACTIONS [INTERACTIONS_PER_OWNER [MAX_PINS [BATCH [STRATEGY]]]]]
  *
  * By default 1e8 interactions, 256 pins per unit and batches of 256, with the units that 2 % of imbalance on 64 parts
  * asks for, twice: with owners of 10,000 interactions, of which a unit holds several or one, and with owners of
@@ -20,11 +20,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { TABLE = 1 << 16, MOST_BATCH = 1 << 14, NEIGHBOURS = 4096, PER_OWNER = 64 };
+
+static const char *const names[] = {"random", "particle", "adaptive", "stride"};
 
 typedef struct world {
     int64_t owners, interactions, batch;
@@ -170,7 +173,6 @@ static costs measure(world *w, const eqp_units_options *options, int64_t *nunits
 
 static void row(world *w, eqp_sample_strategy strategy, int max_pins)
 {
-    static const char *const names[] = {"random", "particle", "adaptive", "stride"};
     eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
     const double ns = 1e9 / ((double)w->owners * (double)w->interactions), begin = megabytes();
     int64_t nunits;
@@ -209,7 +211,7 @@ static double number(int argc, char **argv, int at, double otherwise, double lea
     double value = argc > at ? strtod(argv[at], NULL) : otherwise;
 
     if (!(value >= least && value <= most)) {
-        die("[INTERACTIONS [INTERACTIONS_PER_OWNER [MAX_PINS [BATCH]]]]");
+        die("[INTERACTIONS [INTERACTIONS_PER_OWNER [MAX_PINS [BATCH [STRATEGY]]]]]");
     }
     return value;
 }
@@ -228,7 +230,9 @@ int main(int argc, char **argv)
         w.owners = (int64_t)(interactions / (double)w.interactions);
         w.owners = w.owners > 0 ? w.owners : 1;
         for (int s = EQP_SAMPLE_RANDOM; s <= EQP_SAMPLE_STRIDE; s++) {
-            row_apart(&w, (eqp_sample_strategy)s, max_pins);
+            if (argc < 6 || strcmp(argv[5], names[s]) == 0) {
+                row_apart(&w, (eqp_sample_strategy)s, max_pins);
+            }
         }
         if (argc > 2) {
             break;

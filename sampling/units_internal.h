@@ -46,6 +46,9 @@ int64_t eqp__draws(uint64_t seed, int64_t id, int64_t count, double rate);
 
 /* --- enumeration (units_sink.c) --- */
 
+/* Interactions in a chunk, at most. */
+#define EQP__CHUNK 256
+
 /* A validated piece of a batch with its weights in quanta. */
 struct eqp__chunk {
     int64_t first; /* number of its first interaction in the owner's enumeration */
@@ -146,9 +149,15 @@ void eqp__splitter_free(struct eqp__splitter *splitter);
 int eqp__split(struct eqp__splitter *splitter, int64_t owner, int64_t id, int64_t weight, int64_t wanted,
                eqp_enumerate_fn enumerate, void *user);
 
+/* --- the search (units_search.c) --- */
+
 /* Nearest of n >= 1 centroids, of equals the first; tree: NULL for a linear search. 0 for a point that is not finite.
  */
 int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp_kdtree *tree, const double *point);
+
+/* The same for many points at a time: cell [npoints]. */
+void eqp__cells_nearest_all(int dim, int64_t n, const double *centroid, const eqp_kdtree *tree, int64_t npoints,
+                            const double *point, int64_t *cell);
 
 /* The tree for n centroids, or NULL where linear search is better. */
 int eqp__cells_tree(int dim, int64_t n, const double *centroid, eqp_kdtree **tree);

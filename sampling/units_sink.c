@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define CHUNK 256
-
 bool eqp_sink_wants_centroids(const eqp_sink *sink)
 {
     return sink->centroids;
@@ -45,7 +43,7 @@ static int convert_one_by_one(const double *weight, int64_t n, double scale, int
  * looked at at a time; the signs of the masks decide. */
 static int weights_to_quanta(const double *weight, int64_t n, double scale, int64_t *fixed, int64_t *sum)
 {
-    double quanta[CHUNK];
+    double quanta[EQP__CHUNK];
     uint64_t unusual = 0;
     int64_t total = 0;
 
@@ -76,10 +74,10 @@ static int weights_to_quanta(const double *weight, int64_t n, double scale, int6
 /* A number that is not finite has all bits of the exponent: one more carries into the sign. */
 static bool all_finite(const double *x, int64_t n)
 {
-    uint64_t bits[CHUNK], any = 0;
+    uint64_t bits[EQP__CHUNK], any = 0;
 
-    for (int64_t from = 0; from < n; from += CHUNK) {
-        const int64_t piece = n - from < CHUNK ? n - from : CHUNK;
+    for (int64_t from = 0; from < n; from += EQP__CHUNK) {
+        const int64_t piece = n - from < EQP__CHUNK ? n - from : EQP__CHUNK;
         memcpy(bits, x + from, (size_t)piece * sizeof *bits);
         for (int64_t i = 0; i < piece; i++) {
             any |= (bits[i] & EXPONENT) + (EXPONENT & (0 - EXPONENT));
@@ -127,7 +125,7 @@ static int take_chunk(eqp_sink *sink, const eqp_batch *batch, int64_t at, int64_
 
 int eqp_sink_add(eqp_sink *sink, const eqp_batch *batch)
 {
-    int64_t fixed[CHUNK];
+    int64_t fixed[EQP__CHUNK];
 
     if (!sink) {
         return EQP_ERR_ARGUMENT;
@@ -136,12 +134,12 @@ int eqp_sink_add(eqp_sink *sink, const eqp_batch *batch)
         sink->code = batch_check(sink, batch);
     }
     if (sink->code == EQP_OK && !batch->weight) {
-        for (int i = 0; i < CHUNK; i++) {
+        for (int i = 0; i < EQP__CHUNK; i++) {
             fixed[i] = (int64_t)sink->scale;
         }
     }
-    for (int64_t at = 0; sink->code == EQP_OK && at < batch->n; at += CHUNK) {
-        int64_t n = batch->n - at < CHUNK ? batch->n - at : CHUNK;
+    for (int64_t at = 0; sink->code == EQP_OK && at < batch->n; at += EQP__CHUNK) {
+        int64_t n = batch->n - at < EQP__CHUNK ? batch->n - at : EQP__CHUNK;
         sink->code = take_chunk(sink, batch, at, n, fixed);
         sink->seen += n;
     }

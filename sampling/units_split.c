@@ -96,45 +96,6 @@ static bool equal(int dim, const double *a, const double *b)
     return true;
 }
 
-/* --- the search --- */
-
-static inline int64_t nearest_linear(int dim, int64_t n, const double *centroid, const double *point)
-{
-    int64_t best = 0;
-    double least = INFINITY;
-
-    for (int64_t c = 0; c < n; c++) {
-        double sum = 0;
-        for (int d = 0; d < dim; d++) {
-            double x = centroid[c * dim + d] - point[d];
-            sum += x * x;
-        }
-        if (sum < least) {
-            least = sum;
-            best = c;
-        }
-    }
-    return best;
-}
-
-int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp_kdtree *tree, const double *point)
-{
-    int64_t best = 0;
-
-    if (tree) {
-        /* The only way to fail is a point that is not finite, and then no cell is nearest. */
-        return eqp_kdtree_nearest(tree, point, &best, NULL) == EQP_OK ? best : 0;
-    }
-    /* The compiler unrolls the common case. */
-    return dim == 3 ? nearest_linear(3, n, centroid, point) : nearest_linear(dim, n, centroid, point);
-}
-
-int eqp__cells_tree(int dim, int64_t n, const double *centroid, eqp_kdtree **tree)
-{
-    *tree = NULL;
-    return n > EQP__LINEAR_CELLS ? eqp_kdtree_create(n, dim, centroid, NULL, tree) : EQP_OK;
-}
-
 /* --- the first samples --- */
 
 static int add_cell(struct eqp__splitter *s, const double *centroid)
@@ -379,10 +340,12 @@ static int count_take(void *context, const struct eqp__chunk *chunk)
 {
     struct eqp__splitter *s = context;
     bool again = splits_again(s);
+    int64_t cell_of[EQP__CHUNK];
 
+    eqp__cells_nearest_all(s->dim, s->n, s->centroid, s->tree, chunk->n, chunk->centroid, cell_of);
     for (int64_t i = 0; i < chunk->n; i++) {
         const double *point = chunk->centroid + i * s->dim;
-        int64_t cell = eqp__cells_nearest(s->dim, s->n, s->centroid, s->tree, point);
+        const int64_t cell = cell_of[i];
         s->count[cell]++;
         s->weight[cell] += chunk->weight[i];
         if (s->weight[cell] >= EQP__WEIGHT_LIMIT) {
