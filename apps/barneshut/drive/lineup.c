@@ -11,8 +11,9 @@
 
 void bh_owners_free(bh_owners *owners)
 {
-    void *owned[] = {owners->group,     owners->id,  owners->count,      owners->weight, owners->seconds,
-                     owners->pin_first, owners->pin, owners->tile_first, owners->tile};
+    void *owned[] = {owners->group,         owners->id,          owners->count,   owners->weight,
+                     owners->seconds,       owners->pin_first,   owners->pin,     owners->tile_first,
+                     owners->tile_centroid, owners->tile_weight, owners->tile_pin};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -246,6 +247,29 @@ static int join_shares(const arrivals *in, const int64_t *order, const bh_costs 
     return code;
 }
 
+/* Tiles in the order of the owners, each of their fields by itself, as the sampler wants them. */
+static int split_tiles(const lists *tiles, int64_t n, const int64_t *order, const bh_survey_tile *in, bh_owners *owners)
+{
+    int64_t at = 0;
+    int code = eqp_array_create(&owners->tile_centroid, 3 * tiles->first[n], sizeof *owners->tile_centroid);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->tile_weight, tiles->first[n], sizeof *owners->tile_weight);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->tile_pin, tiles->first[n], sizeof *owners->tile_pin);
+    }
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        const bh_survey_tile *tile = in + tiles->first[order[i]];
+        for (int64_t t = 0; t < tiles->length[order[i]]; t++, at++) {
+            memcpy(owners->tile_centroid + 3 * at, tile[t].centroid, sizeof tile[t].centroid);
+            owners->tile_weight[at] = tile[t].weight;
+            owners->tile_pin[at] = tile[t].pin;
+        }
+    }
+    return code;
+}
+
 static int take_in(const arrivals *in, const bh_costs *costs, const bh_survey *survey, bh_owners *owners)
 {
     lists pins = {0}, tiles = {0};
@@ -262,7 +286,7 @@ static int take_in(const arrivals *in, const bh_costs *costs, const bh_survey *s
         code = lists_permuted(&pins, in->n, order, (const char *)in->pin, (char **)&owners->pin);
     }
     if (code == EQP_OK) {
-        code = lists_permuted(&tiles, in->n, order, (const char *)in->tile, (char **)&owners->tile);
+        code = split_tiles(&tiles, in->n, order, in->tile, owners);
     }
     if (code == EQP_OK) {
         code = join_shares(in, order, costs, survey, owners);
@@ -391,17 +415,23 @@ int bh_owners_line_up(MPI_Comm comm, const bh_survey *survey, const bh_costs *co
 int bh_owners_enumerate(void *user, int64_t owner, eqp_sink *sink)
 {
     static const double own_centre[3] = {0.0, 0.0, 0.0};
+    static const int64_t no_pin = -1;
     const bh_owners *owners = user;
+    const int64_t first = owners->tile_first[owner], n = owners->tile_first[owner + 1] - first;
     double rest = owners->weight[owner];
-    int code = EQP_OK;
+    int code;
 
-    for (int64_t t = owners->tile_first[owner]; t < owners->tile_first[owner + 1] && code == EQP_OK; t++) {
-        const bh_survey_tile *tile = &owners->tile[t];
-        rest -= tile->weight;
-        code = eqp_sink_add(
-            sink,
-            &(eqp_batch){.n = 1, .centroid = tile->centroid, .weight = &tile->weight, .npins = 1, .pin = &tile->pin});
+    for (int64_t t = first; t < first + n; t++) {
+        rest -= owners->tile_weight[t];
     }
     rest = rest > 0.0 ? rest : 0.0;
-    return code == EQP_OK ? eqp_sink_add(sink, &(eqp_batch){.n = 1, .centroid = own_centre, .weight = &rest}) : code;
+    code = eqp_sink_add(sink, &(eqp_batch){.n = n,
+                                           .centroid = owners->tile_centroid + 3 * first,
+                                           .weight = owners->tile_weight + first,
+                                           .npins = 1,
+                                           .pin = owners->tile_pin + first});
+    return code == EQP_OK
+               ? eqp_sink_add(sink,
+                              &(eqp_batch){.n = 1, .centroid = own_centre, .weight = &rest, .npins = 1, .pin = &no_pin})
+               : code;
 }

@@ -19,8 +19,10 @@ typedef struct bh_owners {
     double *seconds;    /* [n] predicted from the measured costs */
     int64_t *pin_first; /* [n + 1] */
     int64_t *pin;
-    int64_t *tile_first; /* [n + 1] */
-    bh_survey_tile *tile;
+    int64_t *tile_first;   /* [n + 1]; owners that were surveyed with their tiles have any */
+    double *tile_centroid; /* [tiles][3] */
+    double *tile_weight;   /* [tiles] */
+    int64_t *tile_pin;     /* [tiles] */
 } bh_owners;
 
 /* Brings the ranks' surveys together. keys [nkeys], ascending: of this rank's groups, to deal out the curve by. Adds
