@@ -91,7 +91,8 @@ static void end_step(reading *r)
     const step_sum *sum[] = {&r->measured, &r->predicted};
 
     for (int i = 0; i < 2; i++) {
-        double imbalance = sum[i]->total > 0.0 ? sum[i]->largest * r->loads.ranks / sum[i]->total - 1.0 : 0.0;
+        double mean = sum[i]->total / r->loads.ranks;
+        double imbalance = mean > 0.0 ? sum[i]->largest / mean - 1.0 : 0.0;
 
         if (sum[i]->known) {
             r->loads.imbalance_low = fmin(r->loads.imbalance_low, imbalance);
@@ -153,6 +154,9 @@ static int add_load(reading *r, double load)
     }
     r->load[r->rank] += load;
     add_to_step(&r->measured, load);
+    if (!isfinite(r->load[r->rank]) || !isfinite(r->measured.total)) {
+        return refuse(r, "the loads add up to more than a number holds");
+    }
     return EQP_OK;
 }
 
@@ -191,6 +195,9 @@ static int read_row(reading *r, char *row)
         return refuse(r, "predicted is not a number");
     } else {
         add_to_step(&r->predicted, predicted);
+        if (!isfinite(r->predicted.total)) {
+            return refuse(r, "the predicted loads add up to more than a number holds");
+        }
     }
     if (r->column[PARTICLES] < 0 || step > r->loads.first) {
         return EQP_OK;

@@ -278,7 +278,7 @@ typedef struct source {
     const char *path;
     int fd;
     bool big;
-    unsigned char *buffer; /* EQP__BLOCK_ROWS rows of 3 numbers of 8 bytes */
+    unsigned char *buffer; /* for up to EQP__BLOCK_ROWS rows of 3 numbers of 8 bytes */
 } source;
 
 /* Rows [first, first + n) of a block whose rows are `width` numbers, each component into its own array. */
@@ -334,7 +334,7 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     int64_t size, place = first, massive = first;
     int rc = eqp__file_open(file->path, &s.fd, &size, message);
 
-    rc = rc != EQP_OK ? rc : eqp_array_create(&s.buffer, EQP__BLOCK_ROWS, 3 * sizeof(double));
+    rc = rc != EQP_OK ? rc : eqp_array_create(&s.buffer, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, 3 * sizeof(double));
     for (int t = 0; t < type; t++) {
         place += h->n[t];
         massive += h->mass[t] == 0 ? h->n[t] : 0;

@@ -390,7 +390,14 @@ static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_me
     rc = open_type(file, -1, &opened, NULL, message);
     rc = rc != EQP_OK ? rc : eqp__hdf5_open_group(file->path, opened, "Equipoise", &group, message);
     if (rc == EQP_OK && attribute->kind == EQP_KIND_DOUBLE) {
-        rc = eqp__hdf5_get_reals(file->path, group, attribute->name, 1, 1, &attribute->real, message);
+        double number;
+
+        rc = eqp__hdf5_get_reals(file->path, group, attribute->name, 1, 1, &number, message);
+        if (rc == EQP_OK && !isfinite(number)) {
+            eqp_message_set(message, "%s: attribute /Equipoise/%s is not finite", file->path, attribute->name);
+            rc = EQP_ERR_DATA;
+        }
+        attribute->real = rc == EQP_OK ? number : attribute->real;
     } else if (rc == EQP_OK) {
         rc = eqp__hdf5_get_integers(file->path, group, attribute->name, 1, 1, &attribute->integer, NULL, message);
     }

@@ -280,7 +280,7 @@ static int write_ids(const slice *s, hid_t group, int64_t row, int64_t n, int64_
         return eqp__hdf5_write_column(s->path, group, &standard[2], row, n, 1,
                                       (const void *const[]){s->arrays->id + done}, message);
     }
-    rc = eqp_array_create(&id, EQP__BLOCK_ROWS, sizeof *id);
+    rc = eqp_array_create(&id, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, sizeof *id);
     for (int64_t at = 0; rc == EQP_OK && at < n; at += EQP__BLOCK_ROWS) {
         int64_t now = n - at < EQP__BLOCK_ROWS ? n - at : EQP__BLOCK_ROWS;
 

@@ -123,19 +123,24 @@ static int transfer(hid_t dataset, hid_t space, int ndims, eqp_kind kind, int wi
     return status < 0 ? EQP_ERR_IO : EQP_OK;
 }
 
+static int64_t block_rows(int64_t n)
+{
+    return n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS;
+}
+
 /* All numbers are 8 bytes wide, so that words can stand for them. */
 int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, void *const *data)
 {
     hid_t space = H5Dget_space(dataset);
     int ndims = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
     uint64_t *buffer = NULL;
-    int rc = eqp_array_create(&buffer, (int64_t)EQP__BLOCK_ROWS * width, sizeof *buffer);
+    int rc = eqp_array_create(&buffer, block_rows(n) * width, sizeof *buffer);
 
     if (rc == EQP_OK && (ndims < 1 || ndims > MOST_DIMENSIONS)) {
         rc = EQP_ERR_IO;
     }
     for (int64_t done = 0; rc == EQP_OK && done < n;) {
-        int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
+        int64_t now = block_rows(n - done);
 
         rc = transfer(dataset, space, ndims, kind, width, first + done, now, false, buffer);
         for (int c = 0; rc == EQP_OK && c < width; c++) {
@@ -175,13 +180,13 @@ int eqp__hdf5_write_rows(hid_t dataset, eqp_kind kind, int width, int64_t first,
 {
     hid_t space = H5Dget_space(dataset);
     uint64_t *buffer = NULL;
-    int rc = eqp_array_create(&buffer, (int64_t)EQP__BLOCK_ROWS * width, sizeof *buffer);
+    int rc = eqp_array_create(&buffer, block_rows(n) * width, sizeof *buffer);
 
     if (rc == EQP_OK && space < 0) {
         rc = EQP_ERR_IO;
     }
     for (int64_t done = 0; rc == EQP_OK && done < n;) {
-        int64_t now = n - done < EQP__BLOCK_ROWS ? n - done : EQP__BLOCK_ROWS;
+        int64_t now = block_rows(n - done);
 
         for (int c = 0; c < width; c++) {
             if (data[c]) {

@@ -123,7 +123,7 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     const eqp__tipsy *t = file->detail;
     unsigned char *buffer = NULL;
     int64_t size, start = HEADER_BYTES;
-    int bytes, kind = 0, fd = -1, rc = eqp_array_create(&buffer, ROWS, 48);
+    int bytes, kind = 0, fd = -1, rc = eqp_array_create(&buffer, n < ROWS ? n : ROWS, 48);
 
     for (kind = 0; type_of_kind[kind] != type; kind++) {
         start += t->n[kind] * record_bytes[kind];

@@ -147,7 +147,7 @@ typedef struct eqp_attribute {
  * \param[in,out] attribute  name and kind in, `real` or `integer` out; unchanged on error
  * \param[out]    message    may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_UNKNOWN if there is none of that name (always so in formats other than GADGET HDF5),
- * EQP_ERR_FORMAT if it is no single number of that kind, EQP_ERR_IO */
+ * EQP_ERR_FORMAT if it is no single number of that kind, EQP_ERR_DATA for NaN and infinity, EQP_ERR_IO */
 int eqp_snapshot_get_attribute(const eqp_snapshot *snapshot, eqp_attribute *attribute, eqp_message *message);
 
 /** Reads a further dataset of the particles [first, first + n) of the global order, as eqp_snapshot_read() does. Local.

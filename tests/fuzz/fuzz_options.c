@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command line of barneshut: one argument per line. */
+#include "fuzz.h"
+
+#include "drive/settings.h"
+
+#include <math.h>
+
+enum { MOST_ARGUMENTS = 64 };
+
+static void check_settings(const bh_settings *s)
+{
+    fuzz_require(s->steps >= 0 && s->seed >= 0 && s->output_every >= 0);
+    fuzz_require(s->leaf_size >= 1 && s->leaf_size <= 1024 && s->group_size >= 1 && s->group_size <= 1024);
+    fuzz_require(isfinite(s->dt) && s->dt >= 0 && isfinite(s->softening) && s->softening >= 0);
+    fuzz_require(isfinite(s->G) && s->G > 0 && s->theta > 0 && s->theta <= 1 && s->alpha > 0 && s->alpha <= 1);
+    fuzz_require(s->imbalance_tol >= 0 && s->imbalance_tol <= 100 && s->sample_rate >= 0 && s->sample_rate <= 1);
+    fuzz_require(isfinite(s->sample_threshold) && s->sample_threshold >= 1.25);
+}
+
+static void complete(bh_settings *s)
+{
+    eqp_message message = {""};
+
+    check_settings(s);
+    if (bh_settings_complete(s, &message) != EQP_OK) {
+        fuzz_require_line(&message);
+        return;
+    }
+    fuzz_require((s->snapshot != NULL) + (s->generate != NULL) + (s->restart != NULL) == 1);
+    fuzz_require(s->method != NULL);
+    fuzz_require(s->generate == NULL || bh_generator_count(&s->generator) >= 0);
+}
+
+static void parse(int argc, char **argv)
+{
+    bh_settings settings, before;
+    app_action action = APP_HELP;
+    eqp_message message = {""};
+    int code;
+
+    memset(&settings, 0x5a, sizeof settings);
+    memcpy(&before, &settings, sizeof settings);
+    code = app_options_parse(bh_settings_table(), argc, argv, &settings, NULL, &action, &message);
+    if (code != EQP_OK) {
+        fuzz_require(code == EQP_ERR_ARGUMENT && memcmp(&before, &settings, sizeof settings) == 0);
+        fuzz_require(strncmp(message.text, "barneshut: ", 11) == 0);
+        fuzz_require_line(&message);
+    } else if (action == APP_RUN) {
+        complete(&settings);
+    }
+}
+
+static void parse_lists(const char *text)
+{
+    eqp_message message = {""};
+    int64_t *number = NULL;
+    char **word = NULL;
+    int n = 0, code = app_parse_int_list(text, 1, 1000, &n, &number, &message);
+
+    fuzz_require(code == EQP_OK || code == EQP_ERR_ARGUMENT);
+    for (int i = 0; code == EQP_OK && i < n; i++) {
+        fuzz_require(number[i] >= 1 && number[i] <= 1000);
+    }
+    if (code != EQP_OK) {
+        fuzz_require_line(&message);
+    }
+    free(number);
+    n = 0;
+    code = app_parse_word_list(text, &n, &word, NULL);
+    fuzz_require(code == EQP_OK ? n > 0 : code == EQP_ERR_ARGUMENT);
+    for (int i = 0; i < n; i++) {
+        fuzz_require(word[i][0] != '\0' && strchr(word[i], ',') == NULL);
+    }
+    free(word);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char name[] = "barneshut", *argv[MOST_ARGUMENTS + 2] = {name}, *text = malloc(size + 1), *at = text;
+    int argc = 1;
+
+    fuzz_require(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    while (argc <= MOST_ARGUMENTS && at < text + size) {
+        argv[argc++] = at;
+        at += strcspn(at, "\n");
+        *at++ = '\0';
+    }
+    for (int i = 1; i < argc; i++) {
+        parse_lists(argv[i]);
+    }
+    parse(argc, argv);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "hdf5_make.h"
+
+#include "snapshot.h"
+
+#include <hdf5.h>
+
+enum { TYPES = 16, MOST_POINTS = 4096, MOST_CHUNK_POINTS = 1 << 16 };
+
+enum { MISSING = 1, OTHER_TYPE = 2, OTHER_SHAPE = 4, OTHER_LAYOUT = 8, OTHER_VALUES = 16, OTHER_KIND = 32 };
+
+typedef struct maker {
+    fuzz_bytes in;
+    hid_t file;
+    int ntypes;
+    int64_t n[TYPES];
+} maker;
+
+/* What is strange about the next object: flags. */
+static int next_strange(maker *m)
+{
+    int byte = fuzz_byte(&m->in);
+
+    return byte & 0x80 ? byte & 0x3f : 0;
+}
+
+static hid_t sized(hid_t type, size_t size)
+{
+    hid_t copy = H5Tcopy(type);
+
+    H5Tset_size(copy, size);
+    return copy;
+}
+
+static hid_t record_type(hid_t member)
+{
+    hid_t type = H5Tcreate(H5T_COMPOUND, 8);
+
+    H5Tinsert(type, "x", 0, member);
+    return type;
+}
+
+static hid_t enumeration(void)
+{
+    hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
+
+    H5Tenum_insert(type, "FALSE", &(int8_t){0});
+    H5Tenum_insert(type, "TRUE", &(int8_t){1});
+    return type;
+}
+
+static hid_t narrow(hid_t like, size_t precision, size_t offset)
+{
+    hid_t type = H5Tcopy(like);
+
+    H5Tset_precision(type, precision);
+    H5Tset_offset(type, offset);
+    return type;
+}
+
+static hid_t half(void)
+{
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+
+    H5Tset_fields(type, 15, 10, 5, 0, 10);
+    H5Tset_precision(type, 16);
+    H5Tset_size(type, 2);
+    H5Tset_ebias(type, 15);
+    return type;
+}
+
+/* A stored type; owned by the caller. */
+static hid_t choose_type(maker *m)
+{
+    const hid_t plain[] = {H5T_STD_I8LE,    H5T_STD_U8BE,   H5T_STD_I16BE,  H5T_STD_U32LE,
+                           H5T_STD_I32BE,   H5T_STD_I64LE,  H5T_STD_U64BE,  H5T_STD_U64LE,
+                           H5T_IEEE_F32LE,  H5T_IEEE_F32BE, H5T_IEEE_F64LE, H5T_IEEE_F64BE,
+                           H5T_STD_REF_OBJ, H5T_STD_B32LE,  H5T_UNIX_D64LE, H5T_NATIVE_LDOUBLE};
+    const int nplain = (int)(sizeof plain / sizeof *plain);
+    const int k = fuzz_below(&m->in, nplain + 11);
+
+    switch (k - nplain) {
+    case 0:
+        return sized(H5T_C_S1, 1 + (size_t)fuzz_byte(&m->in));
+    case 1:
+        return sized(H5T_C_S1, H5T_VARIABLE);
+    case 2:
+        return record_type(H5T_IEEE_F64LE);
+    case 3:
+        return enumeration();
+    case 4:
+        return H5Tcreate(H5T_OPAQUE, 8);
+    case 5:
+        return H5Tarray_create2(H5T_IEEE_F64LE, 1, (hsize_t[]){3});
+    case 6:
+        return H5Tvlen_create(H5T_IEEE_F64LE);
+    case 7:
+        return narrow(H5T_STD_U32LE, 1 + (size_t)fuzz_below(&m->in, 20), (size_t)fuzz_below(&m->in, 12));
+    case 8:
+        return narrow(H5T_STD_I64BE, 1 + (size_t)fuzz_below(&m->in, 50), (size_t)fuzz_below(&m->in, 12));
+    case 9:
+        return half();
+    case 10:
+        return sized(fuzz_below(&m->in, 2) ? H5T_IEEE_F64LE : H5T_STD_I64LE, 9 + (size_t)fuzz_word(&m->in, 2));
+    default:
+        return H5Tcopy(plain[k]);
+    }
+}
+
+static hsize_t choose_length(maker *m, hsize_t usual)
+{
+    static const hsize_t strange[] = {0, 1, 2, 3, 4, 7, 64, 4097, (hsize_t)1 << 31, (hsize_t)1 << 40};
+    const int k = fuzz_below(&m->in, 13);
+
+    return k < 10 ? strange[k] : k == 10 ? usual : k == 11 ? usual + 1 : usual - (usual > 0);
+}
+
+/* A shape of up to 4 dimensions; dimension and its number in and out. H5S_NULL: -1. */
+static void choose_shape(maker *m, int *ndims, hsize_t dimension[4])
+{
+    hsize_t usual[4] = {dimension[0], *ndims > 1 ? dimension[1] : 3, 1, 1};
+    const int k = fuzz_below(&m->in, 6);
+
+    *ndims = k == 5 ? -1 : k;
+    for (int i = 0; i < *ndims; i++) {
+        dimension[i] = choose_length(m, usual[i]);
+    }
+}
+
+static hid_t make_space(int ndims, const hsize_t *dimension, bool grows)
+{
+    const hsize_t most[4] = {H5S_UNLIMITED, H5S_UNLIMITED, H5S_UNLIMITED, H5S_UNLIMITED};
+
+    return ndims < 0    ? H5Screate(H5S_NULL)
+           : ndims == 0 ? H5Screate(H5S_SCALAR)
+                        : H5Screate_simple(ndims, dimension, grows ? most : NULL);
+}
+
+static hsize_t count_points(int ndims, const hsize_t *dimension)
+{
+    hsize_t points = ndims < 0 ? 0 : 1;
+
+    for (int i = 0; i < ndims; i++) {
+        points = dimension[i] > 0 && points > (hsize_t)-1 / dimension[i] ? (hsize_t)-1 : points * dimension[i];
+    }
+    return points;
+}
+
+/* Numbers of 8 bytes: repeated from the usual ones, or from the input. */
+static uint64_t *make_values(maker *m, hsize_t points, int usual_n, const void *usual, bool other)
+{
+    static const double strange_real[] = {0, -1, 1e18, 1e308, -1e308, 5e-324};
+    static const int64_t strange_integer[] = {
+        0, -1, 1, 2, INT32_MAX, (int64_t)1 << 31, UINT32_MAX, (int64_t)1 << 40, INT64_MAX, INT64_MIN};
+    uint64_t *value = calloc(points + 1, sizeof *value);
+
+    fuzz_require(value);
+    for (hsize_t i = 0; i < points && usual_n > 0; i++) {
+        memcpy(&value[i], (const char *)usual + 8 * (i % (hsize_t)usual_n), 8);
+    }
+    for (int left = other && points > 0 ? 1 + fuzz_below(&m->in, 4) : 0; left > 0; left--) {
+        uint64_t *to = &value[fuzz_word(&m->in, 2) % points];
+        int k = fuzz_below(&m->in, 20);
+
+        if (k < 6) {
+            memcpy(to, &strange_real[k], 8);
+        } else if (k < 16) {
+            memcpy(to, &strange_integer[k - 6], 8);
+        } else {
+            *to = fuzz_word(&m->in, k < 18 ? 1 : 8);
+        }
+    }
+    return value;
+}
+
+static bool is_number(hid_t type)
+{
+    H5T_class_t class = H5Tget_class(type);
+
+    return (class == H5T_INTEGER || class == H5T_FLOAT) && H5Tget_size(type) <= 16;
+}
+
+static void put_attribute(maker *m, hid_t at, const char *name, int n, hid_t stored, hid_t memory, const void *usual)
+{
+    const int strange = next_strange(m);
+    hid_t type = strange & OTHER_TYPE ? choose_type(m) : H5Tcopy(stored), space, attribute;
+    hsize_t dimension[4] = {(hsize_t)n, 1, 1, 1}, points;
+    int ndims = n > 0;
+
+    if (strange & OTHER_SHAPE) {
+        choose_shape(m, &ndims, dimension);
+    }
+    points = count_points(ndims, dimension);
+    if (!(strange & MISSING) && type >= 0 && points <= MOST_POINTS) {
+        uint64_t *value = make_values(m, points, n > 0 ? n : 1, usual, strange & OTHER_VALUES);
+
+        space = make_space(ndims, dimension, false);
+        attribute = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+        if (attribute >= 0) {
+            if (is_number(type) && points > 0) {
+                (void)H5Awrite(attribute, memory, value);
+            }
+            H5Aclose(attribute);
+        }
+        H5Sclose(space);
+        free(value);
+    }
+    if (type >= 0) {
+        H5Tclose(type);
+    }
+}
+
+static void put_real(maker *m, hid_t at, const char *name, double value)
+{
+    put_attribute(m, at, name, 0, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
+}
+
+static void put_integer(maker *m, hid_t at, const char *name, int64_t value)
+{
+    put_attribute(m, at, name, 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &value);
+}
+
+/* Chunks, filters, other files. grows: the shape must have no upper limits. */
+static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *grows)
+{
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    const int k = fuzz_below(&m->in, 8);
+    hsize_t chunk[4] = {1, 1, 1, 1};
+
+    if (k == 0 || ndims < 1) {
+        H5Pset_layout(properties, H5D_COMPACT);
+        return properties;
+    }
+    if (k == 1) {
+        H5Pset_external(properties, "other", 0, H5F_UNLIMITED);
+        return properties;
+    }
+    if (k == 2) {
+        hid_t space = make_space(ndims, dimension, false);
+
+        H5Pset_virtual(properties, space, "other", "/PartType0/Coordinates", space);
+        H5Sclose(space);
+        return properties;
+    }
+    for (int i = 0; i < ndims; i++) {
+        static const hsize_t edge[] = {1, 2, 3, 4, 5, 100, 1000, 16384};
+
+        chunk[i] = edge[fuzz_below(&m->in, 8)];
+        if (count_points(ndims, chunk) > MOST_CHUNK_POINTS) {
+            chunk[i] = 1;
+        }
+    }
+    H5Pset_chunk(properties, ndims, chunk);
+    *grows = true;
+    for (int filters = fuzz_byte(&m->in), f = 0; f < 6; f++) {
+        if (!(filters >> f & 1)) {
+            continue;
+        }
+        switch (f) {
+        case 0:
+            H5Pset_shuffle(properties);
+            break;
+        case 1:
+            H5Pset_deflate(properties, 1);
+            break;
+        case 2:
+            H5Pset_fletcher32(properties);
+            break;
+        case 3:
+            H5Pset_nbit(properties);
+            break;
+        case 4:
+            H5Pset_scaleoffset(properties, H5Z_SO_INT, 0);
+            break;
+        default:
+            H5Pset_filter(properties, 307, H5Z_FLAG_OPTIONAL, 0, NULL); /* one that is not there */
+        }
+    }
+    return properties;
+}
+
+/* Something else of that name: links, groups, types. */
+static void put_other_kind(maker *m, hid_t at, const char *name)
+{
+    hid_t object = -1, type;
+
+    switch (fuzz_below(&m->in, 7)) {
+    case 0:
+        (void)H5Lcreate_external("other", "/PartType0/Coordinates", at, name, H5P_DEFAULT, H5P_DEFAULT);
+        break;
+    case 1:
+        (void)H5Lcreate_external("other", "/", at, name, H5P_DEFAULT, H5P_DEFAULT);
+        break;
+    case 2:
+        (void)H5Lcreate_soft("/nowhere", at, name, H5P_DEFAULT, H5P_DEFAULT);
+        break;
+    case 3:
+        (void)H5Lcreate_soft("/PartType0/Coordinates", at, name, H5P_DEFAULT, H5P_DEFAULT);
+        break;
+    case 4:
+        (void)H5Lcreate_hard(m->file, "/", at, name, H5P_DEFAULT, H5P_DEFAULT);
+        break;
+    case 5:
+        type = H5Tcopy(H5T_IEEE_F64LE);
+        (void)H5Tcommit2(at, name, type, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Tclose(type);
+        break;
+    default:
+        object = H5Gcreate2(at, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Gclose(object);
+    }
+}
+
+/* The decoders of these filters are not made for bytes that no encoder has written: a test of HDF5, not of the reader.
+ */
+static bool is_fragile(hid_t properties)
+{
+    for (int i = 0; i < H5Pget_nfilters(properties); i++) {
+        unsigned flags, config;
+        size_t nvalues = 0;
+        H5Z_filter_t filter = H5Pget_filter2(properties, (unsigned)i, &flags, &nvalues, NULL, 0, NULL, &config);
+
+        if (filter == H5Z_FILTER_NBIT || filter == H5Z_FILTER_SCALEOFFSET) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes all, or raw bytes as a chunk of what should be packed. */
+static void write_values(maker *m, hid_t dataset, hid_t properties, hid_t memory, hsize_t points, const uint64_t *value,
+                         bool other)
+{
+    hid_t type = H5Dget_type(dataset);
+
+    if (other && fuzz_below(&m->in, 8) == 0 && H5Pget_layout(properties) == H5D_CHUNKED && !is_fragile(properties)) {
+        const hsize_t first[4] = {0, 0, 0, 0};
+
+        (void)H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, first, 8 * (points < 8 ? points : 8), value);
+    } else if (is_number(type) && points > 0) {
+        (void)H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, value);
+    }
+    H5Tclose(type);
+}
+
+static void put_dataset(maker *m, hid_t at, const char *name, int64_t rows, int width, hid_t stored, hid_t memory)
+{
+    static const double usual_real[] = {1, 0.5, 0.25, 3, 7, 0.125, 2};
+    static const int64_t usual_integer[] = {7, 9, 8, 11};
+    const int strange = next_strange(m);
+    bool real = H5Tget_class(memory) == H5T_FLOAT, grows = false;
+    hsize_t dimension[4] = {(hsize_t)rows, (hsize_t)width, 1, 1}, points;
+    int ndims = width > 1 ? 2 : 1;
+    hid_t type, properties, space, dataset;
+
+    if (strange & MISSING) {
+        return;
+    }
+    if (strange & OTHER_KIND) {
+        put_other_kind(m, at, name);
+        return;
+    }
+    type = strange & OTHER_TYPE ? choose_type(m) : H5Tcopy(stored);
+    if (strange & OTHER_SHAPE) {
+        choose_shape(m, &ndims, dimension);
+    }
+    properties = strange & OTHER_LAYOUT ? choose_layout(m, ndims, dimension, &grows) : H5Pcreate(H5P_DATASET_CREATE);
+    space = make_space(ndims, dimension, grows);
+    points = count_points(ndims, dimension);
+    dataset = type >= 0 ? H5Dcreate2(at, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT) : -1;
+    if (dataset >= 0 && points <= MOST_POINTS && H5Pget_external_count(properties) == 0 &&
+        H5Pget_layout(properties) != H5D_VIRTUAL) {
+        uint64_t *value = real ? make_values(m, points, 7, usual_real, strange & OTHER_VALUES)
+                               : make_values(m, points, 4, usual_integer, strange & OTHER_VALUES);
+
+        write_values(m, dataset, properties, memory, points, value, strange & OTHER_VALUES);
+        free(value);
+    }
+    if (dataset >= 0 && strcmp(name, "Velocities") == 0 && fuzz_below(&m->in, 16) == 15) {
+        put_real(m, dataset, "a_scaling", 0.5);
+    }
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+    }
+    H5Sclose(space);
+    H5Pclose(properties);
+    if (type >= 0) {
+        H5Tclose(type);
+    }
+}
+
+static hid_t put_group(maker *m, const char *name)
+{
+    const int strange = next_strange(m);
+
+    if (strange & MISSING) {
+        return -1;
+    }
+    if (strange & OTHER_KIND) {
+        put_other_kind(m, m->file, name);
+        return -1;
+    }
+    return H5Gcreate2(m->file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+}
+
+static void put_header(maker *m)
+{
+    static const double mass[TYPES] = {0, 2.5, 0, 0.5};
+    static const int64_t high[TYPES] = {0};
+    hid_t group = put_group(m, "Header");
+
+    if (group < 0) {
+        return;
+    }
+    put_attribute(m, group, "NumPart_ThisFile", m->ntypes, H5T_STD_I64LE, H5T_NATIVE_INT64, m->n);
+    put_attribute(m, group, "NumPart_Total", m->ntypes, H5T_STD_U32LE, H5T_NATIVE_INT64, m->n);
+    put_attribute(m, group, "NumPart_Total_HighWord", m->ntypes, H5T_STD_U32LE, H5T_NATIVE_INT64, high);
+    put_attribute(m, group, "MassTable", m->ntypes, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, mass);
+    put_integer(m, group, "NumFilesPerSnapshot", 1);
+    put_real(m, group, "Time", 0.5);
+    put_real(m, group, "Redshift", 0);
+    put_real(m, group, "BoxSize", 50);
+    put_real(m, group, "Omega0", 0.3);
+    put_real(m, group, "OmegaLambda", 0.7);
+    put_real(m, group, "HubbleParam", 0.7);
+    H5Gclose(group);
+}
+
+static void put_type(maker *m, int t)
+{
+    char name[32];
+    hid_t group;
+
+    (void)snprintf(name, sizeof name, "PartType%d", t);
+    group = put_group(m, name);
+    if (group < 0) {
+        return;
+    }
+    put_dataset(m, group, "Coordinates", m->n[t], 3, H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE);
+    put_dataset(m, group, "Velocities", m->n[t], 3, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
+    put_dataset(m, group, "ParticleIDs", m->n[t], 1, H5T_STD_U64LE, H5T_NATIVE_INT64);
+    put_dataset(m, group, "Masses", m->n[t], 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
+    put_dataset(m, group, "Acceleration", m->n[t], 3, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
+    put_dataset(m, group, "Potential", m->n[t], 1, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE);
+    H5Gclose(group);
+}
+
+static void put_rest(maker *m)
+{
+    hid_t group = put_group(m, "Equipoise");
+
+    if (group >= 0) {
+        put_integer(m, group, "step", 3);
+        put_real(m, group, "dt", 0.01);
+        H5Gclose(group);
+    }
+    group = put_group(m, "Parameters");
+    if (group >= 0) {
+        put_integer(m, group, "ComovingIntegrationOn", 0);
+        put_real(m, group, "Omega0", 0.3);
+        H5Gclose(group);
+    }
+}
+
+/* In memory, then as bytes into a real file. */
+static int64_t save_image(const char *path, hid_t file)
+{
+    ssize_t size;
+    void *image;
+
+    (void)H5Fflush(file, H5F_SCOPE_GLOBAL);
+    size = H5Fget_file_image(file, NULL, 0);
+    fuzz_require(size > 0);
+    image = malloc((size_t)size);
+    fuzz_require(image && H5Fget_file_image(file, image, (size_t)size) == size);
+    fuzz_save(path, image, (size_t)size);
+    free(image);
+    return (int64_t)size;
+}
+
+/* A whole snapshot of one particle, which nobody may read. */
+static void make_other(void)
+{
+    static bool made;
+    maker m = {.ntypes = 1, .n = {4}};
+
+    if (made) {
+        return;
+    }
+    made = true;
+    m.file = H5Fcreate(fuzz_path("other"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    fuzz_require(m.file >= 0);
+    put_header(&m);
+    put_type(&m, 0);
+    {
+        double mass[4] = {FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS, FUZZ_FORBIDDEN_MASS};
+        hid_t dataset = H5Dopen2(m.file, "/PartType0/Masses", H5P_DEFAULT);
+
+        fuzz_require(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, mass) >= 0);
+        H5Dclose(dataset);
+    }
+    fuzz_require(H5Fclose(m.file) >= 0);
+}
+
+int64_t fuzz_make_hdf5(const char *name, const uint8_t *data, size_t size)
+{
+    maker m = {.in = {data, size}};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), creation = H5Pcreate(H5P_FILE_CREATE);
+    H5E_auto2_t print;
+    void *user;
+    int flags = fuzz_byte(&m.in);
+    int64_t bytes;
+
+    H5Eget_auto2(H5E_DEFAULT, &print, &user);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    make_other();
+    H5Pset_fapl_core(access, 1 << 16, false);
+    if (flags & 1) {
+        H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+    }
+    if (flags & 2) {
+        H5Pset_userblock(creation, 512);
+    }
+    m.file = H5Fcreate(fuzz_path(name), H5F_ACC_TRUNC, creation, access);
+    fuzz_require(m.file >= 0);
+    m.ntypes = 1 + fuzz_below(&m.in, TYPES);
+    for (int t = 0; t < m.ntypes; t++) {
+        m.n[t] = fuzz_below(&m.in, 6);
+    }
+    put_header(&m);
+    if (flags & 4) {
+        put_rest(&m);
+    }
+    for (int t = 0; t < m.ntypes; t++) {
+        if (m.n[t] > 0) {
+            put_type(&m, t);
+        }
+    }
+    bytes = save_image(fuzz_path(name), m.file);
+    fuzz_require(H5Fclose(m.file) >= 0);
+    H5Pclose(creation);
+    H5Pclose(access);
+    H5Eset_auto2(H5E_DEFAULT, print, user);
+    return bytes;
+}

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes the files of tests/fuzz/corpus/ that are not crashes once found (those are named found-*):
+
+    tests/fuzz/make_corpus.py
+
+Small whole inputs of every variant, and some that are damaged by hand. The same bytes every time."""
+import pathlib
+import struct
+
+here = pathlib.Path(__file__).resolve().parent / "corpus"
+
+
+def save(target, name, data):
+    if isinstance(data, str):
+        data = data.encode()
+    (here / target).mkdir(parents=True, exist_ok=True)
+    (here / target / name).write_bytes(data)
+
+
+def clear():
+    for folder in here.glob("*"):
+        for path in folder.glob("*"):
+            if not path.name.startswith("found-"):
+                path.unlink()
+
+
+def gadget(version=1, order="<", real="f", ids="I", counts=(1, 2, 0, 1, 0, 0), mass=(0, 2.5, 0, 0, 0, 0), totals=None,
+           nfiles=1, time=0.5, redshift=0.0, energy=False):
+    totals = counts if totals is None else totals
+    n, massive = sum(counts), sum(c for c, m in zip(counts, mass) if m == 0)
+    head = struct.pack(order + "6I6d2d2i6IiI4d", *counts, *mass, time, redshift, 0, 0, *totals, 0, nfiles, 50, 0.3, 0.7,
+                       0.7).ljust(256, b"\0")
+    blocks = [("HEAD", head), ("POS ", numbers(order, real, 3 * n)), ("VEL ", numbers(order, real, 3 * n))]
+    if ids:
+        blocks.append(("ID  ", struct.pack(f"{order}{n}{ids}", *range(7, 7 + n))))
+    if massive:
+        blocks.append(("MASS", numbers(order, real, massive)))
+    if energy:
+        blocks.append(("U   ", numbers(order, real, n)))
+    out = b""
+    for label, block in blocks:
+        if version == 2:
+            out += record(order, label.encode() + struct.pack(order + "I", len(block) + 8))
+        out += record(order, block)
+    return out
+
+
+def numbers(order, real, n):
+    return struct.pack(f"{order}{n}{real}", *(0.25 * i for i in range(n)))
+
+
+def record(order, block):
+    return struct.pack(order + "I", len(block)) + block + struct.pack(order + "I", len(block))
+
+
+def make_gadget():
+    for version in 1, 2:
+        for order, word in (("<", "little"), (">", "big")):
+            for real, ids in (("f", "I"), ("d", "Q")):
+                whole = gadget(version, order, real, ids, energy=version == 2)
+                save("gadget", f"format{version}-{word}-{real}{ids}", b"\0" + whole)
+    one = gadget()
+    save("gadget", "no-ids", b"\0" + gadget(2, ids=None))
+    save("gadget", "cosmological", b"\0" + gadget(time=0.25, redshift=3.0))
+    save("gadget", "totals-left-out", b"\0" + gadget(totals=(0,) * 6))
+    save("gadget", "all-in-the-header", b"\0" + gadget(mass=(1, 2, 3, 4, 5, 6)))
+    save("gadget", "truncated-in-a-block", b"\0" + one[:300])
+    save("gadget", "truncated-between-blocks", b"\0" + one[:264])
+    save("gadget", "junk-behind", b"\0" + one + b"\1\2\3")
+    save("gadget", "count-2-31", b"\0" + one[:8] + struct.pack("<I", 1 << 31) + one[12:])
+    save("gadget", "all-counts-2-32", b"\0" + one[:4] + b"\xff" * 24 + one[28:])
+    save("gadget", "block-length-lies", b"\0" + one[:264] + struct.pack("<I", 1 << 31) + one[268:])
+    save("gadget", "block-end-lies", b"\0" + one[:260] + struct.pack("<I", 255) + one[264:])
+    save("gadget", "nan", b"\0" + one[:268] + struct.pack("<f", float("nan")) + one[272:])
+    save("gadget", "nan-time", b"\0" + one[:76] + struct.pack("<d", float("nan")) + one[84:])
+    save("gadget", "no-particles", b"\0" + gadget(counts=(0,) * 6))
+    save("gadget", "two-pos", b"\0" + gadget(2) + record("<", b"POS \0\0\0\0") + record("<", bytes(48)))
+    save("gadget", "set-alone", b"\0" + gadget(nfiles=2))
+    half = gadget(counts=(1, 1, 0, 0, 0, 0), totals=(2, 2, 0, 0, 0, 0), nfiles=2)
+    save("gadget", "set", b"\x80" + half + half)
+    save("gadget", "set-that-disagrees", b"\x80" + half + half[:100] + b"\7" + half[101:])
+    many = gadget(nfiles=0x7fffffff)
+    save("gadget", "set-of-2-31", b"\x80" + many + many)
+
+
+def tipsy(order=">", gas=1, dark=2, star=1, n=None, ndim=3, pad=0):
+    out = struct.pack(order + "d6I", 0.5, gas + dark + star if n is None else n, ndim, gas, dark, star, pad)
+    for count, width in ((gas, 12), (dark, 9), (star, 11)):
+        out += numbers(order, "f", (count if count < 100 else 0) * width)
+    return out
+
+
+def make_tipsy():
+    for order, word in ((">", "big"), ("<", "little")):
+        save("tipsy", word, tipsy(order))
+        save("tipsy", word + "-dark-only", tipsy(order, 0, 5, 0))
+        save("tipsy", word + "-junk-in-the-pad", tipsy(order, pad=0x12345678))
+    save("tipsy", "one-dimension", tipsy(ndim=1))
+    save("tipsy", "truncated", tipsy()[:-1])
+    save("tipsy", "header-only", tipsy(gas=0, dark=0, star=0))
+    save("tipsy", "longer", tipsy() + b"\0")
+    save("tipsy", "count-2-31", tipsy(dark=1 << 31))
+    save("tipsy", "counts-of-40-bits", tipsy(dark=7, n=10, pad=0x01010101))
+    save("tipsy", "infinite", tipsy()[:36] + struct.pack(">f", float("inf")) + tipsy()[40:])
+    save("tipsy", "negative-mass", tipsy()[:32] + struct.pack(">f", -1) + tipsy()[36:])
+
+
+def make_text():
+    save("text", "plain", "# m x y z vx vy vz\n0.5 1 0 0 0 0.5 0 more\n\n0.5 -1 0 0 0 -0.5 0 # a comment\n")
+    save("text", "with-ids", "0\n2\n0.25\n7 1 0 0 0 0 0 0\n9 1 1D0 2.5d-1 .5 -1. +2 3e0\n")
+    save("text", "no-newline", "1 0 0 0 0 0 0")
+    save("text", "windows", "1 0 0 0 0 0 0\r\n1 1 2 3 4 5 6\r\n")
+    save("text", "nan", "1 0 0 nan 0 0 0\n")
+    save("text", "infinite", "1 0 0 1e999 0 0 0\n")
+    save("text", "negative-mass", "-1 0 0 0 0 0 0\n")
+    save("text", "short-line", "1 0 0 0 0 0 0\n1 2 3\n")
+    save("text", "count-2-63", "0\n9223372036854775807\n0\n1 1 0 0 0 0 0 0\n")
+    save("text", "count-beyond-2-63", "0\n9223372036854775808\n0\n1 1 0 0 0 0 0 0\n")
+    save("text", "count-of-0", "0\n0\n0\n")
+    save("text", "header-only", "0\n2\n")
+    save("text", "only-a-comment", "# nothing\n")
+    save("text", "zero-byte", b"1 0 0 0 0 0 0\n1 0 0\0 0 0 0 0\n")
+    save("text", "hexadecimal", "0x1p-1 0 0 0x10 0 0 0\n")
+    save("text", "words", "not a snapshot\n")
+    save("text", "large", "1 1e18 -1e18 1e300 4e-320 0 0\n")
+
+
+def make_options():
+    lines = {
+        "all": "galaxy.hdf5 --steps=5 --dt 0.01 --seed 7 --theta 0.6 --opening relative --alpha 0.002 --softening 0.1 "
+               "--G=43007.1 --leaf-size 8 --group-size 32 --balance interaction --rebalance auto --imbalance-tol 0.05 "
+               "--sample-strategy adaptive --sample-rate 0.5 --sample-threshold 3 --report r --forces f --output o "
+               "--output-every 2 --quiet --progress",
+        "generate": "--generate plummer:n=1000,seed=3 --rebalance 5",
+        "generate-disks": "--generate disks:n=10 --rebalance never --balance sfc",
+        "generate-a-key-twice": "--generate plummer:n=1,n=2",
+        "generate-too-many": "--generate plummer:n=9223372036854775807",
+        "generate-not-a-number": "--generate plummer:n=nan",
+        "restart": "--restart barneshut-restart.hdf5 --steps 100",
+        "two-inputs": "a --restart b",
+        "help": "--help",
+        "version": "--version",
+        "end-of-options": "-- --steps",
+        "no-value": "--steps --dt",
+        "empty-value": "--report=",
+        "too-large": "--steps 9223372036854775808",
+        "not-finite": "--dt inf",
+        "lists": "1,2,3 a,b,c ,, 1001",
+        "unknown": "--nonsense=1",
+        "flag-with-value": "--quiet=yes",
+        "same-twice": "a --steps 1 --steps 2",
+    }
+    for name, text in lines.items():
+        save("options", name, text.replace(" ", "\n"))
+    save("options", "empty-argument", "\n\n")
+    save("options", "not-utf8", b"--report\n\xff\xfe\x01\n")
+
+
+def make_loads():
+    head = "step,rank,method,load,predicted,particles\n"
+    rows = "0,0,sfc,1.5,1.4,10\n0,1,sfc,0.5,0.6,12\n1,0,sfc,1,1,11\n1,1,sfc,1,,11\n"
+    save("loads", "whole", head + rows)
+    save("loads", "windows", (head + rows).replace("\n", "\r\n"))
+    save("loads", "quoted", '"step","rank","load","predicted"\n"0","0","1","1"\n')
+    save("loads", "open-quote", 'step,rank,load,predicted\n0,0,"1,1\n')
+    save("loads", "no-rows", head)
+    save("loads", "a-rank-too-few", head + rows[:-17])
+    save("loads", "a-rank-too-many", head + rows + "1,2,sfc,1,1,1\n")
+    save("loads", "steps-go-back", head + rows + "0,0,sfc,1,1,1\n")
+    save("loads", "negative", head + "0,0,sfc,-1,1,1\n")
+    save("loads", "negative-rank", head + "0,-1,sfc,1,1,1\n")
+    save("loads", "all-zero", head + "0,0,sfc,0,0,0\n")
+    save("loads", "sum-overflows", head + "0,0,a,1e308,1e308,1\n0,1,a,1e308,1e308,1\n1,0,a,1e308,,1\n1,1,a,1e308,,1\n")
+    save("loads", "counts-overflow", head + "0,0,a,1,1,9223372036854775807\n0,1,a,1,1,1\n")
+    save("loads", "predicted-below-0", head + "0,0,a,1,-5,1\n0,1,a,1,3,1\n")
+    save("loads", "first-step-at-the-end", head + "9223372036854775807,0,a,1,1,1\n")
+    save("loads", "zero-byte", b"step,rank,load,predicted\n0,0\0,1,1\n")
+    save("loads", "other-file", "a,b\n1,2\n")
+    save("loads", "short-row", head + "0,0\n")
+
+
+def make_let():
+    # kind, particles - 1, leaf size - 1, pieces - 1, home; then changes: place, place, what, more
+    for kind in range(5):
+        save("let", f"whole-{kind}", bytes([kind, 150, 3, 1, 0]))
+        save("let", f"small-{kind}", bytes([kind, 3, 0, 0, 0]))
+    base = bytes([1, 120, 3, 1, 0])
+    for place in range(12):
+        save("let", f"strange-{place}", base + struct.pack("<HHBB", place, 0, 0, place % 10))
+        save("let", f"flipped-{place}", base + struct.pack("<HHBB", 2 * place, 0, 1, 5 * place))
+    save("let", "truncated", base + struct.pack("<HHBBB", 40, 0, 5, 0, 0))
+    save("let", "truncated-and-owned-up", base + struct.pack("<HHBBB", 40, 0, 5, 0, 1))
+    save("let", "repeated", base + struct.pack("<HHBB", 60, 20, 4, 9))
+    save("let", "from-another-rank", bytes([1, 120, 3, 1, 15, 129]))
+    save("let", "from-no-rank", bytes([1, 120, 3, 1, 15, 0]))
+    save("let", "mass-and-count", base + struct.pack("<HHBBHHBB", 9, 0, 2, 1, 10, 0, 2, 255))
+
+
+def hdf5(flags=0, counts=(3, 2), strange=(), further=b""):
+    """strange: (place of the object in the file, control byte, bytes that follow it)"""
+    out = bytearray([flags, len(counts) - 1, *counts])
+    at = 0
+    for place, control, more in sorted(strange):
+        out += bytes(place - at) + bytes([control]) + more
+        at = place + 1
+    return bytes(out) + further
+
+
+def make_hdf5():
+    # Objects without the restart groups: 0 Header, 1 to 11 its attributes, 12 PartType0, 13 to 18 its datasets (one
+    # more byte behind Velocities), ...
+    files = {
+        "usual": hdf5(),
+        "latest-format": hdf5(1),
+        "user-block": hdf5(2),
+        "one-type": hdf5(0, (5,)),
+        "sixteen-types": hdf5(0, (1, 0, 2) * 5 + (1,)),
+        "with-restart": hdf5(4),
+        "all": hdf5(7, (1, 1, 1, 1)),
+    }
+    for place in range(20):
+        files[f"missing-{place}"] = hdf5(0, (3, 2), [(place, 0x81, b"")])
+    for kind in range(7):
+        files[f"kind-{kind}"] = hdf5(0, (3, 2), [(13, 0xa0, bytes([kind]))])
+    for number in range(27):
+        files[f"type-{number}"] = hdf5(0, (3, 2), [(13, 0x82, bytes([number, 9]))])
+    for ndims in range(6):
+        files[f"shape-{ndims}"] = hdf5(0, (3, 2), [(13, 0x84, bytes([ndims, 10, 10, 1, 1]))])
+        files[f"time-shape-{ndims}"] = hdf5(0, (3, 2), [(6, 0x84, bytes([ndims, 3, 3, 1, 1]))])
+    for layout in range(4):
+        files[f"layout-{layout}"] = hdf5(0, (3, 2), [(13, 0x88, bytes([layout, 1, 2, 0]))])
+    for filters in (1, 2, 3, 4, 8, 16, 32, 63):
+        files[f"filters-{filters}"] = hdf5(0, (3, 2), [(13, 0x88, bytes([3, 1, 2, filters]))])
+    for number in (8, 9):
+        files[f"claim-{number}"] = hdf5(0, (3, 2), [(13, 0x8c, bytes([2, number, 10, 3, 7, 2, 2]))])
+    for value in range(16):
+        files[f"count-{value}"] = hdf5(0, (3, 2), [(1, 0x90, bytes([0, 0, 0, value]))])
+    for value in range(6):
+        files[f"mass-{value}"] = hdf5(0, (3, 2), [(17, 0x90, bytes([0, 1, 0, value, 1]))])
+    for kind in range(0, 7, 2):
+        files[f"group-kind-{kind}"] = hdf5(0, (3, 2), [(12, 0xa0, bytes([kind]))])
+    for number in range(0, 27, 3):
+        files[f"counts-type-{number}"] = hdf5(0, (3, 2), [(1, 0x82, bytes([number, 9]))])
+    nan = struct.pack("<d", float("nan"))
+    files["nan"] = hdf5(0, (3, 2), [(13, 0x90, bytes([0, 4, 0, 18]) + nan + b"\1")])
+    files["nan-time"] = hdf5(0, (3, 2), [(6, 0x90, bytes([0, 0, 0, 18]) + nan)])
+    files["raw-chunk"] = hdf5(0, (3, 2), [(13, 0x98, bytes([3, 5, 2, 2, 0, 0, 0, 0, 0]))])
+    for name, data in files.items():
+        save("hdf5", name, data)
+    infinite = struct.pack("<d", float("inf"))
+    # With them: 12 Equipoise, 13 step, 14 dt, 15 Parameters, ..., 18 PartType0.
+    again = {
+        "usual": hdf5(4),
+        "no-group": hdf5(4, (3, 2), [(12, 0x81, b"")]),
+        "no-step": hdf5(4, (3, 2), [(13, 0x81, b"")]),
+        "step-is-real": hdf5(4, (3, 2), [(13, 0x82, bytes([10]))]),
+        "step-is-text": hdf5(4, (3, 2), [(13, 0x82, bytes([16, 4]))]),
+        "step-below-0": hdf5(4, (3, 2), [(13, 0x92, bytes([5, 0, 0, 0, 7]))]),
+        "step-2-63": hdf5(4, (3, 2), [(13, 0x92, bytes([5, 0, 0, 0, 14]))]),
+        "step-is-a-list": hdf5(4, (3, 2), [(13, 0x84, bytes([1, 3]))]),
+        "dt-0": hdf5(4, (3, 2), [(14, 0x90, bytes([0, 0, 0, 0]))]),
+        "dt-infinite": hdf5(4, (3, 2), [(14, 0x90, bytes([0, 0, 0, 18]) + infinite)]),
+        "dt-nan": hdf5(4, (3, 2), [(14, 0x90, bytes([0, 0, 0, 18]) + nan)]),
+        "no-acceleration": hdf5(4, (3, 2), [(24, 0x81, b"")]),
+        "only-one-type-has-potential": hdf5(4, (3, 2), [(25, 0x81, b"")]),
+        "missing-type": hdf5(4, (3, 2), [(18, 0x81, b"")]),
+        "type-kind-2": hdf5(4, (3, 2), [(18, 0xa0, bytes([2]))]),
+    }
+    for name, data in again.items():
+        save("restart", name, b"\x05" + data)
+    save("restart", "past-the-end", b"\0" + hdf5(4))
+
+
+clear()
+make_gadget()
+make_tipsy()
+make_text()
+make_options()
+make_loads()
+make_let()
+make_hdf5()

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs a fuzz target without libFuzzer: on every file of the folders that are given, and on some changed versions of
+ * each. The changes follow from a counter, so that a failure comes again.
+ *     fuzz_NAME_replay FOLDER... */
+#include "fuzz.h"
+
+#include <dirent.h>
+
+enum { CHANGES = 12, ROOM = 1 << 16 };
+
+#pragma weak LLVMFuzzerInitialize
+#pragma weak LLVMFuzzerCustomMutator
+
+static uint64_t counter = 1;
+
+/* splitmix64 */
+static size_t draw(size_t n)
+{
+    uint64_t z = counter += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (size_t)((z ^ (z >> 31)) % n);
+}
+
+/* What libFuzzer offers to custom mutators: a byte more, less or otherwise, or an end. */
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
+{
+    size_t at = size ? draw(size) : 0;
+
+    switch (draw(5)) {
+    case 0:
+        if (size < most) {
+            memmove(data + at + 1, data + at, size - at);
+            data[at] = (uint8_t)draw(256);
+            return size + 1;
+        }
+        break;
+    case 1:
+        if (size > 1) {
+            memmove(data + at, data + at + 1, size - at - 1);
+            return size - 1;
+        }
+        break;
+    case 2:
+        return size > 1 ? at + 1 : size;
+    default:
+        break;
+    }
+    if (size > 0) {
+        data[at] = (uint8_t)(draw(2) ? draw(256) : data[at] ^ (1u << draw(8)));
+    }
+    return size;
+}
+
+static void run(const uint8_t *data, size_t size)
+{
+    /* In memory of its own size, so that a sanitizer sees where it ends. */
+    uint8_t *copy = malloc(size + (size == 0));
+
+    fuzz_require(copy);
+    memcpy(copy, data, size);
+    (void)LLVMFuzzerTestOneInput(copy, size);
+    free(copy);
+}
+
+static void run_file(const char *path)
+{
+    static uint8_t whole[ROOM], changed[ROOM];
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(whole, 1, sizeof whole, file) : 0;
+
+    fuzz_require(file && feof(file));
+    fuzz_require(fclose(file) == 0);
+    run(whole, size);
+    counter = size;
+    memcpy(changed, whole, size);
+    for (size_t k = 0, now = size; k < CHANGES; k++) {
+        if (k % 4 == 0) {
+            memcpy(changed, whole, size);
+            now = size;
+        }
+        now = LLVMFuzzerCustomMutator
+                  ? LLVMFuzzerCustomMutator(changed, now, sizeof changed, (unsigned int)draw(1u << 31))
+                  : LLVMFuzzerMutate(changed, now, sizeof changed);
+        run(changed, now);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In the order of the names, so that all machines do the same. */
+static int run_folder(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    char **name = NULL;
+    int64_t n = 0, capacity = 0;
+
+    fuzz_require(folder);
+    while ((entry = readdir(folder))) {
+        if (entry->d_name[0] != '.') {
+            fuzz_require(eqp_array_reserve(&name, &capacity, n + 1, sizeof *name) == EQP_OK);
+            name[n] = malloc(strlen(path) + strlen(entry->d_name) + 2);
+            fuzz_require(name[n]);
+            (void)sprintf(name[n++], "%s/%s", path, entry->d_name);
+        }
+    }
+    (void)closedir(folder);
+    if (n > 0) {
+        qsort(name, (size_t)n, sizeof *name, compare);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        run_file(name[i]);
+        free(name[i]);
+    }
+    free(name);
+    return (int)n;
+}
+
+int main(int argc, char **argv)
+{
+    int n = 0;
+
+    if (LLVMFuzzerInitialize) {
+        (void)LLVMFuzzerInitialize(&argc, &argv);
+    }
+    for (int i = 1; i < argc; i++) {
+        n += run_folder(argv[i]);
+    }
+    (void)printf("%d inputs, %d changed versions of each\n", n, CHANGES);
+    return n > 0 ? 0 : 1;
+}

@@ -1,0 +1,130 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds the fuzz targets with clang, AddressSanitizer and UndefinedBehaviorSanitizer, and runs each from its kept corpus,
+# two at a time. One line per target; inputs that fail are kept in a folder that is named, together with the logs.
+# Status: 0 nothing was found, 1 something was, 2 wrong use, 77 there is no clang.
+set -eu
+
+usage()
+{
+    echo "usage: tests/fuzz/run.sh [--build DIR] [--target NAME]... [SECONDS_EACH]"
+    echo "Without --build: in a new folder that is removed again. Without --target: all. Without SECONDS_EACH: 60."
+}
+
+seconds=60
+build=
+chosen=
+while [ $# -gt 0 ]; do
+    case "$1" in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    --build | --target)
+        if [ $# -lt 2 ]; then
+            usage >&2
+            exit 2
+        fi
+        if [ "$1" = --build ]; then build=$2; else chosen="$chosen $2"; fi
+        shift 2
+        ;;
+    '' | *[!0-9]*)
+        echo "run.sh: unknown argument '$1' (try --help)" >&2
+        exit 2
+        ;;
+    *)
+        seconds=$1
+        shift
+        ;;
+    esac
+done
+
+clang=${CLANG:-clang}
+if ! command -v "$clang" >/dev/null; then
+    echo "fuzzing: skipped: there is no clang" >&2
+    exit 77
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+temporary=$(mktemp -d)
+trap 'rm -rf "$temporary"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# A clang without its runtime cannot link a target.
+echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return data && size ? 0 : 0; }' \
+    >"$temporary/probe.c"
+if ! "$clang" -fsanitize=fuzzer,address,undefined "$temporary/probe.c" -o "$temporary/probe" 2>/dev/null; then
+    echo "fuzzing: skipped: $clang has no libFuzzer (Debian: libclang-rt-14-dev or libclang-rt-dev)" >&2
+    exit 77
+fi
+
+build=${build:-$temporary/build}
+if [ ! -f "$build/build.ninja" ]; then
+    CC=$clang meson setup "$build" "$root" -Dfuzz=true -Dbench=false -Db_sanitize=address,undefined -Db_lundef=false \
+        -Ddefault_library=static -Doptimization=1 >"$temporary/setup.log" 2>&1 || {
+        tail -n 50 "$temporary/setup.log" >&2
+        exit 1
+    }
+fi
+targets=${chosen:-$(cd "$here/corpus" && echo *)}
+programs=
+for target in $targets; do
+    if [ ! -f "$here/fuzz_$target.c" ]; then
+        echo "run.sh: no target '$target'; there are: $(cd "$here/corpus" && echo *)" >&2
+        exit 2
+    fi
+    programs="$programs tests/fuzz/fuzz_$target"
+done
+# shellcheck disable=SC2086 # a list of words
+ninja -C "$build" $programs >"$temporary/ninja.log" 2>&1 || {
+    tail -n 50 "$temporary/ninja.log" >&2
+    exit 1
+}
+
+# What fails outlives this run: it has to be looked at.
+found=$(mktemp -d)
+export ASAN_OPTIONS="abort_on_error=0:detect_stack_use_after_return=0:${ASAN_OPTIONS-}"
+export TMPDIR="$temporary"
+
+# Limits: an input is small, so whatever it claims, 256 MB at once or 20 seconds are out of proportion.
+fuzz()
+{
+    mkdir -p "$temporary/new-$1"
+    status=0
+    "$build/tests/fuzz/fuzz_$1" -max_total_time="$seconds" -max_len=4096 -rss_limit_mb=2048 -malloc_limit_mb=256 \
+        -timeout=20 -seed=1 -print_final_stats=1 -artifact_prefix="$found/$1-" "$temporary/new-$1" "$here/corpus/$1" \
+        >"$found/$1.log" 2>&1 || status=$?
+    sed -n 's/^stat::number_of_executed_units: *//p' "$found/$1.log" >"$temporary/$1.runs"
+    sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$found/$1.log" | tail -n 1 >"$temporary/$1.coverage"
+    if [ "$status" -eq 0 ]; then verdict=ok; else verdict="FAILED (status $status)"; fi
+    echo "$1: $(cat "$temporary/$1.runs") runs, coverage $(cat "$temporary/$1.coverage"), $verdict" \
+        >"$temporary/$1.line"
+    cat "$temporary/$1.line"
+    if [ "$status" -ne 0 ]; then
+        grep -E 'broken promise|ERROR:|runtime error:|Test unit written' "$found/$1.log" | head -n 5 | sed 's/^/    /'
+    fi
+    return "$status"
+}
+
+failed=0
+one=
+for target in $targets; do
+    if [ -z "$one" ]; then
+        fuzz "$target" &
+        one=$!
+    else
+        fuzz "$target" || failed=1
+        wait "$one" || failed=1
+        one=
+    fi
+done
+if [ -n "$one" ]; then
+    wait "$one" || failed=1
+fi
+if [ "$failed" -eq 0 ]; then
+    rm -rf "$found"
+else
+    echo "failing inputs and logs: $found"
+fi
+exit "$failed"
