@@ -9,15 +9,16 @@
  * that making them costs nothing; every row is a process of its own, so that its memory is its own.
  *
  * CSV: weigh_ns and create_ns are CPU nanoseconds per interaction of eqp_owners_weigh() and eqp_units_create(),
- * total_ns is their sum; known_ns is that of eqp_units_create_known() where pins are sampled already (a sixteenth of
- * them, by key); passes is how often an interaction was streamed by eqp_units_create(); peak_mb the process's peak of
- * resident memory, start_mb what it was before the sampler was called. */
+ * total_ns is their sum; known_ns is that of eqp_units_create_known() where pins are sampled already (some 64 of every
+ * owner's, by key); passes is how often an interaction was streamed by eqp_units_create(); peak_mb the process's peak
+ * of resident memory, start_mb what it was before the sampler was called. */
 #include "timing.h"
 
 #include <equipoise/base.h>
 #include <equipoise/random.h>
 #include <equipoise/units.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,20 +127,25 @@ static void sample_pins(const world *w, uint64_t seed, int64_t **first, int64_t 
 {
     const int64_t most = w->interactions < TABLE ? w->interactions : TABLE;
     const double share = (double)PER_OWNER / (double)most;
+    bool *below = room(TABLE, sizeof *below);
     int64_t n = 0;
 
     *first = room(w->owners + 1, sizeof **first);
     *pin = room(w->owners * 4 * PER_OWNER, sizeof **pin);
+    for (int64_t k = 0; k < TABLE; k++) {
+        below[k] = (double)eqp_pin_key(seed, w->pin[k]) < share * 0x1p64;
+    }
     (*first)[0] = 0;
     for (int64_t i = 0; i < w->owners; i++) {
         for (int64_t k = 0; k < most; k++) {
-            const int64_t id = w->pin[(start_of(i) + k) % TABLE];
-            if ((double)eqp_pin_key(seed, id) < share * 0x1p64 && n < 4 * PER_OWNER * (i + 1)) {
-                (*pin)[n++] = id;
+            const int64_t at = (start_of(i) + k) % TABLE;
+            if (below[at] && n < 4 * PER_OWNER * (i + 1)) {
+                (*pin)[n++] = w->pin[at];
             }
         }
         (*first)[i + 1] = n;
     }
+    free(below);
 }
 
 static costs measure(world *w, const eqp_units_options *options, int64_t *nunits, double *passes, double *peak)
