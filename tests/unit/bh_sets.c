@@ -31,6 +31,12 @@ static void place(enum bh_set_kind kind, int64_t n, int64_t i, uint64_t seed, do
         }
     } else if (kind == BH_PLANAR) {
         p[2] = 1.25;
+    } else if (kind == BH_LINEAR) {
+        p[1] = p[0], p[2] = -2;
+    } else if (kind == BH_FAR) { /* so far that doubles are 128 apart */
+        for (int k = 0; k < 3; k++) {
+            p[k] = (k == 1 ? -1e18 : 1e18) + 1e9 * p[k];
+        }
     } else if (kind == BH_REPEATED) { /* places with many particles each */
         const int64_t nplaces = n / 37 + 1;
         for (int k = 0; k < 3; k++) {

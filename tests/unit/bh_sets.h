@@ -7,7 +7,7 @@
 
 #include <equipoise/curve.h>
 
-enum bh_set_kind { BH_UNIFORM, BH_CLUSTERED, BH_PLANAR, BH_REPEATED, BH_COINCIDENT, BH_SET_KINDS };
+enum bh_set_kind { BH_UNIFORM, BH_CLUSTERED, BH_PLANAR, BH_LINEAR, BH_FAR, BH_REPEATED, BH_COINCIDENT, BH_SET_KINDS };
 
 typedef struct bh_set {
     int64_t n;

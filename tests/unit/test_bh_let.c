@@ -274,29 +274,59 @@ static void dealt_tiles_are_computed_exactly_once(void **state)
     }
 }
 
-static void a_walk_without_the_exchange_reports_what_is_absent(void **state)
+/* What the whole walk finds absent, and what the short one does. Returns how much. */
+static int64_t compare_absent(const bh_part *part, const bh_mac *mac, bh_tile_fn keep, chooser *choice)
+{
+    const bh_tree *tree = &part->tree;
+    bh_list all, only;
+    int64_t absent = 0;
+    bh_list_init(&all);
+    bh_list_init(&only);
+    for (int64_t g = 0; g < part->ngroups; g++) {
+        const bh_group *group = &part->group[g];
+        assert_int_equal(bh_walk(tree, tree->root, group, mac, keep, NULL, choice, &all), EQP_OK);
+        assert_int_equal(bh_walk_absent(tree, group, mac, keep, choice, &only), EQP_OK);
+        assert_int_equal(only.nabsent, all.nabsent);
+        for (int64_t i = 0; i < all.nabsent; i++) {
+            assert_int_equal(only.absent[i], all.absent[i]);
+            assert_int_not_equal(tree->cell[all.absent[i]].home, choice->rank);
+        }
+        absent += all.nabsent;
+    }
+    bh_list_free(&only);
+    bh_list_free(&all);
+    return absent;
+}
+
+static void what_is_absent_is_found_before_and_after_the_exchange(void **state)
 {
     (void)state;
-    bh_set set;
-    bh_part *parts;
-    bh_list list;
-    int64_t absent = 0;
-    bh_set_make(BH_UNIFORM, 500, 3, &set);
-    bh_parts_make(&set, 8, 8, 2, 1, &parts);
-    bh_list_init(&list);
-    for (int64_t g = 0; g < parts[0].ngroups; g++) {
-        assert_int_equal(
-            bh_walk(&parts[0].tree, parts[0].tree.root, &parts[0].group[g], &geometric, NULL, NULL, NULL, &list),
-            EQP_OK);
-        for (int64_t i = 0; i < list.nabsent; i++) {
-            assert_int_equal(parts[0].tree.cell[list.absent[i]].home, 1);
+    static const bh_mac macs[] = {{.theta = 0}, {.theta = 0.7}, {.theta = 1e9}};
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        for (int nranks = 1; nranks <= 3; nranks++) {
+            for (size_t m = 0; m < sizeof(macs) / sizeof(*macs); m++) {
+                bh_set set;
+                bh_part *parts;
+                int64_t absent = 0;
+                bh_set_make((enum bh_set_kind)kind, 300, 3, &set);
+                bh_parts_make(&set, 8, 8, nranks, 2, &parts);
+                for (int r = 0; r < nranks; r++) {
+                    chooser choice = {nranks, r};
+                    absent += compare_absent(&parts[r], &macs[m], NULL, &choice);
+                    compare_absent(&parts[r], &macs[m], chosen, &choice);
+                }
+                assert_true(absent > 0 || nranks == 1 || kind == BH_COINCIDENT || macs[m].theta > 1);
+                assert_true(absent == 0 || nranks > 1);
+                exchange(parts, nranks, &macs[m], NULL);
+                for (int r = 0; r < nranks; r++) {
+                    chooser choice = {nranks, r};
+                    assert_int_equal(compare_absent(&parts[r], &macs[m], NULL, &choice), 0);
+                }
+                bh_parts_free(nranks, parts);
+                bh_set_free(&set);
+            }
         }
-        absent += list.nabsent;
     }
-    assert_true(absent > 0);
-    bh_list_free(&list);
-    bh_parts_free(2, parts);
-    bh_set_free(&set);
 }
 
 static void reset_forgets_and_messages_are_appended(void **state)
@@ -484,7 +514,7 @@ int main(void)
         cmocka_unit_test(lists_do_not_depend_on_the_number_of_ranks),
         cmocka_unit_test(few_particles_and_many_ranks_agree),
         cmocka_unit_test(dealt_tiles_are_computed_exactly_once),
-        cmocka_unit_test(a_walk_without_the_exchange_reports_what_is_absent),
+        cmocka_unit_test(what_is_absent_is_found_before_and_after_the_exchange),
         cmocka_unit_test(reset_forgets_and_messages_are_appended),
         cmocka_unit_test(a_damaged_message_is_refused_and_changes_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported),

@@ -171,7 +171,8 @@ static void check_moments(const bh_tree *tree, const bh_cell *cell)
     }
     assert_true(fabs(mass - cell->moments.mass) <= 1e-13 * mass);
     for (int q = 0; q < 6; q++) {
-        assert_true(fabs(quad[q] - cell->moments.quad[q]) <= mass * (1e-12 * side * side + rounding * rounding));
+        assert_true(fabs(quad[q] - cell->moments.quad[q]) <=
+                    mass * (1e-12 * side * side + rounding * rounding + 8 * side * rounding));
     }
     double offset2 = 0;
     for (int k = 0; k < 3; k++) {

@@ -11,6 +11,7 @@
 #include <equipoise/error.h>
 
 #include "bh_sets.h"
+#include "walker.h"
 
 static const bh_mac macs[] = {
     {.theta = 0},
@@ -261,6 +262,140 @@ static void a_filter_partitions_the_list(void **state)
     for_each_group(3, 4, 8, colours_partition);
 }
 
+/* What a walk said, for comparing. */
+typedef struct record {
+    int64_t n;
+    int64_t word[1 << 16];
+} record;
+
+static void note(record *r, int64_t word)
+{
+    assert_true(r->n < (int64_t)(sizeof(r->word) / sizeof(*r->word)));
+    r->word[r->n++] = word;
+}
+
+static int note_tile(void *user, const bh_tile *tile)
+{
+    record *r = user;
+    note(r, (int64_t)tile->key);
+    note(r, tile->level);
+    note(r, tile->pin);
+    note(r, tile->nsources);
+    for (int64_t c = 0; c < tile->ncells; c++) {
+        note(r, tile->cell[c]);
+    }
+    for (int64_t l = 0; l < tile->nleaves; l++) {
+        note(r, -tile->leaf[l]);
+    }
+    return EQP_OK;
+}
+
+static void note_list(record *r, const bh_list *list)
+{
+    for (int64_t c = 0; c < list->ncells; c++) {
+        note(r, list->cell[c]);
+    }
+    for (int64_t i = 0; i < list->nruns; i++) {
+        note(r, list->run_first[i]);
+        note(r, list->run_count[i]);
+    }
+    for (int64_t i = 0; i < list->nabsent; i++) {
+        note(r, list->absent[i]);
+    }
+    note(r, list->nsources);
+    note(r, list->ntiles);
+    note(r, list->nvisits);
+}
+
+static void assert_same_record(const record *a, const record *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->word, b->word, (size_t)a->n * sizeof(a->word[0]));
+}
+
+/* Every version that runs here against plain C: with and without ears, with a filter, from the root and from below. */
+static void versions_agree(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    static record expected, heard;
+    painter p = {.colour = 1};
+    const bh__visitor visitors[] = {
+        {.keep = NULL},
+        {.seen = note_tile, .pin_below = UINT64_MAX},
+        {.seen = note_tile, .pin_below = UINT64_C(1) << 62},
+        {.seen = note_tile, .pin_below = UINT64_C(1) << 62, .keep = keep_colour, .keep_user = &p},
+    };
+    const int64_t roots[] = {tree->root, tree->ncells / 3, tree->ncells - 1};
+    for (size_t v = 0; v < sizeof(visitors) / sizeof(*visitors); v++) {
+        for (size_t r = 0; r < sizeof(roots) / sizeof(*roots); r++) {
+            for (int row = bh__walk_table_size; row-- > 0;) {
+                record *to = row == bh__walk_table_size - 1 ? &expected : &heard;
+                bh__visitor visitor = visitors[v];
+                visitor.seen_user = to;
+                to->n = 0;
+                if (!bh__walk_table[row]->runs_here()) {
+                    continue;
+                }
+                assert_int_equal(bh__walk(bh__walk_table[row], tree, roots[r], group, mac, &visitor, list), EQP_OK);
+                note_list(to, list);
+                assert_true(to == &expected || heard.n > 0);
+                if (to == &heard) {
+                    assert_same_record(&expected, &heard);
+                }
+            }
+        }
+    }
+}
+
+static void every_version_makes_the_same_lists(void **state)
+{
+    (void)state;
+    assert_string_equal(bh__walk_table[bh__walk_table_size - 1]->name, "plain");
+    for_each_group(500, 4, 16, versions_agree);
+    for_each_group(200, 1, 5, versions_agree);
+    for_each_group(2, 1, 1, versions_agree);
+}
+
+/* Notes the tiles whose pins are below a limit. */
+typedef struct filter {
+    uint64_t pin_below;
+    record *noted;
+} filter;
+
+static int note_if_below(void *user, const bh_tile *tile)
+{
+    const filter *f = user;
+    assert_int_equal(tile->pin, bh_cell_pin(tile->key, tile->level));
+    assert_true(tile->pin >= 0);
+    return (uint64_t)tile->pin < f->pin_below ? note_tile(f->noted, tile) : EQP_OK;
+}
+
+static void pins_choose_the_tiles(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    static record all, expected, sample;
+    all.n = 0;
+    assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, note_tile, &all, list), EQP_OK);
+    const int64_t ncells = list->ncells, nruns = list->nruns;
+    static const uint64_t limits[] = {0, UINT64_C(1) << 60, UINT64_C(1) << 62, UINT64_C(1) << 63};
+    for (size_t l = 0; l < sizeof(limits) / sizeof(*limits); l++) {
+        expected.n = sample.n = 0;
+        filter f = {limits[l], &expected};
+        assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, note_if_below, &f, list), EQP_OK);
+        assert_int_equal(bh_walk_sampled(tree, tree->root, group, mac, NULL, NULL, limits[l], note_tile, &sample, list),
+                         EQP_OK);
+        assert_true(list->ncells == ncells && list->nruns == nruns);
+        assert_same_record(&expected, &sample);
+        assert_true(limits[l] > 0 || sample.n == 0);
+    }
+    assert_same_record(&expected, &all); /* the last limit is above all pins */
+}
+
+static void pins_sample_the_tiles(void **state)
+{
+    (void)state;
+    for_each_group(300, 4, 16, pins_choose_the_tiles);
+    for_each_group(1, 1, 1, pins_choose_the_tiles);
+}
+
 static void a_walk_from_below_puts_the_root_into_the_tile_above(void **state)
 {
     (void)state;
@@ -313,6 +448,8 @@ int main(void)
         cmocka_unit_test(cells_act_as_the_criterion_says),
         cmocka_unit_test(tiles_make_up_the_list_in_key_order),
         cmocka_unit_test(a_filter_partitions_the_list),
+        cmocka_unit_test(every_version_makes_the_same_lists),
+        cmocka_unit_test(pins_sample_the_tiles),
         cmocka_unit_test(a_walk_from_below_puts_the_root_into_the_tile_above),
         cmocka_unit_test(a_senseless_criterion_is_refused),
     };

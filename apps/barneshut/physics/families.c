@@ -42,8 +42,8 @@ static void put_child(bh_family *family, int k, const bh_cell *child)
         family->inner |= (uint8_t)bit;
         family->below[k] = child->family;
     } else {
-        family->first[k] = child->first;
-        family->count[k] = child->count;
+        family->first[k] = (int32_t)child->first;
+        family->count[k] = (int32_t)child->count;
         family->absent |= (uint8_t)(child->first == BH_ABSENT ? bit : 0);
     }
     if (child->nchild > 0 || child->count > BH_DIRECT_MAX) {
@@ -58,11 +58,16 @@ void bh__family_of(const bh_tree *tree, int64_t number, bh_family *family)
     family->pin = bh_cell_pin(cell->key, cell->level);
     family->cell = (int32_t)number;
     family->child = (int32_t)cell->child;
-    family->level = cell->level + 1;
+    family->level = (uint8_t)(cell->level + 1);
+    family->place = cell->place;
     family->nchild = (uint8_t)cell->nchild;
     for (int k = 0; k < cell->nchild; k++) {
         const bh_cell *child = &tree->cell[cell->child + k];
         put_child(family, k, child);
+        for (int axis = 0; axis < 3; axis++) {
+            const int half = (axis + 1) * EQP_CURVE_BITS - family->level; /* the bit of the place that tells the half */
+            family->upper[axis] |= (uint8_t)((child->place >> half & 1) << k);
+        }
         if (child->nchild > 0 && child->child == BH_ABSENT) {
             family->below[k] = (int32_t)(-1 - (cell->child + k));
         }

@@ -90,8 +90,8 @@ int bh__sources_reserve(bh_sources *sources, int64_t n)
         return EQP_OK;
     }
     const int64_t capacity = grown(sources->capacity, n);
-    if ((uint64_t)capacity > SIZE_MAX / sizeof(double)) {
-        return EQP_ERR_MEMORY;
+    if (n > INT32_MAX) { /* as cells */
+        return EQP_ERR_OVERFLOW;
     }
     double **array[4] = {&sources->x, &sources->y, &sources->z, &sources->m};
     for (int a = 0; a < 4; a++) {

@@ -60,15 +60,17 @@ typedef struct bh_family {
     _Alignas(64) double x[BH_FAMILY];
     double y[BH_FAMILY], z[BH_FAMILY]; /* centre of mass */
     double offset[BH_FAMILY], mass[BH_FAMILY];
-    int64_t first[BH_FAMILY], count[BH_FAMILY]; /* particles of leaves; 0 for other children */
+    int32_t first[BH_FAMILY], count[BH_FAMILY]; /* particles of leaves; 0 for other children */
     int32_t below[BH_FAMILY]; /* family of a child that is no leaf, or -1 - its number where that is absent */
     int64_t pin;              /* of the cell's tile, see bh_cell_pin() */
+    uint64_t place;           /* of the cell */
     int32_t cell, child;      /* number of the cell and of its first child */
-    int32_t level;            /* of the children */
+    uint8_t level;            /* of the children */
     uint8_t nchild;
-    uint8_t bodies; /* bit k: child k may act as one body, being more than a few particles */
-    uint8_t inner;  /* bit k: child k is no leaf */
-    uint8_t absent; /* bit k: child k is a leaf whose particles are absent */
+    uint8_t bodies;   /* bit k: child k may act as one body, being more than a few particles */
+    uint8_t inner;    /* bit k: child k is no leaf */
+    uint8_t absent;   /* bit k: child k is a leaf whose particles are absent */
+    uint8_t upper[3]; /* bit k: child k is in the upper half, along each axis */
 } bh_family;
 
 typedef struct bh_interval {
@@ -111,7 +113,7 @@ void bh_tree_free(bh_tree *tree);
 /* Builds the cells below this rank's branches. Removes what the tree held, also on error; memory is kept for the next.
  * key [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending.
  * Every key must lie in an interval. Local, O(n + cells). EQP_ERR_ARGUMENT for input that breaks these rules,
- * EQP_ERR_OVERFLOW for more than 2^31 - 1 cells. */
+ * EQP_ERR_OVERFLOW for more than 2^31 - 1 cells or particles. */
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
 

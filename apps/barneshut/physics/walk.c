@@ -8,8 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BH_GUARD 0.6
-
 int64_t bh_cell_pin(uint64_t key, int level)
 {
     return (int64_t)(eqp_random_bits(0, (uint64_t)level, key) >> 1);
@@ -45,37 +43,34 @@ static int grow(void *array, int64_t capacity, size_t size)
     return EQP_OK;
 }
 
-/* Room for so many cells and runs, and for one family more, whose lanes are stored all at once. */
-static int list_reserve(bh_list *list, int64_t ncells, int64_t nruns)
+/* Room for so many cells and so many runs, and for one family more, whose lanes are stored all at once. */
+static int list_reserve(bh_list *list, int64_t n)
 {
-    int code = EQP_OK;
-    if (ncells + BH_FAMILY > list->cell_capacity) {
-        const int64_t capacity = 2 * ncells + 256;
-        code = grow(&list->cell, capacity, sizeof(*list->cell));
-        if (code != EQP_OK) {
-            return code;
-        }
-        list->cell_capacity = capacity;
+    if (n + BH_FAMILY <= list->cell_capacity && n + BH_FAMILY <= list->run_capacity) {
+        return EQP_OK;
     }
-    if (nruns + BH_FAMILY > list->run_capacity) {
-        const int64_t capacity = 2 * nruns + 256;
+    const int64_t capacity = n + n / 2 + 256;
+    int code = grow(&list->cell, capacity, sizeof(*list->cell));
+    if (code == EQP_OK) {
+        list->cell_capacity = capacity;
         code = grow(&list->run_first, capacity, sizeof(*list->run_first));
-        if (code == EQP_OK) {
-            code = grow(&list->run_count, capacity, sizeof(*list->run_count));
-        }
-        if (code == EQP_OK) {
-            list->run_capacity = capacity;
-        }
+    }
+    if (code == EQP_OK) {
+        code = grow(&list->run_count, capacity, sizeof(*list->run_count));
+    }
+    if (code == EQP_OK) {
+        list->run_capacity = capacity;
     }
     return code;
 }
 
-int bh__frontier_reserve(bh_frontier *frontier, int64_t n)
+/* Room for n opened cells and one family more. */
+static int frontier_reserve(bh_frontier *frontier, int64_t n)
 {
     if (n + BH_FAMILY <= frontier->capacity) {
         return EQP_OK;
     }
-    const int64_t capacity = 2 * n + 256;
+    const int64_t capacity = n + n / 4 + 256;
     int code = grow(&frontier->family, capacity, sizeof(*frontier->family));
     if (code == EQP_OK) {
         code = grow(&frontier->next, capacity, sizeof(*frontier->next));
@@ -122,24 +117,10 @@ static int walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group
     return EQP_OK;
 }
 
-bool bh__beside(const bh__walker *w, const bh_cell *cell)
+/* The tile of a cell as keep() knows it. */
+static bh_tile tile_of(const bh__walker *w, uint64_t place, int level, int64_t pin)
 {
-    const double side = w->side[cell->level];
-    double centre[3];
-    bh__centre(&w->tree->box, cell->place, cell->level, side, centre);
-    const double reach = BH_GUARD * side;
-    for (int k = 0; k < 3; k++) {
-        if (w->group->lo[k] >= centre[k] + reach || w->group->hi[k] <= centre[k] - reach) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The tile of a cell as keep() and seen() know it, still empty. */
-static bh_tile tile_of(const bh__walker *w, uint64_t key, uint64_t place, int level, int64_t pin)
-{
-    bh_tile tile = {.key = key, .level = level, .pin = pin};
+    bh_tile tile = {.level = level, .pin = pin};
     bh__centre(&w->tree->box, place, level, w->side[level], tile.centre);
     return tile;
 }
@@ -166,9 +147,9 @@ static bool is_watched(const bh__visitor *visitor, int64_t pin)
 int bh__show_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
                     const int64_t *cells)
 {
-    const bh_cell *cell = &w->tree->cell[family->cell];
-    bh_tile tile = tile_of(w, cell->key, cell->place, cell->level, family->pin);
+    bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
     int64_t leaf[BH_FAMILY];
+    tile.key = w->tree->cell[family->cell].key;
     tile.cell = cells;
     tile.ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
     tile.leaf = leaf;
@@ -194,8 +175,7 @@ static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
 static int put_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
                       bh_list *list)
 {
-    const bh_cell *cell = &w->tree->cell[family->cell];
-    const bh_tile tile = tile_of(w, cell->key, cell->place, cell->level, family->pin);
+    const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
     int64_t *cells = list->cell + list->ncells;
     if (!is_kept(visitor, &tile)) {
         return EQP_OK;
@@ -235,7 +215,8 @@ static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t roo
     const bh_cell *cell = &w->tree->cell[root];
     const int level = cell->level > 0 ? cell->level - 1 : 0;
     const uint64_t key = bh__key_at_level(cell->key, level);
-    bh_tile tile = tile_of(w, key, bh__place(key, level), level, bh_cell_pin(key, level));
+    bh_tile tile = tile_of(w, bh__place(key, level), level, bh_cell_pin(key, level));
+    tile.key = key;
     if (!is_kept(visitor, &tile)) {
         return EQP_OK;
     }
@@ -269,14 +250,15 @@ static int open_all(const bh__walker *w, const bh__walk_row *row, int64_t root, 
     if (*whole || cell->nchild == 0) {
         return EQP_OK;
     }
-    const int code = bh__frontier_reserve(&list->frontier, 0);
+    const int code = frontier_reserve(&list->frontier, w->tree->ncells);
     if (code != EQP_OK) {
         return code;
     }
     list->frontier.family[0] = cell->child == BH_ABSENT ? (int32_t)(-1 - root) : cell->family;
     list->frontier.next[0] = -1;
     list->frontier.n = 1;
-    return row->open(w, list);
+    row->open(w, list);
+    return EQP_OK;
 }
 
 const bh__walk_row *const bh__walk_table[] = {
@@ -326,7 +308,7 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
         code = open_all(&w, row, root, &whole, list);
     }
     if (code == EQP_OK) {
-        code = list_reserve(list, list->ncells, list->nruns);
+        code = list_reserve(list, list->nvisits); /* each cell becomes at most one or the other */
     }
     if (code != EQP_OK) {
         return code;
@@ -334,7 +316,6 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
     if (list->frontier.n > 0 && visitor->keep == NULL) {
         return row->collect(&w, visitor, list);
     }
-    list->ncells = list->nruns = list->ntiles = 0;
     return list->frontier.n == 0 ? put_root(&w, visitor, root, whole, list) : collect_kept(&w, visitor, list);
 }
 
@@ -359,8 +340,7 @@ int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, co
 static int put_absent_leaves(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned leaves,
                              bh_list *list)
 {
-    const bh_cell *cell = &w->tree->cell[family->cell];
-    const bh_tile tile = tile_of(w, cell->key, cell->place, cell->level, family->pin);
+    const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
     int code = EQP_OK;
     leaves &= family->absent;
     if (leaves == 0 || !is_kept(visitor, &tile)) {
@@ -403,13 +383,12 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     if (code == EQP_OK) {
         code = open_all(&w, best_row(), root, &whole, list);
     }
-    list->ncells = list->nruns = list->ntiles = 0;
     if (code != EQP_OK || whole) {
         return code;
     }
     if (list->frontier.n > 0) {
         return collect_absent(&w, &visitor, list);
     }
-    code = list_reserve(list, 1, 1);
+    code = list_reserve(list, 1);
     return code == EQP_OK ? put_root(&w, &visitor, root, false, list) : code;
 }

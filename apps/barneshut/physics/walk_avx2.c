@@ -9,6 +9,13 @@
 #define BH_TARGET __attribute__((target("avx2,popcnt,bmi,bmi2")))
 #include "walk_one.h"
 
+typedef const bh__walker *criterion;
+
+static inline criterion criterion_of(const bh__walker *w)
+{
+    return w;
+}
+
 BH_TARGET static inline __m256d off_bounds(const double *com, double lo, double hi)
 {
     const __m256d at = _mm256_load_pd(com);
@@ -18,38 +25,44 @@ BH_TARGET static inline __m256d off_bounds(const double *com, double lo, double 
     return _mm256_mul_pd(d, d);
 }
 
+/* The lanes that are farther from the group than the reach of a cell of so many sides and the offset. */
+BH_TARGET static inline unsigned beyond(__m256d d2, double sides, const double *offset)
+{
+    const __m256d reach = _mm256_add_pd(_mm256_set1_pd(sides), _mm256_load_pd(offset));
+
+    return (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(d2, _mm256_mul_pd(reach, reach), _CMP_GT_OQ));
+}
+
 /* Which of the four children from `first` on may act as one body; *doubtful: of these, those that may be beside. */
-BH_TARGET static inline unsigned far_half(const bh__walker *w, const bh_family *family, int first, unsigned *doubtful)
+BH_TARGET static inline unsigned far_half(const bh__walker *w, bool relative, const bh_family *family, int first,
+                                          unsigned *doubtful)
 {
     const double *lo = w->group->lo, *hi = w->group->hi, side = w->side[family->level];
     const __m256d x2 = off_bounds(family->x + first, lo[0], hi[0]);
     const __m256d y2 = off_bounds(family->y + first, lo[1], hi[1]);
     const __m256d d2 = _mm256_add_pd(_mm256_add_pd(x2, y2), off_bounds(family->z + first, lo[2], hi[2]));
-    const __m256d offset = _mm256_load_pd(family->offset + first);
-    const double near = w->relative ? BH_GUARD_REACH * side : side * w->reciprocal;
-    const __m256d reach = _mm256_add_pd(_mm256_set1_pd(near), offset);
-    const unsigned safe = (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(d2, _mm256_mul_pd(reach, reach), _CMP_GT_OQ));
 
-    if (!w->relative) {
-        return safe << first;
+    if (!relative) {
+        return beyond(d2, side * w->reciprocal, family->offset + first) << first;
     }
     const __m256d sides = _mm256_set1_pd(side);
     const __m256d mass = _mm256_mul_pd(_mm256_set1_pd(w->G), _mm256_load_pd(family->mass + first));
     const __m256d strong = _mm256_mul_pd(_mm256_mul_pd(mass, sides), sides);
     const __m256d weak = _mm256_mul_pd(_mm256_mul_pd(_mm256_set1_pd(w->strength), d2), d2);
     const unsigned far = (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(strong, weak, _CMP_LT_OQ));
-    *doubtful |= (far & ~safe) << first;
+    *doubtful |= (far & ~beyond(d2, BH_GUARD_REACH * side, family->offset + first)) << first;
     return far << first;
 }
 
-BH_TARGET static inline unsigned far_lanes(const bh__walker *w, const bh_family *family)
+BH_TARGET static inline unsigned far_lanes(const criterion *c, bool relative, const bh_family *family)
 {
-    unsigned doubtful = 0, far = far_half(w, family, 0, &doubtful);
+    unsigned doubtful = 0, far = far_half(*c, relative, family, 0, &doubtful);
 
     if (family->nchild > 4) {
-        far |= far_half(w, family, 4, &doubtful);
+        far |= far_half(*c, relative, family, 4, &doubtful);
     }
-    return far & ~bh__beside_lanes(w, family, doubtful & family->bodies);
+    doubtful &= family->bodies;
+    return doubtful != 0 ? far & ~(doubtful & bh__beside_lanes(*c, family)) : far;
 }
 
 #include "walk_steps.h"

@@ -8,35 +8,53 @@
 
 #define BH_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,popcnt,bmi,bmi2")))
 
-BH_TARGET static inline __m512d off_bounds(const double *com, double lo, double hi)
+typedef struct criterion {
+    const bh__walker *w;
+    __m512d lo[3], hi[3], G, strength;
+} criterion;
+
+BH_TARGET static inline criterion criterion_of(const bh__walker *w)
 {
-    const __m512d at = _mm512_load_pd(com);
-    const __m512d below = _mm512_sub_pd(_mm512_set1_pd(lo), at), above = _mm512_sub_pd(at, _mm512_set1_pd(hi));
+    criterion c = {.w = w, .G = _mm512_set1_pd(w->G), .strength = _mm512_set1_pd(w->strength)};
+
+    for (int k = 0; k < 3; k++) {
+        c.lo[k] = _mm512_set1_pd(w->group->lo[k]);
+        c.hi[k] = _mm512_set1_pd(w->group->hi[k]);
+    }
+    return c;
+}
+
+BH_TARGET static inline __m512d off_bounds(const double *com, __m512d lo, __m512d hi)
+{
+    const __m512d at = _mm512_load_pd(com), below = _mm512_sub_pd(lo, at), above = _mm512_sub_pd(at, hi);
     const __m512d d = _mm512_max_pd(_mm512_max_pd(below, above), _mm512_setzero_pd());
 
     return _mm512_mul_pd(d, d);
 }
 
-BH_TARGET static inline unsigned far_lanes(const bh__walker *w, const bh_family *family)
+/* The lanes that are farther from the group than the reach of a cell of so many sides and the offset. */
+BH_TARGET static inline unsigned beyond(__m512d d2, double sides, const bh_family *family)
 {
-    const double *lo = w->group->lo, *hi = w->group->hi, side = w->side[family->level];
-    const __m512d x2 = off_bounds(family->x, lo[0], hi[0]), y2 = off_bounds(family->y, lo[1], hi[1]);
-    const __m512d d2 = _mm512_add_pd(_mm512_add_pd(x2, y2), off_bounds(family->z, lo[2], hi[2]));
-    const __m512d offset = _mm512_load_pd(family->offset);
+    const __m512d reach = _mm512_add_pd(_mm512_set1_pd(sides), _mm512_load_pd(family->offset));
 
-    if (!w->relative) {
-        const __m512d reach = _mm512_add_pd(_mm512_set1_pd(side * w->reciprocal), offset);
-        return _mm512_cmp_pd_mask(d2, _mm512_mul_pd(reach, reach), _CMP_GT_OQ);
+    return _mm512_cmp_pd_mask(d2, _mm512_mul_pd(reach, reach), _CMP_GT_OQ);
+}
+
+BH_TARGET static inline unsigned far_lanes(const criterion *c, bool relative, const bh_family *family)
+{
+    const double side = c->w->side[family->level];
+    const __m512d x2 = off_bounds(family->x, c->lo[0], c->hi[0]), y2 = off_bounds(family->y, c->lo[1], c->hi[1]);
+    const __m512d d2 = _mm512_add_pd(_mm512_add_pd(x2, y2), off_bounds(family->z, c->lo[2], c->hi[2]));
+
+    if (!relative) {
+        return beyond(d2, side * c->w->reciprocal, family);
     }
-    const __m512d sides = _mm512_set1_pd(side);
-    const __m512d mass = _mm512_mul_pd(_mm512_set1_pd(w->G), _mm512_load_pd(family->mass));
+    const __m512d sides = _mm512_set1_pd(side), mass = _mm512_mul_pd(c->G, _mm512_load_pd(family->mass));
     const __m512d strong = _mm512_mul_pd(_mm512_mul_pd(mass, sides), sides);
-    const __m512d weak = _mm512_mul_pd(_mm512_mul_pd(_mm512_set1_pd(w->strength), d2), d2);
-    const __m512d reach = _mm512_add_pd(_mm512_set1_pd(BH_GUARD_REACH * side), offset);
-    const unsigned far = _mm512_cmp_pd_mask(strong, weak, _CMP_LT_OQ);
-    const unsigned safe = _mm512_cmp_pd_mask(d2, _mm512_mul_pd(reach, reach), _CMP_GT_OQ);
-    const unsigned doubtful = far & ~safe & family->bodies;
-    return far & ~bh__beside_lanes(w, family, doubtful);
+    const __m512d weak = _mm512_mul_pd(_mm512_mul_pd(c->strength, d2), d2);
+    const unsigned far = _mm512_cmp_pd_mask(strong, weak, _CMP_LT_OQ) & family->bodies;
+    const unsigned doubtful = far & ~beyond(d2, BH_GUARD_REACH * side, family);
+    return __builtin_expect(doubtful != 0, 0) ? far & ~(doubtful & bh__beside_lanes(c->w, family)) : far;
 }
 
 BH_TARGET static inline void put_open(int32_t *to, const bh_family *family, unsigned lanes)
@@ -62,9 +80,11 @@ BH_TARGET static inline void put_numbers(int64_t *to, int64_t first, unsigned la
     _mm512_storeu_si512(to, _mm512_maskz_compress_epi64((__mmask8)lanes, numbers));
 }
 
-BH_TARGET static inline void put_values(int64_t *to, const int64_t *values, unsigned lanes)
+BH_TARGET static inline void put_values(int64_t *to, const int32_t *values, unsigned lanes)
 {
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi64((__mmask8)lanes, _mm512_load_si512(values)));
+    const __m256i few = _mm256_maskz_compress_epi32((__mmask8)lanes, _mm256_load_si256((const __m256i *)values));
+
+    _mm512_storeu_si512(to, _mm512_cvtepi32_epi64(few));
 }
 
 #include "walk_steps.h"

@@ -23,7 +23,7 @@ BH_TARGET static inline void put_numbers(int64_t *to, int64_t first, unsigned la
     }
 }
 
-BH_TARGET static inline void put_values(int64_t *to, const int64_t *values, unsigned lanes)
+BH_TARGET static inline void put_values(int64_t *to, const int32_t *values, unsigned lanes)
 {
     for (; lanes != 0; lanes &= lanes - 1) {
         *to++ = values[__builtin_ctz(lanes)];

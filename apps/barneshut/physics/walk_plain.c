@@ -3,16 +3,24 @@
 #define BH_TARGET
 #include "walk_one.h"
 
-static inline unsigned far_lanes(const bh__walker *w, const bh_family *family)
+typedef const bh__walker *criterion;
+
+static inline criterion criterion_of(const bh__walker *w)
 {
+    return w;
+}
+
+static inline unsigned far_lanes(const criterion *c, bool relative, const bh_family *family)
+{
+    const bh__walker *w = *c;
     const double side = w->side[family->level];
     const bh_cell *child = &w->tree->cell[family->child];
     unsigned lanes = 0;
 
     for (int k = 0; k < family->nchild; k++) {
         const double d2 = bh__distance2(w->group, family->x[k], family->y[k], family->z[k]);
-        const bool far = w->relative ? bh__far_relative(w, d2, family->offset[k], family->mass[k], &child[k])
-                                     : bh__far_geometric(w, d2, family->offset[k], side);
+        const bool far = relative ? bh__far_relative(w, d2, family->offset[k], family->mass[k], &child[k])
+                                  : bh__far_geometric(w, d2, family->offset[k], side);
         lanes |= (unsigned)far << k;
     }
     return lanes;

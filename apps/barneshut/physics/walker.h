@@ -22,9 +22,8 @@ typedef struct bh__walker {
 typedef struct bh__walk_row {
     const char *name;
     bool (*runs_here)(void);
-    /* Opens cells, from the one in the frontier on. Adds to list->nvisits, and to ncells, nruns and ntiles how many
-     * there will be at most. */
-    int (*open)(const bh__walker *w, bh_list *list);
+    /* Opens cells, from the one in the frontier on, and adds to list->nvisits. Room is there. */
+    void (*open)(const bh__walker *w, bh_list *list);
     /* The cells and runs of all the frontier, after it, and the tiles that visitor->seen() wants (all are kept). Room
      * is there, and for one family more. */
     int (*collect)(const bh__walker *w, const bh__visitor *visitor, bh_list *list);
@@ -45,21 +44,45 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
              const bh__visitor *visitor, bh_list *list);
 
 /* Springel's guard: no cell acts on targets within 0.6 sides of its centre on every axis. */
-bool bh__beside(const bh__walker *w, const bh_cell *cell);
+#define BH_GUARD 0.6
+/* The guard's corner is 0.6 sqrt(3) sides from the centre: farther than this and the offset, it needs no look. */
+#define BH_GUARD_REACH 1.04
 
-/* Of the family's children `lanes`, mostly none, those that are beside the group. */
-static inline unsigned bh__beside_lanes(const bh__walker *w, const bh_family *family, unsigned lanes)
+/* Whether the targets are that near along one axis. */
+static inline bool bh__beside_axis(const bh__walker *w, int axis, int32_t grid, double side)
 {
-    unsigned beside = 0;
-    for (; lanes != 0; lanes &= lanes - 1) {
-        const int k = __builtin_ctz(lanes);
-        beside |= (unsigned)bh__beside(w, &w->tree->cell[family->child + k]) << k;
+    const double centre = w->tree->box.corner[axis] + ((double)grid + 0.5) * side, reach = BH_GUARD * side;
+    return !(w->group->lo[axis] >= centre + reach || w->group->hi[axis] <= centre - reach);
+}
+
+static inline int32_t bh__grid(uint64_t place, int axis, int level)
+{
+    const uint64_t grid = place >> (axis * EQP_CURVE_BITS) & (((uint64_t)1 << EQP_CURVE_BITS) - 1);
+    return (int32_t)(grid >> (EQP_CURVE_BITS - level));
+}
+
+static inline bool bh__beside(const bh__walker *w, const bh_cell *cell)
+{
+    bool beside = true;
+    for (int axis = 0; axis < 3 && beside; axis++) {
+        beside = bh__beside_axis(w, axis, bh__grid(cell->place, axis, cell->level), w->side[cell->level]);
     }
     return beside;
 }
 
-/* The guard's corner is 0.6 sqrt(3) sides from the centre: farther than this and the offset, it needs no look. */
-#define BH_GUARD_REACH 1.04
+/* The children that are beside the group; any for no child. Along an axis there are but two places for all of them. */
+static inline unsigned bh__beside_lanes(const bh__walker *w, const bh_family *family)
+{
+    const double side = w->side[family->level];
+    unsigned beside = (1u << BH_FAMILY) - 1;
+    for (int axis = 0; axis < 3; axis++) {
+        const int32_t grid = bh__grid(family->place, axis, family->level);
+        const unsigned upper = family->upper[axis];
+        beside &= (bh__beside_axis(w, axis, grid, side) ? ~upper : 0) |
+                  (bh__beside_axis(w, axis, grid + 1, side) ? upper : 0);
+    }
+    return beside;
+}
 
 /* The criterion, for a cell whose centre of mass is at a squared distance d2 from the group's bounds. */
 static inline bool bh__far_geometric(const bh__walker *w, double d2, double offset, double side)
@@ -86,9 +109,6 @@ static inline double bh__distance2(const bh_group *group, double x, double y, do
     }
     return sum;
 }
-
-/* Room for n opened cells in all and one family more. */
-int bh__frontier_reserve(bh_frontier *frontier, int64_t n);
 
 /* Shows the tile of an opened cell to visitor->seen(): cells as they stand in the list. */
 #define BH_TAKEN_CELLS 0xffu
