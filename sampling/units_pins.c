@@ -49,12 +49,12 @@ void eqp__sketches_init(struct eqp__sketches *sketches, uint64_t seed, int max, 
         .offset = offset_of(seed), .max = max, .room = many_cells ? 2 * (int64_t)max : 2 * (int64_t)max + 4 * PIECE};
 }
 
-/* Some four keys in each bucket. */
+/* Some two keys in each bucket. */
 static int buckets_of(int64_t room)
 {
     int buckets = LEAST_BUCKETS;
 
-    while (buckets < MOST_BUCKETS && 4 * (int64_t)buckets < room) {
+    while (buckets < MOST_BUCKETS && 2 * (int64_t)buckets < room) {
         buckets *= 2;
     }
     return buckets;
