@@ -19,6 +19,22 @@ static eqp_policy_options options_of(eqp_policy_mode mode, int64_t every)
     return o;
 }
 
+/* Fields, not bytes: nobody sets the padding. */
+static void assert_same_options(const eqp_policy_options *a, const eqp_policy_options *b)
+{
+    assert_int_equal(a->mode, b->mode);
+    assert_true(a->every == b->every && a->imbalance_tol == b->imbalance_tol);
+    assert_int_equal(a->settle, b->settle);
+}
+
+static void assert_same_policy(const eqp_policy *a, const eqp_policy *b)
+{
+    assert_same_options(&a->options, &b->options);
+    assert_int_equal(a->has_map, b->has_map);
+    assert_true(a->steps == b->steps && a->balance_seconds == b->balance_seconds && a->reached == b->reached);
+    assert_true(a->imbalance == b->imbalance && a->sum_max == b->sum_max && a->sum_mean == b->sum_mean);
+}
+
 /* A made-up application: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean
  * is 1 second, a map costs `price` seconds. Returns the steps with a new map and records the samples. */
 static int run(const eqp_policy_options *options, int n, double fresh, double ageing, double price,
@@ -61,7 +77,7 @@ static void text_names_the_mode(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(eqp_policy_options_parse(wrong[i], &o), EQP_ERR_UNKNOWN);
     }
-    assert_memory_equal(&o, &old, sizeof o);
+    assert_same_options(&o, &old);
 }
 
 static void never_is_once_and_every_is_regular(void **state)
@@ -259,7 +275,7 @@ static void wrong_options_and_samples_are_refused(void **state)
     for (int i = 0; i < 4; i++) {
         assert_int_equal(eqp_policy_record(&policy, &bad[i]), EQP_ERR_DATA);
     }
-    assert_memory_equal(&policy, &old, sizeof policy);
+    assert_same_policy(&policy, &old);
     /* What a map costs is not looked at where there was none. */
     bad[3].rebalanced = false;
     assert_int_equal(eqp_policy_record(&policy, &bad[3]), EQP_OK);
