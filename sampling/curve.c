@@ -100,27 +100,97 @@ void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z)
     *z = gather(children);
 }
 
+/* Points are taken in blocks, so that the compiler can work on several at once. */
+#define BLOCK 256
+
 /* A division, not a product with 1 / side: it is exact for points on the faces of octree cells. */
-static uint32_t grid_coordinate(double x, double corner, double side)
+static void grid_coordinates(int n, const double *x, double corner, double side, uint32_t *grid)
 {
     const double cells = (double)((uint32_t)1 << EQP_CURVE_BITS);
-    const double t = (x - corner) / side * cells;
 
-    return !(t > 0.0) ? 0 : t >= cells ? ((uint32_t)1 << EQP_CURVE_BITS) - 1 : (uint32_t)t;
+    for (int i = 0; i < n; i++) {
+        double t = (x[i] - corner) / side * cells;
+        t = t > 0.0 ? t : 0.0;
+        t = t < cells ? t : cells - 1.0;
+        grid[i] = (uint32_t)(int32_t)t;
+    }
+}
+
+/* Three levels at a time, where the points are many enough to pay for the larger table. */
+#define STEP 3
+#define STEP_CHILDREN (1 << 3 * STEP)
+#define MANY_POINTS 2000
+
+_Static_assert(EQP_CURVE_BITS % STEP == 0, "whole steps");
+
+/* [state][children] -> next state and places */
+typedef uint16_t step_table[STATES][STEP_CHILDREN];
+
+static void make_steps(step_table table)
+{
+    for (unsigned begin = 0; begin < STATES; begin++) {
+        for (unsigned children = 0; children < STEP_CHILDREN; children++) {
+            unsigned state = begin, places = 0;
+            for (int shift = 3 * (STEP - 1); shift >= 0; shift -= 3) {
+                const unsigned entry = place_of_child[state][children >> shift & 7];
+                places = places << 3 | (entry & 7);
+                state = entry >> 3;
+            }
+            table[begin][children] = (uint16_t)(state * STEP_CHILDREN + places);
+        }
+    }
+}
+
+/* translate() with the larger table. */
+static uint64_t translate_steps(const step_table table, uint64_t children)
+{
+    const uint16_t *entries = table[0];
+    unsigned state = 0; /* times STEP_CHILDREN */
+    uint64_t places = 0;
+
+    for (int shift = 3 * (EQP_CURVE_BITS - STEP); shift >= 0; shift -= 3 * STEP) {
+        const unsigned entry = entries[state + (children >> shift & (STEP_CHILDREN - 1))];
+        places = places << (3 * STEP) | (entry & (STEP_CHILDREN - 1));
+        state = entry & ~(unsigned)(STEP_CHILDREN - 1);
+    }
+    return places;
+}
+
+/* Keys of up to BLOCK points; the table is NULL where it does not pay. */
+static void block_keys(int n, const double *const x[3], const double corner[3], double side, const step_table *table,
+                       uint64_t *key)
+{
+    uint32_t grid[3][BLOCK];
+
+    for (int k = 0; k < 3; k++) {
+        grid_coordinates(n, x[k], corner[k], side, grid[k]);
+    }
+    for (int i = 0; i < n; i++) {
+        key[i] = spread(grid[0][i]) << 2 | spread(grid[1][i]) << 1 | spread(grid[2][i]);
+    }
+    for (int i = 0; i < n; i++) {
+        key[i] = table != NULL ? translate_steps(*table, key[i]) : translate(place_of_child, key[i]);
+    }
 }
 
 int eqp_hilbert_keys(int64_t n, const double *x, const double *y, const double *z, const double corner[3], double side,
                      uint64_t *key)
 {
+    step_table table;
+
     if (n < 0 || !(side > 0.0) || !isfinite(side)) {
         return EQP_ERR_ARGUMENT;
     }
     if (n > 0 && (x == NULL || y == NULL || z == NULL || corner == NULL || key == NULL)) {
         return EQP_ERR_ARGUMENT;
     }
-    for (int64_t i = 0; i < n; i++) {
-        key[i] = eqp_hilbert_key(grid_coordinate(x[i], corner[0], side), grid_coordinate(y[i], corner[1], side),
-                                 grid_coordinate(z[i], corner[2], side));
+    if (n >= MANY_POINTS) {
+        make_steps(table);
+    }
+    for (int64_t first = 0; first < n; first += BLOCK) {
+        const double *const block[3] = {x + first, y + first, z + first};
+        const int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
+        block_keys(count, block, corner, side, n >= MANY_POINTS ? (const step_table *)&table : NULL, key + first);
     }
     return EQP_OK;
 }

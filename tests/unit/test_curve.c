@@ -180,6 +180,33 @@ static void points_outside_take_the_nearest_cell(void **state)
     }
 }
 
+static void many_points_have_the_keys_of_single_ones(void **state)
+{
+    enum { MANY = 5003 };
+    static double at[3][MANY];
+    static uint64_t key[MANY];
+    const double corner[3] = {-0.25, 1e3, -1e-3};
+    const double odd[] = {NAN, INFINITY, -INFINITY, 0.0, 1e3, -1e-3, 1e300};
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        for (int d = 0; d < 3; d++) {
+            at[d][i] = corner[d] + 0.7 * (1.2 * eqp_random_uniform(6, (uint64_t)d, (uint64_t)i) - 0.1);
+        }
+        if (i % 50 == 0) {
+            at[i / 50 % 3][i] = odd[i % 7];
+        }
+    }
+    for (int n = MANY; n > 0; n /= 3) {
+        assert_int_equal(eqp_hilbert_keys(n, at[0], at[1], at[2], corner, 0.7, key), EQP_OK);
+        for (int i = 0; i < n; i++) {
+            uint64_t alone;
+            assert_int_equal(eqp_hilbert_keys(1, at[0] + i, at[1] + i, at[2] + i, corner, 0.7, &alone), EQP_OK);
+            assert_int_equal(key[i], alone);
+        }
+    }
+}
+
 static void refuses_bad_cubes(void **state)
 {
     const double corner[3] = {0.0, 0.0, 0.0};
@@ -206,6 +233,7 @@ int main(void)
         cmocka_unit_test(key_and_cell_are_inverse),
         cmocka_unit_test(points_fall_into_their_cells),
         cmocka_unit_test(points_outside_take_the_nearest_cell),
+        cmocka_unit_test(many_points_have_the_keys_of_single_ones),
         cmocka_unit_test(refuses_bad_cubes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,120 +1,220 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "order.h"
 
-#include <equipoise/curve.h>
 #include <equipoise/error.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define RADIX_BITS 9
-#define RADIX (1 << RADIX_BITS)
-#define PASSES (3 * EQP_CURVE_BITS / RADIX_BITS)
+/* Words are sorted instead of keys: the upper bits of a key, as many as fit, above the place that it has in the list. A
+ * radix sort by so many bits leaves runs short enough for insertion; log2 n bits alone would do for random keys, but
+ * those of particles crowd. */
+#define MORE_BITS 14
+#define MOST_DIGIT_BITS 12
+#define MOST_PASSES 5
+#define FEW 32 /* radix passes do not pay for less */
 
-typedef struct entry {
-    uint64_t key;
-    int64_t place;
-} entry;
+/* Keys, what is to be changed in each, and what decides between equal ones (NULL: their order in the list). */
+typedef struct column {
+    const uint64_t *key;
+    uint64_t flip;
+    const int64_t *id;
+} column;
 
-static void count_digits(int64_t n, const uint64_t *key, int64_t count[PASSES][RADIX])
+/* Room for as many words as there are places in the list that is sorted. */
+typedef struct buffers {
+    uint64_t *word, *other;
+    uint32_t (*count)[1 << MOST_DIGIT_BITS]; /* [MOST_PASSES] */
+} buffers;
+
+static int bits_of(uint64_t value)
 {
-    memset(count, 0, sizeof(int64_t[PASSES][RADIX]));
+    int bits = 0;
+
+    for (; value != 0; value >>= 1) {
+        bits++;
+    }
+    return bits;
+}
+
+static uint64_t low_bits(int bits)
+{
+    return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
+}
+
+static void insertion_sort(int64_t n, uint64_t *word)
+{
+    for (int64_t i = 1; i < n; i++) {
+        const uint64_t moved = word[i];
+        int64_t j = i;
+        for (; j > 0 && word[j - 1] > moved; j--) {
+            word[j] = word[j - 1];
+        }
+        word[j] = moved;
+    }
+}
+
+/* How radix passes see the bits [low, high) of a word. */
+typedef struct digits {
+    int low, bits, passes;
+} digits;
+
+static digits split_digits(int low, int high)
+{
+    const int passes = (high - low + MOST_DIGIT_BITS - 1) / MOST_DIGIT_BITS;
+
+    return (digits){low, passes > 0 ? (high - low + passes - 1) / passes : 0, passes};
+}
+
+static uint64_t digit_of(const digits *d, int pass, uint64_t word)
+{
+    return word >> (d->low + pass * d->bits) & low_bits(d->bits);
+}
+
+static void scatter(int64_t n, const uint64_t *from, uint64_t *to, const digits *d, int pass, uint32_t *count)
+{
+    uint32_t sum = 0;
+
+    for (size_t bin = 0; bin <= low_bits(d->bits); bin++) {
+        const uint32_t before = sum;
+        sum += count[bin];
+        count[bin] = before;
+    }
     for (int64_t i = 0; i < n; i++) {
-        for (int pass = 0; pass < PASSES; pass++) {
-            count[pass][(key[i] >> (pass * RADIX_BITS)) & (RADIX - 1)]++;
+        to[count[digit_of(d, pass, from[i])]++] = from[i];
+    }
+}
+
+/* Stable sort of b->word by its bits [low, high); b->other is free space. Afterwards b may have changed them. */
+static void radix_sort(int64_t n, int low, int high, buffers *b)
+{
+    const digits d = split_digits(low, high);
+
+    for (int pass = 0; pass < d.passes; pass++) {
+        memset(b->count[pass], 0, sizeof(b->count[pass][0]) << d.bits);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int pass = 0; pass < d.passes; pass++) {
+            b->count[pass][digit_of(&d, pass, b->word[i])]++;
+        }
+    }
+    for (int pass = 0; pass < d.passes; pass++) {
+        uint64_t *from = b->word;
+        if (b->count[pass][digit_of(&d, pass, from[0])] < n) { /* else all share the digit */
+            scatter(n, from, b->other, &d, pass, b->count[pass]);
+            b->word = b->other;
+            b->other = from;
         }
     }
 }
 
-/* A digit that all keys share needs no pass: keys of a small region share most of them. */
-static bool is_one_bin(int64_t n, const int64_t count[RADIX])
+/* Sorts words that are sorted by the bits from `known` on: runs of equal ones there are mostly short. */
+static void finish_runs(int64_t n, int low, int known, buffers *b)
 {
-    for (int bin = 0; bin < RADIX; bin++) {
-        if (count[bin] != 0) {
-            return count[bin] == n;
+    for (int64_t first = 0, last; first < n; first = last) {
+        for (last = first + 1; last < n && b->word[last] >> known == b->word[first] >> known; last++) {
+        }
+        if (last - first <= FEW) {
+            insertion_sort(last - first, b->word + first);
+            continue;
+        }
+        buffers run = {b->word + first, b->other + first, b->count};
+        radix_sort(last - first, low, known, &run);
+        if (run.word != b->word + first) {
+            memcpy(b->word + first, run.word, (size_t)(last - first) * sizeof *run.word);
+        }
+    }
+}
+
+/* Sorts the words of a list whose keys differ in so many bits. */
+static void sort_words(int64_t n, int place_bits, int key_bits, buffers *b)
+{
+    const int most = place_bits + MORE_BITS, known = place_bits + (key_bits > most ? key_bits - most : 0);
+
+    if (n <= FEW) {
+        insertion_sort(n, b->word);
+        return;
+    }
+    radix_sort(n, known, place_bits + key_bits, b);
+    if (known > place_bits) {
+        finish_runs(n, place_bits, known, b);
+    }
+}
+
+static void sort_list(const column *by, int64_t n, int64_t *list, buffers b);
+
+/* Sorts what has equal words but for the places: further by the keys if their low bits were left out, else by id. */
+static void break_ties(const column *by, bool whole, int64_t n, int place_bits, int64_t *list, const buffers *b)
+{
+    const column ids = {.key = (const uint64_t *)by->id, .flip = (uint64_t)1 << 63};
+
+    for (int64_t first = 0, last; first < n && (!whole || by->id != NULL); first = last) {
+        for (last = first + 1; last < n && b->word[last] >> place_bits == b->word[first] >> place_bits; last++) {
+        }
+        if (last - first > 1) {
+            sort_list(whole ? &ids : by, last - first, list + first,
+                      (buffers){b->word + first, b->other + first, b->count});
+        }
+    }
+}
+
+/* Sorts a list of places by what they have in the column. */
+static void sort_list(const column *by, int64_t n, int64_t *list, buffers b)
+{
+    uint64_t differing = 0;
+
+    for (int64_t i = 1; i < n; i++) {
+        differing |= by->key[list[i]] ^ by->key[list[0]];
+    }
+    const int place_bits = bits_of((uint64_t)n - 1), all_bits = bits_of(differing);
+    const int key_bits = all_bits < 64 - place_bits ? all_bits : 64 - place_bits;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t key = (by->key[list[i]] ^ by->flip) & low_bits(all_bits);
+        b.word[i] = key >> (all_bits - key_bits) << place_bits | (uint64_t)i;
+    }
+    if (all_bits > 0) {
+        sort_words(n, place_bits, key_bits, &b);
+        for (int64_t i = 0; i < n; i++) {
+            b.other[i] = (uint64_t)list[b.word[i] & low_bits(place_bits)];
+        }
+        memcpy(list, b.other, (size_t)n * sizeof *list);
+    }
+    break_ties(by, key_bits == all_bits, n, place_bits, list, &b);
+}
+
+static bool is_ascending(int64_t n, const uint64_t *key)
+{
+    for (int64_t i = 1; i < n; i++) {
+        if (key[i] <= key[i - 1]) {
+            return false;
         }
     }
     return true;
 }
 
-static void scatter(int64_t n, const entry *from, entry *to, int pass, const int64_t count[RADIX])
-{
-    int64_t start[RADIX];
-    int64_t sum = 0;
-
-    for (int bin = 0; bin < RADIX; bin++) {
-        start[bin] = sum;
-        sum += count[bin];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        to[start[(from[i].key >> (pass * RADIX_BITS)) & (RADIX - 1)]++] = from[i];
-    }
-}
-
-typedef struct tie {
-    int64_t id, place;
-} tie;
-
-static int compare_ties(const void *a, const void *b)
-{
-    const tie *first = a, *second = b;
-
-    if (first->id != second->id) {
-        return first->id < second->id ? -1 : 1;
-    }
-    return (first->place > second->place) - (first->place < second->place);
-}
-
-/* Sorts the places of every run of equal keys by id. scratch [n] is free space. */
-static void break_ties(int64_t n, const entry *sorted, const int64_t *id, tie *scratch, int64_t *order)
-{
-    for (int64_t first = 0, last; first < n; first = last) {
-        for (last = first + 1; last < n && sorted[last].key == sorted[first].key; last++) {
-        }
-        if (last - first == 1) {
-            order[first] = sorted[first].place;
-            continue;
-        }
-        for (int64_t i = first; i < last; i++) {
-            scratch[i] = (tie){id[sorted[i].place], sorted[i].place};
-        }
-        qsort(scratch + first, (size_t)(last - first), sizeof *scratch, compare_ties);
-        for (int64_t i = first; i < last; i++) {
-            order[i] = scratch[i].place;
-        }
-    }
-}
-
 int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int64_t *order)
 {
-    size_t bytes = (size_t)(n > 0 ? n : 1) * sizeof(entry);
-    entry *from = malloc(bytes), *to = malloc(bytes);
-    int64_t(*count)[RADIX] = malloc(sizeof(int64_t[PASSES][RADIX]));
+    const column by = {.key = key, .id = id};
+    const bool sorted = is_ascending(n, key);
+    const size_t bytes = (size_t)(n > 0 && !sorted ? n : 1) * sizeof(uint64_t);
+    buffers b = {malloc(bytes), malloc(bytes), malloc(MOST_PASSES * sizeof *b.count)};
     int code = EQP_ERR_MEMORY;
 
-    if (from == NULL || to == NULL || count == NULL) {
+    if (b.word == NULL || b.other == NULL || b.count == NULL) {
         goto done;
     }
-    count_digits(n, key, count);
     for (int64_t i = 0; i < n; i++) {
-        from[i] = (entry){key[i], i};
+        order[i] = i;
     }
-    for (int pass = 0; pass < PASSES; pass++) {
-        if (!is_one_bin(n, count[pass])) {
-            scatter(n, from, to, pass, count[pass]);
-            entry *swap = from;
-            from = to;
-            to = swap;
-        }
+    if (!sorted) {
+        sort_list(&by, n, order, b);
     }
-    _Static_assert(sizeof(tie) <= sizeof(entry), "the spare buffer holds the ties");
-    break_ties(n, from, id, (tie *)to, order);
     code = EQP_OK;
 done:
-    free(count);
-    free(to);
-    free(from);
+    free(b.count);
+    free(b.other);
+    free(b.word);
     return code;
 }
 

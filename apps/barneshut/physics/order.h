@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* order [n] becomes the permutation that sorts (key, id) ascending: order[i] is the old place of the i-th. Stable radix
- * sort of the keys, then of the ids inside runs of one key; O(n). EQP_ERR_MEMORY leaves order unchanged. */
+ * sort; O(n), and one pass where the keys ascend already. n < 2^32. EQP_ERR_MEMORY leaves order unchanged. */
 int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int64_t *order);
 
 /* Number of keys below `key` in an ascending array [n]. O(log n). */
