@@ -247,13 +247,15 @@ static int run_method(MPI_Comm comm, const eqp_method *method, const eqp_balance
 {
     complete c = {0};
     eqp_balance_result r = {.imbalance_unrepaired = NAN, .imbalance_curve = NAN};
+    eqp_balance_options here = *options;
+    here.message = message;
     int code = check_alike(comm, method, items, options, message);
 
     if (code) {
         return code;
     }
     if (!(code = eqp_agree(comm, complete_open(items, &c), NULL)) &&
-        !(code = method->assign(comm, &c.items, options, c.part, &r)) &&
+        !(code = method->assign(comm, &c.items, &here, c.part, &r)) &&
         !(code = describe(comm, &c.items, options, c.part, &r))) {
         if (items->n > 0) {
             memcpy(part, c.part, (size_t)items->n * sizeof *part);
@@ -261,7 +263,7 @@ static int run_method(MPI_Comm comm, const eqp_method *method, const eqp_balance
         if (result) {
             *result = r;
         }
-    } else {
+    } else if (message->text[0] == '\0') {
         eqp_message_set(message, "balance: method %s: %s", method->name, eqp_error_text(code));
     }
     complete_close(&c);

@@ -19,6 +19,9 @@
 /* Present parts that are less balanced than this are no start: repartitioning would first have to tear them apart. */
 #define WILD_IMBALANCE 1.0
 
+/* Zoltan adds the weights of edges as float: so heavy, a hundred million of them still do not overflow. */
+#define MOST_EDGE_WEIGHT 1e30
+
 static void size_pins(void *data, int *nlists, int *npins, int *format, int *error)
 {
     const eqp__zoltan_input *in = data;
@@ -65,7 +68,7 @@ static void weigh_edges(void *data, int gid_words, int lid_words, int nedges, in
             lid[k * lid_words + w] = (ZOLTAN_ID_TYPE)k;
         }
         for (int w = 0; w < weights; w++) {
-            weight[k * weights + w] = in->list_weight ? (float)in->list_weight[k] : 1;
+            weight[k * weights + w] = in->list_weight ? (float)fmin(in->list_weight[k], MOST_EDGE_WEIGHT) : 1;
         }
     }
     *error = ZOLTAN_OK;

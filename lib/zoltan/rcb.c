@@ -146,7 +146,7 @@ static int bisect_on_root(MPI_Comm comm, const eqp_balance_items *items, const e
         (code = eqp__collect_array(&way, g.n, sizeof *g.weight, items->weight, &g.weight)) ||
         (code = eqp__collect_array(&way, g.n, 3 * sizeof *g.point, items->point, &g.point)) ||
         (code = eqp_agree(comm, eqp_array_create(&g.part, g.n, sizeof *g.part), NULL)) ||
-        (code = eqp_agree(comm, way.rank == 0 ? bisect_gathered(&g, options) : EQP_OK, NULL))) {
+        (code = eqp_agree(comm, way.rank == 0 ? bisect_gathered(&g, options) : EQP_OK, options->message))) {
         goto done;
     }
     code = eqp__collect_return(&way, sizeof *part, g.part, part);

@@ -134,8 +134,13 @@ static int run(struct Zoltan_Struct *zoltan, int64_t n, int nparts, int *part)
     if ((status != ZOLTAN_OK && status != ZOLTAN_WARN) || nexport != n) {
         code = status == ZOLTAN_MEMERR ? EQP_ERR_MEMORY : EQP_ERR_ZOLTAN;
     }
+    for (int64_t i = 0; i < n; i++) {
+        part[i] = -1;
+    }
+    /* n answers, none out of range and none to the same item: then every item has one. */
     for (int k = 0; !code && k < nexport; k++) {
-        if (export_lid[k] >= (ZOLTAN_ID_TYPE)n || export_part[k] < 0 || export_part[k] >= nparts) {
+        if (export_lid[k] >= (ZOLTAN_ID_TYPE)n || export_part[k] < 0 || export_part[k] >= nparts ||
+            part[export_lid[k]] >= 0) {
             code = EQP_ERR_ZOLTAN;
         } else {
             part[export_lid[k]] = export_part[k];
@@ -160,7 +165,8 @@ int eqp__zoltan_partition(MPI_Comm comm, const eqp__zoltan_input *input, const e
 
     code = code ? code : eqp_array_create(&answer, n, sizeof *answer);
     code = code || Zoltan_Initialize(0, NULL, &version) == ZOLTAN_OK ? code : EQP_ERR_ZOLTAN;
-    if ((code = eqp_agree(comm, code, NULL))) {
+    if ((code = eqp_agree(comm, code, NULL)) ||
+        (code = eqp__zoltan_check_ids(comm, n, in.items->id, options->message))) {
         goto done;
     }
     zoltan = Zoltan_Create(comm);

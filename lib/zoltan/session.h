@@ -26,6 +26,10 @@ typedef struct eqp__zoltan_setting {
 /* A global id as Zoltan has it: two 32-bit words. */
 void eqp__zoltan_put_id(ZOLTAN_ID_PTR words, int64_t id);
 
+/* Zoltan takes two items of one id without a word, and answers for one of them: EQP_ERR_DATA on all ranks, with a line
+ * that names the id; message may be NULL. n + O(n) exchanged ids. Collective. */
+int eqp__zoltan_check_ids(MPI_Comm comm, int64_t n, const int64_t *id, eqp_message *message);
+
 /* Partitions. Settings end with {NULL, NULL}; `add_callbacks` sets those that the method needs beside the objects
  * themselves. Collective; all ranks return the same code. Unchanged on error: part. */
 int eqp__zoltan_partition(MPI_Comm comm, const eqp__zoltan_input *input, const eqp_balance_options *options,

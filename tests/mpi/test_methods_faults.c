@@ -38,6 +38,15 @@ enum fault {
     FALLING_PINS,
     NEGATIVE_PIN,
     NEGATIVE_COUNT,
+    INFINITE_WEIGHT,
+    NEGATIVE_SIZE,
+    NAN_PIN_WEIGHT,
+    NEGATIVE_PIN_WEIGHT,
+    TWIN_IDS,
+    TWIN_OF_ANOTHER_RANK,
+    PINS_NOT_FROM_0,
+    PINS_WITHOUT_LIST,
+    NEGATIVE_N,
     NO_PARTS,
     OTHER_PARTS,
     OTHER_TOLERANCE,
@@ -45,6 +54,10 @@ enum fault {
     OTHER_SEED,
     OTHER_SHARES,
     WRONG_SHARES,
+    NAN_SHARE,
+    NEGATIVE_SHARE,
+    OTHER_QUALITY,
+    NAN_QUALITY,
     OTHER_METHOD,
     FAULTS
 };
@@ -53,19 +66,26 @@ enum fault {
 static int is_a_difference(enum fault fault)
 {
     return fault == OTHER_PARTS || fault == OTHER_TOLERANCE || fault == OTHER_SEED || fault == OTHER_SHARES ||
-           fault == OTHER_METHOD;
+           fault == OTHER_QUALITY || fault == OTHER_METHOD;
+}
+
+/* Only Zoltan is told ids. */
+static int is_about_ids(enum fault fault)
+{
+    return fault == TWIN_IDS || fault == TWIN_OF_ANOTHER_RANK;
 }
 
 static int is_in_the_data(enum fault fault)
 {
     return fault == NAN_WEIGHT || fault == NEGATIVE_WEIGHT || fault == NEGATIVE_ID || fault == INFINITE_POINT ||
-           fault == FALLING_PINS || fault == NEGATIVE_PIN || fault == NEGATIVE_COUNT;
+           fault == FALLING_PINS || fault == NEGATIVE_PIN || fault == NEGATIVE_COUNT || fault == INFINITE_WEIGHT ||
+           fault == NEGATIVE_SIZE || fault == NAN_PIN_WEIGHT || fault == NEGATIVE_PIN_WEIGHT || is_about_ids(fault);
 }
 
 /* A call that is right but for one thing on one rank. */
 typedef struct call {
-    int64_t id[4], particles[4], pin_first[5], pin[4];
-    double weight[4], point[12], share[3];
+    int64_t id[4], particles[4], size[4], pin_first[5], pin[4];
+    double weight[4], point[12], pin_weight[4], share[3];
     eqp_balance_items items, *items_or_null;
     eqp_balance_options options, *options_or_null;
     const eqp_method *method;
@@ -82,6 +102,7 @@ static void make_call(call *c, int rank)
         c->pin_first[i + 1] = i + 1;
         c->pin[i] = i;
         c->weight[i] = 1;
+        c->pin_weight[i] = 1;
         c->part[i] = -7;
     }
     c->share[0] = 0.5;
@@ -91,8 +112,10 @@ static void make_call(call *c, int rank)
                                    .weight = c->weight,
                                    .particles = c->particles,
                                    .point = c->point,
+                                   .size = c->size,
                                    .pin_first = c->pin_first,
-                                   .pin = c->pin};
+                                   .pin = c->pin,
+                                   .pin_weight = c->pin_weight};
     c->options = (eqp_balance_options)EQP_BALANCE_OPTIONS_DEFAULTS;
     c->options.nparts = 3;
     c->options.share = c->share;
@@ -104,11 +127,16 @@ static void make_call(call *c, int rank)
 
 static void spoil_items(call *c, enum fault fault)
 {
-    double *weight = fault == NAN_WEIGHT || fault == NEGATIVE_WEIGHT ? &c->weight[2] : NULL;
-
-    if (weight) {
-        *weight = fault == NAN_WEIGHT ? NAN : -1;
-    }
+    c->weight[2] = fault == NAN_WEIGHT        ? NAN
+                   : fault == NEGATIVE_WEIGHT ? -1
+                   : fault == INFINITE_WEIGHT ? INFINITY
+                                              : c->weight[2];
+    c->pin_weight[3] = fault == NAN_PIN_WEIGHT ? NAN : fault == NEGATIVE_PIN_WEIGHT ? -1 : c->pin_weight[3];
+    c->size[0] = fault == NEGATIVE_SIZE ? -1 : c->size[0];
+    c->id[1] = fault == TWIN_IDS ? c->id[3] : fault == TWIN_OF_ANOTHER_RANK ? 2 : c->id[1];
+    c->pin_first[0] = fault == PINS_NOT_FROM_0 ? 1 : c->pin_first[0];
+    c->items.pin = fault == PINS_WITHOUT_LIST ? NULL : c->items.pin;
+    c->items.n = fault == NEGATIVE_N ? -1 : c->items.n;
     c->items.weight = fault == NO_WEIGHT ? NULL : c->items.weight;
     c->items.point = fault == NO_POINT ? NULL : c->items.point;
     c->items.pin_first = fault == NO_PINS ? NULL : c->items.pin_first;
@@ -128,7 +156,14 @@ static void spoil_options(call *c, enum fault fault)
     c->options.nparts = fault == NO_PARTS ? 0 : fault == OTHER_PARTS ? 1 : c->options.nparts;
     c->options.share = fault == OTHER_PARTS || fault == OTHER_SHARES ? NULL : c->options.share;
     c->options.seed = fault == OTHER_SEED ? 99 : c->options.seed;
-    c->share[0] = fault == WRONG_SHARES ? 0.6 : c->share[0];
+    c->share[0] = fault == WRONG_SHARES ? 0.6 : fault == NAN_SHARE ? NAN : c->share[0];
+    if (fault == NEGATIVE_SHARE) {
+        c->share[0] = -0.5;
+        c->share[1] = 1.25;
+    }
+    if (fault == OTHER_QUALITY || fault == NAN_QUALITY) {
+        c->options.repart_quality = fault == NAN_QUALITY ? NAN : 3;
+    }
     if (fault == OTHER_TOLERANCE || fault == NAN_TOLERANCE) {
         c->options.imbalance_tol = fault == NAN_TOLERANCE ? NAN : 0.5;
     }
@@ -143,6 +178,9 @@ static int is_harmless(const eqp_method *method, enum fault fault, int nranks)
 {
     if (is_a_difference(fault)) {
         return nranks == 1;
+    }
+    if (is_about_ids(fault)) {
+        return strcmp(method->name, "rcb") != 0 && strcmp(method->name, "interaction") != 0;
     }
     return nranks == 1 && ((fault == NO_WEIGHT && !(method->needs & EQP_NEEDS_WEIGHTS)) ||
                            (fault == NO_POINT && !(method->needs & EQP_NEEDS_POINTS)) ||

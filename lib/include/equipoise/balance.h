@@ -113,7 +113,8 @@ int eqp_method_count(void);
  * \param[out] part     [n] 0 to nparts - 1; unchanged on error
  * \param[out] result   may be NULL
  * \return EQP_OK; EQP_ERR_ARGUMENT for options that differ between ranks or are out of range, or a missing array that
- * the method needs; EQP_ERR_DATA for a value in an array that is none (NaN, negative); EQP_ERR_MEMORY;
+ * the method needs; EQP_ERR_DATA for a value in an array that is none (NaN, negative) and, from `rcb` and
+ * `interaction`, for two items of one id; EQP_ERR_MEMORY;
  * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_MPI */
 int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
                 const eqp_balance_options *options, int *part, eqp_balance_result *result);
