@@ -14,6 +14,12 @@ import unittest
 TESTLOG = ""
 
 
+def count_arguments(*arguments):
+    """Exit status and lines that testlog.py prints."""
+    done = subprocess.run([sys.executable, TESTLOG, *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.splitlines()
+
+
 def count(*logs):
     """Exit status and lines that testlog.py prints for logs, each a list of (name, result); None is a missing log."""
     with tempfile.TemporaryDirectory() as folder:
@@ -26,8 +32,16 @@ def count(*logs):
                 for name, result in log:
                     said = "\n".join(f"line {k}" for k in range(100))
                     f.write(json.dumps({"name": name, "result": result, "returncode": 1, "stdout": said}) + "\n")
-        done = subprocess.run([sys.executable, TESTLOG, *paths], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout.splitlines()
+        return count_arguments(*paths)
+
+
+def count_lines(text, label=""):
+    """The same for one file of lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "testlog-fuzz.lines")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        return count_arguments(label + path)
 
 
 class TestLog(unittest.TestCase):
@@ -51,6 +65,27 @@ class TestLog(unittest.TestCase):
 
     def test_no_test_at_all_is_a_failure(self):
         self.assertEqual(count(None), (1, ["0 passed, 0 failed"]))
+
+    def test_lines_are_tests_too(self):
+        text = "gadget: 10 runs, coverage 3, ok\nnot a test\ntext: skipped, no clang\nstatus: 1\n"
+        self.assertEqual(count_lines(text), (0, ["--- text: skipped", "1 passed, 0 failed, 1 skipped"]))
+
+    def test_a_failing_line_shows_what_is_below_it(self):
+        status, lines = count_lines("let: 3 runs, FAILED (status 77)\n    ERROR: no\nhdf5: ok\n", "fuzz=")
+        self.assertEqual(status, 1)
+        self.assertEqual(lines[0], "--- fuzz: let: FAIL")
+        self.assertIn("        ERROR: no", lines)
+        self.assertEqual(lines[-1], "1 passed, 1 failed")
+
+    def test_a_label_comes_before_the_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "a.json")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(json.dumps({"name": "unit / kdtree", "result": "SKIP"}) + "\n")
+            self.assertEqual(
+                count_arguments("valgrind=" + path),
+                (0, ["--- valgrind: unit / kdtree: skipped", "0 passed, 0 failed, 1 skipped"]),
+            )
 
 
 if __name__ == "__main__":
