@@ -100,6 +100,18 @@ void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z)
     *z = gather(children);
 }
 
+void eqp_hilbert_children(uint64_t key, int level, unsigned char child[8])
+{
+    unsigned state = 0;
+
+    for (int l = 0; l < level; l++) {
+        state = child_at_place[state][key >> (3 * (EQP_CURVE_BITS - 1 - l)) & 7] >> 3;
+    }
+    for (int place = 0; place < 8; place++) {
+        child[place] = child_at_place[state][place] & 7;
+    }
+}
+
 /* Points are taken in blocks, so that the compiler can work on several at once. */
 #define BLOCK 256
 

@@ -136,6 +136,22 @@ static void key_and_cell_are_inverse(void **state)
     assert_true(c[0] == CELLS - 1 || c[1] == CELLS - 1 || c[2] == CELLS - 1);
 }
 
+static void children_are_visited_in_the_order_of_their_keys(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 2000; i++) {
+        const int level = (int)(i % EQP_CURVE_BITS), shift = EQP_CURVE_BITS - 1 - level;
+        const uint64_t key = eqp_random_below(8, 0, i, EQP_CURVE_END);
+        unsigned char child[8];
+        eqp_hilbert_children(key, level, child);
+        for (unsigned place = 0; place < 8; place++) {
+            uint32_t c[3];
+            eqp_hilbert_cell(((key >> (3 * shift) & ~UINT64_C(7)) | place) << (3 * shift), &c[0], &c[1], &c[2]);
+            assert_int_equal(child[place], (c[0] >> shift & 1) << 2 | (c[1] >> shift & 1) << 1 | (c[2] >> shift & 1));
+        }
+    }
+}
+
 static void points_fall_into_their_cells(void **state)
 {
     const double corner[3] = {-5.0, 2.5, 100.0};
@@ -231,6 +247,7 @@ int main(void)
         cmocka_unit_test(cells_that_follow_share_a_face),
         cmocka_unit_test(prefixes_name_cells_at_every_level),
         cmocka_unit_test(key_and_cell_are_inverse),
+        cmocka_unit_test(children_are_visited_in_the_order_of_their_keys),
         cmocka_unit_test(points_fall_into_their_cells),
         cmocka_unit_test(points_outside_take_the_nearest_cell),
         cmocka_unit_test(many_points_have_the_keys_of_single_ones),

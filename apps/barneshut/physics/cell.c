@@ -99,25 +99,40 @@ static void set_com(bh_moments *moments, const double centre[3], const double su
     moments->offset = sqrt(offset2);
 }
 
+/* One pass: the second moments about the centre (order xx xy xz yy yz zz), moved to the centre of mass afterwards. The
+ * two are less than a diagonal apart, so that little cancels. */
 void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first, bh_moments *moments)
 {
     const double *x = tree->sources.x + first, *y = tree->sources.y + first, *z = tree->sources.z + first;
     const double *m = tree->sources.m + first;
-    double centre[3], sum[3] = {0, 0, 0};
+    double centre[3], mass = 0, sum[3] = {0}, square[6] = {0};
     bh_cell_centre(tree, cell, centre);
-    bh_moments sums = {0};
     for (int64_t i = 0; i < cell->count; i++) {
-        sums.mass += m[i];
-        sum[0] += m[i] * (x[i] - centre[0]);
-        sum[1] += m[i] * (y[i] - centre[1]);
-        sum[2] += m[i] * (z[i] - centre[2]);
+        const double dx = x[i] - centre[0], dy = y[i] - centre[1], dz = z[i] - centre[2];
+        const double mx = m[i] * dx, my = m[i] * dy, mz = m[i] * dz;
+        mass += m[i];
+        sum[0] += mx;
+        sum[1] += my;
+        sum[2] += mz;
+        square[0] += mx * dx;
+        square[1] += mx * dy;
+        square[2] += mx * dz;
+        square[3] += my * dy;
+        square[4] += my * dz;
+        square[5] += mz * dz;
     }
-    set_com(&sums, centre, sum);
-    for (int64_t i = 0; i < cell->count; i++) {
-        const double d[3] = {x[i] - sums.com[0], y[i] - sums.com[1], z[i] - sums.com[2]};
-        add_second_moments(&sums, m[i], d);
+    bh_moments made = {.mass = mass};
+    set_com(&made, centre, sum);
+    const double d[3] = {made.com[0] - centre[0], made.com[1] - centre[1], made.com[2] - centre[2]};
+    static const int row[6] = {0, 0, 0, 1, 1, 2}, column[6] = {0, 1, 2, 1, 2, 2};
+    for (int q = 0; q < 6; q++) {
+        square[q] -= mass * d[row[q]] * d[column[q]];
     }
-    *moments = sums;
+    made.trace = square[0] + square[3] + square[5];
+    for (int q = 0; q < 6; q++) {
+        made.quad[q] = row[q] == column[q] ? 3 * square[q] - made.trace : 3 * square[q];
+    }
+    *moments = made;
 }
 
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments)

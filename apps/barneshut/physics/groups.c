@@ -83,17 +83,12 @@ static int add_groups_below(group_maker *maker, key_cell branch)
             }
             continue;
         }
-        key_cell child[8];
-        int nchild = 0;
-        const int64_t end = cell.first + cell.count;
-        for (int64_t first = cell.first; first < end;) {
-            const uint64_t limit = bh__key_at_level(maker->key[first], cell.level + 1) + bh__span(cell.level + 1);
-            const int64_t last = bh__lower_bound(maker->key, first, end, limit);
-            child[nchild++] = (key_cell){first, last - first, cell.level + 1};
-            first = last;
-        }
-        while (nchild > 0) {
-            stack[depth++] = child[--nchild];
+        int64_t bound[9];
+        bh__split(maker->key, cell.first, cell.first + cell.count, cell.level, bound);
+        for (int w = 8; w-- > 0;) {
+            if (bound[w + 1] > bound[w]) {
+                stack[depth++] = (key_cell){bound[w], bound[w + 1] - bound[w], cell.level + 1};
+            }
         }
     }
     return EQP_OK;

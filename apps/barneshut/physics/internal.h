@@ -24,6 +24,14 @@ static inline uint64_t bh__key_at_level(uint64_t key, int level)
 /* bh_cell.place of the cell that has this key and level. */
 uint64_t bh__place(uint64_t key, int level);
 
+/* The same of a cell's child, whose level this is, from its octant 4 x + 2 y + z. */
+static inline uint64_t bh__place_of_child(uint64_t place, int level, unsigned octant)
+{
+    const uint64_t half = (uint64_t)1 << (EQP_CURVE_BITS - level);
+    return place | (octant & 4 ? half : 0) | (octant & 2 ? half << EQP_CURVE_BITS : 0) |
+           (octant & 1 ? half << (2 * EQP_CURVE_BITS) : 0);
+}
+
 static inline double bh__side(const bh_tree *tree, int level)
 {
     return tree->box.side / (double)((uint32_t)1 << level);
@@ -43,6 +51,10 @@ static inline bool bh__is_leaf(const bh_tree *tree, int64_t count, int level)
 {
     return count <= tree->leaf_size || level >= EQP_CURVE_BITS;
 }
+
+/* Where the particles of the eight children of a cell begin: bound [9], those of the child at place w on the curve are
+ * [bound[w], bound[w + 1]). The cell's are [first, end). O(log of their number). */
+void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9]);
 
 /* First i in [first, end) with key[i] >= limit, or end. O(log of the distance). */
 int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_t limit);

@@ -60,6 +60,28 @@ int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_
     return first;
 }
 
+/* Always as many steps as the number of keys needs, and no branch that depends on them: nobody could predict it. */
+static int64_t keys_below(const uint64_t *key, int64_t n, uint64_t limit)
+{
+    const uint64_t *begin = key;
+    while (n > 1) {
+        const int64_t half = n / 2;
+        begin = begin[half - 1] < limit ? begin + half : begin;
+        n -= half;
+    }
+    return begin - key + (n > 0 && *begin < limit);
+}
+
+void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9])
+{
+    const uint64_t begin = bh__key_at_level(key[first], level), span = bh__span(level + 1);
+    bound[0] = first;
+    for (uint64_t w = 1; w < 8; w++) {
+        bound[w] = first + keys_below(key + first, end - first, begin + w * span);
+    }
+    bound[8] = end;
+}
+
 static int64_t grown(int64_t capacity, int64_t wanted)
 {
     const int64_t more = capacity + capacity / 2 + 64;
@@ -171,25 +193,31 @@ static int append_branches(bh_tree *tree, int64_t n, const uint64_t *key, bh_int
     return EQP_OK;
 }
 
-/* Appends the nonempty children of a cell, side by side. */
-static int divide(bh_tree *tree, const uint64_t *key, int64_t parent)
+/* Appends the nonempty children of a cell, side by side. Room is there for eight. */
+static void divide(bh_tree *tree, const uint64_t *key, int64_t parent)
 {
-    const bh_cell cell = tree->cell[parent];
-    const int level = cell.level + 1;
-    const int64_t child = tree->ncells;
-    for (int64_t first = cell.first; first < cell.first + cell.count;) {
-        const uint64_t begin = bh__key_at_level(key[first], level);
-        const int64_t last = bh__lower_bound(key, first, cell.first + cell.count, begin + bh__span(level));
-        const int code = append_cell(tree, begin, level, cell.home, first, last - first);
-        if (code != EQP_OK) {
-            return code;
+    bh_cell *cell = &tree->cell[parent];
+    const int level = cell->level + 1;
+    const uint64_t begin = cell->key;
+    int64_t bound[9];
+    unsigned char octant[8];
+    bh__split(key, cell->first, cell->first + cell->count, cell->level, bound);
+    eqp_hilbert_children(begin, cell->level, octant);
+    cell->child = tree->ncells;
+    cell->family = (int32_t)tree->nfamilies++;
+    for (int w = 0; w < 8; w++) {
+        if (bound[w + 1] > bound[w]) {
+            tree->cell[tree->ncells++] = (bh_cell){.key = begin + (uint64_t)w * bh__span(level),
+                                                   .place = bh__place_of_child(cell->place, level, octant[w]),
+                                                   .level = level,
+                                                   .home = cell->home,
+                                                   .family = -1,
+                                                   .child = BH_ABSENT,
+                                                   .first = bound[w],
+                                                   .count = bound[w + 1] - bound[w]};
         }
-        first = last;
     }
-    tree->cell[parent].child = child;
-    tree->cell[parent].nchild = (int32_t)(tree->ncells - child);
-    tree->cell[parent].family = (int32_t)tree->nfamilies++;
-    return EQP_OK;
+    cell->nchild = (int32_t)(tree->ncells - cell->child);
 }
 
 /* Depth first, so that cells which are near in space are near in memory. */
@@ -203,10 +231,11 @@ static int divide_below(bh_tree *tree, const uint64_t *key, int64_t branch)
         if (bh__is_leaf(tree, tree->cell[c].count, tree->cell[c].level)) {
             continue;
         }
-        const int code = divide(tree, key, c);
+        const int code = bh__cells_reserve(tree, tree->ncells + 8);
         if (code != EQP_OK) {
             return code;
         }
+        divide(tree, key, c);
         for (int k = tree->cell[c].nchild; k-- > 0;) {
             stack[depth++] = tree->cell[c].child + k;
         }

@@ -25,6 +25,13 @@ uint64_t eqp_hilbert_key(uint32_t x, uint32_t y, uint32_t z);
 /** The grid cell of a Hilbert key: the inverse of eqp_hilbert_key(). Local, O(EQP_CURVE_BITS). */
 void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z);
 
+/** In which order the curve visits the eight children of an octree cell: child[w] = 4 x + 2 y + z of the one that comes
+ * at place w, x, y and z being 1 in the upper halves. Local, O(level).
+ * \param[in]  key    any key in the cell
+ * \param[in]  level  of the cell, 0 to EQP_CURVE_BITS - 1: its keys share their first 3 level bits
+ * \param[out] child  [8] */
+void eqp_hilbert_children(uint64_t key, int level, unsigned char child[8]);
+
 /** Hilbert keys of points in a cube. A point on or outside the cube's surface takes the nearest grid cell; a
  * coordinate that is not a number counts as the lowest. Local, O(n), deterministic.
  * \param[in]  n       number of points, >= 0
