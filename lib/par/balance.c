@@ -195,6 +195,18 @@ static int complete_open(const eqp_balance_items *items, complete *c)
     return code;
 }
 
+/* What no method could add up. */
+static int check_total(MPI_Comm comm, const eqp_balance_items *items)
+{
+    double total = 0;
+
+    for (int64_t i = 0; i < items->n; i++) {
+        total += items->weight[i];
+    }
+    int code = eqp_sum_double(comm, 1, &total);
+    return code ? code : isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW;
+}
+
 static void complete_close(complete *c)
 {
     free(c->particles);
@@ -254,7 +266,7 @@ static int run_method(MPI_Comm comm, const eqp_method *method, const eqp_balance
     if (code) {
         return code;
     }
-    if (!(code = eqp_agree(comm, complete_open(items, &c), NULL)) &&
+    if (!(code = eqp_agree(comm, complete_open(items, &c), NULL)) && !(code = check_total(comm, &c.items)) &&
         !(code = method->assign(comm, &c.items, &here, c.part, &r)) &&
         !(code = describe(comm, &c.items, options, c.part, &r))) {
         if (items->n > 0) {
