@@ -207,20 +207,20 @@ static int create_type(const char *path, hid_t file, const eqp_snapshot_layout *
 static int create_file(const char *path, const eqp_snapshot_layout *l, int k, eqp_message *message)
 {
     char *name = NULL, *temporary = NULL;
-    hid_t file = -1;
+    eqp__hdf5_output out = {.file = -1};
     int rc = layout_names(path, l, k, &name, &temporary);
 
-    rc = rc != EQP_OK ? rc : eqp__hdf5_create_new(name, temporary, &file, message);
-    rc = rc != EQP_OK ? rc : fill_group(temporary, file, "Header", l, k, put_header, message);
+    rc = rc != EQP_OK ? rc : eqp__hdf5_create_new(name, temporary, &out, message);
+    rc = rc != EQP_OK ? rc : fill_group(temporary, out.file, "Header", l, k, put_header, message);
     if (rc == EQP_OK && l->nattributes > 0) {
-        rc = fill_group(temporary, file, "Equipoise", l, k, put_attributes, message);
+        rc = fill_group(temporary, out.file, "Equipoise", l, k, put_attributes, message);
     }
     for (int t = 0; rc == EQP_OK && t < l->ntypes; t++) {
         int64_t n = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
 
-        rc = n == 0 ? EQP_OK : create_type(temporary, file, l, t, n, message);
+        rc = n == 0 ? EQP_OK : create_type(temporary, out.file, l, t, n, message);
     }
-    rc = eqp__hdf5_finish(temporary, file, rc, message);
+    rc = eqp__hdf5_finish(temporary, &out, rc, message);
     free(temporary);
     free(name);
     return rc;
@@ -325,7 +325,7 @@ static int write_file(slice *s, const char *path, int k, int64_t *start, eqp_mes
 {
     const eqp_snapshot_layout *l = s->layout;
     char *name = NULL, *temporary = NULL;
-    hid_t file = -1;
+    eqp__hdf5_output out = {.file = -1};
     int rc = layout_names(path, l, k, &name, &temporary);
 
     s->path = temporary;
@@ -334,19 +334,15 @@ static int write_file(slice *s, const char *path, int k, int64_t *start, eqp_mes
         int64_t from = *start < s->first ? s->first : *start;
         int64_t to = *start + count < s->first + s->n ? *start + count : s->first + s->n;
 
-        if (from < to && file < 0) {
-            file = H5Fopen(temporary, H5F_ACC_RDWR, H5P_DEFAULT);
-            if (file < 0) {
-                eqp_message_set(message, "%s: HDF5 cannot open it", temporary);
-                rc = EQP_ERR_IO;
-            }
+        if (from < to && out.file < 0) {
+            rc = eqp__hdf5_open_again(temporary, &out, message);
         }
         if (rc == EQP_OK && from < to) {
-            rc = write_run(s, file, t, from - *start, to - from, from - s->first, message);
+            rc = write_run(s, out.file, t, from - *start, to - from, from - s->first, message);
         }
         *start += count;
     }
-    rc = eqp__hdf5_finish(temporary, file, rc, message);
+    rc = eqp__hdf5_finish(temporary, &out, rc, message);
     free(temporary);
     free(name);
     return rc;

@@ -45,10 +45,21 @@ int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, 
 int eqp__hdf5_write_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, double factor,
                          const void *const *data);
 
+/* hdf5_file.c. A temporary file that is being written. It must stay where it is until the end. */
+typedef struct eqp__hdf5_output {
+    hid_t file; /* -1: not open */
+    hid_t driver;
+    int error; /* errno of the first write that failed; HDF5 does not learn of it */
+} eqp__hdf5_output;
+
+/* Makes it (and leaves none on error), or opens it once more. */
+int eqp__hdf5_create_new(const char *path, const char *temporary, eqp__hdf5_output *out, eqp_message *message);
+int eqp__hdf5_open_again(const char *temporary, eqp__hdf5_output *out, eqp_message *message);
+/* Closes it, if it is open. Returns rc, or that something could not be written. */
+int eqp__hdf5_finish(const char *temporary, eqp__hdf5_output *out, int rc, eqp_message *message);
+
 /* hdf5_write.c: the steps that tables and snapshots share. */
 int eqp__hdf5_check_columns(int n, const eqp_column *column, eqp_message *message);
-int eqp__hdf5_create_new(const char *path, const char *temporary, hid_t *file, eqp_message *message);
-int eqp__hdf5_finish(const char *path, hid_t file, int rc, eqp_message *message);
 int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *column, int64_t rows,
                             eqp_message *message);
 int eqp__hdf5_write_column(const char *path, hid_t group, const eqp_column *column, int64_t first, int64_t n,

@@ -31,36 +31,6 @@ int eqp__hdf5_check_columns(int n, const eqp_column *column, eqp_message *messag
     return EQP_OK;
 }
 
-int eqp__hdf5_create_new(const char *path, const char *temporary, hid_t *file, eqp_message *message)
-{
-    int rc = eqp__temporary_create(path, temporary, message);
-
-    if (rc != EQP_OK) {
-        return rc;
-    }
-    *file = H5Fcreate(temporary, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    if (*file < 0) {
-        unlink(temporary);
-        return cannot(temporary, "create it", message);
-    }
-    return EQP_OK;
-}
-
-/* A close that fails has lost data, so it counts. */
-int eqp__hdf5_finish(const char *path, hid_t file, int rc, eqp_message *message)
-{
-    if (file < 0) {
-        return rc;
-    }
-    if (rc == EQP_OK && H5Fflush(file, H5F_SCOPE_LOCAL) < 0) {
-        rc = cannot(path, "write it", message);
-    }
-    if (H5Fclose(file) < 0 && rc == EQP_OK) {
-        rc = cannot(path, "close it", message);
-    }
-    return rc;
-}
-
 /* The space is reserved now, so that a full disk shows at once where the file system reserves, and no slice moves data
  * of another. Times of creation are not kept: the same data make the same bytes. */
 int eqp__hdf5_create_column(const char *path, hid_t group, const eqp_column *column, int64_t rows, eqp_message *message)
@@ -122,7 +92,8 @@ int eqp_table_write_create(const char *path, int64_t rows, int ncolumns, const e
 {
     eqp__hdf5_quiet quiet;
     char *temporary = NULL;
-    hid_t file = -1;
+    eqp__hdf5_output out = {.file = -1};
+    bool created;
     int rc;
 
     if (!path || rows < 0 || rows > EQP__MOST_PARTICLES || ncolumns < 1 || !column) {
@@ -132,12 +103,13 @@ int eqp_table_write_create(const char *path, int64_t rows, int ncolumns, const e
     eqp__hdf5_enter(&quiet);
     rc = eqp__hdf5_check_columns(ncolumns, column, message);
     rc = rc != EQP_OK ? rc : eqp__temporary_name(path, &temporary);
-    rc = rc != EQP_OK ? rc : eqp__hdf5_create_new(path, temporary, &file, message);
+    rc = rc != EQP_OK ? rc : eqp__hdf5_create_new(path, temporary, &out, message);
+    created = rc == EQP_OK;
     for (int c = 0; rc == EQP_OK && c < ncolumns; c++) {
-        rc = eqp__hdf5_create_column(temporary, file, &column[c], rows, message);
+        rc = eqp__hdf5_create_column(temporary, out.file, &column[c], rows, message);
     }
-    rc = eqp__hdf5_finish(temporary, file, rc, message);
-    if (rc != EQP_OK && file >= 0) {
+    rc = eqp__hdf5_finish(temporary, &out, rc, message);
+    if (rc != EQP_OK && created) {
         unlink(temporary);
     }
     eqp__hdf5_leave(&quiet);
@@ -150,7 +122,7 @@ int eqp_table_write_slice(const char *path, int ncolumns, const eqp_column *colu
 {
     eqp__hdf5_quiet quiet;
     char *temporary = NULL;
-    hid_t file = -1;
+    eqp__hdf5_output out = {.file = -1};
     int rc;
 
     if (!path || ncolumns < 1 || !column || first < 0 || n < 0 || !data) {
@@ -160,14 +132,11 @@ int eqp_table_write_slice(const char *path, int ncolumns, const eqp_column *colu
     eqp__hdf5_enter(&quiet);
     rc = eqp__hdf5_check_columns(ncolumns, column, message);
     rc = rc != EQP_OK ? rc : eqp__temporary_name(path, &temporary);
-    if (rc == EQP_OK) {
-        file = H5Fopen(temporary, H5F_ACC_RDWR, H5P_DEFAULT);
-        rc = file >= 0 ? EQP_OK : cannot(temporary, "open it", message);
-    }
+    rc = rc != EQP_OK ? rc : eqp__hdf5_open_again(temporary, &out, message);
     for (int c = 0, at = 0; rc == EQP_OK && c < ncolumns; at += column[c++].width) {
-        rc = eqp__hdf5_write_column(temporary, file, &column[c], first, n, 1, data + at, message);
+        rc = eqp__hdf5_write_column(temporary, out.file, &column[c], first, n, 1, data + at, message);
     }
-    rc = eqp__hdf5_finish(temporary, file, rc, message);
+    rc = eqp__hdf5_finish(temporary, &out, rc, message);
     eqp__hdf5_leave(&quiet);
     free(temporary);
     return eqp__explain(rc, path, message);

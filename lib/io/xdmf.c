@@ -121,7 +121,7 @@ static int put_frame(FILE *to, const eqp_snapshot_frame *frame)
 static int put_all(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message)
 {
     FILE *to = fopen(path, "w");
-    int rc = EQP_OK;
+    int reason, rc = EQP_OK;
     bool failed;
 
     if (!to) {
@@ -134,9 +134,10 @@ static int put_all(const char *path, int nframes, const eqp_snapshot_frame *fram
         rc = put_frame(to, &frame[i]);
     }
     fputs(" </Grid>\n </Domain>\n</Xdmf>\n", to);
-    failed = ferror(to) != 0;
+    failed = fflush(to) != 0 || ferror(to);
+    reason = errno;
     if ((fclose(to) != 0 || failed) && rc == EQP_OK) {
-        eqp_message_set(message, "%s: cannot be written", path);
+        eqp_message_set(message, "%s: cannot be written: %s", path, strerror(failed ? reason : errno));
         rc = EQP_ERR_IO;
     }
     return rc;

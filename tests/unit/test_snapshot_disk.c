@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A disk that is full, at any byte: the old file survives, nothing is left beside it, one line says so, and the next
+ * attempt works. The limit on the size of files stands for the disk. */
+#include "snapshot_files.h"
+
+#include <hdf5.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { N = 900 };
+
+static const char old[] = "what was there before\n";
+
+static void limit_files(rlim_t most)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static int disk_setup(void **state)
+{
+    signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
+    return files_setup(state);
+}
+
+/* What is in the folder is the old file and nothing else. */
+static void check_old(const char *path)
+{
+    char text[sizeof old + 1] = "";
+    FILE *file = fopen(path, "rb");
+
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text, file), sizeof old - 1);
+    fclose(file);
+    assert_string_equal(text, old);
+    assert_int_equal(files_in_folder(false), 1);
+}
+
+static eqp_snapshot_layout some_layout(int nfiles)
+{
+    eqp_snapshot_layout l = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+
+    l.type_n[1] = N;
+    l.nfiles = nfiles;
+    return l;
+}
+
+/* As a caller does it: the first error ends it, and what is there is given up. */
+static int write_snapshot(const char *path, int nfiles, eqp_message *message)
+{
+    eqp_snapshot_layout l = some_layout(nfiles);
+    particles p = model_particles(1, 6, (int64_t[]){0, N, 0, 0, 0, 0}, (double[]){0, 0, 0, 0, 0, 0}, 1, false);
+    eqp_snapshot_arrays arrays = particles_arrays(&p);
+    int rc = eqp_snapshot_write_create(path, &l, message);
+
+    if (rc == EQP_OK) {
+        rc = eqp_snapshot_write_slice(path, &l, 0, N, &arrays, NULL, message);
+        rc = rc != EQP_OK ? rc : eqp_snapshot_write_commit(path, &l, message);
+        if (rc != EQP_OK) {
+            eqp_snapshot_write_discard(path, &l);
+        }
+    }
+    particles_free(&p);
+    return rc;
+}
+
+static int write_table(const char *path, eqp_message *message)
+{
+    static const eqp_column column[] = {{"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3}};
+    static uint64_t id[N];
+    static double f[N];
+    const void *const data[] = {id, f, f, f};
+    int rc = eqp_table_write_create(path, N, 2, column, message);
+
+    if (rc == EQP_OK) {
+        rc = eqp_table_write_slice(path, 2, column, 0, N, data, message);
+        rc = rc != EQP_OK ? rc : eqp_table_write_commit(path, message);
+        if (rc != EQP_OK) {
+            eqp_table_write_discard(path);
+        }
+    }
+    return rc;
+}
+
+static int write_series(const char *path, eqp_message *message)
+{
+    eqp_snapshot_layout l = some_layout(1);
+    eqp_snapshot_frame frame[40];
+
+    for (int i = 0; i < 40; i++) {
+        frame[i] = (eqp_snapshot_frame){path, &l};
+    }
+    return eqp_snapshot_write_xdmf(path, 40, frame, message);
+}
+
+static int write_some(int what, const char *path, eqp_message *message)
+{
+    return what == 0   ? write_snapshot(path, 1, message)
+           : what == 1 ? write_table(path, message)
+                       : write_series(path, message);
+}
+
+static void the_old_file_survives_a_full_disk(void **state)
+{
+    (void)state;
+    for (int what = 0; what < 3; what++) {
+        const char *path = in_folder("a");
+        struct stat status;
+        eqp_message message = {"unchanged"};
+        off_t size;
+
+        assert_int_equal(write_some(what, path, &message), EQP_OK);
+        assert_int_equal(stat(path, &status), 0);
+        size = status.st_size;
+        save_text(path, old);
+        for (off_t room = 0; room < size; room += size / 19) {
+            int rc;
+
+            message.text[0] = '\0';
+            limit_files((rlim_t)room);
+            rc = write_some(what, path, &message);
+            limit_files(RLIM_INFINITY);
+            if (rc != EQP_ERR_IO) {
+                fail_msg("kind %d, room for %lld of %lld: %d '%s'", what, (long long)room, (long long)size, rc,
+                         message.text);
+            }
+            assert_int_equal(strncmp(message.text, path, strlen(path)), 0);
+            assert_non_null(strstr(message.text, "File too large"));
+            check_old(path);
+        }
+        assert_int_equal(write_some(what, path, &message), EQP_OK);
+        assert_int_equal(files_in_folder(false), 1);
+        unlink(path);
+    }
+}
+
+static void no_file_of_several_is_left(void **state)
+{
+    (void)state;
+    for (rlim_t room = 0; room < 19000; room += 1900) {
+        eqp_message message = {""};
+        int rc;
+
+        limit_files(room);
+        rc = write_snapshot(in_folder("a"), 3, &message);
+        limit_files(RLIM_INFINITY);
+        assert_int_equal(rc, EQP_ERR_IO);
+        assert_int_equal(files_in_folder(false), 0);
+    }
+}
+
+/* The HDF5 library must not complain when the program ends, and nothing may be open that keeps the space in use. */
+static void a_failed_write_leaves_nothing_open(void **state)
+{
+    struct stat status;
+    int result;
+    pid_t child;
+
+    (void)state;
+    fflush(NULL);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        int failures = 0;
+
+        if (!freopen(in_folder("said"), "w", stderr)) {
+            _exit(3);
+        }
+        limit_files(10000);
+        for (int what = 0; what < 2; what++) {
+            failures += write_some(what, in_folder("a"), NULL) == EQP_ERR_IO;
+        }
+        limit_files(RLIM_INFINITY);
+        exit(failures == 2 && H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL) == 0 ? 0 : 4);
+    }
+    assert_int_equal(waitpid(child, &result, 0), child);
+    assert_true(WIFEXITED(result));
+    assert_int_equal(WEXITSTATUS(result), 0);
+    assert_int_equal(stat(in_folder("said"), &status), 0);
+    assert_int_equal(status.st_size, 0);
+}
+
+static void a_folder_that_takes_nothing_is_named(void **state)
+{
+    eqp_message message = {""};
+    const char *folder = in_folder("closed"), *path = in_folder("closed/a");
+
+    (void)state;
+    if (geteuid() == 0) {
+        print_message("root may write everywhere\n");
+        skip();
+    }
+    assert_int_equal(mkdir(folder, 0700), 0);
+    save_text(path, old);
+    assert_int_equal(chmod(folder, 0500), 0);
+    for (int what = 0; what < 2; what++) {
+        assert_int_equal(write_some(what, path, &message), EQP_ERR_IO);
+        assert_non_null(strstr(message.text, "closed/a"));
+        assert_non_null(strstr(message.text, "ermission"));
+    }
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void a_target_that_is_no_file_is_refused(void **state)
+{
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    for (int what = 0; what < 3; what++) {
+        assert_int_equal(write_some(what, in_folder("pipe"), &message), EQP_ERR_IO);
+        assert_non_null(strstr(message.text, "pipe: is not a regular file"));
+    }
+    assert_int_equal(files_in_folder(false), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_old_file_survives_a_full_disk, files_clear),
+        cmocka_unit_test_setup(no_file_of_several_is_left, files_clear),
+        cmocka_unit_test_setup(a_failed_write_leaves_nothing_open, files_clear),
+        cmocka_unit_test_setup(a_folder_that_takes_nothing_is_named, files_clear),
+        cmocka_unit_test_setup(a_target_that_is_no_file_is_refused, files_clear),
+    };
+    return cmocka_run_group_tests(tests, disk_setup, files_teardown);
+}
