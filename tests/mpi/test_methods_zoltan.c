@@ -183,10 +183,10 @@ static void large_edges_are_not_dropped(MPI_Comm comm)
         double *weight = l.pin_weight + PINS * i;
         l.weight[i] = 1;
         pin[0] = l.id[i];
-        pin[1] = (l.id[i] + 2) % all;
+        pin[1] = (l.id[i] + 1) % all;
         pin[2] = pin[3] = l.id[i] % 2 == 0 ? all : all + 1;
         weight[0] = weight[1] = 1;
-        weight[2] = weight[3] = 100;
+        weight[2] = weight[3] = 10000;
     }
     l.items.pin_weight = l.pin_weight;
     l.items.size = l.size;
