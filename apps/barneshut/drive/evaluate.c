@@ -58,7 +58,8 @@ static int tile_seen(void *user, const bh_tile *tile)
     tile_watch *watch = user;
     const pass *p = watch->pass;
     const bh_evaluator *evaluator = p->evaluator;
-    int code = watch->surveying ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
+    const bool wanted = watch->surveying && (uint64_t)tile->pin < watch->survey.shown_below;
+    int code = wanted ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
 
     if (code == EQP_OK && evaluator->computed != NULL) {
         code = evaluator->computed(evaluator->computed_user, p->tree, p->works, watch->work, tile);
@@ -74,14 +75,14 @@ static int list_work(pass *p, int64_t w, bool all)
     tile_watch watch = {.pass = p, .work = w, .surveying = p->survey != NULL};
     bh_tile_choice choice;
     bh_tile_fn keep = bh_tile_choose(&choice, p->map, work->tag, p->rank, group);
-    uint64_t pin_below = p->survey == NULL ? 0 : p->survey->detail.pin_below;
+    uint64_t pin_below = 0;
     bool again = false;
     int code;
 
     if (watch.surveying) {
-        bh_survey_begin(&watch.survey, p->survey, work, all);
+        pin_below = bh_survey_begin(&watch.survey, p->survey, work, all);
     }
-    if (all || p->evaluator->computed != NULL) {
+    if (p->evaluator->computed != NULL) {
         pin_below = UINT64_MAX;
     }
     code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac, keep, &choice, pin_below,
@@ -98,7 +99,7 @@ static int list_work(pass *p, int64_t w, bool all)
                                              [BH_KIND_VISIT] = p->list.nvisits,
                                              [BH_KIND_GROUP] = 1}};
     if (watch.surveying) {
-        code = bh_survey_end(&watch.survey, &p->works->counts[w], p->list.ntiles + 1, &again);
+        code = bh_survey_end(&watch.survey, p->tree, &p->list, &p->works->counts[w], &again);
     }
     return code == EQP_OK && again ? list_work(p, w, true) : code;
 }

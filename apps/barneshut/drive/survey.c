@@ -45,13 +45,15 @@ bool bh_survey_wants_all(const bh_survey *survey, const bh_work *work)
            survey->per_target * (double)work->group.count >= PROBABLY * survey->detail.heavy;
 }
 
-void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work, bool all)
+uint64_t bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work, bool all)
 {
-    pass->survey = survey;
-    pass->work = work;
-    pass->all = all;
+    const bool whole = work->tag >= 0;
+
+    *pass = (bh_survey_pass){.survey = survey, .work = work, .all = all};
+    pass->shown_below = all ? UINT64_MAX : whole ? 0 : survey->detail.pin_below;
     bh_group_centre(&work->group, pass->centre);
     survey->group_pins = survey->group_tiles = 0;
+    return pass->shown_below;
 }
 
 static int keep_tile(bh_survey_pass *pass, const bh_tile *tile)
@@ -91,17 +93,26 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
     return code;
 }
 
-int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t interactions, bool *again)
+/* The pins of a list whose tiles were not shown. */
+static int read_pins(bh_survey *survey, const bh_tree *tree, const bh_list *list)
+{
+    int code =
+        eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + list->ntiles + 1, sizeof *survey->pin);
+
+    if (code == EQP_OK) {
+        survey->group_pins = bh_list_pins(tree, list, survey->detail.pin_below, survey->pin + survey->npins);
+    }
+    return code;
+}
+
+/* The group at hand, with its pins and, if it is heavy, its tiles. */
+static int take_in(bh_survey_pass *pass, const bh_counts *counts, int64_t interactions, bool heavy)
 {
     bh_survey *survey = pass->survey;
     const bh_work *work = pass->work;
-    const double weight = bh_survey_weight(survey, counts);
-    const bool heavy = weight >= survey->detail.heavy || always_all(survey, work);
     int code = eqp_array_reserve(&survey->group, &survey->capacity, survey->n + 1, sizeof *survey->group);
 
-    *again = heavy && !pass->all;
-    survey->per_target = weight / (double)work->group.count;
-    if (code != EQP_OK || *again) {
+    if (code != EQP_OK) {
         return code;
     }
     bh_surveyed *taken = &survey->group[survey->n++];
@@ -122,13 +133,30 @@ int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t interac
     return EQP_OK;
 }
 
+int bh_survey_end(bh_survey_pass *pass, const bh_tree *tree, const bh_list *list, const bh_counts *counts, bool *again)
+{
+    bh_survey *survey = pass->survey;
+    const double weight = bh_survey_weight(survey, counts);
+    const bool heavy = weight >= survey->detail.heavy || always_all(survey, pass->work);
+    int code = EQP_OK;
+
+    *again = heavy && !pass->all;
+    survey->per_target = weight / (double)pass->work->group.count;
+    if (*again) {
+        return EQP_OK;
+    }
+    if (pass->shown_below == 0 && survey->detail.pin_below > 0) {
+        code = read_pins(survey, tree, list);
+    }
+    return code == EQP_OK ? take_in(pass, counts, list->ntiles + 1, heavy) : code;
+}
+
 int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int home, int64_t at_home)
 {
     const bh_work work = {.group = *group, .tag = tag, .home = home, .at_home = at_home};
     const bh_counts nothing = {{0}};
     bh_survey_pass pass;
-    bool again;
 
     bh_survey_begin(&pass, survey, &work, false);
-    return bh_survey_end(&pass, &nothing, 0, &again);
+    return take_in(&pass, &nothing, 0, false);
 }

@@ -54,23 +54,24 @@ typedef struct bh_survey {
 int bh_survey_init(bh_survey *survey, const bh_survey_detail *detail);
 void bh_survey_free(bh_survey *survey);
 
-/* Takes in a work whose list is being walked: survey_begin, every tile that the walk shows, survey_end with the work's
- * counts. The walk must show all tiles if bh_survey_wants_all() says so for the work, else it may leave out those whose
- * pin is not below detail.pin_below. */
+/* Takes in a work whose list is being walked: begin; every tile that the walk shows; end, with the list. A walk for a
+ * survey shows the tiles whose pin is below what bh_survey_begin() returns: all of a group that is probably heavy, none
+ * of others that are computed whole, whose pins are then read from the list. */
 typedef struct bh_survey_pass {
     bh_survey *survey;
     const bh_work *work;
     double centre[3];
-    bool all;
+    bool all; /* tiles are kept */
+    uint64_t shown_below;
 } bh_survey_pass;
 
 bool bh_survey_wants_all(const bh_survey *survey, const bh_work *work);
-void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work, bool all);
+uint64_t bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work, bool all);
 int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
 
 /* again: the group turned out heavy, but its tiles were not all shown: nothing was taken in; begin once more with
  * all. */
-int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t interactions, bool *again);
+int bh_survey_end(bh_survey_pass *pass, const bh_tree *tree, const bh_list *list, const bh_counts *counts, bool *again);
 
 /* Nominal nanoseconds of so much work. */
 double bh_survey_weight(const bh_survey *survey, const bh_counts *counts);

@@ -336,6 +336,24 @@ int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, co
     return bh__walk(best_row(), tree, root, group, mac, &visitor, list);
 }
 
+int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin)
+{
+    const bh_frontier *frontier = &list->frontier;
+    int64_t n = 0;
+    for (int64_t i = 0; i < frontier->n; i++) {
+        const int32_t family = frontier->family[i];
+        if (family >= 0 && frontier->taken[i] != 0) {
+            pin[n] = tree->family[family].pin;
+            n += (uint64_t)pin[n] < pin_below;
+        }
+    }
+    if (frontier->n == 0 && list->ntiles > 0) { /* the root alone, in a tile of its own */
+        pin[0] = bh_cell_pin(tree->cell[tree->root].key, 0);
+        n = (uint64_t)pin[0] < pin_below;
+    }
+    return n;
+}
+
 /* The leaves of an opened cell that are absent, if its tile is kept. */
 static int put_absent_leaves(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned leaves,
                              bh_list *list)

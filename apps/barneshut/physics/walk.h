@@ -84,6 +84,11 @@ int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_m
 int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
                     void *keep_user, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list);
 
+/* Of the list that a walk from the tree's root without keep() has just made, the pins of those tiles whose pin is below
+ * pin_below, each once: what seen() would hear, for a fraction of the time. pin: room for list->ntiles. Returns how
+ * many there are. O(opened cells). */
+int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin);
+
 /* Only list->absent of the walk from the tree's root: what this rank lacks for the group; the other numbers of the list
  * say nothing. O(cells of the top and grafted ones that the walk meets): below this rank's branches nothing lacks. */
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
