@@ -133,6 +133,26 @@ int eqp_report_set(eqp_report *report, eqp_field field)
     return put_field(report->root, &field);
 }
 
+int eqp_report_set_counts(eqp_report *report, const char *name, int64_t n, const int64_t *count)
+{
+    json_t *list;
+    int code = is_name(name) && n >= 0 ? EQP_OK : EQP_ERR_ARGUMENT;
+
+    for (size_t k = 0; k < NKEYS && !code; k++) {
+        code = strcmp(name, keys[k].name) == 0 ? EQP_ERR_ARGUMENT : EQP_OK;
+    }
+    list = code ? NULL : json_array();
+    code = code || list ? code : EQP_ERR_MEMORY;
+    for (int64_t i = 0; i < n && !code; i++) {
+        code = json_array_append_new(list, json_integer((json_int_t)count[i])) ? EQP_ERR_MEMORY : EQP_OK;
+    }
+    if (code) {
+        json_decref(list);
+        return code;
+    }
+    return put(report->root, name, list);
+}
+
 int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count)
 {
     eqp_field field = eqp_field_count(kind, count);

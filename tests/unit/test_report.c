@@ -211,6 +211,36 @@ static void a_report_without_rows_has_no_csv_and_every_key(void **state)
     json_decref(root);
 }
 
+static void an_array_of_counts_is_a_key(void **state)
+{
+    static const int64_t peaks[] = {1, INT64_C(9007199254740993), 0};
+    eqp_report *report = NULL;
+    char path[512];
+    json_t *root, *list;
+
+    (void)state;
+    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_set_counts(report, "peaks", 3, peaks), EQP_OK);
+    assert_int_equal(eqp_report_set_counts(report, "none", 0, NULL), EQP_OK);
+    assert_int_equal(eqp_report_set_counts(report, "steps", 3, peaks), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set_counts(report, "", 3, peaks), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set_counts(report, NULL, 3, peaks), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_set_counts(report, "peaks", -1, peaks), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    eqp_report_free(report);
+    path_in("report.json", sizeof path, path);
+    root = json_load_file(path, 0, NULL);
+    list = json_object_get(root, "peaks");
+    assert_int_equal(json_array_size(list), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(json_integer_value(json_array_get(list, i)), peaks[i]);
+    }
+    assert_true(json_is_array(json_object_get(root, "none")));
+    assert_int_equal(json_array_size(json_object_get(root, "none")), 0);
+    assert_true(json_is_array(json_object_get(root, "steps")));
+    json_decref(root);
+}
+
 static void wrong_fields_are_refused_and_change_nothing(void **state)
 {
     const eqp_field twice[] = {eqp_field_count("step", 1), eqp_field_count("step", 2)};
@@ -564,6 +594,7 @@ int main(void)
         IN_FOLDER(a_report_says_what_it_was_told),
         IN_FOLDER(compared_rows_make_a_csv_of_all_their_columns),
         IN_FOLDER(a_report_without_rows_has_no_csv_and_every_key),
+        IN_FOLDER(an_array_of_counts_is_a_key),
         IN_FOLDER(wrong_fields_are_refused_and_change_nothing),
         IN_FOLDER(bytes_that_are_not_utf8_do_not_cost_the_report),
         IN_FOLDER(a_place_that_cannot_be_written_is_named),

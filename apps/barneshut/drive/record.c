@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct bh_record {
     MPI_Comm comm; /* borrowed */
@@ -250,6 +251,23 @@ static int set_totals(bh_record *record, const bh_simulation *sim)
     return code;
 }
 
+/* The most memory that each rank's process has held, on rank 0. Linux counts it in KiB. Collective. */
+static int add_peaks(bh_record *record, const bh_simulation *sim)
+{
+    struct rusage usage;
+    int64_t here = getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0, *peak = NULL;
+    int code = eqp_agree(record->comm, eqp_array_create(&peak, sim->domain.nranks, sizeof *peak), NULL);
+
+    if (code == EQP_OK && MPI_Gather(&here, 1, MPI_INT64_T, peak, 1, MPI_INT64_T, 0, record->comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    if (code == EQP_OK && record->rank == 0) {
+        code = eqp_report_set_counts(record->report, "peak_bytes", sim->domain.nranks, peak);
+    }
+    free(peak);
+    return code;
+}
+
 static int write_files(bh_record *record, const bh_simulation *sim, eqp_message *message, eqp_message *note)
 {
     const char *dir = sim->settings->report;
@@ -276,13 +294,13 @@ static int write_files(bh_record *record, const bh_simulation *sim, eqp_message 
 
 int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *message, eqp_message *note)
 {
-    int code = EQP_OK;
+    int code = add_peaks(record, sim);
 
-    if (record->rank == 0 && sim->settings->report != NULL) {
+    if (code == EQP_OK && record->rank == 0 && sim->settings->report != NULL) {
         code = write_files(record, sim, message, note);
-        if (code != EQP_OK && message->text[0] == '\0') {
-            eqp_message_set(message, "barneshut: report: %s", eqp_error_text(code));
-        }
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "barneshut: report: %s", eqp_error_text(code));
     }
     return eqp_agree(record->comm, code, message);
 }

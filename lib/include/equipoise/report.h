@@ -100,6 +100,11 @@ void eqp_report_free(eqp_report *report);
  * \return EQP_OK, EQP_ERR_ARGUMENT for a key that has its own function, a wrong type or an empty key, EQP_ERR_MEMORY */
 int eqp_report_set(eqp_report *report, eqp_field field);
 
+/** Sets a key of the whole run that the schema does not name to an array, such as one number per rank. O(n). Codes as
+ * eqp_report_set(); also EQP_ERR_ARGUMENT for a key that the schema names.
+ * \param[in] count  [n] (copied) */
+int eqp_report_set_counts(eqp_report *report, const char *name, int64_t n, const int64_t *count);
+
 /** Sets interactions_by_kind[kind]. Does not touch `interactions`. Codes as eqp_report_set(). */
 int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count);
 
