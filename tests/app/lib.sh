@@ -34,6 +34,37 @@ expect()
     run "$@" || fail "status $? of: $* -- $(head -c 300 err)"
 }
 
+# refused WORD ARG...: on one rank; WORD must be in the line. refused_by_all: on one rank and on three.
+refused()
+{
+    refused_on 1 "$@"
+}
+
+refused_by_all()
+{
+    refused_on '1 3' "$@"
+}
+
+refused_on()
+{
+    local numbers=$1 word=$2 ranks status before after
+    shift 2
+    for ranks in $numbers; do
+        before=$(ls | grep -vx -e out -e err | sort)
+        run "$ranks" "$@"
+        status=$?
+        after=$(ls | grep -vx -e out -e err | sort)
+        [ "$status" -eq 2 ] || fail "status $status instead of 2 on $ranks ranks: $*"
+        [ "$before" = "$after" ] || fail "files appeared on $ranks ranks: $*"
+        [ ! -s out ] || [ "$ranks" -gt 1 ] || fail "something on stdout: $*"
+        # mpirun adds lines of its own; the app's begin with its name or with the file's.
+        grep -c "$word" err >count || true
+        [ "$(cat count)" -eq 1 ] || fail "$(cat count) lines with '$word' on $ranks ranks: $* -- $(head -c 300 err)"
+        [ "$ranks" -gt 1 ] || [ "$(wc -l <err)" -eq 1 ] || fail "$(wc -l <err) lines: $* -- $(head -c 300 err)"
+        rm -f count
+    done
+}
+
 # value FILE KEY: of a report.
 value()
 {
