@@ -2,7 +2,6 @@
 #include "kdtree_check.h"
 #include "memory.h"
 #include <equipoise/kdtree.h>
-#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +19,20 @@
 #define KD_DEPTH_LOPSIDED 32
 #define KD_BALANCED 4
 
+/* So many points at each end are looked at before the wrong ones are swapped. */
+#define KD_SIDE 64
+
+/* So many points of a leaf are looked at together. */
+#define KD_LANES 8
+
 /* Index larger than that of any point. */
 #define KD_NO_INDEX INT32_MAX
 
 /* Up to so many nearest points are kept sorted, more in a heap. */
 #define KD_SORTED_MAX 32
 
-/* Number of no node. */
-#define KD_LEAVE (-1)
+/* What a query looks for. */
+typedef enum kd_wish { KD_NEAREST, KD_SORTED, KD_HEAP, KD_VISIT } kd_wish;
 
 /* Part of the points that waits to become a node. */
 typedef struct kd_task {
@@ -71,37 +76,109 @@ static void sort_indices(int32_t *index, int32_t n)
     }
 }
 
-#define KD_NODE KD_STATIC(node)
+static inline int lowest_bit(unsigned bits)
+{
+#if defined(__GNUC__)
+    return __builtin_ctz(bits);
+#else
+    int bit = 0;
+
+    while ((bits >> bit & 1) == 0) {
+        bit++;
+    }
+    return bit;
+#endif
+}
+
+#if defined(__GNUC__) && defined(__x86_64__)
+#define KD_HAVE_SSE2
+#define KD_HAVE_AVX2
+#include <immintrin.h>
+#define KD_TARGET_AVX2 __attribute__((target("avx2")))
+
+KD_TARGET_AVX2 KD_INLINE double min_of_4(__m256d x)
+{
+    const __m128d two = _mm_min_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+
+    return _mm_cvtsd_f64(_mm_min_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
+KD_TARGET_AVX2 KD_INLINE float min_of_8(__m256 x)
+{
+    const __m128 four = _mm_min_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    const __m128 two = _mm_min_ps(four, _mm_movehl_ps(four, four));
+
+    return _mm_cvtss_f32(_mm_min_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+#endif
+
 #define KD_SEARCH KD_STATIC(search)
-#define KD_FRAME KD_STATIC(frame)
 #define KD_TAKE KD_STATIC(take)
+#define KD_WALK KD_STATIC(walk_fn)
+#define KD_NODE KD_STATIC(node)
+#define KD_BLOCK KD_ISA(block)
+#define KD_FRAME KD_ISA(frame)
 
 #define KD_REAL double
 #define KD_KEY uint64_t
-#define KD_EPSILON DBL_EPSILON
-#define KD_SMALLEST DBL_MIN
 #define KD_TREE eqp_kdtree
 #define KD_PUBLIC(name) eqp_kdtree_##name
 #define KD_STATIC(name) name##_double
+#define KD_ISA_PLAIN(name) name##_double_plain
+#define KD_ISA_AVX2(name) name##_double_avx2
 #define KD_CHECK eqp__kdtree_check
-#include "kdtree_build.h"
-#include "kdtree_query.h"
+#define KD_USE eqp__kdtree_use
+#define KD_PARTS 2
+#define KD_VECTOR __m256d
+#define KD_V(name) _mm256_##name##_pd
+#define KD_CAST _mm256_castsi256_pd
+#define KD_UNCAST _mm256_castpd_si256
+#define KD_SET_KEY _mm256_set1_epi64x
+#define KD_GREATER _mm256_cmpgt_epi64
+#define KD_HORIZONTAL_MIN min_of_4
+#define KD_SSE(name) _mm_##name##_pd
+#define KD_SSE_VECTOR __m128d
+#define KD_SSE_LANES 2
+#include "kdtree_one.h"
 
 #undef KD_REAL
 #undef KD_KEY
-#undef KD_EPSILON
-#undef KD_SMALLEST
 #undef KD_TREE
 #undef KD_PUBLIC
 #undef KD_STATIC
+#undef KD_ISA_PLAIN
+#undef KD_ISA_AVX2
 #undef KD_CHECK
+#undef KD_USE
+#undef KD_PARTS
+#undef KD_VECTOR
+#undef KD_V
+#undef KD_CAST
+#undef KD_UNCAST
+#undef KD_SET_KEY
+#undef KD_GREATER
+#undef KD_HORIZONTAL_MIN
+#undef KD_SSE
+#undef KD_SSE_VECTOR
+#undef KD_SSE_LANES
 #define KD_REAL float
 #define KD_KEY uint32_t
-#define KD_EPSILON FLT_EPSILON
-#define KD_SMALLEST FLT_MIN
 #define KD_TREE eqp_kdtreef
 #define KD_PUBLIC(name) eqp_kdtreef_##name
 #define KD_STATIC(name) name##_float
+#define KD_ISA_PLAIN(name) name##_float_plain
+#define KD_ISA_AVX2(name) name##_float_avx2
 #define KD_CHECK eqp__kdtreef_check
-#include "kdtree_build.h"
-#include "kdtree_query.h"
+#define KD_USE eqp__kdtreef_use
+#define KD_PARTS 1
+#define KD_VECTOR __m256
+#define KD_V(name) _mm256_##name##_ps
+#define KD_CAST _mm256_castsi256_ps
+#define KD_UNCAST _mm256_castps_si256
+#define KD_SET_KEY _mm256_set1_epi32
+#define KD_GREATER _mm256_cmpgt_epi32
+#define KD_HORIZONTAL_MIN min_of_8
+#define KD_SSE(name) _mm_##name##_ps
+#define KD_SSE_VECTOR __m128
+#define KD_SSE_LANES 4
+#include "kdtree_one.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The k-d tree for one type of number, part 1: its memory and how it is built. kdtree.c includes this file once for
- * each type, so there is no include guard. */
+/* The k-d tree for one type of number, part 1: its memory and how it is built. kdtree_one.h includes this file. */
 
 /* One node, 24 bytes for double and 16 for float, in depth-first order: the left child of an inner node follows it. */
 typedef struct KD_NODE {
@@ -10,20 +9,26 @@ typedef struct KD_NODE {
     int32_t axis; /* inner: the axis of the cut; leaf: minus the number of points */
 } KD_NODE;
 
+/* How a query goes through the tree with what vectors the machine has; see kdtree_walk.h. */
+typedef int (*KD_WALK)(const KD_TREE *tree, const KD_REAL *query, kd_wish wish, KD_SEARCH *search);
+
 struct KD_TREE {
     int32_t n;
     int dim;
     int32_t leaf_size;
     int64_t stride;
     const KD_REAL *points; /* the caller's */
-    KD_REAL *rows;         /* [n][dim] coordinates in the order of the leaves, NULL if not copied */
+    KD_REAL *blocks;       /* [n * dim + KD_LANES] coordinates as make_blocks() puts them, NULL if not copied */
     int32_t *index;        /* [n] the caller's number of the point at each place of the leaves */
     KD_NODE *nodes;        /* [nodes_used] */
     int32_t nodes_used;
     int64_t nodes_room;
+    KD_WALK walk;
     KD_REAL low[EQP_KDTREE_DIM_MAX]; /* box of all points */
     KD_REAL high[EQP_KDTREE_DIM_MAX];
 };
+
+static KD_WALK KD_STATIC(choose_walk)(int vectors);
 
 /* Numbers as integers of the same order, so that halving a range of them ends after as many steps as they have bits. */
 static KD_KEY KD_STATIC(key_of)(KD_REAL x)
@@ -45,18 +50,65 @@ static KD_REAL KD_STATIC(value_of)(KD_KEY key)
     return x;
 }
 
-KD_INLINE void KD_STATIC(find_box)(const KD_REAL *rows, int32_t count, const int dim, KD_REAL *low, KD_REAL *high)
+#if defined(KD_HAVE_SSE2)
+/* The box of at least KD_SSE_LANES points in three dimensions: three vectors have so many of them. */
+static void KD_STATIC(find_box_3)(const KD_REAL *rows, int32_t count, KD_REAL *low, KD_REAL *high)
 {
-    for (int d = 0; d < dim; d++) {
+    const int32_t last = count - KD_SSE_LANES; /* the last vectors may overlap those before */
+    KD_SSE_VECTOR least[3];
+    KD_SSE_VECTOR most[3];
+    KD_REAL ends[2][3 * KD_SSE_LANES];
+
+    for (int k = 0; k < 3; k++) {
+        least[k] = most[k] = KD_SSE(loadu)(rows + (ptrdiff_t)last * 3 + k * KD_SSE_LANES);
+    }
+    for (int32_t i = 0; i < last; i += KD_SSE_LANES, rows += 3 * KD_SSE_LANES) {
+        for (int k = 0; k < 3; k++) {
+            const KD_SSE_VECTOR x = KD_SSE(loadu)(rows + k * KD_SSE_LANES);
+            least[k] = KD_SSE(min)(least[k], x);
+            most[k] = KD_SSE(max)(most[k], x);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        KD_SSE(storeu)(ends[0] + k * KD_SSE_LANES, least[k]);
+        KD_SSE(storeu)(ends[1] + k * KD_SSE_LANES, most[k]);
+    }
+    for (int d = 0; d < 3; d++) {
+        low[d] = ends[0][d];
+        high[d] = ends[1][d];
+        for (int i = d + 3; i < 3 * KD_SSE_LANES; i += 3) {
+            low[d] = ends[0][i] < low[d] ? ends[0][i] : low[d];
+            high[d] = ends[1][i] > high[d] ? ends[1][i] : high[d];
+        }
+    }
+}
+#endif
+
+/* Least and largest coordinate along the axes `first` to `end` - 1. */
+KD_INLINE void KD_STATIC(find_ends)(const KD_REAL *rows, int32_t count, const int dim, const int first, const int end,
+                                    KD_REAL *low, KD_REAL *high)
+{
+    for (int d = first; d < end; d++) {
         low[d] = high[d] = rows[d];
     }
     for (int32_t i = 1; i < count; i++) {
         rows += dim;
-        for (int d = 0; d < dim; d++) {
+        for (int d = first; d < end; d++) {
             low[d] = rows[d] < low[d] ? rows[d] : low[d];
             high[d] = rows[d] > high[d] ? rows[d] : high[d];
         }
     }
+}
+
+KD_INLINE void KD_STATIC(find_box)(const KD_REAL *rows, int32_t count, const int dim, KD_REAL *low, KD_REAL *high)
+{
+#if defined(KD_HAVE_SSE2)
+    if (dim == 3 && count >= KD_SSE_LANES) {
+        KD_STATIC(find_box_3)(rows, count, low, high);
+        return;
+    }
+#endif
+    KD_STATIC(find_ends)(rows, count, dim, 0, dim, low, high);
 }
 
 static int KD_STATIC(longest_axis)(const KD_REAL *low, const KD_REAL *high, int dim)
@@ -71,39 +123,86 @@ static int KD_STATIC(longest_axis)(const KD_REAL *low, const KD_REAL *high, int 
     return axis;
 }
 
-KD_INLINE void KD_STATIC(swap_rows)(KD_REAL *a, KD_REAL *b, const int dim)
+KD_INLINE void KD_STATIC(swap_points)(KD_TREE *tree, ptrdiff_t a, ptrdiff_t b, const int dim)
 {
+    const int32_t number = tree->index[a];
+
+    tree->index[a] = tree->index[b];
+    tree->index[b] = number;
     for (int d = 0; d < dim; d++) {
-        const KD_REAL x = a[d];
-        a[d] = b[d];
-        b[d] = x;
+        const KD_REAL x = tree->blocks[a * dim + d];
+        tree->blocks[a * dim + d] = tree->blocks[b * dim + d];
+        tree->blocks[b * dim + d] = x;
     }
 }
 
-/* Moves the points of [first, end) with a coordinate of at most `pivot` to the front; returns one past the last. */
+/* partition() for at most 2 * KD_SIDE points, which are dealt to both ends of a copy. */
+KD_INLINE int32_t KD_STATIC(partition_few)(KD_TREE *tree, int32_t first, int32_t end, const int dim, int axis,
+                                           KD_REAL pivot)
+{
+    const size_t count = (size_t)(end - first);
+    KD_REAL *rows = tree->blocks + (ptrdiff_t)first * dim;
+    int32_t *index = tree->index + first;
+    KD_REAL dealt[2 * KD_SIDE * EQP_KDTREE_DIM_MAX];
+    int32_t dealt_index[2 * KD_SIDE];
+    int32_t left = 0;
+
+    for (int32_t i = 0, free_places = end - first; free_places-- > 0; i++) {
+        const int32_t is_right = rows[i * dim + axis] > pivot;
+        const int32_t place = left + (-is_right & free_places);
+        for (int d = 0; d < dim; d++) {
+            dealt[place * dim + d] = rows[i * dim + d];
+        }
+        dealt_index[place] = index[i];
+        left += 1 - is_right;
+    }
+    memcpy(rows, dealt, sizeof *rows * count * (size_t)dim);
+    memcpy(index, dealt_index, sizeof *index * count);
+    return first + left;
+}
+
+/* Moves the points of [first, end) with a coordinate of at most `pivot` to the front; returns one past the last. What
+ * is on the wrong side is listed for KD_SIDE points at each end, and then swapped: no branch depends on a coordinate,
+ * since half of such branches would be mispredicted (S. Edelkamp, A. Weiss, "BlockQuicksort", ESA 2016). */
 KD_INLINE int32_t KD_STATIC(partition)(KD_TREE *tree, int32_t first, int32_t end, const int dim, int axis,
                                        KD_REAL pivot)
 {
-    KD_REAL *rows = tree->rows;
-    int32_t *index = tree->index;
+    uint8_t wrong_left[KD_SIDE];
+    uint8_t wrong_right[KD_SIDE];
+    int at_left = 0;
+    int at_right = 0;
+    int left = 0; /* listed and not swapped yet */
+    int right = 0;
 
-    for (;;) {
-        while (first < end && rows[(ptrdiff_t)first * dim + axis] <= pivot) {
-            first++;
+    while (end - first > 2 * KD_SIDE) {
+        if (left == 0) {
+            const KD_REAL *x = tree->blocks + (ptrdiff_t)first * dim + axis;
+            at_left = 0;
+            for (int i = 0; i < KD_SIDE; i++, x += dim) {
+                wrong_left[left] = (uint8_t)i;
+                left += *x > pivot;
+            }
         }
-        while (first < end && rows[(ptrdiff_t)(end - 1) * dim + axis] > pivot) {
-            end--;
+        if (right == 0) {
+            const KD_REAL *x = tree->blocks + (ptrdiff_t)(end - 1) * dim + axis;
+            at_right = 0;
+            for (int i = 0; i < KD_SIDE; i++, x -= dim) {
+                wrong_right[right] = (uint8_t)i;
+                right += *x <= pivot;
+            }
         }
-        if (first >= end) {
-            return first;
+        const int swaps = left < right ? left : right;
+        for (int i = 0; i < swaps; i++) {
+            KD_STATIC(swap_points)(tree, first + wrong_left[at_left + i], end - 1 - wrong_right[at_right + i], dim);
         }
-        end--;
-        KD_STATIC(swap_rows)(rows + (ptrdiff_t)first * dim, rows + (ptrdiff_t)end * dim, dim);
-        const int32_t number = index[first];
-        index[first] = index[end];
-        index[end] = number;
-        first++;
+        at_left += swaps;
+        at_right += swaps;
+        left -= swaps;
+        right -= swaps;
+        first += left == 0 ? KD_SIDE : 0;
+        end -= right == 0 ? KD_SIDE : 0;
     }
+    return KD_STATIC(partition_few)(tree, first, end, dim, axis, pivot);
 }
 
 static KD_REAL KD_STATIC(choose_pivot)(KD_REAL low, KD_REAL high, int round)
@@ -139,9 +238,9 @@ KD_INLINE int32_t KD_STATIC(split)(KD_TREE *tree, const kd_task *task, const int
         } else {
             end = cut;
         }
-        low = high = tree->rows[(ptrdiff_t)first * dim + axis];
+        low = high = tree->blocks[(ptrdiff_t)first * dim + axis];
         for (int32_t i = first + 1; i < end; i++) {
-            const KD_REAL x = tree->rows[(ptrdiff_t)i * dim + axis];
+            const KD_REAL x = tree->blocks[(ptrdiff_t)i * dim + axis];
             low = x < low ? x : low;
             high = x > high ? x : high;
         }
@@ -179,6 +278,46 @@ static void KD_STATIC(tell_parent)(KD_TREE *tree, const kd_task *task, int32_t i
     }
 }
 
+/* Finds the box of the points of a task, tells whom it concerns, and returns the longest edge, or -1 for a leaf. Of a
+ * leaf only the edge matters along which its parent was cut. */
+KD_INLINE int KD_STATIC(measure)(KD_TREE *tree, const kd_task *task, int32_t id, const int dim, KD_REAL *low,
+                                 KD_REAL *high)
+{
+    const KD_REAL *rows = tree->blocks + (ptrdiff_t)task->first * dim;
+
+    if (task->parent >= 0 && task->count <= tree->leaf_size) {
+        const int axis = tree->nodes[task->parent].axis;
+        KD_STATIC(find_ends)(rows, task->count, dim, axis, axis + 1, low, high);
+        KD_STATIC(tell_parent)(tree, task, id, low, high);
+        return -1;
+    }
+    KD_STATIC(find_box)(rows, task->count, dim, low, high);
+    if (task->parent >= 0) {
+        KD_STATIC(tell_parent)(tree, task, id, low, high);
+    } else {
+        memcpy(tree->low, low, sizeof(KD_REAL) * (size_t)dim);
+        memcpy(tree->high, high, sizeof(KD_REAL) * (size_t)dim);
+    }
+    const int axis = KD_STATIC(longest_axis)(low, high, dim);
+    return task->count > tree->leaf_size && low[axis] < high[axis] ? axis : -1;
+}
+
+/* Rows of coordinates become blocks of KD_LANES points, the last one of what is left; a block has all coordinates along
+ * the first axis, then those along the second and so on, for vectors. */
+KD_INLINE void KD_STATIC(make_blocks)(KD_REAL *row, int32_t count, const int dim)
+{
+    for (int32_t first = 0; first < count; first += KD_LANES) {
+        const int32_t size = count - first < KD_LANES ? count - first : KD_LANES;
+        KD_REAL copy[KD_LANES * EQP_KDTREE_DIM_MAX];
+        memcpy(copy, row, sizeof *row * (size_t)(size * dim));
+        for (int d = 0; d < dim; d++) {
+            for (int32_t i = 0; i < size; i++) {
+                *row++ = copy[i * dim + d];
+            }
+        }
+    }
+}
+
 KD_INLINE int KD_STATIC(build_nodes)(KD_TREE *tree, const int dim)
 {
     kd_task stack[EQP__KDTREE_DEPTH_MAX + 1];
@@ -191,22 +330,16 @@ KD_INLINE int KD_STATIC(build_nodes)(KD_TREE *tree, const int dim)
         KD_REAL low[EQP_KDTREE_DIM_MAX];
         KD_REAL high[EQP_KDTREE_DIM_MAX];
 
-        KD_STATIC(find_box)(tree->rows + (ptrdiff_t)task.first * dim, task.count, dim, low, high);
         if (KD_STATIC(new_node)(tree) != EQP_OK) {
             return EQP_ERR_MEMORY;
         }
-        if (task.parent >= 0) {
-            KD_STATIC(tell_parent)(tree, &task, id, low, high);
-        } else {
-            memcpy(tree->low, low, sizeof(KD_REAL) * (size_t)dim);
-            memcpy(tree->high, high, sizeof(KD_REAL) * (size_t)dim);
-        }
-        const int axis = KD_STATIC(longest_axis)(low, high, dim);
-        if (task.count <= tree->leaf_size || !(low[axis] < high[axis])) {
+        const int axis = KD_STATIC(measure)(tree, &task, id, dim, low, high);
+        if (axis < 0) {
             tree->nodes[id] = (KD_NODE){.link = task.first, .axis = -task.count};
             if (task.count > tree->leaf_size) {
                 sort_indices(tree->index + task.first, task.count);
             }
+            KD_STATIC(make_blocks)(tree->blocks + (ptrdiff_t)task.first * dim, task.count, dim);
             continue;
         }
         const int32_t left = KD_STATIC(split)(tree, &task, dim, axis, low[axis], high[axis]);
@@ -220,7 +353,7 @@ KD_INLINE int KD_STATIC(build_nodes)(KD_TREE *tree, const int dim)
 
 static int KD_STATIC(gather)(KD_TREE *tree)
 {
-    KD_REAL *row = tree->rows;
+    KD_REAL *row = tree->blocks;
 
     for (int32_t i = 0; i < tree->n; i++) {
         const KD_REAL *point = tree->points + i * tree->stride;
@@ -237,14 +370,17 @@ static int KD_STATIC(gather)(KD_TREE *tree)
 
 static int KD_STATIC(build)(KD_TREE *tree, bool copy_points)
 {
+    const size_t numbers = (size_t)tree->n * (size_t)tree->dim;
+
     /* About as many nodes as cuts at the middle of random points make; the rest is given back at the end. */
     tree->nodes_room = tree->leaf_size == 1 ? 2 * (int64_t)tree->n - 1 : 3 * (int64_t)(tree->n / tree->leaf_size) + 16;
-    tree->rows = eqp__malloc((size_t)tree->n * (size_t)tree->dim, sizeof *tree->rows);
+    tree->blocks = eqp__malloc(numbers + KD_LANES, sizeof *tree->blocks);
     tree->index = eqp__malloc((size_t)tree->n, sizeof *tree->index);
     tree->nodes = eqp__malloc((size_t)tree->nodes_room, sizeof *tree->nodes);
-    if (tree->rows == NULL || tree->index == NULL || tree->nodes == NULL) {
+    if (tree->blocks == NULL || tree->index == NULL || tree->nodes == NULL) {
         return EQP_ERR_MEMORY;
     }
+    memset(tree->blocks + numbers, 0, KD_LANES * sizeof *tree->blocks);
     int code = KD_STATIC(gather)(tree);
     if (code == EQP_OK) {
         code = tree->dim == 3   ? KD_STATIC(build_nodes)(tree, 3)
@@ -262,8 +398,8 @@ static int KD_STATIC(build)(KD_TREE *tree, bool copy_points)
     if (copy_points) {
         tree->points = NULL;
     } else {
-        eqp__free(tree->rows);
-        tree->rows = NULL;
+        eqp__free(tree->blocks);
+        tree->blocks = NULL;
     }
     return EQP_OK;
 }
@@ -292,6 +428,7 @@ int KD_PUBLIC(create)(int64_t n, int dim, const KD_REAL *points, const eqp_kdtre
     made->leaf_size = options->leaf_size;
     made->stride = options->stride != 0 ? options->stride : dim;
     made->points = points;
+    made->walk = KD_STATIC(choose_walk)(EQP__KDTREE_BEST);
     if (n > 0) {
         code = KD_STATIC(build)(made, options->copy_points);
     }
@@ -306,7 +443,7 @@ int KD_PUBLIC(create)(int64_t n, int dim, const KD_REAL *points, const eqp_kdtre
 void KD_PUBLIC(free)(KD_TREE *tree)
 {
     if (tree != NULL) {
-        eqp__free(tree->rows);
+        eqp__free(tree->blocks);
         eqp__free(tree->index);
         eqp__free(tree->nodes);
         eqp__free(tree);
@@ -323,105 +460,12 @@ int KD_PUBLIC(dim)(const KD_TREE *tree)
     return tree->dim;
 }
 
-/* Coordinates of the point at a place of the leaves. */
-static const KD_REAL *KD_STATIC(point_at)(const KD_TREE *tree, int32_t place)
+/* A coordinate of point i of a leaf. */
+KD_INLINE KD_REAL KD_STATIC(coordinate)(const KD_TREE *tree, const KD_NODE *leaf, int32_t i, const int dim, int d)
 {
-    return tree->rows != NULL ? tree->rows + (ptrdiff_t)place * tree->dim
-                              : tree->points + tree->index[place] * tree->stride;
-}
+    const int32_t first = i / KD_LANES * KD_LANES;
+    const int32_t size = -leaf->axis - first < KD_LANES ? -leaf->axis - first : KD_LANES;
 
-static bool KD_STATIC(leaf_is_right)(const KD_TREE *tree, const KD_NODE *leaf, const kd_task *task)
-{
-    if (leaf->link != task->first || -leaf->axis != task->count || task->count < 1) {
-        return false;
-    }
-    for (int32_t i = task->first + 1; task->count > tree->leaf_size && i < task->first + task->count; i++) {
-        for (int d = 0; d < tree->dim; d++) {
-            if (KD_STATIC(point_at)(tree, i)[d] != KD_STATIC(point_at)(tree, i - 1)[d]) {
-                return false;
-            }
-        }
-        if (tree->index[i] <= tree->index[i - 1]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Whether the largest coordinate of the left side and the smallest of the right one are those of the cut. */
-static bool KD_STATIC(cut_is_right)(const KD_TREE *tree, const KD_NODE *node, const kd_task *task, int32_t right)
-{
-    KD_REAL low = -(KD_REAL)INFINITY;
-    KD_REAL high = (KD_REAL)INFINITY;
-
-    for (int32_t i = task->first; i < task->first + task->count; i++) {
-        const KD_REAL x = KD_STATIC(point_at)(tree, i)[node->axis];
-        if (i < right) {
-            low = x > low ? x : low;
-        } else {
-            high = x < high ? x : high;
-        }
-    }
-    return low == node->low && high == node->high && low <= high;
-}
-
-static int KD_STATIC(check_nodes)(const KD_TREE *tree, int *depth)
-{
-    kd_task stack[EQP__KDTREE_DEPTH_MAX + 1];
-    int waiting = 0;
-    int32_t id = 0;
-    int deepest = 0;
-
-    stack[waiting++] = (kd_task){.first = 0, .count = tree->n};
-    for (; waiting > 0; id++) {
-        const kd_task task = stack[--waiting];
-        if (id >= tree->nodes_used || (task.is_right && tree->nodes[task.parent].link != id)) {
-            return EQP_ERR_INTERNAL;
-        }
-        const KD_NODE *node = &tree->nodes[id];
-        deepest = task.depth > deepest ? task.depth : deepest;
-        if (node->axis < 0) {
-            if (!KD_STATIC(leaf_is_right)(tree, node, &task)) {
-                return EQP_ERR_INTERNAL;
-            }
-            continue;
-        }
-        int32_t leaf = node->link;
-        while (leaf < tree->nodes_used && tree->nodes[leaf].axis >= 0) {
-            leaf++;
-        }
-        const int32_t right = leaf < tree->nodes_used ? tree->nodes[leaf].link : -1;
-        if (task.depth >= EQP__KDTREE_DEPTH_MAX || right <= task.first || right >= task.first + task.count ||
-            !KD_STATIC(cut_is_right)(tree, node, &task, right)) {
-            return EQP_ERR_INTERNAL;
-        }
-        const int16_t below = (int16_t)(task.depth + 1);
-        stack[waiting++] = (kd_task){right, task.first + task.count - right, id, below, true};
-        stack[waiting++] = (kd_task){task.first, right - task.first, id, below, false};
-    }
-    *depth = deepest;
-    return id == tree->nodes_used ? EQP_OK : EQP_ERR_INTERNAL;
-}
-
-int KD_CHECK(const KD_TREE *tree, int *depth)
-{
-    if (tree->n == 0) {
-        *depth = 0;
-        return tree->nodes_used == 0 ? EQP_OK : EQP_ERR_INTERNAL;
-    }
-    bool *seen = eqp__calloc((size_t)tree->n, sizeof *seen);
-    if (seen == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    int code = EQP_OK;
-    for (int32_t i = 0; i < tree->n && code == EQP_OK; i++) {
-        const int32_t index = tree->index[i];
-        if (index < 0 || index >= tree->n || seen[index]) {
-            code = EQP_ERR_INTERNAL;
-        } else {
-            seen[index] = true;
-        }
-    }
-    eqp__free(seen);
-    return code == EQP_OK ? KD_STATIC(check_nodes)(tree, depth) : code;
+    return tree->blocks != NULL ? tree->blocks[(ptrdiff_t)(leaf->link + first) * dim + size * d + i - first]
+                                : tree->points[tree->index[leaf->link + i] * tree->stride + d];
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What kdtree_plain.h does, with the same results to the last bit, for AVX2: KD_PARTS vectors hold the lanes.
+ * kdtree_one.h includes this file. */
+
+#define KD_PART (KD_LANES / KD_PARTS)
+#define KD_EACH for (int p = 0; p < KD_PARTS; p++)
+
+typedef struct KD_BLOCK {
+    KD_VECTOR part[KD_PARTS];
+} KD_BLOCK;
+
+KD_TARGET KD_INLINE KD_VECTOR KD_ISA(lane_numbers)(int p)
+{
+    return KD_CAST(_mm256_loadu_si256((const __m256i *)(const void *)&KD_STATIC(lane_bits)[p * KD_PART]));
+}
+
+KD_TARGET KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block)
+{
+    KD_VECTOR least = block->part[0];
+
+    for (int p = 1; p < KD_PARTS; p++) {
+        least = KD_V(min)(least, block->part[p]);
+    }
+    return KD_HORIZONTAL_MIN(least);
+}
+
+KD_TARGET KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t size, const KD_REAL *query, const int dim)
+{
+    KD_BLOCK sum;
+
+    KD_EACH
+    {
+        sum.part[p] = KD_V(setzero)();
+    }
+    for (int d = 0; d < dim; d++, column += size) {
+        KD_EACH
+        {
+            const KD_VECTOR away = KD_V(sub)(KD_V(loadu)(column + p * KD_PART), KD_V(set1)(query[d]));
+            sum.part[p] = KD_V(add)(sum.part[p], KD_V(mul)(away, away));
+        }
+    }
+    KD_EACH
+    {
+        const KD_VECTOR is_point = KD_CAST(KD_GREATER(KD_SET_KEY(size), KD_UNCAST(KD_ISA(lane_numbers)(p))));
+        sum.part[p] = KD_V(blendv)(KD_V(set1)((KD_REAL)INFINITY), sum.part[p], is_point);
+    }
+    return sum;
+}
+
+KD_TARGET KD_INLINE unsigned KD_ISA(up_to)(const KD_BLOCK *block, KD_REAL limit)
+{
+    unsigned bits = 0;
+
+    KD_EACH
+    {
+        const KD_VECTOR is_wanted = KD_V(cmp)(block->part[p], KD_V(set1)(limit), _CMP_LE_OQ);
+        bits |= (unsigned)KD_V(movemask)(is_wanted) << p * KD_PART;
+    }
+    return bits;
+}
+
+KD_TARGET KD_INLINE void KD_ISA(store)(const KD_BLOCK *block, KD_REAL *x)
+{
+    KD_EACH
+    {
+        KD_V(storeu)(x + p * KD_PART, block->part[p]);
+    }
+}
+
+#undef KD_PART
+#undef KD_EACH

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* KD_LANES numbers at once, in plain C. The loops have a constant length, so that the compiler can use what vectors
+ * every machine of its kind has. kdtree_one.h includes this file. */
+
+typedef struct KD_BLOCK {
+    KD_REAL x[KD_LANES];
+} KD_BLOCK;
+
+KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block)
+{
+    KD_BLOCK least = *block;
+
+    for (int half = KD_LANES / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; i++) {
+            least.x[i] = least.x[i + half] < least.x[i] ? least.x[i + half] : least.x[i];
+        }
+    }
+    return least.x[0];
+}
+
+/* Squared distances of the `size` points of a block of a leaf; those of the other lanes are infinite. */
+KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t size, const KD_REAL *query, const int dim)
+{
+    KD_BLOCK sum = {{0}};
+
+    for (int d = 0; d < dim; d++, column += size) {
+        for (int i = 0; i < KD_LANES; i++) {
+            const KD_REAL away = column[i] - query[d];
+            sum.x[i] += away * away;
+        }
+    }
+    for (int i = 0; i < KD_LANES; i++) {
+        sum.x[i] = i < size ? sum.x[i] : (KD_REAL)INFINITY;
+    }
+    return sum;
+}
+
+/* The lanes with at most so much, as bits. */
+KD_INLINE unsigned KD_ISA(up_to)(const KD_BLOCK *block, KD_REAL limit)
+{
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < KD_LANES; i++) {
+        bits |= (unsigned)(block->x[i] <= limit) << i;
+    }
+    return bits;
+}
+
+KD_INLINE void KD_ISA(store)(const KD_BLOCK *block, KD_REAL *x)
+{
+    memcpy(x, block->x, sizeof block->x);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The k-d tree for one type of number and one kind of vectors, part 3: the walk that every query is. kdtree_one.h
+ * includes this file once for each kind, after the file that has the vectors. */
+
+/* A node to look at, and how far its box is from the place along each axis and in all, squared. Rounding is monotonic
+ * and the sum has the order of those for points, so it is never larger than the distance of a point inside. */
+typedef struct KD_FRAME {
+    KD_REAL away2[EQP_KDTREE_DIM_MAX];
+    KD_REAL dist2;
+    int32_t node;
+} KD_FRAME;
+
+/* One point after the other: for leaves whose coordinates are the caller's, or of equal points in the order of their
+ * numbers, of which none is wanted after one that is not. */
+KD_TARGET KD_INLINE int KD_ISA(scan_points)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query,
+                                            const int dim, KD_TAKE take, KD_SEARCH *search)
+{
+    const int32_t count = -leaf->axis;
+
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t index = tree->index[leaf->link + i];
+        KD_REAL dist2 = 0;
+        for (int d = 0; d < dim; d++) {
+            const KD_REAL away = KD_STATIC(coordinate)(tree, leaf, i, dim, d) - query[d];
+            dist2 += away * away;
+        }
+        if (KD_STATIC(is_wanted)(search, dist2, index)) {
+            const int code = take(search, dist2, index);
+            if (code != EQP_OK) {
+                return code;
+            }
+        } else if (count > tree->leaf_size) {
+            break;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Of a block, only the nearest point and of several the one with the lowest number can be the nearest of all. */
+KD_TARGET KD_INLINE void KD_ISA(take_from_block)(const KD_BLOCK *dist2, unsigned all, const int32_t *index,
+                                                 KD_SEARCH *search)
+{
+    const KD_REAL least = KD_ISA(least_of)(dist2);
+    unsigned ties = KD_ISA(up_to)(dist2, least) & all;
+    int32_t lowest = index[lowest_bit(ties)];
+
+    for (ties &= ties - 1; ties != 0; ties &= ties - 1) {
+        const int32_t other = index[lowest_bit(ties)];
+        lowest = other < lowest ? other : lowest;
+    }
+    if (KD_STATIC(is_wanted)(search, least, lowest)) {
+        KD_STATIC(take_nearest)(search, least, lowest);
+    }
+}
+
+KD_TARGET KD_INLINE int KD_ISA(scan_leaf)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query, const int dim,
+                                          kd_wish wish, KD_TAKE take, KD_SEARCH *search)
+{
+    int32_t left = -leaf->axis;
+
+    if (tree->blocks == NULL || left > tree->leaf_size) {
+        return KD_ISA(scan_points)(tree, leaf, query, dim, take, search);
+    }
+    for (int32_t first = leaf->link; left > 0; first += KD_LANES, left -= KD_LANES) {
+        const int32_t size = left < KD_LANES ? left : KD_LANES;
+        const unsigned all = (1U << size) - 1;
+        const int32_t *index = tree->index + first;
+        const KD_BLOCK dist2 = KD_ISA(distances)(tree->blocks + (ptrdiff_t)first * dim, size, query, dim);
+        unsigned bits = KD_ISA(up_to)(&dist2, search->limit) & all;
+        if (bits == 0) {
+            continue;
+        }
+        if (wish == KD_NEAREST) {
+            KD_ISA(take_from_block)(&dist2, all, index, search);
+            continue;
+        }
+        KD_REAL each[KD_LANES];
+        KD_ISA(store)(&dist2, each);
+        for (; bits != 0; bits &= bits - 1) {
+            const int i = lowest_bit(bits);
+            const int code = KD_STATIC(is_wanted)(search, each[i], index[i]) ? take(search, each[i], index[i]) : EQP_OK;
+            if (code != EQP_OK) {
+                return code;
+            }
+        }
+    }
+    return EQP_OK;
+}
+
+/* From a node down to the leaf on the place's side of every cut; the other sides wait on the stack if they are near. */
+KD_TARGET KD_INLINE int32_t KD_ISA(descend)(const KD_TREE *tree, int32_t here, const KD_REAL *query, const int dim,
+                                            const KD_REAL *away2, KD_REAL limit, KD_FRAME **stack_top)
+{
+    KD_FRAME *top = *stack_top;
+
+    while (tree->nodes[here].axis >= 0) {
+        const KD_NODE *node = &tree->nodes[here];
+        const int axis = node->axis;
+        const KD_REAL over_low = query[axis] - node->low;
+        const KD_REAL under_high = node->high - query[axis];
+        const bool go_left = over_low < under_high;
+        const KD_REAL cut = go_left ? under_high : over_low;
+        KD_REAL sum = 0;
+        for (int d = 0; d < dim; d++) {
+            const KD_REAL x = d == axis ? cut * cut : away2[d];
+            top->away2[d] = x;
+            sum += x;
+        }
+        top->dist2 = sum;
+        top->node = go_left ? node->link : here + 1;
+        top += sum <= limit;
+        here = go_left ? here + 1 : node->link;
+    }
+    *stack_top = top;
+    return here;
+}
+
+KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, const int dim, kd_wish wish,
+                                     KD_TAKE take, KD_SEARCH *result)
+{
+    KD_FRAME stack[EQP__KDTREE_DEPTH_MAX + 1];
+    KD_FRAME *top = stack;      /* the next free one */
+    KD_SEARCH search = *result; /* nobody else has it, so it can be in registers */
+    KD_REAL away2[EQP_KDTREE_DIM_MAX];
+    int32_t here = 0;
+    int code = EQP_OK;
+
+    for (int d = 0; d < dim; d++) {
+        const KD_REAL away = query[d] < tree->low[d]    ? tree->low[d] - query[d]
+                             : query[d] > tree->high[d] ? query[d] - tree->high[d]
+                                                        : 0;
+        away2[d] = away * away;
+    }
+    for (;;) {
+        here = KD_ISA(descend)(tree, here, query, dim, away2, search.limit, &top);
+        code = KD_ISA(scan_leaf)(tree, &tree->nodes[here], query, dim, wish, take, &search);
+        if (code != EQP_OK) {
+            break;
+        }
+        while (top > stack && top[-1].dist2 > search.limit) {
+            top--;
+        }
+        if (top == stack) {
+            break;
+        }
+        top--;
+        here = top->node;
+        for (int d = 0; d < dim; d++) {
+            away2[d] = top->away2[d];
+        }
+    }
+    *result = search;
+    return code;
+}
+
+/* Compiles the walk for what is wanted most. */
+KD_TARGET static int KD_ISA(walk_for)(const KD_TREE *tree, const KD_REAL *query, kd_wish wish, KD_SEARCH *search)
+{
+    const int dim = tree->dim;
+
+    switch (wish) {
+    case KD_NEAREST:
+        return dim == 3   ? KD_ISA(walk)(tree, query, 3, KD_NEAREST, KD_STATIC(take_nearest), search)
+               : dim == 2 ? KD_ISA(walk)(tree, query, 2, KD_NEAREST, KD_STATIC(take_nearest), search)
+                          : KD_ISA(walk)(tree, query, dim, KD_NEAREST, KD_STATIC(take_nearest), search);
+    case KD_SORTED:
+        return dim == 3 ? KD_ISA(walk)(tree, query, 3, KD_SORTED, KD_STATIC(take_sorted), search)
+                        : KD_ISA(walk)(tree, query, dim, KD_SORTED, KD_STATIC(take_sorted), search);
+    case KD_HEAP:
+        return KD_ISA(walk)(tree, query, dim, KD_HEAP, KD_STATIC(take_heap), search);
+    default:
+        return dim == 3 ? KD_ISA(walk)(tree, query, 3, KD_VISIT, KD_STATIC(take_visit), search)
+                        : KD_ISA(walk)(tree, query, dim, KD_VISIT, KD_STATIC(take_visit), search);
+    }
+}
