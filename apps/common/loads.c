@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "options.h"
@@ -252,14 +253,30 @@ static int finish(reading *r)
     return EQP_OK;
 }
 
+/* gnuplot reads it again, so it must be there twice; and to open a pipe would wait for whoever writes into it. */
+static FILE *open_regular(const char *path, eqp_message *message)
+{
+    struct stat status;
+    FILE *file = NULL;
+
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        eqp_message_set(message, "%.250s: cannot read: is not a regular file", path);
+        return NULL;
+    }
+    file = fopen(path, "r");
+    if (!file) {
+        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
+    }
+    return file;
+}
+
 int app_loads_read(const char *path, app_loads *loads, eqp_message *message)
 {
     reading r = {.path = path, .message = message, .loads = {.imbalance_low = INFINITY}};
-    FILE *file = fopen(path, "r");
+    FILE *file = open_regular(path, message);
     int code;
 
     if (!file) {
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
         return EQP_ERR_IO;
     }
     code = read_lines(&r, file);

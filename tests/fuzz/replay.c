@@ -6,7 +6,7 @@
 
 #include <dirent.h>
 
-enum { CHANGES = 12, ROOM = 1 << 16 };
+enum { CHANGES = 6, ROOM = 1 << 16 };
 
 #pragma weak LLVMFuzzerInitialize
 #pragma weak LLVMFuzzerCustomMutator

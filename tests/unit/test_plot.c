@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -194,6 +195,35 @@ static void mistakes_are_named_and_nothing_is_written(void **state)
     assert_non_null(strstr(message.text, "loads.csv"));
 }
 
+/* Nobody writes into the pipe: waiting would be forever, so the test would run into its time limit. */
+static void a_pipe_is_refused_without_waiting(void **state)
+{
+    app_loads loads = {.ranks = -7};
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(unlink(path_of("loads.csv")), 0);
+    assert_int_equal(mkfifo(path_of("loads.csv"), 0600), 0);
+    assert_int_equal(app_loads_read(path_of("loads.csv"), &loads, &message), EQP_ERR_IO);
+    assert_non_null(strstr(message.text, "not a regular file"));
+    assert_int_equal(loads.ranks, -7);
+}
+
+static void loads_that_add_up_to_infinity_are_refused(void **state)
+{
+    app_loads loads = {.ranks = -7};
+    eqp_message message = {""};
+    FILE *file = fopen(path_of("loads.csv"), "w");
+
+    (void)state;
+    assert_non_null(file);
+    assert_true(fputs("step,rank,load,predicted\n0,0,1e308,\n0,1,1e308,\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(app_loads_read(path_of("loads.csv"), &loads, &message), EQP_ERR_DATA);
+    assert_non_null(strstr(message.text, "line 3: the loads add up"));
+    assert_int_equal(loads.ranks, -7);
+}
+
 static void a_long_name_loses_its_middle(void **state)
 {
     static char text[20000];
@@ -224,6 +254,8 @@ int main(void)
         WITH_LOADS(plots_are_drawn_twice_each),
         WITH_LOADS(without_gnuplot_the_script_remains),
         WITH_LOADS(mistakes_are_named_and_nothing_is_written),
+        WITH_LOADS(a_pipe_is_refused_without_waiting),
+        WITH_LOADS(loads_that_add_up_to_infinity_are_refused),
         WITH_LOADS(a_long_name_loses_its_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ void eqp_snapshot_close(eqp_snapshot *snapshot);
 const eqp_snapshot_info *eqp_snapshot_get_info(const eqp_snapshot *snapshot);
 
 /** Reads particles [first, first + n) of the global order. Local; opens the files that hold them and closes them again.
- * O(n) time and O(1) memory of its own: a block of 16384 rows, and of packed datasets two chunks.
+ * O(n) time and O(1) memory of its own: a block of 16384 rows, and of packed datasets a few chunks.
  * \param[in]  snapshot  (borrowed)
  * \param[in]  first     >= 0
  * \param[in]  n         >= 0, first + n at most the number of particles
