@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Memory of the gravity app, as CSV: the peak of the largest rank, less what an empty process of the same job holds.
+
+    bench/bench_memory.py BARNESHUT [PARTICLES [RANKS [METHOD...]]]      (2000000 particles, 4 ranks, count and interaction)
+
+One step of a Plummer sphere, forces twice. A snapshot holds 64 bytes of each particle in doubles: position, velocity,
+mass, id. beyond_input is what a process holds per particle on top of those, ratio its peak in parts of the one of one rank.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+INPUT_BYTES = 64
+
+
+def peak(program, ranks, method, particles):
+    """Bytes of the largest rank."""
+    with tempfile.TemporaryDirectory() as folder:
+        launcher = [os.environ.get("MPIEXEC", "mpiexec"), "-n", str(ranks)] if ranks > 1 else []
+        command = [program, "--generate", f"plummer:n={particles}", "--steps", "1", "--balance", method, "--quiet"]
+        subprocess.run(launcher + command + ["--report", folder], check=True)
+        with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
+            return max(json.load(file)["peak_bytes"])
+
+
+def main(program, particles=2000000, ranks=4, *methods):
+    particles, ranks = int(particles), int(ranks)
+    one = None
+    print("ranks,method,particles,input_bytes_per_particle,peak_bytes,empty_bytes,own_bytes,bytes_per_particle,"
+          "beyond_input,ratio")
+    for number, names in ((1, ("none",) + (methods or ("interaction",))), (ranks, methods or ("count", "interaction"))):
+        for method in names:
+            most, empty = peak(program, number, method, particles), peak(program, number, method, number)
+            own = most - empty
+            one = one or own
+            # A rank's share of the particles is what its bytes are for.
+            each = own / (particles / number)
+            print(f"{number},{method},{particles},{INPUT_BYTES},{most},{empty},{own},{each:.1f},{each - INPUT_BYTES:.1f},"
+                  f"{own / one:.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
