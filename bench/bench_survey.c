@@ -82,11 +82,12 @@ static double cut(bh_simulation *sim, const bh_rebalance_options *options, int n
 static void measure(bh_simulation *sim, const bh_rebalance_options *options, int nparts, outcome *out)
 {
     eqp_units_totals totals = sim->totals;
+    bh_survey survey;
 
+    check(bh_survey_init(&survey), "survey");
     for (int r = 0; r <= REPETITIONS; r++) {
         const bh_survey_detail detail = bh_rebalance_detail(options, nparts, &totals);
-        bh_survey survey;
-        check(bh_survey_init(&survey, &detail), "survey");
+        bh_survey_clear(&survey, &detail);
         const double force = evaluate(sim, NULL), with = evaluate(sim, &survey);
         const double units = cut(sim, options, nparts, &survey, &totals, &out->nunits);
         if (r > 0) { /* the first round warms up, and gives the totals for this number of parts */
@@ -96,8 +97,8 @@ static void measure(bh_simulation *sim, const bh_rebalance_options *options, int
         }
         out->ntiles = survey.ntiles;
         out->npins = survey.npins;
-        bh_survey_free(&survey);
     }
+    bh_survey_free(&survey);
 }
 
 int main(int argc, char **argv)

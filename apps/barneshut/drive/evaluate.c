@@ -49,7 +49,7 @@ typedef struct pass {
 typedef struct tile_watch {
     const pass *pass;
     int64_t work;
-    bool surveying;
+    bool shared; /* a share of a group goes into the survey tile by tile */
     bh_survey_pass survey;
 } tile_watch;
 
@@ -58,8 +58,7 @@ static int tile_seen(void *user, const bh_tile *tile)
     tile_watch *watch = user;
     const pass *p = watch->pass;
     const bh_evaluator *evaluator = p->evaluator;
-    const bool wanted = watch->surveying && (uint64_t)tile->pin < watch->survey.shown_below;
-    int code = wanted ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
+    int code = watch->shared ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
 
     if (code == EQP_OK && evaluator->computed != NULL) {
         code = evaluator->computed(evaluator->computed_user, p->tree, p->works, watch->work, tile);
@@ -68,40 +67,38 @@ static int tile_seen(void *user, const bh_tile *tile)
 }
 
 /* The list of one work, and its entry in the survey. */
-static int list_work(pass *p, int64_t w, bool all)
+static int list_work(pass *p, int64_t w)
 {
     const bh_work *work = &p->works->work[w];
     const bh_group *group = &work->group;
-    tile_watch watch = {.pass = p, .work = w, .surveying = p->survey != NULL};
+    bh_counts *counts = &p->works->counts[w];
+    tile_watch watch = {.pass = p, .work = w, .shared = p->survey != NULL && work->tag < 0};
+    const bool watched = watch.shared || p->evaluator->computed != NULL;
     bh_tile_choice choice;
     bh_tile_fn keep = bh_tile_choose(&choice, p->map, work->tag, p->rank, group);
-    uint64_t pin_below = 0;
-    bool again = false;
     int code;
 
-    if (watch.surveying) {
-        pin_below = bh_survey_begin(&watch.survey, p->survey, work, all);
+    if (watch.shared) {
+        bh_survey_begin(&watch.survey, p->survey, work);
     }
-    if (p->evaluator->computed != NULL) {
-        pin_below = UINT64_MAX;
-    }
-    code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac, keep, &choice, pin_below,
-                           pin_below > 0 ? tile_seen : NULL, &watch, &p->list);
+    code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac, keep, &choice, watched ? UINT64_MAX : 0,
+                           tile_seen, &watch, &p->list);
     if (code != EQP_OK) {
         return code;
     }
     if (p->list.nabsent > 0) {
         return EQP_ERR_INTERNAL; /* the essential tree lacks something that this walk wants */
     }
-    p->works->counts[w] = (bh_counts){.of = {[BH_KIND_PAIR] = p->list.nsources * group->count,
-                                             [BH_KIND_CELL] = p->list.ncells * group->count,
-                                             [BH_KIND_LISTED] = p->list.nsources + p->list.ncells,
-                                             [BH_KIND_VISIT] = p->list.nvisits,
-                                             [BH_KIND_GROUP] = 1}};
-    if (watch.surveying) {
-        code = bh_survey_end(&watch.survey, p->tree, &p->list, &p->works->counts[w], &again);
+    *counts = (bh_counts){.of = {[BH_KIND_PAIR] = p->list.nsources * group->count,
+                                 [BH_KIND_CELL] = p->list.ncells * group->count,
+                                 [BH_KIND_LISTED] = p->list.nsources + p->list.ncells,
+                                 [BH_KIND_VISIT] = p->list.nvisits,
+                                 [BH_KIND_GROUP] = 1}};
+    if (p->survey == NULL) {
+        return EQP_OK;
     }
-    return code == EQP_OK && again ? list_work(p, w, true) : code;
+    return watch.shared ? bh_survey_end(&watch.survey, counts, p->list.ntiles)
+                        : bh_survey_whole(p->survey, work, p->tree, &p->list, counts);
 }
 
 static int compute_work(pass *p, int64_t w)
@@ -109,7 +106,7 @@ static int compute_work(pass *p, int64_t w)
     const int64_t count = p->works->work[w].group.count;
     const size_t bytes = (size_t)count * sizeof(double);
     bh_work_targets t = bh_works_targets(p->works, w);
-    int code = list_work(p, w, p->survey != NULL && bh_survey_wants_all(p->survey, &p->works->work[w]));
+    int code = list_work(p, w);
 
     if (code != EQP_OK || !p->forces) {
         return code;

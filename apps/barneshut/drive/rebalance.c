@@ -13,8 +13,12 @@
 /* Costs are sampled on so many runs of groups of a rank before the first forces are known. */
 #define COST_SAMPLE_RUNS 32
 
-/* So many pins per unit make the hypergraph know its neighbours: with 16 it leaves a third more ghosts. */
+/* So many pins per unit make the hypergraph know its neighbours: with 64 it leaves up to 15 % more ghosts, with 16 up
+ * to 50 %. Where units are very many, all their pins together are no more than ALL_PINS, but never fewer than
+ * LEAST_PINS each: the time goes with the pins. */
 #define MOST_PINS 256
+#define LEAST_PINS 64
+#define ALL_PINS 524288.0
 
 #define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
 
@@ -23,6 +27,11 @@
 
 /* Tiles are met by several groups of one unit: so many times the pins are sampled that it is to have. */
 #define SPARE_PINS 2.0
+
+static int pins_per_unit(double units)
+{
+    return (int)fmin(fmax(ALL_PINS / units, LEAST_PINS), MOST_PINS);
+}
 
 static eqp_units_options units_options(const bh_rebalance_options *options, int nparts)
 {
@@ -33,7 +42,6 @@ static eqp_units_options units_options(const bh_rebalance_options *options, int 
     wanted.rate = options->sample_rate;
     wanted.imbalance = options->imbalance_tol > 0 ? options->imbalance_tol : 0.001;
     wanted.nparts = nparts;
-    wanted.max_pins = MOST_PINS;
     wanted.threshold = options->sample_threshold;
     wanted.weight_bits = WEIGHT_BITS;
     return wanted;
@@ -53,7 +61,7 @@ bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int np
     }
     if (eqp_units_target(&wanted, last, &target, &rate) == EQP_OK && target > 0) {
         const double units = ldexp((double)last->weight, -WEIGHT_BITS) / target;
-        const double share = SPARE_PINS * MOST_PINS * units / (double)last->interactions;
+        const double share = SPARE_PINS * pins_per_unit(units) * units / (double)last->interactions;
         detail.heavy = CERTAINLY_WHOLE * target;
         detail.pin_below = share < 1.0 ? (uint64_t)(share * ldexp(1.0, 63)) : UINT64_MAX;
     }
@@ -109,11 +117,10 @@ static int survey_twice(bh_domain *domain, bh_evaluator *evaluator, const bh_reb
 {
     const bh_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
     eqp_units_totals totals;
-    int code = bh_survey_init(survey, &rough);
+    int code;
 
-    if (code == EQP_OK) {
-        code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
-    }
+    bh_survey_clear(survey, &rough);
+    code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
     code = eqp_agree(domain->comm, code, NULL);
     if (code != EQP_OK || !(options->method->needs & EQP_NEEDS_UNITS)) {
         return code;
@@ -121,11 +128,8 @@ static int survey_twice(bh_domain *domain, bh_evaluator *evaluator, const bh_reb
     code = survey_totals(domain->comm, survey, &totals);
     if (code == EQP_OK) {
         const bh_survey_detail detail = bh_rebalance_detail(options, domain->nranks, &totals);
-        bh_survey_free(survey);
-        code = bh_survey_init(survey, &detail);
-        if (code == EQP_OK) {
-            code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
-        }
+        bh_survey_clear(survey, &detail);
+        code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
         code = eqp_agree(domain->comm, code, NULL);
     }
     return code;
@@ -163,12 +167,15 @@ int bh_rebalance_units(MPI_Comm comm, const bh_rebalance_options *options, int n
     double target, rate;
     int code = add_totals(comm, &wanted, owners, all, &before);
 
-    if (code == EQP_OK && wanted.strategy == EQP_SAMPLE_RANDOM && wanted.rate <= 0) {
+    if (code == EQP_OK) {
         code = eqp_agree(comm, eqp_units_target(&wanted, all, &target, &rate), NULL);
-        if (code == EQP_OK && rate > 0) {
-            wanted.rate = rate;
-            code = add_totals(comm, &wanted, owners, all, &before);
-        }
+    }
+    if (code == EQP_OK) {
+        wanted.max_pins = pins_per_unit(target > 0 ? ldexp((double)all->weight, -WEIGHT_BITS) / target : 1.0);
+    }
+    if (code == EQP_OK && wanted.strategy == EQP_SAMPLE_RANDOM && wanted.rate <= 0 && rate > 0) {
+        wanted.rate = rate;
+        code = add_totals(comm, &wanted, owners, all, &before);
     }
     if (code == EQP_OK) {
         code = eqp_units_create_known(owners->n, owners->id, owners->count, owners->weight, &pins, bh_owners_enumerate,
@@ -185,11 +192,10 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_reb
     bh_works works;
     int code;
 
-    bh_survey_free(survey);
     if (!(options->method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS))) {
         const bh_survey_detail nothing = {.heavy = INFINITY, .pin_below = 0};
-        code = bh_survey_init(survey, &nothing);
-        return code == EQP_OK ? survey_groups(domain, survey) : code;
+        bh_survey_clear(survey, &nothing);
+        return survey_groups(domain, survey);
     }
     bh_works_init(&works);
     code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, domain->tag, map,

@@ -279,11 +279,12 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
     const bool wanted = ready && (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && eqp_policy_may_want(&sim->policy);
     int code = EQP_OK;
 
-    bh_survey_free(&sim->survey);
     sim->surveyed = false;
     if (wanted) {
         const bh_survey_detail detail = bh_rebalance_detail(&options, sim->domain.nranks, &sim->totals);
-        code = eqp_agree(sim->comm, bh_survey_init(&sim->survey, &detail), NULL);
+        bh_survey_clear(&sim->survey, &detail);
+    } else {
+        bh_survey_free(&sim->survey); /* rather walk once more than hold it for long */
     }
     if (code == EQP_OK) {
         code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, wanted ? &sim->survey : NULL, &ledger->evaluated);
@@ -385,6 +386,9 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     }
     if (code == EQP_OK) {
         code = bh_costs_init(&sim->costs);
+    }
+    if (code == EQP_OK) {
+        code = bh_survey_init(&sim->survey);
     }
     if (code == EQP_OK) {
         code = eqp_policy_init(&sim->policy, &settings->policy);

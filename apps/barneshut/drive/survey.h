@@ -27,7 +27,7 @@ typedef struct bh_surveyed {
     int32_t part;
     int32_t count; /* targets */
     int32_t home;
-    int32_t whole;   /* this rank computes all of it */
+    int32_t reserved;
     int64_t at_home; /* the group's number there */
     int64_t tag;     /* who computes it by the present map */
     double centre[3];
@@ -45,33 +45,34 @@ typedef struct bh_survey {
     int64_t *pin; /* [npins] of the groups one after another */
     int64_t ntiles, tile_capacity;
     bh_survey_tile *tile; /* [ntiles] of the groups one after another */
-    /* of the group at hand */
-    int64_t group_pins, group_tiles;
-    double per_target; /* weight of a target in the group before: what the next one is judged by beforehand */
+    int64_t brief_capacity;
+    bh_tile_brief *brief;            /* scratch */
+    int64_t group_pins, group_tiles; /* of the group at hand */
 } bh_survey;
 
-/* An empty survey. EQP_OK, or a code of bh_costs_init(). */
-int bh_survey_init(bh_survey *survey, const bh_survey_detail *detail);
+/* An empty survey that keeps nothing of any group. EQP_OK, or a code of bh_costs_init(). */
+int bh_survey_init(bh_survey *survey);
+
+/* Frees the memory; the survey is then empty and still fit for use. */
 void bh_survey_free(bh_survey *survey);
 
-/* Takes in a work whose list is being walked: begin; every tile that the walk shows; end, with the list. A walk for a
- * survey shows the tiles whose pin is below what bh_survey_begin() returns: all of a group that is probably heavy, none
- * of others that are computed whole, whose pins are then read from the list. */
+/* Forgets the groups, keeps the memory; what is taken in next is kept in that detail. */
+void bh_survey_clear(bh_survey *survey, const bh_survey_detail *detail);
+
+/* Takes in a work that has been walked without keep(), from its list. */
+int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
+                    const bh_counts *counts);
+
+/* Takes in this rank's share of a work: begin, every tile that is kept, end with the counts. */
 typedef struct bh_survey_pass {
     bh_survey *survey;
     const bh_work *work;
     double centre[3];
-    bool all; /* tiles are kept */
-    uint64_t shown_below;
 } bh_survey_pass;
 
-bool bh_survey_wants_all(const bh_survey *survey, const bh_work *work);
-uint64_t bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work, bool all);
+void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work);
 int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile);
-
-/* again: the group turned out heavy, but its tiles were not all shown: nothing was taken in; begin once more with
- * all. */
-int bh_survey_end(bh_survey_pass *pass, const bh_tree *tree, const bh_list *list, const bh_counts *counts, bool *again);
+int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles);
 
 /* Nominal nanoseconds of so much work. */
 double bh_survey_weight(const bh_survey *survey, const bh_counts *counts);

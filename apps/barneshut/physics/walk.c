@@ -354,6 +354,43 @@ int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_belo
     return n;
 }
 
+static void brief_family(const bh_tree *tree, const bh_family *family, unsigned taken, bh_tile_brief *brief)
+{
+    const int level = family->level - 1;
+    bh__centre(&tree->box, family->place, level, bh__side(tree, level), brief->centre);
+    brief->pin = family->pin;
+    brief->ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
+    brief->nleaves = __builtin_popcount(taken >> BH_FAMILY);
+    brief->nsources = 0;
+    for (int k = 0; k < BH_FAMILY; k++) { /* no branch that nobody can predict */
+        brief->nsources += (taken >> (BH_FAMILY + k) & 1) * (unsigned)family->count[k];
+    }
+}
+
+/* The root alone, in a tile of its own. */
+static void brief_root(const bh_tree *tree, const bh_list *list, bh_tile_brief *brief)
+{
+    const bh_cell *cell = &tree->cell[tree->root];
+    *brief = (bh_tile_brief){.pin = bh_cell_pin(cell->key, 0), .ncells = (int32_t)list->ncells};
+    bh__centre(&tree->box, cell->place, 0, tree->box.side, brief->centre);
+    brief->nleaves = 1 - brief->ncells;
+    brief->nsources = brief->nleaves * cell->count;
+}
+
+void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile)
+{
+    const bh_frontier *frontier = &list->frontier;
+    for (int64_t i = 0; i < frontier->n; i++) {
+        const int32_t family = frontier->family[i];
+        if (family >= 0 && frontier->taken[i] != 0) {
+            brief_family(tree, &tree->family[family], frontier->taken[i], tile++);
+        }
+    }
+    if (frontier->n == 0 && list->ntiles > 0) {
+        brief_root(tree, list, tile);
+    }
+}
+
 /* The leaves of an opened cell that are absent, if its tile is kept. */
 static int put_absent_leaves(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned leaves,
                              bh_list *list)

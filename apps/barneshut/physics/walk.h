@@ -89,6 +89,18 @@ int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, co
  * many there are. O(opened cells). */
 int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin);
 
+/* A tile of such a list as seen() would know it, without its cells and leaves one by one. */
+typedef struct bh_tile_brief {
+    double centre[3];
+    int64_t pin;
+    int64_t nsources;
+    int32_t ncells, nleaves;
+} bh_tile_brief;
+
+/* All tiles of the list that a walk from the tree's root without keep() has just made. tile: room for list->ntiles,
+ * which is how many there are. O(opened cells). */
+void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile);
+
 /* Only list->absent of the walk from the tree's root: what this rank lacks for the group; the other numbers of the list
  * say nothing. O(cells of the top and grafted ones that the walk meets): below this rank's branches nothing lacks. */
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
