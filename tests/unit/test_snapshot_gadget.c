@@ -537,6 +537,68 @@ static void records_beyond_4_gigabytes_are_found(void **state)
     particles_free(&p);
 }
 
+static void a_file_that_shrinks_after_opening_is_an_error(void **state)
+{
+    particles p = particles_new(10);
+    eqp_snapshot_arrays arrays = particles_arrays(&p);
+    eqp_snapshot *s;
+
+    (void)state;
+    save_spec(in_folder("a"), &mixed);
+    s = open_good(in_folder("a"));
+    for (off_t length = MASS; length >= 0; length -= 13) {
+        eqp_message message = {""};
+
+        assert_int_equal(truncate(in_folder("a"), length), 0);
+        assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, &message), EQP_ERR_FORMAT);
+        assert_non_null(strstr(message.text, "a: truncated: ends at byte"));
+    }
+    unlink(in_folder("a"));
+    assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_IO);
+    eqp_snapshot_close(s);
+    particles_free(&p);
+}
+
+static void millions_of_empty_blocks_are_refused(void **state)
+{
+    bytes file = file_of(&mixed);
+
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        put_word(&file, 0, 8, false);
+    }
+    save(in_folder("a"), &file);
+    refuse_open(in_folder("a"), EQP_ERR_FORMAT, "more than 4096 blocks");
+    free(file.p);
+}
+
+/* Ids are names only, and floats reach further than their squares. */
+static void equal_ids_and_large_numbers_are_read_as_they_stand(void **state)
+{
+    bytes file = file_of(&mixed), number = {0};
+    particles p = particles_new(10);
+    eqp_snapshot *s;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        memcpy(file.p + ID + 4 * i, "\7\0\0", 4);
+    }
+    put_real(&number, 1e18, 4, false);
+    put_real(&number, -3e38, 4, false);
+    memcpy(file.p + POS + 12 * 9 + 4, number.p, 8);
+    save(in_folder("a"), &file);
+    s = open_good(in_folder("a"));
+    read_good(s, 0, &p);
+    assert_true(p.column[2][9] == (double)1e18f && p.column[3][9] == (double)-3e38f);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(p.id[i], 7);
+    }
+    eqp_snapshot_close(s);
+    particles_free(&p);
+    free(number.p);
+    free(file.p);
+}
+
 static void ranges_outside_the_snapshot_are_refused(void **state)
 {
     static const int64_t bad[][2] = {{-1, 1}, {0, 11}, {10, 1}, {11, 0}, {5, -1}, {1, INT64_MAX}, {INT64_MAX, 1}};
@@ -574,6 +636,9 @@ int main(void)
         cmocka_unit_test_setup(velocities_of_cosmological_files_are_peculiar, files_clear),
         cmocka_unit_test_setup(more_particles_than_a_buffer_holds, files_clear),
         cmocka_unit_test_setup(records_beyond_4_gigabytes_are_found, files_clear),
+        cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),
+        cmocka_unit_test_setup(millions_of_empty_blocks_are_refused, files_clear),
+        cmocka_unit_test_setup(equal_ids_and_large_numbers_are_read_as_they_stand, files_clear),
         cmocka_unit_test_setup(ranges_outside_the_snapshot_are_refused, files_clear),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

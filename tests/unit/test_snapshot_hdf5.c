@@ -346,13 +346,110 @@ static void velocities_of_cosmological_files_are_peculiar(void **state)
     }
 }
 
+static void refuse_length(const char *path, const unsigned char *whole, size_t length)
+{
+    eqp_message message = {""};
+    int rc;
+
+    save_part(path, whole, length);
+    rc = open_and_read(path, &message);
+    if (rc >= 0 || strncmp(message.text, path, strlen(path)) != 0) {
+        fail_msg("%d bytes: %d '%s'", (int)length, rc, message.text);
+    }
+}
+
+/* Where each dataset begins and ends in the file. */
+static int find_borders(const char *path, const spec *s, size_t border[64])
+{
+    static const char *const name[] = {"Coordinates", "Velocities", "Masses", "ParticleIDs"};
+    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    int n = 0;
+
+    for (int k = 0; k < 4 * s->ntypes; k++) {
+        char inside[64];
+        hid_t dataset;
+
+        snprintf(inside, sizeof inside, "PartType%d", k / 4);
+        if (s->n[k / 4] == 0 || H5Lexists(file, inside, H5P_DEFAULT) <= 0) {
+            continue;
+        }
+        snprintf(inside, sizeof inside, "PartType%d/%s", k / 4, name[k % 4]);
+        if (H5Lexists(file, inside, H5P_DEFAULT) > 0) {
+            dataset = H5Dopen2(file, inside, H5P_DEFAULT);
+            if (H5Dget_offset(dataset) != HADDR_UNDEF) {
+                border[n++] = (size_t)H5Dget_offset(dataset);
+                border[n++] = (size_t)(H5Dget_offset(dataset) + H5Dget_storage_size(dataset));
+            }
+            H5Dclose(dataset);
+        }
+    }
+    H5Fclose(file);
+    return n;
+}
+
+/* At every border of a dataset, beside it, and at 200 other places. */
 static void truncation_is_refused_and_nothing_is_printed(void **state)
 {
+    (void)state;
+    for (int packed = 0; packed < 2; packed++) {
+        spec s = usual();
+        size_t border[64], size;
+        struct stat status;
+        unsigned char *whole;
+        uint32_t word = 1;
+        FILE *file;
+        int nborders;
+
+        s.packed = packed;
+        save_spec(in_folder("a"), &s);
+        nborders = find_borders(in_folder("a"), &s, border);
+        assert_true(packed || nborders > 20);
+        assert_int_equal(stat(in_folder("a"), &status), 0);
+        size = (size_t)status.st_size;
+        whole = malloc(size);
+        assert_non_null(whole);
+        file = fopen(in_folder("a"), "rb");
+        assert_int_equal(fread(whole, 1, size, file), size);
+        fclose(file);
+        for (int k = 0; k < 3 * nborders; k++) {
+            size_t length = border[k / 3] + (size_t)(k % 3) - 1;
+
+            if (length < size) {
+                refuse_length(in_folder("a"), whole, length);
+            }
+        }
+        for (int k = 0; k < 200; k++) {
+            word = word * 1664525 + 1013904223;
+            refuse_length(in_folder("a"), whole, word % size);
+        }
+        save_part(in_folder("a"), whole, size);
+        eqp_snapshot_close(open_good(in_folder("a")));
+        free(whole);
+    }
+}
+
+static void a_file_that_changes_after_opening_is_an_error(void **state)
+{
     spec s = usual();
+    particles p = particles_new(10);
+    eqp_snapshot_arrays arrays = particles_arrays(&p);
+    eqp_snapshot *opened;
 
     (void)state;
     save_spec(in_folder("a"), &s);
-    refuse_truncations(in_folder("a"), 13);
+    opened = open_good(in_folder("a"));
+    assert_int_equal(truncate(in_folder("a"), 5000), 0);
+    assert_int_equal(eqp_snapshot_read(opened, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
+    /* Another file of that name: what was checked does not hold for it. */
+    s.n[1] = 1;
+    s.total[1] = 1;
+    unlink(in_folder("a"));
+    save_spec(in_folder("a"), &s);
+    assert_int_equal(eqp_snapshot_read(opened, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
+    unlink(in_folder("a"));
+    assert_true(eqp_snapshot_read(opened, 0, 10, &arrays, NULL) < 0);
+    eqp_snapshot_close(opened);
+    particles_free(&p);
 }
 
 static void a_user_block_before_the_signature_is_passed_over(void **state)
@@ -464,6 +561,7 @@ int main(void)
         cmocka_unit_test_setup(ids_keep_their_bits, files_clear),
         cmocka_unit_test_setup(velocities_of_cosmological_files_are_peculiar, files_clear),
         cmocka_unit_test_setup(truncation_is_refused_and_nothing_is_printed, files_clear),
+        cmocka_unit_test_setup(a_file_that_changes_after_opening_is_an_error, files_clear),
         cmocka_unit_test_setup(a_user_block_before_the_signature_is_passed_over, files_clear),
         cmocka_unit_test_setup(the_callers_error_reports_stay_as_they_were, files_clear),
         cmocka_unit_test_setup(large_chunks_are_read_in_slices, files_clear),

@@ -445,6 +445,36 @@ static void a_missing_chunk_is_found(void **state)
     }
 }
 
+/* HDF5 reads the chunk as long as the file says it is, and then goes on reading where it ends. */
+static void chunks_shorter_than_they_should_be_are_refused(void **state)
+{
+    static const hsize_t shape[2] = {4, 3}, most[2] = {H5S_UNLIMITED, 3};
+    static const unsigned char few[64];
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, shape, most), dataset;
+
+        H5Pset_chunk(properties, 2, (hsize_t[]){100, 3});
+        if (k == 1) {
+            H5Pset_shuffle(properties);
+        }
+        if (k == 2) {
+            H5Pset_fletcher32(properties);
+        }
+        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        /* Enough for the 4 particles, and not for the 100 rows of the chunk. */
+        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, sizeof few, few) >= 0);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Pclose(properties);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "has chunks of other sizes");
+    }
+}
+
 /* A chunk of 1.5 GiB for 4 particles would be unpacked whole. */
 static void chunks_far_larger_than_the_file_are_refused(void **state)
 {
@@ -524,6 +554,7 @@ int main(void)
         cmocka_unit_test_setup(objects_of_another_kind_are_refused, files_clear),
         cmocka_unit_test_setup(shapes_without_bytes_are_refused, files_clear),
         cmocka_unit_test_setup(a_missing_chunk_is_found, files_clear),
+        cmocka_unit_test_setup(chunks_shorter_than_they_should_be_are_refused, files_clear),
         cmocka_unit_test_setup(chunks_far_larger_than_the_file_are_refused, files_clear),
         cmocka_unit_test_setup(every_usual_filter_is_read, files_clear),
     };

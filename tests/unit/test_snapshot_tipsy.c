@@ -93,6 +93,25 @@ static void counts_that_lie_are_refused(void **state)
     }
 }
 
+static void a_file_that_shrinks_after_opening_is_an_error(void **state)
+{
+    bytes file = file_of(true, 0);
+    particles p = particles_new(10);
+    eqp_snapshot_arrays arrays = particles_arrays(&p);
+    eqp_snapshot *s;
+
+    (void)state;
+    save(in_folder("a"), &file);
+    s = open_good(in_folder("a"));
+    for (off_t length = (off_t)file.n - 1; length >= 0; length -= 13) {
+        assert_int_equal(truncate(in_folder("a"), length), 0);
+        assert_int_equal(eqp_snapshot_read(s, 0, 10, &arrays, NULL), EQP_ERR_FORMAT);
+    }
+    eqp_snapshot_close(s);
+    particles_free(&p);
+    free(file.p);
+}
+
 static void a_longer_file_is_refused(void **state)
 {
     bytes file = file_of(false, 0);
@@ -184,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup(both_byte_orders_and_any_pad_give_the_same_particles, files_clear),
         cmocka_unit_test_setup(truncation_anywhere_is_refused, files_clear),
         cmocka_unit_test_setup(counts_that_lie_are_refused, files_clear),
+        cmocka_unit_test_setup(a_file_that_shrinks_after_opening_is_an_error, files_clear),
         cmocka_unit_test_setup(a_longer_file_is_refused, files_clear),
         cmocka_unit_test_setup(no_particles_is_an_error, files_clear),
         cmocka_unit_test_setup(values_that_cannot_be_used_are_named, files_clear),
