@@ -115,16 +115,42 @@ void eqp_hilbert_children(uint64_t key, int level, unsigned char child[8])
 /* Points are taken in blocks, so that the compiler can work on several at once. */
 #define BLOCK 256
 
+/* Where the linker can choose at run time, the loops over a block are there for several instruction sets. Nothing in
+ * them could be fused, so all give the same numbers. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
+#if __has_attribute(target_clones)
+#define FOR_ALL_MACHINES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+#endif
+#ifndef FOR_ALL_MACHINES
+#define FOR_ALL_MACHINES
+#endif
+
 /* A division, not a product with 1 / side: it is exact for points on the faces of octree cells. */
-static void grid_coordinates(int n, const double *x, double corner, double side, uint32_t *grid)
+static inline uint32_t grid_coordinate(double x, double corner, double side)
 {
     const double cells = (double)((uint32_t)1 << EQP_CURVE_BITS);
+    double t = (x - corner) / side * cells;
 
+    t = t > 0.0 ? t : 0.0;
+    t = t < cells ? t : cells - 1.0;
+    return (uint32_t)(int32_t)t;
+}
+
+/* The children that hold each point, three bits a level from the highest on. */
+FOR_ALL_MACHINES static void find_children(int n, const double *const x[3], const double corner[3], double side,
+                                           uint64_t *children)
+{
+    uint32_t grid[3][BLOCK];
+
+    for (int k = 0; k < 3; k++) {
+        const double *at = x[k], low = corner[k];
+        for (int i = 0; i < n; i++) {
+            grid[k][i] = grid_coordinate(at[i], low, side);
+        }
+    }
     for (int i = 0; i < n; i++) {
-        double t = (x[i] - corner) / side * cells;
-        t = t > 0.0 ? t : 0.0;
-        t = t < cells ? t : cells - 1.0;
-        grid[i] = (uint32_t)(int32_t)t;
+        children[i] = spread(grid[0][i]) << 2 | spread(grid[1][i]) << 1 | spread(grid[2][i]);
     }
 }
 
@@ -168,23 +194,6 @@ static uint64_t translate_steps(const step_table table, uint64_t children)
     return places;
 }
 
-/* Keys of up to BLOCK points; the table is NULL where it does not pay. */
-static void block_keys(int n, const double *const x[3], const double corner[3], double side, const step_table *table,
-                       uint64_t *key)
-{
-    uint32_t grid[3][BLOCK];
-
-    for (int k = 0; k < 3; k++) {
-        grid_coordinates(n, x[k], corner[k], side, grid[k]);
-    }
-    for (int i = 0; i < n; i++) {
-        key[i] = spread(grid[0][i]) << 2 | spread(grid[1][i]) << 1 | spread(grid[2][i]);
-    }
-    for (int i = 0; i < n; i++) {
-        key[i] = table != NULL ? translate_steps(*table, key[i]) : translate(place_of_child, key[i]);
-    }
-}
-
 int eqp_hilbert_keys(int64_t n, const double *x, const double *y, const double *z, const double corner[3], double side,
                      uint64_t *key)
 {
@@ -202,7 +211,10 @@ int eqp_hilbert_keys(int64_t n, const double *x, const double *y, const double *
     for (int64_t first = 0; first < n; first += BLOCK) {
         const double *const block[3] = {x + first, y + first, z + first};
         const int count = n - first < BLOCK ? (int)(n - first) : BLOCK;
-        block_keys(count, block, corner, side, n >= MANY_POINTS ? (const step_table *)&table : NULL, key + first);
+        find_children(count, block, corner, side, key + first);
+        for (int64_t i = first; i < first + count; i++) {
+            key[i] = n >= MANY_POINTS ? translate_steps(table, key[i]) : translate(place_of_child, key[i]);
+        }
     }
     return EQP_OK;
 }

@@ -10,9 +10,9 @@
 /* Words are sorted instead of keys: the upper bits of a key, as many as fit, above the place that it has in the list. A
  * radix sort by so many bits leaves runs short enough for insertion; log2 n bits alone would do for random keys, but
  * those of particles crowd. */
-#define MORE_BITS 14
-#define MOST_DIGIT_BITS 12
-#define MOST_PASSES 5
+#define MORE_BITS 18
+#define MOST_DIGIT_BITS 11
+#define MOST_PASSES 6
 #define FEW 32 /* radix passes do not pay for less */
 
 /* Keys, what is to be changed in each, and what decides between equal ones (NULL: their order in the list). */
@@ -43,16 +43,19 @@ static uint64_t low_bits(int bits)
     return bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
 }
 
-static void insertion_sort(int64_t n, uint64_t *word)
+/* Sorts by insertion, or gives up when that took so many moves. */
+static bool insertion_sort(int64_t n, uint64_t *word, int64_t moves)
 {
-    for (int64_t i = 1; i < n; i++) {
+    for (int64_t i = 1; i < n && moves >= 0; i++) {
         const uint64_t moved = word[i];
         int64_t j = i;
         for (; j > 0 && word[j - 1] > moved; j--) {
             word[j] = word[j - 1];
         }
         word[j] = moved;
+        moves -= i - j;
     }
+    return moves >= 0;
 }
 
 /* How radix passes see the bits [low, high) of a word. */
@@ -109,14 +112,14 @@ static void radix_sort(int64_t n, int low, int high, buffers *b)
     }
 }
 
-/* Sorts words that are sorted by the bits from `known` on: runs of equal ones there are mostly short. */
+/* Sorts words that are sorted by the bits from `known` on, run by run of equal ones there. */
 static void finish_runs(int64_t n, int low, int known, buffers *b)
 {
     for (int64_t first = 0, last; first < n; first = last) {
         for (last = first + 1; last < n && b->word[last] >> known == b->word[first] >> known; last++) {
         }
         if (last - first <= FEW) {
-            insertion_sort(last - first, b->word + first);
+            insertion_sort(last - first, b->word + first, INT64_MAX);
             continue;
         }
         buffers run = {b->word + first, b->other + first, b->count};
@@ -127,29 +130,54 @@ static void finish_runs(int64_t n, int low, int known, buffers *b)
     }
 }
 
+/* How often a word is smaller than the one before. */
+static int64_t count_descents(int64_t n, const uint64_t *word)
+{
+    int64_t descents = 0;
+
+    for (int64_t i = 1; i < n; i++) {
+        descents += word[i] < word[i - 1];
+    }
+    return descents;
+}
+
 /* Sorts the words of a list whose keys differ in so many bits. */
 static void sort_words(int64_t n, int place_bits, int key_bits, buffers *b)
 {
     const int most = place_bits + MORE_BITS, known = place_bits + (key_bits > most ? key_bits - most : 0);
 
-    if (n <= FEW) {
-        insertion_sort(n, b->word);
-        return;
+    if (n <= FEW || count_descents(n, b->word) < n / 8) {
+        if (insertion_sort(n, b->word, n <= FEW ? INT64_MAX : 4 * n)) {
+            return;
+        }
     }
     radix_sort(n, known, place_bits + key_bits, b);
-    if (known > place_bits) {
+    if (known > place_bits && !insertion_sort(n, b->word, 4 * n)) {
         finish_runs(n, place_bits, known, b);
     }
 }
 
 static void sort_list(const column *by, int64_t n, int64_t *list, buffers b);
 
+static bool has_ties(int64_t n, const uint64_t *word, int place_bits)
+{
+    int64_t ties = 0;
+
+    for (int64_t i = 1; i < n; i++) {
+        ties += (word[i] ^ word[i - 1]) >> place_bits == 0;
+    }
+    return ties > 0;
+}
+
 /* Sorts what has equal words but for the places: further by the keys if their low bits were left out, else by id. */
 static void break_ties(const column *by, bool whole, int64_t n, int place_bits, int64_t *list, const buffers *b)
 {
     const column ids = {.key = (const uint64_t *)by->id, .flip = (uint64_t)1 << 63};
 
-    for (int64_t first = 0, last; first < n && (!whole || by->id != NULL); first = last) {
+    if ((whole && by->id == NULL) || !has_ties(n, b->word, place_bits)) {
+        return;
+    }
+    for (int64_t first = 0, last; first < n; first = last) {
         for (last = first + 1; last < n && b->word[last] >> place_bits == b->word[first] >> place_bits; last++) {
         }
         if (last - first > 1) {
