@@ -6,6 +6,7 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,11 +67,22 @@ static int lists_permuted(const lists *from, int64_t n, const int64_t *order, co
     return code;
 }
 
+static bool is_identity(int64_t n, const int64_t *order)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (order[i] != i) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Sends the lists of the groups along the groups' plan. */
 static int lists_send(MPI_Comm comm, const eqp_move_plan *plan, const lists *mine, const void *element, void *in,
                       int64_t *bytes)
 {
     const eqp_move_view view = eqp_move_plan_arrays(plan);
+    const bool in_order = is_identity(view.n, view.order);
     int64_t *sent = NULL, *received = NULL, total = 0;
     char *out = NULL, *array = NULL;
     int me, code = eqp_array_create(&sent, view.nranks, sizeof *sent);
@@ -79,7 +91,7 @@ static int lists_send(MPI_Comm comm, const eqp_move_plan *plan, const lists *min
     if (code == EQP_OK) {
         code = eqp_array_create(&received, view.nranks, sizeof *received);
     }
-    if (code == EQP_OK) {
+    if (code == EQP_OK && !in_order) {
         code = lists_permuted(mine, view.n, view.order, element, &out);
     }
     for (int r = 0; r < view.nranks && code == EQP_OK; r++) {
@@ -96,7 +108,7 @@ static int lists_send(MPI_Comm comm, const eqp_move_plan *plan, const lists *min
         code = eqp_agree(comm, eqp_array_create(&array, total, mine->size), NULL);
     }
     if (code == EQP_OK) {
-        code = eqp_exchange(comm, mine->size, sent, out, received, array);
+        code = eqp_exchange(comm, mine->size, sent, in_order ? element : out, received, array);
     }
     free(out);
     free(received);
@@ -270,7 +282,18 @@ static int split_tiles(const lists *tiles, int64_t n, const int64_t *order, cons
     return code;
 }
 
-static int take_in(const arrivals *in, const bh_costs *costs, const bh_survey *survey, bh_owners *owners)
+/* Pins in the order of the owners: those that arrived, if that is their order already. */
+static int take_pins(const lists *pins, int64_t n, const int64_t *order, arrivals *in, bh_owners *owners)
+{
+    if (!is_identity(n, order)) {
+        return lists_permuted(pins, n, order, (const char *)in->pin, (char **)&owners->pin);
+    }
+    owners->pin = in->pin;
+    in->pin = NULL;
+    return EQP_OK;
+}
+
+static int take_in(arrivals *in, const bh_costs *costs, const bh_survey *survey, bh_owners *owners)
 {
     lists pins = {0}, tiles = {0};
     int64_t *order = NULL;
@@ -283,7 +306,7 @@ static int take_in(const arrivals *in, const bh_costs *costs, const bh_survey *s
         code = lists_create(in->n, in->group, true, sizeof *in->tile, &tiles);
     }
     if (code == EQP_OK) {
-        code = lists_permuted(&pins, in->n, order, (const char *)in->pin, (char **)&owners->pin);
+        code = take_pins(&pins, in->n, order, in, owners);
     }
     if (code == EQP_OK) {
         code = split_tiles(&tiles, in->n, order, in->tile, owners);
