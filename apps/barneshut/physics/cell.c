@@ -106,7 +106,7 @@ void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t 
     const double *x = tree->sources.x + first, *y = tree->sources.y + first, *z = tree->sources.z + first;
     const double *m = tree->sources.m + first;
     double centre[3], mass = 0, sum[3] = {0}, square[6] = {0};
-    bh_cell_centre(tree, cell, centre);
+    bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
     for (int64_t i = 0; i < cell->count; i++) {
         const double dx = x[i] - centre[0], dy = y[i] - centre[1], dz = z[i] - centre[2];
         const double mx = m[i] * dx, my = m[i] * dy, mz = m[i] * dz;
@@ -138,7 +138,7 @@ void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t 
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments)
 {
     double centre[3], sum[3] = {0, 0, 0};
-    bh_cell_centre(tree, cell, centre);
+    bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
     bh_moments sums = {0};
     for (int c = 0; c < cell->nchild; c++) {
         const bh_moments *part = &child[c].moments;

@@ -15,6 +15,17 @@ typedef struct group_maker {
     bh_group *group;
 } group_maker;
 
+static void find_bounds(int64_t n, const double *x, double *lo, double *hi)
+{
+    double least = x[0], most = x[0];
+    for (int64_t i = 1; i < n; i++) {
+        least = x[i] < least ? x[i] : least;
+        most = x[i] > most ? x[i] : most;
+    }
+    *lo = least;
+    *hi = most;
+}
+
 static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t part)
 {
     if (part > INT32_MAX) {
@@ -33,12 +44,7 @@ static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t p
     const double *coordinate[3] = {s->x, s->y, s->z};
     bh_group group = {.key = maker->key[first], .part = (int32_t)part, .count = (int32_t)count, .first = first};
     for (int k = 0; k < 3; k++) {
-        group.lo[k] = group.hi[k] = coordinate[k][first];
-        for (int64_t i = first + 1; i < first + count; i++) {
-            const double v = coordinate[k][i];
-            group.lo[k] = v < group.lo[k] ? v : group.lo[k];
-            group.hi[k] = v > group.hi[k] ? v : group.hi[k];
-        }
+        find_bounds(count, coordinate[k] + first, &group.lo[k], &group.hi[k]);
     }
     if (maker->accel != NULL) {
         group.accel = maker->accel[first];

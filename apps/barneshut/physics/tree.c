@@ -60,25 +60,26 @@ int64_t bh__lower_bound(const uint64_t *key, int64_t first, int64_t end, uint64_
     return first;
 }
 
-/* Always as many steps as the number of keys needs, and no branch that depends on them: nobody could predict it. */
-static int64_t keys_below(const uint64_t *key, int64_t n, uint64_t limit)
-{
-    const uint64_t *begin = key;
-    while (n > 1) {
-        const int64_t half = n / 2;
-        begin = begin[half - 1] < limit ? begin + half : begin;
-        n -= half;
-    }
-    return begin - key + (n > 0 && *begin < limit);
-}
-
+/* Seven binary searches side by side: always as many steps as the number of keys needs, and no branch that depends on
+ * the keys, as nobody could predict it. */
 void bh__split(const uint64_t *key, int64_t first, int64_t end, int level, int64_t bound[9])
 {
     const uint64_t begin = bh__key_at_level(key[first], level), span = bh__span(level + 1);
-    bound[0] = first;
-    for (uint64_t w = 1; w < 8; w++) {
-        bound[w] = first + keys_below(key + first, end - first, begin + w * span);
+    int64_t at[8], n = end - first;
+    for (int w = 0; w < 8; w++) {
+        at[w] = first;
     }
+    while (n > 1) {
+        const int64_t half = n / 2;
+        for (uint64_t w = 1; w < 8; w++) {
+            at[w] += half & -(int64_t)(key[at[w] + half - 1] < begin + w * span);
+        }
+        n -= half;
+    }
+    for (uint64_t w = 1; w < 8; w++) {
+        bound[w] = at[w] + (key[at[w]] < begin + w * span);
+    }
+    bound[0] = first;
     bound[8] = end;
 }
 
