@@ -42,7 +42,7 @@ static int find_box(const bh_domain *domain, bh_box *box)
     for (int64_t i = 0; i < p->n; i++) {
         const double at[6] = {p->x[i], p->y[i], p->z[i], -p->x[i], -p->y[i], -p->z[i]};
         for (int a = 0; a < 6; a++) {
-            bound[a] = fmin(bound[a], at[a]);
+            bound[a] = at[a] < bound[a] ? at[a] : bound[a];
         }
     }
     if (MPI_Allreduce(MPI_IN_PLACE, bound, 6, MPI_DOUBLE, MPI_MIN, domain->comm) != MPI_SUCCESS) {

@@ -5,6 +5,7 @@
 
 #include <equipoise/error.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,26 +75,42 @@ int bh_particles_resize(bh_particles *p, int64_t n)
 
 int bh_particles_permute(bh_particles *p, const int64_t *order)
 {
-    uint64_t *scratch = malloc((size_t)(p->n > 0 ? p->n : 1) * 8);
+    /* The spare array takes a field, and the array that the field leaves is the next one's spare. */
+    uint64_t *spare = malloc((size_t)(p->capacity > 0 ? p->capacity : 1) * 8);
     void **field[BH_PARTICLE_FIELDS];
 
-    if (scratch == NULL) {
+    if (spare == NULL) {
         return EQP_ERR_MEMORY;
     }
     list_fields(p, field);
     for (int f = 0; f < BH_PARTICLE_FIELDS && p->n > 0; f++) {
         char *old = *field[f];
         for (int64_t i = 0; i < p->n; i++) {
-            memcpy(&scratch[i], old + 8 * order[i], 8);
+            memcpy(&spare[i], old + 8 * order[i], 8);
         }
-        memcpy(old, scratch, (size_t)p->n * 8);
+        *field[f] = spare;
+        spare = (uint64_t *)(void *)old;
     }
-    free(scratch);
+    free(spare);
     return EQP_OK;
+}
+
+/* One pass tells that nothing need be moved. */
+static bool is_sorted(const bh_particles *p)
+{
+    for (int64_t i = 1; i < p->n; i++) {
+        if (p->key[i] < p->key[i - 1] || (p->key[i] == p->key[i - 1] && p->index[i] < p->index[i - 1])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int bh_particles_sort(bh_particles *p)
 {
+    if (is_sorted(p)) {
+        return EQP_OK;
+    }
     int64_t *order = malloc((size_t)(p->n > 0 ? p->n : 1) * sizeof *order);
     int code = order == NULL ? EQP_ERR_MEMORY : bh_order(p->n, p->key, p->index, order);
 
