@@ -162,12 +162,13 @@ point plummer_point(size_t i)
     return p;
 }
 
-std::vector<point> make_points(size_t n, bool plummer)
+// Points `first` to `first` + n - 1 of an endless set.
+std::vector<point> make_points(size_t first, size_t n, bool plummer)
 {
-    std::vector<point> points(n);
+    std::vector<point> points;
 
-    for (size_t i = 0; i < n; i++) {
-        points[i] = plummer ? plummer_point(i) : point{{draw(0, i), draw(1, i), draw(2, i)}};
+    for (size_t i = first; i < first + n; i++) {
+        points.push_back(plummer ? plummer_point(i) : point{{draw(0, i), draw(1, i), draw(2, i)}});
     }
     return points;
 }
@@ -241,7 +242,7 @@ template <typename Function> void add_run(bench_times &times, const Function &fu
     bench_times_add_since(&times, start);
 }
 
-// One library with every leaf size.
+// Both libraries with every leaf size.
 template <typename Real> struct built {
     std::vector<std::unique_ptr<our_tree<Real>>> our;
     std::vector<std::unique_ptr<their_tree<Real>>> their;
@@ -249,32 +250,31 @@ template <typename Real> struct built {
     double builds_per_run;
 };
 
-template <typename Real> built<Real> build_all(const cloud<Real> &points, const std::vector<int> &leaves, bool copy)
+// Builds a tree of every set, one at a time; the last one, of the first set, stays.
+template <typename Tree, typename Sets, typename... Options>
+void build_sets(std::unique_ptr<Tree> &tree, const Sets &sets, Options... options)
 {
-    const size_t n = points.kdtree_get_point_count();
-    const int runs = n > 300000 ? 3 : repetitions;
-    const size_t times = 1 + 50000 / n; // small trees are built several times in one run
+    for (size_t i = sets.size(); i-- > 0;) {
+        tree.reset();
+        tree.reset(new Tree(sets[i], options...));
+    }
+}
+
+template <typename Real>
+built<Real> build_all(const std::vector<cloud<Real>> &sets, const std::vector<int> &leaves, bool copy)
+{
+    const int runs = sets[0].kdtree_get_point_count() > 300000 ? 3 : repetitions;
     built<Real> trees;
 
-    trees.builds_per_run = static_cast<double>(times);
+    trees.builds_per_run = static_cast<double>(sets.size());
     trees.our.resize(leaves.size());
     trees.their.resize(leaves.size());
     trees.our_build.resize(leaves.size(), bench_times());
     trees.their_build.resize(leaves.size(), bench_times());
     for (size_t i = 0; i < leaves.size(); i++) {
         for (int run = 0; run < runs; run++) {
-            add_run(trees.our_build[i], [&] {
-                for (size_t t = 0; t < times; t++) {
-                    trees.our[i].reset(); // one tree at a time
-                    trees.our[i].reset(new our_tree<Real>(points, leaves[i], copy));
-                }
-            });
-            add_run(trees.their_build[i], [&] {
-                for (size_t t = 0; t < times; t++) {
-                    trees.their[i].reset();
-                    trees.their[i].reset(new their_tree<Real>(points, leaves[i]));
-                }
-            });
+            add_run(trees.our_build[i], [&] { build_sets(trees.our[i], sets, leaves[i], copy); });
+            add_run(trees.their_build[i], [&] { build_sets(trees.their[i], sets, leaves[i]); });
         }
     }
     return trees;
@@ -318,11 +318,20 @@ void print_row(const std::string &head, const built<Real> &trees, const std::vec
 }
 
 template <typename Real>
-void compare(const std::string &head, const std::vector<point> &points, bool plummer, bool sorted,
-             const std::vector<int> &leaves, bool copy)
+void compare(const std::string &head, size_t n, bool plummer, bool sorted, const std::vector<int> &leaves, bool copy)
 {
-    const cloud<Real> cloud_points(points);
-    const built<Real> trees = build_all(cloud_points, leaves, copy);
+    const std::vector<point> points = make_points(0, n, plummer);
+    std::vector<cloud<Real>> sets;
+
+    // Small trees are built of many sets: of one that comes again and again, processors learn what every branch does.
+    for (size_t first = 0; first == 0 || first < 50000; first += n) {
+        std::vector<point> set = make_points(first, n, plummer);
+        if (sorted) {
+            sort_along_curve(set);
+        }
+        sets.emplace_back(set);
+    }
+    const built<Real> trees = build_all(sets, leaves, copy);
 
     for (const bool near : {true, false}) {
         std::vector<point> places = make_queries(points, plummer, near);
@@ -363,7 +372,7 @@ int main(int argc, char **argv)
 {
     std::vector<int> leaves;
 
-    for (const std::string &word : list(argc, argv, 5, "10,4,8,16,32")) {
+    for (const std::string &word : list(argc, argv, 5, "10,16,24")) {
         leaves.push_back(std::atoi(word.c_str()));
     }
     std::printf("points,type,distribution,order,copy,queries,leaf,our_leaf,their_leaf,our_build_s,their_build_s,"
@@ -375,17 +384,14 @@ int main(int argc, char **argv)
                     for (const std::string &copy : list(argc, argv, 6, "1,0")) {
                         const bool plummer = kind == "plummer", sorted = order == "curve";
                         const std::string head = number + "," + type + "," + kind + "," + order + "," + copy;
-                        std::vector<point> points = make_points(std::strtoull(number.c_str(), nullptr, 10), plummer);
-                        if (points.empty() || leaves.empty() || leaves[0] < 1) {
+                        const auto n = std::strtoull(number.c_str(), nullptr, 10);
+                        if (n == 0 || leaves.empty() || *std::min_element(leaves.begin(), leaves.end()) < 1) {
                             bench_die(program, "points and leaf sizes are at least 1");
                         }
-                        if (sorted) {
-                            sort_along_curve(points);
-                        }
                         if (type == "float") {
-                            compare<float>(head, points, plummer, sorted, leaves, copy == "1");
+                            compare<float>(head, n, plummer, sorted, leaves, copy == "1");
                         } else {
-                            compare<double>(head, points, plummer, sorted, leaves, copy == "1");
+                            compare<double>(head, n, plummer, sorted, leaves, copy == "1");
                         }
                     }
                 }

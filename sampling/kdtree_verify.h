@@ -43,6 +43,25 @@ static bool KD_STATIC(cut_is_right)(const KD_TREE *tree, int32_t id, const kd_ta
     return low == node->low && high == node->high && low <= high;
 }
 
+static bool KD_STATIC(box_is_right)(const KD_TREE *tree)
+{
+    bool is_right = true;
+
+    for (int d = 0; d < tree->dim; d++) {
+        KD_REAL low = (KD_REAL)INFINITY;
+        KD_REAL high = -(KD_REAL)INFINITY;
+        for (int32_t id = 0; id < tree->nodes_used; id++) {
+            for (int32_t i = 0; i < -tree->nodes[id].axis; i++) {
+                const KD_REAL x = KD_STATIC(coordinate)(tree, &tree->nodes[id], i, tree->dim, d);
+                low = x < low ? x : low;
+                high = x > high ? x : high;
+            }
+        }
+        is_right = is_right && low == tree->low[d] && high == tree->high[d];
+    }
+    return is_right;
+}
+
 static int KD_STATIC(check_nodes)(const KD_TREE *tree, int *depth)
 {
     kd_task stack[EQP__KDTREE_DEPTH_MAX + 1];
@@ -101,7 +120,8 @@ int KD_CHECK(const KD_TREE *tree, int *depth)
         }
     }
     eqp__free(seen);
-    return code == EQP_OK ? KD_STATIC(check_nodes)(tree, depth) : code;
+    code = code == EQP_OK ? KD_STATIC(check_nodes)(tree, depth) : code;
+    return code == EQP_OK && !KD_STATIC(box_is_right)(tree) ? EQP_ERR_INTERNAL : code;
 }
 
 void KD_USE(KD_TREE *tree, int vectors)

@@ -16,13 +16,15 @@
 
 #define MAX_POINTS 600
 
-enum kind { UNIFORM, LATTICE, EQUAL, LINE, AXIS, CLUSTERS, HALVES, HUGE_RANGE, TINY, KINDS };
+enum kind { UNIFORM, LATTICE, EQUAL, LINE, AXIS, CLUSTERS, HALVES, HUGE_RANGE, TINY, PLANE, FAR, KINDS };
 
 #define REAL double
 #define TREE eqp_kdtree
 #define CALL(name) eqp_kdtree_##name
 #define CHECK eqp__kdtree_check
+#define USE eqp__kdtree_use
 #define T(name) name##_double
+#define LARGEST DBL_MAX
 #define LARGEST_EXPONENT 300.0
 #define SMALLEST 4.9406564584124654e-324
 #include "kdtree_cases.h"
@@ -31,14 +33,18 @@ enum kind { UNIFORM, LATTICE, EQUAL, LINE, AXIS, CLUSTERS, HALVES, HUGE_RANGE, T
 #undef TREE
 #undef CALL
 #undef CHECK
+#undef USE
 #undef T
+#undef LARGEST
 #undef LARGEST_EXPONENT
 #undef SMALLEST
 #define REAL float
 #define TREE eqp_kdtreef
 #define CALL(name) eqp_kdtreef_##name
 #define CHECK eqp__kdtreef_check
+#define USE eqp__kdtreef_use
 #define T(name) name##_float
+#define LARGEST FLT_MAX
 #define LARGEST_EXPONENT 37.0
 #define SMALLEST 1.4012984643248171e-45
 #include "kdtree_cases.h"
@@ -48,6 +54,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_brute_force_double),
         cmocka_unit_test(agrees_with_brute_force_float),
+        cmocka_unit_test(finds_nearest_of_many_double),
+        cmocka_unit_test(finds_nearest_of_many_float),
+        cmocka_unit_test(overflow_is_infinitely_far_double),
+        cmocka_unit_test(overflow_is_infinitely_far_float),
         cmocka_unit_test(stays_flat_double),
         cmocka_unit_test(stays_flat_float),
         cmocka_unit_test(refuses_bad_input_double),

@@ -5,13 +5,15 @@
  * A static tree with buckets (J. L. Bentley, CACM 18 (1975) 509; J. H. Friedman, J. L. Bentley, R. A. Finkel, ACM TOMS
  * 3 (1977) 209) of 1 to #EQP_KDTREE_DIM_MAX dimensions. A node is halved at the middle of its points' bounding box
  * along the longest edge (after S. Maneewongvatana, D. M. Mount, "It's okay to be skinny, if your friends are fat",
- * 1999), or at the median where the middle would leave one side nearly empty, so the depth is logarithmic for every
- * input. Queries prune by the distance to the node's box, carried down axis by axis (S. Arya, D. M. Mount, DCC 1993).
+ * 1999); more than 32 cuts down neither side may have less than a quarter of the points, so the depth is logarithmic for
+ * every input. Queries prune by the distance to the node's box, carried down axis by axis (S. Arya, D. M. Mount,
+ * DCC 1993).
  *
  * There are two families with the same meaning: eqp_kdtree for double and eqp_kdtreef for float. Distances are squared
- * and Euclidean, summed in the type of the tree from the first axis to the last. What a query returns depends on the
- * points only: equal distances are ordered by index. A tree never changes after its creation, so any number of threads
- * may query it at the same time; queries allocate nothing. */
+ * and Euclidean, summed in the type of the tree from the first axis to the last; those that overflow are infinite, and so
+ * equal. What a query returns depends on the points only, not on the vectors that the machine has: equal distances are
+ * ordered by index. A tree never changes after its creation, so any number of threads may query it at the same time;
+ * queries allocate nothing. */
 #ifndef EQUIPOISE_KDTREE_H
 #define EQUIPOISE_KDTREE_H
 
@@ -35,15 +37,15 @@ typedef struct eqp_kdtree_options {
     int leaf_size;
     /** Numbers (of the tree's type) from one point's first coordinate to the next point's, >= dim; 0: dim. */
     int64_t stride;
-    /** Copy the coordinates in the order of the leaves: queries are faster, and the caller's array is not needed any
-     * more once the tree is made. */
+    /** Copy the coordinates in the order of the leaves: queries are much faster, because they look at several points at
+     * once, and the caller's array is not needed any more once the tree is made. */
     bool copy_points;
 } eqp_kdtree_options;
 
 /** The defaults: `eqp_kdtree_options options = EQP_KDTREE_DEFAULTS;` */
 #define EQP_KDTREE_DEFAULTS                                                                                            \
     {                                                                                                                  \
-        10, 0, false                                                                                                   \
+        20, 0, true                                                                                                   \
     }
 
 /** A tree over double coordinates. */
@@ -59,7 +61,7 @@ typedef int (*eqp_kdtree_visit_fn)(void *user, int64_t index, double dist2);
 typedef int (*eqp_kdtreef_visit_fn)(void *user, int64_t index, float dist2);
 
 /** Builds a tree. Local, O(n log n) for every input, deterministic. While it runs it needs dim numbers and about
- * 4 + 72 / leaf_size bytes per point; the finished tree has at most the latter, and a copy of the points if wanted.
+ * 4 + 72 / leaf_size bytes per point; the finished tree keeps the latter, and the numbers if they are to be copied.
  *
  * \param[in]  n        number of points, 0 to #EQP_KDTREE_POINTS_MAX
  * \param[in]  dim      dimensions, 1 to #EQP_KDTREE_DIM_MAX
@@ -103,8 +105,8 @@ int eqp_kdtree_nearest(const eqp_kdtree *tree, const double *query, int64_t *ind
 int eqp_kdtree_nearest_k(const eqp_kdtree *tree, const double *query, int64_t k, int64_t *found, int64_t *index,
                          double *dist2);
 
-/** All points within a distance, the border included, in the order of the tree's leaves (the same for the same points
- * and options). Local, O(found + log n) expected.
+/** All points within a distance, the border included, in an order that only the points, the options and the place
+ * decide. Local, O(found + log n) expected.
  *
  * \param[in]  tree     borrowed
  * \param[in]  query    [dim] the place (borrowed)
