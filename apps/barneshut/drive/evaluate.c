@@ -15,13 +15,14 @@
 /* Neighbouring groups of one sample of costs. */
 #define SAMPLE_RUN 16
 
-int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator)
+int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_precision precision,
+                        bh_evaluator *evaluator)
 {
-    bh_kernel *kernel = NULL;
-    int code = bh_kernel_create(NULL, BH_DOUBLE, &kernel);
+    bh_kernel *made = NULL;
+    int code = bh_kernel_create(kernel, precision, &made);
 
     if (code == EQP_OK) {
-        *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = kernel};
+        *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = made};
     }
     return code;
 }

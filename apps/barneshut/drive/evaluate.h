@@ -30,7 +30,9 @@ typedef struct bh_evaluated {
     bh_timings timings; /* samples of this rank for the cost model; owned: bh_timings_free() */
 } bh_evaluated;
 
-int bh_evaluator_create(const bh_mac *mac, double eps, bh_evaluator *evaluator);
+/* kernel, precision: see bh_kernel_create(), whose codes it returns. */
+int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_precision precision,
+                        bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
 /* The forces on all particles. survey: NULL, or one of bh_survey_init() to fill meanwhile. Collective. */

@@ -38,6 +38,8 @@ static int set_fields(eqp_report *report, const bh_simulation *sim, const char *
         eqp_field_text("opening", s->opening == 0 ? "geometric" : "relative"),
         eqp_field_real("theta", s->theta),
         eqp_field_real("alpha", s->alpha),
+        eqp_field_text("precision", bh_kernel_precision(sim->evaluator.kernel) == BH_MIXED ? "mixed" : "double"),
+        eqp_field_text("kernel", bh_kernel_name(sim->evaluator.kernel)),
         eqp_field_real("softening", s->softening),
         eqp_field_real("G", s->G),
         eqp_field_real("dt", sim->dt),

@@ -100,6 +100,20 @@ static const app_option table[] = {
      .int_low = 1,
      .int_high = 1024,
      .help = "most particles of a target group"},
+    {.name = "precision",
+     .argument = "NAME",
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(precision),
+     .choices = "double|mixed",
+     .fallback = "double",
+     .help = "of each interaction; positions and sums are double in any case"},
+    {.name = "kernel",
+     .argument = "NAME",
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(kernel),
+     .choices = "auto|plain|avx2|avx512",
+     .fallback = "auto",
+     .help = "instruction set of the force kernels; auto: the fastest that the processor has"},
     {.name = "balance",
      .argument = "METHOD",
      .type = APP_OPTION_KEYED,
@@ -203,6 +217,13 @@ static int check_inputs(const bh_settings *s, eqp_message *message)
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;
+}
+
+const char *bh_settings_kernel(const bh_settings *settings)
+{
+    static const char *const names[] = {"auto", "plain", "avx2", "avx512"};
+
+    return names[settings->kernel];
 }
 
 int bh_settings_complete(bh_settings *s, eqp_message *message)

@@ -16,7 +16,9 @@ typedef struct bh_settings {
     int64_t steps, seed;
     double dt; /* 0: chosen from the first accelerations */
     double theta, alpha, softening, G;
-    int opening; /* 0 geometric, 1 relative */
+    int opening;   /* 0 geometric, 1 relative */
+    int precision; /* a bh_precision */
+    int kernel;    /* place among the words auto, plain, avx2, avx512 */
     int64_t leaf_size, group_size;
     const char *balance, *rebalance;
     double imbalance_tol;
@@ -33,6 +35,9 @@ typedef struct bh_settings {
 
 /* The command line as a table, for parsing and for help. */
 const app_command_line *bh_settings_table(void);
+
+/* The word given for --kernel. */
+const char *bh_settings_kernel(const bh_settings *settings);
 
 /* Looks names up and checks options against each other. EQP_OK, or a code with its line. */
 int bh_settings_complete(bh_settings *settings, eqp_message *message);

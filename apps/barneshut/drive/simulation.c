@@ -382,7 +382,12 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     bh_map_init(&sim->map);
     code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
     if (code == EQP_OK) {
-        code = bh_evaluator_create(&mac, settings->softening, &sim->evaluator);
+        code = bh_evaluator_create(&mac, settings->softening, bh_settings_kernel(settings),
+                                   (bh_precision)settings->precision, &sim->evaluator);
+        if (code == EQP_ERR_STATE || code == EQP_ERR_UNKNOWN) {
+            eqp_message_set(message, "barneshut: --kernel: %s does not run on this processor",
+                            bh_settings_kernel(settings));
+        }
     }
     if (code == EQP_OK) {
         code = bh_costs_init(&sim->costs);
@@ -393,7 +398,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     if (code == EQP_OK) {
         code = eqp_policy_init(&sim->policy, &settings->policy);
     }
-    code = eqp_agree(sim->comm, code, NULL);
+    code = eqp_agree(sim->comm, code, message);
     if (code == EQP_OK) {
         code = bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message);
     }
