@@ -61,7 +61,9 @@ static int lists_permuted(const lists *from, int64_t n, const int64_t *order, co
     at = *out;
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
         size_t bytes = (size_t)from->length[order[i]] * from->size;
-        memcpy(at, element + (size_t)from->first[order[i]] * from->size, bytes);
+        if (bytes > 0) { /* a rank whose lists are all empty has no array */
+            memcpy(at, element + (size_t)from->first[order[i]] * from->size, bytes);
+        }
         at += bytes;
     }
     return code;
