@@ -81,14 +81,19 @@ static inline void *failing_malloc_next(void *of_sanitizer, const char *name)
     return of_sanitizer ? of_sanitizer : dlsym(RTLD_NEXT, name);
 }
 
-void *malloc(size_t size)
+static inline void *failing_malloc_succeed(size_t size)
 {
     static void *(*next)(size_t);
 
     if (!next) {
         *(void **)&next = failing_malloc_next((void *)__interceptor_malloc, "malloc");
     }
-    return failing_malloc_refuses(__builtin_return_address(0)) ? NULL : next(size);
+    return next(size);
+}
+
+void *malloc(size_t size)
+{
+    return failing_malloc_refuses(__builtin_return_address(0)) ? NULL : failing_malloc_succeed(size);
 }
 
 void *calloc(size_t count, size_t size)
@@ -125,7 +130,7 @@ void *aligned_alloc(size_t alignment, size_t size)
 char *strdup(const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
+    char *copy = failing_malloc_refuses(__builtin_return_address(0)) ? NULL : failing_malloc_succeed(size);
 
     return copy ? memcpy(copy, text, size) : NULL;
 }

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank of the gravity app that runs out of memory, wherever, ends the run on all ranks with the same code; none waits
+ * for another for ever. */
+#include "harness.h"
+
+#include "output.h"
+#include "record.h"
+#include "simulation.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "failing_ranks.h"
+
+static char folder[] = "bh-memory-XXXXXX";
+static char report[64], snapshot[64], forces[64];
+
+static void parse(bh_settings *settings, int argc, const char *const *argv)
+{
+    app_action action;
+    eqp_message message = {""};
+    int code = app_options_parse(bh_settings_table(), argc, (char **)argv, settings, NULL, &action, &message);
+
+    CHECK_EQUAL(code, EQP_OK);
+    CHECK_EQUAL(bh_settings_complete(settings, &message), EQP_OK);
+}
+
+/* HDF5 does not say that it was the memory that our part of it lacked to open a file. */
+static int without_hdf5(int code)
+{
+    return code == EQP_ERR_IO ? EQP_ERR_MEMORY : code;
+}
+
+static int create(MPI_Comm comm, void *user)
+{
+    eqp_message message = {""};
+    bh_simulation sim;
+
+    failing_ranks_begin();
+    int code = bh_simulation_create(comm, user, &sim, &message);
+    failing_ranks_end();
+    if (code == EQP_OK) {
+        bh_simulation_free(&sim);
+    }
+    return without_hdf5(code);
+}
+
+static int step(MPI_Comm comm, void *user)
+{
+    eqp_message message = {""};
+    bh_simulation sim;
+
+    CHECK_EQUAL(bh_simulation_create(comm, user, &sim, &message), EQP_OK);
+    failing_ranks_begin();
+    int code = bh_simulation_step(&sim, &message);
+    failing_ranks_end();
+    bh_simulation_free(&sim);
+    return code;
+}
+
+static int write_files(MPI_Comm comm, void *user)
+{
+    eqp_message message = {""}, note = {""};
+    bh_simulation sim;
+    bh_record *record = NULL;
+    bh_series series = {0};
+
+    CHECK_EQUAL(bh_simulation_create(comm, user, &sim, &message), EQP_OK);
+    failing_ranks_begin();
+    int code = bh_record_create(&sim, "test", &record, &message);
+    if (code == EQP_OK) {
+        code = bh_record_step(record, &sim, &message);
+    }
+    if (code == EQP_OK) {
+        code = bh_series_write(&series, &sim, snapshot, false, &message);
+    }
+    if (code == EQP_OK) {
+        code = bh_output_forces(&sim, forces, &message);
+    }
+    if (code == EQP_OK) {
+        code = bh_record_finish(record, &sim, &message, &note);
+    }
+    failing_ranks_end();
+    bh_series_free(&series);
+    bh_record_free(record);
+    bh_simulation_free(&sim);
+    return without_hdf5(code);
+}
+
+static void runs_begin_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    static const char *const method[] = {"none", "sfc", "interaction"};
+
+    for (int m = 0; m < 3; m++) {
+        const char *const argv[] = {"test", "--generate", "plummer:n=90", "--balance", method[m], "--rebalance", "1"};
+        bh_settings settings;
+
+        parse(&settings, 7, argv);
+        CHECK(failing_ranks_check(comm, create, &settings) > mpi_test_size(comm));
+    }
+}
+
+static void steps_end_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    const char *const argv[] = {"test",        "--generate", "clusters:n=90", "--balance", "interaction",
+                                "--rebalance", "1",          "--opening",     "relative"};
+    bh_settings settings;
+
+    parse(&settings, 9, argv);
+    CHECK(failing_ranks_check(comm, step, &settings) > mpi_test_size(comm));
+}
+
+static void files_are_written_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    const char *const write[] = {"test", "--generate", "plummer:n=90", "--balance", "sfc", "--report", report};
+    const char *const read[] = {"test", "--restart", snapshot, "--balance", "sfc"};
+    bh_settings settings;
+
+    parse(&settings, 7, write);
+    CHECK(failing_ranks_check(comm, write_files, &settings) > mpi_test_size(comm));
+    parse(&settings, 5, read);
+    CHECK(failing_ranks_check(comm, create, &settings) > mpi_test_size(comm));
+}
+
+/* No failure has left a file of another name behind. */
+static void remove_folder(void)
+{
+    static const char *const name[] = {"report/report.json", "report/loads.csv", "report/plots.gp", "report",
+                                       "snapshot.hdf5",      "snapshot.xdmf",    "forces.hdf5"};
+    char path[128];
+
+    for (size_t i = 0; i < sizeof name / sizeof name[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, name[i]);
+        CHECK_EQUAL(remove(path), 0);
+    }
+    CHECK_EQUAL(rmdir(folder), 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(runs_begin_on_all_ranks_or_on_none),
+        MPI_TEST(steps_end_on_all_ranks_or_on_none),
+        MPI_TEST(files_are_written_on_all_ranks_or_on_none),
+    };
+    int rank;
+
+    if (!failing_ranks_find_modules()) {
+        printf("skipped: this system does not let a program fail its own allocations\n");
+        return 77;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    CHECK(rank != 0 || mkdtemp(folder));
+    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    snprintf(report, sizeof report, "%s/report", folder);
+    snprintf(snapshot, sizeof snapshot, "%s/snapshot.hdf5", folder);
+    snprintf(forces, sizeof forces, "%s/forces.hdf5", folder);
+    /* A gnuplot for each of hundreds of tries would take minutes. */
+    CHECK_EQUAL(setenv("PATH", folder, 1), 0);
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+        mpi_test_run(&tests[i], MPI_COMM_WORLD);
+        if (rank == 0) {
+            printf("ok %s\n", tests[i].name);
+        }
+    }
+    if (rank == 0) {
+        remove_folder();
+    }
+    MPI_Finalize();
+    return 0;
+}

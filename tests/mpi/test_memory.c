@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A rank without memory makes a collective call fail on all ranks, with nothing changed, and never hangs it. */
+#include "harness.h"
+
+#include <equipoise/balance.h>
+#include <equipoise/random.h>
+
+#include <unistd.h>
+
+#include "failing_ranks.h"
+
+enum { N = 12, PINS = 3, PARTS = 5 };
+
+/* This rank's items; N on every rank. */
+typedef struct problem {
+    int64_t id[N], particles[N], size[N], pin_first[N + 1], pin[N * PINS];
+    double weight[N], point[3 * N];
+    int now[N];
+    const eqp_method *method;
+} problem;
+
+static problem make_problem(MPI_Comm comm)
+{
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    problem p = {.method = NULL};
+
+    for (int i = 0; i < N; i++) {
+        p.id[i] = (int64_t)rank * N + i;
+        p.particles[i] = 1 + i % 3;
+        p.size[i] = 8;
+        p.weight[i] = i == 0 ? 20 : 1 + i % 4;
+        p.now[i] = (int)(p.id[i] * PARTS / ((int64_t)size * N));
+        p.pin_first[i + 1] = p.pin_first[i] + PINS;
+        for (int k = 0; k < PINS; k++) {
+            p.point[3 * i + k] = eqp_random_uniform(5, (uint64_t)p.id[i], (uint64_t)k);
+            p.pin[PINS * i + k] = (p.id[i] + k * k) % ((int64_t)size * N);
+        }
+    }
+    return p;
+}
+
+static int balance(MPI_Comm comm, void *user)
+{
+    const problem *p = user;
+    eqp_balance_items items = {.n = N,
+                               .id = p->id,
+                               .weight = p->weight,
+                               .particles = p->particles,
+                               .point = p->point,
+                               .part_now = p->now,
+                               .size = p->size,
+                               .pin_first = p->pin_first,
+                               .pin = p->pin};
+    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_result result = {.items = -7};
+    int part[N];
+
+    for (int i = 0; i < N; i++) {
+        part[i] = -7;
+    }
+    options.nparts = PARTS;
+    failing_ranks_begin();
+    int code = eqp_balance(comm, p->method, &items, &options, part, &result);
+    failing_ranks_end();
+    for (int i = 0; i < N; i++) {
+        CHECK((part[i] == -7) == (code != EQP_OK));
+    }
+    CHECK((result.items == -7) == (code != EQP_OK));
+    return code;
+}
+
+static void every_method_fails_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    problem p = make_problem(comm);
+
+    for (int m = 0; m < eqp_method_count(); m++) {
+        p.method = eqp_method_at(m);
+        int64_t tries = failing_ranks_check(comm, balance, &p);
+        CHECK(tries >= mpi_test_size(comm));
+    }
+}
+
+static int exchange(MPI_Comm comm, void *user)
+{
+    int size = mpi_test_size(comm), code;
+    int64_t send_count[64] = {0}, recv_count[64], total = -7;
+    double *recv = NULL;
+
+    (void)user;
+    CHECK(size <= 64);
+    send_count[(mpi_test_rank(comm) + 1) % size] = 3;
+    failing_ranks_begin();
+    code = eqp_exchange_counts(comm, send_count, recv_count, &total);
+    if (code == EQP_OK) {
+        const double send[3] = {1, 2, 3};
+        double three[3] = {0, 0, 0};
+
+        CHECK_EQUAL(total, 3);
+        recv = three;
+        code = eqp_exchange(comm, sizeof *recv, send_count, send, recv_count, recv);
+        CHECK_EQUAL(recv[2], code == EQP_OK ? 3 : 0);
+    }
+    failing_ranks_end();
+    return code;
+}
+
+static int gather(MPI_Comm comm, void *user)
+{
+    int64_t count[64];
+    int mine[2] = {4, 5}, all[128] = {0};
+
+    (void)user;
+    for (int r = 0; r < mpi_test_size(comm); r++) {
+        count[r] = 2;
+    }
+    failing_ranks_begin();
+    int code = eqp_gather_all(comm, sizeof mine[0], 2, mine, count, all);
+    failing_ranks_end();
+    CHECK_EQUAL(all[1], code == EQP_OK ? 5 : 0);
+    return code;
+}
+
+static int migrate(MPI_Comm comm, void *user)
+{
+    int size = mpi_test_size(comm), rank = mpi_test_rank(comm), code;
+    const int to[4] = {(rank + 1) % size, rank, rank, (rank + 1) % size};
+    const int64_t value[4] = {10, 11, 12, 13};
+    int64_t recv_count[64], nrecv = -7, arrived[4] = {0}, back[4] = {0};
+    eqp_move_plan *plan = NULL;
+
+    (void)user;
+    failing_ranks_begin();
+    /* A local call: the others must hear of its failure before they go on. */
+    code = eqp_agree(comm, eqp_move_plan_create(4, to, size, &plan), NULL);
+    if (code == EQP_OK) {
+        code = eqp_move_counts(comm, plan, recv_count, &nrecv);
+    }
+    if (code == EQP_OK) {
+        CHECK_EQUAL(nrecv, 4);
+        code = eqp_move_apply(comm, plan, recv_count, sizeof value[0], value, arrived);
+    }
+    if (code == EQP_OK) {
+        code = eqp_move_return(comm, plan, recv_count, sizeof value[0], arrived, back);
+    }
+    failing_ranks_end();
+    CHECK(code != EQP_OK || memcmp(back, value, sizeof back) == 0);
+    eqp_move_plan_free(plan);
+    return code;
+}
+
+static int cut_keys(MPI_Comm comm, void *user)
+{
+    const uint64_t key[4] = {1, 5, 5, 9};
+    uint64_t cut[4] = {77, 77, 77, 77};
+
+    (void)user;
+    failing_ranks_begin();
+    int code = eqp_key_cuts(comm, 4, key, NULL, 3, NULL, cut);
+    failing_ranks_end();
+    CHECK((cut[0] == 77) == (code != EQP_OK));
+    return code;
+}
+
+static int sum_loads(MPI_Comm comm, void *user)
+{
+    const double weight[4] = {1, 2, 3, 4};
+    const int part[4] = {0, 2, 1, 2};
+    double load[3] = {-7, -7, -7};
+    eqp_part_loads loads;
+    eqp_load_statistics statistics = {.count = -7};
+
+    (void)user;
+    failing_ranks_begin();
+    int code = eqp_parts_load_all(comm, 4, weight, part, 3, NULL, load, &loads);
+    CHECK((load[2] == -7) == (code != EQP_OK));
+    if (code == EQP_OK) {
+        code = eqp_load_statistics_all(comm, 4, weight, &statistics);
+        CHECK((statistics.count == -7) == (code != EQP_OK));
+    }
+    failing_ranks_end();
+    return code;
+}
+
+static void exchanges_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    failing_ranks_check(comm, exchange, NULL);
+    failing_ranks_check(comm, gather, NULL);
+    CHECK(failing_ranks_check(comm, migrate, NULL) > 0);
+}
+
+static void reductions_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    failing_ranks_check(comm, cut_keys, NULL);
+    failing_ranks_check(comm, sum_loads, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(exchanges_fail_on_all_ranks_or_on_none),
+        MPI_TEST(reductions_fail_on_all_ranks_or_on_none),
+        MPI_TEST(every_method_fails_on_all_ranks_or_on_none),
+    };
+
+    if (!failing_ranks_find_modules()) {
+        printf("skipped: this system does not let a program fail its own allocations\n");
+        return 77;
+    }
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
