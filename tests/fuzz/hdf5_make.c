@@ -220,6 +220,30 @@ static void put_integer(maker *m, hid_t at, const char *name, int64_t value)
     put_attribute(m, at, name, 0, H5T_STD_I32LE, H5T_NATIVE_INT64, &value);
 }
 
+/* What works on numbers comes first: HDF5 itself writes beyond its memory in another order. */
+static void choose_filters(maker *m, hid_t properties)
+{
+    const int filters = fuzz_byte(&m->in);
+
+    if (filters & 8) {
+        H5Pset_nbit(properties);
+    } else if (filters & 16) {
+        H5Pset_scaleoffset(properties, H5Z_SO_INT, 0);
+    }
+    if (filters & 1) {
+        H5Pset_shuffle(properties);
+    }
+    if (filters & 2) {
+        H5Pset_deflate(properties, 1);
+    }
+    if (filters & 4) {
+        H5Pset_fletcher32(properties);
+    }
+    if (filters & 32) {
+        H5Pset_filter(properties, 307, H5Z_FLAG_OPTIONAL, 0, NULL); /* one that is not there */
+    }
+}
+
 /* Chunks, filters, other files. grows: the shape must have no upper limits. */
 static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *grows)
 {
@@ -252,30 +276,7 @@ static hid_t choose_layout(maker *m, int ndims, const hsize_t *dimension, bool *
     }
     H5Pset_chunk(properties, ndims, chunk);
     *grows = true;
-    for (int filters = fuzz_byte(&m->in), f = 0; f < 6; f++) {
-        if (!(filters >> f & 1)) {
-            continue;
-        }
-        switch (f) {
-        case 0:
-            H5Pset_shuffle(properties);
-            break;
-        case 1:
-            H5Pset_deflate(properties, 1);
-            break;
-        case 2:
-            H5Pset_fletcher32(properties);
-            break;
-        case 3:
-            H5Pset_nbit(properties);
-            break;
-        case 4:
-            H5Pset_scaleoffset(properties, H5Z_SO_INT, 0);
-            break;
-        default:
-            H5Pset_filter(properties, 307, H5Z_FLAG_OPTIONAL, 0, NULL); /* one that is not there */
-        }
-    }
+    choose_filters(m, properties);
     return properties;
 }
 

@@ -445,6 +445,35 @@ static void a_missing_chunk_is_found(void **state)
     }
 }
 
+/* No data are written here: HDF5 would write beyond its memory. */
+static void filters_in_a_wrong_order_are_refused(void **state)
+{
+    static const hsize_t shape[2] = {4, 3};
+    static const unsigned char few[64];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        hid_t file, group = open_without("Coordinates", &file), properties = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, shape, NULL), dataset;
+
+        H5Pset_chunk(properties, 2, shape);
+        H5Pset_deflate(properties, 1);
+        if (k == 0) {
+            H5Pset_nbit(properties);
+        } else {
+            H5Pset_scaleoffset(properties, H5Z_SO_FLOAT_DSCALE, 3);
+        }
+        dataset = H5Dcreate2(group, "Coordinates", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        assert_true(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, (hsize_t[]){0, 0}, sizeof few, few) >= 0);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Pclose(properties);
+        close_again(file, group);
+        refuse_open(in_folder("a"), EQP_ERR_FORMAT, "in an order that cannot be");
+    }
+}
+
 /* HDF5 reads the chunk as long as the file says it is, and then goes on reading where it ends. */
 static void chunks_shorter_than_they_should_be_are_refused(void **state)
 {
@@ -554,6 +583,7 @@ int main(void)
         cmocka_unit_test_setup(objects_of_another_kind_are_refused, files_clear),
         cmocka_unit_test_setup(shapes_without_bytes_are_refused, files_clear),
         cmocka_unit_test_setup(a_missing_chunk_is_found, files_clear),
+        cmocka_unit_test_setup(filters_in_a_wrong_order_are_refused, files_clear),
         cmocka_unit_test_setup(chunks_shorter_than_they_should_be_are_refused, files_clear),
         cmocka_unit_test_setup(chunks_far_larger_than_the_file_are_refused, files_clear),
         cmocka_unit_test_setup(every_usual_filter_is_read, files_clear),
