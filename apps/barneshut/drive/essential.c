@@ -23,23 +23,25 @@ bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const bh_map *map, int64_t tag
     return tag >= 0 ? NULL : keep_mine;
 }
 
-/* One group that opens `nbranches` of a rank's branches; their keys follow in an array of their own. */
+/* One group that opens branches of a rank; which ones follows as a set of their numbers there, in an array of its own.
+ */
 typedef struct group_request {
     bh_group group;
     int64_t tag;
-    int64_t nbranches;
 } group_request;
 
-typedef struct branch_want {
-    int home;
-    int64_t work;
-    uint64_t branch; /* key */
-} branch_want;
+/* The other ranks' branches as those ranks number them, which is by key, and sets of such numbers as bits. */
+typedef struct branch_numbers {
+    int32_t *of;    /* [cells] of a branch */
+    int64_t *words; /* [ranks] of 64 bits that a set of a rank's branches takes */
+} branch_numbers;
 
-typedef struct want_list {
-    int64_t n, capacity;
-    branch_want *want;
-} want_list;
+/* What one rank is asked for. */
+typedef struct request_list {
+    int64_t n, capacity, nwords, words_capacity, last_work;
+    group_request *request; /* [n] */
+    uint64_t *words;        /* [nwords] sets of branches, one after the other */
+} request_list;
 
 /* Every message of this file: what goes to and comes from each rank. */
 typedef struct mailbag {
@@ -81,7 +83,16 @@ static int mail_post(mailbag *mail, MPI_Comm comm, size_t size)
     if (code == EQP_OK) {
         code = eqp_exchange(comm, size, mail->sent, mail->out, mail->received, mail->in);
     }
+    free(mail->out);
+    mail->out = NULL;
     return code;
+}
+
+/* What has been read makes room for what it leads to. */
+static void mail_drop_in(mailbag *mail)
+{
+    free(mail->in);
+    mail->in = NULL;
 }
 
 static int64_t mail_bytes(const mailbag *mail, size_t size)
@@ -93,115 +104,180 @@ static int64_t mail_bytes(const mailbag *mail, size_t size)
     return n * (int64_t)size;
 }
 
-/* By home; as they were collected, by work, for each. */
-static int sort_wants(want_list *wants, int nranks)
+static int64_t words_for(int64_t nbranches)
 {
-    branch_want *sorted = NULL;
-    int64_t *place = NULL;
-    int code = eqp_array_create(&sorted, wants->n, sizeof *sorted);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&place, nranks + 1, sizeof *place);
-    }
-    if (code != EQP_OK) {
-        free(sorted);
-        return code;
-    }
-    for (int64_t i = 0; i < wants->n; i++) {
-        place[wants->want[i].home + 1]++;
-    }
-    for (int r = 0; r < nranks; r++) {
-        place[r + 1] += place[r];
-    }
-    for (int64_t i = 0; i < wants->n; i++) {
-        sorted[place[wants->want[i].home]++] = wants->want[i];
-    }
-    free(place);
-    free(wants->want);
-    wants->want = sorted;
-    wants->capacity = wants->n;
-    return EQP_OK;
+    return (nbranches + 63) / 64;
 }
 
-static int collect_wants(const bh_tree *tree, int me, const bh_works *works, const bh_mac *mac, const bh_map *map,
-                         want_list *wants)
+static void numbers_free(branch_numbers *numbers)
+{
+    free(numbers->of);
+    free(numbers->words);
+}
+
+/* A tree that nothing was grafted onto knows of other ranks nothing but their branches. */
+static int numbers_create(const bh_tree *tree, int me, int nranks, branch_numbers *numbers)
+{
+    uint64_t *key = NULL;
+    int64_t *cell = NULL, *order = NULL, *count = NULL, n = 0;
+    int code = eqp_array_create(&numbers->of, tree->ncells, sizeof *numbers->of);
+
+    if (code || (code = eqp_array_create(&numbers->words, nranks, sizeof *numbers->words)) ||
+        (code = eqp_array_create(&count, nranks, sizeof *count))) {
+        goto done;
+    }
+    for (int64_t c = 0; c < tree->ncells; c++) {
+        n += tree->cell[c].home >= 0 && tree->cell[c].home != me;
+    }
+    if ((code = eqp_array_create(&key, n, sizeof *key)) || (code = eqp_array_create(&cell, n, sizeof *cell)) ||
+        (code = eqp_array_create(&order, n, sizeof *order))) {
+        goto done;
+    }
+    n = 0;
+    for (int64_t c = 0; c < tree->ncells; c++) {
+        if (tree->cell[c].home >= 0 && tree->cell[c].home != me) {
+            key[n] = tree->cell[c].key;
+            cell[n++] = c;
+        }
+    }
+    code = bh_order(n, key, cell, order);
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        int64_t c = cell[order[i]];
+        numbers->of[c] = (int32_t)count[tree->cell[c].home]++;
+    }
+    for (int r = 0; r < nranks; r++) {
+        numbers->words[r] = words_for(count[r]);
+    }
+done:
+    free(order);
+    free(cell);
+    free(key);
+    free(count);
+    return code;
+}
+
+static void lists_free(request_list *lists, int nranks)
+{
+    for (int r = 0; r < nranks && lists != NULL; r++) {
+        free(lists[r].request);
+        free(lists[r].words);
+    }
+    free(lists);
+}
+
+/* A request for nothing yet. */
+static int open_request(request_list *list, int64_t w, const bh_work *work, int64_t nwords)
+{
+    int code = eqp_array_reserve(&list->request, &list->capacity, list->n + 1, sizeof *list->request);
+
+    if (code == EQP_OK) {
+        code = eqp_array_reserve(&list->words, &list->words_capacity, list->nwords + nwords, sizeof *list->words);
+    }
+    if (code == EQP_OK) {
+        list->request[list->n++] = (group_request){.group = work->group, .tag = work->tag};
+        memset(list->words + list->nwords, 0, (size_t)nwords * sizeof *list->words);
+        list->nwords += nwords;
+        list->last_work = w;
+    }
+    return code;
+}
+
+static int add_request(const bh_tree *tree, int64_t w, const bh_work *work, int64_t cell, const branch_numbers *numbers,
+                       request_list *lists)
+{
+    int home = tree->cell[cell].home, code = EQP_OK;
+    request_list *list = &lists[home];
+    int32_t branch = numbers->of[cell];
+
+    if (list->n == 0 || list->last_work != w) {
+        code = open_request(list, w, work, numbers->words[home]);
+    }
+    if (code == EQP_OK) {
+        list->words[list->nwords - numbers->words[home] + branch / 64] |= (uint64_t)1 << branch % 64;
+    }
+    return code;
+}
+
+/* Requests to every rank, in the order of the works. lists [ranks] */
+static int collect_requests(const bh_tree *tree, int me, const bh_works *works, const bh_mac *mac, const bh_map *map,
+                            const branch_numbers *numbers, request_list *lists)
 {
     bh_list list;
     int code = EQP_OK;
 
     bh_list_init(&list);
     for (int64_t w = 0; w < works->n && code == EQP_OK; w++) {
+        const bh_work *work = &works->work[w];
         bh_tile_choice choice;
-        bh_tile_fn keep = bh_tile_choose(&choice, map, works->work[w].tag, me, &works->work[w].group);
-        code = bh_walk_absent(tree, &works->work[w].group, mac, keep, &choice, &list);
-        if (code == EQP_OK) {
-            code = eqp_array_reserve(&wants->want, &wants->capacity, wants->n + list.nabsent, sizeof(branch_want));
-        }
+        bh_tile_fn keep = bh_tile_choose(&choice, map, work->tag, me, &work->group);
+        code = bh_walk_absent(tree, &work->group, mac, keep, &choice, &list);
         for (int64_t i = 0; i < list.nabsent && code == EQP_OK; i++) {
-            const bh_cell *cell = &tree->cell[list.absent[i]];
-            wants->want[wants->n++] = (branch_want){cell->home, w, cell->key};
+            code = add_request(tree, w, work, list.absent[i], numbers, lists);
         }
     }
     bh_list_free(&list);
     return code;
 }
 
-static int write_requests(const want_list *wants, const bh_works *works, int nranks, mailbag *groups, mailbag *branches)
+/* The lists one after the other, as messages; each is given back once it is copied. */
+static int write_requests(request_list *lists, int nranks, mailbag *groups, mailbag *branches)
 {
-    group_request *out;
-    uint64_t *key;
-    int64_t n = -1;
-    int code = mail_create(groups, nranks, wants->n, sizeof(group_request));
+    group_request *request;
+    uint64_t *words;
+    int64_t n = 0, nwords = 0;
+    int code;
 
-    if (code == EQP_OK) {
-        code = mail_create(branches, nranks, wants->n, sizeof(uint64_t));
+    for (int r = 0; r < nranks; r++) {
+        n += lists[r].n;
+        nwords += lists[r].nwords;
     }
-    if (code != EQP_OK) {
-        return code;
-    }
-    out = groups->out;
-    key = branches->out;
-    for (int64_t i = 0; i < wants->n; i++) {
-        const branch_want *want = &wants->want[i];
-        if (i == 0 || want->work != want[-1].work || want->home != want[-1].home) {
-            const bh_work *work = &works->work[want->work];
-            out[++n] = (group_request){.group = work->group, .tag = work->tag};
-            groups->sent[want->home]++;
+    code = mail_create(groups, nranks, n, sizeof *request);
+    code = code ? code : mail_create(branches, nranks, nwords, sizeof *words);
+    request = groups->out;
+    words = branches->out;
+    for (int r = 0; r < nranks && code == EQP_OK; r++) {
+        request_list *list = &lists[r];
+        if (list->n > 0) {
+            memcpy(request, list->request, (size_t)list->n * sizeof *request);
+            memcpy(words, list->words, (size_t)list->nwords * sizeof *words);
         }
-        out[n].nbranches++;
-        key[i] = want->branch;
-        branches->sent[want->home]++;
+        request += groups->sent[r] = list->n;
+        words += branches->sent[r] = list->nwords;
+        free(list->request);
+        free(list->words);
+        *list = (request_list){0};
     }
-    return EQP_OK;
+    return code;
 }
 
-/* This rank's branch that begins at a key; -1 if there is none. */
-static int64_t find_branch(const bh_tree *tree, uint64_t key)
+static int make_requests(const bh_tree *tree, int me, int nranks, const bh_works *works, const bh_mac *mac,
+                         const bh_map *map, mailbag *groups, mailbag *branches)
 {
-    int64_t low = 0, high = tree->nbranches;
+    branch_numbers numbers = {0};
+    request_list *lists = NULL;
+    int code = numbers_create(tree, me, nranks, &numbers);
 
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (tree->cell[middle].key < key) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < tree->nbranches && tree->cell[low].key == key ? low : -1;
+    code = code ? code : eqp_array_create(&lists, nranks, sizeof *lists);
+    code = code ? code : collect_requests(tree, me, works, mac, map, &numbers, lists);
+    code = code ? code : write_requests(lists, nranks, groups, branches);
+    lists_free(lists, nranks);
+    numbers_free(&numbers);
+    return code;
 }
 
-static int mark_request(bh_let *let, const bh_tree *tree, const group_request *request, const uint64_t *key,
+/* words: the set of branches */
+static int mark_request(bh_let *let, const bh_tree *tree, const group_request *request, const uint64_t *words,
                         const bh_mac *mac, const bh_map *map, int asker)
 {
     bh_tile_choice choice;
     bh_tile_fn keep = bh_tile_choose(&choice, map, request->tag, asker, &request->group);
 
-    for (int64_t b = 0; b < request->nbranches; b++) {
-        int64_t branch = find_branch(tree, key[b]);
-        int code = branch < 0 ? EQP_ERR_INTERNAL : bh_let_mark(let, branch, &request->group, mac, keep, &choice);
-        if (code != EQP_OK) {
-            return code;
+    for (int64_t branch = 0; branch < tree->nbranches; branch++) {
+        if (words[branch / 64] >> branch % 64 & 1) {
+            int code = bh_let_mark(let, branch, &request->group, mac, keep, &choice);
+            if (code != EQP_OK) {
+                return code;
+            }
         }
     }
     return EQP_OK;
@@ -212,7 +288,8 @@ static int answer(const bh_tree *tree, const mailbag *groups, const mailbag *bra
                   const bh_map *map, mailbag *trees)
 {
     const group_request *in = groups->in;
-    const uint64_t *key = branches->in;
+    const int64_t nwords = words_for(tree->nbranches);
+    const uint64_t *words = branches->in;
     size_t size = 0, capacity = 0;
     bh_let *let = NULL;
     int code = bh_let_create(tree, &let);
@@ -220,10 +297,13 @@ static int answer(const bh_tree *tree, const mailbag *groups, const mailbag *bra
     for (int r = 0; r < groups->nranks && code == EQP_OK; r++) {
         int64_t ncells = 0, nparticles = 0;
         size_t before = size;
+        if (branches->received[r] != groups->received[r] * nwords) {
+            code = EQP_ERR_INTERNAL; /* the asker knows of other branches than there are */
+            break;
+        }
         bh_let_reset(let);
-        for (int64_t i = 0; i < groups->received[r] && code == EQP_OK; i++, in++) {
-            code = mark_request(let, tree, in, key, mac, map, r);
-            key += in->nbranches;
+        for (int64_t i = 0; i < groups->received[r] && code == EQP_OK; i++, in++, words += nwords) {
+            code = mark_request(let, tree, in, words, mac, map, r);
         }
         if (code == EQP_OK && groups->received[r] > 0) {
             code = bh_let_pack(let, (unsigned char **)&trees->out, &size, &capacity, &ncells, &nparticles);
@@ -256,7 +336,6 @@ static int graft(bh_tree *tree, const mailbag *trees, bh_traffic *traffic)
 int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, const bh_mac *mac, const bh_map *map,
                        bh_traffic *traffic)
 {
-    want_list wants = {0};
     mailbag groups = {0}, branches = {0}, trees = {0};
     int me, nranks, code;
 
@@ -265,13 +344,7 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
     if (nranks == 1) {
         return EQP_OK; /* everything is here */
     }
-    code = collect_wants(tree, me, works, mac, map, &wants);
-    if (code == EQP_OK) {
-        code = sort_wants(&wants, nranks);
-    }
-    if (code == EQP_OK) {
-        code = write_requests(&wants, works, nranks, &groups, &branches);
-    }
+    code = make_requests(tree, me, nranks, works, mac, map, &groups, &branches);
     if (code == EQP_OK) {
         code = mail_create(&trees, nranks, -1, 1);
     }
@@ -285,6 +358,8 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
     if (code == EQP_OK) {
         code = eqp_agree(comm, answer(tree, &groups, &branches, mac, map, &trees), NULL);
     }
+    mail_drop_in(&groups);
+    mail_drop_in(&branches);
     if (code == EQP_OK) {
         code = mail_post(&trees, comm, 1);
     }
@@ -296,6 +371,5 @@ int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, cons
     mail_free(&trees);
     mail_free(&branches);
     mail_free(&groups);
-    free(wants.want);
     return code;
 }
