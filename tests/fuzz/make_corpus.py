@@ -147,6 +147,7 @@ def make_options():
         "too-large": "--steps 9223372036854775808",
         "not-finite": "--dt inf",
         "lists": "1,2,3 a,b,c ,, 1001",
+        "keyed": "n=7 kind:n=7,x=0.5,seed=2 kind:n=1001 x=0 seed=4 kind:y=1 n=1,n=2 kind: =1 n= n",
         "unknown": "--nonsense=1",
         "flag-with-value": "--quiet=yes",
         "same-twice": "a --steps 1 --steps 2",
