@@ -55,7 +55,8 @@ MAY_INCLUDE = {
     "main": ["errors", "umbrella", "common", "physics", "drive", "MPI"] + PUBLIC,
     "example": ["errors", "umbrella", "MPI"] + PUBLIC,
     "bench": ["errors", "umbrella", "common", "physics", "drive", "MPI"] + PUBLIC,
-    "test": ["errors", "umbrella", "common", "physics", "drive", "MPI", "HDF5", "zlib", "jansson", "cmocka"] + PUBLIC,
+    "test": ["unit test", "errors", "umbrella", "common", "physics", "drive", "MPI", "HDF5", "zlib", "jansson",
+             "cmocka"] + PUBLIC,
 }
 MAY_INCLUDE["unit test"] = MAY_INCLUDE["test"]
 
