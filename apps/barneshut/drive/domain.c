@@ -86,75 +86,129 @@ static int compute_keys(bh_domain *domain)
     return code == EQP_OK ? bh_particles_sort(p) : code;
 }
 
-/* Particles that leave, as records, with their new homes; those that stay are closed up in order. */
+/* Particles travel at most so many at a time from each rank, so that a migration of nearly all of them, as the first
+ * one is, needs no second copy: 8 MiB. */
+#define MIGRATION_ROUND 65536
+
+/* Particles that leave, as records, with their new homes. */
 typedef struct leavers {
     int64_t n;
     int *home;         /* [n] */
     uint64_t *records; /* [n][BH_PARTICLE_FIELDS] */
 } leavers;
 
-static int pack_leavers(bh_domain *domain, leavers *out)
+static void leavers_free(leavers *out)
+{
+    free(out->home);
+    free(out->records);
+}
+
+/* Moves those that stay to the front, in order, and counts them. */
+static int part_leavers(bh_domain *domain, int64_t *nstay)
 {
     bh_particles *p = &domain->particles;
-    int64_t n = 0, kept = 0;
-    int code;
+    int64_t *order = NULL, kept = 0, left = 0;
+    int code = eqp_array_create(&order, p->n, sizeof *order);
 
-    for (int64_t i = 0; i < p->n; i++) {
-        n += bh_homes_rank(&domain->homes, p->key[i]) != domain->rank;
-    }
-    code = eqp_array_create(&out->home, n, sizeof *out->home);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&out->records, n * BH_PARTICLE_FIELDS, sizeof *out->records);
-    }
     for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        int home = bh_homes_rank(&domain->homes, p->key[i]);
-        uint64_t record[BH_PARTICLE_FIELDS];
-        if (home == domain->rank && kept == i) {
-            kept++;
-            continue;
-        }
-        bh_particles_pack(p, i, record);
-        if (home == domain->rank) {
-            bh_particles_unpack(p, kept++, record);
+        if (bh_homes_rank(&domain->homes, p->key[i]) == domain->rank) {
+            order[kept++] = i;
         } else {
-            memcpy(out->records + BH_PARTICLE_FIELDS * out->n, record, sizeof record);
-            out->home[out->n++] = home;
+            order[p->n - ++left] = i;
         }
     }
-    p->n = code == EQP_OK ? kept : p->n;
+    if (code == EQP_OK && left > 0) {
+        code = bh_particles_permute(p, order);
+    }
+    free(order);
+    *nstay = kept;
     return code;
 }
 
-static int take_in(bh_particles *p, int64_t n, const uint64_t *records)
+/* The last particles, which all leave, as this round's records. */
+static void pack_round(bh_domain *domain, int64_t n, leavers *out)
 {
-    int64_t before = p->n;
-    int code = n > 0 ? bh_particles_resize(p, before + n) : EQP_OK;
+    bh_particles *p = &domain->particles;
 
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        bh_particles_unpack(p, before + i, records + BH_PARTICLE_FIELDS * i);
+    out->n = n;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = p->n - n + i;
+        bh_particles_pack(p, from, out->records + BH_PARTICLE_FIELDS * i);
+        out->home[i] = bh_homes_rank(&domain->homes, p->key[from]);
     }
-    return code == EQP_OK && n > 0 ? bh_particles_sort(p) : code;
+    p->n -= n;
+}
+
+/* Arrivals go between those that stay and those that have still to leave, of which some move behind them. */
+static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *records)
+{
+    const int64_t old = p->n, waiting = old - nstay, moved = waiting < n ? waiting : n;
+    int code = n > 0 ? bh_particles_resize(p, old + n) : EQP_OK;
+
+    for (int64_t i = 0; i < moved && code == EQP_OK; i++) {
+        uint64_t record[BH_PARTICLE_FIELDS];
+        bh_particles_pack(p, nstay + i, record);
+        bh_particles_unpack(p, old + n - moved + i, record);
+    }
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        bh_particles_unpack(p, nstay + i, records + BH_PARTICLE_FIELDS * i);
+    }
+    return code;
+}
+
+/* One round: up to MIGRATION_ROUND of those behind nstay leave, and others come. */
+static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay)
+{
+    const int64_t waiting = domain->particles.n - *nstay;
+    uint64_t *in = NULL;
+    int64_t n = 0;
+    int code;
+
+    pack_round(domain, waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND, out);
+    code = bh_send_records(domain->comm, BH_PARTICLE_BYTES, out->n, out->home, out->records, &n, &in);
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, take_in(&domain->particles, *nstay, n, in), NULL);
+    }
+    *nstay += n;
+    free(in);
+    return code;
+}
+
+/* The most particles that leave any rank. */
+static int most_leavers(const bh_domain *domain, int64_t mine, int64_t *most)
+{
+    return MPI_Allreduce(&mine, most, 1, MPI_INT64_T, MPI_MAX, domain->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
 static int migrate(bh_domain *domain, bh_settled *settled)
 {
+    bh_particles *p = &domain->particles;
     leavers out = {0};
-    uint64_t *in = NULL;
-    int64_t n = 0;
-    int code = pack_leavers(domain, &out);
+    int64_t nstay = 0, most = 0, leaving, room;
+    int code = eqp_agree(domain->comm, part_leavers(domain, &nstay), NULL);
 
+    leaving = p->n - nstay;
+    if (code == EQP_OK) {
+        code = most_leavers(domain, leaving, &most);
+    }
+    if (code != EQP_OK || most == 0) {
+        return code;
+    }
+    room = leaving < MIGRATION_ROUND ? leaving : MIGRATION_ROUND;
+    code = eqp_array_create(&out.home, room, sizeof *out.home);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&out.records, room * BH_PARTICLE_FIELDS, sizeof *out.records);
+    }
     code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = bh_send_records(domain->comm, BH_PARTICLE_BYTES, out.n, out.home, out.records, &n, &in);
+    for (int64_t done = 0; done < most && code == EQP_OK; done += MIGRATION_ROUND) {
+        code = migrate_round(domain, &out, &nstay);
     }
+    leavers_free(&out);
     if (code == EQP_OK) {
-        settled->migrated += out.n;
-        settled->bytes += out.n * BH_PARTICLE_BYTES;
-        code = eqp_agree(domain->comm, take_in(&domain->particles, n, in), NULL);
+        settled->migrated += leaving;
+        settled->bytes += leaving * BH_PARTICLE_BYTES;
+        code = eqp_agree(domain->comm, bh_particles_sort(p), NULL);
     }
-    free(in);
-    free(out.records);
-    free(out.home);
     return code;
 }
 
