@@ -12,7 +12,8 @@ int bh__families_reserve(bh_tree *tree, int64_t nfamilies)
     if (nfamilies <= tree->family_capacity) {
         return EQP_OK;
     }
-    const int64_t capacity = nfamilies + nfamilies / 2 + 64;
+    const int64_t capacity = nfamilies + nfamilies / 4 + 64;
+    const int64_t kept = tree->nfamilies < tree->family_capacity ? tree->nfamilies : tree->family_capacity;
     if (nfamilies > INT32_MAX) {
         return EQP_ERR_OVERFLOW;
     }
@@ -21,8 +22,8 @@ int bh__families_reserve(bh_tree *tree, int64_t nfamilies)
     if (larger == NULL) {
         return EQP_ERR_MEMORY;
     }
-    if (tree->family_capacity > 0) {
-        memcpy(larger, tree->family, (size_t)tree->family_capacity * sizeof(*larger));
+    if (kept > 0) {
+        memcpy(larger, tree->family, (size_t)kept * sizeof(*larger));
     }
     free(tree->family);
     tree->family = larger;

@@ -187,28 +187,64 @@ static void break_ties(const column *by, bool whole, int64_t n, int place_bits, 
     }
 }
 
-/* Sorts a list of places by what they have in the column. */
-static void sort_list(const column *by, int64_t n, int64_t *list, buffers b)
+/* How a word is made of a key: its key_bits below bit all_bits, which is where the keys begin to differ. */
+typedef struct layout {
+    int place_bits, key_bits, all_bits;
+} layout;
+
+static int64_t at_place(const int64_t *list, int64_t i)
+{
+    return list != NULL ? list[i] : i;
+}
+
+/* The words of a list of places; NULL: all places in order. */
+static layout make_words(const column *by, int64_t n, const int64_t *list, uint64_t *word)
 {
     uint64_t differing = 0;
 
     for (int64_t i = 1; i < n; i++) {
-        differing |= by->key[list[i]] ^ by->key[list[0]];
+        differing |= by->key[at_place(list, i)] ^ by->key[at_place(list, 0)];
     }
     const int place_bits = bits_of((uint64_t)n - 1), all_bits = bits_of(differing);
     const int key_bits = all_bits < 64 - place_bits ? all_bits : 64 - place_bits;
     for (int64_t i = 0; i < n; i++) {
-        const uint64_t key = (by->key[list[i]] ^ by->flip) & low_bits(all_bits);
-        b.word[i] = key >> (all_bits - key_bits) << place_bits | (uint64_t)i;
+        const uint64_t key = (by->key[at_place(list, i)] ^ by->flip) & low_bits(all_bits);
+        word[i] = key >> (all_bits - key_bits) << place_bits | (uint64_t)i;
     }
-    if (all_bits > 0) {
-        sort_words(n, place_bits, key_bits, &b);
+    return (layout){place_bits, key_bits, all_bits};
+}
+
+/* Sorts a list of places by what they have in the column. */
+static void sort_list(const column *by, int64_t n, int64_t *list, buffers b)
+{
+    const layout l = make_words(by, n, list, b.word);
+
+    if (l.all_bits > 0) {
+        sort_words(n, l.place_bits, l.key_bits, &b);
         for (int64_t i = 0; i < n; i++) {
-            b.other[i] = (uint64_t)list[b.word[i] & low_bits(place_bits)];
+            b.other[i] = (uint64_t)list[b.word[i] & low_bits(l.place_bits)];
         }
         memcpy(list, b.other, (size_t)n * sizeof *list);
     }
-    break_ties(by, key_bits == all_bits, n, place_bits, list, &b);
+    break_ties(by, l.key_bits == l.all_bits, n, l.place_bits, list, &b);
+}
+
+/* The same for all places. The words are in `order` at first; list [n] is free space that is not touched, and so costs
+ * nothing, unless some keys are equal as far as the words tell. */
+static void sort_all(const column *by, int64_t n, int64_t *list, buffers b, int64_t *order)
+{
+    const layout l = make_words(by, n, NULL, b.word);
+
+    sort_words(n, l.place_bits, l.key_bits, &b);
+    const bool ties = has_ties(n, b.word, l.place_bits);
+    int64_t *to = ties ? list : order;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = (int64_t)(b.word[i] & low_bits(l.place_bits));
+    }
+    if (ties) {
+        break_ties(by, l.key_bits == l.all_bits, n, l.place_bits, list, &b);
+        memcpy(order, list, (size_t)n * sizeof *order);
+    }
 }
 
 static bool is_ascending(int64_t n, const uint64_t *key)
@@ -224,25 +260,24 @@ static bool is_ascending(int64_t n, const uint64_t *key)
 int bh_order(int64_t n, const uint64_t *key, const int64_t *id, int64_t *order)
 {
     const column by = {.key = key, .id = id};
-    const bool sorted = is_ascending(n, key);
-    const size_t bytes = (size_t)(n > 0 && !sorted ? n : 1) * sizeof(uint64_t);
-    buffers b = {malloc(bytes), malloc(bytes), malloc(MOST_PASSES * sizeof *b.count)};
+    const size_t bytes = (size_t)n * sizeof(uint64_t);
     int code = EQP_ERR_MEMORY;
 
-    if (b.word == NULL || b.other == NULL || b.count == NULL) {
-        goto done;
+    if (is_ascending(n, key)) {
+        for (int64_t i = 0; i < n; i++) {
+            order[i] = i;
+        }
+        return EQP_OK;
     }
-    for (int64_t i = 0; i < n; i++) {
-        order[i] = i;
+    buffers b = {(uint64_t *)order, malloc(bytes), malloc(MOST_PASSES * sizeof *b.count)};
+    int64_t *list = malloc(bytes);
+    if (b.other != NULL && b.count != NULL && list != NULL) {
+        sort_all(&by, n, list, b, order);
+        code = EQP_OK;
     }
-    if (!sorted) {
-        sort_list(&by, n, order, b);
-    }
-    code = EQP_OK;
-done:
+    free(list);
     free(b.count);
     free(b.other);
-    free(b.word);
     return code;
 }
 

@@ -256,6 +256,9 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
     if (code == EQP_OK) {
         code = bh__sources_reserve(&tree->sources, n);
     }
+    if (code == EQP_OK) {
+        code = bh__cells_reserve(tree, n / tree->leaf_size * 4 + 8); /* mostly enough */
+    }
     if (code != EQP_OK) {
         return code;
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The steps of a walk (see walker.h) for one instruction set. Who includes this defines BH_TARGET, the attribute of all
  * functions for that set, and
- *   criterion, criterion_of(w)         what the test needs, ready for use
- *   far_lanes(c, relative, family)     the bits of the children that the criterion lets act as one body; any for no
- * child put_open(to, family, lanes)        family->below of these lanes, side by side; may write all 8 put_chain(to,
- * first)               first, first + 1, ... 8 of them put_numbers(to, first, lanes)      first + k for these lanes k,
- * side by side; may write all 8 put_values(to, values, lanes)      values[k] for these lanes k, side by side; may write
- * all 8 */
+ * - criterion and criterion_of(w): what the test needs, ready for use;
+ * - far_lanes(c, relative, family): the bits of the children that the criterion lets act as one body, any for no child;
+ * - put_open(to, family, lanes): family->below of these lanes, side by side;
+ * - put_chain(to, first): first, first + 1 and so on, eight of them;
+ * - put_numbers(to, first, lanes): first + k for these lanes k, side by side;
+ * - put_values(to, values, lanes): values[k] for these lanes k, side by side.
+ * All may write eight values, however many lanes there are. */
 #include "walker.h"
 
 #include <equipoise/error.h>
