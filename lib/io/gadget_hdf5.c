@@ -34,21 +34,20 @@ static int damaged(const eqp__file *file, const char *what, eqp_message *message
     return EQP_ERR_FORMAT;
 }
 
-/* Opens the file and the group of a type, which must be there; type -1: the file only. */
-static int open_type(const eqp__file *file, int type, hid_t *opened, hid_t *group, eqp_message *message)
+static int open_file(const eqp__file *file, hid_t *opened, eqp_message *message)
+{
+    *opened = H5Fopen(file->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    return *opened >= 0 ? EQP_OK : damaged(file, "HDF5 cannot open it: truncated, damaged or being written", message);
+}
+
+/* Opens the group of a type, which must be there. */
+static int open_type(const eqp__file *file, hid_t opened, int type, hid_t *group, eqp_message *message)
 {
     char name[32];
     int rc;
 
-    *opened = H5Fopen(file->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (*opened < 0) {
-        return damaged(file, "HDF5 cannot open it: truncated, damaged or being written", message);
-    }
-    if (type < 0) {
-        return EQP_OK;
-    }
     snprintf(name, sizeof name, "PartType%d", type);
-    rc = eqp__hdf5_open_group(file->path, *opened, name, group, message);
+    rc = eqp__hdf5_open_group(file->path, opened, name, group, message);
     if (rc == EQP_ERR_UNKNOWN) {
         eqp_message_set(message, "%s: has no group %s, but its header counts %lld such particles", file->path, name,
                         (long long)file->header.n[type]);
@@ -205,10 +204,10 @@ static int require(const eqp__file *file, int type, hid_t group, const char *nam
 }
 
 /* Opens and closes all datasets of a type: at the end it is known that every slice is there. */
-static int check_type(eqp__file *file, int type, bool *has_ids, double *exponent, eqp_message *message)
+static int check_type(eqp__file *file, hid_t opened, int type, bool *has_ids, double *exponent, eqp_message *message)
 {
-    hid_t opened = -1, group = -1, dataset = -1;
-    int rc = open_type(file, type, &opened, &group, message);
+    hid_t group = -1, dataset = -1;
+    int rc = open_type(file, opened, type, &group, message);
 
     rc = rc != EQP_OK ? rc : require(file, type, group, "Coordinates", H5T_FLOAT, 3, &dataset, message);
     if (rc == EQP_OK && eqp__hdf5_is_packed_beyond_belief(dataset, 3 * file->header.n[type])) {
@@ -241,18 +240,18 @@ static int check_type(eqp__file *file, int type, bool *has_ids, double *exponent
         }
         rc = rc == EQP_ERR_UNKNOWN ? EQP_OK : rc;
     }
-    close_type(opened, group);
+    close_type(-1, group);
     return rc;
 }
 
-static int check_types(eqp__file *file, double *exponent, eqp_message *message)
+static int check_types(eqp__file *file, hid_t opened, double *exponent, eqp_message *message)
 {
     eqp__header *h = &file->header;
     int with = 0, without = 0;
 
     for (int t = 0; t < h->ntypes; t++) {
         bool has_ids = false;
-        int rc = h->n[t] == 0 ? EQP_OK : check_type(file, t, &has_ids, exponent, message);
+        int rc = h->n[t] == 0 ? EQP_OK : check_type(file, opened, t, &has_ids, exponent, message);
 
         if (rc != EQP_OK) {
             return rc;
@@ -282,11 +281,11 @@ static int load(eqp__file *file, eqp_message *message)
     }
     eqp__file_close(fd);
     eqp__hdf5_enter(&quiet);
-    rc = open_type(file, -1, &opened, NULL, message);
+    rc = open_file(file, &opened, message);
     rc = rc != EQP_OK ? rc : load_header(file, opened, message);
     rc = rc != EQP_OK ? rc : load_parameters(file, opened, &comoving, message);
+    rc = rc != EQP_OK ? rc : check_types(file, opened, &exponent, message);
     close_type(opened, -1);
-    rc = rc != EQP_OK ? rc : check_types(file, &exponent, message);
     rc = rc != EQP_OK ? rc : eqp__header_check(file, message);
     if (rc == EQP_OK) {
         eqp__header_convert_velocity(&file->header, comoving, exponent);
@@ -342,7 +341,8 @@ static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, 
     int rc;
 
     eqp__hdf5_enter(&quiet);
-    rc = open_type(file, type, &opened, &group, message);
+    rc = open_file(file, &opened, message);
+    rc = rc != EQP_OK ? rc : open_type(file, opened, type, &group, message);
     if (rc == EQP_OK && (to->x || to->y || to->z)) {
         rc = read_dataset(file, group, type, &(eqp_column){"Coordinates", EQP_KIND_DOUBLE, 3}, first, n, position,
                           message);
@@ -373,7 +373,8 @@ static int read_column(const eqp__file *file, int type, int64_t first, int64_t n
     int rc;
 
     eqp__hdf5_enter(&quiet);
-    rc = open_type(file, type, &opened, &group, message);
+    rc = open_file(file, &opened, message);
+    rc = rc != EQP_OK ? rc : open_type(file, opened, type, &group, message);
     rc = rc != EQP_OK ? rc : read_dataset(file, group, type, column, first, n, data, message);
     close_type(opened, group);
     eqp__hdf5_leave(&quiet);
@@ -387,7 +388,7 @@ static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_me
     int rc;
 
     eqp__hdf5_enter(&quiet);
-    rc = open_type(file, -1, &opened, NULL, message);
+    rc = open_file(file, &opened, message);
     rc = rc != EQP_OK ? rc : eqp__hdf5_open_group(file->path, opened, "Equipoise", &group, message);
     if (rc == EQP_OK && attribute->kind == EQP_KIND_DOUBLE) {
         double number;

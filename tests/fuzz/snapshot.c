@@ -104,12 +104,11 @@ static void check_slice(const eqp_snapshot *s, const columns *whole, int64_t fir
 
 static void read_further(const eqp_snapshot *s, int64_t n)
 {
-    static const eqp_column column[] = {
-        {"Acceleration", EQP_KIND_DOUBLE, 3}, {"Potential", EQP_KIND_DOUBLE, 1}, {"ParticleIDs", EQP_KIND_INT64, 1}};
+    static const eqp_column column[] = {{"Acceleration", EQP_KIND_DOUBLE, 3}, {"ParticleIDs", EQP_KIND_INT64, 1}};
     double *data = malloc((size_t)n * 3 * sizeof *data);
 
     fuzz_require(data);
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 2; k++) {
         void *const to[] = {data, data + n, data + 2 * n};
         eqp_message message = {""};
         int code = eqp_snapshot_read_column(s, &column[k], 0, n, to, &message);
@@ -118,12 +117,12 @@ static void read_further(const eqp_snapshot *s, int64_t n)
         if (code != EQP_OK) {
             fuzz_require_line(&message);
         }
-        for (int64_t i = 0; code == EQP_OK && k < 2 && i < n * column[k].width; i++) {
+        for (int64_t i = 0; code == EQP_OK && k == 0 && i < 3 * n; i++) {
             fuzz_require(isfinite(data[i]));
         }
     }
     free(data);
-    for (int kind = EQP_KIND_DOUBLE; kind <= EQP_KIND_UINT64; kind++) {
+    for (int kind = EQP_KIND_DOUBLE; kind <= EQP_KIND_INT64; kind++) {
         eqp_attribute attribute = {.name = kind == EQP_KIND_DOUBLE ? "dt" : "step", .kind = (eqp_kind)kind};
         eqp_message message = {""};
         int code = eqp_snapshot_get_attribute(s, &attribute, &message);
@@ -146,9 +145,8 @@ static void read_all(const eqp_snapshot *s)
 
     if (code == EQP_OK) {
         check_values(&whole, info);
-        check_slice(s, &whole, 0, 1);
         check_slice(s, &whole, whole.n / 3, whole.n - whole.n / 3);
-        check_slice(s, &whole, whole.n - 1, 1);
+        check_slice(s, &whole, whole.n / 2, 1);
     } else {
         fuzz_require(is_refusal(code));
         fuzz_require_line(&message);
