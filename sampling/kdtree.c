@@ -32,7 +32,7 @@
 #define KD_SORTED_MAX 32
 
 /* What a query looks for. */
-typedef enum kd_wish { KD_NEAREST, KD_SORTED, KD_HEAP, KD_VISIT } kd_wish;
+typedef enum kd_wish { KD_NEAREST, KD_SEVERAL } kd_wish;
 
 /* Part of the points that waits to become a node. */
 typedef struct kd_task {
@@ -115,6 +115,7 @@ KD_TARGET_AVX2 KD_INLINE float min_of_8(__m256 x)
 #define KD_SEARCH KD_STATIC(search)
 #define KD_TAKE KD_STATIC(take)
 #define KD_WALK KD_STATIC(walk_fn)
+#define KD_WALKS KD_STATIC(walks)
 #define KD_NODE KD_STATIC(node)
 #define KD_BLOCK KD_ISA(block)
 #define KD_FRAME KD_ISA(frame)

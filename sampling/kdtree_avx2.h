@@ -14,14 +14,11 @@ KD_TARGET KD_INLINE KD_VECTOR KD_ISA(lane_numbers)(int p)
     return KD_CAST(_mm256_loadu_si256((const __m256i *)(const void *)&KD_STATIC(lane_bits)[p * KD_PART]));
 }
 
-KD_TARGET KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block)
+KD_TARGET KD_INLINE KD_VECTOR KD_ISA(squares)(const KD_REAL *column, KD_REAL place)
 {
-    KD_VECTOR least = block->part[0];
+    const KD_VECTOR away = KD_V(sub)(KD_V(loadu)(column), KD_V(set1)(place));
 
-    for (int p = 1; p < KD_PARTS; p++) {
-        least = KD_V(min)(least, block->part[p]);
-    }
-    return KD_HORIZONTAL_MIN(least);
+    return KD_V(mul)(away, away);
 }
 
 KD_TARGET KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t size, const KD_REAL *query, const int dim)
@@ -30,21 +27,25 @@ KD_TARGET KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t si
 
     KD_EACH
     {
-        sum.part[p] = KD_V(setzero)();
-    }
-    for (int d = 0; d < dim; d++, column += size) {
-        KD_EACH
-        {
-            const KD_VECTOR away = KD_V(sub)(KD_V(loadu)(column + p * KD_PART), KD_V(set1)(query[d]));
-            sum.part[p] = KD_V(add)(sum.part[p], KD_V(mul)(away, away));
+        sum.part[p] = KD_ISA(squares)(column + p * KD_PART, query[0]);
+        for (int d = 1; d < dim; d++) {
+            const KD_REAL *other = column + (ptrdiff_t)d * size + p * KD_PART;
+            sum.part[p] = KD_V(add)(sum.part[p], KD_ISA(squares)(other, query[d]));
         }
     }
+    return sum;
+}
+
+KD_TARGET KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block, int32_t size)
+{
+    KD_VECTOR least = KD_V(set1)((KD_REAL)INFINITY);
+
     KD_EACH
     {
         const KD_VECTOR is_point = KD_CAST(KD_GREATER(KD_SET_KEY(size), KD_UNCAST(KD_ISA(lane_numbers)(p))));
-        sum.part[p] = KD_V(blendv)(KD_V(set1)((KD_REAL)INFINITY), sum.part[p], is_point);
+        least = KD_V(blendv)(least, KD_V(min)(least, block->part[p]), is_point);
     }
-    return sum;
+    return KD_HORIZONTAL_MIN(least);
 }
 
 KD_TARGET KD_INLINE unsigned KD_ISA(up_to)(const KD_BLOCK *block, KD_REAL limit)

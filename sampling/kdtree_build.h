@@ -9,8 +9,15 @@ typedef struct KD_NODE {
     int32_t axis; /* inner: the axis of the cut; leaf: minus the number of points */
 } KD_NODE;
 
-/* How a query goes through the tree with what vectors the machine has; see kdtree_walk.h. */
-typedef int (*KD_WALK)(const KD_TREE *tree, const KD_REAL *query, kd_wish wish, KD_SEARCH *search);
+/* How queries go through the tree with what vectors the machine has; see kdtree_walk.h. */
+typedef int (*KD_WALK)(const KD_TREE *tree, const KD_REAL *query, KD_SEARCH *search);
+
+typedef struct KD_WALKS {
+    KD_WALK nearest;
+    KD_WALK sorted; /* the k nearest, few of them */
+    KD_WALK heap;   /* many of them */
+    KD_WALK visit;
+} KD_WALKS;
 
 struct KD_TREE {
     int32_t n;
@@ -23,12 +30,12 @@ struct KD_TREE {
     KD_NODE *nodes;        /* [nodes_used] */
     int32_t nodes_used;
     int64_t nodes_room;
-    KD_WALK walk;
+    KD_WALKS walk;
     KD_REAL low[EQP_KDTREE_DIM_MAX]; /* box of all points */
     KD_REAL high[EQP_KDTREE_DIM_MAX];
 };
 
-static KD_WALK KD_STATIC(choose_walk)(int vectors);
+static KD_WALKS KD_STATIC(choose_walks)(int vectors);
 
 /* Numbers as integers of the same order, so that halving a range of them ends after as many steps as they have bits. */
 static KD_KEY KD_STATIC(key_of)(KD_REAL x)
@@ -428,7 +435,7 @@ int KD_PUBLIC(create)(int64_t n, int dim, const KD_REAL *points, const eqp_kdtre
     made->leaf_size = options->leaf_size;
     made->stride = options->stride != 0 ? options->stride : dim;
     made->points = points;
-    made->walk = KD_STATIC(choose_walk)(EQP__KDTREE_BEST);
+    made->walk = KD_STATIC(choose_walks)(EQP__KDTREE_BEST);
     if (n > 0) {
         code = KD_STATIC(build)(made, options->copy_points);
     }

@@ -25,15 +25,15 @@ static const KD_KEY KD_STATIC(lane_bits)[KD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
 #undef KD_TARGET
 #endif
 
-static KD_WALK KD_STATIC(choose_walk)(int vectors)
+static KD_WALKS KD_STATIC(choose_walks)(int vectors)
 {
 #if defined(KD_HAVE_AVX2)
     if (vectors != EQP__KDTREE_PLAIN && __builtin_cpu_supports("avx2")) {
-        return KD_ISA_AVX2(walk_for);
+        return KD_ISA_AVX2(walks);
     }
 #endif
     (void)vectors;
-    return KD_ISA_PLAIN(walk_for);
+    return KD_ISA_PLAIN(walks);
 }
 
 #include "kdtree_query.h"

@@ -6,19 +6,7 @@ typedef struct KD_BLOCK {
     KD_REAL x[KD_LANES];
 } KD_BLOCK;
 
-KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block)
-{
-    KD_BLOCK least = *block;
-
-    for (int half = KD_LANES / 2; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++) {
-            least.x[i] = least.x[i + half] < least.x[i] ? least.x[i + half] : least.x[i];
-        }
-    }
-    return least.x[0];
-}
-
-/* Squared distances of the `size` points of a block of a leaf; those of the other lanes are infinite. */
+/* Squared distances of the `size` points of a block of a leaf; those of the other lanes mean nothing. */
 KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t size, const KD_REAL *query, const int dim)
 {
     KD_BLOCK sum = {{0}};
@@ -29,10 +17,18 @@ KD_INLINE KD_BLOCK KD_ISA(distances)(const KD_REAL *column, int32_t size, const 
             sum.x[i] += away * away;
         }
     }
-    for (int i = 0; i < KD_LANES; i++) {
-        sum.x[i] = i < size ? sum.x[i] : (KD_REAL)INFINITY;
-    }
     return sum;
+}
+
+/* The least of the first `size` lanes. */
+KD_INLINE KD_REAL KD_ISA(least_of)(const KD_BLOCK *block, int32_t size)
+{
+    KD_REAL least = block->x[0];
+
+    for (int i = 1; i < size; i++) {
+        least = block->x[i] < least ? block->x[i] : least;
+    }
+    return least;
 }
 
 /* The lanes with at most so much, as bits. */

@@ -2,17 +2,24 @@
 /* The k-d tree for one type of number, part 4: the queries as callers know them. kdtree_one.h includes
  * this file. */
 
-static int KD_STATIC(check_query)(const KD_TREE *tree, const KD_REAL *query)
+/* Whether a place is one: what is infinite or not a number gives something else than 0 if taken from itself. */
+KD_INLINE bool KD_STATIC(is_finite)(const KD_REAL *query, const int dim)
+{
+    KD_REAL sum = 0;
+
+    for (int d = 0; d < dim; d++) {
+        sum += query[d] - query[d];
+    }
+    return sum == 0;
+}
+
+KD_INLINE int KD_STATIC(check_query)(const KD_TREE *tree, const KD_REAL *query)
 {
     if (tree == NULL || query == NULL) {
         return EQP_ERR_ARGUMENT;
     }
-    for (int d = 0; d < tree->dim; d++) {
-        if (!isfinite(query[d])) {
-            return EQP_ERR_DATA;
-        }
-    }
-    return EQP_OK;
+    const bool is_finite = tree->dim == 3 ? KD_STATIC(is_finite)(query, 3) : KD_STATIC(is_finite)(query, tree->dim);
+    return is_finite ? EQP_OK : EQP_ERR_DATA;
 }
 
 int KD_PUBLIC(nearest)(const KD_TREE *tree, const KD_REAL *query, int64_t *index, KD_REAL *dist2)
@@ -26,7 +33,7 @@ int KD_PUBLIC(nearest)(const KD_TREE *tree, const KD_REAL *query, int64_t *index
     if (tree->n == 0) {
         return EQP_ERR_STATE;
     }
-    (void)tree->walk(tree, query, KD_NEAREST, &search);
+    (void)tree->walk.nearest(tree, query, &search);
     *index = search.limit_index;
     if (dist2 != NULL) {
         *dist2 = search.limit;
@@ -49,7 +56,7 @@ int KD_PUBLIC(nearest_k)(const KD_TREE *tree, const KD_REAL *query, int64_t k, i
     search.index = index;
     search.dist2 = dist2;
     if (k > 0 && tree->n > 0) {
-        (void)tree->walk(tree, query, k <= KD_SORTED_MAX ? KD_SORTED : KD_HEAP, &search);
+        (void)(k <= KD_SORTED_MAX ? tree->walk.sorted : tree->walk.heap)(tree, query, &search);
     }
     for (int64_t end = k > KD_SORTED_MAX ? search.found : 0; end-- > 1;) {
         const int64_t worst = index[0];
@@ -73,5 +80,5 @@ int KD_PUBLIC(radius)(const KD_TREE *tree, const KD_REAL *query, KD_REAL radius2
     if (!(radius2 >= 0) || visit == NULL) {
         return EQP_ERR_ARGUMENT;
     }
-    return tree->n > 0 ? tree->walk(tree, query, KD_VISIT, &search) : EQP_OK;
+    return tree->n > 0 ? tree->walk.visit(tree, query, &search) : EQP_OK;
 }

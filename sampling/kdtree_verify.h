@@ -126,5 +126,5 @@ int KD_CHECK(const KD_TREE *tree, int *depth)
 
 void KD_USE(KD_TREE *tree, int vectors)
 {
-    tree->walk = KD_STATIC(choose_walk)(vectors);
+    tree->walk = KD_STATIC(choose_walks)(vectors);
 }

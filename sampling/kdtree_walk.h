@@ -7,41 +7,56 @@
 typedef struct KD_FRAME {
     KD_REAL away2[EQP_KDTREE_DIM_MAX];
     KD_REAL dist2;
-    int32_t node;
+    const KD_NODE *node;
 } KD_FRAME;
 
-/* One point after the other: for leaves whose coordinates are the caller's, or of equal points in the order of their
- * numbers, of which none is wanted after one that is not. */
+/* A leaf of equal points in the order of their numbers: after one that is not wanted, none is. */
+KD_TARGET KD_INLINE int KD_ISA(scan_equal)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query,
+                                           const int dim, KD_TAKE take, KD_SEARCH *search)
+{
+    const int32_t *index = tree->index + leaf->link;
+    KD_REAL dist2 = 0;
+    int code = EQP_OK;
+
+    for (int d = 0; d < dim; d++) {
+        const KD_REAL away = KD_STATIC(coordinate)(tree, leaf, 0, dim, d) - query[d];
+        dist2 += away * away;
+    }
+    for (int32_t i = 0; i < -leaf->axis && code == EQP_OK && KD_STATIC(is_wanted)(search, dist2, index[i]); i++) {
+        code = take(search, dist2, index[i]);
+    }
+    return code;
+}
+
+/* A leaf whose coordinates the caller has: one point after the other. */
 KD_TARGET KD_INLINE int KD_ISA(scan_points)(const KD_TREE *tree, const KD_NODE *leaf, const KD_REAL *query,
                                             const int dim, KD_TAKE take, KD_SEARCH *search)
 {
-    const int32_t count = -leaf->axis;
+    const int32_t *index = tree->index + leaf->link;
 
-    for (int32_t i = 0; i < count; i++) {
-        const int32_t index = tree->index[leaf->link + i];
+    for (int32_t i = 0; i < -leaf->axis; i++) {
+        const KD_REAL *point = tree->points + index[i] * tree->stride;
         KD_REAL dist2 = 0;
         for (int d = 0; d < dim; d++) {
-            const KD_REAL away = KD_STATIC(coordinate)(tree, leaf, i, dim, d) - query[d];
+            const KD_REAL away = point[d] - query[d];
             dist2 += away * away;
         }
-        if (KD_STATIC(is_wanted)(search, dist2, index)) {
-            const int code = take(search, dist2, index);
+        if (KD_STATIC(is_wanted)(search, dist2, index[i])) {
+            const int code = take(search, dist2, index[i]);
             if (code != EQP_OK) {
                 return code;
             }
-        } else if (count > tree->leaf_size) {
-            break;
         }
     }
     return EQP_OK;
 }
 
 /* Of a block, only the nearest point and of several the one with the lowest number can be the nearest of all. */
-KD_TARGET KD_INLINE void KD_ISA(take_from_block)(const KD_BLOCK *dist2, unsigned all, const int32_t *index,
+KD_TARGET KD_INLINE void KD_ISA(take_from_block)(const KD_BLOCK *dist2, int32_t size, const int32_t *index,
                                                  KD_SEARCH *search)
 {
-    const KD_REAL least = KD_ISA(least_of)(dist2);
-    unsigned ties = KD_ISA(up_to)(dist2, least) & all;
+    const KD_REAL least = KD_ISA(least_of)(dist2, size);
+    unsigned ties = KD_ISA(up_to)(dist2, least) & ((1U << size) - 1);
     int32_t lowest = index[lowest_bit(ties)];
 
     for (ties &= ties - 1; ties != 0; ties &= ties - 1) {
@@ -58,20 +73,22 @@ KD_TARGET KD_INLINE int KD_ISA(scan_leaf)(const KD_TREE *tree, const KD_NODE *le
 {
     int32_t left = -leaf->axis;
 
-    if (tree->blocks == NULL || left > tree->leaf_size) {
+    if (left > tree->leaf_size) {
+        return KD_ISA(scan_equal)(tree, leaf, query, dim, take, search);
+    }
+    if (tree->blocks == NULL) {
         return KD_ISA(scan_points)(tree, leaf, query, dim, take, search);
     }
     for (int32_t first = leaf->link; left > 0; first += KD_LANES, left -= KD_LANES) {
         const int32_t size = left < KD_LANES ? left : KD_LANES;
-        const unsigned all = (1U << size) - 1;
         const int32_t *index = tree->index + first;
         const KD_BLOCK dist2 = KD_ISA(distances)(tree->blocks + (ptrdiff_t)first * dim, size, query, dim);
-        unsigned bits = KD_ISA(up_to)(&dist2, search->limit) & all;
+        unsigned bits = KD_ISA(up_to)(&dist2, search->limit) & ((1U << size) - 1);
         if (bits == 0) {
             continue;
         }
         if (wish == KD_NEAREST) {
-            KD_ISA(take_from_block)(&dist2, all, index, search);
+            KD_ISA(take_from_block)(&dist2, size, index, search);
             continue;
         }
         KD_REAL each[KD_LANES];
@@ -87,32 +104,37 @@ KD_TARGET KD_INLINE int KD_ISA(scan_leaf)(const KD_TREE *tree, const KD_NODE *le
     return EQP_OK;
 }
 
-/* From a node down to the leaf on the place's side of every cut; the other sides wait on the stack if they are near. */
-KD_TARGET KD_INLINE int32_t KD_ISA(descend)(const KD_TREE *tree, int32_t here, const KD_REAL *query, const int dim,
-                                            const KD_REAL *away2, KD_REAL limit, KD_FRAME **stack_top)
+/* From a node down to the leaf on the place's side of every cut; the other sides wait on the stack. */
+KD_TARGET KD_INLINE const KD_NODE *KD_ISA(descend)(const KD_TREE *tree, const KD_NODE *node, const KD_REAL *query,
+                                                   const int dim, const KD_REAL *away2, KD_FRAME **stack_top)
 {
     KD_FRAME *top = *stack_top;
 
-    while (tree->nodes[here].axis >= 0) {
-        const KD_NODE *node = &tree->nodes[here];
-        const int axis = node->axis;
+    for (int axis; (axis = node->axis) >= 0;) {
+        const KD_NODE *left = node + 1;
+        const KD_NODE *right = tree->nodes + node->link;
         const KD_REAL over_low = query[axis] - node->low;
         const KD_REAL under_high = node->high - query[axis];
-        const bool go_left = over_low < under_high;
-        const KD_REAL cut = go_left ? under_high : over_low;
+        KD_REAL cut;
+        if (over_low < under_high) {
+            cut = under_high;
+            top->node = right;
+            node = left;
+        } else {
+            cut = over_low;
+            top->node = left;
+            node = right;
+        }
         KD_REAL sum = 0;
         for (int d = 0; d < dim; d++) {
             const KD_REAL x = d == axis ? cut * cut : away2[d];
             top->away2[d] = x;
-            sum += x;
+            sum = d == 0 ? x : sum + x;
         }
-        top->dist2 = sum;
-        top->node = go_left ? node->link : here + 1;
-        top += sum <= limit;
-        here = go_left ? here + 1 : node->link;
+        (top++)->dist2 = sum;
     }
     *stack_top = top;
-    return here;
+    return node;
 }
 
 KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, const int dim, kd_wish wish,
@@ -122,7 +144,7 @@ KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, 
     KD_FRAME *top = stack;      /* the next free one */
     KD_SEARCH search = *result; /* nobody else has it, so it can be in registers */
     KD_REAL away2[EQP_KDTREE_DIM_MAX];
-    int32_t here = 0;
+    const KD_NODE *here = tree->nodes;
     int code = EQP_OK;
 
     for (int d = 0; d < dim; d++) {
@@ -132,8 +154,8 @@ KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, 
         away2[d] = away * away;
     }
     for (;;) {
-        here = KD_ISA(descend)(tree, here, query, dim, away2, search.limit, &top);
-        code = KD_ISA(scan_leaf)(tree, &tree->nodes[here], query, dim, wish, take, &search);
+        here = KD_ISA(descend)(tree, here, query, dim, away2, &top);
+        code = KD_ISA(scan_leaf)(tree, here, query, dim, wish, take, &search);
         if (code != EQP_OK) {
             break;
         }
@@ -154,22 +176,29 @@ KD_TARGET KD_INLINE int KD_ISA(walk)(const KD_TREE *tree, const KD_REAL *query, 
 }
 
 /* Compiles the walk for what is wanted most. */
-KD_TARGET static int KD_ISA(walk_for)(const KD_TREE *tree, const KD_REAL *query, kd_wish wish, KD_SEARCH *search)
+KD_TARGET static int KD_ISA(walk_nearest)(const KD_TREE *tree, const KD_REAL *query, KD_SEARCH *search)
 {
-    const int dim = tree->dim;
-
-    switch (wish) {
-    case KD_NEAREST:
-        return dim == 3   ? KD_ISA(walk)(tree, query, 3, KD_NEAREST, KD_STATIC(take_nearest), search)
-               : dim == 2 ? KD_ISA(walk)(tree, query, 2, KD_NEAREST, KD_STATIC(take_nearest), search)
-                          : KD_ISA(walk)(tree, query, dim, KD_NEAREST, KD_STATIC(take_nearest), search);
-    case KD_SORTED:
-        return dim == 3 ? KD_ISA(walk)(tree, query, 3, KD_SORTED, KD_STATIC(take_sorted), search)
-                        : KD_ISA(walk)(tree, query, dim, KD_SORTED, KD_STATIC(take_sorted), search);
-    case KD_HEAP:
-        return KD_ISA(walk)(tree, query, dim, KD_HEAP, KD_STATIC(take_heap), search);
-    default:
-        return dim == 3 ? KD_ISA(walk)(tree, query, 3, KD_VISIT, KD_STATIC(take_visit), search)
-                        : KD_ISA(walk)(tree, query, dim, KD_VISIT, KD_STATIC(take_visit), search);
-    }
+    return tree->dim == 3   ? KD_ISA(walk)(tree, query, 3, KD_NEAREST, KD_STATIC(take_nearest), search)
+           : tree->dim == 2 ? KD_ISA(walk)(tree, query, 2, KD_NEAREST, KD_STATIC(take_nearest), search)
+                            : KD_ISA(walk)(tree, query, tree->dim, KD_NEAREST, KD_STATIC(take_nearest), search);
 }
+
+KD_TARGET static int KD_ISA(walk_sorted)(const KD_TREE *tree, const KD_REAL *query, KD_SEARCH *search)
+{
+    return tree->dim == 3 ? KD_ISA(walk)(tree, query, 3, KD_SEVERAL, KD_STATIC(take_sorted), search)
+                          : KD_ISA(walk)(tree, query, tree->dim, KD_SEVERAL, KD_STATIC(take_sorted), search);
+}
+
+KD_TARGET static int KD_ISA(walk_heap)(const KD_TREE *tree, const KD_REAL *query, KD_SEARCH *search)
+{
+    return KD_ISA(walk)(tree, query, tree->dim, KD_SEVERAL, KD_STATIC(take_heap), search);
+}
+
+KD_TARGET static int KD_ISA(walk_visit)(const KD_TREE *tree, const KD_REAL *query, KD_SEARCH *search)
+{
+    return tree->dim == 3 ? KD_ISA(walk)(tree, query, 3, KD_SEVERAL, KD_STATIC(take_visit), search)
+                          : KD_ISA(walk)(tree, query, tree->dim, KD_SEVERAL, KD_STATIC(take_visit), search);
+}
+
+static const KD_WALKS KD_ISA(walks) = {KD_ISA(walk_nearest), KD_ISA(walk_sorted), KD_ISA(walk_heap),
+                                       KD_ISA(walk_visit)};
