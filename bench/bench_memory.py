@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Memory of the gravity app, as CSV: the peak of the largest rank, less what an empty process of the same job holds.
 
-    bench/bench_memory.py BARNESHUT [PARTICLES [RANKS [METHOD...]]]      (2000000 particles, 4 ranks, count and interaction)
+    bench/bench_memory.py BARNESHUT [PARTICLES [RANKS [METHOD...]]]      (2000000, 4, count interaction)
 
 One step of a Plummer sphere, forces twice. A snapshot holds 64 bytes of each particle in doubles: position, velocity,
-mass, id. beyond_input is what a process holds per particle on top of those, ratio its peak in parts of the one of one rank.
+mass, id. beyond_input is what a process holds per particle on top of those; ratio is what it holds in parts of what a
+single rank with the same method does, without and with what both hold when there is nothing to do.
 """
 import json
 import os
@@ -28,18 +29,18 @@ def peak(program, ranks, method, particles):
 
 def main(program, particles=2000000, ranks=4, *methods):
     particles, ranks = int(particles), int(ranks)
-    one = None
-    print("ranks,method,particles,input_bytes_per_particle,peak_bytes,empty_bytes,own_bytes,bytes_per_particle,"
-          "beyond_input,ratio")
-    for number, names in ((1, ("none",) + (methods or ("interaction",))), (ranks, methods or ("count", "interaction"))):
-        for method in names:
+    print("method,ranks,particles,input_bytes_per_particle,peak_bytes,empty_bytes,own_bytes,bytes_per_particle,"
+          "beyond_input,ratio,ratio_with_empty")
+    for method in methods or ("count", "interaction"):
+        one = None
+        for number in (1, ranks):
             most, empty = peak(program, number, method, particles), peak(program, number, method, number)
             own = most - empty
-            one = one or own
+            one = one or (own, most)
             # A rank's share of the particles is what its bytes are for.
             each = own / (particles / number)
-            print(f"{number},{method},{particles},{INPUT_BYTES},{most},{empty},{own},{each:.1f},{each - INPUT_BYTES:.1f},"
-                  f"{own / one:.3f}", flush=True)
+            print(f"{method},{number},{particles},{INPUT_BYTES},{most},{empty},{own},{each:.1f},{each - INPUT_BYTES:.1f},"
+                  f"{own / one[0]:.3f},{most / one[1]:.3f}", flush=True)
 
 
 if __name__ == "__main__":
