@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lineup.h"
 
-#include "gather.h"
-
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -22,188 +20,164 @@ void bh_owners_free(bh_owners *owners)
     *owners = (bh_owners){.n = 0};
 }
 
-/* Lists of the groups, one after another. */
-typedef struct lists {
-    size_t size;     /* of an element */
-    int64_t *length; /* [groups] */
-    int64_t *first;  /* [groups + 1] */
-    char *element;
-} lists;
-
-static void lists_free(lists *of)
-{
-    free(of->length);
-    free(of->first);
-    free(of->element);
-}
-
-static int lists_create(int64_t n, const bh_surveyed *group, bool tiles, size_t size, lists *made)
-{
-    int code = eqp_array_create(&made->length, n, sizeof *made->length);
-
-    made->size = size;
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made->first, n + 1, sizeof *made->first);
-    }
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        made->length[i] = tiles ? group[i].ntiles : group[i].npins;
-        made->first[i + 1] = made->first[i] + made->length[i];
-    }
-    return code;
-}
-
-/* A rank's lists in the order of another array of the same groups: new list i is old list order[i]. */
-static int lists_permuted(const lists *from, int64_t n, const int64_t *order, const char *element, char **out)
-{
-    char *at;
-    int code = eqp_array_create(out, from->first[n], from->size);
-
-    at = *out;
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        size_t bytes = (size_t)from->length[order[i]] * from->size;
-        if (bytes > 0) { /* a rank whose lists are all empty has no array */
-            memcpy(at, element + (size_t)from->first[order[i]] * from->size, bytes);
-        }
-        at += bytes;
-    }
-    return code;
-}
-
-static bool is_identity(int64_t n, const int64_t *order)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (order[i] != i) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Sends the lists of the groups along the groups' plan. */
-static int lists_send(MPI_Comm comm, const eqp_move_plan *plan, const lists *mine, const void *element, void *in,
-                      int64_t *bytes)
-{
-    const eqp_move_view view = eqp_move_plan_arrays(plan);
-    const bool in_order = is_identity(view.n, view.order);
-    int64_t *sent = NULL, *received = NULL, total = 0;
-    char *out = NULL, *array = NULL;
-    int me, code = eqp_array_create(&sent, view.nranks, sizeof *sent);
-
-    MPI_Comm_rank(comm, &me);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&received, view.nranks, sizeof *received);
-    }
-    if (code == EQP_OK && !in_order) {
-        code = lists_permuted(mine, view.n, view.order, element, &out);
-    }
-    for (int r = 0; r < view.nranks && code == EQP_OK; r++) {
-        for (int64_t i = view.offset[r]; i < view.offset[r + 1]; i++) {
-            sent[r] += mine->length[view.order[i]];
-        }
-        *bytes += r == me ? 0 : sent[r] * (int64_t)mine->size;
-    }
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_exchange_counts(comm, sent, received, &total);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, eqp_array_create(&array, total, mine->size), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(comm, mine->size, sent, in_order ? element : out, received, array);
-    }
-    free(out);
-    free(received);
-    free(sent);
-    if (code != EQP_OK) {
-        free(array);
-        return code;
-    }
-    memcpy(in, &array, sizeof array);
-    return EQP_OK;
-}
-
-/* What arrived, by sending rank, before it is in order. */
-typedef struct arrivals {
-    int64_t n;
+/* Groups and their lists, which lie one after another in the order of the groups. */
+typedef struct bundle {
+    int64_t n, npins, ntiles;
     bh_surveyed *group;
     int64_t *pin;
     bh_survey_tile *tile;
-} arrivals;
+} bundle;
 
-static int send_survey(MPI_Comm comm, const bh_survey *survey, const int *rank, arrivals *in, int64_t *bytes)
+static void bundle_free(bundle *of)
 {
-    lists pins = {0}, tiles = {0};
-    eqp_move_plan *plan = NULL;
+    free(of->group);
+    free(of->pin);
+    free(of->tile);
+}
+
+static int bundle_create(bundle *made)
+{
+    int code = eqp_array_create(&made->group, made->n, sizeof *made->group);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made->pin, made->npins, sizeof *made->pin);
+    }
+    return code == EQP_OK ? eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile) : code;
+}
+
+/* A group with its lists, wherever they are. */
+typedef struct entry {
+    const bh_surveyed *group;
+    const int64_t *pin;
+    const bh_survey_tile *tile;
+    int64_t place; /* the order of shares of one group */
+} entry;
+
+/* Entries of groups whose lists lie one after another; wanted says which, or NULL. */
+static int64_t list_entries(int64_t n, const bh_surveyed *group, const int64_t *pin, const bh_survey_tile *tile,
+                            const int *rank, int wanted, int64_t before, entry *entries)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (rank == NULL || rank[i] == wanted) {
+            entries[count] = (entry){&group[i], pin, tile, before + count};
+            count++;
+        }
+        pin += pin == NULL ? 0 : group[i].npins;
+        tile += tile == NULL ? 0 : group[i].ntiles;
+    }
+    return count;
+}
+
+/* What each other rank gets, one rank's after another's. sent [3][ranks]: groups, pins, tiles. */
+static int pack_foreign(const bh_survey *survey, const int *rank, int me, int nranks, bundle *out, int64_t *sent)
+{
+    int64_t *next = NULL;
+    int code;
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        if (rank[i] != me) {
+            sent[rank[i]]++;
+            sent[nranks + rank[i]] += survey->group[i].npins;
+            sent[2 * nranks + rank[i]] += survey->group[i].ntiles;
+        }
+    }
+    code = eqp_array_create(&next, 3 * (int64_t)nranks, sizeof *next);
+    for (int r = 0; r < nranks && code == EQP_OK; r++) {
+        next[r] = out->n;
+        next[nranks + r] = out->npins;
+        next[2 * nranks + r] = out->ntiles;
+        out->n += sent[r];
+        out->npins += sent[nranks + r];
+        out->ntiles += sent[2 * nranks + r];
+    }
+    if (code == EQP_OK) {
+        code = bundle_create(out);
+    }
+    for (int64_t i = 0, pin = 0, tile = 0; i < survey->n && code == EQP_OK; i++) {
+        const bh_surveyed *group = &survey->group[i];
+        const int r = rank[i];
+        if (r != me) {
+            out->group[next[r]++] = *group;
+            /* A rank whose lists are all empty has no arrays. */
+            if (group->npins > 0) {
+                memcpy(out->pin + next[nranks + r], survey->pin + pin, (size_t)group->npins * sizeof *out->pin);
+                next[nranks + r] += group->npins;
+            }
+            if (group->ntiles > 0) {
+                memcpy(out->tile + next[2 * nranks + r], survey->tile + tile,
+                       (size_t)group->ntiles * sizeof *out->tile);
+                next[2 * nranks + r] += group->ntiles;
+            }
+        }
+        pin += group->npins;
+        tile += group->ntiles;
+    }
+    free(next);
+    return code;
+}
+
+/* Sends groups to the ranks that speak for them. What stays is not in *in. */
+static int send_foreign(MPI_Comm comm, const bh_survey *survey, const int *rank, bundle *in, int64_t *bytes)
+{
+    bundle out = {0};
+    int64_t *sent = NULL, *received;
     int me, nranks, code;
 
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
-    code = eqp_move_plan_create(survey->n, rank, nranks, &plan);
+    code = eqp_array_create(&sent, 6 * (int64_t)nranks, sizeof *sent);
+    received = sent == NULL ? NULL : sent + 3 * nranks;
     if (code == EQP_OK) {
-        code = lists_create(survey->n, survey->group, false, sizeof *survey->pin, &pins);
-    }
-    if (code == EQP_OK) {
-        code = lists_create(survey->n, survey->group, true, sizeof *survey->tile, &tiles);
+        code = pack_foreign(survey, rank, me, nranks, &out, sent);
     }
     code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = bh_send_records(comm, sizeof *survey->group, survey->n, rank, survey->group, &in->n, &in->group);
+    int64_t *const total[] = {&in->n, &in->npins, &in->ntiles};
+    for (int i = 0; i < 3 && code == EQP_OK; i++) {
+        code = eqp_exchange_counts(comm, sent + i * nranks, received + i * nranks, total[i]);
     }
     if (code == EQP_OK) {
-        code = lists_send(comm, plan, &pins, survey->pin, &in->pin, bytes);
+        code = eqp_agree(comm, bundle_create(in), NULL);
     }
     if (code == EQP_OK) {
-        code = lists_send(comm, plan, &tiles, survey->tile, &in->tile, bytes);
+        code = eqp_exchange(comm, sizeof *out.group, sent, out.group, received, in->group);
     }
     if (code == EQP_OK) {
-        eqp_move_view view = eqp_move_plan_arrays(plan);
-        *bytes += (view.n - view.count[me]) * (int64_t)sizeof *survey->group;
+        code = eqp_exchange(comm, sizeof *out.pin, sent + nranks, out.pin, received + nranks, in->pin);
     }
-    lists_free(&pins);
-    lists_free(&tiles);
-    eqp_move_plan_free(plan);
+    if (code == EQP_OK) {
+        code = eqp_exchange(comm, sizeof *out.tile, sent + 2 * nranks, out.tile, received + 2 * nranks, in->tile);
+    }
+    *bytes += out.n * (int64_t)sizeof *out.group + out.npins * (int64_t)sizeof *out.pin +
+              out.ntiles * (int64_t)sizeof *out.tile;
+    bundle_free(&out);
+    free(sent);
     return code;
 }
 
-typedef struct place {
-    uint64_t key;
-    int32_t part;
-    int64_t arrival;
-} place;
-
-static int compare_places(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
-    const place *first = a, *second = b;
+    const entry *first = a, *second = b;
 
-    if (first->key != second->key) {
-        return first->key < second->key ? -1 : 1;
+    if (first->group->key != second->group->key) {
+        return first->group->key < second->group->key ? -1 : 1;
     }
-    if (first->part != second->part) {
-        return first->part < second->part ? -1 : 1;
+    if (first->group->part != second->group->part) {
+        return first->group->part < second->group->part ? -1 : 1;
     }
-    return (first->arrival > second->arrival) - (first->arrival < second->arrival);
+    return (first->place > second->place) - (first->place < second->place);
 }
 
-static int curve_order(const arrivals *in, int64_t **order)
+/* Mostly they are in order already. */
+static void sort_entries(int64_t n, entry *entries)
 {
-    place *places = NULL;
-    int code = eqp_array_create(&places, in->n, sizeof *places);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(order, in->n, sizeof **order);
-    }
-    if (code == EQP_OK && in->n > 0) {
-        for (int64_t i = 0; i < in->n; i++) {
-            places[i] = (place){in->group[i].key, in->group[i].part, i};
-        }
-        qsort(places, (size_t)in->n, sizeof *places, compare_places);
-        for (int64_t i = 0; i < in->n; i++) {
-            (*order)[i] = places[i].arrival;
+    for (int64_t i = 1; i < n; i++) {
+        if (compare_entries(&entries[i - 1], &entries[i]) > 0) {
+            qsort(entries, (size_t)n, sizeof *entries, compare_entries);
+            return;
         }
     }
-    free(places);
-    return code;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -224,101 +198,86 @@ static void add_share(bh_surveyed *group, const bh_surveyed *share)
     group->ntiles += share->ntiles;
 }
 
-/* Groups in order, shares of one group together; their lists are in the same order already. */
-static int join_shares(const arrivals *in, const int64_t *order, const bh_costs *costs, const bh_survey *survey,
-                       bh_owners *owners)
+static int make_room(bh_owners *owners, int64_t n, int64_t npins, int64_t ntiles)
 {
-    int64_t n = 0;
-    void *const array[] = {&owners->id, &owners->count, &owners->pin_first, &owners->tile_first};
-    int code = eqp_array_create(&owners->group, in->n, sizeof *owners->group);
+    int64_t **const number[] = {&owners->id, &owners->count, &owners->pin_first, &owners->tile_first};
+    int code = eqp_array_create(&owners->group, n, sizeof *owners->group);
 
     for (int i = 0; i < 4 && code == EQP_OK; i++) {
-        code = eqp_array_create((int64_t **)array[i], in->n + 1, sizeof(int64_t));
+        code = eqp_array_create(number[i], n + 1, sizeof(int64_t));
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&owners->weight, in->n, sizeof *owners->weight);
+        code = eqp_array_create(&owners->weight, n, sizeof *owners->weight);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&owners->seconds, in->n, sizeof *owners->seconds);
+        code = eqp_array_create(&owners->seconds, n, sizeof *owners->seconds);
     }
-    for (int64_t i = 0; i < in->n && code == EQP_OK; i++) {
-        const bh_surveyed *next = &in->group[order[i]];
-        if (n > 0 && owners->group[n - 1].key == next->key && owners->group[n - 1].part == next->part) {
-            add_share(&owners->group[n - 1], next);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->pin, npins, sizeof *owners->pin);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->tile_centroid, 3 * ntiles, sizeof *owners->tile_centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->tile_weight, ntiles, sizeof *owners->tile_weight);
+    }
+    return code == EQP_OK ? eqp_array_create(&owners->tile_pin, ntiles, sizeof *owners->tile_pin) : code;
+}
+
+/* Owners from entries in order, shares of one group together; each field of tiles by itself, as the sampler wants it.
+ */
+static void fill_owners(int64_t n, const entry *entries, bh_owners *owners)
+{
+    int64_t pin = 0, tile = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const bh_surveyed *next = entries[i].group;
+        bh_surveyed *last = owners->n > 0 ? &owners->group[owners->n - 1] : NULL;
+        if (last != NULL && last->key == next->key && last->part == next->part) {
+            add_share(last, next);
         } else {
-            owners->group[n++] = *next;
+            owners->group[owners->n++] = *next;
         }
+        for (int64_t p = 0; p < next->npins; p++) {
+            owners->pin[pin++] = entries[i].pin[p];
+        }
+        for (int64_t t = 0; t < next->ntiles; t++, tile++) {
+            memcpy(owners->tile_centroid + 3 * tile, entries[i].tile[t].centroid, 3 * sizeof(double));
+            owners->tile_weight[tile] = entries[i].tile[t].weight;
+            owners->tile_pin[tile] = entries[i].tile[t].pin;
+        }
+        owners->pin_first[owners->n] = pin;
+        owners->tile_first[owners->n] = tile;
     }
-    for (int64_t o = 0; o < n && code == EQP_OK; o++) {
+}
+
+static int make_owners(const bh_survey *survey, const int *rank, int me, const bundle *in, const bh_costs *costs,
+                       bh_owners *owners)
+{
+    entry *entries = NULL;
+    int64_t n = 0, npins = 0, ntiles = 0;
+    int code = eqp_array_create(&entries, survey->n + in->n, sizeof *entries);
+
+    if (code == EQP_OK) {
+        n = list_entries(survey->n, survey->group, survey->pin, survey->tile, rank, me, 0, entries);
+        n += list_entries(in->n, in->group, in->pin, in->tile, NULL, 0, n, entries + n);
+        sort_entries(n, entries);
+        for (int64_t i = 0; i < n; i++) {
+            npins += entries[i].group->npins;
+            ntiles += entries[i].group->ntiles;
+        }
+        code = make_room(owners, n, npins, ntiles);
+    }
+    if (code == EQP_OK) {
+        fill_owners(n, entries, owners);
+    }
+    for (int64_t o = 0; o < owners->n; o++) {
         const bh_surveyed *group = &owners->group[o];
         owners->count[o] = group->interactions;
         owners->weight[o] = bh_survey_weight(survey, &group->counts);
         owners->seconds[o] = bh_costs_predict(costs, &group->counts);
-        owners->pin_first[o + 1] = owners->pin_first[o] + group->npins;
-        owners->tile_first[o + 1] = owners->tile_first[o] + group->ntiles;
     }
-    owners->n = code == EQP_OK ? n : 0;
-    return code;
-}
-
-/* Tiles in the order of the owners, each of their fields by itself, as the sampler wants them. */
-static int split_tiles(const lists *tiles, int64_t n, const int64_t *order, const bh_survey_tile *in, bh_owners *owners)
-{
-    int64_t at = 0;
-    int code = eqp_array_create(&owners->tile_centroid, 3 * tiles->first[n], sizeof *owners->tile_centroid);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->tile_weight, tiles->first[n], sizeof *owners->tile_weight);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->tile_pin, tiles->first[n], sizeof *owners->tile_pin);
-    }
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        const bh_survey_tile *tile = in + tiles->first[order[i]];
-        for (int64_t t = 0; t < tiles->length[order[i]]; t++, at++) {
-            memcpy(owners->tile_centroid + 3 * at, tile[t].centroid, sizeof tile[t].centroid);
-            owners->tile_weight[at] = tile[t].weight;
-            owners->tile_pin[at] = tile[t].pin;
-        }
-    }
-    return code;
-}
-
-/* Pins in the order of the owners: those that arrived, if that is their order already. */
-static int take_pins(const lists *pins, int64_t n, const int64_t *order, arrivals *in, bh_owners *owners)
-{
-    if (!is_identity(n, order)) {
-        return lists_permuted(pins, n, order, (const char *)in->pin, (char **)&owners->pin);
-    }
-    owners->pin = in->pin;
-    in->pin = NULL;
-    return EQP_OK;
-}
-
-static int take_in(arrivals *in, const bh_costs *costs, const bh_survey *survey, bh_owners *owners)
-{
-    lists pins = {0}, tiles = {0};
-    int64_t *order = NULL;
-    int code = curve_order(in, &order);
-
-    if (code == EQP_OK) {
-        code = lists_create(in->n, in->group, false, sizeof *in->pin, &pins);
-    }
-    if (code == EQP_OK) {
-        code = lists_create(in->n, in->group, true, sizeof *in->tile, &tiles);
-    }
-    if (code == EQP_OK) {
-        code = take_pins(&pins, in->n, order, in, owners);
-    }
-    if (code == EQP_OK) {
-        code = split_tiles(&tiles, in->n, order, in->tile, owners);
-    }
-    if (code == EQP_OK) {
-        code = join_shares(in, order, costs, survey, owners);
-    }
-    lists_free(&pins);
-    lists_free(&tiles);
-    free(order);
+    free(entries);
     return code;
 }
 
@@ -412,17 +371,18 @@ static int deal_out(MPI_Comm comm, const bh_survey *survey, int64_t nkeys, const
 int bh_owners_line_up(MPI_Comm comm, const bh_survey *survey, const bh_costs *costs, int64_t nkeys,
                       const uint64_t *keys, bh_owners *owners, int64_t *bytes)
 {
-    arrivals in = {0};
+    bundle in = {0};
     int64_t before = 0;
-    int *rank = NULL;
+    int *rank = NULL, me;
     int code = deal_out(comm, survey, nkeys, keys, &rank);
 
+    MPI_Comm_rank(comm, &me);
     *owners = (bh_owners){.n = 0};
     if (code == EQP_OK) {
-        code = send_survey(comm, survey, rank, &in, bytes);
+        code = send_foreign(comm, survey, rank, &in, bytes);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(comm, take_in(&in, costs, survey, owners), NULL);
+        code = eqp_agree(comm, make_owners(survey, rank, me, &in, costs, owners), NULL);
     }
     if (code == EQP_OK) {
         code = eqp_scan_int64(comm, owners->n, &before, NULL);
@@ -430,9 +390,7 @@ int bh_owners_line_up(MPI_Comm comm, const bh_survey *survey, const bh_costs *co
     for (int64_t o = 0; o < owners->n; o++) {
         owners->id[o] = before + o;
     }
-    free(in.tile);
-    free(in.pin);
-    free(in.group);
+    bundle_free(&in);
     free(rank);
     return code;
 }
