@@ -175,18 +175,6 @@ static void check_conservation(const hard_scene *scene, const outcome *o, const 
     CHECK(last->mass == first->mass, "%s: mass %g becomes %g", what, first->mass, last->mass);
 }
 
-static int knows_precision(void)
-{
-    const app_command_line *line = bh_settings_table();
-
-    for (int i = 0; i < line->noptions; i++) {
-        if (strcmp(line->option[i].name, "precision") == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 static int run(MPI_Comm comm, const char *path, const char *method, const char *theta, const char *precision,
                const char *what, outcome *o)
 {
@@ -194,7 +182,7 @@ static int run(MPI_Comm comm, const char *path, const char *method, const char *
     char *argv[] = {"test",    "--steps",     steps,         "--softening",    softening,
                     "--theta", (char *)theta, "--balance",   (char *)method,   "--rebalance",
                     "2",       (char *)path,  "--precision", (char *)precision};
-    const int argc = (int)(sizeof argv / sizeof argv[0]) - (knows_precision() ? 0 : 2);
+    const int argc = (int)(sizeof argv / sizeof argv[0]);
     eqp_message message = {""};
     bh_settings settings;
     bh_simulation sim;
@@ -313,9 +301,9 @@ static void write_scene(const hard_scene *scene, size_t room_for_path, char *pat
 int main(int argc, char **argv)
 {
     static const int counts[] = {1, 3, 8};
-    const int precise = (MPI_Init(&argc, &argv), knows_precision());
     int rank, world;
 
+    MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
     for (int s = 0; s < hard_scenes_count; s++) {
@@ -328,9 +316,7 @@ int main(int argc, char **argv)
             MPI_Comm comm = first_ranks(counts[c]);
             if (comm != MPI_COMM_NULL) {
                 check_scene(&hard_scenes[s], path, "double", counts[c], comm);
-                if (precise) {
-                    check_scene(&hard_scenes[s], path, "mixed", counts[c], comm);
-                }
+                check_scene(&hard_scenes[s], path, "mixed", counts[c], comm);
                 MPI_Comm_free(&comm);
             }
         }
@@ -341,7 +327,7 @@ int main(int argc, char **argv)
     }
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
-        printf("%s%d failures\n", precise ? "" : "without --precision: in the one precision that there is; ", failures);
+        printf("%d failures\n", failures);
     }
     MPI_Finalize();
     return failures != 0;
