@@ -9,6 +9,9 @@ typedef struct KD_BLOCK {
     KD_VECTOR part[KD_PARTS];
 } KD_BLOCK;
 
+/* The numbers of the lanes, as bits of a number. */
+static const KD_KEY KD_STATIC(lane_bits)[KD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+
 KD_TARGET KD_INLINE KD_VECTOR KD_ISA(lane_numbers)(int p)
 {
     return KD_CAST(_mm256_loadu_si256((const __m256i *)(const void *)&KD_STATIC(lane_bits)[p * KD_PART]));

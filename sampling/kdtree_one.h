@@ -3,9 +3,6 @@
 
 typedef struct KD_SEARCH KD_SEARCH;
 
-/* The numbers of the lanes, as bits of a number. */
-static const KD_KEY KD_STATIC(lane_bits)[KD_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
-
 #include "kdtree_build.h"
 #include "kdtree_search.h"
 
