@@ -67,7 +67,8 @@ int app_options_help(const app_command_line *line, char **text)
         (void)fprintf(stream, "\n%s\n", line->epilogue);
     }
     broken = ferror(stream);
-    if (fclose(stream) || broken) {
+    /* The last step of closing can lack memory, too: no text then, but no error. */
+    if (fclose(stream) || broken || !lines) {
         free(lines);
         return EQP_ERR_MEMORY;
     }

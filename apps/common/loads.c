@@ -254,30 +254,32 @@ static int finish(reading *r)
 }
 
 /* gnuplot reads it again, so it must be there twice; and to open a pipe would wait for whoever writes into it. */
-static FILE *open_regular(const char *path, eqp_message *message)
+static int open_regular(const char *path, FILE **file, eqp_message *message)
 {
     struct stat status;
-    FILE *file = NULL;
 
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
         eqp_message_set(message, "%.250s: cannot read: is not a regular file", path);
-        return NULL;
+        return EQP_ERR_IO;
     }
-    file = fopen(path, "r");
-    if (!file) {
-        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
+    *file = fopen(path, "r");
+    if (!*file) {
+        int reason = errno;
+
+        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(reason));
+        return reason == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO;
     }
-    return file;
+    return EQP_OK;
 }
 
 int app_loads_read(const char *path, app_loads *loads, eqp_message *message)
 {
     reading r = {.path = path, .message = message, .loads = {.imbalance_low = INFINITY}};
-    FILE *file = open_regular(path, message);
-    int code;
+    FILE *file = NULL;
+    int code = open_regular(path, &file, message);
 
-    if (!file) {
-        return EQP_ERR_IO;
+    if (code) {
+        return code;
     }
     code = read_lines(&r, file);
     code = code ? code : finish(&r);

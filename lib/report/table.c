@@ -152,9 +152,9 @@ int eqp_table_text(const eqp_table *table, char **text)
     for (int64_t r = 1; r < nrows; r++) {
         put_row(table, r, columns, stream);
     }
-    /* Both are asked, since the stream is closed in any case. */
+    /* All are asked: the stream is closed in any case, and closing it without memory leaves no text and no error. */
     code = ferror(stream) ? EQP_ERR_MEMORY : EQP_OK;
-    code = fclose(stream) ? EQP_ERR_MEMORY : code;
+    code = fclose(stream) || !lines ? EQP_ERR_MEMORY : code;
     free(columns);
     if (code) {
         free(lines);
