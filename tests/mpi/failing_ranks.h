@@ -7,55 +7,6 @@
 
 #include "../unit/failing_malloc.h"
 
-enum { FAILING_RANKS_MODULES = 16 };
-
-/* Where the code of this project lies in memory. */
-static struct {
-    const char *begin, *end;
-} failing_ranks_module[FAILING_RANKS_MODULES];
-static int failing_ranks_modules;
-
-static int failing_ranks_is_ours(const void *caller)
-{
-    for (int i = 0; i < failing_ranks_modules; i++) {
-        if ((const char *)caller >= failing_ranks_module[i].begin &&
-            (const char *)caller < failing_ranks_module[i].end) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-static inline void failing_ranks_add_module(const char *line)
-{
-    uintptr_t begin, end;
-
-    CHECK(failing_ranks_modules < FAILING_RANKS_MODULES);
-    CHECK_EQUAL(sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end), 2);
-    failing_ranks_module[failing_ranks_modules].begin = (const char *)begin;
-    failing_ranks_module[failing_ranks_modules++].end = (const char *)end;
-}
-
-/* Reads the map of this process: the program itself and libequipoise*. 0: this cannot be done here. */
-static inline int failing_ranks_find_modules(void)
-{
-    static char self[4096], line[8192];
-    FILE *maps = fopen("/proc/self/maps", "r");
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (!failing_malloc_works || !maps || length < 0) {
-        return 0;
-    }
-    while (fgets(line, sizeof line, maps)) {
-        if (strstr(line, " r-xp ") && (strstr(line, self) || strstr(line, "/libequipoise"))) {
-            failing_ranks_add_module(line);
-        }
-    }
-    fclose(maps);
-    failing_malloc_concerns = failing_ranks_is_ours;
-    return failing_ranks_modules > 0;
-}
-
 /* A collective call between failing_ranks_begin() and failing_ranks_end(). Returns its code; frees what it made. */
 typedef int (*failing_ranks_action)(MPI_Comm comm, void *user);
 

@@ -17,15 +17,22 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int64_t failing_malloc_left = -1; /* -1: nothing fails */
 static int64_t failing_malloc_failures;
 
-/* Allocations may fail only if this is NULL or returns 1 for the address that an allocation is called from. */
-static int (*failing_malloc_concerns)(const void *caller);
+/* Where the code lies whose allocations may fail; see failing_malloc_only_ours(). 0 modules: everywhere. */
+enum { FAILING_MALLOC_MODULES = 16 };
+static struct {
+    uintptr_t begin, end;
+} failing_malloc_module[FAILING_MALLOC_MODULES];
+static int failing_malloc_modules;
 
 static inline void failing_malloc_start(int64_t successes)
 {
@@ -62,9 +69,19 @@ __attribute__((weak)) void *__interceptor_aligned_alloc(size_t alignment, size_t
 #define RTLD_NEXT ((void *)-1L) /* of <dlfcn.h> for programs that ask for all of GNU */
 #endif
 
+static inline int failing_malloc_concerns(const void *caller)
+{
+    for (int i = 0; i < failing_malloc_modules; i++) {
+        if ((uintptr_t)caller >= failing_malloc_module[i].begin && (uintptr_t)caller < failing_malloc_module[i].end) {
+            return 1;
+        }
+    }
+    return failing_malloc_modules == 0;
+}
+
 static inline int failing_malloc_refuses(const void *caller)
 {
-    if (failing_malloc_left < 0 || (failing_malloc_concerns && !failing_malloc_concerns(caller))) {
+    if (failing_malloc_left < 0 || !failing_malloc_concerns(caller)) {
         return 0;
     }
     if (failing_malloc_left > 0) {
@@ -137,5 +154,26 @@ char *strdup(const char *text)
 #else
 enum { failing_malloc_works = 0 };
 #endif
+
+/* From now on only allocations of this project fail, those of the program itself and of libequipoise*: what other
+ * libraries do without memory is not ours to test. Returns 0 where that cannot be had: skip the test. */
+static inline int failing_malloc_only_ours(void)
+{
+    static char self[4096], line[8192];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    while (maps && length > 0 && failing_malloc_modules < FAILING_MALLOC_MODULES && fgets(line, sizeof line, maps)) {
+        if (strstr(line, " r-xp ") && (strstr(line, self) || strstr(line, "/libequipoise"))) {
+            int i = failing_malloc_modules;
+            failing_malloc_modules += sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &failing_malloc_module[i].begin,
+                                             &failing_malloc_module[i].end) == 2;
+        }
+    }
+    if (maps) {
+        fclose(maps);
+    }
+    return failing_malloc_works && failing_malloc_modules > 0;
+}
 
 #endif

@@ -559,6 +559,9 @@ static int whole_table(void)
         code = eqp_table_cell(table, "%d", i);
     }
     code = code ? code : eqp_table_text(table, &text);
+    if ((text != NULL) != (code == EQP_OK)) {
+        code = EQP_ERR_INTERNAL;
+    }
     free(text);
     eqp_table_free(table);
     return code;

@@ -93,10 +93,127 @@ static void opening_and_reading_survive_failing_allocations(void **state)
     fail_one_by_one(in_folder("text"));
 }
 
+/* What the HDF5 functions are given: four particles in two files, one further column, one attribute. */
+enum { N = 4, NFILES = 2 };
+
+static const double ones[N] = {1, 1, 1, 1};
+static const int64_t ids[N] = {3, 1, 4, 2};
+static const eqp_column potential = {"Potential", EQP_KIND_DOUBLE, 1};
+static const eqp_attribute step = {.name = "Step", .kind = EQP_KIND_INT64, .integer = 7};
+
+static eqp_snapshot_layout layout_of_all(void)
+{
+    eqp_snapshot_layout layout = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+
+    layout.type_n[0] = layout.type_n[1] = N / 2;
+    layout.nfiles = NFILES;
+    layout.ncolumns = 1;
+    layout.column = &potential;
+    layout.nattributes = 1;
+    layout.attribute = &step;
+    return layout;
+}
+
+static int write_snapshot(eqp_message *message)
+{
+    const eqp_snapshot_layout layout = layout_of_all();
+    const eqp_snapshot_arrays arrays = {
+        .x = (double *)ones, .y = (double *)ones, .z = (double *)ones, .m = (double *)ones, .id = (int64_t *)ids};
+    const void *const data[] = {ones};
+    const char *path = in_folder("several");
+    int code;
+
+    code = eqp_snapshot_write_create(path, &layout, message);
+    if (code == EQP_OK) {
+        code = eqp_snapshot_write_slice(path, &layout, 0, N, &arrays, data, message);
+        code = code != EQP_OK ? code : eqp_snapshot_write_commit(path, &layout, message);
+        if (code != EQP_OK) {
+            eqp_snapshot_write_discard(path, &layout);
+        }
+    }
+    return code;
+}
+
+static int read_snapshot(eqp_message *message)
+{
+    double x[N], p[N];
+    eqp_attribute found = {.name = "Step", .kind = EQP_KIND_INT64};
+    void *const data[] = {p};
+    const eqp_snapshot_arrays arrays = {.x = x};
+    eqp_snapshot *s = NULL;
+    int code = eqp_snapshot_open(in_folder("several.0.hdf5"), &s, message);
+    if (code == EQP_OK) {
+        code = eqp_snapshot_read(s, 0, N, &arrays, message);
+        code = code != EQP_OK ? code : eqp_snapshot_read_column(s, &potential, 0, N, data, message);
+        code = code != EQP_OK ? code : eqp_snapshot_get_attribute(s, &found, message);
+    } else {
+        assert_null(s);
+    }
+    eqp_snapshot_close(s);
+    return code;
+}
+
+static int write_table(eqp_message *message)
+{
+    const void *const data[] = {ones};
+    const char *path = in_folder("table");
+    int code = eqp_table_write_create(path, N, 1, &potential, message);
+    if (code == EQP_OK) {
+        code = eqp_table_write_slice(path, 1, &potential, 0, N, data, message);
+        code = code != EQP_OK ? code : eqp_table_write_commit(path, message);
+        if (code != EQP_OK) {
+            eqp_table_write_discard(path);
+        }
+    }
+    return code;
+}
+
+static int write_xdmf(eqp_message *message)
+{
+    const eqp_snapshot_layout layout = layout_of_all();
+    const eqp_snapshot_frame frame = {in_folder("several"), &layout};
+
+    return eqp_snapshot_write_xdmf(in_folder("several.xdmf"), 1, &frame, message);
+}
+
+/* HDF5 does not say that it was memory that our driver of it lacked: EQP_ERR_IO, then. */
+static void fail_call_one_by_one(int (*call)(eqp_message *message))
+{
+    for (int64_t k = 0;; k++) {
+        eqp_message message = {""};
+        int code;
+
+        failing_malloc_start(k);
+        code = call(&message);
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            assert_true(k > 0);
+            return;
+        }
+        assert_true(code == EQP_ERR_MEMORY || code == EQP_ERR_IO);
+        assert_true(message.text[0] != '\0');
+    }
+}
+
+static void hdf5_files_survive_our_failing_allocations(void **state)
+{
+    (void)state;
+    if (!failing_malloc_only_ours()) {
+        skip();
+    }
+    fail_call_one_by_one(write_snapshot);
+    fail_call_one_by_one(read_snapshot);
+    fail_call_one_by_one(write_table);
+    fail_call_one_by_one(write_xdmf);
+    /* No temporary file is left: beside the first test's three there are two files, a table and an XDMF file. */
+    assert_int_equal(files_in_folder(false), 3 + NFILES + 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_and_reading_survive_failing_allocations),
+        cmocka_unit_test(hdf5_files_survive_our_failing_allocations),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
