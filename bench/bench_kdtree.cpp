@@ -372,7 +372,7 @@ int main(int argc, char **argv)
 {
     std::vector<int> leaves;
 
-    for (const std::string &word : list(argc, argv, 5, "10,16,24")) {
+    for (const std::string &word : list(argc, argv, 5, "10,6,8,16,24,32")) {
         leaves.push_back(std::atoi(word.c_str()));
     }
     std::printf("points,type,distribution,order,copy,queries,leaf,our_leaf,their_leaf,our_build_s,their_build_s,"
