@@ -299,6 +299,19 @@ int bh_series_path(const char *output, int64_t step, char **path)
     return EQP_OK;
 }
 
+int bh_series_xdmf(const char *output, char **path)
+{
+    size_t room = strlen(output) + 8;
+    char *text = malloc(room);
+
+    if (text == NULL) {
+        return EQP_ERR_MEMORY;
+    }
+    snprintf(text, room, "%.*s.xdmf", stem_length(output), output);
+    *path = text;
+    return EQP_OK;
+}
+
 void bh_series_free(bh_series *series)
 {
     for (int64_t i = 0; i < series->n; i++) {
@@ -333,12 +346,14 @@ static int write_xdmf(const bh_series *series, bh_simulation *sim, const char *o
     snapshot_file like;
     eqp_snapshot_frame *frame = NULL;
     eqp_snapshot_layout *layout = NULL;
-    size_t room = strlen(output) + 8;
-    char *path = malloc(room);
+    char *path = NULL;
     int code = describe_snapshot(sim, output, &like);
 
     if (code == EQP_OK) {
-        code = path == NULL ? EQP_ERR_MEMORY : eqp_array_create(&frame, series->n, sizeof *frame);
+        code = bh_series_xdmf(output, &path);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&frame, series->n, sizeof *frame);
     }
     if (code == EQP_OK) {
         code = eqp_array_create(&layout, series->n, sizeof *layout);
@@ -349,7 +364,6 @@ static int write_xdmf(const bh_series *series, bh_simulation *sim, const char *o
         frame[i] = (eqp_snapshot_frame){series->path[i], &layout[i]};
     }
     if (code == EQP_OK && sim->domain.rank == 0) {
-        snprintf(path, room, "%.*s.xdmf", stem_length(output), output);
         code = eqp_snapshot_write_xdmf(path, (int)series->n, frame, message);
     }
     free(layout);

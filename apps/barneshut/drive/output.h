@@ -21,6 +21,9 @@ typedef struct bh_series {
 /* The name of the snapshot of a step: stem_000012.hdf5 for out.hdf5. Owned by the caller. */
 int bh_series_path(const char *output, int64_t step, char **path);
 
+/* The name of the XDMF file beside a snapshot or a series of them: out.xdmf for out.hdf5. Owned by the caller. */
+int bh_series_xdmf(const char *output, char **path);
+
 /* Writes a snapshot and, on rank 0, the XDMF file beside it for all of them. Collective. */
 int bh_series_write(bh_series *series, bh_simulation *sim, const char *output, bool numbered, eqp_message *message);
 void bh_series_free(bh_series *series);

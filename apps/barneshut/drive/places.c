@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "places.h"
 
+#include "output.h"
+
 #include <equipoise/par.h>
 
 #include <stdbool.h>
@@ -89,33 +91,201 @@ static int check_report(const char *path, eqp_message *message)
     return code;
 }
 
-static bool same_file(const char *a, const char *b)
+/* A file that a run reads or writes. */
+typedef struct place {
+    const char *what; /* option, or NULL for the input */
+    char *path;       /* owned */
+} place;
+
+/* One file and its temporary of every kind: those of --output, its XDMF, --forces, and what a report consists of. */
+enum { MOST_PLACES = 24 };
+
+typedef struct place_list {
+    int n;
+    place of[MOST_PLACES];
+} place_list;
+
+static void list_free(place_list *list)
+{
+    for (int i = 0; i < list->n; i++) {
+        free(list->of[i].path);
+    }
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static bool same_inode(const char *a, const char *b)
 {
     struct stat first, second;
 
-    if (a == NULL || b == NULL) {
-        return false;
-    }
-    if (strcmp(a, b) == 0) {
-        return true;
-    }
     return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
 }
 
-static int check_clashes(const bh_settings *s, eqp_message *message)
+/* Whether two paths lead to one file, be it there already (perhaps by links) or still to be made. */
+static bool same_file(const char *a, const char *b)
 {
-    const char *input = s->snapshot != NULL ? s->snapshot : s->restart;
+    char *folder_a = folder_of(a), *folder_b = folder_of(b);
+    bool same = same_inode(a, b);
 
-    if (same_file(s->output, s->forces)) {
-        eqp_message_set(message, "barneshut: --output and --forces: %s: one file cannot be both", s->output);
-        return EQP_ERR_ARGUMENT;
+    if (folder_a != NULL && folder_b != NULL && strcmp(name_of(a), name_of(b)) == 0) {
+        same = same || same_inode(folder_a, folder_b);
     }
-    if (same_file(s->output, input) || same_file(s->forces, input)) {
-        eqp_message_set(message, "barneshut: %s: the input would be overwritten", input);
-        return EQP_ERR_ARGUMENT;
+    free(folder_a);
+    free(folder_b);
+    return same;
+}
+
+/* Length of what the names of a snapshot's files have in common: snap_007 of snap_007.3.hdf5. */
+static size_t set_length(const char *path)
+{
+    static const char *const endings[] = {".hdf5", ".h5"};
+    size_t length = strlen(path), digits;
+
+    for (int i = 0; i < 2; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(path + length - ending, endings[i]) == 0) {
+            length -= ending;
+            break;
+        }
+    }
+    digits = length;
+    while (digits > 0 && path[digits - 1] >= '0' && path[digits - 1] <= '9') {
+        digits--;
+    }
+    return digits > 1 && digits < length && path[digits - 1] == '.' ? digits - 1 : length;
+}
+
+/* Whether an existing file is, by its name, one of several that the input consists of. */
+static bool of_one_set(const char *path, const char *input)
+{
+    size_t length = set_length(path), input_length = set_length(input);
+    char *a = strdup(path), *b = strdup(input);
+    bool same = false;
+
+    if (a != NULL && b != NULL && access(path, F_OK) == 0) {
+        bool changed = a[length] != '\0' || b[input_length] != '\0';
+        a[length] = b[input_length] = '\0';
+        same = changed && same_file(a, b);
+    }
+    free(a);
+    free(b);
+    return same;
+}
+
+/* Adds `path` and `ending` put together; where path is NULL, nothing. */
+static int add_place(place_list *list, const char *what, const char *path, const char *ending)
+{
+    char *text = path == NULL ? NULL : malloc(strlen(path) + strlen(ending) + 1);
+
+    if (text != NULL) {
+        list->of[list->n++] = (place){what, strcat(strcpy(text, path), ending)};
+    }
+    return path == NULL || text != NULL ? EQP_OK : EQP_ERR_MEMORY;
+}
+
+/* Everything is written under a temporary name first. */
+static int add_both(place_list *list, const char *what, const char *path)
+{
+    int code = add_place(list, what, path, "");
+    return code == EQP_OK ? add_place(list, what, path, ".part") : code;
+}
+
+static int add_output(place_list *list, const bh_settings *s)
+{
+    char *xdmf = NULL;
+    int code = s->output == NULL ? EQP_OK : bh_series_xdmf(s->output, &xdmf);
+
+    if (code == EQP_OK && s->output_every == 0) {
+        code = add_both(list, "--output", s->output);
+    }
+    code = code == EQP_OK ? add_both(list, "--output", xdmf) : code;
+    free(xdmf);
+    return code;
+}
+
+static int add_report(place_list *list, const bh_settings *s)
+{
+    static const char *const inside[] = {"",           "/report.json",   "/loads.csv",     "/loads.png",
+                                         "/loads.svg", "/imbalance.png", "/imbalance.svg", "/plots.gp"};
+    int code = EQP_OK;
+
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0] && code == EQP_OK; i++) {
+        code = add_place(list, "--report", s->report, inside[i]);
+    }
+    return code;
+}
+
+/* The step in a numbered name of the series `output`; -1 for other names. */
+static int64_t step_in_series(const char *path, const char *output)
+{
+    const char *digits = strrchr(path, '_');
+    int64_t step = 0;
+    char *numbered = NULL;
+    bool same = false;
+
+    for (const char *d = digits == NULL ? "" : digits + 1; *d >= '0' && *d <= '9' && step < INT64_MAX / 20; d++) {
+        step = 10 * step + (*d - '0');
+    }
+    if (bh_series_path(output, step, &numbered) == EQP_OK) {
+        same = same_file(numbered, path);
+        free(numbered);
+    }
+    return same ? step : -1;
+}
+
+/* Whether a run that begins at step 0 writes a numbered snapshot of that name, or for a restart may do so. */
+static bool is_numbered(const char *path, const bh_settings *s)
+{
+    int64_t step = s->output == NULL || s->output_every == 0 ? -1 : step_in_series(path, s->output);
+
+    return step > 0 && step <= s->steps && (step % s->output_every == 0 || step == s->steps);
+}
+
+static int find_clash(const place_list *list, const bh_settings *s, eqp_message *message)
+{
+    const place *input = list->n > 0 && list->of[0].what == NULL ? &list->of[0] : NULL;
+
+    for (int i = 0; i < list->n; i++) {
+        const place *a = &list->of[i];
+        /* A run that goes on from a snapshot of its own series writes the later ones. */
+        bool numbered = a == input ? s->restart == NULL && is_numbered(a->path, s) : is_numbered(a->path, s);
+        if (numbered && a != input) {
+            eqp_message_set(message, "barneshut: --output and %s: %s: one file cannot be both", a->what, a->path);
+            return EQP_ERR_ARGUMENT;
+        }
+        if (numbered ||
+            (input != NULL && a != input && (same_file(a->path, input->path) || of_one_set(a->path, input->path)))) {
+            eqp_message_set(message, "barneshut: %s: the input would be overwritten", input->path);
+            return EQP_ERR_ARGUMENT;
+        }
+        for (int k = 0; k < i; k++) {
+            const place *b = &list->of[k];
+            if (b != input && strcmp(a->what, b->what) != 0 && same_file(a->path, b->path)) {
+                eqp_message_set(message, "barneshut: %s and %s: %s: one file cannot be both", b->what, a->what,
+                                a->path);
+                return EQP_ERR_ARGUMENT;
+            }
+        }
     }
     return EQP_OK;
+}
+
+static int check_clashes(const bh_settings *s, eqp_message *message)
+{
+    place_list list = {0};
+    int code = add_place(&list, NULL, s->snapshot != NULL ? s->snapshot : s->restart, "");
+
+    code = code == EQP_OK ? add_output(&list, s) : code;
+    code = code == EQP_OK ? add_both(&list, "--forces", s->forces) : code;
+    code = code == EQP_OK ? add_report(&list, s) : code;
+    code = code == EQP_OK ? find_clash(&list, s, message) : code;
+    list_free(&list);
+    return code;
 }
 
 int bh_places_check(MPI_Comm comm, const bh_settings *settings, eqp_message *message)
