@@ -5,8 +5,11 @@
  *   build/bench/bench_force FILE.dat 0.4 0.5,0.6 16 32,64
  *   build/bench/bench_force plummer:n=100000 0.01 0.6 16 32 0.002,0.005
  *
- * Arguments: KIND[:key=value,...] or a snapshot, softening, then lists of theta, leaf size, group size and alpha. With
- * an alpha the relative criterion is used, with the accelerations of the geometric one (alpha 0) as its input. Times
+ *   build/bench/bench_force plummer:n=100000 0.01 0.6 16 32 0 mixed avx2
+ *
+ * Arguments: KIND[:key=value,...] or a snapshot, softening, then lists of theta, leaf size, group size and alpha, then
+ * the precision (double or mixed) and the kernel (auto, plain, avx2 or avx512). With an alpha the relative criterion is
+ * used, with the accelerations of the geometric one (alpha 0) as its input. Times
  * are the smallest CPU seconds of three evaluations; pair_ns and cell_ns are per target and source, gathering included.
  * Errors are of the acceleration, relative, at 2000 particles spread over all, against direct summation. */
 #include "generate.h"
@@ -28,6 +31,7 @@ typedef struct particles {
     int64_t n;
     double *column[7]; /* x y z vx vy vz m */
     double eps;
+    bh_kernel *kernel;
 } particles;
 
 typedef struct reference {
@@ -113,18 +117,14 @@ static void solve(const particles *all, reference *exact)
 }
 
 /* One evaluation in which the walk, the pairs and the cells of every group are timed apart. */
-static void measure(const bh_serial *serial, const bh_mac *mac, double eps, timing *seconds)
+static void measure(const bh_serial *serial, const bh_mac *mac, bh_kernel *kernel, double eps, timing *seconds)
 {
     const bh_sources *at = &serial->tree.sources;
-    bh_kernel *kernel;
     bh_list list;
     double *field[4];
 
     *seconds = (timing){0};
     bh_list_init(&list);
-    if (bh_kernel_create(NULL, BH_DOUBLE, &kernel) != EQP_OK) {
-        die("out of memory");
-    }
     for (int k = 0; k < 4; k++) {
         field[k] = room(serial->n, sizeof(double));
     }
@@ -154,7 +154,6 @@ static void measure(const bh_serial *serial, const bh_mac *mac, double eps, timi
         free(field[k]);
     }
     bh_list_free(&list);
-    bh_kernel_free(kernel);
 }
 
 static int compare(const void *a, const void *b)
@@ -186,7 +185,7 @@ static double **evaluate(const particles *all, const bh_serial *serial, const bh
     for (int k = 0; k < 4; k++) {
         a[k] = room(all->n, sizeof(double));
     }
-    if (bh_serial_force(serial, NULL, mac, 1, all->eps, a[0], a[1], a[2], a[3], work) != EQP_OK) {
+    if (bh_serial_force(serial, all->kernel, mac, 1, all->eps, a[0], a[1], a[2], a[3], work) != EQP_OK) {
         die("cannot evaluate the forces");
     }
     return a;
@@ -237,17 +236,19 @@ static void row(const particles *all, const reference *exact, double theta, int 
         build_again(all, theta, leaf, group, &serial);
     }
     for (int i = 0; i < REPETITIONS; i++) {
-        measure(&serial, &mac, all->eps, &now);
+        measure(&serial, &mac, all->kernel, all->eps, &now);
         if (i == 0 || now.walk + now.pair + now.cell < best.walk + best.pair + best.cell) {
             best = now;
         }
     }
     double **a = evaluate(all, &serial, &mac, &work);
     compare_forces(exact, a, error);
-    printf("%g,%d,%d,%lld,%lld,%lld,%.4f,%.4f,%.4f,%.3e,%.3e,%g,%lld,%.4f\n", theta, leaf, group, (long long)work.pairs,
-           (long long)work.cells, (long long)work.visits, best.walk, 1e9 * best.pair / (double)work.pairs,
-           1e9 * best.cell / (double)(work.cells > 0 ? work.cells : 1), error[exact->n / 2],
-           error[exact->n - 1 - exact->n / 100], alpha, (long long)serial.ngroups, best.walk + best.pair + best.cell);
+    printf("%g,%d,%d,%lld,%lld,%lld,%.4f,%.4f,%.4f,%.3e,%.3e,%g,%lld,%.4f,%s,%s\n", theta, leaf, group,
+           (long long)work.pairs, (long long)work.cells, (long long)work.visits, best.walk,
+           1e9 * best.pair / (double)work.pairs, 1e9 * best.cell / (double)(work.cells > 0 ? work.cells : 1),
+           error[exact->n / 2], error[exact->n - 1 - exact->n / 100], alpha, (long long)serial.ngroups,
+           best.walk + best.pair + best.cell, bh_kernel_precision(all->kernel) == BH_MIXED ? "mixed" : "double",
+           bh_kernel_name(all->kernel));
     fflush(stdout);
     discard(a);
     free(error);
@@ -278,7 +279,11 @@ int main(int argc, char **argv)
     reference exact;
 
     if (argc < 3) {
-        die("KIND|SNAPSHOT SOFTENING [THETA,... [LEAF,... [GROUP,... [ALPHA,...]]]]");
+        die("KIND|SNAPSHOT SOFTENING [THETA,... [LEAF,... [GROUP,... [ALPHA,... [double|mixed [KERNEL]]]]]]");
+    }
+    if (bh_kernel_create(argc > 8 ? argv[8] : NULL, argc > 7 && strcmp(argv[7], "mixed") == 0 ? BH_MIXED : BH_DOUBLE,
+                         &all.kernel) != EQP_OK) {
+        die("no such kernel on this CPU");
     }
     int ntheta = values(argc > 3 ? argv[3] : "0.4,0.5,0.6,0.7", theta);
     int nleaf = values(argc > 4 ? argv[4] : "8,16,32", leaf), ngroup = values(argc > 5 ? argv[5] : "32,64", group);
@@ -286,7 +291,8 @@ int main(int argc, char **argv)
     load(argv[1], &all);
     all.eps = strtod(argv[2], NULL);
     solve(&all, &exact);
-    puts("theta,leaf,group,pairs,cells,visits,walk_s,pair_ns,cell_ns,median_err,p99_err,alpha,groups,total_s");
+    puts("theta,leaf,group,pairs,cells,visits,walk_s,pair_ns,cell_ns,median_err,p99_err,alpha,groups,total_s,"
+         "precision,kernel");
     for (int i = 0; i < ntheta; i++) {
         for (int j = 0; j < nleaf; j++) {
             for (int k = 0; k < ngroup; k++) {
@@ -303,5 +309,6 @@ int main(int argc, char **argv)
         free(exact.a[k]);
     }
     free(exact.place);
+    bh_kernel_free(all.kernel);
     return 0;
 }

@@ -86,25 +86,33 @@ static void take_sample(const particles *all, int64_t n, sample *taken)
     }
 }
 
-static void evaluate(particles *all, bool relative, double theta)
+static void evaluate_in(bh_precision precision, particles *all, bool relative, double theta)
 {
     const bh_mac mac = {.theta = theta, .relative = relative, .alpha = BH_DEFAULT_ALPHA, .G = 1};
     bh_serial serial;
     bh_serial_work work = {0};
+    bh_kernel *kernel;
 
+    assert_int_equal(bh_kernel_create(NULL, precision, &kernel), EQP_OK);
     assert_int_equal(bh_serial_build(&serial, all->n, all->at[X], all->at[Y], all->at[Z], all->at[M],
                                      relative ? all->at[ACCEL] : NULL, BH_DEFAULT_LEAF_SIZE, BH_DEFAULT_GROUP_SIZE),
                      EQP_OK);
     assert_int_equal(bh_tree_check(&serial.tree), EQP_OK);
     assert_int_equal(
-        bh_serial_force(&serial, NULL, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT], &work),
+        bh_serial_force(&serial, kernel, &mac, 1, all->eps, all->at[AX], all->at[AY], all->at[AZ], all->at[POT], &work),
         EQP_OK);
     assert_true(work.pairs >= all->n && work.visits >= serial.ngroups);
     bh_serial_free(&serial);
+    bh_kernel_free(kernel);
     for (int64_t i = 0; i < all->n; i++) {
         all->at[ACCEL][i] =
             sqrt(all->at[AX][i] * all->at[AX][i] + all->at[AY][i] * all->at[AY][i] + all->at[AZ][i] * all->at[AZ][i]);
     }
+}
+
+static void evaluate(particles *all, bool relative, double theta)
+{
+    evaluate_in(BH_DOUBLE, all, relative, theta);
 }
 
 static int compare(const void *a, const void *b)
@@ -156,6 +164,10 @@ static void a_plummer_sphere_of_100000(void **state)
     check("geometric", &all, &exact, 5e-4, 2e-3);
     evaluate(&all, true, BH_DEFAULT_THETA);
     check("relative", &all, &exact, 5e-4, 2e-3);
+    evaluate_in(BH_MIXED, &all, false, BH_DEFAULT_THETA);
+    check("geometric, mixed precision", &all, &exact, 5e-4, 2e-3);
+    evaluate_in(BH_MIXED, &all, true, BH_DEFAULT_THETA);
+    check("relative, mixed precision", &all, &exact, 5e-4, 2e-3);
     free_particles(&all);
 }
 
@@ -191,13 +203,15 @@ static void a_real_galaxy_with_two_kinds_of_particles(void **state)
     check("geometric", &all, &exact, 5e-4, 3.5e-3);
     evaluate(&all, true, BH_DEFAULT_THETA);
     check("relative", &all, &exact, 5e-4, 3.5e-3);
+    evaluate_in(BH_MIXED, &all, false, BH_DEFAULT_THETA);
+    check("geometric, mixed precision", &all, &exact, 5e-4, 3.5e-3);
     free_particles(&all);
 }
 
 static void every_kind_of_input(void **state)
 {
-    static const char *const text[] = {"hernquist:n=20000", "disks:n=20000", "clusters:n=20000",
-                                       "clusters:n=20000", "uniform:n=20000,cube=1"};
+    static const char *const text[] = {"hernquist:n=20000", "disks:n=20000", "clusters:n=20000", "clusters:n=20000",
+                                       "uniform:n=20000,cube=1"};
     /* Clusters once more with a softening of half their haloes' radius: cells smaller than it must be right too. */
     static const double softening[] = {0.01, 0.05, 2e-4, 0.01, 0.01};
     static sample exact;
@@ -208,6 +222,8 @@ static void every_kind_of_input(void **state)
         take_sample(&all, 500, &exact);
         evaluate(&all, false, BH_DEFAULT_THETA);
         check(text[i], &all, &exact, 7e-4, 4e-3);
+        evaluate_in(BH_MIXED, &all, false, BH_DEFAULT_THETA);
+        check("in mixed precision", &all, &exact, 7e-4, 4e-3);
         free_particles(&all);
     }
 }
@@ -222,6 +238,8 @@ static void opening_everything_is_direct_summation(void **state)
     take_sample(&all, MOST_SAMPLES, &exact);
     evaluate(&all, false, 0);
     check("theta 0", &all, &exact, 1e-14, 1e-12);
+    evaluate_in(BH_MIXED, &all, false, 0);
+    check("theta 0, mixed precision", &all, &exact, 2e-7, 2e-5);
     free_particles(&all);
 }
 

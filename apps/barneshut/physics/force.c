@@ -13,9 +13,9 @@
  * anything larger are left to the plain row, whose terms vanish where those of others become undefined. */
 #define MOST_UNIT 0x1p200
 
-/* The unit of length of mixed precision: this part of the root cube's side, in the middle (of the logarithms) between
- * the side and what the deepest cells resolve. */
-#define UNIT_OF_SIDE 0x1p-10
+/* The unit of length of mixed precision, as a part of the next power of two above the root cube's side: in the middle
+ * (of the logarithms) between the side and what the deepest cells resolve. */
+#define UNIT_OF_SIDE 0x1p-11
 
 /* Single precision takes coordinates to within 2^-25 of the targets' bounds, so that a distance of this part of them is
  * wrong by 2^-12 of itself at most. */
@@ -141,33 +141,43 @@ static double bound(const bh_targets *targets, double centre[3], double half[3])
     return longest;
 }
 
+/* The power of two just above x. */
+static double power_above(double x)
+{
+    int exponent;
+
+    frexp(x, &exponent);
+    return ldexp(1, exponent);
+}
+
 /* Units that follow from the root cube and its mass only, so that every rank takes the same. False if there are none
  * in which these targets can be computed in single precision; whether the sources can is seen as they are gathered. */
 static bool frame_mixed(const bh_tree *tree, double G, double eps, const bh_targets *targets, bh_frame *frame)
 {
     const bool rooted = tree->root >= 0 && tree->root < tree->ncells;
-    const double length = tree->box.side * UNIT_OF_SIDE, mass = rooted ? tree->cell[tree->root].moments.mass : 1;
-    bh_frame made = {.per_length = 1 / length, .per_mass = 1 / mass};
-    double reach, soft = fabs(eps) / length;
+    const double side = tree->box.side, mass = rooted ? tree->cell[tree->root].moments.mass : 1;
 
-    if (targets->n < 1 || !usable_unit(length) || !usable_unit(mass)) {
+    if (targets->n < 1 || !usable_unit(side) || !usable_unit(mass)) {
         return false;
     }
-    reach = bound(targets, made.centre, made.half) / length;
+    const double length = power_above(side) * UNIT_OF_SIDE, soft = fabs(eps) / length;
+    bh_frame made = {.eps2 = soft * soft,
+                     .acceleration = G * (mass / length / length),
+                     .potential = G * (mass / length),
+                     .per_length = 1 / length,
+                     .per_mass = 1 / mass};
+    double centre[3];
+    const double reach = bound(targets, centre, made.half) / length;
     if (!(reach <= 0.25 * (double)BH_MIXED_MOST_LENGTH && soft <= (double)BH_MIXED_MOST_LENGTH)) {
         return false;
     }
     for (int k = 0; k < 3; k++) {
+        made.shift[k] = -centre[k] / length;
         made.half[k] /= length;
     }
-    made.least = fmax(reach * LEAST_OF_BOUNDS, LEAST_DISTANCE);
-    made.pairs_in_double = soft < made.least;
-    if (!made.pairs_in_double) {
-        made.least = -INFINITY;
-    }
-    made.eps2 = soft * soft;
-    made.acceleration = G * (mass / length / length);
-    made.potential = G * (mass / length);
+    const double needed = fmax(reach * LEAST_OF_BOUNDS, LEAST_DISTANCE);
+    made.pairs_in_double = soft < needed;
+    made.least = made.pairs_in_double ? needed : -INFINITY;
     *frame = made;
     return true;
 }

@@ -18,12 +18,14 @@
 /* Squared (softened) distances up to this count as 0: it keeps 1/s^3 finite when eps is 0. */
 #define BH_LEAST_SQUARE 1e-180
 
-/* What single precision must hold, in units of a frame: coordinates of targets and sources, masses (0 may be, too) and
- * moments. With these and the frame's least distance every factor of an interaction stays between 2^-120 and 2^120. */
+#define BH_ROOT_TWO 1.4142135623730951
+
+/* What single precision must hold, in units of a frame: coordinates of targets and sources, and masses (0 may be, too);
+ * moments follow from both. With these and the frame's least distance every factor of an interaction stays between
+ * 2^-120 and 2^120. */
 #define BH_MIXED_MOST_LENGTH 0x1p14f
 #define BH_MIXED_LEAST_MASS 0x1p-70f
 #define BH_MIXED_MOST_MASS 0x1p14f
-#define BH_MIXED_MOST_MOMENT 0x1p40f
 
 #define BH_BLOCK_OF(real, points, bodies)                                                                              \
     typedef struct points {                                                                                            \
@@ -41,12 +43,14 @@
 BH_BLOCK_OF(double, bh_points, bh_bodies);
 BH_BLOCK_OF(float, bh_points_mixed, bh_bodies_mixed);
 
-/* Room for a block of any row. */
-typedef union bh_block {
-    _Alignas(64) bh_points points;
-    _Alignas(64) bh_bodies bodies;
+/* Room for a block of any row; mixed rows gather particles as they are first. */
+typedef struct bh_block {
+    _Alignas(64) union {
+        _Alignas(64) bh_points points;
+        _Alignas(64) bh_bodies bodies;
+        _Alignas(64) bh_bodies_mixed bodies_mixed;
+    };
     _Alignas(64) bh_points_mixed points_mixed;
-    _Alignas(64) bh_bodies_mixed bodies_mixed;
 } bh_block;
 
 /* Targets and where their field is added. */
@@ -56,16 +60,18 @@ typedef struct bh_targets {
     double *ax, *ay, *az, *pot;
 } bh_targets;
 
-/* In which units a row computes. Double precision takes coordinates and masses as they are; mixed precision takes
- * coordinates relative to the centre times per_length and masses times per_mass. */
+/* In which units a row computes: a coordinate x becomes x per_length + shift, a mass m per_mass. Double precision takes
+ * them as they are. Mixed precision has the middle of the targets' bounds at 0 and a power of two for per_length, so
+ * that the product is exact and a source at a target stays there. */
 typedef struct bh_frame {
-    double eps2;                    /* in the frame's units, as all below but the centre */
+    double eps2;                    /* in the frame's units, as all below */
     double acceleration, potential; /* what the sums are to be multiplied with; G is in it */
     bool bare;                      /* eps2 is so small that a source may be at distance 0 */
     bool pairs_in_double;           /* mixed: single precision cannot tell particles apart that matter */
-    double per_length, per_mass;    /* 1 / units; 1 in double precision */
-    double centre[3], half[3];      /* mixed: of the targets' bounds */
-    double least;                   /* mixed: how far cells must be outside of them; -INFINITY for any distance */
+    double per_length, per_mass;    /* 1 / units */
+    double shift[3];
+    double half[3]; /* mixed: of the targets' bounds */
+    double least;   /* mixed: how far cells must be outside of them; -INFINITY for any distance */
 } bh_frame;
 
 /* Where a block ends among the runs of a list. */
@@ -75,10 +81,11 @@ typedef struct bh_cursor {
 
 /* put_bodies: n cells of the tree into a block from its begin (n <= BH_BLOCK_BODIES).
  * put_points: particles from `at` on, as many as there are and fit; `at` moves behind them; returns how many.
- * Both fill the last vector up with sources without mass. In mixed precision `fits` becomes false where a value is out
- * of what single precision holds; the block is not to be used then. Double precision leaves `fits` alone.
- * bodies, points: add the field of n sources of such a block. Sums are added up block by block, so that they follow
- * from the list and, for mixed precision, the bounds of the targets; never from how targets share registers. */
+ * Both fill the last vector up with sources without mass, not closer than others. In mixed precision `fits` becomes
+ * false where a value is out of what single precision holds; the block is not to be used then. Double precision leaves
+ * `fits` alone. bodies, points: add the field of n sources of such a block. Sums are added up block by block, so that
+ * they follow from the list and, for mixed precision, the bounds of the targets; never from how targets share
+ * registers. */
 typedef struct bh_kernel_row {
     const char *name;
     bh_precision precision;
@@ -97,40 +104,10 @@ extern const int bh_kernel_table_size;
 
 extern const bh_kernel_row bh_kernel_plain[2], bh_kernel_avx2[2], bh_kernel_avx512[2];
 
-/* What fills up a block of cells in mixed precision: without mass and at no target. */
-static inline bh_moments bh_nothing(const bh_frame *frame)
+/* Whether a mass, in a frame's units, can be single precision's. */
+static inline bool bh_mixed_mass(double m)
 {
-    return (bh_moments){.com = {frame->centre[0] + 0.5 * (double)BH_MIXED_MOST_LENGTH / frame->per_length,
-                                frame->centre[1], frame->centre[2]}};
-}
-
-/* Takes the next stretch of particles that lie side by side in memory, at most `room` of them; false at the end. */
-static inline bool bh_cursor_next(bh_cursor *at, const bh_list *list, int64_t room, int64_t *first, int64_t *count)
-{
-    int64_t run = at->run, got, left;
-
-    while (run < list->nruns && at->offset >= list->run_count[run]) {
-        run++;
-        at->offset = 0;
-    }
-    at->run = run;
-    if (run >= list->nruns || room <= 0) {
-        return false;
-    }
-    *first = list->run_first[run] + at->offset;
-    left = list->run_count[run] - at->offset;
-    for (got = 0; got + left < room; left = list->run_count[run]) {
-        got += left;
-        at->run = ++run;
-        at->offset = 0;
-        if (run >= list->nruns || list->run_first[run] != *first + got) {
-            *count = got;
-            return true;
-        }
-    }
-    at->offset += room - got;
-    *count = room;
-    return true;
+    return m == 0 || (m >= (double)BH_MIXED_LEAST_MASS && m <= (double)BH_MIXED_MOST_MASS);
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <immintrin.h>
 #include <math.h>
+#include <string.h>
 
 static bool runs_here(void)
 {
@@ -19,25 +20,13 @@ static bool runs_here(void)
 #define POINTS points
 #define BODIES bodies
 #define MAY_BE_BARE true
-#define POINT_TARGETS 2
-#define BODY_TARGETS 1
 #define NAME(what) what##_double
 
-/* There is no estimate of 1 / sqrt in double precision, and sqrt with a division takes longer than this. Half of the
- * bits, taken from a constant, make a number within 7 % (Lomont 2003); a quadratic in z = s2 r^2, whose greatest error
- * over the range of z is least (Remez), brings it within 1.6e-5; one step of third order does the rest: with h = 1/2 -
- * z the exact value is r / sqrt(1 - 2 h) = r (1 + h + 3/2 h^2 + 5/2 h^3 + ...), and 35/8 h^4 < 2^-60. */
+/* There is no estimate of 1 / sqrt in double precision. One from the exponent's bits and steps from there took 5 %
+ * longer (Zen 5) than these two operations, which are the same on every CPU. */
 static inline __m256d inverse_double(__m256d s2)
 {
-    const __m256i half = _mm256_srli_epi64(_mm256_castpd_si256(s2), 1);
-    const __m256d guess = _mm256_castsi256_pd(_mm256_sub_epi64(_mm256_set1_epi64x(0x5fdc090000000000), half));
-    const __m256d z = _mm256_mul_pd(_mm256_mul_pd(s2, guess), guess);
-    const __m256d line = _mm256_fmadd_pd(_mm256_set1_pd(2.633152288367137), z, _mm256_set1_pd(-3.506330706392242));
-    const __m256d r = _mm256_mul_pd(guess, _mm256_fmadd_pd(line, z, _mm256_set1_pd(2.099260632151209)));
-    const __m256d h = _mm256_fnmadd_pd(_mm256_mul_pd(s2, r), r, _mm256_set1_pd(0.5));
-    const __m256d c = _mm256_fmadd_pd(_mm256_set1_pd(2.5), h, _mm256_set1_pd(1.5));
-    const __m256d series = _mm256_fmadd_pd(c, h, _mm256_set1_pd(1));
-    return _mm256_fmadd_pd(_mm256_mul_pd(r, h), series, r);
+    return _mm256_div_pd(_mm256_set1_pd(1 / BH_ROOT_TWO), _mm256_sqrt_pd(s2));
 }
 
 static inline __m256d inverse_bare_double(__m256d s2)
@@ -51,6 +40,20 @@ static inline __m256d sum4_double(__m256d a, __m256d b, __m256d c, __m256d d)
     return _mm256_add_pd(_mm256_blend_pd(ab, cd, 0xc), _mm256_permute2f128_pd(ab, cd, 0x21));
 }
 
+static inline void sum16_double(const __m256d x[4], const __m256d y[4], const __m256d z[4], const __m256d p[4],
+                                __m256d sum[4])
+{
+    sum[0] = sum4_double(x[0], x[1], x[2], x[3]);
+    sum[1] = sum4_double(y[0], y[1], y[2], y[3]);
+    sum[2] = sum4_double(z[0], z[1], z[2], z[3]);
+    sum[3] = sum4_double(p[0], p[1], p[2], p[3]);
+}
+
+static inline void store4_double(double to[4], __m256d four)
+{
+    _mm256_storeu_pd(to, four);
+}
+
 #include "kernel_simd.h"
 #undef REAL
 #undef VECTOR
@@ -59,8 +62,6 @@ static inline __m256d sum4_double(__m256d a, __m256d b, __m256d c, __m256d d)
 #undef POINTS
 #undef BODIES
 #undef MAY_BE_BARE
-#undef POINT_TARGETS
-#undef BODY_TARGETS
 #undef NAME
 
 #define REAL float
@@ -70,8 +71,6 @@ static inline __m256d sum4_double(__m256d a, __m256d b, __m256d c, __m256d d)
 #define POINTS points_mixed
 #define BODIES bodies_mixed
 #define MAY_BE_BARE false
-#define POINT_TARGETS 2
-#define BODY_TARGETS 1
 #define NAME(what) what##_mixed
 
 /* An estimate within 1.5 2^-12 and one Newton step: 2e-7. */
@@ -92,6 +91,20 @@ static inline __m256d sum4_mixed(__m256 a, __m256 b, __m256 c, __m256 d)
     return _mm256_cvtps_pd(_mm_add_ps(_mm256_castps256_ps128(all), _mm256_extractf128_ps(all, 1)));
 }
 
+static inline void sum16_mixed(const __m256 x[4], const __m256 y[4], const __m256 z[4], const __m256 p[4],
+                               __m256d sum[4])
+{
+    sum[0] = sum4_mixed(x[0], x[1], x[2], x[3]);
+    sum[1] = sum4_mixed(y[0], y[1], y[2], y[3]);
+    sum[2] = sum4_mixed(z[0], z[1], z[2], z[3]);
+    sum[3] = sum4_mixed(p[0], p[1], p[2], p[3]);
+}
+
+static inline void store4_mixed(float to[4], __m256d four)
+{
+    _mm_storeu_ps(to, _mm256_cvtpd_ps(four));
+}
+
 #include "kernel_simd.h"
 
 /* to[i][j] = from[j][i]. */
@@ -109,27 +122,30 @@ static inline void transpose4(const __m256d from[4], __m256d to[4])
 static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
                               int64_t n, bool *fits)
 {
-    static const bh_moments nothing = {0};
     bh_bodies *b = &block->bodies;
     double *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
     const __m256d factor[3] = {_mm256_set1_pd(1), _mm256_setr_pd(1, 2, 2, 2),
                                _mm256_setr_pd(2, 2, 2, -2 * frame->eps2)};
+    int64_t room[4];
 
     (void)fits;
     for (int64_t i = 0; i < n; i += 4) {
-        const double *from[4];
+        const int64_t *of = numbers_of(number, i, n, 4, room);
 
-        find_moments(cell, number, i, n, 4, &nothing, from);
+        send_for_moments(cell, number, i, n, 4);
         for (int part = 0; part < 3; part++) {
             __m256d row[4], column[4];
             for (int k = 0; k < 4; k++) {
-                row[k] = _mm256_mul_pd(_mm256_loadu_pd(from[k] + 4 * part), factor[part]);
+                row[k] = _mm256_mul_pd(_mm256_loadu_pd(moments_of(cell, of[k]) + 4 * part), factor[part]);
             }
             transpose4(row, column);
             for (int k = part == 1; k < 4; k++) {
                 _mm256_store_pd(to[4 * part + k] + i, column[k]);
             }
         }
+    }
+    for (int64_t i = n; i % 4 != 0; i++) {
+        b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
     }
 }
 
@@ -151,17 +167,15 @@ static inline void transpose8(const __m128 from[8], __m256 to[4])
     to[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
 }
 
-/* Lane by lane: the largest coordinate, moment and mass, the least distance from the targets' bounds; and the least
- * mass that is not 0, in double precision as single may take it for 0. */
+/* Lane by lane: the largest coordinate, the least and largest mass, the least distance from the targets' bounds. */
 typedef struct extremes {
-    __m256 length, moment, mass, least;
-    __m256d least_mass;
+    __m256 length, least_mass, most_mass, least;
 } extremes;
 
 static inline extremes nothing_seen(void)
 {
-    const __m256 none = _mm256_setzero_ps();
-    return (extremes){none, none, none, _mm256_set1_ps(INFINITY), _mm256_set1_pd(INFINITY)};
+    const __m256 none = _mm256_setzero_ps(), all = _mm256_set1_ps(INFINITY);
+    return (extremes){none, all, none, all};
 }
 
 static inline __m256 magnitude(__m256 value)
@@ -169,160 +183,164 @@ static inline __m256 magnitude(__m256 value)
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), value);
 }
 
-static inline void see(__m256 *most, __m256 value)
+static inline void see(extremes *seen, __m256 x, __m256 y, __m256 z, __m256 m)
 {
-    *most = _mm256_max_ps(*most, magnitude(value));
+    seen->length = _mm256_max_ps(_mm256_max_ps(seen->length, magnitude(x)), _mm256_max_ps(magnitude(y), magnitude(z)));
+    seen->least_mass = _mm256_min_ps(seen->least_mass, m);
+    seen->most_mass = _mm256_max_ps(seen->most_mass, m);
 }
 
-static inline void see_masses(extremes *seen, __m256d m)
+static inline bool all_of(__m256 comparison)
 {
-    const __m256d none = _mm256_cmp_pd(m, _mm256_setzero_pd(), _CMP_EQ_OQ);
-    const __m256d size = _mm256_andnot_pd(_mm256_set1_pd(-0.0), m);
-    seen->least_mass = _mm256_min_pd(seen->least_mass, _mm256_blendv_pd(size, _mm256_set1_pd(INFINITY), none));
+    return _mm256_movemask_ps(comparison) == 0xff;
 }
 
-/* Only the lanes of least_mass from 0 to masses - 1 are of masses. */
-static inline bool fit(const extremes *seen, int masses, const bh_frame *frame)
+/* Whether some masses are 0 in single precision or nearly so: are they 0 indeed? */
+static inline bool some_light(const extremes *seen)
 {
-    float length[8], moment[8], mass[8], least[8];
-    double least_mass[4];
-    bool fits = true;
-
-    _mm256_storeu_ps(length, seen->length);
-    _mm256_storeu_ps(moment, seen->moment);
-    _mm256_storeu_ps(mass, seen->mass);
-    _mm256_storeu_ps(least, seen->least);
-    _mm256_storeu_pd(least_mass, seen->least_mass);
-    for (int k = 0; k < 8; k++) {
-        fits = fits && length[k] <= BH_MIXED_MOST_LENGTH && moment[k] <= BH_MIXED_MOST_MOMENT &&
-               mass[k] <= BH_MIXED_MOST_MASS && (double)least[k] >= frame->least;
-    }
-    for (int k = 0; k < masses; k++) {
-        fits = fits && least_mass[k] >= (double)BH_MIXED_LEAST_MASS;
-    }
-    return fits;
+    return !all_of(_mm256_cmp_ps(seen->least_mass, _mm256_set1_ps(BH_MIXED_LEAST_MASS), _CMP_GE_OQ));
 }
 
-static inline void see_bodies(extremes *seen, const bh_frame *frame, const __m256 column[12])
+/* Whether all fits but light masses. */
+static inline bool fit(const extremes *seen, const bh_frame *frame)
 {
-    __m256 outside = _mm256_set1_ps(-INFINITY);
+    return all_of(_mm256_cmp_ps(seen->length, _mm256_set1_ps(BH_MIXED_MOST_LENGTH), _CMP_LE_OQ)) &&
+           all_of(_mm256_cmp_ps(seen->most_mass, _mm256_set1_ps(BH_MIXED_MOST_MASS), _CMP_LE_OQ)) &&
+           all_of(_mm256_cmp_ps(seen->least, _mm256_set1_ps((float)frame->least), _CMP_GE_OQ));
+}
 
-    see(&seen->mass, column[0]);
-    for (int k = 0; k < 3; k++) {
-        see(&seen->length, column[1 + k]);
-        outside =
-            _mm256_max_ps(outside, _mm256_sub_ps(magnitude(column[1 + k]), _mm256_set1_ps((float)frame->half[k])));
-    }
-    seen->least = _mm256_min_ps(seen->least, outside);
-    for (int k = 5; k < 12; k++) {
-        see(&seen->moment, column[k]);
-    }
+static inline __m256 outside(__m256 x, double half)
+{
+    return _mm256_sub_ps(magnitude(x), _mm256_set1_ps((float)half));
 }
 
 static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
                              int64_t n, bool *fits)
 {
-    const bh_moments nothing = bh_nothing(frame);
     bh_bodies_mixed *b = &block->bodies_mixed;
     float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
     const double l = frame->per_length, q = 2 * frame->per_mass * l * l;
-    const __m256d shift = _mm256_setr_pd(0, frame->centre[0], frame->centre[1], frame->centre[2]);
+    const __m256d shift = _mm256_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2]);
     const __m256d factor[3] = {_mm256_setr_pd(frame->per_mass, l, l, l), _mm256_setr_pd(0, q, q, q),
                                _mm256_setr_pd(q, q, q, -q * frame->eps2)};
     extremes seen = nothing_seen();
+    int64_t room[8];
 
     for (int64_t i = 0; i < n; i += 8) {
-        const double *from[8];
-        __m128 row[8];
+        const int64_t *of = numbers_of(number, i, n, 8, room);
         __m256 column[12];
 
-        find_moments(cell, number, i, n, 8, &nothing, from);
-        for (int k = 0; k < 8; k++) {
-            const __m256d numbers = _mm256_mul_pd(_mm256_sub_pd(_mm256_loadu_pd(from[k]), shift), factor[0]);
-            see_masses(&seen, numbers);
-            row[k] = _mm256_cvtpd_ps(numbers);
-        }
-        transpose8(row, column);
-        for (int part = 1; part < 3; part++) {
+        send_for_moments(cell, number, i, n, 8);
+        for (int part = 0; part < 3; part++) {
+            const __m256d from = part == 0 ? shift : _mm256_setzero_pd();
+            __m128 row[8];
             for (int k = 0; k < 8; k++) {
-                row[k] = _mm256_cvtpd_ps(_mm256_mul_pd(_mm256_loadu_pd(from[k] + 4 * part), factor[part]));
+                const __m256d numbers = _mm256_loadu_pd(moments_of(cell, of[k]) + 4 * part);
+                row[k] = _mm256_cvtpd_ps(_mm256_fmadd_pd(numbers, factor[part], from));
             }
             transpose8(row, column + 4 * part);
         }
-        see_bodies(&seen, frame, column);
+        see(&seen, column[1], column[2], column[3], column[0]);
+        if (frame->least > -INFINITY) {
+            const __m256 x = outside(column[1], frame->half[0]), y = outside(column[2], frame->half[1]);
+            const __m256 z = outside(column[3], frame->half[2]);
+            seen.least = _mm256_min_ps(seen.least, _mm256_max_ps(x, _mm256_max_ps(y, z)));
+        }
         for (int k = 0; k < 12; k++) {
             if (k != 4) {
                 _mm256_store_ps(to[k] + i, column[k]);
             }
         }
     }
-    *fits = *fits && fit(&seen, 1, frame);
+    for (int64_t i = n; i % 8 != 0; i++) {
+        b->m[i] = b->qxx[i] = b->qxy[i] = b->qxz[i] = b->qyy[i] = b->qyz[i] = b->qzz[i] = b->trace[i] = 0;
+    }
+    *fits = *fits && fit(&seen, frame);
+    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
+        *fits = bh_mixed_mass(*moments_of(cell, number[i]) * frame->per_mass);
+    }
 }
 
-/* The first `left` lanes, as masked loads want them. */
-static inline __m256i lanes_of(int64_t left)
-{
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(left), _mm256_setr_epi64x(0, 1, 2, 3));
-}
-
+/* Copies particles as they are, in whole vectors: what is behind a run is overwritten by the next or by 0. */
 static int64_t put_points_double(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                  bh_cursor *at, bool *fits)
 {
     const double *const source[4] = {from->x, from->y, from->z, from->m};
     double *const to[4] = {block->points.x, block->points.y, block->points.z, block->points.m};
-    int64_t filled = 0, first, count;
+    run_reader reader = read_runs(list, at);
+    int64_t first, count, place;
 
     (void)frame;
     (void)fits;
-    while (bh_cursor_next(at, list, BH_BLOCK_POINTS - filled, &first, &count)) {
-        prefetch_run(from, list, at->run);
-        for (int64_t i = 0; i < count; i += 4) {
-            const __m256i lanes = lanes_of(count - i);
+    while (next_run(&reader, &first, &count, &place)) {
+        int64_t i = 0;
+        for (; i < count && first + i + 4 <= from->n; i += 4) {
             for (int k = 0; k < 4; k++) {
-                _mm256_storeu_pd(to[k] + filled + i, _mm256_maskload_pd(source[k] + first + i, lanes));
+                _mm256_storeu_pd(to[k] + place + i, _mm256_loadu_pd(source[k] + first + i));
             }
         }
-        filled += count;
+        for (; i < count; i++) {
+            for (int k = 0; k < 4; k++) {
+                to[k][place + i] = source[k][first + i];
+            }
+        }
     }
     for (int k = 0; k < 4; k++) {
-        _mm256_storeu_pd(to[k] + filled, _mm256_setzero_pd());
+        _mm256_storeu_pd(to[k] + reader.filled, _mm256_setzero_pd());
     }
-    return filled;
+    return read_end(&reader, at);
+}
+
+/* Eight numbers times factor plus shift. */
+static inline __m256 eight(const double *x, __m256d factor, __m256d shift)
+{
+    const __m128 low = _mm256_cvtpd_ps(_mm256_fmadd_pd(_mm256_loadu_pd(x), factor, shift));
+    const __m128 high = _mm256_cvtpd_ps(_mm256_fmadd_pd(_mm256_loadu_pd(x + 4), factor, shift));
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+}
+
+/* Repeats the last particle behind it. */
+static inline void fill_up(bh_points *b, int64_t n)
+{
+    double *const of[4] = {b->x, b->y, b->z, b->m};
+
+    for (int k = 0; k < 4; k++) {
+        _mm256_storeu_pd(of[k] + n, _mm256_set1_pd(of[k][n - 1]));
+        _mm256_storeu_pd(of[k] + n + 4, _mm256_set1_pd(of[k][n - 1]));
+    }
 }
 
 static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                 bh_cursor *at, bool *fits)
 {
-    const double *const source[4] = {from->x, from->y, from->z, from->m};
-    float *const to[4] = {block->points_mixed.x, block->points_mixed.y, block->points_mixed.z, block->points_mixed.m};
-    const double shift[4] = {frame->centre[0], frame->centre[1], frame->centre[2], 0};
-    const double factor[4] = {frame->per_length, frame->per_length, frame->per_length, frame->per_mass};
+    const int64_t n = put_points_double(block, frame, from, list, at, fits);
+    bh_points *as_is = &block->points;
+    bh_points_mixed *to = &block->points_mixed;
+    const __m256d per_length = _mm256_set1_pd(frame->per_length), per_mass = _mm256_set1_pd(frame->per_mass);
+    const __m256d shift[3] = {_mm256_set1_pd(frame->shift[0]), _mm256_set1_pd(frame->shift[1]),
+                              _mm256_set1_pd(frame->shift[2])};
     extremes seen = nothing_seen();
-    int64_t filled = 0, first, count;
 
-    while (bh_cursor_next(at, list, BH_BLOCK_POINTS - filled, &first, &count)) {
-        prefetch_run(from, list, at->run);
-        for (int64_t i = 0; i < count; i += 4) {
-            const __m256i lanes = lanes_of(count - i);
-            for (int k = 0; k < 4; k++) {
-                __m256d d = _mm256_maskload_pd(source[k] + first + i, lanes);
-                d = _mm256_mul_pd(_mm256_sub_pd(d, _mm256_set1_pd(shift[k])), _mm256_set1_pd(factor[k]));
-                d = _mm256_and_pd(d, _mm256_castsi256_pd(lanes));
-                const __m128 x = _mm256_cvtpd_ps(d);
-                _mm_storeu_ps(to[k] + filled + i, x);
-                see(k < 3 ? &seen.length : &seen.mass, _mm256_zextps128_ps256(x));
-                if (k == 3) {
-                    see_masses(&seen, d);
-                }
-            }
-        }
-        filled += count;
+    if (n == 0) {
+        return 0;
     }
-    *fits = *fits && fit(&seen, 4, frame);
-    for (int k = 0; k < 4; k++) {
-        _mm256_storeu_ps(to[k] + filled, _mm256_setzero_ps());
+    fill_up(as_is, n);
+    for (int64_t i = 0; i < n; i += 8) {
+        const __m256 x = eight(as_is->x + i, per_length, shift[0]), y = eight(as_is->y + i, per_length, shift[1]);
+        const __m256 z = eight(as_is->z + i, per_length, shift[2]);
+        const __m256 m = eight(as_is->m + i, per_mass, _mm256_setzero_pd());
+        _mm256_store_ps(to->x + i, x);
+        _mm256_store_ps(to->y + i, y);
+        _mm256_store_ps(to->z + i, z);
+        _mm256_store_ps(to->m + i, m);
+        see(&seen, x, y, z, m);
     }
-    return filled;
+    _mm256_storeu_ps(to->m + n, _mm256_setzero_ps());
+    *fits = *fits && fit(&seen, frame);
+    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
+        *fits = bh_mixed_mass(as_is->m[i] * frame->per_mass);
+    }
+    return n;
 }
 
 const bh_kernel_row bh_kernel_avx2[2] = {

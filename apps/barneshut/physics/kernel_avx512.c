@@ -20,8 +20,6 @@ static bool runs_here(void)
 #define POINTS points
 #define BODIES bodies
 #define MAY_BE_BARE true
-#define POINT_TARGETS 4
-#define BODY_TARGETS 2
 #define NAME(what) what##_double
 
 /* An estimate of 14 bits, then one step of third order: with h = 1/2 - s2 r^2, r = estimate of 1 / sqrt(2 s2), the
@@ -54,6 +52,20 @@ static inline __m256d sum4_double(__m512d a, __m512d b, __m512d c, __m512d d)
     return _mm512_castpd512_pd256(_mm512_permutexvar_pd(_mm512_setr_epi64(0, 2, 4, 6, 0, 0, 0, 0), twice));
 }
 
+static inline void sum16_double(const __m512d x[4], const __m512d y[4], const __m512d z[4], const __m512d p[4],
+                                __m256d sum[4])
+{
+    sum[0] = sum4_double(x[0], x[1], x[2], x[3]);
+    sum[1] = sum4_double(y[0], y[1], y[2], y[3]);
+    sum[2] = sum4_double(z[0], z[1], z[2], z[3]);
+    sum[3] = sum4_double(p[0], p[1], p[2], p[3]);
+}
+
+static inline void store4_double(double to[4], __m256d four)
+{
+    _mm256_storeu_pd(to, four);
+}
+
 #include "kernel_simd.h"
 #undef REAL
 #undef VECTOR
@@ -62,8 +74,6 @@ static inline __m256d sum4_double(__m512d a, __m512d b, __m512d c, __m512d d)
 #undef POINTS
 #undef BODIES
 #undef MAY_BE_BARE
-#undef POINT_TARGETS
-#undef BODY_TARGETS
 #undef NAME
 
 #define REAL float
@@ -73,8 +83,6 @@ static inline __m256d sum4_double(__m512d a, __m512d b, __m512d c, __m512d d)
 #define POINTS points_mixed
 #define BODIES bodies_mixed
 #define MAY_BE_BARE false
-#define POINT_TARGETS 4
-#define BODY_TARGETS 2
 #define NAME(what) what##_mixed
 
 /* One Newton step: 3/2 2^-28. */
@@ -89,15 +97,44 @@ static inline __m512 inverse_bare_mixed(__m512 s2)
     return inverse_mixed(s2);
 }
 
-static inline __m256d sum4_mixed(__m512 a, __m512 b, __m512 c, __m512 d)
+/* Four partial sums of each in a 128-bit lane of its own. */
+static inline __m512 quarters(__m512 a, __m512 b, __m512 c, __m512 d)
 {
     const __m512 ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
     const __m512 cd = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x44), _mm512_shuffle_f32x4(c, d, 0xee));
-    const __m512 all = _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd));
-    const __m512 twice = _mm512_add_ps(all, _mm512_permute_ps(all, 0x4e));
+    return _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd));
+}
+
+/* Of four partial sums the first and third, the second and fourth, then both. */
+static inline __m256d sum4_mixed(__m512 a, __m512 b, __m512 c, __m512 d)
+{
+    const __m512 all = quarters(a, b, c, d), twice = _mm512_add_ps(all, _mm512_permute_ps(all, 0x4e));
     const __m512 sum = _mm512_add_ps(twice, _mm512_permute_ps(twice, 0xb1));
     return _mm256_cvtps_pd(_mm512_castps512_ps128(
         _mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), sum)));
+}
+
+static inline void sum16_mixed(const __m512 x[4], const __m512 y[4], const __m512 z[4], const __m512 p[4],
+                               __m256d sum[4])
+{
+    const __m512i turn = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512 ax = quarters(x[0], x[1], x[2], x[3]), ay = quarters(y[0], y[1], y[2], y[3]);
+    const __m512 az = quarters(z[0], z[1], z[2], z[3]), ap = quarters(p[0], p[1], p[2], p[3]);
+    const __m512 xy = _mm512_add_ps(_mm512_unpacklo_ps(ax, ay), _mm512_unpackhi_ps(ax, ay));
+    const __m512 zp = _mm512_add_ps(_mm512_unpacklo_ps(az, ap), _mm512_unpackhi_ps(az, ap));
+    const __m512 all = _mm512_add_ps(_mm512_shuffle_ps(xy, zp, 0x44), _mm512_shuffle_ps(xy, zp, 0xee));
+    const __m512 turned = _mm512_permutexvar_ps(turn, all);
+    const __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(turned));
+    const __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(turned, 1));
+    sum[0] = _mm512_castpd512_pd256(low);
+    sum[1] = _mm512_extractf64x4_pd(low, 1);
+    sum[2] = _mm512_castpd512_pd256(high);
+    sum[3] = _mm512_extractf64x4_pd(high, 1);
+}
+
+static inline void store4_mixed(float to[4], __m256d four)
+{
+    _mm_storeu_ps(to, _mm256_cvtpd_ps(four));
 }
 
 #include "kernel_simd.h"
@@ -125,22 +162,58 @@ static inline void transpose8(const __m512d from[8], __m512d to[8])
     }
 }
 
+/* Where the moments of eight listed cells are, in bytes behind those of cell 0: there are less than 2^31 cells. All at
+ * once and through memory, because as many pointers in registers would drive others out. */
+static inline void offsets_of(const int64_t *number, int64_t offset[8])
+{
+    const __m512i size = _mm512_set1_epi64(sizeof(bh_cell));
+    _mm512_store_si512(offset, _mm512_mul_epu32(_mm512_loadu_si512(number), size));
+}
+
+static inline const double *at_offset(const bh_cell *cell, int64_t offset)
+{
+    return (const double *)(const void *)((const char *)&cell->moments + offset);
+}
+
+/* Takes the mass of cells behind the last of n away, in the last vector. */
+static void empty_lanes_double(bh_bodies *b, int64_t n)
+{
+    double *const of[8] = {b->m, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
+    const __mmask8 behind = (__mmask8)(0xff << (n & 7));
+
+    for (int k = 0; k < 8 && (n & 7) != 0; k++) {
+        _mm512_mask_storeu_pd(of[k] + (n & ~(int64_t)7), behind, _mm512_setzero_pd());
+    }
+}
+
+static inline __m512d pair_of(const double *low, const double *high)
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(low)), _mm256_loadu_pd(high), 1);
+}
+
 static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
                               int64_t n, bool *fits)
 {
-    static const bh_moments nothing = {0};
     bh_bodies *to = &block->bodies;
+    const double t = -2 * frame->eps2;
     const __m512d first_factor = _mm512_setr_pd(1, 1, 1, 1, 1, 2, 2, 2);
-    const __m256d last_factor = _mm256_setr_pd(2, 2, 2, -2 * frame->eps2);
+    const __m512d last_factor = _mm512_setr_pd(2, 2, 2, t, 2, 2, 2, t);
+    const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+    const __m512i back = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    int64_t room[8];
 
     (void)fits;
     for (int64_t i = 0; i < n; i += 8) {
-        const double *from[8];
+        _Alignas(64) int64_t of[8];
         __m512d first[8], last[4], column[8];
 
-        find_moments(cell, number, i, n, 8, &nothing, from);
-        for (int k = 0; k < 8; k++) {
-            first[k] = _mm512_mul_pd(_mm512_loadu_pd(from[k]), first_factor);
+        send_for_moments(cell, number, i, n, 8);
+        offsets_of(numbers_of(number, i, n, 8, room), of);
+        for (int k = 0; k < 4; k++) { /* 0 and 4, 1 and 5, ...: the lanes below then come out in order */
+            const double *low = at_offset(cell, of[k]), *high = at_offset(cell, of[k + 4]);
+            first[k] = _mm512_mul_pd(_mm512_loadu_pd(low), first_factor);
+            first[k + 4] = _mm512_mul_pd(_mm512_loadu_pd(high), first_factor);
+            last[k] = _mm512_mul_pd(pair_of(low + 8, high + 8), last_factor);
         }
         transpose8(first, column);
         _mm512_store_pd(to->m + i, column[0]);
@@ -150,21 +223,14 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
         _mm512_store_pd(to->qxx + i, column[5]);
         _mm512_store_pd(to->qxy + i, column[6]);
         _mm512_store_pd(to->qxz + i, column[7]);
-        /* Rows 0 and 4, 1 and 5, ...: the lanes below then come out in order. */
-        const __m512d both = _mm512_insertf64x4(_mm512_castpd256_pd512(last_factor), last_factor, 1);
-        for (int k = 0; k < 4; k++) {
-            last[k] = _mm512_mul_pd(both, _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(from[k] + 8)),
-                                                             _mm256_loadu_pd(from[k + 4] + 8), 1));
-        }
         const __m512d ab_even = _mm512_unpacklo_pd(last[0], last[1]), ab_odd = _mm512_unpackhi_pd(last[0], last[1]);
         const __m512d cd_even = _mm512_unpacklo_pd(last[2], last[3]), cd_odd = _mm512_unpackhi_pd(last[2], last[3]);
-        const __m512i front = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-        const __m512i back = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
         _mm512_store_pd(to->qyy + i, _mm512_permutex2var_pd(ab_even, front, cd_even));
         _mm512_store_pd(to->qyz + i, _mm512_permutex2var_pd(ab_odd, front, cd_odd));
         _mm512_store_pd(to->qzz + i, _mm512_permutex2var_pd(ab_even, back, cd_even));
         _mm512_store_pd(to->trace + i, _mm512_permutex2var_pd(ab_odd, back, cd_odd));
     }
+    empty_lanes_double(to, n);
 }
 
 /* Four by four within each 128-bit lane. */
@@ -186,211 +252,211 @@ static inline __m512 both_halves(__m256 low, __m256 high)
     return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 
-/* Lane by lane: the largest coordinate and moment, the least distance from the targets' bounds; and the least mass that
- * is not 0, in double precision as single may take it for 0: its bits minus 1, as an unsigned number (0 becomes the
- * largest). */
+/* Lane by lane: the largest coordinate, the least and largest mass, the least distance from the targets' bounds. */
 typedef struct extremes {
-    __m512 length, moment, mass, least;
-    __m512i least_mass;
+    __m512 length, least_mass, most_mass, least;
 } extremes;
 
 static inline extremes nothing_seen(void)
 {
-    const __m512 none = _mm512_setzero_ps();
-    return (extremes){none, none, none, _mm512_set1_ps(INFINITY), _mm512_set1_epi64(-1)};
+    const __m512 none = _mm512_setzero_ps(), all = _mm512_set1_ps(INFINITY);
+    return (extremes){none, all, none, all};
 }
 
-static inline void see(__m512 *most, __m512 value)
+static inline void see(extremes *seen, __m512 x, __m512 y, __m512 z, __m512 m)
 {
-    *most = _mm512_max_ps(*most, _mm512_abs_ps(value));
+    seen->length =
+        _mm512_max_ps(_mm512_max_ps(seen->length, _mm512_abs_ps(x)), _mm512_max_ps(_mm512_abs_ps(y), _mm512_abs_ps(z)));
+    seen->least_mass = _mm512_min_ps(seen->least_mass, m);
+    seen->most_mass = _mm512_max_ps(seen->most_mass, m);
 }
 
-static inline void see_masses(extremes *seen, __m512d m)
+/* Whether some masses are 0 in single precision or nearly so: are they 0 indeed? */
+static inline bool some_light(const extremes *seen)
 {
-    seen->least_mass =
-        _mm512_min_epu64(seen->least_mass, _mm512_sub_epi64(_mm512_castpd_si512(m), _mm512_set1_epi64(1)));
+    return !(_mm512_reduce_min_ps(seen->least_mass) >= BH_MIXED_LEAST_MASS);
 }
 
-static inline bool fit(const extremes *seen, __mmask8 masses, const bh_frame *frame)
+/* Whether all fits but light masses. */
+static inline bool fit(const extremes *seen, const bh_frame *frame)
 {
-    const __m512i least =
-        _mm512_sub_epi64(_mm512_castpd_si512(_mm512_set1_pd((double)BH_MIXED_LEAST_MASS)), _mm512_set1_epi64(1));
-
     return _mm512_reduce_max_ps(seen->length) <= BH_MIXED_MOST_LENGTH &&
-           _mm512_reduce_max_ps(seen->moment) <= BH_MIXED_MOST_MOMENT &&
-           _mm512_reduce_max_ps(seen->mass) <= BH_MIXED_MOST_MASS &&
-           (double)_mm512_reduce_min_ps(seen->least) >= frame->least &&
-           _mm512_mask_cmplt_epu64_mask(masses, seen->least_mass, least) == 0;
+           _mm512_reduce_max_ps(seen->most_mass) <= BH_MIXED_MOST_MASS &&
+           (double)_mm512_reduce_min_ps(seen->least) >= frame->least;
 }
 
-/* mass x y z offset qxx qxy qxz of sixteen cells, in the frame's units. */
-static inline void first_of_sixteen(const double *const from[16], const bh_frame *frame, double per_moment,
-                                    extremes *seen, __m512 column[8])
-{
-    const __m512d shift = _mm512_setr_pd(0, frame->centre[0], frame->centre[1], frame->centre[2], 0, 0, 0, 0);
-    const double l = frame->per_length, q = 2 * per_moment;
-    const __m512d factor = _mm512_setr_pd(frame->per_mass, l, l, l, 0, q, q, q);
-    __m256 row[16];
-    __m512 part[4], low[4], high[4];
+/* How the twelve numbers of moments become those of a frame. */
+typedef struct scaling {
+    __m512d shift, first, last;
+} scaling;
 
-    for (int k = 0; k < 16; k++) {
-        const __m512d numbers = _mm512_mul_pd(_mm512_sub_pd(_mm512_loadu_pd(from[k]), shift), factor);
-        see_masses(seen, numbers);
-        row[k] = _mm512_cvtpd_ps(numbers);
-    }
+static inline scaling scaling_to(const bh_frame *frame)
+{
+    const double l = frame->per_length, q = 2 * frame->per_mass * l * l, t = -q * frame->eps2;
+    return (scaling){_mm512_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2], 0, 0, 0, 0),
+                     _mm512_setr_pd(frame->per_mass, l, l, l, 0, q, q, q), _mm512_setr_pd(q, q, q, t, q, q, q, t)};
+}
+
+static inline __m256 first_eight(const double *from, const scaling *by)
+{
+    return _mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_loadu_pd(from), by->first, by->shift));
+}
+
+/* Of eight cells: two by two the first eight numbers [4], and the last four [4]. */
+static inline void load_eight(const bh_cell *cell, const int64_t *number, const scaling *by, __m512 first[4],
+                              __m256 last[4])
+{
+    _Alignas(64) int64_t of[8];
+
+    offsets_of(number, of);
     for (int k = 0; k < 4; k++) {
-        part[k] = both_halves(row[k], row[k + 4]);
+        const double *low = at_offset(cell, of[k]), *high = at_offset(cell, of[k + 4]);
+        first[k] = both_halves(first_eight(low, by), first_eight(high, by));
+        last[k] = _mm512_cvtpd_ps(_mm512_mul_pd(pair_of(low + 8, high + 8), by->last));
     }
-    transpose4(part, low);
-    for (int k = 0; k < 4; k++) {
-        part[k] = both_halves(row[k + 8], row[k + 12]);
-    }
-    transpose4(part, high);
+}
+
+/* Twelve columns of sixteen cells: mass x y z offset qxx qxy qxz qyy qyz qzz trace. */
+static inline void load_sixteen(const bh_cell *cell, const int64_t *number, const scaling *by, __m512 column[12])
+{
+    __m512 first[4], low[4], high[4], last[4];
+    __m256 last_low[4], last_high[4];
+
+    load_eight(cell, number, by, first, last_low);
+    transpose4(first, low);
+    load_eight(cell, number + 8, by, first, last_high);
+    transpose4(first, high);
     for (int k = 0; k < 4; k++) {
         column[k] = _mm512_shuffle_f32x4(low[k], high[k], 0x88);
         column[k + 4] = _mm512_shuffle_f32x4(low[k], high[k], 0xdd);
+        last[k] = both_halves(last_low[k], last_high[k]);
+    }
+    transpose4(last, column + 8);
+}
+
+static void empty_lanes_mixed(bh_bodies_mixed *b, int64_t n)
+{
+    float *const of[8] = {b->m, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
+    const __mmask16 behind = (__mmask16)(0xffff << (n & 15));
+
+    for (int k = 0; k < 8 && (n & 15) != 0; k++) {
+        _mm512_mask_storeu_ps(of[k] + (n & ~(int64_t)15), behind, _mm512_setzero_ps());
     }
 }
 
-/* qyy qyz qzz trace of sixteen cells, in the frame's units. */
-static inline void last_of_sixteen(const double *const from[16], const bh_frame *frame, double per_moment,
-                                   __m512 column[4])
+static inline __m512 outside(__m512 x, double half)
 {
-    const double q = 2 * per_moment, t = -2 * per_moment * frame->eps2;
-    const __m512d factor = _mm512_setr_pd(q, q, q, t, q, q, q, t);
-    __m256 pair[8];
-    __m512 part[4];
-
-    for (int k = 0; k < 8; k++) {
-        const double *const *two = from + (k < 4 ? k : k + 4);
-        pair[k] = _mm512_cvtpd_ps(
-            _mm512_mul_pd(factor, _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_loadu_pd(two[0] + 8)),
-                                                     _mm256_loadu_pd(two[4] + 8), 1)));
-    }
-    for (int k = 0; k < 4; k++) {
-        part[k] = both_halves(pair[k], pair[k + 4]);
-    }
-    transpose4(part, column);
-}
-
-static inline void see_bodies(extremes *seen, const bh_frame *frame, const __m512 first[8], const __m512 last[4])
-{
-    __m512 outside[3];
-
-    for (int k = 0; k < 3; k++) {
-        see(&seen->length, first[1 + k]);
-        see(&seen->moment, first[5 + k]);
-        see(&seen->moment, last[k]);
-        outside[k] = _mm512_sub_ps(_mm512_abs_ps(first[1 + k]), _mm512_set1_ps((float)frame->half[k]));
-    }
-    see(&seen->moment, last[3]);
-    see(&seen->mass, first[0]);
-    seen->least = _mm512_min_ps(seen->least, _mm512_max_ps(outside[0], _mm512_max_ps(outside[1], outside[2])));
+    return _mm512_sub_ps(_mm512_abs_ps(x), _mm512_set1_ps((float)half));
 }
 
 static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
                              int64_t n, bool *fits)
 {
-    const bh_moments nothing = bh_nothing(frame);
-    const double per_moment = frame->per_mass * frame->per_length * frame->per_length;
-    bh_bodies_mixed *to = &block->bodies_mixed;
+    bh_bodies_mixed *b = &block->bodies_mixed;
+    float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
+    const scaling by = scaling_to(frame);
+    const bool any_distance = !(frame->least > -INFINITY);
     extremes seen = nothing_seen();
+    int64_t room[16];
 
     for (int64_t i = 0; i < n; i += 16) {
-        const double *from[16];
-        __m512 first[8], last[4];
+        __m512 column[12];
 
-        find_moments(cell, number, i, n, 16, &nothing, from);
-        first_of_sixteen(from, frame, per_moment, &seen, first);
-        last_of_sixteen(from, frame, per_moment, last);
-        see_bodies(&seen, frame, first, last);
-        _mm512_store_ps(to->m + i, first[0]);
-        _mm512_store_ps(to->x + i, first[1]);
-        _mm512_store_ps(to->y + i, first[2]);
-        _mm512_store_ps(to->z + i, first[3]);
-        _mm512_store_ps(to->qxx + i, first[5]);
-        _mm512_store_ps(to->qxy + i, first[6]);
-        _mm512_store_ps(to->qxz + i, first[7]);
-        _mm512_store_ps(to->qyy + i, last[0]);
-        _mm512_store_ps(to->qyz + i, last[1]);
-        _mm512_store_ps(to->qzz + i, last[2]);
-        _mm512_store_ps(to->trace + i, last[3]);
+        send_for_moments(cell, number, i, n, 16);
+        load_sixteen(cell, numbers_of(number, i, n, 16, room), &by, column);
+        see(&seen, column[1], column[2], column[3], column[0]);
+        if (!any_distance) {
+            const __m512 x = outside(column[1], frame->half[0]), y = outside(column[2], frame->half[1]);
+            const __m512 z = outside(column[3], frame->half[2]);
+            seen.least = _mm512_min_ps(seen.least, _mm512_max_ps(x, _mm512_max_ps(y, z)));
+        }
+        for (int k = 0; k < 12; k++) {
+            if (k != 4) {
+                _mm512_store_ps(to[k] + i, column[k]);
+            }
+        }
     }
-    *fits = *fits && fit(&seen, 1, frame); /* lane 0 had the masses */
+    empty_lanes_mixed(b, n);
+    *fits = *fits && fit(&seen, frame);
+    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
+        *fits = bh_mixed_mass(*moments_of(cell, number[i]) * frame->per_mass);
+    }
 }
 
-/* Which lanes hold one of the `left` particles that are still to come. */
-static inline __mmask8 lanes_of(int64_t left)
-{
-    return left >= 8 ? 0xff : (__mmask8)((1u << left) - 1);
-}
-
+/* Copies particles as they are, in whole vectors: what is behind a run is overwritten by the next or by 0. */
 static int64_t put_points_double(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                  bh_cursor *at, bool *fits)
 {
-    bh_points *to = &block->points;
-    int64_t filled = 0, first, count;
+    const double *const source[4] = {from->x, from->y, from->z, from->m};
+    double *const to[4] = {block->points.x, block->points.y, block->points.z, block->points.m};
+    run_reader reader = read_runs(list, at);
+    int64_t first, count, place;
 
     (void)frame;
     (void)fits;
-    while (bh_cursor_next(at, list, BH_BLOCK_POINTS - filled, &first, &count)) {
-        prefetch_run(from, list, at->run);
+    while (next_run(&reader, &first, &count, &place)) {
         for (int64_t i = 0; i < count; i += 8) {
-            const __mmask8 lanes = lanes_of(count - i);
-            _mm512_storeu_pd(to->x + filled + i, _mm512_maskz_loadu_pd(lanes, from->x + first + i));
-            _mm512_storeu_pd(to->y + filled + i, _mm512_maskz_loadu_pd(lanes, from->y + first + i));
-            _mm512_storeu_pd(to->z + filled + i, _mm512_maskz_loadu_pd(lanes, from->z + first + i));
-            _mm512_storeu_pd(to->m + filled + i, _mm512_maskz_loadu_pd(lanes, from->m + first + i));
+            const __mmask8 lanes = (__mmask8)((1u << (count - i < 8 ? count - i : 8)) - 1);
+            for (int k = 0; k < 4; k++) {
+                _mm512_storeu_pd(to[k] + place + i, _mm512_maskz_loadu_pd(lanes, source[k] + first + i));
+            }
         }
-        filled += count;
     }
-    _mm512_storeu_pd(to->x + filled, _mm512_setzero_pd());
-    _mm512_storeu_pd(to->y + filled, _mm512_setzero_pd());
-    _mm512_storeu_pd(to->z + filled, _mm512_setzero_pd());
-    _mm512_storeu_pd(to->m + filled, _mm512_setzero_pd());
-    return filled;
+    for (int k = 0; k < 4; k++) {
+        _mm512_storeu_pd(to[k] + reader.filled, _mm512_setzero_pd());
+    }
+    return read_end(&reader, at);
 }
 
-/* Coordinates of the particles in `lanes` in the frame's units; 0 in the others. */
-static inline __m512d places(const double *x, __mmask8 lanes, double centre, double per_length)
+/* Repeats the last particle behind it. */
+static inline void fill_up(bh_points *b, int64_t n)
 {
-    const __m512d from = _mm512_set1_pd(centre);
-    return _mm512_mul_pd(_mm512_sub_pd(_mm512_mask_loadu_pd(from, lanes, x), from), _mm512_set1_pd(per_length));
+    double *const of[4] = {b->x, b->y, b->z, b->m};
+
+    for (int k = 0; k < 4; k++) {
+        _mm512_storeu_pd(of[k] + n, _mm512_set1_pd(of[k][n - 1]));
+        _mm512_storeu_pd(of[k] + n + 8, _mm512_set1_pd(of[k][n - 1]));
+    }
+}
+
+/* Sixteen numbers times factor plus shift. */
+static inline __m512 sixteen(const double *x, __m512d factor, __m512d shift)
+{
+    return both_halves(_mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_loadu_pd(x), factor, shift)),
+                       _mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_loadu_pd(x + 8), factor, shift)));
 }
 
 static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                 bh_cursor *at, bool *fits)
 {
-    const double *const source[3] = {from->x, from->y, from->z};
-    float *const to[3] = {block->points_mixed.x, block->points_mixed.y, block->points_mixed.z};
-    float *const to_m = block->points_mixed.m;
+    const int64_t n = put_points_double(block, frame, from, list, at, fits);
+    bh_points *as_is = &block->points;
+    bh_points_mixed *to = &block->points_mixed;
+    const __m512d per_length = _mm512_set1_pd(frame->per_length), per_mass = _mm512_set1_pd(frame->per_mass);
+    const __m512d shift[3] = {_mm512_set1_pd(frame->shift[0]), _mm512_set1_pd(frame->shift[1]),
+                              _mm512_set1_pd(frame->shift[2])};
     extremes seen = nothing_seen();
-    int64_t filled = 0, first, count;
 
-    while (bh_cursor_next(at, list, BH_BLOCK_POINTS - filled, &first, &count)) {
-        prefetch_run(from, list, at->run);
-        for (int64_t i = 0; i < count; i += 8) {
-            const __mmask8 lanes = lanes_of(count - i);
-            const __m512d m =
-                _mm512_mul_pd(_mm512_maskz_loadu_pd(lanes, from->m + first + i), _mm512_set1_pd(frame->per_mass));
-            for (int k = 0; k < 3; k++) {
-                const __m512d d = places(source[k] + first + i, lanes, frame->centre[k], frame->per_length);
-                const __m256 x = _mm512_cvtpd_ps(d);
-                _mm256_storeu_ps(to[k] + filled + i, x);
-                see(&seen.length, _mm512_zextps256_ps512(x));
-            }
-            see_masses(&seen, m);
-            see(&seen.mass, _mm512_zextps256_ps512(_mm512_cvtpd_ps(m)));
-            _mm256_storeu_ps(to_m + filled + i, _mm512_cvtpd_ps(m));
-        }
-        filled += count;
+    if (n == 0) {
+        return 0;
     }
-    *fits = *fits && fit(&seen, 0xff, frame);
-    for (int k = 0; k < 3; k++) {
-        _mm512_storeu_ps(to[k] + filled, _mm512_setzero_ps());
+    fill_up(as_is, n);
+    for (int64_t i = 0; i < n; i += 16) {
+        const __m512 x = sixteen(as_is->x + i, per_length, shift[0]), y = sixteen(as_is->y + i, per_length, shift[1]);
+        const __m512 z = sixteen(as_is->z + i, per_length, shift[2]);
+        const __m512 m = sixteen(as_is->m + i, per_mass, _mm512_setzero_pd());
+        _mm512_store_ps(to->x + i, x);
+        _mm512_store_ps(to->y + i, y);
+        _mm512_store_ps(to->z + i, z);
+        _mm512_store_ps(to->m + i, m);
+        see(&seen, x, y, z, m);
     }
-    _mm512_storeu_ps(to_m + filled, _mm512_setzero_ps());
-    return filled;
+    _mm512_storeu_ps(to->m + n, _mm512_setzero_ps());
+    *fits = *fits && fit(&seen, frame);
+    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
+        *fits = bh_mixed_mass(as_is->m[i] * frame->per_mass);
+    }
+    return n;
 }
 
 const bh_kernel_row bh_kernel_avx512[2] = {

@@ -13,33 +13,74 @@ _Static_assert(sizeof(bh_moments) == 12 * sizeof(double) && offsetof(bh_moments,
                    offsetof(bh_moments, trace) == 11 * sizeof(double),
                "the gathers know this order");
 
-/* How far ahead the moments of listed cells are asked for. */
-#define BH_AHEAD 24
+/* Hands out the runs of a list from a cursor on, until a block is full. */
+typedef struct run_reader {
+    const bh_list *list;
+    int64_t run, offset, filled;
+} run_reader;
 
-/* The moments of `lanes` listed cells from i on, and of nothing behind the last; those far ahead are sent for. */
-static inline void find_moments(const bh_cell *cell, const int64_t *number, int64_t i, int64_t n, int lanes,
-                                const bh_moments *nothing, const double **found)
+static inline run_reader read_runs(const bh_list *list, const bh_cursor *at)
 {
-    for (int lane = 0; lane < lanes; lane++) {
-        if (i + lane + BH_AHEAD < n) {
-            const bh_moments *later = &cell[number[i + lane + BH_AHEAD]].moments;
-            __builtin_prefetch(later);
-            __builtin_prefetch(&later->quad[2]);
-            __builtin_prefetch(&later->trace);
-        }
-        found[lane] = i + lane < n ? &cell[number[i + lane]].moments.mass : &nothing->mass;
-    }
+    return (run_reader){list, at->run, at->offset, 0};
 }
 
-/* Sends for the particles of the run behind this one. */
-static inline void prefetch_run(const bh_sources *from, const bh_list *list, int64_t run)
+/* The next particles that lie side by side, and where they go in the block; false where the list or the block ends. The
+ * branch that is nearly always taken matters: without it every run would wait for the one before. */
+static inline bool next_run(run_reader *reader, int64_t *first, int64_t *count, int64_t *place)
 {
-    if (run + 1 < list->nruns) {
-        const int64_t first = list->run_first[run + 1];
-        __builtin_prefetch(from->x + first);
-        __builtin_prefetch(from->y + first);
-        __builtin_prefetch(from->z + first);
-        __builtin_prefetch(from->m + first);
+    const int64_t run = reader->run, begin = reader->offset, room = BH_BLOCK_POINTS - reader->filled;
+
+    if (run >= reader->list->nruns || room == 0) {
+        return false;
+    }
+    *first = reader->list->run_first[run] + begin;
+    *count = reader->list->run_count[run] - begin;
+    *place = reader->filled;
+    reader->run++;
+    reader->offset = 0;
+    if (*count > room) {
+        *count = room;
+        reader->run = run;
+        reader->offset = begin + room;
+    }
+    reader->filled += *count;
+    return true;
+}
+
+/* How many particles the block has got; the cursor stands behind them. */
+static inline int64_t read_end(const run_reader *reader, bh_cursor *at)
+{
+    *at = (bh_cursor){reader->run, reader->offset};
+    return reader->filled;
+}
+
+/* The numbers of `lanes` listed cells from i on; behind the last it is taken again: it fits as well as it did before,
+ * and empty_lanes() takes its mass away. `room` [lanes] is for those. */
+static inline const int64_t *numbers_of(const int64_t *number, int64_t i, int64_t n, int lanes, int64_t *room)
+{
+    if (i + lanes <= n) {
+        return number + i;
+    }
+    for (int k = 0; k < lanes; k++) {
+        room[k] = number[i + k < n ? i + k : n - 1];
+    }
+    return room;
+}
+
+static inline const double *moments_of(const bh_cell *cell, int64_t number)
+{
+    return &cell[number].moments.mass;
+}
+
+/* Sends for the moments that are gathered after the next `lanes`, which are on their way by now. */
+static inline void send_for_moments(const bh_cell *cell, const int64_t *number, int64_t i, int64_t n, int lanes)
+{
+    if (i + 3 * lanes <= n) {
+        for (int k = 0; k < lanes; k++) {
+            const double *later = moments_of(cell, number[i + 2 * lanes + k]);
+            __builtin_prefetch(later);
+            __builtin_prefetch(later + 8);
+        }
     }
 }
 

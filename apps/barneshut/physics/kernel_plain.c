@@ -2,44 +2,14 @@
 /* The rows that run everywhere, in plain C. */
 #include "kernel.h"
 
+#include "kernel_gather.h"
+
 #include <math.h>
+#include <string.h>
 
 static bool runs_here(void)
 {
     return true;
-}
-
-/* The largest magnitude of what a mixed block holds, and the least mass that is not 0. */
-typedef struct extremes {
-    float length, moment, least_mass, most_mass;
-    double least; /* distance from the targets' bounds */
-} extremes;
-
-static void see_place(extremes *seen, const double d[3])
-{
-    for (int k = 0; k < 3; k++) {
-        seen->length = fmaxf(seen->length, (float)fabs(d[k]));
-    }
-}
-
-static void see_mass(extremes *seen, double m)
-{
-    if (m != 0) {
-        seen->least_mass = fminf(seen->least_mass, (float)fabs(m));
-        seen->most_mass = fmaxf(seen->most_mass, (float)fabs(m));
-    }
-}
-
-static bool fit(const extremes *seen, const bh_frame *frame)
-{
-    return seen->length <= BH_MIXED_MOST_LENGTH && seen->moment <= BH_MIXED_MOST_MOMENT &&
-           seen->least_mass >= BH_MIXED_LEAST_MASS && seen->most_mass <= BH_MIXED_MOST_MASS &&
-           seen->least >= frame->least;
-}
-
-static extremes nothing_seen(void)
-{
-    return (extremes){.least_mass = INFINITY, .least = INFINITY};
 }
 
 #define REAL double
@@ -89,8 +59,8 @@ static void put_bodies_double(bh_block *block, const bh_frame *frame, const bh_c
     for (int64_t i = 0; i < n; i++) {
         put_body_double(&block->bodies, i, &cell[number[i]].moments);
     }
-    for (; n % LANES != 0; n++) {
-        put_body_double(&block->bodies, n, &nothing);
+    for (int64_t i = n; i % LANES != 0; i++) {
+        put_body_double(&block->bodies, i, &nothing);
     }
 }
 
@@ -98,91 +68,90 @@ static int64_t put_points_double(bh_block *block, const bh_frame *frame, const b
                                  bh_cursor *at, bool *fits)
 {
     bh_points *to = &block->points;
-    int64_t filled = 0, first, count;
+    run_reader reader = read_runs(list, at);
+    int64_t first, count, place;
 
     (void)frame;
     (void)fits;
-    while (bh_cursor_next(at, list, BH_BLOCK_POINTS - filled, &first, &count)) {
+    while (next_run(&reader, &first, &count, &place)) {
         for (int64_t i = 0; i < count; i++) {
-            to->x[filled + i] = from->x[first + i];
-            to->y[filled + i] = from->y[first + i];
-            to->z[filled + i] = from->z[first + i];
-            to->m[filled + i] = from->m[first + i];
+            to->x[place + i] = from->x[first + i];
+            to->y[place + i] = from->y[first + i];
+            to->z[place + i] = from->z[first + i];
+            to->m[place + i] = from->m[first + i];
         }
-        filled += count;
     }
-    for (int64_t i = filled; i % LANES != 0; i++) {
+    for (int64_t i = reader.filled; i % LANES != 0; i++) {
         to->x[i] = to->y[i] = to->z[i] = to->m[i] = 0;
     }
-    return filled;
+    return read_end(&reader, at);
 }
 
-static void put_body_mixed(bh_bodies_mixed *block, int64_t i, const bh_frame *frame, const bh_moments *moments,
-                           extremes *seen)
+/* One coordinate in the frame's units; `fits` becomes false where it is too large. */
+static double unit_place(const bh_frame *frame, int axis, double x, bool *fits)
+{
+    const double d = x * frame->per_length + frame->shift[axis];
+
+    *fits = *fits && fabs(d) <= (double)BH_MIXED_MOST_LENGTH;
+    return d;
+}
+
+/* Whether the cell is far enough from the targets' bounds. */
+static bool put_body_mixed(bh_bodies_mixed *block, int64_t i, const bh_frame *frame, const bh_moments *moments)
 {
     const double per_moment = frame->per_mass * frame->per_length * frame->per_length;
+    const double mass = moments->mass * frame->per_mass;
+    float *const place[3] = {block->x, block->y, block->z};
     float *const quad[6] = {block->qxx, block->qxy, block->qxz, block->qyy, block->qyz, block->qzz};
-    double d[3], outside = -INFINITY;
+    double farthest = -INFINITY;
+    bool fits = bh_mixed_mass(mass);
 
     for (int k = 0; k < 3; k++) {
-        d[k] = (moments->com[k] - frame->centre[k]) * frame->per_length;
-        outside = fmax(outside, fabs(d[k]) - frame->half[k]);
+        const double d = unit_place(frame, k, moments->com[k], &fits), outside = fabs(d) - frame->half[k];
+        place[k][i] = (float)d;
+        farthest = outside > farthest ? outside : farthest;
     }
-    seen->least = fmin(seen->least, outside);
-    see_place(seen, d);
-    block->x[i] = (float)d[0];
-    block->y[i] = (float)d[1];
-    block->z[i] = (float)d[2];
-    block->m[i] = (float)(moments->mass * frame->per_mass);
-    see_mass(seen, moments->mass * frame->per_mass);
     for (int q = 0; q < 6; q++) {
         quad[q][i] = (float)(moments->quad[q] * per_moment);
-        seen->moment = fmaxf(seen->moment, fabsf(quad[q][i]));
     }
+    block->m[i] = (float)mass;
     block->trace[i] = (float)(moments->trace * per_moment);
-    seen->moment = fmaxf(seen->moment, fabsf(block->trace[i]));
+    return fits && farthest >= frame->least;
 }
 
 static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_cell *cell, const int64_t *number,
                              int64_t n, bool *fits)
 {
-    const bh_moments nothing = bh_nothing(frame);
-    extremes seen = nothing_seen();
+    bh_moments nothing = {0};
 
     for (int64_t i = 0; i < n; i++) {
-        put_body_mixed(&block->bodies_mixed, i, frame, &cell[number[i]].moments, &seen);
+        *fits = put_body_mixed(&block->bodies_mixed, i, frame, &cell[number[i]].moments) && *fits;
     }
-    *fits = *fits && fit(&seen, frame);
-    for (; n % LANES != 0; n++) {
-        put_body_mixed(&block->bodies_mixed, n, frame, &nothing, &seen);
+    memcpy(nothing.com, cell[number[n - 1]].moments.com, sizeof nothing.com);
+    for (int64_t i = n; i % LANES != 0; i++) {
+        put_body_mixed(&block->bodies_mixed, i, frame, &nothing);
     }
 }
 
 static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                 bh_cursor *at, bool *fits)
 {
+    const int64_t n = put_points_double(block, frame, from, list, at, fits);
+    const bh_points *as_is = &block->points;
     bh_points_mixed *to = &block->points_mixed;
-    extremes seen = nothing_seen();
-    int64_t filled = 0, first, count;
 
-    while (bh_cursor_next(at, list, BH_BLOCK_POINTS - filled, &first, &count)) {
-        for (int64_t i = first; i < first + count; i++, filled++) {
-            const double d[3] = {(from->x[i] - frame->centre[0]) * frame->per_length,
-                                 (from->y[i] - frame->centre[1]) * frame->per_length,
-                                 (from->z[i] - frame->centre[2]) * frame->per_length};
-            to->x[filled] = (float)d[0];
-            to->y[filled] = (float)d[1];
-            to->z[filled] = (float)d[2];
-            to->m[filled] = (float)(from->m[i] * frame->per_mass);
-            see_place(&seen, d);
-            see_mass(&seen, from->m[i] * frame->per_mass);
-        }
+    for (int64_t i = 0; i < n; i++) {
+        const double mass = as_is->m[i] * frame->per_mass;
+        to->x[i] = (float)unit_place(frame, 0, as_is->x[i], fits);
+        to->y[i] = (float)unit_place(frame, 1, as_is->y[i], fits);
+        to->z[i] = (float)unit_place(frame, 2, as_is->z[i], fits);
+        to->m[i] = (float)mass;
+        *fits = *fits && bh_mixed_mass(mass);
     }
-    *fits = *fits && fit(&seen, frame);
-    for (int64_t i = filled; i % LANES != 0; i++) {
+    for (int64_t i = n; i % LANES != 0; i++) {
         to->x[i] = to->y[i] = to->z[i] = to->m[i] = 0;
     }
-    return filled;
+    return n;
 }
 
 const bh_kernel_row bh_kernel_plain[2] = {

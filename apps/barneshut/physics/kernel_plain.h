@@ -18,7 +18,7 @@ _Static_assert(LANES == 8, "the sum above adds eight");
 
 static REAL NAME(place)(const bh_frame *frame, int axis, double x)
 {
-    return (REAL)((x - frame->centre[axis]) * frame->per_length);
+    return (REAL)(x * frame->per_length + frame->shift[axis]);
 }
 
 static void NAME(add_field)(const bh_targets *targets, int64_t t, const bh_frame *frame, const REAL *sx, const REAL *sy,

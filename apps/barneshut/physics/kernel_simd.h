@@ -3,9 +3,11 @@
  * included by kernel_avx2.c and kernel_avx512.c once for each type. They define
  *   REAL, VECTOR, LANES, V(add) (the intrinsic of that name), NAME(points) (how functions are called),
  *   POINTS, BODIES (the blocks' members), MAY_BE_BARE (whether frame->bare is ever set),
- *   POINT_TARGETS, BODY_TARGETS (4, 2 or 1 targets at once: as many as registers allow),
  *   VECTOR NAME(inverse)(VECTOR s2): 1 / sqrt(2 s2), and NAME(inverse_bare): the same, and 0 for 0,
- *   __m256d NAME(sum4)(VECTOR a, b, c, d): the sums of each one's lanes.
+ *   __m256d NAME(sum4)(VECTOR a, b, c, d): the sums of each one's lanes,
+ *   void NAME(sum16)(const VECTOR x[4], y[4], z[4], p[4], __m256d sum[4]): the same for each of x, y, z, p, in the same
+ *   order of additions,
+ *   void NAME(store4)(REAL to[4], __m256d four).
  *
  * Both formulas use w = 1 / (sqrt(2) s) for all powers of s, so that no factor 1/2 is left to multiply with: with
  * quadrupole moments stored twice as large (and the trace as -2 eps^2 trace), g = (d.Q.d - 2 eps^2 T) w^4 is q / (2
@@ -14,8 +16,8 @@
 
 #ifndef BH_INLINE
 #define BH_INLINE static inline __attribute__((always_inline))
-#define BH_ROOT_TWO 1.4142135623730951
-/* Targets whose sums are in registers at the same time, at most. */
+/* So many targets share the loads of sources. More than registers hold, but the same operations of several side by side
+ * keep the pipelines busy, and that counts for more than what is spilt. */
 #define BH_AT_ONCE 4
 
 BH_INLINE void add_to(double *to, __m256d field)
@@ -36,10 +38,12 @@ BH_INLINE void NAME(add_field)(const int nt, const NAME(sums) * s, const bh_fram
 
     if (nt == 4) {
         const __m256d factor = _mm256_set1_pd(a);
-        add_to(targets->ax + t, _mm256_mul_pd(factor, NAME(sum4)(s->x[0], s->x[1], s->x[2], s->x[3])));
-        add_to(targets->ay + t, _mm256_mul_pd(factor, NAME(sum4)(s->y[0], s->y[1], s->y[2], s->y[3])));
-        add_to(targets->az + t, _mm256_mul_pd(factor, NAME(sum4)(s->z[0], s->z[1], s->z[2], s->z[3])));
-        add_to(targets->pot + t, _mm256_mul_pd(_mm256_set1_pd(p), NAME(sum4)(s->p[0], s->p[1], s->p[2], s->p[3])));
+        __m256d sum[4];
+        NAME(sum16)(s->x, s->y, s->z, s->p, sum);
+        add_to(targets->ax + t, _mm256_mul_pd(factor, sum[0]));
+        add_to(targets->ay + t, _mm256_mul_pd(factor, sum[1]));
+        add_to(targets->az + t, _mm256_mul_pd(factor, sum[2]));
+        add_to(targets->pot + t, _mm256_mul_pd(_mm256_set1_pd(p), sum[3]));
         return;
     }
     for (int j = 0; j < nt; j++) {
@@ -53,9 +57,23 @@ BH_INLINE void NAME(add_field)(const int nt, const NAME(sums) * s, const bh_fram
     }
 }
 
-BH_INLINE VECTOR NAME(place)(const bh_frame *frame, int axis, double x)
+/* nt targets' coordinates in the frame's units. */
+BH_INLINE void NAME(place)(const int nt, const bh_frame *frame, int axis, const double *x, VECTOR place[])
 {
-    return V(set1)((REAL)((x - frame->centre[axis]) * frame->per_length));
+    const double factor = frame->per_length, shift = frame->shift[axis];
+
+    if (nt == 4) {
+        REAL four[4];
+        const __m256d x4 = _mm256_fmadd_pd(_mm256_loadu_pd(x), _mm256_set1_pd(factor), _mm256_set1_pd(shift));
+        NAME(store4)(four, x4);
+        for (int j = 0; j < 4; j++) {
+            place[j] = V(set1)(four[j]);
+        }
+    } else {
+        for (int j = 0; j < nt; j++) {
+            place[j] = V(set1)((REAL)fma(x[j], factor, shift));
+        }
+    }
 }
 
 BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bh_block *of, int64_t n, const bh_frame *frame,
@@ -66,10 +84,10 @@ BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bh_block *of
     VECTOR tx[BH_AT_ONCE], ty[BH_AT_ONCE], tz[BH_AT_ONCE];
     NAME(sums) s;
 
+    NAME(place)(nt, frame, 0, targets->x + t, tx);
+    NAME(place)(nt, frame, 1, targets->y + t, ty);
+    NAME(place)(nt, frame, 2, targets->z + t, tz);
     for (int j = 0; j < nt; j++) {
-        tx[j] = NAME(place)(frame, 0, targets->x[t + j]);
-        ty[j] = NAME(place)(frame, 1, targets->y[t + j]);
-        tz[j] = NAME(place)(frame, 2, targets->z[t + j]);
         s.x[j] = s.y[j] = s.z[j] = s.p[j] = V(setzero)();
     }
     for (int64_t i = 0; i < n; i += LANES) {
@@ -101,13 +119,14 @@ BH_INLINE void NAME(points_all)(const bool bare, const bh_block *of, int64_t n, 
 {
     int64_t t = 0;
 
-    for (; t + POINT_TARGETS <= targets->n; t += POINT_TARGETS) {
-        NAME(points_at)(POINT_TARGETS, bare, of, n, frame, targets, t);
+    for (; t + BH_AT_ONCE <= targets->n; t += BH_AT_ONCE) {
+        NAME(points_at)(BH_AT_ONCE, bare, of, n, frame, targets, t);
     }
-    for (; POINT_TARGETS > 2 && t + 2 <= targets->n; t += 2) {
+    if (t + 2 <= targets->n) {
         NAME(points_at)(2, bare, of, n, frame, targets, t);
+        t += 2;
     }
-    for (; POINT_TARGETS > 1 && t < targets->n; t++) {
+    if (t < targets->n) {
         NAME(points_at)(1, bare, of, n, frame, targets, t);
     }
 }
@@ -128,10 +147,10 @@ BH_INLINE void NAME(bodies_at)(const int nt, const bool bare, const bh_block *of
     VECTOR tx[BH_AT_ONCE], ty[BH_AT_ONCE], tz[BH_AT_ONCE];
     NAME(sums) s;
 
+    NAME(place)(nt, frame, 0, targets->x + t, tx);
+    NAME(place)(nt, frame, 1, targets->y + t, ty);
+    NAME(place)(nt, frame, 2, targets->z + t, tz);
     for (int j = 0; j < nt; j++) {
-        tx[j] = NAME(place)(frame, 0, targets->x[t + j]);
-        ty[j] = NAME(place)(frame, 1, targets->y[t + j]);
-        tz[j] = NAME(place)(frame, 2, targets->z[t + j]);
         s.x[j] = s.y[j] = s.z[j] = s.p[j] = V(setzero)();
     }
     for (int64_t i = 0; i < n; i += LANES) {
@@ -172,13 +191,14 @@ BH_INLINE void NAME(bodies_all)(const bool bare, const bh_block *of, int64_t n, 
 {
     int64_t t = 0;
 
-    for (; t + BODY_TARGETS <= targets->n; t += BODY_TARGETS) {
-        NAME(bodies_at)(BODY_TARGETS, bare, of, n, frame, targets, t);
+    for (; t + BH_AT_ONCE <= targets->n; t += BH_AT_ONCE) {
+        NAME(bodies_at)(BH_AT_ONCE, bare, of, n, frame, targets, t);
     }
-    for (; BODY_TARGETS > 2 && t + 2 <= targets->n; t += 2) {
+    if (t + 2 <= targets->n) {
         NAME(bodies_at)(2, bare, of, n, frame, targets, t);
+        t += 2;
     }
-    for (; BODY_TARGETS > 1 && t < targets->n; t++) {
+    if (t < targets->n) {
         NAME(bodies_at)(1, bare, of, n, frame, targets, t);
     }
 }

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every kernel that this CPU runs against the plain one: all lengths of lists, numbers of targets and scales; what
+ * single precision cannot hold. What a cell's field is, is in test_bh_force.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+
+#include "force.h"
+#include "kernel.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define CELLS 600
+#define POINTS 1400
+#define TARGETS 71
+
+/* The kernel under test; all take their turn. */
+static const char *name;
+static bh_precision precision;
+
+/* Targets in a small box, particles in and around it, cells beside it; and what a list of them does. */
+typedef struct scene {
+    double unit, mass, eps, G;
+    bh_cell cell[CELLS + 1]; /* the first one is the root */
+    double x[4][POINTS], at[3][TARGETS];
+    int64_t number[CELLS], first[POINTS], count[POINTS];
+    bh_tree tree;
+    bh_list list;
+    int64_t ntargets;
+} scene;
+
+typedef struct field {
+    double a[4][TARGETS];
+} field;
+
+static double uniform(int what, int64_t i)
+{
+    return eqp_random_uniform(21, (uint64_t)what, (uint64_t)i);
+}
+
+/* Cells of side 0.02 to 0.1 units at 1 to 4 units from the targets, which are in a box of 0.5 units; the root cube has
+ * 16. `at` is the targets' place. */
+static void make_scene(double unit, double mass, double eps, const double at[3], scene *s)
+{
+    static const double root_mass = 1000;
+
+    memset(s, 0, sizeof *s);
+    *s = (scene){.unit = unit, .mass = mass, .eps = eps * unit, .G = 1.5};
+    s->cell[0].moments = (bh_moments){.mass = root_mass * mass};
+    for (int c = 0; c < CELLS; c++) {
+        bh_moments *m = &s->cell[1 + c].moments;
+        const double far = 1.2 + 2.8 * uniform(0, c), side = unit * (0.02 + 0.08 * uniform(1, c));
+        for (int k = 0; k < 3; k++) {
+            m->com[k] = at[k] + unit * (k == c % 3 ? (c % 2 ? far : -far) : 6 * uniform(2 + k, c) - 3);
+        }
+        m->mass = mass * (0.01 + uniform(5, c));
+        for (int q = 0; q < 6; q++) {
+            m->quad[q] = m->mass * side * side * (uniform(6 + q, c) - 0.5);
+        }
+        m->quad[5] = -m->quad[0] - m->quad[3];
+        m->trace = m->mass * side * side * uniform(12, c);
+        s->number[c] = 1 + c * 7 % CELLS;
+    }
+    for (int i = 0; i < POINTS; i++) {
+        for (int k = 0; k < 3; k++) {
+            s->x[k][i] = at[k] + unit * (2 * uniform(20 + k, i) - 1);
+        }
+        s->x[3][i] = mass * (0.01 + uniform(23, i));
+    }
+    for (int t = 0; t < TARGETS; t++) {
+        for (int k = 0; k < 3; k++) { /* every third is one of the particles */
+            s->at[k][t] = t % 3 == 0 ? s->x[k][t] : at[k] + 0.25 * unit * (2 * uniform(30 + k, t) - 1);
+        }
+    }
+    s->tree = (bh_tree){.box = {{at[0], at[1], at[2]}, 16 * unit},
+                        .cell = s->cell,
+                        .ncells = CELLS + 1,
+                        .sources = {POINTS, POINTS, POINTS, s->x[0], s->x[1], s->x[2], s->x[3]}};
+    s->ntargets = TARGETS;
+}
+
+/* A list of so many cells, and of particles in runs of 0 to 20. */
+static void set_list(scene *s, int64_t ncells, int64_t npoints)
+{
+    int64_t n = 0, next = 0;
+
+    for (int64_t left = npoints; left > 0; n++) {
+        const int64_t want = (int64_t)(21 * uniform(40, n + 100 * npoints));
+        s->first[n] = next;
+        s->count[n] = want < left ? want : left;
+        next += s->count[n] + n % 2;
+        left -= s->count[n];
+    }
+    s->list = (bh_list){.ncells = ncells,
+                        .cell = s->number,
+                        .nruns = n,
+                        .run_first = s->first,
+                        .run_count = s->count,
+                        .nsources = npoints};
+}
+
+static void compute(const scene *s, const char *with, bh_precision in, field *got)
+{
+    bh_kernel *kernel;
+
+    assert_int_equal(bh_kernel_create(with, in, &kernel), EQP_OK);
+    memset(got, 0, sizeof *got);
+    assert_int_equal(bh_force(kernel, &s->tree, &s->list, s->G, s->eps, s->ntargets, s->at[0], s->at[1], s->at[2],
+                              got->a[0], got->a[1], got->a[2], got->a[3]),
+                     EQP_OK);
+    bh_kernel_free(kernel);
+}
+
+/* Sums of the magnitudes of all terms at one target: of the acceleration, of the potential, and of what an error of
+ * `places` in the distances does to the acceleration. */
+static void magnitudes(const scene *s, int64_t t, double places, double sum[3])
+{
+    sum[0] = sum[1] = sum[2] = 0;
+    for (int64_t i = 0; i < s->list.ncells + s->list.nsources; i++) {
+        static const bh_moments none;
+        const bh_moments *m = i < s->list.ncells ? &s->cell[s->number[i]].moments : &none;
+        double d2 = s->eps * s->eps, mass = m->mass, extent = 0;
+        int64_t run = 0, p = i - s->list.ncells;
+        for (; i >= s->list.ncells && p >= s->count[run]; run++) {
+            p -= s->count[run];
+        }
+        for (int k = 0; k < 3; k++) {
+            const double d = (i < s->list.ncells ? m->com[k] : s->x[k][s->first[run] + p]) - s->at[k][t];
+            d2 += d * d;
+        }
+        for (int q = 0; q < 6; q++) {
+            extent += fabs(m->quad[q]);
+        }
+        mass = s->G * (i < s->list.ncells ? mass + 10 * extent / d2 : s->x[3][s->first[run] + p]);
+        if (d2 > 0) {
+            sum[0] += mass / d2;
+            sum[1] += mass / sqrt(d2);
+            sum[2] += mass / d2 * places / sqrt(d2);
+        }
+    }
+}
+
+/* Relative to the magnitudes: rounding of the terms, of the sums and (in single precision) of the places. */
+static void assert_close(const scene *s, const field *got, const field *wanted)
+{
+    const bool mixed = precision == BH_MIXED;
+    const double terms = mixed ? 1e-6 : 5e-15, places = mixed ? 4 * s->unit * 0x1p-24 : 0;
+
+    for (int64_t t = 0; t < s->ntargets; t++) {
+        double sum[3];
+        magnitudes(s, t, places, sum);
+        for (int k = 0; k < 4; k++) {
+            const double limit = k < 3 ? terms * sum[0] + 4 * sum[2] : terms * sum[1] + sum[2] * s->unit;
+            if (!(fabs(got->a[k][t] - wanted->a[k][t]) <= limit)) {
+                fail_msg("%s %d, %lld cells, %lld particles, target %lld, column %d: %.17g is not %.17g within %g",
+                         name, precision, (long long)s->list.ncells, (long long)s->list.nsources, (long long)t, k,
+                         got->a[k][t], wanted->a[k][t], limit);
+            }
+        }
+    }
+}
+
+static void compare(const scene *s)
+{
+    field got, wanted;
+
+    compute(s, "plain", BH_DOUBLE, &wanted);
+    compute(s, name, precision, &got);
+    assert_close(s, &got, &wanted);
+}
+
+static const double middle[3] = {0, 0, 0};
+
+static void lists_of_all_lengths(void **state)
+{
+    static const double eps[] = {0.05, 0, 0.3};
+    static scene s;
+
+    (void)state;
+    for (int e = 0; e < 3; e++) {
+        make_scene(1, 1, eps[e], middle, &s);
+        for (int64_t n = 0; n <= 100; n++) {
+            s.ntargets = 1 + n % 13;
+            set_list(&s, n, 0);
+            compare(&s);
+            set_list(&s, 0, n);
+            compare(&s);
+            set_list(&s, n, 100 - n);
+            compare(&s);
+        }
+    }
+}
+
+static void lists_longer_than_blocks(void **state)
+{
+    static scene s;
+
+    (void)state;
+    make_scene(1, 1, 0.02, middle, &s);
+    for (int64_t n = 0; n < 3; n++) {
+        set_list(&s, BH_BLOCK_BODIES - 1 + n, BH_BLOCK_POINTS - 1 + n);
+        compare(&s);
+        set_list(&s, 2 * BH_BLOCK_BODIES - 1 + n, 2 * BH_BLOCK_POINTS - 1 + n);
+        compare(&s);
+    }
+}
+
+static void any_number_of_targets(void **state)
+{
+    static scene s;
+
+    (void)state;
+    make_scene(1, 1, 0.02, middle, &s);
+    set_list(&s, 37, 45);
+    for (s.ntargets = 0; s.ntargets <= TARGETS; s.ntargets++) {
+        compare(&s);
+    }
+}
+
+static void huge_and_tiny_scales_far_from_the_origin(void **state)
+{
+    static const double unit[] = {1e18, 1e-15, 1e30, 1e-30, 1}, mass[] = {1e-20, 1e25, 1, 1e-30, 1e40};
+    static const double place[] = {0, 3, -1e4};
+    static scene s;
+
+    (void)state;
+    for (int u = 0; u < 5; u++) {
+        for (int p = 0; p < 3; p++) {
+            for (int soft = 0; soft < 2; soft++) {
+                make_scene(unit[u], mass[u], soft ? 0.05 : 0, (double[]){place[p] * unit[u], 0, unit[u]}, &s);
+                set_list(&s, 70, 90);
+                compare(&s);
+            }
+        }
+    }
+}
+
+/* Beyond what squares can hold there is only the plain kernel left; the answer is the same. */
+static void coordinates_whose_squares_overflow(void **state)
+{
+    static scene s;
+    field got, wanted;
+
+    (void)state;
+    make_scene(1e160, 1, 0, middle, &s);
+    set_list(&s, 0, 60); /* moments of cells would overflow themselves */
+    compute(&s, "plain", BH_DOUBLE, &wanted);
+    compute(&s, name, precision, &got);
+    assert_memory_equal(&got, &wanted, sizeof got);
+    for (int t = 0; t < TARGETS; t++) {
+        assert_true(isfinite(got.a[0][t]) && isfinite(got.a[3][t]));
+    }
+}
+
+/* Thousands of particles in one point have no force on each other, and all that is around still has. */
+static void coincident_particles(void **state)
+{
+    static scene s;
+    field got, wanted;
+
+    (void)state;
+    for (int soft = 0; soft < 2; soft++) {
+        make_scene(1, 1, soft ? 0.01 : 0, (double[]){7, -8, 1e5}, &s);
+        for (int i = 0; i < POINTS; i++) {
+            for (int k = 0; k < 3 && i % 50 != 0; k++) {
+                s.x[k][i] = s.x[k][1];
+            }
+        }
+        for (int t = 0; t < TARGETS; t++) {
+            for (int k = 0; k < 3; k++) {
+                s.at[k][t] = s.x[k][1];
+            }
+        }
+        set_list(&s, 20, 1300);
+        compare(&s);
+        set_list(&s, 0, 50); /* among them one that is elsewhere, or some */
+        s.first[0] = 51;
+        s.list.nruns = 1;
+        s.count[0] = s.list.nsources = 49;
+        compute(&s, "plain", BH_DOUBLE, &wanted);
+        compute(&s, name, precision, &got);
+        for (int t = 0; t < TARGETS; t++) {
+            assert_true(got.a[0][t] == 0 && got.a[1][t] == 0 && got.a[2][t] == 0);
+            assert_true(soft || got.a[3][t] == 0);
+        }
+    }
+}
+
+/* Masses that single precision would take for 0 pull a target that nothing else pulls; masses of 0 pull nothing. */
+static void masses_of_any_size(void **state)
+{
+    static const double mass[] = {1e-60, 1e-44, 1e-30, 0, 1e30, 1e60};
+    static scene s;
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        make_scene(1, 1, 0.05, middle, &s);
+        for (int p = 0; p < POINTS; p++) {
+            s.x[3][p] *= p == 3 && mass[i] < 1 ? 0 : mass[i];
+        }
+        for (int c = 1; c <= CELLS; c++) {
+            bh_moments *m = &s.cell[c].moments;
+            m->mass *= mass[i];
+            m->trace *= mass[i];
+            for (int q = 0; q < 6; q++) {
+                m->quad[q] *= mass[i];
+            }
+        }
+        set_list(&s, 40, 0);
+        compare(&s);
+        set_list(&s, 0, 40);
+        compare(&s);
+    }
+    make_scene(1, 1, 0.05, middle, &s); /* most are without mass, one is light */
+    for (int p = 0; p < POINTS; p++) {
+        s.x[3][p] *= p == 17 ? 1e-50 : 0;
+    }
+    set_list(&s, 0, 40);
+    compare(&s);
+}
+
+/* A close pair in a wide group: single precision could not tell the two apart. */
+static void near_things_in_wide_groups(void **state)
+{
+    static const double eps[] = {0, 1e-9, 1e-6, 1e-4};
+    static scene s;
+    field got, wanted;
+
+    (void)state;
+    for (int e = 0; e < 4; e++) {
+        make_scene(1, 1, eps[e], (double[]){3, 4, 5}, &s);
+        for (int k = 0; k < 3; k++) {
+            s.at[k][1] = s.x[k][2] = s.at[k][0] + (k == 1 ? 1e-9 : 0);
+            s.cell[1].moments.com[k] = s.at[k][2] + (k == 2 ? 1e-7 : 0);
+        }
+        memset(s.cell[1].moments.quad, 0, sizeof s.cell[1].moments.quad);
+        s.cell[1].moments.trace = 0;
+        s.number[0] = 1;
+        set_list(&s, 1, 40);
+        compute(&s, "plain", BH_DOUBLE, &wanted);
+        compute(&s, name, precision, &got);
+        for (int t = 0; t < 3; t++) {
+            for (int k = 0; k < 3; k++) {
+                const double size = fabs(wanted.a[0][t]) + fabs(wanted.a[1][t]) + fabs(wanted.a[2][t]);
+                assert_true(fabs(got.a[k][t] - wanted.a[k][t]) <= 2e-3 * size);
+            }
+        }
+    }
+}
+
+/* However targets are handed in, each gets the same bits, as long as they are the same group (or precision is double).
+ */
+static void the_order_of_targets_changes_no_bit(void **state)
+{
+    static scene s, turned;
+    field got, back;
+
+    (void)state;
+    make_scene(1, 1, 0.02, middle, &s);
+    set_list(&s, 300, 700);
+    turned = s;
+    for (int t = 0; t < TARGETS; t++) {
+        for (int k = 0; k < 3; k++) {
+            turned.at[k][t] = s.at[k][TARGETS - 1 - t];
+        }
+    }
+    compute(&s, name, precision, &got);
+    compute(&turned, name, precision, &back);
+    for (int t = 0; t < TARGETS; t++) {
+        for (int k = 0; k < 4; k++) {
+            assert_true(got.a[k][t] == back.a[k][TARGETS - 1 - t]);
+        }
+    }
+}
+
+static void kernels_have_names(void **state)
+{
+    bh_kernel *kernel = NULL;
+    bool runs_here;
+
+    (void)state;
+    assert_int_equal(bh_kernel_create("AVX2", BH_DOUBLE, &kernel), EQP_ERR_UNKNOWN);
+    assert_int_equal(bh_kernel_create("", BH_MIXED, &kernel), EQP_ERR_UNKNOWN);
+    assert_null(kernel);
+    assert_string_equal(bh_kernel_list(0, NULL), "plain");
+    assert_null(bh_kernel_list(-1, NULL));
+    const char *best = NULL, *listed;
+    for (int i = 0; (listed = bh_kernel_list(i, &runs_here)) != NULL; i++) {
+        const int code = bh_kernel_create(listed, BH_MIXED, &kernel);
+        assert_int_equal(code, runs_here ? EQP_OK : EQP_ERR_STATE);
+        if (runs_here) {
+            best = listed;
+            assert_string_equal(bh_kernel_name(kernel), listed);
+            assert_int_equal(bh_kernel_precision(kernel), BH_MIXED);
+            bh_kernel_free(kernel);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bh_kernel_create(i == 0 ? NULL : "auto", BH_DOUBLE, &kernel), EQP_OK);
+        assert_string_equal(bh_kernel_name(kernel), best);
+        assert_int_equal(bh_kernel_precision(kernel), BH_DOUBLE);
+        bh_kernel_free(kernel);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_of_all_lengths),
+        cmocka_unit_test(lists_longer_than_blocks),
+        cmocka_unit_test(any_number_of_targets),
+        cmocka_unit_test(huge_and_tiny_scales_far_from_the_origin),
+        cmocka_unit_test(coordinates_whose_squares_overflow),
+        cmocka_unit_test(coincident_particles),
+        cmocka_unit_test(masses_of_any_size),
+        cmocka_unit_test(near_things_in_wide_groups),
+        cmocka_unit_test(the_order_of_targets_changes_no_bit),
+    };
+    const struct CMUnitTest about_names[] = {cmocka_unit_test(kernels_have_names)};
+    int failed = cmocka_run_group_tests(about_names, NULL, NULL);
+    bool runs_here;
+
+    for (int i = 0; (name = bh_kernel_list(i, &runs_here)) != NULL; i++) {
+        for (int p = 0; p < 2; p++) {
+            precision = p == 0 ? BH_DOUBLE : BH_MIXED;
+            print_message("kernel %s, %s%s\n", name, p == 0 ? "double" : "mixed",
+                          runs_here ? "" : ": skipped, this CPU does not run it");
+            failed += runs_here ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
+        }
+    }
+    return failed;
+}
