@@ -28,6 +28,12 @@ struct place {
     int64_t wanted;
 };
 
+/* The strategies that split units until none is over the bound. */
+static bool splits_again(const struct builder *b)
+{
+    return b->splitter.strategy == EQP_SAMPLE_ADAPTIVE || b->splitter.strategy == EQP_SAMPLE_STRIDE;
+}
+
 /* Two heavy owners never share an interval [b g, (b + 1) g): with weights >= g + 1 their middles p1 + w1 / 2 and p2 +
  * w2 / 2 (rounded down) have p2 >= p1 + w1 and so differ by at least ceil(w1 / 2) + floor(w2 / 2) > g. Hence (base, 1 +
  * sub) names a heavy owner's units, and (base, 0) those light ones whose middle is in the interval. */
@@ -41,7 +47,9 @@ static struct place place_on_line(const struct builder *b, int64_t weight)
         middle = b->total > 0 ? b->total - 1 : 0; /* owners without weight behind all others */
     }
     place.base = middle / target;
-    if (weight > target) {
+    if (weight > target && splits_again(b) && weight <= b->splitter.bound && weight / 2 <= target) {
+        place.wanted = 1; /* no heavier than units of light owners, nor than its own may be */
+    } else if (weight > target) {
         double samples = rint((double)weight / (double)target);
         place.wanted = samples < 1 ? 1 : (int64_t)samples;
     }
@@ -155,11 +163,10 @@ static int add_cells(struct builder *b, int64_t owner, int64_t id, int64_t base)
 static int add_heavy(struct builder *b, int64_t owner, int64_t id, int64_t count, int64_t weight, struct place place)
 {
     struct eqp__splitter *s = &b->splitter;
-    bool again = s->strategy == EQP_SAMPLE_ADAPTIVE || s->strategy == EQP_SAMPLE_STRIDE;
     int64_t unit;
     int code;
 
-    if (place.wanted > 1 || (again && weight > s->bound)) {
+    if (place.wanted > 1 || (splits_again(b) && weight > s->bound)) {
         code = eqp__split(s, owner, id, weight, place.wanted, b->enumerate, b->user);
         if (code != EQP_OK || s->n > 0) {
             return code == EQP_OK ? add_cells(b, owner, id, place.base) : code;

@@ -22,11 +22,15 @@
 
 #define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
 
-/* Groups below so many times a unit's weight are never cut, even if all weights have grown since they were added up. */
-#define CERTAINLY_WHOLE 1.2
+/* Groups below so many times a unit's weight are never cut; those below this part of it not even if all weights have
+ * grown since they were added up. */
+#define NEVER_CUT 1.25
+#define SURELY 0.9
 
-/* Tiles are met by several groups of one unit: so many times the pins are sampled that it is to have. */
-#define SPARE_PINS 2.0
+/* So many times the pins are sampled that a unit is to have, as chance gives more or fewer; up to MOST_SPARE where it
+ * has several groups, which meet the same tiles. */
+#define LEAST_SPARE 1.1
+#define MOST_SPARE 2.0
 
 static int pins_per_unit(double units)
 {
@@ -61,8 +65,10 @@ bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int np
     }
     if (eqp_units_target(&wanted, last, &target, &rate) == EQP_OK && target > 0) {
         const double units = ldexp((double)last->weight, -WEIGHT_BITS) / target;
-        const double share = SPARE_PINS * pins_per_unit(units) * units / (double)last->interactions;
-        detail.heavy = CERTAINLY_WHOLE * target;
+        const double spare = fmin(fmax(sqrt((double)last->owners / units), LEAST_SPARE), MOST_SPARE);
+        const double share = spare * pins_per_unit(units) * units / (double)last->interactions;
+        detail.heavy =
+            SURELY * target * (options->strategy == EQP_SAMPLE_PARTICLE ? NEVER_CUT : fmin(2.0, wanted.threshold));
         detail.pin_below = share < 1.0 ? (uint64_t)(share * ldexp(1.0, 63)) : UINT64_MAX;
     }
     return detail;

@@ -201,8 +201,9 @@ typedef struct eqp_units eqp_units;
  * at most 2 g. A heavier owner is *heavy* and gets max(1, round(weight / g)) samples (line 4 of Algorithm 6), each
  * the centre of a Voronoi cell of centroids that is a unit. PARTICLE and ADAPTIVE draw them at random, an interaction
  * in proportion to its weight; STRIDE takes them at equal distances of summed weight along the enumeration. ADAPTIVE
- * and STRIDE then sample again inside the cells that weigh more than `threshold` x g, until there are none, or none
- * that more samples can divide (line 15). Centroids of earlier rounds stay, so cells only shrink. Intervals follow
+ * and STRIDE leave owners of at most min(2, `threshold`) x g whole, which are no heavier than units of light owners
+ * can be, and sample again inside the cells that weigh more than `threshold` x g, until there are none, or none that
+ * more samples can divide (line 15). Centroids of earlier rounds stay, so cells only shrink. Intervals follow
  * from sums of integers, so nothing depends on the ranks; a unit of light owners may lie across two ranks, and then
  * each has its piece of it under the same id.
  *
@@ -241,8 +242,8 @@ typedef struct eqp_owner_pins {
  * that is called for owners that are split and for no other. Local; O(owners + pins) beside the owners that are split.
  *
  * The pins of an owner that is split are not looked at: its cells need those of their own interactions, so it is
- * enumerated with pins. Only owners heavier than 1.25 times the target (eqp_units_target()) can be split; with
- * EQP_SAMPLE_RANDOM any owner may be.
+ * enumerated with pins. With ADAPTIVE and STRIDE only owners heavier than min(2, `threshold`) times the target
+ * (eqp_units_target()) are split, with PARTICLE only those heavier than 1.25 times, with RANDOM any may be.
  *
  * With all ids that the owners' interactions name the result is that of eqp_units_create(). It is the same as long as
  * every owner gives the `max_pins` ids of its own with the smallest eqp_pin_key(), and more of them change nothing. A
