@@ -11,9 +11,12 @@
 #include <equipoise/par.h>
 #include <equipoise/report.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -38,10 +41,27 @@ static int status_of(int code)
     }
 }
 
+/* What was printed may still be on its way to a full disk. */
+static int check_printed(eqp_message *message)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return EQP_OK;
+    }
+    eqp_message_set(message, "barneshut: standard output: %s", errno != 0 ? strerror(errno) : "cannot be written");
+    return EQP_ERR_IO;
+}
+
+/* An answer, and the exit status that it leads to. */
 static int print_owned(int rank, int code, char *text)
 {
-    if (code == EQP_OK && rank == 0 && (fputs(text, stdout) < 0 || fflush(stdout) != 0)) {
-        code = EQP_ERR_IO;
+    eqp_message message = {""};
+
+    if (code == EQP_OK && rank == 0) {
+        (void)fputs(text, stdout);
+        code = check_printed(&message);
+    }
+    if (code != EQP_OK && rank == 0) {
+        fprintf(stderr, "%s\n", message.text[0] != '\0' ? message.text : eqp_error_text(code));
     }
     free(text);
     return status_of(code);
@@ -195,6 +215,7 @@ static int simulate(const bh_settings *settings, const char *command, int *stopp
             fprintf(stderr, "%s\n", note.text);
         }
         print_summary(&sim, record);
+        code = check_printed(message);
     }
     bh_record_free(record);
     bh_simulation_free(&sim);
@@ -208,10 +229,11 @@ static int answer_questions(int rank, app_action action, const bh_settings *sett
     int code;
 
     if (action == APP_VERSION) {
-        if (rank == 0) {
-            printf("barneshut %s\n", eqp_version());
+        code = eqp_array_create(&text, 64, 1);
+        if (code == EQP_OK) {
+            snprintf(text, 64, "barneshut %s\n", eqp_version());
         }
-        return 0;
+        return print_owned(rank, code, text);
     }
     if (action == APP_HELP) {
         code = app_options_help(bh_settings_table(), &text);
@@ -269,10 +291,22 @@ static void give_large_blocks_back(void)
 #endif
 }
 
+/* A file or socket that got the number of a closed stdout would get its text, too. */
+static void open_closed_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", O_RDWR);
+        }
+    }
+    errno = 0;
+}
+
 int main(int argc, char **argv)
 {
     int rank, status;
 
+    open_closed_streams();
     give_large_blocks_back();
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
         fprintf(stderr, "barneshut: MPI cannot start\n");

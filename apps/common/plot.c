@@ -6,17 +6,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "loads.h"
+#include "signals.h"
 
 #define SCRIPT "plots.gp"
+#define MOST_SECONDS 30      /* for gnuplot: plots are a help, and a run must end */
 #define LABEL_LENGTH 40      /* bytes; a longer name is cut in the legend */
 #define MOST_BARS 256        /* more would be too thin to see: outlines instead */
 #define LOWEST_IMBALANCE 0.1 /* per cent: 0 has no logarithm, and nobody needs better */
@@ -384,6 +388,24 @@ static char *make_command(const char *dir)
     return command;
 }
 
+/* Waits for the plotter; one that hangs, or that is at work when a signal asks us to end, is killed. 0, or an errno. */
+static int wait_for(pid_t child, int *status)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    const int most_pauses = 100 * MOST_SECONDS;
+
+    for (int pauses = 0;; pauses++) {
+        pid_t ended = waitpid(child, status, WNOHANG);
+        if (ended == child || (ended < 0 && errno != EINTR)) {
+            return ended == child ? 0 : errno;
+        }
+        if (pauses == most_pauses || app_signals_pending() != 0) {
+            (void)kill(child, SIGKILL);
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 /* Starts gnuplot without a terminal of ours and waits. -1: it is not there; otherwise its exit status. */
 static int run_gnuplot(char *command)
 {
@@ -404,10 +426,8 @@ static int run_gnuplot(char *command)
     if (!started) {
         return -1;
     }
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) {
-            return 1;
-        }
+    if (wait_for(child, &status) != 0) {
+        return 1;
     }
     /* 127 is how a system tells that its child could not be started after all. */
     return !WIFEXITED(status) ? 1 : WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);

@@ -10,7 +10,7 @@
 /* A handler has no arguments of ours, so these are the one place of an app that is not on a stack. */
 static volatile sig_atomic_t pending;
 static bool installed;
-static struct sigaction old_interrupt, old_terminate;
+static struct sigaction old_interrupt, old_terminate, old_too_large;
 
 static void take_note(int signal_number)
 {
@@ -39,6 +39,12 @@ int app_signals_install(void)
         (void)sigaction(SIGINT, &old_interrupt, NULL);
         return EQP_ERR_INTERNAL;
     }
+    action.sa_handler = SIG_IGN;
+    if (sigaction(SIGXFSZ, &action, &old_too_large)) {
+        (void)sigaction(SIGINT, &old_interrupt, NULL);
+        (void)sigaction(SIGTERM, &old_terminate, NULL);
+        return EQP_ERR_INTERNAL;
+    }
     installed = true;
     return EQP_OK;
 }
@@ -53,6 +59,7 @@ void app_signals_restore(void)
     if (installed) {
         (void)sigaction(SIGINT, &old_interrupt, NULL);
         (void)sigaction(SIGTERM, &old_terminate, NULL);
+        (void)sigaction(SIGXFSZ, &old_too_large, NULL);
         installed = false;
     }
 }
