@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What nobody would do on purpose: files that are the same under two names, odd names, no standard streams, a plotter that
+# fails, limits of the shell.
+source "$(dirname "$0")/lib.sh"
+
+some=(--generate plummer:n=300 --steps 1)
+expect 1 "${some[@]}" --quiet --output snap.hdf5
+cp snap.hdf5 original
+
+# The input stays what it is, however the output is spelled.
+ln -s snap.hdf5 link.hdf5
+ln snap.hdf5 hard.hdf5
+cp snap.hdf5 run_000001.hdf5
+cp snap.hdf5 out.hdf5.part
+cp snap.hdf5 set.0.hdf5
+cp snap.hdf5 set.1.hdf5
+mkdir folder
+refused_by_all 'input would be overwritten' snap.hdf5 --output folder/../snap.hdf5
+refused 'input would be overwritten' snap.hdf5 --output link.hdf5
+refused 'input would be overwritten' snap.hdf5 --forces hard.hdf5
+refused 'input would be overwritten' link.hdf5 --output snap.hdf5
+refused 'input would be overwritten' snap --output snap.hdf5
+refused 'input would be overwritten' run_000001.hdf5 --steps 3 --output run.hdf5 --output-every 1
+refused 'input would be overwritten' out.hdf5.part --output out.hdf5
+refused 'input would be overwritten' set.0.hdf5 --output set.1.hdf5
+refused 'input would be overwritten' snap.xdmf --output snap
+refused 'input would be overwritten' snap.hdf5 --report snap.hdf5
+cmp original snap.hdf5 || fail "the input has changed"
+
+# Two outputs are two files.
+refused_by_all 'cannot be both' snap.hdf5 --output two.hdf5 --forces ./two.hdf5
+refused 'cannot be both' snap.hdf5 --output two.hdf5 --forces two.hdf5.part
+refused 'cannot be both' snap.hdf5 --output two.hdf5 --forces two.xdmf
+refused 'cannot be both' snap.hdf5 --steps 4 --output two.hdf5 --output-every 2 --forces two_000004.hdf5
+refused 'cannot be both' snap.hdf5 --report two --forces two
+refused 'cannot be both' snap.hdf5 --report folder --forces folder/report.json
+# These are not the same.
+expect 1 snap.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 2 --forces two_000003.hdf5
+expect 1 --restart two_000002.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 1
+expect 1 snap.hdf5 --quiet --steps 0 --report folder --output folder/snap.hdf5 --forces folder/forces.hdf5
+printf 'left by a run that was killed' >left.hdf5.part
+expect 1 snap.hdf5 --quiet --steps 0 --output left.hdf5
+expect 1 left.hdf5 --quiet --steps 0
+
+# Names with everything in them.
+odd=$' -a "b"\n<c>&\'d\' é%s'
+expect 3 "${some[@]}" --quiet --output="$odd.hdf5" --report="$odd" --forces "$odd.forces"
+expect 3 "$PWD/$odd.hdf5" --quiet --steps 0
+python3 - "$odd" <<'EOF' || fail "XDMF or report of odd names"
+import json, sys, xml.dom.minidom
+assert sys.argv[1] in xml.dom.minidom.parse(sys.argv[1] + ".xdmf").toxml().replace("&lt;", "<").replace("&gt;", ">").replace(
+    "&quot;", '"').replace("&amp;", "&").replace("&apos;", "'")
+assert sys.argv[1] in json.load(open(sys.argv[1] + "/report.json"))["command"]
+EOF
+deep=$(printf '../%.0s' $(seq 60))"${PWD#/}"
+expect 1 "$deep/snap.hdf5" --quiet --steps 0 --output "$deep/deep.hdf5"
+[ -f deep.hdf5 ] || fail "a deep relative path"
+name=$(printf 'n%.0s' $(seq 300))
+run 1 "${some[@]}" --quiet --output "$name"
+[ $? -eq 2 ] && [ -s err ] || fail "a name that is too long: $(cat err)"
+
+# Numbers have points in every country.
+for locale in $(locale -a 2>/dev/null | grep -i -m 1 '^de_') C; do
+    LC_ALL=$locale "$BARNESHUT" "${some[@]}" --dt 0.25 --quiet --report numbers >out 2>err || fail "$locale: $(cat err)"
+    [ "$(value numbers/report.json dt)" = 0.25 ] || fail "dt in $locale: $(value numbers/report.json dt)"
+done
+
+# Closed streams are no place to put text into files; a full one is told.
+for words in '--output closed.hdf5' '--report closed --progress' '--help' '--version'; do
+    # shellcheck disable=SC2086 # a list of words
+    "$BARNESHUT" "${some[@]}" $words >&- 2>&- <&- || fail "status $? with closed streams: $words"
+done
+expect 1 closed.hdf5 --quiet --steps 0
+if [ -c /dev/full ]; then
+    for words in '' '--help' '--version' '--balance help'; do
+        # shellcheck disable=SC2086 # a list of words
+        "$BARNESHUT" "${some[@]}" $words >/dev/full 2>err
+        [ $? -eq 2 ] && [ "$(grep -c 'standard output' err)" -eq 1 ] || fail "a full disk: '$words': $(cat err)"
+    done
+fi
+
+# A plotter that fails, dies, or never ends costs the plots only.
+mkdir bin
+for body in 'exit 3' 'kill -9 $$' 'trap "" TERM INT; while :; do sleep 1; done'; do
+    printf '#!/bin/sh\n%s\n' "$body" >bin/gnuplot
+    chmod +x bin/gnuplot
+    rm -rf plotted
+    PATH=$PWD/bin:$PATH "$BARNESHUT" "${some[@]}" --report plotted >out 2>err &
+    pid=$!
+    for _ in $(seq 600); do
+        [ -f plotted/plots.gp ] && break
+        sleep 0.1
+    done
+    # The results are there by now: whoever waits may stop waiting.
+    sleep 0.5
+    kill -TERM "$pid" 2>/dev/null
+    wait "$pid"
+    status=$?
+    [ "$status" -eq 0 ] && grep -q 'no plots' err && [ -s plotted/report.json ] && [ -s out ] ||
+        fail "status $status with a plotter that does '$body': $(cat err)"
+done
+
+# A file beyond the shell's limit is a failed write; the old file stays. Blocks of 1024 bytes; MPI needs some megabytes.
+expect 1 --generate plummer:n=150000 --steps 0 --quiet --output limited.hdf5
+cp limited.hdf5 original
+(
+    ulimit -f 10000
+    exec "$BARNESHUT" --generate plummer:n=150000,seed=2 --steps 0 --quiet --output limited.hdf5 >/dev/null 2>err
+)
+[ $? -eq 2 ] || fail "status $? with a limit on files: $(cat err)"
+cmp original limited.hdf5 || fail "a failed write has cost the old file"
+[ ! -e limited.hdf5.part ] || fail "a failed write leaves its beginning"
+
+# Open boundaries: a file's periodic box is mentioned, once, and quietly not.
+python3 -c '
+import struct
+head = struct.pack("<6I6d2d2i6IiI4d", 0, 3, 0, 0, 0, 0, *[0.0, 1.0] + [0.0] * 4, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 1, 25.0, 0, 0, 0)
+with open("box.dat", "wb") as out:
+    for b in (head.ljust(256, b"\0"), struct.pack("<9f", *range(9)), bytes(36), struct.pack("<3I", 5, 5, 5)):
+        out.write(struct.pack("<I", len(b)) + b + struct.pack("<I", len(b)))'
+expect 3 box.dat --steps 1
+[ "$(grep -c 'periodic box of edge 25;' err)" -eq 1 ] || fail "the box: $(cat err)"
+expect 3 box.dat --steps 1 --quiet
+[ "$(grep -c periodic err)" -eq 0 ] || fail "the box, quietly: $(cat err)"
+printf '# nothing but words\n\n' >empty.txt
+refused_by_all 'empty.txt: holds no particles' empty.txt
+finish
