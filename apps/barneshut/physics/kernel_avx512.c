@@ -9,7 +9,7 @@
 
 static bool runs_here(void)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("avx512vl");
 }
 
