@@ -8,7 +8,7 @@
 /* BH_DOUBLE: everything in double precision. BH_MIXED: coordinates relative to the middle of the targets are made in
  * double precision, interactions computed in single, sums of up to 512 of them kept in single and added up in double:
  * errors of some 1e-7 of the sum of magnitudes, far below those of the cells. What single precision cannot hold is
- * computed in double, a block of the list at a time: coordinates beyond eight sides of the root cube, masses (but 0)
+ * computed in double, a block of the list at a time: coordinates beyond some ten sides of the root cube, masses (but 0)
  * below 2^-70 or above 2^14 of the root's, cells nearer to the targets' bounds than 2^-12 of their size (unless eps is
  * larger); and all pairs where eps is below 2^-12 of that size: without softening near pairs decide, so that pairs are
  * all in double precision then. Units follow from the tree's box and root cell. */
