@@ -180,7 +180,7 @@ static void make_steps(step_table table)
 }
 
 /* translate() with the larger table. */
-static uint64_t translate_steps(const step_table table, uint64_t children)
+static uint64_t translate_steps(step_table table, uint64_t children)
 {
     const uint16_t *entries = table[0];
     unsigned state = 0; /* times STEP_CHILDREN */

@@ -387,6 +387,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         if (code == EQP_ERR_STATE || code == EQP_ERR_UNKNOWN) {
             eqp_message_set(message, "barneshut: --kernel: %s does not run on this processor",
                             bh_settings_kernel(settings));
+            code = EQP_ERR_ARGUMENT;
         }
     }
     if (code == EQP_OK) {
