@@ -396,6 +396,74 @@ static void pins_sample_the_tiles(void **state)
     for_each_group(1, 1, 1, pins_choose_the_tiles);
 }
 
+enum { MOST_TILES = 4096 };
+
+typedef struct tile_notes {
+    int64_t n;
+    bh_tile_brief tile[MOST_TILES];
+} tile_notes;
+
+static int put_brief(void *user, const bh_tile *tile)
+{
+    tile_notes *notes = user;
+    assert_true(notes->n < MOST_TILES);
+    bh_tile_brief *brief = &notes->tile[notes->n++];
+    *brief = (bh_tile_brief){.pin = tile->pin,
+                             .nsources = tile->nsources,
+                             .ncells = (int32_t)tile->ncells,
+                             .nleaves = (int32_t)tile->nleaves};
+    memcpy(brief->centre, tile->centre, sizeof(brief->centre));
+    return EQP_OK;
+}
+
+static int compare_briefs(const void *a, const void *b)
+{
+    const bh_tile_brief *first = a, *second = b;
+    return (first->pin > second->pin) - (first->pin < second->pin);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *first = a, *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+/* What a list says of its tiles afterwards, against what a walk shows. */
+static void list_tells_tiles(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    static tile_notes shown;
+    static bh_tile_brief told[MOST_TILES];
+    static int64_t pin[MOST_TILES + 1];
+    const uint64_t limit = (uint64_t)1 << 61;
+    int64_t below = 0;
+    shown.n = 0;
+    assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, put_brief, &shown, list), EQP_OK);
+    assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, NULL, NULL, list), EQP_OK);
+    assert_int_equal(list->ntiles, shown.n);
+    bh_list_tiles(tree, list, told);
+    qsort(told, (size_t)shown.n, sizeof(*told), compare_briefs);
+    qsort(shown.tile, (size_t)shown.n, sizeof(*told), compare_briefs);
+    for (int64_t t = 0; t < shown.n; t++) {
+        assert_true(told[t].pin == shown.tile[t].pin && told[t].nsources == shown.tile[t].nsources);
+        assert_int_equal(told[t].ncells, shown.tile[t].ncells);
+        assert_int_equal(told[t].nleaves, shown.tile[t].nleaves);
+        assert_memory_equal(told[t].centre, shown.tile[t].centre, sizeof(told[t].centre));
+        below += (uint64_t)told[t].pin < limit;
+    }
+    assert_int_equal(bh_list_pins(tree, list, limit, pin), below);
+    qsort(pin, (size_t)below, sizeof(*pin), compare_numbers);
+    for (int64_t t = 0; t < below; t++) {
+        assert_true(pin[t] == told[t].pin);
+    }
+}
+
+static void lists_tell_of_their_tiles(void **state)
+{
+    (void)state;
+    for_each_group(600, 4, 8, list_tells_tiles);
+    for_each_group(3, 8, 8, list_tells_tiles); /* the root is a leaf */
+}
+
 static void a_walk_from_below_puts_the_root_into_the_tile_above(void **state)
 {
     (void)state;
@@ -450,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_filter_partitions_the_list),
         cmocka_unit_test(every_version_makes_the_same_lists),
         cmocka_unit_test(pins_sample_the_tiles),
+        cmocka_unit_test(lists_tell_of_their_tiles),
         cmocka_unit_test(a_walk_from_below_puts_the_root_into_the_tile_above),
         cmocka_unit_test(a_senseless_criterion_is_refused),
     };

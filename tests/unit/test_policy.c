@@ -251,6 +251,40 @@ static void a_policy_can_be_stored_and_goes_on(void **state)
     }
 }
 
+/* Who prepares when told to is ready in time, as long as the loss grows slowly, and mostly idle. */
+static void a_new_map_is_announced(void **state)
+{
+    const eqp_policy_options automatic = options_of(EQP_POLICY_AUTO, 1), fourth = options_of(EQP_POLICY_EVERY, 4);
+    const eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1);
+    const eqp_policy_options *const options[] = {&automatic, &fourth, &never};
+
+    (void)state;
+    for (int o = 0; o < 3; o++) {
+        eqp_policy policy;
+        int age = 0, maps = 0, announced = 0;
+        bool ready = false;
+        assert_int_equal(eqp_policy_init(&policy, options[o]), EQP_OK);
+        assert_false(eqp_policy_may_want(&policy)); /* the first map is made without */
+        for (int i = 0; i < 400; i++) {
+            const bool renewed = eqp_policy_wants(&policy);
+            assert_true(!renewed || ready || i == 0);
+            age = renewed ? 0 : age + 1;
+            maps += renewed;
+            ready = eqp_policy_may_want(&policy); /* before the step is known */
+            announced += ready;
+            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0};
+            assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
+        }
+        if (o == 2) {
+            assert_int_equal(maps, 1);
+            assert_int_equal(announced, 0);
+        } else {
+            assert_true(maps > 5);
+            assert_true(announced < 200 + (o == 1) * 100);
+        }
+    }
+}
+
 static void wrong_options_and_samples_are_refused(void **state)
 {
     eqp_policy_options good = EQP_POLICY_OPTIONS_DEFAULTS, o = good;
@@ -296,6 +330,7 @@ int main(void)
         cmocka_unit_test(without_work_there_is_no_imbalance),
         cmocka_unit_test(a_trace_replays),
         cmocka_unit_test(a_policy_can_be_stored_and_goes_on),
+        cmocka_unit_test(a_new_map_is_announced),
         cmocka_unit_test(wrong_options_and_samples_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
