@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: script_arguments.sh SOURCE
+# Every script explains itself and refuses what it does not know, before it does anything.
+set -u
+cd "$1" || exit 1
+failures=0
+
+fail()
+{
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+# refused SCRIPT ARGUMENT...: one line on stderr, status 2.
+refused()
+{
+    local said status=0
+    said=$("$@" 2>&1 >/dev/null) || status=$?
+    [ "$status" -eq 2 ] || fail "status $status instead of 2: $*"
+    [ "$(printf '%s\n' "$said" | wc -l)" -eq 1 ] && [ -n "$said" ] || fail "not one line: $* -- $said"
+}
+
+for script in setup test demo make-data; do
+    "./scripts/$script" --help | grep -q "^usage: scripts/$script" || fail "$script --help"
+    refused "./scripts/$script" --nonsense
+done
+refused ./scripts/test --suite
+refused ./scripts/test --suite nonsense
+for suite in unit tools mpi app doc large compilers sanitize valgrind fuzz; do
+    ./scripts/test --help | grep -qw "$suite" || fail "test --help lacks $suite"
+done
+[ "$failures" -eq 0 ] || exit 1
+echo "all as expected"
