@@ -13,6 +13,7 @@
 
 #define SOFTENING 0.01
 #define STEPS 3
+#define MOST_RANKS 8
 
 static int failures;
 
@@ -263,7 +264,8 @@ static void check_scene(const hard_scene *scene, const char *path, const char *p
             check_promises(scene, &reference, what);
         }
     }
-    for (int m = mixed ? 4 : 0; m < 5; m++) {
+    /* One rank has nothing to balance; in mixed precision only the lists matter, which split owners shorten. */
+    for (int m = mixed || nranks == 1 ? 4 : 0; m < 5; m++) {
         outcome o = {0};
         snprintf(what, sizeof what, "%s, %s, %s on %d ranks", scene->name, precision, methods[m], nranks);
         if (run(comm, path, methods[m], "0.6", precision, what, &o) && rank == 0 && reference.n > 0) {
@@ -274,7 +276,9 @@ static void check_scene(const hard_scene *scene, const char *path, const char *p
         outcome_free(&o);
     }
     outcome_free(&reference);
-    check_cautious(scene, path, precision, comm);
+    if (nranks == MOST_RANKS) {
+        check_cautious(scene, path, precision, comm);
+    }
 }
 
 /* A file where TMPDIR says, or here; the same name on all ranks. */
@@ -300,7 +304,7 @@ static void write_scene(const hard_scene *scene, size_t room_for_path, char *pat
 /* test_bh_hard [NAME]: all scenes, or one. */
 int main(int argc, char **argv)
 {
-    static const int counts[] = {1, 3, 8};
+    static const int counts[] = {1, 3, MOST_RANKS};
     int rank, world;
 
     MPI_Init(&argc, &argv);
