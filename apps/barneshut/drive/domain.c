@@ -87,8 +87,8 @@ static int compute_keys(bh_domain *domain)
 }
 
 /* Particles travel at most so many at a time from each rank, so that a migration of nearly all of them, as the first
- * one is, needs no second copy: 8 MiB. */
-#define MIGRATION_ROUND 65536
+ * one is, needs no second copy: 2 MiB. */
+#define MIGRATION_ROUND 16384
 
 /* Particles that leave, as records, with their new homes. */
 typedef struct leavers {
