@@ -37,6 +37,11 @@ refused 'cannot be both' snap.hdf5 --report two --forces two
 refused 'cannot be both' snap.hdf5 --report folder --forces folder/report.json
 # These are not the same.
 expect 1 snap.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 2 --forces two_000003.hdf5
+cp snap.hdf5 bare # beside bare.hdf5 it is another file, not a part of it
+expect 1 bare --quiet --steps 1 --output bare.hdf5
+expect 1 bare --quiet --steps 1 --output bare.hdf5
+expect 1 snap.hdf5 --quiet --steps 1 --output snap.1.hdf5
+expect 1 snap.hdf5 --quiet --steps 1 --output snap.1.hdf5
 expect 1 --restart two_000002.hdf5 --quiet --steps 4 --output two.hdf5 --output-every 1
 expect 1 snap.hdf5 --quiet --steps 0 --report folder --output folder/snap.hdf5 --forces folder/forces.hdf5
 printf 'left by a run that was killed' >left.hdf5.part

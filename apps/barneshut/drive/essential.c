@@ -115,7 +115,8 @@ static void numbers_free(branch_numbers *numbers)
     free(numbers->words);
 }
 
-/* A tree that nothing was grafted onto knows of other ranks nothing but their branches. */
+/* A tree that nothing was grafted onto knows of other ranks nothing but their branches. With grafts the numbers would
+ * be wrong, but for the same works nothing is absent then, and no number is used. */
 static int numbers_create(const bh_tree *tree, int me, int nranks, branch_numbers *numbers)
 {
     uint64_t *key = NULL;

@@ -140,37 +140,49 @@ static bool same_file(const char *a, const char *b)
     return same;
 }
 
-/* Length of what the names of a snapshot's files have in common: snap_007 of snap_007.3.hdf5. */
-static size_t set_length(const char *path)
+/* The parts of a snapshot's name: snap_007, its number among several files, if it has one, and .hdf5. */
+typedef struct set_name {
+    size_t length; /* of what the files of one set have in common */
+    bool numbered;
+    const char *ending; /* "" if it has none that is known */
+} set_name;
+
+static set_name set_name_of(const char *path)
 {
     static const char *const endings[] = {".hdf5", ".h5"};
-    size_t length = strlen(path), digits;
+    set_name name = {.length = strlen(path), .ending = ""};
+    size_t digits;
 
-    for (int i = 0; i < 2; i++) {
-        size_t ending = strlen(endings[i]);
-        if (length > ending && strcmp(path + length - ending, endings[i]) == 0) {
-            length -= ending;
-            break;
+    for (int i = 0; i < 2 && name.ending[0] == '\0'; i++) {
+        const size_t ending = strlen(endings[i]);
+        if (name.length > ending && strcmp(path + name.length - ending, endings[i]) == 0) {
+            name.length -= ending;
+            name.ending = endings[i];
         }
     }
-    digits = length;
+    digits = name.length;
     while (digits > 0 && path[digits - 1] >= '0' && path[digits - 1] <= '9') {
         digits--;
     }
-    return digits > 1 && digits < length && path[digits - 1] == '.' ? digits - 1 : length;
+    name.numbered = digits > 1 && digits < name.length && path[digits - 1] == '.';
+    name.length = name.numbered ? digits - 1 : name.length;
+    return name;
 }
 
-/* Whether an existing file is, by its name, one of several that the input consists of. */
+/* Whether an existing file is, by its name, one of those that the input consists of: another file of a set, or what is
+ * found where the input gives only what the names have in common. */
 static bool of_one_set(const char *path, const char *input)
 {
-    size_t length = set_length(path), input_length = set_length(input);
+    const set_name name = set_name_of(path), other = set_name_of(input);
+    const bool alike = access(input, F_OK) == 0
+                           ? name.numbered && other.numbered && strcmp(name.ending, other.ending) == 0
+                           : name.numbered || name.ending[0] != '\0';
     char *a = strdup(path), *b = strdup(input);
     bool same = false;
 
-    if (a != NULL && b != NULL && access(path, F_OK) == 0) {
-        bool changed = a[length] != '\0' || b[input_length] != '\0';
-        a[length] = b[input_length] = '\0';
-        same = changed && same_file(a, b);
+    if (alike && a != NULL && b != NULL && access(path, F_OK) == 0) {
+        a[name.length] = b[other.length] = '\0';
+        same = same_file(a, b);
     }
     free(a);
     free(b);

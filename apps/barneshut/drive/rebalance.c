@@ -22,8 +22,8 @@
 
 #define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
 
-/* Groups below so many times a unit's weight are never cut; those below this part of it not even if all weights have
- * grown since they were added up. */
+/* Groups below so many times a unit's weight are never cut, with PARTICLE; and those below this part of the limit not
+ * even if units have become that much lighter since they were last cut. */
 #define NEVER_CUT 1.25
 #define SURELY 0.9
 

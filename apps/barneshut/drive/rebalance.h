@@ -31,8 +31,9 @@ typedef struct bh_rebalanced {
 /* How much a survey for the next map is to keep. */
 bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int nparts, const eqp_units_totals *last);
 
-/* Makes a survey of a grown domain without computing forces, for a first map, and learns what work costs if that is not
- * known. The essential trees are fetched: grow again before the next evaluation. Adds to *bytes. Collective. */
+/* Makes a survey of a grown domain without computing forces, for a first map and where no evaluation has taken one, and
+ * learns what work costs if that is not known. The essential trees are fetched unless the last evaluation with the same
+ * tags and map has done so: grow again before the next one. Adds to *bytes. Collective. */
 int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options,
                         const bh_map *map, bh_costs *costs, bh_survey *survey, int64_t *bytes);
 

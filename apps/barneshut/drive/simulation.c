@@ -270,13 +270,20 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
     return eqp_agree(sim->comm, eqp_policy_record(&sim->policy, &sample), NULL);
 }
 
+/* A map that has just been made lasts for longer than this step, unless each step is to have a new one. */
+static bool every_step(const eqp_policy *policy)
+{
+    return policy->options.mode == EQP_POLICY_EVERY && policy->options.every == 1;
+}
+
 /* A survey is taken when the next map may be due: it costs little, but not nothing. */
 static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 {
     const bh_rebalance_options options = rebalance_options(sim);
     const unsigned needs = options.method->needs;
     const bool ready = !(needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
-    const bool wanted = ready && (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && eqp_policy_may_want(&sim->policy);
+    const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
+    const bool wanted = ready && (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && due;
     int code = EQP_OK;
 
     sim->surveyed = false;

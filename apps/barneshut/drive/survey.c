@@ -34,6 +34,7 @@ void bh_survey_clear(bh_survey *survey, const bh_survey_detail *detail)
 {
     survey->detail = *detail;
     survey->n = survey->npins = survey->ntiles = 0;
+    survey->group_pins = survey->group_tiles = 0;
 }
 
 /* The group at hand, with the pins and tiles that lie behind those of the groups before. */
@@ -74,7 +75,8 @@ static void put_tile(bh_survey *survey, const double group_centre[3], int64_t nt
 
     bh_tile_centroid(group_centre, brief->centre, tile->centroid);
     tile->weight = bh_survey_weight(survey, &work);
-    tile->pin = brief->pin;
+    /* Only pins that whole groups show as well, or units would not agree about theirs. */
+    tile->pin = (uint64_t)brief->pin < survey->detail.pin_below ? brief->pin : -1;
 }
 
 static int reserve_tiles(bh_survey *survey, int64_t more)

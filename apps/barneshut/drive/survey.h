@@ -18,7 +18,7 @@ typedef struct bh_survey_detail {
 typedef struct bh_survey_tile {
     double centroid[3]; /* relative to the group's centre, see bh_tile_centroid() */
     double weight;      /* nominal nanoseconds */
-    int64_t pin;
+    int64_t pin;        /* of the opened cell; -1 if it is not below detail.pin_below */
 } bh_survey_tile;
 
 /* A group, as far as this rank computes it. */
