@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the fuzz targets with clang, AddressSanitizer and UndefinedBehaviorSanitizer, and runs each from its kept corpus,
-# two at a time. One line per target; inputs that fail are kept in a folder that is named, together with the logs.
+# four at a time. One line per target; inputs that fail are kept in a folder that is named, together with the logs.
 # Status: 0 nothing was found, 1 something was, 2 wrong use, 77 there is no clang.
 set -eu
 
@@ -113,20 +113,22 @@ fuzz()
 }
 
 failed=0
-one=
+running=
+count=0
 for target in $targets; do
-    if [ -z "$one" ]; then
-        fuzz "$target" &
-        one=$!
-    else
-        fuzz "$target" || failed=1
-        wait "$one" || failed=1
-        one=
+    fuzz "$target" &
+    running="$running $!"
+    count=$((count + 1))
+    if [ $((count % 4)) -eq 0 ]; then
+        for one in $running; do
+            wait "$one" || failed=1
+        done
+        running=
     fi
 done
-if [ -n "$one" ]; then
+for one in $running; do
     wait "$one" || failed=1
-fi
+done
 if [ "$failed" -eq 0 ]; then
     rm -rf "$found"
 else
