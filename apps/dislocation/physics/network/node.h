@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes of a dislocation network and their arms. A segment joins two nodes and stands as an arm in both: the Burgers
+ * vector of an arm is for the sense from the node to the neighbour, so the reverse arm carries its negative. The lower
+ * tag of the two *owns* the segment. */
+#ifndef DD_NODE_H
+#define DD_NODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* domain x 2^32 + index, as in ParaDiS files: a name, nothing else. */
+typedef uint64_t dd_tag;
+#define DD_NO_TAG UINT64_MAX
+#define DD_TAG_DOMAIN(tag) ((uint32_t)((tag) >> 32))
+#define DD_TAG_INDEX(tag) ((uint32_t)(tag))
+#define DD_TAG(domain, index) ((dd_tag)(uint32_t)(domain) << 32 | (uint32_t)(index))
+
+/* Bits of dd_node.constraint: ParaDiS' version 5. */
+enum { DD_FREE = 0, DD_PINNED_X = 1, DD_PINNED_Y = 2, DD_PINNED_Z = 4, DD_PINNED = 7, DD_SURFACE = 8 };
+
+/* More arms than this no operation makes; files with more are refused. */
+#define DD_MOST_ARMS 24
+
+typedef struct dd_arm {
+    dd_tag tag;        /* the neighbour */
+    double burgers[3]; /* in units of b, from the node to the neighbour */
+    double normal[3];  /* of the glide plane: unit length, or 0 0 0 where the segment has none */
+    double force[3];   /* on the node, by everything that acts on this segment */
+    int home;          /* rank on which the neighbour lives; 0 in a serial network */
+} dd_arm;
+
+typedef struct dd_node {
+    dd_tag tag;
+    double x[3]; /* in units of b, inside the box where that is periodic */
+    double v[3]; /* b / s */
+    int constraint;
+    int home;        /* rank on which it lives */
+    int narms, room; /* arms in use, arms that fit */
+    dd_arm *arm;     /* [room] owned */
+} dd_node;
+
+/* EQP_OK or EQP_ERR_MEMORY (and the node is unchanged). The new arm is zeroed but for its tag. */
+int dd_node_add_arm(dd_node *node, dd_tag tag, dd_arm **arm);
+/* The arm towards a neighbour; NULL: none. */
+dd_arm *dd_node_find_arm(const dd_node *node, dd_tag tag);
+/* Takes an arm out; the order of the others stays. */
+void dd_node_remove_arm(dd_node *node, dd_arm *arm);
+/* Deep copy of `from` into *to, which holds nothing (is zeroed or freed). EQP_OK or EQP_ERR_MEMORY. */
+int dd_node_copy(dd_node *to, const dd_node *from);
+void dd_node_free(dd_node *node);
+/* Sum of the Burgers vectors of its arms. */
+void dd_node_burgers(const dd_node *node, double sum[3]);
+
+/* Nodes by tag. Places change when nodes are removed (the last one moves into the gap). */
+typedef struct dd_network {
+    int64_t n, room;
+    dd_node *node;  /* [room] owned, each with its arms */
+    int64_t *slot;  /* hash table: place + 1, 0: empty; owned */
+    int64_t nslots; /* a power of 2, or 0 */
+} dd_network;
+
+void dd_network_init(dd_network *network);
+void dd_network_free(dd_network *network);
+/* Place of a node; -1: none. O(1). */
+int64_t dd_network_find(const dd_network *network, dd_tag tag);
+/* Takes the node and its arms over (*node is zeroed). EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for a tag that is there;
+ * on error the caller keeps the node. */
+int dd_network_add(dd_network *network, dd_node *node);
+/* Removes and frees the node at a place. */
+void dd_network_remove(dd_network *network, int64_t place);
+/* Removes the node at a place and hands it over instead of freeing it. */
+void dd_network_take(dd_network *network, int64_t place, dd_node *node);
+/* Sorts the nodes by tag. O(n log n). */
+void dd_network_sort(dd_network *network);
+
+#endif
