@@ -141,6 +141,17 @@ static int reserve_slots(dd_network *network, int64_t n)
     return EQP_OK;
 }
 
+int dd_network_index(dd_network *network)
+{
+    const int64_t nslots = network->nslots;
+    int code = reserve_slots(network, network->n);
+
+    if (code == EQP_OK && nslots == network->nslots && nslots > 0) {
+        fill_slots(network);
+    }
+    return code;
+}
+
 int64_t dd_network_find(const dd_network *network, dd_tag tag)
 {
     return network->nslots == 0 ? -1 : network->slot[slot_of(network, tag)] - 1;

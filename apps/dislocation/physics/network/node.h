@@ -70,6 +70,8 @@ int dd_network_add(dd_network *network, dd_node *node);
 void dd_network_remove(dd_network *network, int64_t place);
 /* Removes the node at a place and hands it over instead of freeing it. */
 void dd_network_take(dd_network *network, int64_t place, dd_node *node);
+/* Makes the hash table anew, for nodes that were written into the array. EQP_OK or EQP_ERR_MEMORY. */
+int dd_network_index(dd_network *network);
 /* Sorts the nodes by tag. O(n log n). */
 void dd_network_sort(dd_network *network);
 

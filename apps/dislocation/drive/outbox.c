@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "outbox.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+void dd_outbox_fail(dd_outbox *outbox, int code)
+{
+    if (outbox->code == EQP_OK) {
+        outbox->code = code;
+    }
+}
+
+static bool extend(dd_outbox *outbox, int rank, int64_t bytes)
+{
+    int code = outbox->code;
+
+    if (code == EQP_OK) {
+        code = eqp_array_reserve(&outbox->byte, &outbox->room, outbox->n + bytes, 1);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_reserve(&outbox->rank, &outbox->rank_room, outbox->npieces + 1, sizeof *outbox->rank);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_reserve(&outbox->size, &outbox->size_room, outbox->npieces + 1, sizeof *outbox->size);
+    }
+    outbox->code = code;
+    if (code != EQP_OK) {
+        return false;
+    }
+    if (outbox->npieces > 0 && outbox->rank[outbox->npieces - 1] == rank) {
+        outbox->size[outbox->npieces - 1] += bytes;
+    } else {
+        outbox->rank[outbox->npieces] = rank;
+        outbox->size[outbox->npieces++] = bytes;
+    }
+    return true;
+}
+
+void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size)
+{
+    if (size > 0 && extend(outbox, rank, (int64_t)size)) {
+        memcpy(outbox->byte + outbox->n, bytes, size);
+        outbox->n += (int64_t)size;
+    }
+}
+
+/* A node without its arms. */
+typedef struct record {
+    dd_tag tag;
+    double x[3], v[3];
+    int constraint, narms;
+} record;
+
+void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node)
+{
+    const record head = {node->tag,
+                         {node->x[0], node->x[1], node->x[2]},
+                         {node->v[0], node->v[1], node->v[2]},
+                         node->constraint,
+                         node->narms};
+
+    dd_outbox_add(outbox, rank, &head, sizeof head);
+    dd_outbox_add(outbox, rank, node->arm, (size_t)node->narms * sizeof *node->arm);
+}
+
+void dd_outbox_free(dd_outbox *outbox)
+{
+    free(outbox->byte);
+    free(outbox->rank);
+    free(outbox->size);
+    *outbox = (dd_outbox){0};
+}
+
+/* The pieces by rank, each rank's in the order in which they were written. */
+static int pack(const dd_outbox *outbox, int nranks, int64_t *count, char **packed)
+{
+    int64_t *at = NULL, from = 0;
+    int code = eqp_array_create(packed, outbox->n, 1);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&at, nranks, sizeof *at);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    for (int64_t i = 0; i < outbox->npieces; i++) {
+        count[outbox->rank[i]] += outbox->size[i];
+    }
+    for (int r = 1; r < nranks; r++) {
+        at[r] = at[r - 1] + count[r - 1];
+    }
+    for (int64_t i = 0; i < outbox->npieces; i++) {
+        memcpy(*packed + at[outbox->rank[i]], outbox->byte + from, (size_t)outbox->size[i]);
+        at[outbox->rank[i]] += outbox->size[i];
+        from += outbox->size[i];
+    }
+    free(at);
+    return EQP_OK;
+}
+
+int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
+{
+    dd_inbox made = {0};
+    int64_t *count = NULL;
+    char *packed = NULL;
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_array_create(&count, nranks, sizeof *count);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made.count, nranks, sizeof *made.count);
+    }
+    if (code == EQP_OK) {
+        code = outbox->code;
+    }
+    if (code == EQP_OK) {
+        code = pack(outbox, nranks, count, &packed);
+    }
+    dd_outbox_free(outbox);
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_exchange_counts(comm, count, made.count, &made.n);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, eqp_array_create(&made.byte, made.n, 1), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(comm, 1, count, packed, made.count, made.byte);
+    }
+    free(packed);
+    free(count);
+    if (code != EQP_OK) {
+        dd_inbox_free(&made);
+        return code;
+    }
+    *inbox = made;
+    return EQP_OK;
+}
+
+bool dd_inbox_empty(const dd_inbox *inbox)
+{
+    return inbox->at >= inbox->n;
+}
+
+int dd_inbox_sender(const dd_inbox *inbox)
+{
+    int64_t end = inbox->count[0];
+    int rank = 0;
+
+    while (inbox->at >= end) {
+        end += inbox->count[++rank];
+    }
+    return rank;
+}
+
+int dd_inbox_read(dd_inbox *inbox, void *bytes, size_t size)
+{
+    if ((int64_t)size > inbox->n - inbox->at) {
+        return EQP_ERR_INTERNAL;
+    }
+    if (size > 0) {
+        memcpy(bytes, inbox->byte + inbox->at, size);
+    }
+    inbox->at += (int64_t)size;
+    return EQP_OK;
+}
+
+int dd_inbox_read_node(dd_inbox *inbox, dd_node *node)
+{
+    record head;
+    dd_arm *arm = NULL;
+    int code = dd_inbox_read(inbox, &head, sizeof head);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&arm, head.narms, sizeof *arm);
+    }
+    if (code == EQP_OK) {
+        code = dd_inbox_read(inbox, arm, (size_t)head.narms * sizeof *arm);
+    }
+    if (code != EQP_OK) {
+        free(arm);
+        return code;
+    }
+    *node =
+        (dd_node){.tag = head.tag, .constraint = head.constraint, .narms = head.narms, .room = head.narms, .arm = arm};
+    memcpy(node->x, head.x, sizeof node->x);
+    memcpy(node->v, head.v, sizeof node->v);
+    return EQP_OK;
+}
+
+void dd_inbox_free(dd_inbox *inbox)
+{
+    free(inbox->byte);
+    free(inbox->count);
+    *inbox = (dd_inbox){0};
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages of any length between ranks: written one after another, each for a rank, and delivered all at once. */
+#ifndef DD_OUTBOX_H
+#define DD_OUTBOX_H
+
+#include "../physics/network/node.h"
+
+#include <mpi.h>
+#include <stddef.h>
+
+/* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_outbox_deliver returns it on all ranks. */
+typedef struct dd_outbox {
+    char *byte; /* owned */
+    int64_t n, room;
+    int *rank; /* [npieces] owned */
+    int64_t *size;
+    int64_t npieces, rank_room, size_room;
+    int code;
+} dd_outbox;
+
+/* Appends bytes to the message for a rank. Messages to one rank arrive in the order in which they were written. */
+void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size);
+/* Appends a node with its arms. */
+void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node);
+/* Makes the outbox fail with a code, unless it has failed already. */
+void dd_outbox_fail(dd_outbox *outbox, int code);
+void dd_outbox_free(dd_outbox *outbox);
+
+/* What has arrived, by sending rank. */
+typedef struct dd_inbox {
+    char *byte; /* owned */
+    int64_t n;
+    int64_t at;     /* next byte to be read */
+    int64_t *count; /* [ranks] bytes from each rank; owned */
+} dd_inbox;
+
+/* Sends everything and empties the outbox, also on failure. Collective; the same code on all ranks. */
+int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
+
+bool dd_inbox_empty(const dd_inbox *inbox);
+/* Rank that the next byte came from. */
+int dd_inbox_sender(const dd_inbox *inbox);
+/* Takes the next bytes out. EQP_OK, or EQP_ERR_INTERNAL where fewer are left. */
+int dd_inbox_read(dd_inbox *inbox, void *bytes, size_t size);
+/* Takes a node of dd_outbox_add_node out; *node holds nothing before. Its home is not part of the message: set it.
+ * EQP_OK, EQP_ERR_MEMORY, EQP_ERR_INTERNAL. */
+int dd_inbox_read_node(dd_inbox *inbox, dd_node *node);
+void dd_inbox_free(dd_inbox *inbox);
+
+#endif
