@@ -52,6 +52,7 @@ void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size)
 typedef struct record {
     dd_tag tag;
     double x[3], v[3];
+    int64_t order, split;
     int constraint, narms;
 } record;
 
@@ -60,6 +61,8 @@ void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node)
     const record head = {node->tag,
                          {node->x[0], node->x[1], node->x[2]},
                          {node->v[0], node->v[1], node->v[2]},
+                         node->order,
+                         node->split,
                          node->constraint,
                          node->narms};
 
@@ -185,8 +188,13 @@ int dd_inbox_read_node(dd_inbox *inbox, dd_node *node)
         free(arm);
         return code;
     }
-    *node =
-        (dd_node){.tag = head.tag, .constraint = head.constraint, .narms = head.narms, .room = head.narms, .arm = arm};
+    *node = (dd_node){.tag = head.tag,
+                      .order = head.order,
+                      .split = head.split,
+                      .constraint = head.constraint,
+                      .narms = head.narms,
+                      .room = head.narms,
+                      .arm = arm};
     memcpy(node->x, head.x, sizeof node->x);
     memcpy(node->v, head.v, sizeof node->v);
     return EQP_OK;
