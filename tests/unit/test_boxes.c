@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failing_malloc.h"
+
+#include <equipoise/boxes.h>
+#include <equipoise/random.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_PARTS 64
+#define POINTS 20000
+
+static const eqp_boxes_kind kinds[2] = {EQP_BOXES_SECTIONS, EQP_BOXES_BISECTION};
+static const int part_counts[] = {1, 2, 3, 7, 8, 12, 30, 64};
+enum { NCOUNTS = sizeof part_counts / sizeof *part_counts };
+static const double low0[3] = {-10, 0, 100}, high0[3] = {30, 20, 110};
+static double point[POINTS][3];
+
+static double uniform(uint64_t i)
+{
+    return eqp_random_uniform(11, 1, i);
+}
+
+static eqp_boxes *boxes_of(eqp_boxes_kind kind, int parts)
+{
+    eqp_boxes *boxes = NULL;
+    int n[3];
+
+    assert_int_equal(eqp_boxes_geometry(parts, n), EQP_OK);
+    assert_int_equal(eqp_boxes_create(kind, low0, high0, n, &boxes), EQP_OK);
+    return boxes;
+}
+
+/* Half of the points everywhere, half of them in a clump: a network with a tangle. */
+static void make_points(void)
+{
+    for (int i = 0; i < POINTS; i++) {
+        for (int d = 0; d < 3; d++) {
+            double u = uniform(3 * (uint64_t)i + (uint64_t)d);
+            double place = i % 2 ? u : 0.3 + 0.2 * u * u;
+            point[i][d] = low0[d] + (high0[d] - low0[d]) * place;
+        }
+    }
+}
+
+static void loads_from_points(const eqp_boxes *boxes, double *load)
+{
+    memset(load, 0, MAX_PARTS * sizeof *load);
+    for (int i = 0; i < POINTS; i++) {
+        load[eqp_boxes_find(boxes, point[i])] += 1;
+    }
+}
+
+static double imbalance(const eqp_boxes *boxes, const double *load)
+{
+    double sum = 0, most = 0;
+
+    for (int p = 0; p < eqp_boxes_parts(boxes); p++) {
+        sum += load[p];
+        most = fmax(most, load[p]);
+    }
+    return most * eqp_boxes_parts(boxes) / sum - 1;
+}
+
+/* Every box is of positive size, the volumes add up, and each point lies in the one box that find() names. */
+static void check_cover(const eqp_boxes *boxes)
+{
+    double bounds[MAX_PARTS][6], volume = 0, whole = 1;
+    int parts = eqp_boxes_parts(boxes);
+
+    eqp_boxes_store(boxes, bounds[0]);
+    for (int d = 0; d < 3; d++) {
+        whole *= high0[d] - low0[d];
+    }
+    for (int p = 0; p < parts; p++) {
+        double v = 1;
+        for (int d = 0; d < 3; d++) {
+            assert_true(bounds[p][3 + d] > bounds[p][d]);
+            assert_true(bounds[p][d] >= low0[d] && bounds[p][3 + d] <= high0[d]);
+            v *= bounds[p][3 + d] - bounds[p][d];
+        }
+        volume += v;
+        /* The low corner is inside, the high one is not. */
+        assert_int_equal(eqp_boxes_find(boxes, bounds[p]), p);
+        assert_true(parts == 1 || bounds[p][3] == high0[0] || eqp_boxes_find(boxes, bounds[p] + 3) != p);
+    }
+    assert_true(fabs(volume - whole) < 1e-9 * whole);
+    for (int i = 0; i < 300; i++) {
+        int inside = 0;
+        for (int p = 0; p < parts; p++) {
+            int in = 1;
+            for (int d = 0; d < 3; d++) {
+                in &= point[i][d] >= bounds[p][d] && point[i][d] < bounds[p][3 + d];
+            }
+            inside += in;
+            assert_int_equal(in, eqp_boxes_find(boxes, point[i]) == p);
+        }
+        assert_int_equal(inside, 1);
+    }
+}
+
+static void geometry_is_as_cubic_as_possible(void **state)
+{
+    static const int expected[][4] = {{1, 1, 1, 1},  {2, 2, 1, 1},  {3, 3, 1, 1},  {7, 7, 1, 1}, {8, 2, 2, 2},
+                                      {12, 3, 2, 2}, {30, 5, 3, 2}, {64, 4, 4, 4}, {96, 6, 4, 4}};
+    int n[3] = {-1, -1, -1};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(eqp_boxes_geometry(expected[i][0], n), EQP_OK);
+        assert_memory_equal(n, expected[i] + 1, sizeof n);
+    }
+    assert_int_equal(eqp_boxes_geometry(0, n), EQP_ERR_ARGUMENT);
+    assert_int_equal(n[0], 6);
+}
+
+static void uniform_boxes_are_equal_and_cover(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        for (int c = 0; c < NCOUNTS; c++) {
+            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+            int n[3];
+            eqp_boxes_counts(boxes, n);
+            assert_int_equal(eqp_boxes_kind_of(boxes), kinds[k]);
+            check_cover(boxes);
+            for (int p = 0; p < part_counts[c]; p++) {
+                int at[3] = {p / n[2] / n[1], p / n[2] % n[1], p % n[2]};
+                double low[3], high[3];
+                assert_int_equal(eqp_boxes_bounds(boxes, p, low, high), EQP_OK);
+                for (int d = 0; d < 3; d++) {
+                    double width = (high0[d] - low0[d]) / n[d];
+                    assert_true(fabs(low[d] - low0[d] - at[d] * width) < 1e-12 * 100);
+                    assert_true(fabs(high[d] - low[d] - width) < 1e-12 * 100);
+                }
+            }
+            eqp_boxes_free(boxes);
+        }
+    }
+    eqp_boxes_free(NULL);
+}
+
+static void positions_outside_are_clamped(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        eqp_boxes *boxes = boxes_of(kinds[k], 12);
+        const double below[3] = {-1e30, -INFINITY, 99}, above[3] = {30, 20, 110}, far[3] = {INFINITY, 1e9, 1e9};
+        const double nan[3] = {NAN, NAN, NAN};
+        double low[3] = {1, 2, 3}, high[3] = {4, 5, 6};
+        assert_int_equal(eqp_boxes_find(boxes, below), 0);
+        assert_int_equal(eqp_boxes_find(boxes, nan), 0);
+        assert_int_equal(eqp_boxes_find(boxes, above), 11);
+        assert_int_equal(eqp_boxes_find(boxes, far), 11);
+        assert_int_equal(eqp_boxes_bounds(boxes, 12, low, high), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_boxes_bounds(boxes, -1, low, high), EQP_ERR_ARGUMENT);
+        assert_true(low[0] == 1 && high[2] == 6);
+        eqp_boxes_free(boxes);
+    }
+}
+
+static void equal_and_zero_loads_move_nothing(void **state)
+{
+    double load[MAX_PARTS];
+    (void)state;
+
+    for (int k = 0; k < 2; k++) {
+        for (int c = 0; c < NCOUNTS; c++) {
+            for (int zero = 0; zero < 2; zero++) {
+                eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+                for (int p = 0; p < MAX_PARTS; p++) {
+                    load[p] = zero ? 0 : 0.125;
+                }
+                for (int call = 0; call < 6; call++) {
+                    eqp_boxes_change change;
+                    assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, &change), EQP_OK);
+                    assert_true(change.largest <= 1e-13);
+                }
+                check_cover(boxes);
+                eqp_boxes_free(boxes);
+            }
+        }
+    }
+}
+
+/* The loads that particles give, as in use: imbalance falls with calls. */
+static void loads_of_points_become_balanced(void **state)
+{
+    double load[MAX_PARTS];
+    (void)state;
+
+    for (int k = 0; k < 2; k++) {
+        for (int c = 1; c < NCOUNTS; c++) {
+            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+            double first, last;
+            loads_from_points(boxes, load);
+            first = imbalance(boxes, load);
+            for (int call = 0; call < 90; call++) {
+                assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
+                loads_from_points(boxes, load);
+                if (call == 29) {
+                    assert_true(imbalance(boxes, load) < 0.7 * first);
+                }
+            }
+            last = imbalance(boxes, load);
+            print_message("%s, %d parts: imbalance %.3f -> %.3f\n", k ? "bisection" : "sections", part_counts[c], first,
+                          last);
+            assert_true(last < 0.35 * first);
+            check_cover(boxes);
+            eqp_boxes_free(boxes);
+        }
+    }
+}
+
+/* Load of one density below x = 0 and another above, in slabs along x. */
+static void step_loads(const eqp_boxes *boxes, double *load)
+{
+    for (int p = 0; p < eqp_boxes_parts(boxes); p++) {
+        double low[3], high[3];
+        (void)eqp_boxes_bounds(boxes, p, low, high);
+        load[p] = 6 * fmax(0, fmin(high[0], 0) - low[0]) + fmax(0, high[0] - fmax(low[0], 0));
+    }
+}
+
+static void a_step_converges_to_equal_loads(void **state)
+{
+    const int n[3] = {4, 1, 1};
+    double load[4];
+    (void)state;
+
+    for (int k = 0; k < 2; k++) {
+        eqp_boxes *boxes;
+        assert_int_equal(eqp_boxes_create(kinds[k], low0, high0, n, &boxes), EQP_OK);
+        for (int call = 0; call < 200; call++) {
+            step_loads(boxes, load);
+            assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
+        }
+        step_loads(boxes, load);
+        /* Bisection rests at its tolerance. */
+        assert_true(imbalance(boxes, load) < (k ? 0.051 : 1e-6));
+        eqp_boxes_free(boxes);
+    }
+}
+
+/* One wall with two slabs: everything can be worked out by hand. */
+static void sections_keep_their_limits(void **state)
+{
+    const int n[3] = {2, 1, 1};
+    const double low[3] = {0, 0, 0}, high[3] = {2, 1, 1}, load[2] = {1, 3}, little[2] = {1, 1.06};
+    /* Wanted: 1 + (2 - 1) / 3; allowed: 5 % of the upper slab, or 0.49 of a cell. */
+    const struct {
+        double cell, fraction, wall;
+    } want[] = {{0, 0.05, 1.05}, {0.05, 0.05, 1.0245}, {9, 0.5, 1 + 1 / 3.0}, {0, 0, 1}};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+        eqp_boxes_change change;
+        eqp_boxes *boxes;
+        double a[3], b[3];
+        options.cell[0] = want[i].cell;
+        options.slab_fraction = want[i].fraction;
+        assert_int_equal(eqp_boxes_create(EQP_BOXES_SECTIONS, low, high, n, &boxes), EQP_OK);
+        assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_OK);
+        (void)eqp_boxes_bounds(boxes, 0, a, b);
+        assert_true(fabs(b[0] - want[i].wall) < 1e-14);
+        assert_int_equal(change.moved, want[i].wall > 1);
+        assert_int_equal(change.dimension, 0);
+        assert_int_equal(change.level, -1);
+        assert_true(fabs(change.largest - (b[0] - 1)) < 1e-15 && change.total == change.largest);
+        /* Small differences are evened out at once. */
+        eqp_boxes_free(boxes);
+        assert_int_equal(eqp_boxes_create(EQP_BOXES_SECTIONS, low, high, n, &boxes), EQP_OK);
+        assert_int_equal(eqp_boxes_rebalance(boxes, little, NULL, NULL), EQP_OK);
+        (void)eqp_boxes_bounds(boxes, 0, a, b);
+        assert_true(fabs(b[0] - (1 + 0.03 / 1.06)) < 1e-14);
+        eqp_boxes_free(boxes);
+    }
+}
+
+/* In a big tangle: what any wall does in any call, measured on the boxes themselves. */
+static void sections_cut_one_direction_per_call(void **state)
+{
+    eqp_boxes *boxes = boxes_of(EQP_BOXES_SECTIONS, 64), *before;
+    eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+    double load[MAX_PARTS], old[MAX_PARTS][6], now[MAX_PARTS][6];
+    (void)state;
+
+    options.cell[0] = 0.5;
+    for (int call = 0; call < 12; call++) {
+        eqp_boxes_change change;
+        int d = call % 3;
+        assert_int_equal(eqp_boxes_next(boxes), d);
+        assert_int_equal(eqp_boxes_copy(boxes, &before), EQP_OK);
+        loads_from_points(boxes, load);
+        assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_OK);
+        assert_int_equal(change.dimension, d);
+        assert_true(change.moved > 0);
+        eqp_boxes_store(before, old[0]);
+        eqp_boxes_store(boxes, now[0]);
+        for (int p = 0; p < 64; p++) {
+            for (int e = 0; e < 6; e++) {
+                double way = fabs(now[p][e] - old[p][e]);
+                assert_true(e % 3 == d || way == 0);
+                assert_true(d != 0 || way <= 0.49 * 0.5 + 1e-12);
+            }
+            /* Each of its two walls takes at most 5 %. */
+            assert_true(now[p][3 + d] - now[p][d] >= 0.9 * (old[p][3 + d] - old[p][d]) * (1 - 1e-12));
+        }
+        eqp_boxes_free(before);
+    }
+    eqp_boxes_free(boxes);
+}
+
+/* Four parts along x with loads 3 1 1 1: the first level is 2/3 : 1/3 and goes 30 % of its way, the second all. */
+static void bisection_damps_the_coarsest_level_only(void **state)
+{
+    const int n[3] = {4, 1, 1};
+    const double low[3] = {0, 0, 0}, high[3] = {8, 1, 1}, load[4] = {3, 1, 1, 1}, inner[4] = {3, 1, 2, 2};
+    eqp_boxes_change change;
+    eqp_boxes *boxes;
+    double a[3], b[3], wall;
+    (void)state;
+
+    assert_int_equal(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), EQP_OK);
+    assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, &change), EQP_OK);
+    assert_int_equal(change.level, 0);
+    assert_int_equal(change.moved, 3);
+    (void)eqp_boxes_bounds(boxes, 1, a, b);
+    /* Densities 1 and 1/2: half of the load lies below x = 3. */
+    wall = 4 + 0.3 * (3 - 4);
+    assert_true(fabs(b[0] - wall) < 1e-14);
+    /* Inside [0, 3.7) densities 1.5 below 2 and 0.5 above: 3.85 in all. */
+    assert_true(fabs(a[0] - 3.85 / 2 / 1.5) < 1e-14);
+    eqp_boxes_free(boxes);
+
+    assert_int_equal(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), EQP_OK);
+    assert_int_equal(eqp_boxes_rebalance(boxes, inner, NULL, &change), EQP_OK);
+    assert_int_equal(change.level, 1);
+    (void)eqp_boxes_bounds(boxes, 1, a, b);
+    assert_true(b[0] == 4 && fabs(a[0] - (2 + 0.3 * (4 / 3.0 - 2))) < 1e-14);
+    eqp_boxes_free(boxes);
+}
+
+/* Counts that are no powers of two: the load follows the number of parts on either side. */
+static void bisection_divides_in_proportion(void **state)
+{
+    const int n[3] = {3, 1, 1};
+    const double low[3] = {0, 0, 0}, high[3] = {3, 1, 1}, load[3] = {4, 1, 1};
+    eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+    eqp_boxes *boxes;
+    double a[3], b[3];
+    (void)state;
+
+    options.damping = 1;
+    assert_int_equal(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), EQP_OK);
+    assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, NULL), EQP_OK);
+    (void)eqp_boxes_bounds(boxes, 0, a, b);
+    assert_true(fabs(b[0] - 0.5) < 1e-14);
+    eqp_boxes_free(boxes);
+}
+
+static void one_part_with_everything(void **state)
+{
+    double load[MAX_PARTS] = {0};
+    (void)state;
+
+    for (int k = 0; k < 2; k++) {
+        for (int c = 0; c < NCOUNTS; c++) {
+            for (int last = 0; last < 2; last++) {
+                eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+                int heavy = last ? part_counts[c] - 1 : 0;
+                memset(load, 0, sizeof load);
+                load[heavy] = 1e-3;
+                for (int call = 0; call < 1000; call++) {
+                    assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
+                }
+                check_cover(boxes);
+                eqp_boxes_free(boxes);
+            }
+        }
+    }
+}
+
+/* All load in one point: whoever holds it has everything, walls close in on it for ever. */
+static void a_point_load_leaves_boxes_of_positive_size(void **state)
+{
+    const double where[3] = {7.3, 3.1, 108.9};
+    double load[MAX_PARTS];
+    (void)state;
+
+    for (int k = 0; k < 2; k++) {
+        for (int c = 0; c < NCOUNTS; c++) {
+            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
+            for (int call = 0; call < 2000; call++) {
+                memset(load, 0, sizeof load);
+                load[eqp_boxes_find(boxes, where)] = 1;
+                assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
+            }
+            check_cover(boxes);
+            eqp_boxes_free(boxes);
+        }
+    }
+}
+
+static void bad_input_is_refused_and_changes_nothing(void **state)
+{
+    const double bad[] = {NAN, -1, INFINITY};
+    const double thin[3] = {-10 + 1e-12, 20, 110}, nan[3] = {NAN, 20, 110};
+    const int zero[3] = {2, 0, 2}, many[3] = {50000, 50000, 50000}, two[3] = {2, 1, 1};
+    double load[MAX_PARTS], old[MAX_PARTS][6], now[MAX_PARTS][6];
+    eqp_boxes *none = NULL;
+    (void)state;
+
+    for (int k = 0; k < 2; k++) {
+        eqp_boxes *boxes = boxes_of(kinds[k], 12);
+        eqp_boxes_change change = {-7, 0, 0, 0, 0};
+        eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+        eqp_boxes_store(boxes, old[0]);
+        for (int i = 0; i < 12; i++) {
+            load[i] = i;
+        }
+        for (int b = 0; b < 3; b++) {
+            load[11] = bad[b];
+            assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, &change), EQP_ERR_DATA);
+        }
+        load[10] = load[11] = DBL_MAX;
+        assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, &change), EQP_ERR_DATA);
+        load[10] = load[11] = 1;
+        options.slab_fraction = 0.6;
+        assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_ERR_ARGUMENT);
+        options.slab_fraction = 0.05;
+        options.damping = NAN;
+        assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_ERR_ARGUMENT);
+        eqp_boxes_store(boxes, now[0]);
+        assert_memory_equal(old, now, 12 * sizeof *old);
+        assert_int_equal(change.moved, -7);
+        assert_int_equal(eqp_boxes_next(boxes), 0);
+        eqp_boxes_free(boxes);
+        assert_int_equal(eqp_boxes_create(kinds[k], low0, high0, zero, &none), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_boxes_create(kinds[k], low0, high0, many, &none), EQP_ERR_OVERFLOW);
+        assert_int_equal(eqp_boxes_create(kinds[k], low0, thin, two, &none), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_boxes_create(kinds[k], low0, nan, two, &none), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_boxes_create(kinds[k], high0, low0, two, &none), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_boxes_create((eqp_boxes_kind)3, low0, high0, two, &none), EQP_ERR_ARGUMENT);
+    assert_null(none);
+}
+
+/* A run that is stored and restored goes on as if nothing had been; so does a copy. */
+static void restored_boxes_go_on_alike(void **state)
+{
+    double load[MAX_PARTS], bounds[MAX_PARTS][6], again[MAX_PARTS][6];
+    (void)state;
+
+    for (int k = 0; k < 2; k++) {
+        for (int c = 0; c < NCOUNTS; c++) {
+            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]), *restored, *copy;
+            int n[3];
+            for (int call = 0; call < 7; call++) {
+                loads_from_points(boxes, load);
+                assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
+            }
+            eqp_boxes_counts(boxes, n);
+            eqp_boxes_store(boxes, bounds[0]);
+            assert_int_equal(eqp_boxes_restore(kinds[k], n, eqp_boxes_next(boxes), bounds[0], &restored), EQP_OK);
+            assert_int_equal(eqp_boxes_copy(boxes, &copy), EQP_OK);
+            loads_from_points(boxes, load);
+            assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
+            assert_int_equal(eqp_boxes_rebalance(restored, load, NULL, NULL), EQP_OK);
+            assert_int_equal(eqp_boxes_rebalance(copy, load, NULL, NULL), EQP_OK);
+            eqp_boxes_store(boxes, bounds[0]);
+            eqp_boxes_store(restored, again[0]);
+            assert_memory_equal(bounds, again, (size_t)part_counts[c] * sizeof *bounds);
+            eqp_boxes_store(copy, again[0]);
+            assert_memory_equal(bounds, again, (size_t)part_counts[c] * sizeof *bounds);
+            eqp_boxes_free(boxes);
+            eqp_boxes_free(copy);
+            /* One wall out of its place is no such decomposition. */
+            boxes = NULL;
+            bounds[part_counts[c] - 1][0] -= 1e-3;
+            assert_int_equal(eqp_boxes_restore(kinds[k], n, 0, bounds[0], &boxes),
+                             part_counts[c] == 1 ? EQP_OK : EQP_ERR_DATA);
+            eqp_boxes_free(boxes);
+            boxes = NULL;
+            bounds[0][1] = NAN;
+            assert_int_equal(eqp_boxes_restore(kinds[k], n, 0, bounds[0], &boxes), EQP_ERR_DATA);
+            assert_int_equal(eqp_boxes_restore(kinds[k], n, 3, bounds[0], &boxes), EQP_ERR_ARGUMENT);
+            assert_null(boxes);
+            eqp_boxes_free(restored);
+        }
+    }
+}
+
+static void failing_allocations_are_reported(void **state)
+{
+    const int n[3] = {3, 2, 2};
+    double load[12] = {5, 1, 2, 3};
+    (void)state;
+
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int k = 0; k < 2; k++) {
+        eqp_boxes *boxes = NULL, *copy = NULL;
+        int code;
+        for (int64_t i = 0;; i++) {
+            failing_malloc_start(i);
+            code = eqp_boxes_create(kinds[k], low0, high0, n, &boxes);
+            code = code ? code : eqp_boxes_copy(boxes, &copy);
+            code = code ? code : eqp_boxes_rebalance(copy, load, NULL, NULL);
+            if (!failing_malloc_stop()) {
+                break;
+            }
+            assert_int_equal(code, EQP_ERR_MEMORY);
+            eqp_boxes_free(boxes);
+            eqp_boxes_free(copy);
+            boxes = copy = NULL;
+        }
+        assert_int_equal(code, EQP_OK);
+        eqp_boxes_free(boxes);
+        eqp_boxes_free(copy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(geometry_is_as_cubic_as_possible),
+        cmocka_unit_test(uniform_boxes_are_equal_and_cover),
+        cmocka_unit_test(positions_outside_are_clamped),
+        cmocka_unit_test(equal_and_zero_loads_move_nothing),
+        cmocka_unit_test(loads_of_points_become_balanced),
+        cmocka_unit_test(a_step_converges_to_equal_loads),
+        cmocka_unit_test(sections_keep_their_limits),
+        cmocka_unit_test(sections_cut_one_direction_per_call),
+        cmocka_unit_test(bisection_damps_the_coarsest_level_only),
+        cmocka_unit_test(bisection_divides_in_proportion),
+        cmocka_unit_test(one_part_with_everything),
+        cmocka_unit_test(a_point_load_leaves_boxes_of_positive_size),
+        cmocka_unit_test(bad_input_is_refused_and_changes_nothing),
+        cmocka_unit_test(restored_boxes_go_on_alike),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+
+    make_points();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
