@@ -115,12 +115,12 @@ int main(int argc, char **argv)
     }
     parse(&settings, argc - 2, argv + 2);
     check(bh_simulation_create(MPI_COMM_SELF, &settings, &sim, &message), message.text);
-    const bh_rebalance_options options = {.method = settings.method,
-                                          .imbalance_tol = settings.imbalance_tol,
-                                          .strategy = (eqp_sample_strategy)settings.sample_strategy,
-                                          .sample_rate = settings.sample_rate,
-                                          .sample_threshold = settings.sample_threshold,
-                                          .seed = (uint64_t)settings.seed};
+    const bh_rebalance_options options = {.method = settings.run.method,
+                                          .imbalance_tol = settings.run.imbalance_tol,
+                                          .strategy = (eqp_sample_strategy)settings.run.sample_strategy,
+                                          .sample_rate = settings.run.sample_rate,
+                                          .sample_threshold = settings.run.sample_threshold,
+                                          .seed = (uint64_t)settings.run.seed};
     printf("parts,particles,groups,units,tiles,pins,force_s,survey_s,units_s,sampling_per_force\n");
     for (int i = 0; i < nparts; i++) {
         outcome out = {.nunits = 0};

@@ -88,13 +88,13 @@ static void show_progress(const bh_simulation *sim, double begin)
     const bh_settings *s = sim->settings;
     char line[160], note[64];
     eqp_progress progress = {.done = sim->now.step - sim->input.step,
-                             .total = s->steps - sim->input.step,
+                             .total = s->run.steps - sim->input.step,
                              .elapsed_seconds = eqp_wall_seconds() - begin,
                              .width = 30,
                              .unit = "step",
                              .note = note};
 
-    if (!s->progress || sim->domain.rank != 0) {
+    if (!s->run.progress || sim->domain.rank != 0) {
         return;
     }
     snprintf(note, sizeof note, "imbalance %.1f%%", 100.0 * sim->now.imbalance_measured);
@@ -120,7 +120,7 @@ static int write_restart(bh_simulation *sim, eqp_message *message)
 
     if (code == EQP_OK && sim->domain.rank == 0) {
         fprintf(stderr, "%sbarneshut: stopped after step %lld; go on with --restart %s\n",
-                sim->settings->progress ? "\n" : "", (long long)sim->now.step, path);
+                sim->settings->run.progress ? "\n" : "", (long long)sim->now.step, path);
     }
     return code;
 }
@@ -133,7 +133,7 @@ static int run(bh_simulation *sim, bh_record *record, int *stopped, eqp_message 
     bh_series series = {0};
     int code = bh_record_step(record, sim, message);
 
-    while (code == EQP_OK && sim->now.step < s->steps) {
+    while (code == EQP_OK && sim->now.step < s->run.steps) {
         *stopped = agree_signal(sim->comm);
         if (*stopped != 0) {
             code = write_restart(sim, message);
@@ -143,19 +143,19 @@ static int run(bh_simulation *sim, bh_record *record, int *stopped, eqp_message 
         if (code == EQP_OK) {
             code = bh_record_step(record, sim, message);
         }
-        if (code == EQP_OK && s->output_every > 0 &&
-            (sim->now.step % s->output_every == 0 || sim->now.step == s->steps)) {
-            code = bh_series_write(&series, sim, s->output, true, message);
+        if (code == EQP_OK && s->run.output_every > 0 &&
+            (sim->now.step % s->run.output_every == 0 || sim->now.step == s->run.steps)) {
+            code = bh_series_write(&series, sim, s->run.output, true, message);
         }
         if (code == EQP_OK) {
             show_progress(sim, begin);
         }
     }
-    if (code == EQP_OK && *stopped == 0 && s->output != NULL && s->output_every == 0) {
-        code = bh_series_write(&series, sim, s->output, false, message);
+    if (code == EQP_OK && *stopped == 0 && s->run.output != NULL && s->run.output_every == 0) {
+        code = bh_series_write(&series, sim, s->run.output, false, message);
     }
-    if (code == EQP_OK && *stopped == 0 && s->forces != NULL) {
-        code = bh_output_forces(sim, s->forces, message);
+    if (code == EQP_OK && *stopped == 0 && s->run.forces != NULL) {
+        code = bh_output_forces(sim, s->run.forces, message);
     }
     bh_series_free(&series);
     return code;
@@ -166,11 +166,11 @@ static void print_summary(const bh_simulation *sim, const bh_record *record)
     const bh_step *now = &sim->now;
     char *text = NULL;
 
-    if (sim->settings->quiet || sim->domain.rank != 0 || bh_record_table(record, &text) != EQP_OK) {
+    if (sim->settings->run.quiet || sim->domain.rank != 0 || bh_record_table(record, &text) != EQP_OK) {
         return;
     }
     printf("barneshut %s: %lld particles (%s) on %d ranks, --balance %s, dt %g\n\n%s\n", eqp_version(),
-           (long long)sim->input.total, sim->input.format, sim->domain.nranks, sim->settings->method->name, sim->dt,
+           (long long)sim->input.total, sim->input.format, sim->domain.nranks, sim->settings->run.method->name, sim->dt,
            text);
     printf("%lld interactions in the last step: %lld particle pairs, %lld particle-cell\n",
            (long long)(now->pairs + now->cells), (long long)now->pairs, (long long)now->cells);
@@ -183,9 +183,9 @@ static void warn_of_box(const bh_simulation *sim)
 {
     const bh_settings *s = sim->settings;
 
-    if (sim->input.box > 0 && !s->quiet && sim->domain.rank == 0) {
+    if (sim->input.box > 0 && !s->run.quiet && sim->domain.rank == 0) {
         fprintf(stderr, "barneshut: note: %s: has a periodic box of edge %g; its boundaries are taken as open\n",
-                s->restart != NULL ? s->restart : s->snapshot, sim->input.box);
+                s->run.restart != NULL ? s->run.restart : s->run.snapshot, sim->input.box);
     }
 }
 
@@ -239,11 +239,11 @@ static int answer_questions(int rank, app_action action, const bh_settings *sett
         code = app_options_help(bh_settings_table(), &text);
         return print_owned(rank, code, text);
     }
-    if (settings->balance != NULL && strcmp(settings->balance, "help") == 0) {
-        code = bh_settings_list_methods(&text);
+    if (settings->run.balance != NULL && strcmp(settings->run.balance, "help") == 0) {
+        code = app_run_list_methods(NULL, &text);
         return print_owned(rank, code, text);
     }
-    if (settings->generate != NULL && strcmp(settings->generate, "help") == 0) {
+    if (settings->run.generate != NULL && strcmp(settings->run.generate, "help") == 0) {
         code = bh_settings_list_generators(&text);
         return print_owned(rank, code, text);
     }

@@ -11,7 +11,7 @@
 typedef struct reading {
     const app_command_line *line;
     char *values; /* [values_size] */
-    bool *given;  /* [noptions] */
+    bool *given;  /* [rows] */
     bool positional_given;
     app_action action;
     eqp_message *message;
@@ -111,36 +111,72 @@ static int refuse(const reading *r, const char *argument, int length, const char
     return EQP_ERR_ARGUMENT;
 }
 
+int app_options_count(const app_command_line *line)
+{
+    return (line->before ? line->before->n : 0) + line->noptions + (line->after ? line->after->n : 0);
+}
+
+app_option app_options_row(const app_command_line *line, int i)
+{
+    int nbefore = line->before ? line->before->n : 0;
+    bool own = i >= nbefore && i < nbefore + line->noptions;
+    app_option row;
+
+    if (own) {
+        return line->option[i - nbefore];
+    }
+    row = i < nbefore ? line->before->option[i] : line->after->option[i - nbefore - line->noptions];
+    row.offset += line->shared_offset;
+    for (int k = 0; k < line->ntexts; k++) {
+        if (strcmp(line->text[k].name, row.name) == 0) {
+            row.help = line->text[k].help ? line->text[k].help : row.help;
+            row.fallback = line->text[k].fallback ? line->text[k].fallback : row.fallback;
+        }
+    }
+    return row;
+}
+
+/* -1: no row has that name. */
+static int find_row(const app_command_line *line, const char *name, size_t length)
+{
+    int n = app_options_count(line);
+
+    for (int k = 0; k < n; k++) {
+        const app_option row = app_options_row(line, k);
+        if (strlen(row.name) == length && strncmp(row.name, name, length) == 0) {
+            return k;
+        }
+    }
+    return -1;
+}
+
 /* Reads argv[*i], which begins with two dashes, and its value, which may be the next one. */
 static int read_option(reading *r, int argc, char *const *argv, int *i)
 {
     const char *argument = argv[*i], *name = argument + 2, *value = NULL;
     size_t length = strcspn(name, "=");
-    const app_option *option = NULL;
+    int k = find_row(r->line, name, length);
+    app_option option;
 
-    for (int k = 0; k < r->line->noptions && !option; k++) {
-        if (strlen(r->line->option[k].name) == length && strncmp(r->line->option[k].name, name, length) == 0) {
-            option = &r->line->option[k];
-        }
-    }
-    if (!option) {
+    if (k < 0) {
         return refuse(r, argument, (int)length + 2, "no such option; --help lists them");
     }
+    option = app_options_row(r->line, k);
     if (name[length]) {
         value = name + length + 1;
     }
-    if (option->type == APP_OPTION_FLAG && value) {
+    if (option.type == APP_OPTION_FLAG && value) {
         return refuse(r, argument, (int)length + 2, "takes no value");
     }
-    if (option->type != APP_OPTION_FLAG && !value) {
+    if (option.type != APP_OPTION_FLAG && !value) {
         /* What looks like an option is one: a forgotten value must not swallow it. */
         if (*i + 1 >= argc || strncmp(argv[*i + 1], "--", 2) == 0) {
             return refuse(r, argument, (int)length + 2, "needs a value");
         }
         value = argv[++*i];
     }
-    r->given[option - r->line->option] = true;
-    return store(r, option, value);
+    r->given[k] = true;
+    return store(r, &option, value);
 }
 
 /* `plain`: it comes after "--", so a dash means nothing. */
@@ -192,16 +228,18 @@ int app_options_parse(const app_command_line *line, int argc, char *const *argv,
                       app_action *action, eqp_message *message)
 {
     reading r = {line, NULL, NULL, false, APP_RUN, message};
+    int noptions = app_options_count(line);
     int code = eqp_array_create(&r.values, (int64_t)line->values_size, 1);
 
-    code = code ? code : eqp_array_create(&r.given, line->noptions, sizeof *r.given);
+    code = code ? code : eqp_array_create(&r.given, noptions, sizeof *r.given);
     if (code) {
         eqp_message_set(message, "%s: %s", line->program, eqp_error_text(code));
         goto done;
     }
-    for (int k = 0; k < line->noptions && !code; k++) {
-        if (line->option[k].fallback) {
-            code = store(&r, &line->option[k], line->option[k].fallback);
+    for (int k = 0; k < noptions && !code; k++) {
+        const app_option row = app_options_row(line, k);
+        if (row.fallback) {
+            code = store(&r, &row, row.fallback);
         }
     }
     code = code ? code : read_arguments(&r, argc, argv);
@@ -209,8 +247,8 @@ int app_options_parse(const app_command_line *line, int argc, char *const *argv,
         goto done;
     }
     memcpy(values, r.values, line->values_size);
-    if (given && line->noptions > 0) {
-        memcpy(given, r.given, (size_t)line->noptions * sizeof *given);
+    if (given && noptions > 0) {
+        memcpy(given, r.given, (size_t)noptions * sizeof *given);
     }
     *action = r.action;
 done:

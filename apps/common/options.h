@@ -31,7 +31,21 @@ typedef struct app_option {
     const char *choices;        /* CHOICE: words separated by '|' */
 } app_option;
 
-/* A whole command line. --help and --version are understood without rows. */
+/* Rows that several apps share. */
+typedef struct app_option_list {
+    const app_option *option; /* [n] */
+    int n;
+} app_option_list;
+
+/* What an app says of a shared row in its own words. */
+typedef struct app_option_text {
+    const char *name;
+    const char *help;     /* NULL: as in the row */
+    const char *fallback; /* NULL: as in the row */
+} app_option_text;
+
+/* A whole command line. --help and --version are understood without rows. Its rows are those of `before`, its own and
+ * those of `after`, in that order; shared rows mean fields of a struct at `shared_offset` of the values. */
 typedef struct app_command_line {
     const char *program;      /* begins every message */
     const char *summary;      /* a line for help */
@@ -39,16 +53,24 @@ typedef struct app_command_line {
     size_t positional_offset; /* of a const char *: NULL where it is not given */
     const app_option *option; /* [noptions] */
     int noptions;
-    size_t values_size;   /* sizeof(struct of values) */
-    const char *epilogue; /* further lines of help, or NULL */
+    size_t values_size;                    /* sizeof(struct of values) */
+    const char *epilogue;                  /* further lines of help, or NULL */
+    const app_option_list *before, *after; /* shared rows, or NULL */
+    size_t shared_offset;                  /* of the struct that they fill */
+    const app_option_text *text;           /* [ntexts] */
+    int ntexts;
 } app_command_line;
+
+/* Number of all rows, and row i as this app has it: a copy with its own text and the offset in the app's values. */
+int app_options_count(const app_command_line *line);
+app_option app_options_row(const app_command_line *line, int i);
 
 typedef enum app_action { APP_RUN, APP_HELP, APP_VERSION } app_action;
 
 /* Reads argv[1] to argv[argc - 1] as --name value or --name=value; the last of several wins, "--" ends the options.
  * values: the app's struct, overwritten whole (defaults first, bytes without a row 0); its texts point into argv and
- * the table. given [noptions]: whether each row was named; may be NULL. action: what was asked for; help and version
- * win over everything, also over mistakes after them. On error all three are unchanged and the message says
+ * the table. given [app_options_count(line)]: whether each row was named; may be NULL. action: what was asked for; help
+ * and version win over everything, also over mistakes after them. On error all three are unchanged and the message says
  * "program: --name: what is wrong". EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY. */
 int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
                       app_action *action, eqp_message *message);

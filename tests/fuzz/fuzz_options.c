@@ -10,12 +10,13 @@ enum { MOST_ARGUMENTS = 64 };
 
 static void check_settings(const bh_settings *s)
 {
-    fuzz_require(s->steps >= 0 && s->seed >= 0 && s->output_every >= 0);
+    fuzz_require(s->run.steps >= 0 && s->run.seed >= 0 && s->run.output_every >= 0);
     fuzz_require(s->leaf_size >= 1 && s->leaf_size <= 1024 && s->group_size >= 1 && s->group_size <= 1024);
-    fuzz_require(isfinite(s->dt) && s->dt >= 0 && isfinite(s->softening) && s->softening >= 0);
+    fuzz_require(isfinite(s->run.dt) && s->run.dt >= 0 && isfinite(s->softening) && s->softening >= 0);
     fuzz_require(isfinite(s->G) && s->G > 0 && s->theta > 0 && s->theta <= 1 && s->alpha > 0 && s->alpha <= 1);
-    fuzz_require(s->imbalance_tol >= 0 && s->imbalance_tol <= 100 && s->sample_rate >= 0 && s->sample_rate <= 1);
-    fuzz_require(isfinite(s->sample_threshold) && s->sample_threshold >= 1.25);
+    fuzz_require(s->run.imbalance_tol >= 0 && s->run.imbalance_tol <= 100 && s->run.sample_rate >= 0 &&
+                 s->run.sample_rate <= 1);
+    fuzz_require(isfinite(s->run.sample_threshold) && s->run.sample_threshold >= 1.25);
 }
 
 static void complete(bh_settings *s)
@@ -27,9 +28,9 @@ static void complete(bh_settings *s)
         fuzz_require_line(&message);
         return;
     }
-    fuzz_require((s->snapshot != NULL) + (s->generate != NULL) + (s->restart != NULL) == 1);
-    fuzz_require(s->method != NULL);
-    fuzz_require(s->generate == NULL || bh_generator_count(&s->generator) >= 0);
+    fuzz_require((s->run.snapshot != NULL) + (s->run.generate != NULL) + (s->run.restart != NULL) == 1);
+    fuzz_require(s->run.method != NULL);
+    fuzz_require(s->run.generate == NULL || bh_generator_count(&s->generator) >= 0);
 }
 
 static void parse(int argc, char **argv)

@@ -51,20 +51,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    bh_settings settings = {.restart = "", .steps = size > 0 ? data[0] : 0};
+    bh_settings settings = {.run.restart = "", .run.steps = size > 0 ? data[0] : 0};
     bh_particles particles;
     bh_input input;
     eqp_message message = {""};
     int code;
 
     (void)fuzz_make_hdf5("restart", data + (size > 0), size - (size > 0));
-    settings.restart = fuzz_path("restart");
+    settings.run.restart = fuzz_path("restart");
     bh_particles_init(&particles);
     code = bh_input_read(MPI_COMM_SELF, &settings, &particles, &input, &message);
     if (code == EQP_OK) {
         const bh_particles *p = &particles;
 
-        fuzz_require(input.total == p->n && p->n > 0 && input.step >= 0 && input.step <= settings.steps);
+        fuzz_require(input.total == p->n && p->n > 0 && input.step >= 0 && input.step <= settings.run.steps);
         fuzz_require(isfinite(input.dt) && input.dt > 0 && isfinite(input.time));
         for (int64_t i = 0; i < p->n; i++) {
             const double value[] = {p->x[i],  p->y[i],  p->z[i],  p->vx[i], p->vy[i],

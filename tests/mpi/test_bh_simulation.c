@@ -240,7 +240,7 @@ static void run(MPI_Comm comm, const bh_settings *settings, const char *what, ou
     }
     outcome_take(&sim, 0, o);
     check_exactly_once(&sim, what);
-    for (int64_t s = 0; s < settings->steps && code == EQP_OK; s++) {
+    for (int64_t s = 0; s < settings->run.steps && code == EQP_OK; s++) {
         code = bh_simulation_step(&sim, &message);
     }
     CHECK(code == EQP_OK, "%s: %s", what, message.text);

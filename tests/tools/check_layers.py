@@ -53,7 +53,7 @@ MAY_INCLUDE = {
     "report": ["errors", "base", "jansson"],
     "umbrella": ["errors"] + PUBLIC,
     "physics": ["errors", "sampling", "base", "intrinsics"],
-    "common": ["errors", "umbrella"] + PUBLIC,
+    "common": ["errors", "umbrella", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "common", "physics", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "common", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
     "example": ["errors", "umbrella", "MPI"] + PUBLIC,

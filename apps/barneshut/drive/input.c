@@ -120,7 +120,7 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
 static int read_file(int rank, int nranks, const bh_settings *settings, bh_particles *p, bh_input *input,
                      eqp_message *message)
 {
-    const char *path = settings->restart != NULL ? settings->restart : settings->snapshot;
+    const char *path = settings->run.restart != NULL ? settings->run.restart : settings->run.snapshot;
     eqp_snapshot *snapshot = NULL;
     int64_t first, count;
     int code = eqp_snapshot_open(path, &snapshot, message);
@@ -135,8 +135,8 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     snprintf(input->format, sizeof input->format, "%s", info->format);
     slice_of(info->n, rank, nranks, &first, &count);
     code = read_slice(snapshot, first, count, p, message);
-    if (code == EQP_OK && settings->restart != NULL) {
-        code = read_restart(snapshot, path, settings->steps, first, count, p, input, message);
+    if (code == EQP_OK && settings->run.restart != NULL) {
+        code = read_restart(snapshot, path, settings->run.steps, first, count, p, input, message);
     }
     eqp_snapshot_close(snapshot);
     return code;
@@ -150,7 +150,7 @@ int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *part
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &nranks);
     *input = (bh_input){0};
-    if (settings->generate != NULL) {
+    if (settings->run.generate != NULL) {
         code = generate(rank, nranks, settings, particles, input, message);
     } else {
         code = read_file(rank, nranks, settings, particles, input, message);

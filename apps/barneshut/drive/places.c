@@ -210,10 +210,10 @@ static int add_both(place_list *list, const char *what, const char *path)
 static int add_output(place_list *list, const bh_settings *s)
 {
     char *xdmf = NULL;
-    int code = s->output == NULL ? EQP_OK : bh_series_xdmf(s->output, &xdmf);
+    int code = s->run.output == NULL ? EQP_OK : bh_series_xdmf(s->run.output, &xdmf);
 
-    if (code == EQP_OK && s->output_every == 0) {
-        code = add_both(list, "--output", s->output);
+    if (code == EQP_OK && s->run.output_every == 0) {
+        code = add_both(list, "--output", s->run.output);
     }
     code = code == EQP_OK ? add_both(list, "--output", xdmf) : code;
     free(xdmf);
@@ -227,7 +227,7 @@ static int add_report(place_list *list, const bh_settings *s)
     int code = EQP_OK;
 
     for (size_t i = 0; i < sizeof inside / sizeof inside[0] && code == EQP_OK; i++) {
-        code = add_place(list, "--report", s->report, inside[i]);
+        code = add_place(list, "--report", s->run.report, inside[i]);
     }
     return code;
 }
@@ -253,9 +253,9 @@ static int64_t step_in_series(const char *path, const char *output)
 /* Whether a run that begins at step 0 writes a numbered snapshot of that name, or for a restart may do so. */
 static bool is_numbered(const char *path, const bh_settings *s)
 {
-    int64_t step = s->output == NULL || s->output_every == 0 ? -1 : step_in_series(path, s->output);
+    int64_t step = s->run.output == NULL || s->run.output_every == 0 ? -1 : step_in_series(path, s->run.output);
 
-    return step > 0 && step <= s->steps && (step % s->output_every == 0 || step == s->steps);
+    return step > 0 && step <= s->run.steps && (step % s->run.output_every == 0 || step == s->run.steps);
 }
 
 static int find_clash(const place_list *list, const bh_settings *s, eqp_message *message)
@@ -265,7 +265,7 @@ static int find_clash(const place_list *list, const bh_settings *s, eqp_message 
     for (int i = 0; i < list->n; i++) {
         const place *a = &list->of[i];
         /* A run that goes on from a snapshot of its own series writes the later ones. */
-        bool numbered = a == input ? s->restart == NULL && is_numbered(a->path, s) : is_numbered(a->path, s);
+        bool numbered = a == input ? s->run.restart == NULL && is_numbered(a->path, s) : is_numbered(a->path, s);
         if (numbered && a != input) {
             eqp_message_set(message, "barneshut: --output and %s: %s: one file cannot be both", a->what, a->path);
             return EQP_ERR_ARGUMENT;
@@ -290,10 +290,10 @@ static int find_clash(const place_list *list, const bh_settings *s, eqp_message 
 static int check_clashes(const bh_settings *s, eqp_message *message)
 {
     place_list list = {0};
-    int code = add_place(&list, NULL, s->snapshot != NULL ? s->snapshot : s->restart, "");
+    int code = add_place(&list, NULL, s->run.snapshot != NULL ? s->run.snapshot : s->run.restart, "");
 
     code = code == EQP_OK ? add_output(&list, s) : code;
-    code = code == EQP_OK ? add_both(&list, "--forces", s->forces) : code;
+    code = code == EQP_OK ? add_both(&list, "--forces", s->run.forces) : code;
     code = code == EQP_OK ? add_report(&list, s) : code;
     code = code == EQP_OK ? find_clash(&list, s, message) : code;
     list_free(&list);
@@ -307,9 +307,9 @@ int bh_places_check(MPI_Comm comm, const bh_settings *settings, eqp_message *mes
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         code = check_clashes(settings, message);
-        code = code == EQP_OK ? check_file("output", settings->output, message) : code;
-        code = code == EQP_OK ? check_file("forces", settings->forces, message) : code;
-        code = code == EQP_OK ? check_report(settings->report, message) : code;
+        code = code == EQP_OK ? check_file("output", settings->run.output, message) : code;
+        code = code == EQP_OK ? check_file("forces", settings->run.forces, message) : code;
+        code = code == EQP_OK ? check_report(settings->run.report, message) : code;
     }
     return eqp_agree(comm, code, message);
 }

@@ -28,13 +28,13 @@ static int set_fields(eqp_report *report, const bh_simulation *sim, const char *
     const bh_settings *s = sim->settings;
     const eqp_field fields[] = {
         eqp_field_text("command", command),
-        eqp_field_count("seed", s->seed),
+        eqp_field_count("seed", s->run.seed),
         eqp_field_count("ranks", sim->domain.nranks),
         eqp_field_count("particles", sim->input.total),
         eqp_field_text("input", sim->input.format),
-        eqp_field_text("balance", s->method->name),
-        eqp_field_text("rebalance", s->rebalance),
-        eqp_field_real("imbalance_tol", s->imbalance_tol),
+        eqp_field_text("balance", s->run.method->name),
+        eqp_field_text("rebalance", s->run.rebalance),
+        eqp_field_real("imbalance_tol", s->run.imbalance_tol),
         eqp_field_text("opening", s->opening == 0 ? "geometric" : "relative"),
         eqp_field_real("theta", s->theta),
         eqp_field_real("alpha", s->alpha),
@@ -66,8 +66,8 @@ static int create_on_first(bh_record *record, const bh_simulation *sim, const ch
     if (code == EQP_OK) {
         code = eqp_table_create((int)(sizeof header / sizeof header[0]), header, &record->table);
     }
-    if (code == EQP_OK && sim->settings->report != NULL) {
-        code = eqp_csv_create_loads(sim->settings->report, &record->loads, message);
+    if (code == EQP_OK && sim->settings->run.report != NULL) {
+        code = eqp_csv_create_loads(sim->settings->run.report, &record->loads, message);
     }
     return code;
 }
@@ -130,7 +130,7 @@ static int add_step(bh_record *record, const bh_simulation *sim)
     const eqp_field fields[] = {
         eqp_field_count("step", now->step),
         eqp_field_real("time", now->time),
-        eqp_field_text("method", sim->settings->method->name),
+        eqp_field_text("method", sim->settings->run.method->name),
         eqp_field_bool("rebalanced", now->rebalanced),
         eqp_field_real("imbalance_predicted", now->imbalance_predicted),
         eqp_field_real("imbalance_measured", now->imbalance_measured),
@@ -168,7 +168,7 @@ static int add_loads(bh_record *record, const bh_simulation *sim)
         const eqp_load_row load = {.step = sim->now.step,
                                    .rank = r,
                                    .load = row->load,
-                                   .method = sim->settings->method->name,
+                                   .method = sim->settings->run.method->name,
                                    .predicted = row->predicted,
                                    .particles = (int64_t)row->particles,
                                    .targets = (int64_t)row->targets,
@@ -272,7 +272,7 @@ static int add_peaks(bh_record *record, const bh_simulation *sim)
 
 static int write_files(bh_record *record, const bh_simulation *sim, eqp_message *message, eqp_message *note)
 {
-    const char *dir = sim->settings->report;
+    const char *dir = sim->settings->run.report;
     size_t room = strlen(dir) + 16;
     char *path = malloc(room);
     int code = path == NULL ? EQP_ERR_MEMORY : set_totals(record, sim);
@@ -285,7 +285,7 @@ static int write_files(bh_record *record, const bh_simulation *sim, eqp_message 
     }
     if (code == EQP_OK) {
         snprintf(path, room, "%s/loads.csv", dir);
-        const app_plot_series series = {sim->settings->method->name, path};
+        const app_plot_series series = {sim->settings->run.method->name, path};
         int drawn = app_plot_loads(dir, 1, &series, note);
         /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
         code = drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
@@ -298,7 +298,7 @@ int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *m
 {
     int code = add_peaks(record, sim);
 
-    if (code == EQP_OK && record->rank == 0 && sim->settings->report != NULL) {
+    if (code == EQP_OK && record->rank == 0 && sim->settings->run.report != NULL) {
         code = write_files(record, sim, message, note);
     }
     if (code != EQP_OK && message->text[0] == '\0') {

@@ -52,12 +52,12 @@ static bh_rebalance_options rebalance_options(const bh_simulation *sim)
 {
     const bh_settings *s = sim->settings;
 
-    return (bh_rebalance_options){.method = s->method,
-                                  .imbalance_tol = s->imbalance_tol,
-                                  .strategy = (eqp_sample_strategy)s->sample_strategy,
-                                  .sample_rate = s->sample_rate,
-                                  .sample_threshold = s->sample_threshold,
-                                  .seed = (uint64_t)s->seed};
+    return (bh_rebalance_options){.method = s->run.method,
+                                  .imbalance_tol = s->run.imbalance_tol,
+                                  .strategy = (eqp_sample_strategy)s->run.sample_strategy,
+                                  .sample_rate = s->run.sample_rate,
+                                  .sample_threshold = s->run.sample_threshold,
+                                  .seed = (uint64_t)s->run.seed};
 }
 
 /* A new map for the particles where they are; they follow it when they settle next. */
@@ -352,13 +352,13 @@ static int start(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
     step_ledger ledger = {0};
-    int code = prepare_first(sim, strcmp(s->method->name, "none") != 0, &ledger, message);
+    int code = prepare_first(sim, strcmp(s->run.method->name, "none") != 0, &ledger, message);
 
     if (code == EQP_OK) {
-        code = s->restart != NULL ? keep_restart_forces(sim, &ledger) : compute_forces(sim, &ledger);
+        code = s->run.restart != NULL ? keep_restart_forces(sim, &ledger) : compute_forces(sim, &ledger);
     }
     if (code == EQP_OK) {
-        sim->dt = s->dt > 0 ? s->dt : sim->input.dt;
+        sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
         code = sim->dt > 0 ? EQP_OK : choose_dt(sim, message);
     }
     if (code == EQP_OK) {
@@ -404,7 +404,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         code = bh_survey_init(&sim->survey);
     }
     if (code == EQP_OK) {
-        code = eqp_policy_init(&sim->policy, &settings->policy);
+        code = eqp_policy_init(&sim->policy, &settings->run.policy);
     }
     code = eqp_agree(sim->comm, code, message);
     if (code == EQP_OK) {
@@ -436,7 +436,7 @@ void bh_simulation_free(bh_simulation *sim)
 int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
-    bool renew = strcmp(sim->settings->method->name, "none") != 0 && eqp_policy_wants(&sim->policy);
+    bool renew = strcmp(sim->settings->run.method->name, "none") != 0 && eqp_policy_wants(&sim->policy);
     step_ledger ledger = {0};
     int code;
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that a run writes: what they are called, whether they can be made, and how ranks write one file together. */
+#ifndef APP_RUN_FILES_H
+#define APP_RUN_FILES_H
+
+#include "run_settings.h"
+
+#include <mpi.h>
+
+/* How the files of --output FILE are called. FILE without a known ending is the stem of all other names. */
+typedef struct app_naming {
+    const char *const *ending; /* endings that FILE may have, such as ".hdf5" and ".h5"; NULL ends the list */
+    const char *numbered;      /* ending of a numbered snapshot: stem_000012 and this */
+    const char *const *each;   /* endings of files written with every snapshot, or NULL; NULL ends the list */
+    const char *const *beside; /* endings of files written once for the whole series, or NULL; NULL ends the list */
+} app_naming;
+
+/* Names made from `path`: its stem and an ending; its stem, a number and an ending. Owned by the caller. EQP_OK or
+ * EQP_ERR_MEMORY. */
+int app_name_beside(const app_naming *naming, const char *path, const char *ending, char **name);
+int app_name_numbered(const app_naming *naming, const char *path, int64_t step, const char *ending, char **name);
+
+/* Whether the files that a run is to write can be made, as far as that can be told now, and are no two of them nor the
+ * input the same, so that hours of work do not end in "no such directory". EQP_ERR_IO or EQP_ERR_ARGUMENT with one
+ * line. Collective: rank 0 looks. */
+int app_places_check(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
+                     eqp_message *message);
+
+/* The snapshots that a run has written so far. Zeros are an empty one. */
+typedef struct app_series {
+    int64_t n, capacity;
+    char **path;  /* [n] owned */
+    double *time; /* [n] */
+} app_series;
+
+/* Takes a snapshot's name (copied) in. EQP_OK or EQP_ERR_MEMORY. Local. */
+int app_series_add(app_series *series, const char *path, double time);
+void app_series_free(app_series *series);
+
+/* Equal slices of 0 .. n - 1, as even as can be: this rank's. Local. */
+void app_slice(int64_t n, int rank, int nranks, int64_t *first, int64_t *count);
+
+/* A file that all ranks write: rank 0 creates, all write their slice in turn (a serial HDF5 library serves one rank at
+ * a time), rank 0 commits, or discards after an error of any rank. */
+typedef struct app_file_writer {
+    int (*create)(void *file, eqp_message *message);
+    int (*write)(void *file, eqp_message *message); /* this rank's slice, which `file` knows */
+    int (*commit)(void *file, eqp_message *message);
+    void (*discard)(void *file);
+} app_file_writer;
+
+/* Collective. */
+int app_write_in_turn(MPI_Comm comm, const app_file_writer *writer, void *file, eqp_message *message);
+
+/* Brings records into the order of a file, cut into one run per rank, equally many to each. A record is `size` bytes,
+ * a multiple of 8, and begins with its place in the file, a uint64_t below UINT64_MAX; no two places alike.
+ * records [n] get sorted by place; *slice (address of a pointer, owned by the caller) [*nslice] in order, the first of
+ * which is number *first of all. Collective; unchanged on error. */
+int app_file_order(MPI_Comm comm, size_t size, int64_t n, void *records, int64_t *nslice, void *slice, int64_t *first);
+
+/* One force, at home on the rank that gives it. */
+typedef struct app_force {
+    uint64_t place; /* in the order of the input, unique: it need not be without gaps */
+    uint64_t id;
+    double force[3];
+} app_force;
+
+/* Writes --forces: HDF5 with the datasets ids [total] and forces [total][3] by ascending place. force [n] of this rank
+ * get sorted. Collective. */
+int app_forces_write(MPI_Comm comm, const char *path, int64_t n, app_force *force, eqp_message *message);
+
+#endif

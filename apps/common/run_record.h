@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run leaves for people and programs: report.json, loads.csv, plots, the table on the terminal. Rank 0 writes.
+ *
+ * An app gives its own fields and columns; those that every mini-app has come first and are filled from the settings,
+ * the app_step and the rows of the ranks. */
+#ifndef APP_RUN_RECORD_H
+#define APP_RUN_RECORD_H
+
+#include "run_costs.h"
+#include "run_settings.h"
+#include "run_step.h"
+
+#include <equipoise/report.h>
+
+typedef struct app_record app_record;
+
+/* What is known before the first step. */
+typedef struct app_record_head {
+    const char *program;
+    const char *command;
+    const app_run_settings *run; /* borrowed until the record is freed */
+    int64_t particles;           /* of all ranks */
+    const char *input;           /* format of the input, for the key `input` */
+    int nfields;
+    const eqp_field *field; /* [nfields] further keys of the report */
+    int ncolumns;
+    const char *const *column; /* [ncolumns] further columns of the table */
+} app_record_head;
+
+/* Starts the report in run->report (if any). Collective. */
+int app_record_create(MPI_Comm comm, const app_record_head *head, app_record **record, eqp_message *message);
+void app_record_free(app_record *record);
+
+/* Takes a step in: the step of all ranks with further fields, rows [ranks] of row_bytes each that begin with an
+ * app_rank_row, and texts for the app's own columns of the table (only read on rank 0, as all of this). Collective. */
+typedef struct app_record_row {
+    const app_step *step;
+    const void *rows;
+    size_t row_bytes;
+    int nfields;
+    const eqp_field *field;
+    const char *const *cell; /* [ncolumns] */
+} app_record_row;
+
+int app_record_step(app_record *record, const app_record_row *row, eqp_message *message);
+
+/* What the report says of the whole run. */
+typedef struct app_record_totals {
+    int64_t interactions; /* of the last step */
+    int nkinds;
+    const char *const *kind; /* [nkinds] kinds of interactions: a prefix of the kinds that cost */
+    const int64_t *count;    /* [nkinds] of the last step */
+    const app_costs *costs;
+    const char *const *cost_kind; /* [costs->nkinds] */
+    double correlation;
+} app_record_totals;
+
+/* Writes the files, if there is a report. Collective. note: a line for stderr that is no failure (no gnuplot); may stay
+ * empty. */
+int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note);
+
+/* The table of the run for a person: owned by the caller; NULL on other ranks than 0. Local. */
+int app_record_table(const app_record *record, char **text);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options that are the same in every mini-app, and what follows from them.
+ *
+ * An app puts an app_run_settings into its own struct of values, and the two lists around its own rows:
+ *
+ *     typedef struct dd_settings { app_run_settings run; double mobility; ... } dd_settings;
+ *
+ *     static const app_option_text texts[] = {{.name = "dt", .help = "first time step, in seconds"}};
+ *     static const app_command_line line = {.program = "dislocation", .positional = "SNAPSHOT",
+ *         .positional_offset = offsetof(dd_settings, run.snapshot),
+ *         .before = &app_run_input, .option = table, .noptions = ..., .after = &app_run_output,
+ *         .shared_offset = offsetof(dd_settings, run), .text = texts, .ntexts = 1, .values_size = sizeof(dd_settings)};
+ *
+ * and calls app_run_check_inputs() and app_run_choose() when it completes its settings. */
+#ifndef APP_RUN_SETTINGS_H
+#define APP_RUN_SETTINGS_H
+
+#include "options.h"
+
+#include <equipoise/balance.h>
+#include <equipoise/policy.h>
+
+typedef struct app_run_settings {
+    const char *snapshot, *generate, *restart;
+    int64_t steps, seed;
+    double dt; /* 0: not given */
+    const char *balance, *rebalance;
+    double imbalance_tol;
+    int sample_strategy; /* an eqp_sample_strategy */
+    double sample_rate, sample_threshold;
+    const char *report, *forces, *output;
+    int64_t output_every;
+    bool quiet, progress;
+    /* derived: app_run_choose() */
+    const eqp_method *method;
+    eqp_policy_options policy;
+} app_run_settings;
+
+/* --generate, --restart, --steps, --dt, --seed; and --balance to --progress. Their texts can be replaced: see
+ * app_option_text. */
+extern const app_option_list app_run_input, app_run_output;
+
+/* Methods that only this app has. A row whose `assign` is NULL is one that the app carries out itself. */
+typedef struct app_methods {
+    const eqp_method *const *row; /* [n] */
+    int n;
+} app_methods;
+
+/* Exactly one of snapshot, generate and restart; --output-every only with --output. EQP_OK or EQP_ERR_ARGUMENT. */
+int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_message *message);
+
+/* Looks --balance up, in the library's table and then among the app's own rows (NULL: none), and reads --rebalance.
+ * EQP_OK or EQP_ERR_UNKNOWN with a line. */
+int app_run_choose(const char *program, const app_methods *own, app_run_settings *run, eqp_message *message);
+
+/* The file that is read: snapshot or restart; NULL where the input is generated. */
+const char *app_run_input_path(const app_run_settings *run);
+
+/* Whether a list was asked for: `--balance help`, `--generate help`. */
+bool app_run_asks(const char *value);
+
+/* The text for `--balance help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
+int app_run_list_methods(const app_methods *own, char **text);
+
+#endif

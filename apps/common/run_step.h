@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What one step of every mini-app is described by, of a rank and of all. An app puts these first into its own structs:
+ *
+ *     typedef struct dd_rank_row { app_rank_row common; double segments; ... } dd_rank_row;  all doubles
+ *     typedef struct dd_step { app_step common; double plastic_strain; ... } dd_step;
+ *
+ * and after each step: fill its row, app_rows_gather(), app_step_take_rows(), eqp_policy_record(). */
+#ifndef APP_RUN_STEP_H
+#define APP_RUN_STEP_H
+
+#include <equipoise/base.h>
+#include <equipoise/units.h>
+
+#include <mpi.h>
+#include <stdbool.h>
+
+/* One rank in one step. All doubles, so that the ranks' rows travel as they are. */
+typedef struct app_rank_row {
+    double load, predicted; /* CPU seconds in forces, and what the cost model says of the same work */
+    double particles;       /* that it holds; nodes of a network */
+    double targets;         /* that it computed forces for */
+    double interactions;    /* that it computed */
+    double ghosts;          /* remote particles and cells that it needed */
+    double bytes_sent, migrated;
+    double exchange_seconds; /* CPU seconds in sending what forces need, and forces */
+    double balance_seconds;  /* weighing, assigning, moving homes */
+} app_rank_row;
+
+/* One step over all ranks; the same on all of them. */
+typedef struct app_step {
+    int64_t step;
+    double time;
+    bool rebalanced;
+    double imbalance_predicted;               /* by the cost model, for the work that was done */
+    double imbalance_measured;                /* of CPU seconds in forces */
+    double imbalance_promised;                /* by the balancer when it made the present map */
+    double load_max, load_mean;               /* CPU seconds */
+    double exchange_seconds, balance_seconds; /* of the largest rank */
+    int64_t interactions, units, split_owners;
+    int64_t migrated, ghosts_total, ghosts_max, bytes_sent;
+    double correlation;   /* rank correlation of predicted and measured seconds of the timed batches */
+    eqp_sizes unit_sizes; /* of the last map by units */
+} app_step;
+
+/* Every rank gets every rank's row, so that all draw the same conclusions: rows [ranks][ndoubles]. Collective. */
+int app_rows_gather(MPI_Comm comm, int ndoubles, const void *mine, void *rows);
+
+/* Sets imbalance_predicted, imbalance_measured, load_max, load_mean, exchange_seconds, balance_seconds, interactions,
+ * migrated, ghosts_total, ghosts_max and bytes_sent from rows [nranks], each of row_bytes and beginning with an
+ * app_rank_row. Local; EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for a load that is none. */
+int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_bytes);
+
+#endif

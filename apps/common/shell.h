@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is around the run of every mini-app: the process, what is asked for instead of a run, exit status, signals, the
+ * steps. The only file here that prints.
+ *
+ * A second app has a table of options (options.h, run_settings.h) and fills two structs. Its whole main.c:
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         dd_settings settings;
+ *         const app_program program = {dd_settings_table(), &settings, answer, complete, simulate};
+ *         return app_main(&program, MPI_COMM_WORLD, argc, argv);
+ *     }
+ *
+ * `simulate` checks the places of output (run_files.h), creates simulation and record, fills an app_run, and calls
+ * app_run_steps(). */
+#ifndef APP_SHELL_H
+#define APP_SHELL_H
+
+#include "options.h"
+#include "run_files.h"
+#include "run_settings.h"
+#include "run_step.h"
+
+#include <mpi.h>
+
+typedef struct app_program {
+    const app_command_line *line;
+    void *settings; /* of line->values_size bytes: what `line` fills */
+
+    /* What is asked for instead of a run, such as --generate help: *text is owned by the caller (malloc) and stays NULL
+     * where a run is to be made. Called on all ranks; rank 0 prints. */
+    int (*answer)(const void *settings, char **text, eqp_message *message);
+
+    /* Looks names up and checks options against each other. The same on all ranks, as all have the same arguments. */
+    int (*complete)(void *settings, eqp_message *message);
+
+    /* The run. Collective, fails on all ranks or on none. *stopped: the signal that ended it early, else stays. */
+    int (*simulate)(MPI_Comm comm, const void *settings, const char *command, int *stopped, eqp_message *message);
+} app_program;
+
+/* From MPI_Init to MPI_Finalize. Answers --help and --version itself. Returns the exit status of the process: 0, 2 for
+ * input that is bad in any way, 1 for other trouble, 128 + signal after a signal; errors are one line of rank 0 on
+ * stderr. world: MPI_COMM_WORLD, which only a main.c names. */
+int app_main(const app_program *program, MPI_Comm world, int argc, char **argv);
+
+/* 0, or 2 for a code that the input is to blame for, else 1. */
+int app_exit_status(int code);
+
+/* Whether what was printed has arrived: it may still be on its way to a full disk. EQP_OK or EQP_ERR_IO. */
+int app_check_printed(const char *program, eqp_message *message);
+
+/* The steps of a run, as app_run_steps() sees them. All functions are collective and fail on all ranks or on none. */
+typedef struct app_run {
+    const char *program;              /* begins what is said on stderr */
+    const char *restart_path;         /* written after a signal */
+    const app_run_settings *settings; /* steps, output, forces, progress */
+    const app_naming *naming;         /* of --output */
+    MPI_Comm comm;
+    void *user;          /* passed to the functions */
+    const app_step *now; /* the last step, of the simulation: `step` and `imbalance_measured` are read */
+    int (*step)(void *user, eqp_message *message);
+    int (*record)(void *user, eqp_message *message); /* takes the last step into the record */
+    /* A snapshot from which --restart goes on. */
+    int (*snapshot)(void *user, const char *path, eqp_message *message);
+    /* Whatever shows all snapshots so far as one series (XDMF, PVD); NULL: nothing does. */
+    int (*index)(void *user, const app_series *series, eqp_message *message);
+    int (*forces)(void *user, const char *path, eqp_message *message);
+} app_run;
+
+/* Records the present state, then steps until the last one or until a signal, on which it writes restart_path. Numbered
+ * snapshots on the way; snapshot and forces at the end. Collective. *stopped: the signal; else 0. */
+int app_run_steps(const app_run *run, int *stopped, eqp_message *message);
+
+#endif
