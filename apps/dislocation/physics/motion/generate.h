@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Networks out of nothing. Each is a number of objects (a source, a loop, a line) and object i is a pure function of
+ * the generator and i: any number of ranks gets the same nodes by asking for ranges of objects. No arm leads from one
+ * object to another. Crystal directions are those of an FCC crystal along the axes: Burgers vectors 1/2<110> of length
+ * 1, glide planes {111}. The box is a periodic cube about the origin.
+ *
+ * Every object has the same number of nodes, and node k of object i has the tag i * nodes + k. Arms are reciprocal,
+ * Burgers vectors sum to 0 at every free node, nodes with one arm are pinned, no arm has length 0 or more than
+ * dd_generator_maxseg(), and no two arms join the same nodes. */
+#ifndef DD_GENERATE_H
+#define DD_GENERATE_H
+
+#include "network/node.h"
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DD_GENERATOR_KEYS 6 /* at most */
+
+/* A key of a kind: `KIND:name=value`. */
+typedef struct dd_generator_key {
+    const char *name;
+    double value, least, most; /* default and range, both ends allowed */
+    bool whole;                /* no fractions */
+    const char *help;
+} dd_generator_key;
+
+/* The keys that every kind has come first: number of objects, edge of the box, longest segment [b]. */
+enum { DD_KEY_N, DD_KEY_BOX, DD_KEY_MAXSEG, DD_KEY_OWN };
+
+typedef struct dd_generator_kind {
+    const char *name, *help;
+    const struct dd__shape *shape; /* how an object is made; private */
+    int nkeys;
+    dd_generator_key key[DD_GENERATOR_KEYS];
+} dd_generator_kind;
+
+/* What to generate; `kind` is a row of the table and value[j] belongs to its key[j]. */
+typedef struct dd_generator {
+    const dd_generator_kind *kind;
+    double value[DD_GENERATOR_KEYS];
+    uint64_t seed;
+    bool seeded; /* the text said seed=; otherwise seed is 0 and the caller may set it */
+} dd_generator;
+
+/* The table of kinds, for help texts and tests; static storage. */
+const dd_generator_kind *dd_generator_table(int *nkinds);
+
+/* Reads `KIND[:key=value,...]`; every kind also knows seed=. What is not said has the table's default. On error the
+ * generator is unchanged and message (may be NULL) says what is wrong: EQP_ERR_UNKNOWN for a kind or key that does not
+ * exist, EQP_ERR_ARGUMENT for a value that is no number or out of range, a key that stands twice, or objects that are
+ * too large for the box. */
+int dd_generator_parse(const char *text, dd_generator *generator, eqp_message *message);
+
+/* Number of objects, and of nodes in each. */
+int64_t dd_generator_count(const dd_generator *generator);
+int64_t dd_generator_nodes(const dd_generator *generator);
+
+/* Lower corner and edges of the box. */
+void dd_generator_box(const dd_generator *generator, double low[3], double box[3]);
+
+/* Longest segment: what was asked for, but at most a quarter of the box, so that nearest images are never in doubt. */
+double dd_generator_maxseg(const dd_generator *generator);
+
+/* Adds the nodes of objects [first, first + n) to a network, with home 0. O(nodes). EQP_ERR_ARGUMENT for a range that
+ * is not inside [0, count) or values out of range, EQP_ERR_MEMORY, EQP_ERR_DATA for a tag that is there; the network is
+ * unchanged then. */
+int dd_generator_make(const dd_generator *generator, int64_t first, int64_t n, dd_network *network);
+
+#endif

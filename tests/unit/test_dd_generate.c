@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "dd_check.h"
+#include "failing_malloc.h"
+
+#include "motion/generate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static dd_generator parse(const char *text)
+{
+    dd_generator made;
+    eqp_message message = {""};
+
+    if (dd_generator_parse(text, &made, &message) != EQP_OK) {
+        fail_msg("%s: %s", text, message.text);
+    }
+    return made;
+}
+
+static dd_network make(const dd_generator *generator)
+{
+    dd_network made;
+
+    dd_network_init(&made);
+    assert_int_equal(dd_generator_make(generator, 0, dd_generator_count(generator), &made), EQP_OK);
+    assert_int_equal(made.n, dd_generator_count(generator) * dd_generator_nodes(generator));
+    return made;
+}
+
+/* Makes the network of a text and checks everything that is promised; returns its total length. */
+static double check(const char *text)
+{
+    dd_generator generator = parse(text);
+    dd_network network = make(&generator);
+    double low[3], box[3];
+
+    dd_generator_box(&generator, low, box);
+    double length = check_network(&network, low, box, dd_generator_maxseg(&generator), 1e-9);
+    for (int64_t n = 0; n < network.n; n++) {
+        const dd_node *node = &network.node[n];
+        for (int j = 0; j < node->narms; j++) {
+            const double *b = node->arm[j].burgers;
+            const double *m = node->arm[j].normal;
+            assert_near(b[0] * b[0] + b[1] * b[1] + b[2] * b[2], 1.0, 1e-12);
+            assert_near(m[0] * m[0] + m[1] * m[1] + m[2] * m[2], 1.0, 1e-12);
+        }
+    }
+    dd_network_free(&network);
+    return length;
+}
+
+/* All normals are of {111}. */
+static void check_111(const char *text)
+{
+    dd_generator generator = parse(text);
+    dd_network network = make(&generator);
+
+    for (int64_t n = 0; n < network.n; n++) {
+        for (int j = 0; j < network.node[n].narms; j++) {
+            for (int i = 0; i < 3; i++) {
+                assert_near(fabs(network.node[n].arm[j].normal[i]), 1.0 / sqrt(3.0), 1e-12);
+            }
+        }
+    }
+    dd_network_free(&network);
+}
+
+static void every_kind_is_valid(void **state)
+{
+    int nkinds;
+    const dd_generator_kind *table = dd_generator_table(&nkinds);
+
+    (void)state;
+    for (int k = 0; k < nkinds; k++) {
+        char text[200];
+        snprintf(text, sizeof text, "%s", table[k].name);
+        check(text);
+        snprintf(text, sizeof text, "%s:seed=7,n=9,box=1000,maxseg=77,%s=%g", table[k].name,
+                 table[k].key[DD_KEY_OWN].name, fmin(table[k].key[DD_KEY_OWN].most, 200.0));
+        if (table[k].key[DD_KEY_OWN].most <= 64) {
+            snprintf(text, sizeof text, "%s:seed=7,n=9,box=1000,maxseg=77", table[k].name);
+        }
+        check(text);
+        /* A box of few segments, and a longest segment that no object has. */
+        snprintf(text, sizeof text, "%s:n=9,box=50000,maxseg=1e9", table[k].name);
+        check(text);
+        snprintf(text, sizeof text, "%s:n=9,box=50000,maxseg=313", table[k].name);
+        check(text);
+    }
+    for (int sides = 3; sides <= 64; sides += sides == 3 ? 1 : 5) {
+        char text[200];
+        snprintf(text, sizeof text, "loops:sides=%d", sides);
+        check(text);
+    }
+    check("lines:along112=1");
+    check("chains:corners=1");
+    check("chains:corners=64,spread=2");
+    check("frank-read:angle=0");
+    check("frank-read:angle=63");
+    check_111("frank-read");
+    check_111("loops");
+    check_111("lines");
+    check_111("lines:along112=1");
+    check_111("chains");
+}
+
+static void lengths_are_known(void **state)
+{
+    const double pi = 3.14159265358979323846;
+
+    (void)state;
+    assert_near(check("frank-read:n=5,length=3000") / 15000.0, 1.0, 1e-9);
+    assert_near(check("loops:n=5,radius=500,sides=6") / 15000.0, 1.0, 1e-9);
+    assert_near(check("loops:n=5,radius=500,sides=4") / (20.0 * 500.0 * sqrt(2.0)), 1.0, 1e-9);
+    assert_near(check("loops:n=5,radius=500,sides=64") / (5.0 * 500.0 * 128.0 * sin(pi / 64.0)), 1.0, 1e-9);
+    assert_near(check("lines:n=5,box=10000") / (5e4 * sqrt(2.0)), 1.0, 1e-9);
+    assert_near(check("lines:n=5,box=10000,along112=1") / (5e4 * sqrt(6.0)), 1.0, 1e-9);
+    assert_near(check("chains:n=5,box=10000,spread=0") / (5e4 * sqrt(2.0)), 1.0, 1e-9);
+    assert_true(check("chains:n=5,box=10000,spread=1") > 1.05 * 5e4 * sqrt(2.0));
+    /* Of the size of a published network of 900 lines, 95400 nodes and segments of at most 800. */
+    dd_generator real = parse("chains:n=900,box=58824,maxseg=800,spread=0,corners=1");
+    int64_t nodes = dd_generator_count(&real) * dd_generator_nodes(&real);
+    assert_in_range(nodes, 90000, 100000);
+}
+
+/* A source has free nodes between pinned ends, and the angle that was asked for. */
+static void sources_have_their_character(void **state)
+{
+    (void)state;
+    for (int angle = 0; angle <= 180; angle += 30) {
+        char text[80];
+        snprintf(text, sizeof text, "frank-read:n=20,maxseg=1e9,angle=%d", angle);
+        dd_generator generator = parse(text);
+        dd_network network = make(&generator);
+        double low[3], box[3], offset[3];
+        int pinned = 0;
+
+        dd_generator_box(&generator, low, box);
+        for (int64_t n = 0; n < network.n; n++) {
+            const dd_node *node = &network.node[n];
+            pinned += node->constraint == DD_PINNED;
+            if (node->constraint == DD_PINNED && network.node[n].tag % (dd_tag)dd_generator_nodes(&generator) == 0) {
+                const dd_arm *arm = &node->arm[0];
+                const dd_node *to = &network.node[dd_network_find(&network, arm->tag)];
+                double length = check_offset(node->x, to->x, box, offset);
+                double cosine =
+                    (arm->burgers[0] * offset[0] + arm->burgers[1] * offset[1] + arm->burgers[2] * offset[2]) / length;
+                assert_near(cosine, cos(angle * 3.14159265358979323846 / 180.0), 1e-9);
+            }
+        }
+        assert_int_equal(pinned, 40);
+        assert_true(network.n > 40);
+        dd_network_free(&network);
+    }
+}
+
+static void same_node(const dd_node *a, const dd_node *b)
+{
+    assert_true(a->tag == b->tag);
+    assert_memory_equal(a->x, b->x, sizeof a->x);
+    assert_int_equal(a->constraint, b->constraint);
+    assert_int_equal(a->narms, b->narms);
+    for (int j = 0; j < a->narms; j++) {
+        assert_true(a->arm[j].tag == b->arm[j].tag);
+        assert_memory_equal(a->arm[j].burgers, b->arm[j].burgers, sizeof a->arm[j].burgers);
+        assert_memory_equal(a->arm[j].normal, b->arm[j].normal, sizeof a->arm[j].normal);
+    }
+}
+
+static void ranges_make_the_same_network(void **state)
+{
+    int nkinds;
+    const dd_generator_kind *table = dd_generator_table(&nkinds);
+
+    (void)state;
+    for (int k = 0; k < nkinds; k++) {
+        char text[80];
+        snprintf(text, sizeof text, "%s:n=23,seed=5", table[k].name);
+        dd_generator generator = parse(text);
+        dd_network whole = make(&generator);
+        for (int nranks = 2; nranks <= 30; nranks += 7) {
+            dd_network parts;
+            dd_network_init(&parts);
+            for (int rank = nranks - 1; rank >= 0; rank--) {
+                int64_t first = 23 * rank / nranks, next = 23 * (rank + 1) / nranks;
+                assert_int_equal(dd_generator_make(&generator, first, next - first, &parts), EQP_OK);
+            }
+            assert_int_equal(parts.n, whole.n);
+            for (int64_t n = 0; n < whole.n; n++) {
+                int64_t place = dd_network_find(&parts, whole.node[n].tag);
+                assert_true(place >= 0);
+                same_node(&whole.node[n], &parts.node[place]);
+            }
+            dd_network_free(&parts);
+        }
+        dd_network_free(&whole);
+    }
+}
+
+/* Seeds and objects matter: all slip systems occur. */
+static void networks_are_random(void **state)
+{
+    dd_generator one = parse("lines:n=400,seed=1"), two = parse("lines:n=400,seed=2");
+    dd_network a = make(&one), b = make(&two);
+    int systems[4][27] = {{0}}, nsystems = 0;
+
+    (void)state;
+    assert_memory_not_equal(a.node[0].x, b.node[0].x, sizeof a.node[0].x);
+    for (int64_t n = 0; n < a.n; n++) {
+        const dd_arm *arm = &a.node[n].arm[1];
+        int plane = (arm->normal[0] < 0.0) + 2 * (arm->normal[1] < 0.0), burgers = 0;
+        for (int i = 0; i < 3; i++) {
+            burgers = 3 * burgers + (arm->burgers[i] > 0.1) - (arm->burgers[i] < -0.1) + 1;
+        }
+        nsystems += systems[plane][burgers]++ == 0;
+    }
+    assert_int_equal(nsystems, 12);
+    dd_network_free(&a);
+    dd_network_free(&b);
+}
+
+static void texts_are_checked(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+    } bad[] = {{"", EQP_ERR_UNKNOWN},
+               {"loop", EQP_ERR_UNKNOWN},
+               {"loops:", EQP_ERR_UNKNOWN},
+               {"loops:m=3", EQP_ERR_UNKNOWN},
+               {"loops:n", EQP_ERR_ARGUMENT},
+               {"loops:n=", EQP_ERR_ARGUMENT},
+               {"loops:n=x", EQP_ERR_ARGUMENT},
+               {"loops:n=nan", EQP_ERR_ARGUMENT},
+               {"loops:n=0", EQP_ERR_ARGUMENT},
+               {"loops:n=1.5", EQP_ERR_ARGUMENT},
+               {"loops:n=3,n=3", EQP_ERR_ARGUMENT},
+               {"loops:seed=1,seed=2", EQP_ERR_ARGUMENT},
+               {"loops:seed=-1", EQP_ERR_ARGUMENT},
+               {"loops:sides=2", EQP_ERR_ARGUMENT},
+               {"loops:sides=65", EQP_ERR_ARGUMENT},
+               {"loops:radius=1001,box=4000", EQP_ERR_ARGUMENT},
+               {"frank-read:length=4001,box=4000", EQP_ERR_ARGUMENT},
+               {"lines:n=1e9,box=1e9,maxseg=1", EQP_ERR_ARGUMENT}};
+    dd_generator generator = parse("chains:n=3,box=700,corners=4,spread=0.5,maxseg=99,seed=12");
+
+    (void)state;
+    assert_string_equal(generator.kind->name, "chains");
+    assert_int_equal(dd_generator_count(&generator), 3);
+    assert_near(dd_generator_maxseg(&generator), 99.0, 0.0);
+    assert_true(generator.seeded && generator.seed == 12);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        dd_generator before = generator;
+        eqp_message message = {""};
+        if (dd_generator_parse(bad[i].text, &generator, &message) != bad[i].code) {
+            fail_msg("'%s' is read", bad[i].text);
+        }
+        assert_true(strlen(message.text) > 0);
+        assert_int_equal(dd_generator_parse(bad[i].text, &generator, NULL), bad[i].code);
+        assert_memory_equal(&before, &generator, sizeof before);
+    }
+    dd_generator small = parse("lines:box=100,maxseg=1000");
+    assert_near(dd_generator_maxseg(&small), 25.0, 0.0);
+}
+
+static void errors_leave_the_network(void **state)
+{
+    dd_generator generator = parse("loops:n=4,maxseg=400");
+    dd_network network;
+
+    (void)state;
+    dd_network_init(&network);
+    assert_int_equal(dd_generator_make(&generator, 1, 2, &network), EQP_OK);
+    int64_t n = network.n;
+    assert_int_equal(dd_generator_make(&generator, -1, 1, &network), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_generator_make(&generator, 3, 2, &network), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_generator_make(&generator, 0, -1, &network), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_generator_make(&generator, 0, 3, &network), EQP_ERR_DATA);
+    assert_int_equal(network.n, n);
+    generator.value[DD_KEY_OWN] = 1e8;
+    assert_int_equal(dd_generator_make(&generator, 0, 1, &network), EQP_ERR_ARGUMENT);
+    assert_int_equal(network.n, n);
+    dd_network_free(&network);
+}
+
+static void failing_allocations(void **state)
+{
+    dd_generator generator = parse("frank-read:n=4");
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0;; k++) {
+        dd_network network;
+        dd_network_init(&network);
+        failing_malloc_start(k);
+        int code = dd_generator_make(&generator, 0, 4, &network);
+        int64_t failures = failing_malloc_stop();
+        assert_int_equal(code, failures > 0 ? EQP_ERR_MEMORY : EQP_OK);
+        assert_true(failures == 0 || network.n == 0);
+        dd_network_free(&network);
+        if (failures == 0) {
+            break;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_is_valid),          cmocka_unit_test(lengths_are_known),
+        cmocka_unit_test(sources_have_their_character), cmocka_unit_test(ranges_make_the_same_network),
+        cmocka_unit_test(networks_are_random),          cmocka_unit_test(texts_are_checked),
+        cmocka_unit_test(errors_leave_the_network),     cmocka_unit_test(failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
