@@ -209,6 +209,9 @@ typedef struct eqp_paradis_control {
     double strain_rate;                /**< [eRate: 1] 1 / s */
     double direction[3];               /**< [edotdir: 1 0 0] of the load, as stored; not 0 */
     double stress[6];                  /**< [appliedStress: 0] Pa: xx yy zz yz zx xy */
+    int64_t first_step;                /**< [cycleStart: 0] >= 0: steps that an earlier run has made */
+    double time;                       /**< [timeNow: 0] s, >= 0: when that run ended */
+    double plastic_strain[6];          /**< [totpStn: 0] of that run: xx yy zz yz zx xy */
 } eqp_paradis_control;
 
 /** All defaults; what follows from others, and what is required, is NaN. */
