@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Plain text: one particle per line. One pass finds where every 1024th line starts, so that a slice parses itself only.
  */
+#include "io/c_locale.h"
 #include "io/internal.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,25 +35,6 @@ typedef struct line {
     int64_t offset;
     bool ended; /* by a newline; otherwise by the end of the file */
 } line;
-
-/* Numbers are written with a point whatever the locale of the program says. */
-typedef struct c_locale {
-    locale_t own, before;
-} c_locale;
-
-static void locale_enter(c_locale *l)
-{
-    l->own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    l->before = l->own ? uselocale(l->own) : (locale_t)0;
-}
-
-static void locale_leave(c_locale *l)
-{
-    if (l->own) {
-        uselocale(l->before);
-        freelocale(l->own);
-    }
-}
 
 static bool probe(const eqp__probe *p)
 {
@@ -338,11 +319,11 @@ static void release(void *detail_)
 static int load(eqp__file *file, eqp_message *message)
 {
     detail *d = NULL;
-    c_locale c;
+    eqp__c_locale c;
     reader r;
     int rc = reader_open(&r, file->path, message);
 
-    locale_enter(&c);
+    eqp__c_locale_enter(&c);
     rc = rc != EQP_OK ? rc : eqp_array_create(&d, 1, sizeof *d);
     rc = rc != EQP_OK ? rc : load_text(&r, file, d, message);
     rc = rc != EQP_OK ? rc : eqp__header_check(file, message);
@@ -351,7 +332,7 @@ static int load(eqp__file *file, eqp_message *message)
         file->detail = d;
         d = NULL;
     }
-    locale_leave(&c);
+    eqp__c_locale_leave(&c);
     reader_close(&r);
     release(d);
     return rc;
@@ -394,14 +375,14 @@ static int read_lines(reader *r, const detail *d, int64_t first, int64_t n, cons
 static int read_type(const eqp__file *file, int type, int64_t first, int64_t n, const eqp_snapshot_arrays *to,
                      eqp_message *message)
 {
-    c_locale c;
+    eqp__c_locale c;
     reader r;
     int rc = reader_open(&r, file->path, message);
 
     (void)type;
-    locale_enter(&c);
+    eqp__c_locale_enter(&c);
     rc = rc != EQP_OK ? rc : read_lines(&r, file->detail, first, n, to, message);
-    locale_leave(&c);
+    eqp__c_locale_leave(&c);
     reader_close(&r);
     return rc;
 }

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes of `.data` files, one after the other. Nothing is asked for because a file claims to have it: room grows with
+ * what has been read. */
+#include "io/c_locale.h"
+#include "io/internal.h"
+#include "io/paradis_text.h"
+
+#include <equipoise/paradis.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* The shortest node is "0,0 0 0 0 0 0\n"; gzip packs at most 1032 to 1. */
+enum { LEAST_NODE_BYTES = 14, MOST_PACKING = 1032 };
+
+struct eqp_paradis_reader {
+    eqp_paradis_header header;
+    eqp__lines lines;
+    char *base;    /* what the names of several files have in common; owned */
+    int file;      /* number of the open one */
+    int64_t nread; /* nodes so far */
+    bool file_new; /* nothing of this file has been read; only behind the first */
+    bool failed;
+    eqp_paradis_node *node; /* [room_nodes] owned */
+    eqp_paradis_arm *arm;   /* [room_arms] owned */
+    int64_t room_nodes, room_arms;
+};
+
+static bool is_file(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+/* The first of base + suffix + each ending that exists; NULL: none does. */
+static int find_file(const char *base, const char *suffix, char **found)
+{
+    static const char *const ending[] = {"", ".gz"};
+
+    *found = NULL;
+    for (int i = 0; i < 2; i++) {
+        char *stem = NULL, *path = NULL;
+        int rc = eqp__path_join(base, suffix, &stem);
+
+        rc = rc != EQP_OK ? rc : eqp__path_join(stem, ending[i], &path);
+        free(stem);
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        if (is_file(path)) {
+            *found = path;
+            return EQP_OK;
+        }
+        free(path);
+    }
+    return EQP_OK;
+}
+
+/* Where the first file is, and what it has in common with others. */
+static int find_first(const char *path, char **first, char **base)
+{
+    static const char *const ending[] = {".0", ".0.gz"};
+    size_t length = strlen(path);
+    char *found = NULL;
+    int rc = is_file(path) ? eqp__path_join(path, "", &found) : find_file(path, ".0", &found);
+
+    if (rc == EQP_OK && !found) {
+        rc = find_file(path, "", &found);
+    }
+    if (rc == EQP_OK && !found) {
+        rc = eqp__path_join(path, "", &found); /* opening it will say why not */
+    }
+    rc = rc != EQP_OK ? rc : eqp__path_join(path, "", base);
+    if (rc != EQP_OK) {
+        free(found);
+        return rc;
+    }
+    for (int i = 0; i < 2; i++) {
+        size_t n = strlen(ending[i]);
+
+        if (length > n && strcmp(path + length - n, ending[i]) == 0) {
+            (*base)[length - n] = '\0';
+            break;
+        }
+    }
+    *first = found;
+    return EQP_OK;
+}
+
+static int find_next(const eqp_paradis_reader *r, int k, char **path, eqp_message *message)
+{
+    char suffix[32];
+    int rc;
+
+    (void)snprintf(suffix, sizeof suffix, ".%d", k);
+    rc = find_file(r->base, suffix, path);
+    if (rc == EQP_OK && !*path) {
+        eqp_message_set(message, "%s%s: is missing: the nodes are in %d files", r->base, suffix, r->header.nfiles);
+        rc = EQP_ERR_IO;
+    }
+    return rc;
+}
+
+/* A count that the files cannot hold would make callers ask for memory. */
+static int check_count(const eqp_paradis_reader *r, eqp_message *message)
+{
+    /* In units of a node; packed files count as what they could hold at most. */
+    double most = (double)r->lines.size * (r->lines.packed ? MOST_PACKING : 1);
+
+    for (int k = 1; k < r->header.nfiles; k++) {
+        struct stat status;
+        char *path = NULL;
+        int rc = find_next(r, k, &path, message);
+
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        most += stat(path, &status) == 0 ? (double)status.st_size * MOST_PACKING : 0;
+        free(path);
+    }
+    if ((double)r->header.nnodes * LEAST_NODE_BYTES > most) {
+        return eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "nodeCount: %lld nodes are more than fit",
+                                 (long long)r->header.nnodes);
+    }
+    return EQP_OK;
+}
+
+int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message *message)
+{
+    eqp_paradis_reader *r = NULL;
+    eqp__c_locale c;
+    char *first = NULL;
+    int rc;
+
+    if (!path || !reader) {
+        eqp_message_set(message, "a network needs the name of a file");
+        return EQP_ERR_ARGUMENT;
+    }
+    eqp__c_locale_enter(&c);
+    rc = eqp_array_create(&r, 1, sizeof *r);
+    rc = rc != EQP_OK ? rc : find_first(path, &first, &r->base);
+    rc = rc != EQP_OK ? rc : eqp__lines_open(first, &r->lines, message);
+    if (rc == EQP_OK) {
+        r->lines.need_newline = true;
+        rc = eqp__paradis_header_read(&r->lines, &r->header, message);
+    }
+    rc = rc != EQP_OK ? rc : check_count(r, message);
+    eqp__c_locale_leave(&c);
+    free(first);
+    if (rc == EQP_OK) {
+        *reader = r;
+    } else {
+        eqp_paradis_close(r);
+    }
+    return eqp__explain(rc, path, message);
+}
+
+const eqp_paradis_header *eqp_paradis_get_header(const eqp_paradis_reader *reader)
+{
+    return &reader->header;
+}
+
+int64_t eqp_paradis_line(const eqp_paradis_reader *reader)
+{
+    return reader->lines.line;
+}
+
+const char *eqp_paradis_path(const eqp_paradis_reader *reader)
+{
+    return reader->lines.path;
+}
+
+void eqp_paradis_close(eqp_paradis_reader *reader)
+{
+    if (reader) {
+        eqp__lines_close(&reader->lines);
+        free(reader->base);
+        free(reader->node);
+        free(reader->arm);
+        free(reader);
+    }
+}
+
+static int open_next_file(eqp_paradis_reader *r, eqp_message *message)
+{
+    eqp__lines next;
+    char *path = NULL;
+    int rc = find_next(r, r->file + 1, &path, message);
+
+    rc = rc != EQP_OK ? rc : eqp__lines_open(path, &next, message);
+    free(path);
+    if (rc == EQP_OK) {
+        eqp__lines_close(&r->lines);
+        r->lines = next;
+        r->lines.need_newline = true;
+        r->file++;
+        r->file_new = true;
+    }
+    return rc;
+}
+
+/* The next line of any file; NULL at the end of the last one. */
+static int next_text(eqp_paradis_reader *r, char **text, eqp_message *message)
+{
+    for (;;) {
+        int rc = eqp__lines_next(&r->lines, text, message);
+
+        if (rc != EQP_OK || (!*text && r->file + 1 == r->header.nfiles)) {
+            return rc;
+        }
+        if (!*text) {
+            rc = open_next_file(r, message);
+        } else if (r->file_new && eqp__line_has_key(*text, "nodalData")) {
+            r->file_new = false;
+            rc = eqp__paradis_nodes_begin(&r->lines, *text, message);
+        } else {
+            r->file_new = false;
+            return EQP_OK;
+        }
+        if (rc != EQP_OK) {
+            return rc;
+        }
+    }
+}
+
+static int refuse_field(const eqp_paradis_reader *r, int code, const eqp_paradis_node *node, const char *what,
+                        eqp_message *message)
+{
+    const char *why = code == EQP_ERR_DATA ? "is not finite or out of range" : "is missing or no number";
+
+    if (node) {
+        return eqp__lines_refuse(&r->lines, code, message, "node %u,%u: %s %s", EQP_PARADIS_DOMAIN(node->tag),
+                                 EQP_PARADIS_INDEX(node->tag), what, why);
+    }
+    return eqp__lines_refuse(&r->lines, code, message, "%s %s", what, why);
+}
+
+static int refuse_junk(const eqp_paradis_reader *r, const eqp_paradis_node *node, eqp_message *message)
+{
+    return eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "node %u,%u: something follows the last number",
+                             EQP_PARADIS_DOMAIN(node->tag), EQP_PARADIS_INDEX(node->tag));
+}
+
+static int take_vector(const eqp_paradis_reader *r, char **at, const eqp_paradis_node *node, const char *what,
+                       double v[3], eqp_message *message)
+{
+    for (int d = 0; d < 3; d++) {
+        int rc = eqp__take_real(at, &v[d]);
+
+        if (rc != EQP_OK) {
+            return refuse_field(r, rc, node, what, message);
+        }
+    }
+    return EQP_OK;
+}
+
+/* `dom,idx x y z narms constraint` */
+static int parse_node(const eqp_paradis_reader *r, char *at, eqp_paradis_node *node, eqp_message *message)
+{
+    int64_t narms = 0, constraint = 0;
+    int rc = eqp__take_tag(&at, &node->tag);
+
+    if (rc != EQP_OK) {
+        return refuse_field(r, rc, NULL, "the tag of a node", message);
+    }
+    rc = take_vector(r, &at, node, "a coordinate", node->x, message);
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    rc = eqp__take_integer(&at, &narms);
+    if (rc != EQP_OK || narms < 0 || narms > EQP_PARADIS_MOST_ARMS) {
+        return refuse_field(r, rc != EQP_OK ? rc : EQP_ERR_DATA, node, "the number of arms", message);
+    }
+    rc = eqp__take_integer(&at, &constraint);
+    if (rc != EQP_OK || constraint < 0 || constraint > (EQP_PARADIS_PINNED | EQP_PARADIS_SURFACE)) {
+        return refuse_field(r, rc != EQP_OK ? rc : EQP_ERR_DATA, node, "the constraint", message);
+    }
+    if (!eqp__at_end(at)) {
+        return refuse_junk(r, node, message);
+    }
+    node->narms = (int)narms;
+    node->constraint = r->header.version == 4 && constraint == 1 ? EQP_PARADIS_SURFACE : (int)constraint;
+    return EQP_OK;
+}
+
+/* Unit length, unless it has that already to rounding: what was written with all digits comes back as it was. */
+static void normalise(double v[3])
+{
+    double scale = fmax(fabs(v[0]), fmax(fabs(v[1]), fabs(v[2]))), length;
+    double w[3];
+
+    if (scale == 0) {
+        v[0] = v[1] = v[2] = 0; /* no negative zeros */
+        return;
+    }
+    for (int d = 0; d < 3; d++) {
+        w[d] = v[d] / scale;
+    }
+    length = sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
+    if (fabs(length * scale - 1) > 8 * DBL_EPSILON) {
+        for (int d = 0; d < 3; d++) {
+            v[d] = w[d] / length;
+        }
+    }
+}
+
+static int node_line(eqp_paradis_reader *r, const eqp_paradis_node *node, char **at, eqp_message *message)
+{
+    int rc = eqp__lines_next(&r->lines, at, message);
+
+    if (rc == EQP_OK && !*at) {
+        rc = eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "node %u,%u: the file ends within it: truncated",
+                               EQP_PARADIS_DOMAIN(node->tag), EQP_PARADIS_INDEX(node->tag));
+    }
+    return rc;
+}
+
+/* `dom,idx bx by bz` and `nx ny nz` */
+static int read_arm(eqp_paradis_reader *r, const eqp_paradis_node *node, eqp_paradis_arm *arm, eqp_message *message)
+{
+    char *at;
+    int rc = node_line(r, node, &at, message);
+
+    if (rc == EQP_OK) {
+        rc = eqp__take_tag(&at, &arm->tag);
+        rc = rc == EQP_OK ? rc : refuse_field(r, rc, node, "the tag of a neighbour", message);
+    }
+    rc = rc != EQP_OK ? rc : take_vector(r, &at, node, "a Burgers vector", arm->burgers, message);
+    if (rc == EQP_OK && !eqp__at_end(at)) {
+        rc = refuse_junk(r, node, message);
+    }
+    rc = rc != EQP_OK ? rc : node_line(r, node, &at, message);
+    rc = rc != EQP_OK ? rc : take_vector(r, &at, node, "a normal", arm->normal, message);
+    if (rc == EQP_OK && !eqp__at_end(at)) {
+        rc = refuse_junk(r, node, message);
+    }
+    if (rc == EQP_OK) {
+        normalise(arm->normal);
+    }
+    return rc;
+}
+
+/* The node whose first line is `text`, behind the n nodes and narms arms that are there. */
+static int read_node(eqp_paradis_reader *r, char *text, int64_t n, int64_t narms, eqp_message *message)
+{
+    eqp_paradis_node node = {.first_arm = narms};
+    eqp_message why;
+    int rc = parse_node(r, text, &node, message);
+
+    rc = rc != EQP_OK ? rc : eqp_array_reserve(&r->node, &r->room_nodes, n + 1, sizeof *r->node);
+    rc = rc != EQP_OK ? rc : eqp_array_reserve(&r->arm, &r->room_arms, narms + node.narms, sizeof *r->arm);
+    for (int i = 0; rc == EQP_OK && i < node.narms; i++) {
+        rc = read_arm(r, &node, &r->arm[narms + i], message);
+    }
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    rc = eqp_paradis_check_node(&node, r->arm + narms, &why);
+    if (rc != EQP_OK) {
+        return eqp__lines_refuse(&r->lines, rc, message, "%s", why.text);
+    }
+    r->node[n] = node;
+    r->nread++;
+    return EQP_OK;
+}
+
+static int read_block(eqp_paradis_reader *r, int64_t most, eqp_paradis_block *block, eqp_message *message)
+{
+    int64_t n = 0, narms = 0;
+
+    while (n < most) {
+        char *text;
+        int rc = next_text(r, &text, message);
+
+        if (rc == EQP_OK && !text && r->nread < r->header.nnodes) {
+            rc = eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message,
+                                   "the file ends after %lld of %lld nodes: truncated?", (long long)r->nread,
+                                   (long long)r->header.nnodes);
+        }
+        if (rc == EQP_OK && !text) {
+            break;
+        }
+        if (rc == EQP_OK && r->nread == r->header.nnodes) {
+            rc = eqp__lines_refuse(&r->lines, EQP_ERR_FORMAT, message, "more than the %lld nodes of nodeCount",
+                                   (long long)r->header.nnodes);
+        }
+        rc = rc != EQP_OK ? rc : read_node(r, text, n, narms, message);
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        narms += r->node[n++].narms;
+    }
+    *block = (eqp_paradis_block){.n = n, .narms = narms, .node = r->node, .arm = r->arm};
+    return EQP_OK;
+}
+
+int eqp_paradis_next(eqp_paradis_reader *reader, int64_t most, eqp_paradis_block *block, eqp_message *message)
+{
+    eqp__c_locale c;
+    int rc;
+
+    if (!reader || most < 1 || !block) {
+        eqp_message_set(message, "a block of a network has one node or more");
+        return EQP_ERR_ARGUMENT;
+    }
+    if (reader->failed) {
+        eqp_message_set(message, "%s: cannot be read on after an error", reader->base);
+        return EQP_ERR_STATE;
+    }
+    eqp__c_locale_enter(&c);
+    rc = read_block(reader, most, block, message);
+    eqp__c_locale_leave(&c);
+    reader->failed = rc != EQP_OK;
+    return eqp__explain(rc, reader->base, message);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What stands before the nodes of a `.data` file. */
+#include "io/internal.h"
+#include "io/paradis_text.h"
+
+#include <limits.h>
+#include <math.h>
+#include <strings.h>
+
+enum { MOST_DOMAINS = 1000000, MOST_FILES = 1000000 };
+
+/* What the statements before the nodes have said. */
+typedef struct progress {
+    bool has_version, has_min, has_max, has_count, has_geometry;
+} progress;
+
+static int take_statement(const eqp__lines *l, const eqp__statement *s, eqp_paradis_header *h, progress *p,
+                          eqp_message *message)
+{
+    int64_t number[3] = {0};
+    int rc = EQP_OK;
+
+    if (strcasecmp(s->key, "dataFileVersion") == 0) {
+        rc = eqp__statement_integers(l, s, 1, INT_MIN, INT_MAX, number, message);
+        if (rc == EQP_OK && number[0] != 4 && number[0] != 5) {
+            return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "dataFileVersion: %lld is neither 4 nor 5",
+                                     (long long)number[0]);
+        }
+        h->version = (int)number[0];
+        p->has_version = true;
+    } else if (strcasecmp(s->key, "numFileSegments") == 0) {
+        rc = eqp__statement_integers(l, s, 1, 1, MOST_FILES, number, message);
+        h->nfiles = (int)number[0];
+    } else if (strcasecmp(s->key, "minCoordinates") == 0) {
+        rc = eqp__statement_reals(l, s, 3, h->min, message);
+        p->has_min = true;
+    } else if (strcasecmp(s->key, "maxCoordinates") == 0) {
+        rc = eqp__statement_reals(l, s, 3, h->max, message);
+        p->has_max = true;
+    } else if (strcasecmp(s->key, "nodeCount") == 0) {
+        rc = eqp__statement_integers(l, s, 1, 0, EQP__MOST_PARTICLES, &h->nnodes, message);
+        p->has_count = true;
+    } else if (strcasecmp(s->key, "dataDecompType") == 0) {
+        rc = eqp__statement_integers(l, s, 1, 1, 2, number, message);
+        h->decomposition = (int)number[0];
+    } else if (strcasecmp(s->key, "dataDecompGeometry") == 0) {
+        rc = eqp__statement_integers(l, s, 3, 1, MOST_DOMAINS, number, message);
+        for (int d = 0; d < 3; d++) {
+            h->geometry[d] = (int)number[d];
+        }
+        p->has_geometry = true;
+    }
+    return rc;
+}
+
+static int check_header(const eqp__lines *l, const eqp_paradis_header *h, const progress *p, eqp_message *message)
+{
+    const char *missing = !p->has_version ? "dataFileVersion"
+                          : !p->has_min   ? "minCoordinates"
+                          : !p->has_max   ? "maxCoordinates"
+                          : !p->has_count ? "nodeCount"
+                                          : NULL;
+
+    if (missing) {
+        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the nodes begin, but %s is missing", missing);
+    }
+    for (int d = 0; d < 3; d++) {
+        double edge = h->max[d] - h->min[d];
+
+        if (!(edge > 0) || !isfinite(edge)) {
+            return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the box from %g to %g in %c has no width", h->min[d],
+                                     h->max[d], 'x' + d);
+        }
+    }
+    return EQP_OK;
+}
+
+/* How many numbers the bounds of all domains are. */
+static int64_t domain_numbers(const eqp_paradis_header *h)
+{
+    int64_t nx = h->geometry[0], ny = h->geometry[1], nz = h->geometry[2];
+
+    return h->decomposition == 2 ? nx * ny * nz * 7 : nx * (1 + ny * (1 + nz + 1) + 1) + 1;
+}
+
+static int skip_domains(eqp__lines *l, char *text, const eqp_paradis_header *h, const progress *p, eqp_message *message)
+{
+    int64_t left;
+
+    if (h->decomposition == 0 || !p->has_geometry) {
+        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message,
+                                 "domainDecomposition comes before dataDecompType and dataDecompGeometry");
+    }
+    left = domain_numbers(h);
+    text = strchr(text, '=') + 1;
+    while (left > 0) {
+        double bound;
+        int rc = EQP_OK;
+
+        if (eqp__at_end(text)) {
+            rc = eqp__lines_next(l, &text, message);
+            if (rc == EQP_OK && !text) {
+                rc = eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "the file ends within domainDecomposition");
+            }
+            if (rc != EQP_OK) {
+                return rc;
+            }
+        }
+        rc = eqp__take_real(&text, &bound);
+        if (rc != EQP_OK) {
+            return eqp__lines_refuse(l, rc, message, "domainDecomposition: not a number, but %lld are still to come",
+                                     (long long)left);
+        }
+        left--;
+    }
+    if (!eqp__at_end(text)) {
+        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "domainDecomposition: more than its %lld numbers",
+                                 (long long)domain_numbers(h));
+    }
+    return EQP_OK;
+}
+
+int eqp__paradis_nodes_begin(const eqp__lines *l, const char *text, eqp_message *message)
+{
+    return eqp__at_end(strchr(text, '=') + 1)
+               ? EQP_OK
+               : eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "something follows 'nodalData =' in its line");
+}
+
+int eqp__paradis_header_read(eqp__lines *l, eqp_paradis_header *h, eqp_message *message)
+{
+    progress p = {0};
+    bool first = true;
+
+    *h = (eqp_paradis_header){.nfiles = 1};
+    for (;; first = false) {
+        eqp__statement s;
+        char *text;
+        int rc = eqp__lines_next(l, &text, message);
+
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        if (!text) {
+            eqp_message_set(message, "%s: ends before nodalData: %s", l->path,
+                            first ? "empty" : "truncated, or no ParaDiS data file");
+            return EQP_ERR_FORMAT;
+        }
+        if (eqp__line_has_key(text, "nodalData")) {
+            rc = eqp__paradis_nodes_begin(l, text, message);
+            return rc != EQP_OK ? rc : check_header(l, h, &p, message);
+        }
+        if (eqp__line_has_key(text, "domainDecomposition")) {
+            rc = skip_domains(l, text, h, &p, message);
+        } else {
+            rc = eqp__statement_read(l, text, &s, message);
+            rc = rc != EQP_OK ? rc : take_statement(l, &s, h, &p, message);
+        }
+        if (rc != EQP_OK) {
+            return rc;
+        }
+    }
+}

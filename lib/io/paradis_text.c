@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "io/paradis_text.h"
+
+#include "io/internal.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+enum { LINE_BYTES = 1 << 16 };
+
+int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message)
+{
+    eqp__lines l = {0};
+    int fd = -1;
+    int rc = eqp__file_open(path, &fd, &l.size, message);
+
+    rc = rc != EQP_OK ? rc : eqp__path_join(path, "", &l.path);
+    rc = rc != EQP_OK ? rc : eqp_array_create(&l.buffer, LINE_BYTES + 1, 1);
+    if (rc == EQP_OK) {
+        l.file = gzdopen(fd, "rb");
+        rc = l.file ? EQP_OK : EQP_ERR_MEMORY;
+    }
+    if (rc == EQP_OK) {
+        fd = -1; /* gzclose() closes it */
+        /* What is not packed comes through as it is. */
+        l.packed = gzdirect(l.file) == 0;
+        *lines = l;
+    } else {
+        eqp__file_close(fd);
+        free(l.path);
+        free(l.buffer);
+    }
+    return eqp__explain(rc, path, message);
+}
+
+void eqp__lines_close(eqp__lines *lines)
+{
+    if (lines->file) {
+        (void)gzclose(lines->file);
+    }
+    free(lines->path);
+    free(lines->buffer);
+    *lines = (eqp__lines){0};
+}
+
+int eqp__lines_refuse(const eqp__lines *lines, int code, eqp_message *message, const char *format, ...)
+{
+    char what[384];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    eqp_message_set(message, "%s: line %lld: %s", lines->path, (long long)lines->line, what);
+    return code;
+}
+
+static int explain_gzip(const eqp__lines *l, int code, const char *text, eqp_message *message)
+{
+    if (code == Z_MEM_ERROR) {
+        return eqp__explain(EQP_ERR_MEMORY, l->path, message);
+    }
+    if (code == Z_ERRNO) {
+        eqp_message_set(message, "%s: %s", l->path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    /* zlib's text may begin with a name that we never gave it. */
+    (void)text;
+    eqp_message_set(message, "%s: the packed data %s behind line %lld", l->path,
+                    code == Z_BUF_ERROR ? "are truncated" : "are damaged", (long long)l->line);
+    return EQP_ERR_FORMAT;
+}
+
+static int fetch(eqp__lines *l, eqp_message *message)
+{
+    int got, code = Z_OK;
+    const char *text;
+
+    memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
+    l->end -= l->begin;
+    l->begin = 0;
+    got = gzread(l->file, l->buffer + l->end, (unsigned)(LINE_BYTES - l->end));
+    text = gzerror(l->file, &code);
+    if (got < 0 || (code != Z_OK && code != Z_STREAM_END)) {
+        return explain_gzip(l, code, text, message);
+    }
+    l->end += (size_t)got;
+    l->ended = got == 0;
+    return EQP_OK;
+}
+
+/* The next line of any kind, zero-terminated; NULL at the end of the file. */
+static int next_line(eqp__lines *l, char **text, eqp_message *message)
+{
+    char *stop = memchr(l->buffer + l->begin, '\n', l->end - l->begin);
+    size_t length;
+
+    while (!stop && !l->ended && l->end - l->begin < LINE_BYTES) {
+        int rc = fetch(l, message);
+
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        stop = memchr(l->buffer, '\n', l->end);
+    }
+    if (l->begin == l->end) {
+        *text = NULL;
+        return EQP_OK;
+    }
+    l->line++;
+    if (!stop && !l->ended) {
+        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "is longer than %d bytes", LINE_BYTES - 1);
+    }
+    length = stop ? (size_t)(stop - l->buffer) - l->begin : l->end - l->begin;
+    *text = l->buffer + l->begin;
+    (*text)[length] = '\0';
+    l->begin += length + (stop ? 1 : 0);
+    if (memchr(*text, '\0', length)) {
+        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "holds a zero byte: damaged, or no text");
+    }
+    if (!stop && l->need_newline) {
+        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "ends without a newline: truncated?");
+    }
+    return EQP_OK;
+}
+
+/* Cuts the comment off. A string may hold the sign that begins one. */
+static void cut_comment(char *text)
+{
+    bool quoted = false;
+
+    for (; *text; text++) {
+        if (*text == '"') {
+            quoted = !quoted;
+        } else if (*text == '#' && !quoted) {
+            *text = '\0';
+            return;
+        }
+    }
+}
+
+static char *skip_blanks(char *p)
+{
+    while (isspace((unsigned char)*p)) {
+        p++;
+    }
+    return p;
+}
+
+int eqp__lines_next(eqp__lines *lines, char **text, eqp_message *message)
+{
+    for (;;) {
+        int rc = next_line(lines, text, message);
+
+        if (rc != EQP_OK || !*text) {
+            return rc;
+        }
+        cut_comment(*text);
+        *text = skip_blanks(*text);
+        if (**text) {
+            return EQP_OK;
+        }
+    }
+}
+
+static bool in_key(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static size_t key_length(const char *p)
+{
+    size_t n = 0;
+
+    while (in_key(p[n])) {
+        n++;
+    }
+    return n;
+}
+
+bool eqp__line_has_key(const char *text, const char *key)
+{
+    size_t n = key_length(text);
+    const char *p = text + n;
+
+    while (isspace((unsigned char)*p)) {
+        p++;
+    }
+    return n == strlen(key) && strncasecmp(text, key, n) == 0 && *p == '=';
+}
+
+static bool ends_value(char c)
+{
+    return c == '\0' || c == ',' || c == ';' || c == '[' || c == ']' || isspace((unsigned char)c);
+}
+
+static void keep_value(eqp__statement *s, const char *from, size_t length)
+{
+    if (s->nvalues < EQP__VALUES) {
+        size_t most = sizeof s->value[0] - 1;
+
+        s->too_long[s->nvalues] = length > most;
+        length = length > most ? most : length;
+        memcpy(s->value[s->nvalues], from, length);
+        s->value[s->nvalues][length] = '\0';
+    }
+    s->nvalues++;
+}
+
+/* Values up to the end of the line, or to the bracket that ends the list: then *closed. */
+static int take_values(const eqp__lines *l, char *p, eqp__statement *s, bool *closed, eqp_message *message)
+{
+    for (;;) {
+        size_t length = 0;
+
+        while (isspace((unsigned char)*p) || *p == ',' || *p == ';') {
+            p++;
+        }
+        if (*p == '\0') {
+            return EQP_OK;
+        }
+        if (*p == ']' && s->is_list) {
+            *closed = true;
+            if (eqp__at_end(p + 1)) {
+                return EQP_OK;
+            }
+            return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: something follows the list", s->key);
+        }
+        if (*p == '"') {
+            char *stop = strchr(p + 1, '"');
+
+            if (!stop) {
+                return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: a string without its end", s->key);
+            }
+            keep_value(s, p + 1, (size_t)(stop - p - 1));
+            p = stop + 1;
+            continue;
+        }
+        while (!ends_value(p[length]) && p[length] != '"') {
+            length++;
+        }
+        if (length == 0) {
+            return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: a bracket in the wrong place", s->key);
+        }
+        keep_value(s, p, length);
+        p += length;
+    }
+}
+
+int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement, eqp_message *message)
+{
+    size_t length = key_length(text);
+    char *p = skip_blanks(text + length);
+    bool closed = false;
+    int rc;
+
+    if (length == 0 || length >= sizeof statement->key || *p != '=') {
+        return eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "is not 'key = value'");
+    }
+    *statement = (eqp__statement){0};
+    memcpy(statement->key, text, length);
+    p = skip_blanks(p + 1);
+    statement->is_list = *p == '[';
+    p += statement->is_list ? 1 : 0;
+    rc = take_values(lines, p, statement, &closed, message);
+    while (rc == EQP_OK && statement->is_list && !closed) {
+        rc = eqp__lines_next(lines, &p, message);
+        if (rc == EQP_OK && !p) {
+            rc = eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: the file ends within the list: truncated?",
+                                   statement->key);
+        }
+        rc = rc != EQP_OK ? rc : take_values(lines, p, statement, &closed, message);
+    }
+    if (rc == EQP_OK && !statement->is_list && statement->nvalues > 1) {
+        rc = eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: several values without brackets", statement->key);
+    }
+    return rc;
+}
+
+static int check_count(const eqp__lines *l, const eqp__statement *s, int n, eqp_message *message)
+{
+    if (s->nvalues == n) {
+        return EQP_OK;
+    }
+    return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: %lld values instead of %d", s->key, (long long)s->nvalues,
+                             n);
+}
+
+int eqp__statement_reals(const eqp__lines *lines, const eqp__statement *statement, int n, double *value,
+                         eqp_message *message)
+{
+    double found[EQP__VALUES];
+    int rc = check_count(lines, statement, n, message);
+
+    for (int i = 0; rc == EQP_OK && i < n; i++) {
+        char copy[EQP__VALUE_BYTES], *p = copy;
+        int code;
+
+        memcpy(copy, statement->value[i], sizeof copy);
+        code = statement->too_long[i] ? EQP_ERR_FORMAT : eqp__take_real(&p, &found[i]);
+        if (code == EQP_ERR_DATA) {
+            rc = eqp__lines_refuse(lines, code, message, "%s: '%s' is not a finite number", statement->key,
+                                   statement->value[i]);
+        } else if (code != EQP_OK || *p) {
+            rc = eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%s: '%s' is not a number", statement->key,
+                                   statement->value[i]);
+        }
+    }
+    if (rc == EQP_OK) {
+        memcpy(value, found, sizeof *value * (size_t)n);
+    }
+    return rc;
+}
+
+int eqp__statement_integers(const eqp__lines *lines, const eqp__statement *statement, int n, int64_t low, int64_t high,
+                            int64_t *value, eqp_message *message)
+{
+    int64_t found[EQP__VALUES];
+    int rc = check_count(lines, statement, n, message);
+
+    for (int i = 0; rc == EQP_OK && i < n; i++) {
+        char copy[EQP__VALUE_BYTES], *p = copy;
+        int code;
+
+        memcpy(copy, statement->value[i], sizeof copy);
+        code = statement->too_long[i] ? EQP_ERR_FORMAT : eqp__take_integer(&p, &found[i]);
+        if (code == EQP_OK && *p) {
+            code = EQP_ERR_FORMAT;
+        }
+        if (code == EQP_ERR_FORMAT) {
+            rc = eqp__lines_refuse(lines, code, message, "%s: '%s' is not an integer", statement->key,
+                                   statement->value[i]);
+        } else if (code != EQP_OK || found[i] < low || found[i] > high) {
+            rc = eqp__lines_refuse(lines, EQP_ERR_DATA, message, "%s: %s is not from %lld to %lld", statement->key,
+                                   statement->value[i], (long long)low, (long long)high);
+        }
+    }
+    if (rc == EQP_OK) {
+        memcpy(value, found, sizeof *value * (size_t)n);
+    }
+    return rc;
+}
+
+int eqp__take_real(char **at, double *value)
+{
+    char *p = skip_blanks(*at), *stop;
+    double found = strtod(p, &stop);
+
+    if (stop == p || !ends_value(*stop)) {
+        return EQP_ERR_FORMAT;
+    }
+    if (!isfinite(found)) {
+        return EQP_ERR_DATA;
+    }
+    *at = stop;
+    *value = found;
+    return EQP_OK;
+}
+
+int eqp__take_integer(char **at, int64_t *value)
+{
+    char *p = skip_blanks(*at), *stop;
+    long long found;
+
+    errno = 0;
+    found = strtoll(p, &stop, 10);
+    if (stop == p || !ends_value(*stop)) {
+        return EQP_ERR_FORMAT;
+    }
+    if (errno != 0) {
+        return EQP_ERR_DATA;
+    }
+    *at = stop;
+    *value = found;
+    return EQP_OK;
+}
+
+int eqp__take_tag(char **at, uint64_t *tag)
+{
+    int64_t domain, index;
+    char *p = *at;
+    int rc = eqp__take_integer(&p, &domain);
+
+    if (rc == EQP_OK && *p != ',') {
+        rc = EQP_ERR_FORMAT;
+    }
+    if (rc == EQP_OK) {
+        p++;
+        rc = eqp__take_integer(&p, &index);
+    }
+    if (rc == EQP_OK && (domain < 0 || domain > INT32_MAX || index < 0 || index > INT32_MAX)) {
+        rc = EQP_ERR_DATA;
+    }
+    if (rc == EQP_OK) {
+        *at = p;
+        *tag = (uint64_t)domain << 32 | (uint64_t)index;
+    }
+    return rc;
+}
+
+bool eqp__at_end(const char *at)
+{
+    while (isspace((unsigned char)*at) || *at == ';') {
+        at++;
+    }
+    return *at == '\0';
+}
