@@ -278,6 +278,89 @@ static void migrations_keep_every_item_and_its_order(MPI_Comm comm)
     free(back);
 }
 
+static void records_arrive_without_counts(MPI_Comm comm)
+{
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    int64_t n = rank % 3 == 1 ? 0 : 5 + 2 * rank, nall = -1, nin = -1, expected = 0;
+    int *dest = mpi_test_alloc(n, sizeof *dest);
+    record *mine = mpi_test_alloc(n, sizeof *mine), *all = NULL, *in = NULL;
+
+    for (int64_t i = 0; i < n; i++) {
+        mine[i] = (record){1000 * rank + i, {(double)i, 0, -1}};
+        dest[i] = (int)(bits_of(rank, i) % (uint64_t)size);
+    }
+    CHECK_EQUAL(eqp_gather_records(comm, sizeof *mine, n, mine, &nall, &all), EQP_OK);
+    for (int r = 0; r < size; r++) {
+        int64_t theirs = r % 3 == 1 ? 0 : 5 + 2 * r;
+        for (int64_t i = 0; i < theirs && expected + i < nall; i++) {
+            CHECK_EQUAL(all[expected + i].id, 1000 * r + i);
+            CHECK(all[expected + i].x[0] == (double)i);
+        }
+        expected += theirs;
+    }
+    CHECK_EQUAL(nall, expected);
+    /* What is to arrive is what everybody's records say, in rank order, then in the sender's. */
+    CHECK_EQUAL(eqp_send_records(comm, sizeof *mine, n, dest, mine, &nin, &in), EQP_OK);
+    int64_t at = 0;
+    for (int64_t k = 0; k < nall; k++) {
+        if ((int)(bits_of(all[k].id / 1000, all[k].id % 1000) % (uint64_t)size) == rank) {
+            CHECK(at < nin && in[at].id == all[k].id);
+            at += at < nin;
+        }
+    }
+    CHECK_EQUAL(at, nin);
+    free(all);
+    free(in);
+    free(dest);
+    free(mine);
+}
+
+static void records_that_cannot_travel_change_nothing(MPI_Comm comm)
+{
+    int last = mpi_test_rank(comm) == mpi_test_size(comm) - 1, dest[2] = {0, last ? mpi_test_size(comm) : 0};
+    int64_t value[2] = {1, 2}, n = -5;
+    int64_t *got = value;
+
+    CHECK_EQUAL(eqp_send_records(comm, sizeof *value, 2, dest, value, &n, &got), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_send_records(comm, sizeof *value, 2, last ? NULL : dest, value, &n, &got), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_gather_records(comm, sizeof *value, last ? -1 : 2, value, &n, &got), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_gather_records(comm, sizeof *value, 2, last ? NULL : value, &n, &got), EQP_ERR_ARGUMENT);
+    CHECK(n == -5 && got == value);
+}
+
+static void keys_are_dealt_evenly_and_in_order(MPI_Comm comm)
+{
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm), dest[12];
+    uint64_t key[12];
+    int64_t *count = mpi_test_alloc(size, sizeof *count);
+
+    /* Keys 0, 1, 2, ... are spread in turn, so that no rank has a run of them. */
+    for (int i = 0; i < 12; i++) {
+        key[i] = (uint64_t)(size * i + rank);
+    }
+    CHECK_EQUAL(eqp_deal_keys(comm, 12, key, dest), EQP_OK);
+    for (int i = 0; i < 12; i++) {
+        CHECK_EQUAL(dest[i], (int)(key[i] / 12));
+        count[dest[i]]++;
+    }
+    CHECK_EQUAL(eqp_sum_int64(comm, size, count), EQP_OK);
+    for (int r = 0; r < size; r++) {
+        CHECK_EQUAL(count[r], 12);
+    }
+    for (int i = 0; i < 12; i++) {
+        key[i] = 7;
+    }
+    CHECK_EQUAL(eqp_deal_keys(comm, 12, key, dest), EQP_OK);
+    for (int i = 1; i < 12; i++) {
+        CHECK_EQUAL(dest[i], dest[0]);
+    }
+    dest[0] = -3;
+    key[0] = rank == size - 1 ? 8 : 7; /* not ascending */
+    CHECK_EQUAL(eqp_deal_keys(comm, 12, key, dest), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(dest[0], -3);
+    free(count);
+}
+
 static void loads_are_those_of_all_items(MPI_Comm comm)
 {
     enum { PARTS = 5, EACH = 20 };
@@ -428,6 +511,9 @@ int main(int argc, char **argv)
         MPI_TEST(exchanges_that_cannot_be_fail_everywhere),
         MPI_TEST(gathered_arrays_lie_in_rank_order),
         MPI_TEST(migrations_keep_every_item_and_its_order),
+        MPI_TEST(records_arrive_without_counts),
+        MPI_TEST(records_that_cannot_travel_change_nothing),
+        MPI_TEST(keys_are_dealt_evenly_and_in_order),
         MPI_TEST(loads_are_those_of_all_items),
         MPI_TEST(key_cuts_are_the_nearest_and_the_same_for_any_ranks),
         MPI_TEST(key_cuts_follow_weights),

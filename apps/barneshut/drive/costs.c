@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "costs.h"
 
-#include "gather.h"
-
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -115,7 +113,7 @@ int bh_costs_correlation(const bh_costs *costs, MPI_Comm comm, const bh_timings 
     int code = eqp_agree(comm, compare_model(costs, timings, &mine), NULL);
 
     if (code == EQP_OK) {
-        code = bh_gather(comm, 2 * sizeof *mine, timings->n, mine, &n, &all);
+        code = eqp_gather_records(comm, 2 * sizeof *mine, timings->n, mine, &n, &all);
     }
     if (code == EQP_OK) {
         code = eqp_array_create(&model, n, sizeof *model);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "domain.h"
 
-#include "gather.h"
-
 #include <equipoise/base.h>
 #include <equipoise/curve.h>
 #include <equipoise/par.h>
@@ -165,7 +163,7 @@ static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay)
     int code;
 
     pack_round(domain, waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND, out);
-    code = bh_send_records(domain->comm, BH_PARTICLE_BYTES, out->n, out->home, out->records, &n, &in);
+    code = eqp_send_records(domain->comm, BH_PARTICLE_BYTES, out->n, out->home, out->records, &n, &in);
     if (code == EQP_OK) {
         code = eqp_agree(domain->comm, take_in(&domain->particles, *nstay, n, in), NULL);
     }
@@ -283,7 +281,7 @@ int bh_domain_rehome(bh_domain *domain, const int *rank_of_group)
     }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        code = bh_gather(domain->comm, sizeof *runs, n, runs, &ntotal, &all);
+        code = eqp_gather_records(domain->comm, sizeof *runs, n, runs, &ntotal, &all);
     }
     if (code == EQP_OK) {
         code = eqp_agree(domain->comm, set_homes(&domain->homes, ntotal, all), NULL);
@@ -318,7 +316,7 @@ static int join_tops(bh_domain *domain)
 {
     bh_cell *all = NULL;
     int64_t n = 0;
-    int code = bh_gather(domain->comm, sizeof(bh_cell), domain->tree.nbranches, domain->tree.cell, &n, &all);
+    int code = eqp_gather_records(domain->comm, sizeof(bh_cell), domain->tree.nbranches, domain->tree.cell, &n, &all);
 
     if (code == EQP_OK) {
         qsort(all, (size_t)n, sizeof *all, compare_branches);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "newmap.h"
 
-#include "gather.h"
-
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -226,13 +224,15 @@ static int share_table(bh_domain *domain, const split_table *mine, int64_t nowne
     int code = eqp_scan_int64(domain->comm, mine->nsplit, &before, NULL);
 
     if (code == EQP_OK) {
-        code = bh_gather(domain->comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit, &all.nunits_of);
+        code = eqp_gather_records(domain->comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit,
+                                  &all.nunits_of);
     }
     if (code == EQP_OK) {
-        code = bh_gather(domain->comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits, &all.centroid);
+        code = eqp_gather_records(domain->comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits,
+                                  &all.centroid);
     }
     if (code == EQP_OK) {
-        code = bh_gather(domain->comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank);
+        code = eqp_gather_records(domain->comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank);
     }
     if (code == EQP_OK) {
         code = eqp_agree(domain->comm, bh_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL);
@@ -266,7 +266,7 @@ static int send_verdicts(bh_domain *domain, const bh_owners *owners, const int64
     }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        code = bh_send_records(domain->comm, sizeof *out, owners->n, rank, out, n, in);
+        code = eqp_send_records(domain->comm, sizeof *out, owners->n, rank, out, n, in);
     }
     free(rank);
     free(out);
@@ -366,7 +366,7 @@ static int add_sizes(MPI_Comm comm, const eqp_units *units, eqp_sizes *sizes)
     int code;
 
     eqp_units_sizes(units, &mine);
-    code = bh_gather(comm, sizeof mine, 1, &mine, &n, &all);
+    code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
     for (int64_t r = 0; r < n; r++) {
         eqp_sizes_merge(sizes, &all[r]);
     }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
-#include "gather.h"
-
 #include "../physics/order.h"
 
 #include <equipoise/base.h>
@@ -46,7 +44,7 @@ static int choose_writers(const bh_simulation *sim, bool by_type, int64_t *order
         sorted[i] = key[order[i]];
     }
     if (code == EQP_OK) {
-        code = bh_deal(sim->comm, p->n, sorted, writer);
+        code = eqp_deal_keys(sim->comm, p->n, sorted, writer);
     }
     free(sorted);
     free(key);
@@ -64,7 +62,7 @@ static int send_records(const bh_simulation *sim, const int64_t *order, const in
         bh_particles_pack(p, order[i], out + BH_PARTICLE_FIELDS * i);
     }
     if (code == EQP_OK) {
-        code = bh_send_records(sim->comm, BH_PARTICLE_BYTES, p->n, writer, out, nreceived, records);
+        code = eqp_send_records(sim->comm, BH_PARTICLE_BYTES, p->n, writer, out, nreceived, records);
     }
     free(out);
     return code;

@@ -113,6 +113,30 @@ int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv
 int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                     const void *send, void *recv);
 
+/** Collects arrays of lengths that nobody but their rank knows on every rank: eqp_gather_all() with the counts and the
+ * memory. Collective, O(total) memory on every rank.
+ * \param[in]  element_size  bytes, >= 1, the same on all ranks
+ * \param[in]  n             elements of this rank
+ * \param[in]  send          [n] elements (borrowed)
+ * \param[out] nrecv         elements of all ranks; unchanged on error
+ * \param[out] recv          address of a pointer that gets [nrecv] elements in rank order, owned by the caller: free();
+ *                           unchanged on error
+ * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI on all ranks */
+int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void *send, int64_t *nrecv, void *recv);
+
+/** Sends each element to a rank of its own, once: a plan, eqp_move_counts() and eqp_move_apply() with the memory. To
+ * send several arrays the same way, or anything back, make the plan yourself. Collective, O(n + nrecv + ranks).
+ * \param[in]  element_size  bytes, >= 1, the same on all ranks
+ * \param[in]  n             elements of this rank
+ * \param[in]  dest          [n] rank of each (borrowed)
+ * \param[in]  send          [n] elements (borrowed)
+ * \param[out] nrecv         elements that arrived; unchanged on error
+ * \param[out] recv          address of a pointer that gets [nrecv] elements by sending rank, else in the sender's order;
+ *                           owned by the caller: free(); unchanged on error
+ * \return as eqp_gather_records() */
+int eqp_send_records(MPI_Comm comm, size_t element_size, int64_t n, const int *dest, const void *send, int64_t *nrecv,
+                     void *recv);
+
 /** Splits a distributed set of keys: part p gets the keys with cut[p] <= key < cut[p + 1]. Each cut stands before
  * or behind the key that holds its target, whichever is nearer, so the result is a property of the keys and does not
  * depend on the ranks; equal keys stay together, so parts can be empty. Weights that sum to zero count as 1 each. Keys
@@ -126,6 +150,13 @@ int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *rec
  * \param[out] cut     [nparts + 1] ascending; cut[0] == 0, cut[nparts] == UINT64_MAX */
 int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
                  uint64_t *cut);
+
+/** Deals keys out over the ranks, equally many to each along the ascending keys; equal keys stay together. The result
+ * is a property of the keys and the number of ranks. Collective; cost and codes of eqp_key_cuts().
+ * \param[in]  n     keys of this rank
+ * \param[in]  key   [n] ascending, below UINT64_MAX; need not be ordered between ranks (borrowed)
+ * \param[out] dest  [n] rank of each, ascending: what eqp_send_records() takes; unchanged on error */
+int eqp_deal_keys(MPI_Comm comm, int64_t n, const uint64_t *key, int *dest);
 
 #ifdef __cplusplus
 }
