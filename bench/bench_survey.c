@@ -52,7 +52,7 @@ static double evaluate(bh_simulation *sim, bh_survey *survey)
     const double start = eqp_cpu_seconds();
 
     check(bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, survey, &result), "forces");
-    bh_timings_free(&result.timings);
+    app_timings_free(&result.timings);
     return eqp_cpu_seconds() - start;
 }
 

@@ -146,7 +146,7 @@ static void check_exactly_once(bh_simulation *sim, const char *what)
     }
     CHECK(wrong == 0, "%s: %lld of %lld pairs are not covered exactly once", what, (long long)wrong,
           (long long)(e.n * e.n));
-    bh_timings_free(&evaluated.timings);
+    app_timings_free(&evaluated.timings);
     everybody_free(&e);
 }
 

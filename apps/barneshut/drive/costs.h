@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a piece of work costs: CPU seconds per kind, fitted to measured batches of groups. */
+/* The kinds of work, and what they cost at first. */
 #ifndef BH_COSTS_H
 #define BH_COSTS_H
 
-#include <equipoise/load.h>
+#include "../../common/run_costs.h"
 
-#include <mpi.h>
-#include <stdbool.h>
+#include <stdint.h>
 
 /* Kinds of work that the cost model knows, as in the report. */
 enum {
@@ -26,41 +25,8 @@ typedef struct bh_counts {
 
 void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
-/* The same on all ranks. */
-typedef struct bh_costs {
-    bool known;               /* measured, not only nominal */
-    double seconds[BH_KINDS]; /* of one */
-    double rmse;              /* relative, of the fit */
-    eqp_cost_sums samples;    /* of all ranks; older ones fade */
-} bh_costs;
-
 /* Nominal costs, of which only the ratios matter: what holds before anything is measured, and what work units are cut
  * by, so that these depend on the particles alone. */
-int bh_costs_init(bh_costs *costs);
-
-/* Batches of work and the CPU seconds that each took. */
-typedef struct bh_timing {
-    bh_counts counts;
-    double seconds;
-} bh_timing;
-
-typedef struct bh_timings {
-    int64_t n, capacity;
-    bh_timing *timing; /* owned */
-} bh_timings;
-
-int bh_timings_add(bh_timings *timings, const bh_counts *counts, double seconds);
-void bh_timings_free(bh_timings *timings);
-
-/* Fits the costs to the timings of all ranks and to what is left of the older ones; where samples cannot tell, what was
- * known stays. Collective. */
-int bh_costs_fit(bh_costs *costs, MPI_Comm comm, const bh_timings *timings);
-
-/* Rank correlation (Pearce 2014, eq. 3.8) of predicted and measured seconds over the batches of all ranks. Collective.
- */
-int bh_costs_correlation(const bh_costs *costs, MPI_Comm comm, const bh_timings *timings, double *correlation);
-
-/* CPU seconds of so much work. */
-double bh_costs_predict(const bh_costs *costs, const bh_counts *counts);
+int bh_costs_init(app_costs *costs);
 
 #endif

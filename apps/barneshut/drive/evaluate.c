@@ -127,10 +127,10 @@ static int compute_work(pass *p, int64_t w)
 }
 
 /* One sample for the cost model; the batch starts anew. */
-static int close_batch(bh_timings *timings, bh_counts *batch, double *start)
+static int close_batch(app_timings *timings, bh_counts *batch, double *start)
 {
     double now = eqp_cpu_seconds();
-    int code = batch->of[BH_KIND_GROUP] > 0 ? bh_timings_add(timings, batch, now - *start) : EQP_OK;
+    int code = batch->of[BH_KIND_GROUP] > 0 ? app_timings_add(timings, BH_KINDS, batch->of, now - *start) : EQP_OK;
 
     *start = now;
     *batch = (bh_counts){{0}};
@@ -138,7 +138,7 @@ static int close_batch(bh_timings *timings, bh_counts *batch, double *start)
 }
 
 /* Computes the works first to last - 1 and times them. */
-static int compute(pass *p, int64_t first, int64_t last, bh_timings *timings)
+static int compute(pass *p, int64_t first, int64_t last, app_timings *timings)
 {
     bh_counts batch = {{0}};
     double start = eqp_cpu_seconds();
@@ -215,7 +215,7 @@ int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const bh_ma
 }
 
 int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
-                       int64_t runs, bh_timings *timings)
+                       int64_t runs, app_timings *timings)
 {
     pass p = {.evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .works = works, .forces = true};
     bh_computed_fn computed = evaluator->computed;

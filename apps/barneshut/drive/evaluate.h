@@ -27,7 +27,7 @@ typedef struct bh_evaluated {
     bh_counts counts;   /* of this rank */
     int64_t targets;    /* their targets */
     bh_traffic traffic;
-    bh_timings timings; /* samples of this rank for the cost model; owned: bh_timings_free() */
+    app_timings timings; /* samples of this rank for the cost model; owned: app_timings_free() */
 } bh_evaluated;
 
 /* kernel, precision: see bh_kernel_create(), whose codes it returns. */
@@ -46,6 +46,6 @@ int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const bh_ma
 /* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the works, whose essential trees
  * are here; the forces are lost. Neighbours, because a group finds in the cache what the one before has used. Local. */
 int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
-                       int64_t runs, bh_timings *timings);
+                       int64_t runs, app_timings *timings);
 
 #endif

@@ -251,7 +251,7 @@ static void fill_owners(int64_t n, const entry *entries, bh_owners *owners)
     }
 }
 
-static int make_owners(const bh_survey *survey, const int *rank, int me, const bundle *in, const bh_costs *costs,
+static int make_owners(const bh_survey *survey, const int *rank, int me, const bundle *in, const app_costs *costs,
                        bh_owners *owners)
 {
     entry *entries = NULL;
@@ -275,7 +275,7 @@ static int make_owners(const bh_survey *survey, const int *rank, int me, const b
         const bh_surveyed *group = &owners->group[o];
         owners->count[o] = group->interactions;
         owners->weight[o] = bh_survey_weight(survey, &group->counts);
-        owners->seconds[o] = bh_costs_predict(costs, &group->counts);
+        owners->seconds[o] = app_costs_predict(costs, group->counts.of);
     }
     free(entries);
     return code;
@@ -368,7 +368,7 @@ static int deal_out(MPI_Comm comm, const bh_survey *survey, int64_t nkeys, const
     return code;
 }
 
-int bh_owners_line_up(MPI_Comm comm, const bh_survey *survey, const bh_costs *costs, int64_t nkeys,
+int bh_owners_line_up(MPI_Comm comm, const bh_survey *survey, const app_costs *costs, int64_t nkeys,
                       const uint64_t *keys, bh_owners *owners, int64_t *bytes)
 {
     bundle in = {0};

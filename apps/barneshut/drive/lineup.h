@@ -27,7 +27,7 @@ typedef struct bh_owners {
 
 /* Brings the ranks' surveys together. keys [nkeys], ascending: of this rank's groups, to deal out the curve by. Adds
  * the bytes sent to other ranks to *bytes. Collective; owners is to be freed in any case. */
-int bh_owners_line_up(MPI_Comm comm, const bh_survey *survey, const bh_costs *costs, int64_t nkeys,
+int bh_owners_line_up(MPI_Comm comm, const bh_survey *survey, const app_costs *costs, int64_t nkeys,
                       const uint64_t *keys, bh_owners *owners, int64_t *bytes);
 void bh_owners_free(bh_owners *owners);
 

@@ -75,9 +75,9 @@ bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int np
 }
 
 /* Measures what a pair, a cell, a look cost, on a few groups, unless a force evaluation has told already. */
-static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, const bh_map *map, bh_works *works, bh_costs *costs)
+static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, const bh_map *map, bh_works *works, app_costs *costs)
 {
-    bh_timings timings = {0};
+    app_timings timings = {0};
     int code;
 
     if (costs->known) {
@@ -86,9 +86,9 @@ static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, const bh_map 
     code = bh_evaluate_sample(evaluator, &domain->tree, map, domain->rank, works, COST_SAMPLE_RUNS, &timings);
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        code = bh_costs_fit(costs, domain->comm, &timings);
+        code = app_costs_fit(costs, domain->comm, &timings);
     }
-    bh_timings_free(&timings);
+    app_timings_free(&timings);
     return code;
 }
 
@@ -192,7 +192,7 @@ int bh_rebalance_units(MPI_Comm comm, const bh_rebalance_options *options, int n
 }
 
 int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options,
-                        const bh_map *map, bh_costs *costs, bh_survey *survey, int64_t *bytes)
+                        const bh_map *map, app_costs *costs, bh_survey *survey, int64_t *bytes)
 {
     bh_traffic traffic = {0};
     bh_works works;
@@ -221,7 +221,7 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_reb
 }
 
 int bh_rebalance(bh_domain *domain, const bh_survey *survey, const bh_rebalance_options *options, bool has_map,
-                 bh_map *map, const bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message)
+                 bh_map *map, const app_costs *costs, bh_rebalanced *rebalanced, eqp_message *message)
 {
     bh_owners owners = {0};
     eqp_units *units = NULL;

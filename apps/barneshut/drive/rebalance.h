@@ -35,7 +35,7 @@ bh_survey_detail bh_rebalance_detail(const bh_rebalance_options *options, int np
  * learns what work costs if that is not known. The essential trees are fetched unless the last evaluation with the same
  * tags and map has done so: grow again before the next one. Adds to *bytes. Collective. */
 int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const bh_rebalance_options *options,
-                        const bh_map *map, bh_costs *costs, bh_survey *survey, int64_t *bytes);
+                        const bh_map *map, app_costs *costs, bh_survey *survey, int64_t *bytes);
 
 /* Work units of lined up owners for so many parts; all: totals of all ranks. Collective. */
 int bh_rebalance_units(MPI_Comm comm, const bh_rebalance_options *options, int nparts, bh_owners *owners,
@@ -45,6 +45,6 @@ int bh_rebalance_units(MPI_Comm comm, const bh_rebalance_options *options, int n
  * bh_domain_settle. has_map: the present tags mean something, and as little as possible is to move. Collective; after
  * an error the map is the old one. */
 int bh_rebalance(bh_domain *domain, const bh_survey *survey, const bh_rebalance_options *options, bool has_map,
-                 bh_map *map, const bh_costs *costs, bh_rebalanced *rebalanced, eqp_message *message);
+                 bh_map *map, const app_costs *costs, bh_rebalanced *rebalanced, eqp_message *message);
 
 #endif

@@ -128,7 +128,7 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
     const bh_evaluated *e = &ledger->evaluated;
 
     *row = (bh_rank_row){.load = e->seconds,
-                         .predicted = bh_costs_predict(&sim->costs, &e->counts),
+                         .predicted = app_costs_predict(&sim->costs, e->counts.of),
                          .particles = (double)sim->domain.particles.n,
                          .targets = (double)e->targets,
                          .pairs = (double)e->counts.of[BH_KIND_PAIR],
@@ -250,10 +250,10 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
         code = imbalances(sim, now);
     }
     if (code == EQP_OK) {
-        code = bh_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.timings);
+        code = app_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.timings);
     }
     if (code == EQP_OK) {
-        code = bh_costs_correlation(&sim->costs, sim->comm, &ledger->evaluated.timings, &now->correlation);
+        code = app_costs_correlation(&sim->costs, sim->comm, &ledger->evaluated.timings, &now->correlation);
     }
     if (code != EQP_OK) {
         return code;
@@ -369,7 +369,7 @@ static int start(bh_simulation *sim, eqp_message *message)
         sim->now.time = sim->input.time;
         code = conclude(sim, &ledger, message);
     }
-    bh_timings_free(&ledger.evaluated.timings);
+    app_timings_free(&ledger.evaluated.timings);
     return code;
 }
 
@@ -461,6 +461,6 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.step + 1, eqp_error_text(code));
     }
-    bh_timings_free(&ledger.evaluated.timings);
+    app_timings_free(&ledger.evaluated.timings);
     return code;
 }

@@ -44,7 +44,7 @@ typedef struct bh_simulation {
     bh_domain domain;
     bh_evaluator evaluator;
     bh_map map;
-    bh_costs costs;
+    app_costs costs;
     bh_survey survey; /* of the last evaluation, if it was taken: what a new map is made of */
     bool surveyed;
     eqp_units_totals totals; /* of all groups when the last map was made */

@@ -27,7 +27,7 @@ void bh_survey_free(bh_survey *survey)
 
 double bh_survey_weight(const bh_survey *survey, const bh_counts *counts)
 {
-    return NANOSECONDS * bh_costs_predict(&survey->nominal, counts);
+    return NANOSECONDS * app_costs_predict(&survey->nominal, counts->of);
 }
 
 void bh_survey_clear(bh_survey *survey, const bh_survey_detail *detail)

@@ -38,7 +38,7 @@ typedef struct bh_surveyed {
 
 typedef struct bh_survey {
     bh_survey_detail detail;
-    bh_costs nominal; /* what tiles are weighed by */
+    app_costs nominal; /* what tiles are weighed by */
     int64_t n, capacity;
     bh_surveyed *group; /* [n] */
     int64_t npins, pin_capacity;
