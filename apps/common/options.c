@@ -246,6 +246,10 @@ int app_options_parse(const app_command_line *line, int argc, char *const *argv,
     if (code) {
         goto done;
     }
+    if (line->given_room > 0) {
+        const int room = line->given_room < noptions ? line->given_room : noptions;
+        memcpy(r.values + line->given_offset, r.given, (size_t)room * sizeof *r.given);
+    }
     memcpy(values, r.values, line->values_size);
     if (given && noptions > 0) {
         memcpy(given, r.given, (size_t)noptions * sizeof *given);

@@ -59,6 +59,8 @@ typedef struct app_command_line {
     size_t shared_offset;                  /* of the struct that they fill */
     const app_option_text *text;           /* [ntexts] */
     int ntexts;
+    size_t given_offset; /* of a bool [given_room] in the values: which rows were named */
+    int given_room;      /* 0: not wanted */
 } app_command_line;
 
 /* Number of all rows, and row i as this app has it: a copy with its own text and the offset in the app's values. */
