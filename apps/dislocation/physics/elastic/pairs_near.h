@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every kernel needs for nearly parallel pairs besides the formula, in plain doubles. */
+#ifndef DD_PAIRS_NEAR_H
+#define DD_PAIRS_NEAR_H
+
+#include <stdbool.h>
+
+#define DD_PI 3.14159265358979323846
+#define DD_INLINE static inline __attribute__((always_inline))
+
+/* Pairs whose squared sine of the angle is below take the formula of nearly parallel ones. */
+#define DD_PARALLEL_SQUARE 1e-6
+
+/* Gauss-Legendre nodes on (-1, 1) and weights; n is a multiple of 8. */
+typedef struct dd_gauss {
+    int n;
+    const double *x, *w;
+} dd_gauss;
+
+/* The rule for an interval of that length in t, see pairs_parallel.h. */
+const dd_gauss *dd_gauss_for(double length);
+
+/* A's frame: n, u, p = n x u orthonormal and right-handed, v = +-(c u + s p) with c >= 0. */
+typedef struct dd_frame {
+    double n[3], p[3], c, s;
+} dd_frame;
+
+/* r: from one line to the other, which tells n where u and v are parallel. \return whether v points against u */
+bool dd_frame_of(const double r[3], const double u[3], const double v[3], dd_frame *frame);
+
+static inline double dd_dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline void dd_cross(const double a[3], const double b[3], double c[3])
+{
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+#endif
