@@ -5,6 +5,7 @@
 
 #include <equipoise/base.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 
 typedef struct eqp__output {
@@ -21,5 +22,12 @@ int eqp__output_check(const eqp__output *output, eqp_message *message);
 /* Both free what the output holds; on error no temporary file is left. */
 int eqp__output_finish(eqp__output *output, eqp_message *message);
 void eqp__output_discard(eqp__output *output);
+
+/* Files that name others do so without folders: they must be in the same one. */
+const char *eqp__base_name(const char *path);
+bool eqp__same_folder(const char *a, const char *b);
+
+/* Text as XML wants it. */
+void eqp__put_escaped(FILE *to, const char *text);
 
 #endif

@@ -1,47 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* XDMF 2: an XML file that tells ParaView and VisIt what the datasets of a snapshot mean. */
 #include "io/internal.h"
+#include "io/output.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
-static bool same_folder(const char *a, const char *b)
-{
-    size_t length = (size_t)(base_name(a) - a);
-
-    return length == (size_t)(base_name(b) - b) && strncmp(a, b, length) == 0;
-}
-
-static void put_escaped(FILE *to, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", to);
-            break;
-        case '<':
-            fputs("&lt;", to);
-            break;
-        case '>':
-            fputs("&gt;", to);
-            break;
-        case '"':
-            fputs("&quot;", to);
-            break;
-        default:
-            fputc(*text, to);
-        }
-    }
-}
 
 typedef struct grid {
     FILE *to;
@@ -58,9 +21,9 @@ static void put_item(const grid *g, const char *name, eqp_kind kind, int width)
         fprintf(g->to, " %d", width);
     }
     fprintf(g->to, "\" NumberType=\"%s\" Precision=\"8\" Format=\"HDF\">", kind == EQP_KIND_DOUBLE ? "Float" : "Int");
-    put_escaped(g->to, g->file);
+    eqp__put_escaped(g->to, g->file);
     fprintf(g->to, ":/PartType%d/", g->type);
-    put_escaped(g->to, name);
+    eqp__put_escaped(g->to, name);
     fputs("</DataItem>\n", g->to);
 }
 
@@ -69,7 +32,7 @@ static void put_attribute(const grid *g, const char *name, eqp_kind kind, int wi
     const char *what = width == 1 ? "Scalar" : width == 3 ? "Vector" : width == 9 ? "Tensor" : "Matrix";
 
     fputs("    <Attribute Name=\"", g->to);
-    put_escaped(g->to, name);
+    eqp__put_escaped(g->to, name);
     fprintf(g->to, "\" AttributeType=\"%s\" Center=\"Node\">\n", what);
     put_item(g, name, kind, width);
     fputs("    </Attribute>\n", g->to);
@@ -100,7 +63,7 @@ static int put_frame(FILE *to, const eqp_snapshot_frame *frame)
     fprintf(to, "   <Time Value=\"%.17g\"/>\n", l->time);
     for (int k = 0; k < eqp__layout_files(l); k++) {
         char *name;
-        int rc = eqp__layout_path(base_name(frame->path), l, k, &name);
+        int rc = eqp__layout_path(eqp__base_name(frame->path), l, k, &name);
 
         if (rc != EQP_OK) {
             return rc;
@@ -118,34 +81,22 @@ static int put_frame(FILE *to, const eqp_snapshot_frame *frame)
     return EQP_OK;
 }
 
-static int put_all(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message)
+static int put_all(FILE *to, int nframes, const eqp_snapshot_frame *frame)
 {
-    FILE *to = fopen(path, "w");
-    int reason, rc = EQP_OK;
-    bool failed;
+    int rc = EQP_OK;
 
-    if (!to) {
-        eqp_message_set(message, "%s: %s", path, strerror(errno));
-        return EQP_ERR_IO;
-    }
     fputs("<?xml version=\"1.0\"?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\" []>\n<Xdmf Version=\"2.0\">\n <Domain>\n", to);
     fputs(" <Grid Name=\"series\" GridType=\"Collection\" CollectionType=\"Temporal\">\n", to);
     for (int i = 0; rc == EQP_OK && i < nframes; i++) {
         rc = put_frame(to, &frame[i]);
     }
     fputs(" </Grid>\n </Domain>\n</Xdmf>\n", to);
-    failed = fflush(to) != 0 || ferror(to);
-    reason = errno;
-    if ((fclose(to) != 0 || failed) && rc == EQP_OK) {
-        eqp_message_set(message, "%s: cannot be written: %s", path, strerror(failed ? reason : errno));
-        rc = EQP_ERR_IO;
-    }
     return rc;
 }
 
 int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message)
 {
-    char *temporary = NULL;
+    eqp__output out;
     int rc;
 
     if (!path || nframes < 1 || !frame) {
@@ -153,20 +104,19 @@ int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_fr
         return EQP_ERR_ARGUMENT;
     }
     for (int i = 0; i < nframes; i++) {
-        if (!frame[i].path || !frame[i].layout || !same_folder(path, frame[i].path)) {
+        if (!frame[i].path || !frame[i].layout || !eqp__same_folder(path, frame[i].path)) {
             eqp_message_set(message, "%s: snapshot %d is not in the same folder", path, i);
             return EQP_ERR_ARGUMENT;
         }
     }
-    rc = eqp__temporary_name(path, &temporary);
-    rc = rc != EQP_OK ? rc : eqp__temporary_create(path, temporary, message);
-    if (rc == EQP_OK) {
-        rc = put_all(temporary, nframes, frame, message);
-        rc = rc != EQP_OK ? rc : eqp__temporary_commit(path, temporary, message);
-        if (rc != EQP_OK) {
-            unlink(temporary);
-        }
+    rc = eqp__output_begin(path, &out, message);
+    if (rc != EQP_OK) {
+        return rc;
     }
-    free(temporary);
+    rc = put_all(out.to, nframes, frame);
+    if (rc == EQP_OK) {
+        return eqp__output_finish(&out, message);
+    }
+    eqp__output_discard(&out);
     return eqp__explain(rc, path, message);
 }

@@ -27,6 +27,7 @@ EXTERNAL = [
     ("jansson.h", "jansson"),
     ("cmocka.h", "cmocka"),
     ("immintrin.h", "intrinsics"),
+    ("sleef.h", "vector functions"),
     ("malloc.h", "the C library's own"),
     ("dlfcn.h", "the C library's own"),
     ("sanitizer/*.h", "sanitizers"),
@@ -52,7 +53,7 @@ MAY_INCLUDE = {
     "io": ["errors", "base", "HDF5", "zlib"],
     "report": ["errors", "base", "jansson"],
     "umbrella": ["errors"] + PUBLIC,
-    "physics": ["errors", "sampling", "base", "intrinsics"],
+    "physics": ["errors", "sampling", "base", "intrinsics", "vector functions"],
     "common": ["errors", "umbrella", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "common", "physics", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "common", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
@@ -68,7 +69,9 @@ MAY_INCLUDE["unit test"] = [layer for layer in MAY_INCLUDE["test"] if layer != "
 PUBLIC_HEADERS = {
     "sampling/include/equipoise/error.h": "errors",
     "lib/include/equipoise/equipoise.h": "umbrella",
+    "lib/include/equipoise/paradis.h": "io",
     "lib/include/equipoise/snapshot.h": "io",
+    "lib/include/equipoise/vtk.h": "io",
     "lib/include/equipoise/balance.h": "par",  # items of all ranks in, a part for each out
 }
 

@@ -173,7 +173,7 @@ void eqp_paradis_write_discard(eqp_paradis_writer *writer);
 /** Bytes of a name in a `.ctrl` file, its end included. */
 #define EQP_PARADIS_NAME 64
 
-/** Parameters of a run. A real number that is NaN was not given and follows from others, see
+/** Parameters of a run. A real number that is NaN (in a file also -1) was not given and follows from others, see
  * eqp_paradis_control_complete(). In brackets: the key in a file, and the default. */
 typedef struct eqp_paradis_control {
     int domains[3];                    /**< [numXdoms, ...: 1] processes in x, y, z; >= 1 */
@@ -183,7 +183,7 @@ typedef struct eqp_paradis_control {
     int balance_every;                 /**< [DLBfreq: 3] steps; 0: never */
     int64_t steps;                     /**< [maxstep: 100] >= 0 */
     char integrator[EQP_PARADIS_NAME]; /**< [timestepIntegrator: trapezoid] */
-    double next_dt;                    /**< [nextDT: maxDT] s, > 0: first step */
+    double next_dt;                    /**< [nextDT: maxDT] s, > 0, cut to maxDT: first step */
     double max_dt;                     /**< [maxDT: 1e-7] s, > 0 */
     double dt_increment;               /**< [dtIncrementFact: 1.2] >= 1 */
     double dt_decrement;               /**< [dtDecrementFact: 0.5] > 0, < 1 */

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parameters of a run: one table says what they are called, where they go and what they may be; the reader, the check
+ * and the writer all go by it. Defaults are those of ParaDiS. */
+#include "io/c_locale.h"
+#include "io/output.h"
+#include "io/paradis_text.h"
+
+#include <equipoise/paradis.h>
+
+#include <ctype.h>
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef enum kind {
+    HEADING, /* of a group, in written files */
+    INT,     /* int */
+    LONG,    /* int64_t */
+    REAL,    /* double */
+    DERIVED, /* double; NaN or, in a file, -1: follows from others */
+    NAME     /* char [EQP_PARADIS_NAME] */
+} kind;
+
+typedef struct row {
+    const char *key;
+    kind kind;
+    size_t at;        /* in eqp_paradis_control */
+    int count;        /* 1: a value, otherwise a list */
+    double low, high; /* both may be taken */
+} row;
+
+#define AT(member) offsetof(eqp_paradis_control, member)
+#define POSITIVE DBL_MIN, DBL_MAX
+#define ANY -DBL_MAX, DBL_MAX
+#define NUMBER 0, INT_MAX
+
+static const row table[] = {
+    {"Layout", HEADING, 0, 0, 0, 0},
+    {"numXdoms", INT, AT(domains[0]), 1, 1, INT_MAX},
+    {"numYdoms", INT, AT(domains[1]), 1, 1, INT_MAX},
+    {"numZdoms", INT, AT(domains[2]), 1, 1, INT_MAX},
+    {"numXcells", INT, AT(cells[0]), 1, 3, 1 << 20},
+    {"numYcells", INT, AT(cells[1]), 1, 3, 1 << 20},
+    {"numZcells", INT, AT(cells[2]), 1, 3, 1 << 20},
+    {"xBoundType", INT, AT(boundary[0]), 1, 0, 1},
+    {"yBoundType", INT, AT(boundary[1]), 1, 0, 1},
+    {"zBoundType", INT, AT(boundary[2]), 1, 0, 1},
+    {"decompType", INT, AT(decomposition), 1, 1, 2},
+    {"DLBfreq", INT, AT(balance_every), 1, NUMBER},
+    {"Time", HEADING, 0, 0, 0, 0},
+    {"cycleStart", LONG, AT(first_step), 1, 0, 1e15},
+    {"maxstep", LONG, AT(steps), 1, 0, 1e15},
+    {"timeNow", REAL, AT(time), 1, 0, DBL_MAX},
+    {"timestepIntegrator", NAME, AT(integrator), 1, 0, 0},
+    {"nextDT", DERIVED, AT(next_dt), 1, POSITIVE},
+    {"maxDT", REAL, AT(max_dt), 1, POSITIVE},
+    {"dtIncrementFact", REAL, AT(dt_increment), 1, 1, DBL_MAX},
+    {"dtDecrementFact", REAL, AT(dt_decrement), 1, DBL_MIN, 1 - DBL_EPSILON},
+    {"rTol", DERIVED, AT(tolerance), 1, POSITIVE},
+    {"Discretisation and topology", HEADING, 0, 0, 0, 0},
+    {"maxSeg", DERIVED, AT(max_seg), 1, POSITIVE},
+    {"minSeg", DERIVED, AT(min_seg), 1, POSITIVE},
+    {"remeshRule", INT, AT(remesh_rule), 1, NUMBER},
+    {"rann", DERIVED, AT(annihilation), 1, POSITIVE},
+    {"splitMultiNodeFreq", INT, AT(split_every), 1, NUMBER},
+    {"collisionMethod", INT, AT(collision_method), 1, NUMBER},
+    {"Material and mobility", HEADING, 0, 0, 0, 0},
+    {"shearModulus", REAL, AT(shear_modulus), 1, POSITIVE},
+    {"pois", REAL, AT(poisson), 1, -1 + DBL_EPSILON, 0.5 - DBL_EPSILON},
+    {"burgMag", REAL, AT(burgers), 1, POSITIVE},
+    {"rc", DERIVED, AT(core_radius), 1, POSITIVE},
+    {"Ecore", DERIVED, AT(core_energy), 1, ANY},
+    {"mobilityLaw", NAME, AT(mobility), 1, 0, 0},
+    {"MobScrew", REAL, AT(mobility_screw), 1, POSITIVE},
+    {"MobEdge", REAL, AT(mobility_edge), 1, POSITIVE},
+    {"MobClimb", REAL, AT(mobility_climb), 1, 0, DBL_MAX},
+    {"Load", HEADING, 0, 0, 0, 0},
+    {"loadType", INT, AT(load_type), 1, NUMBER},
+    {"eRate", REAL, AT(strain_rate), 1, ANY},
+    {"edotdir", REAL, AT(direction), 3, ANY},
+    {"appliedStress", REAL, AT(stress), 6, ANY},
+    {"totpStn", REAL, AT(plastic_strain), 6, ANY},
+};
+
+enum { ROWS = sizeof table / sizeof table[0] };
+
+const eqp_paradis_control eqp_paradis_control_defaults = {
+    .domains = {1, 1, 1},
+    .cells = {3, 3, 3},
+    .decomposition = 2,
+    .balance_every = 3,
+    .steps = 100,
+    .integrator = "trapezoid",
+    .next_dt = NAN,
+    .max_dt = 1e-7,
+    .dt_increment = 1.2,
+    .dt_decrement = 0.5,
+    .tolerance = NAN,
+    .max_seg = NAN,
+    .min_seg = NAN,
+    .remesh_rule = 2,
+    .area_min = NAN,
+    .area_max = NAN,
+    .annihilation = NAN,
+    .split_every = 1,
+    .collision_method = 2,
+    .shear_modulus = 6.488424e10,
+    .poisson = 0.3327533,
+    .burgers = 2.875401e-10,
+    .core_radius = NAN,
+    .core_energy = NAN,
+    .mobility = "BCC_0",
+    .mobility_screw = 10,
+    .mobility_edge = 10,
+    .mobility_climb = 0.01,
+    .strain_rate = 1,
+    .direction = {1, 0, 0},
+};
+
+static const row *find_row(const char *key)
+{
+    for (int i = 0; i < ROWS; i++) {
+        if (table[i].kind != HEADING && strcasecmp(table[i].key, key) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+/* Spaces, commas and the like are fine; what would end the string or the line is not. */
+static bool is_name(const char *name)
+{
+    for (size_t i = 0; i < EQP_PARADIS_NAME; i++) {
+        if (name[i] == '\0') {
+            return true;
+        }
+        if (name[i] == '"' || (unsigned char)name[i] < ' ' || name[i] == 0x7f) {
+            return false;
+        }
+    }
+    return false;
+}
+
+static int take_name(const eqp__lines *l, const eqp__statement *s, char *to, eqp_message *message)
+{
+    if (s->nvalues != 1) {
+        return eqp__lines_refuse(l, EQP_ERR_FORMAT, message, "%s: %lld values instead of 1", s->key,
+                                 (long long)s->nvalues);
+    }
+    if (s->too_long[0] || !is_name(s->value[0])) {
+        return eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: is no name of at most %d letters", s->key,
+                                 EQP_PARADIS_NAME - 1);
+    }
+    memcpy(to, s->value[0], EQP_PARADIS_NAME);
+    return EQP_OK;
+}
+
+static int take_reals(const eqp__lines *l, const eqp__statement *s, const row *r, double *to, eqp_message *message)
+{
+    double value[EQP__VALUES];
+    int rc = eqp__statement_reals(l, s, r->count, value, message);
+
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    if (r->kind == DERIVED && value[0] == -1) {
+        value[0] = NAN;
+    }
+    for (int i = 0; i < r->count; i++) {
+        if (value[i] < r->low || value[i] > r->high) {
+            return eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: %s is out of range", s->key, s->value[i]);
+        }
+    }
+    memcpy(to, value, sizeof *to * (size_t)r->count);
+    return EQP_OK;
+}
+
+static int take_value(const eqp__lines *l, const eqp__statement *s, const row *r, eqp_paradis_control *control,
+                      eqp_message *message)
+{
+    void *to = (char *)control + r->at;
+    int64_t number = 0;
+    int rc;
+
+    if (r->kind == NAME) {
+        return take_name(l, s, to, message);
+    }
+    if (r->kind == REAL || r->kind == DERIVED) {
+        return take_reals(l, s, r, to, message);
+    }
+    rc = eqp__statement_integers(l, s, 1, (int64_t)r->low, (int64_t)r->high, &number, message);
+    if (rc == EQP_OK && r->kind == INT) {
+        *(int *)to = (int)number;
+    } else if (rc == EQP_OK) {
+        *(int64_t *)to = number;
+    }
+    return rc;
+}
+
+static bool is_zero(const double v[3])
+{
+    return v[0] == 0 && v[1] == 0 && v[2] == 0;
+}
+
+static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
+                           eqp_message *message)
+{
+    for (;;) {
+        eqp__statement s;
+        const row *r;
+        char *text;
+        int rc = eqp__lines_next(l, &text, message);
+
+        if (rc != EQP_OK || !text) {
+            return rc;
+        }
+        rc = eqp__statement_read(l, text, &s, message);
+        if (rc != EQP_OK) {
+            return rc;
+        }
+        r = find_row(s.key);
+        if (r) {
+            rc = take_value(l, &s, r, control, message);
+            if (rc == EQP_OK && r->at == AT(direction) && is_zero(control->direction)) {
+                rc = eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: is no direction", s.key);
+            }
+        } else {
+            eqp_message_set(ignored, "%s%s%s", ignored->text, *nignored > 0 ? ", " : "", s.key);
+            ++*nignored;
+        }
+        if (rc != EQP_OK) {
+            return rc;
+        }
+    }
+}
+
+int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
+                             eqp_message *message)
+{
+    eqp_paradis_control found;
+    eqp_message others = {""};
+    int64_t nothers = 0;
+    eqp__c_locale c;
+    eqp__lines l;
+    int rc;
+
+    if (!path || !control) {
+        eqp_message_set(message, "parameters need the name of a file");
+        return EQP_ERR_ARGUMENT;
+    }
+    rc = eqp__lines_open(path, &l, message);
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    found = *control;
+    eqp__c_locale_enter(&c);
+    rc = read_statements(&l, &found, &nothers, &others, message);
+    eqp__c_locale_leave(&c);
+    if (rc == EQP_OK && l.line == 0) {
+        eqp_message_set(message, "%s: is empty", path);
+        rc = EQP_ERR_FORMAT;
+    }
+    eqp__lines_close(&l);
+    if (rc == EQP_OK) {
+        *control = found;
+        if (nignored) {
+            *nignored = nothers;
+        }
+        if (ignored) {
+            *ignored = others;
+        }
+    }
+    return rc;
+}
+
+/* Values that did not come from a file, or follow from others. */
+static int check_row(const eqp_paradis_control *c, const row *r, eqp_message *message)
+{
+    const void *at = (const char *)c + r->at;
+    bool good = true;
+
+    switch (r->kind) {
+    case HEADING:
+        break;
+    case INT:
+        good = *(const int *)at >= r->low && *(const int *)at <= r->high;
+        break;
+    case LONG:
+        good = *(const int64_t *)at >= (int64_t)r->low && *(const int64_t *)at <= (int64_t)r->high;
+        break;
+    case NAME:
+        good = is_name(at);
+        break;
+    case REAL:
+    case DERIVED:
+        for (int i = 0; i < r->count; i++) {
+            double value = ((const double *)at)[i];
+
+            good = good && value >= r->low && value <= r->high;
+        }
+        break;
+    }
+    if (!good) {
+        eqp_message_set(message, "%s: is out of range", r->key);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+static int check_lengths(const eqp_paradis_control *c, const double *box, eqp_message *message)
+{
+    if (!(c->min_seg < 0.5 * c->max_seg)) {
+        eqp_message_set(message, "minSeg: %g is not below half of maxSeg, %g", c->min_seg, c->max_seg);
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int d = 0; box && d < 3; d++) {
+        if (!(c->max_seg <= 0.9 * box[d] / c->cells[d])) {
+            eqp_message_set(message, "maxSeg: %g is more than 0.9 of the width %g of a cell in %c", c->max_seg,
+                            box[d] / c->cells[d], 'x' + d);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    if (is_zero(c->direction)) {
+        eqp_message_set(message, "edotdir: is no direction");
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+static void fill(double *value, double derived)
+{
+    *value = isnan(*value) ? derived : *value;
+}
+
+int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box, eqp_message *message)
+{
+    const double triangle = sqrt(3) / 4, pi = 3.14159265358979323846;
+    eqp_paradis_control c = *control;
+    int rc = EQP_OK;
+
+    if (isnan(c.max_seg) || isnan(c.core_radius)) {
+        eqp_message_set(message, "%s: is required, and was not given", isnan(c.max_seg) ? "maxSeg" : "rc");
+        return EQP_ERR_ARGUMENT;
+    }
+    fill(&c.next_dt, c.max_dt);
+    c.next_dt = fmin(c.next_dt, c.max_dt);
+    fill(&c.tolerance, 0.25 * c.core_radius);
+    fill(&c.annihilation, 2 * c.tolerance);
+    fill(&c.min_seg, 0.2 * c.max_seg);
+    fill(&c.core_energy, c.shear_modulus / (4 * pi) * log(c.core_radius / 0.1));
+    for (int i = 0; rc == EQP_OK && i < ROWS; i++) {
+        rc = check_row(&c, &table[i], message);
+    }
+    rc = rc != EQP_OK ? rc : check_lengths(&c, box, message);
+    if (rc == EQP_OK) {
+        c.area_min = fmin(2 * c.tolerance * c.max_seg, triangle * c.min_seg * c.min_seg);
+        c.area_max = (4 * c.area_min + triangle * c.max_seg * c.max_seg) / 2;
+        *control = c;
+    }
+    return rc;
+}
+
+static void put_reals(FILE *to, const char *key, int count, const double *value)
+{
+    if (count == 1) {
+        (void)fprintf(to, "%s = %.17g\n", key, value[0]);
+        return;
+    }
+    (void)fprintf(to, "%s = [\n", key);
+    for (int i = 0; i < count; i++) {
+        (void)fprintf(to, "  %.17g\n", value[i]);
+    }
+    (void)fprintf(to, "  ]\n");
+}
+
+static void put_row(FILE *to, const eqp_paradis_control *control, const row *r)
+{
+    const void *at = (const char *)control + r->at;
+
+    switch (r->kind) {
+    case HEADING:
+        (void)fprintf(to, "\n#  %s\n\n", r->key);
+        break;
+    case INT:
+        (void)fprintf(to, "%s = %d\n", r->key, *(const int *)at);
+        break;
+    case LONG:
+        (void)fprintf(to, "%s = %lld\n", r->key, (long long)*(const int64_t *)at);
+        break;
+    case NAME:
+        (void)fprintf(to, "%s = \"%s\"\n", r->key, (const char *)at);
+        break;
+    case REAL:
+    case DERIVED:
+        if (!isnan(*(const double *)at)) {
+            put_reals(to, r->key, r->count, at);
+        }
+        break;
+    }
+}
+
+/* What the reader would refuse must not be written. */
+static int check_given(const char *path, const eqp_paradis_control *c, eqp_message *message)
+{
+    for (int i = 0; i < ROWS; i++) {
+        bool left_out = table[i].kind == DERIVED && isnan(*(const double *)((const char *)c + table[i].at));
+        eqp_message why;
+
+        if (!left_out && check_row(c, &table[i], &why) != EQP_OK) {
+            eqp_message_set(message, "%s: %s", path, why.text);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
+{
+    eqp__output out;
+    eqp__c_locale c;
+    int rc;
+
+    if (!path || !control) {
+        eqp_message_set(message, "parameters need the name of a file");
+        return EQP_ERR_ARGUMENT;
+    }
+    rc = check_given(path, control, message);
+    rc = rc != EQP_OK ? rc : eqp__output_begin(path, &out, message);
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    eqp__c_locale_enter(&c);
+    (void)fprintf(out.to, "#  ParaDiS control parameters, written by Equipoise %s\n", eqp_version());
+    for (int i = 0; i < ROWS; i++) {
+        put_row(out.to, control, &table[i]);
+    }
+    eqp__c_locale_leave(&c);
+    return eqp__output_finish(&out, message);
+}

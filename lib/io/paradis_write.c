@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `.data` files of version 5, node by node. */
+#include "io/c_locale.h"
+#include "io/internal.h"
+#include "io/output.h"
+
+#include <equipoise/paradis.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+struct eqp_paradis_writer {
+    eqp__output out;
+    int64_t nnodes, nwritten;
+};
+
+static bool is_box(const double min[3], const double max[3])
+{
+    for (int d = 0; d < 3; d++) {
+        if (!(max[d] - min[d] > 0) || !isfinite(max[d] - min[d])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_corner(FILE *to, const char *key, const double x[3])
+{
+    (void)fprintf(to, "%s = [\n  %.17g\n  %.17g\n  %.17g\n  ]\n", key, x[0], x[1], x[2]);
+}
+
+static void put_header(FILE *to, const eqp_paradis_header *h, int64_t ndomains, const double (*domain)[6])
+{
+    int64_t geometry[3] = {ndomains, 1, 1};
+
+    if (h->geometry[0] >= 1 && h->geometry[1] >= 1 && h->geometry[2] >= 1 &&
+        (double)h->geometry[0] * h->geometry[1] * h->geometry[2] == (double)ndomains) {
+        for (int d = 0; d < 3; d++) {
+            geometry[d] = h->geometry[d];
+        }
+    }
+    (void)fprintf(to, "dataFileVersion = 5\nnumFileSegments = 1\n");
+    put_corner(to, "minCoordinates", h->min);
+    put_corner(to, "maxCoordinates", h->max);
+    (void)fprintf(to, "nodeCount = %lld\ndataDecompType = 2\ndataDecompGeometry = [\n  %lld\n  %lld\n  %lld\n  ]\n\n",
+                  (long long)h->nnodes, (long long)geometry[0], (long long)geometry[1], (long long)geometry[2]);
+    (void)fprintf(to, "domainDecomposition =\n#  domain, lower corner, upper corner\n");
+    for (int64_t i = 0; i < ndomains; i++) {
+        (void)fprintf(to, "  %lld  %.17g %.17g %.17g  %.17g %.17g %.17g\n", (long long)i, domain[i][0], domain[i][1],
+                      domain[i][2], domain[i][3], domain[i][4], domain[i][5]);
+    }
+    (void)fprintf(to, "nodalData =\n#  node: tag, x, y, z, arms, constraint\n"
+                      "#  arm: tag, Burgers vector; normal of the glide plane\n");
+}
+
+static int check_begin(const char *path, const eqp_paradis_header *header, int64_t ndomains, const double (*domain)[6],
+                       eqp_message *message)
+{
+    if (!path || !header || header->nnodes < 0 || !is_box(header->min, header->max)) {
+        eqp_message_set(message, "a network needs the name of a file, nodes and a box");
+        return EQP_ERR_ARGUMENT;
+    }
+    if (ndomains < 0 || ndomains > 1000000 || (ndomains > 0 && !domain)) {
+        eqp_message_set(message, "%s: %lld domains", path, (long long)ndomains);
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < ndomains; i++) {
+        for (int d = 0; d < 6; d++) {
+            if (!isfinite(domain[i][d])) {
+                eqp_message_set(message, "%s: domain %lld has a bound that is not finite", path, (long long)i);
+                return EQP_ERR_ARGUMENT;
+            }
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, int64_t ndomains,
+                            const double (*domain)[6], eqp_paradis_writer **writer, eqp_message *message)
+{
+    eqp_paradis_writer *w = NULL;
+    double whole[1][6];
+    eqp__c_locale c;
+    int rc = check_begin(path, header, ndomains, domain, message);
+
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    if (ndomains == 0) {
+        memcpy(whole[0], header->min, sizeof header->min);
+        memcpy(whole[0] + 3, header->max, sizeof header->max);
+        domain = (const double(*)[6])whole;
+        ndomains = 1;
+    }
+    rc = eqp_array_create(&w, 1, sizeof *w);
+    if (rc != EQP_OK) {
+        return eqp__explain(rc, path, message);
+    }
+    rc = eqp__output_begin(path, &w->out, message);
+    if (rc == EQP_OK) {
+        w->nnodes = header->nnodes;
+        eqp__c_locale_enter(&c);
+        put_header(w->out.to, header, ndomains, domain);
+        eqp__c_locale_leave(&c);
+        rc = eqp__output_check(&w->out, message);
+    }
+    if (rc == EQP_OK) {
+        *writer = w;
+    } else {
+        eqp_paradis_write_discard(w);
+    }
+    return rc;
+}
+
+static bool is_tag(uint64_t tag)
+{
+    return EQP_PARADIS_DOMAIN(tag) <= INT32_MAX && EQP_PARADIS_INDEX(tag) <= INT32_MAX;
+}
+
+static bool is_vector(const double v[3])
+{
+    return isfinite(v[0]) && isfinite(v[1]) && isfinite(v[2]);
+}
+
+static int check_node(const eqp_paradis_writer *w, const eqp_paradis_node *n, const eqp_paradis_arm *arm,
+                      eqp_message *message)
+{
+    bool good = is_tag(n->tag) && is_vector(n->x) && n->constraint >= 0 &&
+                n->constraint <= (EQP_PARADIS_PINNED | EQP_PARADIS_SURFACE) && n->narms >= 0 &&
+                n->narms <= EQP_PARADIS_MOST_ARMS;
+
+    for (int i = 0; good && i < n->narms; i++) {
+        good = is_tag(arm[i].tag) && is_vector(arm[i].burgers) && is_vector(arm[i].normal);
+    }
+    if (!good) {
+        eqp_message_set(message, "%s: node %u,%u: a number or a tag that no file can hold", w->out.path,
+                        EQP_PARADIS_DOMAIN(n->tag), EQP_PARADIS_INDEX(n->tag));
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+static void put_node(FILE *to, const eqp_paradis_node *n, const eqp_paradis_arm *arm)
+{
+    (void)fprintf(to, " %u,%u %.17g %.17g %.17g %d %d\n", EQP_PARADIS_DOMAIN(n->tag), EQP_PARADIS_INDEX(n->tag),
+                  n->x[0], n->x[1], n->x[2], n->narms, n->constraint);
+    for (int i = 0; i < n->narms; i++) {
+        (void)fprintf(to, "   %u,%u %.17g %.17g %.17g\n       %.17g %.17g %.17g\n", EQP_PARADIS_DOMAIN(arm[i].tag),
+                      EQP_PARADIS_INDEX(arm[i].tag), arm[i].burgers[0], arm[i].burgers[1], arm[i].burgers[2],
+                      arm[i].normal[0], arm[i].normal[1], arm[i].normal[2]);
+    }
+}
+
+int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_paradis_node *node,
+                            const eqp_paradis_arm *arm, eqp_message *message)
+{
+    eqp__c_locale c;
+    int rc = EQP_OK;
+
+    if (n < 0 || n > writer->nnodes - writer->nwritten) {
+        eqp_message_set(message, "%s: more than the %lld nodes that were announced", writer->out.path,
+                        (long long)writer->nnodes);
+        return EQP_ERR_ARGUMENT;
+    }
+    eqp__c_locale_enter(&c);
+    for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
+        const eqp_paradis_arm *its = node[i].narms > 0 ? arm + node[i].first_arm : NULL;
+
+        rc = check_node(writer, &node[i], its, message);
+        if (rc == EQP_OK) {
+            put_node(writer->out.to, &node[i], its);
+            rc = eqp__output_check(&writer->out, message);
+        }
+    }
+    eqp__c_locale_leave(&c);
+    writer->nwritten += rc == EQP_OK ? n : 0;
+    return rc;
+}
+
+int eqp_paradis_write_finish(eqp_paradis_writer *writer, eqp_message *message)
+{
+    int rc;
+
+    if (writer->nwritten < writer->nnodes) {
+        eqp_message_set(message, "%s: %lld nodes of %lld that were announced", writer->out.path,
+                        (long long)writer->nwritten, (long long)writer->nnodes);
+        eqp_paradis_write_discard(writer);
+        return EQP_ERR_ARGUMENT;
+    }
+    rc = eqp__output_finish(&writer->out, message);
+    free(writer);
+    return rc;
+}
+
+void eqp_paradis_write_discard(eqp_paradis_writer *writer)
+{
+    if (writer) {
+        eqp__output_discard(&writer->out);
+        free(writer);
+    }
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PolyData in VTK's XML format, with arrays in base64 between the tags: a reader need not seek, and pieces can be
+ * written as they come. Source: "VTK File Formats", chapter "XML file formats", in the VTK User's Guide. */
+#include "io/c_locale.h"
+#include "io/internal.h"
+#include "io/output.h"
+
+#include <equipoise/vtk.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+struct eqp_vtk_writer {
+    eqp__output out;
+    bool any; /* a piece has been written, and these are its optional arrays: */
+    bool v, burgers, type, rank;
+};
+
+/* Bytes on their way into base64, three at a time. */
+typedef struct stream {
+    FILE *to;
+    unsigned char left[3];
+    int nleft;
+} stream;
+
+static void put_group(FILE *to, const unsigned char *b, int n)
+{
+    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char text[4];
+
+    text[0] = digit[b[0] >> 2];
+    text[1] = digit[(b[0] & 3) << 4 | (n > 1 ? b[1] >> 4 : 0)];
+    text[2] = n > 1 ? digit[(b[1] & 15) << 2 | (n > 2 ? b[2] >> 6 : 0)] : '=';
+    text[3] = n > 2 ? digit[b[2] & 63] : '=';
+    (void)fwrite(text, 1, sizeof text, to);
+}
+
+static void put_bytes(stream *s, const void *data, size_t bytes)
+{
+    const unsigned char *b = data;
+
+    while (bytes-- > 0) {
+        s->left[s->nleft++] = *b++;
+        if (s->nleft == 3) {
+            put_group(s->to, s->left, 3);
+            s->nleft = 0;
+        }
+    }
+}
+
+static stream begin_array(FILE *to, const char *name, const char *kind, int width, int64_t rows, size_t size)
+{
+    stream s = {.to = to};
+    uint64_t bytes = (uint64_t)rows * (uint64_t)width * size;
+
+    (void)fprintf(to, "<DataArray type=\"%s\" Name=\"%s\"", kind, name);
+    if (width > 1) {
+        (void)fprintf(to, " NumberOfComponents=\"%d\"", width);
+    }
+    (void)fputs(" format=\"binary\">\n", to);
+    put_bytes(&s, &bytes, sizeof bytes);
+    return s;
+}
+
+static void end_array(stream *s)
+{
+    if (s->nleft > 0) {
+        put_group(s->to, s->left, s->nleft);
+    }
+    (void)fputs("\n</DataArray>\n", s->to);
+}
+
+static void put_vectors(FILE *to, const char *name, int64_t n, const double (*v)[3])
+{
+    stream s = begin_array(to, name, "Float64", 3, n, sizeof(double));
+
+    if (n > 0) {
+        put_bytes(&s, v, (size_t)n * sizeof *v);
+    }
+    end_array(&s);
+}
+
+static void put_magnitudes(FILE *to, const char *name, int64_t n, const double (*v)[3])
+{
+    stream s = begin_array(to, name, "Float64", 1, n, sizeof(double));
+
+    for (int64_t i = 0; i < n; i++) {
+        double magnitude = sqrt(v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2]);
+
+        put_bytes(&s, &magnitude, sizeof magnitude);
+    }
+    end_array(&s);
+}
+
+static void put_integers(FILE *to, const char *name, int64_t n, const int *v)
+{
+    stream s = begin_array(to, name, "Int32", 1, n, sizeof(int32_t));
+
+    for (int64_t i = 0; i < n; i++) {
+        int32_t value = (int32_t)v[i];
+
+        put_bytes(&s, &value, sizeof value);
+    }
+    end_array(&s);
+}
+
+static void put_lines(FILE *to, int64_t n, const int64_t (*end)[2])
+{
+    stream s;
+
+    (void)fputs("<Lines>\n", to);
+    s = begin_array(to, "connectivity", "Int64", 1, 2 * n, sizeof(int64_t));
+    if (n > 0) {
+        put_bytes(&s, end, (size_t)n * sizeof *end);
+    }
+    end_array(&s);
+    s = begin_array(to, "offsets", "Int64", 1, n, sizeof(int64_t));
+    for (int64_t i = 1; i <= n; i++) {
+        int64_t offset = 2 * i;
+
+        put_bytes(&s, &offset, sizeof offset);
+    }
+    end_array(&s);
+    (void)fputs("</Lines>\n", to);
+}
+
+static void put_piece(FILE *to, const eqp_vtk_piece *p, const eqp_vtk_writer *w)
+{
+    (void)fprintf(to,
+                  "<Piece NumberOfPoints=\"%lld\" NumberOfVerts=\"0\" NumberOfLines=\"%lld\" NumberOfStrips=\"0\" "
+                  "NumberOfPolys=\"0\">\n<PointData>\n",
+                  (long long)p->npoints, (long long)p->nlines);
+    if (w->v) {
+        put_vectors(to, "velocity", p->npoints, p->v);
+    }
+    (void)fputs("</PointData>\n<CellData>\n", to);
+    if (w->burgers) {
+        put_vectors(to, "Burgers vector", p->nlines, p->burgers);
+        put_magnitudes(to, "Burgers magnitude", p->nlines, p->burgers);
+    }
+    if (w->type) {
+        put_integers(to, "type", p->nlines, p->type);
+    }
+    if (w->rank) {
+        put_integers(to, "rank", p->nlines, p->rank);
+    }
+    (void)fputs("</CellData>\n<Points>\n", to);
+    put_vectors(to, "position", p->npoints, p->x);
+    (void)fputs("</Points>\n", to);
+    put_lines(to, p->nlines, p->end);
+    (void)fputs("</Piece>\n", to);
+}
+
+static const char *byte_order(void)
+{
+    const uint16_t one = 1;
+
+    return *(const unsigned char *)&one == 1 ? "LittleEndian" : "BigEndian";
+}
+
+int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_message *message)
+{
+    eqp_vtk_writer *w = NULL;
+    stream s;
+    int rc;
+
+    if (!path || !writer || !isfinite(time)) {
+        eqp_message_set(message, "a file of lines needs a name and a time");
+        return EQP_ERR_ARGUMENT;
+    }
+    rc = eqp_array_create(&w, 1, sizeof *w);
+    if (rc != EQP_OK) {
+        return eqp__explain(rc, path, message);
+    }
+    rc = eqp__output_begin(path, &w->out, message);
+    if (rc != EQP_OK) {
+        eqp_vtk_discard(w);
+        return rc;
+    }
+    (void)fprintf(w->out.to,
+                  "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"%s\" "
+                  "header_type=\"UInt64\">\n<PolyData>\n<FieldData>\n",
+                  byte_order());
+    (void)fputs("<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"binary\">\n", w->out.to);
+    s = (stream){.to = w->out.to};
+    put_bytes(&s, &(uint64_t){sizeof time}, sizeof(uint64_t));
+    put_bytes(&s, &time, sizeof time);
+    end_array(&s);
+    (void)fputs("</FieldData>\n", w->out.to);
+    rc = eqp__output_check(&w->out, message);
+    if (rc == EQP_OK) {
+        *writer = w;
+    } else {
+        eqp_vtk_discard(w);
+    }
+    return rc;
+}
+
+static int check_piece(const eqp_vtk_writer *w, const eqp_vtk_piece *p, eqp_message *message)
+{
+    if (p->npoints < 0 || p->nlines < 0 || (p->npoints > 0 && !p->x) || (p->nlines > 0 && !p->end)) {
+        eqp_message_set(message, "%s: points without places, or lines without ends", w->out.path);
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < p->nlines; i++) {
+        for (int e = 0; e < 2; e++) {
+            if (p->end[i][e] < 0 || p->end[i][e] >= p->npoints) {
+                eqp_message_set(message, "%s: line %lld ends at point %lld of %lld", w->out.path, (long long)i,
+                                (long long)p->end[i][e], (long long)p->npoints);
+                return EQP_ERR_ARGUMENT;
+            }
+        }
+    }
+    /* An empty piece may come without arrays. */
+    if (w->any && ((p->npoints > 0 && (p->v != NULL) != w->v) ||
+                   (p->nlines > 0 && ((p->burgers != NULL) != w->burgers || (p->type != NULL) != w->type ||
+                                      (p->rank != NULL) != w->rank)))) {
+        eqp_message_set(message, "%s: a piece with other arrays than the first", w->out.path);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+int eqp_vtk_add(eqp_vtk_writer *writer, const eqp_vtk_piece *piece, eqp_message *message)
+{
+    int rc = check_piece(writer, piece, message);
+
+    /* Pieces of ranks that hold nothing have nothing to say about arrays. */
+    if (rc != EQP_OK || (piece->npoints == 0 && piece->nlines == 0)) {
+        return rc;
+    }
+    if (!writer->any) {
+        writer->v = piece->v != NULL;
+        writer->burgers = piece->burgers != NULL;
+        writer->type = piece->type != NULL;
+        writer->rank = piece->rank != NULL;
+        writer->any = true;
+    }
+    put_piece(writer->out.to, piece, writer);
+    return eqp__output_check(&writer->out, message);
+}
+
+int eqp_vtk_finish(eqp_vtk_writer *writer, eqp_message *message)
+{
+    int rc;
+
+    if (!writer->any) {
+        put_piece(writer->out.to, &(eqp_vtk_piece){0}, writer);
+    }
+    (void)fputs("</PolyData>\n</VTKFile>\n", writer->out.to);
+    rc = eqp__output_finish(&writer->out, message);
+    free(writer);
+    return rc;
+}
+
+void eqp_vtk_discard(eqp_vtk_writer *writer)
+{
+    if (writer) {
+        eqp__output_discard(&writer->out);
+        free(writer);
+    }
+}
+
+int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame *frame, eqp_message *message)
+{
+    eqp__output out;
+    eqp__c_locale c;
+    int rc;
+
+    if (!path || nframes < 0 || (nframes > 0 && !frame)) {
+        eqp_message_set(message, "a series needs a name and files");
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < nframes; i++) {
+        if (!frame[i].path || !isfinite(frame[i].time) || !eqp__same_folder(path, frame[i].path)) {
+            eqp_message_set(message, "%s: file %lld is not in the same folder, or has no time", path, (long long)i);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    rc = eqp__output_begin(path, &out, message);
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    eqp__c_locale_enter(&c);
+    (void)fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n", out.to);
+    for (int64_t i = 0; i < nframes; i++) {
+        (void)fprintf(out.to, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"", frame[i].time);
+        eqp__put_escaped(out.to, eqp__base_name(frame[i].path));
+        (void)fputs("\"/>\n", out.to);
+    }
+    (void)fputs("</Collection>\n</VTKFile>\n", out.to);
+    eqp__c_locale_leave(&c);
+    return eqp__output_finish(&out, message);
+}
