@@ -26,21 +26,23 @@ typedef struct dd_edge {
     REAL l, q0, q1, q2;
 } dd_edge;
 
-/* at: the fixed coordinate; q1, q2 the other's range, r1, r2: Ra at its ends. The difference of the antiderivatives of
- * 1/Ra^3 would cancel on the far side of the foot, so their distance to the value at infinity is taken. */
-DD_INLINE dd_edge dd_edge_of(REAL at, REAL q1, REAL q2, REAL r1, REAL r2, REAL c, REAL s2, REAL e)
+/* at: the fixed coordinate; q1, q2 the other's range, r1, r2: Ra at its ends, ir1, ir2: 1 / Ra. The difference of the
+ * antiderivatives of 1/Ra^3 would cancel on the far side of the foot, so their distance to the value at infinity is
+ * taken. */
+DD_INLINE dd_edge dd_edge_of(REAL at, REAL q1, REAL q2, REAL r1, REAL r2, REAL ir1, REAL ir2, REAL c, REAL s2, REAL e)
 {
     const REAL zero = WIDE(0), foot = c * at, g = e + s2 * at * at, t1 = q1 - foot, t2 = q2 - foot;
     const MASK down1 = LESS(t1, zero), down2 = LESS(t2, zero);
     const REAL p1 = r1 + SELECT(down1, -t1, t1), p2 = r2 + SELECT(down2, -t2, t2);
-    const REAL ig = 1 / g, ir1 = 1 / r1, ir2 = 1 / r2;
-    const REAL tail1 = ir1 / p1, tail2 = ir2 / p2;
+    /* one division for three */
+    const REAL pp = p1 * p2, all = 1 / (g * pp), ig = pp * all, ip1 = g * p2 * all, ip2 = g * p1 * all;
+    const REAL tail1 = ir1 * ip1, tail2 = ir2 * ip2;
     const REAL i0 = SELECT(down2, tail2 - SELECT(down1, zero, 2 * ig), SELECT(down1, 2 * ig, zero) - tail2) +
                     SELECT(down1, -tail1, tail1);
     const REAL i1 = ir1 - ir2;
-    const REAL l = LOG(SELECT(down2, g / p2, p2) / SELECT(down1, g / p1, p1));
+    const REAL l = LOG(SELECT(down2, g * ip2, p2) * SELECT(down1, p1 * ig, ip1));
 
-    return (dd_edge){l, i0, i1 + foot * i0, l - t2 * ir2 + t1 * ir1 + 2 * foot * i1 + foot * foot * i0};
+    return (dd_edge){l, i0, i1 + foot * i0, l - t2 * ir2 + t1 * ir1 + foot * (2 * i1 + foot * i0)};
 }
 
 DD_INLINE dd_integrals dd_integrate(REAL y1, REAL y2, REAL z1, REAL z2, REAL c, REAL s, REAL dist, REAL a2)
@@ -48,8 +50,12 @@ DD_INLINE dd_integrals dd_integrate(REAL y1, REAL y2, REAL z1, REAL z2, REAL c, 
     const REAL s2 = s * s, is2 = 1 / s2, e = dist * dist + a2, root_e = ROOT(e), c2 = 2 * c;
     const REAL r11 = ROOT(e + (y1 - c2 * z1) * y1 + z1 * z1), r12 = ROOT(e + (y1 - c2 * z2) * y1 + z2 * z2);
     const REAL r21 = ROOT(e + (y2 - c2 * z1) * y2 + z1 * z1), r22 = ROOT(e + (y2 - c2 * z2) * y2 + z2 * z2);
-    const dd_edge ya = dd_edge_of(z1, y1, y2, r11, r21, c, s2, e), yb = dd_edge_of(z2, y1, y2, r12, r22, c, s2, e);
-    const dd_edge za = dd_edge_of(y1, z1, z2, r11, r12, c, s2, e), zb = dd_edge_of(y2, z1, z2, r21, r22, c, s2, e);
+    const REAL left = r11 * r12, right = r21 * r22, all = 1 / (left * right), ileft = all * right, iright = all * left;
+    const REAL i11 = ileft * r12, i12 = ileft * r11, i21 = iright * r22, i22 = iright * r21;
+    const dd_edge ya = dd_edge_of(z1, y1, y2, r11, r21, i11, i21, c, s2, e);
+    const dd_edge yb = dd_edge_of(z2, y1, y2, r12, r22, i12, i22, c, s2, e);
+    const dd_edge za = dd_edge_of(y1, z1, z2, r11, r12, i11, i12, c, s2, e);
+    const dd_edge zb = dd_edge_of(y2, z1, z2, r21, r22, i21, i22, c, s2, e);
     dd_integrals i;
 
     /* The solid angle: differences of two angles between 0 and pi at a time. */

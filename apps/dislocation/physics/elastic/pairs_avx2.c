@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pairs.h"
+#include "pairs_near.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <sleef.h>
+
+typedef __m256d vector;
+
+#define REAL vector
+#define MASK __m256d
+#define LANES 4
+#define LESS(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
+#define SELECT(mask, yes, no) _mm256_blendv_pd(no, yes, mask)
+#define ONLY(bits, x) _mm256_and_pd(mask_of(bits), x)
+#define BITS(mask) ((unsigned)_mm256_movemask_pd(mask))
+#define WIDE(x) _mm256_set1_pd(x)
+#define LOAD(p) _mm256_loadu_pd(p)
+#define STORE(p, x) _mm256_storeu_pd(p, x)
+#define SUM(x) sum_of(x)
+#define ROOT(x) _mm256_sqrt_pd(x)
+#define LOG(x) Sleef_logd4_u35avx2(x)
+#define EXP(x) Sleef_expd4_u10avx2(x)
+#define ATAN2(y, x) Sleef_atan2d4_u35avx2(y, x)
+#define ROUNDED(x) rounded(x)
+
+static inline vector mask_of(unsigned bits)
+{
+    const __m256i lane = _mm256_setr_epi64x(1, 2, 4, 8);
+
+    return _mm256_castsi256_pd(_mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits), lane), lane));
+}
+
+static inline double sum_of(vector x)
+{
+    const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+
+    return _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)));
+}
+
+/* Compilers may fuse a product with the sum it goes into; not beyond this. */
+static inline vector rounded(vector x)
+{
+    __asm__("" : "+x"(x));
+    return x;
+}
+
+#include "pairs_formula.h"
+#include "pairs_parallel.h"
+#include "pairs_simd.h"
+
+const dd_pairs_fn dd_pairs_avx2 = dd_pairs;
