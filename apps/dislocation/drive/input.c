@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "input.h"
+
+#include "files.h"
+#include "tile_domain.h"
+#include "verify.h"
+
+#include "../../common/run_files.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nodes that are read at once. */
+#define BLOCK 4096
+
+/* Segments that a cell of the automatic grid has on average: 27 cells then hold about as many pairs as are worth a
+ * message. */
+#define SEGMENTS_PER_CELL 30
+#define CELLS_MOST 1000
+
+static void place_box(dd_domain *domain, const double low[3], const double high[3], const int boundary[3])
+{
+    for (int d = 0; d < 3; d++) {
+        domain->low[d] = low[d];
+        domain->edge[d] = high[d] - low[d];
+        domain->box[d] = boundary[d] == 0 ? domain->edge[d] : 0;
+    }
+}
+
+static int generate(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    const dd_generator *const generator = &settings->generator;
+    double high[3], edge[3];
+    int64_t first, count;
+    int code;
+
+    dd_generator_box(generator, domain->low, edge);
+    for (int d = 0; d < 3; d++) {
+        high[d] = domain->low[d] + edge[d];
+    }
+    place_box(domain, domain->low, high, input->control.boundary);
+    snprintf(input->format, sizeof input->format, "generated %s", generator->kind->name);
+    app_slice(dd_generator_count(generator), domain->rank, domain->nranks, &first, &count);
+    code = dd_generator_make(generator, first, count, &domain->network);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --generate: %s", eqp_error_text(code));
+    }
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+        dd_node *node = &domain->network.node[i];
+        dd_domain_fold(domain, node->x);
+        node->order = (int64_t)node->tag; /* tags of generated nodes count from 0 */
+    }
+    return code;
+}
+
+/* A node of a file as one of the network. */
+static int make_node(const dd_domain *domain, const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order,
+                     dd_node *node)
+{
+    int code = EQP_OK;
+
+    *node = (dd_node){.tag = from->tag, .constraint = from->constraint, .order = order};
+    memcpy(node->x, from->x, sizeof node->x);
+    dd_domain_fold(domain, node->x);
+    for (int k = 0; k < from->narms && code == EQP_OK; k++) {
+        dd_arm *arm = NULL;
+        code = dd_node_add_arm(node, arms[k].tag, &arm);
+        if (code == EQP_OK) {
+            memcpy(arm->burgers, arms[k].burgers, sizeof arm->burgers);
+            memcpy(arm->normal, arms[k].normal, sizeof arm->normal);
+        }
+    }
+    return code;
+}
+
+/* The nodes of a block, which begins with number `at`, that belong to this rank. */
+static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < block->n && code == EQP_OK; i++) {
+        const eqp_paradis_node *from = &block->node[i];
+        dd_node node = {0};
+        if (at + i < first || at + i >= end) {
+            continue;
+        }
+        code = make_node(domain, from, block->arm + from->first_arm, at + i, &node);
+        if (code == EQP_OK) {
+            code = dd_network_add(&domain->network, &node);
+        }
+        dd_node_free(&node);
+    }
+    return code;
+}
+
+/* Every rank goes through the file up to the end of its slice; the last one sees whether the file is whole. */
+static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, eqp_message *message)
+{
+    const int64_t total = eqp_paradis_get_header(reader)->nnodes;
+    eqp_paradis_block block = {0};
+    int64_t first, count, at = 0;
+    int code = EQP_OK;
+
+    app_slice(total, domain->rank, domain->nranks, &first, &count);
+    while (code == EQP_OK && (at < first + count || domain->rank == domain->nranks - 1)) {
+        code = eqp_paradis_next(reader, BLOCK, &block, message);
+        if (code != EQP_OK || block.n == 0) {
+            break;
+        }
+        code = take_block(domain, &block, at, first, first + count);
+        at += block.n;
+        if (code == EQP_ERR_DATA) {
+            eqp_message_set(message, "%s: a node before line %lld stands twice", eqp_paradis_path(reader),
+                            (long long)eqp_paradis_line(reader) + 1);
+        } else if (code != EQP_OK) {
+            eqp_message_set(message, "dislocation: %s", eqp_error_text(code));
+        }
+    }
+    return code;
+}
+
+static int read_file(const char *path, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    eqp_paradis_reader *reader = NULL;
+    int code = eqp_paradis_open(path, &reader, message);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    const eqp_paradis_header *header = eqp_paradis_get_header(reader);
+    place_box(domain, header->min, header->max, input->control.boundary);
+    snprintf(input->format, sizeof input->format, "ParaDiS version %d", header->version);
+    if (header->nnodes < 1) {
+        eqp_message_set(message, "%s: no nodes", path);
+        code = EQP_ERR_FORMAT;
+    }
+    if (code == EQP_OK) {
+        code = read_slice(reader, domain, message);
+    }
+    eqp_paradis_close(reader);
+    return code;
+}
+
+/* Parameters as far as they are known before the network: the file's, and the command line's on top. */
+static int read_control(const dd_settings *settings, const char *path, eqp_paradis_control *control,
+                        eqp_message *message)
+{
+    const bool restart = settings->run.restart != NULL;
+    int code = EQP_OK;
+
+    dd_settings_default_control(control);
+    if (path != NULL) {
+        *control = eqp_paradis_control_defaults;
+        memset(control->cells, 0, sizeof control->cells);
+        code = eqp_paradis_control_read(path, control, NULL, NULL, message);
+    }
+    for (int d = 0; d < 3; d++) {
+        control->cells[d] *= settings->tile[d];
+    }
+    if (code == EQP_OK && !restart) {
+        control->first_step = 0;
+        control->time = 0;
+        memset(control->plastic_strain, 0, sizeof control->plastic_strain);
+    }
+    if (code == EQP_OK) {
+        dd_settings_override(settings, control);
+    }
+    return code;
+}
+
+static int find_last_step(const dd_settings *settings, const char *path, dd_input *input, eqp_message *message)
+{
+    const eqp_paradis_control *const control = &input->control;
+
+    if (dd_settings_given(settings, "steps")) {
+        input->last_step = settings->run.steps;
+    } else if (control->steps > INT64_MAX - control->first_step) {
+        eqp_message_set(message, "%s: maxstep: too many steps", path);
+        return EQP_ERR_DATA;
+    } else {
+        input->last_step = control->first_step + control->steps;
+    }
+    if (input->last_step < control->first_step) {
+        eqp_message_set(message, "%s: is at step %lld already: --steps counts from the very beginning", path,
+                        (long long)control->first_step);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+/* Cells as small as the longest segment allows, but not emptier than is good for them. */
+static void choose_cells(const dd_domain *domain, int64_t segments, eqp_paradis_control *control)
+{
+    double volume = 1, wanted = (double)segments / SEGMENTS_PER_CELL;
+
+    for (int d = 0; d < 3; d++) {
+        volume *= domain->edge[d];
+    }
+    for (int d = 0; d < 3; d++) {
+        /* A little more than 0.9 of a cell, so that rounding cannot make the longest segment too long for it. */
+        const double fits = domain->edge[d] * 0.8999 / control->max_seg;
+        const double good = domain->edge[d] * cbrt(wanted / volume);
+        if (control->cells[d] == 0) {
+            control->cells[d] = (int)fmax(3, fmin(CELLS_MOST, floor(fmin(fits, good))));
+        }
+    }
+}
+
+static int complete_control(const char *path, const dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    eqp_message inner = {""};
+    int code;
+
+    if (isnan(input->control.max_seg) && path == NULL) {
+        input->control.max_seg = input->longest;
+    }
+    if (input->control.max_seg > 0) {
+        choose_cells(domain, input->segments, &input->control);
+    }
+    code = eqp_paradis_control_complete(&input->control, domain->edge, &inner);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: %s", path != NULL ? path : "dislocation", inner.text);
+    }
+    return code;
+}
+
+/* Says which input a message about a node belongs to. */
+static void name_input(const char *name, eqp_message *message)
+{
+    const eqp_message what = *message;
+
+    if (what.text[0] != '\0') {
+        eqp_message_set(message, "%s: %s", name, what.text);
+    }
+}
+
+static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    eqp_message what = {""};
+    int code;
+
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        domain->network.node[i].split = -1;
+    }
+    input->nodes = domain->network.n;
+    code = eqp_sum_int64(domain->comm, 1, &input->nodes);
+    if (code == EQP_OK) {
+        code = dd_domain_connect(domain, &what);
+    }
+    if (code == EQP_OK) {
+        code = dd_verify_arms(domain, &input->longest, &input->segments, &what);
+    }
+    if (code != EQP_OK && what.text[0] != '\0') {
+        *message = what;
+        name_input(name, message);
+    }
+    return code;
+}
+
+int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    const char *data = NULL, *ctrl = settings->ctrl;
+    char *own_data = NULL, *own_ctrl = NULL;
+    int code = EQP_OK;
+
+    *input = (dd_input){0};
+    if (settings->run.restart != NULL) {
+        code = dd_files_pair(settings->run.restart, &own_data, &own_ctrl);
+        ctrl = own_ctrl;
+    }
+    data = own_data != NULL ? own_data : settings->run.snapshot;
+    if (code == EQP_OK) {
+        code = read_control(settings, ctrl, &input->control, message);
+    }
+    if (code == EQP_OK) {
+        code = find_last_step(settings, ctrl, input, message);
+    }
+    if (code == EQP_OK && data != NULL) {
+        code = read_file(data, domain, input, message);
+    } else if (code == EQP_OK) {
+        code = generate(settings, domain, input, message);
+    }
+    code = eqp_agree(domain->comm, code, message);
+    if (code == EQP_OK) {
+        code = connect(data != NULL ? data : input->format, domain, input, message);
+    }
+    if (code == EQP_OK && settings->tile_text != NULL) {
+        code = dd_tile_domain(domain, settings->tile, message);
+        if (code == EQP_OK) {
+            code = connect("dislocation: --tile", domain, input, message);
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, complete_control(ctrl, domain, input, message), message);
+    }
+    free(own_ctrl);
+    free(own_data);
+    return code;
+}

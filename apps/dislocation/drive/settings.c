@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "settings.h"
+
+#include "../physics/motion/tile.h"
+
+#include <equipoise/report.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_CELLS 1000 /* per direction */
+#define AT(field) offsetof(dd_settings, field)
+
+/* A positive number of the control file that the command line may give as well. */
+#define POSITIVE(name_, field_, argument_, help_)                                                                      \
+    {                                                                                                                  \
+        .name = (name_), .argument = (argument_), .type = APP_OPTION_REAL, .offset = AT(field_),                       \
+        .real_high = INFINITY, .open_low = true, .help = (help_)                                                       \
+    }
+
+static const char integrators[] = "trapezoid|euler", mobilities[] = "FCC_0|BCC_0";
+
+static const app_option table[] = {
+    {.name = "ctrl",
+     .argument = "FILE",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(ctrl),
+     .help = "ParaDiS parameters; options win over them"},
+    {.name = "tile",
+     .argument = "A,B,C",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(tile_text),
+     .help = "A x B x C copies of the network, in a box that much larger"},
+    {.name = "cells",
+     .argument = "N or A,B,C",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(cells_text),
+     .help = "interaction cells per direction; without it those of --ctrl, else\nabout 30 segments in each"},
+    {.name = "integrator",
+     .argument = NULL,
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(integrator),
+     .choices = integrators,
+     .help = "how nodes move [of --ctrl, else trapezoid]"},
+    {.name = "mobility",
+     .argument = NULL,
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(mobility),
+     .choices = mobilities,
+     .help = "mobility law [of --ctrl, else FCC_0]"},
+    POSITIVE("max-seg", max_seg, "L", "longest segment, b [of --ctrl, else the longest of the input]"),
+    POSITIVE("min-seg", min_seg, "L", "shortest segment, b [of --ctrl, else a fifth of the longest]"),
+    POSITIVE("r-tol", r_tol, "X", "error of a position in a step, b [of --ctrl, else rc / 4]"),
+    POSITIVE("rann", rann, "X", "distance at which lines react, b [of --ctrl, else 2 r-tol]"),
+    POSITIVE("rc", rc, "X", "core radius, b [of --ctrl, else 5]"),
+    POSITIVE("mu", mu, "PA", "shear modulus, Pa [of --ctrl, else 54.6e9]"),
+    {.name = "nu",
+     .argument = "X",
+     .type = APP_OPTION_REAL,
+     .offset = AT(nu),
+     .real_low = -1,
+     .open_low = true,
+     .real_high = 0.4999,
+     .help = "Poisson's ratio [of --ctrl, else 0.324]"},
+    POSITIVE("burg", burg, "B", "length b of the Burgers vector, m [of --ctrl, else 2.556e-10]"),
+    {.name = "stress",
+     .argument = "XX,YY,ZZ,YZ,ZX,XY",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(stress_text),
+     .help = "applied stress, Pa [of --ctrl, else 0]"},
+    {.name = "strain-rate",
+     .argument = "X",
+     .type = APP_OPTION_REAL,
+     .offset = AT(strain_rate),
+     .help = "load at this strain rate, 1/s, along edotdir of --ctrl, else x"},
+    {.name = "isa",
+     .argument = NULL,
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(isa),
+     .choices = "auto|plain|avx2|avx512",
+     .fallback = "auto",
+     .help = "instruction set of the force kernels; auto: the fastest that the\nprocessor has"},
+    {.name = "check-forces",
+     .argument = "FILE.tsv",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(check_forces),
+     .help = "compare the kernels with a table of reference forces; no run"},
+};
+
+static const app_option_text texts[] = {
+    {.name = "generate", .help = "make the network instead of reading it; 'help' lists the kinds"},
+    {.name = "restart",
+     .help = "go on from NAME.data and NAME.ctrl of an earlier run; --steps counts\nfrom the very beginning"},
+    {.name = "steps", .help = "number of steps; 0 computes the forces once; without it maxstep of --ctrl"},
+    {.name = "dt", .help = "first time step, s; later ones follow from --r-tol [nextDT of --ctrl, else\n1e-7]"},
+    {.name = "sample-rate", .help = "work units per segment pair; without it from the tolerance"},
+    {.name = "output",
+     .help = "write the network at the end: NAME.vtp for ParaView, else NAME.data with\nNAME.ctrl for ParaDiS and "
+             "--restart"},
+};
+
+static const app_command_line command_line = {
+    .program = "dislocation",
+    .summary = "Dislocation dynamics, balanced by interactions of segments.",
+    .positional = "SNAPSHOT",
+    .positional_offset = AT(run.snapshot),
+    .before = &app_run_input,
+    .option = table,
+    .noptions = (int)(sizeof table / sizeof table[0]),
+    .after = &app_run_output,
+    .shared_offset = AT(run),
+    .text = texts,
+    .ntexts = (int)(sizeof texts / sizeof texts[0]),
+    .values_size = sizeof(dd_settings),
+    .given_offset = AT(given),
+    .given_room = DD_SETTINGS_ROWS,
+    .epilogue =
+        "Run it with mpirun; SNAPSHOT is a ParaDiS .data file. Lengths are in units of b, seconds of work are CPU "
+        "seconds.\n",
+};
+
+const eqp_method dd_sectioning = {"sectioning", "slabs, columns, boxes whose walls follow the measured load (ParaDiS)",
+                                  EQP_NEEDS_POINTS, NULL};
+const eqp_method dd_bisection = {"bisection", "halves of halves whose walls follow the measured load (ParaDiS)",
+                                 EQP_NEEDS_POINTS, NULL};
+static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection};
+const app_methods dd_methods = {own_methods, 2};
+
+const app_command_line *dd_settings_table(void)
+{
+    return &command_line;
+}
+
+bool dd_settings_given(const dd_settings *settings, const char *name)
+{
+    for (int i = 0; i < app_options_count(&command_line) && i < DD_SETTINGS_ROWS; i++) {
+        if (strcmp(app_options_row(&command_line, i).name, name) == 0) {
+            return settings->given[i];
+        }
+    }
+    return false;
+}
+
+const char *dd_settings_isa(const dd_settings *settings)
+{
+    static const char *const names[] = {"auto", "plain", "avx2", "avx512"};
+
+    return names[settings->isa];
+}
+
+/* Exactly three whole numbers, or one for all directions. */
+static int parse_cells(const char *text, int cells[3], eqp_message *message)
+{
+    eqp_message inner = {""};
+    int64_t *value = NULL;
+    int n = 0, code = app_parse_int_list(text, 3, MOST_CELLS, &n, &value, &inner);
+
+    if (code == EQP_OK && n != 1 && n != 3) {
+        eqp_message_set(&inner, "'%.100s' is neither one number nor three", text);
+        code = EQP_ERR_ARGUMENT;
+    }
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --cells: %s", inner.text);
+    }
+    for (int d = 0; d < 3 && code == EQP_OK; d++) {
+        cells[d] = (int)value[n == 1 ? 0 : d];
+    }
+    free(value);
+    return code;
+}
+
+static int parse_tile(const char *text, int tile[3], eqp_message *message)
+{
+    eqp_message inner = {""};
+    int code = dd_tiling_parse(text, tile, &inner);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --tile: %s", inner.text);
+    }
+    return code;
+}
+
+/* Six numbers separated by commas. */
+static int parse_stress(const char *text, double stress[6], eqp_message *message)
+{
+    char piece[64];
+    double value[6];
+    int n = 0, code = EQP_OK;
+
+    for (const char *at = text; code == EQP_OK; n++) {
+        const size_t length = strcspn(at, ",");
+        code = n < 6 && length < sizeof piece ? EQP_OK : EQP_ERR_ARGUMENT;
+        if (code == EQP_OK) {
+            memcpy(piece, at, length);
+            piece[length] = '\0';
+            code = app_parse_real(piece, &value[n]);
+        }
+        if (at[length] == '\0') {
+            n++;
+            break;
+        }
+        at += length + 1;
+    }
+    if (code != EQP_OK || n != 6) {
+        eqp_message_set(message, "dislocation: --stress: '%.100s' is not six numbers XX,YY,ZZ,YZ,ZX,XY", text);
+        return EQP_ERR_ARGUMENT;
+    }
+    memcpy(stress, value, sizeof value);
+    return EQP_OK;
+}
+
+static int check_inputs(const dd_settings *s, eqp_message *message)
+{
+    const char *const program = command_line.program;
+    int code = app_run_check_inputs(program, &s->run, message);
+
+    if (code == EQP_OK && s->run.restart != NULL && s->ctrl != NULL) {
+        eqp_message_set(message, "%s: --ctrl: a restart has parameters of its own", program);
+        code = EQP_ERR_ARGUMENT;
+    }
+    if (code == EQP_OK && s->run.restart != NULL && s->tile_text != NULL) {
+        eqp_message_set(message, "%s: --tile: a restart goes on with the network that it has", program);
+        code = EQP_ERR_ARGUMENT;
+    }
+    return code;
+}
+
+static int choose_generator(dd_settings *s, eqp_message *message)
+{
+    eqp_message inner = {""};
+    int code = EQP_OK;
+
+    if (s->run.generate != NULL) {
+        code = dd_generator_parse(s->run.generate, &s->generator, &inner);
+        if (code != EQP_OK) {
+            eqp_message_set(message, "dislocation: --generate: %s", inner.text);
+        } else if (!s->generator.seeded) {
+            s->generator.seed = (uint64_t)s->run.seed;
+        }
+    }
+    return code;
+}
+
+int dd_settings_complete(dd_settings *s, eqp_message *message)
+{
+    int code = check_inputs(s, message);
+
+    for (int d = 0; d < 3; d++) {
+        s->tile[d] = 1;
+        s->cells[d] = 0;
+    }
+    if (code == EQP_OK) {
+        code = choose_generator(s, message);
+    }
+    if (code == EQP_OK && s->tile_text != NULL) {
+        code = parse_tile(s->tile_text, s->tile, message);
+    }
+    if (code == EQP_OK && s->cells_text != NULL) {
+        code = parse_cells(s->cells_text, s->cells, message);
+    }
+    if (code == EQP_OK && s->stress_text != NULL) {
+        code = parse_stress(s->stress_text, s->stress, message);
+    }
+    return code == EQP_OK ? app_run_choose(command_line.program, &dd_methods, &s->run, message) : code;
+}
+
+void dd_settings_default_control(eqp_paradis_control *control)
+{
+    *control = eqp_paradis_control_defaults;
+    control->shear_modulus = 54.6e9;
+    control->poisson = 0.324;
+    control->burgers = 2.556e-10;
+    control->core_radius = 5;
+    control->mobility_screw = 1e4;
+    control->mobility_edge = 1e4;
+    control->steps = 10;
+    snprintf(control->mobility, sizeof control->mobility, "FCC_0");
+    for (int d = 0; d < 3; d++) {
+        control->cells[d] = 0;
+    }
+}
+
+/* The word number i of words separated by '|'. */
+static void copy_word(const char *words, int i, char name[EQP_PARADIS_NAME])
+{
+    for (; i > 0; i--) {
+        words = strchr(words, '|') + 1;
+    }
+    snprintf(name, EQP_PARADIS_NAME, "%.*s", (int)strcspn(words, "|"), words);
+}
+
+void dd_settings_override(const dd_settings *s, eqp_paradis_control *control)
+{
+    const struct {
+        double given, *to;
+    } positive[] = {
+        {s->max_seg, &control->max_seg},   {s->min_seg, &control->min_seg}, {s->r_tol, &control->tolerance},
+        {s->rann, &control->annihilation}, {s->rc, &control->core_radius},  {s->mu, &control->shear_modulus},
+        {s->burg, &control->burgers},      {s->run.dt, &control->next_dt},
+    };
+
+    for (size_t i = 0; i < sizeof positive / sizeof positive[0]; i++) {
+        if (positive[i].given > 0) {
+            *positive[i].to = positive[i].given;
+        }
+    }
+    if (s->run.dt > control->max_dt) {
+        control->max_dt = s->run.dt;
+    }
+    if (dd_settings_given(s, "nu")) {
+        control->poisson = s->nu;
+    }
+    if (dd_settings_given(s, "strain-rate")) {
+        control->strain_rate = s->strain_rate;
+        control->load_type = 1;
+    }
+    if (dd_settings_given(s, "integrator")) {
+        copy_word(integrators, s->integrator, control->integrator);
+    }
+    if (dd_settings_given(s, "mobility")) {
+        copy_word(mobilities, s->mobility, control->mobility);
+    }
+    if (s->stress_text != NULL) {
+        memcpy(control->stress, s->stress, sizeof control->stress);
+    }
+    if (s->cells[0] > 0) {
+        memcpy(control->cells, s->cells, sizeof control->cells);
+    }
+    if (dd_settings_given(s, "steps")) {
+        control->steps = s->run.steps;
+    }
+}
+
+static int list_kind(eqp_table *list, const dd_generator_kind *kind)
+{
+    int code = EQP_OK;
+
+    for (int k = -1; k < kind->nkeys && code == EQP_OK; k++) {
+        code = k < 0 ? eqp_table_cell(list, "%s", kind->name) : eqp_table_cell(list, "  %s", kind->key[k].name);
+        if (code == EQP_OK) {
+            code = k < 0 ? eqp_table_cell(list, "%s", "") : eqp_table_cell(list, "%g", kind->key[k].value);
+        }
+        if (code == EQP_OK) {
+            code = eqp_table_cell(list, "%s", k < 0 ? kind->help : kind->key[k].help);
+        }
+    }
+    return code;
+}
+
+int dd_settings_list_generators(char **text)
+{
+    static const char *const header[] = {"kind and keys", "default", "what it is"};
+    eqp_table *list = NULL;
+    int nkinds = 0, code = eqp_table_create(3, header, &list);
+    const dd_generator_kind *kind = dd_generator_table(&nkinds);
+
+    for (int i = 0; i < nkinds && code == EQP_OK; i++) {
+        code = list_kind(list, &kind[i]);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_text(list, text);
+    }
+    eqp_table_free(list);
+    return code;
+}

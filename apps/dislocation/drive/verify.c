@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verify.h"
+
+#include "outbox.h"
+
+#include "../physics/network/check.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+
+/* An arm as its neighbour hears of it. */
+typedef struct claim {
+    dd_tag node, neighbour;
+    double x[3], burgers[3];
+} claim;
+
+static int refuse(const claim *c, const char *what, eqp_message *message)
+{
+    eqp_message_set(message, "node %u,%u: %s %u,%u", DD_TAG_DOMAIN(c->node), DD_TAG_INDEX(c->node), what,
+                    DD_TAG_DOMAIN(c->neighbour), DD_TAG_INDEX(c->neighbour));
+    return EQP_ERR_DATA;
+}
+
+/* Half of the shortest periodic edge; infinite where nothing is periodic. */
+static double half_box(const dd_domain *domain)
+{
+    double half = INFINITY;
+
+    for (int d = 0; d < 3; d++) {
+        if (domain->box[d] > 0 && domain->box[d] / 2 < half) {
+            half = domain->box[d] / 2;
+        }
+    }
+    return half;
+}
+
+/* On the rank of the neighbour. */
+static int check_claim(const dd_domain *domain, const claim *c, double *longest, eqp_message *message)
+{
+    const int64_t place = dd_network_find(&domain->network, c->neighbour);
+    const dd_node *node = place < 0 ? NULL : &domain->network.node[place];
+    const dd_arm *back = node == NULL ? NULL : dd_node_find_arm(node, c->node);
+    double offset[3], difference = 0, largest = 0, length;
+
+    if (back == NULL) {
+        return refuse(c, "no arm leads back from", message);
+    }
+    for (int d = 0; d < 3; d++) {
+        difference = fmax(difference, fabs(c->burgers[d] + back->burgers[d]));
+        largest = fmax(largest, fabs(c->burgers[d]));
+    }
+    if (!(difference <= DD_CHECK_BURGERS * largest)) {
+        return refuse(c, "its Burgers vector is not the opposite of that of the arm from", message);
+    }
+    dd_domain_offset(domain, c->x, node->x, offset);
+    length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2]);
+    if (!(length > 0)) {
+        return refuse(c, "no length between it and", message);
+    }
+    if (length >= half_box(domain)) {
+        return refuse(c, "half the box or more lies between it and", message);
+    }
+    *longest = fmax(*longest, length);
+    return EQP_OK;
+}
+
+/* Claims to the own rank are checked at once, others are sent. */
+static int make_claims(const dd_domain *domain, dd_outbox *out, double *longest, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+        const dd_node *node = &domain->network.node[i];
+        for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+            const dd_arm *arm = &node->arm[k];
+            const claim c = {node->tag,
+                             arm->tag,
+                             {node->x[0], node->x[1], node->x[2]},
+                             {arm->burgers[0], arm->burgers[1], arm->burgers[2]}};
+            if (arm->home == domain->rank) {
+                code = check_claim(domain, &c, longest, message);
+            } else {
+                dd_outbox_add(out, arm->home, &c, sizeof c);
+            }
+        }
+    }
+    return code;
+}
+
+int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message)
+{
+    dd_outbox out = {0};
+    dd_inbox in = {0};
+    double found = 0;
+    int64_t narms = 0;
+    int code = eqp_agree(domain->comm, make_claims(domain, &out, &found, message), message);
+
+    if (code == EQP_OK) {
+        code = dd_outbox_deliver(domain->comm, &out, &in);
+    }
+    dd_outbox_free(&out);
+    if (code != EQP_OK) {
+        return code;
+    }
+    while (code == EQP_OK && !dd_inbox_empty(&in)) {
+        claim c;
+        code = dd_inbox_read(&in, &c, sizeof c);
+        if (code == EQP_OK) {
+            code = check_claim(domain, &c, &found, message);
+        }
+    }
+    dd_inbox_free(&in);
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        narms += domain->network.node[i].narms;
+    }
+    code = eqp_agree(domain->comm, code, message);
+    if (code == EQP_OK) {
+        code = eqp_sum_int64(domain->comm, 1, &narms);
+    }
+    if (code == EQP_OK && MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    if (code == EQP_OK) {
+        *(longest != NULL ? longest : &found) = found;
+        *(nsegments != NULL ? nsegments : &narms) = narms / 2;
+    }
+    return code;
+}
