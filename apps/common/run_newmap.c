@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_newmap.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many pins per unit make the hypergraph know its neighbours: with 64 it leaves up to 15 % more ghosts, with 16 up
+ * to 50 %. Where units are very many, all their pins together are no more than ALL_PINS, but never fewer than
+ * LEAST_PINS each: the time goes with the pins. */
+#define MOST_PINS 256
+#define LEAST_PINS 64
+#define ALL_PINS 524288.0
+
+#define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
+
+/* Groups below so many times a unit's weight are never cut, with PARTICLE; and those below this part of the limit not
+ * even if units have become that much lighter since they were last cut. */
+#define NEVER_CUT 1.25
+#define SURELY 0.9
+
+/* So many times the pins are sampled that a unit is to have, as chance gives more or fewer; up to MOST_SPARE where it
+ * has several groups, which meet the same tiles. */
+#define LEAST_SPARE 1.1
+#define MOST_SPARE 2.0
+
+static int pins_per_unit(double units)
+{
+    return (int)fmin(fmax(ALL_PINS / units, LEAST_PINS), MOST_PINS);
+}
+
+static eqp_units_options units_options(const app_rebalance_options *options, int nparts)
+{
+    eqp_units_options wanted = EQP_UNITS_OPTIONS_DEFAULTS;
+
+    wanted.strategy = options->strategy;
+    wanted.seed = options->seed;
+    wanted.rate = options->sample_rate;
+    wanted.imbalance = options->imbalance_tol > 0 ? options->imbalance_tol : 0.001;
+    wanted.nparts = nparts;
+    wanted.threshold = options->sample_threshold;
+    wanted.weight_bits = WEIGHT_BITS;
+    return wanted;
+}
+
+app_survey_detail app_rebalance_detail(const app_rebalance_options *options, int nparts, const eqp_units_totals *last)
+{
+    const eqp_units_options wanted = units_options(options, nparts);
+    app_survey_detail detail = {.heavy = INFINITY, .pin_below = 0};
+    double target, rate;
+
+    if (!(options->method->needs & EQP_NEEDS_UNITS)) {
+        return detail;
+    }
+    if (options->strategy == EQP_SAMPLE_RANDOM) {
+        return (app_survey_detail){.heavy = 0.0, .pin_below = UINT64_MAX}; /* draws may fall into any group */
+    }
+    if (eqp_units_target(&wanted, last, &target, &rate) == EQP_OK && target > 0) {
+        const double units = ldexp((double)last->weight, -WEIGHT_BITS) / target;
+        const double spare = fmin(fmax(sqrt((double)last->owners / units), LEAST_SPARE), MOST_SPARE);
+        const double share = spare * pins_per_unit(units) * units / (double)last->interactions;
+        detail.heavy =
+            SURELY * target * (options->strategy == EQP_SAMPLE_PARTICLE ? NEVER_CUT : fmin(2.0, wanted.threshold));
+        detail.pin_below = share < 1.0 ? (uint64_t)(share * ldexp(1.0, 63)) : UINT64_MAX;
+    }
+    return detail;
+}
+
+int app_survey_totals(MPI_Comm comm, const app_survey *survey, const app_work_model *model, eqp_units_totals *all)
+{
+    eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        mine.owners++;
+        mine.interactions += survey->owner[i].interactions;
+        mine.weight += (int64_t)ldexp(app_work_weight(model, survey->owner[i].count), WEIGHT_BITS);
+    }
+    return MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) == MPI_SUCCESS ? EQP_OK
+                                                                                                        : EQP_ERR_MPI;
+}
+
+static int add_totals(MPI_Comm comm, const eqp_units_options *options, const app_owners *owners, eqp_units_totals *all,
+                      eqp_units_totals *before)
+{
+    eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
+    int rank, code;
+
+    *before = mine;
+    code = eqp_units_totals_add(options, owners->n, owners->id, owners->count, owners->weight, &mine);
+    code = eqp_agree(comm, code, NULL);
+    if (code != EQP_OK) {
+        return code;
+    }
+    MPI_Comm_rank(comm, &rank);
+    if (MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS ||
+        MPI_Exscan(&mine, before, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (rank == 0) {
+        *before = (eqp_units_totals)EQP_UNITS_TOTALS_ZERO;
+    }
+    return EQP_OK;
+}
+
+static int make_units(MPI_Comm comm, const app_rebalance_options *options, int nparts, app_owners *owners,
+                      eqp_units_totals *all, eqp_units **units)
+{
+    const eqp_owner_pins pins = {owners->pin_first, owners->pin};
+    eqp_units_options wanted = units_options(options, nparts);
+    eqp_units_totals before;
+    double target, rate;
+    int code = add_totals(comm, &wanted, owners, all, &before);
+
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, eqp_units_target(&wanted, all, &target, &rate), NULL);
+    }
+    if (code == EQP_OK) {
+        wanted.max_pins = pins_per_unit(target > 0 ? ldexp((double)all->weight, -WEIGHT_BITS) / target : 1.0);
+    }
+    if (code == EQP_OK && wanted.strategy == EQP_SAMPLE_RANDOM && wanted.rate <= 0 && rate > 0) {
+        wanted.rate = rate;
+        code = add_totals(comm, &wanted, owners, all, &before);
+    }
+    if (code == EQP_OK) {
+        code = eqp_units_create_known(owners->n, owners->id, owners->count, owners->weight, &pins, app_owners_enumerate,
+                                      owners, &wanted, all, &before, units);
+        code = eqp_agree(comm, code, NULL);
+    }
+    return code;
+}
+
+/* The balancer's items, with the arrays that they borrow. */
+typedef struct item_table {
+    eqp_balance_items view;
+    int64_t *id, *particles, *size;
+    double *weight, *point;
+    int *part_now, *part;
+} item_table;
+
+static void items_free(item_table *items)
+{
+    void *owned[] = {items->id,    items->particles, items->size, items->weight,
+                     items->point, items->part_now,  items->part};
+
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+}
+
+static int items_create(item_table *items, int64_t n)
+{
+    int64_t **counts[] = {&items->id, &items->particles, &items->size};
+    int **parts[] = {&items->part_now, &items->part};
+    int code = eqp_array_create(&items->weight, n, sizeof *items->weight);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&items->point, 3 * n, sizeof *items->point);
+    }
+    for (int i = 0; i < 3 && code == EQP_OK; i++) {
+        code = eqp_array_create(counts[i], n, sizeof(int64_t));
+    }
+    for (int i = 0; i < 2 && code == EQP_OK; i++) {
+        code = eqp_array_create(parts[i], n, sizeof(int));
+    }
+    items->view = (eqp_balance_items){.n = n,
+                                      .id = items->id,
+                                      .weight = items->weight,
+                                      .particles = items->particles,
+                                      .point = items->point,
+                                      .part_now = items->part_now,
+                                      .size = items->size};
+    return code;
+}
+
+/* One more owner for an item: its particles, and its share in the item's position. */
+static void add_owner(item_table *items, int64_t item, const app_owner *owner, bool with_particles)
+{
+    for (int a = 0; a < 3; a++) {
+        items->point[3 * item + a] += owner->centre[a];
+    }
+    if (with_particles) {
+        items->particles[item] += owner->particles;
+        items->size[item] += owner->bytes;
+    }
+}
+
+/* The rank of what an owner does at its own place: its own, where only one can be named. */
+static int own_rank(const app_map *old, int64_t tag)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+
+    return app_map_rank(old, tag, own_centre);
+}
+
+static void fill_from_owners(item_table *items, const app_owners *owners, const app_map *old)
+{
+    for (int64_t o = 0; o < owners->n; o++) {
+        const app_owner *owner = &owners->owner[o];
+        items->weight[o] = owners->seconds[o];
+        items->part_now[o] = old != NULL ? own_rank(old, owner->tag) : -1;
+        add_owner(items, o, owner, true);
+    }
+}
+
+/* The present part of most of a unit's work: its owners may have gone to different ones. */
+typedef struct vote {
+    int part;
+    double seconds;
+} vote;
+
+static int present_part(const app_owners *owners, const eqp_unit *unit, const int64_t *owner, int64_t n,
+                        const app_map *old, vote *votes)
+{
+    int64_t nvotes = 0, best = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t tag = owners->owner[owner[i]].tag;
+        int part = unit->sub < 0 ? own_rank(old, tag) : app_map_rank(old, tag, unit->centroid);
+        int64_t v = 0;
+        while (v < nvotes && votes[v].part != part) {
+            v++;
+        }
+        if (v == nvotes) {
+            votes[nvotes++] = (vote){part, 0.0};
+        }
+        votes[v].seconds += owners->seconds[owner[i]];
+        best = votes[v].seconds > votes[best].seconds ? v : best;
+    }
+    return votes[best].part;
+}
+
+static void fill_unit(item_table *items, int64_t u, const eqp_unit *unit, const app_owners *owners,
+                      const int64_t *owner, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        /* Of a split owner's seconds the unit has its part. */
+        double part = unit->sub < 0 ? 1.0 : unit->weight / owners->weight[owner[i]];
+        items->weight[u] += part * owners->seconds[owner[i]];
+        add_owner(items, u, &owners->owner[owner[i]], unit->sub <= 0);
+    }
+    for (int a = 0; a < 3; a++) {
+        items->point[3 * u + a] /= (double)n;
+    }
+}
+
+static int fill_from_units(item_table *items, const app_owners *owners, const eqp_units *units, const app_map *old)
+{
+    const int64_t *first, *owner;
+    vote *votes = NULL;
+    int code = eqp_array_create(&votes, owners->n, sizeof *votes);
+
+    eqp_units_owners(units, &first, &owner);
+    for (int64_t u = 0; u < items->view.n && code == EQP_OK; u++) {
+        const int64_t *of_unit = owner + first[u], n = first[u + 1] - first[u];
+        eqp_unit unit;
+        code = eqp_units_get(units, u, &unit);
+        fill_unit(items, u, &unit, owners, of_unit, n);
+        items->part_now[u] = old == NULL ? -1 : present_part(owners, &unit, of_unit, n, old, votes);
+    }
+    eqp_units_pins(units, &items->view.pin_first, &items->view.pin);
+    free(votes);
+    return code;
+}
+
+static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options *options, app_rebalanced *rebalanced,
+                  eqp_message *message)
+{
+    eqp_balance_options wanted = EQP_BALANCE_OPTIONS_DEFAULTS;
+    int64_t before = 0;
+    int code = eqp_scan_int64(comm, items->view.n, &before, &rebalanced->units);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    for (int64_t i = 0; i < items->view.n; i++) {
+        items->id[i] = before + i;
+    }
+    if (!(options->method->needs & EQP_NEEDS_WEIGHTS)) {
+        items->view.weight = NULL; /* nobody has weighed: particles count */
+    }
+    MPI_Comm_size(comm, &wanted.nparts);
+    wanted.imbalance_tol = options->imbalance_tol;
+    wanted.seed = options->seed;
+    wanted.message = message;
+    return eqp_balance(comm, options->method, &items->view, &wanted, items->part, &rebalanced->result);
+}
+
+/* Owners that several ranks share, as this rank's part of the table. */
+typedef struct split_table {
+    int64_t nsplit, nunits;
+    int64_t *nunits_of; /* [nsplit] */
+    double *centroid;   /* [nunits][3] */
+    int *rank;          /* [nunits] */
+} split_table;
+
+static void split_table_free(split_table *table)
+{
+    free(table->nunits_of);
+    free(table->centroid);
+    free(table->rank);
+}
+
+/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on:
+ * the one with most of its work. */
+static int read_parts(const app_owners *owners, const eqp_units *units, const int *part, split_table *table,
+                      int64_t *tag, int64_t *home)
+{
+    int64_t nunits = units == NULL ? 0 : eqp_units_count(units);
+    int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->centroid, 3 * nunits, sizeof *table->centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->rank, nunits, sizeof *table->rank);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        int64_t first = o, count = 1;
+        double heaviest = -1.0;
+        bool shared = false;
+        if (units != NULL) {
+            code = eqp_units_of_owner(units, o, &first, &count);
+        }
+        if (code != EQP_OK) {
+            break;
+        }
+        tag[o] = home[o] = part[first];
+        for (int64_t u = first; u < first + count && count > 1; u++) {
+            eqp_unit unit;
+            eqp_units_get(units, u, &unit);
+            memcpy(table->centroid + 3 * (table->nunits + u - first), unit.centroid, 3 * sizeof(double));
+            table->rank[table->nunits + u - first] = part[u];
+            shared = shared || part[u] != part[first];
+            if (unit.weight > heaviest) {
+                heaviest = unit.weight;
+                home[o] = part[u];
+            }
+        }
+        if (shared) {
+            table->nunits_of[table->nsplit] = count;
+            table->nunits += count;
+            tag[o] = -1 - table->nsplit++;
+        }
+    }
+    return code;
+}
+
+/* Everybody gets the whole table; tags of split owners then count through all ranks. */
+static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, int64_t *tag, app_map *made,
+                       int64_t *nsplit)
+{
+    split_table all = {0};
+    int64_t before = 0;
+    int code = eqp_scan_int64(comm, mine->nsplit, &before, NULL);
+
+    if (code == EQP_OK) {
+        code = eqp_gather_records(comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit, &all.nunits_of);
+    }
+    if (code == EQP_OK) {
+        code = eqp_gather_records(comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits, &all.centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_gather_records(comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, app_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL);
+    }
+    for (int64_t o = 0; o < nowners && code == EQP_OK; o++) {
+        tag[o] -= tag[o] < 0 ? before : 0;
+    }
+    *nsplit = all.nsplit;
+    split_table_free(&all);
+    return code;
+}
+
+static int send_verdicts(MPI_Comm comm, const app_owners *owners, const int64_t *tag, const int64_t *home, int64_t *n,
+                         app_verdict **in)
+{
+    app_verdict *out = NULL;
+    int *rank = NULL;
+    int code = eqp_array_create(&out, owners->n, sizeof *out);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&rank, owners->n, sizeof *rank);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        out[o] = (app_verdict){owners->owner[o].at_home, tag[o], home[o]};
+        rank[o] = owners->owner[o].home;
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_send_records(comm, sizeof *out, owners->n, rank, out, n, in);
+    }
+    free(rank);
+    free(out);
+    return code;
+}
+
+static int add_sizes(MPI_Comm comm, const eqp_units *units, eqp_sizes *sizes)
+{
+    eqp_sizes *all = NULL, mine;
+    int64_t n = 0;
+    int code;
+
+    eqp_units_sizes(units, &mine);
+    code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
+    for (int64_t r = 0; r < n; r++) {
+        eqp_sizes_merge(sizes, &all[r]);
+    }
+    free(all);
+    return code;
+}
+
+/* Tags and homes from parts; the table of split owners to everybody, verdicts to the homes. */
+static int apply(MPI_Comm comm, const app_owners *owners, const eqp_units *units, const int *part, app_map *made,
+                 int64_t *nsplit, int64_t *nverdicts, app_verdict **verdicts)
+{
+    split_table table = {0};
+    int64_t *tag = NULL, *home = NULL;
+    int code = eqp_array_create(&tag, owners->n, sizeof *tag);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&home, owners->n, sizeof *home);
+    }
+    if (code == EQP_OK) {
+        code = read_parts(owners, units, part, &table, tag, home);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = share_table(comm, &table, owners->n, tag, made, nsplit);
+    }
+    if (code == EQP_OK) {
+        code = send_verdicts(comm, owners, tag, home, nverdicts, verdicts);
+    }
+    if (code != EQP_OK) {
+        app_map_free(made);
+    }
+    split_table_free(&table);
+    free(home);
+    free(tag);
+    return code;
+}
+
+static int fill_items(item_table *items, const app_owners *owners, const eqp_units *units, const app_map *old)
+{
+    int code = items_create(items, units == NULL ? owners->n : eqp_units_count(units));
+
+    if (code == EQP_OK && units == NULL) {
+        fill_from_owners(items, owners, old);
+    }
+    if (code == EQP_OK && units != NULL) {
+        code = fill_from_units(items, owners, units, old);
+    }
+    return code;
+}
+
+int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_owners *owners, const app_map *old,
+                    app_map *made, int64_t *nverdicts, app_verdict **verdicts, app_rebalanced *rebalanced,
+                    eqp_message *message)
+{
+    item_table items = {0};
+    eqp_units *units = NULL;
+    int code = EQP_OK;
+
+    if (options->method->needs & EQP_NEEDS_UNITS) {
+        int nranks;
+        MPI_Comm_size(comm, &nranks);
+        code = make_units(comm, options, nranks, owners, &rebalanced->totals, &units);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, fill_items(&items, owners, units, old), NULL);
+    }
+    if (code == EQP_OK) {
+        code = assign(comm, &items, options, rebalanced, message);
+    }
+    if (code == EQP_OK && units != NULL) {
+        code = add_sizes(comm, units, &rebalanced->sizes);
+    }
+    if (code == EQP_OK) {
+        code = apply(comm, owners, units, items.part, made, &rebalanced->split_owners, nverdicts, verdicts);
+    }
+    items_free(&items);
+    eqp_units_free(units);
+    return code;
+}
+
+app_rebalance_options app_rebalance_of(const app_run_settings *run)
+{
+    return (app_rebalance_options){.method = run->method,
+                                   .imbalance_tol = run->imbalance_tol,
+                                   .strategy = (eqp_sample_strategy)run->sample_strategy,
+                                   .sample_rate = run->sample_rate,
+                                   .sample_threshold = run->sample_threshold,
+                                   .seed = (uint64_t)run->seed};
+}

@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_owners.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void app_survey_free(app_survey *survey)
+{
+    free(survey->owner);
+    free(survey->pin);
+    free(survey->tile);
+    *survey = (app_survey){.n = 0};
+}
+
+void app_survey_clear(app_survey *survey, const app_survey_detail *detail)
+{
+    survey->n = survey->npins = survey->ntiles = 0;
+    survey->detail = *detail;
+}
+
+int app_survey_add_pin(app_survey *survey, int64_t pin)
+{
+    int code = eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + 1, sizeof *survey->pin);
+
+    if (code == EQP_OK) {
+        survey->pin[survey->npins++] = pin;
+    }
+    return code;
+}
+
+int app_survey_add_tile(app_survey *survey, const app_tile *tile)
+{
+    int code = eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile);
+
+    if (code == EQP_OK) {
+        survey->tile[survey->ntiles++] = *tile;
+    }
+    return code;
+}
+
+int app_survey_add_owner(app_survey *survey, const app_owner *owner)
+{
+    int code = eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner);
+
+    if (code == EQP_OK) {
+        survey->owner[survey->n++] = *owner;
+    }
+    return code;
+}
+
+double app_work_weight(const app_work_model *model, const int64_t *count)
+{
+    double seconds = 0.0;
+
+    for (int k = 0; k < model->nkinds; k++) {
+        seconds += model->nominal[k] * (double)count[k];
+    }
+    return 1e9 * seconds;
+}
+
+void app_owners_free(app_owners *owners)
+{
+    void *owned[] = {owners->owner,         owners->id,          owners->count,   owners->weight,
+                     owners->seconds,       owners->pin_first,   owners->pin,     owners->tile_first,
+                     owners->tile_centroid, owners->tile_weight, owners->tile_pin};
+
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+    *owners = (app_owners){.n = 0};
+}
+
+/* Owners and their lists, which lie one after another in the order of the owners. */
+typedef struct bundle {
+    int64_t n, npins, ntiles;
+    app_owner *owner;
+    int64_t *pin;
+    app_tile *tile;
+} bundle;
+
+static void bundle_free(bundle *of)
+{
+    free(of->owner);
+    free(of->pin);
+    free(of->tile);
+}
+
+static int bundle_create(bundle *made)
+{
+    int code = eqp_array_create(&made->owner, made->n, sizeof *made->owner);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made->pin, made->npins, sizeof *made->pin);
+    }
+    return code == EQP_OK ? eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile) : code;
+}
+
+/* A owner with its lists, wherever they are. */
+typedef struct entry {
+    const app_owner *owner;
+    const int64_t *pin;
+    const app_tile *tile;
+    int64_t place; /* the order of shares of one owner */
+} entry;
+
+/* Entries of owners whose lists lie one after another; wanted says which, or NULL. */
+static int64_t list_entries(int64_t n, const app_owner *owner, const int64_t *pin, const app_tile *tile,
+                            const int *rank, int wanted, int64_t before, entry *entries)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (rank == NULL || rank[i] == wanted) {
+            entries[count] = (entry){&owner[i], pin, tile, before + count};
+            count++;
+        }
+        pin += pin == NULL ? 0 : owner[i].npins;
+        tile += tile == NULL ? 0 : owner[i].ntiles;
+    }
+    return count;
+}
+
+/* What each other rank gets, one rank's after another's. sent [3][ranks]: owners, pins, tiles. */
+static int pack_foreign(const app_survey *survey, const int *rank, int me, int nranks, bundle *out, int64_t *sent)
+{
+    int64_t *next = NULL;
+    int code;
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        if (rank[i] != me) {
+            sent[rank[i]]++;
+            sent[nranks + rank[i]] += survey->owner[i].npins;
+            sent[2 * nranks + rank[i]] += survey->owner[i].ntiles;
+        }
+    }
+    code = eqp_array_create(&next, 3 * (int64_t)nranks, sizeof *next);
+    for (int r = 0; r < nranks && code == EQP_OK; r++) {
+        next[r] = out->n;
+        next[nranks + r] = out->npins;
+        next[2 * nranks + r] = out->ntiles;
+        out->n += sent[r];
+        out->npins += sent[nranks + r];
+        out->ntiles += sent[2 * nranks + r];
+    }
+    if (code == EQP_OK) {
+        code = bundle_create(out);
+    }
+    for (int64_t i = 0, pin = 0, tile = 0; i < survey->n && code == EQP_OK; i++) {
+        const app_owner *owner = &survey->owner[i];
+        const int r = rank[i];
+        if (r != me) {
+            out->owner[next[r]++] = *owner;
+            /* A rank whose lists are all empty has no arrays. */
+            if (owner->npins > 0) {
+                memcpy(out->pin + next[nranks + r], survey->pin + pin, (size_t)owner->npins * sizeof *out->pin);
+                next[nranks + r] += owner->npins;
+            }
+            if (owner->ntiles > 0) {
+                memcpy(out->tile + next[2 * nranks + r], survey->tile + tile,
+                       (size_t)owner->ntiles * sizeof *out->tile);
+                next[2 * nranks + r] += owner->ntiles;
+            }
+        }
+        pin += owner->npins;
+        tile += owner->ntiles;
+    }
+    free(next);
+    return code;
+}
+
+/* Sends owners to the ranks that speak for them. What stays is not in *in. */
+static int send_foreign(MPI_Comm comm, const app_survey *survey, const int *rank, bundle *in, int64_t *bytes)
+{
+    bundle out = {0};
+    int64_t *sent = NULL, *received;
+    int me, nranks, code;
+
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_array_create(&sent, 6 * (int64_t)nranks, sizeof *sent);
+    received = sent == NULL ? NULL : sent + 3 * nranks;
+    if (code == EQP_OK) {
+        code = pack_foreign(survey, rank, me, nranks, &out, sent);
+    }
+    code = eqp_agree(comm, code, NULL);
+    int64_t *const total[] = {&in->n, &in->npins, &in->ntiles};
+    for (int i = 0; i < 3 && code == EQP_OK; i++) {
+        code = eqp_exchange_counts(comm, sent + i * nranks, received + i * nranks, total[i]);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, bundle_create(in), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(comm, sizeof *out.owner, sent, out.owner, received, in->owner);
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(comm, sizeof *out.pin, sent + nranks, out.pin, received + nranks, in->pin);
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(comm, sizeof *out.tile, sent + 2 * nranks, out.tile, received + 2 * nranks, in->tile);
+    }
+    *bytes += out.n * (int64_t)sizeof *out.owner + out.npins * (int64_t)sizeof *out.pin +
+              out.ntiles * (int64_t)sizeof *out.tile;
+    bundle_free(&out);
+    free(sent);
+    return code;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const entry *first = a, *second = b;
+
+    if (first->owner->key != second->owner->key) {
+        return first->owner->key < second->owner->key ? -1 : 1;
+    }
+    if (first->owner->id != second->owner->id) {
+        return first->owner->id < second->owner->id ? -1 : 1;
+    }
+    return (first->place > second->place) - (first->place < second->place);
+}
+
+/* Mostly they are in order already. */
+static void sort_entries(int64_t n, entry *entries)
+{
+    for (int64_t i = 1; i < n; i++) {
+        if (compare_entries(&entries[i - 1], &entries[i]) > 0) {
+            qsort(entries, (size_t)n, sizeof *entries, compare_entries);
+            return;
+        }
+    }
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Another rank's share in the same owner. */
+static void add_share(const app_work_model *model, app_owner *owner, const app_owner *share)
+{
+    for (int k = 0; k < model->nkinds; k++) {
+        const bool once = (model->once >> k & 1) != 0;
+        owner->count[k] = once ? larger(owner->count[k], share->count[k]) : owner->count[k] + share->count[k];
+    }
+    owner->interactions += share->interactions - 1;
+    owner->npins += share->npins;
+    owner->ntiles += share->ntiles;
+}
+
+static int make_room(app_owners *owners, int64_t n, int64_t npins, int64_t ntiles)
+{
+    int64_t **const number[] = {&owners->id, &owners->count, &owners->pin_first, &owners->tile_first};
+    int code = eqp_array_create(&owners->owner, n, sizeof *owners->owner);
+
+    for (int i = 0; i < 4 && code == EQP_OK; i++) {
+        code = eqp_array_create(number[i], n + 1, sizeof(int64_t));
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->weight, n, sizeof *owners->weight);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->seconds, n, sizeof *owners->seconds);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->pin, npins, sizeof *owners->pin);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->tile_centroid, 3 * ntiles, sizeof *owners->tile_centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&owners->tile_weight, ntiles, sizeof *owners->tile_weight);
+    }
+    return code == EQP_OK ? eqp_array_create(&owners->tile_pin, APP_TILE_PINS * ntiles, sizeof *owners->tile_pin)
+                          : code;
+}
+
+/* Owners from entries in order, shares of one owner together; each field of tiles by itself, as the sampler wants it.
+ */
+static void fill_owners(int64_t n, const entry *entries, const app_work_model *model, app_owners *owners)
+{
+    int64_t pin = 0, tile = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const app_owner *next = entries[i].owner;
+        app_owner *last = owners->n > 0 ? &owners->owner[owners->n - 1] : NULL;
+        if (last != NULL && last->key == next->key && last->id == next->id) {
+            add_share(model, last, next);
+        } else {
+            owners->owner[owners->n++] = *next;
+        }
+        for (int64_t p = 0; p < next->npins; p++) {
+            owners->pin[pin++] = entries[i].pin[p];
+        }
+        for (int64_t t = 0; t < next->ntiles; t++, tile++) {
+            memcpy(owners->tile_centroid + 3 * tile, entries[i].tile[t].centroid, 3 * sizeof(double));
+            owners->tile_weight[tile] = entries[i].tile[t].weight;
+            memcpy(owners->tile_pin + APP_TILE_PINS * tile, entries[i].tile[t].pin, sizeof entries[i].tile[t].pin);
+        }
+        owners->pin_first[owners->n] = pin;
+        owners->tile_first[owners->n] = tile;
+    }
+}
+
+static int make_owners(const app_survey *survey, const int *rank, int me, const bundle *in, const app_work_model *model,
+                       const app_costs *costs, app_owners *owners)
+{
+    entry *entries = NULL;
+    int64_t n = 0, npins = 0, ntiles = 0;
+    int code = eqp_array_create(&entries, survey->n + in->n, sizeof *entries);
+
+    if (code == EQP_OK) {
+        n = list_entries(survey->n, survey->owner, survey->pin, survey->tile, rank, me, 0, entries);
+        n += list_entries(in->n, in->owner, in->pin, in->tile, NULL, 0, n, entries + n);
+        sort_entries(n, entries);
+        for (int64_t i = 0; i < n; i++) {
+            npins += entries[i].owner->npins;
+            ntiles += entries[i].owner->ntiles;
+        }
+        code = make_room(owners, n, npins, ntiles);
+    }
+    if (code == EQP_OK) {
+        fill_owners(n, entries, model, owners);
+    }
+    for (int64_t o = 0; o < owners->n; o++) {
+        const app_owner *owner = &owners->owner[o];
+        owners->count[o] = owner->interactions;
+        owners->weight[o] = app_work_weight(model, owner->count);
+        owners->seconds[o] = app_costs_predict(costs, owner->count);
+    }
+    free(entries);
+    return code;
+}
+
+/* Keys that a rank shows of its owners: enough to cut the curve into stretches of nearly equally many. */
+#define SHOWN 64
+
+typedef struct shown_key {
+    uint64_t key;
+    double owners; /* that it stands for */
+} shown_key;
+
+static int compare_shown(const void *a, const void *b)
+{
+    const shown_key *first = a, *second = b;
+    return (first->key > second->key) - (first->key < second->key);
+}
+
+/* cut [nranks + 1]: rank r speaks for the owners with cut[r] <= key < cut[r + 1]. */
+static int cut_curve(MPI_Comm comm, int nranks, int64_t nkeys, const uint64_t *keys, uint64_t *cut)
+{
+    const int total = SHOWN * nranks;
+    shown_key mine[SHOWN], *all = NULL;
+    double sum = 0.0, before = 0.0;
+    int r = 1, code = eqp_agree(comm, eqp_array_create(&all, total, sizeof *all), NULL);
+
+    for (int i = 0; i < SHOWN; i++) {
+        const int64_t at = nkeys * (2 * i + 1) / (2 * SHOWN);
+        mine[i] = (shown_key){nkeys > 0 ? keys[at] : 0, (double)nkeys / SHOWN};
+    }
+    if (code == EQP_OK &&
+        MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    if (code == EQP_OK) {
+        qsort(all, (size_t)total, sizeof *all, compare_shown);
+        for (int i = 0; i < total; i++) {
+            sum += all[i].owners;
+        }
+        cut[0] = 0;
+        for (int i = 0; i < total; i++) {
+            for (; r < nranks && before >= sum * r / nranks && before > 0.0; r++) {
+                cut[r] = all[i].key;
+            }
+            before += all[i].owners;
+        }
+        for (; r <= nranks; r++) {
+            cut[r] = UINT64_MAX;
+        }
+    }
+    free(all);
+    return code;
+}
+
+static int find_rank(int nranks, const uint64_t *cut, uint64_t key)
+{
+    int low = 0, high = nranks - 1;
+
+    while (low < high) {
+        const int middle = low + (high - low + 1) / 2;
+        if (cut[middle] <= key) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+/* Which rank speaks for which owner. */
+static int deal_out(MPI_Comm comm, const app_survey *survey, int64_t nkeys, const uint64_t *keys, int **rank)
+{
+    uint64_t *cut = NULL;
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_array_create(&cut, nranks + 1, sizeof *cut);
+    if (code == EQP_OK) {
+        code = eqp_array_create(rank, survey->n, sizeof **rank);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = cut_curve(comm, nranks, nkeys, keys, cut);
+    }
+    for (int64_t i = 0; i < survey->n && code == EQP_OK; i++) {
+        (*rank)[i] = find_rank(nranks, cut, survey->owner[i].key);
+    }
+    free(cut);
+    return code;
+}
+
+int app_owners_line_up(MPI_Comm comm, const app_survey *survey, const app_work_model *model, const app_costs *costs,
+                       int64_t nkeys, const uint64_t *keys, app_owners *owners, int64_t *bytes)
+{
+    bundle in = {0};
+    int64_t before = 0;
+    int *rank = NULL, me;
+    int code = deal_out(comm, survey, nkeys, keys, &rank);
+
+    MPI_Comm_rank(comm, &me);
+    *owners = (app_owners){.n = 0};
+    if (code == EQP_OK) {
+        code = send_foreign(comm, survey, rank, &in, bytes);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, make_owners(survey, rank, me, &in, model, costs, owners), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_scan_int64(comm, owners->n, &before, NULL);
+    }
+    for (int64_t o = 0; o < owners->n; o++) {
+        owners->id[o] = before + o;
+    }
+    bundle_free(&in);
+    free(rank);
+    return code;
+}
+
+int app_owners_enumerate(void *user, int64_t owner, eqp_sink *sink)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+    static const int64_t no_pin = -1;
+    const app_owners *owners = user;
+    const int64_t first = owners->tile_first[owner], n = owners->tile_first[owner + 1] - first;
+    double rest = owners->weight[owner];
+    int code;
+
+    for (int64_t t = first; t < first + n; t++) {
+        rest -= owners->tile_weight[t];
+    }
+    rest = rest > 0.0 ? rest : 0.0;
+    code = eqp_sink_add(sink, &(eqp_batch){.n = n,
+                                           .centroid = owners->tile_centroid + 3 * first,
+                                           .weight = owners->tile_weight + first,
+                                           .npins = APP_TILE_PINS,
+                                           .pin = owners->tile_pin + APP_TILE_PINS * first});
+    return code == EQP_OK
+               ? eqp_sink_add(sink,
+                              &(eqp_batch){.n = 1, .centroid = own_centre, .weight = &rest, .npins = 1, .pin = &no_pin})
+               : code;
+}
