@@ -60,7 +60,7 @@ static void forbid(forbidden *these, const double direction[3])
     /* Twice, as once leaves rounding errors of the size of what remains. */
     for (int pass = 0; pass < 2; pass++) {
         for (int k = 0; k < these->n; k++) {
-            dd__add(rest, -dd__dot(rest, these->along[k]), these->along[k]);
+            dd__add(rest, -dd_v3_dot(rest, these->along[k]), these->along[k]);
         }
         if (pass == 0 && !(dd__unit(rest, rest) > SAME_PLANE)) {
             return;
@@ -92,7 +92,7 @@ static void fcc(const dd_mobility *mobility, const dd_node *node, const double (
 
         if (length > 0.0) {
             dd__unit(node->arm[j].burgers, b);
-            drag += length / (mobility->edge + (mobility->screw - mobility->edge) * fabs(dd__dot(b, t)));
+            drag += length / (mobility->edge + (mobility->screw - mobility->edge) * fabs(dd_v3_dot(b, t)));
             forbid(&these, node->arm[j].normal);
         }
     }
@@ -101,7 +101,7 @@ static void fcc(const dd_mobility *mobility, const dd_node *node, const double (
     }
     double v[3] = {2.0 * force[0] / drag, 2.0 * force[1] / drag, 2.0 * force[2] / drag};
     for (int k = 0; k < these.n; k++) {
-        dd__add(v, -dd__dot(v, these.along[k]), these.along[k]);
+        dd__add(v, -dd_v3_dot(v, these.along[k]), these.along[k]);
     }
     memcpy(velocity, v, sizeof v);
 }
@@ -119,10 +119,10 @@ static void add_segment(const dd_mobility *mobility, double length, const double
                         double drag[3][3])
 {
     const double edge = 1.0 / mobility->edge, screw = 1.0 / mobility->screw, climb = 1.0 / mobility->climb;
-    const double along = dd__dot(b, t), half = 0.5 * length;
+    const double along = dd_v3_dot(b, t), half = 0.5 * length;
     double n[3], m[3];
 
-    dd__cross(b, t, n);
+    dd_v3_cross(b, t, n);
     double across = dd__unit(n, n);
     add_dyad(drag, half * LINE_DRAG * fmin(edge, screw), t);
     if (across < IS_SCREW) {
@@ -132,7 +132,7 @@ static void add_segment(const dd_mobility *mobility, double length, const double
         add_dyad(drag, -half * screw, t);
         return;
     }
-    dd__cross(n, t, m);
+    dd_v3_cross(n, t, m);
     add_dyad(drag, half / hypot(across / edge, along / screw), m);
     add_dyad(drag, half * hypot(across * climb, along * screw), n);
 }
@@ -143,9 +143,9 @@ static bool solve(double drag[3][3], const double force[3], double v[3])
     double minor[3][3];
 
     for (int i = 0; i < 3; i++) {
-        dd__cross(drag[(i + 1) % 3], drag[(i + 2) % 3], minor[i]);
+        dd_v3_cross(drag[(i + 1) % 3], drag[(i + 2) % 3], minor[i]);
     }
-    double determinant = dd__dot(drag[0], minor[0]);
+    double determinant = dd_v3_dot(drag[0], minor[0]);
     double trace = drag[0][0] + drag[1][1] + drag[2][2];
     if (!(fabs(determinant) > SINGULAR * trace * trace * trace)) {
         return false;

@@ -86,7 +86,7 @@ static void source_make(const dd_generator *generator, uint64_t object, dd__outl
 
     draw_system(generator, object, sign, outline->burgers, outline->normal[0]);
     draw_place(generator, object, centre);
-    dd__cross(outline->normal[0], outline->burgers, across);
+    dd_v3_cross(outline->normal[0], outline->burgers, across);
     for (int end = 0; end < 2; end++) {
         double *x = outline->corner[end], to = end == 0 ? -half : half;
         memcpy(x, centre, sizeof centre);
@@ -124,10 +124,10 @@ static void rhombus(const double d[3], double side, double corner[4][3])
             sign[i] = fabs(d[i]) < 0.5 ? (e == 0 ? 1.0 : -1.0) : (first ? copysign(1.0, d[i]) : -copysign(1.0, d[i]));
             first = first && fabs(d[i]) < 0.5;
         }
-        dd__cross(d, sign, across);
+        dd_v3_cross(d, sign, across);
         dd__unit(across, edge[e]);
     }
-    if (dd__dot(edge[0], edge[1]) < 0.0) {
+    if (dd_v3_dot(edge[0], edge[1]) < 0.0) {
         for (int i = 0; i < 3; i++) {
             edge[1][i] = -edge[1][i];
         }
@@ -147,7 +147,7 @@ static void loop_make(const dd_generator *generator, uint64_t object, dd__outlin
 
     draw_system(generator, object, sign, outline->burgers, normal);
     draw_place(generator, object, centre);
-    dd__cross(normal, outline->burgers, across);
+    dd_v3_cross(normal, outline->burgers, across);
     if (sides == 4) {
         rhombus(outline->burgers, sqrt(2.0) * radius, corner);
     } else {
@@ -164,7 +164,7 @@ static void loop_make(const dd_generator *generator, uint64_t object, dd__outlin
         double leg[3], n[3];
         memcpy(leg, corner[(k + 1) % sides], sizeof leg);
         dd__add(leg, -1.0, corner[k]);
-        dd__cross(outline->burgers, leg, n);
+        dd_v3_cross(outline->burgers, leg, n);
         dd__unit(n, outline->normal[k]);
     }
     /* Of interstitials or of vacancies. */
@@ -241,7 +241,7 @@ static void chain_make(const dd_generator *generator, uint64_t object, dd__outli
     draw_line(generator, object, false, nlegs, outline);
     memcpy(along, outline->corner[nlegs], sizeof along);
     dd__add(along, -1.0, outline->corner[0]);
-    dd__cross(outline->normal[0], along, across);
+    dd_v3_cross(outline->normal[0], along, across);
     dd__unit(across, across);
     for (int k = 0; k <= nlegs; k++) {
         double off = spread * (2.0 * draw_uniform(generator, object, DRAW_CORNER + k % nlegs) - 1.0);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What deforms a crystal and how much it yields. Lengths in b, stresses in the unit of mu (Pa), strains and densities
+ * per volume in b: a density in 1/b^2. Symmetric tensors: xx yy zz yz zx xy, the components (not twice of them).
+ *
+ * Sense: a segment from x1 to x2 with Burgers vector b that moves by d sweeps the area A = (x2 - x1) x d and strains
+ * the volume V by sym(b A) / V. The force per length on it is (s b) x t, so that s : strain V is the work of the
+ * Peach-Koehler forces: what a stress drives gives positive work. */
+#ifndef DD_LOADING_H
+#define DD_LOADING_H
+
+#include "elastic/segment.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Area that a segment sweeps on its way from x1 x2 to y1 y2, as a vector: of the two triangles x1 x2 y2 and x1 y2 y1,
+ * and of any other surface with the same edge. All four points are images next to each other. */
+void dd_swept_area(const double x1[3], const double x2[3], const double y1[3], const double y2[3], double area[3]);
+
+/* strain += (b A + A b) / (2 V), and spin += (b A - A b) / (2 V), its components yz zx xy; spin may be NULL. */
+void dd_strain_add(const double burgers[3], const double area[3], double volume, double strain[6], double spin[3]);
+
+/* Adds what n segments do that go from before to after (with the same Burgers vectors, those of `before` count). Each
+ * pair of ends are images next to each other. Summed over parts of the segments (ranks) it is that of all. O(n). */
+void dd_strain_sweep(int64_t n, const dd_segment *before, const dd_segment *after, double volume, double strain[6],
+                     double spin[3]);
+
+/* Total length: over the volume it is the density. O(n). */
+double dd_segments_length(int64_t n, const dd_segment *segment);
+
+typedef enum dd_loading_kind { DD_CREEP, DD_STRAIN_RATE } dd_loading_kind;
+
+/* The applied stress follows from what has happened. Plain data, the same on all ranks. */
+typedef struct dd_loading {
+    dd_loading_kind kind; /* stress stays, or total strain grows at a constant rate along `direction` */
+    double rate;          /* 1/s; may be negative (compression) */
+    double direction[3];  /* unit */
+    double young;         /* 2 mu (1 + nu) */
+    double stress[6];     /* applied, now */
+    double strain[6];     /* plastic, so far */
+    double spin[3];       /* plastic, so far */
+    double total;         /* elastic and plastic strain along `direction` that the loading asked for */
+} dd_loading;
+
+/* EQP_OK, or EQP_ERR_ARGUMENT for a direction of no length, numbers out of range.
+ * \param[in] medium     mu and nu are used (borrowed)
+ * \param[in] direction  of any length
+ * \param[in] stress     at the start */
+int dd_loading_init(dd_loading *loading, dd_loading_kind kind, const dd_medium *medium, double rate,
+                    const double direction[3], const double stress[6]);
+
+/* After a step of dt in which all segments together gave this plastic strain and spin (may be NULL). At a constant rate
+ * the stress grows by E (rate dt - e . strain e) along e e. */
+void dd_loading_advance(dd_loading *loading, double dt, const double strain[6], const double spin[3]);
+
+/* e . tensor e: stress or strain along the loading direction. */
+double dd_loading_along(const dd_loading *loading, const double tensor[6]);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "step.h"
+
+#include <equipoise/error.h>
+
+#include <math.h>
+
+static bool is_valid(const dd_step_rule *rule)
+{
+    return (rule->method == DD_TRAPEZOID || rule->method == DD_EULER) && rule->rtol > 0.0 && isfinite(rule->rtol) &&
+           rule->dt_max > 0.0 && isfinite(rule->dt_max) && rule->dt_min >= 0.0 && rule->dt_min <= rule->dt_max &&
+           rule->grow >= 1.0 && isfinite(rule->grow) && rule->shrink > 0.0 && rule->shrink < 1.0 &&
+           rule->corrections >= 0;
+}
+
+int dd_stepper_init(dd_stepper *stepper, const dd_step_rule *rule, double dt)
+{
+    if (!is_valid(rule) || !isfinite(dt)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    *stepper = (dd_stepper){.rule = *rule, .dt = dt > 0.0 ? fmin(dt, rule->dt_max) : rule->dt_max};
+    return EQP_OK;
+}
+
+int dd_stepper_begin(dd_stepper *stepper, double largest)
+{
+    if (!(largest >= 0.0) || !isfinite(largest)) {
+        return EQP_ERR_DATA;
+    }
+    stepper->corrected = 0;
+    stepper->cut = false;
+    if (stepper->rule.method == DD_EULER) {
+        /* Compared as products, as a quotient by a tiny velocity may overflow. */
+        bool far = largest * stepper->rule.dt_max > stepper->rule.rtol;
+        stepper->dt = far ? stepper->rule.rtol / largest : stepper->rule.dt_max;
+    }
+    return EQP_OK;
+}
+
+int dd_stepper_judge(dd_stepper *stepper, double error, dd_verdict *verdict)
+{
+    const dd_step_rule *rule = &stepper->rule;
+
+    if (rule->method == DD_EULER || error <= rule->rtol) {
+        stepper->done = stepper->dt;
+        stepper->steps++;
+        if (rule->method == DD_TRAPEZOID && !stepper->cut) {
+            stepper->dt = fmin(stepper->dt * rule->grow, rule->dt_max);
+        }
+        *verdict = DD_STEP_ACCEPT;
+        return EQP_OK;
+    }
+    if (stepper->corrected < rule->corrections && isfinite(error)) {
+        stepper->corrected++;
+        *verdict = DD_STEP_CORRECT;
+        return EQP_OK;
+    }
+    if (!(stepper->dt * rule->shrink >= rule->dt_min) || !(stepper->dt * rule->shrink > 0.0)) {
+        return EQP_ERR_STATE;
+    }
+    stepper->dt *= rule->shrink;
+    stepper->corrected = 0;
+    stepper->cut = true;
+    stepper->retries++;
+    *verdict = DD_STEP_RETRY;
+    return EQP_OK;
+}
+
+void dd_step_predict(int64_t n, const double *x0, const double *v0, double dt, double *x1)
+{
+    for (int64_t i = 0; i < 3 * n; i++) {
+        x1[i] = x0[i] + dt * v0[i];
+    }
+}
+
+void dd_step_correct(int64_t n, const double *x0, const double *v0, const double *v1, double dt, double *x1)
+{
+    for (int64_t i = 0; i < 3 * n; i++) {
+        x1[i] = x0[i] + 0.5 * dt * (v0[i] + v1[i]);
+    }
+}
+
+/* The larger one, where what is no number is larger than all numbers. */
+static double larger(double largest, double square)
+{
+    return square <= largest ? largest : (isnan(square) ? INFINITY : square);
+}
+
+double dd_step_error(int64_t n, const double *x0, const double *v0, const double *x1, const double *v1, double dt)
+{
+    double largest = 0.0;
+
+    for (int64_t j = 0; j < n; j++) {
+        double square = 0.0;
+        for (int64_t i = 3 * j; i < 3 * j + 3; i++) {
+            double off = x1[i] - x0[i] - 0.5 * dt * (v0[i] + v1[i]);
+            square += off * off;
+        }
+        largest = larger(largest, square);
+    }
+    return sqrt(largest);
+}
+
+double dd_step_largest(int64_t n, const double *v)
+{
+    double largest = 0.0;
+
+    for (const double *at = v; at < v + 3 * n; at += 3) {
+        largest = larger(largest, at[0] * at[0] + at[1] * at[1] + at[2] * at[2]);
+    }
+    return sqrt(largest);
+}

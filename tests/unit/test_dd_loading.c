@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "dd_check.h"
+
+#include "motion/loading.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+enum { MOST = 64, XX = 0, YY, ZZ, YZ, ZX, XY };
+
+static const double nothing[6] = {0};
+
+static void cross(const double a[3], const double b[3], double c[3])
+{
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* A polygon about the z axis, counterclockwise, at a height. */
+static void polygon(int n, double radius, double height, const double burgers[3], dd_segment *segment)
+{
+    for (int k = 0; k < n; k++) {
+        double a = 2.0 * PI * k / n, b = 2.0 * PI * ((k + 1) % n) / n;
+        segment[k] = (dd_segment){{radius * cos(a), radius * sin(a), height},
+                                  {radius * cos(b), radius * sin(b), height},
+                                  {burgers[0], burgers[1], burgers[2]}};
+    }
+}
+
+static double polygon_area(int n, double radius)
+{
+    return 0.5 * n * radius * radius * sin(2.0 * PI / n);
+}
+
+/* A shear loop that grows strains the volume by b A / V, exactly. */
+static void a_loop_grows(void **state)
+{
+    const double burgers[3] = {1, 0, 0}, volume = 1e6;
+    dd_segment before[MOST], after[MOST];
+
+    (void)state;
+    for (int n = 3; n <= MOST; n += 7) {
+        double strain[6] = {0}, spin[3] = {0}, part[6] = {0};
+        polygon(n, 50.0, 0.0, burgers, before);
+        polygon(n, 80.0, 0.0, burgers, after);
+        dd_strain_sweep(n, before, after, volume, strain, spin);
+        /* Counterclockwise and outwards: t x d points down. */
+        double want = -(polygon_area(n, 80.0) - polygon_area(n, 50.0)) / volume / 2.0;
+        for (int k = 0; k < 6; k++) {
+            assert_near(strain[k], k == ZX ? want : 0.0, 1e-14);
+        }
+        assert_near(spin[0], 0.0, 1e-14);
+        assert_near(spin[1], -want, 1e-14);
+        assert_near(spin[2], 0.0, 1e-14);
+        /* In steps of any shape it is the same. */
+        dd_segment middle[MOST];
+        polygon(n, 11.0, 30.0, burgers, middle);
+        dd_strain_sweep(n, before, middle, volume, part, NULL);
+        dd_strain_sweep(n, middle, after, volume, part, NULL);
+        for (int k = 0; k < 6; k++) {
+            assert_near(part[k], strain[k], 1e-13);
+        }
+        assert_near(dd_segments_length(n, before), 2.0 * n * 50.0 * sin(PI / n), 1e-9);
+    }
+}
+
+/* A prismatic loop that glides along its prism strains nothing; one that climbs dilates. */
+static void a_prismatic_loop(void **state)
+{
+    const double burgers[3] = {0, 0, 1}, volume = 1e6;
+    dd_segment before[8], up[8], out[8];
+    double glide[6] = {0}, climb[6] = {0};
+
+    (void)state;
+    polygon(8, 50.0, 0.0, burgers, before);
+    polygon(8, 50.0, 70.0, burgers, up);
+    polygon(8, 60.0, 0.0, burgers, out);
+    dd_strain_sweep(8, before, up, volume, glide, NULL);
+    dd_strain_sweep(8, before, out, volume, climb, NULL);
+    for (int k = 0; k < 6; k++) {
+        assert_near(glide[k], 0.0, 1e-14);
+        assert_near(climb[k], k == ZZ ? -(polygon_area(8, 60.0) - polygon_area(8, 50.0)) / volume : 0.0, 1e-14);
+    }
+}
+
+/* stress : strain V is the work of the forces (s b) x t, here in the middle of the way: exact, as they are linear. */
+static void strain_is_work(void **state)
+{
+    const double stress[6] = {3, -2, 5, 0.7, -1.1, 4}, volume = 1234.0, burgers[3] = {0.3, -0.8, 0.5};
+    dd_segment before[16], after[16];
+    double strain[6] = {0}, work = 0.0, gained = 0.0, traction[3];
+
+    (void)state;
+    polygon(16, 5.0, 0.0, burgers, before);
+    polygon(16, 9.0, 2.0, burgers, after);
+    for (int k = 0; k < 16; k++) {
+        for (int i = 0; i < 3; i++) { /* not alike, but still closed */
+            after[k].x2[i] += 0.5 * sin(3.0 * ((k + 1) % 16) + i);
+            after[k].x1[i] += 0.5 * sin(3.0 * k + i);
+        }
+    }
+    traction[0] = stress[XX] * burgers[0] + stress[XY] * burgers[1] + stress[ZX] * burgers[2];
+    traction[1] = stress[XY] * burgers[0] + stress[YY] * burgers[1] + stress[YZ] * burgers[2];
+    traction[2] = stress[ZX] * burgers[0] + stress[YZ] * burgers[1] + stress[ZZ] * burgers[2];
+    for (int k = 0; k < 16; k++) {
+        double line[3], force[3];
+        for (int i = 0; i < 3; i++) {
+            line[i] = 0.5 * (before[k].x2[i] - before[k].x1[i] + after[k].x2[i] - after[k].x1[i]);
+        }
+        cross(traction, line, force);
+        for (int i = 0; i < 3; i++) {
+            work += 0.5 * force[i] * (after[k].x1[i] - before[k].x1[i] + after[k].x2[i] - before[k].x2[i]);
+        }
+    }
+    dd_strain_sweep(16, before, after, volume, strain, NULL);
+    for (int k = 0; k < 6; k++) {
+        gained += (k < 3 ? 1.0 : 2.0) * stress[k] * strain[k] * volume;
+    }
+    assert_true(fabs(work) > 1.0);
+    assert_near(gained / work, 1.0, 1e-12);
+    /* A loop that its resolved shear stress drives outwards gains. */
+    const double along[3] = {1, 0, 0}, shear[6] = {0, 0, 0, 0, -1, 0};
+    double out[6] = {0};
+    polygon(16, 5.0, 0.0, along, before);
+    polygon(16, 6.0, 0.0, along, after);
+    double driven[3] = {0, 0, shear[ZX]}, line[3], force[3];
+    for (int i = 0; i < 3; i++) {
+        line[i] = before[0].x2[i] - before[0].x1[i];
+    }
+    cross(driven, line, force);
+    assert_true(force[0] > 0.0); /* the segment at +x is pushed outwards */
+    dd_strain_sweep(16, before, after, 1.0, out, NULL);
+    assert_true(2.0 * shear[ZX] * out[ZX] > 0.0);
+}
+
+/* A line that crosses the whole box: strain b / height. */
+static void a_line_sweeps_the_box(void **state)
+{
+    const dd_segment before = {{-50, 0, 0}, {50, 0, 0}, {0, 1, 0}}, after = {{-50, 100, 0}, {50, 100, 0}, {0, 1, 0}};
+    double strain[6] = {0};
+
+    (void)state;
+    dd_strain_sweep(1, &before, &after, 100.0 * 100.0 * 20.0, strain, NULL);
+    assert_near(2.0 * strain[YZ], 1.0 / 20.0, 1e-15);
+    double area[3];
+    dd_swept_area(before.x1, before.x2, after.x1, after.x2, area);
+    assert_near(area[2], 1e4, 1e-9);
+}
+
+static const dd_medium medium = {.mu = 50e9, .nu = 0.3, .a = 1.0};
+
+static void creep_keeps_the_stress(void **state)
+{
+    const double direction[3] = {0, 0, 2}, stress[6] = {1e6, 0, 2e6, 3e6, 0, 0}, strain[6] = {1, 2, 3, 4, 5, 6};
+    const double spin[3] = {7, 8, 9};
+    dd_loading loading;
+
+    (void)state;
+    assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, 5.0, direction, stress), EQP_OK);
+    dd_loading_advance(&loading, 1e-3, strain, spin);
+    dd_loading_advance(&loading, 1e-3, strain, NULL);
+    assert_memory_equal(loading.stress, stress, sizeof stress);
+    for (int k = 0; k < 6; k++) {
+        assert_near(loading.strain[k], 2.0 * strain[k], 0.0);
+    }
+    assert_memory_equal(loading.spin, spin, sizeof spin);
+    assert_near(dd_loading_along(&loading, loading.strain), 6.0, 1e-14);
+}
+
+static void a_strain_rate_loads(void **state)
+{
+    const double direction[3] = {3, 4, 0}, e[3] = {0.6, 0.8, 0}, young = 2.0 * 50e9 * 1.3;
+    const double strain[6] = {1e-6, 2e-6, 7e-6, 3e-6, 4e-6, -5e-6};
+    dd_loading loading;
+
+    (void)state;
+    assert_int_equal(dd_loading_init(&loading, DD_STRAIN_RATE, &medium, 10.0, direction, nothing), EQP_OK);
+    /* Elastic: the stress along the axis is E times the strain, and there is no other. */
+    dd_loading_advance(&loading, 1e-6, nothing, NULL);
+    assert_near(dd_loading_along(&loading, loading.stress) / (young * 1e-5), 1.0, 1e-12);
+    assert_near(loading.stress[XX] / (young * 1e-5), e[0] * e[0], 1e-12);
+    assert_near(loading.stress[XY] / (young * 1e-5), e[0] * e[1], 1e-12);
+    assert_near(loading.stress[ZZ], 0.0, 0.0);
+    /* What yields does not load. */
+    double along = 0.36 * 1e-6 + 0.64 * 2e-6 + 2.0 * 0.48 * -5e-6;
+    assert_near(dd_loading_along(&loading, strain), along, 1e-18);
+    dd_loading_advance(&loading, 1e-6, strain, NULL);
+    assert_near(dd_loading_along(&loading, loading.stress) / (young * (2e-5 - along)), 1.0, 1e-12);
+    assert_near(loading.total, 2e-5, 1e-18);
+}
+
+static void settings_are_checked(void **state)
+{
+    const double z[3] = {0, 0, 1}, none[3] = {0, 0, 0}, bad[6] = {0, 0, NAN, 0, 0, 0};
+    const dd_medium soft = {.mu = 0.0, .nu = 0.3};
+    dd_loading loading = {.rate = 5.0};
+
+    (void)state;
+    assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, 1.0, none, nothing), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, NAN, z, nothing), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_loading_init(&loading, DD_CREEP, &medium, 1.0, z, bad), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_loading_init(&loading, DD_CREEP, &soft, 1.0, z, nothing), EQP_ERR_ARGUMENT);
+    assert_near(loading.rate, 5.0, 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_grows),           cmocka_unit_test(a_prismatic_loop),
+        cmocka_unit_test(strain_is_work),         cmocka_unit_test(a_line_sweeps_the_box),
+        cmocka_unit_test(creep_keeps_the_stress), cmocka_unit_test(a_strain_rate_loads),
+        cmocka_unit_test(settings_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "dd_check.h"
+
+#include "motion/step.h"
+
+#include <math.h>
+#include <string.h>
+
+static const dd_step_rule defaults = DD_STEP_RULE_DEFAULTS;
+
+/* Of two nodes whose motions decay and turn. */
+static void velocities(const double *x, double *v)
+{
+    for (int j = 0; j < 2; j++) {
+        v[3 * j] = -x[3 * j] + 2.0 * x[3 * j + 1];
+        v[3 * j + 1] = -2.0 * x[3 * j] - x[3 * j + 1];
+        v[3 * j + 2] = -0.5 * (j + 1) * x[3 * j + 2];
+    }
+}
+
+/* The loop of the header: one step from x, which moves on. */
+static void advance(dd_stepper *stepper, double x[6])
+{
+    double v0[6], v1[6], x1[6];
+    dd_verdict verdict;
+
+    velocities(x, v0);
+    assert_int_equal(dd_stepper_begin(stepper, dd_step_largest(2, v0)), EQP_OK);
+    dd_step_predict(2, x, v0, stepper->dt, x1);
+    for (;;) {
+        const double dt = stepper->dt;
+        velocities(x1, v1);
+        double error = dd_step_error(2, x, v0, x1, v1, dt);
+        assert_int_equal(dd_stepper_judge(stepper, error, &verdict), EQP_OK);
+        if (verdict == DD_STEP_ACCEPT) {
+            assert_true(stepper->rule.method == DD_EULER || error <= stepper->rule.rtol);
+            assert_true(stepper->done == dt);
+            break;
+        }
+        if (verdict == DD_STEP_CORRECT) {
+            assert_true(stepper->dt == dt);
+            dd_step_correct(2, x, v0, v1, dt, x1);
+        } else {
+            assert_true(stepper->dt < dt);
+            dd_step_predict(2, x, v0, stepper->dt, x1);
+        }
+    }
+    memcpy(x, x1, sizeof x1);
+}
+
+/* Largest distance to the exact solution at about t = 1. */
+static double deviation(dd_step_method method, double rtol, double dt_max)
+{
+    const double start[6] = {3, 1, 2, -1, 4, 5};
+    dd_step_rule rule = defaults;
+    dd_stepper stepper;
+    double x[6], t = 0.0, worst = 0.0;
+
+    rule.method = method;
+    rule.rtol = rtol;
+    rule.dt_max = dt_max;
+    memcpy(x, start, sizeof x);
+    assert_int_equal(dd_stepper_init(&stepper, &rule, 0.0), EQP_OK);
+    while (t < 1.0) {
+        advance(&stepper, x);
+        t += stepper.done;
+    }
+    for (int j = 0; j < 2; j++) {
+        const double *s = &start[3 * j];
+        double exact[3] = {exp(-t) * (cos(2 * t) * s[0] + sin(2 * t) * s[1]),
+                           exp(-t) * (cos(2 * t) * s[1] - sin(2 * t) * s[0]), exp(-0.5 * (j + 1) * t) * s[2]};
+        for (int i = 0; i < 3; i++) {
+            worst = fmax(worst, fabs(x[3 * j + i] - exact[i]));
+        }
+    }
+    return worst;
+}
+
+/* Bounds are those of the method's order: per step dt^2 or dt^3. */
+static void solutions_converge(void **state)
+{
+    (void)state;
+    double coarse = deviation(DD_TRAPEZOID, 1.0, 0.02), fine = deviation(DD_TRAPEZOID, 1.0, 0.01);
+    double limited = deviation(DD_TRAPEZOID, 1e-4, 1.0);
+    double euler = deviation(DD_EULER, 1.0, 0.02), half = deviation(DD_EULER, 1.0, 0.01);
+    double ways = deviation(DD_EULER, 0.001, 1.0);
+
+    assert_true(coarse < 0.2 && fine < 0.6 * coarse);
+    assert_true(limited < 0.05);
+    assert_true(euler < 0.3 && half < 0.6 * euler);
+    assert_true(ways < 0.02);
+}
+
+/* Corrected until it stays, the step is the implicit trapezoid, which is of second order. */
+static void corrections_converge(void **state)
+{
+    double worst[2];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const double dt = 0.02 / (k + 1);
+        double x[6] = {3, 1, 2, -1, 4, 5}, v0[6], v1[6], x1[6];
+        for (int step = 0; step < 50 * (k + 1); step++) {
+            velocities(x, v0);
+            dd_step_predict(2, x, v0, dt, x1);
+            for (int i = 0; i < 30; i++) {
+                velocities(x1, v1);
+                dd_step_correct(2, x, v0, v1, dt, x1);
+            }
+            velocities(x1, v1);
+            assert_true(dd_step_error(2, x, v0, x1, v1, dt) < 1e-13);
+            memcpy(x, x1, sizeof x);
+        }
+        worst[k] = fabs(x[0] - exp(-1.0) * (cos(2.0) * 3.0 + sin(2.0)));
+    }
+    assert_near(worst[0] / worst[1], 4.0, 0.1);
+}
+
+static void errors_are_distances(void **state)
+{
+    const double x0[6] = {0, 0, 0, 1, 2, 3}, v0[6] = {2, 0, 0, 0, 0, 4}, v1[6] = {0, 2, 0, 0, 0, 4};
+    double x1[6] = {1, 1, 0, 1, 2 + 3, 7 + 4}, v[6] = {0, 3, 4, 1, 1, 1};
+
+    (void)state;
+    assert_near(dd_step_error(2, x0, v0, x1, v1, 1.0), 5.0, 1e-14);
+    assert_near(dd_step_error(1, x0, v0, x1, v1, 1.0), 0.0, 1e-14);
+    assert_near(dd_step_error(0, x0, v0, x1, v1, 1.0), 0.0, 0.0);
+    assert_near(dd_step_largest(2, v), 5.0, 1e-14);
+    assert_near(dd_step_largest(0, v), 0.0, 0.0);
+    x1[1] = v[0] = NAN;
+    assert_true(isinf(dd_step_error(2, x0, v0, x1, v1, 1.0)));
+    assert_true(isinf(dd_step_largest(2, v)));
+}
+
+static void steps_grow_and_shrink(void **state)
+{
+    dd_step_rule rule = defaults;
+    dd_stepper stepper;
+    dd_verdict verdict;
+
+    (void)state;
+    rule.rtol = 2.0;
+    rule.dt_max = 1.0;
+    rule.dt_min = 0.01;
+    rule.corrections = 1;
+    assert_int_equal(dd_stepper_init(&stepper, &rule, 0.5), EQP_OK);
+    assert_int_equal(dd_stepper_begin(&stepper, 100.0), EQP_OK);
+    assert_near(stepper.dt, 0.5, 0.0);
+    assert_int_equal(dd_stepper_judge(&stepper, 2.0, &verdict), EQP_OK);
+    assert_int_equal(verdict, DD_STEP_ACCEPT);
+    assert_near(stepper.dt, 0.6, 1e-15);
+    assert_near(stepper.done, 0.5, 0.0);
+    /* Too large, too large again, cut, corrected, accepted: no growth. */
+    const double error[5] = {2.1, 2.1, 5.0, 1.0, 0.0};
+    const dd_verdict want[5] = {DD_STEP_CORRECT, DD_STEP_RETRY, DD_STEP_CORRECT, DD_STEP_ACCEPT, DD_STEP_ACCEPT};
+    assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(dd_stepper_judge(&stepper, error[k], &verdict), EQP_OK);
+        assert_int_equal(verdict, want[k]);
+        assert_near(stepper.dt, k == 0 ? 0.6 : 0.3, 1e-15);
+    }
+    assert_int_equal(stepper.steps, 2);
+    assert_int_equal(stepper.retries, 1);
+    for (int k = 0; k < 20; k++) {
+        assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
+        assert_int_equal(dd_stepper_judge(&stepper, 0.0, &verdict), EQP_OK);
+    }
+    assert_near(stepper.dt, 1.0, 0.0);
+    /* What is no number is never accepted nor corrected; at last it is stuck. */
+    assert_int_equal(dd_stepper_begin(&stepper, 0.0), EQP_OK);
+    for (int k = 0; k < 6; k++) {
+        assert_int_equal(dd_stepper_judge(&stepper, k % 2 == 0 ? NAN : INFINITY, &verdict), EQP_OK);
+        assert_int_equal(verdict, DD_STEP_RETRY);
+    }
+    dd_stepper before = stepper;
+    assert_int_equal(dd_stepper_judge(&stepper, NAN, &verdict), EQP_ERR_STATE);
+    assert_memory_equal(&before, &stepper, sizeof before);
+}
+
+static void euler_limits_the_way(void **state)
+{
+    dd_step_rule rule = defaults;
+    dd_stepper stepper;
+    dd_verdict verdict;
+
+    (void)state;
+    rule.method = DD_EULER;
+    rule.rtol = 3.0;
+    rule.dt_max = 0.1;
+    assert_int_equal(dd_stepper_init(&stepper, &rule, 0.0), EQP_OK);
+    const double largest[5] = {0.0, 29.0, 60.0, 1e300, 1e-310}, dt[5] = {0.1, 0.1, 0.05, 3e-300, 0.1};
+    for (int k = 0; k < 5; k++) {
+        assert_int_equal(dd_stepper_begin(&stepper, largest[k]), EQP_OK);
+        assert_near(stepper.dt / dt[k], 1.0, 1e-14);
+        assert_int_equal(dd_stepper_judge(&stepper, 1e9, &verdict), EQP_OK);
+        assert_int_equal(verdict, DD_STEP_ACCEPT);
+        assert_near(stepper.done / dt[k], 1.0, 1e-14);
+    }
+    assert_int_equal(dd_stepper_begin(&stepper, INFINITY), EQP_ERR_DATA);
+    assert_int_equal(dd_stepper_begin(&stepper, NAN), EQP_ERR_DATA);
+}
+
+static void rules_are_checked(void **state)
+{
+    dd_stepper stepper = {.dt = 7.0};
+    dd_step_rule bad[7];
+
+    (void)state;
+    for (int k = 0; k < 7; k++) {
+        bad[k] = defaults;
+    }
+    bad[0].rtol = 0.0;
+    bad[1].dt_max = NAN;
+    bad[2].dt_min = 1.0;
+    bad[3].grow = 0.9;
+    bad[4].shrink = 1.0;
+    bad[5].corrections = -1;
+    bad[6].rtol = NAN;
+    for (int k = 0; k < 7; k++) {
+        assert_int_equal(dd_stepper_init(&stepper, &bad[k], 1.0), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(dd_stepper_init(&stepper, &defaults, NAN), EQP_ERR_ARGUMENT);
+    assert_near(stepper.dt, 7.0, 0.0);
+    assert_int_equal(dd_stepper_init(&stepper, &defaults, 1.0), EQP_OK);
+    assert_near(stepper.dt, defaults.dt_max, 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solutions_converge),   cmocka_unit_test(corrections_converge),
+        cmocka_unit_test(errors_are_distances), cmocka_unit_test(steps_grow_and_shrink),
+        cmocka_unit_test(euler_limits_the_way), cmocka_unit_test(rules_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
