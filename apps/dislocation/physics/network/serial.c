@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "serial.h"
+
+#include "collide.h"
+#include "remesh.h"
+#include "vector.h"
+
+#include <equipoise/base.h>
+
+#include <stdlib.h>
+
+void dd_serial_init(dd_serial *serial, dd_network *network, const double low[3], const double box[3],
+                    const dd_rules *rules, uint32_t domain)
+{
+    *serial = (dd_serial){.network = network, .rules = *rules, .domain = domain};
+    dd_v3_copy(serial->low, low);
+    dd_v3_copy(serial->box, box);
+    for (int64_t i = 0; i < network->n; i++) {
+        const dd_tag tag = network->node[i].tag;
+        if (DD_TAG_DOMAIN(tag) == domain && DD_TAG_INDEX(tag) >= serial->next) {
+            serial->next = DD_TAG_INDEX(tag) + 1;
+        }
+    }
+}
+
+static const dd_node *find(const dd_serial *serial, dd_tag tag)
+{
+    const int64_t place = dd_network_find(serial->network, tag);
+
+    return place >= 0 ? &serial->network->node[place] : NULL;
+}
+
+static int gather_one(const dd_serial *serial, dd_tag tag, dd_patch *patch)
+{
+    const dd_node *node = find(serial, tag);
+
+    return node == NULL || dd_patch_find(patch, tag) != NULL ? EQP_OK : dd_patch_add(patch, node);
+}
+
+int dd_serial_gather(const dd_serial *serial, const dd_tag *tag, int n, bool neighbours, dd_patch *patch)
+{
+    int code = EQP_OK;
+
+    for (int i = 0; code == EQP_OK && i < n; i++) {
+        code = gather_one(serial, tag[i], patch);
+    }
+    const int asked = patch->n;
+    for (int i = 0; code == EQP_OK && neighbours && i < asked; i++) {
+        for (int a = 0; code == EQP_OK && a < patch->at[i].node.narms; a++) {
+            code = gather_one(serial, patch->at[i].node.arm[a].tag, patch);
+        }
+    }
+    for (int i = 0; i < DD_PATCH_NEW; i++) {
+        patch->new_tag[i] = DD_TAG(serial->domain, serial->next + (uint32_t)i);
+    }
+    return code;
+}
+
+/* All new nodes or none. */
+static int add_created(dd_network *network, dd_patch *patch)
+{
+    const int64_t before = network->n;
+
+    for (int i = 0; i < patch->n; i++) {
+        dd_patch_node *at = &patch->at[i];
+        if (at->created && !at->deleted) {
+            int code = dd_network_add(network, &at->node);
+            if (code != EQP_OK) {
+                while (network->n > before) {
+                    dd_network_remove(network, network->n - 1);
+                }
+                return code;
+            }
+        }
+    }
+    return EQP_OK;
+}
+
+int dd_serial_apply(dd_serial *serial, dd_patch *patch)
+{
+    dd_network *network = serial->network;
+    int code;
+
+    for (int i = 0; i < patch->n; i++) {
+        const dd_patch_node *at = &patch->at[i];
+        if (!at->created && dd_network_find(network, at->node.tag) < 0) {
+            return EQP_ERR_DATA;
+        }
+    }
+    code = add_created(network, patch);
+    for (int i = 0; code == EQP_OK && i < patch->n; i++) {
+        dd_patch_node *at = &patch->at[i];
+        if (!at->created && (at->changed || at->deleted)) {
+            const int64_t place = dd_network_find(network, at->node.tag);
+            const dd_node old = network->node[place];
+            network->node[place] = at->node;
+            at->node = old;
+            if (at->deleted) {
+                dd_network_remove(network, place);
+            }
+        }
+    }
+    if (code == EQP_OK) {
+        serial->next += (uint32_t)patch->nnew;
+    }
+    return code;
+}
+
+/* What one pass goes through. */
+typedef struct pair {
+    dd_tag tag[2];
+} pair;
+
+static int compare_pairs(const void *left, const void *right)
+{
+    const pair *a = left, *b = right;
+
+    for (int i = 0; i < 2; i++) {
+        if (a->tag[i] != b->tag[i]) {
+            return a->tag[i] < b->tag[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* The segments by the tags of their ends, owner first. */
+static int list_segments(const dd_network *network, pair **list, int64_t *n)
+{
+    int64_t arms = 0, m = 0;
+    int code;
+
+    for (int64_t i = 0; i < network->n; i++) {
+        arms += network->node[i].narms;
+    }
+    code = eqp_array_create(list, arms, sizeof **list);
+    if (code != EQP_OK) {
+        return code;
+    }
+    for (int64_t i = 0; i < network->n; i++) {
+        const dd_node *node = &network->node[i];
+        for (int a = 0; a < node->narms; a++) {
+            if (node->tag < node->arm[a].tag) {
+                (*list)[m++] = (pair){{node->tag, node->arm[a].tag}};
+            }
+        }
+    }
+    qsort(*list, (size_t)m, sizeof **list, compare_pairs);
+    *n = m;
+    return EQP_OK;
+}
+
+typedef int (*operation)(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done);
+
+static int operate(dd_serial *serial, const dd_tag *tag, int n, bool neighbours, operation apply, int64_t *count)
+{
+    dd_patch patch;
+    bool done = false;
+    int code;
+
+    dd_patch_init(&patch, serial->low, serial->box);
+    code = dd_serial_gather(serial, tag, n, neighbours, &patch);
+    if (code == EQP_OK) {
+        code = apply(serial, &patch, tag, &done);
+    }
+    if (code == EQP_OK && done) {
+        code = dd_serial_apply(serial, &patch);
+    }
+    if (code == EQP_OK && done) {
+        ++*count;
+    }
+    dd_patch_free(&patch);
+    return code;
+}
+
+static void offset(const dd_serial *serial, const double from[3], const double to[3], double result[3])
+{
+    for (int k = 0; k < 3; k++) {
+        result[k] = to[k] - from[k];
+        if (serial->box[k] > 0.0) {
+            result[k] -= serial->box[k] * rint(result[k] / serial->box[k]);
+        }
+    }
+}
+
+static double bend_at(const dd_serial *serial, const dd_node *node)
+{
+    const dd_node *first = node->narms == 2 ? find(serial, node->arm[0].tag) : NULL;
+    const dd_node *second = node->narms == 2 ? find(serial, node->arm[1].tag) : NULL;
+    double to1[3], to2[3];
+
+    if (first == NULL || second == NULL) {
+        return 0.0;
+    }
+    offset(serial, node->x, first->x, to1);
+    offset(serial, node->x, second->x, to2);
+    return dd_bend_area(&serial->rules, to1, to2);
+}
+
+static int refine_segment(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done)
+{
+    (void)serial;
+    return dd_refine(patch, tag[0], tag[1], done);
+}
+
+int dd_serial_refine(dd_serial *serial, int64_t *done)
+{
+    pair *list = NULL;
+    bool *wish = NULL;
+    int64_t n = 0;
+    int code = list_segments(serial->network, &list, &n);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&wish, n, sizeof *wish);
+    }
+    /* All wishes first: cutting one arm makes its neighbour's triangle smaller. */
+    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
+        const dd_node *a = find(serial, list[i].tag[0]), *b = find(serial, list[i].tag[1]);
+        double line[3];
+        if (a != NULL && b != NULL) {
+            offset(serial, a->x, b->x, line);
+            wish[i] = dd_wants_refine(&serial->rules, dd_v3_length(line), fmax(bend_at(serial, a), bend_at(serial, b)));
+        }
+    }
+    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
+        if (wish[i]) {
+            code = operate(serial, list[i].tag, 2, false, refine_segment, done);
+        }
+    }
+    free(wish);
+    free(list);
+    return code;
+}
+
+static int coarsen_node(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done)
+{
+    return dd_coarsen(patch, &serial->rules, tag[0], done);
+}
+
+int dd_serial_coarsen(dd_serial *serial, int64_t *done)
+{
+    const int64_t n = serial->network->n;
+    pair *list = NULL;
+    int code = eqp_array_create(&list, n, sizeof *list);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        list[i] = (pair){{serial->network->node[i].tag, 0}};
+    }
+    qsort(list, (size_t)n, sizeof *list, compare_pairs);
+    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
+        const dd_node *node = find(serial, list[i].tag[0]);
+        if (node != NULL && node->narms == 2 && node->constraint == DD_FREE) {
+            code = operate(serial, list[i].tag, 1, true, coarsen_node, done);
+        }
+    }
+    free(list);
+    return code;
+}
+
+static int collide_pair(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done)
+{
+    return dd_collide(patch, &serial->rules, tag, tag + 2, done);
+}
+
+/* Only to save patches: dd_collide() looks again. */
+static bool are_near(const dd_serial *serial, const dd_tag tag[4])
+{
+    double line[2][3], middle[2][3], between[3];
+
+    for (int s = 0; s < 2; s++) {
+        const dd_node *a = find(serial, tag[2 * s]), *b = find(serial, tag[2 * s + 1]);
+        if (a == NULL || b == NULL) {
+            return false;
+        }
+        offset(serial, a->x, b->x, line[s]);
+        dd_v3_along(a->x, 0.5, line[s], middle[s]);
+    }
+    offset(serial, middle[0], middle[1], between);
+    return !dd_segments_are_far(between, 0.5 * dd_v3_length(line[0]), 0.5 * dd_v3_length(line[1]), serial->rules.rann);
+}
+
+int dd_serial_collide(dd_serial *serial, int64_t *done)
+{
+    pair *list = NULL;
+    int64_t n = 0;
+    int code = list_segments(serial->network, &list, &n);
+
+    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
+        for (int64_t j = i + 1; code == EQP_OK && j < n; j++) {
+            const dd_tag tag[4] = {list[i].tag[0], list[i].tag[1], list[j].tag[0], list[j].tag[1]};
+            if (are_near(serial, tag)) {
+                code = operate(serial, tag, 4, true, collide_pair, done);
+            }
+        }
+    }
+    free(list);
+    return code;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contact: lines annihilate or form junctions, and no Burgers vector is lost. */
+#include "dd_networks.h"
+
+#include "failing_malloc.h"
+
+#include "network/collide.h"
+
+static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
+
+static dd_rules rules_of(double rann)
+{
+    dd_rules rules = {.max_seg = 30, .min_seg = 5, .r_tol = rann / 2};
+
+    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    return rules;
+}
+
+static dd_serial serial_of(dd_network *network, const double box[3], double rann)
+{
+    const dd_rules rules = rules_of(rann);
+    dd_serial serial;
+
+    dd_serial_init(&serial, network, corner, box, &rules, 7);
+    return serial;
+}
+
+static void distance_against_brute_force(void **state)
+{
+    (void)state;
+    uint64_t c = 0;
+    for (int i = 0; i < 300; i++) {
+        double x[4][3], s, t, least = INFINITY;
+        for (int e = 0; e < 12; e++) {
+            x[e / 3][e % 3] = dd_test_real(5, &c);
+        }
+        if (i % 4 == 0) { /* parallel */
+            for (int k = 0; k < 3; k++) {
+                x[3][k] = x[2][k] + (i % 8 ? 1.5 : -0.7) * (x[1][k] - x[0][k]);
+            }
+        }
+        const double d2 = dd_segments_distance2(x[0], x[1], x[2], x[3], &s, &t);
+        assert_true(s >= 0 && s <= 1 && t >= 0 && t <= 1);
+        double at = 0.0;
+        for (int k = 0; k < 3; k++) {
+            const double gap = x[0][k] + s * (x[1][k] - x[0][k]) - x[2][k] - t * (x[3][k] - x[2][k]);
+            at += gap * gap;
+        }
+        assert_true(fabs(at - d2) < 1e-12);
+        for (int m = 0; m <= 200; m++) {
+            double point[3], where;
+            for (int k = 0; k < 3; k++) {
+                point[k] = x[0][k] + m / 200.0 * (x[1][k] - x[0][k]);
+            }
+            least = fmin(least, dd_point_distance2(point, x[2], x[3], &where));
+        }
+        assert_true(sqrt(d2) <= sqrt(least) + 1e-12 && sqrt(least) < sqrt(d2) + 0.02);
+        double between[3], l1[3], l2[3];
+        for (int k = 0; k < 3; k++) {
+            between[k] = (x[2][k] + x[3][k] - x[0][k] - x[1][k]) / 2;
+        }
+        dd_v3_minus(x[1], x[0], l1);
+        dd_v3_minus(x[3], x[2], l2);
+        if (dd_segments_are_far(between, dd_v3_length(l1) / 2, dd_v3_length(l2) / 2, 0.3)) {
+            assert_true(sqrt(d2) > 0.3);
+        }
+    }
+}
+
+/* Two pinned lines, the second turned by `angle` and `gap` above the first. */
+static void make_cross(dd_network *network, double angle, double gap, const double b1[3], const double b2[3])
+{
+    const double c = cos(angle), s = sin(angle), n[3] = {0, 0, 1};
+
+    dd_network_init(network);
+    dd_test_node(network, 1, -10, 0.3, 0, DD_PINNED);
+    dd_test_node(network, 2, 10, 0.3, 0, DD_PINNED);
+    dd_test_node(network, 3, -10 * c, -10 * s, gap, DD_PINNED);
+    dd_test_node(network, 4, 10 * c, 10 * s, gap, DD_PINNED);
+    dd_test_join(network, 1, 2, b1, n);
+    dd_test_join(network, 3, 4, b2, n);
+}
+
+static void crossing_lines_join_and_zip_into_a_junction(void **state)
+{
+    (void)state;
+    const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
+    dd_network network;
+    int64_t done = 0;
+
+    make_cross(&network, 1.0, 0.5, b1, b2);
+    dd_serial serial = serial_of(&network, free_box, 1.0);
+    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_int_equal(done, 1);
+    assert_int_equal(network.n, 5);
+    dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
+    assert_non_null(joint);
+    assert_int_equal(joint->narms, 4);
+    assert_true(fabs(joint->x[2]) <= 0.5);
+    dd_test_valid(&network, free_box);
+    dd_network_free(&network);
+
+    /* A node with two arms that have closed: the far ends meet, b1 + b2 is what the junction has. */
+    const double zero[3] = {-1, 0, -1};
+    dd_network_init(&network);
+    dd_test_node(&network, 1, 0, 0, 0, DD_FREE);
+    dd_test_node(&network, 2, 10, 0.3, 0, DD_FREE);
+    dd_test_node(&network, 3, 12, -0.3, 0, DD_FREE);
+    dd_test_node(&network, 4, -10, 0, 0, DD_PINNED);
+    dd_test_node(&network, 5, 20, 10, 0, DD_PINNED);
+    dd_test_node(&network, 6, 20, -10, 0, DD_PINNED);
+    dd_test_join(&network, 1, 2, b1, NULL);
+    dd_test_join(&network, 2, 5, b1, NULL);
+    dd_test_join(&network, 1, 3, b2, NULL);
+    dd_test_join(&network, 3, 6, b2, NULL);
+    dd_test_join(&network, 1, 4, zero, NULL);
+    dd_test_valid(&network, free_box);
+    serial = serial_of(&network, free_box, 1.0);
+    done = 0;
+    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_true(done >= 1);
+    dd_test_valid(&network, free_box);
+    const dd_arm *junction = dd_node_find_arm(dd_test_find(&network, 1), 2);
+    assert_non_null(junction);
+    for (int k = 0; k < 3; k++) {
+        assert_true(junction->burgers[k] == b1[k] + b2[k]);
+    }
+    assert_int_equal(dd_test_find(&network, 1)->narms, 2);
+    dd_network_free(&network);
+}
+
+static void lines_that_part_do_not_join(void **state)
+{
+    (void)state;
+    const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
+    for (int parting = 0; parting < 2; parting++) {
+        dd_network network;
+        int64_t done = 0;
+        make_cross(&network, 1.0, 0.5, b1, b2);
+        dd_test_find(&network, 3)->v[2] = dd_test_find(&network, 4)->v[2] = parting ? 1e-3 : -1e-3;
+        dd_serial serial = serial_of(&network, free_box, 1.0);
+        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_int_equal(done, !parting);
+        dd_network_free(&network);
+    }
+}
+
+static void opposite_dipole_annihilates(void **state)
+{
+    (void)state;
+    /* Two lines of opposite sense, five nodes each, pinned at the ends: nothing but four pinned ends and short bridges
+     * may be left. */
+    const double b[3] = {1, 0, 0}, minus[3] = {-1, 0, 0}, n[3] = {0, 0, 1};
+    dd_network network;
+
+    dd_network_init(&network);
+    for (int i = 0; i < 5; i++) {
+        dd_test_node(&network, DD_TAG(0, i), 10.0 * i - 20, 0, 0, i % 4 ? DD_FREE : DD_PINNED);
+        dd_test_node(&network, DD_TAG(1, i), 10.0 * i - 20, i % 4 ? 0.5 : 2, 0, i % 4 ? DD_FREE : DD_PINNED);
+    }
+    for (int i = 0; i < 4; i++) {
+        dd_test_join(&network, DD_TAG(0, i), DD_TAG(0, i + 1), b, n);
+        dd_test_join(&network, DD_TAG(1, i), DD_TAG(1, i + 1), minus, n);
+    }
+    dd_serial serial = serial_of(&network, free_box, 1.0);
+    for (int pass = 0; pass < 6; pass++) {
+        int64_t done = 0;
+        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        dd_test_valid(&network, free_box);
+    }
+    /* Two half loops between neighbouring pins are left. */
+    for (int64_t i = 0; i < network.n; i++) {
+        assert_true(network.node[i].narms <= 2);
+        assert_true(fabs(network.node[i].x[0]) > 9);
+    }
+    assert_true(network.n >= 4 && network.n <= 6);
+    dd_network_free(&network);
+
+    /* Without pins (a loop pressed flat) nothing is left. */
+    dd_network_init(&network);
+    dd_test_node(&network, 1, 0, 0, 0, DD_FREE);
+    dd_test_node(&network, 2, 10, 0.2, 0, DD_FREE);
+    dd_test_node(&network, 3, 10, -0.2, 0, DD_FREE);
+    dd_test_join(&network, 1, 2, b, n);
+    dd_test_join(&network, 2, 3, b, n);
+    dd_test_join(&network, 3, 1, b, n);
+    serial = serial_of(&network, free_box, 1.0);
+    int64_t done = 0;
+    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_int_equal(network.n, 0);
+    dd_network_free(&network);
+}
+
+static void pins_hold(void **state)
+{
+    (void)state;
+    const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
+    for (int both = 0; both < 2; both++) {
+        dd_network network, before;
+        int64_t done = 0;
+        dd_network_init(&network);
+        dd_test_node(&network, 1, 0, 0, 0, DD_PINNED);
+        dd_test_node(&network, 2, -20, 1, 0, DD_PINNED);
+        dd_test_node(&network, 3, 0.2, 0.1, 0.3, both ? DD_PINNED : DD_FREE);
+        dd_test_node(&network, 4, 20, 0, 0, DD_PINNED);
+        dd_test_node(&network, 5, 20, 9, 0, DD_PINNED);
+        dd_test_join(&network, 1, 2, b1, NULL);
+        dd_test_join(&network, 3, 4, b2, NULL);
+        dd_test_join(&network, 5, 3, b2, NULL);
+        dd_test_copy(&before, &network);
+        dd_serial serial = serial_of(&network, free_box, 1.0);
+        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_int_equal(done > 0, !both);
+        assert_int_equal(network.n, both ? 5 : 4);
+        dd_test_conserved(&before, &network);
+        dd_test_valid(&network, free_box);
+        dd_network_free(&network);
+        dd_network_free(&before);
+    }
+}
+
+static void random_networks_keep_their_burgers_vectors(void **state)
+{
+    (void)state;
+    int64_t done = 0;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        dd_network network, before;
+        const double *box = seed % 3 ? cube : free_box;
+        dd_test_random(&network, seed, 50, 40, box);
+        dd_test_valid(&network, box);
+        dd_test_copy(&before, &network);
+        dd_serial serial = serial_of(&network, box, 1.0 + (double)(seed % 6));
+        for (int pass = 0; pass < 2; pass++) {
+            assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+            dd_test_valid(&network, box);
+            dd_test_conserved(&before, &network);
+        }
+        dd_network_free(&network);
+        dd_network_free(&before);
+    }
+    assert_true(done > 250);
+}
+
+/* The part of the network outside stays as it is: same arms out of the patch, to the bit; and the same patch has the
+ * same result. */
+static void a_patch_is_all_that_changes(void **state)
+{
+    (void)state;
+    int64_t changed = 0;
+    for (uint64_t seed = 1000; seed < 1030; seed++) {
+        dd_network network;
+        dd_test_random(&network, seed, 40, 30, cube);
+        dd_serial serial = serial_of(&network, cube, 4.0);
+        for (int64_t pair = 0; pair < network.n * network.n; pair++) {
+            const dd_node *p = &network.node[pair / network.n], *q = &network.node[pair % network.n];
+            if (dd_test_distance(p, q, cube) > 15.0) {
+                continue;
+            }
+            const dd_tag tag[4] = {p->tag, p->arm[0].tag, q->tag, q->arm[q->narms - 1].tag};
+            dd_patch once, twice, old;
+            bool done1 = false, done2 = true;
+            for (int copy = 0; copy < 3; copy++) {
+                dd_patch *patch = copy == 0 ? &once : copy == 1 ? &twice : &old;
+                dd_patch_init(patch, corner, cube);
+                assert_int_equal(dd_serial_gather(&serial, tag, 4, true, patch), EQP_OK);
+            }
+            assert_int_equal(dd_collide(&once, &serial.rules, tag, tag + 2, &done1), EQP_OK);
+            assert_int_equal(dd_collide(&twice, &serial.rules, tag, tag + 2, &done2), EQP_OK);
+            assert_int_equal(done1, done2);
+            assert_int_equal(once.n, twice.n);
+            for (int j = 0; j < once.n; j++) {
+                const dd_node *a = &once.at[j].node, *b = &twice.at[j].node;
+                assert_int_equal(a->narms, b->narms);
+                assert_memory_equal(a->x, b->x, sizeof a->x);
+                for (int m = 0; m < a->narms; m++) {
+                    assert_memory_equal(&a->arm[m], &b->arm[m], sizeof a->arm[m]);
+                }
+                assert_true(done1 || !(once.at[j].changed || once.at[j].deleted || once.at[j].created));
+                changed += once.at[j].changed;
+            }
+            for (int j = 0; j < old.n; j++) {
+                const dd_node *was = &old.at[j].node, *now = &once.at[j].node;
+                for (int m = 0; m < was->narms; m++) {
+                    if (dd_patch_find(&old, was->arm[m].tag) == NULL) {
+                        const dd_arm *arm = dd_node_find_arm(now, was->arm[m].tag);
+                        assert_false(once.at[j].deleted);
+                        assert_non_null(arm);
+                        assert_memory_equal(arm, &was->arm[m], sizeof *arm);
+                    }
+                }
+            }
+            dd_patch_free(&once);
+            dd_patch_free(&twice);
+            dd_patch_free(&old);
+        }
+        dd_network_free(&network);
+    }
+    assert_true(changed > 100);
+}
+
+static void failing_allocations_change_nothing(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
+    for (int64_t k = 0;; k++) {
+        dd_network network;
+        int64_t done = 0;
+        make_cross(&network, 1.0, 0.5, b1, b2);
+        dd_serial serial = serial_of(&network, free_box, 1.0);
+        failing_malloc_start(k);
+        const int code = dd_serial_collide(&serial, &done);
+        const int64_t failures = failing_malloc_stop();
+        dd_test_valid(&network, free_box);
+        assert_int_equal(network.n, failures ? 4 : 5);
+        assert_int_equal(done, failures ? 0 : 1);
+        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+        dd_network_free(&network);
+        if (!failures) {
+            assert_true(k > 4);
+            return;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distance_against_brute_force),
+        cmocka_unit_test(crossing_lines_join_and_zip_into_a_junction),
+        cmocka_unit_test(lines_that_part_do_not_join),
+        cmocka_unit_test(opposite_dipole_annihilates),
+        cmocka_unit_test(pins_hold),
+        cmocka_unit_test(random_networks_keep_their_burgers_vectors),
+        cmocka_unit_test(a_patch_is_all_that_changes),
+        cmocka_unit_test(failing_allocations_change_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Long segments are cut, short ones and flat triangles go, and no Burgers vector is lost. */
+#include "dd_networks.h"
+
+#include "failing_malloc.h"
+
+#include "network/remesh.h"
+
+static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
+static const double b[3] = {1, 1, 0}, plane[3] = {0, 0, 1}, other_plane[3] = {0, 1, 0};
+
+static dd_serial serial_of(dd_network *network, const double box[3])
+{
+    dd_rules rules = {.max_seg = 20, .min_seg = 4, .r_tol = 0.5};
+    dd_serial serial;
+
+    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    dd_serial_init(&serial, network, corner, box, &rules, 7);
+    return serial;
+}
+
+static void rules_have_defaults_and_refuse_nonsense(void **state)
+{
+    (void)state;
+    dd_rules rules = {.max_seg = 100, .r_tol = 0.25};
+    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    assert_true(rules.rann == 0.5);
+    assert_true(rules.min_seg > 0 && rules.min_seg <= 25);
+    assert_true(fabs(rules.area_min - fmin(2 * 0.25 * 100, sqrt(3) / 4 * rules.min_seg * rules.min_seg)) < 1e-9);
+    assert_true(fabs(rules.area_max - (4 * rules.area_min + sqrt(3) / 4 * 1e4) / 2) < 1e-9);
+    const dd_rules bad[] = {{.max_seg = 0, .r_tol = 1},
+                            {.max_seg = 10, .min_seg = 5, .r_tol = 1},
+                            {.max_seg = 10},
+                            {.max_seg = NAN, .r_tol = 1},
+                            {.max_seg = 10, .min_seg = -1, .r_tol = 1},
+                            {.max_seg = 10, .min_seg = 1, .area_min = 5, .area_max = 4, .r_tol = 1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        dd_rules copy = bad[i];
+        assert_int_equal(dd_rules_complete(&copy), EQP_ERR_ARGUMENT);
+        assert_memory_equal(&copy, &bad[i], sizeof copy);
+    }
+}
+
+static void long_segments_are_cut_in_the_middle_across_the_box(void **state)
+{
+    (void)state;
+    dd_network network;
+    int64_t done = 0;
+    dd_network_init(&network);
+    dd_test_node(&network, 3, 40, 0, 0, DD_PINNED);
+    dd_test_node(&network, 5, -36, 0, 0, DD_PINNED);
+    dd_test_join(&network, 3, 5, b, plane);
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 3; k++) {
+            network.node[i].v[k] = 1 + i + k;
+            network.node[i].arm[0].force[k] = 4 + 2 * i + k;
+        }
+    }
+    const double force = dd_test_force(&network, 1);
+    dd_serial serial = serial_of(&network, cube);
+    assert_int_equal(dd_serial_refine(&serial, &done), EQP_OK);
+    assert_int_equal(done, 1);
+    assert_int_equal(network.n, 3);
+    const dd_node *middle = dd_test_find(&network, DD_TAG(7, 0));
+    assert_non_null(middle);
+    assert_true(fabs(middle->x[0] + 48) < 1e-12 && middle->constraint == DD_FREE && middle->narms == 2);
+    assert_true(middle->v[0] == 1.5 && middle->v[2] == 3.5);
+    assert_memory_equal(dd_node_find_arm(middle, 5)->burgers, b, sizeof b);
+    assert_memory_equal(dd_node_find_arm(middle, 3)->normal, plane, sizeof plane);
+    assert_true(dd_test_force(&network, 1) == force);
+    dd_test_valid(&network, cube);
+    assert_int_equal(dd_serial_refine(&serial, &done), EQP_OK);
+    assert_int_equal(done, 1); /* now they are short enough */
+    dd_network_free(&network);
+}
+
+static void bends_are_refined(void **state)
+{
+    (void)state;
+    const dd_rules rules = {.max_seg = 20, .min_seg = 4, .area_min = 5, .area_max = 60, .rann = 1, .r_tol = 0.5};
+    const double right[3] = {15, 0, 0}, up[3] = {0, 15, 0}, back[3] = {-15, 1, 0}, small[3] = {0, 7.9, 0};
+    assert_true(dd_bend_area(&rules, right, up) == 112.5);
+    assert_true(dd_bend_area(&rules, right, small) == 0);
+    assert_true(dd_wants_refine(&rules, 15, dd_bend_area(&rules, right, up)));
+    assert_false(dd_wants_refine(&rules, 15, dd_bend_area(&rules, right, back)));
+    assert_false(dd_wants_refine(&rules, 19.9, 0));
+    assert_true(dd_wants_refine(&rules, 20.1, 0));
+}
+
+/* Node 2 between 1 and 3, at (x, y). */
+static void make_corner(dd_network *network, double x, double y, const double n1[3], const double n2[3])
+{
+    dd_network_init(network);
+    dd_test_node(network, 1, -8, 0, 0, DD_PINNED);
+    dd_test_node(network, 2, x, y, 0, DD_FREE);
+    dd_test_node(network, 3, 8, 0, 0, DD_PINNED);
+    dd_test_join(network, 1, 2, b, n1);
+    dd_test_join(network, 2, 3, b, n2);
+}
+
+static void flat_and_short_ones_go(void **state)
+{
+    (void)state;
+    static const struct {
+        double x, y, v;
+        bool two_planes, pinned, goes;
+    } cases[] = {
+        {0, 0, 0, false, false, true},    /* straight */
+        {0, 0.5, 0, false, false, true},  /* area 4 < 4 sqrt(3) */
+        {0, 0.5, 1, false, false, false}, /* grows */
+        {0, 0, 1, false, false, false},   /* bows out */
+        {0, 0.5, -1, false, false, true}, /* shrinks */
+        {0, 6, 0, false, false, false},   /* a corner */
+        {0, 0.5, 0, true, false, false},  /* where planes meet */
+        {-5, 0.5, 0, true, false, true},  /* the same, but short */
+        {-5, 2, 1, false, false, true},   /* short and growing */
+        {0, 0, 0, false, true, false},    /* pinned */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dd_network network;
+        int64_t done = 0;
+        make_corner(&network, cases[i].x, cases[i].y, plane, cases[i].two_planes ? other_plane : plane);
+        dd_test_find(&network, 2)->v[1] = cases[i].v;
+        dd_test_find(&network, 2)->constraint = cases[i].pinned ? DD_PINNED_Z : DD_FREE;
+        dd_test_find(&network, 2)->arm[1].force[1] = 2;
+        dd_serial serial = serial_of(&network, free_box);
+        assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+        assert_int_equal(done, cases[i].goes);
+        assert_int_equal(network.n, cases[i].goes ? 2 : 3);
+        assert_true(dd_test_force(&network, 1) == 2);
+        dd_test_valid(&network, free_box);
+        if (cases[i].goes) {
+            assert_memory_equal(dd_test_find(&network, 1)->arm[0].burgers, b, sizeof b);
+        }
+        dd_network_free(&network);
+    }
+}
+
+static void a_line_is_not_coarsened_beyond_max_seg(void **state)
+{
+    (void)state;
+    dd_network network;
+    int64_t done = 0;
+    make_corner(&network, 0, 0, plane, plane);
+    dd_test_find(&network, 3)->x[0] = 12.1;
+    dd_serial serial = serial_of(&network, free_box);
+    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_int_equal(done, 0);
+    dd_test_find(&network, 3)->x[0] = 11.9;
+    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_int_equal(done, 1);
+    dd_network_free(&network);
+}
+
+static void small_loops_vanish(void **state)
+{
+    (void)state;
+    dd_network network;
+    int64_t done = 0;
+    dd_network_init(&network);
+    dd_test_node(&network, 1, 49.5, 0, 0, DD_FREE);
+    dd_test_node(&network, 2, -49.5, 0, 0, DD_FREE);
+    dd_test_node(&network, 3, 49.9, 1, 0, DD_FREE);
+    dd_test_join(&network, 1, 2, b, plane);
+    dd_test_join(&network, 2, 3, b, plane);
+    dd_test_join(&network, 3, 1, b, plane);
+    dd_serial serial = serial_of(&network, cube);
+    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_int_equal(done, 1);
+    assert_int_equal(network.n, 0);
+    dd_network_free(&network);
+}
+
+static void a_triangle_at_a_junction_becomes_one_arm(void **state)
+{
+    (void)state;
+    const double other[3] = {0, -1, 1}, sum[3] = {1, 0, 1}, minus[3] = {-1, 0, -1};
+    dd_network network;
+    int64_t done = 0;
+    dd_network_init(&network);
+    dd_test_node(&network, 1, 0, 0, 0, DD_FREE);
+    dd_test_node(&network, 2, 5, 0.1, 0, DD_FREE); /* between 1 and 3, which are joined as well */
+    dd_test_node(&network, 3, 10, 0, 0, DD_FREE);
+    dd_test_node(&network, 4, -10, 0, 0, DD_PINNED);
+    dd_test_node(&network, 5, 20, 5, 0, DD_PINNED);
+    dd_test_join(&network, 1, 2, b, NULL);
+    dd_test_join(&network, 2, 3, b, NULL);
+    dd_test_join(&network, 1, 3, other, NULL);
+    dd_test_join(&network, 3, 5, sum, NULL);
+    dd_test_join(&network, 1, 4, minus, NULL);
+    dd_test_valid(&network, free_box);
+    dd_serial serial = serial_of(&network, free_box);
+    serial.rules.max_seg = 12;
+    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_null(dd_test_find(&network, 2));
+    assert_memory_equal(dd_node_find_arm(dd_test_find(&network, 1), 3)->burgers, sum, sizeof sum);
+    dd_test_valid(&network, free_box);
+    dd_network_free(&network);
+}
+
+static void a_line_around_the_box_stays(void **state)
+{
+    (void)state;
+    dd_network network;
+    int64_t done = 0;
+    const double edge[3] = {12, 12, 12};
+    dd_network_init(&network);
+    for (int i = 0; i < 3; i++) {
+        dd_test_node(&network, DD_TAG(0, i), 4.0 * i, 0, 0, DD_FREE);
+    }
+    for (int i = 0; i < 3; i++) {
+        dd_test_join(&network, DD_TAG(0, i), DD_TAG(0, (i + 1) % 3), b, plane);
+    }
+    dd_test_valid(&network, edge);
+    dd_serial serial = serial_of(&network, edge);
+    assert_int_equal(dd_serial_coarsen(&serial, &done), EQP_OK);
+    assert_int_equal(done, 0);
+    assert_int_equal(network.n, 3);
+    dd_network_free(&network);
+}
+
+static void random_networks_keep_their_burgers_vectors(void **state)
+{
+    (void)state;
+    int64_t cut = 0, gone = 0;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        dd_network network, before;
+        const double *box = seed % 3 ? cube : free_box;
+        dd_test_random(&network, seed, 40, 20, box);
+        dd_test_valid(&network, box);
+        dd_test_copy(&before, &network);
+        dd_serial serial = serial_of(&network, box);
+        for (int pass = 0; pass < 4; pass++) {
+            const double force = dd_test_force(&network, pass % 3);
+            assert_int_equal(dd_serial_refine(&serial, &cut), EQP_OK);
+            assert_true(fabs(dd_test_force(&network, pass % 3) - force) < 1e-9);
+            dd_test_valid(&network, box);
+            dd_test_conserved(&before, &network);
+            serial.rules.max_seg = 10.0 * (pass + 2);
+            serial.rules.area_min = 40.0 * pass;
+            assert_int_equal(dd_serial_coarsen(&serial, &gone), EQP_OK);
+            dd_test_valid(&network, box);
+            dd_test_conserved(&before, &network);
+        }
+        dd_network_free(&network);
+        dd_network_free(&before);
+    }
+    assert_true(cut > 1000 && gone > 1000);
+}
+
+static void what_is_gone_is_not_done(void **state)
+{
+    (void)state;
+    dd_network network;
+    make_corner(&network, 0, 0, plane, plane);
+    dd_serial serial = serial_of(&network, free_box);
+    const dd_tag all[3] = {1, 2, 3};
+    for (int round = 0; round < 4; round++) {
+        dd_patch patch;
+        bool done = true;
+        dd_patch_init(&patch, corner, free_box);
+        assert_int_equal(dd_serial_gather(&serial, all, round == 3 ? 2 : 3, false, &patch), EQP_OK);
+        if (round == 0) {
+            assert_int_equal(dd_refine(&patch, 1, 3, &done), EQP_OK); /* not joined */
+        } else if (round == 1) {
+            assert_int_equal(dd_coarsen(&patch, &serial.rules, 9, &done), EQP_OK);
+        } else if (round == 2) {
+            patch.new_tag[0] = DD_NO_TAG;
+            done = false;
+            assert_int_equal(dd_refine(&patch, 1, 2, &done), EQP_ERR_OVERFLOW);
+        } else {
+            done = false;
+            assert_int_equal(dd_coarsen(&patch, &serial.rules, 2, &done), EQP_ERR_ARGUMENT); /* no node 3 */
+        }
+        assert_false(done);
+        dd_patch_free(&patch);
+    }
+    dd_network_free(&network);
+}
+
+static void failing_allocations_change_nothing(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int coarsen = 0; coarsen < 2; coarsen++) {
+        for (int64_t k = 0, failures = 1; failures; k++) {
+            dd_network network;
+            int64_t done = 0;
+            make_corner(&network, 0, coarsen ? 0 : 20, plane, plane);
+            dd_serial serial = serial_of(&network, free_box);
+            failing_malloc_start(k);
+            const int code = coarsen ? dd_serial_coarsen(&serial, &done) : dd_serial_refine(&serial, &done);
+            failures = failing_malloc_stop();
+            dd_test_valid(&network, free_box);
+            assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+            assert_int_equal(network.n, coarsen ? 3 - done : 3 + done);
+            assert_true(failures || (done > 0 && k > 3));
+            dd_network_free(&network);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_have_defaults_and_refuse_nonsense),
+        cmocka_unit_test(long_segments_are_cut_in_the_middle_across_the_box),
+        cmocka_unit_test(bends_are_refined),
+        cmocka_unit_test(flat_and_short_ones_go),
+        cmocka_unit_test(a_line_is_not_coarsened_beyond_max_seg),
+        cmocka_unit_test(small_loops_vanish),
+        cmocka_unit_test(a_triangle_at_a_junction_becomes_one_arm),
+        cmocka_unit_test(a_line_around_the_box_stays),
+        cmocka_unit_test(random_networks_keep_their_burgers_vectors),
+        cmocka_unit_test(what_is_gone_is_not_done),
+        cmocka_unit_test(failing_allocations_change_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
