@@ -8,7 +8,7 @@
 
 #include <equipoise/error.h>
 
-#include "dd_check.h"
+#include "dd_valid.h"
 
 #include "motion/loading.h"
 

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "dd_valid.h"
+#include "failing_malloc.h"
+
+#include "motion/generate.h"
+#include "motion/tile.h"
+
+#include <string.h>
+
+typedef struct input {
+    dd_network network;
+    double low[3], box[3], maxseg;
+} input;
+
+static input generate(const char *text)
+{
+    dd_generator generator;
+    input made;
+
+    assert_int_equal(dd_generator_parse(text, &generator, NULL), EQP_OK);
+    dd_network_init(&made.network);
+    assert_int_equal(dd_generator_make(&generator, 0, dd_generator_count(&generator), &made.network), EQP_OK);
+    dd_generator_box(&generator, made.low, made.box);
+    made.maxseg = dd_generator_maxseg(&generator);
+    return made;
+}
+
+static void add_node(dd_network *network, dd_tag tag, double x, dd_tag before, dd_tag after)
+{
+    dd_node node = {.tag = tag, .x = {x, 3.0, 0.0}, .v = {7, 8, 9}};
+    dd_arm *arm;
+
+    assert_int_equal(dd_node_add_arm(&node, before, &arm), EQP_OK);
+    arm->burgers[0] = -1.0;
+    arm->normal[2] = 1.0;
+    assert_int_equal(dd_node_add_arm(&node, after, &arm), EQP_OK);
+    arm->burgers[0] = 1.0;
+    arm->normal[2] = 1.0;
+    assert_int_equal(dd_network_add(network, &node), EQP_OK);
+}
+
+/* A line of four nodes along x that closes through a box. */
+static input line(dd_tag a, dd_tag b, dd_tag c, dd_tag d)
+{
+    input made = {.low = {0, 0, -10}, .box = {100, 64, 70}, .maxseg = 30};
+
+    dd_network_init(&made.network);
+    add_node(&made.network, a, 5.0, d, b);
+    add_node(&made.network, b, 30.0, a, c);
+    add_node(&made.network, c, 60.0, b, d);
+    add_node(&made.network, d, 85.0, c, a);
+    return made;
+}
+
+static dd_tiling tile(const input *base, int a, int b, int c)
+{
+    const int count[3] = {a, b, c};
+    dd_tiling tiling;
+
+    assert_int_equal(dd_tiling_init(&tiling, &base->network, count, base->low, base->box), EQP_OK);
+    assert_int_equal(dd_tiling_count(&tiling), a * b * c);
+    return tiling;
+}
+
+/* All tiles, in ranges that are made from the last to the first; everything that must hold. */
+static dd_network check(const input *base, const dd_tiling *tiling, int nranks)
+{
+    const int64_t tiles = dd_tiling_count(tiling);
+    double low[3], box[3];
+    dd_network made;
+
+    dd_network_init(&made);
+    for (int rank = nranks - 1; rank >= 0; rank--) {
+        int64_t first = tiles * rank / nranks, next = tiles * (rank + 1) / nranks;
+        assert_int_equal(dd_tiling_make(tiling, &base->network, first, next - first, &made), EQP_OK);
+    }
+    assert_int_equal(made.n, tiles * base->network.n);
+    dd_tiling_box(tiling, low, box);
+    for (int i = 0; i < 3; i++) {
+        assert_near(box[i], tiling->count[i] * base->box[i], 0.0);
+        assert_near(low[i] + 0.5 * box[i], base->low[i] + 0.5 * base->box[i], 1e-9);
+    }
+    double one = check_network(&base->network, base->low, base->box, base->maxseg, 1e-9);
+    double all = check_network(&made, low, box, base->maxseg, 1e-9);
+    assert_near(all / ((double)tiles * one), 1.0, 1e-12);
+    return made;
+}
+
+static void chains_repeat(void **state)
+{
+    static const char *const text[] = {"chains:n=3,box=2000,maxseg=150", "loops:n=5,box=4000,radius=900,maxseg=300",
+                                       "lines:n=2,box=900,along112=1,maxseg=200",
+                                       "frank-read:n=3,length=3000,box=5000"};
+    static const int count[5][3] = {{1, 1, 1}, {2, 1, 1}, {2, 2, 2}, {3, 1, 4}, {1, 5, 2}};
+
+    (void)state;
+    for (size_t t = 0; t < sizeof text / sizeof text[0]; t++) {
+        input base = generate(text[t]);
+        for (int k = 0; k < 5; k++) {
+            dd_tiling tiling = tile(&base, count[k][0], count[k][1], count[k][2]);
+            dd_network one = check(&base, &tiling, 1), many = check(&base, &tiling, 3);
+            for (int64_t n = 0; n < one.n; n++) {
+                const dd_node *a = &one.node[n], *b = &many.node[dd_network_find(&many, a->tag)];
+                assert_memory_equal(a->x, b->x, sizeof a->x);
+                assert_int_equal(a->narms, b->narms);
+                assert_memory_equal(a->arm, b->arm, (size_t)a->narms * sizeof *a->arm);
+            }
+            dd_network_free(&one);
+            dd_network_free(&many);
+        }
+        dd_network_free(&base.network);
+    }
+}
+
+/* One tile is the base itself. */
+static void one_tile_changes_nothing(void **state)
+{
+    input base = line(7, DD_TAG(3, 1), 9, 10);
+    dd_tiling tiling = tile(&base, 1, 1, 1);
+    dd_network made = check(&base, &tiling, 1);
+
+    (void)state;
+    for (int64_t n = 0; n < made.n; n++) {
+        assert_true(made.node[n].tag == base.network.node[n].tag);
+        assert_memory_equal(made.node[n].x, base.network.node[n].x, sizeof made.node[n].x);
+        assert_memory_equal(made.node[n].v, base.network.node[n].v, sizeof made.node[n].v);
+        assert_memory_equal(made.node[n].arm, base.network.node[n].arm, 2 * sizeof(dd_arm));
+    }
+    dd_network_free(&made);
+    dd_network_free(&base.network);
+}
+
+/* Two copies along the line are one line twice as long; two across are two lines. */
+static void lines_go_on_in_the_next_tile(void **state)
+{
+    input base = line(0, 1, 2, 3);
+    dd_tiling along = tile(&base, 2, 1, 1), across = tile(&base, 1, 2, 1);
+    dd_network one = check(&base, &along, 1), two = check(&base, &across, 1);
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        const dd_network *made = k == 0 ? &one : &two;
+        dd_tag at = 0;
+        int steps = 0;
+        do {
+            at = made->node[dd_network_find(made, at)].arm[1].tag;
+            steps++;
+        } while (at != 0 && steps < 100);
+        assert_int_equal(steps, k == 0 ? 8 : 4);
+    }
+    assert_near(one.node[0].x[0], -45.0, 1e-12);
+    assert_near(one.node[dd_network_find(&one, 4)].x[0], 55.0, 1e-12);
+    dd_network_free(&one);
+    dd_network_free(&two);
+    dd_network_free(&base.network);
+}
+
+static void large_tags_fit_or_are_refused(void **state)
+{
+    const int count[3] = {1000, 1000, 1};
+    dd_tiling tiling;
+
+    (void)state;
+    input base = line(1, 2, UINT32_MAX - 1, DD_TAG(2, 5));
+    tiling = tile(&base, 2, 3, 1);
+    assert_true(tiling.by_domain && tiling.span == 3);
+    dd_network made = check(&base, &tiling, 2);
+    assert_true(dd_tiling_tag(&tiling, 5, DD_TAG(2, 5)) == DD_TAG(17, 5));
+    dd_network_free(&made);
+    dd_network_free(&base.network);
+
+    base = line(1, 2, 3, DD_TAG(2, 5));
+    tiling = tile(&base, 2, 3, 1);
+    assert_false(tiling.by_domain);
+    assert_true(dd_tiling_tag(&tiling, 5, DD_TAG(2, 5)) == DD_TAG(2, 35));
+    made = check(&base, &tiling, 2);
+    dd_network_free(&made);
+    dd_network_free(&base.network);
+
+    base = line(1, 2, UINT32_MAX - 1, DD_TAG(5000, 5));
+    assert_int_equal(dd_tiling_init(&tiling, &base.network, count, base.low, base.box), EQP_ERR_OVERFLOW);
+    dd_network_free(&base.network);
+}
+
+static void errors(void **state)
+{
+    static const char *const bad[] = {"",       "1",      "1,2",    "1,2,3,4",  "1,2,",  "0,1,1",
+                                      "1,-1,1", "1,1,1 ", " 1,1,1", "1001,1,1", "a,b,c", "1,99999999999999999999,1",
+                                      "1;2;3"};
+    int count[3] = {4, 5, 6};
+    eqp_message message = {""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(dd_tiling_parse(bad[i], count, &message), EQP_ERR_ARGUMENT);
+        assert_true(message.text[0] != '\0' && count[0] == 4 && count[1] == 5 && count[2] == 6);
+    }
+    assert_int_equal(dd_tiling_parse("1,1000,3", count, NULL), EQP_OK);
+    assert_true(count[0] == 1 && count[1] == 1000 && count[2] == 3);
+
+    input base = line(0, 1, 2, 3);
+    const int two[3] = {1, 1, 2}, none[3] = {1, 0, 1};
+    const double open[3] = {100, 64, 0};
+    dd_tiling tiling;
+    dd_network made;
+    dd_network_init(&made);
+    assert_int_equal(dd_tiling_init(&tiling, &base.network, two, base.low, open), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_tiling_init(&tiling, &base.network, none, base.low, base.box), EQP_ERR_ARGUMENT);
+    tiling = tile(&base, 1, 1, 2);
+    assert_int_equal(dd_tiling_make(&tiling, &base.network, 1, 2, &made), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_tiling_make(&tiling, &base.network, -1, 1, &made), EQP_ERR_ARGUMENT);
+    assert_int_equal(dd_tiling_make(&tiling, &base.network, 1, 1, &made), EQP_OK);
+    assert_int_equal(dd_tiling_make(&tiling, &base.network, 0, 2, &made), EQP_ERR_DATA);
+    assert_int_equal(made.n, 4);
+    dd_network_remove(&base.network, 0);
+    assert_int_equal(dd_tiling_make(&tiling, &base.network, 0, 1, &made), EQP_ERR_DATA);
+    assert_int_equal(made.n, 4);
+    dd_network_free(&made);
+    dd_network_free(&base.network);
+}
+
+static void failing_allocations(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    input base = line(0, 1, 2, 3);
+    dd_tiling tiling = tile(&base, 2, 2, 1);
+    for (int64_t k = 0;; k++) {
+        dd_network made;
+        dd_network_init(&made);
+        failing_malloc_start(k);
+        int code = dd_tiling_make(&tiling, &base.network, 0, 4, &made);
+        int64_t failures = failing_malloc_stop();
+        assert_int_equal(code, failures > 0 ? EQP_ERR_MEMORY : EQP_OK);
+        assert_true(failures == 0 || made.n == 0);
+        dd_network_free(&made);
+        if (failures == 0) {
+            break;
+        }
+    }
+    dd_network_free(&base.network);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_repeat),
+        cmocka_unit_test(one_tile_changes_nothing),
+        cmocka_unit_test(lines_go_on_in_the_next_tile),
+        cmocka_unit_test(large_tags_fit_or_are_refused),
+        cmocka_unit_test(errors),
+        cmocka_unit_test(failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
