@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forces on all nodes: every pair of near segments once, on the rank that the map says; self forces, applied stress and
+ * the far field where the segments live. */
+#ifndef DD_EVALUATE_H
+#define DD_EVALUATE_H
+
+#include "../../common/run_costs.h"
+#include "../physics/elastic/far.h"
+#include "../physics/elastic/pairs.h"
+#include "stage.h"
+#include "work.h"
+
+typedef struct dd_evaluator {
+    dd_medium medium;
+    dd_pairs_fn pairs;
+    double stress[6]; /* applied: xx yy zz yz zx xy */
+    dd_far *far;      /* for the grid of the last evaluation; NULL before it */
+    int64_t far_cells[3];
+    bool has_far; /* some cells are far from others */
+    /* of the last evaluation */
+    dd_counts total;    /* on this rank */
+    dd_counts *of_node; /* [of_nodes] for each own node, wherever it was done; owned */
+    int64_t of_nodes, node_room;
+    double seconds;          /* CPU seconds in forces on this rank */
+    double exchange_seconds; /* CPU seconds in sending and receiving, waiting included */
+    int64_t bytes;           /* sent by this rank */
+    app_timings timings;     /* batches of the work, of all evaluations since they were cleared */
+    /* scratch: sources of an owner that ranks share */
+    double *memory;
+    int64_t *chosen;
+    int64_t room;
+} dd_evaluator;
+
+void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pairs_fn pairs);
+void dd_evaluator_free(dd_evaluator *evaluator);
+
+/* Sets the force of every arm of the own nodes, for positions as they are: refreshes the halo and the stage first.
+ * Collective. */
+int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const app_map *map);
+
+/* Sum of the forces on a node's arms. Local. */
+void dd_node_force(const dd_node *node, double force[3]);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A new map for the network: owners are nodes with the segments that they own, interactions are pairs of segments,
+ * hyperedges are nodes. */
+#ifndef DD_REBALANCE_H
+#define DD_REBALANCE_H
+
+#include "../../common/run_newmap.h"
+#include "evaluate.h"
+
+/* Makes a new map of what the last evaluation has counted and moves the nodes to their new homes: halo and stage are
+ * void then. has_map: the present one means something, and as little as possible is to move. totals: of the owners when
+ * the last map was made, zeros for none; updated. migrated: nodes that left this rank. Collective; after an error the
+ * map is the old one. */
+int dd_rebalance(dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, const app_costs *costs,
+                 const app_rebalance_options *options, bool has_map, app_map *map, eqp_units_totals *totals,
+                 app_rebalanced *rebalanced, int64_t *migrated, int64_t *bytes, eqp_message *message);
+
+#endif
