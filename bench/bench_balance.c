@@ -75,9 +75,9 @@ static void step(variant *v)
         bench_die("bench_balance", "no sum over the ranks");
     }
     for (int r = 0; r < v->sim.domain.nranks; r++) {
-        force += v->sim.row[r].load;
-        balance += v->sim.row[r].balance_seconds;
-        exchange += v->sim.row[r].exchange_seconds;
+        force += v->sim.row[r].common.load;
+        balance += v->sim.row[r].common.balance_seconds;
+        exchange += v->sim.row[r].common.exchange_seconds;
     }
     bench_times_add(&v->step, sum[0]);
     bench_times_add(&v->force, force);
@@ -93,8 +93,8 @@ static void print_row(const variant *v, const variant *kept)
     printf("%s,%s,%d,%lld,%.5f,%.5f,%.5f,%.5f,%.3f,%.3f,%lld,%lld,%.4f\n", v->method, v->rebalance,
            v->sim.domain.nranks, (long long)v->sim.input.total, bench_median(&v->step), bench_median(&v->force),
            bench_median(&v->exchange), bench_median(&v->balance), v == kept ? 0.0 : extra / force,
-           bench_median(&v->step) / bench_median(&variants[0].step), (long long)v->sim.now.units,
-           (long long)v->sim.now.ghosts_total, v->sim.now.imbalance_predicted);
+           bench_median(&v->step) / bench_median(&variants[0].step), (long long)v->sim.now.common.units,
+           (long long)v->sim.now.common.ghosts_total, v->sim.now.common.imbalance_predicted);
 }
 
 int main(int argc, char **argv)

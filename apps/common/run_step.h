@@ -50,4 +50,10 @@ int app_rows_gather(MPI_Comm comm, int ndoubles, const void *mine, void *rows);
  * app_rank_row. Local; EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for a load that is none. */
 int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_bytes);
 
+/* Row r. */
+static inline const app_rank_row *app_row_of(const void *rows, size_t row_bytes, int r)
+{
+    return (const app_rank_row *)(const void *)((const char *)rows + (size_t)r * row_bytes);
+}
+
 #endif

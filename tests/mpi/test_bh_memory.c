@@ -5,6 +5,7 @@
 
 #include "output.h"
 #include "record.h"
+#include "shell.h"
 #include "simulation.h"
 
 #include <sys/stat.h>
@@ -58,32 +59,65 @@ static int step(MPI_Comm comm, void *user)
     return code;
 }
 
+typedef struct running {
+    bh_simulation sim;
+    bh_record record;
+} running;
+
+static int record_step(void *user, eqp_message *message)
+{
+    running *r = user;
+    return bh_record_step(&r->record, &r->sim, message);
+}
+
+static int write_snapshot(void *user, const char *path, eqp_message *message)
+{
+    return bh_output_snapshot(&((running *)user)->sim, path, message);
+}
+
+static int write_xdmf(void *user, const app_series *series, eqp_message *message)
+{
+    return bh_output_xdmf(&((running *)user)->sim, series, snapshot, message);
+}
+
+static int write_forces(void *user, const char *path, eqp_message *message)
+{
+    return bh_output_forces(&((running *)user)->sim, path, message);
+}
+
+/* A run without a step: nothing but its files. */
 static int write_files(MPI_Comm comm, void *user)
 {
     eqp_message message = {""}, note = {""};
-    bh_simulation sim;
-    bh_record *record = NULL;
-    bh_series series = {0};
+    bh_settings *settings = user;
+    running r = {0};
+    int stopped;
 
-    CHECK_EQUAL(bh_simulation_create(comm, user, &sim, &message), EQP_OK);
+    settings->run.steps = 0;
+    settings->run.output = snapshot;
+    settings->run.forces = forces;
+    CHECK_EQUAL(bh_simulation_create(comm, settings, &r.sim, &message), EQP_OK);
+    const app_run run = {.program = "test",
+                         .settings = &settings->run,
+                         .naming = &bh_naming,
+                         .comm = r.sim.comm,
+                         .user = &r,
+                         .now = &r.sim.now.common,
+                         .record = record_step,
+                         .snapshot = write_snapshot,
+                         .index = write_xdmf,
+                         .forces = write_forces};
     failing_ranks_begin();
-    int code = bh_record_create(&sim, "test", &record, &message);
+    int code = bh_record_create(&r.sim, "test", &r.record, &message);
     if (code == EQP_OK) {
-        code = bh_record_step(record, &sim, &message);
+        code = app_run_steps(&run, &stopped, &message);
     }
     if (code == EQP_OK) {
-        code = bh_series_write(&series, &sim, snapshot, false, &message);
-    }
-    if (code == EQP_OK) {
-        code = bh_output_forces(&sim, forces, &message);
-    }
-    if (code == EQP_OK) {
-        code = bh_record_finish(record, &sim, &message, &note);
+        code = bh_record_finish(&r.record, &r.sim, &message, &note);
     }
     failing_ranks_end();
-    bh_series_free(&series);
-    bh_record_free(record);
-    bh_simulation_free(&sim);
+    app_record_free(r.record.record);
+    bh_simulation_free(&r.sim);
     return without_hdf5(code);
 }
 

@@ -248,7 +248,7 @@ static void run(MPI_Comm comm, const bh_settings *settings, const char *what, ou
     check_exactly_once(&sim, what);
     MPI_Comm_size(comm, &nranks);
     if (strstr(what, "split") != NULL && nranks >= 7) {
-        CHECK(sim.now.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
+        CHECK(sim.now.common.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
     }
     bh_simulation_free(&sim);
 }

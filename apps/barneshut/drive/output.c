@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "output.h"
 
-#include "../physics/order.h"
-
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 #include <equipoise/snapshot.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *const endings[] = {".hdf5", ".h5", NULL}, *const beside[] = {".xdmf", NULL};
+const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .beside = beside};
 
 /* Particles in the order of a file, cut into one run per rank. */
 typedef struct file_slice {
@@ -17,123 +17,38 @@ typedef struct file_slice {
     int64_t first; /* place of its first particle in the file */
 } file_slice;
 
-/* Type above place: the order of a file that holds its types one after the other. */
-static uint64_t file_key(const bh_particles *p, int64_t i, bool by_type)
+/* A particle on its way into a file: its place, then itself. */
+enum { RECORD_WORDS = 1 + BH_PARTICLE_FIELDS };
+
+/* Type above place: a snapshot holds its types one after the other. */
+static uint64_t place_of(const bh_particles *p, int64_t i)
 {
-    return (by_type ? (uint64_t)p->kind[i] << 56 : 0) | (uint64_t)p->index[i];
+    return (uint64_t)p->kind[i] << 56 | (uint64_t)p->index[i];
 }
 
-/* Which rank writes each particle: equally many in file order. */
-static int choose_writers(const bh_simulation *sim, bool by_type, int64_t *order, int *writer)
+static int slice_make(const bh_simulation *sim, file_slice *slice)
 {
     const bh_particles *p = &sim->domain.particles;
-    uint64_t *key = NULL, *sorted = NULL;
-    int code = eqp_array_create(&key, p->n, sizeof *key);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&sorted, p->n, sizeof *sorted);
-    }
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        key[i] = file_key(p, i, by_type);
-    }
-    if (code == EQP_OK) {
-        code = bh_order(p->n, key, p->index, order);
-    }
-    code = eqp_agree(sim->comm, code, NULL);
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        sorted[i] = key[order[i]];
-    }
-    if (code == EQP_OK) {
-        code = eqp_deal_keys(sim->comm, p->n, sorted, writer);
-    }
-    free(sorted);
-    free(key);
-    return code;
-}
-
-static int send_records(const bh_simulation *sim, const int64_t *order, const int *writer, int64_t *nreceived,
-                        uint64_t **records)
-{
-    const bh_particles *p = &sim->domain.particles;
-    uint64_t *out = NULL;
-    int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * BH_PARTICLE_FIELDS, sizeof *out), NULL);
-
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        bh_particles_pack(p, order[i], out + BH_PARTICLE_FIELDS * i);
-    }
-    if (code == EQP_OK) {
-        code = eqp_send_records(sim->comm, BH_PARTICLE_BYTES, p->n, writer, out, nreceived, records);
-    }
-    free(out);
-    return code;
-}
-
-static int slice_make(bh_simulation *sim, bool by_type, file_slice *slice)
-{
-    int64_t n = sim->domain.particles.n, nreceived = 0, *order = NULL;
-    uint64_t *records = NULL;
-    int *writer = NULL;
-    int code = eqp_array_create(&order, n, sizeof *order);
+    int64_t nreceived = 0;
+    uint64_t *out = NULL, *in = NULL;
+    int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * RECORD_WORDS, sizeof *out), NULL);
 
     bh_particles_init(&slice->particles);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&writer, n, sizeof *writer);
-    }
-    code = eqp_agree(sim->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = choose_writers(sim, by_type, order, writer);
+    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+        out[RECORD_WORDS * i] = place_of(p, i);
+        bh_particles_pack(p, i, out + RECORD_WORDS * i + 1);
     }
     if (code == EQP_OK) {
-        code = send_records(sim, order, writer, &nreceived, &records);
+        code = app_file_order(sim->comm, RECORD_WORDS * sizeof *out, p->n, out, &nreceived, &in, &slice->first);
     }
+    free(out);
     if (code == EQP_OK) {
         code = eqp_agree(sim->comm, bh_particles_resize(&slice->particles, nreceived), NULL);
     }
     for (int64_t i = 0; i < nreceived && code == EQP_OK; i++) {
-        bh_particles_unpack(&slice->particles, i, records + BH_PARTICLE_FIELDS * i);
-        slice->particles.key[i] = file_key(&slice->particles, i, by_type);
+        bh_particles_unpack(&slice->particles, i, in + RECORD_WORDS * i + 1);
     }
-    if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, bh_particles_sort(&slice->particles), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_scan_int64(sim->comm, nreceived, &slice->first, NULL);
-    }
-    free(records);
-    free(writer);
-    free(order);
-    return code;
-}
-
-/* The serial HDF5 library serves one rank at a time: rank 0 creates, all write in turn, rank 0 commits. */
-typedef struct file_writer {
-    int (*create)(void *file, eqp_message *message);
-    int (*write)(void *file, const file_slice *slice, eqp_message *message);
-    int (*commit)(void *file, eqp_message *message);
-    void (*discard)(void *file);
-} file_writer;
-
-static int write_in_turn(bh_simulation *sim, const file_writer *writer, void *file, const file_slice *slice,
-                         eqp_message *message)
-{
-    int me = sim->domain.rank;
-    int code = me == 0 ? writer->create(file, message) : EQP_OK;
-
-    code = eqp_agree(sim->comm, code, message);
-    if (code != EQP_OK) {
-        return code;
-    }
-    for (int r = 0; r < sim->domain.nranks && code == EQP_OK; r++) {
-        code = r == me ? writer->write(file, slice, message) : EQP_OK;
-        code = eqp_agree(sim->comm, code, message);
-    }
-    if (code == EQP_OK) {
-        code = me == 0 ? writer->commit(file, message) : EQP_OK;
-        code = eqp_agree(sim->comm, code, message);
-    }
-    if (code != EQP_OK && me == 0) {
-        writer->discard(file);
-    }
+    free(in);
     return code;
 }
 
@@ -142,6 +57,7 @@ typedef struct snapshot_file {
     eqp_snapshot_layout layout;
     eqp_column column[2];
     eqp_attribute attribute[2];
+    const file_slice *slice;
 } snapshot_file;
 
 static int snapshot_create(void *file, eqp_message *message)
@@ -150,14 +66,14 @@ static int snapshot_create(void *file, eqp_message *message)
     return eqp_snapshot_write_create(f->path, &f->layout, message);
 }
 
-static int snapshot_write(void *file, const file_slice *slice, eqp_message *message)
+static int snapshot_write(void *file, eqp_message *message)
 {
     const snapshot_file *f = file;
-    const bh_particles *p = &slice->particles;
+    const bh_particles *p = &f->slice->particles;
     const eqp_snapshot_arrays arrays = {
         .x = p->x, .y = p->y, .z = p->z, .vx = p->vx, .vy = p->vy, .vz = p->vz, .m = p->m, .id = p->id};
     const void *const data[] = {p->ax, p->ay, p->az, p->pot};
-    return eqp_snapshot_write_slice(f->path, &f->layout, slice->first, p->n, &arrays, data, message);
+    return eqp_snapshot_write_slice(f->path, &f->layout, f->slice->first, p->n, &arrays, data, message);
 }
 
 static int snapshot_commit(void *file, eqp_message *message)
@@ -182,15 +98,15 @@ static int count_types(const bh_simulation *sim, int64_t type_n[EQP_SNAPSHOT_TYP
 
 static int describe_snapshot(const bh_simulation *sim, const char *path, snapshot_file *file)
 {
-    file->path = path;
+    *file = (snapshot_file){.path = path};
     file->layout = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
     file->layout.ntypes = EQP_SNAPSHOT_TYPES;
-    file->layout.time = sim->now.time;
+    file->layout.time = sim->now.common.time;
     file->column[0] = (eqp_column){"Acceleration", EQP_KIND_DOUBLE, 3};
     file->column[1] = (eqp_column){"Potential", EQP_KIND_DOUBLE, 1};
     file->layout.ncolumns = 2;
     file->layout.column = file->column;
-    file->attribute[0] = (eqp_attribute){.name = "step", .kind = EQP_KIND_INT64, .integer = sim->now.step};
+    file->attribute[0] = (eqp_attribute){.name = "step", .kind = EQP_KIND_INT64, .integer = sim->now.common.step};
     file->attribute[1] = (eqp_attribute){.name = "dt", .kind = EQP_KIND_DOUBLE, .real = sim->dt};
     file->layout.nattributes = 2;
     file->layout.attribute = file->attribute;
@@ -203,143 +119,43 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
 
 int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *message)
 {
-    static const file_writer snapshot_writer = {snapshot_create, snapshot_write, snapshot_commit, snapshot_discard};
+    static const app_file_writer writer = {snapshot_create, snapshot_write, snapshot_commit, snapshot_discard};
     snapshot_file file;
     file_slice slice;
-    int code = slice_make(sim, true, &slice);
+    int code = slice_make(sim, &slice);
 
     if (code == EQP_OK) {
         code = describe_snapshot(sim, path, &file);
     }
     if (code == EQP_OK) {
-        code = write_in_turn(sim, &snapshot_writer, &file, &slice, message);
+        file.slice = &slice;
+        code = app_write_in_turn(sim->comm, &writer, &file, message);
     } else {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }
     bh_particles_free(&slice.particles);
     return code;
-}
-
-typedef struct forces_file {
-    const char *path;
-    int64_t rows;
-} forces_file;
-
-static const eqp_column forces_columns[2] = {{"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3}};
-
-static int forces_create(void *file, eqp_message *message)
-{
-    const forces_file *f = file;
-    return eqp_table_write_create(f->path, f->rows, 2, forces_columns, message);
-}
-
-static int forces_write(void *file, const file_slice *slice, eqp_message *message)
-{
-    const forces_file *f = file;
-    const bh_particles *p = &slice->particles;
-    const void *const data[] = {p->id, p->ax, p->ay, p->az};
-    return eqp_table_write_slice(f->path, 2, forces_columns, slice->first, p->n, data, message);
-}
-
-static int forces_commit(void *file, eqp_message *message)
-{
-    const forces_file *f = file;
-    return eqp_table_write_commit(f->path, message);
-}
-
-static void forces_discard(void *file)
-{
-    const forces_file *f = file;
-    eqp_table_write_discard(f->path);
 }
 
 int bh_output_forces(bh_simulation *sim, const char *path, eqp_message *message)
 {
-    static const file_writer forces_writer = {forces_create, forces_write, forces_commit, forces_discard};
-    forces_file file = {path, sim->input.total};
-    file_slice slice;
-    int code = slice_make(sim, false, &slice);
+    const bh_particles *p = &sim->domain.particles;
+    app_force *force = NULL;
+    int code = eqp_agree(sim->comm, eqp_array_create(&force, p->n, sizeof *force), NULL);
 
+    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+        force[i] = (app_force){(uint64_t)p->index[i], (uint64_t)p->id[i], {p->ax[i], p->ay[i], p->az[i]}};
+    }
     if (code == EQP_OK) {
-        code = write_in_turn(sim, &forces_writer, &file, &slice, message);
+        code = app_forces_write(sim->comm, path, p->n, force, message);
     } else {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }
-    bh_particles_free(&slice.particles);
+    free(force);
     return code;
 }
 
-/* Length of a name without its ending .hdf5 or .h5. */
-static int stem_length(const char *name)
-{
-    static const char *const endings[] = {".hdf5", ".h5"};
-    size_t length = strlen(name);
-
-    for (int i = 0; i < 2; i++) {
-        size_t ending = strlen(endings[i]);
-        if (length > ending && strcmp(name + length - ending, endings[i]) == 0) {
-            return (int)(length - ending);
-        }
-    }
-    return (int)length;
-}
-
-int bh_series_path(const char *output, int64_t step, char **path)
-{
-    size_t room = strlen(output) + 32;
-    char *text = malloc(room);
-
-    if (text == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    snprintf(text, room, "%.*s_%06lld.hdf5", stem_length(output), output, (long long)step);
-    *path = text;
-    return EQP_OK;
-}
-
-int bh_series_xdmf(const char *output, char **path)
-{
-    size_t room = strlen(output) + 8;
-    char *text = malloc(room);
-
-    if (text == NULL) {
-        return EQP_ERR_MEMORY;
-    }
-    snprintf(text, room, "%.*s.xdmf", stem_length(output), output);
-    *path = text;
-    return EQP_OK;
-}
-
-void bh_series_free(bh_series *series)
-{
-    for (int64_t i = 0; i < series->n; i++) {
-        free(series->path[i]);
-    }
-    free(series->path);
-    free(series->time);
-    memset(series, 0, sizeof *series);
-}
-
-/* Takes over path. */
-static int series_add(bh_series *series, char *path, double time)
-{
-    int64_t capacity = series->capacity;
-    int code = eqp_array_reserve(&series->path, &capacity, series->n + 1, sizeof(char *));
-
-    capacity = series->capacity;
-    if (code == EQP_OK) {
-        code = eqp_array_reserve(&series->time, &capacity, series->n + 1, sizeof(double));
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
-    series->capacity = capacity;
-    series->path[series->n] = path;
-    series->time[series->n++] = time;
-    return EQP_OK;
-}
-
-static int write_xdmf(const bh_series *series, bh_simulation *sim, const char *output, eqp_message *message)
+int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *output, eqp_message *message)
 {
     snapshot_file like;
     eqp_snapshot_frame *frame = NULL;
@@ -348,7 +164,7 @@ static int write_xdmf(const bh_series *series, bh_simulation *sim, const char *o
     int code = describe_snapshot(sim, output, &like);
 
     if (code == EQP_OK) {
-        code = bh_series_xdmf(output, &path);
+        code = app_name_beside(&bh_naming, output, beside[0], &path);
     }
     if (code == EQP_OK) {
         code = eqp_array_create(&frame, series->n, sizeof *frame);
@@ -368,30 +184,4 @@ static int write_xdmf(const bh_series *series, bh_simulation *sim, const char *o
     free(frame);
     free(path);
     return eqp_agree(sim->comm, code, message);
-}
-
-int bh_series_write(bh_series *series, bh_simulation *sim, const char *output, bool numbered, eqp_message *message)
-{
-    char *path = NULL;
-    int code = EQP_OK;
-
-    if (numbered) {
-        code = bh_series_path(output, sim->now.step, &path);
-    } else {
-        code = eqp_array_create(&path, (int64_t)strlen(output) + 1, 1);
-        if (code == EQP_OK) {
-            strcpy(path, output);
-        }
-    }
-    code = eqp_agree(sim->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = bh_output_snapshot(sim, path, message);
-    }
-    if (code == EQP_OK) {
-        code = series_add(series, path, sim->now.time);
-        path = code == EQP_OK ? NULL : path; /* the series has it now, whatever the others say */
-        code = eqp_agree(sim->comm, code, NULL);
-    }
-    free(path);
-    return code == EQP_OK ? write_xdmf(series, sim, output, message) : code;
 }

@@ -126,82 +126,45 @@ static int prepare_first(bh_simulation *sim, bool balance, step_ledger *ledger, 
 static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_rank_row *row)
 {
     const bh_evaluated *e = &ledger->evaluated;
+    const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
 
-    *row = (bh_rank_row){.load = e->seconds,
-                         .predicted = app_costs_predict(&sim->costs, e->counts.of),
-                         .particles = (double)sim->domain.particles.n,
-                         .targets = (double)e->targets,
-                         .pairs = (double)e->counts.of[BH_KIND_PAIR],
-                         .cells = (double)e->counts.of[BH_KIND_CELL],
-                         .ghost_cells = (double)e->traffic.cells,
-                         .ghost_particles = (double)e->traffic.particles,
-                         .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->rebalanced.bytes),
-                         .migrated = (double)ledger->settled.migrated,
-                         .exchange_seconds = e->all_seconds - e->seconds,
-                         .balance_seconds = ledger->balance_seconds};
+    *row = (bh_rank_row){
+        .common = {.load = e->seconds,
+                   .predicted = app_costs_predict(&sim->costs, e->counts.of),
+                   .particles = (double)sim->domain.particles.n,
+                   .targets = (double)e->targets,
+                   .interactions = pairs + cells,
+                   .ghosts = (double)(e->traffic.cells + e->traffic.particles),
+                   .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->rebalanced.bytes),
+                   .migrated = (double)ledger->settled.migrated,
+                   .exchange_seconds = e->all_seconds - e->seconds,
+                   .balance_seconds = ledger->balance_seconds},
+        .pairs = pairs,
+        .cells = cells};
 }
 
 /* Every rank sees every row, so that all draw the same conclusions. */
-static int gather_rows(bh_simulation *sim, const bh_rank_row *mine)
+static int conclude_rows(bh_simulation *sim, const step_ledger *ledger)
 {
-    return MPI_Allgather(mine, BH_RANK_ROW_DOUBLES, MPI_DOUBLE, sim->row, BH_RANK_ROW_DOUBLES, MPI_DOUBLE, sim->comm) ==
-                   MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
-}
+    bh_step *now = &sim->now;
+    bh_rank_row mine;
+    double pairs = 0, cells = 0;
+    int code;
 
-static int imbalances(bh_simulation *sim, bh_step *now)
-{
-    int n = sim->domain.nranks;
-    double *load = NULL, *predicted = NULL;
-    eqp_load_statistics measured = {0}, model = {0};
-    int code = eqp_array_create(&load, n, sizeof *load);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&predicted, n, sizeof *predicted);
+    fill_row(sim, ledger, &mine);
+    code = app_rows_gather(sim->comm, (int)(sizeof mine / sizeof(double)), &mine, sim->row);
+    if (code != EQP_OK) {
+        return code;
     }
-    for (int r = 0; r < n && code == EQP_OK; r++) {
-        load[r] = sim->row[r].load;
-        predicted[r] = sim->row[r].predicted;
-    }
-    if (code == EQP_OK) {
-        code = eqp_load_statistics_compute(n, load, &measured);
-    }
-    if (code == EQP_OK) {
-        code = eqp_load_statistics_compute(n, predicted, &model);
-    }
-    now->imbalance_measured = measured.imbalance;
-    now->imbalance_predicted = model.imbalance;
-    now->load_max = measured.max;
-    now->load_mean = measured.mean;
-    free(predicted);
-    free(load);
-    return eqp_agree(sim->comm, code, NULL);
-}
-
-static void add_rows(const bh_simulation *sim, bh_step *now)
-{
-    double pairs = 0, cells = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0;
-
-    now->balance_seconds = now->exchange_seconds = 0;
+    code = eqp_agree(sim->comm, app_step_take_rows(&now->common, sim->domain.nranks, sim->row, sizeof mine), NULL);
     for (int r = 0; r < sim->domain.nranks; r++) {
-        const bh_rank_row *row = &sim->row[r];
-        double here = row->ghost_cells + row->ghost_particles;
-        pairs += row->pairs;
-        cells += row->cells;
-        migrated += row->migrated;
-        ghosts += here;
-        ghosts_max = fmax(ghosts_max, here);
-        bytes += row->bytes_sent;
-        now->exchange_seconds = fmax(now->exchange_seconds, row->exchange_seconds);
-        now->balance_seconds = fmax(now->balance_seconds, row->balance_seconds);
+        pairs += sim->row[r].pairs;
+        cells += sim->row[r].cells;
     }
     now->pairs = (int64_t)pairs - sim->input.total; /* a particle and itself are no interaction */
     now->cells = (int64_t)cells;
-    now->migrated = (int64_t)migrated;
-    now->ghosts_total = (int64_t)ghosts;
-    now->ghosts_max = (int64_t)ghosts_max;
-    now->bytes_sent = (int64_t)bytes;
+    now->common.interactions = now->pairs + now->cells;
+    return code;
 }
 
 static int add_sums(bh_simulation *sim, bh_sums *sums)
@@ -229,14 +192,14 @@ static int check_finite(const bh_step *now, eqp_message *message)
     }
     eqp_message_set(message,
                     "barneshut: step %lld: energies overflow: masses, velocities, G or dt are out of proportion",
-                    (long long)now->step);
+                    (long long)now->common.step);
     return EQP_ERR_DATA;
 }
 
 static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *message)
 {
     bh_step *now = &sim->now;
-    bh_rank_row mine;
+    app_step *common = &now->common;
     int code = check_finite(now, message);
 
     if (code != EQP_OK) {
@@ -244,29 +207,24 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
     }
     /* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
      * steps have shown. */
-    fill_row(sim, ledger, &mine);
-    code = gather_rows(sim, &mine);
-    if (code == EQP_OK) {
-        code = imbalances(sim, now);
-    }
+    code = conclude_rows(sim, ledger);
     if (code == EQP_OK) {
         code = app_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.timings);
     }
     if (code == EQP_OK) {
-        code = app_costs_correlation(&sim->costs, sim->comm, &ledger->evaluated.timings, &now->correlation);
+        code = app_costs_correlation(&sim->costs, sim->comm, &ledger->evaluated.timings, &common->correlation);
     }
     if (code != EQP_OK) {
         return code;
     }
-    add_rows(sim, now);
-    now->rebalanced = ledger->has_rebalanced;
+    common->rebalanced = ledger->has_rebalanced;
     if (ledger->has_rebalanced) {
-        now->imbalance_promised = ledger->rebalanced.result.imbalance;
-        now->units = ledger->rebalanced.units;
-        now->split_owners = ledger->rebalanced.split_owners;
-        now->unit_sizes = ledger->rebalanced.sizes;
+        common->imbalance_promised = ledger->rebalanced.result.imbalance;
+        common->units = ledger->rebalanced.units;
+        common->split_owners = ledger->rebalanced.split_owners;
+        common->unit_sizes = ledger->rebalanced.sizes;
     }
-    const eqp_policy_sample sample = {now->load_max, now->load_mean, now->rebalanced, now->balance_seconds};
+    const eqp_policy_sample sample = {common->load_max, common->load_mean, common->rebalanced, common->balance_seconds};
     return eqp_agree(sim->comm, eqp_policy_record(&sim->policy, &sample), NULL);
 }
 
@@ -365,8 +323,8 @@ static int start(bh_simulation *sim, eqp_message *message)
         code = add_sums(sim, &sim->now.sums);
     }
     if (code == EQP_OK) {
-        sim->now.step = sim->input.step;
-        sim->now.time = sim->input.time;
+        sim->now.common.step = sim->input.step;
+        sim->now.common.time = sim->input.time;
         code = conclude(sim, &ledger, message);
     }
     app_timings_free(&ledger.evaluated.timings);
@@ -454,12 +412,12 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
         code = add_sums(sim, &sim->now.sums);
     }
     if (code == EQP_OK) {
-        sim->now.step++;
-        sim->now.time += sim->dt;
+        sim->now.common.step++;
+        sim->now.common.time += sim->dt;
         code = conclude(sim, &ledger, message);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
-        eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.step + 1, eqp_error_text(code));
+        eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.common.step + 1, eqp_error_text(code));
     }
     app_timings_free(&ledger.evaluated.timings);
     return code;

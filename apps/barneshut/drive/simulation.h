@@ -6,34 +6,22 @@
 #include "input.h"
 #include "rebalance.h"
 
+#include "../../common/run_step.h"
+
 #include "../physics/motion.h"
 
 #include <equipoise/policy.h>
 
-/* One rank in one step. All doubles, so that the ranks' rows travel as they are. */
+/* One rank in one step. */
 typedef struct bh_rank_row {
-    double load, predicted; /* CPU seconds in forces, and what the cost model says of the same work */
-    double particles, targets, pairs, cells;
-    double ghost_cells, ghost_particles, bytes_sent, migrated;
-    double exchange_seconds; /* CPU seconds in sending groups, trees and forces */
-    double balance_seconds;  /* weighing, assigning, moving homes */
+    app_rank_row common; /* interactions: pairs, each particle with itself among them, and cells */
+    double pairs, cells;
 } bh_rank_row;
-
-#define BH_RANK_ROW_DOUBLES ((int)(sizeof(bh_rank_row) / sizeof(double)))
 
 /* One step over all ranks; the same on all of them. */
 typedef struct bh_step {
-    int64_t step;
-    double time;
-    bool rebalanced;
-    double imbalance_predicted; /* by the cost model, for the work that was done */
-    double imbalance_measured;  /* of CPU seconds in forces */
-    double imbalance_promised;  /* by the balancer when it made the present map */
-    double load_max, load_mean, exchange_seconds, balance_seconds;
-    int64_t units, split_owners, pairs, cells;
-    int64_t migrated, ghosts_total, ghosts_max, bytes_sent;
-    double correlation;   /* rank correlation of predicted and measured seconds of the timed batches */
-    eqp_sizes unit_sizes; /* of the last map by units */
+    app_step common;      /* interactions: pairs and cells */
+    int64_t pairs, cells; /* a particle and itself are no pair */
     bh_sums sums;
 } bh_step;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "places.h"
+#include "run_files.h"
 
-#include "output.h"
-
+#include <equipoise/base.h>
 #include <equipoise/par.h>
 
 #include <stdbool.h>
@@ -10,6 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A run as far as its files are concerned. */
+typedef struct looking {
+    const char *program;
+    const app_run_settings *run;
+    const app_naming *naming;
+    eqp_message *message;
+} looking;
 
 static bool is_folder(const char *path)
 {
@@ -38,7 +45,7 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-static int check_file(const char *option, const char *path, eqp_message *message)
+static int check_file(const looking *l, const char *option, const char *path)
 {
     char *folder = path == NULL ? NULL : folder_of(path);
     int code = EQP_OK;
@@ -50,10 +57,10 @@ static int check_file(const char *option, const char *path, eqp_message *message
         return EQP_ERR_MEMORY;
     }
     if (is_folder(path)) {
-        eqp_message_set(message, "barneshut: --%s: %s: is a directory", option, path);
+        eqp_message_set(l->message, "%s: --%s: %s: is a directory", l->program, option, path);
         code = EQP_ERR_IO;
     } else if (!is_folder(folder) || access(folder, W_OK) != 0) {
-        eqp_message_set(message, "barneshut: --%s: %s: cannot write to folder %s", option, path, folder);
+        eqp_message_set(l->message, "%s: --%s: %s: cannot write to folder %s", l->program, option, path, folder);
         code = EQP_ERR_IO;
     }
     free(folder);
@@ -61,8 +68,9 @@ static int check_file(const char *option, const char *path, eqp_message *message
 }
 
 /* A report's folder is made with those above it: the nearest one that is there must take it. */
-static int check_report(const char *path, eqp_message *message)
+static int check_report(const looking *l)
 {
+    const char *path = l->run->report;
     char *at = path == NULL ? NULL : folder_of(path);
     int code = EQP_OK;
 
@@ -85,7 +93,7 @@ static int check_report(const char *path, eqp_message *message)
         code = EQP_ERR_IO;
     }
     if (code != EQP_OK) {
-        eqp_message_set(message, "barneshut: --report: %s: cannot make this folder or write to it", path);
+        eqp_message_set(l->message, "%s: --report: %s: cannot make this folder or write to it", l->program, path);
     }
     free(at);
     return code;
@@ -97,19 +105,17 @@ typedef struct place {
     char *path;       /* owned */
 } place;
 
-/* One file and its temporary of every kind: those of --output, its XDMF, --forces, and what a report consists of. */
-enum { MOST_PLACES = 24 };
-
 typedef struct place_list {
-    int n;
-    place of[MOST_PLACES];
+    int64_t n, capacity;
+    place *of; /* [n] owned */
 } place_list;
 
 static void list_free(place_list *list)
 {
-    for (int i = 0; i < list->n; i++) {
+    for (int64_t i = 0; i < list->n; i++) {
         free(list->of[i].path);
     }
+    free(list->of);
 }
 
 static const char *name_of(const char *path)
@@ -147,17 +153,16 @@ typedef struct set_name {
     const char *ending; /* "" if it has none that is known */
 } set_name;
 
-static set_name set_name_of(const char *path)
+static set_name set_name_of(const app_naming *naming, const char *path)
 {
-    static const char *const endings[] = {".hdf5", ".h5"};
     set_name name = {.length = strlen(path), .ending = ""};
     size_t digits;
 
-    for (int i = 0; i < 2 && name.ending[0] == '\0'; i++) {
-        const size_t ending = strlen(endings[i]);
-        if (name.length > ending && strcmp(path + name.length - ending, endings[i]) == 0) {
+    for (int i = 0; naming->ending[i] != NULL && name.ending[0] == '\0'; i++) {
+        const size_t ending = strlen(naming->ending[i]);
+        if (name.length > ending && strcmp(path + name.length - ending, naming->ending[i]) == 0) {
             name.length -= ending;
-            name.ending = endings[i];
+            name.ending = naming->ending[i];
         }
     }
     digits = name.length;
@@ -171,9 +176,9 @@ static set_name set_name_of(const char *path)
 
 /* Whether an existing file is, by its name, one of those that the input consists of: another file of a set, or what is
  * found where the input gives only what the names have in common. */
-static bool of_one_set(const char *path, const char *input)
+static bool of_one_set(const app_naming *naming, const char *path, const char *input)
 {
-    const set_name name = set_name_of(path), other = set_name_of(input);
+    const set_name name = set_name_of(naming, path), other = set_name_of(naming, input);
     const bool alike = access(input, F_OK) == 0
                            ? name.numbered && other.numbered && strcmp(name.ending, other.ending) == 0
                            : name.numbered || name.ending[0] != '\0';
@@ -193,11 +198,17 @@ static bool of_one_set(const char *path, const char *input)
 static int add_place(place_list *list, const char *what, const char *path, const char *ending)
 {
     char *text = path == NULL ? NULL : malloc(strlen(path) + strlen(ending) + 1);
+    int code = path == NULL || text != NULL ? EQP_OK : EQP_ERR_MEMORY;
 
     if (text != NULL) {
-        list->of[list->n++] = (place){what, strcat(strcpy(text, path), ending)};
+        code = eqp_array_reserve(&list->of, &list->capacity, list->n + 1, sizeof *list->of);
     }
-    return path == NULL || text != NULL ? EQP_OK : EQP_ERR_MEMORY;
+    if (text != NULL && code == EQP_OK) {
+        list->of[list->n++] = (place){what, strcat(strcpy(text, path), ending)};
+        text = NULL;
+    }
+    free(text);
+    return code;
 }
 
 /* Everything is written under a temporary name first. */
@@ -207,78 +218,108 @@ static int add_both(place_list *list, const char *what, const char *path)
     return code == EQP_OK ? add_place(list, what, path, ".part") : code;
 }
 
-static int add_output(place_list *list, const bh_settings *s)
+/* The files that have the output's name with other endings. */
+static int add_beside(place_list *list, const looking *l, const char *const *ending)
 {
-    char *xdmf = NULL;
-    int code = s->run.output == NULL ? EQP_OK : bh_series_xdmf(s->run.output, &xdmf);
+    int code = EQP_OK;
 
-    if (code == EQP_OK && s->run.output_every == 0) {
-        code = add_both(list, "--output", s->run.output);
+    for (int i = 0; ending != NULL && ending[i] != NULL && code == EQP_OK; i++) {
+        char *name = NULL;
+        code = app_name_beside(l->naming, l->run->output, ending[i], &name);
+        code = code == EQP_OK ? add_both(list, "--output", name) : code;
+        free(name);
     }
-    code = code == EQP_OK ? add_both(list, "--output", xdmf) : code;
-    free(xdmf);
     return code;
 }
 
-static int add_report(place_list *list, const bh_settings *s)
+static int add_output(place_list *list, const looking *l)
+{
+    int code = EQP_OK;
+
+    if (l->run->output == NULL) {
+        return EQP_OK;
+    }
+    if (l->run->output_every == 0) {
+        code = add_both(list, "--output", l->run->output);
+        code = code == EQP_OK ? add_beside(list, l, l->naming->each) : code;
+    }
+    return code == EQP_OK ? add_beside(list, l, l->naming->beside) : code;
+}
+
+static int add_report(place_list *list, const looking *l)
 {
     static const char *const inside[] = {"",           "/report.json",   "/loads.csv",     "/loads.png",
                                          "/loads.svg", "/imbalance.png", "/imbalance.svg", "/plots.gp"};
     int code = EQP_OK;
 
     for (size_t i = 0; i < sizeof inside / sizeof inside[0] && code == EQP_OK; i++) {
-        code = add_place(list, "--report", s->run.report, inside[i]);
+        code = add_place(list, "--report", l->run->report, inside[i]);
     }
     return code;
 }
 
-/* The step in a numbered name of the series `output`; -1 for other names. */
-static int64_t step_in_series(const char *path, const char *output)
+/* Whether `path` is the file of that step with that ending. */
+static bool is_of_step(const looking *l, const char *path, int64_t step, const char *ending)
 {
-    const char *digits = strrchr(path, '_');
-    int64_t step = 0;
     char *numbered = NULL;
     bool same = false;
+
+    if (app_name_numbered(l->naming, l->run->output, step, ending, &numbered) == EQP_OK) {
+        same = same_file(numbered, path);
+        free(numbered);
+    }
+    return same;
+}
+
+/* The step in a numbered name of the output's series; -1 for other names. */
+static int64_t step_in_series(const looking *l, const char *path)
+{
+    const char *digits = strrchr(path, '_');
+    const char *const *each = l->naming->each;
+    int64_t step = 0;
+    bool same;
 
     for (const char *d = digits == NULL ? "" : digits + 1; *d >= '0' && *d <= '9' && step < INT64_MAX / 20; d++) {
         step = 10 * step + (*d - '0');
     }
-    if (bh_series_path(output, step, &numbered) == EQP_OK) {
-        same = same_file(numbered, path);
-        free(numbered);
+    same = is_of_step(l, path, step, l->naming->numbered);
+    for (int i = 0; each != NULL && each[i] != NULL && !same; i++) {
+        same = is_of_step(l, path, step, each[i]);
     }
     return same ? step : -1;
 }
 
 /* Whether a run that begins at step 0 writes a numbered snapshot of that name, or for a restart may do so. */
-static bool is_numbered(const char *path, const bh_settings *s)
+static bool is_numbered(const looking *l, const char *path)
 {
-    int64_t step = s->run.output == NULL || s->run.output_every == 0 ? -1 : step_in_series(path, s->run.output);
+    const app_run_settings *run = l->run;
+    int64_t step = run->output == NULL || run->output_every == 0 ? -1 : step_in_series(l, path);
 
-    return step > 0 && step <= s->run.steps && (step % s->run.output_every == 0 || step == s->run.steps);
+    return step > 0 && step <= run->steps && (step % run->output_every == 0 || step == run->steps);
 }
 
-static int find_clash(const place_list *list, const bh_settings *s, eqp_message *message)
+static int find_clash(const looking *l, const place_list *list)
 {
     const place *input = list->n > 0 && list->of[0].what == NULL ? &list->of[0] : NULL;
 
-    for (int i = 0; i < list->n; i++) {
+    for (int64_t i = 0; i < list->n; i++) {
         const place *a = &list->of[i];
         /* A run that goes on from a snapshot of its own series writes the later ones. */
-        bool numbered = a == input ? s->run.restart == NULL && is_numbered(a->path, s) : is_numbered(a->path, s);
+        bool numbered = a == input ? l->run->restart == NULL && is_numbered(l, a->path) : is_numbered(l, a->path);
         if (numbered && a != input) {
-            eqp_message_set(message, "barneshut: --output and %s: %s: one file cannot be both", a->what, a->path);
+            eqp_message_set(l->message, "%s: --output and %s: %s: one file cannot be both", l->program, a->what,
+                            a->path);
             return EQP_ERR_ARGUMENT;
         }
-        if (numbered ||
-            (input != NULL && a != input && (same_file(a->path, input->path) || of_one_set(a->path, input->path)))) {
-            eqp_message_set(message, "barneshut: %s: the input would be overwritten", input->path);
+        if (numbered || (input != NULL && a != input &&
+                         (same_file(a->path, input->path) || of_one_set(l->naming, a->path, input->path)))) {
+            eqp_message_set(l->message, "%s: %s: the input would be overwritten", l->program, input->path);
             return EQP_ERR_ARGUMENT;
         }
-        for (int k = 0; k < i; k++) {
+        for (int64_t k = 0; k < i; k++) {
             const place *b = &list->of[k];
             if (b != input && strcmp(a->what, b->what) != 0 && same_file(a->path, b->path)) {
-                eqp_message_set(message, "barneshut: %s and %s: %s: one file cannot be both", b->what, a->what,
+                eqp_message_set(l->message, "%s: %s and %s: %s: one file cannot be both", l->program, b->what, a->what,
                                 a->path);
                 return EQP_ERR_ARGUMENT;
             }
@@ -287,29 +328,31 @@ static int find_clash(const place_list *list, const bh_settings *s, eqp_message 
     return EQP_OK;
 }
 
-static int check_clashes(const bh_settings *s, eqp_message *message)
+static int check_clashes(const looking *l)
 {
     place_list list = {0};
-    int code = add_place(&list, NULL, s->run.snapshot != NULL ? s->run.snapshot : s->run.restart, "");
+    int code = add_place(&list, NULL, app_run_input_path(l->run), "");
 
-    code = code == EQP_OK ? add_output(&list, s) : code;
-    code = code == EQP_OK ? add_both(&list, "--forces", s->run.forces) : code;
-    code = code == EQP_OK ? add_report(&list, s) : code;
-    code = code == EQP_OK ? find_clash(&list, s, message) : code;
+    code = code == EQP_OK ? add_output(&list, l) : code;
+    code = code == EQP_OK ? add_both(&list, "--forces", l->run->forces) : code;
+    code = code == EQP_OK ? add_report(&list, l) : code;
+    code = code == EQP_OK ? find_clash(l, &list) : code;
     list_free(&list);
     return code;
 }
 
-int bh_places_check(MPI_Comm comm, const bh_settings *settings, eqp_message *message)
+int app_places_check(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
+                     eqp_message *message)
 {
+    const looking l = {program, run, naming, message};
     int rank, code = EQP_OK;
 
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        code = check_clashes(settings, message);
-        code = code == EQP_OK ? check_file("output", settings->run.output, message) : code;
-        code = code == EQP_OK ? check_file("forces", settings->run.forces, message) : code;
-        code = code == EQP_OK ? check_report(settings->run.report, message) : code;
+        code = check_clashes(&l);
+        code = code == EQP_OK ? check_file(&l, "output", run->output) : code;
+        code = code == EQP_OK ? check_file(&l, "forces", run->forces) : code;
+        code = code == EQP_OK ? check_report(&l) : code;
     }
     return eqp_agree(comm, code, message);
 }

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_record.h"
+
+#include "plot.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct app_record {
+    MPI_Comm comm; /* borrowed */
+    int rank, nranks;
+    const char *program;         /* borrowed */
+    const app_run_settings *run; /* borrowed */
+    int ncolumns;                /* of the app's own in the table */
+    eqp_report *report;          /* rank 0 */
+    eqp_csv *loads;              /* rank 0, with --report */
+    eqp_table *table;            /* rank 0 */
+};
+
+static int set_all(eqp_report *report, int n, const eqp_field *field)
+{
+    int code = EQP_OK;
+
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        code = eqp_report_set(report, field[i]);
+    }
+    return code;
+}
+
+static int set_head(const app_record *record, const app_record_head *head)
+{
+    const app_run_settings *run = head->run;
+    const eqp_field fields[] = {
+        eqp_field_text("command", head->command),    eqp_field_count("seed", run->seed),
+        eqp_field_count("ranks", record->nranks),    eqp_field_count("particles", head->particles),
+        eqp_field_text("input", head->input),        eqp_field_text("balance", run->method->name),
+        eqp_field_text("rebalance", run->rebalance), eqp_field_real("imbalance_tol", run->imbalance_tol),
+    };
+    int code = set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields);
+
+    return code == EQP_OK ? set_all(record->report, head->nfields, head->field) : code;
+}
+
+static int create_table(app_record *record, const app_record_head *head)
+{
+    static const char *const common[] = {"step",   "rebalanced", "predicted", "measured",
+                                         "ghosts", "force s",    "balance s"};
+    const int ncommon = (int)(sizeof common / sizeof common[0]);
+    const char **header = NULL;
+    int code = eqp_array_create(&header, ncommon + head->ncolumns, sizeof *header);
+
+    for (int i = 0; i < ncommon + head->ncolumns && code == EQP_OK; i++) {
+        header[i] = i < ncommon ? common[i] : head->column[i - ncommon];
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_create(ncommon + head->ncolumns, header, &record->table);
+    }
+    free(header);
+    return code;
+}
+
+static int create_on_first(app_record *record, const app_record_head *head, eqp_message *message)
+{
+    int code = eqp_report_create(head->program, &record->report);
+
+    if (code == EQP_OK) {
+        code = set_head(record, head);
+    }
+    if (code == EQP_OK) {
+        code = create_table(record, head);
+    }
+    if (code == EQP_OK && head->run->report != NULL) {
+        code = eqp_csv_create_loads(head->run->report, &record->loads, message);
+    }
+    return code;
+}
+
+int app_record_create(MPI_Comm comm, const app_record_head *head, app_record **record, eqp_message *message)
+{
+    app_record *made = NULL;
+    int code = eqp_array_create(&made, 1, sizeof *made);
+
+    if (code == EQP_OK) {
+        made->comm = comm;
+        MPI_Comm_rank(comm, &made->rank);
+        MPI_Comm_size(comm, &made->nranks);
+        made->program = head->program;
+        made->run = head->run;
+        made->ncolumns = head->ncolumns;
+        if (made->rank == 0) {
+            code = create_on_first(made, head, message);
+        }
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "%s: report: %s", head->program, eqp_error_text(code));
+    }
+    code = eqp_agree(comm, code, message);
+    if (code != EQP_OK) {
+        app_record_free(made);
+        return code;
+    }
+    *record = made;
+    return EQP_OK;
+}
+
+void app_record_free(app_record *record)
+{
+    if (record != NULL) {
+        eqp_table_free(record->table);
+        eqp_csv_free(record->loads);
+        eqp_report_free(record->report);
+        free(record);
+    }
+}
+
+static int add_step(app_record *record, const app_record_row *row)
+{
+    const app_step *now = row->step;
+    double shape = NAN, scale = NAN;
+
+    if (now->unit_sizes.n > 1) {
+        /* They stay NaN, null in the report, where none fits. */
+        (void)eqp_sizes_fit_gamma(&now->unit_sizes, &shape, &scale);
+    }
+    const eqp_field common[] = {
+        eqp_field_count("step", now->step),
+        eqp_field_real("time", now->time),
+        eqp_field_text("method", record->run->method->name),
+        eqp_field_bool("rebalanced", now->rebalanced),
+        eqp_field_real("imbalance_predicted", now->imbalance_predicted),
+        eqp_field_real("imbalance_measured", now->imbalance_measured),
+        eqp_field_real("imbalance_promised", now->imbalance_promised),
+        eqp_field_real("force_seconds_max", now->load_max),
+        eqp_field_real("force_seconds_mean", now->load_mean),
+        eqp_field_real("exchange_seconds_max", now->exchange_seconds),
+        eqp_field_real("balance_seconds", now->balance_seconds),
+        eqp_field_count("interactions", now->interactions),
+        eqp_field_count("migrated", now->migrated),
+        eqp_field_count("ghosts_total", now->ghosts_total),
+        eqp_field_count("ghosts_max", now->ghosts_max),
+        eqp_field_count("bytes_sent", now->bytes_sent),
+        eqp_field_count("units", now->units),
+        eqp_field_count("split_owners", now->split_owners),
+        eqp_field_real("unit_weight_max", now->unit_sizes.max),
+        eqp_field_real("unit_weight_shape", shape),
+        eqp_field_real("unit_weight_scale", scale),
+    };
+    const int ncommon = (int)(sizeof common / sizeof common[0]);
+    eqp_field *all = NULL;
+    int code = eqp_array_create(&all, ncommon + row->nfields, sizeof *all);
+
+    for (int i = 0; i < ncommon + row->nfields && code == EQP_OK; i++) {
+        all[i] = i < ncommon ? common[i] : row->field[i - ncommon];
+    }
+    if (code == EQP_OK) {
+        code = eqp_report_add_step(record->report, ncommon + row->nfields, all);
+    }
+    free(all);
+    return code;
+}
+
+static int add_loads(app_record *record, const app_record_row *row)
+{
+    int code = EQP_OK;
+
+    for (int r = 0; r < record->nranks && record->loads != NULL && code == EQP_OK; r++) {
+        const app_rank_row *of = app_row_of(row->rows, row->row_bytes, r);
+        const eqp_load_row load = {.step = row->step->step,
+                                   .rank = r,
+                                   .load = of->load,
+                                   .method = record->run->method->name,
+                                   .predicted = of->predicted,
+                                   .particles = (int64_t)of->particles,
+                                   .targets = (int64_t)of->targets,
+                                   .interactions = (int64_t)of->interactions,
+                                   .ghosts = (int64_t)of->ghosts,
+                                   .bytes_sent = (int64_t)of->bytes_sent,
+                                   .force_seconds = of->load,
+                                   .balance_seconds = of->balance_seconds};
+        code = eqp_csv_add_load(record->loads, &load);
+    }
+    return code;
+}
+
+static int add_line(app_record *record, const app_record_row *row)
+{
+    const app_step *now = row->step;
+    int code = eqp_table_cell(record->table, "%lld", (long long)now->step);
+
+    if (code == EQP_OK) {
+        code = eqp_table_cell(record->table, "%s", now->rebalanced ? "yes" : "");
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_predicted);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_measured);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(record->table, "%lld", (long long)now->ghosts_total);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(record->table, "%.4f", now->load_max);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(record->table, "%.4f", now->balance_seconds);
+    }
+    for (int i = 0; i < record->ncolumns && code == EQP_OK; i++) {
+        code = eqp_table_cell(record->table, "%s", row->cell[i]);
+    }
+    return code;
+}
+
+int app_record_step(app_record *record, const app_record_row *row, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    if (record->rank == 0) {
+        code = add_step(record, row);
+        if (code == EQP_OK) {
+            code = add_loads(record, row);
+        }
+        if (code == EQP_OK) {
+            code = add_line(record, row);
+        }
+    }
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
+    }
+    return eqp_agree(record->comm, code, message);
+}
+
+static int set_totals(app_record *record, const app_record_totals *totals)
+{
+    int code = eqp_report_set(record->report, eqp_field_count("interactions", totals->interactions));
+
+    for (int k = 0; k < totals->nkinds && code == EQP_OK; k++) {
+        code = eqp_report_set_interactions(record->report, totals->kind[k], totals->count[k]);
+    }
+    for (int k = 0; k < totals->costs->nkinds && code == EQP_OK; k++) {
+        code = eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->seconds[k]);
+    }
+    if (code == EQP_OK) {
+        code = eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation);
+    }
+    return code;
+}
+
+/* The most memory that each rank's process has held, on rank 0. Linux counts it in KiB. Collective. */
+static int add_peaks(app_record *record)
+{
+    struct rusage usage;
+    int64_t here = getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0, *peak = NULL;
+    int code = eqp_agree(record->comm, eqp_array_create(&peak, record->nranks, sizeof *peak), NULL);
+
+    if (code == EQP_OK && MPI_Gather(&here, 1, MPI_INT64_T, peak, 1, MPI_INT64_T, 0, record->comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    if (code == EQP_OK && record->rank == 0) {
+        code = eqp_report_set_counts(record->report, "peak_bytes", record->nranks, peak);
+    }
+    free(peak);
+    return code;
+}
+
+static int write_files(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
+{
+    const char *dir = record->run->report;
+    size_t room = strlen(dir) + 16;
+    char *path = malloc(room);
+    int code = path == NULL ? EQP_ERR_MEMORY : set_totals(record, totals);
+
+    if (code == EQP_OK) {
+        code = eqp_csv_finish(record->loads, message);
+    }
+    if (code == EQP_OK) {
+        code = eqp_report_write(record->report, dir, message);
+    }
+    if (code == EQP_OK) {
+        snprintf(path, room, "%s/loads.csv", dir);
+        const app_plot_series series = {record->run->method->name, path};
+        int drawn = app_plot_loads(dir, 1, &series, note);
+        /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
+        code = drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
+    }
+    free(path);
+    return code;
+}
+
+int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
+{
+    int code = add_peaks(record);
+
+    if (code == EQP_OK && record->rank == 0 && record->run->report != NULL) {
+        code = write_files(record, totals, message, note);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
+    }
+    return eqp_agree(record->comm, code, message);
+}
+
+int app_record_table(const app_record *record, char **text)
+{
+    *text = NULL;
+    return record->table == NULL ? EQP_OK : eqp_table_text(record->table, text);
+}

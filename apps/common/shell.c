@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "shell.h"
+
+#include "signals.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+#include <equipoise/report.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#define EXIT_BAD_INPUT 2
+#define EXIT_TROUBLE 1
+
+int app_exit_status(int code)
+{
+    switch (code) {
+    case EQP_OK:
+        return 0;
+    case EQP_ERR_ARGUMENT:
+    case EQP_ERR_UNKNOWN:
+    case EQP_ERR_IO:
+    case EQP_ERR_FORMAT:
+    case EQP_ERR_DATA:
+        return EXIT_BAD_INPUT;
+    default:
+        return EXIT_TROUBLE;
+    }
+}
+
+int app_check_printed(const char *program, eqp_message *message)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return EQP_OK;
+    }
+    eqp_message_set(message, "%s: standard output: %s", program, errno != 0 ? strerror(errno) : "cannot be written");
+    return EQP_ERR_IO;
+}
+
+static void print_failure(int rank, int code, const eqp_message *message)
+{
+    if (code != EQP_OK && rank == 0) {
+        fprintf(stderr, "%s\n", message->text[0] != '\0' ? message->text : eqp_error_text(code));
+    }
+}
+
+/* An answer, and the exit status that it leads to. */
+static int print_owned(const char *program, int rank, int code, char *text, eqp_message *message)
+{
+    if (code == EQP_OK && rank == 0) {
+        (void)fputs(text, stdout);
+        code = app_check_printed(program, message);
+    }
+    print_failure(rank, code, message);
+    free(text);
+    return app_exit_status(code);
+}
+
+/* The command as it was given, for the report. */
+static char *join_command(int argc, char **argv)
+{
+    size_t room = 1;
+    char *text;
+
+    for (int i = 0; i < argc; i++) {
+        room += strlen(argv[i]) + 1;
+    }
+    text = calloc(room, 1);
+    for (int i = 0; i < argc && text != NULL; i++) {
+        strcat(strcat(text, i > 0 ? " " : ""), argv[i]);
+    }
+    return text;
+}
+
+/* --help, --version and what the app is asked for. -1: there is a run to be made. */
+static int answer_questions(const app_program *program, int rank, app_action action, eqp_message *message)
+{
+    const char *name = program->line->program;
+    char *text = NULL;
+    int code;
+
+    if (action == APP_VERSION) {
+        code = eqp_array_create(&text, (int64_t)strlen(name) + 64, 1);
+        if (code == EQP_OK) {
+            snprintf(text, strlen(name) + 64, "%s %s\n", name, eqp_version());
+        }
+        return print_owned(name, rank, code, text, message);
+    }
+    code = action == APP_HELP ? app_options_help(program->line, &text)
+                              : program->answer(program->settings, &text, message);
+    return code == EQP_OK && text == NULL ? -1 : print_owned(name, rank, code, text, message);
+}
+
+static int run_program(const app_program *program, MPI_Comm world, int argc, char **argv)
+{
+    app_action action;
+    eqp_message message = {""};
+    char *command = NULL;
+    int stopped = 0, status = -1, rank, code;
+
+    MPI_Comm_rank(world, &rank);
+    code = app_options_parse(program->line, argc, argv, program->settings, NULL, &action, &message);
+    if (code == EQP_OK) {
+        status = answer_questions(program, rank, action, &message);
+        if (status >= 0) {
+            return status;
+        }
+        code = program->complete(program->settings, &message);
+    }
+    if (code == EQP_OK) {
+        command = join_command(argc, argv);
+        code = command == NULL ? EQP_ERR_MEMORY : app_signals_install();
+        code = eqp_agree(world, code, &message);
+    }
+    if (code == EQP_OK) {
+        code = program->simulate(world, program->settings, command, &stopped, &message);
+    }
+    print_failure(rank, code, &message);
+    free(command);
+    return code == EQP_OK && stopped != 0 ? 128 + stopped : app_exit_status(code);
+}
+
+/* Every step takes and gives back arrays of some bytes per particle. glibc keeps blocks below a limit that grows with
+ * what is freed: without a fixed one, ranks with a million particles hold a quarter more than they use. */
+static void give_large_blocks_back(void)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 8 << 20);
+#endif
+}
+
+/* A file or socket that got the number of a closed stdout would get its text, too. */
+static void open_closed_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", O_RDWR);
+        }
+    }
+    errno = 0;
+}
+
+int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
+{
+    int status;
+
+    open_closed_streams();
+    give_large_blocks_back();
+    if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
+        fprintf(stderr, "%s: MPI cannot start\n", program->line->program);
+        return EXIT_TROUBLE;
+    }
+    status = run_program(program, world, argc, argv);
+    MPI_Finalize();
+    return status;
+}
+
+static int rank_of(const app_run *run)
+{
+    int rank;
+
+    MPI_Comm_rank(run->comm, &rank);
+    return rank;
+}
+
+static void show_progress(const app_run *run, int64_t first, double begin)
+{
+    char line[160], note[64];
+    eqp_progress progress = {.done = run->now->step - first,
+                             .total = run->settings->steps - first,
+                             .elapsed_seconds = eqp_wall_seconds() - begin,
+                             .width = 30,
+                             .unit = "step",
+                             .note = note};
+
+    if (!run->settings->progress || rank_of(run) != 0) {
+        return;
+    }
+    snprintf(note, sizeof note, "imbalance %.1f%%", 100.0 * run->now->imbalance_measured);
+    if (eqp_progress_format(&progress, sizeof line, line) == EQP_OK) {
+        fprintf(stderr, "\r\033[K%s%s", line, progress.done == progress.total ? "\n" : "");
+        fflush(stderr);
+    }
+}
+
+/* Signals reach ranks at different times: all stop when one has one. */
+static int agree_signal(MPI_Comm comm)
+{
+    int pending = app_signals_pending();
+
+    MPI_Allreduce(MPI_IN_PLACE, &pending, 1, MPI_INT, MPI_MAX, comm);
+    return pending;
+}
+
+static int write_restart(const app_run *run, eqp_message *message)
+{
+    int code = run->snapshot(run->user, run->restart_path, message);
+
+    if (code == EQP_OK && rank_of(run) == 0) {
+        fprintf(stderr, "%s%s: stopped after step %lld; go on with --restart %s\n", run->settings->progress ? "\n" : "",
+                run->program, (long long)run->now->step, run->restart_path);
+    }
+    return code;
+}
+
+/* A snapshot, under --output's name or a numbered one, and what shows the series. */
+static int write_snapshot(const app_run *run, app_series *series, bool numbered, eqp_message *message)
+{
+    const char *output = run->settings->output;
+    char *path = NULL;
+    int code = EQP_OK;
+
+    if (numbered) {
+        code = app_name_numbered(run->naming, output, run->now->step, run->naming->numbered, &path);
+    }
+    code = eqp_agree(run->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = run->snapshot(run->user, numbered ? path : output, message);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(run->comm, app_series_add(series, numbered ? path : output, run->now->time), NULL);
+    }
+    free(path);
+    return code == EQP_OK && run->index != NULL ? run->index(run->user, series, message) : code;
+}
+
+static int take_step(const app_run *run, app_series *series, eqp_message *message)
+{
+    const app_run_settings *s = run->settings;
+    int code = run->step(run->user, message);
+
+    if (code == EQP_OK) {
+        code = run->record(run->user, message);
+    }
+    if (code == EQP_OK && s->output_every > 0 &&
+        (run->now->step % s->output_every == 0 || run->now->step == s->steps)) {
+        code = write_snapshot(run, series, true, message);
+    }
+    return code;
+}
+
+int app_run_steps(const app_run *run, int *stopped, eqp_message *message)
+{
+    const app_run_settings *s = run->settings;
+    const int64_t first = run->now->step;
+    double begin = eqp_wall_seconds();
+    app_series series = {0};
+    int code = run->record(run->user, message);
+
+    *stopped = 0;
+    while (code == EQP_OK && run->now->step < s->steps) {
+        *stopped = agree_signal(run->comm);
+        if (*stopped != 0) {
+            code = write_restart(run, message);
+            break;
+        }
+        code = take_step(run, &series, message);
+        if (code == EQP_OK) {
+            show_progress(run, first, begin);
+        }
+    }
+    if (code == EQP_OK && *stopped == 0 && s->output != NULL && s->output_every == 0) {
+        code = write_snapshot(run, &series, false, message);
+    }
+    if (code == EQP_OK && *stopped == 0 && s->forces != NULL) {
+        code = run->forces(run->user, s->forces, message);
+    }
+    app_series_free(&series);
+    return code;
+}
