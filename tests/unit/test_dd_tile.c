@@ -143,6 +143,7 @@ static void one_tile_changes_nothing(void **state)
 static void lines_go_on_in_the_next_tile(void **state)
 {
     input base = line(0, 1, 2, 3);
+    base.network.node[0].home = base.network.node[0].arm[0].home = 5; /* of another run: not the copies' */
     dd_tiling along = tile(&base, 2, 1, 1), across = tile(&base, 1, 2, 1);
     dd_network one = check(&base, &along, 1), two = check(&base, &across, 1);
 
@@ -156,6 +157,9 @@ static void lines_go_on_in_the_next_tile(void **state)
             steps++;
         } while (at != 0 && steps < 100);
         assert_int_equal(steps, k == 0 ? 8 : 4);
+    }
+    for (int64_t n = 0; n < one.n; n++) {
+        assert_true(one.node[n].home == 0 && one.node[n].arm[0].home == 0);
     }
     assert_near(one.node[0].x[0], -45.0, 1e-12);
     assert_near(one.node[dd_network_find(&one, 4)].x[0], 55.0, 1e-12);
