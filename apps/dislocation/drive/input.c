@@ -210,13 +210,14 @@ static void choose_cells(const dd_domain *domain, int64_t segments, eqp_paradis_
     }
 }
 
-static int complete_control(const char *path, const dd_domain *domain, dd_input *input, eqp_message *message)
+static int complete_control(const char *path, const dd_generator *generator, const dd_domain *domain, dd_input *input,
+                            eqp_message *message)
 {
     eqp_message inner = {""};
     int code;
 
     if (isnan(input->control.max_seg) && path == NULL) {
-        input->control.max_seg = input->longest;
+        input->control.max_seg = generator != NULL ? dd_generator_maxseg(generator) : input->longest;
     }
     if (input->control.max_seg > 0) {
         choose_cells(domain, input->segments, &input->control);
@@ -295,7 +296,9 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
         }
     }
     if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, complete_control(ctrl, domain, input, message), message);
+        code = eqp_agree(domain->comm,
+                         complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message),
+                         message);
     }
     free(own_ctrl);
     free(own_data);

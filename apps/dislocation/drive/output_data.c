@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output.h"
+
+#include "files.h"
+#include "output_place.h"
+#include "relay.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 4096 /* nodes on the way to rank 0 */
+
+/* This rank's run of nodes in the order of the file, copies. */
+typedef struct run {
+    int64_t n, room;
+    dd_node *node; /* [room] owned */
+} run;
+
+static void run_free(run *r)
+{
+    for (int64_t i = 0; i < r->n; i++) {
+        dd_node_free(&r->node[i]);
+    }
+    free(r->node);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const uint64_t a = dd_output_place(left), b = dd_output_place(right);
+
+    return (a > b) - (a < b);
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The first place that each rank's run begins with: equally many nodes to each. */
+static int cut_runs(const dd_domain *domain, uint64_t *cut)
+{
+    const dd_network *network = &domain->network;
+    uint64_t *key = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&key, network->n, sizeof *key), NULL);
+
+    for (int64_t i = 0; i < network->n && code == EQP_OK; i++) {
+        key[i] = dd_output_place(&network->node[i]);
+    }
+    if (code == EQP_OK) {
+        if (network->n > 1) {
+            qsort(key, (size_t)network->n, sizeof *key, compare_keys);
+        }
+        code = eqp_key_cuts(domain->comm, network->n, key, NULL, domain->nranks, NULL, cut);
+    }
+    free(key);
+    return code;
+}
+
+static int find_run(const uint64_t *cut, int nranks, uint64_t key)
+{
+    int low = 0, high = nranks; /* cut[low] <= key < cut[high] */
+
+    while (high - low > 1) {
+        const int middle = low + (high - low) / 2;
+        if (cut[middle] <= key) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static int receive_run(dd_inbox *in, run *r)
+{
+    int code = EQP_OK;
+
+    while (code == EQP_OK && !dd_inbox_empty(in)) {
+        code = eqp_array_reserve(&r->node, &r->room, r->n + 1, sizeof *r->node);
+        if (code == EQP_OK) {
+            code = dd_inbox_read_node(in, &r->node[r->n]);
+        }
+        r->n += code == EQP_OK;
+    }
+    if (code == EQP_OK && r->n > 1) {
+        qsort(r->node, (size_t)r->n, sizeof *r->node, by_place);
+    }
+    return code;
+}
+
+static int make_run(const dd_domain *domain, run *r)
+{
+    dd_outbox out = {0};
+    dd_inbox in = {0};
+    uint64_t *cut = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&cut, domain->nranks + 1, sizeof *cut), NULL);
+
+    if (code == EQP_OK) {
+        code = cut_runs(domain, cut);
+    }
+    if (code == EQP_OK) {
+        for (int64_t i = 0; i < domain->network.n; i++) {
+            const dd_node *node = &domain->network.node[i];
+            dd_outbox_add_node(&out, find_run(cut, domain->nranks, dd_output_place(node)), node);
+        }
+        code = dd_outbox_deliver(domain->comm, &out, &in);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(domain->comm, receive_run(&in, r), NULL);
+    }
+    dd_inbox_free(&in);
+    free(cut);
+    return code;
+}
+
+/* A `.data` file in the making; rank 0 has the writer. */
+typedef struct data_file {
+    run run;
+    eqp_paradis_writer *writer;
+    eqp_paradis_node *node; /* [node_room] a block */
+    eqp_paradis_arm *arm;   /* [arm_room] theirs */
+    int64_t n, narms, node_room, arm_room;
+} data_file;
+
+static void pack_nodes(void *user, int64_t block, dd_outbox *out)
+{
+    const run *r = &((const data_file *)user)->run;
+
+    for (int64_t i = block * BLOCK; i < (block + 1) * BLOCK && i < r->n; i++) {
+        dd_outbox_add_node(out, 0, &r->node[i]);
+    }
+}
+
+static int append(data_file *file, const dd_node *node)
+{
+    int code = eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node);
+
+    if (code == EQP_OK) {
+        code = eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    eqp_paradis_node *to = &file->node[file->n++];
+    *to = (eqp_paradis_node){
+        .tag = node->tag, .constraint = node->constraint, .narms = node->narms, .first_arm = file->narms};
+    memcpy(to->x, node->x, sizeof to->x);
+    for (int k = 0; k < node->narms; k++) {
+        eqp_paradis_arm *arm = &file->arm[file->narms++];
+        arm->tag = node->arm[k].tag;
+        memcpy(arm->burgers, node->arm[k].burgers, sizeof arm->burgers);
+        memcpy(arm->normal, node->arm[k].normal, sizeof arm->normal);
+    }
+    return EQP_OK;
+}
+
+static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
+{
+    data_file *file = user;
+    int code = EQP_OK;
+
+    file->n = 0;
+    file->narms = 0;
+    while (code == EQP_OK && !dd_inbox_empty(in)) {
+        dd_node node = {0};
+        code = dd_inbox_read_node(in, &node);
+        if (code == EQP_OK) {
+            code = append(file, &node);
+            dd_node_free(&node);
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_paradis_write_nodes(file->writer, file->n, file->node, file->arm, message);
+    }
+    return code;
+}
+
+static int begin(const dd_domain *domain, const char *path, eqp_paradis_writer **writer, eqp_message *message)
+{
+    eqp_paradis_header header = {.nnodes = domain->network.n};
+    int code = eqp_sum_int64(domain->comm, 1, &header.nnodes);
+
+    for (int d = 0; d < 3; d++) {
+        header.min[d] = domain->low[d];
+        header.max[d] = domain->low[d] + domain->edge[d];
+    }
+    if (code == EQP_OK && domain->rank == 0) {
+        code = eqp_paradis_write_begin(path, &header, 0, NULL, writer, message);
+    }
+    return eqp_agree(domain->comm, code, message);
+}
+
+/* Parameters from which a run goes on. */
+static eqp_paradis_control control_of(const dd_input *input, const dd_moment *now)
+{
+    eqp_paradis_control control = input->control;
+
+    control.first_step = now->step;
+    control.steps = input->last_step > now->step ? input->last_step - now->step : 0;
+    control.time = now->time;
+    if (now->next_dt > 0) {
+        control.next_dt = now->next_dt;
+    }
+    memcpy(control.stress, now->stress, sizeof control.stress);
+    memcpy(control.plastic_strain, now->plastic_strain, sizeof control.plastic_strain);
+    return control;
+}
+
+static int write_pair(const dd_domain *domain, const eqp_paradis_control *control, const char *data, const char *ctrl,
+                      eqp_message *message)
+{
+    data_file file = {.writer = NULL};
+    dd_relay relay = {&file, 0, pack_nodes, take_nodes};
+    int code = make_run(domain, &file.run);
+
+    if (code == EQP_OK) {
+        code = begin(domain, data, &file.writer, message);
+    }
+    if (code == EQP_OK) {
+        relay.nblocks = (file.run.n + BLOCK - 1) / BLOCK;
+        code = dd_relay_run(domain->comm, &relay, message);
+    }
+    if (code == EQP_OK && domain->rank == 0) {
+        code = eqp_paradis_control_write(ctrl, control, message);
+        if (code == EQP_OK) {
+            code = eqp_paradis_write_finish(file.writer, message);
+            file.writer = NULL;
+        }
+    }
+    eqp_paradis_write_discard(file.writer);
+    free(file.node);
+    free(file.arm);
+    run_free(&file.run);
+    return eqp_agree(domain->comm, code, message);
+}
+
+int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
+                      eqp_message *message)
+{
+    const eqp_paradis_control control = control_of(input, now);
+    char *data = NULL, *ctrl = NULL;
+    eqp_message what = {""};
+    int code = eqp_agree(domain->comm, dd_files_pair(name, &data, &ctrl), NULL);
+
+    if (code == EQP_OK) {
+        code = write_pair(domain, &control, data, ctrl, &what);
+    }
+    if (code != EQP_OK && what.text[0] == '\0') {
+        eqp_message_set(&what, "%s: %s", name, eqp_error_text(code));
+    }
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s", what.text);
+    }
+    free(data);
+    free(ctrl);
+    return code;
+}
