@@ -78,7 +78,7 @@ full()
     (
         trap '' XFSZ
         ulimit -f 5000
-        "$BARNESHUT" --steps 0 --quiet "$@" "$file" >out 2>err
+        "$APP" --steps 0 --quiet "$@" "$file" >out 2>err
     )
     status=$?
     [ "$status" -eq 2 ] || fail "status $status instead of 2 on a full disk: $*"
@@ -114,7 +114,7 @@ if mount -t tmpfs -o size=64k,nr_inodes=16 tmpfs small 2>/dev/null; then
     done
     # The restart file: the run was good so far, and says that it could not be kept.
     head -c 100000 /dev/zero >small/rest 2>/dev/null
-    (cd small && exec "$BARNESHUT" --generate plummer:n=2000 --steps 100000000 --quiet >../out 2>../err) &
+    (cd small && exec "$APP" --generate plummer:n=2000 --steps 100000000 --quiet >../out 2>../err) &
     pid=$!
     sleep 3
     kill -TERM "$pid"

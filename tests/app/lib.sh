@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What the tests of the app share. To be sourced with BARNESHUT set to the program.
+# What the tests of the apps share. To be sourced with APP set to the program.
 set -u
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/mpi-env.sh"
 
@@ -22,9 +22,9 @@ run()
     local ranks=$1
     shift
     if [ "$ranks" -eq 1 ]; then
-        "$BARNESHUT" "$@" >out 2>err
+        "$APP" "$@" >out 2>err
     else
-        "${MPIEXEC:-mpirun}" -n "$ranks" "$BARNESHUT" "$@" >out 2>err
+        "${MPIEXEC:-mpirun}" -n "$ranks" "$APP" "$@" >out 2>err
     fi
 }
 

@@ -16,7 +16,7 @@ for ranks in 1 3; do
 done
 
 # A signal ends a run, with a restart file.
-"$BARNESHUT" --generate disks:n=2000 --steps 100000000 --quiet --balance sfc >out 2>err &
+"$APP" --generate disks:n=2000 --steps 100000000 --quiet --balance sfc >out 2>err &
 pid=$!
 sleep 3
 kill -TERM "$pid"

@@ -17,7 +17,7 @@ processes()
 # ranks_of PID: the app's processes below a launcher, however many processes lie between.
 ranks_of()
 {
-    processes | awk -v top="$1" -v name="$(basename "$BARNESHUT")" '
+    processes | awk -v top="$1" -v name="$(basename "$APP")" '
         { parent[$1] = $2; command[$1] = $3 }
         END {
             for (pid in parent) {
@@ -36,7 +36,7 @@ ranks_of()
 begin()
 {
     rm -f barneshut-restart.hdf5 run_*.hdf5*
-    "$mpiexec" -n 3 "$BARNESHUT" "${common[@]}" --balance "$1" --steps 100000000 --output run.hdf5 --output-every 1 \
+    "$mpiexec" -n 3 "$APP" "${common[@]}" --balance "$1" --steps 100000000 --output run.hdf5 --output-every 1 \
         --report unused >out 2>err &
     launcher=$!
     for _ in $(seq 600); do

@@ -67,20 +67,20 @@ run 1 "${some[@]}" --quiet --output "$name"
 
 # Numbers have points in every country.
 for locale in $(locale -a 2>/dev/null | grep -i -m 1 '^de_') C; do
-    LC_ALL=$locale "$BARNESHUT" "${some[@]}" --dt 0.25 --quiet --report numbers >out 2>err || fail "$locale: $(cat err)"
+    LC_ALL=$locale "$APP" "${some[@]}" --dt 0.25 --quiet --report numbers >out 2>err || fail "$locale: $(cat err)"
     [ "$(value numbers/report.json dt)" = 0.25 ] || fail "dt in $locale: $(value numbers/report.json dt)"
 done
 
 # Closed streams are no place to put text into files; a full one is told.
 for words in '--output closed.hdf5' '--report closed --progress' '--help' '--version'; do
     # shellcheck disable=SC2086 # a list of words
-    "$BARNESHUT" "${some[@]}" $words >&- 2>&- <&- || fail "status $? with closed streams: $words"
+    "$APP" "${some[@]}" $words >&- 2>&- <&- || fail "status $? with closed streams: $words"
 done
 expect 1 closed.hdf5 --quiet --steps 0
 if [ -c /dev/full ]; then
     for words in '' '--help' '--version' '--balance help'; do
         # shellcheck disable=SC2086 # a list of words
-        "$BARNESHUT" "${some[@]}" $words >/dev/full 2>err
+        "$APP" "${some[@]}" $words >/dev/full 2>err
         [ $? -eq 2 ] && [ "$(grep -c 'standard output' err)" -eq 1 ] || fail "a full disk: '$words': $(cat err)"
     done
 fi
@@ -91,7 +91,7 @@ for body in 'exit 3' 'kill -9 $$' 'trap "" TERM INT; while :; do sleep 1; done';
     printf '#!/bin/sh\n%s\n' "$body" >bin/gnuplot
     chmod +x bin/gnuplot
     rm -rf plotted
-    PATH=$PWD/bin:$PATH "$BARNESHUT" "${some[@]}" --report plotted >out 2>err &
+    PATH=$PWD/bin:$PATH "$APP" "${some[@]}" --report plotted >out 2>err &
     pid=$!
     for _ in $(seq 600); do
         [ -f plotted/plots.gp ] && break
@@ -111,7 +111,7 @@ expect 1 --generate plummer:n=150000 --steps 0 --quiet --output limited.hdf5
 cp limited.hdf5 original
 (
     ulimit -f 10000
-    exec "$BARNESHUT" --generate plummer:n=150000,seed=2 --steps 0 --quiet --output limited.hdf5 >/dev/null 2>err
+    exec "$APP" --generate plummer:n=150000,seed=2 --steps 0 --quiet --output limited.hdf5 >/dev/null 2>err
 )
 [ $? -eq 2 ] || fail "status $? with a limit on files: $(cat err)"
 cmp original limited.hdf5 || fail "a failed write has cost the old file"
