@@ -149,9 +149,10 @@ static int list_segments(const dd_network *network, pair **list, int64_t *n)
     return EQP_OK;
 }
 
-typedef int (*operation)(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done);
+typedef int (*operation)(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done);
 
-static int operate(dd_serial *serial, const dd_tag *tag, int n, bool neighbours, operation apply, int64_t *count)
+static int operate(dd_serial *serial, const dd_tag *tag, int n, bool neighbours, operation apply, const dd_mover *mover,
+                   int64_t *count)
 {
     dd_patch patch;
     bool done = false;
@@ -160,7 +161,7 @@ static int operate(dd_serial *serial, const dd_tag *tag, int n, bool neighbours,
     dd_patch_init(&patch, serial->low, serial->box);
     code = dd_serial_gather(serial, tag, n, neighbours, &patch);
     if (code == EQP_OK) {
-        code = apply(serial, &patch, tag, &done);
+        code = apply(serial, mover, &patch, tag, &done);
     }
     if (code == EQP_OK && done) {
         code = dd_serial_apply(serial, &patch);
@@ -196,9 +197,10 @@ static double bend_at(const dd_serial *serial, const dd_node *node)
     return dd_bend_area(&serial->rules, to1, to2);
 }
 
-static int refine_segment(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done)
+static int refine_segment(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
 {
     (void)serial;
+    (void)mover;
     return dd_refine(patch, tag[0], tag[1], done);
 }
 
@@ -223,7 +225,7 @@ int dd_serial_refine(dd_serial *serial, int64_t *done)
     }
     for (int64_t i = 0; code == EQP_OK && i < n; i++) {
         if (wish[i]) {
-            code = operate(serial, list[i].tag, 2, false, refine_segment, done);
+            code = operate(serial, list[i].tag, 2, false, refine_segment, NULL, done);
         }
     }
     free(wish);
@@ -231,12 +233,25 @@ int dd_serial_refine(dd_serial *serial, int64_t *done)
     return code;
 }
 
-static int coarsen_node(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done)
+static int coarsen_node(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
 {
+    (void)mover;
     return dd_coarsen(patch, &serial->rules, tag[0], done);
 }
 
-int dd_serial_coarsen(dd_serial *serial, int64_t *done)
+static int split_node(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
+{
+    return dd_split(patch, &serial->rules, mover, tag[0], done);
+}
+
+static bool has_two_arms(const dd_node *node)
+{
+    return node->narms == 2 && node->constraint == DD_FREE;
+}
+
+/* One node with its neighbours after the other, where `wanted`. */
+static int operate_on_nodes(dd_serial *serial, bool (*wanted)(const dd_node *node), operation apply,
+                            const dd_mover *mover, int64_t *done)
 {
     const int64_t n = serial->network->n;
     pair *list = NULL;
@@ -251,16 +266,27 @@ int dd_serial_coarsen(dd_serial *serial, int64_t *done)
     qsort(list, (size_t)n, sizeof *list, compare_pairs);
     for (int64_t i = 0; code == EQP_OK && i < n; i++) {
         const dd_node *node = find(serial, list[i].tag[0]);
-        if (node != NULL && node->narms == 2 && node->constraint == DD_FREE) {
-            code = operate(serial, list[i].tag, 1, true, coarsen_node, done);
+        if (node != NULL && wanted(node)) {
+            code = operate(serial, list[i].tag, 1, true, apply, mover, done);
         }
     }
     free(list);
     return code;
 }
 
-static int collide_pair(dd_serial *serial, dd_patch *patch, const dd_tag *tag, bool *done)
+int dd_serial_coarsen(dd_serial *serial, int64_t *done)
 {
+    return operate_on_nodes(serial, has_two_arms, coarsen_node, NULL, done);
+}
+
+int dd_serial_split(dd_serial *serial, const dd_mover *mover, int64_t *done)
+{
+    return operate_on_nodes(serial, dd_wants_split, split_node, mover, done);
+}
+
+static int collide_pair(dd_serial *serial, const dd_mover *mover, dd_patch *patch, const dd_tag *tag, bool *done)
+{
+    (void)mover;
     return dd_collide(patch, &serial->rules, tag, tag + 2, done);
 }
 
@@ -291,7 +317,7 @@ int dd_serial_collide(dd_serial *serial, int64_t *done)
         for (int64_t j = i + 1; code == EQP_OK && j < n; j++) {
             const dd_tag tag[4] = {list[i].tag[0], list[i].tag[1], list[j].tag[0], list[j].tag[1]};
             if (are_near(serial, tag)) {
-                code = operate(serial, tag, 4, true, collide_pair, done);
+                code = operate(serial, tag, 4, true, collide_pair, NULL, done);
             }
         }
     }

@@ -7,6 +7,7 @@
 #include "node.h"
 #include "patch.h"
 #include "rules.h"
+#include "split.h"
 
 typedef struct dd_serial {
     dd_network *network; /* borrowed */
@@ -35,5 +36,6 @@ int dd_serial_refine(dd_serial *serial, int64_t *done);
 int dd_serial_coarsen(dd_serial *serial, int64_t *done);
 /* O(segments^2). */
 int dd_serial_collide(dd_serial *serial, int64_t *done);
+int dd_serial_split(dd_serial *serial, const dd_mover *mover, int64_t *done);
 
 #endif

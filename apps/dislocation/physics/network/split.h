@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A node of many arms comes apart where that dissipates more: the arms part in two groups, each with its node, joined
+ * by a junction segment if the groups' Burgers vectors want one. The criterion is that of V. V. Bulatov et al., Nature
+ * 440 (2006) 1174 (supplement) and A. Arsenlis et al., MSMSE 15 (2007) 553, section 3: the power sum F.v of all nodes
+ * concerned. *done as in remesh.h. */
+#ifndef DD_SPLIT_H
+#define DD_SPLIT_H
+
+#include "patch.h"
+#include "rules.h"
+
+/* Velocity of a node under a force: the arguments of dd_mobility_velocity(). */
+typedef void (*dd_velocity)(const void *user, const dd_node *node, const double (*to_neighbour)[3],
+                            const double force[3], double velocity[3]);
+
+typedef struct dd_mover {
+    dd_velocity velocity;
+    const void *user; /* handed to it (borrowed) */
+    double tension;   /* energy of a segment over length and square of its Burgers vector, in the unit of forces over
+                       * b^2; about half the shear modulus */
+} dd_mover;
+
+/* Whether a node may come apart: free, with four arms or more. */
+bool dd_wants_split(const dd_node *node);
+
+/* Splits a node, or leaves it. Patch: the node and all its neighbours, in any order; one new tag. The arms' forces must
+ * be those at the node's place. Every partition into two groups of two arms or more is tried (with more than ten arms:
+ * those with a group of two); the one of most power is taken if it beats the node as it is by a twentieth and its nodes
+ * part. Both then stand rann apart, moved along their velocities, which they get; the group without arm[0] goes
+ * to the created node. Changes arms of all nodes of the patch, the position of no neighbour; deletes none. Forces of
+ * arms stay, that of the junction is 0. O(partitions x arms).
+ * Not done: the node is no more or does not wish it, no partition gains, or an arm would have no length or reach half
+ * through the periodic box.
+ * EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW (no new tag), EQP_ERR_ARGUMENT (a neighbour or a reverse arm is missing). */
+int dd_split(dd_patch *patch, const dd_rules *rules, const dd_mover *mover, dd_tag tag, bool *done);
+
+#endif

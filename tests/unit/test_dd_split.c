@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes of many arms come apart where that dissipates more, and no Burgers vector is lost. */
+#include "dd_networks.h"
+
+#include "failing_malloc.h"
+
+#include "motion/mobility.h"
+#include "network/split.h"
+
+static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
+
+/* All directions alike. */
+static void drag(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
+                 double velocity[3])
+{
+    double length = 0.0;
+
+    (void)user;
+    for (int i = 0; i < node->narms; i++) {
+        length += 0.5 * dd_v3_length(to_neighbour[i]);
+    }
+    for (int k = 0; k < 3; k++) {
+        velocity[k] = force[k] / length;
+    }
+}
+
+static void mobility(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
+                     double velocity[3])
+{
+    dd_mobility_velocity(user, node, to_neighbour, force, velocity);
+}
+
+static dd_serial serial_of(dd_network *network, const double box[3])
+{
+    dd_rules rules = {.max_seg = 30, .min_seg = 5, .r_tol = 0.5};
+    dd_serial serial;
+
+    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    dd_serial_init(&serial, network, corner, box, &rules, 7);
+    return serial;
+}
+
+static const double b1[3] = {1, 1, 0}, b2[3] = {-1, 0, 1};
+
+/* Node 9 where line 1 - 2 with b1 and line 3 - 4 with b2 cross. Arms of node 9 in this order. */
+static void make_crossing(dd_network *network, const double force[4][3])
+{
+    dd_network_init(network);
+    dd_test_node(network, 9, 0, 0, 0, DD_FREE);
+    dd_test_node(network, 1, -10, 5, 0, DD_PINNED);
+    dd_test_node(network, 2, 10, -5, 0, DD_PINNED);
+    dd_test_node(network, 3, -10, -5, 0, DD_PINNED);
+    dd_test_node(network, 4, 10, 5, 0, DD_PINNED);
+    dd_test_join(network, 1, 9, b1, NULL);
+    dd_test_join(network, 9, 2, b1, NULL);
+    dd_test_join(network, 3, 9, b2, NULL);
+    dd_test_join(network, 9, 4, b2, NULL);
+    dd_node *node = dd_test_find(network, 9);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(node->arm[i].tag, i + 1);
+        dd_v3_copy(node->arm[i].force, force[i]);
+    }
+}
+
+static int64_t split_once(dd_network *network, const dd_mover *mover)
+{
+    int64_t done = 0;
+    dd_network before;
+    dd_test_copy(&before, network);
+    dd_serial serial = serial_of(network, free_box);
+    assert_int_equal(dd_serial_split(&serial, mover, &done), EQP_OK);
+    assert_int_equal(network->n, before.n + done);
+    dd_test_valid(network, free_box);
+    dd_test_conserved(&before, network);
+    assert_true(fabs(dd_test_force(network, 0) - dd_test_force(&before, 0)) < 1e-12);
+    dd_network_free(&before);
+    return done;
+}
+
+static void lines_that_are_pulled_apart_leave_each_other(void **state)
+{
+    (void)state;
+    const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
+    const dd_mover mover = {drag, NULL, 100.0};
+    dd_network network;
+
+    make_crossing(&network, force);
+    assert_int_equal(split_once(&network, &mover), 1);
+    const dd_node *old = dd_test_find(&network, 9), *new = dd_test_find(&network, DD_TAG(7, 0));
+    assert_int_equal(old->narms, 2);
+    assert_int_equal(new->narms, 2);
+    assert_non_null(dd_node_find_arm(old, 1));
+    assert_non_null(dd_node_find_arm(old, 2));
+    assert_true(old->v[2] > 0 && new->v[2] < 0);
+    const double gap = old->x[2] - new->x[2];
+    assert_true(gap > 1.0 && gap < 1.2); /* rann is 1 */
+    dd_network_free(&network);
+}
+
+static void lines_that_attract_zip_a_junction(void **state)
+{
+    (void)state;
+    const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
+    for (int heavy = 0; heavy < 2; heavy++) {
+        /* The junction's Burgers vector is b1 + b2 = 0 1 1: it pulls with twice the tension. */
+        const dd_mover mover = {drag, NULL, heavy ? 1.1 : 0.5};
+        dd_network network;
+        make_crossing(&network, force);
+        assert_int_equal(split_once(&network, &mover), !heavy);
+        if (!heavy) {
+            const dd_node *old = dd_test_find(&network, 9), *new = dd_test_find(&network, DD_TAG(7, 0));
+            const dd_arm *junction = dd_node_find_arm(old, DD_TAG(7, 0));
+            assert_non_null(junction);
+            assert_int_equal(old->narms, 3);
+            assert_non_null(dd_node_find_arm(old, 3));
+            assert_non_null(dd_node_find_arm(new, 2));
+            for (int k = 0; k < 3; k++) {
+                assert_true(fabs(junction->burgers[k] - b1[k] - b2[k]) < 1e-12);
+            }
+            assert_true(new->x[0] - old->x[0] > 1.0);
+            assert_true(new->v[0] > 0 && old->v[0] < 0);
+        }
+        dd_network_free(&network);
+    }
+}
+
+static void what_gains_nothing_stays(void **state)
+{
+    (void)state;
+    const double none[4][3] = {{0}}, same[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
+    const double apart[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
+    const dd_mover mover = {drag, NULL, 1.0};
+    for (int i = 0; i < 3; i++) {
+        dd_network network;
+        make_crossing(&network, i == 0 ? none : i == 1 ? same : apart);
+        dd_test_find(&network, 9)->constraint = i == 2 ? DD_PINNED : DD_FREE;
+        assert_int_equal(split_once(&network, &mover), 0);
+        dd_network_free(&network);
+    }
+}
+
+/* Both nodes stay in the planes of their arms. */
+static void halves_glide(void **state)
+{
+    (void)state;
+    const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, third};
+    const double force[4][3] = {{1, 3, 0.3}, {2, 1, 1}, {-3, 1, -1}, {-1, -2, -2}};
+    const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 1, .climb = 1};
+    const dd_mover mover = {mobility, &fcc, 0.05};
+    dd_network network;
+    make_crossing(&network, force);
+    for (int64_t i = 0; i < network.n; i++) {
+        for (int a = 0; a < network.node[i].narms; a++) {
+            dd_arm *arm = &network.node[i].arm[a];
+            const bool first = network.node[i].tag <= 2 || (network.node[i].tag == 9 && arm->tag <= 2);
+            dd_v3_copy(arm->normal, first ? n1 : n2);
+        }
+    }
+    assert_int_equal(split_once(&network, &mover), 1);
+    for (int64_t i = 0; i < network.n; i++) {
+        const dd_node *node = &network.node[i];
+        for (int a = 0; a < node->narms && node->constraint == DD_FREE; a++) {
+            const dd_node *other = dd_test_find(&network, node->arm[a].tag);
+            if (other->constraint != DD_FREE) {
+                assert_true(fabs(dd_v3_dot(node->x, other->tag <= 2 ? n1 : n2)) < 1e-9);
+            }
+        }
+    }
+    dd_network_free(&network);
+}
+
+static void random_networks_keep_their_burgers_vectors(void **state)
+{
+    (void)state;
+    const dd_mobility bcc = {.law = DD_BCC_0, .edge = 1, .screw = 0.5, .climb = 0.1};
+    const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 0.5, .climb = 1};
+    int64_t done = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        dd_network network, before;
+        const double *box = seed % 2 ? cube : free_box;
+        const dd_mover mover[3] = {{drag, NULL, 0.1}, {mobility, &bcc, 0.1}, {mobility, &fcc, 0.1}};
+        dd_test_random(&network, seed, 30, 40, box);
+        dd_test_valid(&network, box);
+        dd_test_copy(&before, &network);
+        dd_serial serial = serial_of(&network, box);
+        for (int pass = 0; pass < 3; pass++) {
+            assert_int_equal(dd_serial_split(&serial, &mover[(seed + pass) % 3], &done), EQP_OK);
+            dd_test_valid(&network, box);
+            dd_test_conserved(&before, &network);
+        }
+        int64_t other = 0;
+        assert_int_equal(dd_serial_collide(&serial, &other), EQP_OK);
+        dd_test_valid(&network, box);
+        dd_test_conserved(&before, &network);
+        dd_network_free(&network);
+        dd_network_free(&before);
+    }
+    assert_true(done > 500);
+}
+
+static void failing_allocations_change_nothing(void **state)
+{
+    (void)state;
+    const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
+    const dd_mover mover = {drag, NULL, 0.5};
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0, failures = 1; failures; k++) {
+        dd_network network;
+        int64_t done = 0;
+        make_crossing(&network, force);
+        dd_serial serial = serial_of(&network, free_box);
+        failing_malloc_start(k);
+        const int code = dd_serial_split(&serial, &mover, &done);
+        failures = failing_malloc_stop();
+        dd_test_valid(&network, free_box);
+        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+        assert_int_equal(network.n, failures ? 5 : 6);
+        assert_true(failures || k > 5);
+        dd_network_free(&network);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_that_are_pulled_apart_leave_each_other),
+        cmocka_unit_test(lines_that_attract_zip_a_junction),
+        cmocka_unit_test(what_gains_nothing_stays),
+        cmocka_unit_test(halves_glide),
+        cmocka_unit_test(random_networks_keep_their_burgers_vectors),
+        cmocka_unit_test(failing_allocations_change_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
