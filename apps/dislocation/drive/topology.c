@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "topology.h"
+
+#include "../physics/network/collide.h"
+#include "../physics/network/remesh.h"
+#include "transact.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Each lets at least the smallest key of every heap of candidates go ahead; most go in two. */
+#define ROUNDS 3
+
+const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "collide", "zip", "coarsen", "refine"};
+
+typedef struct topology {
+    dd_domain *domain;
+    const dd_rules *rules;
+    const dd_mobility *mobility;
+    uint64_t step;
+    const dd_closes *closes;
+    eqp_message *message;
+    dd_halo halo;
+    bool fits;            /* the halo is of the network as it is */
+    dd_operation *wanted; /* [n] owned */
+    int64_t n, room;
+    dd_topology_counts own; /* but for those that are lost: what this rank carried out */
+} topology;
+
+static void tally(dd_topology_counts *counts, int kind, const dd_patch *patch)
+{
+    counts->done[kind]++;
+    for (int i = 0; i < patch->n; i++) {
+        counts->created += patch->at[i].created && !patch->at[i].deleted;
+        counts->deleted += !patch->at[i].created && patch->at[i].deleted;
+    }
+}
+
+static int run(const dd_operation *operation, dd_patch *patch, void *context, bool *done, eqp_message *message)
+{
+    topology *t = context;
+    const dd_tag *base = operation->base;
+    int code = EQP_ERR_INTERNAL;
+
+    (void)message;
+    switch (operation->kind) {
+    case DD_TOPOLOGY_COLLIDE:
+        code = dd_collide(patch, t->rules, base, base + 2, done);
+        break;
+    case DD_TOPOLOGY_ZIP:
+        code = dd_collide(patch, t->rules, base, (const dd_tag[2]){base[0], base[2]}, done);
+        break;
+    case DD_TOPOLOGY_COARSEN:
+        code = dd_coarsen(patch, t->rules, base[0], done);
+        break;
+    case DD_TOPOLOGY_REFINE:
+        code = dd_refine(patch, base[0], base[1], done);
+        break;
+    default:
+        break;
+    }
+    if (code == EQP_OK && *done) {
+        tally(&t->own, operation->kind, patch);
+    }
+    return code;
+}
+
+static int want(topology *t, dd_operation operation)
+{
+    int code = eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted);
+
+    if (code == EQP_OK) {
+        operation.key = dd_operation_key(t->step, &operation);
+        t->wanted[t->n++] = operation;
+    }
+    return code;
+}
+
+static const double *velocity(const topology *t, int64_t node, int arm)
+{
+    return dd_halo_velocity(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]);
+}
+
+/* From a node to a neighbour. */
+static void reach(const topology *t, int64_t node, int arm, double to[3])
+{
+    dd_domain_offset(t->domain, dd_halo_position(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]),
+                     t->domain->network.node[node].x, to);
+}
+
+static int want_collisions(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; t->closes != NULL && i < t->closes->n && code == EQP_OK; i++) {
+        dd_operation operation = {.kind = DD_TOPOLOGY_COLLIDE, .nbase = 4, .nnew = 1, .neighbours = true};
+        for (int b = 0; b < 4; b++) {
+            operation.base[b] = t->closes->pair[i].tag[b];
+            operation.home[b] = t->closes->pair[i].home[b];
+        }
+        code = want(t, operation);
+    }
+    return code;
+}
+
+static int want_zip(topology *t, int64_t place, int i, int j)
+{
+    const dd_node *node = &t->domain->network.node[place];
+    const dd_arm *u = &node->arm[i], *w = &node->arm[j];
+    dd_operation operation = {.kind = DD_TOPOLOGY_ZIP, .nbase = 3, .nnew = 1, .neighbours = true};
+    double to_u[3], to_w[3];
+
+    reach(t, place, i, to_u);
+    reach(t, place, j, to_w);
+    if (!dd_wants_zip(t->rules, to_u, to_w, velocity(t, place, i), velocity(t, place, j), node->v)) {
+        return EQP_OK;
+    }
+    operation.base[0] = node->tag;
+    operation.base[1] = u->tag;
+    operation.base[2] = w->tag;
+    operation.home[0] = t->domain->rank;
+    operation.home[1] = u->home;
+    operation.home[2] = w->home;
+    return want(t, operation);
+}
+
+static int want_touches(topology *t)
+{
+    int code = want_collisions(t);
+
+    for (int64_t p = 0; t->closes != NULL && p < t->domain->network.n; p++) {
+        for (int i = 0; i < t->domain->network.node[p].narms; i++) {
+            for (int j = 0; j < i && code == EQP_OK; j++) {
+                code = want_zip(t, p, i, j);
+            }
+        }
+    }
+    return code;
+}
+
+static int want_coarsening(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t p = 0; p < t->domain->network.n && code == EQP_OK; p++) {
+        const dd_node *node = &t->domain->network.node[p];
+        dd_operation operation = {.kind = DD_TOPOLOGY_COARSEN, .nbase = 1, .neighbours = true};
+        double to1[3], to2[3];
+        if (node->narms != 2 || node->constraint != DD_FREE) {
+            continue;
+        }
+        reach(t, p, 0, to1);
+        reach(t, p, 1, to2);
+        if (dd_wants_coarsen(t->rules, node, to1, to2, velocity(t, p, 0), velocity(t, p, 1))) {
+            operation.base[0] = node->tag;
+            operation.home[0] = t->domain->rank;
+            code = want(t, operation);
+        }
+    }
+    return code;
+}
+
+/* Either end of a segment may wish its cut, and neither can see the other's bend: both may ask. */
+static int want_refining(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t p = 0; p < t->domain->network.n && code == EQP_OK; p++) {
+        const dd_node *node = &t->domain->network.node[p];
+        double to[2][3], bend = 0;
+        if (node->narms == 2) {
+            reach(t, p, 0, to[0]);
+            reach(t, p, 1, to[1]);
+            bend = dd_bend_area(t->rules, to[0], to[1]);
+        }
+        for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+            const int own = node->tag > node->arm[k].tag; /* the owner comes first, whoever asks */
+            dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nbase = 2, .nnew = 1};
+            double along[3];
+            reach(t, p, k, along);
+            operation.base[own] = node->tag;
+            operation.home[own] = t->domain->rank;
+            operation.base[1 - own] = node->arm[k].tag;
+            operation.home[1 - own] = node->arm[k].home;
+            if (dd_wants_refine(t->rules, sqrt(along[0] * along[0] + along[1] * along[1] + along[2] * along[2]),
+                                bend)) {
+                code = want(t, operation);
+            }
+        }
+    }
+    return code;
+}
+
+static int see(topology *t)
+{
+    int code = EQP_OK;
+
+    if (!t->fits) {
+        dd_halo_free(&t->halo);
+        code = dd_halo_create(t->domain, &t->halo);
+        if (code == EQP_OK) {
+            code = dd_halo_refresh(t->domain, &t->halo);
+        }
+        t->fits = code == EQP_OK;
+    }
+    return code;
+}
+
+/* Finds candidates and carries them out. Those that have done what they can find nothing to do in later rounds. */
+static int phase(topology *t, int (*candidates)(topology *t))
+{
+    dd_transact_counts counts = {.lost = 1};
+    int code = see(t);
+
+    if (code == EQP_OK) {
+        t->n = 0;
+        code = eqp_agree(t->domain->comm, candidates(t), NULL);
+    }
+    for (int r = 0; r < ROUNDS && code == EQP_OK && counts.lost > 0; r++) {
+        code = dd_transact(t->domain, t->n, t->wanted, run, t, &counts, t->message);
+        t->fits = t->fits && code == EQP_OK && counts.done == 0;
+    }
+    t->own.lost += counts.lost;
+    return code;
+}
+
+static int sum_counts(const topology *t, dd_topology_counts *counts)
+{
+    int64_t sum[DD_TOPOLOGY_KINDS + 2];
+    int code;
+
+    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+        sum[k] = t->own.done[k];
+    }
+    sum[DD_TOPOLOGY_KINDS] = t->own.created;
+    sum[DD_TOPOLOGY_KINDS + 1] = t->own.deleted;
+    code = eqp_sum_int64(t->domain->comm, DD_TOPOLOGY_KINDS + 2, sum);
+    if (code == EQP_OK) {
+        for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+            counts->done[k] = sum[k];
+        }
+        counts->created = sum[DD_TOPOLOGY_KINDS];
+        counts->deleted = sum[DD_TOPOLOGY_KINDS + 1];
+        counts->lost = t->own.lost;
+    }
+    return code;
+}
+
+static bool changed(const dd_topology_counts *counts)
+{
+    int64_t done = 0;
+
+    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+        done += counts->done[k];
+    }
+    return done > 0;
+}
+
+int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mobility *mobility, int64_t step,
+                     const dd_closes *closes, dd_topology_counts *counts, eqp_message *message)
+{
+    topology t = {.domain = domain,
+                  .rules = rules,
+                  .mobility = mobility,
+                  .step = (uint64_t)step,
+                  .closes = closes,
+                  .message = message};
+    int code = phase(&t, want_touches);
+
+    if (code == EQP_OK) {
+        code = phase(&t, want_coarsening);
+    }
+    if (code == EQP_OK) {
+        code = phase(&t, want_refining);
+    }
+    if (code == EQP_OK) {
+        code = sum_counts(&t, counts);
+    }
+    if (code == EQP_OK && changed(counts)) {
+        dd_network_sort(&domain->network);
+    }
+    dd_halo_free(&t.halo);
+    free(t.wanted);
+    return code;
+}
