@@ -352,7 +352,7 @@ static int read_node(eqp_paradis_reader *r, char *text, int64_t n, int64_t narms
     int rc = parse_node(r, text, &node, message);
 
     rc = rc != EQP_OK ? rc : eqp_array_reserve(&r->node, &r->room_nodes, n + 1, sizeof *r->node);
-    rc = rc != EQP_OK ? rc : eqp_array_reserve(&r->arm, &r->room_arms, narms + node.narms, sizeof *r->arm);
+    rc = rc != EQP_OK ? rc : eqp_array_reserve(&r->arm, &r->room_arms, narms + EQP_PARADIS_MOST_ARMS, sizeof *r->arm);
     for (int i = 0; rc == EQP_OK && i < node.narms; i++) {
         rc = read_arm(r, &node, &r->arm[narms + i], message);
     }

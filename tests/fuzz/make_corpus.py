@@ -7,6 +7,7 @@
 Small whole inputs of every variant, and some that are damaged by hand. The same bytes every time."""
 import pathlib
 import struct
+import zlib
 
 here = pathlib.Path(__file__).resolve().parent / "corpus"
 
@@ -273,6 +274,92 @@ def make_hdf5():
     save("restart", "past-the-end", b"\0" + hdf5(4))
 
 
+def network(version=5, nfiles=1, count=None, decomposition=2, nodes=None, domains=None, low="-10 -10 -10", high="10 10 10"):
+    nodes = chain() if nodes is None else nodes
+    if domains is None:
+        domains = "0 -10 -10 -10 10 10 10" if decomposition == 2 else "-10\n -10\n  -10\n  10\n 10\n10"
+    return (f"dataFileVersion = {version}\nnumFileSegments = {nfiles}\nminCoordinates = [\n{low}\n]\n"
+            f"maxCoordinates = [ {high} ]\nnodeCount = {len(nodes) if count is None else count}\n"
+            f"dataDecompType = {decomposition}\ndataDecompGeometry = [ 1 1 1 ]\n# end\ndomainDecomposition =\n"
+            f"{domains}\nnodalData =\n" + "".join(nodes))
+
+
+def node(tag, x, arms, constraint=0):
+    return f" {tag} {x} {len(arms)} {constraint}\n" + "".join(f"  {a} {b}\n    {n}\n" for a, b, n in arms)
+
+
+def chain(end=7):
+    plus, minus, normal = "0.57735027 0 -.5", "-0.57735027 0 5e-1", "0. 1. 1."
+    return [node("0,0", "-4 .5 6", [("0,1", plus, normal)], end),
+            node("0,1", "17.0 0.5 6", [("0,0", minus, normal), ("3,2", plus, "0 0 0")]),
+            node("3,2", "4 0.5 6", [("0,1", minus, "0 0 0")], end)]
+
+
+def make_paradis():
+    nodes = chain()
+    loop = [node(f"0,{i}", f"{i} {i * i} 0", [(f"0,{(i + 1) % 3}", "1 0 0", "0 0 3"), (f"0,{(i + 2) % 3}", "-1 0 0", "0 0 3")])
+            for i in range(3)]
+    save("paradis", "chain-5", network())
+    save("paradis", "chain-4", network(4))
+    save("paradis", "surface-4", network(4, nodes=chain(1)))
+    save("paradis", "slabs", network(decomposition=1))
+    save("paradis", "loop", network(nodes=loop))
+    save("paradis", "comments", network().replace("\n", " # that\n").replace("= 5", "= 5 ;"))
+    packed = zlib.compressobj(9, zlib.DEFLATED, 31)
+    save("paradis", "packed", packed.compress(network().encode()) + packed.flush())
+    save("paradis", "packed-truncated", (lambda c: c.compress(network().encode()) + c.flush())(
+        zlib.compressobj(9, zlib.DEFLATED, 31))[:-20])
+    save("paradis", "three-files", network(nfiles=3, count=3, nodes=nodes[:1]) + "\1nodalData =\n" + nodes[1] + "\1" + nodes[2])
+    save("paradis", "file-missing", network(nfiles=3, count=3, nodes=nodes[:1]) + "\1" + nodes[1])
+    save("paradis", "empty-network", network(nodes=[]))
+    save("paradis", "count-too-small", network(count=2))
+    save("paradis", "count-too-large", network(count=4))
+    save("paradis", "count-lies", network(count=10**14))
+    save("paradis", "version-3", network(3))
+    save("paradis", "no-box", network(high="-10 10 10"))
+    save("paradis", "box-overflows", network(low="-1e308 -1 -1", high="1e308 1 1"))
+    save("paradis", "nan", network().replace("17.0", "nan"))
+    save("paradis", "too-large", network().replace("17.0", "1e400"))
+    save("paradis", "arms-absurd", network().replace(" 2 0\n", " 2000000000 0\n"))
+    save("paradis", "arms-below-0", network().replace(" 2 0\n", " -2 0\n"))
+    save("paradis", "itself", network().replace("3,2", "0,1"))
+    save("paradis", "twice", network().replace("  0,0 ", "  3,2 "))
+    save("paradis", "burgers-0", network().replace("0.57735027 0 -.5", "0 0 0"))
+    save("paradis", "burgers-sum", network().replace("-0.57735027 0 5e-1", "1 2 3"))
+    save("paradis", "ends-free", network(nodes=chain(0)))
+    save("paradis", "tag-2-32", network().replace("3,2", "4294967296,2"))
+    save("paradis", "junk", network().replace("0. 1. 1.", "0. 1. 1. 1."))
+    save("paradis", "normal-overflows", network().replace("0. 1. 1.", "1e300 1e-300 -1e300"))
+    save("paradis", "domains-short", network(domains="0 1 2"))
+    save("paradis", "domains-many", network().replace("[ 1 1 1 ]", "[ 1000000 1000000 1000000 ]"))
+    save("paradis", "truncated-in-a-node", network()[:-30])
+    save("paradis", "truncated-in-a-number", network()[:-2])
+    save("paradis", "zero-byte", network().replace("17.0", "17\0"))
+
+
+def make_ctrl():
+    usual = ("# a run\ndirname = \"here # there\"\nnumXcells = 4\nmaxSeg = 4.0e2\nnextDT = 1.0e-12;\nrc = 5.0 # b\n"
+             "loadType = 1\nedotdir = [\n 0.0\n 0.0\n 1.0\n ]\nappliedStress = [ 0 0 5e8, 0 0 0 ]\nmobilityLaw = \"FCC_0\"\n")
+    save("ctrl", "usual", usual)
+    save("ctrl", "all", usual + "numYdoms=2\nxBoundType=1\ndecompType=1\nDLBfreq=0\nmaxstep=9999999999\ntimestepIntegrator=x\n"
+         "maxDT=1\ndtIncrementFact=2\ndtDecrementFact=.1\nrTol=-1\nminSeg=20\nremeshRule=3\nrann=2\nsplitMultiNodeFreq=5\n"
+         "collisionMethod=1\nshearModulus=5e10\npois=.3\nburgMag=2e-10\nEcore=-1\nMobScrew=1\nMobEdge=2\nMobClimb=0\n"
+         "eRate=-1e3\ncycleStart=7\ntimeNow=1e-9\ntotpStn=[1 2 3 4 5 6]\n")
+    save("ctrl", "list-open", usual + "edotdir = [ 1 0 0\n")
+    save("ctrl", "list-short", usual + "edotdir = [ 1 0 ]\n")
+    save("ctrl", "list-long", usual + "sessile = [" + " 1" * 30 + " ]\n")
+    save("ctrl", "no-direction", usual + "edotdir = [ 0 0 0 ]\n")
+    save("ctrl", "string-open", usual + "mobilityLaw = \"FCC\n")
+    save("ctrl", "string-long", usual + "mobilityLaw = " + "F" * 100 + "\n")
+    save("ctrl", "no-key", "= 3\n")
+    save("ctrl", "two-values", "maxSeg = 3 4\n")
+    save("ctrl", "out-of-range", "pois = 0.7\n")
+    save("ctrl", "nan", "rc = nan\n")
+    save("ctrl", "no-value", "rc =\n")
+    save("ctrl", "many-others", "".join(f"key{i} = {i}\n" for i in range(100)))
+    save("ctrl", "empty", "")
+
+
 clear()
 make_gadget()
 make_tipsy()
@@ -281,3 +368,5 @@ make_options()
 make_loads()
 make_let()
 make_hdf5()
+make_paradis()
+make_ctrl()
