@@ -22,8 +22,8 @@
 #define DD_FAR_MOMENTS 36 /* of a cell: [m][k], then [m][k][l] */
 #define DD_FAR_FIELD 24   /* stress xx yy zz yz xz xy, then its derivatives by x, by y, by z */
 
-/* A grid, its kernels and its moments. Memory: about 8 bytes x (92 nz + the 126 of cells in each) x far columns: 6 MB
- * for 20 x 20 x 20 cells. */
+/* A grid, its kernels and its moments. Memory: about 700 bytes for each cell of a grid that is periodic along x and y, 2
+ * kB for each of a free one. */
 typedef struct dd_far dd_far;
 
 /* A grid of n[0] x n[1] x n[2] cells from `low`, `edge` long; without moments. In a direction that is periodic
@@ -51,6 +51,10 @@ int64_t dd_far_count(const dd_far *far, int64_t cell);
 
 /* Stress at a cell's centre and its gradient, in the unit of mu and in that by b. O(cells); changes nothing. */
 void dd_far_stress(const dd_far *far, int64_t cell, double field[DD_FAR_FIELD]);
+
+/* The same for consecutive cells, first cell to first cell + count - 1, into field [count][DD_FAR_FIELD]: several times
+ * as quick, with the same bits. */
+void dd_far_stress_run(const dd_far *far, int64_t cell, int64_t count, double *field);
 
 /* Nodal forces, on x1 and then on x2, on a segment of a cell: exact for a stress that is linear along it. */
 void dd_far_force(const dd_far *far, int64_t cell, const double field[DD_FAR_FIELD], const dd_segment *segment,
