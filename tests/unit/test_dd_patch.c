@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Patches: what they hold, how they are written back, and many operations one after another on a moving tangle. */
+#include "dd_networks.h"
+
+#include "network/remesh.h"
+#include "network/rewire.h"
+#include "network/split.h"
+
+static const double free_box[3] = {0, 0, 0}, corner[3] = {-50, -50, -50}, cube[3] = {100, 100, 100};
+
+static dd_rules rules_of(double max_seg, double rann)
+{
+    dd_rules rules = {.max_seg = max_seg, .min_seg = max_seg / 5, .r_tol = rann / 2};
+
+    assert_int_equal(dd_rules_complete(&rules), EQP_OK);
+    return rules;
+}
+
+static void positions_fold_into_the_box(void **state)
+{
+    (void)state;
+    dd_patch patch;
+    uint64_t c = 0;
+    dd_patch_init(&patch, corner, (const double[3]){100, 0, 100});
+    for (int i = 0; i < 3000; i++) {
+        double x[3], step[3], folded[3], back[3];
+        for (int k = 0; k < 3; k++) {
+            x[k] = 50 * dd_test_real(1, &c);
+            step[k] = (i % 2 ? 49 : 1e-14) * dd_test_real(2, &c);
+            x[k] = i % 3 ? x[k] : (i % 2 ? 50 : -50) * (1 - 1e-16 * (i % 5));
+        }
+        dd__fold(&patch, x, step, folded);
+        assert_true(folded[1] == x[1] + step[1]);
+        for (int k = 0; k < 3; k += 2) {
+            assert_true(folded[k] >= -50 && folded[k] < 50);
+        }
+        dd_patch_offset(&patch, x, folded, back);
+        for (int k = 0; k < 3; k++) {
+            assert_true(fabs(back[k] - step[k]) < 1e-12);
+        }
+    }
+}
+
+static void a_patch_holds_its_nodes_once_and_not_too_many(void **state)
+{
+    (void)state;
+    dd_network network;
+    dd_patch patch;
+    dd_test_random(&network, 3, 40, 20, cube);
+    const dd_rules rules = rules_of(30, 1);
+    dd_serial serial;
+    dd_serial_init(&serial, &network, corner, cube, &rules, 0);
+    assert_true(serial.next > 0 && dd_network_find(&network, DD_TAG(0, serial.next)) < 0);
+    const dd_tag tag[4] = {network.node[2].tag, network.node[1].tag, network.node[2].tag, DD_TAG(77, 7)};
+    dd_patch_init(&patch, corner, cube);
+    assert_int_equal(dd_serial_gather(&serial, tag, 4, true, &patch), EQP_OK);
+    assert_int_equal(patch.at[0].node.tag, tag[0]);
+    assert_int_equal(patch.at[1].node.tag, tag[1]);
+    assert_null(dd_patch_find(&patch, tag[3]));
+    for (int i = 0; i < patch.n; i++) {
+        assert_ptr_equal(dd_patch_find(&patch, patch.at[i].node.tag), &patch.at[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        for (int a = 0; a < patch.at[i].node.narms; a++) {
+            assert_non_null(dd_patch_find(&patch, patch.at[i].node.arm[a].tag));
+        }
+    }
+    patch.at[1].deleted = true;
+    assert_null(dd_patch_find(&patch, tag[1]));
+    while (patch.n < DD_PATCH_NODES) {
+        assert_int_equal(dd_patch_add(&patch, &network.node[0]), EQP_OK);
+    }
+    assert_int_equal(dd_patch_add(&patch, &network.node[0]), EQP_ERR_OVERFLOW);
+    dd_patch_free(&patch);
+    dd_patch_free(&patch); /* twice does no harm */
+    dd_network_free(&network);
+}
+
+static void what_does_not_fit_the_network_is_not_written(void **state)
+{
+    (void)state;
+    const double b[3] = {1, 0, 0};
+    const dd_rules rules = rules_of(30, 1);
+    for (int fault = 0; fault < 3; fault++) {
+        dd_network network;
+        dd_serial serial;
+        dd_patch patch;
+        bool done = false;
+        const dd_tag tag[2] = {1, 2};
+        dd_network_init(&network);
+        dd_test_node(&network, 1, 0, 0, 0, DD_PINNED);
+        dd_test_node(&network, 2, 40, 0, 0, DD_PINNED);
+        dd_test_node(&network, 3, 0, 40, 0, DD_PINNED);
+        dd_test_join(&network, 1, 2, b, NULL);
+        dd_serial_init(&serial, &network, corner, free_box, &rules, 7);
+        dd_patch_init(&patch, corner, free_box);
+        assert_int_equal(dd_serial_gather(&serial, tag, 2, false, &patch), EQP_OK);
+        if (fault == 1) {
+            patch.new_tag[0] = 3; /* taken */
+        }
+        assert_int_equal(dd_refine(&patch, 1, 2, &done), EQP_OK);
+        assert_true(done);
+        if (fault == 2) {
+            dd_network_remove(&network, dd_network_find(&network, 2));
+        }
+        assert_int_equal(dd_serial_apply(&serial, &patch), fault ? EQP_ERR_DATA : EQP_OK);
+        assert_int_equal(network.n, fault == 2 ? 2 : fault ? 3 : 4);
+        assert_int_equal(dd_test_find(&network, 1)->arm[0].tag, fault ? 2 : DD_TAG(7, 0));
+        dd_patch_free(&patch);
+        dd_network_free(&network);
+    }
+}
+
+static void planes_hold_line_and_burgers_vector(void **state)
+{
+    (void)state;
+    const double x[3] = {2, 0, 0}, y[3] = {0, 3, 0}, z[3] = {0, 0, 1}, none[3] = {0, 0, 0}, tilted[3] = {0, 0.6, 0.8};
+    double n[3];
+    dd__plane(x, y, none, none, n); /* a network without planes has none */
+    assert_memory_equal(n, none, sizeof n);
+    dd__plane(x, y, tilted, none, n); /* the old one will not do: x cross y */
+    assert_true(fabs(n[2]) == 1.0);
+    dd__plane(x, x, tilted, z, n); /* a screw glides in either: the first */
+    assert_memory_equal(n, tilted, sizeof n);
+    dd__plane(x, y, tilted, z, n);
+    assert_memory_equal(n, z, sizeof n);
+    dd_v3_copy(n, tilted);
+    dd__plane(x, x, none, n, n); /* out may be in */
+    assert_memory_equal(n, tilted, sizeof n);
+}
+
+static void drag(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
+                 double velocity[3])
+{
+    (void)user;
+    (void)to_neighbour;
+    for (int k = 0; k < 3; k++) {
+        velocity[k] = force[k] / node->narms;
+    }
+}
+
+/* Nodes without constraint move a little, so that no arm grows beyond half the box. */
+static void stir(dd_network *network, uint64_t seed, uint64_t *counter)
+{
+    for (int64_t i = 0; i < network->n; i++) {
+        dd_node *node = &network->node[i];
+        for (int k = 0; k < 3; k++) {
+            node->v[k] = node->constraint == DD_FREE ? dd_test_real(seed, counter) : 0.0;
+            node->x[k] += node->v[k];
+            node->x[k] -= 100.0 * floor((node->x[k] + 50.0) / 100.0);
+        }
+        for (int a = 0; a < node->narms; a++) {
+            for (int k = 0; k < 3; k++) {
+                node->arm[a].force[k] = dd_test_real(seed, counter);
+            }
+        }
+    }
+}
+
+static void a_stirred_tangle_stays_a_network(void **state)
+{
+    (void)state;
+    int64_t done[4] = {0};
+    for (uint64_t seed = 500; seed < 506; seed++) {
+        dd_network network, before;
+        dd_serial serial;
+        uint64_t counter = 0;
+        const dd_mover mover = {drag, NULL, 0.1};
+        const dd_rules rules = rules_of(25, 2);
+        dd_test_random(&network, seed, 30, 20, cube);
+        dd_test_copy(&before, &network);
+        dd_serial_init(&serial, &network, corner, cube, &rules, 0);
+        for (int step = 0; step < 10; step++) {
+            stir(&network, seed, &counter);
+            assert_int_equal(dd_serial_split(&serial, &mover, &done[0]), EQP_OK);
+            dd_test_valid(&network, cube);
+            assert_int_equal(dd_serial_collide(&serial, &done[1]), EQP_OK);
+            dd_test_valid(&network, cube);
+            assert_int_equal(dd_serial_coarsen(&serial, &done[2]), EQP_OK);
+            dd_test_valid(&network, cube);
+            assert_int_equal(dd_serial_refine(&serial, &done[3]), EQP_OK);
+            dd_test_valid(&network, cube);
+            dd_test_conserved(&before, &network);
+        }
+        dd_network_free(&network);
+        dd_network_free(&before);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_true(done[i] > 50);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(positions_fold_into_the_box),
+        cmocka_unit_test(a_patch_holds_its_nodes_once_and_not_too_many),
+        cmocka_unit_test(what_does_not_fit_the_network_is_not_written),
+        cmocka_unit_test(planes_hold_line_and_burgers_vector),
+        cmocka_unit_test(a_stirred_tangle_stays_a_network),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
