@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parameters of dislocation runs: defaults, what follows from what, ranges, and files that come back as they were. */
+#include "numeric.h"
+#include "paradis_files.h"
+
+#include <math.h>
+
+static const char usual[] =
+    "#  a run\n\ndirname   = \"here # there\"\nnumXcells = 4\nMAXSEG = 4.0e+02\n"
+    "nextDT     = 1.0e-12;\nrc=5.0 # b\nloadType  = 1\nedotdir   = [\n    0.0\n    0.0\n    1.0\n"
+    "  ]\nappliedStress = [ 0 1, 5e8 ; 0 0\n 0 ]\nmobilityLaw     = \"FCC_0\"  \nunheard = [ 1 2 ]\n";
+
+static eqp_paradis_control control_good(const char *text)
+{
+    eqp_paradis_control control = eqp_paradis_control_defaults;
+    eqp_message message = {"unchanged"};
+    int rc;
+
+    save_text(in_folder("run.ctrl"), text);
+    rc = eqp_paradis_control_read(in_folder("run.ctrl"), &control, NULL, NULL, &message);
+    if (rc != EQP_OK) {
+        fail_msg("%d '%s' of\n%s", rc, message.text, text);
+    }
+    assert_string_equal(message.text, "unchanged");
+    return control;
+}
+
+static void a_file_replaces_what_it_names(void **state)
+{
+    eqp_paradis_control c = control_good(usual), d = eqp_paradis_control_defaults;
+
+    (void)state;
+    assert_int_equal(c.cells[0], 4);
+    assert_int_equal(c.cells[1], 3);
+    assert_near(c.max_seg, 400, 0);
+    assert_near(c.next_dt, 1e-12, 0);
+    assert_near(c.core_radius, 5, 0);
+    assert_int_equal(c.load_type, 1);
+    assert_near(c.direction[2], 1, 0);
+    assert_near(c.direction[0], 0, 0);
+    assert_near(c.stress[1], 1, 0);
+    assert_near(c.stress[2], 5e8, 0);
+    assert_string_equal(c.mobility, "FCC_0");
+    assert_string_equal(c.integrator, d.integrator);
+    assert_true(isnan(c.tolerance) && isnan(c.core_energy) && isnan(c.min_seg));
+}
+
+static void other_keys_are_counted_and_listed(void **state)
+{
+    eqp_paradis_control c = eqp_paradis_control_defaults;
+    eqp_message ignored = {"?"};
+    int64_t n = -1;
+    char many[8192] = "rc = 1\n";
+
+    (void)state;
+    save_text(in_folder("run.ctrl"), usual);
+    assert_int_equal(eqp_paradis_control_read(in_folder("run.ctrl"), &c, &n, &ignored, NULL), EQP_OK);
+    assert_int_equal(n, 2);
+    assert_string_equal(ignored.text, "dirname, unheard");
+    for (int i = 0; i < 200; i++) {
+        snprintf(many + strlen(many), sizeof many - strlen(many), "some_key_%d =\n", i);
+    }
+    save_text(in_folder("run.ctrl"), many);
+    assert_int_equal(eqp_paradis_control_read(in_folder("run.ctrl"), &c, &n, &ignored, NULL), EQP_OK);
+    assert_int_equal(n, 200);
+    assert_int_equal(strncmp(ignored.text, "some_key_0, some_key_1, ", 24), 0);
+    assert_string_equal(ignored.text + strlen(ignored.text) - 3, "...");
+}
+
+static void what_is_not_given_follows_from_the_rest(void **state)
+{
+    const double triangle = sqrt(3) / 4;
+    eqp_paradis_control c =
+        control_good("maxSeg = 400\nrc = 5\nmaxDT = 1e-8\nshearModulus = 5e10\nminSeg = -1\nEcore = -1\n");
+    eqp_paradis_control again;
+
+    (void)state;
+    assert_int_equal(eqp_paradis_control_complete(&c, NULL, NULL), EQP_OK);
+    assert_near(c.next_dt, 1e-8, 0);
+    assert_near(c.tolerance, 1.25, 1e-15);
+    assert_near(c.annihilation, 2.5, 1e-15);
+    assert_near(c.min_seg, 80, 1e-12);
+    assert_near(c.core_energy, 5e10 / (4 * acos(-1)) * log(50), 1e-3);
+    assert_near(c.area_min, 1000, 1e-9); /* 2 rTol maxSeg is less than the triangle of minSeg */
+    assert_near(c.area_max, (4 * c.area_min + triangle * 400 * 400) / 2, 1e-9);
+    again = c;
+    assert_int_equal(eqp_paradis_control_complete(&again, NULL, NULL), EQP_OK);
+    assert_memory_equal(&again, &c, sizeof c);
+    c = control_good("maxSeg = 400\nrc = 5\nrTol = 10\nminSeg = 20\nrann = 3\nnextDT = 1\nEcore = 7\n");
+    assert_int_equal(eqp_paradis_control_complete(&c, NULL, NULL), EQP_OK);
+    assert_near(c.area_min, triangle * 400, 1e-9);
+    assert_near(c.annihilation, 3, 0);
+    assert_near(c.core_energy, 7, 0);
+    assert_near(c.next_dt, 1e-7, 0);
+}
+
+static void check_incomplete(const char *text, const double *box, const char *says)
+{
+    eqp_paradis_control c = control_good(text), before = c;
+    eqp_message message = {""};
+
+    assert_int_equal(eqp_paradis_control_complete(&c, box, &message), EQP_ERR_ARGUMENT);
+    if (!strstr(message.text, says)) {
+        fail_msg("wanted '%s', got '%s'", says, message.text);
+    }
+    assert_memory_equal(&c, &before, sizeof c);
+}
+
+static void what_does_not_fit_together_is_named(void **state)
+{
+    static const double box[3] = {2000, 3000, 1300};
+    eqp_paradis_control c;
+
+    (void)state;
+    check_incomplete("rc = 1\n", NULL, "maxSeg: is required");
+    check_incomplete("maxSeg = 1\n", NULL, "rc: is required");
+    check_incomplete("rc = 1\nmaxSeg = 10\nminSeg = 5\n", NULL, "minSeg: 5 is not below half");
+    check_incomplete("rc = 1\nmaxSeg = 400\n", box, "maxSeg: 400 is more than 0.9");
+    c = control_good("rc = 1\nmaxSeg = 390\n");
+    assert_int_equal(eqp_paradis_control_complete(&c, box, NULL), EQP_OK);
+    /* Values that a caller has set. */
+    c.poisson = 0.5;
+    assert_int_equal(eqp_paradis_control_complete(&c, box, NULL), EQP_ERR_ARGUMENT);
+    c.poisson = 0.3;
+    c.cells[1] = 2;
+    assert_int_equal(eqp_paradis_control_complete(&c, box, NULL), EQP_ERR_ARGUMENT);
+    c.cells[1] = 3;
+    c.stress[5] = NAN;
+    assert_int_equal(eqp_paradis_control_complete(&c, box, NULL), EQP_ERR_ARGUMENT);
+    c.stress[5] = 0;
+    c.direction[0] = 0;
+    assert_int_equal(eqp_paradis_control_complete(&c, box, NULL), EQP_ERR_ARGUMENT);
+}
+
+static void refuse(const char *text, int code, const char *says)
+{
+    eqp_paradis_control c = eqp_paradis_control_defaults;
+    eqp_message message = {""}, ignored = {"unchanged"};
+    const char *path = in_folder("run.ctrl");
+    int64_t n = -5;
+    int rc;
+
+    save_text(path, text);
+    rc = eqp_paradis_control_read(path, &c, &n, &ignored, &message);
+    if (rc != code || !strstr(message.text, says) || strncmp(message.text, path, strlen(path)) != 0) {
+        fail_msg("wanted %d '%s', got %d '%s' of\n%s", code, says, rc, message.text, text);
+    }
+    assert_memory_equal(&c, &eqp_paradis_control_defaults, sizeof c);
+    assert_true(n == -5 && strcmp(ignored.text, "unchanged") == 0);
+}
+
+static void bad_values_name_the_line(void **state)
+{
+    char long_name[200] = "rc = 1\nmobilityLaw = ";
+
+    (void)state;
+    refuse("\n\npois = 0.5\n", EQP_ERR_DATA, "line 3: pois: 0.5 is out of range");
+    refuse("numXcells = 2\n", EQP_ERR_DATA, "line 1: numXcells: 2 is not from 3");
+    refuse("numXcells = 4.5\n", EQP_ERR_FORMAT, "numXcells: '4.5' is not an integer");
+    refuse("maxstep = -1\n", EQP_ERR_DATA, "maxstep");
+    refuse("maxstep = 99999999999999999999\n", EQP_ERR_DATA, "maxstep");
+    refuse("maxSeg = 0\n", EQP_ERR_DATA, "maxSeg: 0 is out of range");
+    refuse("rTol = -2\n", EQP_ERR_DATA, "rTol");
+    refuse("nextDT = 0\n", EQP_ERR_DATA, "nextDT");
+    refuse("maxDT = -1\n", EQP_ERR_DATA, "maxDT");
+    refuse("dtIncrementFact = .9\n", EQP_ERR_DATA, "dtIncrementFact");
+    refuse("dtDecrementFact = 1\n", EQP_ERR_DATA, "dtDecrementFact");
+    refuse("xBoundType = 2\n", EQP_ERR_DATA, "xBoundType");
+    refuse("burgMag = nan\n", EQP_ERR_DATA, "burgMag: 'nan' is not a finite number");
+    refuse("eRate = 1e999\n", EQP_ERR_DATA, "eRate: '1e999' is not a finite number");
+    refuse("rc = five\n", EQP_ERR_FORMAT, "rc: 'five' is not a number");
+    refuse("rc =\n", EQP_ERR_FORMAT, "rc: 0 values instead of 1");
+    refuse("rc = 1 2\n", EQP_ERR_FORMAT, "rc: several values without brackets");
+    refuse("rc\n", EQP_ERR_FORMAT, "line 1: is not 'key = value'");
+    refuse("# only\nedotdir = [ 1 0\n", EQP_ERR_FORMAT, "line 2: edotdir: the file ends within the list");
+    refuse("edotdir = [ 1 0 ]\n", EQP_ERR_FORMAT, "edotdir: 2 values instead of 3");
+    refuse("edotdir = [ 1 0 0 ] 0\n", EQP_ERR_FORMAT, "edotdir: something follows the list");
+    refuse("edotdir = [ 1 [ 0 0 ]\n", EQP_ERR_FORMAT, "edotdir: a bracket in the wrong place");
+    refuse("edotdir = [ 0 0 0 ]\n", EQP_ERR_DATA, "edotdir: is no direction");
+    refuse("appliedStress = [ 1 2 3 4 5 inf ]\n", EQP_ERR_DATA, "appliedStress: 'inf'");
+    refuse("mobilityLaw = \"FCC\n", EQP_ERR_FORMAT, "mobilityLaw: a string without its end");
+    refuse("mobilityLaw = [ a b ]\n", EQP_ERR_FORMAT, "mobilityLaw: 2 values");
+    memset(long_name + strlen(long_name), 'F', 100);
+    refuse(long_name, EQP_ERR_DATA, "line 2: mobilityLaw: is no name of at most 63");
+    refuse("", EQP_ERR_FORMAT, "is empty");
+    assert_int_equal(eqp_paradis_control_read(in_folder("none"), &(eqp_paradis_control){0}, NULL, NULL, NULL),
+                     EQP_ERR_IO);
+}
+
+static void what_is_written_comes_back_to_the_last_bit(void **state)
+{
+    eqp_paradis_control c = control_good(usual), back;
+
+    (void)state;
+    for (int completed = 0; completed < 2; completed++) {
+        c.shear_modulus = 1e11 / 3;
+        c.plastic_strain[4] = -1e-5 / 7;
+        c.first_step = INT64_C(12345678901);
+        c.time = 1e-9 / 3;
+        c.boundary[1] = 1;
+        assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_OK);
+        back = eqp_paradis_control_defaults;
+        assert_int_equal(eqp_paradis_control_read(in_folder("copy"), &back, NULL, NULL, NULL), EQP_OK);
+        back.area_min = c.area_min; /* has no key */
+        back.area_max = c.area_max;
+        assert_memory_equal(&back, &c, sizeof c);
+        assert_int_equal(eqp_paradis_control_complete(&c, NULL, NULL), EQP_OK);
+    }
+    snprintf(c.mobility, sizeof c.mobility, "a \"b");
+    assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_ERR_ARGUMENT);
+    memset(c.mobility, 'x', sizeof c.mobility);
+    assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_ERR_ARGUMENT);
+}
+
+/* Real files, with the edges of the boxes that belong to them. */
+static void real_files_are_read(void **state)
+{
+    static const struct {
+        const char *name;
+        double box, max_seg, tolerance;
+        int64_t steps;
+        const char *mobility;
+    } real[] = {{"Copper.ctrl", 20000, 400, 10, 200000, "FCC_0"},
+                {"Tantalum.ctrl", 8000, 500, 0.5, 2000, "BCC_0"},
+                {"copper_x8.ctrl", 7824, 200, 2.5, 1000, "FCC_0b"},
+                {"form_binaryjunc.ctrl", 35000, 2000, 0.025, 500, "BCC_0"},
+                {"frank_read_src.ctrl", 35000, 2000, 1, 500, "BCC_0"}};
+    const char *data = getenv("EQUIPOISE_SHARED_DATA");
+    int found = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+        const double box[3] = {real[i].box, real[i].box, real[i].box};
+        eqp_paradis_control c = eqp_paradis_control_defaults;
+        eqp_message message = {""};
+        char path[2048];
+
+        snprintf(path, sizeof path, "%s/dislocation/%s", data ? data : PROJECT_SOURCE_ROOT "/../shared/data",
+                 real[i].name);
+        if (access(path, R_OK) != 0) {
+            continue;
+        }
+        found++;
+        if (eqp_paradis_control_read(path, &c, NULL, NULL, &message) != EQP_OK ||
+            eqp_paradis_control_complete(&c, box, &message) != EQP_OK) {
+            fail_msg("%s: %s", path, message.text);
+        }
+        assert_near(c.max_seg, real[i].max_seg, 0);
+        assert_near(c.tolerance, real[i].tolerance, 1e-15);
+        assert_int_equal(c.steps, real[i].steps);
+        assert_string_equal(c.mobility, real[i].mobility);
+        assert_int_equal(c.cells[2], 4);
+    }
+    if (found == 0) {
+        print_message("no real parameters here\n");
+        skip();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_file_replaces_what_it_names, files_clear),
+        cmocka_unit_test_setup(other_keys_are_counted_and_listed, files_clear),
+        cmocka_unit_test_setup(what_is_not_given_follows_from_the_rest, files_clear),
+        cmocka_unit_test_setup(what_does_not_fit_together_is_named, files_clear),
+        cmocka_unit_test_setup(bad_values_name_the_line, files_clear),
+        cmocka_unit_test_setup(what_is_written_comes_back_to_the_last_bit, files_clear),
+        cmocka_unit_test_setup(real_files_are_read, files_clear),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
