@@ -22,8 +22,8 @@
 #define DD_FAR_MOMENTS 36 /* of a cell: [m][k], then [m][k][l] */
 #define DD_FAR_FIELD 24   /* stress xx yy zz yz xz xy, then its derivatives by x, by y, by z */
 
-/* A grid, its kernels and its moments. Memory: about 700 bytes for each cell of a grid that is periodic along x and y, 2
- * kB for each of a free one. */
+/* A grid, its kernels and its moments. Memory: less than 1 kB for each cell of a large grid that is periodic along x
+ * and y, less than 2 kB for each of a free one. */
 typedef struct dd_far dd_far;
 
 /* A grid of n[0] x n[1] x n[2] cells from `low`, `edge` long; without moments. In a direction that is periodic

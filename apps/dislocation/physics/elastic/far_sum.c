@@ -3,6 +3,8 @@
  * fused, so that every instruction set gives the same bits. */
 #include "far_table.h"
 
+#include <string.h>
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define WITH_AVX2 1
 #endif
@@ -14,6 +16,15 @@
 #endif
 
 enum { AT_ONCE = 8 }; /* cells in a column that are summed together */
+
+/* Lanes that one operation takes: compilers would otherwise turn the loops the wrong way round. */
+#ifdef __GNUC__
+enum { PACK = 4 };
+typedef double pack __attribute__((__vector_size__(32)));
+#else
+enum { PACK = 1 };
+typedef double pack;
+#endif
 
 /* Kernels for some lanes out of the table. */
 INLINE void load_kernels(const dd_far *far, const double *table, const bool *minus, int lanes,
@@ -45,16 +56,18 @@ INLINE void add_lanes(const dd_far *far, const double *kernel, const double *wei
 {
     for (int v = 0; v < DD_FAR_FIELD; v++) {
         const term *terms = far->terms[v];
-        double lane[MOST_LANES] = {0};
+        pack all[MOST_LANES / PACK];
+        memcpy(all, sum[v], sizeof all);
         for (int t = 0; t < TERMS; t++) {
             const double *k = kernel + terms[t].kernel, *w = weight + terms[t].weight;
-            for (int i = 0; i < lanes; i++) {
-                lane[i] += k[i] * w[i];
+            for (int i = 0; i < lanes / PACK; i++) {
+                pack a, b;
+                memcpy(&a, k + i * PACK, sizeof a);
+                memcpy(&b, w + i * PACK, sizeof b);
+                all[i] += a * b;
             }
         }
-        for (int i = 0; i < lanes; i++) {
-            sum[v][i] += lane[i];
-        }
+        memcpy(sum[v], all, sizeof all);
     }
 }
 
