@@ -15,10 +15,21 @@
 
 const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "collide", "zip", "coarsen", "refine"};
 
+static void move(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
+                 double velocity[3])
+{
+    dd_mobility_velocity(user, node, to_neighbour, force, velocity);
+}
+
+dd_mover dd_topology_mover(const dd_mobility *mobility, double mu)
+{
+    return (dd_mover){move, mobility, 0.5 * mu};
+}
+
 typedef struct topology {
     dd_domain *domain;
     const dd_rules *rules;
-    const dd_mobility *mobility;
+    const dd_mover *mover;
     uint64_t step;
     const dd_closes *closes;
     eqp_message *message;
@@ -46,6 +57,9 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
 
     (void)message;
     switch (operation->kind) {
+    case DD_TOPOLOGY_SPLIT:
+        code = dd_split(patch, t->rules, t->mover, base[0], done);
+        break;
     case DD_TOPOLOGY_COLLIDE:
         code = dd_collide(patch, t->rules, base, base + 2, done);
         break;
@@ -78,7 +92,7 @@ static int want(topology *t, dd_operation operation)
     return code;
 }
 
-static const double *velocity(const topology *t, int64_t node, int arm)
+static const double *velocity_of(const topology *t, int64_t node, int arm)
 {
     return dd_halo_velocity(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]);
 }
@@ -88,6 +102,22 @@ static void reach(const topology *t, int64_t node, int arm, double to[3])
 {
     dd_domain_offset(t->domain, dd_halo_position(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]),
                      t->domain->network.node[node].x, to);
+}
+
+static int want_splits(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t p = 0; t->mover != NULL && p < t->domain->network.n && code == EQP_OK; p++) {
+        const dd_node *node = &t->domain->network.node[p];
+        dd_operation operation = {.kind = DD_TOPOLOGY_SPLIT, .nbase = 1, .nnew = 1, .neighbours = true};
+        if (dd_wants_split(node)) {
+            operation.base[0] = node->tag;
+            operation.home[0] = t->domain->rank;
+            code = want(t, operation);
+        }
+    }
+    return code;
 }
 
 static int want_collisions(topology *t)
@@ -114,7 +144,7 @@ static int want_zip(topology *t, int64_t place, int i, int j)
 
     reach(t, place, i, to_u);
     reach(t, place, j, to_w);
-    if (!dd_wants_zip(t->rules, to_u, to_w, velocity(t, place, i), velocity(t, place, j), node->v)) {
+    if (!dd_wants_zip(t->rules, to_u, to_w, velocity_of(t, place, i), velocity_of(t, place, j), node->v)) {
         return EQP_OK;
     }
     operation.base[0] = node->tag;
@@ -153,7 +183,7 @@ static int want_coarsening(topology *t)
         }
         reach(t, p, 0, to1);
         reach(t, p, 1, to2);
-        if (dd_wants_coarsen(t->rules, node, to1, to2, velocity(t, p, 0), velocity(t, p, 1))) {
+        if (dd_wants_coarsen(t->rules, node, to1, to2, velocity_of(t, p, 0), velocity_of(t, p, 1))) {
             operation.base[0] = node->tag;
             operation.home[0] = t->domain->rank;
             code = want(t, operation);
@@ -208,11 +238,12 @@ static int see(topology *t)
     return code;
 }
 
-/* Finds candidates and carries them out. Those that have done what they can find nothing to do in later rounds. */
-static int phase(topology *t, int (*candidates)(topology *t))
+/* Finds candidates, for which it may have to see neighbours, and carries them out. Those that have done what they can
+ * find nothing to do in later rounds. */
+static int phase(topology *t, bool sees, int (*candidates)(topology *t))
 {
     dd_transact_counts counts = {.lost = 1};
-    int code = see(t);
+    int code = sees ? see(t) : EQP_OK;
 
     if (code == EQP_OK) {
         t->n = 0;
@@ -258,22 +289,21 @@ static bool changed(const dd_topology_counts *counts)
     return done > 0;
 }
 
-int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mobility *mobility, int64_t step,
+int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mover *mover, int64_t step,
                      const dd_closes *closes, dd_topology_counts *counts, eqp_message *message)
 {
-    topology t = {.domain = domain,
-                  .rules = rules,
-                  .mobility = mobility,
-                  .step = (uint64_t)step,
-                  .closes = closes,
-                  .message = message};
-    int code = phase(&t, want_touches);
+    topology t = {
+        .domain = domain, .rules = rules, .mover = mover, .step = (uint64_t)step, .closes = closes, .message = message};
+    int code = phase(&t, false, want_splits);
 
     if (code == EQP_OK) {
-        code = phase(&t, want_coarsening);
+        code = phase(&t, true, want_touches);
     }
     if (code == EQP_OK) {
-        code = phase(&t, want_refining);
+        code = phase(&t, true, want_coarsening);
+    }
+    if (code == EQP_OK) {
+        code = phase(&t, true, want_refining);
     }
     if (code == EQP_OK) {
         code = sum_counts(&t, counts);

@@ -7,6 +7,7 @@
 
 #include "../physics/motion/mobility.h"
 #include "../physics/network/rules.h"
+#include "../physics/network/split.h"
 
 /* In the order in which they are tried. */
 enum {
@@ -26,14 +27,18 @@ typedef struct dd_topology_counts {
     int64_t lost;             /* operations that others went before, until the next step */
 } dd_topology_counts;
 
+/* How nodes that come apart would move. mobility: borrowed as long as the mover is used; mu: in the unit of forces over
+ * b^2. */
+dd_mover dd_topology_mover(const dd_mobility *mobility, double mu);
+
 /* Splits, collisions, then remeshing: coarsens, then refines; each in a few rounds until none has lost. The network
  * that comes out, down to the last bit, does not depend on the ranks or on where nodes live. Uses positions, velocities
- * and the arms' forces as they are. If anything was done nodes are sorted by tag afterwards,
- * else they stay in their places.
- * step: its number, the same on all ranks. closes: candidates for collisions, of dd_close_find() for this network
- * (borrowed); NULL: no collisions, zips neither.
+ * and the arms' forces as they are: forces must be those at the present positions, and are to be computed anew
+ * afterwards. If anything was done nodes are sorted by tag afterwards, else they stay in their places.
+ * mover: NULL: no splits. step: its number, the same on all ranks. closes: candidates for collisions, of
+ * dd_close_find() for this network (borrowed); NULL: no collisions, zips neither.
  * counts: unchanged on error. Errors as of dd_transact(). Collective. */
-int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mobility *mobility, int64_t step,
+int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mover *mover, int64_t step,
                      const dd_closes *closes, dd_topology_counts *counts, eqp_message *message);
 
 /* What must be true of the network at any time: dd_node_check() of all nodes with their neighbours, and that every
