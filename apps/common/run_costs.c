@@ -42,7 +42,7 @@ int app_costs_fit(app_costs *costs, MPI_Comm comm, const app_timings *timings)
         code = eqp_agree(comm, eqp_cost_fit_compute(&costs->samples, &fit), NULL);
     }
     if (code != EQP_OK) {
-        return code;
+        return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */
     }
     /* Without the first kind, and samples to tell the kinds apart, the fit says nothing that could be trusted. */
     if (fit.samples < 2 * costs->nkinds || !(fit.cost[0] > 0)) {
@@ -114,7 +114,11 @@ int app_costs_correlation(const app_costs *costs, MPI_Comm comm, const app_timin
             model[i] = all[2 * i];
             measured[i] = all[2 * i + 1];
         }
-        code = code == EQP_OK ? eqp_load_rank_correlation(n, model, measured, correlation) : code;
+        if (code == EQP_OK && n > 0) {
+            code = eqp_load_rank_correlation(n, model, measured, correlation);
+        } else if (code == EQP_OK) {
+            *correlation = 0;
+        }
         code = eqp_agree(comm, code, NULL);
     }
     free(measured);

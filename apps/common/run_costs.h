@@ -42,8 +42,8 @@ void app_timings_free(app_timings *timings);
  * known stays. Collective. */
 int app_costs_fit(app_costs *costs, MPI_Comm comm, const app_timings *timings);
 
-/* Rank correlation (Pearce 2014, eq. 3.8) of predicted and measured seconds over the batches of all ranks. Collective.
- */
+/* Rank correlation (Pearce 2014, eq. 3.8) of predicted and measured seconds over the batches of all ranks; 0
+ * without any. Collective. */
 int app_costs_correlation(const app_costs *costs, MPI_Comm comm, const app_timings *timings, double *correlation);
 
 /* CPU seconds of so much work [nkinds]. Local. */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the mini-apps share between ranks: file order, files written in turn, places of output, costs, rows. */
+#include "harness.h"
+
+#include "run_costs.h"
+#include "run_files.h"
+#include "run_step.h"
+
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct item {
+    uint64_t place;
+    int64_t value;
+    double more[3];
+} item;
+
+/* Ranks hold the places of a shuffled order, some ranks none; places have gaps. */
+static void records_come_into_file_order(MPI_Comm comm)
+{
+    enum { TOTAL = 500 };
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    item *mine = mpi_test_alloc(TOTAL, sizeof *mine), *slice = NULL;
+    int64_t n = 0, nslice = -1, first = -1, total = -1, before = -1;
+
+    for (uint64_t k = 0; k < TOTAL; k++) {
+        uint64_t j = k * 263 % TOTAL; /* 263 and 500 have no common factor */
+        int owner = (int)(eqp_random_bits(3, j, 0) % (uint64_t)size);
+        if ((owner == size / 2 ? 0 : owner) == rank) {
+            mine[n++] = (item){3 * j + 1, (int64_t)j, {(double)j, 0, -1}};
+        }
+    }
+    CHECK_EQUAL(app_file_order(comm, sizeof *mine, n, mine, &nslice, &slice, &first), EQP_OK);
+    CHECK_EQUAL(eqp_scan_int64(comm, nslice, &before, &total), EQP_OK);
+    CHECK_EQUAL(total, TOTAL);
+    CHECK_EQUAL(first, before);
+    CHECK(nslice >= TOTAL / size - 1 && nslice <= TOTAL / size + 1);
+    for (int64_t i = 0; i < nslice; i++) {
+        CHECK_EQUAL(slice[i].value, first + i);
+        CHECK_EQUAL(slice[i].place, (uint64_t)(3 * (first + i) + 1));
+        CHECK(slice[i].more[0] == (double)(first + i) && slice[i].more[2] == -1);
+    }
+    free(slice);
+    free(mine);
+}
+
+typedef struct turns {
+    int rank, fails_at; /* rank whose write fails */
+    int created, written, committed, discarded;
+} turns;
+
+static int turn_create(void *file, eqp_message *message)
+{
+    (void)message;
+    ((turns *)file)->created++;
+    return EQP_OK;
+}
+
+static int turn_write(void *file, eqp_message *message)
+{
+    turns *t = file;
+
+    t->written++;
+    if (t->rank == t->fails_at) {
+        eqp_message_set(message, "rank %d cannot", t->rank);
+        return EQP_ERR_IO;
+    }
+    return EQP_OK;
+}
+
+static int turn_commit(void *file, eqp_message *message)
+{
+    (void)message;
+    ((turns *)file)->committed++;
+    return EQP_OK;
+}
+
+static void turn_discard(void *file)
+{
+    ((turns *)file)->discarded++;
+}
+
+static void a_file_is_whole_or_not_there(MPI_Comm comm)
+{
+    static const app_file_writer writer = {turn_create, turn_write, turn_commit, turn_discard};
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+
+    for (int fails_at = -1; fails_at < size; fails_at++) {
+        turns t = {rank, fails_at, 0, 0, 0, 0};
+        eqp_message message = {""};
+        char expected[32] = "";
+
+        CHECK_EQUAL(app_write_in_turn(comm, &writer, &t, &message), fails_at < 0 ? EQP_OK : EQP_ERR_IO);
+        if (fails_at >= 0) {
+            snprintf(expected, sizeof expected, "rank %d cannot", fails_at);
+        }
+        CHECK(strcmp(message.text, expected) == 0);
+        CHECK_EQUAL(t.created, rank == 0);
+        CHECK_EQUAL(t.written, fails_at < 0 || rank <= fails_at);
+        CHECK_EQUAL(t.committed, rank == 0 && fails_at < 0);
+        CHECK_EQUAL(t.discarded, rank == 0 && fails_at >= 0);
+    }
+}
+
+/* The same name on all ranks of one communicator. */
+static void name_folder(MPI_Comm comm, char folder[64])
+{
+    strcpy(folder, "app-common-XXXXXX");
+    if (mpi_test_rank(comm) == 0) {
+        CHECK(mkdtemp(folder) != NULL);
+    }
+    MPI_Bcast(folder, 64, MPI_CHAR, 0, comm);
+}
+
+static void touch(MPI_Comm comm, const char *path)
+{
+    if (mpi_test_rank(comm) == 0) {
+        FILE *file = fopen(path, "w");
+        CHECK(file != NULL);
+        fclose(file);
+    }
+    MPI_Barrier(comm);
+}
+
+/* A second app's names: each snapshot has two files, the series one. */
+static void no_file_of_a_run_is_another(MPI_Comm comm)
+{
+    static const char *const ending[] = {".data", NULL}, *const each[] = {".ctrl", NULL},
+                             *const beside[] = {".pvd", NULL};
+    const app_naming naming = {ending, ".data", each, beside};
+    char folder[64], in[96], out[96], other[96], expected[256];
+    eqp_message message = {""};
+
+    name_folder(comm, folder);
+    snprintf(in, sizeof in, "%s/in.data", folder);
+    snprintf(out, sizeof out, "%s/out.data", folder);
+    touch(comm, in);
+    app_run_settings run = {.snapshot = in, .output = out, .steps = 10};
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_OK);
+    run.output = in;
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    snprintf(expected, sizeof expected, "second: %s: the input would be overwritten", in);
+    CHECK(strcmp(message.text, expected) == 0);
+    run.output = out;
+    snprintf(other, sizeof other, "%s/out.ctrl", folder);
+    run.forces = other;
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    run.output_every = 4; /* then it is out_000004.ctrl that is written */
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_OK);
+    snprintf(other, sizeof other, "%s/out_000008.ctrl", folder);
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    snprintf(other, sizeof other, "%s/out_000009.ctrl", folder);
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_OK);
+    snprintf(other, sizeof other, "%s/out.pvd", folder);
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    snprintf(other, sizeof other, "%s/none/forces.hdf5", folder);
+    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_IO);
+    MPI_Barrier(comm);
+    if (mpi_test_rank(comm) == 0) {
+        CHECK(unlink(in) == 0 && rmdir(folder) == 0); /* looking makes nothing */
+    }
+}
+
+static void forces_are_written_in_order_or_not_at_all(MPI_Comm comm)
+{
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    char folder[64], path[96];
+    eqp_message message = {""};
+    app_force force[3];
+
+    name_folder(comm, folder);
+    snprintf(path, sizeof path, "%s/forces.hdf5", folder);
+    for (int i = 0; i < 3; i++) {
+        force[i] = (app_force){(uint64_t)((3 - i) * size - rank), (uint64_t)rank, {1, 2, 3}};
+    }
+    CHECK_EQUAL(app_forces_write(comm, path, 3, force, &message), EQP_OK);
+    MPI_Barrier(comm);
+    if (rank == 0) {
+        CHECK(unlink(path) == 0);
+        strcat(path, "/nowhere");
+    }
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, comm);
+    CHECK_EQUAL(app_forces_write(comm, path, 3, force, &message), EQP_ERR_IO);
+    CHECK(message.text[0] != '\0');
+    MPI_Barrier(comm);
+    CHECK(rank != 0 || rmdir(folder) == 0);
+}
+
+static void costs_are_learnt_from_all_ranks(MPI_Comm comm)
+{
+    static const double nominal[3] = {1, 1, 1}, real[3] = {2e-7, 8e-7, 5e-6};
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    app_timings timings = {0};
+    app_costs costs;
+    double correlation = 7;
+
+    CHECK_EQUAL(app_costs_init(&costs, 3, nominal), EQP_OK);
+    CHECK_EQUAL(app_costs_init(&costs, EQP_COST_KINDS + 1, nominal), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(app_costs_init(&costs, 3, nominal), EQP_OK);
+    CHECK_EQUAL(app_costs_fit(&costs, comm, &timings), EQP_OK); /* nothing is known yet */
+    CHECK_EQUAL(app_costs_correlation(&costs, comm, &timings, &correlation), EQP_OK);
+    CHECK(!costs.known && costs.seconds[2] == 1 && correlation == 0);
+    for (int i = 0; i < 40; i++) {
+        int64_t count[3];
+        double seconds = 0;
+        if (i % size != rank) {
+            continue;
+        }
+        for (int k = 0; k < 3; k++) {
+            count[k] = 1 + (int64_t)(eqp_random_bits(9, (uint64_t)i, (uint64_t)k) % 1000);
+            seconds += real[k] * (double)count[k];
+        }
+        CHECK_EQUAL(app_timings_add(&timings, 3, count, seconds), EQP_OK);
+    }
+    CHECK_EQUAL(app_costs_fit(&costs, comm, &timings), EQP_OK);
+    CHECK_EQUAL(app_costs_correlation(&costs, comm, &timings, &correlation), EQP_OK);
+    CHECK(costs.known && costs.rmse < 1e-6);
+    CHECK_NEAR(correlation, 1, 1e-12);
+    for (int k = 0; k < 3; k++) {
+        CHECK_NEAR(costs.seconds[k], real[k], 1e-6 * real[k]);
+    }
+    const int64_t some[3] = {10, 0, 1};
+    CHECK_NEAR(app_costs_predict(&costs, some), 7e-6, 1e-10);
+    app_timings_free(&timings);
+}
+
+typedef struct row {
+    app_rank_row common;
+    double own;
+} row;
+
+static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
+{
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    row mine = {.common = {.load = 1.0 + (rank == size - 1),
+                           .predicted = 3,
+                           .interactions = 10,
+                           .ghosts = rank,
+                           .bytes_sent = 2,
+                           .migrated = 1,
+                           .exchange_seconds = rank,
+                           .balance_seconds = 5},
+                .own = 100 + rank};
+    row *rows = mpi_test_alloc(size, sizeof *rows);
+    app_step step = {.step = 9, .units = 4};
+
+    CHECK_EQUAL(app_rows_gather(comm, (int)(sizeof mine / sizeof(double)), &mine, rows), EQP_OK);
+    for (int r = 0; r < size; r++) {
+        CHECK(rows[r].own == 100 + r && app_row_of(rows, sizeof *rows, r)->ghosts == r);
+    }
+    CHECK_EQUAL(app_step_take_rows(&step, size, rows, sizeof *rows), EQP_OK);
+    CHECK_NEAR(step.load_mean, (size + 1.0) / size, 1e-15);
+    CHECK_NEAR(step.imbalance_measured, 2.0 * size / (size + 1.0) - 1.0, 1e-14);
+    CHECK(step.imbalance_predicted == 0 && step.load_max == 2);
+    CHECK_EQUAL(step.interactions, 10 * size);
+    CHECK_EQUAL(step.ghosts_total, size * (size - 1) / 2);
+    CHECK_EQUAL(step.ghosts_max, size - 1);
+    CHECK_EQUAL(step.bytes_sent, 2 * size);
+    CHECK_EQUAL(step.migrated, size);
+    CHECK(step.exchange_seconds == size - 1 && step.balance_seconds == 5);
+    CHECK(step.step == 9 && step.units == 4);
+    rows[0].common.load = NAN;
+    CHECK_EQUAL(app_step_take_rows(&step, size, rows, sizeof *rows), EQP_ERR_DATA);
+    free(rows);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(records_come_into_file_order),    MPI_TEST(a_file_is_whole_or_not_there),
+        MPI_TEST(no_file_of_a_run_is_another),     MPI_TEST(forces_are_written_in_order_or_not_at_all),
+        MPI_TEST(costs_are_learnt_from_all_ranks), MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options that all mini-apps share, as a second app takes them: its own rows between them, its own words, its own
+ * methods; and the names of its files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run_files.h"
+#include "run_settings.h"
+
+typedef struct settings {
+    double before_all;
+    app_run_settings run;
+    int64_t own;
+} settings;
+
+static const app_option own_rows[] = {
+    {.name = "own",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = offsetof(settings, own),
+     .fallback = "7",
+     .help = "an option of its own"},
+};
+static const app_option_text texts[] = {
+    {.name = "dt", .help = "seconds of one step", .fallback = "0.5"},
+    {.name = "steps", .fallback = "3"},
+};
+static const app_command_line line = {.program = "second",
+                                      .summary = "Another app.",
+                                      .positional = "SNAPSHOT",
+                                      .positional_offset = offsetof(settings, run.snapshot),
+                                      .before = &app_run_input,
+                                      .option = own_rows,
+                                      .noptions = 1,
+                                      .after = &app_run_output,
+                                      .shared_offset = offsetof(settings, run),
+                                      .text = texts,
+                                      .ntexts = 2,
+                                      .values_size = sizeof(settings)};
+
+static const eqp_method slabs = {"slabs", "cuts of its own", EQP_NEEDS_WEIGHTS, NULL};
+static const eqp_method impostor = {"sfc", "has the name of a row of the table", 0, NULL};
+static const eqp_method *const rows[] = {&impostor, &slabs};
+static const app_methods methods = {rows, 2};
+
+static int parse(int argc, const char *const *argv, settings *s, bool *given, eqp_message *message)
+{
+    app_action action;
+    return app_options_parse(&line, argc, (char *const *)argv, s, given, &action, message);
+}
+
+static void values_land_in_the_shared_struct_and_beside_it(void **state)
+{
+    static const char *const argv[] = {"second", "--steps", "5", "--own=9", "file", "--balance", "slabs", "--quiet"};
+    bool given[40] = {false};
+    eqp_message message = {""};
+    settings s;
+
+    (void)state;
+    assert_int_equal(parse(8, argv, &s, given, &message), EQP_OK);
+    assert_int_equal(s.run.steps, 5);
+    assert_int_equal(s.own, 9);
+    assert_string_equal(s.run.snapshot, "file");
+    assert_string_equal(s.run.balance, "slabs");
+    assert_string_equal(s.run.rebalance, "auto");
+    assert_true(s.run.quiet && !s.run.progress);
+    assert_true(s.run.sample_threshold == 2 && s.before_all == 0);
+    assert_true(app_options_count(&line) == app_run_input.n + 1 + app_run_output.n);
+    for (int i = 0; i < app_options_count(&line); i++) {
+        const app_option row = app_options_row(&line, i);
+        bool named = strcmp(row.name, "steps") == 0 || strcmp(row.name, "own") == 0 ||
+                     strcmp(row.name, "balance") == 0 || strcmp(row.name, "quiet") == 0;
+        assert_true(given[i] == named);
+    }
+}
+
+static void an_app_has_its_own_words_and_defaults(void **state)
+{
+    static const char *const argv[] = {"second"};
+    eqp_message message = {""};
+    settings s;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(parse(1, argv, &s, NULL, &message), EQP_OK);
+    assert_true(s.run.dt == 0.5 && s.run.steps == 3 && s.own == 7);
+    assert_int_equal(app_options_help(&line, &text), EQP_OK);
+    assert_non_null(strstr(text, "seconds of one step [0.5]"));
+    assert_non_null(strstr(text, "number of steps; 0 computes the forces once [3]"));
+    assert_true(strstr(text, "--seed") < strstr(text, "--own") && strstr(text, "--own") < strstr(text, "--balance"));
+    free(text);
+}
+
+static void a_run_has_one_input(void **state)
+{
+    eqp_message message = {""};
+    app_run_settings run = {.snapshot = "a"};
+
+    (void)state;
+    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_OK);
+    assert_string_equal(app_run_input_path(&run), "a");
+    run.restart = "b";
+    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "second: SNAPSHOT, --generate and --restart exclude each other");
+    run.snapshot = NULL;
+    assert_string_equal(app_run_input_path(&run), "b");
+    run.output_every = 2;
+    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "second: --output-every: needs --output");
+    run = (app_run_settings){.steps = 1};
+    assert_int_equal(app_run_check_inputs("second", &run, &message), EQP_ERR_ARGUMENT);
+    assert_null(app_run_input_path(&run));
+}
+
+static void methods_of_the_app_stand_behind_those_of_the_table(void **state)
+{
+    eqp_message message = {""};
+    app_run_settings run = {.balance = "slabs", .rebalance = "4", .imbalance_tol = 0.5};
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(app_run_choose("second", &methods, &run, &message), EQP_OK);
+    assert_ptr_equal(run.method, &slabs);
+    assert_true(run.policy.mode == EQP_POLICY_EVERY && run.policy.every == 4 && run.policy.imbalance_tol == 0.5);
+    run.balance = "sfc";
+    assert_int_equal(app_run_choose("second", &methods, &run, &message), EQP_OK);
+    assert_ptr_equal(run.method, eqp_method_find("sfc"));
+    assert_int_equal(app_run_list_methods(&methods, &text), EQP_OK);
+    assert_non_null(strstr(text, "cuts of its own"));
+    assert_non_null(strstr(text, eqp_method_at(0)->summary));
+    free(text);
+    run.balance = "slabs";
+    assert_int_equal(app_run_choose("second", NULL, &run, &message), EQP_ERR_UNKNOWN);
+    assert_string_equal(message.text, "second: --balance: 'slabs' is no method (try --balance help)");
+    run.balance = "sfc";
+    run.rebalance = "0";
+    assert_int_equal(app_run_choose("second", NULL, &run, &message), EQP_ERR_UNKNOWN);
+}
+
+static void files_are_named_after_the_output(void **state)
+{
+    static const char *const ending[] = {".data", NULL};
+    const app_naming naming = {.ending = ending, .numbered = ".data"};
+    char *name = NULL;
+
+    (void)state;
+    assert_int_equal(app_name_beside(&naming, "dir.data/out.data", ".ctrl", &name), EQP_OK);
+    assert_string_equal(name, "dir.data/out.ctrl");
+    free(name);
+    assert_int_equal(app_name_beside(&naming, ".data", ".ctrl", &name), EQP_OK);
+    assert_string_equal(name, ".data.ctrl"); /* an ending alone is a name */
+    free(name);
+    assert_int_equal(app_name_numbered(&naming, "out.data", 12, ".vtp", &name), EQP_OK);
+    assert_string_equal(name, "out_000012.vtp");
+    free(name);
+    assert_int_equal(app_name_numbered(&naming, "out.hdf5", INT64_MAX, ".data", &name), EQP_OK);
+    assert_string_equal(name, "out.hdf5_9223372036854775807.data");
+    free(name);
+}
+
+static void slices_cover_everything_once(void **state)
+{
+    int64_t first, count, end = 0;
+
+    (void)state;
+    for (int r = 0; r < 7; r++) {
+        app_slice(24, r, 7, &first, &count);
+        assert_true(first == end && (count == 3 || count == 4));
+        end += count;
+    }
+    assert_int_equal(end, 24);
+    app_slice(2, 3, 4, &first, &count);
+    assert_true(count == 0 && first == 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_land_in_the_shared_struct_and_beside_it),
+        cmocka_unit_test(an_app_has_its_own_words_and_defaults),
+        cmocka_unit_test(a_run_has_one_input),
+        cmocka_unit_test(methods_of_the_app_stand_behind_those_of_the_table),
+        cmocka_unit_test(files_are_named_after_the_output),
+        cmocka_unit_test(slices_cover_everything_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
