@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "advance.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int dd_advance_velocities(const dd_motion *motion)
+{
+    const dd_halo *halo = motion->halo;
+    double(*along)[3] = NULL;
+    int64_t room = 0;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < halo->n && code == EQP_OK; i++) {
+        dd_node *node = &motion->domain->network.node[i];
+        double force[3];
+        code = eqp_array_reserve(&along, &room, node->narms, sizeof *along);
+        for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+            dd_domain_offset(motion->domain, dd_halo_position(motion->domain, halo, halo->place[halo->first[i] + k]),
+                             node->x, along[k]);
+        }
+        if (code == EQP_OK) {
+            dd_node_force(node, force);
+            dd_mobility_velocity(motion->mobility, node, (const double(*)[3])along, force, node->v);
+        }
+    }
+    free(along);
+    return eqp_agree(motion->domain->comm, code, NULL);
+}
+
+/* States of the own nodes. */
+typedef struct states {
+    int64_t n;
+    double *x0, *v0, *x1, *v1; /* [n][3] */
+    dd_segment *before;        /* own segments at the start */
+} states;
+
+static void states_free(states *s)
+{
+    free(s->x0);
+    free(s->v0);
+    free(s->x1);
+    free(s->v1);
+    free(s->before);
+}
+
+static int states_create(const dd_motion *motion, states *s)
+{
+    double **const column[] = {&s->x0, &s->v0, &s->x1, &s->v1};
+    int code = eqp_array_create(&s->before, motion->stage->nown, sizeof *s->before);
+
+    s->n = motion->domain->network.n;
+    for (int i = 0; i < 4 && code == EQP_OK; i++) {
+        code = eqp_array_create(column[i], 3 * s->n, sizeof(double));
+    }
+    code = eqp_agree(motion->domain->comm, code, NULL);
+    for (int64_t i = 0; i < s->n && code == EQP_OK; i++) {
+        memcpy(s->x0 + 3 * i, motion->domain->network.node[i].x, 3 * sizeof(double));
+        memcpy(s->v0 + 3 * i, motion->domain->network.node[i].v, 3 * sizeof(double));
+    }
+    for (int64_t own = 0; own < motion->stage->nown && code == EQP_OK; own++) {
+        s->before[own] = dd_stage_segment(motion->stage, motion->stage->own_local[own]);
+    }
+    return code;
+}
+
+static int largest(const dd_motion *motion, double mine, double *all)
+{
+    return MPI_Allreduce(&mine, all, 1, MPI_DOUBLE, MPI_MAX, motion->domain->comm) == MPI_SUCCESS ? EQP_OK
+                                                                                                  : EQP_ERR_MPI;
+}
+
+/* Forces and velocities at x1. */
+static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user)
+{
+    int code;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        memcpy(motion->domain->network.node[i].x, s->x1 + 3 * i, 3 * sizeof(double));
+    }
+    code = dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage, motion->map);
+    if (code == EQP_OK) {
+        evaluated(user);
+        code = dd_advance_velocities(motion);
+    }
+    for (int64_t i = 0; i < s->n && code == EQP_OK; i++) {
+        memcpy(s->v1 + 3 * i, motion->domain->network.node[i].v, 3 * sizeof(double));
+    }
+    return code;
+}
+
+static int integrate(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user)
+{
+    dd_stepper *stepper = motion->stepper;
+    dd_verdict verdict = DD_STEP_RETRY;
+    double fastest = 0.0, error = 0.0;
+    int code = largest(motion, dd_step_largest(s->n, s->v0), &fastest);
+
+    if (code == EQP_OK) {
+        code = dd_stepper_begin(stepper, fastest);
+    }
+    if (code == EQP_OK) {
+        dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
+    }
+    while (code == EQP_OK && verdict != DD_STEP_ACCEPT) {
+        const double dt = stepper->dt;
+        code = evaluate_at(motion, s, evaluated, user);
+        if (code == EQP_OK) {
+            code = largest(motion, dd_step_error(s->n, s->x0, s->v0, s->x1, s->v1, dt), &error);
+        }
+        if (code == EQP_OK) {
+            code = dd_stepper_judge(stepper, error, &verdict);
+        }
+        if (code == EQP_OK && verdict == DD_STEP_CORRECT) {
+            dd_step_correct(s->n, s->x0, s->v0, s->v1, dt, s->x1);
+        }
+        if (code == EQP_OK && verdict == DD_STEP_RETRY) {
+            dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
+        }
+    }
+    return code;
+}
+
+/* The stage has the positions of the last evaluation, which are those that were accepted. */
+static int add_strain(const dd_motion *motion, const states *s, double strain[6], double spin[3])
+{
+    const dd_stage *stage = motion->stage;
+    const double *edge = motion->domain->edge;
+    dd_segment *after = NULL;
+    int code = eqp_array_create(&after, stage->nown, sizeof *after);
+
+    memset(strain, 0, 6 * sizeof *strain);
+    memset(spin, 0, 3 * sizeof *spin);
+    for (int64_t own = 0; own < stage->nown && code == EQP_OK; own++) {
+        after[own] = dd_stage_segment(stage, stage->own_local[own]);
+    }
+    if (code == EQP_OK) {
+        dd_strain_sweep(stage->nown, s->before, after, edge[0] * edge[1] * edge[2], strain, spin);
+    }
+    free(after);
+    code = eqp_agree(motion->domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_sum_double(motion->domain->comm, 6, strain);
+    }
+    return code == EQP_OK ? eqp_sum_double(motion->domain->comm, 3, spin) : code;
+}
+
+int dd_advance(const dd_motion *motion, dd_evaluated_fn evaluated, void *user, double strain[6], double spin[3])
+{
+    states s = {.n = 0};
+    int code = states_create(motion, &s);
+
+    if (code == EQP_OK) {
+        code = integrate(motion, &s, evaluated, user);
+    }
+    if (code == EQP_OK) {
+        code = add_strain(motion, &s, strain, spin);
+    }
+    states_free(&s);
+    return code;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Velocities from forces, and one step of motion. */
+#ifndef DD_ADVANCE_H
+#define DD_ADVANCE_H
+
+#include "../physics/motion/loading.h"
+#include "../physics/motion/mobility.h"
+#include "../physics/motion/step.h"
+#include "evaluate.h"
+
+/* What moves, and by which laws (all borrowed). */
+typedef struct dd_motion {
+    dd_domain *domain;
+    dd_halo *halo;
+    dd_stage *stage;
+    dd_evaluator *evaluator;
+    const app_map *map;
+    const dd_mobility *mobility;
+    dd_stepper *stepper;
+} dd_motion;
+
+/* Takes in what an evaluation did, for those that count work. */
+typedef void (*dd_evaluated_fn)(void *user);
+
+/* Velocities of the own nodes from the forces on their arms and positions as of the last refresh. Local. EQP_OK or
+ * EQP_ERR_MEMORY. */
+int dd_advance_velocities(const dd_motion *motion);
+
+/* Moves the nodes by one step from positions and velocities that belong together; positions stay unfolded. evaluated is
+ * called after each evaluation of the forces. strain [6] and spin [3] get what the segments of all ranks gave.
+ * Collective. EQP_ERR_STATE where no step is short enough. */
+int dd_advance(const dd_motion *motion, dd_evaluated_fn evaluated, void *user, double strain[6], double spin[3]);
+
+#endif

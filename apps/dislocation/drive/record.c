@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "record.h"
+
+#include <stdio.h>
+
+int dd_record_create(const dd_simulation *sim, const char *command, app_record **record, eqp_message *message)
+{
+    static const char *const column[] = {"nodes", "pairs", "dt", "strain", "stress"};
+    const dd_medium *medium = &sim->evaluator.medium;
+    dd_isa isa = DD_ISA_AUTO;
+    dd_pairs_fn pairs;
+    const bool known = dd_pairs_choose((dd_isa)sim->settings->isa, &pairs, &isa) == EQP_OK;
+    const eqp_field field[] = {
+        eqp_field_count("segments", sim->now.segments),
+        eqp_field_text("isa", known ? dd_isa_name(isa) : NULL),
+        eqp_field_text("mobility", sim->input.control.mobility),
+        eqp_field_text("integrator", sim->input.control.integrator),
+        eqp_field_text("loading", sim->loading.kind == DD_CREEP ? "creep" : "strain rate"),
+        eqp_field_count("cells_x", sim->cells[0]),
+        eqp_field_count("cells_y", sim->cells[1]),
+        eqp_field_count("cells_z", sim->cells[2]),
+        eqp_field_real("shear_modulus", medium->mu),
+        eqp_field_real("poisson", medium->nu),
+        eqp_field_real("core_radius", medium->a),
+        eqp_field_real("max_seg", sim->rules.max_seg),
+        eqp_field_real("min_seg", sim->rules.min_seg),
+        eqp_field_real("r_tol", sim->rules.r_tol),
+        eqp_field_real("rann", sim->rules.rann),
+    };
+    const app_record_head head = {.program = "dislocation",
+                                  .command = command,
+                                  .run = &sim->settings->run,
+                                  .particles = sim->now.nodes,
+                                  .input = sim->input.format,
+                                  .nfields = (int)(sizeof field / sizeof field[0]),
+                                  .field = field,
+                                  .ncolumns = (int)(sizeof column / sizeof column[0]),
+                                  .column = column};
+
+    return app_record_create(sim->comm, &head, record, message);
+}
+
+int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *message)
+{
+    const dd_step *now = &sim->now;
+    const double volume = sim->domain.edge[0] * sim->domain.edge[1] * sim->domain.edge[2];
+    const double b = sim->input.control.burgers;
+    const dd_topology_counts *t = &now->topology;
+    const eqp_field field[] = {
+        eqp_field_real("dt", now->dt),
+        eqp_field_count("evaluations", now->evaluations),
+        eqp_field_count("nodes", now->nodes),
+        eqp_field_count("segments", now->segments),
+        eqp_field_count("pairs", now->count[DD_KIND_PAIR]),
+        eqp_field_count("parallel_pairs", now->count[DD_KIND_PARALLEL]),
+        eqp_field_real("imbalance_work", now->imbalance_work),
+        eqp_field_real("plastic_strain", now->strain),
+        eqp_field_real("stress", now->stress),
+        eqp_field_real("density", now->length / (volume * b * b)),
+        eqp_field_count("split", t->done[DD_TOPOLOGY_SPLIT]),
+        eqp_field_count("collided", t->done[DD_TOPOLOGY_COLLIDE]),
+        eqp_field_count("zipped", t->done[DD_TOPOLOGY_ZIP]),
+        eqp_field_count("coarsened", t->done[DD_TOPOLOGY_COARSEN]),
+        eqp_field_count("refined", t->done[DD_TOPOLOGY_REFINE]),
+        eqp_field_count("deferred", t->lost),
+    };
+    char nodes[32], pairs[32], dt[32], strain[32], stress[32];
+    const char *const cell[] = {nodes, pairs, dt, strain, stress};
+    const app_record_row row = {.step = &now->common,
+                                .rows = sim->row,
+                                .row_bytes = sizeof *sim->row,
+                                .nfields = (int)(sizeof field / sizeof field[0]),
+                                .field = field,
+                                .cell = cell};
+
+    snprintf(nodes, sizeof nodes, "%lld", (long long)now->nodes);
+    snprintf(pairs, sizeof pairs, "%lld", (long long)now->common.interactions);
+    snprintf(dt, sizeof dt, "%.2e", now->dt);
+    snprintf(strain, sizeof strain, "%.3e", now->strain);
+    snprintf(stress, sizeof stress, "%.4g", now->stress);
+    return app_record_step(record, &row, message);
+}
+
+int dd_record_finish(app_record *record, const dd_simulation *sim, eqp_message *message, eqp_message *note)
+{
+    const app_record_totals totals = {.interactions = sim->now.common.interactions,
+                                      .nkinds = DD_KIND_PARALLEL + 1,
+                                      .kind = dd_kind_names,
+                                      .count = sim->now.count,
+                                      .costs = &sim->costs,
+                                      .cost_kind = dd_kind_names,
+                                      .correlation = sim->now.common.correlation};
+
+    return app_record_finish(record, &totals, message, note);
+}

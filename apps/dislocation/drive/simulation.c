@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "simulation.h"
+
+#include "advance.h"
+#include "baseline.h"
+#include "rebalance.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Wanted segments in a cell, where nobody gives cells: with more, pairs grow without need; with fewer, runs are too
+ * short for the kernels and the far field takes over. */
+#define SEGMENTS_PER_CELL 30.0
+
+/* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
+#define LONGEST 0.9
+
+/* The imbalance of the work may grow by so much at once before a new map is made without waiting for measurements. */
+#define JUMP 0.05
+
+/* What a step does on this rank. */
+typedef struct step_ledger {
+    dd_simulation *sim;
+    dd_rank_row row;
+    int64_t count[DD_KINDS]; /* of all evaluations */
+    int64_t evaluations;
+} step_ledger;
+
+static void take_evaluation(void *user)
+{
+    step_ledger *ledger = user;
+    const dd_evaluator *e = &ledger->sim->evaluator;
+
+    ledger->evaluations++;
+    ledger->row.common.load += e->seconds;
+    ledger->row.common.exchange_seconds += e->exchange_seconds;
+    ledger->row.common.bytes_sent += (double)e->bytes;
+    for (int k = 0; k < DD_KINDS; k++) {
+        ledger->count[k] += e->total.of[k];
+    }
+}
+
+static dd_motion motion_of(dd_simulation *sim)
+{
+    return (dd_motion){.domain = &sim->domain,
+                       .halo = &sim->halo,
+                       .stage = &sim->stage,
+                       .evaluator = &sim->evaluator,
+                       .map = &sim->map,
+                       .mobility = &sim->mobility,
+                       .stepper = &sim->stepper};
+}
+
+/* Who sends what to whom, for the network as it is. */
+static int plan(dd_simulation *sim)
+{
+    int code;
+
+    dd_halo_free(&sim->halo);
+    code = dd_halo_create(&sim->domain, &sim->halo);
+    if (code == EQP_OK) {
+        code = dd_halo_refresh(&sim->domain, &sim->halo);
+    }
+    if (code == EQP_OK) {
+        code = dd_stage_create(&sim->domain, &sim->halo, sim->cells, &sim->map, &sim->stage);
+    }
+    return code;
+}
+
+static int evaluate(dd_simulation *sim, step_ledger *ledger)
+{
+    const dd_motion motion = motion_of(sim);
+    int code;
+
+    memcpy(sim->evaluator.stress, sim->loading.stress, sizeof sim->evaluator.stress);
+    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, &sim->map);
+    if (code == EQP_OK) {
+        take_evaluation(ledger);
+        code = dd_advance_velocities(&motion);
+    }
+    return code;
+}
+
+static bool has_own_method(const dd_simulation *sim)
+{
+    return sim->boxes != NULL;
+}
+
+/* A new map from what the last evaluation has counted. */
+static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
+{
+    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
+    app_rebalanced made;
+    int64_t migrated = 0, bytes = 0;
+    int code = dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map, &sim->map,
+                            &sim->totals, &made, &migrated, &bytes, message);
+
+    if (code == EQP_OK) {
+        sim->has_map = true;
+        sim->now.common.rebalanced = true;
+        sim->now.common.imbalance_promised = made.result.imbalance;
+        sim->now.common.units = made.units;
+        sim->now.common.split_owners = made.split_owners;
+        sim->now.common.unit_sizes = made.sizes;
+        ledger->row.common.migrated += (double)migrated;
+        ledger->row.common.bytes_sent += (double)bytes;
+        sim->fresh = INFINITY; /* known when its work has been counted */
+    }
+    return code;
+}
+
+/* Walls move every so many steps, unless the command line says otherwise. */
+static bool boxes_are_due(const dd_simulation *sim)
+{
+    const eqp_policy_options *policy = &sim->settings->run.policy;
+    int64_t every = sim->input.control.balance_every;
+
+    if (policy->mode == EQP_POLICY_EVERY) {
+        every = policy->every;
+    } else if (policy->mode == EQP_POLICY_NEVER) {
+        every = 0;
+    }
+    return every > 0 && (sim->now.common.step + 1 - sim->input.control.first_step) % every == 0;
+}
+
+/* Nodes to where they should live before the step. */
+static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
+{
+    const double begin = eqp_cpu_seconds();
+    const bool none = strcmp(sim->settings->run.method->name, "none") == 0;
+    const bool jumped = sim->settings->run.policy.mode == EQP_POLICY_AUTO &&
+                        sim->now.imbalance_work > sim->fresh + JUMP &&
+                        sim->now.imbalance_work > sim->settings->run.imbalance_tol;
+    int64_t migrated = 0;
+    int code = EQP_OK;
+
+    sim->now.common.rebalanced = false;
+    if (has_own_method(sim)) {
+        if (!boxes_are_due(sim)) {
+            return EQP_OK;
+        }
+        code = dd_baseline_rebalance(&sim->domain, sim->cells, sim->box_load, sim->boxes);
+        sim->box_load = 0.0;
+        sim->now.common.rebalanced = true;
+        if (code == EQP_OK) {
+            code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
+            ledger->row.common.migrated += (double)migrated;
+        }
+    } else if (!none && (jumped || eqp_policy_wants(&sim->policy))) {
+        code = make_map(sim, ledger, message);
+    } else {
+        return EQP_OK;
+    }
+    if (code == EQP_OK) {
+        code = plan(sim);
+    }
+    ledger->row.common.balance_seconds += eqp_cpu_seconds() - begin;
+    return code;
+}
+
+/* Own segments: how many and how long. */
+static void measure_segments(const dd_simulation *sim, dd_rank_row *row)
+{
+    row->segments = (double)sim->stage.nown;
+    row->length = 0.0;
+    for (int64_t own = 0; own < sim->stage.nown; own++) {
+        const dd_segment segment = dd_stage_segment(&sim->stage, sim->stage.own_local[own]);
+        row->length += dd_segments_length(1, &segment);
+    }
+}
+
+/* Imbalance of the work of the last evaluation, and sums over the ranks. */
+static void add_rows(dd_simulation *sim)
+{
+    dd_step *now = &sim->now;
+    double most = 0.0, sum = 0.0;
+
+    now->nodes = now->segments = 0;
+    now->length = 0.0;
+    memset(now->count, 0, sizeof now->count);
+    for (int r = 0; r < sim->domain.nranks; r++) {
+        const dd_rank_row *row = &sim->row[r];
+        most = fmax(most, row->work);
+        sum += row->work;
+        now->nodes += (int64_t)row->common.particles;
+        now->segments += (int64_t)row->segments;
+        now->length += row->length;
+        for (int k = 0; k < DD_KINDS; k++) {
+            now->count[k] += (int64_t)row->count[k];
+        }
+    }
+    now->imbalance_work = sum > 0 ? most * sim->domain.nranks / sum - 1.0 : 0.0;
+    if (isinf(sim->fresh)) {
+        sim->fresh = now->imbalance_work;
+    }
+}
+
+/* Learns what work costs, tells the policy, gathers the ranks' rows. */
+static int conclude(dd_simulation *sim, step_ledger *ledger)
+{
+    dd_rank_row *row = &ledger->row;
+    int code = app_costs_correlation(&sim->costs, sim->comm, &sim->evaluator.timings, &sim->now.common.correlation);
+
+    row->common.predicted = app_costs_predict(&sim->costs, ledger->count);
+    row->common.particles = (double)sim->domain.network.n;
+    row->common.targets = (double)sim->stage.ntargets;
+    row->common.ghosts = (double)(sim->stage.nghosts + sim->halo.nghosts);
+    row->common.interactions =
+        (double)(sim->evaluator.total.of[DD_KIND_PAIR] + sim->evaluator.total.of[DD_KIND_PARALLEL]);
+    for (int k = 0; k < DD_KINDS; k++) {
+        row->count[k] = (double)sim->evaluator.total.of[k];
+    }
+    measure_segments(sim, row);
+    sim->box_load += row->common.load;
+    if (code == EQP_OK) {
+        code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
+    }
+    sim->evaluator.timings.n = 0;
+    row->work = app_costs_predict(&sim->costs, sim->evaluator.total.of);
+    if (code == EQP_OK) {
+        code = app_rows_gather(sim->comm, DD_RANK_ROW_DOUBLES, row, sim->row);
+    }
+    if (code == EQP_OK) {
+        code = app_step_take_rows(&sim->now.common, sim->domain.nranks, sim->row, sizeof *sim->row);
+    }
+    if (code == EQP_OK) {
+        const eqp_policy_sample sample = {.seconds_max = sim->now.common.load_max,
+                                          .seconds_mean = sim->now.common.load_mean,
+                                          .rebalanced = sim->now.common.rebalanced,
+                                          .balance_seconds = sim->now.common.balance_seconds};
+        add_rows(sim);
+        sim->now.evaluations = ledger->evaluations;
+        sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
+        sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
+        code = eqp_policy_record(&sim->policy, &sample);
+    }
+    return eqp_agree(sim->comm, code, NULL);
+}
+
+/* Before anything is known: equally many nodes along the curve, or equal boxes. */
+static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
+{
+    app_rebalance_options options = app_rebalance_of(&sim->settings->run);
+    eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
+    app_rebalanced made;
+    int64_t migrated = 0, bytes = 0;
+
+    if (has_own_method(sim)) {
+        return dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
+    }
+    (void)ledger;
+    options.method = eqp_method_find("count");
+    return dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, false, &sim->map, &totals,
+                        &made, &migrated, &bytes, message);
+}
+
+static bool needs_weights(const eqp_method *method)
+{
+    return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
+}
+
+/* First forces; what they cost decides the first map. Forces stay with the nodes when these move. */
+static int start(dd_simulation *sim, eqp_message *message)
+{
+    step_ledger ledger = {.sim = sim};
+    const double begin = eqp_cpu_seconds();
+    int code = first_homes(sim, &ledger, message);
+
+    ledger.row.common.balance_seconds = eqp_cpu_seconds() - begin;
+    if (code == EQP_OK) {
+        code = plan(sim);
+    }
+    if (code == EQP_OK) {
+        code = evaluate(sim, &ledger);
+    }
+    if (code == EQP_OK && !has_own_method(sim) && needs_weights(sim->settings->run.method)) {
+        code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
+        if (code == EQP_OK) {
+            const double start_of_map = eqp_cpu_seconds();
+            code = make_map(sim, &ledger, message);
+            if (code == EQP_OK) {
+                code = plan(sim);
+            }
+            ledger.row.common.balance_seconds += eqp_cpu_seconds() - start_of_map;
+        }
+        /* Once more: what is reported is what the map gives. */
+        sim->evaluator.timings.n = 0;
+        ledger.row.common.load = ledger.row.common.exchange_seconds = 0.0;
+        memset(ledger.count, 0, sizeof ledger.count);
+        if (code == EQP_OK) {
+            code = evaluate(sim, &ledger);
+        }
+    }
+    sim->now.common.rebalanced = true;
+    sim->has_map = true;
+    return code == EQP_OK ? conclude(sim, &ledger) : code;
+}
+
+/* A grid that near pairs fit into: given, or as fine as lengths and numbers of segments allow. */
+static int choose_cells(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *control = &sim->input.control;
+    const double *edge = sim->domain.edge;
+    const double width = fmax(control->max_seg / LONGEST, cbrt(SEGMENTS_PER_CELL * edge[0] * edge[1] * edge[2] /
+                                                               fmax((double)sim->input.segments, 1.0)));
+    const bool given = control->cells[0] > 0;
+
+    for (int d = 0; d < 3; d++) {
+        sim->cells[d] = given ? control->cells[d] : (int64_t)fmax(floor(edge[d] / width), 3.0);
+        if (control->max_seg > LONGEST * edge[d] / (double)sim->cells[d]) {
+            eqp_message_set(message,
+                            "dislocation: maxSeg: %g is more than %g of a cell (%g b wide): give fewer --cells, or a "
+                            "smaller --max-seg",
+                            control->max_seg, LONGEST, edge[d] / (double)sim->cells[d]);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
+static int set_laws(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *c = &sim->input.control;
+    dd_step_rule rule = DD_STEP_RULE_DEFAULTS;
+    int code = dd_mobility_find(c->mobility, &sim->mobility.law);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: mobilityLaw: '%s' is not FCC_0, FCC_0b or BCC_0", c->mobility);
+        return code;
+    }
+    sim->mobility.edge = c->mobility_edge;
+    sim->mobility.screw = c->mobility_screw;
+    sim->mobility.climb = c->mobility_climb;
+    sim->rules = (dd_rules){.max_seg = c->max_seg,
+                            .min_seg = c->min_seg,
+                            .area_min = c->area_min,
+                            .area_max = c->area_max,
+                            .r_tol = c->tolerance,
+                            .rann = c->annihilation};
+    code = dd_rules_complete(&sim->rules);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: remeshing: minSeg %g, maxSeg %g, rTol %g, rann %g do not fit each other",
+                        c->min_seg, c->max_seg, c->tolerance, c->annihilation);
+        return code;
+    }
+    rule.method = strcmp(c->integrator, "trapezoid") == 0 ? DD_TRAPEZOID : DD_EULER;
+    rule.rtol = c->tolerance;
+    rule.dt_max = c->max_dt;
+    rule.grow = c->dt_increment;
+    rule.shrink = c->dt_decrement;
+    code = dd_stepper_init(&sim->stepper, &rule, c->next_dt);
+    if (code == EQP_OK) {
+        code = dd_loading_init(&sim->loading, c->load_type == 1 ? DD_STRAIN_RATE : DD_CREEP, &sim->evaluator.medium,
+                               c->strain_rate, c->direction, c->stress);
+    }
+    if (code == EQP_OK) {
+        memcpy(sim->loading.strain, c->plastic_strain, sizeof sim->loading.strain);
+    } else {
+        eqp_message_set(message, "dislocation: time step or loading: %s", eqp_error_text(code));
+    }
+    return code;
+}
+
+static int set_medium(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *c = &sim->input.control;
+    dd_medium medium = {.mu = c->shear_modulus, .nu = c->poisson, .a = c->core_radius, .core = c->core_energy};
+    dd_pairs_fn pairs;
+    int code = dd_pairs_choose((dd_isa)sim->settings->isa, &pairs, NULL);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --isa: %s does not run on this processor",
+                        dd_settings_isa(sim->settings));
+        return EQP_ERR_ARGUMENT;
+    }
+    memcpy(medium.box, sim->domain.box, sizeof medium.box);
+    dd_evaluator_init(&sim->evaluator, &medium, pairs);
+    return EQP_OK;
+}
+
+static int set_up(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_method *method = sim->settings->run.method;
+    int code = set_medium(sim, message);
+
+    if (code == EQP_OK) {
+        code = set_laws(sim, message);
+    }
+    if (code == EQP_OK) {
+        code = choose_cells(sim, message);
+    }
+    if (code == EQP_OK) {
+        code = app_costs_init(&sim->costs, DD_KINDS, dd_kind_nominal);
+    }
+    if (code == EQP_OK) {
+        code = eqp_policy_init(&sim->policy, &sim->settings->run.policy);
+    }
+    if (code == EQP_OK && (method == &dd_sectioning || method == &dd_bisection)) {
+        code = dd_baseline_create(&sim->domain, &sim->input.control, method == &dd_bisection, &sim->boxes);
+    }
+    sim->now.common.step = sim->input.control.first_step;
+    sim->now.common.time = sim->input.control.time;
+    return code;
+}
+
+int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message)
+{
+    dd_simulation made = {.settings = settings};
+    int code = eqp_comm_create(comm, &made.comm);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: %s", eqp_error_text(code));
+        return code;
+    }
+    *sim = made;
+    dd_domain_init(&sim->domain, sim->comm);
+    app_map_init(&sim->map);
+    code = eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message);
+    if (code == EQP_OK) {
+        code = dd_input_read(settings, &sim->domain, &sim->input, message);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(sim->comm, set_up(sim, message), message);
+    }
+    if (code == EQP_OK) {
+        code = start(sim, message);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "dislocation: first forces: %s", eqp_error_text(code));
+    }
+    if (code != EQP_OK) {
+        dd_simulation_free(sim);
+    }
+    return code;
+}
+
+void dd_simulation_free(dd_simulation *sim)
+{
+    free(sim->row);
+    sim->row = NULL;
+    eqp_boxes_free(sim->boxes);
+    app_map_free(&sim->map);
+    dd_stage_free(&sim->stage);
+    dd_halo_free(&sim->halo);
+    dd_evaluator_free(&sim->evaluator);
+    dd_domain_free(&sim->domain);
+    eqp_comm_free(&sim->comm);
+}
+
+static int move(dd_simulation *sim, step_ledger *ledger)
+{
+    const dd_motion motion = motion_of(sim);
+    double strain[6], spin[3];
+    int code = dd_advance(&motion, take_evaluation, ledger, strain, spin);
+
+    if (code == EQP_OK) {
+        sim->now.dt = sim->stepper.done;
+        dd_loading_advance(&sim->loading, sim->now.dt, strain, spin);
+    }
+    return code;
+}
+
+/* Contacts are looked for where the motion has led. */
+static int change_topology(dd_simulation *sim, eqp_message *message)
+{
+    const dd_mover mover = dd_topology_mover(&sim->mobility, sim->evaluator.medium.mu);
+    const int every = sim->input.control.split_every;
+    const bool split = every > 0 && (sim->now.common.step + 1) % every == 0;
+    dd_closes closes = {0};
+    int code = dd_close_find(&sim->domain, &sim->stage, sim->rules.rann, &closes);
+
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        dd_domain_fold(&sim->domain, sim->domain.network.node[i].x);
+    }
+    if (code == EQP_OK) {
+        code = dd_topology_step(&sim->domain, &sim->rules, split ? &mover : NULL, sim->now.common.step, &closes,
+                                &sim->now.topology, message);
+    }
+    dd_closes_free(&closes);
+    return code;
+}
+
+/* Forces on what there is now, after the nodes of boxes have gone where they are. */
+static int settle(dd_simulation *sim, step_ledger *ledger)
+{
+    int64_t migrated = 0;
+    int code = EQP_OK;
+
+    if (has_own_method(sim)) {
+        code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
+        ledger->row.common.migrated += (double)migrated;
+    }
+    if (code == EQP_OK) {
+        code = plan(sim);
+    }
+    return code == EQP_OK ? evaluate(sim, ledger) : code;
+}
+
+int dd_simulation_step(dd_simulation *sim, eqp_message *message)
+{
+    step_ledger ledger = {.sim = sim};
+    int code = renew_map(sim, &ledger, message);
+
+    if (code == EQP_OK) {
+        code = move(sim, &ledger);
+    }
+    if (code == EQP_OK) {
+        code = change_topology(sim, message);
+    }
+    if (code == EQP_OK) {
+        code = settle(sim, &ledger);
+    }
+    if (code == EQP_OK) {
+        sim->now.common.step++;
+        sim->now.common.time += sim->now.dt;
+        code = conclude(sim, &ledger);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "dislocation: step %lld: %s", (long long)sim->now.common.step + 1,
+                        eqp_error_text(code));
+    }
+    return code;
+}
+
+dd_moment dd_simulation_moment(const dd_simulation *sim)
+{
+    dd_moment now = {.step = sim->now.common.step, .time = sim->now.common.time, .next_dt = sim->stepper.dt};
+
+    memcpy(now.stress, sim->loading.stress, sizeof now.stress);
+    memcpy(now.plastic_strain, sim->loading.strain, sizeof now.plastic_strain);
+    return now;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
+#include "drive/files.h"
+#include "drive/output.h"
+#include "drive/record.h"
+#include "drive/simulation.h"
+
+#include "../common/shell.h"
+
+#include <equipoise/base.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the steps work on. */
+typedef struct running {
+    dd_simulation *sim;
+    app_record *record;
+} running;
+
+static int take_step(void *user, eqp_message *message)
+{
+    return dd_simulation_step(((running *)user)->sim, message);
+}
+
+static int record_step(void *user, eqp_message *message)
+{
+    const running *r = user;
+    return dd_record_step(r->record, r->sim, message);
+}
+
+static int write_snapshot(void *user, const char *path, eqp_message *message)
+{
+    const dd_simulation *sim = ((running *)user)->sim;
+    const dd_moment now = dd_simulation_moment(sim);
+    return dd_output_snapshot(&sim->domain, &sim->input, &now, path, message);
+}
+
+static int write_series(void *user, const app_series *series, eqp_message *message)
+{
+    const dd_simulation *sim = ((running *)user)->sim;
+    return dd_output_series(&sim->domain, sim->settings->run.output, series, message);
+}
+
+static int write_forces(void *user, const char *path, eqp_message *message)
+{
+    return dd_output_forces(&((running *)user)->sim->domain, path, message);
+}
+
+/* Steps until the last one, of the command line or the control file, or until a signal. */
+static int run(dd_simulation *sim, app_record *record, int *stopped, eqp_message *message)
+{
+    running user = {sim, record};
+    app_run_settings settings = sim->settings->run;
+    const app_run steps = {.program = "dislocation",
+                           .restart_path = "dislocation-restart.data",
+                           .settings = &settings,
+                           .naming = dd_files_naming(settings.output),
+                           .comm = sim->comm,
+                           .user = &user,
+                           .now = &sim->now.common,
+                           .step = take_step,
+                           .record = record_step,
+                           .snapshot = write_snapshot,
+                           .index = write_series,
+                           .forces = write_forces};
+
+    settings.steps = sim->input.last_step;
+    return app_run_steps(&steps, stopped, message);
+}
+
+static void print_summary(const dd_simulation *sim, const app_record *record)
+{
+    const dd_step *now = &sim->now;
+    const app_run_settings *settings = &sim->settings->run;
+    char *text = NULL;
+
+    if (settings->quiet || sim->domain.rank != 0 || app_record_table(record, &text) != EQP_OK) {
+        return;
+    }
+    printf("dislocation %s: %lld nodes (%s) on %d ranks, --balance %s, %lld x %lld x %lld cells\n\n%s\n", eqp_version(),
+           (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, settings->method->name,
+           (long long)sim->cells[0], (long long)sim->cells[1], (long long)sim->cells[2], text);
+    printf("%lld segment pairs in the last evaluation, %lld of them near-parallel; %lld segments\n",
+           (long long)now->common.interactions, (long long)now->count[DD_KIND_PARALLEL], (long long)now->segments);
+    printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
+           "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n");
+    free(text);
+}
+
+static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
+{
+    const dd_settings *settings = values;
+    dd_simulation sim;
+    app_record *record = NULL;
+    eqp_message note = {""};
+    int code = app_places_check(comm, "dislocation", &settings->run, dd_files_naming(settings->run.output), message);
+
+    if (code == EQP_OK) {
+        code = dd_simulation_create(comm, settings, &sim, message);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = dd_record_create(&sim, command, &record, message);
+    if (code == EQP_OK) {
+        code = run(&sim, record, stopped, message);
+    }
+    if (code == EQP_OK) {
+        code = dd_record_finish(record, &sim, message, &note);
+    }
+    if (code == EQP_OK) {
+        if (note.text[0] != '\0' && sim.domain.rank == 0) {
+            fprintf(stderr, "%s\n", note.text);
+        }
+        print_summary(&sim, record);
+        code = app_check_printed("dislocation", message);
+    }
+    app_record_free(record);
+    dd_simulation_free(&sim);
+    return code;
+}
+
+/* The lists of names. */
+static int answer(const void *values, char **text, eqp_message *message)
+{
+    const dd_settings *settings = values;
+
+    (void)message;
+    if (app_run_asks(settings->run.balance)) {
+        return app_run_list_methods(&dd_methods, text);
+    }
+    return app_run_asks(settings->run.generate) ? dd_settings_list_generators(text) : EQP_OK;
+}
+
+static int complete(void *values, eqp_message *message)
+{
+    return dd_settings_complete(values, message);
+}
+
+int main(int argc, char **argv)
+{
+    dd_settings settings;
+    const app_program program = {dd_settings_table(), &settings, answer, complete, simulate};
+
+    return app_main(&program, MPI_COMM_WORLD, argc, argv);
+}
