@@ -56,7 +56,7 @@ int dd_isa_named(const char *name, dd_isa *isa)
             return EQP_OK;
         }
     }
-    return EQP_ERR_ARGUMENT;
+    return EQP_ERR_UNKNOWN;
 }
 
 int dd_pairs_choose(dd_isa isa, dd_pairs_fn *fn, dd_isa *chosen)

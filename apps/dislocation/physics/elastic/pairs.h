@@ -22,7 +22,7 @@ typedef enum dd_isa { DD_ISA_AUTO, DD_ISA_PLAIN, DD_ISA_AVX2, DD_ISA_AVX512 } dd
 const char *dd_isa_name(dd_isa isa);
 
 /** \param[out] isa of a name; NULL means "auto"; unchanged on error
- * \return EQP_OK or EQP_ERR_ARGUMENT for an unknown name */
+ * \return EQP_OK or EQP_ERR_UNKNOWN */
 int dd_isa_named(const char *name, dd_isa *isa);
 
 /** The kernel for an instruction set; DD_ISA_AUTO: the fastest that this CPU has.

@@ -47,6 +47,7 @@ static inline vector rounded(vector x)
 }
 
 #include "pairs_formula.h"
+#include "pairs_line.h"
 #include "pairs_parallel.h"
 #include "pairs_simd.h"
 

@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 /* Nodes are the roots of Legendre polynomials, computed with 40 digits. */
 static const double x8[] = {0.96028985649753629,  0.79666647741362673,  0.52553240991632899,  0.18343464249564981,
                             -0.18343464249564981, -0.52553240991632899, -0.79666647741362673, -0.96028985649753629};
@@ -147,9 +151,14 @@ bool dd_frame_of(const double r[3], const double u[3], const double v[3], dd_fra
     dd_cross(u, v, n);
     scale(n, sign);
     const double square = dd_dot(n, n);
-    /* Where rounding decides about n, it is wrong by a part of 1 / s but v.n by rounding only. */
+    /* Rounding turns n by 1 / s of its size; made normal to u again, that leaves v.n at rounding. */
     if (square > 1e-26) {
         scale(n, 1 / sqrt(square));
+        const double lean = dd_dot(n, u);
+        for (int d = 0; d < 3; d++) {
+            n[d] -= lean * u[d];
+        }
+        scale(n, 1 / sqrt(dd_dot(n, n)));
     } else {
         any_normal(r, u, n);
     }
@@ -160,4 +169,22 @@ bool dd_frame_of(const double r[3], const double u[3], const double v[3], dd_fra
         frame->n[d] = n[d];
     }
     return back;
+}
+
+dd_target dd_target_of(const dd_segment *segment)
+{
+    dd_target t;
+
+    for (int d = 0; d < 3; d++) {
+        t.x1[d] = segment->x1[d];
+        t.span[d] = segment->x2[d] - segment->x1[d];
+        t.mid[d] = (segment->x1[d] + segment->x2[d]) / 2;
+        t.burgers[d] = segment->burgers[d];
+    }
+    t.square = dd_dot(t.span, t.span);
+    t.length = sqrt(t.square);
+    for (int d = 0; d < 3; d++) {
+        t.tangent[d] = t.span[d] / t.length;
+    }
+    return t;
 }

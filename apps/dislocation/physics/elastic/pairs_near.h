@@ -3,13 +3,19 @@
 #ifndef DD_PAIRS_NEAR_H
 #define DD_PAIRS_NEAR_H
 
-#include <stdbool.h>
+#include "segment.h"
 
 #define DD_PI 3.14159265358979323846
 #define DD_INLINE static inline __attribute__((always_inline))
 
-/* Pairs whose squared sine of the angle is below take the formula of nearly parallel ones. */
-#define DD_PARALLEL_SQUARE 1e-6
+/* Which pairs take the formula of nearly parallel ones, see dd_parallel() in pairs_simd.h: an error of the closed form
+ * of 3e-8 by that estimate; the squares of 6 lengths sqrt(e) / s and of 2 lengths of the shorter segment. */
+#define DD_PARALLEL_LOSS 1e17
+#define DD_PARALLEL_CROSSING 36
+#define DD_PARALLEL_FAR 4
+
+/* Segments below that many heights take plain Gauss points. */
+#define DD_NEAR_SHORT 0.8
 
 /* Gauss-Legendre nodes on (-1, 1) and weights; n is a multiple of 8. */
 typedef struct dd_gauss {
@@ -27,6 +33,14 @@ typedef struct dd_frame {
 
 /* r: from one line to the other, which tells n where u and v are parallel. \return whether v points against u */
 bool dd_frame_of(const double r[3], const double u[3], const double v[3], dd_frame *frame);
+
+/* The target, as all its pairs need it. */
+typedef struct dd_target {
+    double x1[3], span[3], mid[3], burgers[3], tangent[3], length, square;
+} dd_target;
+
+/* Here, for every instruction set to have the same bits. */
+dd_target dd_target_of(const dd_segment *segment);
 
 static inline double dd_dot(const double a[3], const double b[3])
 {

@@ -21,33 +21,6 @@ typedef struct dd_near_sums {
     REAL a1, a3, ay1, ay3, b1, b3, bz1, bz3;
 } dd_near_sums;
 
-/* Integrals of q^i / Ra^3 and 3 q^i / Ra^5. */
-typedef struct dd_line {
-    REAL k0, k1, k2, m0, m1, m2, m3;
-} dd_line;
-
-/* From q1 to q2; as distances to the values at infinity, which do not cancel. */
-DD_INLINE dd_line dd_line_of(REAL q1, REAL q2, REAL g)
-{
-    const REAL r1 = ROOT(g + q1 * q1), r2 = ROOT(g + q2 * q2), ir1 = 1 / r1, ir2 = 1 / r2, zero = WIDE(0);
-    const MASK down1 = LESS(q1, zero), down2 = LESS(q2, zero);
-    const REAL o1 = SELECT(down1, WIDE(-1), WIDE(1)), o2 = SELECT(down2, WIDE(-1), WIDE(1));
-    const REAL p1 = r1 + o1 * q1, p2 = r2 + o2 * q2, t1 = ir1 / p1, t2 = ir2 / p2;
-    const REAL x1 = o1 * q1 * ir1, x2 = o2 * q2 * ir2, ig = 1 / g, all = (o2 - o1) * ig;
-    const REAL ratio = SELECT(down2, g / p2, p2) / SELECT(down1, g / p1, p1);
-    const REAL i1 = ir1 * ir1, i2 = ir2 * ir2;
-
-    return (dd_line){
-        all + o1 * t1 - o2 * t2,
-        ir1 - ir2,
-        LOG(ratio) - q2 * ir2 + q1 * ir1,
-        2 * ig * all + o1 * t1 * (t1 + i1) - o2 * t2 * (t2 + i2),
-        i1 * ir1 - i2 * ir2,
-        all + o1 * t1 * (1 + x1 + x1 * x1) - o2 * t2 * (1 + x2 + x2 * x2),
-        3 * (ir1 - ir2) - g * (i1 * ir1 - i2 * ir2),
-    };
-}
-
 /* A product of polynomials in q with the integrals. */
 DD_INLINE REAL dd_over3(const dd_line *l, REAL f0, REAL f1)
 {
@@ -147,6 +120,17 @@ DD_INLINE void dd_near_range(const dd_near *n, double lo, double hi, double cent
     }
 }
 
+/* All of A, far from singularities in its units. */
+DD_INLINE void dd_near_short(const dd_near *n, dd_near_sums *sum)
+{
+    const dd_gauss *rule = dd_gauss_for(0);
+    const double half = n->la / 2;
+
+    for (int i = 0; i < rule->n; i += LANES) {
+        dd_near_add(n, half + half * LOAD(rule->x + i), half * LOAD(rule->w + i), sum);
+    }
+}
+
 /* The same arguments as dd_general(), of one pair. */
 static void dd_nearly_parallel(const double r[3], const double u[3], double la, const double v_given[3], double lb,
                                const double ba[3], const double bb_given[3], double a2, double k1, double k2,
@@ -184,8 +168,12 @@ static void dd_nearly_parallel(const double r[3], const double u[3], double la, 
     const REAL zero = WIDE(0);
     dd_near_sums sum = {zero, zero, zero, zero, zero, zero, zero, zero};
 
-    dd_near_range(&n, 0, cut, first, height1, &sum);
-    dd_near_range(&n, cut, la, second, height2, &sum);
+    if (la < DD_NEAR_SHORT * height1 && la < DD_NEAR_SHORT * height2) {
+        dd_near_short(&n, &sum);
+    } else {
+        dd_near_range(&n, 0, cut, first, height1, &sum);
+        dd_near_range(&n, cut, la, second, height2, &sum);
+    }
     const double a1 = SUM(sum.a1), a3 = SUM(sum.a3), b1 = SUM(sum.b1), b3 = SUM(sum.b3);
     const double a12 = SUM(sum.ay1) / la, a32 = SUM(sum.ay3) / la, b12 = SUM(sum.bz1) / lb, b32 = SUM(sum.bz3) / lb;
     for (int d = 0; d < 3; d++) {

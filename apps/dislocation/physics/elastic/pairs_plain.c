@@ -4,6 +4,10 @@
 
 #include <math.h>
 
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #define REAL double
 #define MASK bool
 #define LANES 1
@@ -22,6 +26,7 @@
 #define ROUNDED(x) (x)
 
 #include "pairs_formula.h"
+#include "pairs_line.h"
 #include "pairs_parallel.h"
 #include "pairs_simd.h"
 
@@ -29,10 +34,15 @@ const dd_pairs_fn dd_pairs_plain = dd_pairs;
 
 bool dd_pairs_parallel(const dd_medium *medium, const dd_segment *target, const dd_segment *source)
 {
+    double at[9];
+    const dd_columns column = {.at = {at, at + 1, at + 2, at + 3, at + 4, at + 5, at + 6, at + 7, at + 8}};
     const dd_target t = dd_target_of(target);
-    const double span[3] = {source->x2[0] - source->x1[0], source->x2[1] - source->x1[1],
-                            source->x2[2] - source->x1[2]};
 
-    (void)medium;
-    return dd_parallel(&t, span);
+    for (int d = 0; d < 3; d++) {
+        at[d] = source->x1[d];
+        at[3 + d] = source->x2[d];
+        at[6 + d] = source->burgers[d];
+    }
+    const dd_sources one = dd_sources_at(medium, &t, &column, 0);
+    return dd_parallel(medium, &t, &one);
 }

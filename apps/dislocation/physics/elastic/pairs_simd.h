@@ -8,29 +8,6 @@ typedef struct dd_sources {
     REAL x1[3], span[3], burgers[3];
 } dd_sources;
 
-/* The target, as all its pairs need it. */
-typedef struct dd_target {
-    double x1[3], span[3], mid[3], burgers[3], tangent[3], length, square;
-} dd_target;
-
-DD_INLINE dd_target dd_target_of(const dd_segment *segment)
-{
-    dd_target t;
-
-    for (int d = 0; d < 3; d++) {
-        t.x1[d] = segment->x1[d];
-        t.span[d] = segment->x2[d] - segment->x1[d];
-        t.mid[d] = (segment->x1[d] + segment->x2[d]) / 2;
-        t.burgers[d] = segment->burgers[d];
-    }
-    t.square = t.span[0] * t.span[0] + t.span[1] * t.span[1] + t.span[2] * t.span[2];
-    t.length = sqrt(t.square);
-    for (int d = 0; d < 3; d++) {
-        t.tangent[d] = t.span[d] / t.length;
-    }
-    return t;
-}
-
 DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, const dd_columns *c, int64_t i)
 {
     const double big = 0x1.8p52; /* adding it rounds to integers */
@@ -47,17 +24,39 @@ DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, 
     return s;
 }
 
-/* Products are rounded so that every instruction set decides alike. */
-DD_INLINE MASK dd_parallel(const dd_target *t, const REAL span[3])
+DD_INLINE REAL dd_rounded_dot(const REAL a[3], const REAL b[3])
+{
+    return ROUNDED(a[0] * b[0]) + ROUNDED(a[1] * b[1]) + ROUNDED(a[2] * b[2]);
+}
+
+/* Whether the closed form would lose too many digits, and the quadrature along A not. With the sine s of the angle and
+ * the distance rho in units of the shorter length the relative error of the closed form is about 1e-16 (1 + rho^2)^2 /
+ * s^3. The quadrature converges unless lines cross within the segments: at sqrt(e) / s from there is the one
+ * singularity that it does not care for. Products are rounded so that every instruction set decides alike. */
+DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd_sources *b)
 {
     const double *u = t->span;
-    const REAL x = ROUNDED(u[1] * span[2]) - ROUNDED(u[2] * span[1]);
-    const REAL y = ROUNDED(u[2] * span[0]) - ROUNDED(u[0] * span[2]);
-    const REAL z = ROUNDED(u[0] * span[1]) - ROUNDED(u[1] * span[0]);
-    const REAL sine = ROUNDED(x * x) + ROUNDED(y * y) + ROUNDED(z * z);
-    const REAL square = ROUNDED(span[0] * span[0]) + ROUNDED(span[1] * span[1]) + ROUNDED(span[2] * span[2]);
+    const REAL *v = b->span;
+    const REAL n[3] = {ROUNDED(u[1] * v[2]) - ROUNDED(u[2] * v[1]), ROUNDED(u[2] * v[0]) - ROUNDED(u[0] * v[2]),
+                       ROUNDED(u[0] * v[1]) - ROUNDED(u[1] * v[0])};
+    const REAL r[3] = {t->x1[0] - b->x1[0], t->x1[1] - b->x1[1], t->x1[2] - b->x1[2]};
+    const REAL mid[3] = {t->mid[0] - (b->x1[0] + v[0] / 2), t->mid[1] - (b->x1[1] + v[1] / 2),
+                         t->mid[2] - (b->x1[2] + v[2] / 2)};
+    const REAL square = dd_rounded_dot(v, v), length = ROOT(square), nn = dd_rounded_dot(n, n),
+               rn = dd_rounded_dot(r, n);
+    const REAL both = square * t->square, ours = WIDE(t->length);
+    const MASK is_longer = LESS(ours, length);
+    const REAL shorter = SELECT(is_longer, ours, length), longer = SELECT(is_longer, length, ours);
+    const REAL gap = ROOT(dd_rounded_dot(mid, mid)) - (longer - shorter) / 2;
+    const REAL rho = SELECT(LESS(gap, WIDE(0)), WIDE(0), gap) / shorter, rho2 = ROUNDED(rho * rho);
+    const REAL s2 = nn / both, s6 = s2 * s2 * s2, far2 = (1 + rho2) * (1 + rho2);
+    const REAL short2 = ROUNDED(shorter * shorter);
+    const REAL e = ROUNDED(medium->a * medium->a * nn) + ROUNDED(rn * rn);
+    const REAL crossing = ROUNDED(s2 * nn * short2) - ROUNDED(DD_PARALLEL_CROSSING * e);
+    /* Far from each other no lines cross within them. */
+    const REAL excess = SELECT(LESS(WIDE(DD_PARALLEL_FAR), rho2), WIDE(-1), crossing);
 
-    return LESS(sine, ROUNDED(square * t->square) * DD_PARALLEL_SQUARE);
+    return LESS(ROUNDED(DD_PARALLEL_LOSS * s6) + SELECT(LESS(WIDE(0), excess), WIDE(INFINITY), WIDE(0)), far2 * far2);
 }
 
 /* One nearly parallel pair: lane of the sources at i. */
@@ -95,7 +94,7 @@ static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd
     for (int64_t i = first, left = n; left > 0; i += LANES, left -= LANES) {
         const dd_sources s = dd_sources_at(medium, &t, sources, i);
         const unsigned all = left >= LANES ? (1u << LANES) - 1 : (1u << left) - 1;
-        const unsigned parallel = BITS(dd_parallel(&t, s.span)) & all, general = all & ~parallel;
+        const unsigned parallel = BITS(dd_parallel(medium, &t, &s)) & all, general = all & ~parallel;
         if (general != 0) {
             const REAL length = ROOT(dd_dot3(s.span, s.span)), per_length = 1 / length;
             const REAL r[3] = {t.x1[0] - s.x1[0], t.x1[1] - s.x1[1], t.x1[2] - s.x1[2]};
