@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A disk that is full at any byte, memory that ends at any allocation: the old file survives, nothing is left beside
+ * it, one line says why. The limit on the size of files stands for the disk. */
+#include "paradis_files.h"
+
+#include "failing_malloc.h"
+
+#include <equipoise/vtk.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <zlib.h>
+
+enum { DATA, CONTROL, LINES, SERIES, KINDS, NODES = 400 };
+
+static const char old[] = "what was there before\n";
+
+static void limit_files(rlim_t most)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = most < limit.rlim_max ? most : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static network model_network; /* made before anything fails */
+
+static int disk_setup(void **state)
+{
+    signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
+    model_network = network_loop(NODES);
+    return files_setup(state);
+}
+
+static int disk_teardown(void **state)
+{
+    network_free(&model_network);
+    return files_teardown(state);
+}
+
+static int write_lines(const char *path, eqp_message *message)
+{
+    static double x[NODES][3];
+    static int64_t end[NODES][2];
+    const eqp_vtk_piece piece = {.npoints = NODES,
+                                 .nlines = NODES,
+                                 .x = (const double(*)[3])x,
+                                 .end = (const int64_t(*)[2])end,
+                                 .burgers = (const double(*)[3])x};
+    eqp_vtk_writer *writer;
+    int rc = eqp_vtk_begin(path, 1, &writer, message);
+
+    if (rc != EQP_OK) {
+        return rc;
+    }
+    rc = eqp_vtk_add(writer, &piece, message);
+    rc = rc != EQP_OK ? rc : eqp_vtk_add(writer, &piece, message);
+    if (rc != EQP_OK) {
+        eqp_vtk_discard(writer);
+        return rc;
+    }
+    return eqp_vtk_finish(writer, message);
+}
+
+static int write_series(const char *path, eqp_message *message)
+{
+    eqp_vtk_frame frame[NODES];
+
+    for (int i = 0; i < NODES; i++) {
+        frame[i] = (eqp_vtk_frame){.path = path, .time = 0.1 * i};
+    }
+    return eqp_vtk_write_series(path, NODES, frame, message);
+}
+
+static int write_some(int kind, const char *path, eqp_message *message)
+{
+    switch (kind) {
+    case DATA:
+        return network_write(path, &model_network, message);
+    case CONTROL:
+        return eqp_paradis_control_write(path, &eqp_paradis_control_defaults, message);
+    case LINES:
+        return write_lines(path, message);
+    default:
+        return write_series(path, message);
+    }
+}
+
+/* What is in the folder is the old file and nothing else. */
+static void check_old(const char *path)
+{
+    char text[sizeof old + 1] = "";
+    FILE *file = fopen(path, "rb");
+
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text, file), sizeof old - 1);
+    fclose(file);
+    assert_string_equal(text, old);
+    assert_int_equal(files_in_folder(false), 1);
+}
+
+static void the_old_file_survives_a_full_disk(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const char *path = in_folder("a");
+        eqp_message message = {"unchanged"};
+        struct stat status;
+        off_t size;
+
+        assert_int_equal(write_some(kind, path, &message), EQP_OK);
+        assert_string_equal(message.text, "unchanged");
+        assert_int_equal(stat(path, &status), 0);
+        size = status.st_size;
+        assert_true(size > 500);
+        save_text(path, old);
+        for (off_t room = 0; room < size; room += size / 19) {
+            int rc;
+
+            message.text[0] = '\0';
+            limit_files((rlim_t)room);
+            rc = write_some(kind, path, &message);
+            limit_files(RLIM_INFINITY);
+            if (rc != EQP_ERR_IO || strncmp(message.text, path, strlen(path)) != 0 ||
+                !strstr(message.text, "File too large")) {
+                fail_msg("kind %d, room for %lld of %lld: %d '%s'", kind, (long long)room, (long long)size, rc,
+                         message.text);
+            }
+            check_old(path);
+        }
+        assert_int_equal(write_some(kind, path, &message), EQP_OK);
+        assert_int_equal(files_in_folder(false), 1);
+        unlink(path);
+    }
+}
+
+static void what_cannot_be_a_file_is_refused(void **state)
+{
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    for (int kind = 0; kind < KINDS; kind++) {
+        assert_int_equal(write_some(kind, in_folder("pipe"), &message), EQP_ERR_IO);
+        assert_non_null(strstr(message.text, "pipe: is not a regular file"));
+        assert_int_equal(write_some(kind, in_folder("none/a"), &message), EQP_ERR_IO);
+        assert_non_null(strstr(message.text, "No such file"));
+    }
+    assert_int_equal(files_in_folder(false), 1);
+}
+
+/* What was begun and given up. */
+static void what_is_discarded_leaves_nothing(void **state)
+{
+    eqp_paradis_writer *data;
+    eqp_vtk_writer *lines;
+
+    (void)state;
+    save_text(in_folder("a"), old);
+    assert_int_equal(eqp_paradis_write_begin(in_folder("a"), &model_network.header, 0, NULL, &data, NULL), EQP_OK);
+    eqp_paradis_write_discard(data);
+    check_old(in_folder("a"));
+    assert_int_equal(eqp_vtk_begin(in_folder("a"), 0, &lines, NULL), EQP_OK);
+    eqp_vtk_discard(lines);
+    check_old(in_folder("a"));
+    eqp_paradis_write_discard(NULL);
+    eqp_vtk_discard(NULL);
+}
+
+static void writers_survive_failing_allocations(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        const char *path = in_folder("a");
+
+        files_in_folder(true);
+        save_text(path, old);
+        for (int64_t k = 0;; k++) {
+            eqp_message message = {""};
+            int rc;
+
+            failing_malloc_start(k);
+            rc = write_some(kind, path, &message);
+            if (failing_malloc_stop() == 0 || rc == EQP_OK) {
+                assert_int_equal(rc, EQP_OK);
+                assert_true(k > 1);
+                break;
+            }
+            if (rc != EQP_ERR_MEMORY || !strstr(message.text, "out of memory")) {
+                fail_msg("kind %d, allocation %lld: %d '%s'", kind, (long long)k, rc, message.text);
+            }
+            check_old(path);
+        }
+    }
+}
+
+static int read_some(int kind, const char *path, eqp_message *message)
+{
+    eqp_paradis_control control = eqp_paradis_control_defaults;
+    network w;
+    int rc;
+
+    if (kind == CONTROL) {
+        return eqp_paradis_control_read(path, &control, NULL, NULL, message);
+    }
+    rc = network_read(path, 1, &w, message);
+    network_free(&w);
+    return rc;
+}
+
+static void readers_survive_failing_allocations(void **state)
+{
+    gzFile file;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    save_text(in_folder("net.0"), replaced(HEADER_TEXT FIRST_TEXT SECOND_TEXT, "Segments =   1", "Segments = 2"));
+    file = gzopen(in_folder("net.1.gz"), "wb");
+    assert_non_null(file);
+    assert_true(gzputs(file, THIRD_TEXT) > 0);
+    assert_int_equal(gzclose(file), Z_OK);
+    save_text(in_folder("ctrl"), "rc = 1\n");
+    for (int kind = DATA; kind <= CONTROL; kind++) {
+        for (int64_t k = 0;; k++) {
+            eqp_message message = {""};
+            int rc;
+
+            failing_malloc_start(k);
+            rc = read_some(kind, in_folder(kind == CONTROL ? "ctrl" : "net"), &message);
+            if (failing_malloc_stop() == 0 || rc == EQP_OK) {
+                assert_int_equal(rc, EQP_OK);
+                assert_true(k > 3);
+                break;
+            }
+            /* Where the test itself ran out, nobody has said so. */
+            if (rc != EQP_ERR_MEMORY || (message.text[0] && !strstr(message.text, "out of memory"))) {
+                fail_msg("kind %d, allocation %lld: %d '%s'", kind, (long long)k, rc, message.text);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_old_file_survives_a_full_disk, files_clear),
+        cmocka_unit_test_setup(what_cannot_be_a_file_is_refused, files_clear),
+        cmocka_unit_test_setup(what_is_discarded_leaves_nothing, files_clear),
+        cmocka_unit_test_setup(writers_survive_failing_allocations, files_clear),
+        cmocka_unit_test_setup(readers_survive_failing_allocations, files_clear),
+    };
+    return cmocka_run_group_tests(tests, disk_setup, disk_teardown);
+}
