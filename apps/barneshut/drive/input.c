@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "input.h"
 
+#include "../../common/run_files.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 #include <equipoise/snapshot.h>
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Equal slices of 0 .. n - 1, as even as can be. */
-static void slice_of(int64_t n, int rank, int nranks, int64_t *first, int64_t *count)
-{
-    int64_t each = n / nranks, more = n % nranks;
-
-    *first = each * rank + (rank < more ? rank : more);
-    *count = each + (rank < more);
-}
 
 static void number(bh_particles *p, int64_t first)
 {
@@ -32,7 +25,7 @@ static int generate(int rank, int nranks, const bh_settings *settings, bh_partic
 
     input->total = bh_generator_count(&settings->generator);
     snprintf(input->format, sizeof input->format, "generated %s", settings->generator.kind->name);
-    slice_of(input->total, rank, nranks, &first, &count);
+    app_slice(input->total, rank, nranks, &first, &count);
     code = bh_particles_resize(p, count);
     if (code == EQP_OK) {
         code = bh_generate(&settings->generator, first, count, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m);
@@ -120,7 +113,7 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
 static int read_file(int rank, int nranks, const bh_settings *settings, bh_particles *p, bh_input *input,
                      eqp_message *message)
 {
-    const char *path = settings->run.restart != NULL ? settings->run.restart : settings->run.snapshot;
+    const char *path = app_run_input_path(&settings->run);
     eqp_snapshot *snapshot = NULL;
     int64_t first, count;
     int code = eqp_snapshot_open(path, &snapshot, message);
@@ -133,7 +126,7 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     input->time = info->time;
     input->box = info->box_size;
     snprintf(input->format, sizeof input->format, "%s", info->format);
-    slice_of(info->n, rank, nranks, &first, &count);
+    app_slice(info->n, rank, nranks, &first, &count);
     code = read_slice(snapshot, first, count, p, message);
     if (code == EQP_OK && settings->run.restart != NULL) {
         code = read_restart(snapshot, path, settings->run.steps, first, count, p, input, message);
