@@ -22,6 +22,16 @@
 #define SEGMENTS_PER_CELL 30
 #define CELLS_MOST 1000
 
+/* Says which input a message about a node belongs to. */
+static void name_input(const char *name, eqp_message *message)
+{
+    const eqp_message what = *message;
+
+    if (what.text[0] != '\0') {
+        eqp_message_set(message, "%s: %s", name, what.text);
+    }
+}
+
 static void place_box(dd_domain *domain, const double low[3], const double high[3], const int boundary[3])
 {
     for (int d = 0; d < 3; d++) {
@@ -38,6 +48,12 @@ static int generate(const dd_settings *settings, dd_domain *domain, dd_input *in
     int64_t first, count;
     int code;
 
+    for (int d = 0; d < 3; d++) {
+        if (input->control.boundary[d] != 0) {
+            eqp_message_set(message, "%s: %cBoundType: generated networks are periodic", settings->ctrl, "xyz"[d]);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
     dd_generator_box(generator, domain->low, edge);
     for (int d = 0; d < 3; d++) {
         high[d] = domain->low[d] + edge[d];
@@ -78,7 +94,8 @@ static int make_node(const dd_domain *domain, const eqp_paradis_node *from, cons
 }
 
 /* The nodes of a block, which begins with number `at`, that belong to this rank. */
-static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end)
+static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end,
+                      eqp_message *message)
 {
     int code = EQP_OK;
 
@@ -91,6 +108,11 @@ static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t
         code = make_node(domain, from, block->arm + from->first_arm, at + i, &node);
         if (code == EQP_OK) {
             code = dd_network_add(&domain->network, &node);
+        }
+        if (code == EQP_ERR_DATA) {
+            eqp_message_set(message, "node %u,%u: stands twice", DD_TAG_DOMAIN(from->tag), DD_TAG_INDEX(from->tag));
+        } else if (code != EQP_OK) {
+            eqp_message_set(message, "%s", eqp_error_text(code));
         }
         dd_node_free(&node);
     }
@@ -111,13 +133,10 @@ static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, eqp_message
         if (code != EQP_OK || block.n == 0) {
             break;
         }
-        code = take_block(domain, &block, at, first, first + count);
+        code = take_block(domain, &block, at, first, first + count, message);
         at += block.n;
-        if (code == EQP_ERR_DATA) {
-            eqp_message_set(message, "%s: a node before line %lld stands twice", eqp_paradis_path(reader),
-                            (long long)eqp_paradis_line(reader) + 1);
-        } else if (code != EQP_OK) {
-            eqp_message_set(message, "dislocation: %s", eqp_error_text(code));
+        if (code != EQP_OK) {
+            name_input(eqp_paradis_path(reader), message);
         }
     }
     return code;
@@ -227,16 +246,6 @@ static int complete_control(const char *path, const dd_generator *generator, con
         eqp_message_set(message, "%s: %s", path != NULL ? path : "dislocation", inner.text);
     }
     return code;
-}
-
-/* Says which input a message about a node belongs to. */
-static void name_input(const char *name, eqp_message *message)
-{
-    const eqp_message what = *message;
-
-    if (what.text[0] != '\0') {
-        eqp_message_set(message, "%s: %s", name, what.text);
-    }
 }
 
 static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_message *message)
