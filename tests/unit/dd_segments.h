@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Segments for tests of their forces: drawn at random, and pairs one at a time. Include cmocka first. */
+#ifndef DD_SEGMENTS_H
+#define DD_SEGMENTS_H
+
+#include "elastic/pairs.h"
+#include "elastic/pairs_near.h"
+
+#include <equipoise/error.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline double dd_draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+/* Between -1 and 1, components independent. */
+static inline void dd_draw_vector(uint64_t *state, double v[3])
+{
+    for (int d = 0; d < 3; d++) {
+        v[d] = 2 * dd_draw(state) - 1;
+    }
+}
+
+/* Somewhere in a cube of that half edge, up to `length` long in each direction. */
+static inline dd_segment dd_draw_segment(uint64_t *state, double half, double length)
+{
+    dd_segment s;
+    double span[3];
+
+    dd_draw_vector(state, s.x1);
+    dd_draw_vector(state, span);
+    dd_draw_vector(state, s.burgers);
+    for (int d = 0; d < 3; d++) {
+        s.x1[d] *= half;
+        s.x2[d] = s.x1[d] + length * span[d];
+    }
+    return s;
+}
+
+/* Up to 100 sources as a kernel wants them. */
+#define DD_MOST_SOURCES 100
+
+typedef struct dd_sources_of_test {
+    double at[9][DD_MOST_SOURCES + DD_LANES], force[6][DD_MOST_SOURCES + DD_LANES];
+    dd_columns columns;
+} dd_sources_of_test;
+
+/* Zero forces, numbers that would show behind the last one. */
+static inline void dd_sources_clear(dd_sources_of_test *s)
+{
+    for (int k = 0; k < 9; k++) {
+        s->columns.at[k] = s->at[k];
+        for (int i = 0; i < DD_MOST_SOURCES + DD_LANES; i++) {
+            s->at[k][i] = NAN;
+        }
+    }
+    memset(s->force, 0, sizeof s->force);
+    for (int k = 0; k < 6; k++) {
+        s->columns.force[k] = s->force[k];
+    }
+}
+
+static inline void dd_sources_put(dd_sources_of_test *s, int i, const dd_segment *segment)
+{
+    for (int d = 0; d < 3; d++) {
+        s->at[d][i] = segment->x1[d];
+        s->at[3 + d][i] = segment->x2[d];
+        s->at[6 + d][i] = segment->burgers[d];
+    }
+}
+
+/* Forces on both ends of a, then of b. \return whether the pair counts as parallel */
+static inline bool dd_pair_force(dd_pairs_fn fn, const dd_medium *medium, const dd_segment *a, const dd_segment *b,
+                                 double force[12])
+{
+    dd_sources_of_test s;
+    dd_pair_counts counts = {0, 0};
+
+    dd_sources_clear(&s);
+    dd_sources_put(&s, 0, b);
+    memset(force, 0, 12 * sizeof *force);
+    fn(medium, a, &s.columns, 0, 1, force, &counts);
+    for (int k = 0; k < 6; k++) {
+        force[6 + k] = s.force[k][0];
+    }
+    assert_int_equal(counts.general + counts.parallel, 1);
+    return counts.parallel == 1;
+}
+
+static inline double dd_largest(const double x[], int n)
+{
+    double most = 0;
+
+    for (int i = 0; i < n; i++) {
+        most = isnan(x[i]) || isnan(most) ? NAN : fmax(most, fabs(x[i]));
+    }
+    return most;
+}
+
+/* The largest difference over the largest component of `expected`. */
+static inline double dd_deviation(const double x[], const double expected[], int n)
+{
+    double difference[64];
+
+    for (int i = 0; i < n; i++) {
+        difference[i] = x[i] - expected[i];
+    }
+    return dd_largest(difference, n) / dd_largest(expected, n);
+}
+
+#define dd_assert_below(value, limit)                                                                                  \
+    do {                                                                                                               \
+        const double dd_value = (value);                                                                               \
+        if (!(dd_value <= (limit))) {                                                                                  \
+            fail_msg("%s is %g, more than %g", #value, dd_value, (double)(limit));                                     \
+        }                                                                                                              \
+    } while (0)
+
+#endif

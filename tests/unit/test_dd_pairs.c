@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forces between segments: against tables and quadrature, and what must hold for every pair. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dd_segments.h"
+#include "elastic/check_table.h"
+#include "elastic/self.h"
+#include "elastic/stress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1};
+
+/* The kernels that this CPU runs, plain first. */
+static int kernels(dd_pairs_fn fn[DD_ISAS])
+{
+    int n = 0;
+
+    for (int isa = DD_ISA_PLAIN; isa < DD_ISAS; isa++) {
+        int code = dd_pairs_choose((dd_isa)isa, &fn[n], NULL);
+        if (code == EQP_OK) {
+            n++;
+        } else {
+            assert_int_equal(code, EQP_ERR_STATE);
+        }
+    }
+    return n;
+}
+
+static FILE *open_shared(const char *name)
+{
+    const char *folder = getenv("EQUIPOISE_SHARED_DATA");
+    char path[4096];
+
+    if (folder != NULL) {
+        snprintf(path, sizeof path, "%s/dislocation/%s", folder, name);
+    } else {
+        snprintf(path, sizeof path, "%s/../shared/data/dislocation/%s", EQP_SOURCE_ROOT, name);
+    }
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) {
+        print_message("%s is not there\n", name);
+    }
+    return file;
+}
+
+/* Far pairs cancel in the closed form. */
+static double allowed(const char *category)
+{
+    return strcmp(category, "far") == 0 || strcmp(category, "infinite_line") == 0 ? 1e-6 : 1e-9;
+}
+
+static void check_shared(const char *name, int least)
+{
+    for (int isa = DD_ISA_PLAIN; isa < DD_ISAS; isa++) {
+        FILE *file = open_shared(name);
+        eqp_message message = {""};
+        dd_check check = {0};
+
+        if (file == NULL) {
+            skip();
+        }
+        int code = dd_check_table(file, (dd_isa)isa, &check, &message);
+        fclose(file);
+        if (code == EQP_ERR_STATE) {
+            continue;
+        }
+        assert_string_equal(message.text, "");
+        assert_int_equal(code, EQP_OK);
+        assert_true(check.ncategories >= least);
+        for (int64_t i = 0; i < check.ncategories; i++) {
+            const dd_check_row *row = &check.category[i];
+            if (!(row->worst <= allowed(row->category))) {
+                fail_msg("%s: %s is wrong by %g", dd_isa_name((dd_isa)isa), row->category, row->worst);
+            }
+        }
+        dd_check_free(&check);
+    }
+}
+
+static void pairs_match_the_reference_table(void **state)
+{
+    (void)state;
+    check_shared("segseg_reference.tsv", 10);
+}
+
+static void self_forces_match_the_reference_table(void **state)
+{
+    (void)state;
+    check_shared("selfforce_reference.tsv", 1);
+}
+
+static void stresses_match_the_reference_table(void **state)
+{
+    FILE *file = open_shared("segstress_reference.tsv");
+    char line[4096];
+    int rows = 0;
+
+    (void)state;
+    if (file == NULL) {
+        skip();
+    }
+    while (fgets(line, sizeof line, file) != NULL) {
+        double x[22], stress[6];
+        char *at = line;
+        if (line[0] == '#' || line[0] == 'i') {
+            continue;
+        }
+        for (int i = 0; i < 22; i++) {
+            x[i] = strtod(at, &at);
+        }
+        const dd_segment s = {{x[1], x[2], x[3]}, {x[4], x[5], x[6]}, {x[7], x[8], x[9]}};
+        const dd_medium m = {.mu = x[14], .nu = x[15], .a = x[13]};
+        dd_stress_of_segment(&m, &s, x + 10, stress);
+        dd_assert_below(dd_deviation(stress, x + 16, 6), 1e-9);
+        rows++;
+    }
+    fclose(file);
+    assert_true(rows > 5);
+}
+
+/* Gauss points of 1-D, m panels with 8 each. */
+static double panel_point(int i, int panels, double *weight)
+{
+    const dd_gauss *rule = dd_gauss_for(0);
+    const double width = 1.0 / panels;
+
+    assert_int_equal(rule->n, 8);
+    *weight = rule->w[i % 8] / 2 * width;
+    return (i / 8 + (1 + rule->x[i % 8]) / 2) * width;
+}
+
+/* The force on the ends of a in the stress of b. */
+static void force_by_quadrature(const dd_medium *m, const dd_segment *a, const dd_segment *b, int panels,
+                                double force[6])
+{
+    memset(force, 0, 6 * sizeof *force);
+    for (int i = 0; i < 8 * panels; i++) {
+        double weight, x[3], stress[6], f[6];
+        const double at = panel_point(i, panels, &weight);
+        for (int d = 0; d < 3; d++) {
+            x[d] = a->x1[d] + at * (a->x2[d] - a->x1[d]);
+        }
+        dd_stress_of_segment(m, b, x, stress);
+        dd_peach_koehler(stress, a, f);
+        for (int d = 0; d < 3; d++) {
+            force[d] += 2 * f[d] * weight * (1 - at);
+            force[3 + d] += 2 * f[d] * weight * at;
+        }
+    }
+}
+
+static void compare_with_quadrature(const dd_medium *m, const dd_segment *a, const dd_segment *b, int panels,
+                                    double limit)
+{
+    dd_pairs_fn fn[DD_ISAS];
+    double expected[12], force[12];
+
+    force_by_quadrature(m, a, b, panels, expected);
+    force_by_quadrature(m, b, a, panels, expected + 6);
+    for (int k = kernels(fn) - 1; k >= 0; k--) {
+        const bool parallel = dd_pair_force(fn[k], m, a, b, force);
+        assert_int_equal(parallel, dd_pairs_parallel(m, a, b));
+        dd_assert_below(dd_deviation(force, expected, 12), limit);
+    }
+}
+
+static void pairs_match_quadrature(void **state)
+{
+    const dd_medium copper = {.mu = 54.6e9, .nu = 0.324, .a = 3}, odd = {.mu = 2, .nu = -0.4, .a = 10};
+    uint64_t draw = 1;
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        const dd_segment a = dd_draw_segment(&draw, 60, 60), b = dd_draw_segment(&draw, 60, 60);
+        compare_with_quadrature(i % 2 == 0 ? &copper : &odd, &a, &b, 64, 1e-9);
+    }
+}
+
+/* b leaves a's line at `place` of a, at that angle, `away` to the side. */
+static dd_segment at_an_angle(uint64_t *draw, const dd_segment *a, double place, double angle, double away)
+{
+    dd_segment b = *a;
+    double u[3], side[3], n[3], length;
+
+    for (int d = 0; d < 3; d++) {
+        u[d] = a->x2[d] - a->x1[d];
+    }
+    length = sqrt(dd_dot(u, u));
+    do {
+        double w[3];
+        dd_draw_vector(draw, w);
+        dd_cross(u, w, n);
+    } while (dd_dot(n, n) < 0.01 * length * length);
+    dd_cross(n, u, side);
+    const double pn = away / sqrt(dd_dot(n, n)), ps = length / sqrt(dd_dot(side, side));
+    dd_draw_vector(draw, b.burgers);
+    for (int d = 0; d < 3; d++) {
+        b.x1[d] = a->x1[d] + place * u[d] + pn * n[d];
+        b.x2[d] = b.x1[d] + 0.8 * (cos(angle) * u[d] + sin(angle) * ps * side[d]);
+    }
+    return b;
+}
+
+static dd_segment reversed(const dd_segment *s)
+{
+    dd_segment r;
+
+    for (int d = 0; d < 3; d++) {
+        r.x1[d] = s->x2[d];
+        r.x2[d] = s->x1[d];
+        r.burgers[d] = -s->burgers[d];
+    }
+    return r;
+}
+
+/* Through the angles at which the formulas change; hinges, gaps, overlaps, either sense. */
+static void small_angles_match_quadrature(void **state)
+{
+    static const double place[] = {1, 1.05, 0.3, 0, -2}, away[] = {0, 0.5, 30};
+    uint64_t draw = 2;
+    int parallel = 0, general = 0;
+
+    (void)state;
+    for (double angle = 1e-7; angle < 1; angle *= 3) {
+        for (int p = 0; p < 5; p++) {
+            for (int w = 0; w < 3; w++) {
+                dd_segment a = {{10, -20, 30}, {70, 20, 10}, {0.3, -0.9, 0.2}};
+                dd_segment b = at_an_angle(&draw, &a, place[p], angle, away[w]), back = reversed(&b);
+                compare_with_quadrature(&medium, &a, w == 1 ? &back : &b, 200, angle > 0.1 ? 1e-9 : 1e-6);
+                *(dd_pairs_parallel(&medium, &a, &b) ? &parallel : &general) += 1;
+            }
+        }
+    }
+    assert_true(parallel > 50 && general > 50);
+}
+
+static void parallel_pairs_match_quadrature(void **state)
+{
+    static const double place[] = {1, 1.05, 0.3, 0, -2, -9}, away[] = {0, 0.5, 30};
+    uint64_t draw = 3;
+
+    (void)state;
+    for (int p = 0; p < 6; p++) {
+        for (int w = 0; w < 3; w++) {
+            dd_segment a = {{10, -20, 30}, {70, 20, 10}, {0.3, -0.9, 0.2}};
+            dd_segment b = at_an_angle(&draw, &a, place[p], 0, away[w]), back = reversed(&b);
+            assert_true(dd_pairs_parallel(&medium, &a, &b));
+            compare_with_quadrature(&medium, &a, &b, 200, 1e-9);
+            compare_with_quadrature(&medium, &a, &back, 200, 1e-9);
+        }
+    }
+}
+
+static void swap_halves(double x[], int half)
+{
+    for (int i = 0; i < half; i++) {
+        const double kept = x[i];
+        x[i] = x[half + i];
+        x[half + i] = kept;
+    }
+}
+
+static void roles_and_senses_do_not_matter(void **state)
+{
+    dd_pairs_fn fn[DD_ISAS];
+    uint64_t draw = 4;
+
+    (void)state;
+    for (int k = kernels(fn) - 1; k >= 0; k--) {
+        for (int i = 0; i < 200; i++) {
+            const dd_segment a = dd_draw_segment(&draw, 60, 60);
+            const dd_segment b = i % 2 == 0 ? dd_draw_segment(&draw, 60, 60) : at_an_angle(&draw, &a, 0.5, 1e-5, 5);
+            const dd_segment back = reversed(&b);
+            double force[12], other[12];
+
+            const bool parallel = dd_pair_force(fn[k], &medium, &a, &b, force);
+            assert_int_equal(dd_pair_force(fn[k], &medium, &b, &a, other), parallel);
+            swap_halves(other, 6);
+            dd_assert_below(dd_deviation(other, force, 12), 1e-9);
+            dd_pair_force(fn[k], &medium, &a, &back, other);
+            swap_halves(other + 6, 3);
+            dd_assert_below(dd_deviation(other, force, 12), 1e-9);
+        }
+    }
+}
+
+static void only_differences_of_places_matter(void **state)
+{
+    static const double shift[3] = {1000, -4096, 512.5};
+    dd_medium box = medium;
+    dd_pairs_fn fn[DD_ISAS];
+    uint64_t draw = 5;
+
+    (void)state;
+    box.box[0] = 500;
+    box.box[2] = 400;
+    for (int k = kernels(fn) - 1; k >= 0; k--) {
+        for (int i = 0; i < 100; i++) {
+            dd_segment a = dd_draw_segment(&draw, 60, 60), b = dd_draw_segment(&draw, 60, 60), far = b;
+            double force[12], other[12];
+
+            dd_pair_force(fn[k], &medium, &a, &b, force);
+            for (int d = 0; d < 3; d++) {
+                const double image = (i % 5 - 2) * box.box[d];
+                far.x1[d] += image;
+                far.x2[d] += image;
+            }
+            dd_pair_force(fn[k], &box, &a, &far, other);
+            dd_assert_below(dd_deviation(other, force, 12), 1e-9);
+            for (int d = 0; d < 3; d++) {
+                a.x1[d] += shift[d];
+                a.x2[d] += shift[d];
+                b.x1[d] += shift[d];
+                b.x2[d] += shift[d];
+            }
+            dd_pair_force(fn[k], &medium, &a, &b, other);
+            dd_assert_below(dd_deviation(other, force, 12), 1e-9);
+        }
+    }
+}
+
+/* A list with pairs of all kinds, and of those between kinds. */
+static dd_segment draw_any(uint64_t *draw, const dd_segment *target)
+{
+    const double kind = dd_draw(draw);
+
+    if (kind < 0.3) {
+        return at_an_angle(draw, target, 2 * dd_draw(draw) - 1, exp(-18 * dd_draw(draw)), 20 * dd_draw(draw));
+    }
+    if (kind < 0.4) {
+        return at_an_angle(draw, target, 1, 0, 0);
+    }
+    return dd_draw_segment(draw, kind < 0.7 ? 60 : 5000, 60);
+}
+
+static void kernels_agree(void **state)
+{
+    static dd_sources_of_test s[DD_ISAS];
+    dd_medium box = medium;
+    dd_pairs_fn fn[DD_ISAS];
+    const int nfn = kernels(fn);
+    uint64_t draw = 6;
+
+    (void)state;
+    box.box[0] = box.box[1] = 7000;
+    for (int list = 0; list < 200; list++) {
+        const int n = list % 40, first = list % 3;
+        const dd_segment target = dd_draw_segment(&draw, 60, 60);
+        double force[DD_ISAS][6] = {{0}}, most = 0;
+        dd_pair_counts counts[DD_ISAS] = {{0, 0}};
+        int64_t parallel = 0;
+
+        for (int k = 0; k < nfn; k++) {
+            dd_sources_clear(&s[k]);
+        }
+        for (int i = 0; i < n; i++) {
+            const dd_segment source = draw_any(&draw, &target);
+            parallel += dd_pairs_parallel(&box, &target, &source);
+            for (int k = 0; k < nfn; k++) {
+                dd_sources_put(&s[k], first + i, &source);
+            }
+        }
+        for (int k = 0; k < nfn; k++) {
+            fn[k](&box, &target, &s[k].columns, first, n, force[k], &counts[k]);
+            assert_int_equal(counts[k].parallel, parallel);
+            assert_int_equal(counts[k].general, n - parallel);
+        }
+        for (int i = 0; i < 6; i++) {
+            most = fmax(most, dd_largest(s[0].force[i], DD_MOST_SOURCES));
+        }
+        for (int k = 1; k < nfn; k++) {
+            for (int i = 0; i < 6; i++) {
+                assert_true(fabs(force[k][i] - force[0][i]) <= 1e-8 * (most + dd_largest(force[0], 6)));
+                for (int j = 0; j < DD_MOST_SOURCES; j++) {
+                    assert_true(fabs(s[k].force[i][j] - s[0].force[i][j]) <= 1e-8 * most);
+                    assert_true((j >= first && j < first + n) || s[k].force[i][j] == 0);
+                }
+            }
+        }
+    }
+}
+
+/* A list is the sum of its pairs, and what was there stays in the sums. */
+static void lists_are_sums_of_pairs(void **state)
+{
+    static dd_sources_of_test s;
+    dd_pairs_fn fn[DD_ISAS];
+    uint64_t draw = 7;
+
+    (void)state;
+    for (int k = kernels(fn) - 1; k >= 0; k--) {
+        const dd_segment target = dd_draw_segment(&draw, 60, 60);
+        double sum[6] = {1, 2, 3, 4, 5, 6}, force[6] = {1, 2, 3, 4, 5, 6};
+        dd_pair_counts counts = {100, 200};
+
+        dd_sources_clear(&s);
+        for (int i = 0; i < 37; i++) {
+            const dd_segment source = draw_any(&draw, &target);
+            dd_sources_put(&s, i, &source);
+        }
+        for (int i = 0; i < 6; i++) {
+            s.force[i][36] = 10;
+        }
+        fn[k](&medium, &target, &s.columns, 0, 37, force, &counts);
+        assert_int_equal(counts.general + counts.parallel, 337);
+        for (int i = 0; i < 37; i++) {
+            const dd_segment source = {{s.at[0][i], s.at[1][i], s.at[2][i]},
+                                       {s.at[3][i], s.at[4][i], s.at[5][i]},
+                                       {s.at[6][i], s.at[7][i], s.at[8][i]}};
+            double one[12];
+            dd_pair_force(fn[k], &medium, &target, &source, one);
+            for (int d = 0; d < 6; d++) {
+                sum[d] += one[d];
+                assert_true(s.force[d][i] == one[6 + d] + (i == 36 ? 10 : 0));
+            }
+        }
+        dd_assert_below(dd_deviation(force, sum, 6), 1e-13);
+    }
+}
+
+static void put_loop(double node[][3], int n, const double burgers[3], dd_segment loop[])
+{
+    for (int i = 0; i < n; i++) {
+        for (int d = 0; d < 3; d++) {
+            loop[i].x1[d] = node[i][d];
+            loop[i].x2[d] = node[(i + 1) % n][d];
+            loop[i].burgers[d] = burgers[d];
+        }
+    }
+}
+
+static void closed_loops_push_each_other_equally(void **state)
+{
+    enum { A = 6, B = 5 };
+    dd_pairs_fn fn[DD_ISAS];
+    uint64_t draw = 8;
+
+    (void)state;
+    for (int k = kernels(fn) - 1; k >= 0; k--) {
+        for (int round = 0; round < 10; round++) {
+            double node[A + B][3], burgers[2][3], total[3] = {0}, most = 0;
+            dd_segment a[A], b[B];
+
+            for (int i = 0; i < A + B; i++) {
+                dd_draw_vector(&draw, node[i]);
+                for (int d = 0; d < 3; d++) {
+                    node[i][d] = 50 * node[i][d] + (i < A ? 0 : 20);
+                }
+            }
+            dd_draw_vector(&draw, burgers[0]);
+            dd_draw_vector(&draw, burgers[1]);
+            put_loop(node, A, burgers[0], a);
+            put_loop(node + A, B, burgers[1], b);
+            for (int i = 0; i < A; i++) {
+                for (int j = 0; j < B; j++) {
+                    double force[12];
+                    dd_pair_force(fn[k], &medium, &a[i], &b[j], force);
+                    for (int d = 0; d < 12; d++) {
+                        total[d % 3] += force[d];
+                    }
+                    most = fmax(most, dd_largest(force, 12));
+                }
+            }
+            dd_assert_below(dd_largest(total, 3) / most, 1e-12);
+        }
+    }
+}
+
+static void names_are_known(void **state)
+{
+    dd_isa isa = DD_ISA_AVX2;
+    dd_pairs_fn fn = NULL;
+
+    (void)state;
+    for (int i = 0; i < DD_ISAS; i++) {
+        assert_int_equal(dd_isa_named(dd_isa_name((dd_isa)i), &isa), EQP_OK);
+        assert_int_equal(isa, i);
+    }
+    assert_int_equal(dd_isa_named("sse", &isa), EQP_ERR_UNKNOWN);
+    assert_int_equal(isa, DD_ISA_AVX512);
+    assert_null(dd_isa_name((dd_isa)DD_ISAS));
+    assert_int_equal(dd_pairs_choose((dd_isa)DD_ISAS, &fn, NULL), EQP_ERR_ARGUMENT);
+    assert_null(fn);
+    assert_int_equal(dd_pairs_choose(DD_ISA_AUTO, &fn, &isa), EQP_OK);
+    assert_non_null(fn);
+    assert_int_not_equal(isa, DD_ISA_AUTO);
+}
+
+/* What dd_check_table() says about a text. */
+static int check_text(const char *text, dd_check *check, eqp_message *message)
+{
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    fputs(text, file);
+    rewind(file);
+    int code = dd_check_table(file, DD_ISA_PLAIN, check, message);
+    fclose(file);
+    return code;
+}
+
+#define SELF_NAMES "p1x\tp1y\tp1z\tp2x\tp2y\tp2z\tbx\tby\tbz\ta\tmu\tnu\tfq1x\tfq1y\tfq1z\tfq2x\tfq2y\tfq2z"
+
+static void tables_are_compared_row_by_row(void **state)
+{
+    const dd_medium m = {.mu = 3, .nu = 0.25, .a = 2};
+    const dd_segment s = {{0, 0, 0}, {4, 3, 12}, {0, 1, 1}};
+    char text[4096];
+    double f[6];
+    dd_check check = {0};
+    eqp_message message = {""};
+
+    (void)state;
+    dd_self_elastic(&m, &s, f);
+    snprintf(text, sizeof text,
+             "# a comment\n" SELF_NAMES "\tcategory\n"
+             "0\t0\t0\t4\t3\t12\t0\t1\t1\t2\t3\t0.25\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\tgood\r\n\n"
+             "0\t0\t0\t4\t3\t12\t0\t1\t1\t2\t3\t0.25\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\tbad\n"
+             "0\t0\t0\t4\t3\t12\t0\t1\t1\t2\t3\t0.25\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\t%.17g\tgood",
+             f[0], f[1], f[2], f[3], f[4], f[5], f[0], f[1], f[2] * 1.25, f[3], f[4], f[5], f[0], f[1], f[2], f[3],
+             f[4], f[5]);
+    assert_int_equal(check_text(text, &check, &message), EQP_OK);
+    assert_int_equal(check.ncategories, 2);
+    assert_string_equal(check.category[0].category, "good");
+    assert_int_equal(check.category[0].rows, 2);
+    assert_true(check.category[0].worst < 1e-15);
+    assert_string_equal(check.category[1].category, "bad");
+    assert_int_equal(check.category[1].rows, 1);
+    assert_true(check.category[1].worst > 1e-3 && check.category[1].worst < 1);
+    dd_check_free(&check);
+    dd_check_free(&check);
+}
+
+static void bad_tables_are_refused(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        const char *message;
+    } bad[] = {
+        {"", EQP_ERR_FORMAT, "there are no rows"},
+        {SELF_NAMES "\n# nothing\n", EQP_ERR_FORMAT, "there are no rows"},
+        {"p1x\tp2x\n", EQP_ERR_FORMAT, "line 1: there is no column p1y"},
+        {SELF_NAMES "\n0\t1\n", EQP_ERR_FORMAT, "line 2: too few columns"},
+        {SELF_NAMES "\n0\t1\tx\n", EQP_ERR_FORMAT, "line 2: not a number: p1z"},
+        {SELF_NAMES "\n0\t1\tnan\n", EQP_ERR_FORMAT, "line 2: not a number: p1z"},
+        {SELF_NAMES "\n0\t0\t0\t0\t0\t0\t1\t0\t0\t1\t1\t0.3\t0\t0\t0\t0\t0\t0\n", EQP_ERR_DATA, "no length"},
+        {SELF_NAMES "\n0\t0\t0\t0\t0\t1\t1\t0\t0\t0\t1\t0.3\t0\t0\t0\t0\t0\t0\n", EQP_ERR_DATA, "a is not"},
+        {SELF_NAMES "\n0\t0\t0\t0\t0\t1\t1\t0\t0\t1\t-1\t0.3\t0\t0\t0\t0\t0\t0\n", EQP_ERR_DATA, "mu is not"},
+        {SELF_NAMES "\n0\t0\t0\t0\t0\t1\t1\t0\t0\t1\t1\t0.5\t0\t0\t0\t0\t0\t0\n", EQP_ERR_DATA, "nu is not"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        eqp_message message = {""};
+        dd_check check = {.ncategories = 7};
+
+        assert_int_equal(check_text(bad[i].text, &check, &message), bad[i].code);
+        if (strstr(message.text, bad[i].message) == NULL) {
+            fail_msg("\"%s\" instead of \"%s\"", message.text, bad[i].message);
+        }
+        assert_int_equal(check.ncategories, 7);
+        assert_int_equal(check_text(bad[i].text, &check, NULL), bad[i].code);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairs_match_the_reference_table),
+        cmocka_unit_test(self_forces_match_the_reference_table),
+        cmocka_unit_test(stresses_match_the_reference_table),
+        cmocka_unit_test(pairs_match_quadrature),
+        cmocka_unit_test(small_angles_match_quadrature),
+        cmocka_unit_test(parallel_pairs_match_quadrature),
+        cmocka_unit_test(roles_and_senses_do_not_matter),
+        cmocka_unit_test(only_differences_of_places_matter),
+        cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(lists_are_sums_of_pairs),
+        cmocka_unit_test(closed_loops_push_each_other_equally),
+        cmocka_unit_test(names_are_known),
+        cmocka_unit_test(tables_are_compared_row_by_row),
+        cmocka_unit_test(bad_tables_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
