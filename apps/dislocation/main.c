@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
+#include "drive/check_forces.h"
 #include "drive/files.h"
 #include "drive/output.h"
 #include "drive/record.h"
@@ -122,12 +123,14 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
     return code;
 }
 
-/* The lists of names. */
+/* The lists of names, and what the kernels are worth. */
 static int answer(const void *values, char **text, eqp_message *message)
 {
     const dd_settings *settings = values;
 
-    (void)message;
+    if (settings->check_forces != NULL) {
+        return dd_check_forces(settings, text, message);
+    }
     if (app_run_asks(settings->run.balance)) {
         return app_run_list_methods(&dd_methods, text);
     }

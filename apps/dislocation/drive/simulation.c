@@ -257,6 +257,24 @@ static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *mes
                         &made, &migrated, &bytes, message);
 }
 
+/* Where nobody gives the first time step: in it no node goes farther than rTol. */
+static int choose_dt(dd_simulation *sim)
+{
+    const eqp_paradis_control *c = &sim->input.control;
+    double fastest = 0.0;
+
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        fastest = fmax(fastest, dd_step_largest(1, sim->domain.network.node[i].v));
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, sim->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (c->next_dt >= c->max_dt && fastest * sim->stepper.dt > c->tolerance) {
+        sim->stepper.dt = c->tolerance / fastest;
+    }
+    return EQP_OK;
+}
+
 static bool needs_weights(const eqp_method *method)
 {
     return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
@@ -296,6 +314,9 @@ static int start(dd_simulation *sim, eqp_message *message)
     }
     sim->now.common.rebalanced = true;
     sim->has_map = true;
+    if (code == EQP_OK) {
+        code = choose_dt(sim);
+    }
     return code == EQP_OK ? conclude(sim, &ledger) : code;
 }
 
