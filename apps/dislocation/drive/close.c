@@ -2,59 +2,18 @@
 #include "close.h"
 
 #include "../physics/network/distance.h"
+#include "bins.h"
 #include "outbox.h"
 
 #include <equipoise/par.h>
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* Adding and taking it away rounds to the nearest whole number: in loops that a compiler vectorises on any machine,
- * which rint() is not. */
-#define ROUND 6755399441055744.0 /* 1.5 x 2^52 */
-
-/* Segments looked at before the near ones are listed. */
-#define BLOCK 256
 
 void dd_closes_free(dd_closes *closes)
 {
     free(closes->pair);
     *closes = (dd_closes){0};
-}
-
-static inline double nearest(double offset, double edge, double per_edge)
-{
-    return offset - edge * (offset * per_edge + ROUND - ROUND);
-}
-
-int64_t dd_close_balls(const dd_balls *balls, int64_t i, int64_t first, int64_t n, const double box[3], double reach,
-                       int64_t *near)
-{
-    const double *restrict x = balls->x[0] + first, *restrict y = balls->x[1] + first;
-    const double *restrict z = balls->x[2] + first, *restrict half = balls->half + first;
-    const double at[3] = {balls->x[0][i], balls->x[1][i], balls->x[2][i]}, own = balls->half[i];
-    double per_box[3];
-    int64_t found = 0;
-
-    for (int d = 0; d < 3; d++) {
-        per_box[d] = box[d] > 0 ? 1 / box[d] : 0;
-    }
-    for (int64_t from = 0; from < n; from += BLOCK) {
-        const int64_t end = n - from < BLOCK ? n - from : BLOCK;
-        unsigned char far[BLOCK];
-        for (int64_t k = 0; k < end; k++) {
-            const double between[3] = {nearest(x[from + k] - at[0], box[0], per_box[0]),
-                                       nearest(y[from + k] - at[1], box[1], per_box[1]),
-                                       nearest(z[from + k] - at[2], box[2], per_box[2])};
-            far[k] = dd_segments_are_far(between, half[from + k], own, reach);
-        }
-        for (int64_t k = 0; k < end; k++) {
-            near[found] = first + from + k;
-            found += !far[k];
-        }
-    }
-    return found;
 }
 
 /* Whether they come closer than reach; positions of the second by the image that is nearest to the first. */
@@ -112,53 +71,74 @@ static int append(const dd_domain *domain, const dd_stage *stage, int64_t i, int
     return EQP_OK;
 }
 
-static int search(const dd_domain *domain, const dd_stage *stage, const dd_balls *balls, double reach, int64_t *near,
-                  dd_closes *closes)
+/* Whether a target has pairs with a segment. */
+static bool is_charged(const dd_run *runs, int nruns, int64_t local)
+{
+    for (int r = 0; r < nruns; r++) {
+        if (local >= runs[r].first && local < runs[r].first + runs[r].n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int search(const dd_domain *domain, const dd_stage *stage, const dd_balls *balls, const dd_bins *bins,
+                  int64_t *near, dd_closes *closes)
 {
     int code = EQP_OK;
 
     for (int64_t t = 0; t < stage->ntargets && code == EQP_OK; t++) {
         const int64_t i = stage->target[t].local;
+        const double x[3] = {balls->x[0][i], balls->x[1][i], balls->x[2][i]};
+        const int64_t n = dd_bins_near(bins, x, balls->radius[i], near);
         dd_run runs[DD_GRID_RUNS + 1];
         const int nruns = dd_stage_runs(stage, i, dd_stage_cell(stage, i), runs);
-        for (int r = 0; r < nruns && code == EQP_OK; r++) {
-            const int64_t n = dd_close_balls(balls, i, runs[r].first, runs[r].n, domain->box, reach, near);
-            for (int64_t k = 0; k < n && code == EQP_OK; k++) {
-                if (!have_common_node(&stage->key[i], &stage->key[near[k]]) &&
-                    are_close(stage, balls, i, near[k], domain->box, reach)) {
-                    code = append(domain, stage, i, near[k], closes);
-                }
+        for (int64_t k = 0; k < n && code == EQP_OK; k++) {
+            const int64_t j = near[k];
+            if (is_charged(runs, nruns, j) && !have_common_node(&stage->key[i], &stage->key[j]) &&
+                are_close(stage, balls, i, j, domain->box, bins->reach)) {
+                code = append(domain, stage, i, j, closes);
             }
         }
     }
     return code;
 }
 
-/* Five columns: of the balls, and room for places. */
+/* Around each segment. */
+static void make_balls(const dd_stage *stage, double *column, dd_balls *balls)
+{
+    *balls = (dd_balls){stage->n, {column, column + stage->n, column + 2 * stage->n}, column + 3 * stage->n};
+    for (int64_t i = 0; i < stage->n; i++) {
+        const dd_segment segment = dd_stage_segment(stage, i);
+        double length2 = 0;
+        for (int d = 0; d < 3; d++) {
+            const double along = segment.x2[d] - segment.x1[d];
+            balls->x[d][i] = segment.x1[d] + 0.5 * along;
+            length2 += along * along;
+        }
+        balls->radius[i] = 0.5 * sqrt(length2);
+    }
+}
+
 static int find_here(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes)
 {
     double *column = NULL;
     int64_t *near = NULL;
+    dd_balls balls;
+    dd_bins bins = {0};
     int code = eqp_array_create(&column, 4 * stage->n, sizeof *column);
 
     if (code == EQP_OK) {
         code = eqp_array_create(&near, stage->n + 1, sizeof *near);
     }
     if (code == EQP_OK) {
-        double *half = column + 3 * stage->n;
-        dd_balls balls = {{column, column + stage->n, column + 2 * stage->n}, half};
-        for (int64_t i = 0; i < stage->n; i++) {
-            const dd_segment segment = dd_stage_segment(stage, i);
-            double length2 = 0;
-            for (int d = 0; d < 3; d++) {
-                const double along = segment.x2[d] - segment.x1[d];
-                column[d * stage->n + i] = segment.x1[d] + 0.5 * along;
-                length2 += along * along;
-            }
-            half[i] = 0.5 * sqrt(length2);
-        }
-        code = search(domain, stage, &balls, reach, near, closes);
+        make_balls(stage, column, &balls);
+        code = dd_bins_create(domain, &balls, reach, &bins);
     }
+    if (code == EQP_OK) {
+        code = search(domain, stage, &balls, &bins, near, closes);
+    }
+    dd_bins_free(&bins);
     free(near);
     free(column);
     return code;
