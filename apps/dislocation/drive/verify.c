@@ -15,11 +15,20 @@ typedef struct claim {
     double x[3], burgers[3];
 } claim;
 
-static int refuse(const claim *c, const char *what, eqp_message *message)
+/* What was found: the fault of the lowest tag counts, so that it does not depend on the ranks. */
+typedef struct findings {
+    double longest;
+    dd_tag node, neighbour; /* of the fault; DD_NO_TAG: none */
+    const char *what;
+} findings;
+
+static void refuse(const claim *c, const char *what, findings *f)
 {
-    eqp_message_set(message, "node %u,%u: %s %u,%u", DD_TAG_DOMAIN(c->node), DD_TAG_INDEX(c->node), what,
-                    DD_TAG_DOMAIN(c->neighbour), DD_TAG_INDEX(c->neighbour));
-    return EQP_ERR_DATA;
+    if (c->node < f->node || (c->node == f->node && c->neighbour < f->neighbour)) {
+        f->node = c->node;
+        f->neighbour = c->neighbour;
+        f->what = what;
+    }
 }
 
 /* Half of the shortest periodic edge; infinite where nothing is periodic. */
@@ -36,7 +45,7 @@ static double half_box(const dd_domain *domain)
 }
 
 /* On the rank of the neighbour. */
-static int check_claim(const dd_domain *domain, const claim *c, double *longest, eqp_message *message)
+static void check_claim(const dd_domain *domain, const claim *c, findings *f)
 {
     const int64_t place = dd_network_find(&domain->network, c->neighbour);
     const dd_node *node = place < 0 ? NULL : &domain->network.node[place];
@@ -44,62 +53,77 @@ static int check_claim(const dd_domain *domain, const claim *c, double *longest,
     double offset[3], difference = 0, largest = 0, length;
 
     if (back == NULL) {
-        return refuse(c, "no arm leads back from", message);
+        refuse(c, "no arm leads back from", f);
+        return;
     }
     for (int d = 0; d < 3; d++) {
         difference = fmax(difference, fabs(c->burgers[d] + back->burgers[d]));
         largest = fmax(largest, fabs(c->burgers[d]));
     }
     if (!(difference <= DD_CHECK_BURGERS * largest)) {
-        return refuse(c, "its Burgers vector is not the opposite of that of the arm from", message);
+        refuse(c, "its Burgers vector is not the opposite of that of the arm from", f);
+        return;
     }
     dd_domain_offset(domain, c->x, node->x, offset);
     length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2]);
     if (!(length > 0)) {
-        return refuse(c, "no length between it and", message);
+        refuse(c, "no length between it and", f);
+        return;
     }
     if (length >= half_box(domain)) {
-        return refuse(c, "half the box or more lies between it and", message);
+        refuse(c, "half the box or more lies between it and", f);
+        return;
     }
-    *longest = fmax(*longest, length);
-    return EQP_OK;
+    f->longest = fmax(f->longest, length);
 }
 
 /* Claims to the own rank are checked at once, others are sent. */
-static int make_claims(const dd_domain *domain, dd_outbox *out, double *longest, eqp_message *message)
+static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
 {
-    int code = EQP_OK;
-
-    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < domain->network.n; i++) {
         const dd_node *node = &domain->network.node[i];
-        for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+        for (int k = 0; k < node->narms; k++) {
             const dd_arm *arm = &node->arm[k];
             const claim c = {node->tag,
                              arm->tag,
                              {node->x[0], node->x[1], node->x[2]},
                              {arm->burgers[0], arm->burgers[1], arm->burgers[2]}};
             if (arm->home == domain->rank) {
-                code = check_claim(domain, &c, longest, message);
+                check_claim(domain, &c, f);
             } else {
                 dd_outbox_add(out, arm->home, &c, sizeof c);
             }
         }
     }
-    return code;
+}
+
+/* All ranks fail if one has found a fault. */
+static int judge(const dd_domain *domain, const findings *f, eqp_message *message)
+{
+    uint64_t lowest = f->node;
+    int code = EQP_OK;
+
+    if (MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_UINT64_T, MPI_MIN, domain->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (lowest != DD_NO_TAG) {
+        code = f->node == lowest ? EQP_ERR_DATA : EQP_ERR_REMOTE;
+        eqp_message_set(message, "node %u,%u: %s %u,%u", DD_TAG_DOMAIN(f->node), DD_TAG_INDEX(f->node),
+                        f->what != NULL ? f->what : "", DD_TAG_DOMAIN(f->neighbour), DD_TAG_INDEX(f->neighbour));
+    }
+    return eqp_agree(domain->comm, code, message);
 }
 
 int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message)
 {
+    findings found = {0, DD_NO_TAG, DD_NO_TAG, NULL};
     dd_outbox out = {0};
     dd_inbox in = {0};
-    double found = 0;
     int64_t narms = 0;
-    int code = eqp_agree(domain->comm, make_claims(domain, &out, &found, message), message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = dd_outbox_deliver(domain->comm, &out, &in);
-    }
-    dd_outbox_free(&out);
+    make_claims(domain, &out, &found);
+    code = dd_outbox_deliver(domain->comm, &out, &in);
     if (code != EQP_OK) {
         return code;
     }
@@ -107,7 +131,7 @@ int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments,
         claim c;
         code = dd_inbox_read(&in, &c, sizeof c);
         if (code == EQP_OK) {
-            code = check_claim(domain, &c, &found, message);
+            check_claim(domain, &c, &found);
         }
     }
     dd_inbox_free(&in);
@@ -116,13 +140,17 @@ int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments,
     }
     code = eqp_agree(domain->comm, code, message);
     if (code == EQP_OK) {
+        code = judge(domain, &found, message);
+    }
+    if (code == EQP_OK) {
         code = eqp_sum_int64(domain->comm, 1, &narms);
     }
-    if (code == EQP_OK && MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
+    if (code == EQP_OK &&
+        MPI_Allreduce(MPI_IN_PLACE, &found.longest, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
     }
     if (code == EQP_OK) {
-        *(longest != NULL ? longest : &found) = found;
+        *(longest != NULL ? longest : &found.longest) = found.longest;
         *(nsegments != NULL ? nsegments : &narms) = narms / 2;
     }
     return code;
