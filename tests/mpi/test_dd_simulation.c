@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The distributed dislocation code: every pair of near segments exactly once, the same network and the same forces, for
+ * every rank count and method, at the start and after steps that change the topology; no rank holds everything. */
+#include "simulation.h"
+
+#include "elastic/self.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failures;
+
+#define CHECK(condition, ...)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            failures++;                                                                                                \
+            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                            \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fprintf(stderr, "\n");                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* All segments, on every rank: what the marks are counted against. */
+typedef struct everybody {
+    int64_t n;
+    dd_segment *segment;
+    int64_t *cell;
+    unsigned char *marked; /* [n][n]: how often target row was computed with source column */
+    int64_t unknown;       /* sources or targets that are no segment of the network */
+} everybody;
+
+static everybody *marking;
+static dd_pairs_fn computing;
+
+static int64_t find_segment(const everybody *e, const dd_segment *segment)
+{
+    for (int64_t i = 0; i < e->n; i++) {
+        if (memcmp(&e->segment[i], segment, sizeof *segment) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Stands for the kernel: marks, then computes. */
+static void mark_pairs(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
+                       int64_t n, double force[6], dd_pair_counts *counts)
+{
+    const int64_t t = find_segment(marking, target);
+
+    for (int64_t i = first; i < first + n; i++) {
+        dd_segment source;
+        for (int d = 0; d < 3; d++) {
+            source.x1[d] = sources->at[d][i];
+            source.x2[d] = sources->at[3 + d][i];
+            source.burgers[d] = sources->at[6 + d][i];
+        }
+        const int64_t s = find_segment(marking, &source);
+        if (t < 0 || s < 0) {
+            marking->unknown++;
+        } else {
+            marking->marked[t * marking->n + s]++;
+        }
+    }
+    computing(medium, target, sources, first, n, force, counts);
+}
+
+static void everybody_create(const dd_simulation *sim, everybody *e)
+{
+    dd_segment *mine = calloc((size_t)sim->stage.nown + 1, sizeof *mine);
+    int64_t *cell = calloc((size_t)sim->stage.nown + 1, sizeof *cell), n = 0;
+
+    *e = (everybody){.n = 0};
+    for (int64_t i = 0; i < sim->stage.nown; i++) {
+        mine[i] = dd_stage_segment(&sim->stage, sim->stage.own_local[i]);
+        cell[i] = dd_grid_cell(&sim->stage.grid, mine[i].x1);
+    }
+    CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->stage.nown, mine, &e->n, &e->segment) == EQP_OK, "gather");
+    CHECK(eqp_gather_records(sim->comm, sizeof *cell, sim->stage.nown, cell, &n, &e->cell) == EQP_OK, "gather");
+    e->marked = calloc((size_t)(e->n * e->n), 1);
+    free(cell);
+    free(mine);
+}
+
+/* Cells that share a corner, by the definition: independent of the grid's own neighbourhoods. */
+static bool are_near(const dd_grid *grid, int64_t a, int64_t b)
+{
+    int64_t p[2][3];
+
+    for (int i = 0; i < 2; i++) {
+        int64_t cell = i == 0 ? a : b;
+        for (int d = 2; d >= 0; d--) {
+            p[i][d] = cell % grid->n[d];
+            cell /= grid->n[d];
+        }
+    }
+    for (int d = 0; d < 3; d++) {
+        int64_t apart = llabs(p[0][d] - p[1][d]);
+        if (grid->periodic[d] && grid->n[d] - apart < apart) {
+            apart = grid->n[d] - apart;
+        }
+        if (apart > 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Evaluates the present state once more and marks who meets whom. */
+static void check_exactly_once(dd_simulation *sim, const char *what)
+{
+    everybody e;
+    int64_t wrong = 0, near = 0, n;
+    int code;
+
+    everybody_create(sim, &e);
+    n = e.n;
+    marking = &e;
+    computing = sim->evaluator.pairs;
+    sim->evaluator.pairs = mark_pairs;
+    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, &sim->map);
+    CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
+    sim->evaluator.pairs = computing;
+    MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(n * n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &e.unknown, 1, MPI_INT64_T, MPI_SUM, sim->comm);
+    for (int64_t i = 0; i < n; i++) {
+        wrong += e.marked[i * n + i] != 0;
+        for (int64_t j = 0; j < i; j++) {
+            const bool wanted = are_near(&sim->stage.grid, e.cell[i], e.cell[j]);
+            wrong += e.marked[i * n + j] + e.marked[j * n + i] != (wanted ? 1 : 0);
+            near += wanted;
+        }
+    }
+    CHECK(e.unknown == 0, "%s: %lld pairs of segments that are none", what, (long long)e.unknown);
+    CHECK(wrong == 0 && near > 0, "%s: %lld of %lld near pairs are not computed exactly once", what, (long long)wrong,
+          (long long)near);
+    free(e.segment);
+    free(e.cell);
+    free(e.marked);
+}
+
+/* A node as all ranks know it. */
+typedef struct state {
+    dd_tag tag;
+    double x[3], force[3];
+    int64_t narms;
+} state;
+
+/* What a run leaves: its nodes by tag, at the start and at the end. */
+typedef struct outcome {
+    int64_t n[2];
+    state *node[2];
+    int64_t pairs[2], created, deleted;
+} outcome;
+
+static int by_tag(const void *left, const void *right)
+{
+    const dd_tag a = ((const state *)left)->tag, b = ((const state *)right)->tag;
+
+    return (a > b) - (a < b);
+}
+
+static void outcome_take(const dd_simulation *sim, int when, outcome *o)
+{
+    state *mine = calloc((size_t)sim->domain.network.n + 1, sizeof *mine);
+
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        const dd_node *node = &sim->domain.network.node[i];
+        mine[i] = (state){.tag = node->tag, .narms = node->narms};
+        memcpy(mine[i].x, node->x, sizeof node->x);
+        dd_node_force(node, mine[i].force);
+    }
+    CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->domain.network.n, mine, &o->n[when], &o->node[when]) ==
+              EQP_OK,
+          "gather");
+    qsort(o->node[when], (size_t)o->n[when], sizeof(state), by_tag);
+    o->pairs[when] = sim->now.common.interactions;
+    free(mine);
+}
+
+static void outcome_free(outcome *o)
+{
+    free(o->node[0]);
+    free(o->node[1]);
+}
+
+/* From rank 0 to all. */
+static void outcome_share(outcome *o)
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Bcast(o->n, 2, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    MPI_Bcast(o->pairs, 2, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    for (int w = 0; w < 2; w++) {
+        if (rank != 0) {
+            o->node[w] = calloc((size_t)o->n[w] + 1, sizeof(state));
+        }
+        MPI_Bcast(o->node[w], (int)(o->n[w] * (int64_t)sizeof(state)), MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
+}
+
+static double largest_force(const state *node, int64_t n)
+{
+    double most = 0.0;
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int d = 0; d < 3; d++) {
+            most = fmax(most, fabs(node[i].force[d]));
+        }
+    }
+    return most;
+}
+
+/* Sums in another order differ by rounding, and steps let that grow. */
+static void compare(const outcome *o, const outcome *reference, double box, const char *what)
+{
+    static const double tolerance[2] = {1e-11, 1e-7};
+
+    for (int w = 0; w < 2; w++) {
+        const double scale = largest_force(reference->node[w], reference->n[w]);
+        double force = 0.0, place = 0.0;
+        int64_t strangers = 0;
+        CHECK(o->pairs[w] == reference->pairs[w], "%s: %lld pairs, %lld on one rank", what, (long long)o->pairs[w],
+              (long long)reference->pairs[w]);
+        CHECK(o->n[w] == reference->n[w], "%s: %lld nodes, %lld on one rank", what, (long long)o->n[w],
+              (long long)reference->n[w]);
+        for (int64_t i = 0; i < o->n[w] && i < reference->n[w]; i++) {
+            const state *a = &o->node[w][i], *b = &reference->node[w][i];
+            strangers += a->tag != b->tag || a->narms != b->narms;
+            for (int d = 0; d < 3; d++) {
+                const double off = fabs(a->x[d] - b->x[d]);
+                place = fmax(place, fmin(off, fabs(box - off)));
+                force = fmax(force, fabs(a->force[d] - b->force[d]) / scale);
+            }
+        }
+        CHECK(strangers == 0, "%s: %lld nodes have other tags or arms", what, (long long)strangers);
+        CHECK(force <= tolerance[w], "%s: forces differ by %g of the largest", what, force);
+        CHECK(place <= tolerance[w] * box, "%s: positions differ by %g", what, place);
+    }
+}
+
+typedef struct test_plan {
+    const char *what, *input, *method, *extra;
+} test_plan;
+
+static void parse(dd_settings *settings, const test_plan *plan)
+{
+    static char words[256];
+    char *argv[32] = {"test", "--generate", (char *)plan->input, "--balance", (char *)plan->method};
+    eqp_message message = {""};
+    app_action action;
+    int argc = 5;
+
+    snprintf(words, sizeof words, "%s", plan->extra);
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    int code = app_options_parse(dd_settings_table(), argc, argv, settings, settings->given, &action, &message);
+
+    if (code == EQP_OK) {
+        code = dd_settings_complete(settings, &message);
+    }
+    CHECK(code == EQP_OK, "%s", message.text);
+}
+
+static void run(MPI_Comm comm, const test_plan *plan, const char *what, outcome *o)
+{
+    dd_settings settings;
+    dd_simulation sim;
+    eqp_message message = {""};
+    int nranks, code;
+
+    parse(&settings, plan);
+    code = dd_simulation_create(comm, &settings, &sim, &message);
+    CHECK(code == EQP_OK, "%s: %s", what, message.text);
+    if (code != EQP_OK) {
+        return;
+    }
+    outcome_take(&sim, 0, o);
+    check_exactly_once(&sim, what);
+    while (code == EQP_OK && sim.now.common.step < sim.input.last_step) {
+        code = dd_simulation_step(&sim, &message);
+        if (code == EQP_OK) {
+            code = dd_topology_check(&sim.domain, &message);
+        }
+        o->created += sim.now.topology.created;
+        o->deleted += sim.now.topology.deleted;
+    }
+    CHECK(code == EQP_OK, "%s: step %lld: %s", what, (long long)sim.now.common.step, message.text);
+    outcome_take(&sim, 1, o);
+    check_exactly_once(&sim, what);
+    MPI_Comm_size(comm, &nranks);
+    if (strstr(what, "split") != NULL && nranks >= 7) {
+        CHECK(sim.now.common.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
+    }
+    dd_simulation_free(&sim);
+}
+
+/* The first `size` ranks of the world in reverse order; MPI_COMM_NULL on the others. */
+static MPI_Comm reversed(int size)
+{
+    int rank;
+    MPI_Comm comm;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, -rank, &comm);
+    return comm;
+}
+
+static void check_family(double box, int nplans, const test_plan *plans)
+{
+    static const int counts[] = {1, 2, 3, 4, 7, 8};
+    outcome reference = {0};
+    int rank, world;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (rank == 0) {
+        test_plan plan = plans[0];
+        plan.method = "none";
+        run(MPI_COMM_SELF, &plan, "reference", &reference);
+        CHECK(reference.created > 0 && reference.deleted > 0, "the topology did not change: %lld nodes made, %lld gone",
+              (long long)reference.created, (long long)reference.deleted);
+    }
+    outcome_share(&reference);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
+        MPI_Comm comm = reversed(counts[c]);
+        for (int i = 0; i < nplans && comm != MPI_COMM_NULL; i++) {
+            outcome o = {0};
+            char what[160];
+            snprintf(what, sizeof what, "%s, %d ranks", plans[i].what, counts[c]);
+            run(comm, &plans[i], what, &o);
+            compare(&o, &reference, box, what);
+            outcome_free(&o);
+        }
+        if (comm != MPI_COMM_NULL) {
+            MPI_Comm_free(&comm);
+        }
+    }
+    outcome_free(&reference);
+}
+
+/* In a grid of 3 x 3 x 3 cells every pair is near: what nodes feel is the sum over all pairs, computed one by one. */
+static void check_against_direct_sum(void)
+{
+    static const test_plan plan = {"direct", "chains:n=3,box=3000,maxseg=300", "sfc",
+                                   "--steps=0 --cells=3 --stress=1e8,0,0,0,2e8,3e8"};
+    dd_settings settings;
+    dd_simulation sim;
+    everybody e;
+    eqp_message message = {""};
+    dd_pairs_fn plain;
+    double worst = 0.0, scale = 0.0;
+
+    parse(&settings, &plan);
+    CHECK(dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message) == EQP_OK, "%s", message.text);
+    CHECK(dd_pairs_choose(DD_ISA_PLAIN, &plain, NULL) == EQP_OK, "no plain kernel");
+    everybody_create(&sim, &e);
+    for (int64_t i = 0; i < sim.stage.nown; i++) {
+        const int64_t local = sim.stage.own_local[i];
+        const dd_segment own = dd_stage_segment(&sim.stage, local);
+        double sum[6] = {0.0};
+        for (int64_t j = 0; j < e.n; j++) {
+            double column[15][1 + DD_LANES] = {{0.0}};
+            dd_columns one;
+            dd_pair_counts counts = {0, 0};
+            if (memcmp(&own, &e.segment[j], sizeof own) == 0) {
+                continue;
+            }
+            for (int c = 0; c < 15; c++) {
+                *(c < 9 ? &one.at[c] : &one.force[c - 9]) = column[c];
+            }
+            for (int d = 0; d < 3; d++) {
+                column[d][0] = e.segment[j].x1[d];
+                column[3 + d][0] = e.segment[j].x2[d];
+                column[6 + d][0] = e.segment[j].burgers[d];
+            }
+            plain(&sim.evaluator.medium, &own, &one, 0, 1, sum, &counts);
+        }
+        double alone[6];
+        dd_self_force(&sim.evaluator.medium, &own, alone);
+        for (int c = 0; c < 6; c++) {
+            sum[c] += alone[c];
+        }
+        dd_peach_koehler(sim.evaluator.stress, &own, alone);
+        for (int c = 0; c < 6; c++) {
+            sum[c] += alone[c];
+            scale = fmax(scale, fabs(sum[c]));
+            worst = fmax(worst, fabs(sum[c] - sim.stage.columns.force[c][local]));
+        }
+    }
+    /* Each pair is computed here from both sides, there from one: closed forms round differently. */
+    CHECK(worst <= 1e-9 * scale, "forces differ by %g of %g from a sum over all pairs", worst, scale);
+    CHECK(sim.evaluator.stress[5] == 3e8, "the applied stress is %g", sim.evaluator.stress[5]);
+    free(e.segment);
+    free(e.cell);
+    free(e.marked);
+    dd_simulation_free(&sim);
+}
+
+/* A rank of eight holds a part of the nodes and of the segments, ghosts included. */
+static void check_nobody_holds_everything(void)
+{
+    static const test_plan plan = {"large", "chains:n=60,box=20000,maxseg=600", "sfc", "--steps=0 --cells=10"};
+    dd_settings settings;
+    dd_simulation sim;
+    eqp_message message = {""};
+    int world;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    parse(&settings, &plan);
+    CHECK(dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message) == EQP_OK, "%s", message.text);
+    if (failures == 0 && world > 4) {
+        CHECK(4 * sim.domain.network.n < sim.now.nodes, "%lld of %lld nodes on one rank",
+              (long long)sim.domain.network.n, (long long)sim.now.nodes);
+        CHECK(3 * sim.stage.n < 2 * sim.now.segments, "%lld of %lld segments on one rank", (long long)sim.stage.n,
+              (long long)sim.now.segments);
+    }
+    dd_simulation_free(&sim);
+}
+
+int main(int argc, char **argv)
+{
+#define CHAINS "chains:n=6,box=6000,maxseg=500"
+#define STEPS "--steps=6 --cells=5 --r-tol=20 --rann=60 --stress=0,0,0,5e8,5e8,0 "
+    static const test_plan plans[] = {
+        {"none", CHAINS, "none", STEPS},
+        {"count", CHAINS, "count", STEPS},
+        {"sfc", CHAINS, "sfc", STEPS},
+        {"rcb", CHAINS, "rcb", STEPS},
+        {"interaction", CHAINS, "interaction", STEPS},
+        {"sectioning", CHAINS, "sectioning", STEPS "--rebalance=1"},
+        {"bisection", CHAINS, "bisection", STEPS "--rebalance=1"},
+        {"split, stride", CHAINS, "interaction", STEPS "--sample-rate=0.2 --imbalance-tol=0.0005"},
+        {"split, renewed", CHAINS, "interaction", STEPS "--sample-rate=0.2 --imbalance-tol=0.0005 --rebalance=2"},
+        {"sfc, renewed", CHAINS, "sfc", STEPS "--rebalance=2"},
+        {"random", CHAINS, "interaction", STEPS "--sample-strategy=random --rebalance=3"},
+    };
+    int rank;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    check_family(6000.0, (int)(sizeof plans / sizeof plans[0]), plans);
+    check_against_direct_sum();
+    check_nobody_holds_everything();
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("%d failures\n", failures);
+    }
+    MPI_Finalize();
+    return failures != 0;
+}
