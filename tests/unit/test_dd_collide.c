@@ -129,6 +129,46 @@ static void crossing_lines_join_and_zip_into_a_junction(void **state)
     dd_network_free(&network);
 }
 
+static void joints_lie_in_all_glide_planes(void **state)
+{
+    (void)state;
+    const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, -third};
+    const double b1[3] = {1, 1, 0}, b2[3] = {1, 0, 1};
+    dd_network network;
+    int64_t done = 0;
+    dd_network_init(&network);
+    dd_test_node(&network, 1, -10, -6, 4, DD_PINNED); /* both ends in n1 through the origin */
+    dd_test_node(&network, 2, 10, 6, -4, DD_PINNED);
+    dd_test_node(&network, 3, -10.2, 7, -3, DD_PINNED); /* in n2 through (-0.2, 0, 0) */
+    dd_test_node(&network, 4, 9.8, -7, 3, DD_PINNED);
+    dd_test_join(&network, 1, 2, b1, n1);
+    dd_test_join(&network, 3, 4, b2, n2);
+    dd_serial serial = serial_of(&network, free_box, 1.0);
+    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_int_equal(done, 1);
+    const dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
+    const double on2[3] = {joint->x[0] + 0.2, joint->x[1], joint->x[2]};
+    assert_true(fabs(dd_v3_dot(joint->x, n1)) < 1e-12 && fabs(dd_v3_dot(on2, n2)) < 1e-12);
+    for (int a = 0; a < 4; a++) {
+        assert_memory_equal(joint->arm[a].normal, joint->arm[a].tag <= 2 ? n1 : n2, sizeof n1);
+    }
+    dd_network_free(&network);
+}
+
+static void zips_close_from_their_node(void **state)
+{
+    (void)state;
+    const dd_rules rules = rules_of(1.0);
+    const double u[3] = {9, 0.9, 0}, w[3] = {12, 0, 0}, open[3] = {9, 1.1, 0}, stub[3] = {0.1, 0.5, 0};
+    const double still[3] = {0, 0, 0}, up[3] = {0, 1, 0};
+    assert_true(dd_wants_zip(&rules, u, w, still, still, still));
+    assert_true(dd_wants_zip(&rules, w, u, still, still, still));
+    assert_false(dd_wants_zip(&rules, open, w, still, still, still));
+    assert_false(dd_wants_zip(&rules, stub, w, still, still, still)); /* near the node itself */
+    assert_false(dd_wants_zip(&rules, u, w, up, still, still));
+    assert_true(dd_wants_zip(&rules, u, w, still, up, still));
+}
+
 static void lines_that_part_do_not_join(void **state)
 {
     (void)state;
@@ -330,6 +370,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distance_against_brute_force),
         cmocka_unit_test(crossing_lines_join_and_zip_into_a_junction),
+        cmocka_unit_test(joints_lie_in_all_glide_planes),
+        cmocka_unit_test(zips_close_from_their_node),
         cmocka_unit_test(lines_that_part_do_not_join),
         cmocka_unit_test(opposite_dipole_annihilates),
         cmocka_unit_test(pins_hold),

@@ -124,6 +124,41 @@ static void lines_that_attract_zip_a_junction(void **state)
     }
 }
 
+/* From two lines that touch to a junction between two nodes of three arms. */
+static void two_crossing_lines_become_a_binary_junction(void **state)
+{
+    (void)state;
+    const dd_mover mover = {drag, NULL, 0.5};
+    dd_network network;
+    int64_t done = 0;
+    dd_network_init(&network);
+    dd_test_node(&network, 1, -10, 5, 0.2, DD_PINNED);
+    dd_test_node(&network, 2, 10, -5, 0.2, DD_PINNED);
+    dd_test_node(&network, 3, -10, -5, -0.2, DD_PINNED);
+    dd_test_node(&network, 4, 10, 5, -0.2, DD_PINNED);
+    dd_test_join(&network, 1, 2, b1, NULL);
+    dd_test_join(&network, 3, 4, b2, NULL);
+    dd_serial serial = serial_of(&network, free_box);
+    assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+    assert_int_equal(done, 1);
+    dd_node *joint = dd_test_find(&network, DD_TAG(7, 0));
+    assert_int_equal(joint->narms, 4);
+    for (int a = 0; a < 4; a++) {
+        joint->arm[a].force[0] = joint->arm[a].tag % 2 ? -1 : 1;
+    }
+    assert_int_equal(dd_serial_split(&serial, &mover, &done), EQP_OK);
+    assert_int_equal(done, 2);
+    dd_test_valid(&network, free_box);
+    const dd_arm *junction = dd_node_find_arm(dd_test_find(&network, DD_TAG(7, 0)), DD_TAG(7, 1));
+    assert_non_null(junction);
+    for (int k = 0; k < 3; k++) {
+        assert_true(fabs(fabs(junction->burgers[k]) - fabs(b1[k] + b2[k])) < 1e-12);
+    }
+    assert_int_equal(dd_test_find(&network, DD_TAG(7, 0))->narms, 3);
+    assert_int_equal(dd_test_find(&network, DD_TAG(7, 1))->narms, 3);
+    dd_network_free(&network);
+}
+
 static void what_gains_nothing_stays(void **state)
 {
     (void)state;
@@ -227,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_that_are_pulled_apart_leave_each_other),
         cmocka_unit_test(lines_that_attract_zip_a_junction),
+        cmocka_unit_test(two_crossing_lines_become_a_binary_junction),
         cmocka_unit_test(what_gains_nothing_stays),
         cmocka_unit_test(halves_glide),
         cmocka_unit_test(random_networks_keep_their_burgers_vectors),
