@@ -38,7 +38,7 @@ static dd_settings settings_of(const char *const *words)
 
 #define SETTINGS(...) settings_of((const char *const[]){__VA_ARGS__, NULL})
 
-/* The same name on all ranks of a communicator, and no other's. */
+/* The same name on all ranks of a communicator, and no other's. Collective. */
 static const char *temporary(MPI_Comm comm, const char *ending, char name[256])
 {
     const char *folder = getenv("TMPDIR");
@@ -210,13 +210,15 @@ static void written(MPI_Comm comm)
 {
     const dd_settings settings = SETTINGS("--generate", "chains:n=40", "--stress=1e6,0,0,-2e6,0,0", "--steps=30");
     const dd_moment now = {12, 3e-8, 1.5e-10, {1, 2, 3, 4, 5, 6}, {0, 1e-5, 0, 0, -1e-6, 0}};
-    char stem[256], data[256], again[256];
+    char stem[256], data[256], ctrl[256], again[256], again_ctrl[256];
     reading r = read_well(comm, &settings);
 
     CHECK_EQUAL(r.input.control.stress[3], -2e6);
     CHECK_EQUAL(dd_output_restart(&r.domain, &r.input, &now, temporary(comm, "", stem), &r.message), EQP_OK);
     temporary(comm, ".data", data);
+    temporary(comm, ".ctrl", ctrl);
     temporary(comm, "-again.data", again);
+    temporary(comm, "-again.ctrl", again_ctrl);
     const dd_settings restart = SETTINGS("--restart", stem), by_data = SETTINGS("--restart", data);
     reading back = read_well(comm, &restart), named = read_well(comm, &by_data);
 
@@ -238,9 +240,8 @@ static void written(MPI_Comm comm)
         reading_free(&alone);
         remove(again);
         remove(data);
-        remove(strcat(stem, ".ctrl"));
-        temporary(comm, "-again.ctrl", again);
-        remove(again);
+        remove(ctrl);
+        remove(again_ctrl);
     }
     reading_free(&named);
     reading_free(&back);
@@ -252,9 +253,9 @@ static void order_of_files(MPI_Comm comm)
 {
     const dd_settings settings = SETTINGS("--generate", "loops:n=30");
     const dd_moment now = {.step = 1};
-    char name[256];
+    char name[256], ctrl[256];
     reading r = read_well(comm, &settings);
-    int64_t *place = mpi_test_alloc(r.domain.network.n, sizeof *place), migrated;
+    int64_t migrated;
     int *dest = mpi_test_alloc(r.domain.network.n, sizeof *dest);
 
     for (int64_t i = 0; i < r.domain.network.n; i++) {
@@ -264,6 +265,7 @@ static void order_of_files(MPI_Comm comm)
     }
     CHECK_EQUAL(dd_domain_migrate(&r.domain, dest, &migrated), EQP_OK);
     CHECK_EQUAL(dd_output_restart(&r.domain, &r.input, &now, temporary(comm, ".data", name), &r.message), EQP_OK);
+    temporary(comm, ".ctrl", ctrl);
     const dd_settings restart = SETTINGS("--restart", name);
     if (mpi_test_rank(comm) == 0) {
         reading back = read_well(MPI_COMM_SELF, &restart);
@@ -276,11 +278,9 @@ static void order_of_files(MPI_Comm comm)
         }
         reading_free(&back);
         remove(name);
-        temporary(comm, ".ctrl", name);
-        remove(name);
+        remove(ctrl);
     }
     free(dest);
-    free(place);
     reading_free(&r);
 }
 
@@ -288,7 +288,7 @@ static void lines(MPI_Comm comm)
 {
     const dd_settings settings = SETTINGS("--generate", "chains:n=40");
     reading r = read_well(comm, &settings);
-    char name[256], wanted[64];
+    char name[256];
 
     CHECK_EQUAL(dd_output_snapshot(&r.domain, &r.input, &(dd_moment){0}, temporary(comm, ".vtp", name), &r.message),
                 EQP_OK);
@@ -301,7 +301,6 @@ static void lines(MPI_Comm comm)
             CHECK_EQUAL(sscanf(at, "%" SCNd64, &n), 1);
             found += n;
         }
-        snprintf(wanted, sizeof wanted, "%lld", (long long)r.input.segments);
         CHECK_EQUAL(found, r.input.segments);
         free(text);
         remove(name);
