@@ -9,13 +9,10 @@
 #define DD_INLINE static inline __attribute__((always_inline))
 
 /* Which pairs take the formula of nearly parallel ones, see dd_parallel() in pairs_simd.h: an error of the closed form
- * of 3e-8 by that estimate; the squares of 6 lengths sqrt(e) / s and of 2 lengths of the shorter segment. */
+ * of 3e-8 by that estimate; the squares of 2 lengths sqrt(e) / s and of 2 lengths of the shorter segment. */
 #define DD_PARALLEL_LOSS 1e17
-#define DD_PARALLEL_CROSSING 36
+#define DD_PARALLEL_CROSSING 4
 #define DD_PARALLEL_FAR 4
-
-/* Segments below that many heights take plain Gauss points. */
-#define DD_NEAR_SHORT 0.8
 
 /* Gauss-Legendre nodes on (-1, 1) and weights; n is a multiple of 8. */
 typedef struct dd_gauss {
@@ -23,8 +20,9 @@ typedef struct dd_gauss {
     const double *x, *w;
 } dd_gauss;
 
-/* The rule for an interval of that length in t, see pairs_parallel.h. */
-const dd_gauss *dd_gauss_for(double length);
+/* The rule for an interval whose nearest singularity lies on an ellipse around it: `sum` is the sum of its distances to
+ * both ends in units of the interval's length. INFINITY gives the rule with 8 points. */
+const dd_gauss *dd_gauss_for(double sum);
 
 /* A's frame: n, u, p = n x u orthonormal and right-handed, v = +-(c u + s p) with c >= 0. */
 typedef struct dd_frame {

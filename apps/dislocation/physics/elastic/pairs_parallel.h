@@ -110,8 +110,8 @@ DD_INLINE void dd_near_range(const dd_near *n, double lo, double hi, double cent
     if (hi <= lo) {
         return;
     }
-    const double t1 = asinh((lo - centre) / height), t2 = asinh((hi - centre) / height);
-    const dd_gauss *rule = dd_gauss_for(t2 - t1);
+    const double t1 = asinh((lo - centre) / height), t2 = asinh((hi - centre) / height), up2 = DD_PI * DD_PI / 4;
+    const dd_gauss *rule = dd_gauss_for((sqrt(t1 * t1 + up2) + sqrt(t2 * t2 + up2)) / (t2 - t1));
     const double mid = (t1 + t2) / 2, half = (t2 - t1) / 2;
 
     for (int i = 0; i < rule->n; i += LANES) {
@@ -120,14 +120,25 @@ DD_INLINE void dd_near_range(const dd_near *n, double lo, double hi, double cent
     }
 }
 
-/* All of A, far from singularities in its units. */
-DD_INLINE void dd_near_short(const dd_near *n, dd_near_sums *sum)
+/* All of A, singularities at centre[k] +- i height[k]: as it is where they are far away. */
+DD_INLINE void dd_near_all(const dd_near *n, const double centre[2], const double height[2], dd_near_sums *sum)
 {
-    const dd_gauss *rule = dd_gauss_for(0);
-    const double half = n->la / 2;
+    double least = INFINITY;
 
-    for (int i = 0; i < rule->n; i += LANES) {
-        dd_near_add(n, half + half * LOAD(rule->x + i), half * LOAD(rule->w + i), sum);
+    for (int k = 0; k < 2; k++) {
+        const double up2 = height[k] * height[k], past = n->la - centre[k];
+        least = fmin(least, sqrt(centre[k] * centre[k] + up2) + sqrt(past * past + up2));
+    }
+    const dd_gauss *rule = dd_gauss_for(least / n->la);
+    if (rule->n <= 16) {
+        const double half = n->la / 2;
+        for (int i = 0; i < rule->n; i += LANES) {
+            dd_near_add(n, half + half * LOAD(rule->x + i), half * LOAD(rule->w + i), sum);
+        }
+    } else {
+        const double between = (centre[0] + centre[1]) / 2, cut = fmin(fmax(between, 0), n->la);
+        dd_near_range(n, 0, cut, centre[0], height[0], sum);
+        dd_near_range(n, cut, n->la, centre[1], height[1], sum);
     }
 }
 
@@ -162,18 +173,12 @@ static void dd_nearly_parallel(const double r[3], const double u[3], double la, 
         n.bb_b[d] = in_b[1][d];
     }
     /* the ends of B seen from A */
-    const double e = n.dist * n.dist + a2, off = n.r3 - n.s * lb, first = -n.r2, second = n.c * lb - n.r2;
-    const double height1 = sqrt(e + n.r3 * n.r3), height2 = sqrt(e + off * off);
-    const double between = (first + second) / 2, cut = between < 0 ? 0 : between > la ? la : between;
+    const double e = n.dist * n.dist + a2, off = n.r3 - n.s * lb;
+    const double centre[2] = {-n.r2, n.c * lb - n.r2}, height[2] = {sqrt(e + n.r3 * n.r3), sqrt(e + off * off)};
     const REAL zero = WIDE(0);
     dd_near_sums sum = {zero, zero, zero, zero, zero, zero, zero, zero};
 
-    if (la < DD_NEAR_SHORT * height1 && la < DD_NEAR_SHORT * height2) {
-        dd_near_short(&n, &sum);
-    } else {
-        dd_near_range(&n, 0, cut, first, height1, &sum);
-        dd_near_range(&n, cut, la, second, height2, &sum);
-    }
+    dd_near_all(&n, centre, height, &sum);
     const double a1 = SUM(sum.a1), a3 = SUM(sum.a3), b1 = SUM(sum.b1), b3 = SUM(sum.b3);
     const double a12 = SUM(sum.ay1) / la, a32 = SUM(sum.ay3) / la, b12 = SUM(sum.bz1) / lb, b32 = SUM(sum.bz3) / lb;
     for (int d = 0; d < 3; d++) {

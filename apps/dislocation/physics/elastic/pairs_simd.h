@@ -5,8 +5,14 @@
 
 /* LANES sources, at the image that is nearest to the target's midpoint. */
 typedef struct dd_sources {
-    REAL x1[3], span[3], burgers[3];
+    REAL x1[3], span[3], burgers[3], square, length;
 } dd_sources;
+
+/* Its products are rounded, for every instruction set to have the same bits. */
+DD_INLINE REAL dd_rounded_dot(const REAL a[3], const REAL b[3])
+{
+    return ROUNDED(a[0] * b[0]) + ROUNDED(a[1] * b[1]) + ROUNDED(a[2] * b[2]);
+}
 
 DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, const dd_columns *c, int64_t i)
 {
@@ -21,12 +27,9 @@ DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, 
         s.span[d] = x2 - x1;
         s.burgers[d] = LOAD(c->at[6 + d] + i);
     }
+    s.square = dd_rounded_dot(s.span, s.span);
+    s.length = ROOT(s.square);
     return s;
-}
-
-DD_INLINE REAL dd_rounded_dot(const REAL a[3], const REAL b[3])
-{
-    return ROUNDED(a[0] * b[0]) + ROUNDED(a[1] * b[1]) + ROUNDED(a[2] * b[2]);
 }
 
 /* Whether the closed form would lose too many digits, and the quadrature along A not. With the sine s of the angle and
@@ -42,21 +45,20 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     const REAL r[3] = {t->x1[0] - b->x1[0], t->x1[1] - b->x1[1], t->x1[2] - b->x1[2]};
     const REAL mid[3] = {t->mid[0] - (b->x1[0] + v[0] / 2), t->mid[1] - (b->x1[1] + v[1] / 2),
                          t->mid[2] - (b->x1[2] + v[2] / 2)};
-    const REAL square = dd_rounded_dot(v, v), length = ROOT(square), nn = dd_rounded_dot(n, n),
-               rn = dd_rounded_dot(r, n);
-    const REAL both = square * t->square, ours = WIDE(t->length);
-    const MASK is_longer = LESS(ours, length);
-    const REAL shorter = SELECT(is_longer, ours, length), longer = SELECT(is_longer, length, ours);
-    const REAL gap = ROOT(dd_rounded_dot(mid, mid)) - (longer - shorter) / 2;
-    const REAL rho = SELECT(LESS(gap, WIDE(0)), WIDE(0), gap) / shorter, rho2 = ROUNDED(rho * rho);
-    const REAL s2 = nn / both, s6 = s2 * s2 * s2, far2 = (1 + rho2) * (1 + rho2);
-    const REAL short2 = ROUNDED(shorter * shorter);
+    const REAL nn = dd_rounded_dot(n, n), rn = dd_rounded_dot(r, n), both = b->square * t->square;
+    const MASK is_longer = LESS(WIDE(t->square), b->square);
+    const REAL short2 = SELECT(is_longer, WIDE(t->square), b->square);
+    const REAL excess = b->length - t->length, longer = SELECT(LESS(excess, WIDE(0)), -excess, excess);
+    const REAL reach = ROOT(dd_rounded_dot(mid, mid)) - longer / 2, gap = SELECT(LESS(reach, WIDE(0)), WIDE(0), reach);
+    const REAL gap2 = ROUNDED(gap * gap), far2 = (short2 + gap2) * (short2 + gap2), near4 = short2 * short2;
+    /* s^6 and (1 + rho^2)^4, times the same */
+    const REAL sine = nn * nn * nn * (near4 * near4), far = both * both * both * (far2 * far2);
     const REAL e = ROUNDED(medium->a * medium->a * nn) + ROUNDED(rn * rn);
-    const REAL crossing = ROUNDED(s2 * nn * short2) - ROUNDED(DD_PARALLEL_CROSSING * e);
+    const REAL crossing = ROUNDED(nn * nn * short2) - ROUNDED(DD_PARALLEL_CROSSING * both * e);
     /* Far from each other no lines cross within them. */
-    const REAL excess = SELECT(LESS(WIDE(DD_PARALLEL_FAR), rho2), WIDE(-1), crossing);
+    const REAL crossed = SELECT(LESS(DD_PARALLEL_FAR * short2, gap2), WIDE(-1), crossing);
 
-    return LESS(ROUNDED(DD_PARALLEL_LOSS * s6) + SELECT(LESS(WIDE(0), excess), WIDE(INFINITY), WIDE(0)), far2 * far2);
+    return LESS(DD_PARALLEL_LOSS * sine, SELECT(LESS(WIDE(0), crossed), WIDE(0), far));
 }
 
 /* One nearly parallel pair: lane of the sources at i. */
@@ -96,13 +98,13 @@ static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd
         const unsigned all = left >= LANES ? (1u << LANES) - 1 : (1u << left) - 1;
         const unsigned parallel = BITS(dd_parallel(medium, &t, &s)) & all, general = all & ~parallel;
         if (general != 0) {
-            const REAL length = ROOT(dd_dot3(s.span, s.span)), per_length = 1 / length;
+            const REAL per_length = 1 / s.length;
             const REAL r[3] = {t.x1[0] - s.x1[0], t.x1[1] - s.x1[1], t.x1[2] - s.x1[2]};
             const REAL v[3] = {s.span[0] * per_length, s.span[1] * per_length, s.span[2] * per_length};
             REAL fa[6], fb[6];
 
-            dd_general(r, u, WIDE(t.length), v, length, ba, s.burgers, WIDE(medium->a * medium->a), WIDE(k1), WIDE(k2),
-                       fa, fb);
+            dd_general(r, u, WIDE(t.length), v, s.length, ba, s.burgers, WIDE(medium->a * medium->a), WIDE(k1),
+                       WIDE(k2), fa, fb);
             for (int d = 0; d < 6; d++) {
                 double *to = sources->force[d] + i;
                 sum[d] += ONLY(general, fa[d]);
