@@ -12,7 +12,7 @@
 
 #include "failing_ranks.h"
 
-enum { CUT, DROP, BREAK };
+enum { CUT, DROP, IDLE, BREAK };
 
 #define RINGS 4
 #define RING 12
@@ -134,6 +134,9 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
         eqp_message_set(message, "node %u broke", DD_TAG_INDEX(patch->at[0].node.tag));
         return EQP_ERR_DATA;
     }
+    if (operation->kind == IDLE) {
+        return EQP_OK;
+    }
     return operation->kind == CUT ? cut(patch, done) : drop(patch, done);
 }
 
@@ -249,7 +252,7 @@ static story live(MPI_Comm comm, int seed)
     for (int r = 0; r < ROUNDS; r++) {
         wishes w = find_wishes(&domain, (uint64_t)r);
         int calls = 0;
-        CHECK_EQUAL(dd_transact(&domain, w.n, w.operation, run, &calls, &told.counts[r], &message), EQP_OK);
+        CHECK_EQUAL(dd_transact(&domain, w.n, w.operation, 1, run, &calls, &told.counts[r], &message), EQP_OK);
         MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_INT, MPI_SUM, comm);
         CHECK_EQUAL(calls, told.counts[r].done + told.counts[r].idle);
         check_homes(&domain);
@@ -307,20 +310,54 @@ static void the_same_operation_counts_once(MPI_Comm comm)
         operation[0].home[b] = home_of(operation[0].base[b], 3, domain.nranks);
         operation[1].base[b] = DD_TAG(77, b);
     }
-    CHECK_EQUAL(dd_transact(&domain, 2, operation, run, &calls, &counts, &message), EQP_OK);
+    CHECK_EQUAL(dd_transact(&domain, 2, operation, 1, run, &calls, &counts, &message), EQP_OK);
     CHECK_EQUAL(counts.proposed, 2);
     CHECK_EQUAL(counts.done, 1);
     CHECK_EQUAL(counts.gone, 1);
     check_homes(&domain);
     /* The arm is no more: the operation finds nothing to do, and changes nothing but the next tag. */
     const uint64_t before = fingerprint(&domain);
-    CHECK_EQUAL(dd_transact(&domain, 1, operation, run, &calls, &counts, &message), EQP_OK);
+    CHECK_EQUAL(dd_transact(&domain, 1, operation, 1, run, &calls, &counts, &message), EQP_OK);
     CHECK_EQUAL(counts.idle, 1);
     CHECK_EQUAL(counts.proposed, 1);
     CHECK_EQUAL(fingerprint(&domain), before);
-    CHECK_EQUAL(dd_transact(&domain, 0, NULL, run, &calls, &counts, &message), EQP_OK);
+    CHECK_EQUAL(dd_transact(&domain, 0, NULL, 1, run, &calls, &counts, &message), EQP_OK);
     CHECK_EQUAL(counts.proposed, 0);
     dd_domain_free(&domain);
+}
+
+/* With rounds enough nobody loses, also not against those who do nothing and would go first every time. */
+static void who_loses_tries_again(MPI_Comm comm)
+{
+    uint64_t after[2];
+
+    for (int alone = 0; alone < 2; alone++) {
+        dd_domain domain;
+        dd_transact_counts counts;
+        eqp_message message = {""};
+        MPI_Comm own;
+        wishes w;
+        int calls = 0;
+        CHECK_EQUAL(eqp_comm_create(alone ? MPI_COMM_SELF : comm, &own), EQP_OK);
+        make_rings(own, 6, &domain);
+        w = find_wishes(&domain, 3);
+        for (int64_t i = 0; i < domain.network.n; i++) {
+            dd_operation idle = {.kind = IDLE, .nbase = 1, .neighbours = true};
+            idle.base[0] = domain.network.node[i].tag;
+            idle.home[0] = domain.rank;
+            wish(&w, idle, 0);
+            w.operation[w.n - 1].key = 0;
+        }
+        CHECK_EQUAL(dd_transact(&domain, w.n, w.operation, 30, run, &calls, &counts, &message), EQP_OK);
+        CHECK_EQUAL(counts.lost, 0);
+        CHECK(counts.idle >= RINGS * RING / 2 && counts.done > 0);
+        check_homes(&domain);
+        after[alone] = fingerprint(&domain);
+        free(w.operation);
+        dd_domain_free(&domain);
+        eqp_comm_free(&own);
+    }
+    CHECK_EQUAL(after[0], after[1]);
 }
 
 static void faults_reach_all_ranks(MPI_Comm comm)
@@ -343,7 +380,7 @@ static void faults_reach_all_ranks(MPI_Comm comm)
             bad.nnew = 1;
             domain.next_tag = DD_TAG(0x7fffffff, 0x7fffffff);
         }
-        CHECK_EQUAL(dd_transact(&domain, domain.rank == last, &bad, run, &calls, &counts, &message), code[fault]);
+        CHECK_EQUAL(dd_transact(&domain, domain.rank == last, &bad, 1, run, &calls, &counts, &message), code[fault]);
         CHECK(strlen(message.text) > 0);
         CHECK(fault != 0 || strcmp(message.text, "node 7 broke") == 0);
         CHECK_EQUAL(counts.proposed, 42);
@@ -363,7 +400,7 @@ static int two_rounds(MPI_Comm comm, void *user)
         dd_transact_counts counts;
         int calls = 0;
         failing_ranks_begin();
-        code = dd_transact(&domain, w.n, w.operation, run, &calls, &counts, &message);
+        code = dd_transact(&domain, w.n, w.operation, 1, run, &calls, &counts, &message);
         failing_ranks_end();
         free(w.operation);
     }
@@ -385,6 +422,7 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(results_depend_on_no_home),
         MPI_TEST(the_same_operation_counts_once),
+        MPI_TEST(who_loses_tries_again),
         MPI_TEST(faults_reach_all_ranks),
         MPI_TEST(lack_of_memory_reaches_all_ranks),
     };

@@ -80,7 +80,7 @@ static int ask(dd_transaction *t)
 
     for (int64_t i = 0; i < t->n; i++) {
         const dd_operation *operation = &t->entry[i].operation;
-        for (int b = 0; b < operation->nbase; b++) {
+        for (int b = 0; b < operation->nbase && t->entry[i].state == DD_ENTRY_WAITING; b++) {
             const question ask = {i, operation->base[b], b, operation->neighbours};
             dd_outbox_add(&out, operation->home[b], &ask, sizeof ask);
             dd_outbox_fail(&out, add_member(t, i, b, operation->base[b], operation->home[b]));
@@ -119,7 +119,7 @@ static int compare_members(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Members in the order of their patches, each node once in each; those of operations that are gone go as well. */
+/* Members in the order of their patches, each node once in each; those of operations that are gone go. */
 static void order_members(dd_transaction *t)
 {
     int64_t kept = 0;

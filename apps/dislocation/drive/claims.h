@@ -37,7 +37,7 @@ typedef struct dd_transaction {
 /* The order in which operations go ahead: as of strcmp(). Operations that are equal are the same one. */
 int dd__operation_order(const dd_operation *a, const dd_operation *b);
 
-/* Makes the members of all entries, but for entries that are gone: base nodes, neighbours where wanted. Collective. */
+/* Makes the members of entries that wait, and still can: base nodes, neighbours where wanted. Collective. */
 int dd__claims_meet(dd_transaction *t);
 /* Asks for all members; entries that do not get all of theirs have lost, the others have them. Collective. */
 int dd__claims_contend(dd_transaction *t);

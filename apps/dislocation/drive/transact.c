@@ -346,45 +346,62 @@ static int explain(dd_transaction *t, int code, eqp_message *message)
     return code;
 }
 
-static void free_transaction(dd_transaction *t)
+static void drop_members(dd_transaction *t)
 {
     for (int64_t i = 0; i < t->nmembers; i++) {
         dd_node_free(&t->member[i].node);
     }
-    free(t->member);
-    free(t->entry);
+    t->nmembers = 0;
 }
 
-int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, dd_operation_fn run, void *context,
-                dd_transact_counts *counts, eqp_message *message)
+/* Those that lost have another try. */
+static int contend_once(dd_transaction *t, dd_operation_fn run, void *context)
+{
+    int code;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        t->entry[i].first = t->entry[i].n = 0;
+        if (t->entry[i].state == DD_ENTRY_LOST) {
+            t->entry[i].state = DD_ENTRY_WAITING;
+        }
+    }
+    code = dd__claims_meet(t);
+    if (code == EQP_OK) {
+        code = dd__claims_contend(t);
+    }
+    if (code == EQP_OK) {
+        code = number(t);
+    }
+    if (code == EQP_OK) {
+        code = carry_out(t, run, context);
+    }
+    drop_members(t);
+    return code;
+}
+
+int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
+                void *context, dd_transact_counts *counts, eqp_message *message)
 {
     dd_transaction t = {.domain = domain, .message = {""}};
+    dd_transact_counts made = {0};
     int64_t any = n;
     int code = eqp_sum_int64(domain->comm, 1, &any);
 
-    if (code == EQP_OK && any == 0) {
-        *counts = (dd_transact_counts){0};
-        return EQP_OK;
-    }
-    if (code == EQP_OK) {
+    if (code == EQP_OK && any > 0) {
+        made.lost = any;
         code = collect(&t, n, wanted);
     }
-    if (code == EQP_OK) {
-        code = dd__claims_meet(&t);
-    }
-    if (code == EQP_OK) {
-        code = dd__claims_contend(&t);
-    }
-    if (code == EQP_OK) {
-        code = number(&t);
-    }
-    if (code == EQP_OK) {
-        code = carry_out(&t, run, context);
-    }
-    if (code == EQP_OK) {
-        code = count(&t, counts);
+    for (int r = 0; r < rounds && made.lost > 0 && code == EQP_OK; r++) {
+        code = contend_once(&t, run, context);
+        if (code == EQP_OK) {
+            code = count(&t, &made);
+        }
     }
     code = explain(&t, code, message);
-    free_transaction(&t);
+    free(t.member);
+    free(t.entry);
+    if (code == EQP_OK) {
+        *counts = made;
+    }
     return code;
 }
