@@ -57,10 +57,10 @@ static double evaluate(bh_simulation *sim, bh_survey *survey)
 }
 
 /* Work units for so many parts from a survey. */
-static double cut(bh_simulation *sim, const bh_rebalance_options *options, int nparts, const bh_survey *survey,
+static double cut(bh_simulation *sim, const app_rebalance_options *options, int nparts, const app_survey *survey,
                   eqp_units_totals *totals, int64_t *nunits)
 {
-    bh_owners owners;
+    app_owners owners;
     eqp_units *units = NULL;
     uint64_t *key = NULL;
     int64_t bytes = 0;
@@ -70,33 +70,33 @@ static double cut(bh_simulation *sim, const bh_rebalance_options *options, int n
     for (int64_t g = 0; g < sim->domain.ngroups; g++) {
         key[g] = sim->domain.group[g].key;
     }
-    check(bh_owners_line_up(sim->comm, survey, &sim->costs, sim->domain.ngroups, key, &owners, &bytes), "owners");
-    check(bh_rebalance_units(sim->comm, options, nparts, &owners, totals, &units), "units");
+    check(app_owners_line_up(sim->comm, survey, &bh_work_model, &sim->costs, sim->domain.ngroups, key, &owners, &bytes),
+          "owners");
+    check(app_units_make(sim->comm, options, nparts, &owners, totals, &units), "units");
     *nunits = eqp_units_count(units);
     eqp_units_free(units);
-    bh_owners_free(&owners);
+    app_owners_free(&owners);
     free(key);
     return eqp_cpu_seconds() - start;
 }
 
-static void measure(bh_simulation *sim, const bh_rebalance_options *options, int nparts, outcome *out)
+static void measure(bh_simulation *sim, const app_rebalance_options *options, int nparts, outcome *out)
 {
     eqp_units_totals totals = sim->totals;
-    bh_survey survey;
+    bh_survey survey = {.brief = NULL};
 
-    check(bh_survey_init(&survey), "survey");
     for (int r = 0; r <= REPETITIONS; r++) {
-        const bh_survey_detail detail = bh_rebalance_detail(options, nparts, &totals);
-        bh_survey_clear(&survey, &detail);
+        const app_survey_detail detail = app_rebalance_detail(options, nparts, &totals);
+        app_survey_clear(&survey.owners, &detail);
         const double force = evaluate(sim, NULL), with = evaluate(sim, &survey);
-        const double units = cut(sim, options, nparts, &survey, &totals, &out->nunits);
+        const double units = cut(sim, options, nparts, &survey.owners, &totals, &out->nunits);
         if (r > 0) { /* the first round warms up, and gives the totals for this number of parts */
             bench_times_add(&out->force, force);
             bench_times_add(&out->survey, with);
             bench_times_add(&out->units, units);
         }
-        out->ntiles = survey.ntiles;
-        out->npins = survey.npins;
+        out->ntiles = survey.owners.ntiles;
+        out->npins = survey.owners.npins;
     }
     bh_survey_free(&survey);
 }
@@ -115,12 +115,7 @@ int main(int argc, char **argv)
     }
     parse(&settings, argc - 2, argv + 2);
     check(bh_simulation_create(MPI_COMM_SELF, &settings, &sim, &message), message.text);
-    const bh_rebalance_options options = {.method = settings.run.method,
-                                          .imbalance_tol = settings.run.imbalance_tol,
-                                          .strategy = (eqp_sample_strategy)settings.run.sample_strategy,
-                                          .sample_rate = settings.run.sample_rate,
-                                          .sample_threshold = settings.run.sample_threshold,
-                                          .seed = (uint64_t)settings.run.seed};
+    const app_rebalance_options options = app_rebalance_of(&settings.run);
     printf("parts,particles,groups,units,tiles,pins,force_s,survey_s,units_s,sampling_per_force\n");
     for (int i = 0; i < nparts; i++) {
         outcome out = {.nunits = 0};

@@ -71,6 +71,13 @@ int app_map_rank(const app_map *map, int64_t tag, const double centroid[3])
     return tag >= 0 ? (int)tag : map->rank[eqp_units_find(map->units, -1 - tag, centroid)];
 }
 
+int app_map_own_rank(const app_map *map, int64_t tag)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+
+    return app_map_rank(map, tag, own_centre);
+}
+
 int app_map_ranks(const app_map *map, int64_t tag, int nranks, int *ranks)
 {
     int64_t first = 0, count = 0;

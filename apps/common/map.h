@@ -25,6 +25,9 @@ int app_map_set(app_map *map, int64_t nsplit, const int64_t *nunits_of, const do
  * split ones. */
 int app_map_rank(const app_map *map, int64_t tag, const double centroid[3]);
 
+/* The rank of what an owner does at its own place: its own, where only one can be named. */
+int app_map_own_rank(const app_map *map, int64_t tag);
+
 /* The ranks that compute interactions of an owner, ascending and distinct. ranks: room for one more than units of the
  * owner, or for as many as there are ranks, whichever is less. Returns how many. */
 int app_map_ranks(const app_map *map, int64_t tag, int nranks, int *ranks);

@@ -4,133 +4,9 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
-#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* So many pins per unit make the hypergraph know its neighbours: with 64 it leaves up to 15 % more ghosts, with 16 up
- * to 50 %. Where units are very many, all their pins together are no more than ALL_PINS, but never fewer than
- * LEAST_PINS each: the time goes with the pins. */
-#define MOST_PINS 256
-#define LEAST_PINS 64
-#define ALL_PINS 524288.0
-
-#define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
-
-/* Groups below so many times a unit's weight are never cut, with PARTICLE; and those below this part of the limit not
- * even if units have become that much lighter since they were last cut. */
-#define NEVER_CUT 1.25
-#define SURELY 0.9
-
-/* So many times the pins are sampled that a unit is to have, as chance gives more or fewer; up to MOST_SPARE where it
- * has several groups, which meet the same tiles. */
-#define LEAST_SPARE 1.1
-#define MOST_SPARE 2.0
-
-static int pins_per_unit(double units)
-{
-    return (int)fmin(fmax(ALL_PINS / units, LEAST_PINS), MOST_PINS);
-}
-
-static eqp_units_options units_options(const app_rebalance_options *options, int nparts)
-{
-    eqp_units_options wanted = EQP_UNITS_OPTIONS_DEFAULTS;
-
-    wanted.strategy = options->strategy;
-    wanted.seed = options->seed;
-    wanted.rate = options->sample_rate;
-    wanted.imbalance = options->imbalance_tol > 0 ? options->imbalance_tol : 0.001;
-    wanted.nparts = nparts;
-    wanted.threshold = options->sample_threshold;
-    wanted.weight_bits = WEIGHT_BITS;
-    return wanted;
-}
-
-app_survey_detail app_rebalance_detail(const app_rebalance_options *options, int nparts, const eqp_units_totals *last)
-{
-    const eqp_units_options wanted = units_options(options, nparts);
-    app_survey_detail detail = {.heavy = INFINITY, .pin_below = 0};
-    double target, rate;
-
-    if (!(options->method->needs & EQP_NEEDS_UNITS)) {
-        return detail;
-    }
-    if (options->strategy == EQP_SAMPLE_RANDOM) {
-        return (app_survey_detail){.heavy = 0.0, .pin_below = UINT64_MAX}; /* draws may fall into any group */
-    }
-    if (eqp_units_target(&wanted, last, &target, &rate) == EQP_OK && target > 0) {
-        const double units = ldexp((double)last->weight, -WEIGHT_BITS) / target;
-        const double spare = fmin(fmax(sqrt((double)last->owners / units), LEAST_SPARE), MOST_SPARE);
-        const double share = spare * pins_per_unit(units) * units / (double)last->interactions;
-        detail.heavy =
-            SURELY * target * (options->strategy == EQP_SAMPLE_PARTICLE ? NEVER_CUT : fmin(2.0, wanted.threshold));
-        detail.pin_below = share < 1.0 ? (uint64_t)(share * ldexp(1.0, 63)) : UINT64_MAX;
-    }
-    return detail;
-}
-
-int app_survey_totals(MPI_Comm comm, const app_survey *survey, const app_work_model *model, eqp_units_totals *all)
-{
-    eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
-
-    for (int64_t i = 0; i < survey->n; i++) {
-        mine.owners++;
-        mine.interactions += survey->owner[i].interactions;
-        mine.weight += (int64_t)ldexp(app_work_weight(model, survey->owner[i].count), WEIGHT_BITS);
-    }
-    return MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                        : EQP_ERR_MPI;
-}
-
-static int add_totals(MPI_Comm comm, const eqp_units_options *options, const app_owners *owners, eqp_units_totals *all,
-                      eqp_units_totals *before)
-{
-    eqp_units_totals mine = EQP_UNITS_TOTALS_ZERO;
-    int rank, code;
-
-    *before = mine;
-    code = eqp_units_totals_add(options, owners->n, owners->id, owners->count, owners->weight, &mine);
-    code = eqp_agree(comm, code, NULL);
-    if (code != EQP_OK) {
-        return code;
-    }
-    MPI_Comm_rank(comm, &rank);
-    if (MPI_Allreduce(&mine, all, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS ||
-        MPI_Exscan(&mine, before, EQP_UNITS_TOTALS_WORDS, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    if (rank == 0) {
-        *before = (eqp_units_totals)EQP_UNITS_TOTALS_ZERO;
-    }
-    return EQP_OK;
-}
-
-static int make_units(MPI_Comm comm, const app_rebalance_options *options, int nparts, app_owners *owners,
-                      eqp_units_totals *all, eqp_units **units)
-{
-    const eqp_owner_pins pins = {owners->pin_first, owners->pin};
-    eqp_units_options wanted = units_options(options, nparts);
-    eqp_units_totals before;
-    double target, rate;
-    int code = add_totals(comm, &wanted, owners, all, &before);
-
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, eqp_units_target(&wanted, all, &target, &rate), NULL);
-    }
-    if (code == EQP_OK) {
-        wanted.max_pins = pins_per_unit(target > 0 ? ldexp((double)all->weight, -WEIGHT_BITS) / target : 1.0);
-    }
-    if (code == EQP_OK && wanted.strategy == EQP_SAMPLE_RANDOM && wanted.rate <= 0 && rate > 0) {
-        wanted.rate = rate;
-        code = add_totals(comm, &wanted, owners, all, &before);
-    }
-    if (code == EQP_OK) {
-        code = eqp_units_create_known(owners->n, owners->id, owners->count, owners->weight, &pins, app_owners_enumerate,
-                                      owners, &wanted, all, &before, units);
-        code = eqp_agree(comm, code, NULL);
-    }
-    return code;
-}
 
 /* The balancer's items, with the arrays that they borrow. */
 typedef struct item_table {
@@ -187,20 +63,12 @@ static void add_owner(item_table *items, int64_t item, const app_owner *owner, b
     }
 }
 
-/* The rank of what an owner does at its own place: its own, where only one can be named. */
-static int own_rank(const app_map *old, int64_t tag)
-{
-    static const double own_centre[3] = {0.0, 0.0, 0.0};
-
-    return app_map_rank(old, tag, own_centre);
-}
-
 static void fill_from_owners(item_table *items, const app_owners *owners, const app_map *old)
 {
     for (int64_t o = 0; o < owners->n; o++) {
         const app_owner *owner = &owners->owner[o];
         items->weight[o] = owners->seconds[o];
-        items->part_now[o] = old != NULL ? own_rank(old, owner->tag) : -1;
+        items->part_now[o] = old != NULL ? app_map_own_rank(old, owner->tag) : -1;
         add_owner(items, o, owner, true);
     }
 }
@@ -218,7 +86,7 @@ static int present_part(const app_owners *owners, const eqp_unit *unit, const in
 
     for (int64_t i = 0; i < n; i++) {
         int64_t tag = owners->owner[owner[i]].tag;
-        int part = unit->sub < 0 ? own_rank(old, tag) : app_map_rank(old, tag, unit->centroid);
+        int part = unit->sub < 0 ? app_map_own_rank(old, tag) : app_map_rank(old, tag, unit->centroid);
         int64_t v = 0;
         while (v < nvotes && votes[v].part != part) {
             v++;
@@ -306,7 +174,7 @@ static void split_table_free(split_table *table)
 /* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on:
  * the one with most of its work. */
 static int read_parts(const app_owners *owners, const eqp_units *units, const int *part, split_table *table,
-                      int64_t *tag, int64_t *home)
+                      app_verdict *verdict)
 {
     int64_t nunits = units == NULL ? 0 : eqp_units_count(units);
     int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
@@ -327,7 +195,7 @@ static int read_parts(const app_owners *owners, const eqp_units *units, const in
         if (code != EQP_OK) {
             break;
         }
-        tag[o] = home[o] = part[first];
+        verdict[o] = (app_verdict){part[first], part[first]};
         for (int64_t u = first; u < first + count && count > 1; u++) {
             eqp_unit unit;
             eqp_units_get(units, u, &unit);
@@ -336,20 +204,20 @@ static int read_parts(const app_owners *owners, const eqp_units *units, const in
             shared = shared || part[u] != part[first];
             if (unit.weight > heaviest) {
                 heaviest = unit.weight;
-                home[o] = part[u];
+                verdict[o].home = part[u];
             }
         }
         if (shared) {
             table->nunits_of[table->nsplit] = count;
             table->nunits += count;
-            tag[o] = -1 - table->nsplit++;
+            verdict[o].tag = -1 - table->nsplit++;
         }
     }
     return code;
 }
 
 /* Everybody gets the whole table; tags of split owners then count through all ranks. */
-static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, int64_t *tag, app_map *made,
+static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, app_verdict *verdict, app_map *made,
                        int64_t *nsplit)
 {
     split_table all = {0};
@@ -369,17 +237,22 @@ static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, 
         code = eqp_agree(comm, app_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL);
     }
     for (int64_t o = 0; o < nowners && code == EQP_OK; o++) {
-        tag[o] -= tag[o] < 0 ? before : 0;
+        verdict[o].tag -= verdict[o].tag < 0 ? before : 0;
     }
     *nsplit = all.nsplit;
     split_table_free(&all);
     return code;
 }
 
-static int send_verdicts(MPI_Comm comm, const app_owners *owners, const int64_t *tag, const int64_t *home, int64_t *n,
-                         app_verdict **in)
+/* A verdict on its way. */
+typedef struct letter {
+    int64_t at_home;
+    app_verdict verdict;
+} letter;
+
+static int send_letters(MPI_Comm comm, const app_owners *owners, const app_verdict *verdict, int64_t *n, letter **in)
 {
-    app_verdict *out = NULL;
+    letter *out = NULL;
     int *rank = NULL;
     int code = eqp_array_create(&out, owners->n, sizeof *out);
 
@@ -387,7 +260,7 @@ static int send_verdicts(MPI_Comm comm, const app_owners *owners, const int64_t 
         code = eqp_array_create(&rank, owners->n, sizeof *rank);
     }
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
-        out[o] = (app_verdict){owners->owner[o].at_home, tag[o], home[o]};
+        out[o] = (letter){owners->owner[o].at_home, verdict[o]};
         rank[o] = owners->owner[o].home;
     }
     code = eqp_agree(comm, code, NULL);
@@ -396,6 +269,71 @@ static int send_verdicts(MPI_Comm comm, const app_owners *owners, const int64_t 
     }
     free(rank);
     free(out);
+    return code;
+}
+
+/* Every owner must have heard, and once. */
+static int open_letters(int64_t nhome, int64_t n, const letter *in, app_verdict *verdict)
+{
+    if (n != nhome) {
+        return EQP_ERR_INTERNAL;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        verdict[i].home = -1;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (in[i].at_home < 0 || in[i].at_home >= n || verdict[in[i].at_home].home >= 0) {
+            return EQP_ERR_INTERNAL;
+        }
+        verdict[in[i].at_home] = in[i].verdict;
+    }
+    return EQP_OK;
+}
+
+static int send_verdicts(MPI_Comm comm, const app_owners *owners, const app_verdict *verdict, int64_t nhome,
+                         app_verdict **verdicts)
+{
+    app_verdict *heard = NULL;
+    letter *in = NULL;
+    int64_t n = 0;
+    int code = send_letters(comm, owners, verdict, &n, &in);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&heard, nhome, sizeof *heard);
+        code = eqp_agree(comm, code == EQP_OK ? open_letters(nhome, n, in, heard) : code, NULL);
+    }
+    free(in);
+    if (code != EQP_OK) {
+        free(heard);
+        return code;
+    }
+    *verdicts = heard;
+    return EQP_OK;
+}
+
+/* Verdicts from parts; the table of split owners to everybody, verdicts to the homes. */
+static int apply(MPI_Comm comm, const app_owners *owners, const eqp_units *units, const int *part, int64_t nhome,
+                 app_map *made, int64_t *nsplit, app_verdict **verdicts)
+{
+    split_table table = {0};
+    app_verdict *verdict = NULL;
+    int code = eqp_array_create(&verdict, owners->n, sizeof *verdict);
+
+    if (code == EQP_OK) {
+        code = read_parts(owners, units, part, &table, verdict);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = share_table(comm, &table, owners->n, verdict, made, nsplit);
+    }
+    if (code == EQP_OK) {
+        code = send_verdicts(comm, owners, verdict, nhome, verdicts);
+    }
+    if (code != EQP_OK) {
+        app_map_free(made);
+    }
+    split_table_free(&table);
+    free(verdict);
     return code;
 }
 
@@ -414,36 +352,6 @@ static int add_sizes(MPI_Comm comm, const eqp_units *units, eqp_sizes *sizes)
     return code;
 }
 
-/* Tags and homes from parts; the table of split owners to everybody, verdicts to the homes. */
-static int apply(MPI_Comm comm, const app_owners *owners, const eqp_units *units, const int *part, app_map *made,
-                 int64_t *nsplit, int64_t *nverdicts, app_verdict **verdicts)
-{
-    split_table table = {0};
-    int64_t *tag = NULL, *home = NULL;
-    int code = eqp_array_create(&tag, owners->n, sizeof *tag);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&home, owners->n, sizeof *home);
-    }
-    if (code == EQP_OK) {
-        code = read_parts(owners, units, part, &table, tag, home);
-    }
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = share_table(comm, &table, owners->n, tag, made, nsplit);
-    }
-    if (code == EQP_OK) {
-        code = send_verdicts(comm, owners, tag, home, nverdicts, verdicts);
-    }
-    if (code != EQP_OK) {
-        app_map_free(made);
-    }
-    split_table_free(&table);
-    free(home);
-    free(tag);
-    return code;
-}
-
 static int fill_items(item_table *items, const app_owners *owners, const eqp_units *units, const app_map *old)
 {
     int code = items_create(items, units == NULL ? owners->n : eqp_units_count(units));
@@ -458,7 +366,7 @@ static int fill_items(item_table *items, const app_owners *owners, const eqp_uni
 }
 
 int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_owners *owners, const app_map *old,
-                    app_map *made, int64_t *nverdicts, app_verdict **verdicts, app_rebalanced *rebalanced,
+                    int64_t nhome, app_map *made, app_verdict **verdicts, app_rebalanced *rebalanced,
                     eqp_message *message)
 {
     item_table items = {0};
@@ -468,7 +376,7 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
     if (options->method->needs & EQP_NEEDS_UNITS) {
         int nranks;
         MPI_Comm_size(comm, &nranks);
-        code = make_units(comm, options, nranks, owners, &rebalanced->totals, &units);
+        code = app_units_make(comm, options, nranks, owners, &rebalanced->totals, &units);
     }
     if (code == EQP_OK) {
         code = eqp_agree(comm, fill_items(&items, owners, units, old), NULL);
@@ -480,19 +388,9 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
         code = add_sizes(comm, units, &rebalanced->sizes);
     }
     if (code == EQP_OK) {
-        code = apply(comm, owners, units, items.part, made, &rebalanced->split_owners, nverdicts, verdicts);
+        code = apply(comm, owners, units, items.part, nhome, made, &rebalanced->split_owners, verdicts);
     }
     items_free(&items);
     eqp_units_free(units);
     return code;
-}
-
-app_rebalance_options app_rebalance_of(const app_run_settings *run)
-{
-    return (app_rebalance_options){.method = run->method,
-                                   .imbalance_tol = run->imbalance_tol,
-                                   .strategy = (eqp_sample_strategy)run->sample_strategy,
-                                   .sample_rate = run->sample_rate,
-                                   .sample_threshold = run->sample_threshold,
-                                   .seed = (uint64_t)run->seed};
 }

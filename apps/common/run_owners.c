@@ -19,12 +19,18 @@ void app_survey_free(app_survey *survey)
 void app_survey_clear(app_survey *survey, const app_survey_detail *detail)
 {
     survey->n = survey->npins = survey->ntiles = 0;
+    survey->pins_taken = survey->tiles_taken = 0;
     survey->detail = *detail;
+}
+
+int app_survey_reserve_pins(app_survey *survey, int64_t more)
+{
+    return eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + more, sizeof *survey->pin);
 }
 
 int app_survey_add_pin(app_survey *survey, int64_t pin)
 {
-    int code = eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + 1, sizeof *survey->pin);
+    int code = app_survey_reserve_pins(survey, 1);
 
     if (code == EQP_OK) {
         survey->pin[survey->npins++] = pin;
@@ -47,7 +53,12 @@ int app_survey_add_owner(app_survey *survey, const app_owner *owner)
     int code = eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner);
 
     if (code == EQP_OK) {
-        survey->owner[survey->n++] = *owner;
+        app_owner *taken = &survey->owner[survey->n++];
+        *taken = *owner;
+        taken->npins = survey->npins - survey->pins_taken;
+        taken->ntiles = survey->ntiles - survey->tiles_taken;
+        survey->pins_taken = survey->npins;
+        survey->tiles_taken = survey->ntiles;
     }
     return code;
 }
@@ -99,7 +110,7 @@ static int bundle_create(bundle *made)
     return code == EQP_OK ? eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile) : code;
 }
 
-/* A owner with its lists, wherever they are. */
+/* An owner with its lists, wherever they are. */
 typedef struct entry {
     const app_owner *owner;
     const int64_t *pin;

@@ -38,26 +38,30 @@ typedef struct app_owner {
     double centre[3];
     int64_t count[EQP_COST_KINDS]; /* work of each kind */
     int64_t interactions;          /* tiles, and one for what belongs to none */
-    int64_t npins, ntiles;
+    int64_t npins, ntiles;         /* in the survey */
 } app_owner;
 
 /* Owners with their lists one after another. Zeros are an empty one. */
 typedef struct app_survey {
     app_survey_detail detail;
     int64_t n, capacity;
-    app_owner *owner;
+    app_owner *owner; /* [n] */
     int64_t npins, pin_capacity;
-    int64_t *pin;
+    int64_t *pin; /* [npins] */
     int64_t ntiles, tile_capacity;
-    app_tile *tile;
+    app_tile *tile;                  /* [ntiles] */
+    int64_t pins_taken, tiles_taken; /* belong to owners; those behind them wait for the next */
 } app_survey;
 
 /* Frees the memory; the survey is then empty. */
 void app_survey_free(app_survey *survey);
 /* Forgets the owners, keeps the memory; what is taken in next is kept in that detail. */
 void app_survey_clear(app_survey *survey, const app_survey_detail *detail);
-/* To one list that is growing: EQP_OK or EQP_ERR_MEMORY. Owners come after their pins and tiles. */
+/* Pins and tiles are added first, then the owner that they all belong to, which is told here how many there are. EQP_OK
+ * or EQP_ERR_MEMORY. */
 int app_survey_add_pin(app_survey *survey, int64_t pin);
+/* Room behind the pins for so many more, for those who write them there by themselves. */
+int app_survey_reserve_pins(app_survey *survey, int64_t more);
 int app_survey_add_tile(app_survey *survey, const app_tile *tile);
 int app_survey_add_owner(app_survey *survey, const app_owner *owner);
 

@@ -3,7 +3,7 @@
 #ifndef BH_COSTS_H
 #define BH_COSTS_H
 
-#include "../../common/run_costs.h"
+#include "../../common/run_owners.h"
 
 #include <stdint.h>
 
@@ -26,7 +26,8 @@ typedef struct bh_counts {
 void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
 /* Nominal costs, of which only the ratios matter: what holds before anything is measured, and what work units are cut
- * by, so that these depend on the particles alone. */
+ * by, so that these depend on the particles alone. Ranks that share a group all look at its cells. */
+extern const app_work_model bh_work_model;
 int bh_costs_init(app_costs *costs);
 
 #endif

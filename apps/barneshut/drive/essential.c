@@ -13,10 +13,10 @@ static bool keep_mine(void *user, const double centre[3])
 {
     const bh_tile_choice *choice = user;
 
-    return bh_map_tile_rank(choice->map, choice->tag, choice->centre, centre) == choice->rank;
+    return bh_tile_rank(choice->map, choice->tag, choice->centre, centre) == choice->rank;
 }
 
-bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const bh_map *map, int64_t tag, int rank, const bh_group *group)
+bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank, const bh_group *group)
 {
     *choice = (bh_tile_choice){.map = map, .tag = tag, .rank = rank};
     bh_group_centre(group, choice->centre);
@@ -200,7 +200,7 @@ static int add_request(const bh_tree *tree, int64_t w, const bh_work *work, int6
 }
 
 /* Requests to every rank, in the order of the works. lists [ranks] */
-static int collect_requests(const bh_tree *tree, int me, const bh_works *works, const bh_mac *mac, const bh_map *map,
+static int collect_requests(const bh_tree *tree, int me, const bh_works *works, const bh_mac *mac, const app_map *map,
                             const branch_numbers *numbers, request_list *lists)
 {
     bh_list list;
@@ -252,7 +252,7 @@ static int write_requests(request_list *lists, int nranks, mailbag *groups, mail
 }
 
 static int make_requests(const bh_tree *tree, int me, int nranks, const bh_works *works, const bh_mac *mac,
-                         const bh_map *map, mailbag *groups, mailbag *branches)
+                         const app_map *map, mailbag *groups, mailbag *branches)
 {
     branch_numbers numbers = {0};
     request_list *lists = NULL;
@@ -268,7 +268,7 @@ static int make_requests(const bh_tree *tree, int me, int nranks, const bh_works
 
 /* words: the set of branches */
 static int mark_request(bh_let *let, const bh_tree *tree, const group_request *request, const uint64_t *words,
-                        const bh_mac *mac, const bh_map *map, int asker)
+                        const bh_mac *mac, const app_map *map, int asker)
 {
     bh_tile_choice choice;
     bh_tile_fn keep = bh_tile_choose(&choice, map, request->tag, asker, &request->group);
@@ -286,7 +286,7 @@ static int mark_request(bh_let *let, const bh_tree *tree, const group_request *r
 
 /* Answers every rank's requests with the marked part of this rank's tree. */
 static int answer(const bh_tree *tree, const mailbag *groups, const mailbag *branches, const bh_mac *mac,
-                  const bh_map *map, mailbag *trees)
+                  const app_map *map, mailbag *trees)
 {
     const group_request *in = groups->in;
     const int64_t nwords = words_for(tree->nbranches);
@@ -334,7 +334,7 @@ static int graft(bh_tree *tree, const mailbag *trees, bh_traffic *traffic)
     return EQP_OK;
 }
 
-int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, const bh_mac *mac, const bh_map *map,
+int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, const bh_mac *mac, const app_map *map,
                        bh_traffic *traffic)
 {
     mailbag groups = {0}, branches = {0}, trees = {0};

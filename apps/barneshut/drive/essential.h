@@ -9,14 +9,14 @@
 
 /* The choice of tiles of one work: user data of bh_tile_keep. */
 typedef struct bh_tile_choice {
-    const bh_map *map;
+    const app_map *map;
     int64_t tag;
     int rank;
     double centre[3]; /* of the group */
 } bh_tile_choice;
 
 /* Prepares the choice and gives the function to pass to bh_walk: NULL for a group that one rank computes whole. */
-bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const bh_map *map, int64_t tag, int rank, const bh_group *group);
+bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank, const bh_group *group);
 
 typedef struct bh_traffic {
     int64_t cells, particles; /* that came from other ranks */
@@ -25,7 +25,7 @@ typedef struct bh_traffic {
 
 /* Asks the ranks below whose branches the works must look, and grafts what they send onto the tree. Adds to *traffic.
  * Collective. */
-int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, const bh_mac *mac, const bh_map *map,
+int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, const bh_mac *mac, const app_map *map,
                        bh_traffic *traffic);
 
 #endif

@@ -37,7 +37,7 @@ void bh_evaluator_free(bh_evaluator *evaluator)
 typedef struct pass {
     bh_evaluator *evaluator;
     const bh_tree *tree;
-    const bh_map *map;
+    const app_map *map;
     int rank;
     bh_works *works;
     bh_survey *survey; /* or NULL */
@@ -159,7 +159,7 @@ static int compute(pass *p, int64_t first, int64_t last, app_timings *timings)
     return code;
 }
 
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_survey *survey, bh_evaluated *result)
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, bh_survey *survey, bh_evaluated *result)
 {
     bh_works works;
     pass p = {.evaluator = evaluator,
@@ -200,7 +200,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, b
     return code;
 }
 
-int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
                        bh_survey *survey)
 {
     pass p = {.evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .works = works, .survey = survey};
@@ -214,7 +214,7 @@ int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const bh_ma
     return code;
 }
 
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
                        int64_t runs, app_timings *timings)
 {
     pass p = {.evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .works = works, .forces = true};

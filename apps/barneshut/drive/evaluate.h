@@ -35,17 +35,18 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
                         bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
-/* The forces on all particles. survey: NULL, or one of bh_survey_init() to fill meanwhile. Collective. */
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const bh_map *map, bh_survey *survey, bh_evaluated *result);
+/* The forces on all particles. survey: NULL, or one to fill meanwhile. Collective. */
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, bh_survey *survey,
+                bh_evaluated *result);
 
 /* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these works.
  * Local. */
-int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
                        bh_survey *survey);
 
 /* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the works, whose essential trees
  * are here; the forces are lost. Neighbours, because a group finds in the cache what the one before has used. Local. */
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const bh_map *map, int rank, bh_works *works,
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
                        int64_t runs, app_timings *timings);
 
 #endif

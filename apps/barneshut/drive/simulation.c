@@ -14,7 +14,8 @@
 /* Costs of this rank in one step, until they become its row. */
 typedef struct step_ledger {
     bh_settled settled;
-    bh_rebalanced rebalanced;
+    app_rebalanced rebalanced;
+    int64_t map_bytes; /* sent while it was made */
     bool has_rebalanced;
     double balance_seconds;
     bh_evaluated evaluated;
@@ -35,7 +36,7 @@ static int follow_map(bh_simulation *sim, step_ledger *ledger)
     int code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
 
     for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
-        rank_of_group[g] = bh_map_own_rank(&sim->map, domain->tag[g]);
+        rank_of_group[g] = app_map_own_rank(&sim->map, domain->tag[g]);
     }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
@@ -48,35 +49,21 @@ static int follow_map(bh_simulation *sim, step_ledger *ledger)
     return code;
 }
 
-static bh_rebalance_options rebalance_options(const bh_simulation *sim)
-{
-    const bh_settings *s = sim->settings;
-
-    return (bh_rebalance_options){.method = s->run.method,
-                                  .imbalance_tol = s->run.imbalance_tol,
-                                  .strategy = (eqp_sample_strategy)s->run.sample_strategy,
-                                  .sample_rate = s->run.sample_rate,
-                                  .sample_threshold = s->run.sample_threshold,
-                                  .seed = (uint64_t)s->run.seed};
-}
-
 /* A new map for the particles where they are; they follow it when they settle next. */
 static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
 {
-    const bh_rebalance_options options = rebalance_options(sim);
+    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     double start = eqp_cpu_seconds();
-    int64_t bytes = 0;
     int code = EQP_OK;
 
     if (!sim->surveyed) {
-        code =
-            bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey, &bytes);
+        code = bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
+                                   &ledger->map_bytes);
     }
     if (code == EQP_OK) {
         code = bh_rebalance(&sim->domain, &sim->survey, &options, has_map, &sim->map, &sim->costs, &ledger->rebalanced,
-                            message);
+                            &ledger->map_bytes, message);
     }
-    ledger->rebalanced.bytes += bytes;
     sim->totals = ledger->rebalanced.totals;
     ledger->has_rebalanced = true;
     ledger->balance_seconds = eqp_cpu_seconds() - start;
@@ -128,19 +115,19 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
     const bh_evaluated *e = &ledger->evaluated;
     const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
 
-    *row = (bh_rank_row){
-        .common = {.load = e->seconds,
-                   .predicted = app_costs_predict(&sim->costs, e->counts.of),
-                   .particles = (double)sim->domain.particles.n,
-                   .targets = (double)e->targets,
-                   .interactions = pairs + cells,
-                   .ghosts = (double)(e->traffic.cells + e->traffic.particles),
-                   .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->rebalanced.bytes),
-                   .migrated = (double)ledger->settled.migrated,
-                   .exchange_seconds = e->all_seconds - e->seconds,
-                   .balance_seconds = ledger->balance_seconds},
-        .pairs = pairs,
-        .cells = cells};
+    *row =
+        (bh_rank_row){.common = {.load = e->seconds,
+                                 .predicted = app_costs_predict(&sim->costs, e->counts.of),
+                                 .particles = (double)sim->domain.particles.n,
+                                 .targets = (double)e->targets,
+                                 .interactions = pairs + cells,
+                                 .ghosts = (double)(e->traffic.cells + e->traffic.particles),
+                                 .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->map_bytes),
+                                 .migrated = (double)ledger->settled.migrated,
+                                 .exchange_seconds = e->all_seconds - e->seconds,
+                                 .balance_seconds = ledger->balance_seconds},
+                      .pairs = pairs,
+                      .cells = cells};
 }
 
 /* Every rank sees every row, so that all draw the same conclusions. */
@@ -237,7 +224,7 @@ static bool every_step(const eqp_policy *policy)
 /* A survey is taken when the next map may be due: it costs little, but not nothing. */
 static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 {
-    const bh_rebalance_options options = rebalance_options(sim);
+    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     const unsigned needs = options.method->needs;
     const bool ready = !(needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
@@ -246,8 +233,8 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 
     sim->surveyed = false;
     if (wanted) {
-        const bh_survey_detail detail = bh_rebalance_detail(&options, sim->domain.nranks, &sim->totals);
-        bh_survey_clear(&sim->survey, &detail);
+        const app_survey_detail detail = app_rebalance_detail(&options, sim->domain.nranks, &sim->totals);
+        app_survey_clear(&sim->survey.owners, &detail);
     } else {
         bh_survey_free(&sim->survey); /* rather walk once more than hold it for long */
     }
@@ -344,7 +331,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     }
     *sim = made;
     bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size);
-    bh_map_init(&sim->map);
+    app_map_init(&sim->map);
     code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
     if (code == EQP_OK) {
         code = bh_evaluator_create(&mac, settings->softening, bh_settings_kernel(settings),
@@ -357,9 +344,6 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     }
     if (code == EQP_OK) {
         code = bh_costs_init(&sim->costs);
-    }
-    if (code == EQP_OK) {
-        code = bh_survey_init(&sim->survey);
     }
     if (code == EQP_OK) {
         code = eqp_policy_init(&sim->policy, &settings->run.policy);
@@ -385,7 +369,7 @@ void bh_simulation_free(bh_simulation *sim)
     free(sim->row);
     sim->row = NULL;
     bh_survey_free(&sim->survey);
-    bh_map_free(&sim->map);
+    app_map_free(&sim->map);
     bh_evaluator_free(&sim->evaluator);
     bh_domain_free(&sim->domain);
     eqp_comm_free(&sim->comm);

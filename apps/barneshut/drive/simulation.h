@@ -31,7 +31,7 @@ typedef struct bh_simulation {
     bh_input input;
     bh_domain domain;
     bh_evaluator evaluator;
-    bh_map map;
+    app_map map;
     app_costs costs;
     bh_survey survey; /* of the last evaluation, if it was taken: what a new map is made of */
     bool surveyed;

@@ -46,7 +46,7 @@ typedef struct pair_list {
     int *rank;      /* [n] */
 } pair_list;
 
-static int list_pairs(int64_t ngroups, const int64_t *tag, const bh_map *map, int me, int nranks, pair_list *pairs)
+static int list_pairs(int64_t ngroups, const int64_t *tag, const app_map *map, int me, int nranks, pair_list *pairs)
 {
     int *ranks = NULL;
     int64_t capacity = 0;
@@ -56,7 +56,7 @@ static int list_pairs(int64_t ngroups, const int64_t *tag, const bh_map *map, in
         if (tag[g] == me) {
             continue;
         }
-        int n = bh_map_ranks(map, tag[g], nranks, ranks);
+        int n = app_map_ranks(map, tag[g], nranks, ranks);
         capacity = pairs->capacity;
         code = eqp_array_reserve(&pairs->group, &capacity, pairs->n + n, sizeof *pairs->group);
         if (code == EQP_OK) {
@@ -94,7 +94,7 @@ static int plan_targets(bh_works *works, const bh_group *group, const pair_list 
 }
 
 static int plan(bh_works *works, MPI_Comm comm, int64_t ngroups, const bh_group *group, const int64_t *tag,
-                const bh_map *map)
+                const app_map *map)
 {
     pair_list pairs = {0};
     int me, nranks, code;
@@ -222,7 +222,7 @@ static int64_t bytes_leaving(const eqp_move_plan *plan, int me, size_t size)
 }
 
 int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
-                  const int64_t *tag, const bh_map *map, int64_t *bytes)
+                  const int64_t *tag, const app_map *map, int64_t *bytes)
 {
     parcel out = {NULL, NULL};
     double(*position)[3] = NULL;

@@ -5,8 +5,8 @@
 #define BH_WORKS_H
 
 #include "costs.h"
-#include "map.h"
 #include "particles.h"
+#include "tile.h"
 
 #include <equipoise/move.h>
 #include <mpi.h>
@@ -49,7 +49,7 @@ void bh_works_free(bh_works *works);
  * other ranks to *bytes. The particles stay borrowed, and those of local works get their results in place. Collective.
  */
 int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
-                  const int64_t *tag, const bh_map *map, int64_t *bytes);
+                  const int64_t *tag, const app_map *map, int64_t *bytes);
 
 /* Brings the results home: sets the accelerations and potentials of the particles of groups that were sent.
  * Contributions of several ranks are added in rank order. Collective. */

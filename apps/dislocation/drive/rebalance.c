@@ -58,10 +58,10 @@ static int64_t as_pin(const surveyor *s, dd_tag tag)
 }
 
 /* A sample of the owners that a segment's pairs touch. */
-static int add_pins(const surveyor *s, int64_t own, int64_t *npins)
+static int add_pins(const surveyor *s, int64_t own)
 {
     const dd_stage *stage = s->stage;
-    const int64_t local = stage->own_local[own], before = s->survey->npins;
+    const int64_t local = stage->own_local[own];
     dd_run runs[DD_GRID_RUNS + 1];
     const int nruns = dd_stage_runs(stage, local, dd_stage_cell(stage, local), runs);
     const int64_t other = as_pin(s, stage->key[local].other);
@@ -75,12 +75,11 @@ static int add_pins(const surveyor *s, int64_t own, int64_t *npins)
             }
         }
     }
-    *npins += s->survey->npins - before;
     return code;
 }
 
 /* Every pair of a segment whose owner is too heavy for one unit. */
-static int add_tiles(const surveyor *s, int64_t own, int64_t *ntiles)
+static int add_tiles(const surveyor *s, int64_t own)
 {
     const dd_stage *stage = s->stage;
     const int64_t local = stage->own_local[own];
@@ -97,7 +96,6 @@ static int add_tiles(const surveyor *s, int64_t own, int64_t *ntiles)
                              .pin = {as_pin(s, stage->key[j].owner), as_pin(s, stage->key[j].other)}};
             dd_pair_centroid(s->domain, &segment, &other, tile.centroid);
             code = app_survey_add_tile(s->survey, &tile);
-            (*ntiles)++;
         }
     }
     return code;
@@ -114,6 +112,7 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t first
                        .bytes = bytes_of(of),
                        .tag = of->split < 0 ? s->domain->rank : -1 - of->split,
                        .interactions = 1};
+    const int64_t before = s->survey->ntiles;
     bool heavy;
     int code = EQP_OK;
 
@@ -123,12 +122,13 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t first
     }
     heavy = app_work_weight(&work_model, owner.count) >= s->survey->detail.heavy;
     for (int64_t own = first; own < end && code == EQP_OK; own++) {
-        code = add_pins(s, own, &owner.npins);
+        code = add_pins(s, own);
         if (code == EQP_OK && heavy) {
-            code = add_tiles(s, own, &owner.ntiles);
+            code = add_tiles(s, own);
         }
     }
-    owner.interactions += heavy ? owner.ntiles : owner.count[DD_KIND_PAIR] + owner.count[DD_KIND_PARALLEL];
+    owner.interactions +=
+        heavy ? s->survey->ntiles - before : owner.count[DD_KIND_PAIR] + owner.count[DD_KIND_PARALLEL];
     return code == EQP_OK ? app_survey_add_owner(s->survey, &owner) : code;
 }
 
@@ -154,47 +154,20 @@ static int survey_nodes(const dd_domain *domain, const dd_stage *stage, const dd
     return code;
 }
 
-/* Every node must have heard, and once. */
-static int read_verdicts(const dd_domain *domain, int64_t n, const app_verdict *verdict, int *dest, int64_t *split)
+/* Nodes go where they are computed; one that ranks share to its heaviest sharer. */
+static int apply(dd_domain *domain, const app_verdict *verdict, int64_t *migrated)
 {
-    if (n != domain->network.n) {
-        return EQP_ERR_INTERNAL;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        dest[i] = -1;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const app_verdict *v = &verdict[i];
-        if (v->at_home < 0 || v->at_home >= n || dest[v->at_home] >= 0) {
-            return EQP_ERR_INTERNAL;
-        }
-        dest[v->at_home] = (int)(v->tag >= 0 ? v->tag : v->home);
-        split[v->at_home] = v->tag >= 0 ? -1 : -1 - v->tag;
-    }
-    return EQP_OK;
-}
-
-static int apply(dd_domain *domain, int64_t n, const app_verdict *verdict, int64_t *migrated)
-{
-    int64_t *split = NULL;
     int *dest = NULL;
-    int code = eqp_array_create(&split, domain->network.n, sizeof *split);
+    int code = eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&dest, domain->network.n, sizeof *dest);
-    }
-    if (code == EQP_OK) {
-        code = read_verdicts(domain, n, verdict, dest, split);
-    }
-    code = eqp_agree(domain->comm, code, NULL);
     for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
-        domain->network.node[i].split = split[i];
+        dest[i] = verdict[i].home;
+        domain->network.node[i].split = verdict[i].tag >= 0 ? -1 : -1 - verdict[i].tag;
     }
     if (code == EQP_OK) {
         code = dd_domain_migrate(domain, dest, migrated);
     }
     free(dest);
-    free(split);
     return code;
 }
 
@@ -238,7 +211,6 @@ int dd_rebalance(dd_domain *domain, const dd_stage *stage, const dd_evaluator *e
     app_verdict *verdict = NULL;
     app_map made;
     uint64_t *keys = NULL;
-    int64_t n = 0;
     int code = eqp_agree(domain->comm, make_keys(domain, &keys), NULL);
 
     app_map_init(&made);
@@ -254,11 +226,11 @@ int dd_rebalance(dd_domain *domain, const dd_stage *stage, const dd_evaluator *e
     }
     app_survey_free(&survey);
     if (code == EQP_OK) {
-        code = app_newmap_make(domain->comm, options, &owners, has_map ? map : NULL, &made, &n, &verdict, rebalanced,
-                               message);
+        code = app_newmap_make(domain->comm, options, &owners, has_map ? map : NULL, domain->network.n, &made, &verdict,
+                               rebalanced, message);
     }
     if (code == EQP_OK) {
-        code = apply(domain, n, verdict, migrated);
+        code = apply(domain, verdict, migrated);
     }
     if (code == EQP_OK) {
         app_map_free(map);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where the interactions of a group lie. A particle carries a tag of the map (apps/common/map.h); its target group
+ * follows the tag of its middle particle. The tiles of a group that ranks share go each where its centroid says. */
+#ifndef BH_TILE_H
+#define BH_TILE_H
+
+#include "../../common/map.h"
+
+#include "../physics/tree.h"
+
+/* The centre of a group's bounds. */
+void bh_group_centre(const bh_group *group, double centre[3]);
+
+/* Centroid of the interactions between a group and a tile: the midpoint of their centres, measured from the group's. */
+void bh_tile_centroid(const double group_centre[3], const double tile_centre[3], double centroid[3]);
+
+/* The rank of a tile. O(1) for whole owners, one search for split ones. */
+int bh_tile_rank(const app_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3]);
+
+#endif
