@@ -387,6 +387,27 @@ static void kernels_agree(void **state)
     }
 }
 
+/* Where nothing cancels they differ by rounding only. */
+static void kernels_agree_closely_about_general_pairs(void **state)
+{
+    dd_pairs_fn fn[DD_ISAS];
+    const int nfn = kernels(fn);
+    uint64_t draw = 9;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        dd_segment a = dd_draw_segment(&draw, 60, 60);
+        const dd_segment b = at_an_angle(&draw, &a, 1 - 2 * dd_draw(&draw), 0.5 + dd_draw(&draw), 30 * dd_draw(&draw));
+        double expected[12], force[12];
+
+        assert_false(dd_pair_force(fn[0], &medium, &a, &b, expected));
+        for (int k = 1; k < nfn; k++) {
+            dd_pair_force(fn[k], &medium, &a, &b, force);
+            dd_assert_below(dd_deviation(force, expected, 12), 1e-12);
+        }
+    }
+}
+
 /* A list is the sum of its pairs, and what was there stays in the sums. */
 static void lists_are_sums_of_pairs(void **state)
 {
@@ -583,6 +604,7 @@ int main(void)
         cmocka_unit_test(roles_and_senses_do_not_matter),
         cmocka_unit_test(only_differences_of_places_matter),
         cmocka_unit_test(kernels_agree),
+        cmocka_unit_test(kernels_agree_closely_about_general_pairs),
         cmocka_unit_test(lists_are_sums_of_pairs),
         cmocka_unit_test(closed_loops_push_each_other_equally),
         cmocka_unit_test(names_are_known),
