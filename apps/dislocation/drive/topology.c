@@ -21,9 +21,9 @@ static void move(const void *user, const dd_node *node, const double (*to_neighb
     dd_mobility_velocity(user, node, to_neighbour, force, velocity);
 }
 
-dd_mover dd_topology_mover(const dd_mobility *mobility, double mu)
+dd_mover dd_topology_mover(const dd_mobility *mobility, double core)
 {
-    return (dd_mover){move, mobility, 0.5 * mu};
+    return (dd_mover){move, mobility, core};
 }
 
 typedef struct topology {
