@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pairs_near.h"
 
+#include <complex.h>
 #include <math.h>
 
 #ifdef __clang__
@@ -117,6 +118,13 @@ const dd_gauss *dd_gauss_for(double sum)
         i++;
     }
     return &rules[i].rule;
+}
+
+double dd_sum_of(double at, double up, double centre, double height, double t1, double t2)
+{
+    const double complex t = casinh(((at - centre) + up * I) / height);
+
+    return (cabs(t - t1) + cabs(t - t2)) / (t2 - t1);
 }
 
 static void scale(double a[3], double factor)

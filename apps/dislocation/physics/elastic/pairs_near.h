@@ -14,6 +14,14 @@
 #define DD_PARALLEL_CROSSING 4
 #define DD_PARALLEL_FAR 4
 
+/* The same for pairs of very different lengths: squares of the ratio of lengths, and of the distance in units of the
+ * shorter one. */
+#define DD_LOPSIDED 1e6
+#define DD_LOPSIDED_AWAY 16
+
+/* The singularity of crossing lines matters where it is less than so many lengths away. */
+#define DD_NEAR_CROSSING 3
+
 /* Gauss-Legendre nodes on (-1, 1) and weights; n is a multiple of 8. */
 typedef struct dd_gauss {
     int n;
@@ -23,6 +31,9 @@ typedef struct dd_gauss {
 /* The rule for an interval whose nearest singularity lies on an ellipse around it: `sum` is the sum of its distances to
  * both ends in units of the interval's length. INFINITY gives the rule with 8 points. */
 const dd_gauss *dd_gauss_for(double sum);
+
+/* That sum for a singularity at y = at +- i up and the interval t1 to t2 of t, y = centre + height sinh(t). */
+double dd_sum_of(double at, double up, double centre, double height, double t1, double t2);
 
 /* A's frame: n, u, p = n x u orthonormal and right-handed, v = +-(c u + s p) with c >= 0. */
 typedef struct dd_frame {

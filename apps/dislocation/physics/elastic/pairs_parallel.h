@@ -7,12 +7,14 @@
  * At a fixed point of A, Ra^2 = g + q^2 with q measured along B from the foot of the perpendicular. As a function of
  * the place y on A the integral has singularities at y_k +- i h_k: y_k is where the k-th end of B projects to, h_k its
  * distance from A's line (with a). y = y_k + h_k sinh(t) moves them to t = +- i pi/2, so that Gauss points in t
- * converge fast however long the segment is; each point is taken with the end that is nearer. */
+ * converge fast however long the segment is; each point is taken with the end that is nearer. One more singularity is
+ * where the lines are closest, +- i sqrt(e) / s: it only adds points. */
 
 /* The pair in A's frame n, u, p: x1 of A at y = 0; R = (dist, r2 + y, r3) - z v with v = (0, c, s), z from B's first
  * end. */
 typedef struct dd_near {
     double c, s, dist, r2, r3, la, lb, a2, k1, k2;
+    double crossing, up; /* where the lines are closest and, times i, how far the singularity is from there */
     double ba_a[3], bb_a[3], ba_b[3], bb_b[3]; /* Burgers vectors of A and B in the frames of A and B (-n, v, q) */
 } dd_near;
 
@@ -111,7 +113,11 @@ DD_INLINE void dd_near_range(const dd_near *n, double lo, double hi, double cent
         return;
     }
     const double t1 = asinh((lo - centre) / height), t2 = asinh((hi - centre) / height), up2 = DD_PI * DD_PI / 4;
-    const dd_gauss *rule = dd_gauss_for((sqrt(t1 * t1 + up2) + sqrt(t2 * t2 + up2)) / (t2 - t1));
+    double sum_of_ends = (sqrt(t1 * t1 + up2) + sqrt(t2 * t2 + up2)) / (t2 - t1);
+    if (n->up < DD_NEAR_CROSSING * n->la) {
+        sum_of_ends = fmin(sum_of_ends, dd_sum_of(n->crossing, n->up, centre, height, t1, t2));
+    }
+    const dd_gauss *rule = dd_gauss_for(sum_of_ends);
     const double mid = (t1 + t2) / 2, half = (t2 - t1) / 2;
 
     for (int i = 0; i < rule->n; i += LANES) {
@@ -129,6 +135,10 @@ DD_INLINE void dd_near_all(const dd_near *n, const double centre[2], const doubl
         const double up2 = height[k] * height[k], past = n->la - centre[k];
         least = fmin(least, sqrt(centre[k] * centre[k] + up2) + sqrt(past * past + up2));
     }
+    if (n->up < DD_NEAR_CROSSING * n->la) {
+        const double past = n->la - n->crossing, up2 = n->up * n->up;
+        least = fmin(least, sqrt(n->crossing * n->crossing + up2) + sqrt(past * past + up2));
+    }
     const dd_gauss *rule = dd_gauss_for(least / n->la);
     if (rule->n <= 16) {
         const double half = n->la / 2;
@@ -142,10 +152,10 @@ DD_INLINE void dd_near_all(const dd_near *n, const double centre[2], const doubl
     }
 }
 
-/* The same arguments as dd_general(), of one pair. */
-static void dd_nearly_parallel(const double r[3], const double u[3], double la, const double v_given[3], double lb,
-                               const double ba[3], const double bb_given[3], double a2, double k1, double k2,
-                               double fa[6], double fb[6])
+/* The same arguments as dd_general(), of one pair; points on A. */
+static void dd_points_on_a(const double r[3], const double u[3], double la, const double v_given[3], double lb,
+                           const double ba[3], const double bb_given[3], double a2, double k1, double k2, double fa[6],
+                           double fb[6])
 {
     double v[3], q[3], bb[3], from[3];
     dd_frame frame;
@@ -175,6 +185,8 @@ static void dd_nearly_parallel(const double r[3], const double u[3], double la, 
     /* the ends of B seen from A */
     const double e = n.dist * n.dist + a2, off = n.r3 - n.s * lb;
     const double centre[2] = {-n.r2, n.c * lb - n.r2}, height[2] = {sqrt(e + n.r3 * n.r3), sqrt(e + off * off)};
+    n.crossing = n.c * n.r3 / n.s - n.r2;
+    n.up = n.s > 0 ? sqrt(e) / n.s : INFINITY;
     const REAL zero = WIDE(0);
     dd_near_sums sum = {zero, zero, zero, zero, zero, zero, zero, zero};
 
@@ -191,5 +203,18 @@ static void dd_nearly_parallel(const double r[3], const double u[3], double la, 
         const double second_end = fb[d];
         fb[d] = fb[3 + d];
         fb[3 + d] = second_end;
+    }
+}
+
+/* The same with points on the shorter segment. */
+static void dd_nearly_parallel(const double r[3], const double u[3], double la, const double v[3], double lb,
+                               const double ba[3], const double bb[3], double a2, double k1, double k2, double fa[6],
+                               double fb[6])
+{
+    if (la <= lb) {
+        dd_points_on_a(r, u, la, v, lb, ba, bb, a2, k1, k2, fa, fb);
+    } else {
+        const double back[3] = {-r[0], -r[1], -r[2]};
+        dd_points_on_a(back, v, lb, u, la, bb, ba, a2, k1, k2, fb, fa);
     }
 }

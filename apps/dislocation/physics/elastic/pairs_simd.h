@@ -39,7 +39,7 @@ DD_INLINE dd_sources dd_sources_at(const dd_medium *medium, const dd_target *t, 
 DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd_sources *b)
 {
     const double *u = t->span;
-    const REAL *v = b->span;
+    const REAL *v = b->span, target[3] = {WIDE(u[0]), WIDE(u[1]), WIDE(u[2])};
     const REAL n[3] = {ROUNDED(u[1] * v[2]) - ROUNDED(u[2] * v[1]), ROUNDED(u[2] * v[0]) - ROUNDED(u[0] * v[2]),
                        ROUNDED(u[0] * v[1]) - ROUNDED(u[1] * v[0])};
     const REAL r[3] = {t->x1[0] - b->x1[0], t->x1[1] - b->x1[1], t->x1[2] - b->x1[2]};
@@ -49,7 +49,8 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     const MASK is_longer = LESS(WIDE(t->square), b->square);
     const REAL short2 = SELECT(is_longer, WIDE(t->square), b->square);
     const REAL excess = b->length - t->length, longer = SELECT(LESS(excess, WIDE(0)), -excess, excess);
-    const REAL reach = ROOT(dd_rounded_dot(mid, mid)) - longer / 2, gap = SELECT(LESS(reach, WIDE(0)), WIDE(0), reach);
+    const REAL mm = dd_rounded_dot(mid, mid), reach = ROOT(mm) - longer / 2;
+    const REAL gap = SELECT(LESS(reach, WIDE(0)), WIDE(0), reach);
     const REAL gap2 = ROUNDED(gap * gap), far2 = (short2 + gap2) * (short2 + gap2), near4 = short2 * short2;
     /* s^6 and (1 + rho^2)^4, times the same */
     const REAL sine = nn * nn * nn * (near4 * near4), far = both * both * both * (far2 * far2);
@@ -57,8 +58,14 @@ DD_INLINE MASK dd_parallel(const dd_medium *medium, const dd_target *t, const dd
     const REAL crossing = ROUNDED(nn * nn * short2) - ROUNDED(DD_PARALLEL_CROSSING * both * e);
     /* Far from each other no lines cross within them. */
     const REAL crossed = SELECT(LESS(DD_PARALLEL_FAR * short2, gap2), WIDE(-1), crossing);
+    /* A short segment away from a very long one: where rho says nothing, and points along the short one are exact. */
+    const REAL along = SELECT(is_longer, dd_rounded_dot(mid, v), dd_rounded_dot(mid, target));
+    const REAL long2 = SELECT(is_longer, b->square, WIDE(t->square));
+    const REAL away = ROUNDED(mm * long2) - ROUNDED(along * along), least = ROUNDED(DD_LOPSIDED_AWAY * both);
+    const REAL lopsided = SELECT(LESS(DD_LOPSIDED * short2, long2), least - away, WIDE(1));
+    const REAL either = SELECT(LESS(lopsided, WIDE(0)), WIDE(INFINITY), SELECT(LESS(WIDE(0), crossed), WIDE(0), far));
 
-    return LESS(DD_PARALLEL_LOSS * sine, SELECT(LESS(WIDE(0), crossed), WIDE(0), far));
+    return LESS(DD_PARALLEL_LOSS * sine, either);
 }
 
 /* One nearly parallel pair: lane of the sources at i. */
