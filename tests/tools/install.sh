@@ -27,11 +27,12 @@ wanted=(include/equipoise/error.h "$libdir/libequipoise-sampling.so" "$libdir/pk
     "$libdir/cmake/Equipoise/EquipoiseConfig.cmake" "$libdir/cmake/Equipoise/EquipoiseConfigVersion.cmake")
 if $with_library; then
     wanted+=(include/equipoise/balance.h "$libdir/libequipoise.so" "$libdir/pkgconfig/equipoise.pc" bin/barneshut
-        bin/equipoise-plot)
+        bin/dislocation bin/equipoise-plot)
 fi
 if command -v scdoc >/dev/null; then
     wanted+=(share/man/man3/equipoise-sampling.3)
-    $with_library && wanted+=(share/man/man3/equipoise.3 share/man/man1/barneshut.1 share/man/man1/equipoise-plot.1)
+    $with_library && wanted+=(share/man/man3/equipoise.3 share/man/man1/barneshut.1 share/man/man1/equipoise-plot.1
+        share/man/man1/dislocation.1)
 fi
 for file in "${wanted[@]}"; do
     [ -s "$root/$file" ] || fail "$file is not installed"

@@ -52,8 +52,9 @@ int64_t dd_far_count(const dd_far *far, int64_t cell);
 /* Stress at a cell's centre and its gradient, in the unit of mu and in that by b. O(cells); changes nothing. */
 void dd_far_stress(const dd_far *far, int64_t cell, double field[DD_FAR_FIELD]);
 
-/* The same for consecutive cells, first cell to first cell + count - 1, into field [count][DD_FAR_FIELD]: several times
- * as quick, with the same bits. */
+/* The same for consecutive cells, first cell to first cell + count - 1, into field [count][DD_FAR_FIELD], with the same
+ * bits. Cells of a column share tables and weights while these are in near caches: 1.1 to 1.4 times as quick, measured
+ * with 4^3 to 10^3 cells. */
 void dd_far_stress_run(const dd_far *far, int64_t cell, int64_t count, double *field);
 
 /* Nodal forces, on x1 and then on x2, on a segment of a cell: exact for a stress that is linear along it. */
