@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# --check-forces: every kernel that this processor has agrees with reference forces, of tables made for this test by
+# dislocation_rows.py and, where they are present, of tables that come with the data of other codes.
+source "$(dirname "$0")/lib.sh"
+here=$1
+shared=${EQUIPOISE_SHARED_DATA:-$2}/dislocation
+
+# check TABLE ROWS: prints category, rows, worst; as many rows as the table has, none worse than its category allows.
+check()
+{
+    expect 1 --check-forces "$1" --isa "$isa"
+    [ ! -s err ] || fail "$isa, $1: on stderr: $(cat err)"
+    python3 - "$1" "$isa" <<'END' || fail "$isa, $1: $(cat out)"
+import csv, os, sys
+table = [line.rstrip("\n").split("\t") for line in open(sys.argv[1]) if not line.startswith("#")]
+names, rows = table[0], table[1:]
+whole = "pair" if "p3x" in names else "self"
+asked = {}
+for row in rows:
+    name = row[names.index("category")] if "category" in names else whole
+    asked[name] = asked.get(name, 0) + 1
+answer = list(csv.reader(open("out"), delimiter="\t"))
+assert answer[0] == ["category", "rows", "worst"], answer[0]
+assert {name: int(n) for name, n, _ in answer[1:]} == asked and len(answer) == len(asked) + 1
+worst = {name: float(value) for name, _, value in answer[1:]}
+for name, value in worst.items():
+    limit = 1e-5 if name in ("far", "near_parallel", "infinite_line") else 1e-9
+    print(f"{sys.argv[2]:7} {os.path.basename(sys.argv[1]):24} {name:24} {value:.1e}")
+    assert value <= limit, name
+END
+}
+
+isas=
+for isa in plain avx2 avx512 auto; do
+    run 1 --check-forces "$here/dislocation_selves.tsv" --isa "$isa"
+    if [ $? -eq 2 ] && [ "$isa" != plain ] && [ "$isa" != auto ] && grep -q "$isa does not run on this processor" err; then
+        echo "skipped: $isa, which this processor does not have"
+        [ "$(wc -l <err)" -eq 1 ] || fail "more than a line: $(cat err)"
+        continue
+    fi
+    isas="$isas $isa"
+    check "$here/dislocation_pairs.tsv"
+    check "$here/dislocation_selves.tsv"
+    if [ -d "$shared" ]; then
+        check "$shared/segseg_reference.tsv"
+        check "$shared/selfforce_reference.tsv"
+    fi
+done
+[ -d "$shared" ] || echo "skipped: tables of other codes, which are not here"
+
+# A wrong number does not pass for a right one.
+sed '$s/[0-9.e+-]*$/1/' "$here/dislocation_selves.tsv" >wrong.tsv
+expect 1 --check-forces wrong.tsv
+awk -F '\t' '$1 == "self" && $3 < 1e-3 { exit 1 }' out || fail "a wrong reference force goes unnoticed: $(cat out)"
+# On several ranks once, and the same.
+expect 1 --check-forces "$here/dislocation_pairs.tsv"
+mv out alone
+expect 3 --check-forces "$here/dislocation_pairs.tsv"
+cmp -s alone out || fail "three ranks print otherwise than one: $(diff alone out)"
+
+# Rubbish.
+table=$here/dislocation_pairs.tsv
+: >empty.tsv
+mkdir folder.tsv
+printf '# only words\n' >comment.tsv
+head -n 2 "$table" >headless.tsv
+sed '2s/fq1x/fq0x/' "$table" >column.tsv
+sed '2s/p2y/p1y/' "$table" >twice.tsv
+{ head -n 4 "$table" && sed -n 5p "$table" | cut -f 1-20; } >short.tsv
+sed '4s/\t[^\t]*$/\tnan/' "$table" >nan.tsv
+sed '4s/\t[^\t]*$/\tmany/' "$table" >word.tsv
+awk -F '\t' -v OFS='\t' 'NR == 5 { $5 = $2; $6 = $3; $7 = $4 } 1' "$table" >zero.tsv
+head -c 5000 /dev/urandom >noise.tsv
+refused_by_all missing.tsv --check-forces missing.tsv
+refused empty.tsv --check-forces empty.tsv
+refused folder.tsv --check-forces folder.tsv
+refused comment.tsv --check-forces comment.tsv
+refused headless.tsv --check-forces headless.tsv
+refused_by_all 'column.tsv.*fq1x' --check-forces column.tsv
+refused twice.tsv --check-forces twice.tsv
+refused 'short.tsv.*5' --check-forces short.tsv
+refused 'nan.tsv.*4' --check-forces nan.tsv
+refused_by_all 'word.tsv.*4' --check-forces word.tsv
+refused 'zero.tsv.*5' --check-forces zero.tsv
+refused noise.tsv --check-forces noise.tsv
+refused 'null' --check-forces /dev/null
+refused sse --check-forces "$table" --isa sse
+finish
