@@ -15,7 +15,7 @@
 
 #include "failing_ranks.h"
 
-enum { STEPS = 6 };
+enum { STEPS = 4 };
 
 typedef struct scene {
     const char *text;
