@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "evaluate.h"
 
+#include "../../common/run_files.h"
 #include "../physics/elastic/self.h"
 #include "outbox.h"
 #include "share.h"
@@ -89,6 +90,7 @@ static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_st
     }
     evaluator->of_nodes = code == EQP_OK ? n : 0;
     evaluator->total = (dd_counts){{0}};
+    evaluator->seconds = 0.0;
     if (code == EQP_OK && memcmp(evaluator->far_cells, stage->grid.n, sizeof evaluator->far_cells) != 0) {
         dd_far_free(evaluator->far);
         evaluator->far = NULL;
@@ -157,6 +159,7 @@ typedef struct pass {
     const dd_domain *domain;
     const dd_stage *stage;
     const app_map *map;
+    double *fields;    /* [cells][DD_FAR_FIELD]; NULL: no cell is far from another */
     dd_outbox counted; /* work for owners that live elsewhere */
     double begin;      /* of the batch */
     dd_counts batch;
@@ -201,19 +204,13 @@ static void note(pass *p, int64_t local, const dd_counts *counts)
 static int one_cell(pass *p, int64_t cell)
 {
     const dd_stage *stage = p->stage;
-    double field[DD_FAR_FIELD];
-    bool has_field = false;
+    const double *field = p->fields == NULL ? NULL : p->fields + cell * DD_FAR_FIELD;
     int code = EQP_OK;
 
     for (int64_t i = stage->cell_first[cell]; i < stage->cell_first[cell + 1] && code == EQP_OK; i++) {
         dd_counts counts = {{0}};
         if (stage->source[i] >= 0) {
-            if (p->evaluator->has_far && !has_field) {
-                dd_far_stress(p->evaluator->far, cell, field);
-                counts.of[DD_KIND_CELL] = dd_far_count(p->evaluator->far, cell);
-                has_field = true;
-            }
-            own_forces(p->evaluator, stage, cell, i, has_field ? field : NULL);
+            own_forces(p->evaluator, stage, cell, i, field);
             counts.of[DD_KIND_SEGMENT] = 1;
         }
         if (p->next < stage->ntargets && stage->target[p->next].local == i) {
@@ -223,15 +220,46 @@ static int one_cell(pass *p, int64_t cell)
                 code = dd_share_pairs(p->evaluator, p->domain, stage, p->map, &stage->target[p->next], cell, &counts);
             }
             p->next++;
-            p->in_batch++;
         }
         if (counts.of[DD_KIND_SEGMENT] > 0 || counts.of[DD_KIND_RUN] > 0) {
             note(p, i, &counts);
-            p->in_batch += p->in_batch == 0;
+            p->in_batch++;
         }
         if (p->in_batch >= BATCH_TARGETS && code == EQP_OK) {
             code = end_batch(p);
         }
+    }
+    return code;
+}
+
+/* The far field of all cells: each rank computes a run of them, so that no cell is done twice, and all get all. */
+static int compute_far(pass *p)
+{
+    const int64_t ncells = p->stage->grid.ncells;
+    const double begin = eqp_cpu_seconds();
+    int64_t first, n, nall = 0, *counted = &p->batch.of[DD_KIND_CELL];
+    double *mine = NULL, *all = NULL;
+    int code;
+
+    app_slice(ncells, p->domain->rank, p->domain->nranks, &first, &n);
+    code = eqp_array_create(&mine, n * DD_FAR_FIELD, sizeof *mine);
+    if (code == EQP_OK) {
+        dd_far_stress_run(p->evaluator->far, first, n, mine);
+        for (int64_t c = first; c < first + n; c++) {
+            *counted += dd_far_count(p->evaluator->far, c);
+        }
+        p->begin = begin;
+        p->in_batch = n;
+        code = end_batch(p);
+        p->evaluator->seconds += p->begin - begin;
+    }
+    code = eqp_agree(p->domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_gather_records(p->domain->comm, sizeof *mine, n * DD_FAR_FIELD, mine, &nall, &all);
+    }
+    free(mine);
+    if (code == EQP_OK) {
+        p->fields = all;
     }
     return code;
 }
@@ -248,7 +276,7 @@ static int compute(pass *p)
     if (code == EQP_OK) {
         code = end_batch(p);
     }
-    p->evaluator->seconds = eqp_cpu_seconds() - begin;
+    p->evaluator->seconds += eqp_cpu_seconds() - begin;
     return eqp_agree(p->domain->comm, code, NULL);
 }
 
@@ -331,7 +359,7 @@ static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *
 static int64_t bytes_of(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage)
 {
     return (int64_t)sizeof(double) * (6 * halo->nsend + 3 * halo->narms + 6 * stage->nsend + 6 * stage->nghosts +
-                                      (domain->nranks > 1 ? DD_FAR_MOMENTS * stage->grid.ncells : 0));
+                                      (domain->nranks > 1 ? (DD_FAR_MOMENTS + DD_FAR_FIELD) * stage->grid.ncells : 0));
 }
 
 int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const app_map *map)
@@ -348,8 +376,11 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
     }
     if (code == EQP_OK && evaluator->has_far) {
         code = gather_moments(evaluator, domain, stage);
+        if (code == EQP_OK) {
+            code = compute_far(&p);
+        }
     }
-    evaluator->exchange_seconds = eqp_cpu_seconds() - begin;
+    evaluator->exchange_seconds = eqp_cpu_seconds() - begin - evaluator->seconds;
     if (code == EQP_OK) {
         code = compute(&p);
     }
@@ -364,6 +395,7 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
         code = give_to_arms(domain, halo, stage);
     }
     dd_outbox_free(&p.counted);
+    free(p.fields);
     evaluator->exchange_seconds += eqp_cpu_seconds() - begin;
     evaluator->bytes = bytes_of(domain, halo, stage);
     return code;

@@ -18,8 +18,11 @@
 /* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
 #define LONGEST 0.9
 
-/* The imbalance of the work may grow by so much at once before a new map is made without waiting for measurements. */
-#define JUMP 0.05
+/* The imbalance of the work may grow by so much before a new map is made without asking what that costs. */
+#define JUMP 0.03
+
+/* A new map is to leave room for its ageing: of the wanted imbalance it takes only this part. */
+#define FRESH_SHARE 0.25
 
 /* What a step does on this rank. */
 typedef struct step_ledger {
@@ -89,14 +92,22 @@ static bool has_own_method(const dd_simulation *sim)
     return sim->boxes != NULL;
 }
 
+static bool needs_weights(const eqp_method *method)
+{
+    return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
+}
+
 /* A new map from what the last evaluation has counted. */
 static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
-    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
+    app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     app_rebalanced made;
     int64_t migrated = 0, bytes = 0;
-    int code = dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map, &sim->map,
-                            &sim->totals, &made, &migrated, &bytes, message);
+    int code;
+
+    options.imbalance_tol *= FRESH_SHARE;
+    code = dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map, &sim->map,
+                        &sim->totals, &made, &migrated, &bytes, message);
 
     if (code == EQP_OK) {
         sim->has_map = true;
@@ -107,7 +118,9 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
         sim->now.common.unit_sizes = made.sizes;
         ledger->row.common.migrated += (double)migrated;
         ledger->row.common.bytes_sent += (double)bytes;
-        sim->fresh = INFINITY; /* known when its work has been counted */
+        /* What a method promises that does not weigh is known when the work has been counted. */
+        sim->fresh = needs_weights(options.method) ? made.result.imbalance : INFINITY;
+        sim->lost = 0.0;
     }
     return code;
 }
@@ -126,14 +139,21 @@ static bool boxes_are_due(const dd_simulation *sim)
     return every > 0 && (sim->now.common.step + 1 - sim->input.control.first_step) % every == 0;
 }
 
+/* Remeshing shifts work at once, before it can be seen in seconds what the map is still worth: the work that was
+ * counted tells. As that is also what a new map divides, a new one will bring it back to what was promised. */
+static bool work_has_shifted(const dd_simulation *sim)
+{
+    const double imbalance = sim->now.imbalance_work;
+
+    return sim->settings->run.policy.mode == EQP_POLICY_AUTO && imbalance > sim->settings->run.imbalance_tol &&
+           (imbalance > sim->fresh + JUMP || sim->lost >= sim->policy.balance_seconds);
+}
+
 /* Nodes to where they should live before the step. */
 static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
     const bool none = strcmp(sim->settings->run.method->name, "none") == 0;
-    const bool jumped = sim->settings->run.policy.mode == EQP_POLICY_AUTO &&
-                        sim->now.imbalance_work > sim->fresh + JUMP &&
-                        sim->now.imbalance_work > sim->settings->run.imbalance_tol;
     int64_t migrated = 0;
     int code = EQP_OK;
 
@@ -149,7 +169,7 @@ static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messa
             code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
             ledger->row.common.migrated += (double)migrated;
         }
-    } else if (!none && (jumped || eqp_policy_wants(&sim->policy))) {
+    } else if (!none && (work_has_shifted(sim) || eqp_policy_wants(&sim->policy))) {
         code = make_map(sim, ledger, message);
     } else {
         return EQP_OK;
@@ -196,6 +216,7 @@ static void add_rows(dd_simulation *sim)
     if (isinf(sim->fresh)) {
         sim->fresh = now->imbalance_work;
     }
+    sim->lost += fmax(now->imbalance_work - sim->fresh, 0.0) * now->common.load_mean;
 }
 
 /* Learns what work costs, tells the policy, gathers the ranks' rows. */
@@ -273,11 +294,6 @@ static int choose_dt(dd_simulation *sim)
         sim->stepper.dt = c->tolerance / fastest;
     }
     return EQP_OK;
-}
-
-static bool needs_weights(const eqp_method *method)
-{
-    return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
 }
 
 /* First forces; what they cost decides the first map. Forces stay with the nodes when these move. */
