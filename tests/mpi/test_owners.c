@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From surveys of owners to a new map, as the mini-apps share it: owners in curve order, those that ranks share put
+ * together, units of heavy ones on several ranks, verdicts at home; and all of it with too little memory. */
+#include "harness.h"
+
+#include "run_newmap.h"
+
+#include <equipoise/base.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+
+#include "failing_ranks.h"
+
+enum { KINDS = 3, PER_RANK = 40, TILES = 60, HEAVY = 3 };
+static const double nominal[KINDS] = {1e-9, 3e-9, 100e-9};
+static const app_work_model model = {KINDS, nominal, 1u << 2}; /* kind 2: once for each owner */
+
+/* Owners of all ranks, in an order along the curve that has nothing to do with their homes. Every seventh is computed
+ * by all ranks, a share each; HEAVY is more than
+ * a rank's part of the work. */
+typedef struct world {
+    int rank, size;
+    int64_t n; /* of all ranks */
+} world;
+
+static world make_world(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm);
+
+    return (world){mpi_test_rank(comm), size, (int64_t)PER_RANK * size};
+}
+
+/* Place along the curve of the owner with that number: 7919 is prime to all numbers of owners here. */
+static int64_t place_of(const world *w, int64_t owner)
+{
+    return owner * 7919 % w->n;
+}
+
+static bool is_shared(int64_t owner)
+{
+    return owner % 7 == 0;
+}
+
+static bool is_heavy(int64_t owner)
+{
+    return owner == HEAVY;
+}
+
+static int64_t pairs_of(int64_t owner)
+{
+    return is_heavy(owner) ? 200000 : 900 + owner % 5 * 50;
+}
+
+/* Keys come in pairs, which the id tells apart. */
+static app_owner describe(const world *w, int64_t owner)
+{
+    const int64_t place = place_of(w, owner);
+    app_owner made = {.key = (uint64_t)(place / 2) << 20,
+                      .id = place % 2,
+                      .particles = 2,
+                      .home = (int32_t)(owner / PER_RANK),
+                      .at_home = owner % PER_RANK,
+                      .bytes = 160,
+                      .tag = owner / PER_RANK,
+                      .centre = {(double)place, 1.0, 2.0},
+                      .count = {pairs_of(owner), 5, 1},
+                      .interactions = TILES + 1};
+
+    return made;
+}
+
+static int add_lists(app_survey *survey, const world *w, int64_t owner, bool tiles)
+{
+    const int64_t ntiles = tiles && is_heavy(owner) ? TILES : 0;
+    int code = app_survey_add_pin(survey, (place_of(w, owner) + 1) % w->n);
+
+    for (int64_t t = 0; t < ntiles && code == EQP_OK; t++) {
+        app_tile tile = {.weight = 1e9 * nominal[0] * (double)pairs_of(owner) / TILES, .pin = {owner, -1}};
+        for (int a = 0; a < 3; a++) {
+            tile.centroid[a] = eqp_random_uniform(5, (uint64_t)t, (uint64_t)a) - 0.5;
+        }
+        code = app_survey_add_tile(survey, &tile);
+    }
+    return code;
+}
+
+static int add_owner(app_survey *survey, const world *w, int64_t owner, bool tiles)
+{
+    const app_owner made = describe(w, owner);
+    int code = add_lists(survey, w, owner, tiles);
+
+    return code == EQP_OK ? app_survey_add_owner(survey, &made) : code;
+}
+
+/* Only one pair and one pin of the owner, and a look at it. */
+static int add_share(app_survey *survey, const world *w, int64_t owner)
+{
+    app_owner share = describe(w, owner);
+    int code = app_survey_add_pin(survey, 1000 + w->rank);
+
+    share.count[0] = 1;
+    share.count[1] = 0;
+    share.interactions = 2;
+    return code == EQP_OK ? app_survey_add_owner(survey, &share) : code;
+}
+
+/* tiles: HEAVY shows its; shares: ranks that do not own it have a share in every seventh. */
+static int take_survey(const world *w, bool tiles, bool shares, app_survey *survey)
+{
+    int code = EQP_OK;
+
+    for (int64_t owner = 0; owner < w->n && code == EQP_OK; owner++) {
+        if (owner / PER_RANK == w->rank) {
+            code = add_owner(survey, w, owner, tiles);
+        } else if (shares && is_shared(owner)) {
+            code = add_share(survey, w, owner);
+        }
+    }
+    return code;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static int line_up(MPI_Comm comm, const app_survey *survey, app_owners *owners)
+{
+    const world w = make_world(comm);
+    uint64_t key[PER_RANK];
+    app_costs costs;
+    int64_t bytes = 0;
+
+    CHECK_EQUAL(app_costs_init(&costs, KINDS, nominal), EQP_OK);
+    for (int i = 0; i < PER_RANK; i++) {
+        key[i] = describe(&w, w.rank * PER_RANK + i).key;
+    }
+    qsort(key, PER_RANK, sizeof *key, compare_keys);
+    return app_owners_line_up(comm, survey, &model, &costs, PER_RANK, key, owners, &bytes);
+}
+
+/* The owner at a place along the curve. */
+static int64_t owner_at(const world *w, int64_t place)
+{
+    for (int64_t owner = 0; owner < w->n; owner++) {
+        if (place_of(w, owner) == place) {
+            return owner;
+        }
+    }
+    return -1;
+}
+
+static void check_owner(const world *w, const app_owners *owners, int64_t o)
+{
+    const int64_t number = owner_at(w, owners->id[o]);
+    const app_owner *owner = &owners->owner[o], expected = describe(w, number);
+    const int64_t shares = is_shared(number) ? w->size - 1 : 0;
+    const int64_t npins = owners->pin_first[o + 1] - owners->pin_first[o];
+    const int64_t ntiles = owners->tile_first[o + 1] - owners->tile_first[o];
+    int64_t own = 0;
+
+    CHECK_EQUAL(owner->key, expected.key);
+    CHECK_EQUAL(owner->id, expected.id);
+    CHECK_EQUAL(owner->home, expected.home);
+    CHECK_EQUAL(owner->at_home, expected.at_home);
+    CHECK_EQUAL(owner->count[0], expected.count[0] + shares);
+    CHECK_EQUAL(owner->count[1], expected.count[1]);
+    CHECK_EQUAL(owner->count[2], 1); /* once, whoever looked */
+    CHECK_EQUAL(owners->count[o], expected.interactions + shares);
+    CHECK_NEAR(owners->weight[o], 1e9 * owners->seconds[o], 1e-6);
+    CHECK_NEAR(owners->weight[o], (double)(owner->count[0] + 15 + 100), 1e-6);
+    CHECK_EQUAL(npins, 1 + shares);
+    for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
+        CHECK(owners->pin[p] < w->n || owners->pin[p] != 1000 + expected.home);
+        own += owners->pin[p] == (owners->id[o] + 1) % w->n;
+    }
+    CHECK_EQUAL(own, 1);
+    CHECK_EQUAL(ntiles, is_heavy(number) ? TILES : 0);
+    for (int64_t t = owners->tile_first[o]; t < owners->tile_first[o + 1]; t++) {
+        CHECK(owners->tile_pin[APP_TILE_PINS * t] == number && owners->tile_pin[APP_TILE_PINS * t + 1] == -1);
+    }
+}
+
+static void owners_come_into_curve_order_and_once(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    app_survey survey = {.n = 0};
+    app_owners owners;
+    int64_t before = -1, total = -1;
+
+    CHECK_EQUAL(take_survey(&w, true, true, &survey), EQP_OK);
+    CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
+    CHECK_EQUAL(eqp_scan_int64(comm, owners.n, &before, &total), EQP_OK);
+    CHECK_EQUAL(total, w.n);
+    CHECK(w.size == 1 || owners.n < w.n); /* no rank speaks for all */
+    for (int64_t o = 0; o < owners.n; o++) {
+        CHECK_EQUAL(owners.id[o], before + o);
+        check_owner(&w, &owners, o);
+    }
+    app_owners_free(&owners);
+    app_survey_free(&survey);
+}
+
+static void a_survey_without_owners_is_one(MPI_Comm comm)
+{
+    const app_survey_detail detail = {1.0, 7};
+    app_survey survey = {.n = 0};
+    app_owners owners;
+    app_costs costs;
+    int64_t bytes = 5;
+
+    CHECK_EQUAL(app_costs_init(&costs, KINDS, nominal), EQP_OK);
+    CHECK_EQUAL(app_survey_add_pin(&survey, 3), EQP_OK);
+    app_survey_clear(&survey, &detail);
+    CHECK_EQUAL(app_owners_line_up(comm, &survey, &model, &costs, 0, NULL, &owners, &bytes), EQP_OK);
+    CHECK(owners.n == 0 && bytes == 5 && survey.npins == 0 && survey.detail.pin_below == 7);
+    app_owners_free(&owners);
+    app_survey_free(&survey);
+}
+
+typedef struct result {
+    app_map map;
+    app_verdict *verdict;
+    app_rebalanced rebalanced;
+} result;
+
+static void result_free(result *of)
+{
+    app_map_free(&of->map);
+    free(of->verdict);
+}
+
+static int make_map(MPI_Comm comm, const char *method, const app_map *old, bool shares, int64_t nhome, result *made)
+{
+    const world w = make_world(comm);
+    const app_rebalance_options options = {.method = eqp_method_find(method),
+                                           .imbalance_tol = 0.02,
+                                           .strategy = EQP_SAMPLE_STRIDE,
+                                           .sample_threshold = 2.0,
+                                           .seed = 1};
+    app_survey survey = {.n = 0};
+    app_owners owners = {.n = 0};
+    eqp_message message = {""};
+    int code;
+
+    *made = (result){.verdict = NULL};
+    app_map_init(&made->map);
+    code = eqp_agree(comm, take_survey(&w, true, shares, &survey), NULL);
+    if (code == EQP_OK) {
+        code = line_up(comm, &survey, &owners);
+    }
+    if (code == EQP_OK) {
+        code = app_newmap_make(comm, &options, &owners, old, nhome, &made->map, &made->verdict, &made->rebalanced,
+                               &message);
+    }
+    app_owners_free(&owners);
+    app_survey_free(&survey);
+    return code;
+}
+
+static void whole_owners_are_told_of_one_rank(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    double load = 0, largest = 0, all = 0;
+    double *part = mpi_test_alloc(w.size, sizeof *part);
+    result made;
+
+    CHECK_EQUAL(make_map(comm, "sfc", NULL, true, PER_RANK, &made), EQP_OK);
+    CHECK(made.map.nsplit == 0 && made.rebalanced.split_owners == 0 && made.rebalanced.units == w.n);
+    for (int i = 0; i < PER_RANK; i++) {
+        CHECK(made.verdict[i].tag >= 0 && made.verdict[i].tag < w.size);
+        CHECK_EQUAL(made.verdict[i].home, made.verdict[i].tag);
+        part[made.verdict[i].home] += (double)pairs_of((int64_t)w.rank * PER_RANK + i);
+    }
+    CHECK_EQUAL(eqp_sum_double(comm, w.size, part), EQP_OK);
+    for (int r = 0; r < w.size; r++) {
+        load = part[r];
+        largest = fmax(largest, load);
+        all += load;
+    }
+    CHECK(largest <= all / w.size + 201000); /* consecutive owners: no worse than by the heaviest */
+    free(part);
+    result_free(&made);
+}
+
+/* Verdicts that are not as many as the owners at home are a bug of ours, on any rank; nobody gets a map then. */
+static void every_home_must_hear(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    result made;
+
+    CHECK_EQUAL(make_map(comm, "sfc", NULL, false, w.rank == w.size - 1 ? PER_RANK - 1 : PER_RANK, &made),
+                EQP_ERR_INTERNAL);
+    CHECK(made.verdict == NULL && made.map.units == NULL && made.map.rank == NULL && made.map.nsplit == 0);
+}
+
+static void check_split(const world *w, const result *made, const app_verdict *verdict)
+{
+    int *ranks = mpi_test_alloc(w->size + 1, sizeof *ranks);
+    const int n = app_map_ranks(&made->map, verdict->tag, w->size, ranks);
+    bool home = false;
+
+    CHECK(-1 - verdict->tag < made->map.nsplit && n > 1);
+    for (int i = 0; i < n; i++) {
+        CHECK(ranks[i] >= 0 && ranks[i] < w->size && (i == 0 || ranks[i] > ranks[i - 1]));
+        home = home || ranks[i] == verdict->home;
+    }
+    CHECK(home);
+    for (uint64_t t = 0; t < TILES; t++) {
+        double x[3];
+        bool known = false;
+        for (uint64_t a = 0; a < 3; a++) {
+            x[a] = eqp_random_uniform(5, t, a) - 0.5;
+        }
+        for (int i = 0; i < n; i++) {
+            known = known || ranks[i] == app_map_rank(&made->map, verdict->tag, x);
+        }
+        CHECK(known);
+    }
+    free(ranks);
+}
+
+/* Every entry of the table has one owner, and all ranks hold the same table. */
+static void split_owners_have_an_entry_each(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    const int64_t most = w.n + 1;
+    double *named = mpi_test_alloc(most, sizeof *named), *seen = mpi_test_alloc(most, sizeof *seen);
+    result made;
+
+    CHECK_EQUAL(make_map(comm, "interaction", NULL, false, PER_RANK, &made), EQP_OK);
+    CHECK_EQUAL(made.map.nsplit, made.rebalanced.split_owners);
+    CHECK(made.rebalanced.units > 0 && made.rebalanced.sizes.n == made.rebalanced.units);
+    CHECK_EQUAL(made.map.nsplit, w.size > 1);
+    for (int i = 0; i < PER_RANK; i++) {
+        const app_verdict *verdict = &made.verdict[i];
+        if (verdict->tag >= 0) {
+            CHECK_EQUAL(verdict->home, verdict->tag);
+            continue;
+        }
+        CHECK(is_heavy((int64_t)w.rank * PER_RANK + i)); /* the others are lighter than a unit */
+        check_split(&w, &made, verdict);
+        named[-1 - verdict->tag] += 1;
+    }
+    CHECK_EQUAL(eqp_sum_double(comm, (int)most, named), EQP_OK);
+    for (int64_t s = 0; s < made.map.nsplit; s++) {
+        static const double corner[3] = {0.5, -0.5, 0.25};
+        CHECK_EQUAL(named[s], 1);
+        seen[s] = app_map_rank(&made.map, -1 - s, corner);
+    }
+    CHECK(named[made.map.nsplit] == 0);
+    memcpy(named, seen, (size_t)most * sizeof *named);
+    CHECK_EQUAL(eqp_sum_double(comm, (int)most, named), EQP_OK);
+    for (int64_t s = 0; s < made.map.nsplit; s++) {
+        CHECK_EQUAL(named[s], w.size * seen[s]);
+    }
+    free(seen);
+    free(named);
+    result_free(&made);
+}
+
+/* The present map is where a method starts from that keeps it: the tags say who computes now. */
+static void parts_that_are_kept_are_those_of_the_old_map(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    app_map old;
+    result made;
+
+    app_map_init(&old);
+    CHECK_EQUAL(make_map(comm, "none", &old, true, PER_RANK, &made), EQP_OK);
+    for (int i = 0; i < PER_RANK; i++) {
+        CHECK(made.verdict[i].tag == w.rank && made.verdict[i].home == w.rank);
+    }
+    result_free(&made);
+}
+
+static void totals_say_what_a_survey_keeps(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    app_rebalance_options options = {.method = eqp_method_find("interaction"),
+                                     .imbalance_tol = 0.02,
+                                     .strategy = EQP_SAMPLE_STRIDE,
+                                     .sample_threshold = 2.0};
+    app_survey survey = {.n = 0};
+    eqp_units_totals totals;
+
+    CHECK_EQUAL(take_survey(&w, false, false, &survey), EQP_OK);
+    CHECK_EQUAL(app_survey_totals(comm, &survey, &model, &totals), EQP_OK);
+    CHECK_EQUAL(totals.owners, w.n);
+    CHECK_EQUAL(totals.interactions, w.n * (TILES + 1));
+    app_survey_detail detail = app_rebalance_detail(&options, w.size, &totals);
+    CHECK(detail.heavy > 0 && detail.heavy < INFINITY && detail.pin_below > 0);
+    CHECK(app_rebalance_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
+    options.strategy = EQP_SAMPLE_RANDOM;
+    detail = app_rebalance_detail(&options, w.size, &totals);
+    CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
+    options.method = eqp_method_find("sfc");
+    detail = app_rebalance_detail(&options, w.size, &totals);
+    CHECK(isinf(detail.heavy) && detail.pin_below == 0);
+    app_survey_free(&survey);
+}
+
+static int without_memory(MPI_Comm comm, void *user)
+{
+    result made;
+
+    failing_ranks_begin();
+    int code = make_map(comm, user, NULL, true, PER_RANK, &made);
+    failing_ranks_end();
+    CHECK(code == EQP_OK || (made.verdict == NULL && made.map.units == NULL && made.map.rank == NULL));
+    result_free(&made);
+    return code;
+}
+
+static void maps_are_made_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    char sfc[] = "sfc", interaction[] = "interaction";
+
+    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 2) { /* more ranks fail at the same places */
+        CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
+        CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(owners_come_into_curve_order_and_once), MPI_TEST(a_survey_without_owners_is_one),
+        MPI_TEST(whole_owners_are_told_of_one_rank),     MPI_TEST(every_home_must_hear),
+        MPI_TEST(split_owners_have_an_entry_each),       MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
+        MPI_TEST(totals_say_what_a_survey_keeps),        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
