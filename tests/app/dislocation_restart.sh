@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A run that was stopped goes on as if it had not been: by a numbered snapshot, by Ctrl-C and by SIGTERM. What is written
+# is read again: ParaDiS files, packed and in several segments, and ParaView's.
+source "$(dirname "$0")/lib.sh"
+same=$1
+network=(--generate 'chains:n=20,box=12000,corners=8' --cells 4,4,4 --stress 0,0,2e9,0,0,0 --r-tol 10 --dt 1e-10)
+
+# same_network A B: of two .data files, all nodes and arms.
+same_network()
+{
+    python3 - "$1" "$2" "$3" <<'END' || fail "$1 and $2 are not the same network within $3 b"
+import sys
+
+
+def read(path):
+    text = open(path).read()
+    low, high = (eval("[" + ",".join(text.split(key + " = [")[1].split("]")[0].split()) + "]")
+                 for key in ("minCoordinates", "maxCoordinates"))
+    words = [line.split() for line in text.split("nodalData =")[1].splitlines() if line.strip() and "#" not in line]
+    nodes, at = {}, 0
+    while at < len(words):
+        tag, x, y, z, narms, constraint = words[at]
+        arms = {}
+        for k in range(int(narms)):
+            arms[words[at + 1 + 2 * k][0]] = [float(w) for w in words[at + 1 + 2 * k][1:] + words[at + 2 + 2 * k]]
+        nodes[tag] = ([float(x), float(y), float(z)], constraint, arms)
+        at += 1 + 2 * int(narms)
+    assert str(len(nodes)) == text.split("nodeCount =")[1].split()[0]
+    return [h - l for l, h in zip(low, high)], nodes
+
+
+(edge, a), (_, b) = read(sys.argv[1]), read(sys.argv[2])
+assert a.keys() == b.keys(), sorted(a.keys() ^ b.keys())[:9]
+worst = 0
+for tag, (x, constraint, arms) in a.items():
+    y, other, theirs = b[tag]
+    assert constraint == other and arms.keys() == theirs.keys(), tag
+    for d in range(3):
+        off = abs(x[d] - y[d])
+        worst = max(worst, min(off, edge[d] - off))
+    for key in arms:
+        assert all(abs(p - q) < 1e-6 for p, q in zip(arms[key], theirs[key])), (tag, arms[key], theirs[key])
+print(f"{len(a)} nodes, at most {worst:.2g} b apart")
+assert worst <= float(sys.argv[3])
+END
+}
+
+for ranks in 1 3; do
+    expect "$ranks" "${network[@]}" --steps 6 --quiet --balance sfc --forces whole.hdf5 --output whole.data
+    expect "$ranks" "${network[@]}" --steps 3 --quiet --balance sfc --output half.data
+    expect "$ranks" --restart half.data --steps 6 --quiet --balance sfc --forces rest.hdf5 --output rest.data --report rest
+    same_network whole.data rest.data 1e-6
+    "$same" whole.hdf5 rest.hdf5 1e-6 || fail "a restart on $ranks ranks gives another physics"
+    [ "$(python3 -c 'import json; print([s["step"] for s in json.load(open("rest/report.json"))["steps"]])')" = "[3, 4, 5, 6]" ] ||
+        fail "the report of the continued run does not go from step 3 to step 6"
+    diff whole.ctrl rest.ctrl >difference
+    python3 - <<'END' || fail "control files differ: $(cat difference)"
+def values(path):
+    lines = [line.split("#")[0] for line in open(path)]
+    return " ".join(lines).replace("=", " = ").split()
+for a, b in zip(values("whole.ctrl"), values("rest.ctrl"), strict=True):
+    try:
+        assert abs(float(a) - float(b)) <= 1e-6 * max(abs(float(a)), abs(float(b))), (a, b)
+    except ValueError:
+        assert a == b
+END
+done
+expect 2 --restart half --steps 6 --quiet --balance bisection --forces other.hdf5
+"$same" whole.hdf5 other.hdf5 1e-5 || fail "a restart on other ranks gives another physics"
+refused 'is at step 3 already' --restart half.data --steps 2
+
+# What was written is read: the network with its parameters, as a plain input, packed, in several segments.
+expect 1 half.data --ctrl half.ctrl --steps 0 --quiet --forces read.hdf5
+gzip -c half.data >packed
+expect 2 packed --ctrl half.ctrl --steps 0 --quiet --forces packed.hdf5
+"$same" read.hdf5 packed.hdf5 1e-12 || fail "a packed file is another network"
+gzip -c half.ctrl >packed.ctrl
+expect 1 packed --ctrl packed.ctrl --steps 0 --quiet --forces packed.hdf5
+"$same" read.hdf5 packed.hdf5 1e-12 || fail "a packed control file says something else"
+python3 - <<'END'
+text = open("half.data").read()
+head, body = text.split("nodalData =\n")
+lines = [line for line in body.splitlines(True) if "#" not in line]
+nodes, at = [], 0
+while at < len(lines):
+    end = at + 1 + 2 * int(lines[at].split()[4])
+    nodes.append("".join(lines[at:end]))
+    at = end
+third = len(nodes) // 3
+open("parts.data.0", "w").write(head.replace("numFileSegments = 1", "numFileSegments = 3") + "nodalData =\n" +
+                                "".join(nodes[:third]))
+open("parts.data.1", "w").write("".join(nodes[third:2 * third]))
+open("parts.data.2", "w").write("".join(nodes[2 * third:]))
+END
+for ranks in 1 3; do
+    expect "$ranks" parts.data.0 --ctrl half.ctrl --steps 0 --quiet --forces parts.hdf5
+    "$same" read.hdf5 parts.hdf5 1e-12 || fail "three segments of a file on $ranks ranks are another network"
+done
+mv parts.data.2 elsewhere
+refused_by_all parts.data parts.data.0 --ctrl half.ctrl --steps 0
+
+# Numbered snapshots, of both kinds.
+expect 2 "${network[@]}" --steps 5 --quiet --output part.data --output-every 2 --forces five.hdf5
+for step in 2 4 5; do
+    [ -s "part_00000$step.data" ] && [ -s "part_00000$step.ctrl" ] || fail "no snapshot of step $step: $(ls)"
+done
+[ ! -e part_000003.data ] || fail "a snapshot that nobody wanted: $(ls)"
+expect 2 --restart part_000004.data --steps 5 --quiet --forces rest.hdf5
+"$same" five.hdf5 rest.hdf5 1e-6 || fail "going on from a numbered snapshot gives another physics"
+expect 2 "${network[@]}" --steps 5 --quiet --output lines.vtp --output-every 2 --report lines
+python3 - <<'END' || fail "files for ParaView"
+import json, os, xml.etree.ElementTree as tree
+frames = [frame.get("file") for frame in tree.parse("lines.pvd").getroot().iter("DataSet")]
+assert frames == [f"lines_00000{step}.vtp" for step in (2, 4, 5)], frames
+steps = {step["step"]: step for step in json.load(open("lines/report.json"))["steps"]}
+for name, step in zip(frames, (2, 4, 5)):
+    head = open(name, "rb").read().split(b"<AppendedData")[0].decode()
+    piece = [word for word in head.replace(">", " ").split() if word.startswith("NumberOfLines=")]
+    lines = sum(int(word.split('"')[1]) for word in piece)
+    assert lines == steps[step]["segments"], (name, lines, steps[step]["segments"])
+    assert "urgers" in head and "ank" in head, head
+END
+
+# begin RANKS: a run without end that is well under way; its first process is $pid.
+begin()
+{
+    rm -f dislocation-restart.* run_*
+    local launcher=()
+    [ "$1" -eq 1 ] || launcher=("${MPIEXEC:-mpirun}" -n "$1")
+    "${launcher[@]}" "$APP" "${network[@]}" --steps 100000000 --quiet --balance sfc --output run.data --output-every 1 \
+        >out 2>err &
+    pid=$!
+    for _ in $(seq 600); do
+        [ -f run_000003.ctrl ] && return
+        sleep 0.1
+    done
+    fail "no third step after a minute: $(cat err)"
+}
+
+# ends: its status, or nothing within a minute.
+ends()
+{
+    for _ in $(seq 600); do
+        if ! kill -0 "$pid" 2>/dev/null; then
+            wait "$pid"
+            return
+        fi
+        sleep 0.1
+    done
+    fail "still running a minute later"
+    kill -KILL "$pid"
+}
+
+export OMPI_MCA_odls_base_sigkill_timeout=4
+set -m # a background process of a script without job control ignores Ctrl-C
+for row in '1 TERM 143' '1 INT 130' '3 TERM 143'; do
+    read -r ranks signal expected <<<"$row"
+    begin "$ranks"
+    kill "-$signal" "$pid"
+    ends
+    status=$?
+    [ "$status" -eq "$expected" ] || { [ "$ranks" -gt 1 ] && [ "$status" -ne 0 ]; } || fail "status $status after $row"
+    [ "$(grep -c 'go on with --restart dislocation-restart.data' err)" -eq 1 ] || fail "what to do next: $(cat err)"
+    step=$(sed -n 's/.*after step \([0-9]*\);.*/\1/p' err)
+    [ "${step:-0}" -ge 3 ] || fail "stopped after step '$step': $row"
+    [ -s dislocation-restart.ctrl ] || fail "no control file after $row"
+    # It is what was written at the same step without any signal, and goes on.
+    same_network dislocation-restart.data "$(printf 'run_%06d.data' "$step")" 0
+    expect 2 --restart dislocation-restart.data --steps $((step + 2)) --quiet --report again
+    [ "$(python3 -c 'import json; print(json.load(open("again/report.json"))["steps"][0]["step"])')" = "$step" ] ||
+        fail "the continued run does not begin at step $step: $row"
+done
+finish
