@@ -4,7 +4,7 @@
 
 usage: summarise.py FOLDER
 
-FOLDER/NAME/report.json is what `barneshut --report FOLDER/NAME` wrote. Exit status 2 if there is no run or a report is
+FOLDER/NAME/report.json is what `barneshut --report FOLDER/NAME`, or that of another app, wrote. Exit status 2 if there is no run or a report is
 damaged.
 """
 import argparse
@@ -14,7 +14,7 @@ import json
 import os
 import sys
 
-FIRST = ["none", "count", "rcb", "sfc", "interaction"]  # the usual order; other runs follow by name
+FIRST = ["none", "count", "rcb", "sectioning", "bisection", "sfc", "interaction"]  # the usual order; other runs follow by name
 
 Run = collections.namedtuple("Run", "name report")
 
@@ -115,7 +115,8 @@ def caption(runs):
     steps = {steps_of(r) for r in runs}
     if not same or len(steps) != 1:
         return "runs of different sizes"
-    return f"{first['app']}, {first['particles']:,} particles, {first['ranks']} ranks, {steps.pop()} steps"
+    what = "nodes" if first["app"] == "dislocation" else "particles"
+    return f"{first['app']}, {first['particles']:,} {what}, {first['ranks']} ranks, {steps.pop()} steps"
 
 
 def write_summary(path, rows):
