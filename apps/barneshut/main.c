@@ -135,7 +135,7 @@ static int answer(const void *values, char **text, eqp_message *message)
     if (app_run_asks(settings->run.balance)) {
         return app_run_list_methods(NULL, text);
     }
-    return app_run_asks(settings->run.generate) ? bh_settings_list_generators(text) : EQP_OK;
+    return app_run_asks(settings->run.generate) ? app_run_list_recipes(&bh_generators, text) : EQP_OK;
 }
 
 static int complete(void *values, eqp_message *message)

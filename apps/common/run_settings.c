@@ -195,3 +195,35 @@ int app_run_list_methods(const app_methods *own, char **text)
     eqp_table_free(list);
     return code;
 }
+
+static int list_kind(eqp_table *list, const app_recipe_kind *kind)
+{
+    int code = EQP_OK;
+
+    for (int k = -1; k < kind->nkeys && code == EQP_OK; k++) {
+        code = k < 0 ? eqp_table_cell(list, "%s", kind->name) : eqp_table_cell(list, "  %s", kind->key[k].name);
+        if (code == EQP_OK) {
+            code = k < 0 ? eqp_table_cell(list, "%s", "") : eqp_table_cell(list, "%g", kind->key[k].value);
+        }
+        if (code == EQP_OK) {
+            code = eqp_table_cell(list, "%s", k < 0 ? kind->help : kind->key[k].help);
+        }
+    }
+    return code;
+}
+
+int app_run_list_recipes(const app_recipes *table, char **text)
+{
+    static const char *const header[] = {"kind and keys", "default", "what it is"};
+    eqp_table *list = NULL;
+    int code = eqp_table_create(3, header, &list);
+
+    for (int i = 0; i < table->nkinds && code == EQP_OK; i++) {
+        code = list_kind(list, &table->kind[i]);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_text(list, text);
+    }
+    eqp_table_free(list);
+    return code;
+}

@@ -17,6 +17,8 @@
 
 #include "options.h"
 
+#include "../recipe/recipe.h"
+
 #include <equipoise/balance.h>
 #include <equipoise/policy.h>
 
@@ -61,5 +63,8 @@ bool app_run_asks(const char *value);
 
 /* The text for `--balance help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
 int app_run_list_methods(const app_methods *own, char **text);
+
+/* The text for `--generate help`: likewise. */
+int app_run_list_recipes(const app_recipes *table, char **text);
 
 #endif

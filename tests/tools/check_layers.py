@@ -53,13 +53,14 @@ MAY_INCLUDE = {
     "io": ["errors", "base", "HDF5", "zlib"],
     "report": ["errors", "base", "jansson"],
     "umbrella": ["errors"] + PUBLIC,
-    "physics": ["errors", "sampling", "base", "intrinsics", "vector functions"],
-    "common": ["errors", "umbrella", "MPI", "the C library's own"] + PUBLIC,
-    "drive": ["errors", "umbrella", "common", "physics", "MPI"] + PUBLIC,
-    "main": ["errors", "umbrella", "common", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
+    "recipe": ["errors", "base"],
+    "physics": ["errors", "sampling", "base", "recipe", "intrinsics", "vector functions"],
+    "common": ["errors", "umbrella", "recipe", "MPI", "the C library's own"] + PUBLIC,
+    "drive": ["errors", "umbrella", "common", "recipe", "physics", "MPI"] + PUBLIC,
+    "main": ["errors", "umbrella", "common", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
     "example": ["errors", "umbrella", "MPI"] + PUBLIC,
     "bench": ["errors", "umbrella", "common", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
-    "test": ["unit test", "errors", "umbrella", "common", "physics", "drive", "MPI", "HDF5", "zlib", "jansson",
+    "test": ["unit test", "errors", "umbrella", "common", "recipe", "physics", "drive", "MPI", "HDF5", "zlib", "jansson",
              "cmocka", "Zoltan", "the C library's own", "sanitizers"] + PUBLIC,
 }
 # A test with ranks may stand between the library and Zoltan.
@@ -160,8 +161,8 @@ class Tree:
         if parts[0] == "bench":
             return "bench"
         if parts[0] == "apps" and len(parts) > 2:
-            if parts[1] in ("common", "examples"):
-                return {"common": "common", "examples": "example"}[parts[1]]
+            if parts[1] in ("common", "examples", "recipe"):
+                return {"common": "common", "examples": "example", "recipe": "recipe"}[parts[1]]
             if len(parts) == 3:
                 return "main"
             return parts[2] if parts[2] in ("physics", "drive") else None

@@ -27,8 +27,8 @@ static bh_generator parse(const char *text)
 
 static void what_is_not_said_has_the_default(void **state)
 {
-    int nkinds;
-    const bh_generator_kind *table = bh_generator_table(&nkinds);
+    const int nkinds = bh_generators.nkinds;
+    const app_recipe_kind *table = bh_generators.kind;
 
     (void)state;
     assert_int_equal(nkinds, 5);
@@ -38,7 +38,7 @@ static void what_is_not_said_has_the_default(void **state)
         assert_false(made.seeded);
         assert_true(strlen(table[i].help) > 10 && strcmp(table[i].key[0].name, "n") == 0);
         for (int k = 0; k < table[i].nkeys; k++) {
-            const bh_generator_key *key = &table[i].key[k];
+            const app_recipe_key *key = &table[i].key[k];
             assert_true(made.value[k] == key->value && key->value >= key->least && key->value <= key->most);
             assert_true(strlen(key->help) > 3);
             for (int other = 0; other < k; other++) {
@@ -55,15 +55,15 @@ static void what_is_not_said_has_the_default(void **state)
 /* Every key of every kind takes its limits and nothing beyond. */
 static void ranges_are_refused_beyond_their_ends(void **state)
 {
-    int nkinds;
-    const bh_generator_kind *table = bh_generator_table(&nkinds);
+    const int nkinds = bh_generators.nkinds;
+    const app_recipe_kind *table = bh_generators.kind;
     char text[128];
     bh_generator made, unchanged;
 
     (void)state;
     for (int i = 0; i < nkinds; i++) {
         for (int k = 0; k < table[i].nkeys; k++) {
-            const bh_generator_key *key = &table[i].key[k];
+            const app_recipe_key *key = &table[i].key[k];
             const double value[4] = {key->least, key->most, key->least - 1, 1.1 * key->most + 1};
             for (int v = 0; v < 4; v++) {
                 snprintf(text, sizeof text, "%s:%s=%.17g", table[i].name, key->name, value[v]);

@@ -77,8 +77,8 @@ static void check_111(const char *text)
 
 static void every_kind_is_valid(void **state)
 {
-    int nkinds;
-    const dd_generator_kind *table = dd_generator_table(&nkinds);
+    const int nkinds = dd_generators.nkinds;
+    const app_recipe_kind *table = dd_generators.kind;
 
     (void)state;
     for (int k = 0; k < nkinds; k++) {
@@ -179,8 +179,8 @@ static void same_node(const dd_node *a, const dd_node *b)
 
 static void ranges_make_the_same_network(void **state)
 {
-    int nkinds;
-    const dd_generator_kind *table = dd_generator_table(&nkinds);
+    const int nkinds = dd_generators.nkinds;
+    const app_recipe_kind *table = dd_generators.kind;
 
     (void)state;
     for (int k = 0; k < nkinds; k++) {

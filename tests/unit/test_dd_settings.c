@@ -174,7 +174,7 @@ static void generators_are_listed(void **state)
     char *text = NULL;
 
     (void)state;
-    assert_int_equal(dd_settings_list_generators(&text), EQP_OK);
+    assert_int_equal(app_run_list_recipes(&dd_generators, &text), EQP_OK);
     assert_non_null(strstr(text, "frank-read"));
     assert_non_null(strstr(text, "chains"));
     free(text);

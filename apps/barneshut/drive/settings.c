@@ -3,8 +3,6 @@
 
 #include "../physics/defaults.h"
 
-#include <equipoise/report.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,37 +136,4 @@ int bh_settings_complete(bh_settings *s, eqp_message *message)
         }
     }
     return app_run_choose("barneshut", NULL, &s->run, message);
-}
-
-static int list_kind(eqp_table *list, const bh_generator_kind *kind)
-{
-    int code = EQP_OK;
-
-    for (int k = -1; k < kind->nkeys && code == EQP_OK; k++) {
-        code = k < 0 ? eqp_table_cell(list, "%s", kind->name) : eqp_table_cell(list, "  %s", kind->key[k].name);
-        if (code == EQP_OK) {
-            code = k < 0 ? eqp_table_cell(list, "%s", "") : eqp_table_cell(list, "%g", kind->key[k].value);
-        }
-        if (code == EQP_OK) {
-            code = eqp_table_cell(list, "%s", k < 0 ? kind->help : kind->key[k].help);
-        }
-    }
-    return code;
-}
-
-int bh_settings_list_generators(char **text)
-{
-    static const char *const header[] = {"kind and keys", "default", "what it is"};
-    eqp_table *list = NULL;
-    int nkinds = 0, code = eqp_table_create(3, header, &list);
-    const bh_generator_kind *kind = bh_generator_table(&nkinds);
-
-    for (int i = 0; i < nkinds && code == EQP_OK; i++) {
-        code = list_kind(list, &kind[i]);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_text(list, text);
-    }
-    eqp_table_free(list);
-    return code;
 }

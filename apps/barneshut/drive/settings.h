@@ -26,7 +26,4 @@ const char *bh_settings_kernel(const bh_settings *settings);
 /* Looks names up and checks options against each other. EQP_OK, or a code with its line. */
 int bh_settings_complete(bh_settings *settings, eqp_message *message);
 
-/* Text for `--generate help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
-int bh_settings_list_generators(char **text);
-
 #endif

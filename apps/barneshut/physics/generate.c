@@ -5,18 +5,13 @@
 
 #include <equipoise/error.h>
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MOST_PARTICLES 1e12
-#define MOST_SEED 9007199254740992.0 /* 2^53: every seed is written and read exactly */
 
 #define KEY_N(least) [BH_KEY_N] = {"n", 32768, (least), MOST_PARTICLES, true, "number of particles"}
 #define KEY_LIMIT(value)                                                                                               \
     [BH_SPHERE_LIMIT] = {"rmax", (value), 1, 1000, false, "radius where the sphere is cut off, in units of a"}
 
-static const bh_generator_kind table[] = {
+static const app_recipe_kind kinds[] = {
     {"plummer",
      "Plummer sphere in equilibrium; the default scale gives standard N-body units (energy -1/4)",
      &bh__plummer,
@@ -54,125 +49,11 @@ static const bh_generator_kind table[] = {
       [BH_UNIFORM_CUBE] = {"cube", 0, 0, 1, true, "1: a cube"}}},
 };
 
-#define NKINDS ((int)(sizeof table / sizeof table[0]))
-
-const bh_generator_kind *bh_generator_table(int *nkinds)
-{
-    *nkinds = NKINDS;
-    return table;
-}
-
-static const bh_generator_key seed_key = {"seed", 0, 0, MOST_SEED, true, "random seed"};
-
-static bool in_range(const bh_generator_key *key, double value)
-{
-    return value >= key->least && value <= key->most && !(key->whole && value != floor(value));
-}
-
-/* The row of a name, or NULL. */
-static const bh_generator_kind *find_kind(const char *text, size_t length)
-{
-    for (int i = 0; i < NKINDS; i++) {
-        if (strlen(table[i].name) == length && memcmp(table[i].name, text, length) == 0) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
-/* The number of a key of the kind; nkeys for seed; -1 if there is none. */
-static int find_key(const bh_generator_kind *kind, const char *text, size_t length)
-{
-    for (int i = 0; i <= kind->nkeys; i++) {
-        const char *name = i < kind->nkeys ? kind->key[i].name : seed_key.name;
-        if (strlen(name) == length && memcmp(name, text, length) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* Precision argument of printf's %.*s: long nonsense is cut, the message says enough without it. */
-static int shown(size_t length)
-{
-    return length < 40 ? (int)length : 40;
-}
-
-static int read_value(const bh_generator_kind *kind, const bh_generator_key *key, const char *text, size_t length,
-                      double *value, eqp_message *message)
-{
-    char *end;
-    double number = length > 0 && strchr(" \t\n\v\f\r", text[0]) == NULL ? strtod(text, &end) : NAN;
-
-    if (isnan(number) || end != text + length) {
-        eqp_message_set(message, "%s: '%.*s' is no number for %s", kind->name, shown(length), text, key->name);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!in_range(key, number)) {
-        eqp_message_set(message, "%s: %s=%.*s is not a %snumber from %g to %g", kind->name, key->name, shown(length),
-                        text, key->whole ? "whole " : "", key->least, key->most);
-        return EQP_ERR_ARGUMENT;
-    }
-    *value = number;
-    return EQP_OK;
-}
-
-/* One `key=value` of the given length. */
-static int read_item(bh_generator *generator, unsigned *said, const char *item, size_t length, eqp_message *message)
-{
-    const bh_generator_kind *kind = generator->kind;
-    const char *equals = memchr(item, '=', length);
-    const size_t name = equals == NULL ? length : (size_t)(equals - item);
-    const int number = find_key(kind, item, name);
-    double value;
-
-    if (number < 0) {
-        eqp_message_set(message, "%s has no key '%.*s'", kind->name, shown(name), item);
-        return EQP_ERR_UNKNOWN;
-    }
-    const bh_generator_key *key = number < kind->nkeys ? &kind->key[number] : &seed_key;
-    if (equals == NULL || (*said & 1U << number) != 0) {
-        eqp_message_set(message, "%s: %s %s", kind->name, key->name, equals == NULL ? "has no value" : "stands twice");
-        return EQP_ERR_ARGUMENT;
-    }
-    *said |= 1U << number;
-    int code = read_value(kind, key, equals + 1, length - name - 1, &value, message);
-    if (code != EQP_OK) {
-        return code;
-    }
-    if (key == &seed_key) {
-        generator->seed = (uint64_t)value;
-        generator->seeded = true;
-    } else {
-        generator->value[number] = value;
-    }
-    return EQP_OK;
-}
+const app_recipes bh_generators = {"particles", (int)(sizeof kinds / sizeof kinds[0]), kinds};
 
 int bh_generator_parse(const char *text, bh_generator *generator, eqp_message *message)
 {
-    const size_t name = strcspn(text, ":");
-    bh_generator made = {.kind = find_kind(text, name)};
-    unsigned said = 0;
-
-    if (made.kind == NULL) {
-        eqp_message_set(message, "no kind of particles is called '%.*s'", shown(name), text);
-        return EQP_ERR_UNKNOWN;
-    }
-    for (int i = 0; i < made.kind->nkeys; i++) {
-        made.value[i] = made.kind->key[i].value;
-    }
-    for (const char *at = text + name; *at != '\0';) {
-        at++; /* the colon or comma */
-        size_t length = strcspn(at, ",");
-        int code = read_item(&made, &said, at, length, message);
-        if (code != EQP_OK) {
-            return code;
-        }
-        at += length;
-    }
-    *generator = made;
-    return EQP_OK;
+    return app_recipe_parse(&bh_generators, text, generator, message);
 }
 
 int64_t bh_generator_count(const bh_generator *generator)
@@ -180,25 +61,15 @@ int64_t bh_generator_count(const bh_generator *generator)
     return (int64_t)generator->value[BH_KEY_N];
 }
 
-static bool is_valid(const bh_generator *generator)
-{
-    for (int i = 0; i < generator->kind->nkeys; i++) {
-        if (!in_range(&generator->kind->key[i], generator->value[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
 int bh_generate(const bh_generator *generator, int64_t first, int64_t n, double *x, double *y, double *z, double *vx,
                 double *vy, double *vz, double *m)
 {
     void *state = NULL;
 
-    if (!is_valid(generator) || first < 0 || n < 0 || first > bh_generator_count(generator) - n) {
+    if (!app_recipe_valid(generator) || first < 0 || n < 0 || first > bh_generator_count(generator) - n) {
         return EQP_ERR_ARGUMENT;
     }
-    const bh__model *model = generator->kind->model;
+    const bh__model *model = generator->kind->how;
     int code = model->open != NULL ? model->open(generator, &state) : EQP_OK;
     if (code != EQP_OK) {
         return code;

@@ -9,42 +9,15 @@
 #ifndef BH_GENERATE_H
 #define BH_GENERATE_H
 
-#include <equipoise/base.h>
+#include "../../recipe/recipe.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+/* What to generate. value[0] is the number of particles, in every kind. */
+typedef app_recipe bh_generator;
 
-#define BH_GENERATOR_KEYS 6 /* at most, n included */
+/* The kinds, for help texts and tests. */
+extern const app_recipes bh_generators;
 
-/* A key of a kind: `KIND:name=value`. */
-typedef struct bh_generator_key {
-    const char *name;
-    double value, least, most; /* default and range, both ends allowed */
-    bool whole;                /* no fractions */
-    const char *help;
-} bh_generator_key;
-
-typedef struct bh_generator_kind {
-    const char *name, *help;
-    const struct bh__model *model; /* how it is made; private */
-    int nkeys;
-    bh_generator_key key[BH_GENERATOR_KEYS]; /* key[0] is n, the number of particles */
-} bh_generator_kind;
-
-/* What to generate; `kind` is a row of the table and value[j] belongs to its key[j]. */
-typedef struct bh_generator {
-    const bh_generator_kind *kind;
-    double value[BH_GENERATOR_KEYS];
-    uint64_t seed;
-    bool seeded; /* the text said seed=; otherwise seed is 0 and the caller may set it */
-} bh_generator;
-
-/* The table of kinds, for help texts and tests; static storage. */
-const bh_generator_kind *bh_generator_table(int *nkinds);
-
-/* Reads `KIND[:key=value,...]`; every kind also knows seed=. What is not said has the table's default. On error the
- * generator is unchanged and message (may be NULL) says what is wrong: EQP_ERR_UNKNOWN for a kind or key that does not
- * exist, EQP_ERR_ARGUMENT for a value that is no number or out of range, or a key that stands twice. */
+/* See app_recipe_parse(). */
 int bh_generator_parse(const char *text, bh_generator *generator, eqp_message *message);
 
 /* Number of particles. */

@@ -53,7 +53,4 @@ void dd_settings_default_control(eqp_paradis_control *control);
 /* What the command line says, on top of what *control holds. */
 void dd_settings_override(const dd_settings *settings, eqp_paradis_control *control);
 
-/* Text for `--generate help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
-int dd_settings_list_generators(char **text);
-
 #endif

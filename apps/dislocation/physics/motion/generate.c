@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 9007199254740992.0 /* 2^53: seeds and tags are exact in a double */
+#define MOST 9007199254740992.0 /* 2^53: tags are exact in a double */
 #define LARGEST_SHARE 0.25      /* of the box's edge that a segment may have */
 
 #define KEY_N(number) [DD_KEY_N] = {"n", (number), 1, 1e9, true, "number of objects"}
 #define KEY_BOX [DD_KEY_BOX] = {"box", 35000, 100, 1e9, false, "edge of the periodic box, in b"}
 #define KEY_MAXSEG [DD_KEY_MAXSEG] = {"maxseg", 800, 1, 1e9, false, "longest segment, in b"}
 
-static const dd_generator_kind table[] = {
+static const app_recipe_kind kinds[] = {
     {"frank-read",
      "Frank-Read sources: straight lines between two pinned nodes, slip systems and places at random",
      &dd__frank_read,
@@ -48,14 +48,11 @@ static const dd_generator_kind table[] = {
                          "how far corners lie off the straight line, in units of their distance; 0: straight"}}},
 };
 
-#define NKINDS ((int)(sizeof table / sizeof table[0]))
+const app_recipes dd_generators = {"network", (int)(sizeof kinds / sizeof kinds[0]), kinds};
 
-static const dd_generator_key seed_key = {"seed", 0, 0, MOST, true, "random seed"};
-
-const dd_generator_kind *dd_generator_table(int *nkinds)
+static const dd__shape *shape_of(const dd_generator *generator)
 {
-    *nkinds = NKINDS;
-    return table;
+    return generator->kind->how;
 }
 
 /* --- sizes --- */
@@ -76,7 +73,7 @@ double dd_generator_maxseg(const dd_generator *generator)
 /* Segments per leg: the same for all legs of all objects, so that tags follow from object numbers. */
 static int64_t count_pieces(const dd_generator *generator, int *nlegs)
 {
-    const dd__shape *shape = generator->kind->shape;
+    const dd__shape *shape = shape_of(generator);
     double longest;
 
     shape->size(generator, nlegs, &longest);
@@ -95,28 +92,19 @@ int64_t dd_generator_nodes(const dd_generator *generator)
     int nlegs;
     int64_t pieces = count_pieces(generator, &nlegs);
 
-    return nlegs * pieces + (generator->kind->shape->closed ? 0 : 1);
-}
-
-static bool in_range(const dd_generator_key *key, double value)
-{
-    return value >= key->least && value <= key->most && !(key->whole && value != floor(value));
+    return nlegs * pieces + (shape_of(generator)->closed ? 0 : 1);
 }
 
 /* Each value is in its range; all together make objects that fit into the box and tags that fit into 64 bits. */
 static int check(const dd_generator *generator, eqp_message *message)
 {
-    const dd_generator_kind *kind = generator->kind;
+    const app_recipe_kind *kind = generator->kind;
 
-    for (int i = 0; i < kind->nkeys; i++) {
-        if (!in_range(&kind->key[i], generator->value[i])) {
-            eqp_message_set(message, "%s: %s=%g is not a %snumber from %g to %g", kind->name, kind->key[i].name,
-                            generator->value[i], kind->key[i].whole ? "whole " : "", kind->key[i].least,
-                            kind->key[i].most);
-            return EQP_ERR_ARGUMENT;
-        }
+    if (!app_recipe_valid(generator)) {
+        eqp_message_set(message, "%s: a value is out of its range", kind->name);
+        return EQP_ERR_ARGUMENT;
     }
-    if (kind->shape->extent != NULL && kind->shape->extent(generator) > 1.0) {
+    if (shape_of(generator)->extent != NULL && shape_of(generator)->extent(generator) > 1.0) {
         eqp_message_set(message, "%s: %s=%g is too large for box=%g", kind->name, kind->key[DD_KEY_OWN].name,
                         generator->value[DD_KEY_OWN], generator->value[DD_KEY_BOX]);
         return EQP_ERR_ARGUMENT;
@@ -128,84 +116,14 @@ static int check(const dd_generator *generator, eqp_message *message)
     return EQP_OK;
 }
 
-/* --- text --- */
-
-/* Precision argument of printf's %.*s: long nonsense is cut, the message says enough without it. */
-static int shown(size_t length)
-{
-    return length < 40 ? (int)length : 40;
-}
-
-static bool is_name(const char *name, const char *text, size_t length)
-{
-    return strlen(name) == length && memcmp(name, text, length) == 0;
-}
-
-/* One `key=value` of the given length. */
-static int read_item(dd_generator *generator, unsigned *said, const char *item, size_t length, eqp_message *message)
-{
-    const dd_generator_kind *kind = generator->kind;
-    const char *equals = memchr(item, '=', length);
-    const size_t name = equals == NULL ? length : (size_t)(equals - item);
-    const dd_generator_key *key = NULL;
-    int place = 0;
-
-    for (; place <= kind->nkeys && key == NULL; place++) {
-        const dd_generator_key *this = place < kind->nkeys ? &kind->key[place] : &seed_key;
-        key = is_name(this->name, item, name) ? this : NULL;
-    }
-    if (key == NULL) {
-        eqp_message_set(message, "%s has no key '%.*s'", kind->name, shown(name), item);
-        return EQP_ERR_UNKNOWN;
-    }
-    if (equals == NULL || (*said & 1U << place) != 0) {
-        eqp_message_set(message, "%s: %s %s", kind->name, key->name, equals == NULL ? "has no value" : "stands twice");
-        return EQP_ERR_ARGUMENT;
-    }
-    *said |= 1U << place;
-    char *end;
-    const char *digits = equals + 1;
-    size_t ndigits = length - name - 1;
-    double number = ndigits > 0 && strchr(" \t\n\v\f\r", digits[0]) == NULL ? strtod(digits, &end) : NAN;
-    if (isnan(number) || end != digits + ndigits || (key == &seed_key && !in_range(key, number))) {
-        eqp_message_set(message, "%s: '%.*s' is no number for %s", kind->name, shown(ndigits), digits, key->name);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (key == &seed_key) {
-        generator->seed = (uint64_t)number;
-        generator->seeded = true;
-    } else {
-        generator->value[key - kind->key] = number;
-    }
-    return EQP_OK;
-}
-
 int dd_generator_parse(const char *text, dd_generator *generator, eqp_message *message)
 {
-    const size_t name = strcspn(text, ":");
-    dd_generator made = {0};
-    unsigned said = 0;
+    dd_generator made;
+    int code = app_recipe_parse(&dd_generators, text, &made, message);
 
-    for (int i = 0; i < NKINDS; i++) {
-        made.kind = is_name(table[i].name, text, name) ? &table[i] : made.kind;
+    if (code == EQP_OK) {
+        code = check(&made, message);
     }
-    if (made.kind == NULL) {
-        eqp_message_set(message, "no kind of network is called '%.*s'", shown(name), text);
-        return EQP_ERR_UNKNOWN;
-    }
-    for (int i = 0; i < made.kind->nkeys; i++) {
-        made.value[i] = made.kind->key[i].value;
-    }
-    for (const char *at = text + name; *at != '\0';) {
-        at++; /* the colon or comma */
-        size_t length = strcspn(at, ",");
-        int code = read_item(&made, &said, at, length, message);
-        if (code != EQP_OK) {
-            return code;
-        }
-        at += length;
-    }
-    int code = check(&made, message);
     if (code == EQP_OK) {
         *generator = made;
     }
@@ -273,7 +191,7 @@ int dd_generator_make(const dd_generator *generator, int64_t first, int64_t n, d
 {
     const int64_t before = network->n;
     int code = check(generator, NULL);
-    plan p = {.closed = generator->kind->shape->closed};
+    plan p = {.closed = shape_of(generator)->closed};
 
     if (code == EQP_OK && (first < 0 || n < 0 || first > dd_generator_count(generator) - n)) {
         code = EQP_ERR_ARGUMENT;
@@ -286,7 +204,7 @@ int dd_generator_make(const dd_generator *generator, int64_t first, int64_t n, d
     p.nodes = dd_generator_nodes(generator);
     for (int64_t object = first; object < first + n && code == EQP_OK; object++) {
         dd__outline outline;
-        generator->kind->shape->make(generator, (uint64_t)object, &outline);
+        shape_of(generator)->make(generator, (uint64_t)object, &outline);
         p.first = (dd_tag)(object * p.nodes);
         for (int64_t k = 0; k < p.nodes && code == EQP_OK; k++) {
             code = add_node(&p, &outline, k, network);

@@ -12,46 +12,18 @@
 
 #include "network/node.h"
 
-#include <equipoise/base.h>
-
-#include <stdbool.h>
-#include <stdint.h>
-
-#define DD_GENERATOR_KEYS 6 /* at most */
-
-/* A key of a kind: `KIND:name=value`. */
-typedef struct dd_generator_key {
-    const char *name;
-    double value, least, most; /* default and range, both ends allowed */
-    bool whole;                /* no fractions */
-    const char *help;
-} dd_generator_key;
+#include "../../../recipe/recipe.h"
 
 /* The keys that every kind has come first: number of objects, edge of the box, longest segment [b]. */
 enum { DD_KEY_N, DD_KEY_BOX, DD_KEY_MAXSEG, DD_KEY_OWN };
 
-typedef struct dd_generator_kind {
-    const char *name, *help;
-    const struct dd__shape *shape; /* how an object is made; private */
-    int nkeys;
-    dd_generator_key key[DD_GENERATOR_KEYS];
-} dd_generator_kind;
+/* What to generate. */
+typedef app_recipe dd_generator;
 
-/* What to generate; `kind` is a row of the table and value[j] belongs to its key[j]. */
-typedef struct dd_generator {
-    const dd_generator_kind *kind;
-    double value[DD_GENERATOR_KEYS];
-    uint64_t seed;
-    bool seeded; /* the text said seed=; otherwise seed is 0 and the caller may set it */
-} dd_generator;
+/* The kinds, for help texts and tests. */
+extern const app_recipes dd_generators;
 
-/* The table of kinds, for help texts and tests; static storage. */
-const dd_generator_kind *dd_generator_table(int *nkinds);
-
-/* Reads `KIND[:key=value,...]`; every kind also knows seed=. What is not said has the table's default. On error the
- * generator is unchanged and message (may be NULL) says what is wrong: EQP_ERR_UNKNOWN for a kind or key that does not
- * exist, EQP_ERR_ARGUMENT for a value that is no number or out of range, a key that stands twice, or objects that are
- * too large for the box. */
+/* See app_recipe_parse(); also EQP_ERR_ARGUMENT for objects that are too large for the box. */
 int dd_generator_parse(const char *text, dd_generator *generator, eqp_message *message);
 
 /* Number of objects, and of nodes in each. */
