@@ -21,6 +21,11 @@
 /* The imbalance of the work may grow by so much before a new map is made without asking what that costs. */
 #define JUMP 0.03
 
+/* A new map has helped if it left no more than this part of the imbalance; else the next one waits for twice the loss,
+ * up to so many times. */
+#define HELPED 0.75
+#define MOST_PATIENCE 64.0
+
 /* A new map is to leave room for its ageing: of the wanted imbalance it takes only this part. */
 #define FRESH_SHARE 0.25
 
@@ -121,6 +126,7 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
         /* What a method promises that does not weigh is known when the work has been counted. */
         sim->fresh = needs_weights(options.method) ? made.result.imbalance : INFINITY;
         sim->lost = 0.0;
+        sim->aged = sim->now.imbalance_work;
     }
     return code;
 }
@@ -140,13 +146,13 @@ static bool boxes_are_due(const dd_simulation *sim)
 }
 
 /* Remeshing shifts work at once, before it can be seen in seconds what the map is still worth: the work that was
- * counted tells. As that is also what a new map divides, a new one will bring it back to what was promised. */
+ * counted tells. A method whose new map has not helped is asked less and less often. */
 static bool work_has_shifted(const dd_simulation *sim)
 {
     const double imbalance = sim->now.imbalance_work;
 
     return sim->settings->run.policy.mode == EQP_POLICY_AUTO && imbalance > sim->settings->run.imbalance_tol &&
-           (imbalance > sim->fresh + JUMP || sim->lost >= sim->policy.balance_seconds);
+           (imbalance > sim->fresh + sim->patience * JUMP || sim->lost >= sim->patience * sim->policy.balance_seconds);
 }
 
 /* Nodes to where they should live before the step. */
@@ -217,6 +223,10 @@ static void add_rows(dd_simulation *sim)
         sim->fresh = now->imbalance_work;
     }
     sim->lost += fmax(now->imbalance_work - sim->fresh, 0.0) * now->common.load_mean;
+    if (sim->aged > 0.0) { /* the first step with a new map */
+        sim->patience = now->imbalance_work > HELPED * sim->aged ? fmin(2.0 * sim->patience, MOST_PATIENCE) : 1.0;
+        sim->aged = 0.0;
+    }
 }
 
 /* Learns what work costs, tells the policy, gathers the ranks' rows. */
@@ -445,7 +455,7 @@ static int set_up(dd_simulation *sim, eqp_message *message)
 
 int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message)
 {
-    dd_simulation made = {.settings = settings};
+    dd_simulation made = {.settings = settings, .patience = 1.0};
     int code = eqp_comm_create(comm, &made.comm);
 
     if (code != EQP_OK) {

@@ -60,6 +60,8 @@ typedef struct dd_simulation {
     eqp_policy policy;
     bool has_map;
     double fresh;     /* imbalance of the work when the last map was new */
+    double aged;      /* imbalance of the work for which the last map was made; 0: its effect is known */
+    double patience;  /* how many times a map's cost must be lost before the next one, >= 1 */
     double lost;      /* CPU seconds since then, by what the imbalance of the work has grown */
     eqp_boxes *boxes; /* sectioning and bisection: nodes live in their boxes; else NULL */
     double box_load;  /* CPU seconds in forces on this rank since the walls moved last */
