@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hard sets of particles: on 1, 3 and 8 ranks, with every method, the forces are those of direct summation before and
  * after three steps, the interactions are those of one rank, every number is finite, and what is conserved stays. */
+#include "failures.h"
+
 #include "hard_scenes.h"
 
 #include "simulation.h"
@@ -14,18 +16,6 @@
 #define SOFTENING 0.01
 #define STEPS 3
 #define MOST_RANKS 8
-
-static int failures;
-
-#define CHECK(condition, ...)                                                                                          \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            failures++;                                                                                                \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                            \
-            fprintf(stderr, __VA_ARGS__);                                                                              \
-            fprintf(stderr, "\n");                                                                                     \
-        }                                                                                                              \
-    } while (0)
 
 /* One moment of a run, by the particles' place in the file: positions, accelerations, potential, masses. */
 enum { X, Y, Z, AX, AY, AZ, POT, MASS, FIELDS };

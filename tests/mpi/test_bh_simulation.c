@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The distributed gravity code: every interaction exactly once and the same forces, for every rank count and method, on
  * the first step and after twenty steps with an old map; no rank holds everything. */
+#include "failures.h"
+
 #include "simulation.h"
 
 #include "order.h"
@@ -11,18 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-
-#define CHECK(condition, ...)                                                                                          \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            failures++;                                                                                                \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                            \
-            fprintf(stderr, __VA_ARGS__);                                                                              \
-            fprintf(stderr, "\n");                                                                                     \
-        }                                                                                                              \
-    } while (0)
 
 /* All particles in the global order, on every rank: what the marks are counted against. */
 typedef struct everybody {

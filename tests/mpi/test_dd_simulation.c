@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The distributed dislocation code: every pair of near segments exactly once, the same network and the same forces, for
  * every rank count and method, at the start and after steps that change the topology; no rank holds everything. */
+#include "failures.h"
+
 #include "simulation.h"
 
 #include "elastic/self.h"
@@ -11,18 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int failures;
-
-#define CHECK(condition, ...)                                                                                          \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            failures++;                                                                                                \
-            fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                            \
-            fprintf(stderr, __VA_ARGS__);                                                                              \
-            fprintf(stderr, "\n");                                                                                     \
-        }                                                                                                              \
-    } while (0)
 
 /* All segments, on every rank: what the marks are counted against. */
 typedef struct everybody {
