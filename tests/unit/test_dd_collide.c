@@ -185,6 +185,41 @@ static void lines_that_part_do_not_join(void **state)
     }
 }
 
+/* A junction shorter than rann goes even though its ends part; a longer one stays until they close. */
+static void short_junctions_go(void **state)
+{
+    (void)state;
+    const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0}, sum[3] = {1, 0, 1};
+    for (int i = 0; i < 3; i++) {
+        dd_network network;
+        const double length = i == 0 ? 0.9 : 1.1, speed = i == 2 ? -1e-3 : 1e-3;
+        int64_t done = 0;
+        dd_network_init(&network);
+        dd_test_node(&network, 1, -10, 5, 0, DD_PINNED);
+        dd_test_node(&network, 2, -10, -5, 0, DD_PINNED);
+        dd_test_node(&network, 3, 10, 5, 0, DD_PINNED);
+        dd_test_node(&network, 4, 10, -5, 0, DD_PINNED);
+        dd_test_node(&network, 5, 0, 0, 0, DD_FREE);
+        dd_test_node(&network, 6, length, 0, 0, DD_FREE);
+        dd_test_join(&network, 1, 5, b1, NULL);
+        dd_test_join(&network, 2, 5, b2, NULL);
+        dd_test_join(&network, 5, 6, sum, NULL);
+        dd_test_join(&network, 6, 3, b1, NULL);
+        dd_test_join(&network, 6, 4, b2, NULL);
+        dd_test_find(&network, 5)->v[0] = -speed;
+        dd_test_find(&network, 6)->v[0] = speed;
+        dd_serial serial = serial_of(&network, free_box, 1.0);
+        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_int_equal(done, i == 0);
+        assert_int_equal(network.n, i == 0 ? 5 : 6);
+        assert_int_equal(dd_network_check(&network, free_box, NULL), EQP_OK);
+        if (i == 0) {
+            assert_int_equal(dd_test_find(&network, 5)->narms, 4);
+        }
+        dd_network_free(&network);
+    }
+}
+
 static void opposite_dipole_annihilates(void **state)
 {
     (void)state;
@@ -373,6 +408,7 @@ int main(void)
         cmocka_unit_test(joints_lie_in_all_glide_planes),
         cmocka_unit_test(zips_close_from_their_node),
         cmocka_unit_test(lines_that_part_do_not_join),
+        cmocka_unit_test(short_junctions_go),
         cmocka_unit_test(opposite_dipole_annihilates),
         cmocka_unit_test(pins_hold),
         cmocka_unit_test(random_networks_keep_their_burgers_vectors),

@@ -272,12 +272,37 @@ static void unwrap(const dd_patch *patch, dd_patch_node *const end[2], const dou
     }
 }
 
+/* Ends of two segments that a third, too short one joins: it has no life of its own, and hardly any drag. Were it to
+ * wait until its ends do not part, it could swing about no length at all and take the time step with it. */
+static bool share_short_segment(const dd_patch *patch, const dd_rules *rules, dd_patch_node *const a[2],
+                                dd_patch_node *const b[2], contact *first, contact *second)
+{
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; j < 2; j++) {
+            double line[3];
+            if (a[i]->node.narms < 3 || b[j]->node.narms < 3 || dd_node_find_arm(&a[i]->node, b[j]->node.tag) == NULL) {
+                continue;
+            }
+            dd_patch_offset(patch, a[i]->node.x, b[j]->node.x, line);
+            if (dd_v3_length(line) < rules->rann) {
+                touch_node(first, a[i]);
+                touch_node(second, b[j]);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static int collide(dd_patch *patch, const dd_rules *rules, dd_patch_node *const a[2], dd_patch_node *const b[2],
                    bool *done)
 {
     double line[3], middle[3], xa[2][3], va[2][3], xb[2][3], vb[2][3], s, t;
     contact first, second;
 
+    if (share_short_segment(patch, rules, a, b, &first, &second)) {
+        return join(patch, rules, &first, &second, done);
+    }
     dd_patch_offset(patch, a[0]->node.x, a[1]->node.x, line);
     dd_v3_along(a[0]->node.x, 0.5, line, middle);
     unwrap(patch, a, middle, xa, va);
