@@ -5,6 +5,8 @@
 #include "tile_domain.h"
 #include "verify.h"
 
+#include "../physics/motion/mobility.h"
+
 #include "../../common/run_files.h"
 
 #include <equipoise/par.h>
@@ -229,9 +231,32 @@ static void choose_cells(const dd_domain *domain, int64_t segments, eqp_paradis_
     }
 }
 
+/* Names and numbers that choose a law: what this program does not know must not silently become something else. */
+static int check_choices(const char *from, const eqp_paradis_control *control, eqp_message *message)
+{
+    dd_mobility_law law;
+
+    if (dd_mobility_find(control->mobility, &law) != EQP_OK) {
+        eqp_message_set(message, "%s: mobilityLaw: '%s' is not FCC_0, FCC_0b or BCC_0", from, control->mobility);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (strcmp(control->integrator, "trapezoid") != 0 && strstr(control->integrator, "euler") == NULL) {
+        eqp_message_set(message, "%s: timestepIntegrator: '%s' is neither trapezoid nor an euler", from,
+                        control->integrator);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (control->load_type != 0 && control->load_type != 1) {
+        eqp_message_set(message, "%s: loadType: %d is neither 0, creep, nor 1, constant strain rate", from,
+                        control->load_type);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
 static int complete_control(const char *path, const dd_generator *generator, const dd_domain *domain, dd_input *input,
                             eqp_message *message)
 {
+    const char *const from = path != NULL ? path : "dislocation";
     eqp_message inner = {""};
     int code;
 
@@ -243,9 +268,9 @@ static int complete_control(const char *path, const dd_generator *generator, con
     }
     code = eqp_paradis_control_complete(&input->control, domain->edge, &inner);
     if (code != EQP_OK) {
-        eqp_message_set(message, "%s: %s", path != NULL ? path : "dislocation", inner.text);
+        eqp_message_set(message, "%s: %s", from, inner.text);
     }
-    return code;
+    return code == EQP_OK ? check_choices(from, &input->control, message) : code;
 }
 
 static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_message *message)

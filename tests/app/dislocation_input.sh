@@ -1,0 +1,238 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Rubbish in: one line that says what and where, status 2 on every rank, nothing written.
+source "$(dirname "$0")/lib.sh"
+
+# A closed loop of four nodes, a line of three between pinned ends and a triple junction of three pinned arms; edits are
+# Python on the list `nodes` of [tag, [x, y, z], constraint, [[tag, burgers, normal], ...]] and on `head`.
+# network FILE [EDIT]
+network()
+{
+    python3 - "$@" <<'END'
+import sys
+b, n = [0.5 ** 0.5, -0.5 ** 0.5, 0.0], [1.0, 1.0, 1.0]
+head = {"dataFileVersion": "5", "numFileSegments": "1", "minCoordinates": "[ -4000 -4000 -4000 ]",
+        "maxCoordinates": "[ 4000 4000 4000 ]", "nodeCount": None, "dataDecompType": "2",
+        "dataDecompGeometry": "[ 1 1 1 ]"}
+domains = "domainDecomposition =\n 0 -4000 -4000 -4000 4000 4000 4000\n"
+nodes = []
+
+
+def add(tag, x, constraint=0):
+    nodes.append([tag, x, constraint, []])
+
+
+def find(tag):
+    return next(node for node in nodes if node[0] == tag)
+
+
+def join(one, other, burgers):
+    find(one)[3].append([other, list(burgers), list(n)])
+    find(other)[3].append([one, [-c for c in burgers], list(n)])
+
+
+for k, x in enumerate(([300, 0, -300], [0, 300, -300], [-300, 0, 300], [0, -300, 300])):
+    add(f"0,{k}", [float(c) for c in x])
+for k in range(4):
+    join(f"0,{k}", f"0,{(k + 1) % 4}", b)
+for k in range(3):
+    add(f"3,{2 * k}", [2000.0, 500.0 * k, -500.0 * k], 7 if k != 1 else 0)
+join("3,0", "3,2", b)
+join("3,2", "3,4", b)
+add("4,0", [-2000.0, 0.0, 0.0])
+for k, other in enumerate(([0.0, 400.0, -400.0], [300.0, -300.0, 0.0], [-300.0, 0.0, 300.0])):
+    add(f"4,{k + 1}", [-2000.0 + other[0], other[1], other[2]], 7)
+c = 0.5 ** 0.5
+for k, burgers in enumerate(([c, -c, 0.0], [-c, 0.0, c], [0.0, c, -c])):
+    join("4,0", f"4,{k + 1}", burgers)
+if len(sys.argv) > 2:
+    exec(sys.argv[2])
+head["nodeCount"] = head["nodeCount"] or str(len(nodes))
+text = "".join(f"{key} = {value}\n" for key, value in head.items()) + domains + "nodalData =\n"
+for tag, x, constraint, arms in nodes:
+    text += f" {tag} {x[0]} {x[1]} {x[2]} {len(arms)} {constraint}\n"
+    for other, burgers, normal in arms:
+        text += f"   {other} {burgers[0]} {burgers[1]} {burgers[2]}\n     {normal[0]} {normal[1]} {normal[2]}\n"
+open(sys.argv[1], "w").write(text)
+END
+}
+
+network good.data
+expect 1 good.data --steps 1 --quiet
+expect 3 good.data --steps 1 --quiet
+
+# bad WORDS FILE EDIT: such a network is refused with these words, on one rank and on three.
+bad()
+{
+    network "$2" "$3" || fail "cannot make $2"
+    refused_by_all "$1" "$2" --steps 0
+}
+
+bad 'one-armed.data.*0,1' one-armed.data 'nodes[1][3].pop(); nodes[2][3].pop(0)'
+bad 'dangling.data.*0,9' dangling.data 'nodes[1][3][0][0] = "0,9"'
+bad 'reverse.data.*\(0,0\|0,1\)' reverse.data 'nodes[1][3].pop(0)'
+bad 'sign.data.*\(0,0\|0,1\)' sign.data 'find("0,0")[3][0][1] = b; find("0,1")[3][0][1] = b'
+bad 'sum.data.*\(0,0\|0,1\)' sum.data '
+for one, other, sign in (("0,0", "0,1", 1), ("0,1", "0,0", -1)):
+    next(arm for arm in find(one)[3] if arm[0] == other)[1] = [sign * c, 0.0, -sign * c]'
+bad 'junction.data.*4,0' junction.data '
+find("4,0")[3][1][1] = [-c, c, 0.0]; find("4,2")[3][0][1] = [c, -c, 0.0]'
+bad 'itself.data.*0,1' itself.data 'nodes[1][3][0][0] = "0,1"'
+bad 'two-arms.data.*3,2' two-arms.data 'find("3,2")[3][1][0] = "3,0"'
+bad 'duplicate.data.*0,1' duplicate.data 'nodes.append(nodes[1])'
+bad 'zero.data.*\(0,0\|0,1\)' zero.data 'nodes[1][1] = list(nodes[0][1])'
+bad 'long.data.*3,[0-4]' long.data 'find("3,2")[1] = [-1000.0, 3000.0, 3000.0]'
+bad 'nan.data.*\(line\|0,2\)' nan.data 'nodes[2][1][1] = float("nan")'
+bad 'infinite.data.*\(line\|0,2\)' infinite.data 'nodes[2][1][1] = float("inf")'
+bad 'no-burgers.data.*\(line\|0,[0-3]\)' no-burgers.data 'nodes[2][3][0][1] = [0.0, 0.0, 0.0]'
+bad 'nan-burgers.data.*\(line\|0,[0-3]\)' nan-burgers.data 'nodes[2][3][0][1][0] = float("nan")'
+bad 'constraint.data.*\(line\|0,2\)' constraint.data 'nodes[2][2] = 99'
+bad 'few.data' few.data 'head["nodeCount"] = "9"'
+bad 'many.data' many.data 'head["nodeCount"] = "99"'
+bad 'none.data' none.data 'nodes.clear(); head["nodeCount"] = "0"'
+bad 'negative.data.*line' negative.data 'head["nodeCount"] = "-11"'
+bad 'immense.data' immense.data 'head["nodeCount"] = "99999999999999999999"'
+bad 'version.data' version.data 'head["dataFileVersion"] = "17"'
+bad 'box.data' box.data 'head["maxCoordinates"] = "[ 4000 -4001 4000 ]"'
+bad 'flat.data' flat.data 'head["maxCoordinates"] = "[ 4000 -4000 4000 ]"'
+bad 'short-box.data' short-box.data 'head["maxCoordinates"] = "[ 4000 4000 ]"'
+bad 'segments.data' segments.data 'head["numFileSegments"] = "3"'
+bad 'free-end.data.*3,4' free-end.data 'find("3,4")[2] = 0'
+
+# Cut anywhere; the first byte of the last number is the last place that can be missed.
+size=$(wc -c <good.data)
+for part in 5 40 200 $((size / 2)) $((size * 2 / 3)) $((size - 40)); do
+    head -c "$part" good.data >truncated.data
+    refused truncated.data truncated.data --steps 0
+done
+refused_by_all truncated.data truncated.data --steps 0
+gzip -c good.data >whole.data.gz
+head -c 300 whole.data.gz >half.data.gz
+refused_by_all half.data.gz half.data.gz --steps 0
+sed 's/^nodalData/nodalDate/' good.data >key.data
+refused key.data key.data --steps 0
+sed '/^ 3,2 /s/2000/2O00/' good.data >digit.data
+refused_by_all 'digit.data.*\(line\|3,2\)' digit.data --steps 0
+
+# Not networks at all.
+: >empty
+mkdir folder
+head -c 3000 /dev/urandom >noise
+printf '\0\0\0\0\0\0\0\0' >zeros
+printf '1 0 0 0 0 0 0\n1 1 0 0 0 0 0\n' >points.txt
+python3 -c 'import struct; open("galaxy.dat", "wb").write(struct.pack("<i6I6dd", 256, 0, 9, 0, 0, 0, 0, *[0.0] * 7) + bytes(4000))'
+mkfifo pipe
+refused_by_all missing.data missing.data --steps 0
+for file in empty folder noise zeros points.txt galaxy.dat pipe /dev/null; do
+    refused "$file" "$file" --steps 0
+done
+refused_by_all noise noise --steps 0
+if [ "$(id -u)" -ne 0 ]; then
+    cp good.data secret.data && chmod 0 secret.data
+    refused_by_all secret.data secret.data --steps 0
+else
+    echo "skipped: a file that must not be read; root reads every file"
+fi
+
+# wrong WORDS LINE...: a control file of these lines.
+wrong()
+{
+    local words=$1
+    shift
+    printf '%s\n' "$@" >wrong.ctrl
+    refused "wrong.ctrl.*$words" good.data --ctrl wrong.ctrl --steps 0
+}
+
+printf 'rc = 5\nmaxSeg = 800\n' >good.ctrl
+expect 1 good.data --ctrl good.ctrl --steps 0 --quiet
+wrong maxSeg 'rc = 5'
+wrong maxSeg 'rc = 5' 'maxSeg = -1'
+wrong maxSeg 'rc = 5' 'maxSeg = 3000'
+wrong maxSeg 'rc = 5' 'maxSeg = nan'
+wrong rc 'maxSeg = 800'
+wrong rc 'maxSeg = 800' 'rc = 0'
+wrong minSeg 'rc = 5' 'maxSeg = 800' 'minSeg = 500'
+wrong rTol 'rc = 5' 'maxSeg = 800' 'rTol = -2'
+wrong numXcells 'rc = 5' 'maxSeg = 800' 'numXcells = 2'
+wrong numXcells 'rc = 5' 'maxSeg = 800' 'numXcells = three'
+wrong 'line 3' 'rc = 5' 'maxSeg = 800' 'pois = zero'
+wrong pois 'rc = 5' 'maxSeg = 800' 'pois = 0.7'
+wrong shearModulus 'rc = 5' 'maxSeg = 800' 'shearModulus = 0'
+wrong mobilityLaw 'rc = 5' 'maxSeg = 800' 'mobilityLaw = "HCP_9"'
+wrong timestepIntegrator 'rc = 5' 'maxSeg = 800' 'timestepIntegrator = "guess"'
+wrong loadType 'rc = 5' 'maxSeg = 800' 'loadType = 77'
+wrong appliedStress 'rc = 5' 'maxSeg = 800' 'appliedStress = [ 1 2 3 ]'
+wrong 'line [34]' 'rc = 5' 'maxSeg = 800' 'appliedStress = ['
+wrong maxstep 'rc = 5' 'maxSeg = 800' 'maxstep = -3'
+wrong nextDT 'rc = 5' 'maxSeg = 800' 'nextDT = -1e-9'
+printf 'rc = 5\nmaxSeg = 800\npois = 0.7\n' >wrong.ctrl
+refused_by_all 'wrong.ctrl.*pois' good.data --ctrl wrong.ctrl --steps 0
+refused missing.ctrl good.data --ctrl missing.ctrl --steps 0
+refused folder good.data --ctrl folder --steps 0
+refused noise good.data --ctrl noise --steps 0
+refused_by_all good.data good.data --ctrl good.data --steps 0
+# ParaDiS knows many more keys, and so do its users.
+printf 'rc = 5\nmaxSeg = 800\nfavouriteColour = "blue"\nenforceGlidePlanes = 1\n' >more.ctrl
+expect 1 good.data --ctrl more.ctrl --steps 0 --quiet
+
+# Options.
+refused SNAPSHOT --steps 1
+refused exclude good.data --generate lines
+refused 'only one SNAPSHOT' good.data good.data
+refused_by_all sideways good.data --balance sideways
+refused rebalance good.data --rebalance 0
+refused rebalance good.data --rebalance sometimes
+refused_by_all dt good.data --dt -1
+refused dt good.data --dt nan
+refused steps good.data --steps many
+refused steps good.data --steps -1
+refused steps good.data --steps 99999999999999999999
+refused nonsense good.data --nonsense
+refused isa good.data --isa sse
+refused integrator good.data --integrator leapfrog
+refused mobility good.data --mobility FCC_7
+refused stress good.data --stress 1,2,3
+refused stress good.data --stress 1,2,3,4,5,nan
+refused stress good.data --stress 1,2,3,4,5,6,7
+refused strain-rate good.data --strain-rate fast
+for option in max-seg min-seg r-tol rann rc mu burg; do
+    refused "$option" good.data "--$option" -1
+    refused "$option" good.data "--$option" nan
+done
+refused max-seg good.data --max-seg 0
+refused rc good.data --rc 0
+refused nu good.data --nu 0.6
+refused_by_all tile good.data --tile 0,1,1
+refused tile good.data --tile 2,2
+refused tile good.data --tile 2,2,x
+refused tile good.data --tile 1000000,1000000,1000000
+refused tile good.data --tile=-1,1,1
+refused cells good.data --cells 2
+refused cells good.data --cells 3,3
+refused cells good.data --cells 0
+refused_by_all 'cell\|maxSeg\|max-seg' good.data --cells 40
+refused 'cell\|maxSeg\|max-seg' good.data --max-seg 3000
+refused 'seg\|Seg' good.data --min-seg 300 --max-seg 500
+refused imbalance-tol good.data --imbalance-tol=-1
+refused strategy good.data --sample-strategy guess
+refused sample-rate good.data --sample-rate 2
+refused seed good.data --seed 1.5
+refused progress good.data --progress=yes
+refused output-every good.data --output-every 3
+refused_by_all generate --generate spiral
+refused generate --generate lines:n=-5
+refused generate --generate lines:colour=red
+refused generate --generate loops:radius=1e9
+refused generate --generate frank-read:angle=nan
+refused generate --generate chains:box=-100
+refused_by_all nowhere good.data --steps 0 --output nowhere/out.data
+refused nowhere good.data --steps 0 --output nowhere/out.vtp
+refused nowhere good.data --steps 0 --forces nowhere/forces.hdf5
+refused 'good.data' good.data --steps 0 --report good.data/report
+refused folder good.data --steps 0 --forces folder
+refused 'cannot be both' good.data --steps 0 --output same.vtp --forces same.vtp
+refused 'overwritten' good.data --steps 0 --output ./good.data
+refused words --restart words
+refused_by_all good --restart good.vtp
+refused check-forces --check-forces missing
+finish
