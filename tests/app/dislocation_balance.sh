@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 same=$1
 
 # The network of the test: under a stress that splits, joins, removes and makes nodes in each of the first steps.
-network=(--generate 'chains:n=20,box=12000,corners=8' --cells 4,4,4 --stress 0,0,2e9,0,0,0 --r-tol 10 --dt 1e-10)
+network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10)
 
 # report DIR KEY: a value of report.json, as Python prints it; of the last step: steps.KEY
 report()

@@ -4,7 +4,7 @@
 # is read again: ParaDiS files, packed and in several segments, and ParaView's.
 source "$(dirname "$0")/lib.sh"
 same=$1
-network=(--generate 'chains:n=20,box=12000,corners=8' --cells 4,4,4 --stress 0,0,2e9,0,0,0 --r-tol 10 --dt 1e-10)
+network=(--generate 'chains:n=20,box=12000,corners=8' --cells '4,4,4' --stress '0,0,2e9,0,0,0' --r-tol 10 --dt 1e-10)
 
 # same_network A B: of two .data files, all nodes and arms.
 same_network()
