@@ -31,7 +31,7 @@ static const scene scenes[] = {
     {"loops:n=10,box=2500,maxseg=300,radius=500,seed=1", {.max_seg = 280, .min_seg = 80, .r_tol = 5, .rann = 50}, 60},
 };
 
-#define CORE 0.6
+static const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 5, .core = 0.6};
 
 static const dd_mobility mobility = {.law = DD_FCC_0, .edge = 1, .screw = 1, .climb = 1};
 
@@ -160,7 +160,7 @@ static story live(MPI_Comm comm, const scene *from, int seed, bool wanders)
     dd_rules rules = from->rules;
     dd_closes closes = {0};
     eqp_message message = {""};
-    const dd_mover mover = dd_topology_mover(&mobility, CORE);
+    const dd_mover mover = dd_topology_mover(&mobility, &medium);
 
     CHECK_EQUAL(dd_rules_complete(&rules), EQP_OK);
     make_domain(comm, from, seed, &domain);
@@ -359,7 +359,7 @@ static int one_step(MPI_Comm comm, void *user)
     dd_topology_counts counts;
     eqp_message message = {""};
     dd_domain domain;
-    const dd_mover mover = dd_topology_mover(&mobility, CORE);
+    const dd_mover mover = dd_topology_mover(&mobility, &medium);
     int code;
 
     (void)user;

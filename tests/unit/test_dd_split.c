@@ -30,6 +30,12 @@ static void mobility(const void *user, const dd_node *node, const double (*to_ne
     dd_mobility_velocity(user, node, to_neighbour, force, velocity);
 }
 
+/* Lines of hardly any force of their own: what counts are the forces that a test gives to the arms, and the core. */
+static dd_medium weak(double core)
+{
+    return (dd_medium){.mu = 1e-9, .nu = 0, .a = 1, .core = core};
+}
+
 static dd_serial serial_of(dd_network *network, const double box[3])
 {
     dd_rules rules = {.max_seg = 30, .min_seg = 5, .r_tol = 0.5};
@@ -81,7 +87,8 @@ static void lines_that_are_pulled_apart_leave_each_other(void **state)
 {
     (void)state;
     const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
-    const dd_mover mover = {drag, NULL, 100.0};
+    const dd_medium medium = weak(0.0);
+    const dd_mover mover = {drag, NULL, &medium};
     dd_network network;
 
     make_crossing(&network, force);
@@ -103,7 +110,8 @@ static void lines_that_attract_zip_a_junction(void **state)
     const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
     for (int heavy = 0; heavy < 2; heavy++) {
         /* The junction's Burgers vector is b1 + b2 = 0 1 1: it pulls with twice the tension. */
-        const dd_mover mover = {drag, NULL, heavy ? 1.1 : 0.5};
+        const dd_medium medium = weak(heavy ? 1.1 : 0.5);
+        const dd_mover mover = {drag, NULL, &medium};
         dd_network network;
         make_crossing(&network, force);
         assert_int_equal(split_once(&network, &mover), !heavy);
@@ -128,7 +136,8 @@ static void lines_that_attract_zip_a_junction(void **state)
 static void two_crossing_lines_become_a_binary_junction(void **state)
 {
     (void)state;
-    const dd_mover mover = {drag, NULL, 0.5};
+    const dd_medium medium = weak(0.5);
+    const dd_mover mover = {drag, NULL, &medium};
     dd_network network;
     int64_t done = 0;
     dd_network_init(&network);
@@ -164,7 +173,8 @@ static void what_gains_nothing_stays(void **state)
     (void)state;
     const double none[4][3] = {{0}}, same[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
     const double apart[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
-    const dd_mover mover = {drag, NULL, 1.0};
+    const dd_medium medium = weak(1.0);
+    const dd_mover mover = {drag, NULL, &medium};
     for (int i = 0; i < 3; i++) {
         dd_network network;
         make_crossing(&network, i == 0 ? none : i == 1 ? same : apart);
@@ -181,7 +191,8 @@ static void halves_glide(void **state)
     const double third = 0.57735026918962576, n1[3] = {third, -third, third}, n2[3] = {third, third, third};
     const double force[4][3] = {{1, 3, 0.3}, {2, 1, 1}, {-3, 1, -1}, {-1, -2, -2}};
     const dd_mobility fcc = {.law = DD_FCC_0, .edge = 1, .screw = 1, .climb = 1};
-    const dd_mover mover = {mobility, &fcc, 0.05};
+    const dd_medium medium = weak(0.05);
+    const dd_mover mover = {mobility, &fcc, &medium};
     dd_network network;
     make_crossing(&network, force);
     for (int64_t i = 0; i < network.n; i++) {
@@ -213,7 +224,8 @@ static void random_networks_keep_their_burgers_vectors(void **state)
     for (uint64_t seed = 0; seed < 100; seed++) {
         dd_network network, before;
         const double *box = seed % 2 ? cube : free_box;
-        const dd_mover mover[3] = {{drag, NULL, 0.1}, {mobility, &bcc, 0.1}, {mobility, &fcc, 0.1}};
+        const dd_medium medium = {.mu = 0.3, .nu = 0.3, .a = 1, .core = 0.1};
+        const dd_mover mover[3] = {{drag, NULL, &medium}, {mobility, &bcc, &medium}, {mobility, &fcc, &medium}};
         dd_test_random(&network, seed, 30, 40, box);
         dd_test_valid(&network, box);
         dd_test_copy(&before, &network);
@@ -237,7 +249,8 @@ static void failing_allocations_change_nothing(void **state)
 {
     (void)state;
     const double force[4][3] = {{-1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, {1, 0, 0}};
-    const dd_mover mover = {drag, NULL, 0.5};
+    const dd_medium medium = weak(0.5);
+    const dd_mover mover = {drag, NULL, &medium};
     if (!failing_malloc_works) {
         skip();
     }

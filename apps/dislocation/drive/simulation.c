@@ -513,7 +513,7 @@ static int move(dd_simulation *sim, step_ledger *ledger)
 /* Contacts are looked for where the motion has led. */
 static int change_topology(dd_simulation *sim, eqp_message *message)
 {
-    const dd_mover mover = dd_topology_mover(&sim->mobility, sim->evaluator.medium.core);
+    const dd_mover mover = dd_topology_mover(&sim->mobility, &sim->evaluator.medium);
     const int every = sim->input.control.split_every;
     const bool split = every > 0 && (sim->now.common.step + 1) % every == 0;
     dd_closes closes = {0};

@@ -27,10 +27,8 @@ typedef struct dd_topology_counts {
     int64_t lost;             /* operations that others went before, until the next step */
 } dd_topology_counts;
 
-/* How nodes that come apart would move. A junction that was just born is pulled short by its core alone, since stress
- * has no force along a line; with more tension than the forces will have, junctions that form would not be seen.
- * mobility: borrowed as long as the mover is used; core: dd_medium.core. */
-dd_mover dd_topology_mover(const dd_mobility *mobility, double core);
+/* How nodes that come apart would move, in which medium. Both are borrowed as long as the mover is used. */
+dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium);
 
 /* Splits, collisions, then remeshing: coarsens, then refines; each in a few rounds until none has lost. The network
  * that comes out, down to the last bit, does not depend on the ranks or on where nodes live. Uses positions, velocities

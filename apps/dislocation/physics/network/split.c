@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "split.h"
 
+#include "elastic/pairs.h"
+#include "elastic/self.h"
 #include "rewire.h"
 #include "vector.h"
 
@@ -17,22 +19,28 @@
 /* Arms shorter than this share of rann are none. */
 #define TINY 1e-3
 
+/* Arms and a junction. */
+#define MOST_SEGMENTS (DD_MOST_ARMS + 1)
+
+/* A node with its arms; places are relative to it. */
 typedef struct dd_cluster {
     const dd_node *node;
+    dd_medium medium;
     double to[DD_MOST_ARMS][3];
+    double local[DD_MOST_ARMS][3]; /* forces on the node that the arms exert on themselves and on each other */
 } dd_cluster;
 
 /* One group of arms as a node of its own, perhaps with the junction as its last arm. */
 typedef struct dd_group {
     dd_node node;
-    dd_arm arm[DD_MOST_ARMS + 1];
-    double to[DD_MOST_ARMS + 1][3];
+    dd_arm arm[MOST_SEGMENTS];
+    double to[MOST_SEGMENTS][3];
     double force[3], v[3];
 } dd_group;
 
 typedef struct dd_partition {
     uint32_t second; /* bit i: arm i is in the second group */
-    double power, burgers[3] /* junction, first to second */, direction[3], normal[3], v[2][3];
+    double power, burgers[3] /* junction, first to second */, normal[3], x[2][3], v[2][3];
     bool junction;
 } dd_partition;
 
@@ -51,12 +59,55 @@ static int count_bits(uint32_t bits)
     return n;
 }
 
+/* Forces of segments on themselves and on each other, by the kernel that is the same everywhere. */
+static void find_local(const dd_medium *medium, int n, const dd_segment *segment, double (*force)[6])
+{
+    double column[15][MOST_SEGMENTS + DD_LANES] = {{0.0}};
+    dd_columns sources;
+    dd_pair_counts counts = {0, 0};
+
+    for (int c = 0; c < 9; c++) {
+        sources.at[c] = column[c];
+    }
+    for (int c = 0; c < 6; c++) {
+        sources.force[c] = column[9 + c];
+    }
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++) {
+            column[k][i] = segment[i].x1[k];
+            column[3 + k][i] = segment[i].x2[k];
+            column[6 + k][i] = segment[i].burgers[k];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        dd_self_force(medium, &segment[i], force[i]);
+        if (i + 1 < n) {
+            dd_pairs_plain(medium, &segment[i], &sources, i + 1, n - i - 1, force[i], &counts);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < 6; k++) {
+            force[i][k] += column[9 + k][i];
+        }
+    }
+}
+
+static dd_segment segment_of(const double from[3], const double to[3], const double burgers[3])
+{
+    dd_segment segment;
+
+    dd_v3_copy(segment.x1, from);
+    dd_v3_copy(segment.x2, to);
+    dd_v3_copy(segment.burgers, burgers);
+    return segment;
+}
+
 static void take_half(const dd_cluster *whole, uint32_t group, dd_group *half)
 {
     half->node = *whole->node;
     half->node.arm = half->arm;
     half->node.narms = 0;
-    half->node.room = DD_MOST_ARMS + 1;
+    half->node.room = MOST_SEGMENTS;
     half->force[0] = half->force[1] = half->force[2] = 0.0;
     for (int i = 0; i < whole->node->narms; i++) {
         if (group >> i & 1) {
@@ -74,7 +125,8 @@ static void move(const dd_mover *mover, dd_group *half)
 }
 
 /* The junction pulls, and has a say in where the node may go. */
-static void add_junction(dd_group *half, const dd_partition *halves, double sense, double length, double pull)
+static void add_junction(dd_group *half, const dd_partition *halves, double sense, const double to[3],
+                         const double force[3])
 {
     const int n = half->node.narms++;
 
@@ -82,63 +134,127 @@ static void add_junction(dd_group *half, const dd_partition *halves, double sens
     for (int k = 0; k < 3; k++) {
         half->arm[n].burgers[k] = sense * halves->burgers[k];
         half->arm[n].normal[k] = halves->normal[k];
-        half->to[n][k] = sense * length * halves->direction[k];
-        half->force[k] += sense * pull * halves->direction[k];
+        half->to[n][k] = sense * to[k];
+        half->force[k] += force[k];
     }
 }
 
 /* Whether the two nodes part, and where to. */
-static bool part(const dd_group *one, const dd_group *two, double direction[3])
+static bool part(const dd_group *one, const dd_group *two, double relative[3])
 {
     const double speed = fmax(dd_v3_length(one->v), dd_v3_length(two->v));
-    double relative;
 
-    dd_v3_minus(two->v, one->v, direction);
-    relative = dd_v3_length(direction);
-    if (!(relative > PARTING * speed) || !isfinite(relative)) {
+    dd_v3_minus(two->v, one->v, relative);
+    return dd_v3_length(relative) > PARTING * speed && isfinite(speed);
+}
+
+/* Where the two nodes stand when they are apart: along their velocities, so that both stay in their glide planes. */
+static void stand_apart(const dd_rules *rules, const dd_group *one, const dd_group *two, double x[2][3])
+{
+    static const double origin[3] = {0.0, 0.0, 0.0};
+    double relative[3], time;
+
+    dd_v3_minus(two->v, one->v, relative);
+    time = APART * rules->rann / dd_v3_length(relative);
+    dd_v3_along(origin, time, one->v, x[0]);
+    dd_v3_along(origin, time, two->v, x[1]);
+}
+
+/* First guess of where the nodes go, by the forces at the node's place and the junction's own. */
+static bool guess(const dd_cluster *whole, const dd_rules *rules, const dd_mover *mover, dd_partition *halves)
+{
+    dd_group one, two;
+    double relative[3], away[3];
+
+    take_half(whole, ~halves->second, &one);
+    take_half(whole, halves->second, &two);
+    dd_node_burgers(&two.node, halves->burgers);
+    halves->junction = dd_v3_length(halves->burgers) > DD_BURGERS_ZERO;
+    move(mover, &one);
+    move(mover, &two);
+    if (!part(&one, &two, relative)) {
         return false;
     }
-    dd_v3_scale(1.0 / relative, direction);
+    stand_apart(rules, &one, &two, halves->x);
+    if (halves->junction) {
+        const dd_segment junction = segment_of(halves->x[0], halves->x[1], halves->burgers);
+        double force[6];
+        dd__plane(relative, halves->burgers, one.arm[0].normal, two.arm[0].normal, halves->normal);
+        dd_self_force(&whole->medium, &junction, force);
+        dd_v3_scale(APART * rules->rann / dd_v3_length(relative), relative);
+        add_junction(&one, halves, 1.0, relative, force);
+        add_junction(&two, halves, -1.0, relative, force + 3);
+        move(mover, &one);
+        move(mover, &two);
+        if (!part(&one, &two, away) || dd_v3_dot(away, relative) <= 0.0) {
+            return false;
+        }
+        stand_apart(rules, &one, &two, halves->x);
+    }
     return true;
 }
 
-/* Whether the two nodes would part, and with what power. */
-static bool try_partition(const dd_cluster *whole, const dd_rules *rules, const dd_mover *mover, uint32_t second,
-                          dd_partition *halves)
+/* Replaces the group's places and forces by those of the trial. */
+static void place(const dd_cluster *whole, uint32_t group, const double x[3], const double (*local)[6], dd_group *half)
 {
-    dd_group one, two;
-    double size2;
+    int n = 0;
 
-    halves->second = second;
-    take_half(whole, ~second, &one);
-    take_half(whole, second, &two);
-    dd_node_burgers(&two.node, halves->burgers);
-    size2 = dd_v3_dot(halves->burgers, halves->burgers);
-    halves->junction = size2 > DD_BURGERS_ZERO * DD_BURGERS_ZERO;
+    take_half(whole, group, half);
+    for (int i = 0; i < whole->node->narms; i++) {
+        if (group >> i & 1) {
+            dd_v3_minus(half->to[n], x, half->to[n]);
+            dd_v3_along(half->force, 1.0, local[i], half->force);
+            dd_v3_along(half->force, -1.0, whole->local[i], half->force);
+            n++;
+        }
+    }
+}
+
+/* Velocities and power where the nodes would stand, and whether they part there. */
+static bool weigh(const dd_cluster *whole, const dd_mover *mover, dd_partition *halves)
+{
+    const int n = whole->node->narms;
+    dd_segment segment[MOST_SEGMENTS];
+    dd_group one, two;
+    double local[MOST_SEGMENTS][6], gap[3], relative[3];
+
+    for (int i = 0; i < n; i++) {
+        segment[i] = segment_of(halves->x[halves->second >> i & 1], whole->to[i], whole->node->arm[i].burgers);
+    }
+    segment[n] = segment_of(halves->x[0], halves->x[1], halves->burgers);
+    find_local(&whole->medium, n + halves->junction, segment, local);
+    place(whole, ~halves->second, halves->x[0], (const double(*)[6])local, &one);
+    place(whole, halves->second, halves->x[1], (const double(*)[6])local, &two);
+    dd_v3_minus(halves->x[1], halves->x[0], gap);
+    if (halves->junction) {
+        add_junction(&one, halves, 1.0, gap, local[n]);
+        add_junction(&two, halves, -1.0, gap, local[n] + 3);
+    }
     move(mover, &one);
     move(mover, &two);
-    if (!part(&one, &two, halves->direction)) {
-        return false;
-    }
-    if (halves->junction) {
-        double direction[3];
-        dd__plane(halves->direction, halves->burgers, one.arm[0].normal, two.arm[0].normal, halves->normal);
-        add_junction(&one, halves, 1.0, APART * rules->rann, mover->tension * size2);
-        add_junction(&two, halves, -1.0, APART * rules->rann, mover->tension * size2);
-        move(mover, &one);
-        move(mover, &two);
-        if (!part(&one, &two, direction) || dd_v3_dot(direction, halves->direction) <= 0.0) {
-            return false;
-        }
-        dd_v3_copy(halves->direction, direction);
-    }
     dd_v3_copy(halves->v[0], one.v);
     dd_v3_copy(halves->v[1], two.v);
     halves->power = dd_v3_dot(one.force, one.v) + dd_v3_dot(two.force, two.v);
-    return true;
+    return part(&one, &two, relative) &&
+           dd_v3_dot(relative, gap) > PARTING * dd_v3_length(relative) * dd_v3_length(gap);
 }
 
-static bool best_partition(const dd_cluster *whole, const dd_rules *rules, const dd_mover *mover, dd_partition *best)
+/* All arms have a length and stay shorter than half the box. */
+static bool fits(const dd_patch *patch, const dd_rules *rules, const dd_cluster *whole, const dd_partition *halves)
+{
+    bool fit = true;
+
+    for (int i = 0; i < whole->node->narms; i++) {
+        double x[3], to[3];
+        dd_v3_along(whole->node->x, 1.0, halves->x[halves->second >> i & 1], x);
+        dd_v3_along(whole->node->x, 1.0, whole->to[i], to);
+        fit = fit && dd__arm_fits(patch, whole->node->x, x, to, TINY * rules->rann);
+    }
+    return fit;
+}
+
+static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const dd_rules *rules, const dd_mover *mover,
+                           dd_partition *best)
 {
     const int n = whole->node->narms;
     dd_group together;
@@ -150,11 +266,12 @@ static bool best_partition(const dd_cluster *whole, const dd_rules *rules, const
     /* Arm 0 is in the first group: every partition once. */
     for (uint32_t group = 2; group < (uint32_t)1 << n; group += 2) {
         const int size = count_bits(group);
-        dd_partition halves;
+        dd_partition halves = {.second = group};
         if (size < 2 || n - size < 2 || (n > ALL_PARTITIONS && size != 2 && n - size != 2)) {
             continue;
         }
-        if (try_partition(whole, rules, mover, group, &halves) && halves.power > best->power) {
+        if (guess(whole, rules, mover, &halves) && fits(patch, rules, whole, &halves) && weigh(whole, mover, &halves) &&
+            halves.power > best->power) {
             *best = halves;
             found = true;
         }
@@ -162,40 +279,46 @@ static bool best_partition(const dd_cluster *whole, const dd_rules *rules, const
     return found;
 }
 
-/* Where the two nodes go: along their velocities, so that both stay in their glide planes. */
-static bool places(const dd_patch *patch, const dd_rules *rules, const dd_cluster *whole, const dd_partition *halves,
-                   double x[2][3])
+/* The node with its arms as they are. EQP_ERR_ARGUMENT: an arm leads nowhere. */
+static int gather(dd_patch *patch, const dd_node *node, const dd_medium *medium, dd_cluster *whole)
 {
-    double relative[3], time;
-    bool fit = true;
+    static const double origin[3] = {0.0, 0.0, 0.0};
+    dd_segment segment[DD_MOST_ARMS];
+    double local[DD_MOST_ARMS][6];
 
-    dd_v3_minus(halves->v[1], halves->v[0], relative);
-    time = APART * rules->rann / dd_v3_length(relative);
-    for (int h = 0; h < 2; h++) {
-        double step[3] = {0.0, 0.0, 0.0};
-        dd_v3_along(step, time, halves->v[h], step);
-        dd__fold(patch, whole->node->x, step, x[h]);
+    whole->node = node;
+    whole->medium = *medium;
+    dd_v3_copy(whole->medium.box, patch->box);
+    for (int i = 0; i < node->narms; i++) {
+        const dd_patch_node *other = dd_patch_find(patch, node->arm[i].tag);
+        if (other == NULL) {
+            return EQP_ERR_ARGUMENT;
+        }
+        dd_patch_offset(patch, node->x, other->node.x, whole->to[i]);
+        segment[i] = segment_of(origin, whole->to[i], node->arm[i].burgers);
     }
-    for (int i = 0; i < whole->node->narms; i++) {
-        double to[3];
-        dd_v3_along(whole->node->x, 1.0, whole->to[i], to);
-        fit = fit && dd__arm_fits(patch, whole->node->x, x[halves->second >> i & 1], to, TINY * rules->rann);
+    find_local(&whole->medium, node->narms, segment, local);
+    for (int i = 0; i < node->narms; i++) {
+        dd_v3_copy(whole->local[i], local[i]);
     }
-    return fit;
+    return EQP_OK;
 }
 
 /* The arms of the second group go to a new node. */
-static int carry_out(dd_patch *patch, dd_patch_node *at, const dd_partition *halves, double x[2][3])
+static int carry_out(dd_patch *patch, dd_patch_node *at, const dd_partition *halves)
 {
     dd_patch_node *created;
     dd_tag tag[DD_MOST_ARMS];
     const int n = at->node.narms;
     dd_link link = {.burgers = {0.0}};
+    double x[2][3];
     int code;
 
     for (int i = 0; i < n; i++) {
         tag[i] = at->node.arm[i].tag;
     }
+    dd__fold(patch, at->node.x, halves->x[0], x[0]);
+    dd__fold(patch, at->node.x, halves->x[1], x[1]);
     code = dd__create(patch, x[1], halves->v[1], at->node.home, &created);
     if (code != EQP_OK) {
         return code;
@@ -227,27 +350,21 @@ static int carry_out(dd_patch *patch, dd_patch_node *at, const dd_partition *hal
 int dd_split(dd_patch *patch, const dd_rules *rules, const dd_mover *mover, dd_tag tag, bool *done)
 {
     dd_patch_node *at = dd_patch_find(patch, tag);
-    bool splits;
-    double x[2][3];
     dd_partition best;
     dd_cluster whole;
-    int code = EQP_OK;
+    bool splits = false;
+    int code;
 
     if (at == NULL || !dd_wants_split(&at->node)) {
         *done = false;
         return EQP_OK;
     }
-    whole.node = &at->node;
-    for (int i = 0; i < at->node.narms; i++) {
-        const dd_patch_node *other = dd_patch_find(patch, at->node.arm[i].tag);
-        if (other == NULL) {
-            return EQP_ERR_ARGUMENT;
-        }
-        dd_patch_offset(patch, at->node.x, other->node.x, whole.to[i]);
+    code = gather(patch, &at->node, mover->medium, &whole);
+    if (code == EQP_OK) {
+        splits = best_partition(patch, &whole, rules, mover, &best);
     }
-    splits = best_partition(&whole, rules, mover, &best) && places(patch, rules, &whole, &best, x);
     if (splits) {
-        code = carry_out(patch, at, &best, x);
+        code = carry_out(patch, at, &best);
     }
     if (code == EQP_OK) {
         *done = splits;

@@ -6,6 +6,7 @@
 #ifndef DD_SPLIT_H
 #define DD_SPLIT_H
 
+#include "elastic/segment.h"
 #include "patch.h"
 #include "rules.h"
 
@@ -15,9 +16,9 @@ typedef void (*dd_velocity)(const void *user, const dd_node *node, const double 
 
 typedef struct dd_mover {
     dd_velocity velocity;
-    const void *user; /* handed to it (borrowed) */
-    double tension;   /* energy of a segment over length and square of its Burgers vector, in the unit of forces over
-                       * b^2; about half the shear modulus */
+    const void *user;        /* handed to it (borrowed) */
+    const dd_medium *medium; /* shear modulus in the unit of the arms' forces over b^2; the patch's box counts
+                              * (borrowed) */
 } dd_mover;
 
 /* Whether a node may come apart: free, with four arms or more. */
@@ -25,10 +26,13 @@ bool dd_wants_split(const dd_node *node);
 
 /* Splits a node, or leaves it. Patch: the node and all its neighbours, in any order; one new tag. The arms' forces must
  * be those at the node's place. Every partition into two groups of two arms or more is tried (with more than ten arms:
- * those with a group of two); the one of most power is taken if it beats the node as it is by a twentieth and its nodes
- * part. Both then stand rann apart, moved along their velocities, which they get; the group without arm[0] goes
+ * those with a group of two) with its nodes rann apart, where their first velocities lead. There forces are those at
+ * the node's place, but for what the arms and the junction do to themselves and to each other: that is computed anew
+ * (dd_pairs_plain), so that lines which attract each other once they are apart stay together. The partition of most
+ * power is taken if it beats the node as it is by a twentieth and its nodes go on parting. Both get the velocities that
+ * they have there; the group without arm[0] goes
  * to the created node. Changes arms of all nodes of the patch, the position of no neighbour; deletes none. Forces of
- * arms stay, that of the junction is 0. O(partitions x arms).
+ * arms stay, that of the junction is 0. O(partitions x arms^2), a few microseconds each for four arms.
  * Not done: the node is no more or does not wish it, no partition gains, or an arm would have no length or reach half
  * through the periodic box.
  * EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW (no new tag), EQP_ERR_ARGUMENT (a neighbour or a reverse arm is missing). */
