@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Wanted segments in a cell, where nobody gives cells: with more, pairs grow without need; with fewer, runs are too
- * short for the kernels and the far field takes over. */
-#define SEGMENTS_PER_CELL 30.0
-
 /* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
 #define LONGEST 0.9
 
@@ -346,22 +342,19 @@ static int start(dd_simulation *sim, eqp_message *message)
     return code == EQP_OK ? conclude(sim, &ledger) : code;
 }
 
-/* A grid that near pairs fit into: given, or as fine as lengths and numbers of segments allow. */
-static int choose_cells(dd_simulation *sim, eqp_message *message)
+/* Near pairs must fit into the cells. */
+static int set_cells(dd_simulation *sim, eqp_message *message)
 {
     const eqp_paradis_control *control = &sim->input.control;
-    const double *edge = sim->domain.edge;
-    const double width = fmax(control->max_seg / LONGEST, cbrt(SEGMENTS_PER_CELL * edge[0] * edge[1] * edge[2] /
-                                                               fmax((double)sim->input.segments, 1.0)));
-    const bool given = control->cells[0] > 0;
 
     for (int d = 0; d < 3; d++) {
-        sim->cells[d] = given ? control->cells[d] : (int64_t)fmax(floor(edge[d] / width), 3.0);
-        if (control->max_seg > LONGEST * edge[d] / (double)sim->cells[d]) {
+        const double width = sim->domain.edge[d] / control->cells[d];
+        sim->cells[d] = control->cells[d];
+        if (control->max_seg > LONGEST * width) {
             eqp_message_set(message,
                             "dislocation: maxSeg: %g is more than %g of a cell (%g b wide): give fewer --cells, or a "
                             "smaller --max-seg",
-                            control->max_seg, LONGEST, edge[d] / (double)sim->cells[d]);
+                            control->max_seg, LONGEST, width);
             return EQP_ERR_ARGUMENT;
         }
     }
@@ -437,7 +430,7 @@ static int set_up(dd_simulation *sim, eqp_message *message)
         code = set_laws(sim, message);
     }
     if (code == EQP_OK) {
-        code = choose_cells(sim, message);
+        code = set_cells(sim, message);
     }
     if (code == EQP_OK) {
         code = app_costs_init(&sim->costs, DD_KINDS, dd_kind_nominal);
