@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "split.h"
 
+#include "collide.h"
 #include "elastic/pairs.h"
 #include "elastic/self.h"
 #include "rewire.h"
@@ -26,7 +27,7 @@
 typedef struct dd_cluster {
     const dd_node *node;
     dd_medium medium;
-    double to[DD_MOST_ARMS][3];
+    double to[DD_MOST_ARMS][3], v[DD_MOST_ARMS][3]; /* neighbours: from the node, velocities */
     double local[DD_MOST_ARMS][3]; /* forces on the node that the arms exert on themselves and on each other */
 } dd_cluster;
 
@@ -253,6 +254,28 @@ static bool fits(const dd_patch *patch, const dd_rules *rules, const dd_cluster 
     return fit;
 }
 
+/* Whether arms of the two nodes would meet again at once, somewhere along the lines. */
+static bool meets(const dd_rules *rules, const dd_cluster *whole, const dd_partition *halves)
+{
+    double x[DD_MOST_ARMS][2][3], v[DD_MOST_ARMS][2][3];
+    const int n = whole->node->narms;
+    bool any = false;
+
+    for (int i = 0; i < n; i++) {
+        const int half = halves->second >> i & 1;
+        dd_v3_copy(x[i][0], halves->x[half]);
+        dd_v3_copy(v[i][0], halves->v[half]);
+        dd_v3_copy(x[i][1], whole->to[i]);
+        dd_v3_copy(v[i][1], whole->v[i]);
+        for (int j = 0; j < i && !any; j++) {
+            any = (halves->second >> j & 1) != (unsigned)half &&
+                  dd_wants_collide(rules, (const double(*)[3])x[i], (const double(*)[3])v[i], (const double(*)[3])x[j],
+                                   (const double(*)[3])v[j]);
+        }
+    }
+    return any;
+}
+
 static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const dd_rules *rules, const dd_mover *mover,
                            dd_partition *best)
 {
@@ -271,7 +294,7 @@ static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const
             continue;
         }
         if (guess(whole, rules, mover, &halves) && fits(patch, rules, whole, &halves) && weigh(whole, mover, &halves) &&
-            halves.power > best->power) {
+            halves.power > best->power && !meets(rules, whole, &halves)) {
             *best = halves;
             found = true;
         }
@@ -295,6 +318,7 @@ static int gather(dd_patch *patch, const dd_node *node, const dd_medium *medium,
             return EQP_ERR_ARGUMENT;
         }
         dd_patch_offset(patch, node->x, other->node.x, whole->to[i]);
+        dd_v3_copy(whole->v[i], other->node.v);
         segment[i] = segment_of(origin, whole->to[i], node->arm[i].burgers);
     }
     find_local(&whole->medium, node->narms, segment, local);
