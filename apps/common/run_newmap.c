@@ -150,7 +150,7 @@ static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options 
         items->view.weight = NULL; /* nobody has weighed: particles count */
     }
     MPI_Comm_size(comm, &wanted.nparts);
-    wanted.imbalance_tol = options->imbalance_tol;
+    wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
     wanted.seed = options->seed;
     wanted.message = message;
     return eqp_balance(comm, options->method, &items->view, &wanted, items->part, &rebalanced->result);

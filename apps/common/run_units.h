@@ -8,7 +8,8 @@
 
 typedef struct app_rebalance_options {
     const eqp_method *method;
-    double imbalance_tol;
+    double imbalance_tol; /* wanted: what the units are fine enough for */
+    double assign_tol;    /* at which the assignment of units may stop; 0: imbalance_tol */
     eqp_sample_strategy strategy;
     double sample_rate;      /* units per interaction (tile); 0: follows from the tolerance */
     double sample_threshold; /* over how many times the target weight a unit is split again */

@@ -25,6 +25,9 @@
 /* A new map is to leave room for its ageing: of the wanted imbalance it takes only this part. */
 #define FRESH_SHARE 0.25
 
+/* Units as fine as that can be assigned to this part of it, nearly for nothing. */
+#define FINEST_SHARE 0.05
+
 /* What a step does on this rank. */
 typedef struct step_ledger {
     dd_simulation *sim;
@@ -106,6 +109,7 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     int64_t migrated = 0, bytes = 0;
     int code;
 
+    options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.imbalance_tol *= FRESH_SHARE;
     code = dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map, &sim->map,
                         &sim->totals, &made, &migrated, &bytes, message);
@@ -145,10 +149,11 @@ static bool boxes_are_due(const dd_simulation *sim)
  * counted tells. A method whose new map has not helped is asked less and less often. */
 static bool work_has_shifted(const dd_simulation *sim)
 {
-    const double imbalance = sim->now.imbalance_work;
+    const double imbalance = sim->now.imbalance_work, jump = sim->fresh + sim->patience * JUMP;
 
-    return sim->settings->run.policy.mode == EQP_POLICY_AUTO && imbalance > sim->settings->run.imbalance_tol &&
-           (imbalance > sim->fresh + sim->patience * JUMP || sim->lost >= sim->patience * sim->policy.balance_seconds);
+    return sim->settings->run.policy.mode == EQP_POLICY_AUTO &&
+           (imbalance > fmax(jump, sim->settings->run.imbalance_tol) ||
+            sim->lost >= sim->patience * fmax(sim->policy.balance_seconds, 1e-6));
 }
 
 /* Nodes to where they should live before the step. */
