@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the benches one after another, pinned to a core, and writes what they measured to docs/performance.md.
 
-usage: scripts/performance.py [--build DIR] [--core N] [--galaxy SNAPSHOT] [--output FILE] [SECTION...]
+usage: scripts/performance.py [--build DIR] [--core N] [--galaxy SNAPSHOT] [--network FILE.data] [--output FILE]
+                              [SECTION...]
 
 Without SECTION all of them; a section that was not asked for, or cannot be measured here, keeps the text that FILE has.
---galaxy: a snapshot of some 60,000 particles to measure forces on as well (softening 0.4). Takes five to ten minutes on a
-quiet machine, most of it the k-d trees, the sampler's 1e9 interactions and the 2 million particles.
+--galaxy: a snapshot of some 60,000 particles to measure forces on as well (softening 0.4). --network: a dislocation
+network to balance instead of a generated one. Takes half an hour on a quiet machine, most of it the runs of networks, the
+k-d trees, the sampler's 1e9 interactions and the 2 million particles.
 """
 import argparse
 import csv
@@ -33,6 +35,7 @@ class Bench:
         self.build = os.path.abspath(arguments.build)
         self.core = str(arguments.core)
         self.galaxy = arguments.galaxy
+        self.network = arguments.network
         self.commands = []
 
     def program(self, name):
@@ -232,6 +235,40 @@ def memory(bench):
     )
 
 
+def segments(bench):
+    rows = bench.run("bench/bench_segforce")
+    kinds = {"near": "near-parallel", "chain": "collinear, next to each other", "mixed": "one in five near-parallel"}
+    sources = sorted({int(r["sources"]) for r in rows})
+    least = {(r["isa"], r["kind"], int(r["sources"])): number(r["least_ns"]) for r in rows}
+    lines = dict.fromkeys((r["isa"], r["kind"]) for r in rows)
+    return (
+        "Forces between two dislocation segments, in nanoseconds per pair, the least of several runs, by the number of "
+        "sources in a call.\n\n"
+        + table(["kernel", "pairs"] + [f"{n} sources" for n in sources],
+                [[isa, kinds.get(kind, kind)] + [least[isa, kind, n] for n in sources] for isa, kind in lines])
+    )
+
+
+def network(bench):
+    """How evenly each method divides a dislocation network, on as many ranks as are asked about."""
+    options = [bench.network] if bench.network else ["--generate", "chains:n=180,box=59000,maxseg=800"]
+    shown = ["30", "20", "NETWORK.data"] if bench.network else None
+    parts = []
+    for ranks in (4, 8):
+        rows = bench.run("bench/bench_network", "30", "20", *options, ranks=ranks, shown=shown)
+        parts.append(f"On {ranks} ranks, {rows[0]['nodes']} nodes, {rows[0]['pairs']} pairs:\n\n" + table(
+            ["method", "imbalance", "of single steps", "of the work", "maps", "ghosts", "forces s", "balancing s",
+             "balancing / forces"],
+            [[r["method"], percent(r["lambda"]), percent(r["lambda_median"]), percent(r["lambda_work"]), r["maps"],
+              r["ghosts"], number(r["force_s"]), number(r["balance_s"]), percent(r["balance_share"])] for r in rows]))
+    return (
+        "Imbalance (max / mean - 1) of the ranks' CPU seconds in forces over steps 31 to 50, all methods step by step in "
+        "turn: of the sums over these steps, the median of single steps, and what the cost model says of the work. The "
+        "methods of ParaDiS move their walls after every step, the others renew their maps when their policy says so. "
+        "Seconds per step, all ranks together. All ranks share one core.\n\n" + "\n\n".join(parts)
+    )
+
+
 def profile(bench):
     if shutil.which("perf") is None:
         raise Missing("perf is not installed")
@@ -265,6 +302,8 @@ SECTIONS = [
     ("Hypergraph", hypergraph),
     ("Balancing", balancing),
     ("Memory", memory),
+    ("Dislocation forces", segments),
+    ("Dislocation networks", network),
     ("Profile", profile),
 ]
 
@@ -301,6 +340,7 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--core", type=int, default=1)
     parser.add_argument("--galaxy")
+    parser.add_argument("--network")
     parser.add_argument("--output", default=os.path.join(ROOT, "docs", "performance.md"))
     parser.add_argument("section", nargs="*", help="of: " + ", ".join(f"'{title}'" for title, _ in SECTIONS))
     arguments = parser.parse_args()
