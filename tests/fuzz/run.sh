@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the fuzz targets with clang, AddressSanitizer and UndefinedBehaviorSanitizer, and runs each from its kept corpus,
-# four at a time. One line per target; inputs that fail are kept in a folder that is named, together with the logs.
+# five at a time. One line per target; inputs that fail are kept in a folder that is named, together with the logs.
 # Status: 0 nothing was found, 1 something was, 2 wrong use, 77 there is no clang.
 set -eu
 
@@ -119,7 +119,7 @@ for target in $targets; do
     fuzz "$target" &
     running="$running $!"
     count=$((count + 1))
-    if [ $((count % 4)) -eq 0 ]; then
+    if [ $((count % 5)) -eq 0 ]; then
         for one in $running; do
             wait "$one" || failed=1
         done
