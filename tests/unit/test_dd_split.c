@@ -184,6 +184,78 @@ static void what_gains_nothing_stays(void **state)
     }
 }
 
+/* Screws that cross: what pulls them apart where they touch is weaker than what they do to each other once they are
+ * apart. */
+static void lines_that_attract_stay_together(void **state)
+{
+    (void)state;
+    const double screw[3] = {1, 0, 0}, pull[4][3] = {{0, 0, 0.01}, {0, 0, 0.01}, {0, 0, -0.01}, {0, 0, -0.01}};
+    const dd_medium medium = {.mu = 1, .nu = 0.3, .a = 1, .core = 0.01};
+    const dd_mover mover = {drag, NULL, &medium};
+    for (int sense = -1; sense <= 1; sense += 2) {
+        dd_network network;
+        make_crossing(&network, pull);
+        for (int64_t i = 0; i < network.n; i++) {
+            for (int a = 0; a < network.node[i].narms; a++) {
+                dd_arm *arm = &network.node[i].arm[a];
+                const dd_tag end = arm->tag == 9 ? network.node[i].tag : arm->tag;
+                const double out = (arm->tag == 9 ? -1 : 1) * (end % 2 ? -1 : 1) * (end > 2 ? sense : 1);
+                for (int k = 0; k < 3; k++) {
+                    arm->burgers[k] = out * screw[k];
+                }
+            }
+        }
+        assert_int_equal(split_once(&network, &mover), sense > 0);
+        dd_network_free(&network);
+    }
+}
+
+/* Coarsening would take the new nodes out, and the lines would touch again. */
+static void lines_that_remeshing_joins_stay_together(void **state)
+{
+    (void)state;
+    const double force[4][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, -1}, {0, 0, -1}};
+    const dd_medium medium = weak(0.0);
+    const dd_mover mover = {drag, NULL, &medium};
+    for (int is_short = 0; is_short < 2; is_short++) {
+        dd_network network;
+        make_crossing(&network, force);
+        for (int64_t i = 0; i < network.n; i++) {
+            dd_v3_scale(is_short ? 0.4 : 0.5, network.node[i].x); /* arms of 4.5 and 5.6; min_seg is 5 */
+        }
+        assert_int_equal(split_once(&network, &mover), !is_short);
+        dd_network_free(&network);
+    }
+}
+
+static void order_of_arms_does_not_matter(void **state)
+{
+    (void)state;
+    const double force[4][3] = {{-1, 0.3, 0.1}, {1.2, 0, -0.2}, {-0.7, 0.1, 0}, {1, -0.2, 0.3}};
+    const dd_medium medium = {.mu = 0.2, .nu = 0.3, .a = 1, .core = 0.1};
+    const dd_mover mover = {drag, NULL, &medium};
+    double first[4][3];
+    for (int order = 0; order < 24; order++) {
+        dd_network network;
+        make_crossing(&network, force);
+        dd_arm *arm = dd_test_find(&network, 9)->arm;
+        for (int left = 4, code = order; left > 1; code /= left--) {
+            const dd_arm other = arm[code % left];
+            arm[code % left] = arm[left - 1];
+            arm[left - 1] = other;
+        }
+        assert_int_equal(split_once(&network, &mover), 1);
+        for (int k = 0; k < 4; k++) {
+            const dd_node *at = dd_test_find(&network, dd_test_find(&network, (dd_tag)(k + 1))->arm[0].tag);
+            for (int d = 0; d < 3; d++) {
+                first[k][d] = order == 0 ? at->x[d] : first[k][d];
+                assert_true(fabs(at->x[d] - first[k][d]) < 1e-9);
+            }
+        }
+        dd_network_free(&network);
+    }
+}
+
 /* Both nodes stay in the planes of their arms. */
 static void halves_glide(void **state)
 {
@@ -277,6 +349,9 @@ int main(void)
         cmocka_unit_test(lines_that_attract_zip_a_junction),
         cmocka_unit_test(two_crossing_lines_become_a_binary_junction),
         cmocka_unit_test(what_gains_nothing_stays),
+        cmocka_unit_test(lines_that_attract_stay_together),
+        cmocka_unit_test(lines_that_remeshing_joins_stay_together),
+        cmocka_unit_test(order_of_arms_does_not_matter),
         cmocka_unit_test(halves_glide),
         cmocka_unit_test(random_networks_keep_their_burgers_vectors),
         cmocka_unit_test(failing_allocations_change_nothing),

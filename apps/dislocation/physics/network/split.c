@@ -4,6 +4,7 @@
 #include "collide.h"
 #include "elastic/pairs.h"
 #include "elastic/self.h"
+#include "remesh.h"
 #include "rewire.h"
 #include "vector.h"
 
@@ -254,23 +255,58 @@ static bool fits(const dd_patch *patch, const dd_rules *rules, const dd_cluster 
     return fit;
 }
 
-/* Whether arms of the two nodes would meet again at once, somewhere along the lines. */
-static bool meets(const dd_rules *rules, const dd_cluster *whole, const dd_partition *halves)
-{
+/* Lines that leave one of the two nodes, as they will be: places and velocities of their ends. */
+typedef struct dd_lines {
+    bool coarse; /* one line, without the node */
+    int n;
     double x[DD_MOST_ARMS][2][3], v[DD_MOST_ARMS][2][3];
-    const int n = whole->node->narms;
+} dd_lines;
+
+/* A node of two arms that coarsening takes out will leave a straight line, which bends less than the trial. */
+static void take_lines(const dd_rules *rules, const dd_cluster *whole, const dd_partition *halves, int half,
+                       dd_lines *lines)
+{
+    const uint32_t group = half == 1 ? halves->second : ~halves->second;
+    dd_group as_node;
+
+    take_half(whole, group, &as_node);
+    dd_v3_copy(as_node.node.v, halves->v[half]);
+    lines->n = 0;
+    for (int i = 0; i < whole->node->narms; i++) {
+        if (group >> i & 1) {
+            const int n = lines->n++;
+            dd_v3_copy(lines->x[n][0], halves->x[half]);
+            dd_v3_copy(lines->v[n][0], halves->v[half]);
+            dd_v3_copy(lines->x[n][1], whole->to[i]);
+            dd_v3_copy(lines->v[n][1], whole->v[i]);
+            dd_v3_minus(as_node.to[n], halves->x[half], as_node.to[n]);
+        }
+    }
+    lines->coarse =
+        lines->n == 2 && !halves->junction &&
+        dd_wants_coarsen(rules, &as_node.node, as_node.to[0], as_node.to[1], lines->v[0][1], lines->v[1][1]);
+    if (lines->coarse) {
+        dd_v3_copy(lines->x[0][0], lines->x[1][1]);
+        dd_v3_copy(lines->v[0][0], lines->v[1][1]);
+        lines->n = 1;
+    }
+}
+
+/* Whether lines of the two nodes would touch again at once, somewhere along them. Where a line jumps as its node goes,
+ * it does not matter where it was heading for. */
+static bool meet(const dd_rules *rules, const dd_cluster *whole, const dd_partition *halves)
+{
+    static const double standing[2][3] = {{0.0}};
+    dd_lines one, two;
     bool any = false;
 
-    for (int i = 0; i < n; i++) {
-        const int half = halves->second >> i & 1;
-        dd_v3_copy(x[i][0], halves->x[half]);
-        dd_v3_copy(v[i][0], halves->v[half]);
-        dd_v3_copy(x[i][1], whole->to[i]);
-        dd_v3_copy(v[i][1], whole->v[i]);
-        for (int j = 0; j < i && !any; j++) {
-            any = (halves->second >> j & 1) != (unsigned)half &&
-                  dd_wants_collide(rules, (const double(*)[3])x[i], (const double(*)[3])v[i], (const double(*)[3])x[j],
-                                   (const double(*)[3])v[j]);
+    take_lines(rules, whole, halves, 0, &one);
+    take_lines(rules, whole, halves, 1, &two);
+    for (int i = 0; i < one.n; i++) {
+        for (int j = 0; j < two.n && !any; j++) {
+            const bool jumps = one.coarse || two.coarse;
+            any = dd_wants_collide(rules, (const double(*)[3])one.x[i], jumps ? standing : (const double(*)[3])one.v[i],
+                                   (const double(*)[3])two.x[j], jumps ? standing : (const double(*)[3])two.v[j]);
         }
     }
     return any;
@@ -294,7 +330,7 @@ static bool best_partition(const dd_patch *patch, const dd_cluster *whole, const
             continue;
         }
         if (guess(whole, rules, mover, &halves) && fits(patch, rules, whole, &halves) && weigh(whole, mover, &halves) &&
-            halves.power > best->power && !meets(rules, whole, &halves)) {
+            halves.power > best->power && !meet(rules, whole, &halves)) {
             *best = halves;
             found = true;
         }
