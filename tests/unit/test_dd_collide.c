@@ -185,6 +185,34 @@ static void lines_that_part_do_not_join(void **state)
     }
 }
 
+/* Contact next to a node takes the node: no arm between the two. */
+static void ends_near_the_contact_are_the_contact(void **state)
+{
+    (void)state;
+    const double b1[3] = {0, 1, 1}, b2[3] = {1, -1, 0};
+    for (int far = 0; far < 2; far++) {
+        dd_network network;
+        const double at = far ? 2.2 : 1.8;
+        int64_t done = 0;
+        dd_network_init(&network);
+        dd_test_node(&network, 1, -10, 0, 0, DD_PINNED);
+        dd_test_node(&network, 5, 0, 0, 0, DD_FREE);
+        dd_test_node(&network, 2, 10, 0, 0, DD_PINNED);
+        dd_test_node(&network, 3, at, -10, 0.5, DD_PINNED);
+        dd_test_node(&network, 4, at, 10, 0.5, DD_PINNED);
+        dd_test_join(&network, 1, 5, b1, NULL);
+        dd_test_join(&network, 5, 2, b1, NULL);
+        dd_test_join(&network, 3, 4, b2, NULL);
+        dd_serial serial = serial_of(&network, free_box, 1.0);
+        assert_int_equal(dd_serial_collide(&serial, &done), EQP_OK);
+        assert_int_equal(done, 1);
+        assert_int_equal(network.n, far ? 6 : 5);
+        assert_int_equal(dd_test_find(&network, 5)->narms, far ? 2 : 4);
+        assert_int_equal(dd_network_check(&network, free_box, NULL), EQP_OK);
+        dd_network_free(&network);
+    }
+}
+
 /* A junction shorter than rann goes even though its ends part; a longer one stays until they close. */
 static void short_junctions_go(void **state)
 {
@@ -408,6 +436,7 @@ int main(void)
         cmocka_unit_test(joints_lie_in_all_glide_planes),
         cmocka_unit_test(zips_close_from_their_node),
         cmocka_unit_test(lines_that_part_do_not_join),
+        cmocka_unit_test(ends_near_the_contact_are_the_contact),
         cmocka_unit_test(short_junctions_go),
         cmocka_unit_test(opposite_dipole_annihilates),
         cmocka_unit_test(pins_hold),

@@ -11,6 +11,10 @@
 /* Sine of the angle below which two glide planes are one. Smaller angles would send their common line far away. */
 #define ONE_PLANE 0.1
 
+/* An end is the point of contact within this times rann. Between the two there would be a segment so short that its
+ * ends, where all their other arms are short, too, have hardly any drag and take the time step with them. */
+#define NEAR_END 2.0
+
 /* What one segment brings to the meeting. */
 typedef struct contact {
     dd_patch_node *node;   /* an end; NULL: a point between the ends */
@@ -89,9 +93,8 @@ static void touch_node(contact *touch, dd_patch_node *node)
     dd_v3_copy(touch->v, node->node.v);
 }
 
-/* The point at s of a segment, or its end that is nearer than rann to it. */
-static void touch_segment(const dd_patch *patch, const dd_rules *rules, dd_patch_node *const end[2], double s,
-                          contact *touch)
+/* The point at s of a segment, or its end that is nearer than `near` to it. */
+static void touch_segment(const dd_patch *patch, double near, dd_patch_node *const end[2], double s, contact *touch)
 {
     double line[3], length;
 
@@ -99,7 +102,7 @@ static void touch_segment(const dd_patch *patch, const dd_rules *rules, dd_patch
     length = dd_v3_length(line);
     touch->end[0] = end[0];
     touch->end[1] = end[1];
-    if (fmin(s, 1.0 - s) * length < rules->rann) {
+    if (fmin(s, 1.0 - s) * length < near) {
         touch_node(touch, end[s > 0.5]);
     } else {
         touch->node = NULL;
@@ -311,8 +314,8 @@ static int collide(dd_patch *patch, const dd_rules *rules, dd_patch_node *const 
         *done = false;
         return EQP_OK;
     }
-    touch_segment(patch, rules, a, s, &first);
-    touch_segment(patch, rules, b, t, &second);
+    touch_segment(patch, NEAR_END * rules->rann, a, s, &first);
+    touch_segment(patch, NEAR_END * rules->rann, b, t, &second);
     return join(patch, rules, &first, &second, done);
 }
 
@@ -332,7 +335,7 @@ static int zip(dd_patch *patch, const dd_rules *rules, dd_patch_node *node, dd_p
         return EQP_OK;
     }
     touch_node(&end, u);
-    touch_segment(patch, rules, (dd_patch_node *const[2]){node, w}, t, &point);
+    touch_segment(patch, rules->rann, (dd_patch_node *const[2]){node, w}, t, &point);
     if (point.node == node) { /* the longer arm is shorter than twice rann */
         touch_node(&point, w);
     }
