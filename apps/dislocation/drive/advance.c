@@ -129,22 +129,15 @@ static int add_strain(const dd_motion *motion, const states *s, double strain[6]
 {
     const dd_stage *stage = motion->stage;
     const double *edge = motion->domain->edge;
-    dd_segment *after = NULL;
-    int code = eqp_array_create(&after, stage->nown, sizeof *after);
+    int code;
 
     memset(strain, 0, 6 * sizeof *strain);
     memset(spin, 0, 3 * sizeof *spin);
-    for (int64_t own = 0; own < stage->nown && code == EQP_OK; own++) {
-        after[own] = dd_stage_segment(stage, stage->own_local[own]);
+    for (int64_t own = 0; own < stage->nown; own++) {
+        const dd_segment after = dd_stage_segment(stage, stage->own_local[own]);
+        dd_strain_sweep(1, &s->before[own], &after, edge[0] * edge[1] * edge[2], strain, spin);
     }
-    if (code == EQP_OK) {
-        dd_strain_sweep(stage->nown, s->before, after, edge[0] * edge[1] * edge[2], strain, spin);
-    }
-    free(after);
-    code = eqp_agree(motion->domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_sum_double(motion->domain->comm, 6, strain);
-    }
+    code = eqp_sum_double(motion->domain->comm, 6, strain);
     return code == EQP_OK ? eqp_sum_double(motion->domain->comm, 3, spin) : code;
 }
 

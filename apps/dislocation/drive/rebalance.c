@@ -140,6 +140,9 @@ static int survey_nodes(const dd_domain *domain, const dd_stage *stage, const dd
     int64_t own = 0;
     int code = eqp_array_create(&s.pin_key, stage->n, sizeof *s.pin_key);
 
+    if (code == EQP_OK) { /* exactly, as owners are large */
+        code = eqp_array_reserve(&survey->owner, &survey->capacity, domain->network.n, sizeof *survey->owner);
+    }
     for (int64_t i = 0; i < stage->n && code == EQP_OK; i++) {
         s.pin_key[i] = eqp_pin_key(seed, (int64_t)stage->key[i].owner);
     }
@@ -202,7 +205,7 @@ static int survey_all(const dd_domain *domain, const dd_stage *stage, const dd_e
     return code;
 }
 
-int dd_rebalance(dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, const app_costs *costs,
+int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluator, const app_costs *costs,
                  const app_rebalance_options *options, bool has_map, app_map *map, eqp_units_totals *totals,
                  app_rebalanced *rebalanced, int64_t *migrated, int64_t *bytes, eqp_message *message)
 {
@@ -218,6 +221,7 @@ int dd_rebalance(dd_domain *domain, const dd_stage *stage, const dd_evaluator *e
     if (code == EQP_OK) {
         code = survey_all(domain, stage, evaluator, options, totals, keys, &survey);
     }
+    dd_stage_free(stage);
     if (code == EQP_OK) {
         if (domain->network.n > 1) {
             qsort(keys, (size_t)domain->network.n, sizeof *keys, compare_keys);

@@ -7,11 +7,11 @@
 #include "../../common/run_newmap.h"
 #include "evaluate.h"
 
-/* Makes a new map of what the last evaluation has counted and moves the nodes to their new homes: halo and stage are
- * void then. has_map: the present one means something, and as little as possible is to move. totals: of the owners when
- * the last map was made, zeros for none; updated. migrated: nodes that left this rank. Collective; after an error the
- * map is the old one. */
-int dd_rebalance(dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, const app_costs *costs,
+/* Makes a new map of what the last evaluation has counted and moves the nodes to their new homes: the halo is void
+ * then, and the stage freed as soon as it has been looked at, as making a map needs room. has_map: the present
+ * one means something, and as little as possible is to move. totals: of the owners when the last map was made, zeros
+ * for none; updated. migrated: nodes that left this rank. Collective; after an error the map is the old one. */
+int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluator, const app_costs *costs,
                  const app_rebalance_options *options, bool has_map, app_map *map, eqp_units_totals *totals,
                  app_rebalanced *rebalanced, int64_t *migrated, int64_t *bytes, eqp_message *message);
 

@@ -517,6 +517,9 @@ static int change_topology(dd_simulation *sim, eqp_message *message)
     dd_closes closes = {0};
     int code = dd_close_find(&sim->domain, &sim->stage, sim->rules.rann, &closes);
 
+    /* Void from here on; what comes next needs the memory. */
+    dd_stage_free(&sim->stage);
+    dd_halo_free(&sim->halo);
     for (int64_t i = 0; i < sim->domain.network.n; i++) {
         dd_domain_fold(&sim->domain, sim->domain.network.node[i].x);
     }

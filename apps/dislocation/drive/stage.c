@@ -60,7 +60,10 @@ static int list_own(const dd_domain *domain, dd_stage *stage)
     int code;
 
     for (int64_t i = 0; i < domain->network.n; i++) {
-        n += domain->network.node[i].narms;
+        const dd_node *node = &domain->network.node[i];
+        for (int k = 0; k < node->narms; k++) {
+            n += node->tag < node->arm[k].tag;
+        }
     }
     code = eqp_array_create(&stage->own_node, n, sizeof *stage->own_node);
     if (code == EQP_OK) {
