@@ -249,6 +249,10 @@ def segments(bench):
     )
 
 
+def tenths(text):
+    return f"{100 * float(text):.1f} %"
+
+
 def network(bench):
     """How evenly each method divides a dislocation network, on as many ranks as are asked about."""
     options = [bench.network] if bench.network else ["--generate", "chains:n=180,box=59000,maxseg=800"]
@@ -259,8 +263,8 @@ def network(bench):
         parts.append(f"On {ranks} ranks, {rows[0]['nodes']} nodes, {rows[0]['pairs']} pairs:\n\n" + table(
             ["method", "imbalance", "of single steps", "of the work", "maps", "ghosts", "forces s", "balancing s",
              "balancing / forces"],
-            [[r["method"], percent(r["lambda"]), percent(r["lambda_median"]), percent(r["lambda_work"]), r["maps"],
-              r["ghosts"], number(r["force_s"]), number(r["balance_s"]), percent(r["balance_share"])] for r in rows]))
+            [[r["method"], tenths(r["lambda"]), tenths(r["lambda_median"]), tenths(r["lambda_work"]), r["maps"],
+              r["ghosts"], number(r["force_s"]), number(r["balance_s"]), tenths(r["balance_share"])] for r in rows]))
     return (
         "Imbalance (max / mean - 1) of the ranks' CPU seconds in forces over steps 31 to 50, all methods step by step in "
         "turn: of the sums over these steps, the median of single steps, and what the cost model says of the work. The "
