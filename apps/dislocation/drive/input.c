@@ -25,6 +25,9 @@
 #define SEGMENTS_PER_CELL 30.0
 #define FAR_SHARE 0.74
 
+/* Of a cell, the longest segment: a little less than 0.9, so that rounding cannot make it too long. */
+#define FITS 0.8999
+
 /* Segments of an input are often as long as its code allows: they may stretch that much before they are cut. */
 #define STRETCH 1.25
 #define CELLS_MOST 1000
@@ -228,8 +231,7 @@ static void choose_cells(const dd_domain *domain, int64_t segments, eqp_paradis_
         volume *= domain->edge[d];
     }
     for (int d = 0; d < 3; d++) {
-        /* A little more than 0.9 of a cell, so that rounding cannot make the longest segment too long for it. */
-        const double fits = domain->edge[d] * 0.8999 / control->max_seg;
+        const double fits = domain->edge[d] * FITS / control->max_seg;
         const double good = domain->edge[d] * cbrt(wanted / volume);
         if (control->cells[d] == 0) {
             control->cells[d] = (int)fmax(3, fmin(CELLS_MOST, floor(fmin(fits, good))));
@@ -259,6 +261,18 @@ static int check_choices(const char *from, const eqp_paradis_control *control, e
     return EQP_OK;
 }
 
+/* The longest segment where nobody says: room to stretch beyond those of the input, as far as cells allow. */
+static double default_max_seg(const dd_domain *domain, const eqp_paradis_control *control, double longest)
+{
+    double most = STRETCH * longest;
+
+    for (int d = 0; d < 3; d++) {
+        const int cells = control->cells[d] > 0 ? control->cells[d] : 3;
+        most = fmin(most, domain->edge[d] / cells * FITS);
+    }
+    return fmax(most, longest);
+}
+
 static int complete_control(const char *path, const dd_generator *generator, const dd_domain *domain, dd_input *input,
                             eqp_message *message)
 {
@@ -267,7 +281,8 @@ static int complete_control(const char *path, const dd_generator *generator, con
     int code;
 
     if (isnan(input->control.max_seg) && path == NULL) {
-        input->control.max_seg = STRETCH * (generator != NULL ? dd_generator_maxseg(generator) : input->longest);
+        input->control.max_seg = default_max_seg(domain, &input->control,
+                                                 generator != NULL ? dd_generator_maxseg(generator) : input->longest);
     }
     if (input->control.max_seg > 0) {
         choose_cells(domain, input->segments, &input->control);
