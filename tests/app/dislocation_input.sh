@@ -61,11 +61,18 @@ network good.data
 expect 1 good.data --steps 1 --quiet
 expect 3 good.data --steps 1 --quiet
 
-# bad WORDS FILE EDIT: such a network is refused with these words, on one rank and on three.
+# bad WORDS FILE EDIT: such a network is refused with these words, on one rank; every third of them on three as well, as
+# a launcher takes a second to end ranks that fail.
+bads=0
 bad()
 {
     network "$2" "$3" || fail "cannot make $2"
-    refused_by_all "$1" "$2" --steps 0
+    bads=$((bads + 1))
+    if [ $((bads % 3)) -eq 1 ]; then
+        refused_by_all "$1" "$2" --steps 0
+    else
+        refused "$1" "$2" --steps 0
+    fi
 }
 
 bad 'one-armed.data.*0,1' one-armed.data 'nodes[1][3].pop(); nodes[2][3].pop(0)'
