@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "setup.h"
+
+#include "baseline.h"
+
+#include <equipoise/base.h>
+
+#include <string.h>
+
+/* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
+#define LONGEST 0.9
+
+/* Near pairs must fit into the cells. */
+static int set_cells(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *control = &sim->input.control;
+
+    for (int d = 0; d < 3; d++) {
+        const double width = sim->domain.edge[d] / control->cells[d];
+        sim->cells[d] = control->cells[d];
+        if (control->max_seg > LONGEST * width) {
+            eqp_message_set(message,
+                            "dislocation: maxSeg: %g is more than %g of a cell (%g b wide): give fewer --cells, or a "
+                            "smaller --max-seg",
+                            control->max_seg, LONGEST, width);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
+static int set_laws(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *c = &sim->input.control;
+    dd_step_rule rule = DD_STEP_RULE_DEFAULTS;
+    int code = dd_mobility_find(c->mobility, &sim->mobility.law);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: mobilityLaw: '%s' is not FCC_0, FCC_0b or BCC_0", c->mobility);
+        return code;
+    }
+    sim->mobility.edge = c->mobility_edge;
+    sim->mobility.screw = c->mobility_screw;
+    sim->mobility.climb = c->mobility_climb;
+    sim->rules = (dd_rules){.max_seg = c->max_seg,
+                            .min_seg = c->min_seg,
+                            .area_min = c->area_min,
+                            .area_max = c->area_max,
+                            .r_tol = c->tolerance,
+                            .rann = c->annihilation};
+    code = dd_rules_complete(&sim->rules);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: remeshing: minSeg %g, maxSeg %g, rTol %g, rann %g do not fit each other",
+                        c->min_seg, c->max_seg, c->tolerance, c->annihilation);
+        return code;
+    }
+    rule.method = strcmp(c->integrator, "trapezoid") == 0 ? DD_TRAPEZOID : DD_EULER;
+    rule.rtol = c->tolerance;
+    rule.dt_max = c->max_dt;
+    rule.grow = c->dt_increment;
+    rule.shrink = c->dt_decrement;
+    code = dd_stepper_init(&sim->stepper, &rule, c->next_dt);
+    if (code == EQP_OK) {
+        code = dd_loading_init(&sim->loading, c->load_type == 1 ? DD_STRAIN_RATE : DD_CREEP, &sim->evaluator.medium,
+                               c->strain_rate, c->direction, c->stress);
+    }
+    if (code == EQP_OK) {
+        memcpy(sim->loading.strain, c->plastic_strain, sizeof sim->loading.strain);
+    } else {
+        eqp_message_set(message, "dislocation: time step or loading: %s", eqp_error_text(code));
+    }
+    return code;
+}
+
+static int set_medium(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_paradis_control *c = &sim->input.control;
+    dd_medium medium = {.mu = c->shear_modulus, .nu = c->poisson, .a = c->core_radius, .core = c->core_energy};
+    dd_pairs_fn pairs;
+    int code = dd_pairs_choose((dd_isa)sim->settings->isa, &pairs, NULL);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --isa: %s does not run on this processor",
+                        dd_settings_isa(sim->settings));
+        return EQP_ERR_ARGUMENT;
+    }
+    memcpy(medium.box, sim->domain.box, sizeof medium.box);
+    dd_evaluator_init(&sim->evaluator, &medium, pairs);
+    return EQP_OK;
+}
+
+int dd_setup(dd_simulation *sim, eqp_message *message)
+{
+    const eqp_method *method = sim->settings->run.method;
+    int code = set_medium(sim, message);
+
+    if (code == EQP_OK) {
+        code = set_laws(sim, message);
+    }
+    if (code == EQP_OK) {
+        code = set_cells(sim, message);
+    }
+    if (code == EQP_OK) {
+        code = app_costs_init(&sim->costs, DD_KINDS, dd_kind_nominal);
+    }
+    if (code == EQP_OK) {
+        code = eqp_policy_init(&sim->policy, &sim->settings->run.policy);
+    }
+    if (code == EQP_OK && (method == &dd_sectioning || method == &dd_bisection)) {
+        code = dd_baseline_create(&sim->domain, &sim->input.control, method == &dd_bisection, &sim->boxes);
+    }
+    sim->now.common.step = sim->input.control.first_step;
+    sim->now.common.time = sim->input.control.time;
+    return code;
+}
