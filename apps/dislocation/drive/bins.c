@@ -5,6 +5,7 @@
 
 #include <equipoise/base.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ static void choose_widths(const dd_balls *balls, dd_bins *bins)
         largest = fmax(largest, balls->radius[i]);
     }
     /* A little more, for what rounding does at the walls of bins. */
-    width = (width + 2 * largest) * (1 + 1e-9);
+    width = fmax((width + 2 * largest) * (1 + 1e-9), DBL_MIN);
     do {
         total = 1;
         for (int d = 0; d < 3; d++) {

@@ -222,7 +222,7 @@ static int find_last_step(const dd_settings *settings, const char *path, dd_inpu
 }
 
 /* Cells as small as the longest segment allows, but not emptier than is good for them. */
-static void choose_cells(const dd_domain *domain, int64_t segments, eqp_paradis_control *control)
+static void choose_cells(const dd_domain *domain, int64_t segments, double longest, eqp_paradis_control *control)
 {
     const double each = fmax(SEGMENTS_PER_CELL, cbrt(FAR_SHARE * (double)segments));
     double volume = 1, wanted = (double)segments / each;
@@ -231,7 +231,7 @@ static void choose_cells(const dd_domain *domain, int64_t segments, eqp_paradis_
         volume *= domain->edge[d];
     }
     for (int d = 0; d < 3; d++) {
-        const double fits = domain->edge[d] * FITS / control->max_seg;
+        const double fits = domain->edge[d] * FITS / fmax(control->max_seg, longest);
         const double good = domain->edge[d] * cbrt(wanted / volume);
         if (control->cells[d] == 0) {
             control->cells[d] = (int)fmax(3, fmin(CELLS_MOST, floor(fmin(fits, good))));
@@ -284,8 +284,9 @@ static int complete_control(const char *path, const dd_generator *generator, con
         input->control.max_seg = default_max_seg(domain, &input->control,
                                                  generator != NULL ? dd_generator_maxseg(generator) : input->longest);
     }
+    input->dt_given = input->control.next_dt > 0;
     if (input->control.max_seg > 0) {
-        choose_cells(domain, input->segments, &input->control);
+        choose_cells(domain, input->segments, input->longest, &input->control);
     }
     code = eqp_paradis_control_complete(&input->control, domain->edge, &inner);
     if (code != EQP_OK) {

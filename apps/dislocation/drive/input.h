@@ -11,6 +11,7 @@
 typedef struct dd_input {
     int64_t nodes, segments; /* of all ranks */
     double longest;          /* segment, b */
+    bool dt_given;           /* the first time step is the user's or a restart's, not a default */
     char format[64];         /* for people */
     /* Parameters, complete. first_step, time, plastic_strain and next_dt are where the run begins: zeros and the first
      * step, or those of a restart; with --ctrl alone a run begins at 0 whatever the file says. */

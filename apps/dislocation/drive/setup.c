@@ -18,6 +18,13 @@ static int set_cells(dd_simulation *sim, eqp_message *message)
     for (int d = 0; d < 3; d++) {
         const double width = sim->domain.edge[d] / control->cells[d];
         sim->cells[d] = control->cells[d];
+        if (sim->input.longest > LONGEST * width) {
+            eqp_message_set(message,
+                            "dislocation: a segment of the input is %g b long, more than %g of a cell (%g b wide): "
+                            "give fewer --cells",
+                            sim->input.longest, LONGEST, width);
+            return EQP_ERR_ARGUMENT;
+        }
         if (control->max_seg > LONGEST * width) {
             eqp_message_set(message,
                             "dislocation: maxSeg: %g is more than %g of a cell (%g b wide): give fewer --cells, or a "
@@ -42,6 +49,11 @@ static int set_laws(dd_simulation *sim, eqp_message *message)
     sim->mobility.edge = c->mobility_edge;
     sim->mobility.screw = c->mobility_screw;
     sim->mobility.climb = c->mobility_climb;
+    if (!dd_mobility_is_valid(&sim->mobility)) {
+        eqp_message_set(message, "dislocation: %s: MobEdge, MobScrew and, where it is used, MobClimb must be positive",
+                        c->mobility);
+        return EQP_ERR_ARGUMENT;
+    }
     sim->rules = (dd_rules){.max_seg = c->max_seg,
                             .min_seg = c->min_seg,
                             .area_min = c->area_min,

@@ -26,6 +26,9 @@
 /* Units as fine as that can be assigned to this part of it, nearly for nothing. */
 #define FINEST_SHARE 0.05
 
+/* Units for an imbalance below this one are too many for anybody. */
+#define FINEST_UNITS 1e-4
+
 /* What a step does on this rank. */
 typedef struct step_ledger {
     dd_simulation *sim;
@@ -108,7 +111,7 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     int code;
 
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
-    options.imbalance_tol *= FRESH_SHARE;
+    options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
     code = dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map, &sim->map,
                         &sim->totals, &made, &migrated, &bytes, message);
 
@@ -299,7 +302,7 @@ static int choose_dt(dd_simulation *sim)
     if (MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, sim->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    if (c->next_dt >= c->max_dt && fastest * sim->stepper.dt > c->tolerance) {
+    if (!sim->input.dt_given && fastest * sim->stepper.dt > c->tolerance) {
         sim->stepper.dt = c->tolerance / fastest;
     }
     return EQP_OK;

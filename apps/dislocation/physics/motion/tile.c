@@ -54,8 +54,8 @@ int dd_tiling_init(dd_tiling *tiling, const dd_network *base, const int count[3]
         indices = index > indices ? index : indices;
         domains = domain > domains ? domain : domains;
     }
-    /* The last tag of all is no node's. */
-    const uint64_t tiles = (uint64_t)dd_tiling_count(&made), fit = UINT32_MAX;
+    /* Files have room for 31 bits of each. */
+    const uint64_t tiles = (uint64_t)dd_tiling_count(&made), fit = INT32_MAX;
     made.by_domain = indices > fit / tiles;
     made.span = made.by_domain ? domains : indices;
     if (made.by_domain && domains > fit / tiles) {
