@@ -12,11 +12,14 @@
 
 int app_costs_init(app_costs *costs, int nkinds, const double *nominal)
 {
-    *costs = (app_costs){.nkinds = nkinds};
-    for (int k = 0; k < nkinds && k < EQP_COST_KINDS; k++) {
-        costs->seconds[k] = nominal[k];
+    app_costs made = {.nkinds = nkinds};
+    const int code = eqp_cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE);
+
+    for (int k = 0; k < nkinds && code == EQP_OK; k++) { /* the code says whether nkinds can be */
+        made.seconds[k] = nominal[k];
     }
-    return eqp_cost_sums_init(&costs->samples, nkinds, EQP_COST_RELATIVE);
+    *costs = made;
+    return code;
 }
 
 int app_costs_fit(app_costs *costs, MPI_Comm comm, const app_timings *timings)
