@@ -159,12 +159,12 @@ static void zips_close_from_their_node(void **state)
 {
     (void)state;
     const dd_rules rules = rules_of(1.0);
-    const double u[3] = {9, 0.9, 0}, w[3] = {12, 0, 0}, open[3] = {9, 1.1, 0}, stub[3] = {0.1, 0.5, 0};
+    const double u[3] = {9, 0.9, 0}, w[3] = {12, 0, 0}, open[3] = {9, 1.1, 0}, close[3] = {0.1, 0.5, 0};
     const double still[3] = {0, 0, 0}, up[3] = {0, 1, 0};
     assert_true(dd_wants_zip(&rules, u, w, still, still, still));
     assert_true(dd_wants_zip(&rules, w, u, still, still, still));
     assert_false(dd_wants_zip(&rules, open, w, still, still, still));
-    assert_false(dd_wants_zip(&rules, stub, w, still, still, still)); /* near the node itself */
+    assert_false(dd_wants_zip(&rules, close, w, still, still, still)); /* near the node itself */
     assert_false(dd_wants_zip(&rules, u, w, up, still, still));
     assert_true(dd_wants_zip(&rules, u, w, still, up, still));
 }

@@ -274,7 +274,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
 }
 
 /* Before anything is known: equally many nodes along the curve, or equal boxes. */
-static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
+static int first_homes(dd_simulation *sim, eqp_message *message)
 {
     app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
@@ -284,7 +284,6 @@ static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *mes
     if (has_own_method(sim)) {
         return dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
     }
-    (void)ledger;
     options.method = eqp_method_find("count");
     return dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, false, &sim->map, &totals,
                         &made, &migrated, &bytes, message);
@@ -313,7 +312,7 @@ static int start(dd_simulation *sim, eqp_message *message)
 {
     step_ledger ledger = {.sim = sim};
     const double begin = eqp_cpu_seconds();
-    int code = first_homes(sim, &ledger, message);
+    int code = first_homes(sim, message);
 
     ledger.row.common.balance_seconds = eqp_cpu_seconds() - begin;
     if (code == EQP_OK) {
