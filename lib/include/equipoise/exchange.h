@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file exchange.h
+ * \brief How data travels: who needs which block, by which plan it gets there, and what that costs. No MPI.
+ *
+ * A *block* is data that travels as one (the particles of a leaf, the children of a cell, the segments of a cell of a
+ * grid). It lives at its *home*, one part, and other parts need it. Data go *out*, from the home to all who need it, or
+ * come *back*, from all who have a contribution to the home, where they are added up. What comes back takes the ways of
+ * what goes out, backwards, and is added up wherever two ways meet.
+ *
+ * A *plan* says by which ways. `stages`: directly; in two stages of about sqrt(P), so that a part sends and receives at
+ * most about 2 sqrt(P) messages instead of up to P - 1; or in log2 P stages. On its way a block travels once for all
+ * parts behind the same next stop. `broadcast` D: blocks that more than P/D parts need go to all by an allgather (come
+ * back by a reduce-scatter). `node` R: every R consecutive parts share memory, so that a block is sent once for all of
+ * them: part p is lane p mod R of node p / R, every lane is a network of its own, and a block travels in the lane of
+ * its home. P must be a multiple of R. */
+#ifndef EQUIPOISE_EXCHANGE_H
+#define EQUIPOISE_EXCHANGE_H
+
+#include <equipoise/error.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What messages cost. */
+typedef struct eqp_network {
+    double alpha; /**< seconds per message, >= 0 */
+    double beta;  /**< seconds per byte, >= 0 */
+    int node;     /**< parts that share memory, >= 1 */
+} eqp_network;
+
+/** 2 microseconds, 1 GB/s, nobody shares memory. */
+#define EQP_NETWORK_DEFAULTS                                                                                           \
+    {                                                                                                                  \
+        2e-6, 1e-9, 1                                                                                                  \
+    }
+
+/** In how many stages blocks travel. */
+typedef enum eqp_stages {
+    EQP_STAGES_DIRECT, /**< one: straight to whoever needs it */
+    EQP_STAGES_TWO,    /**< two, of about sqrt(P) */
+    EQP_STAGES_LOG     /**< ceil(log2 P) */
+} eqp_stages;
+
+/** How blocks travel. */
+typedef struct eqp_exchange_plan {
+    eqp_stages stages; /**< of blocks that are not broadcast */
+    int broadcast;     /**< blocks that more than parts / broadcast parts need go to all; 0: none does */
+    int node;          /**< parts that share memory and get a block once for all; 1: none do */
+} eqp_exchange_plan;
+
+/** Directly, no broadcast, no shared memory. */
+#define EQP_EXCHANGE_PLAN_DEFAULTS                                                                                     \
+    {                                                                                                                  \
+        EQP_STAGES_DIRECT, 0, 1                                                                                        \
+    }
+
+/** Room for the name of any plan. */
+#define EQP_EXCHANGE_NAME_SIZE 48
+
+/** Writes `direct`, `two-stage` or `log`, followed by `+broadcast/D` and `+node/R` where they apply. Local. */
+void eqp_exchange_plan_name(const eqp_exchange_plan *plan, char name[EQP_EXCHANGE_NAME_SIZE]);
+
+/** Reads such a name. Local.
+ * \return EQP_OK, or EQP_ERR_UNKNOWN with *plan unchanged */
+int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan);
+
+/** Plans that are worth trying for so many parts on a network: every number of stages with broadcast 0, 4 and 16, and
+ * each with and without shared memory where `node` > 1 divides the parts. plan: [EQP_EXCHANGE_PLANS_MAX]. The simplest
+ * come first. Local. Returns how many. */
+#define EQP_EXCHANGE_PLANS_MAX 18
+int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan);
+
+/** Who needs which block: a set of (block, part) that is filled as a stream, in any order, with repetitions. */
+typedef struct eqp_needs eqp_needs;
+
+/** The set by blocks (borrowed from it). Only blocks that somebody needs are listed. */
+typedef struct eqp_needs_view {
+    int64_t nblocks;      /**< blocks that are needed by anyone */
+    const int64_t *block; /**< [nblocks] their numbers, ascending */
+    const int64_t *first; /**< [nblocks + 1] into part */
+    const int *part;      /**< [first[nblocks]] who needs each, ascending */
+} eqp_needs_view;
+
+/** \param[in]  nparts  1 to 65,536
+ * \param[out] needs   owned by the caller; eqp_needs_free() */
+int eqp_needs_create(int nparts, eqp_needs **needs);
+
+/** Adds n needs. Local; amortised O(n log) with a filter for repetitions; memory O(different needs), 8 bytes each and
+ * as much again while it grows, whatever the number of repetitions.
+ * \param[in]  block  [n] numbers, 0 to 2^47 - 1 (borrowed)
+ * \param[in]  part   [n] (borrowed)
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+int eqp_needs_add(eqp_needs *needs, int64_t n, const int64_t *block, const int *part);
+
+/** Sorts what was added and gives the arrays, which stay valid until more is added. Local.
+ * \return EQP_OK or EQP_ERR_MEMORY */
+int eqp_needs_view_get(eqp_needs *needs, eqp_needs_view *view);
+
+/** Frees; NULL is legal. */
+void eqp_needs_free(eqp_needs *needs);
+
+/** One phase of an exchange: blocks, where they live, how large they are, and who needs them or contributes to them. */
+typedef struct eqp_phase {
+    int back;             /**< 0: out; 1: back */
+    int64_t nblocks;      /**< blocks */
+    const int64_t *bytes; /**< [nblocks] >= 0 (borrowed) */
+    const int *home;      /**< [nblocks] part (borrowed) */
+    const int64_t *first; /**< [nblocks + 1] into part (borrowed) */
+    const int *part;      /**< parts that need it or contribute, ascending; its home among them costs nothing */
+} eqp_phase;
+
+/** What every part sends and receives in one phase. */
+typedef struct eqp_traffic {
+    int64_t *messages_sent, *messages_received; /**< [nparts] */
+    int64_t *bytes_sent, *bytes_received;       /**< [nparts] */
+    double *seconds; /**< [nparts] sum over the stages of alpha max(messages) + beta max(bytes), of sent and received */
+} eqp_traffic;
+
+/** Counts one phase by one plan: exactly what eqp_route of <equipoise/route.h> sends. Adds to all arrays of *traffic; a
+ * NULL array is not wanted. A message counts where at least one block travels, blocks of no bytes included. In an
+ * allgather or reduce-scatter of hot blocks every part has ceil(log2 N) messages out and in (N: parts, or nodes) and
+ * receives the bytes of all hot blocks (of its lane) but its own ones; what it sends counts as much as it receives. It
+ * is skipped where there are no hot blocks.
+ * Local, O(needs x stages), deterministic.
+ * \return EQP_OK, EQP_ERR_ARGUMENT (a node that does not divide the parts, a part out of range), EQP_ERR_MEMORY */
+int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
+                       const eqp_traffic *traffic);
+
+/** What each part gives to an allgather whose result everybody keeps, such as the top of a tree. Adds to *traffic:
+ * ceil(log2 P) messages out and in, and received (and counted as sent) all bytes but its own. Local, O(nparts).
+ * \param[in]  bytes  [nparts] (borrowed) */
+int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic);
+
+/** Chooses homes so that no part sends much: every block goes to one of the parts that need it. Blocks are dealt in
+ * several orders (most needed first, fewest first, as they come; heaviest first), each to the part that has least to
+ * send so far, and the best result is kept: the one with the smallest largest time by direct messages without
+ * broadcast. The homes given are one of the candidates, so that the result is never worse. Local,
+ * O(orders x needs), deterministic.
+ * \param[in]      nblocks,bytes,first,part  as in eqp_phase, out
+ * \param[in]      fixed  [nblocks] bytes that come back from the part that a block does not live on, if its home is not
+ *                        `owner`; NULL: 0 each (borrowed)
+ * \param[in]      owner  [nblocks] part that computes most for the block; NULL: the home given (borrowed)
+ * \param[in,out]  home   [nblocks] 0 to nparts - 1; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+int eqp_homes_choose(int64_t nblocks, const int64_t *bytes, const int64_t *first, const int *part, const int64_t *fixed,
+                     const int *owner, int nparts, const eqp_network *network, int *home);
+
+/** Largest number of phases of an evaluation. */
+#define EQP_PHASES_MAX 8
+
+/** An assignment as its parts see it: what each has to do and to exchange. Filled as a stream. */
+typedef struct eqp_evaluation eqp_evaluation;
+
+/** What a plan makes of it. */
+typedef struct eqp_evaluated {
+    double load_max, load_mean;       /**< seconds */
+    double imbalance;                 /**< of the loads: max / mean - 1; 0 without load */
+    int64_t ghosts_total, ghosts_max; /**< elements of blocks that go out in phases with `ghosts`, counted once per part
+                                         that needs them away from home; and of the part with most */
+    int neighbours_max;               /**< most parts whose blocks one part needs, or that need one part's blocks */
+    int64_t messages_max;             /**< most messages that a part sends or receives over all phases */
+    int64_t bytes_total, bytes_max;   /**< bytes sent by all, and of the part that sends or receives most */
+    double step_seconds;              /**< largest load + seconds of all phases; see INTERFACE in docs/compare.md */
+    double step_seconds_ideal;        /**< load_mean */
+    double exchange_seconds;          /**< of the part that step_seconds is of */
+    eqp_exchange_plan plan;           /**< the plan */
+} eqp_evaluated;
+
+/** \param[in]  nparts   1 to 65,536
+ * \param[in]  nphases  0 to EQP_PHASES_MAX
+ * \param[in]  back     [nphases] 0: out, 1: back (copied)
+ * \param[in]  ghosts   [nphases] whether what goes out in it counts as ghosts (copied)
+ * \param[out] evaluation  owned by the caller; eqp_evaluation_free() */
+int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *ghosts, eqp_evaluation **evaluation);
+
+/** Frees; NULL is legal. */
+void eqp_evaluation_free(eqp_evaluation *evaluation);
+
+/** Adds load to a part, seconds >= 0. Local, O(1). EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA. */
+int eqp_evaluation_load(eqp_evaluation *evaluation, int part, double seconds);
+
+/** Says that a part gives so many bytes to an allgather that all parts take part in. Adds up. Local, O(1). */
+int eqp_evaluation_common(eqp_evaluation *evaluation, int part, int64_t bytes);
+
+/** Declares a block of a phase; once each, in any order, before or after its needs. A block that is needed, but was
+ * never declared, is an error at the end. Local, amortised O(1).
+ * \param[in]  block     number, 0 to 2^63 - 1, such as the key of a cell: any numbers, not only small ones
+ * \param[in]  bytes     that travel for it
+ * \param[in]  elements  particles or cells in it, for counting ghosts
+ * \param[in]  home      part that it lives on */
+int eqp_evaluation_block(eqp_evaluation *evaluation, int phase, int64_t block, int64_t bytes, int64_t elements,
+                         int home);
+
+/** Says that a part needs a block, or contributes to it. Repetitions do not count. Local, amortised O(log).
+ * Memory O(different needs). */
+int eqp_evaluation_need(eqp_evaluation *evaluation, int phase, int64_t block, int part);
+
+/** The loads so far: [nparts], borrowed. Local. */
+const double *eqp_evaluation_loads(const eqp_evaluation *evaluation);
+
+/** What one plan makes of it; if `traffic` is not NULL also what every part sends (added to its arrays). Local,
+ * O(needs x stages). More may be added afterwards.
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_UNKNOWN for a needed block that nobody declared */
+int eqp_evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
+                           const eqp_traffic *traffic, eqp_evaluated *result);
+
+/** The cheapest of eqp_exchange_plans(). Local.  \return as eqp_evaluation_by_plan() */
+int eqp_evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result);
+
+/** Everything as bytes, to be sent elsewhere and taken in there with eqp_evaluation_merge(). *bytes: owned by the
+ * caller, free(). Local. */
+int eqp_evaluation_pack(eqp_evaluation *evaluation, size_t *size, void **bytes);
+
+/** Adds what another evaluation packed: loads and common bytes add up, blocks and needs join. A block that both have
+ * declared must be the same in both. Local.
+ * \return EQP_OK, EQP_ERR_FORMAT for bytes that are none, EQP_ERR_ARGUMENT for other parts or phases, EQP_ERR_MEMORY */
+int eqp_evaluation_merge(eqp_evaluation *evaluation, size_t size, const void *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
