@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What if: the state at hand divided into any number of parts by any method, without a step: what --compare shows and
+ * what `auto` chooses by. An app says what its owners are and what a map would make every part compute and fetch; the
+ * rest is the same for all. */
+#ifndef APP_RUN_WHATIF_H
+#define APP_RUN_WHATIF_H
+
+#include "run_newmap.h"
+
+#include <equipoise/exchange.h>
+
+/* An app's side. All functions are collective over comm and fail on all ranks or on none. */
+typedef struct app_whatif {
+    MPI_Comm comm; /* borrowed */
+    void *user;    /* passed to the functions */
+    const app_work_model *model;
+    const app_costs *costs;   /* must be known (measured) when a comparison begins */
+    int nphases;              /* of an exchange: see eqp_evaluation_create() */
+    const int *back, *ghosts; /* [nphases] */
+
+    /* This rank's owners at home, numbered as app_owner.at_home: how many, and their curve keys ascending (owned by the
+     * caller: free()). */
+    int (*keys)(void *user, int64_t *nhome, uint64_t **keys);
+
+    /* Surveys the owners with that detail, into a survey that the caller has cleared for it. weights: false where
+     * nothing but the owners' existence is wanted. */
+    int (*survey)(void *user, bool weights, app_survey *survey);
+
+    /* Walks all interactions, each once over all ranks, and says what an assignment into `nparts` parts makes of them:
+     * whose load they are, which blocks which part needs. verdict [nhome] of this rank's owners; the map's ranks are
+     * parts. Whatever the app does in a real step on nparts ranks with such a map must come out, message by message.
+     * loads_only: eqp_evaluation_load() only. */
+    int (*trace)(void *user, int nparts, const app_map *map, const app_verdict *verdict, bool loads_only,
+                 eqp_evaluation *evaluation);
+
+    /* Carries out a method of the app's own, whose row has no `assign`: owners in curve order (with `seconds`), a part
+     * for each. NULL: there is none. */
+    int (*assign)(void *user, const eqp_method *method, int nparts, const app_owners *owners, int *part);
+
+    /* Moves everything on by one step without a new map; owners keep their numbers and homes, so that verdicts still
+     * hold. NULL: not possible. */
+    int (*advance)(void *user, eqp_message *message);
+} app_whatif;
+
+/* A method with options, such as interaction:pins=2; the words of --balance and --compare. */
+typedef struct app_method_choice {
+    char name[64]; /* as written */
+    const eqp_method *method;
+    app_rebalance_options options; /* of the run, as changed by the words */
+} app_method_choice;
+
+/* One row of a comparison: the keys of `compare` in report.json (docs/compare.md). */
+typedef struct app_compared {
+    const char *method; /* as written (borrowed) */
+    int parts;
+    int64_t units, split_owners;
+    double sample_rate;     /* units per interaction; 0: owners were assigned whole */
+    double balance_seconds; /* CPU seconds of the rank that needed most, for survey, units and assignment */
+    double imbalance_next;  /* of the same assignment after the next step; NaN: not known */
+    eqp_evaluated evaluated;
+} app_compared;
+
+/* One what-if: makes the map, traces it, evaluates it with the cheapest plan. made, verdicts: the map, for whoever
+ * wants it (owned by the caller: app_map_free(), free()); both may be NULL. *row is the same on all ranks. Collective.
+ */
+int app_whatif_try(const app_whatif *what, const app_method_choice *choice, int nparts, const eqp_network *network,
+                   app_compared *row, app_map *made, app_verdict **verdicts, eqp_message *message);
+
+/* Every method at every number of parts. rows: [nchoices x nparts] by parts, then by method, owned by the caller:
+ * free(). on_row: called on all ranks after each (progress), or NULL. Collective. */
+int app_whatif_compare(const app_whatif *what, int nchoices, const app_method_choice *choice, int ncounts,
+                       const int64_t *parts, const eqp_network *network, app_compared **rows,
+                       void (*on_row)(void *user, const app_compared *row), void *row_user, eqp_message *message);
+
+#endif
