@@ -133,6 +133,14 @@ static int fill_from_units(item_table *items, const app_owners *owners, const eq
     return code;
 }
 
+static int count_parts(MPI_Comm comm, const app_rebalance_options *options)
+{
+    int nranks;
+
+    MPI_Comm_size(comm, &nranks);
+    return options->nparts > 0 ? options->nparts : nranks;
+}
+
 static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options *options, app_rebalanced *rebalanced,
                   eqp_message *message)
 {
@@ -149,7 +157,7 @@ static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options 
     if (!(options->method->needs & EQP_NEEDS_WEIGHTS)) {
         items->view.weight = NULL; /* nobody has weighed: particles count */
     }
-    MPI_Comm_size(comm, &wanted.nparts);
+    wanted.nparts = count_parts(comm, options);
     wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
     wanted.seed = options->seed;
     wanted.message = message;
@@ -374,9 +382,7 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
     int code = EQP_OK;
 
     if (options->method->needs & EQP_NEEDS_UNITS) {
-        int nranks;
-        MPI_Comm_size(comm, &nranks);
-        code = app_units_make(comm, options, nranks, owners, &rebalanced->totals, &units);
+        code = app_units_make(comm, options, count_parts(comm, options), owners, &rebalanced->totals, &units);
     }
     if (code == EQP_OK) {
         code = eqp_agree(comm, fill_items(&items, owners, units, old), NULL);
@@ -393,4 +399,12 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
     items_free(&items);
     eqp_units_free(units);
     return code;
+}
+
+int app_newmap_of_owners(MPI_Comm comm, const app_owners *owners, const int *part, int64_t nhome, app_map *made,
+                         app_verdict **verdicts)
+{
+    int64_t nsplit;
+
+    return apply(comm, owners, NULL, part, nhome, made, &nsplit, verdicts);
 }

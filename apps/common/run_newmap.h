@@ -21,11 +21,16 @@ typedef struct app_verdict {
     int home;
 } app_verdict;
 
-/* Makes a map from lined up owners. old: the map by which they are computed now, or NULL: as little as possible is to
- * move. verdicts: one for each of the nhome owners whose home is this rank, in the order of their numbers (at_home),
- * which the caller frees. The new map goes to *made, which holds nothing. Collective; on error neither is made. */
+/* Makes a map from lined up owners, into options->nparts parts. old: the map by which they are computed now, or NULL:
+ * as little as possible is to move. verdicts: one for each of the nhome owners whose home is this rank, in the order of
+ * their numbers (at_home), which the caller frees. The new map goes to *made, which holds nothing. Collective; on error
+ * neither is made. */
 int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_owners *owners, const app_map *old,
                     int64_t nhome, app_map *made, app_verdict **verdicts, app_rebalanced *rebalanced,
                     eqp_message *message);
+
+/* The same for owners [owners->n] whose parts are known, and that nobody splits. Collective. */
+int app_newmap_of_owners(MPI_Comm comm, const app_owners *owners, const int *part, int64_t nhome, app_map *made,
+                         app_verdict **verdicts);
 
 #endif

@@ -8,6 +8,7 @@
 
 typedef struct app_rebalance_options {
     const eqp_method *method;
+    int nparts;           /* parts that are wanted; 0: one for each rank */
     double imbalance_tol; /* wanted: what the units are fine enough for */
     double assign_tol;    /* at which the assignment of units may stop; 0: imbalance_tol */
     eqp_sample_strategy strategy;

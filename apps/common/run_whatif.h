@@ -60,16 +60,35 @@ typedef struct app_compared {
     eqp_evaluated evaluated;
 } app_compared;
 
-/* One what-if: makes the map, traces it, evaluates it with the cheapest plan. made, verdicts: the map, for whoever
- * wants it (owned by the caller: app_map_free(), free()); both may be NULL. *row is the same on all ranks. Collective.
- */
-int app_whatif_try(const app_whatif *what, const app_method_choice *choice, int nparts, const eqp_network *network,
-                   app_compared *row, app_map *made, app_verdict **verdicts, eqp_message *message);
+/* An assignment that is being tried. */
+typedef struct app_trial {
+    const app_method_choice *choice; /* borrowed; NULL: the map and the verdicts are given */
+    int nparts;
+    app_map map;           /* owned: app_trials_free() */
+    app_verdict *verdicts; /* [owners at home of this rank] owned: app_trials_free() */
+    app_compared row;      /* the same on all ranks */
+} app_trial;
 
-/* Every method at every number of parts. rows: [nchoices x nparts] by parts, then by method, owned by the caller:
- * free(). on_row: called on all ranks after each (progress), or NULL. Collective. */
+void app_trials_free(int n, app_trial *trials);
+
+/* What several trials of one state have in common: the owners and their weights, learnt once. */
+typedef struct app_whatif_state app_whatif_state;
+
+/* what: borrowed. Collective, cheap; owned by the caller: app_whatif_close(). */
+int app_whatif_open(const app_whatif *what, app_whatif_state **state);
+void app_whatif_close(app_whatif_state *state);
+
+/* Makes the maps of trials (choice, nparts set, else zeros) that have a choice, traces all and evaluates each with the
+ * cheapest plan for the network; each evaluation on a rank of its own, as far as there are ranks. Memory on that rank:
+ * about 20 bytes for every block that a part needs. Collective. */
+int app_whatif_try(app_whatif_state *state, int n, app_trial *trials, const eqp_network *network, eqp_message *message);
+
+/* Every method at every number of parts, and the imbalance on the next positions. rows: [ncounts x nchoices] by parts,
+ * then by method, owned by the caller: free(). on_rows: called on all ranks after each number of parts with its rows
+ * (progress), or NULL. Collective. */
 int app_whatif_compare(const app_whatif *what, int nchoices, const app_method_choice *choice, int ncounts,
                        const int64_t *parts, const eqp_network *network, app_compared **rows,
-                       void (*on_row)(void *user, const app_compared *row), void *row_user, eqp_message *message);
+                       void (*on_rows)(void *user, int n, const app_compared *rows), void *rows_user,
+                       eqp_message *message);
 
 #endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_whatif.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct app_whatif_state {
+    const app_whatif *what;
+    MPI_Comm comm;
+    int rank, nranks;
+    int64_t nhome;
+    uint64_t *key; /* [nhome] */
+    /* owners as they are, with weights if they were wanted so far; and what it took to learn that */
+    bool known, weighed;
+    app_owners owners;
+    eqp_units_totals totals; /* of all owners, roughly; known where they were weighed */
+    double seconds;
+};
+
+void app_trials_free(int n, app_trial *trials)
+{
+    for (int i = 0; i < n; i++) {
+        app_map_free(&trials[i].map);
+        free(trials[i].verdicts);
+        trials[i].verdicts = NULL;
+    }
+}
+
+void app_whatif_close(app_whatif_state *state)
+{
+    if (state != NULL) {
+        app_owners_free(&state->owners);
+        free(state->key);
+        free(state);
+    }
+}
+
+int app_whatif_open(const app_whatif *what, app_whatif_state **state)
+{
+    app_whatif_state *made = NULL;
+    int code = eqp_agree(what->comm, eqp_array_create(&made, 1, sizeof *made), NULL);
+
+    if (code == EQP_OK) {
+        made->what = what;
+        made->comm = what->comm;
+        MPI_Comm_rank(what->comm, &made->rank);
+        MPI_Comm_size(what->comm, &made->nranks);
+        code = what->keys(what->user, &made->nhome, &made->key);
+    }
+    if (code != EQP_OK) {
+        app_whatif_close(made);
+        return code;
+    }
+    *state = made;
+    return EQP_OK;
+}
+
+/* The owners with as much detail as asked for, lined up; totals: of all, or NULL where nobody wants them. */
+static int learn(const app_whatif_state *state, bool weights, const app_survey_detail *detail, app_owners *owners,
+                 eqp_units_totals *totals)
+{
+    const app_whatif *what = state->what;
+    app_survey survey = {.n = 0};
+    int64_t bytes = 0;
+    int code;
+
+    app_survey_clear(&survey, detail);
+    code = what->survey(what->user, weights, &survey);
+    if (code == EQP_OK && totals != NULL) {
+        code = app_survey_totals(state->comm, &survey, what->model, totals);
+    }
+    if (code == EQP_OK) {
+        code = app_owners_line_up(state->comm, &survey, what->model, what->costs, state->nhome, state->key, owners,
+                                  &bytes);
+    }
+    app_survey_free(&survey);
+    return code;
+}
+
+/* Owners without their tiles: for every method at any number of parts. */
+static int know(app_whatif_state *state, bool weights)
+{
+    const app_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
+    const double begin = eqp_cpu_seconds();
+    int code;
+
+    if (state->known && (state->weighed || !weights)) {
+        return EQP_OK;
+    }
+    app_owners_free(&state->owners);
+    state->owners = (app_owners){.n = 0};
+    state->known = false;
+    code = learn(state, weights, &rough, &state->owners, weights ? &state->totals : NULL);
+    state->known = code == EQP_OK;
+    state->weighed = state->known && weights;
+    state->seconds = eqp_cpu_seconds() - begin;
+    return code;
+}
+
+/* A method of the app's own. */
+static int assign_own(app_whatif_state *state, app_trial *trial, app_rebalanced *rebalanced)
+{
+    const app_whatif *what = state->what;
+    int *part = NULL;
+    int code = eqp_agree(state->comm, eqp_array_create(&part, state->owners.n, sizeof *part), NULL);
+
+    if (code == EQP_OK && what->assign == NULL) {
+        code = EQP_ERR_ARGUMENT;
+    }
+    if (code == EQP_OK) {
+        code = what->assign(what->user, trial->choice->method, trial->nparts, &state->owners, part);
+    }
+    if (code == EQP_OK) {
+        code = app_newmap_of_owners(state->comm, &state->owners, part, state->nhome, &trial->map, &trial->verdicts);
+    }
+    if (code == EQP_OK) {
+        code = eqp_scan_int64(state->comm, state->owners.n, NULL, &rebalanced->units);
+    }
+    free(part);
+    return code;
+}
+
+static int make_map(app_whatif_state *state, app_trial *trial, app_rebalanced *rebalanced, eqp_message *message)
+{
+    app_rebalance_options options = trial->choice->options;
+    const unsigned needs = trial->choice->method->needs;
+    const bool own = trial->choice->method->assign == NULL;
+    app_owners detailed = {.n = 0};
+    int code = know(state, own || (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0);
+
+    if (code == EQP_OK && own) {
+        return assign_own(state, trial, rebalanced);
+    }
+    options.method = trial->choice->method;
+    options.nparts = trial->nparts;
+    if (code == EQP_OK && (needs & EQP_NEEDS_UNITS)) {
+        const app_survey_detail detail = app_rebalance_detail(&options, trial->nparts, &state->totals);
+        code = learn(state, true, &detail, &detailed, NULL);
+    }
+    if (code == EQP_OK) {
+        code = app_newmap_make(state->comm, &options, (needs & EQP_NEEDS_UNITS) ? &detailed : &state->owners, NULL,
+                               state->nhome, &trial->map, &trial->verdicts, rebalanced, message);
+    }
+    app_owners_free(&detailed);
+    return code;
+}
+
+/* The map of a trial, and what is known of it without a trace. */
+static int assign(app_whatif_state *state, app_trial *trial, eqp_message *message)
+{
+    app_rebalanced rebalanced = {.units = 0};
+    const bool was_known = state->known;
+    const double before = state->seconds, begin = eqp_cpu_seconds();
+    double seconds;
+    int code;
+
+    trial->row = (app_compared){
+        .method = trial->choice != NULL ? trial->choice->name : NULL, .parts = trial->nparts, .imbalance_next = NAN};
+    if (trial->choice == NULL) {
+        trial->row.split_owners = trial->map.nsplit;
+        return EQP_OK;
+    }
+    code = make_map(state, trial, &rebalanced, message);
+    seconds = eqp_cpu_seconds() - begin + (was_known ? before : 0.0);
+    if (code == EQP_OK &&
+        MPI_Allreduce(&seconds, &trial->row.balance_seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    trial->row.units = rebalanced.units;
+    trial->row.split_owners = rebalanced.split_owners;
+    if ((trial->choice->method->needs & EQP_NEEDS_UNITS) && rebalanced.totals.interactions > 0) {
+        trial->row.sample_rate = (double)rebalanced.units / (double)rebalanced.totals.interactions;
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "%s into %d parts: %s", trial->choice->name, trial->nparts, eqp_error_text(code));
+    }
+    return code;
+}
+
+static int create_evaluation(const app_whatif_state *state, int nparts, eqp_evaluation **evaluation)
+{
+    const app_whatif *what = state->what;
+
+    return eqp_evaluation_create(nparts, what->nphases, what->back, what->ghosts, evaluation);
+}
+
+/* Adds up what the ranks have traced, on one of them. */
+static int gather(const app_whatif_state *state, int root, eqp_evaluation *evaluation)
+{
+    void *out = NULL;
+    char *in = NULL;
+    size_t size = 0;
+    int64_t *sent = NULL, *received = NULL, total = 0;
+    int code = eqp_array_create(&sent, state->nranks, sizeof *sent);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&received, state->nranks, sizeof *received);
+    }
+    if (code == EQP_OK && state->rank != root) {
+        code = eqp_evaluation_pack(evaluation, &size, &out);
+        sent[root] = (int64_t)size;
+    }
+    code = eqp_agree(state->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_exchange_counts(state->comm, sent, received, &total);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(state->comm, eqp_array_create(&in, total, 1), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(state->comm, 1, sent, out, received, in);
+    }
+    if (code == EQP_OK) {
+        const char *piece = in;
+        for (int r = 0; r < state->nranks && code == EQP_OK; r++) {
+            code = received[r] > 0 ? eqp_evaluation_merge(evaluation, (size_t)received[r], piece) : EQP_OK;
+            piece += received[r];
+        }
+        code = eqp_agree(state->comm, code, NULL);
+    }
+    free(in);
+    free(out);
+    free(received);
+    free(sent);
+    return code;
+}
+
+/* The evaluation of a trial on the rank `root`; NULL elsewhere. */
+static int trace(const app_whatif_state *state, const app_trial *trial, int root, eqp_evaluation **evaluation)
+{
+    const app_whatif *what = state->what;
+    eqp_evaluation *made = NULL;
+    int code = eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL);
+
+    if (code == EQP_OK) {
+        code = what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, false, made);
+    }
+    if (code == EQP_OK) {
+        code = gather(state, root, made);
+    }
+    if (code == EQP_OK && state->rank == root) {
+        *evaluation = made;
+        made = NULL;
+    }
+    eqp_evaluation_free(made);
+    return code;
+}
+
+int app_whatif_try(app_whatif_state *state, int n, app_trial *trials, const eqp_network *network, eqp_message *message)
+{
+    eqp_evaluation **evaluation = NULL;
+    int code = eqp_agree(state->comm, eqp_array_create(&evaluation, n, sizeof(eqp_evaluation *)), NULL);
+
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        code = assign(state, &trials[i], message);
+        if (code == EQP_OK) {
+            code = trace(state, &trials[i], i % state->nranks, &evaluation[i]);
+        }
+    }
+    if (code == EQP_OK) {
+        for (int i = state->rank; i < n && code == EQP_OK; i += state->nranks) {
+            code = eqp_evaluation_best(evaluation[i], network, &trials[i].row.evaluated);
+        }
+        code = eqp_agree(state->comm, code, NULL);
+    }
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        if (MPI_Bcast(&trials[i].row.evaluated, (int)sizeof trials[i].row.evaluated, MPI_BYTE, i % state->nranks,
+                      state->comm) != MPI_SUCCESS) {
+            code = EQP_ERR_MPI;
+        }
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "what-if: %s", eqp_error_text(code));
+    }
+    for (int i = 0; i < n && evaluation != NULL; i++) {
+        eqp_evaluation_free(evaluation[i]);
+    }
+    free(evaluation);
+    return code;
+}
+
+/* The imbalance of an assignment made earlier, for the state as it is now. */
+static int look_again(const app_whatif_state *state, const app_trial *trial, double *imbalance)
+{
+    const app_whatif *what = state->what;
+    eqp_evaluation *evaluation = NULL;
+    double *load = NULL, total = 0.0, most = 0.0;
+    int code = create_evaluation(state, trial->nparts, &evaluation);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&load, trial->nparts, sizeof *load);
+    }
+    code = eqp_agree(state->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, true, evaluation);
+    }
+    if (code == EQP_OK) {
+        memcpy(load, eqp_evaluation_loads(evaluation), (size_t)trial->nparts * sizeof *load);
+        code = eqp_sum_double(state->comm, trial->nparts, load);
+    }
+    for (int p = 0; p < trial->nparts && code == EQP_OK; p++) {
+        total += load[p];
+        most = fmax(most, load[p]);
+    }
+    if (code == EQP_OK) {
+        *imbalance = total > 0 ? most * trial->nparts / total - 1.0 : 0.0;
+    }
+    free(load);
+    eqp_evaluation_free(evaluation);
+    return code;
+}
+
+/* All trials on the positions of the next step. */
+static int look_ahead(app_whatif_state *state, int n, app_trial *trials, eqp_message *message)
+{
+    const app_whatif *what = state->what;
+    int code = EQP_OK;
+
+    if (what->advance == NULL) {
+        return EQP_OK;
+    }
+    code = what->advance(what->user, message);
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        code = look_again(state, &trials[i], &trials[i].row.imbalance_next);
+    }
+    return code;
+}
+
+int app_whatif_compare(const app_whatif *what, int nchoices, const app_method_choice *choice, int ncounts,
+                       const int64_t *parts, const eqp_network *network, app_compared **rows,
+                       void (*on_rows)(void *user, int n, const app_compared *rows), void *rows_user,
+                       eqp_message *message)
+{
+    const int n = nchoices * ncounts;
+    app_whatif_state *state = NULL;
+    app_trial *trials = NULL;
+    app_compared *made = NULL;
+    int code = eqp_array_create(&trials, n, sizeof *trials);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made, n, sizeof *made);
+    }
+    code = eqp_agree(what->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = app_whatif_open(what, &state);
+    }
+    for (int c = 0; c < ncounts && code == EQP_OK; c++) {
+        app_trial *here = trials + c * nchoices;
+        for (int m = 0; m < nchoices; m++) {
+            here[m].choice = &choice[m];
+            here[m].nparts = (int)parts[c];
+        }
+        code = app_whatif_try(state, nchoices, here, network, message);
+        for (int m = 0; m < nchoices && code == EQP_OK; m++) {
+            made[c * nchoices + m] = here[m].row;
+        }
+        if (code == EQP_OK && on_rows != NULL) {
+            on_rows(rows_user, nchoices, made + c * nchoices);
+        }
+    }
+    if (code == EQP_OK) {
+        code = look_ahead(state, n, trials, message);
+    }
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        made[i] = trials[i].row;
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "what-if: %s", eqp_error_text(code));
+    }
+    if (trials != NULL) {
+        app_trials_free(n, trials);
+    }
+    free(trials);
+    app_whatif_close(state);
+    if (code == EQP_OK) {
+        *rows = made;
+        made = NULL;
+    }
+    free(made);
+    return code;
+}
