@@ -9,10 +9,11 @@
  *
  * A *plan* says by which ways. `stages`: directly; in two stages of about sqrt(P), so that a part sends and receives at
  * most about 2 sqrt(P) messages instead of up to P - 1; or in log2 P stages. On its way a block travels once for all
- * parts behind the same next stop. `broadcast` D: blocks that more than P/D parts need go to all by an allgather (come
- * back by a reduce-scatter). `node` R: every R consecutive parts share memory, so that a block is sent once for all of
- * them: part p is lane p mod R of node p / R, every lane is a network of its own, and a block travels in the lane of
- * its home. P must be a multiple of R. */
+ * parts behind the same next stop. `broadcast` D: *hot* blocks, which more than P/D parts other than their home need,
+ * go to all by an allgather (come back by a reduce-scatter). `node` R: every R consecutive parts share memory, so that
+ * a block is sent once for all of them: part p is lane p mod R of node p / R, every lane is a network of its own, and a
+ * block travels in the lane of its home, to the nodes of those who need it. Whether it is hot is a matter of parts, not
+ * of nodes. P must be a multiple of R. */
 #ifndef EQUIPOISE_EXCHANGE_H
 #define EQUIPOISE_EXCHANGE_H
 
@@ -47,7 +48,7 @@ typedef enum eqp_stages {
 /** How blocks travel. */
 typedef struct eqp_exchange_plan {
     eqp_stages stages; /**< of blocks that are not broadcast */
-    int broadcast;     /**< blocks that more than parts / broadcast parts need go to all; 0: none does */
+    int broadcast;     /**< blocks that more than parts / broadcast others need go to all; 0: none does */
     int node;          /**< parts that share memory and get a block once for all; 1: none do */
 } eqp_exchange_plan;
 
@@ -123,7 +124,7 @@ typedef struct eqp_traffic {
  * NULL array is not wanted. A message counts where at least one block travels, blocks of no bytes included. In an
  * allgather or reduce-scatter of hot blocks every part has ceil(log2 N) messages out and in (N: parts, or nodes) and
  * receives the bytes of all hot blocks (of its lane) but its own ones; what it sends counts as much as it receives. It
- * is skipped where there are no hot blocks.
+ * is one more stage; a lane that has no hot blocks skips it.
  * Local, O(needs x stages), deterministic.
  * \return EQP_OK, EQP_ERR_ARGUMENT (a node that does not divide the parts, a part out of range), EQP_ERR_MEMORY */
 int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
@@ -160,13 +161,14 @@ typedef struct eqp_evaluated {
     double imbalance;                 /**< of the loads: max / mean - 1; 0 without load */
     int64_t ghosts_total, ghosts_max; /**< elements of blocks that go out in phases with `ghosts`, counted once per part
                                          that needs them away from home; and of the part with most */
-    int neighbours_max;               /**< most parts whose blocks one part needs, or that need one part's blocks */
-    int64_t messages_max;             /**< most messages that a part sends or receives over all phases */
-    int64_t bytes_total, bytes_max;   /**< bytes sent by all, and of the part that sends or receives most */
-    double step_seconds;              /**< largest load + seconds of all phases; see INTERFACE in docs/compare.md */
-    double step_seconds_ideal;        /**< load_mean */
-    double exchange_seconds;          /**< of the part that step_seconds is of */
-    eqp_exchange_plan plan;           /**< the plan */
+    int neighbours_max;   /**< most other parts whose blocks one part needs or contributes to, or that do so with
+                             one part's blocks; over all phases, whatever the plan */
+    int64_t messages_max; /**< most messages that a part sends or receives over all phases */
+    int64_t bytes_total, bytes_max; /**< bytes sent by all, and of the part that sends or receives most */
+    double step_seconds;            /**< largest load + seconds of all phases; see docs/compare.md */
+    double step_seconds_ideal;      /**< load_mean */
+    double exchange_seconds;        /**< of the part that step_seconds is of */
+    eqp_exchange_plan plan;         /**< the plan */
 } eqp_evaluated;
 
 /** \param[in]  nparts   1 to 65,536

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Exchange plans: their names, and which of them are worth trying. */
+#include "stages.h"
+
+#include <equipoise/base.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const stages_name[] = {"direct", "two-stage", "log"};
+
+enum { NSTAGES = sizeof stages_name / sizeof *stages_name };
+
+void eqp_exchange_plan_name(const eqp_exchange_plan *plan, char name[EQP_EXCHANGE_NAME_SIZE])
+{
+    const int known = (int)plan->stages >= 0 && (int)plan->stages < NSTAGES;
+    char broadcast[24] = "", node[20] = "";
+
+    if (plan->broadcast > 0) {
+        snprintf(broadcast, sizeof broadcast, "+broadcast/%d", plan->broadcast);
+    }
+    if (plan->node > 1) {
+        snprintf(node, sizeof node, "+node/%d", plan->node);
+    }
+    snprintf(name, EQP_EXCHANGE_NAME_SIZE, "%.9s%.21s%.16s", known ? stages_name[plan->stages] : "?", broadcast, node);
+}
+
+/* Goes past `word` if the text starts with it. */
+static int skip_word(const char **text, const char *word)
+{
+    const size_t length = strlen(word);
+
+    if (strncmp(*text, word, length) != 0) {
+        return 0;
+    }
+    *text += length;
+    return 1;
+}
+
+/* A whole number from 1 up, or 0 for anything else. */
+static int skip_number(const char **text)
+{
+    int number = 0;
+
+    for (; **text >= '0' && **text <= '9'; (*text)++) {
+        const int digit = **text - '0';
+        if (number > (INT_MAX - digit) / 10) {
+            return 0;
+        }
+        number = number * 10 + digit;
+    }
+    return number;
+}
+
+int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan)
+{
+    eqp_exchange_plan read = EQP_EXCHANGE_PLAN_DEFAULTS;
+    int found = 0;
+
+    if (!name || !plan) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int s = 0; s < NSTAGES && !found; s++) {
+        found = skip_word(&name, stages_name[s]);
+        read.stages = (eqp_stages)s;
+    }
+    if (found && skip_word(&name, "+broadcast/")) {
+        found = (read.broadcast = skip_number(&name)) > 0;
+    }
+    if (found && skip_word(&name, "+node/")) {
+        found = (read.node = skip_number(&name)) > 0;
+    }
+    if (!found || *name) {
+        return EQP_ERR_UNKNOWN;
+    }
+    *plan = read;
+    return EQP_OK;
+}
+
+/* Whether the stages are none that an earlier kind has: few nodes have few ways. */
+static int stages_are_new(const eqp_exchange_plan *plan, int nparts)
+{
+    eqp_exchange_plan earlier = *plan;
+    eqp__stages mine, other;
+
+    if (eqp__stages_make(plan, nparts, &mine)) {
+        return 0;
+    }
+    for (int s = 0; s < (int)plan->stages; s++) {
+        earlier.stages = (eqp_stages)s;
+        if (!eqp__stages_make(&earlier, nparts, &other) && mine.n == other.n &&
+            memcmp(mine.stride, other.stride, (size_t)mine.n * sizeof *mine.stride) == 0) {
+            return 0;
+        }
+    }
+    /* A single node sends nothing, so that nothing is left to broadcast. */
+    return mine.n > 0 || plan->broadcast == 0;
+}
+
+int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan)
+{
+    static const int broadcast[] = {0, 4, 16};
+    const int shared = network->node > 1 && nparts % network->node == 0;
+    int n = 0;
+
+    for (int node = 0; node <= shared; node++) {
+        for (int b = 0; b < 3; b++) {
+            for (int s = 0; s < NSTAGES; s++) {
+                const eqp_exchange_plan p = {(eqp_stages)s, broadcast[b], node ? network->node : 1};
+                if (stages_are_new(&p, nparts)) {
+                    plan[n++] = p;
+                }
+            }
+        }
+    }
+    return n;
+}
