@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const app_work_model work_model = {DD_KINDS, dd_kind_nominal, 0};
+const app_work_model dd_work_model = {DD_KINDS, dd_kind_nominal, 0};
 
 /* What moves with a node. */
 static int64_t bytes_of(const dd_node *node)
@@ -19,8 +19,7 @@ static int64_t bytes_of(const dd_node *node)
     return (int64_t)sizeof *node + node->narms * (int64_t)sizeof *node->arm;
 }
 
-/* Curve keys of the own nodes, in a cube around the box. */
-static int make_keys(const dd_domain *domain, uint64_t **keys)
+int dd_keys(const dd_domain *domain, uint64_t **keys)
 {
     const int64_t n = domain->network.n;
     const double side = fmax(domain->edge[0], fmax(domain->edge[1], domain->edge[2]));
@@ -120,7 +119,7 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t first
     for (int k = 0; k < DD_KINDS && node < s->evaluator->of_nodes; k++) {
         owner.count[k] = s->evaluator->of_node[node].of[k];
     }
-    heavy = app_work_weight(&work_model, owner.count) >= s->survey->detail.heavy;
+    heavy = app_work_weight(&dd_work_model, owner.count) >= s->survey->detail.heavy;
     for (int64_t own = first; own < end && code == EQP_OK; own++) {
         code = add_pins(s, own);
         if (code == EQP_OK && heavy) {
@@ -132,9 +131,8 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t first
     return code == EQP_OK ? app_survey_add_owner(s->survey, &owner) : code;
 }
 
-/* Own segments lie in the order of the nodes. */
-static int survey_nodes(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
-                        const uint64_t *keys, app_survey *survey)
+int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
+              const uint64_t *keys, app_survey *survey)
 {
     surveyor s = {.domain = domain, .stage = stage, .evaluator = evaluator, .seed = seed, .survey = survey};
     int64_t own = 0;
@@ -146,7 +144,7 @@ static int survey_nodes(const dd_domain *domain, const dd_stage *stage, const dd
     for (int64_t i = 0; i < stage->n && code == EQP_OK; i++) {
         s.pin_key[i] = eqp_pin_key(seed, (int64_t)stage->key[i].owner);
     }
-    for (int64_t node = 0; node < domain->network.n && code == EQP_OK; node++) {
+    for (int64_t node = 0; node < domain->network.n && code == EQP_OK; node++) { /* as own segments lie */
         const int64_t first = own;
         while (own < stage->nown && stage->own_node[own] == node) {
             own++;
@@ -192,15 +190,15 @@ static int survey_all(const dd_domain *domain, const dd_stage *stage, const dd_e
 
     if ((options->method->needs & EQP_NEEDS_UNITS) && last.owners == 0) { /* the first map: weigh the owners first */
         app_survey_clear(survey, &nothing);
-        code = eqp_agree(domain->comm, survey_nodes(domain, stage, evaluator, options->seed, keys, survey), NULL);
+        code = eqp_agree(domain->comm, dd_survey(domain, stage, evaluator, options->seed, keys, survey), NULL);
         if (code == EQP_OK) {
-            code = app_survey_totals(domain->comm, survey, &work_model, &last);
+            code = app_survey_totals(domain->comm, survey, &dd_work_model, &last);
         }
     }
     if (code == EQP_OK) {
         detail = app_rebalance_detail(options, domain->nranks, &last);
         app_survey_clear(survey, &detail);
-        code = eqp_agree(domain->comm, survey_nodes(domain, stage, evaluator, options->seed, keys, survey), NULL);
+        code = eqp_agree(domain->comm, dd_survey(domain, stage, evaluator, options->seed, keys, survey), NULL);
     }
     return code;
 }
@@ -214,7 +212,7 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
     app_verdict *verdict = NULL;
     app_map made;
     uint64_t *keys = NULL;
-    int code = eqp_agree(domain->comm, make_keys(domain, &keys), NULL);
+    int code = eqp_agree(domain->comm, dd_keys(domain, &keys), NULL);
 
     app_map_init(&made);
     *rebalanced = (app_rebalanced){.units = 0};
@@ -226,7 +224,8 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
         if (domain->network.n > 1) {
             qsort(keys, (size_t)domain->network.n, sizeof *keys, compare_keys);
         }
-        code = app_owners_line_up(domain->comm, &survey, &work_model, costs, domain->network.n, keys, &owners, bytes);
+        code =
+            app_owners_line_up(domain->comm, &survey, &dd_work_model, costs, domain->network.n, keys, &owners, bytes);
     }
     app_survey_free(&survey);
     if (code == EQP_OK) {
