@@ -171,6 +171,12 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
 static const bh_mac geometric = {.theta = 0.7};
 static const bh_mac relative = {.theta = 0.7, .relative = true, .alpha = 0.02, .G = 1};
 
+/* A tenth of the root cube's side. */
+static bh_mac cut(const bh_set *set)
+{
+    return (bh_mac){.theta = 0.7, .cutoff = 0.1 * set->box.side};
+}
+
 static void lists_do_not_depend_on_the_number_of_ranks(void **state)
 {
     (void)state;
@@ -183,7 +189,9 @@ static void lists_do_not_depend_on_the_number_of_ranks(void **state)
             for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
                 check_ranks(&set, sizes[s][0], sizes[s][1], ranks[r], 1, &geometric);
             }
+            const bh_mac within = cut(&set);
             check_ranks(&set, 8, 8, ranks[r], 3, &relative);
+            check_ranks(&set, 8, 8, ranks[r], 2, &within);
         }
         bh_set_free(&set);
     }
@@ -197,7 +205,9 @@ static void few_particles_and_many_ranks_agree(void **state)
             bh_set set;
             bh_set_make(BH_UNIFORM, n, 5, &set);
             check_ranks(&set, 1, 1, nranks, 2, &geometric);
+            const bh_mac within = cut(&set);
             check_ranks(&set, 1, 1, nranks, 1, &relative);
+            check_ranks(&set, 1, 1, nranks, 2, &within);
             bh_set_free(&set);
         }
     }
@@ -269,7 +279,9 @@ static void dealt_tiles_are_computed_exactly_once(void **state)
         bh_set set;
         bh_set_make((enum bh_set_kind)kind, 300, 23, &set);
         check_dealt_tiles(&set, 3, &geometric);
+        const bh_mac within = cut(&set);
         check_dealt_tiles(&set, 2, &relative);
+        check_dealt_tiles(&set, 3, &within);
         bh_set_free(&set);
     }
 }

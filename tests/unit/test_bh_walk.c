@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include "bh_sets.h"
 #include "walker.h"
 
+/* Cutoffs in sides of the root cube. */
 static const bh_mac macs[] = {
     {.theta = 0},
     {.theta = 0.4},
@@ -22,6 +24,10 @@ static const bh_mac macs[] = {
     {.theta = 0.7, .relative = true, .alpha = 0.001, .G = 1},
     {.theta = 0.7, .relative = true, .alpha = 0.1, .G = 1},
     {.theta = 0.7, .relative = true, .alpha = 1e9, .G = 1},
+    {.theta = 0.7, .cutoff = 1e-12},
+    {.theta = 0.7, .cutoff = 0.03},
+    {.theta = 0.7, .relative = true, .alpha = 0.1, .G = 1, .cutoff = 0.2},
+    {.theta = 0.7, .cutoff = 10},
 };
 enum { NMACS = sizeof(macs) / sizeof(*macs) };
 
@@ -41,12 +47,14 @@ static void for_each_group(int64_t n, int leaf_size, int group_size, group_test 
         assert_int_equal(bh_groups_make(&tree, set.key, group_size, set.accel, &ngroups, &group), EQP_OK);
         bh_list_init(&list);
         for (int m = 0; m < NMACS; m++) {
+            bh_mac mac = macs[m];
+            mac.cutoff *= tree.box.side;
             for (int64_t g = 0; g < ngroups; g++) {
                 if (g % 4 == 3) {
                     group[g].accel = 0; /* none known */
                 }
-                assert_int_equal(bh_walk(&tree, tree.root, &group[g], &macs[m], NULL, NULL, NULL, &list), EQP_OK);
-                test(&tree, &group[g], &macs[m], &list);
+                assert_int_equal(bh_walk(&tree, tree.root, &group[g], &mac, NULL, NULL, NULL, &list), EQP_OK);
+                test(&tree, &group[g], &mac, &list);
             }
         }
         bh_list_free(&list);
@@ -75,16 +83,33 @@ static void cover(const bh_tree *tree, const bh_list *list, int *covered)
     assert_int_equal(nsources, list->nsources);
 }
 
+/* Whether a source is within a cutoff of the group's bounds. */
+static bool may_reach(const bh_tree *tree, const bh_group *group, const bh_mac *mac, int64_t i)
+{
+    const double at[3] = {tree->sources.x[i], tree->sources.y[i], tree->sources.z[i]};
+    double d2 = 0;
+    for (int k = 0; k < 3; k++) {
+        const double d = at[k] - fmin(fmax(at[k], group->lo[k]), group->hi[k]);
+        d2 += d * d;
+    }
+    return d2 < mac->cutoff * mac->cutoff;
+}
+
 static void covers_once(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
 {
-    (void)mac;
     int *covered = calloc((size_t)tree->sources.n, sizeof(*covered));
     assert_non_null(covered);
     cover(tree, list, covered);
     for (int64_t i = 0; i < tree->sources.n; i++) {
-        assert_int_equal(covered[i], 1);
+        if (mac->cutoff == 0 || may_reach(tree, group, mac, i)) {
+            assert_int_equal(covered[i], 1);
+        } else {
+            assert_in_range(covered[i], 0, 1);
+        }
     }
     assert_int_equal(list->nabsent, 0);
+    assert_true(list->cutoff == mac->cutoff);
+    assert_true(mac->cutoff == 0 || list->ncells == 0);
     /* The group's own particles act one by one. */
     for (int64_t c = 0; c < list->ncells; c++) {
         const bh_cell *cell = &tree->cell[list->cell[c]];
@@ -122,17 +147,37 @@ static bool may_act(const bh_tree *tree, const bh_group *group, const bh_mac *ma
     return sqrt(d2) > side * factor + cell->moments.offset;
 }
 
-static int64_t expected_below(const bh_tree *tree, int64_t c, const bh_group *group, const bh_mac *mac, bool *is_cell)
+/* The distance from the group's bounds to the cell's cube, but for the rounding of keys, is smaller than the cutoff. */
+static bool is_near(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_cell *cell)
+{
+    const double half = 0.5 * ldexp(tree->box.side, -cell->level);
+    double centre[3], d2 = 0, rounding = 0;
+    bh_set_centre(&tree->box, cell->key, cell->level, centre);
+    for (int k = 0; k < 3; k++) {
+        rounding += 8 * DBL_EPSILON * (fabs(tree->box.corner[k]) + tree->box.side);
+        const double d = fmax(fmax(centre[k] - half - group->hi[k], group->lo[k] - centre[k] - half), 0);
+        d2 += d * d;
+    }
+    return sqrt(d2) <= mac->cutoff + rounding;
+}
+
+/* Visits from here down; *nsources grows by the particles that act one by one. */
+static int64_t expected_below(const bh_tree *tree, int64_t c, const bh_group *group, const bh_mac *mac, bool *is_cell,
+                              int64_t *nsources)
 {
     const bh_cell *cell = &tree->cell[c];
     const bool few = cell->nchild == 0 && cell->count <= 2;
-    if (!few && may_act(tree, group, mac, cell)) {
+    if (mac->cutoff > 0 && !is_near(tree, group, mac, cell)) {
+        return 1;
+    }
+    if (mac->cutoff == 0 && !few && may_act(tree, group, mac, cell)) {
         is_cell[c] = true;
         return 1;
     }
     int64_t visits = 1;
+    *nsources += cell->nchild == 0 ? cell->count : 0;
     for (int k = 0; k < cell->nchild; k++) {
-        visits += expected_below(tree, cell->child + k, group, mac, is_cell);
+        visits += expected_below(tree, cell->child + k, group, mac, is_cell, nsources);
     }
     return visits;
 }
@@ -141,8 +186,9 @@ static void follows_criterion(const bh_tree *tree, const bh_group *group, const 
 {
     bool *is_cell = calloc((size_t)tree->ncells, sizeof(*is_cell));
     assert_non_null(is_cell);
-    int64_t ncells = 0;
-    assert_int_equal(list->nvisits, expected_below(tree, tree->root, group, mac, is_cell));
+    int64_t ncells = 0, nsources = 0;
+    assert_int_equal(list->nvisits, expected_below(tree, tree->root, group, mac, is_cell, &nsources));
+    assert_int_equal(list->nsources, nsources);
     for (int64_t c = 0; c < tree->ncells; c++) {
         ncells += is_cell[c];
     }
@@ -150,7 +196,7 @@ static void follows_criterion(const bh_tree *tree, const bh_group *group, const 
     for (int64_t c = 0; c < list->ncells; c++) {
         assert_true(is_cell[list->cell[c]]);
     }
-    if (mac->theta == 0) {
+    if (mac->theta == 0 || mac->cutoff > 2 * tree->box.side) {
         assert_int_equal(list->nsources, tree->sources.n);
     }
     free(is_cell);
@@ -247,7 +293,7 @@ static void colours_partition(const bh_tree *tree, const bh_group *group, const 
     }
     assert_true(sum[0] == ncells && sum[1] == nruns && sum[2] == nsources);
     for (int64_t i = 0; i < tree->sources.n; i++) {
-        assert_int_equal(covered[i], 1);
+        assert_true(covered[i] == 1 || (mac->cutoff > 0 && covered[i] == 0));
     }
     witness w = {.tree = tree, .list = list};
     assert_int_equal(bh_walk(tree, tree->root, group, mac, NULL, see, &w, list), EQP_OK);
@@ -480,6 +526,9 @@ static void a_walk_from_below_puts_the_root_into_the_tile_above(void **state)
         assert_int_equal(bh_walk(&tree, root->child + k, &far, &macs[1], NULL, see, &w, &list), EQP_OK);
         assert_true(w.ntiles == 1 && w.key == 0 && w.level == 0 && list.ncells == 1);
     }
+    const bh_mac cut = {.cutoff = 1};
+    assert_int_equal(bh_walk(&tree, root->child, &far, &cut, NULL, NULL, NULL, &list), EQP_OK);
+    assert_true(list.nvisits == 1 && list.ncells + list.nruns + list.ntiles == 0); /* beyond the cutoff */
     assert_int_equal(bh_walk(&tree, -1, &far, &macs[1], NULL, NULL, NULL, &list), EQP_OK);
     assert_int_equal(list.ncells + list.nruns + list.nvisits, 0);
     bh_list_free(&list);
@@ -492,7 +541,8 @@ static void a_senseless_criterion_is_refused(void **state)
 {
     (void)state;
     static const bh_mac bad[] = {
-        {.theta = -1}, {.theta = NAN}, {.relative = true, .alpha = -1}, {.relative = true, .alpha = NAN}};
+        {.theta = -1},  {.theta = NAN}, {.relative = true, .alpha = -1}, {.relative = true, .alpha = NAN},
+        {.cutoff = -1}, {.cutoff = NAN}};
     bh_set set;
     bh_tree tree;
     bh_list list;

@@ -5,6 +5,7 @@
 #include <equipoise/error.h>
 #include <equipoise/random.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -98,16 +99,27 @@ int bh__put_absent(bh_list *list, int64_t cell)
     return EQP_OK;
 }
 
+/* A particle may be outside of its cell's cube by the rounding of its key. */
+static double reach2_of(const bh_box *box, double cutoff)
+{
+    double reach = cutoff;
+    for (int k = 0; k < 3; k++) {
+        reach += 8 * DBL_EPSILON * (fabs(box->corner[k]) + box->side);
+    }
+    return reach * reach;
+}
+
 static int walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
 {
-    if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0))) {
+    if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0)) || !(mac->cutoff >= 0)) {
         return EQP_ERR_ARGUMENT;
     }
     w->tree = tree;
     w->group = group;
     /* Closer than half a diagonal and the offset, the targets could lie inside the cell. */
     w->reciprocal = fmax(1 / mac->theta, BH_THETA_RECIPROCAL_LEAST);
-    w->relative = mac->relative && group->accel > 0;
+    w->rule = mac->cutoff > 0 ? BH_CUTOFF : mac->relative && group->accel > 0 ? BH_RELATIVE : BH_GEOMETRIC;
+    w->reach2 = reach2_of(&tree->box, mac->cutoff);
     w->G = mac->G;
     w->strength = mac->alpha * group->accel;
     w->families = 0;
@@ -229,16 +241,19 @@ static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t roo
     return code == EQP_OK && is_watched(visitor, tile.pin) ? show(w, visitor, &tile) : code;
 }
 
-/* Whether the root of a walk acts as one body. */
+/* Whether nothing of the root of a walk acts but as one body; nothing at all beyond a cutoff. */
 static bool acts_whole(const bh__walker *w, const bh_cell *cell)
 {
     const bh_moments *moments = &cell->moments;
+    if (w->rule == BH_CUTOFF) {
+        return !bh__near(w, cell);
+    }
     const double d2 = bh__distance2(w->group, moments->com[0], moments->com[1], moments->com[2]);
     if (cell->nchild == 0 && cell->count <= BH_DIRECT_MAX) {
         return false;
     }
-    return w->relative ? bh__far_relative(w, d2, moments->offset, moments->mass, cell)
-                       : bh__far_geometric(w, d2, moments->offset, w->side[cell->level]);
+    return w->rule == BH_RELATIVE ? bh__far_relative(w, d2, moments->offset, moments->mass, cell)
+                                  : bh__far_geometric(w, d2, moments->offset, w->side[cell->level]);
 }
 
 /* Opens what must be opened from the root down. The frontier stays empty if the root is not. */
@@ -313,8 +328,12 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
     if (code != EQP_OK) {
         return code;
     }
+    list->cutoff = mac->cutoff;
     if (list->frontier.n > 0 && visitor->keep == NULL) {
         return row->collect(&w, visitor, list);
+    }
+    if (whole && w.rule == BH_CUTOFF) {
+        return EQP_OK;
     }
     return list->frontier.n == 0 ? put_root(&w, visitor, root, whole, list) : collect_kept(&w, visitor, list);
 }

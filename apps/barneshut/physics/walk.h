@@ -12,12 +12,15 @@
 /* When a cell may act as one body. Geometric (Barnes 1994): distance from its centre of mass to the group's bounds
  * > side / theta + offset. Relative (Springel 2005, eq. 18): G mass side^2 < alpha |a| distance^4 with the group's
  * smallest |a|, and never from inside or beside the cell (within 0.6 sides of its centre on every axis); groups without
- * a known |a| use the geometric one. theta, alpha >= 0; 0 opens everything. */
+ * a known |a| use the geometric one. theta, alpha >= 0; 0 opens everything.
+ * With a cutoff no cell acts and neither criterion counts: particles farther apart than the cutoff do not act on each
+ * other, and leaves whose cubes are all of it away from the group's bounds are left out. */
 typedef struct bh_mac {
     double theta;
     bool relative;
     double alpha;
     double G;
+    double cutoff; /* 0: none */
 } bh_mac;
 
 /* A tile is everything that one opened cell contributes: its accepted children and its leaf children. Asked once per
@@ -65,6 +68,7 @@ typedef struct bh_list {
     int64_t nvisits;                /* cells looked at: the walk's own work */
     int64_t nabsent, absent_capacity;
     int64_t *absent; /* cells that should be opened (or leaves whose particles are wanted), but are on another rank */
+    double cutoff;   /* sources from this distance on do not act, though they may be listed; 0: all act */
     bh_frontier frontier;
 } bh_list;
 
@@ -73,7 +77,7 @@ void bh_list_free(bh_list *list);
 
 /* Walks from `root` (tree->root, or a branch for requests of other ranks; -1 gives an empty list). keep and seen may be
  * NULL. The list keeps its memory between walks; on error its content is undefined but fit for the next walk. O(list).
- * EQP_ERR_ARGUMENT for a negative or undefined theta or alpha, EQP_ERR_MEMORY, or what seen returned. */
+ * EQP_ERR_ARGUMENT for a negative or undefined theta, alpha or cutoff, EQP_ERR_MEMORY, or what seen returned. */
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
             bh_tile_seen_fn seen, void *user, bh_list *list);
 

@@ -34,7 +34,7 @@ BH_TARGET static inline int64_t push_open(bh_frontier *f, int64_t n, int64_t i, 
     return n + count;
 }
 
-BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__walker *w, bool relative, bh_list *list)
+BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__walker *w, bh__rule rule, bh_list *list)
 {
     const criterion c = criterion_of(w);
     const bh_family *families = w->tree->family;
@@ -49,8 +49,10 @@ BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__
             continue;
         }
         const bh_family *family = &families[number];
-        const unsigned accepted = far_lanes(&c, relative, family) & family->bodies;
-        const unsigned inner = family->inner, all = (1u << family->nchild) - 1;
+        const bool cut = rule == BH_CUTOFF;
+        const unsigned accepted = cut ? 0 : far_lanes(&c, rule == BH_RELATIVE, family) & family->bodies;
+        const unsigned all = cut ? bh__near_lanes(w, family) : (1u << family->nchild) - 1;
+        const unsigned inner = cut ? family->inner & all : family->inner;
         f.taken[i] = (uint16_t)(accepted | (all & ~inner & ~accepted) << BH_FAMILY);
         nvisits += family->nchild;
         n = push_open(&f, n, i, family, inner & ~accepted);
@@ -61,10 +63,12 @@ BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__
 
 BH_TARGET static void step_open(const bh__walker *w, bh_list *list)
 {
-    if (w->relative) {
-        open_with(w, true, list);
+    if (w->rule == BH_GEOMETRIC) {
+        open_with(w, BH_GEOMETRIC, list);
+    } else if (w->rule == BH_RELATIVE) {
+        open_with(w, BH_RELATIVE, list);
     } else {
-        open_with(w, false, list);
+        open_with(w, BH_CUTOFF, list);
     }
 }
 

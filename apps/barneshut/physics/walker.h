@@ -7,14 +7,18 @@
 
 #include "internal.h"
 
+/* Which children of an opened cell act as one body, are opened in their turn or left out. */
+typedef enum bh__rule { BH_GEOMETRIC, BH_RELATIVE, BH_CUTOFF } bh__rule;
+
 /* What a group's walk needs at every cell. */
 typedef struct bh__walker {
     const bh_tree *tree;
     const bh_group *group;
-    bool relative;
+    bh__rule rule;
     double reciprocal; /* of theta */
     double G;
     double strength;  /* alpha |a| */
+    double reach2;    /* cubes farther from the bounds than its root are left out; with BH_CUTOFF only */
     int32_t families; /* those with smaller numbers need no look */
     double side[EQP_CURVE_BITS + 1];
 } bh__walker;
@@ -95,6 +99,44 @@ static inline bool bh__far_relative(const bh__walker *w, double d2, double offse
 {
     const double side = w->side[cell->level], reach = BH_GUARD_REACH * side + offset;
     return w->G * mass * side * side < w->strength * d2 * d2 && (d2 > reach * reach || !bh__beside(w, cell));
+}
+
+/* The square of how far the group's bounds are from cells at this place along one axis. */
+static inline double bh__gap2(const bh__walker *w, int axis, int32_t grid, double side)
+{
+    const double low = w->tree->box.corner[axis] + (double)grid * side;
+    const double below = low - w->group->hi[axis], above = w->group->lo[axis] - (low + side);
+    const double gap = below > above ? below : above;
+    return gap > 0 ? gap * gap : 0;
+}
+
+/* Whether a cell's cube comes within reach of the group's bounds. */
+static inline bool bh__near(const bh__walker *w, const bh_cell *cell)
+{
+    double d2 = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        d2 += bh__gap2(w, axis, bh__grid(cell->place, axis, cell->level), w->side[cell->level]);
+    }
+    return !(d2 > w->reach2);
+}
+
+/* The children whose cubes do; any for no child. Along an axis there are but two places for all of them. */
+static inline unsigned bh__near_lanes(const bh__walker *w, const bh_family *family)
+{
+    const double side = w->side[family->level];
+    double gap2[3][2];
+    unsigned near = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const int32_t grid = bh__grid(family->place, axis, family->level);
+        gap2[axis][0] = bh__gap2(w, axis, grid, side);
+        gap2[axis][1] = bh__gap2(w, axis, grid + 1, side);
+    }
+    for (int k = 0; k < family->nchild; k++) {
+        const double d2 = gap2[0][family->upper[0] >> k & 1] + gap2[1][family->upper[1] >> k & 1] +
+                          gap2[2][family->upper[2] >> k & 1];
+        near |= (unsigned)!(d2 > w->reach2) << k;
+    }
+    return near;
 }
 
 static inline double bh__distance2(const bh_group *group, double x, double y, double z)
