@@ -4,6 +4,7 @@
 #include <equipoise/report.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define AT(field) offsetof(app_run_settings, field)
@@ -45,8 +46,8 @@ static const app_option input_rows[] = {
 
 static const app_option output_rows[] = {
     {.name = "balance",
-     .argument = "METHOD",
-     .type = APP_OPTION_KEYED,
+     .argument = "METHOD[:option,...]",
+     .type = APP_OPTION_TEXT,
      .offset = AT(balance),
      .fallback = "interaction",
      .help = "how the work is divided; 'help' lists the methods"},
@@ -85,6 +86,28 @@ static const app_option output_rows[] = {
      .real_low = 1.25,
      .real_high = INFINITY,
      .help = "a unit over S times the wanted weight is split again"},
+    {.name = "exchange",
+     .argument = "auto|PLAN",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(exchange_text),
+     .fallback = "auto",
+     .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R; auto: the cheapest"},
+    {.name = "compare",
+     .argument = "METHOD,...|all",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(compare_text),
+     .help = "what if: divide the input by each of these methods into --parts, and take no step"},
+    {.name = "parts",
+     .argument = "P,...",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(parts_text),
+     .help = "with --compare: numbers of parts, 1 to 65536 each; not tied to the number of ranks"},
+    {.name = "network",
+     .argument = "alpha=S,beta=S,node=R|measure",
+     .type = APP_OPTION_KEYED,
+     .offset = AT(network_text),
+     .fallback = "alpha=2e-6,beta=1e-9,node=1",
+     .help = "seconds per message and per byte, ranks that share memory; what is not said stays"},
     {.name = "report",
      .argument = "DIR",
      .type = APP_OPTION_TEXT,
@@ -133,36 +156,149 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
         eqp_message_set(message, "%s: --output-every: needs --output", program);
         return EQP_ERR_ARGUMENT;
     }
+    if ((run->compare_text != NULL) != (run->parts_text != NULL)) {
+        const bool compare = run->compare_text != NULL;
+        eqp_message_set(message, "%s: --%s: needs --%s", program, compare ? "compare" : "parts",
+                        compare ? "parts" : "compare");
+        return EQP_ERR_ARGUMENT;
+    }
     return EQP_OK;
 }
 
-static const eqp_method *find_method(const app_methods *own, const char *name)
+static int choose_methods(const app_methods *own, app_run_settings *run, const char **option, eqp_message *message)
 {
-    const eqp_method *method = eqp_method_find(name);
+    const app_rebalance_options plain = {.imbalance_tol = run->imbalance_tol,
+                                         .strategy = (eqp_sample_strategy)run->sample_strategy,
+                                         .sample_rate = run->sample_rate,
+                                         .sample_threshold = run->sample_threshold,
+                                         .seed = (uint64_t)run->seed};
+    int code;
 
-    for (int i = 0; method == NULL && own != NULL && i < own->n; i++) {
-        method = strcmp(own->row[i]->name, name) == 0 ? own->row[i] : NULL;
+    *option = "balance";
+    code = app_word_parse(own, &plain, run->balance, &run->choice, message);
+    if (code == EQP_OK && run->compare_text != NULL) {
+        *option = "compare";
+        code = app_words_parse(own, &plain, run->compare_text, &run->ncompare, &run->compare, message);
     }
-    return method;
+    run->method = run->choice.method;
+    return code;
 }
 
-int app_run_choose(const char *program, const app_methods *own, app_run_settings *run, eqp_message *message)
+static int choose_policy(app_run_settings *run, const char **option, eqp_message *message)
 {
     int code;
 
-    run->method = find_method(own, run->balance);
-    if (run->method == NULL) {
-        eqp_message_set(message, "%s: --balance: '%s' is no method (try --balance help)", program, run->balance);
-        return EQP_ERR_UNKNOWN;
-    }
+    *option = "rebalance";
     run->policy = (eqp_policy_options)EQP_POLICY_OPTIONS_DEFAULTS;
     run->policy.imbalance_tol = run->imbalance_tol;
     code = eqp_policy_options_parse(run->rebalance, &run->policy);
     if (code != EQP_OK) {
-        eqp_message_set(message, "%s: --rebalance: '%s' is not auto, never or a number of steps > 0", program,
-                        run->rebalance);
+        eqp_message_set(message, "'%.100s' is not auto, never or a number of steps > 0", run->rebalance);
     }
     return code;
+}
+
+static int choose_exchange(app_run_settings *run, const char **option, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    *option = "exchange";
+    run->exchange = (eqp_exchange_plan)EQP_EXCHANGE_PLAN_DEFAULTS;
+    run->exchange_auto = run->exchange_text == NULL || strcmp(run->exchange_text, "auto") == 0;
+    if (!run->exchange_auto) {
+        code = eqp_exchange_plan_parse(run->exchange_text, &run->exchange);
+        if (code != EQP_OK) {
+            eqp_message_set(message, "'%.100s' is not auto, nor a plan such as two-stage+broadcast/16+node/4",
+                            run->exchange_text);
+        }
+    }
+    return code;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int choose_parts(app_run_settings *run, const char **option, eqp_message *message)
+{
+    int code = EQP_OK, kept = 0;
+
+    *option = "parts";
+    if (run->parts_text != NULL) {
+        code = app_parse_int_list(run->parts_text, 1, APP_MOST_PARTS, &run->nparts_list, &run->parts, message);
+    }
+    if (code == EQP_OK && run->nparts_list > 0) {
+        qsort(run->parts, (size_t)run->nparts_list, sizeof *run->parts, by_number);
+        for (int i = 0; i < run->nparts_list; i++) {
+            if (kept == 0 || run->parts[kept - 1] != run->parts[i]) {
+                run->parts[kept++] = run->parts[i];
+            }
+        }
+        run->nparts_list = kept;
+    }
+    return code;
+}
+
+static int choose_network(app_run_settings *run, const char **option, eqp_message *message)
+{
+    app_keyed keyed;
+    int64_t node = 1;
+    int code;
+
+    *option = "network";
+    run->network = (eqp_network)EQP_NETWORK_DEFAULTS;
+    run->network_measure = false;
+    if (run->network_text == NULL) {
+        return EQP_OK;
+    }
+    code = app_keyed_parse(run->network_text, &keyed, message);
+    if (code != EQP_OK) {
+        return code;
+    }
+    run->network_measure = strcmp(keyed.kind, "measure") == 0;
+    if (keyed.kind[0] != '\0' && !run->network_measure) {
+        eqp_message_set(message, "'%.100s' is neither measure nor alpha=S,beta=S,node=R", run->network_text);
+        app_keyed_free(&keyed);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!run->network_measure) {
+        app_keyed_real(&keyed, "alpha", 0, false, INFINITY, &run->network.alpha);
+        app_keyed_real(&keyed, "beta", 0, false, INFINITY, &run->network.beta);
+    }
+    app_keyed_int(&keyed, "node", 1, APP_MOST_PARTS, &node);
+    code = app_keyed_end(&keyed, message);
+    run->network.node = (int)node;
+    return code;
+}
+
+int app_run_choose(const char *program, const app_methods *own, app_run_settings *run, eqp_message *message)
+{
+    eqp_message inner = {""};
+    const char *option = "balance";
+    int code = choose_methods(own, run, &option, &inner);
+
+    code = code == EQP_OK ? choose_policy(run, &option, &inner) : code;
+    code = code == EQP_OK ? choose_exchange(run, &option, &inner) : code;
+    code = code == EQP_OK ? choose_parts(run, &option, &inner) : code;
+    code = code == EQP_OK ? choose_network(run, &option, &inner) : code;
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: --%s: %s", program, option, inner.text[0] ? inner.text : eqp_error_text(code));
+        app_run_settings_free(run);
+    }
+    return code;
+}
+
+void app_run_settings_free(app_run_settings *run)
+{
+    free(run->compare);
+    free(run->parts);
+    run->compare = NULL;
+    run->parts = NULL;
+    run->ncompare = 0;
+    run->nparts_list = 0;
 }
 
 const char *app_run_input_path(const app_run_settings *run)
@@ -178,12 +314,12 @@ bool app_run_asks(const char *value)
 int app_run_list_methods(const app_methods *own, char **text)
 {
     static const char *const header[] = {"method", "what it does"};
-    const int nshared = eqp_method_count(), n = nshared + (own != NULL ? own->n : 0);
+    const int n = eqp_method_count() + (own != NULL ? own->n : 0);
     eqp_table *list = NULL;
     int code = eqp_table_create(2, header, &list);
 
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        const eqp_method *method = i < nshared ? eqp_method_at(i) : own->row[i - nshared];
+        const eqp_method *method = app_method_at(own, i);
         code = eqp_table_cell(list, "%s", method->name);
         if (code == EQP_OK) {
             code = eqp_table_cell(list, "%s", method->summary);

@@ -16,11 +16,15 @@
 #define APP_RUN_SETTINGS_H
 
 #include "options.h"
+#include "run_words.h"
 
 #include "../recipe/recipe.h"
 
-#include <equipoise/balance.h>
+#include <equipoise/exchange.h>
 #include <equipoise/policy.h>
+
+/* Most parts of a what-if. */
+#define APP_MOST_PARTS 65536
 
 typedef struct app_run_settings {
     const char *snapshot, *generate, *restart;
@@ -33,27 +37,36 @@ typedef struct app_run_settings {
     const char *report, *forces, *output;
     int64_t output_every;
     bool quiet, progress;
+    const char *exchange_text, *compare_text, *parts_text, *network_text;
     /* derived: app_run_choose() */
     const eqp_method *method;
+    app_method_choice choice; /* what --balance says, options included */
     eqp_policy_options policy;
+    bool exchange_auto; /* the cheapest plan is taken; else this one: */
+    eqp_exchange_plan exchange;
+    int ncompare;               /* 0: no what-if */
+    app_method_choice *compare; /* [ncompare] owned */
+    int nparts_list;
+    int64_t *parts;       /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
+    eqp_network network;  /* as given, else the defaults */
+    bool network_measure; /* alpha and beta are to be measured: see run_network.h */
 } app_run_settings;
 
 /* --generate, --restart, --steps, --dt, --seed; and --balance to --progress. Their texts can be replaced: see
  * app_option_text. */
 extern const app_option_list app_run_input, app_run_output;
 
-/* Methods that only this app has. A row whose `assign` is NULL is one that the app carries out itself. */
-typedef struct app_methods {
-    const eqp_method *const *row; /* [n] */
-    int n;
-} app_methods;
-
-/* Exactly one of snapshot, generate and restart; --output-every only with --output. EQP_OK or EQP_ERR_ARGUMENT. */
+/* Exactly one of snapshot, generate and restart; --output-every only with --output, --parts and --compare only
+ * together. EQP_OK or EQP_ERR_ARGUMENT. */
 int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_message *message);
 
-/* Looks --balance up, in the library's table and then among the app's own rows (NULL: none), and reads --rebalance.
- * EQP_OK or EQP_ERR_UNKNOWN with a line. */
+/* Looks --balance and --compare up, in the library's table and then among the app's own rows (NULL: none), and reads
+ * --rebalance, --exchange, --parts and --network. A text that is NULL counts as its default. EQP_OK; EQP_ERR_UNKNOWN,
+ * EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */
 int app_run_choose(const char *program, const app_methods *own, app_run_settings *run, eqp_message *message);
+
+/* Frees what app_run_choose() has made; legal for settings that are zero, and twice. */
+void app_run_settings_free(app_run_settings *run);
 
 /* The file that is read: snapshot or restart; NULL where the input is generated. */
 const char *app_run_input_path(const app_run_settings *run);

@@ -27,12 +27,7 @@
 
 app_rebalance_options app_rebalance_of(const app_run_settings *run)
 {
-    return (app_rebalance_options){.method = run->method,
-                                   .imbalance_tol = run->imbalance_tol,
-                                   .strategy = (eqp_sample_strategy)run->sample_strategy,
-                                   .sample_rate = run->sample_rate,
-                                   .sample_threshold = run->sample_threshold,
-                                   .seed = (uint64_t)run->seed};
+    return run->choice.options;
 }
 
 static int pins_per_unit(double units)

@@ -6,17 +6,6 @@
 #include "run_owners.h"
 #include "run_settings.h"
 
-typedef struct app_rebalance_options {
-    const eqp_method *method;
-    int nparts;           /* parts that are wanted; 0: one for each rank */
-    double imbalance_tol; /* wanted: what the units are fine enough for */
-    double assign_tol;    /* at which the assignment of units may stop; 0: imbalance_tol */
-    eqp_sample_strategy strategy;
-    double sample_rate;      /* units per interaction (tile); 0: follows from the tolerance */
-    double sample_threshold; /* over how many times the target weight a unit is split again */
-    uint64_t seed;
-} app_rebalance_options;
-
 /* What a run's settings say. */
 app_rebalance_options app_rebalance_of(const app_run_settings *run);
 

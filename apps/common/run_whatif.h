@@ -42,13 +42,6 @@ typedef struct app_whatif {
     int (*advance)(void *user, eqp_message *message);
 } app_whatif;
 
-/* A method with options, such as interaction:pins=2; the words of --balance and --compare. */
-typedef struct app_method_choice {
-    char name[64]; /* as written */
-    const eqp_method *method;
-    app_rebalance_options options; /* of the run, as changed by the words */
-} app_method_choice;
-
 /* One row of a comparison: the keys of `compare` in report.json (docs/compare.md). */
 typedef struct app_compared {
     const char *method; /* as written (borrowed) */

@@ -144,8 +144,10 @@ static int complete(void *values, eqp_message *message)
 
 int main(int argc, char **argv)
 {
-    dd_settings settings;
+    dd_settings settings = {.run = {.snapshot = NULL}};
     const app_program program = {dd_settings_table(), &settings, answer, complete, simulate};
+    const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 
-    return app_main(&program, MPI_COMM_WORLD, argc, argv);
+    app_run_settings_free(&settings.run);
+    return status;
 }

@@ -19,6 +19,20 @@ static void check_settings(const bh_settings *s)
     fuzz_require(isfinite(s->run.sample_threshold) && s->run.sample_threshold >= 1.25);
 }
 
+static void check_what_if(const app_run_settings *run)
+{
+    fuzz_require((run->ncompare > 0) == (run->nparts_list > 0));
+    for (int i = 0; i < run->nparts_list; i++) {
+        fuzz_require(run->parts[i] >= 1 && run->parts[i] <= APP_MOST_PARTS);
+        fuzz_require(i == 0 || run->parts[i - 1] < run->parts[i]);
+    }
+    for (int i = 0; i < run->ncompare; i++) {
+        fuzz_require(run->compare[i].method != NULL && run->compare[i].options.method == run->compare[i].method);
+    }
+    fuzz_require(isfinite(run->network.alpha) && run->network.alpha >= 0 && isfinite(run->network.beta) &&
+                 run->network.beta >= 0 && run->network.node >= 1);
+}
+
 static void complete(bh_settings *s)
 {
     eqp_message message = {""};
@@ -31,6 +45,8 @@ static void complete(bh_settings *s)
     fuzz_require((s->run.snapshot != NULL) + (s->run.generate != NULL) + (s->run.restart != NULL) == 1);
     fuzz_require(s->run.method != NULL);
     fuzz_require(s->run.generate == NULL || bh_generator_count(&s->generator) >= 0);
+    check_what_if(&s->run);
+    app_run_settings_free(&s->run);
 }
 
 static void parse(int argc, char **argv)

@@ -143,6 +143,94 @@ static void methods_of_the_app_stand_behind_those_of_the_table(void **state)
     assert_int_equal(app_run_choose("second", NULL, &run, &message), EQP_ERR_UNKNOWN);
 }
 
+static void a_what_if_has_methods_parts_and_a_network(void **state)
+{
+    static const char *const argv[] = {"second",
+                                       "file",
+                                       "--compare=sfc,interaction:pins=2,slabs",
+                                       "--parts=64,8,64",
+                                       "--network=beta=0,node=4",
+                                       "--exchange",
+                                       "two-stage+broadcast/16"};
+    eqp_message message = {""};
+    settings s;
+
+    (void)state;
+    assert_int_equal(parse(7, argv, &s, NULL, &message), EQP_OK);
+    assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
+    assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+    assert_int_equal(s.run.ncompare, 3);
+    assert_string_equal(s.run.compare[1].name, "interaction:pins=2");
+    assert_true(s.run.compare[1].options.most_pins == 2 && s.run.compare[0].options.most_pins == 0);
+    assert_true(s.run.compare[1].options.imbalance_tol == s.run.imbalance_tol && s.run.compare[0].options.seed == 1);
+    assert_ptr_equal(s.run.compare[2].method, &slabs);
+    assert_int_equal(s.run.nparts_list, 2); /* ascending, each once */
+    assert_true(s.run.parts[0] == 8 && s.run.parts[1] == 64);
+    assert_true(s.run.network.alpha == 2e-6 && s.run.network.beta == 0 && s.run.network.node == 4);
+    assert_false(s.run.network_measure || s.run.exchange_auto);
+    assert_true(s.run.exchange.stages == EQP_STAGES_TWO && s.run.exchange.broadcast == 16 && s.run.exchange.node == 1);
+    app_run_settings_free(&s.run);
+    app_run_settings_free(&s.run);
+    assert_true(s.run.ncompare == 0 && s.run.compare == NULL && s.run.parts == NULL);
+}
+
+static void without_them_a_run_takes_the_defaults(void **state)
+{
+    static const char *const argv[] = {"second", "file", "--network", "measure:node=2"};
+    const eqp_network usual = EQP_NETWORK_DEFAULTS;
+    eqp_message message = {""};
+    settings s;
+
+    (void)state;
+    for (int argc = 2; argc <= 4; argc += 2) {
+        assert_int_equal(parse(argc, argv, &s, NULL, &message), EQP_OK);
+        assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
+        assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+        assert_true(s.run.ncompare == 0 && s.run.nparts_list == 0 && s.run.exchange_auto);
+        assert_true(s.run.network.alpha == usual.alpha && s.run.network.beta == usual.beta);
+        assert_true(s.run.network_measure == (argc == 4) && s.run.network.node == (argc == 4 ? 2 : 1));
+        app_run_settings_free(&s.run);
+    }
+}
+
+static void a_bad_what_if_is_refused_in_one_line(void **state)
+{
+    static const struct {
+        const char *option[2], *line;
+    } bad[] = {
+        {{"--compare=sfc"}, "second: --compare: needs --parts"},
+        {{"--parts=8"}, "second: --parts: needs --compare"},
+        {{"--compare=sfc,no", "--parts=8"}, "second: --compare: 'no' is no method (try --balance help)"},
+        {{"--compare=sfc", "--parts=0"}, "second: --parts: '0' is not an integer from 1 to 65536"},
+        {{"--compare=sfc", "--parts=8,65537"}, "second: --parts: '65537' is not an integer from 1 to 65536"},
+        {{"--compare=sfc", "--parts=8,,9"}, "second: --parts: '8,,9' is not a list with commas: an item is empty"},
+        {{"--network=alpha=-1"}, "second: --network: alpha: '-1' is not a number >= 0"},
+        {{"--network=beta=nan"}, "second: --network: beta: 'nan' is not a number >= 0"},
+        {{"--network=node=0"}, "second: --network: node: '0' is not an integer from 1 to 65536"},
+        {{"--network=gamma=1"}, "second: --network: gamma: no such key; known: alpha beta node"},
+        {{"--network=measure:alpha=1"}, "second: --network: alpha: no such key; known: node"},
+        {{"--network=guess"}, "second: --network: 'guess' is neither measure nor alpha=S,beta=S,node=R"},
+        {{"--exchange=pigeon"},
+         "second: --exchange: 'pigeon' is not auto, nor a plan such as two-stage+broadcast/16+node/4"},
+        {{"--balance=interaction:pins=1"},
+         "second: --balance: interaction: pins: '1' is not an integer from 2 to 65536"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *const argv[] = {"second", "file", bad[i].option[0], bad[i].option[1]};
+        eqp_message message = {""};
+        settings s;
+        int code = parse(bad[i].option[1] != NULL ? 4 : 3, argv, &s, NULL, &message);
+        assert_int_equal(code, EQP_OK);
+        code = app_run_check_inputs("second", &s.run, &message);
+        code = code == EQP_OK ? app_run_choose("second", &methods, &s.run, &message) : code;
+        assert_true(code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN);
+        assert_string_equal(message.text, bad[i].line);
+        assert_true(s.run.compare == NULL && s.run.parts == NULL);
+    }
+}
+
 static void files_are_named_after_the_output(void **state)
 {
     static const char *const ending[] = {".data", NULL};
@@ -186,6 +274,9 @@ int main(void)
         cmocka_unit_test(an_app_has_its_own_words_and_defaults),
         cmocka_unit_test(a_run_has_one_input),
         cmocka_unit_test(methods_of_the_app_stand_behind_those_of_the_table),
+        cmocka_unit_test(a_what_if_has_methods_parts_and_a_network),
+        cmocka_unit_test(without_them_a_run_takes_the_defaults),
+        cmocka_unit_test(a_bad_what_if_is_refused_in_one_line),
         cmocka_unit_test(files_are_named_after_the_output),
         cmocka_unit_test(slices_cover_everything_once),
     };

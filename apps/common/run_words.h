@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Methods as the command line names them: `sfc`, `interaction:pins=2`, `interaction:full`, `tiles:aspect=1.5`; alone
+ * (--balance) or as a list (--compare). */
+#ifndef APP_RUN_WORDS_H
+#define APP_RUN_WORDS_H
+
+#include <equipoise/balance.h>
+#include <equipoise/units.h>
+
+#include <stdbool.h>
+
+/* Methods that only this app has. A row whose `assign` is NULL is one that the app carries out itself. */
+typedef struct app_methods {
+    const eqp_method *const *row; /* [n] */
+    int n;
+} app_methods;
+
+typedef struct app_rebalance_options {
+    const eqp_method *method;
+    int nparts;           /* parts that are wanted; 0: one for each rank */
+    double imbalance_tol; /* wanted: what the units are fine enough for */
+    double assign_tol;    /* at which the assignment of units may stop; 0: imbalance_tol */
+    eqp_sample_strategy strategy;
+    double sample_rate;      /* units per interaction (tile); 0: follows from the tolerance */
+    double sample_threshold; /* over how many times the target weight a unit is split again */
+    uint64_t seed;
+    int64_t most_pins;       /* of a unit; 0: as many as the hypergraph needs; 2: its owner and the other end of the
+                                interaction       next to its centroid */
+    bool full;               /* every interaction (tile) is a unit of its own with all its pins: small inputs only */
+    const eqp_method *start; /* whose parts `interaction` refines; NULL: the present ones, or the curve's */
+    double aspect;           /* of `tiles`: how much dearer a target is than a source; 0: as the costs say */
+    int64_t columns;         /* of `jagged`: pieces that a strip is cut into; 0: the best */
+} app_rebalance_options;
+
+/* A method with options: a word of --balance or --compare. */
+typedef struct app_method_choice {
+    char name[64]; /* as written */
+    const eqp_method *method;
+    app_rebalance_options options; /* of the run, as changed by the word */
+} app_method_choice;
+
+/* The row of a name in the library's table, else among the app's own rows (NULL: none); NULL: there is none. */
+const eqp_method *app_method_find(const app_methods *own, const char *name);
+
+/* Row i of the library's table, the app's own ones behind it; NULL outside. */
+const eqp_method *app_method_at(const app_methods *own, int i);
+
+/* Reads METHOD[:option,...], an option being key=value or a key alone. run: the options that the word changes. EQP_OK;
+ * EQP_ERR_UNKNOWN for a method or key that does not exist, EQP_ERR_ARGUMENT for a value that is none, each with what is
+ * wrong in the message (may be NULL); *choice is unchanged then. */
+int app_word_parse(const app_methods *own, const app_rebalance_options *run, const char *text,
+                   app_method_choice *choice, eqp_message *message);
+
+/* Reads words separated by commas. A piece with an equals sign and without a colon is an option of the word before:
+ * `interaction:pins=2,start=rcb,sfc` is two words. `all`: every row of both tables but `none`, which is no method but
+ * where things are. choices: owned by the caller, free(). As app_word_parse(); EQP_ERR_ARGUMENT also for a word that
+ * stands twice; EQP_ERR_MEMORY. */
+int app_words_parse(const app_methods *own, const app_rebalance_options *run, const char *text, int *n,
+                    app_method_choice **choices, eqp_message *message);
+
+#endif
