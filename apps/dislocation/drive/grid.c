@@ -79,3 +79,27 @@ int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUN
     }
     return n;
 }
+
+int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_SOURCES])
+{
+    dd_cells runs[DD_GRID_RUNS];
+    const int nruns = dd_grid_forward(grid, cell, runs);
+    int n = 0;
+
+    sources[n++] = cell;
+    for (int r = 0; r < nruns; r++) {
+        for (int64_t c = runs[r].first; c <= runs[r].last; c++) {
+            sources[n++] = c;
+        }
+    }
+    return n;
+}
+
+void dd_grid_centre(const dd_grid *grid, int64_t cell, double centre[3])
+{
+    const int64_t at[3] = {cell / (grid->n[1] * grid->n[2]), cell / grid->n[2] % grid->n[1], cell % grid->n[2]};
+
+    for (int d = 0; d < 3; d++) {
+        centre[d] = grid->low[d] + ((double)at[d] + 0.5) * grid->width[d];
+    }
+}

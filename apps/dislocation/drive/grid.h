@@ -28,4 +28,11 @@ int64_t dd_grid_cell(const dd_grid *grid, const double x[3]);
  * exactly one is in charge of the pair. Runs of consecutive cells, disjoint. Returns how many. */
 int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUNS]);
 
+/* The cells whose segments those of a cell meet: itself, then the forward neighbours in the order of their runs.
+ * Returns how many. */
+#define DD_GRID_SOURCES 14
+int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_SOURCES]);
+
+void dd_grid_centre(const dd_grid *grid, int64_t cell, double centre[3]);
+
 #endif

@@ -20,6 +20,18 @@ void dd_pair_centroid(const dd_domain *domain, const dd_segment *first, const dd
     }
 }
 
+void dd_share_centroid(const dd_domain *domain, const dd_grid *grid, const double x[3], int64_t cell,
+                       double centroid[3])
+{
+    double centre[3];
+
+    dd_grid_centre(grid, cell, centre);
+    dd_domain_offset(domain, centre, x, centroid);
+    for (int d = 0; d < 3; d++) {
+        centroid[d] *= 0.5;
+    }
+}
+
 /* Room for so many sources in columns of their own. */
 static int reserve(dd_evaluator *evaluator, int64_t n, dd_columns *columns)
 {
