@@ -12,14 +12,14 @@
 typedef struct item_table {
     eqp_balance_items view;
     int64_t *id, *particles, *size;
-    double *weight, *point;
+    double *weight, *point, *source;
     int *part_now, *part;
 } item_table;
 
 static void items_free(item_table *items)
 {
-    void *owned[] = {items->id,    items->particles, items->size, items->weight,
-                     items->point, items->part_now,  items->part};
+    void *owned[] = {items->id,    items->particles, items->size,     items->weight,
+                     items->point, items->source,    items->part_now, items->part};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -35,6 +35,9 @@ static int items_create(item_table *items, int64_t n)
     if (code == EQP_OK) {
         code = eqp_array_create(&items->point, 3 * n, sizeof *items->point);
     }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&items->source, 3 * n, sizeof *items->source);
+    }
     for (int i = 0; i < 3 && code == EQP_OK; i++) {
         code = eqp_array_create(counts[i], n, sizeof(int64_t));
     }
@@ -46,6 +49,7 @@ static int items_create(item_table *items, int64_t n)
                                       .weight = items->weight,
                                       .particles = items->particles,
                                       .point = items->point,
+                                      .source = items->source,
                                       .part_now = items->part_now,
                                       .size = items->size};
     return code;
@@ -70,6 +74,7 @@ static void fill_from_owners(item_table *items, const app_owners *owners, const 
         items->weight[o] = owners->seconds[o];
         items->part_now[o] = old != NULL ? app_map_own_rank(old, owner->tag) : -1;
         add_owner(items, o, owner, true);
+        memcpy(items->source + 3 * o, owner->centre, sizeof owner->centre);
     }
 }
 
@@ -111,6 +116,8 @@ static void fill_unit(item_table *items, int64_t u, const eqp_unit *unit, const 
     }
     for (int a = 0; a < 3; a++) {
         items->point[3 * u + a] /= (double)n;
+        /* A centroid is the middle between an owner's centre and a source. */
+        items->source[3 * u + a] = items->point[3 * u + a] + (unit->sub < 0 ? 0.0 : 2.0 * unit->centroid[a]);
     }
 }
 

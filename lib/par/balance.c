@@ -82,6 +82,11 @@ static const char *find_fault(const eqp_balance_items *t, int64_t i)
             return "a position that is not finite";
         }
     }
+    for (int k = 0; t->source && k < 3; k++) {
+        if (!isfinite(t->source[3 * i + k])) {
+            return "a source that is not finite";
+        }
+    }
     if (t->pin_first && t->pin_first[i + 1] < t->pin_first[i]) {
         return "a negative number of pins";
     }
@@ -143,7 +148,7 @@ static int check_alike(MPI_Comm comm, const eqp_method *method, const eqp_balanc
         {"the seed", (int64_t)o->seed},
         {"the weight of communication", bits_of(o->repart_quality)},
     };
-    const void *array[] = {t->weight, t->particles, t->size, t->point, t->pin_first, t->pin_weight};
+    const void *array[] = {t->weight, t->particles, t->size, t->point, t->source, t->pin_first, t->pin_weight};
     enum { ARRAYS = sizeof array / sizeof array[0] };
     int64_t users[2 * ARRAYS];
 

@@ -20,6 +20,7 @@ typedef struct eqp_balance_items {
     const double *weight;     /**< [n] cost, finite, >= 0; NULL on all ranks: the particles count */
     const int64_t *particles; /**< [n] particles in the item (what `count` balances), >= 0; NULL on all ranks: 1 */
     const double *point;      /**< [n][3] position, finite; NULL if the method needs none */
+    const double *source;     /**< [n][3] centre of what the item's interactions come from, finite; NULL: `point` */
     const int *part_now;      /**< [n] present part (or NULL: none known); other than 0 to nparts - 1: unknown */
     const int64_t *size;      /**< [n] bytes that move with it, >= 0, or NULL */
     const int64_t *pin_first; /**< [n + 1] ascending, pin_first[0] == 0, or NULL */
@@ -69,7 +70,8 @@ enum eqp_balance_needs {
     EQP_NEEDS_WEIGHTS = 1, /**< weight */
     EQP_NEEDS_POINTS = 2,  /**< point */
     EQP_NEEDS_PINS = 4,    /**< pin_first, pin */
-    EQP_NEEDS_UNITS = 8    /**< items should be work units, not particles */
+    EQP_NEEDS_UNITS = 8,   /**< items should be work units, not particles */
+    EQP_NEEDS_SOURCES = 16 /**< source, where it is not `point` */
 };
 
 /** One method: a row of the table. */
