@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_whatif.h"
 
+#include "run_auto.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -37,6 +39,11 @@ void app_whatif_close(app_whatif_state *state)
         free(state->key);
         free(state);
     }
+}
+
+MPI_Comm app_whatif_comm(const app_whatif_state *state)
+{
+    return state->comm;
 }
 
 int app_whatif_open(const app_whatif *what, app_whatif_state **state)
@@ -330,51 +337,128 @@ static int look_ahead(app_whatif_state *state, int n, app_trial *trials, eqp_mes
     return code;
 }
 
-int app_whatif_compare(const app_whatif *what, int nchoices, const app_method_choice *choice, int ncounts,
-                       const int64_t *parts, const eqp_network *network, app_compared **rows,
+/* A comparison: the methods that are tried are those asked for, without `auto`, and behind them those that it wants
+ * beside. */
+typedef struct comparison {
+    int nasked, ntried;
+    const app_method_choice *asked;  /* [nasked] */
+    const app_method_choice **tried; /* [ntried] */
+    app_method_choice *missing;      /* owned */
+} comparison;
+
+static int plan_comparison(const app_methods *own, int nchoices, const app_method_choice *choice, comparison *c,
+                           eqp_message *message)
+{
+    const app_method_choice *automatic = NULL;
+    int nmissing = 0, code = EQP_OK;
+
+    *c = (comparison){.nasked = nchoices, .asked = choice};
+    for (int i = 0; i < nchoices; i++) {
+        automatic = choice[i].method == &app_method_auto ? &choice[i] : automatic;
+    }
+    if (automatic != NULL) {
+        code = app_auto_missing(own, &automatic->options, nchoices, choice, &nmissing, &c->missing, message);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const app_method_choice *));
+    }
+    for (int i = 0; i < nchoices && code == EQP_OK; i++) {
+        if (choice[i].method != &app_method_auto) {
+            c->tried[c->ntried++] = &choice[i];
+        }
+    }
+    for (int i = 0; i < nmissing && code == EQP_OK; i++) {
+        c->tried[c->ntried++] = &c->missing[i];
+    }
+    return code;
+}
+
+static void comparison_free(comparison *c)
+{
+    free(c->tried);
+    free(c->missing);
+}
+
+/* What `auto` takes: the smallest step time; of equal ones the first. Its own cost is that of all. */
+static app_compared choose(const comparison *c, const app_trial *trials, const app_method_choice *automatic)
+{
+    app_compared row;
+    double seconds = 0.0;
+    int best = 0;
+
+    for (int i = 0; i < c->ntried; i++) {
+        seconds += trials[i].row.balance_seconds;
+        best = trials[i].row.evaluated.step_seconds < trials[best].row.evaluated.step_seconds ? i : best;
+    }
+    row = trials[best].row;
+    row.chosen = trials[best].choice->method->name;
+    for (int i = 0; i < c->nasked; i++) {
+        row.chosen = trials[best].choice == &c->asked[i] ? c->asked[i].name : row.chosen;
+    }
+    row.method = automatic->name;
+    row.balance_seconds = seconds;
+    return row;
+}
+
+/* The rows that were asked for, from the trials of one number of parts. */
+static void read_rows(const comparison *c, const app_trial *trials, app_compared *rows)
+{
+    int tried = 0;
+
+    for (int i = 0; i < c->nasked; i++) {
+        rows[i] = c->asked[i].method == &app_method_auto ? choose(c, trials, &c->asked[i]) : trials[tried++].row;
+    }
+}
+
+int app_whatif_compare(const app_whatif *what, const app_methods *own, int nchoices, const app_method_choice *choice,
+                       int ncounts, const int64_t *parts, const eqp_network *network, app_compared **rows,
                        void (*on_rows)(void *user, int n, const app_compared *rows), void *rows_user,
                        eqp_message *message)
 {
-    const int n = nchoices * ncounts;
     app_whatif_state *state = NULL;
     app_trial *trials = NULL;
     app_compared *made = NULL;
-    int code = eqp_array_create(&trials, n, sizeof *trials);
+    comparison c;
+    int code = plan_comparison(own, nchoices, choice, &c, message);
 
     if (code == EQP_OK) {
-        code = eqp_array_create(&made, n, sizeof *made);
+        code = eqp_array_create(&trials, (int64_t)c.ntried * ncounts, sizeof *trials);
     }
-    code = eqp_agree(what->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made, (int64_t)nchoices * ncounts, sizeof *made);
+    }
+    code = eqp_agree(what->comm, code, message);
     if (code == EQP_OK) {
         code = app_whatif_open(what, &state);
     }
-    for (int c = 0; c < ncounts && code == EQP_OK; c++) {
-        app_trial *here = trials + c * nchoices;
-        for (int m = 0; m < nchoices; m++) {
-            here[m].choice = &choice[m];
-            here[m].nparts = (int)parts[c];
+    for (int k = 0; k < ncounts && code == EQP_OK; k++) {
+        app_trial *here = trials + k * c.ntried;
+        for (int m = 0; m < c.ntried; m++) {
+            here[m].choice = c.tried[m];
+            here[m].nparts = (int)parts[k];
         }
-        code = app_whatif_try(state, nchoices, here, network, message);
-        for (int m = 0; m < nchoices && code == EQP_OK; m++) {
-            made[c * nchoices + m] = here[m].row;
+        code = app_whatif_try(state, c.ntried, here, network, message);
+        if (code == EQP_OK) {
+            read_rows(&c, here, made + k * nchoices);
         }
         if (code == EQP_OK && on_rows != NULL) {
-            on_rows(rows_user, nchoices, made + c * nchoices);
+            on_rows(rows_user, nchoices, made + k * nchoices);
         }
     }
     if (code == EQP_OK) {
-        code = look_ahead(state, n, trials, message);
+        code = look_ahead(state, c.ntried * ncounts, trials, message);
     }
-    for (int i = 0; i < n && code == EQP_OK; i++) {
-        made[i] = trials[i].row;
+    for (int k = 0; k < ncounts && code == EQP_OK; k++) {
+        read_rows(&c, trials + k * c.ntried, made + k * nchoices);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "what-if: %s", eqp_error_text(code));
     }
     if (trials != NULL) {
-        app_trials_free(n, trials);
+        app_trials_free(c.ntried * ncounts, trials);
     }
     free(trials);
+    comparison_free(&c);
     app_whatif_close(state);
     if (code == EQP_OK) {
         *rows = made;

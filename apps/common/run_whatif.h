@@ -45,6 +45,7 @@ typedef struct app_whatif {
 /* One row of a comparison: the keys of `compare` in report.json (docs/compare.md). */
 typedef struct app_compared {
     const char *method; /* as written (borrowed) */
+    const char *chosen; /* by `auto` (borrowed); NULL for any other method */
     int parts;
     int64_t units, split_owners;
     double sample_rate;     /* units per interaction; 0: owners were assigned whole */
@@ -71,16 +72,20 @@ typedef struct app_whatif_state app_whatif_state;
 int app_whatif_open(const app_whatif *what, app_whatif_state **state);
 void app_whatif_close(app_whatif_state *state);
 
+/* The communicator of what. Local. */
+MPI_Comm app_whatif_comm(const app_whatif_state *state);
+
 /* Makes the maps of trials (choice, nparts set, else zeros) that have a choice, traces all and evaluates each with the
  * cheapest plan for the network; each evaluation on a rank of its own, as far as there are ranks. Memory on that rank:
  * about 20 bytes for every block that a part needs. Collective. */
 int app_whatif_try(app_whatif_state *state, int n, app_trial *trials, const eqp_network *network, eqp_message *message);
 
-/* Every method at every number of parts, and the imbalance on the next positions. rows: [ncounts x nchoices] by parts,
- * then by method, owned by the caller: free(). on_rows: called on all ranks after each number of parts with its rows
- * (progress), or NULL. Collective. */
-int app_whatif_compare(const app_whatif *what, int nchoices, const app_method_choice *choice, int ncounts,
-                       const int64_t *parts, const eqp_network *network, app_compared **rows,
+/* Every method at every number of parts, and the imbalance on the next positions. `auto` stands for the one with the
+ * smallest step time among those that are compared and its own candidates (own: the app's rows, or NULL). rows:
+ * [ncounts x nchoices] by parts, then by method, owned by the caller: free(). on_rows: called on all ranks after each
+ * number of parts with its rows (progress), or NULL. Collective. */
+int app_whatif_compare(const app_whatif *what, const app_methods *own, int nchoices, const app_method_choice *choice,
+                       int ncounts, const int64_t *parts, const eqp_network *network, app_compared **rows,
                        void (*on_rows)(void *user, int n, const app_compared *rows), void *rows_user,
                        eqp_message *message);
 
