@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-int dd_baseline_create(const dd_domain *domain, const eqp_paradis_control *control, bool bisection, eqp_boxes **boxes)
+int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
+                       eqp_boxes **boxes)
 {
     int n[3] = {control->domains[0], control->domains[1], control->domains[2]};
     double high[3];
@@ -14,28 +15,34 @@ int dd_baseline_create(const dd_domain *domain, const eqp_paradis_control *contr
     for (int d = 0; d < 3; d++) {
         high[d] = domain->low[d] + domain->edge[d];
     }
-    if ((int64_t)n[0] * n[1] * n[2] != domain->nranks) {
-        code = eqp_boxes_geometry(domain->nranks, n);
+    if ((int64_t)n[0] * n[1] * n[2] != nparts) {
+        code = eqp_boxes_geometry(nparts, n);
     }
     return code == EQP_OK
                ? eqp_boxes_create(bisection ? EQP_BOXES_BISECTION : EQP_BOXES_SECTIONS, domain->low, high, n, boxes)
                : code;
 }
 
-int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, eqp_boxes *boxes)
+int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, eqp_boxes *boxes)
 {
     eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
-    double *loads = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&loads, domain->nranks, sizeof *loads), NULL);
 
     for (int d = 0; d < 3; d++) {
         options.cell[d] = domain->edge[d] / (double)cells[d];
     }
+    return eqp_boxes_rebalance(boxes, loads, &options, NULL);
+}
+
+int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, eqp_boxes *boxes)
+{
+    double *loads = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&loads, domain->nranks, sizeof *loads), NULL);
+
     if (code == EQP_OK && MPI_Allgather(&load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, domain->comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
     }
     if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, eqp_boxes_rebalance(boxes, loads, &options, NULL), NULL);
+        code = eqp_agree(domain->comm, dd_baseline_move(domain, cells, loads, boxes), NULL);
     }
     free(loads);
     return code;

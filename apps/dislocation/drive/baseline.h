@@ -8,11 +8,14 @@
 
 #include <equipoise/boxes.h>
 
-/* Equal boxes: as many as there are ranks, by the control's numbers of domains if their product fits. bisection: else
- * sectioning. Local. */
-int dd_baseline_create(const dd_domain *domain, const eqp_paradis_control *control, bool bisection, eqp_boxes **boxes);
+/* So many equal boxes, by the control's numbers of domains if their product fits. bisection: else sectioning. Local. */
+int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
+                       eqp_boxes **boxes);
 
-/* Moves the walls by what each rank has spent in forces. cells: of the grid. Collective; every rank gets the same
+/* Moves the walls by what each box has cost, loads [boxes]. cells: of the grid. Local. */
+int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, eqp_boxes *boxes);
+
+/* The same, by what each rank has spent in forces. Collective; every rank gets the same
  * walls. */
 int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, eqp_boxes *boxes);
 

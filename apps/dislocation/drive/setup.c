@@ -119,7 +119,8 @@ int dd_setup(dd_simulation *sim, eqp_message *message)
         code = eqp_policy_init(&sim->policy, &sim->settings->run.policy);
     }
     if (code == EQP_OK && (method == &dd_sectioning || method == &dd_bisection)) {
-        code = dd_baseline_create(&sim->domain, &sim->input.control, method == &dd_bisection, &sim->boxes);
+        code = dd_baseline_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,
+                                  &sim->boxes);
     }
     sim->now.common.step = sim->input.control.first_step;
     sim->now.common.time = sim->input.control.time;

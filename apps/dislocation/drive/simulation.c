@@ -404,6 +404,14 @@ static int move(dd_simulation *sim, step_ledger *ledger)
     return code;
 }
 
+/* Back into the box. */
+static void fold_nodes(dd_simulation *sim)
+{
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        dd_domain_fold(&sim->domain, sim->domain.network.node[i].x);
+    }
+}
+
 /* Contacts are looked for where the motion has led. */
 static int change_topology(dd_simulation *sim, eqp_message *message)
 {
@@ -416,9 +424,7 @@ static int change_topology(dd_simulation *sim, eqp_message *message)
     /* Void from here on; what comes next needs the memory. */
     dd_stage_free(&sim->stage);
     dd_halo_free(&sim->halo);
-    for (int64_t i = 0; i < sim->domain.network.n; i++) {
-        dd_domain_fold(&sim->domain, sim->domain.network.node[i].x);
-    }
+    fold_nodes(sim);
     if (code == EQP_OK) {
         code = dd_topology_step(&sim->domain, &sim->rules, split ? &mover : NULL, sim->now.common.step, &closes,
                                 &sim->now.topology, message);
@@ -465,6 +471,25 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "dislocation: step %lld: %s", (long long)sim->now.common.step + 1,
                         eqp_error_text(code));
+    }
+    return code;
+}
+
+int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
+{
+    step_ledger ledger = {.sim = sim};
+    int code = move(sim, &ledger);
+
+    if (code == EQP_OK) {
+        fold_nodes(sim);
+        code = plan(sim);
+    }
+    if (code == EQP_OK) {
+        code = evaluate(sim, &ledger);
+    }
+    sim->evaluator.timings.n = 0;
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: moving on: %s", eqp_error_text(code));
     }
     return code;
 }

@@ -77,6 +77,10 @@ void dd_simulation_free(dd_simulation *sim);
 /* One step: a new map if it is due, motion, loading, topology, forces on what there is then. Collective. */
 int dd_simulation_step(dd_simulation *sim, eqp_message *message);
 
+/* Motion and loading of a step, and forces on what there is then: no new map, no change of topology; nodes keep their
+ * places and homes, and the costs stay as they are. Collective. */
+int dd_simulation_drift(dd_simulation *sim, eqp_message *message);
+
 /* What a restart needs to know beside the network. Local. */
 dd_moment dd_simulation_moment(const dd_simulation *sim);
 

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trace.h"
+
+#include "../../common/run_files.h"
+#include "share.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+
+const int dd_phase_back[DD_PHASES] = {0, 0, 1, 0};
+const int dd_phase_ghosts[DD_PHASES] = {0, 1, 0, 0};
+
+#define NODE_BYTES 48    /* position and velocity */
+#define SEGMENT_BYTES 48 /* two positions, or two forces */
+#define ARM_BYTES 24     /* a force */
+
+/* Parts in the low bits of a number, a cell or a part in the others. */
+#define PART_BITS 16
+
+/* So much of something. */
+typedef struct tally {
+    int64_t number;
+    int64_t amount;
+} tally;
+
+typedef struct tallies {
+    int64_t n, room;
+    tally *of; /* owned */
+} tallies;
+
+typedef struct tracer {
+    dd_census *census;
+    int nparts;
+    const app_map *map;
+    const app_verdict *verdict;
+    eqp_evaluation *evaluation;
+    dd_counts *load;   /* [nparts] */
+    eqp_needs *whole;  /* cells in which parts compute all pairs of a node; NULL: loads only */
+    eqp_needs *needed; /* cells whose segments parts need */
+    tallies lives;     /* segments of cells by home */
+    tallies arms;      /* arms across parts, by their parts */
+} tracer;
+
+static int64_t number_of(int64_t high, int part)
+{
+    return high << PART_BITS | part;
+}
+
+static int part_of(int64_t number)
+{
+    return (int)(number & (((int64_t)1 << PART_BITS) - 1));
+}
+
+static int tally_add(tallies *list, int64_t number, int64_t amount)
+{
+    int code = EQP_OK;
+
+    if (list->n > 0 && list->of[list->n - 1].number == number) {
+        list->of[list->n - 1].amount += amount;
+        return EQP_OK;
+    }
+    code = eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of);
+    if (code == EQP_OK) {
+        list->of[list->n++] = (tally){number, amount};
+    }
+    return code;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const tally *a = left, *b = right;
+
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void tally_up(tallies *list)
+{
+    int64_t n = 0;
+
+    if (list->n > 1) {
+        qsort(list->of, (size_t)list->n, sizeof *list->of, by_number);
+    }
+    for (int64_t i = 0; i < list->n; i++) {
+        if (n > 0 && list->of[n - 1].number == list->of[i].number) {
+            list->of[n - 1].amount += list->of[i].amount;
+        } else {
+            list->of[n++] = list->of[i];
+        }
+    }
+    list->n = n;
+}
+
+/* All that has the same number to one rank. */
+static int tallies_gather(MPI_Comm comm, tallies *list)
+{
+    tally *in = NULL;
+    int64_t n = 0;
+    int *rank = NULL, nranks;
+    int code = eqp_agree(comm, eqp_array_create(&rank, list->n, sizeof *rank), NULL);
+
+    MPI_Comm_size(comm, &nranks);
+    if (code == EQP_OK) {
+        tally_up(list);
+        for (int64_t i = 0; i < list->n; i++) {
+            rank[i] = (int)((list->of[i].number >> PART_BITS) % nranks);
+        }
+        code = eqp_send_records(comm, sizeof *in, list->n, rank, list->of, &n, &in);
+    }
+    free(rank);
+    if (code == EQP_OK) {
+        free(list->of);
+        *list = (tallies){n, n, in};
+        tally_up(list);
+    }
+    return code;
+}
+
+static void add_work(dd_counts *load, const dd_counts *work)
+{
+    for (int k = 0; k < DD_KINDS; k++) {
+        load->of[k] += work->of[k];
+    }
+}
+
+static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
+{
+    return t->whole == NULL ? EQP_OK : eqp_needs_add(needs, 1, &cell, &part);
+}
+
+/* A node that one part computes whole: where it lives. */
+static int trace_whole(tracer *t, int64_t node)
+{
+    const int home = t->verdict[node].home;
+
+    add_work(&t->load[home], &t->census->of_node[node]);
+    return need_cell(t, t->whole, t->census->cell[node], home);
+}
+
+/* A node that parts share, source cell by source cell. What its segments do alone is done at home. */
+static int trace_split(tracer *t, int64_t node)
+{
+    dd_census *census = t->census;
+    const double *x = census->domain->network.node[node].x;
+    int64_t cells[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(&census->stage->grid, census->cell[node], cells);
+    const dd_meeting *meeting;
+    int code = dd_census_meet(census, node, &meeting);
+
+    t->load[t->verdict[node].home].of[DD_KIND_SEGMENT] += census->of_node[node].of[DD_KIND_SEGMENT];
+    for (int c = 0; c < n && code == EQP_OK; c++) {
+        double centroid[3];
+        dd_share_centroid(census->domain, &census->stage->grid, x, cells[c], centroid);
+        const int part = app_map_rank(t->map, t->verdict[node].tag, centroid);
+        dd_counts *load = &t->load[part];
+        load->of[DD_KIND_PAIR] += meeting[c].pair;
+        load->of[DD_KIND_PARALLEL] += meeting[c].parallel;
+        load->of[DD_KIND_RUN] += meeting[c].runs;
+        code = need_cell(t, t->needed, cells[c], part);
+        if (code == EQP_OK) {
+            code = need_cell(t, t->needed, cells[0], part);
+        }
+    }
+    return code;
+}
+
+/* What this rank's nodes are to compute, and where their segments live. */
+static int trace_nodes(tracer *t)
+{
+    const dd_census *census = t->census;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < census->n && code == EQP_OK; i++) {
+        const int64_t nsegments = census->first[i + 1] - census->first[i];
+        if (nsegments > 0) { /* others own all of its segments and do their pairs */
+            code = t->verdict[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
+            if (code == EQP_OK && t->whole != NULL) {
+                code = tally_add(&t->lives, number_of(census->cell[i], t->verdict[i].home), nsegments);
+            }
+        }
+    }
+    return code;
+}
+
+/* The far field of all cells: each part computes a run of them. This rank speaks for a run of the parts. */
+static void trace_far(tracer *t)
+{
+    const dd_census *census = t->census;
+    int64_t first_part, n;
+
+    if (!census->evaluator->has_far) {
+        return;
+    }
+    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first_part, &n);
+    for (int64_t p = first_part; p < first_part + n; p++) {
+        int64_t first_cell, ncells;
+        app_slice(census->stage->grid.ncells, (int)p, t->nparts, &first_cell, &ncells);
+        for (int64_t c = first_cell; c < first_cell + ncells; c++) {
+            t->load[p].of[DD_KIND_CELL] += dd_far_count(census->evaluator->far, c);
+        }
+    }
+}
+
+/* Moments and fields of the cells that a part does, which all others get. */
+static int declare_common(const tracer *t)
+{
+    const dd_census *census = t->census;
+    int64_t first_part, n;
+    int code = EQP_OK;
+
+    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first_part, &n);
+    for (int64_t p = first_part; p < first_part + n && census->evaluator->has_far && code == EQP_OK; p++) {
+        int64_t first_cell, ncells;
+        app_slice(census->stage->grid.ncells, (int)p, t->nparts, &first_cell, &ncells);
+        code = eqp_evaluation_common(t->evaluation, (int)p,
+                                     ncells * (DD_FAR_MOMENTS + DD_FAR_FIELD) * (int64_t)sizeof(double));
+    }
+    return code;
+}
+
+static int declare_loads(const tracer *t, const app_costs *costs)
+{
+    int code = EQP_OK;
+
+    for (int p = 0; p < t->nparts && code == EQP_OK; p++) {
+        code = eqp_evaluation_load(t->evaluation, p, app_costs_predict(costs, t->load[p].of));
+    }
+    return code;
+}
+
+/* A whole owner needs its own cell and those around it. */
+static int spread_whole(tracer *t)
+{
+    eqp_needs_view at;
+    int code = eqp_needs_view_get(t->whole, &at);
+
+    for (int64_t b = 0; code == EQP_OK && b < at.nblocks; b++) {
+        int64_t cells[DD_GRID_SOURCES];
+        const int n = dd_grid_sources(&t->census->stage->grid, at.block[b], cells);
+        for (int64_t i = at.first[b]; i < at.first[b + 1]; i++) {
+            for (int c = 0; c < n && code == EQP_OK; c++) {
+                code = eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]);
+            }
+        }
+    }
+    return code;
+}
+
+/* Needs as numbers of cell and part, and the rank that speaks for each cell. */
+static int list_needs(const tracer *t, int64_t *n, int64_t **number, int **rank)
+{
+    eqp_needs_view view;
+    int code = eqp_needs_view_get(t->needed, &view);
+
+    *n = code == EQP_OK ? view.first[view.nblocks] : 0;
+    if (code == EQP_OK) {
+        code = eqp_array_create(number, *n, sizeof **number);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(rank, *n, sizeof **rank);
+    }
+    for (int64_t b = 0; code == EQP_OK && b < view.nblocks; b++) {
+        for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
+            (*number)[i] = number_of(view.block[b], view.part[i]);
+            (*rank)[i] = (int)(view.block[b] % t->census->domain->nranks);
+        }
+    }
+    return code;
+}
+
+/* All needs of a cell to the rank that speaks for it. */
+static int gather_needs(tracer *t)
+{
+    const MPI_Comm comm = t->census->domain->comm;
+    int64_t *out = NULL, *in = NULL, n = 0, nin = 0;
+    int *rank = NULL;
+    int code = eqp_agree(comm, list_needs(t, &n, &out, &rank), NULL);
+
+    eqp_needs_free(t->needed);
+    t->needed = NULL;
+    if (code == EQP_OK) {
+        code = eqp_send_records(comm, sizeof *out, n, rank, out, &nin, &in);
+    }
+    free(rank);
+    free(out);
+    if (code == EQP_OK) {
+        code = eqp_needs_create(t->nparts, &t->needed);
+        for (int64_t i = 0; i < nin && code == EQP_OK; i++) {
+            const int64_t cell = in[i] >> PART_BITS;
+            const int part = part_of(in[i]);
+            code = eqp_needs_add(t->needed, 1, &cell, &part);
+        }
+        code = eqp_agree(comm, code, NULL);
+    }
+    free(in);
+    return code;
+}
+
+/* A block of segments goes to those who compute pairs of its cell, and forces come back from them. */
+static int declare_block(const tracer *t, const tally *lives, int64_t nparts, const int *part)
+{
+    const int home = part_of(lives->number);
+    int code = EQP_OK;
+
+    for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && code == EQP_OK; phase++) {
+        code = eqp_evaluation_block(t->evaluation, phase, lives->number, SEGMENT_BYTES * lives->amount, lives->amount,
+                                    home);
+        for (int64_t i = 0; i < nparts && code == EQP_OK; i++) {
+            if (part[i] != home) {
+                code = eqp_evaluation_need(t->evaluation, phase, lives->number, part[i]);
+            }
+        }
+    }
+    return code;
+}
+
+/* The cells that this rank speaks for: those that have segments and those that are needed, both ascending. */
+static int declare_segments(const tracer *t)
+{
+    eqp_needs_view view;
+    int64_t i = 0;
+    int code = eqp_needs_view_get(t->needed, &view);
+
+    for (int64_t b = 0; code == EQP_OK && b < view.nblocks; b++) {
+        while (i < t->lives.n && t->lives.of[i].number >> PART_BITS < view.block[b]) {
+            i++;
+        }
+        for (; i < t->lives.n && t->lives.of[i].number >> PART_BITS == view.block[b] && code == EQP_OK; i++) {
+            code = declare_block(t, &t->lives.of[i], view.first[b + 1] - view.first[b], view.part + view.first[b]);
+        }
+    }
+    return code;
+}
+
+static int trace_segments(tracer *t)
+{
+    const MPI_Comm comm = t->census->domain->comm;
+    int code = eqp_agree(comm, spread_whole(t), NULL);
+
+    eqp_needs_free(t->whole);
+    t->whole = NULL;
+    if (code == EQP_OK) {
+        code = gather_needs(t);
+    }
+    if (code == EQP_OK) {
+        code = tallies_gather(comm, &t->lives);
+    }
+    return code == EQP_OK ? eqp_agree(comm, declare_segments(t), NULL) : code;
+}
+
+/* Where the neighbours of own nodes are to live: those that live elsewhere now tell. */
+static int fetch_homes(const tracer *t, int **homes)
+{
+    const dd_domain *domain = t->census->domain;
+    const dd_halo *halo = t->census->halo;
+    int *out = NULL, *in = NULL;
+    int code = eqp_array_create(&out, halo->nsend, sizeof *out);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&in, halo->nghosts, sizeof *in);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    for (int64_t s = 0; s < halo->nsend && code == EQP_OK; s++) {
+        out[s] = t->verdict[halo->send[s]].home;
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(domain->comm, sizeof *out, halo->send_count, out, halo->recv_count, in);
+    }
+    free(out);
+    if (code != EQP_OK) {
+        free(in);
+        return code;
+    }
+    *homes = in;
+    return EQP_OK;
+}
+
+/* A node's position goes to the homes of its neighbours, and forces on the far ends of its own segments too. */
+static int declare_node(tracer *t, int64_t i, int64_t block, const int *ghost_home)
+{
+    const dd_node *node = &t->census->domain->network.node[i];
+    const dd_halo *halo = t->census->halo;
+    const int home = t->verdict[i].home;
+    bool declared = false;
+    int code = EQP_OK;
+
+    for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+        const int64_t place = halo->place[halo->first[i] + k];
+        const int other = place < halo->n ? t->verdict[place].home : ghost_home[place - halo->n];
+        if (other == home) {
+            continue;
+        }
+        if (!declared) {
+            code = eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home);
+            declared = true;
+        }
+        if (code == EQP_OK) {
+            code = eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other);
+        }
+        if (code == EQP_OK && node->tag < node->arm[k].tag) {
+            code = tally_add(&t->arms, number_of(home, other), ARM_BYTES);
+        }
+    }
+    return code;
+}
+
+static int trace_arms(tracer *t)
+{
+    const dd_domain *domain = t->census->domain;
+    int64_t before = 0;
+    int *ghost_home = NULL;
+    int code = eqp_scan_int64(domain->comm, t->census->n, &before, NULL);
+
+    if (code == EQP_OK) {
+        code = fetch_homes(t, &ghost_home);
+    }
+    if (code == EQP_OK) {
+        for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+            code = declare_node(t, i, before + i, ghost_home);
+        }
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    free(ghost_home);
+    if (code == EQP_OK) {
+        code = tallies_gather(domain->comm, &t->arms);
+    }
+    if (code == EQP_OK) {
+        for (int64_t i = 0; i < t->arms.n && code == EQP_OK; i++) {
+            const int64_t number = t->arms.of[i].number;
+            code = eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
+                                        (int)(number >> PART_BITS));
+            if (code == EQP_OK) {
+                code = eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, part_of(number));
+            }
+        }
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    return code;
+}
+
+int dd_trace(dd_census *census, const app_costs *costs, int nparts, const app_map *map, const app_verdict *verdict,
+             bool loads_only, eqp_evaluation *evaluation)
+{
+    tracer t = {.census = census, .nparts = nparts, .map = map, .verdict = verdict, .evaluation = evaluation};
+    int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
+
+    if (code == EQP_OK && !loads_only) {
+        code = eqp_needs_create(nparts, &t.whole);
+    }
+    if (code == EQP_OK && !loads_only) {
+        code = eqp_needs_create(nparts, &t.needed);
+    }
+    if (code == EQP_OK) {
+        code = trace_nodes(&t);
+    }
+    if (code == EQP_OK) {
+        trace_far(&t);
+        code = declare_loads(&t, costs);
+    }
+    if (code == EQP_OK && !loads_only) {
+        code = declare_common(&t);
+    }
+    code = eqp_agree(census->domain->comm, code, NULL);
+    if (code == EQP_OK && !loads_only) {
+        code = trace_segments(&t);
+    }
+    if (code == EQP_OK && !loads_only) {
+        code = trace_arms(&t);
+    }
+    free(t.load);
+    free(t.lives.of);
+    free(t.arms.of);
+    eqp_needs_free(t.whole);
+    eqp_needs_free(t.needed);
+    return code;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "whatif.h"
+
+#include "baseline.h"
+#include "census.h"
+#include "rebalance.h"
+#include "trace.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Walls move a little at a time: so often before it counts. As they do not come to rest, the best of the last few
+ * places is taken. */
+#define WALL_MOVES 30
+#define WALL_CHOICE 5
+
+struct dd_whatif {
+    dd_simulation *sim;
+    app_costs costs;
+    dd_census census;
+    app_whatif functions;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+static int keys(void *user, int64_t *nhome, uint64_t **key)
+{
+    const dd_whatif *w = user;
+    const int64_t n = w->sim->domain.network.n;
+    uint64_t *made = NULL;
+    int code = eqp_agree(w->sim->comm, dd_keys(&w->sim->domain, &made), NULL);
+
+    if (code != EQP_OK) {
+        free(made);
+        return code;
+    }
+    if (n > 1) {
+        qsort(made, (size_t)n, sizeof *made, by_key);
+    }
+    *nhome = n;
+    *key = made;
+    return EQP_OK;
+}
+
+/* Nodes as if each were computed whole: what an assignment is to be made of does not depend on the present one. */
+static int survey(void *user, bool weights, app_survey *list)
+{
+    const dd_whatif *w = user;
+    const dd_evaluator counted = {
+        .medium = w->sim->evaluator.medium, .of_node = w->census.of_node, .of_nodes = weights ? w->census.n : 0};
+    uint64_t *key = NULL;
+    int code = dd_keys(&w->sim->domain, &key);
+
+    if (code == EQP_OK) {
+        code = dd_survey(&w->sim->domain, w->census.stage, &counted, (uint64_t)w->sim->settings->run.seed, key, list);
+    }
+    free(key);
+    return eqp_agree(w->sim->comm, code, NULL);
+}
+
+static int trace(void *user, int nparts, const app_map *map, const app_verdict *verdict, bool loads_only,
+                 eqp_evaluation *evaluation)
+{
+    dd_whatif *w = user;
+
+    return dd_trace(&w->census, &w->costs, nparts, map, verdict, loads_only, evaluation);
+}
+
+/* What the boxes cost by the model: [parts], and the most of it. */
+static int weigh_boxes(const dd_whatif *w, const eqp_boxes *boxes, const app_owners *owners, double *loads,
+                       double *most)
+{
+    const int nparts = eqp_boxes_parts(boxes);
+    int code;
+
+    memset(loads, 0, (size_t)nparts * sizeof *loads);
+    for (int64_t o = 0; o < owners->n; o++) {
+        loads[eqp_boxes_find(boxes, owners->owner[o].centre)] += owners->seconds[o];
+    }
+    code = eqp_sum_double(w->sim->comm, nparts, loads);
+    *most = 0.0;
+    for (int p = 0; p < nparts && code == EQP_OK; p++) {
+        *most = fmax(*most, loads[p]);
+    }
+    return code;
+}
+
+/* The walls as they are after so many moves on a network that does not change. */
+static int settle_boxes(const dd_whatif *w, const app_owners *owners, double *loads, eqp_boxes *boxes, eqp_boxes **best)
+{
+    double most = 0.0, least = INFINITY;
+    int code = weigh_boxes(w, boxes, owners, loads, &most);
+
+    for (int move = 1; move <= WALL_MOVES && code == EQP_OK; move++) {
+        code = eqp_agree(w->sim->comm, dd_baseline_move(&w->sim->domain, w->sim->cells, loads, boxes), NULL);
+        if (code == EQP_OK) {
+            code = weigh_boxes(w, boxes, owners, loads, &most);
+        }
+        if (code == EQP_OK && move > WALL_MOVES - WALL_CHOICE && most < least) {
+            eqp_boxes_free(*best);
+            *best = NULL;
+            least = most;
+            code = eqp_agree(w->sim->comm, eqp_boxes_copy(boxes, best), NULL);
+        }
+    }
+    return code;
+}
+
+static int assign(void *user, const eqp_method *method, int nparts, const app_owners *owners, int *part)
+{
+    const dd_whatif *w = user;
+    eqp_boxes *boxes = NULL, *best = NULL;
+    double *loads = NULL;
+    int code = method == &dd_sectioning || method == &dd_bisection ? EQP_OK : EQP_ERR_UNKNOWN;
+
+    if (code == EQP_OK) {
+        code = dd_baseline_create(&w->sim->domain, nparts, &w->sim->input.control, method == &dd_bisection, &boxes);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&loads, nparts, sizeof *loads);
+    }
+    code = eqp_agree(w->sim->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = settle_boxes(w, owners, loads, boxes, &best);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        part[o] = eqp_boxes_find(best, owners->owner[o].centre);
+    }
+    free(loads);
+    eqp_boxes_free(best);
+    eqp_boxes_free(boxes);
+    return code;
+}
+
+static int take_census(dd_whatif *w)
+{
+    dd_simulation *sim = w->sim;
+
+    return dd_census_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &w->census);
+}
+
+static int advance(void *user, eqp_message *message)
+{
+    dd_whatif *w = user;
+    int code;
+
+    dd_census_free(&w->census);
+    code = dd_simulation_drift(w->sim, message);
+    return code == EQP_OK ? take_census(w) : code;
+}
+
+int dd_whatif_create(dd_simulation *sim, dd_whatif **whatif)
+{
+    dd_whatif *made = NULL;
+    int code = eqp_agree(sim->comm, eqp_array_create(&made, 1, sizeof *made), NULL);
+
+    if (code == EQP_OK) {
+        made->sim = sim;
+        made->costs = sim->costs;
+        made->functions = (app_whatif){.comm = sim->comm,
+                                       .user = made,
+                                       .model = &dd_work_model,
+                                       .costs = &made->costs,
+                                       .nphases = DD_PHASES,
+                                       .back = dd_phase_back,
+                                       .ghosts = dd_phase_ghosts,
+                                       .keys = keys,
+                                       .survey = survey,
+                                       .trace = trace,
+                                       .assign = assign,
+                                       .advance = advance};
+        code = take_census(made);
+    }
+    if (code != EQP_OK) {
+        dd_whatif_free(made);
+        return code;
+    }
+    *whatif = made;
+    return EQP_OK;
+}
+
+void dd_whatif_free(dd_whatif *whatif)
+{
+    if (whatif != NULL) {
+        dd_census_free(&whatif->census);
+        free(whatif);
+    }
+}
+
+const app_whatif *dd_whatif_functions(const dd_whatif *whatif)
+{
+    return &whatif->functions;
+}
