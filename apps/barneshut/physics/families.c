@@ -74,3 +74,16 @@ void bh__family_of(const bh_tree *tree, int64_t number, bh_family *family)
         }
     }
 }
+
+void bh__family_renew(bh_tree *tree, int64_t parent, int64_t number)
+{
+    const bh_cell *child = &tree->cell[number];
+    bh_family *family = &tree->family[tree->cell[parent].family];
+    const int64_t k = number - family->child;
+    if (child->nchild > 0) {
+        family->below[k] = child->family;
+    } else {
+        family->first[k] = (int32_t)child->first;
+        family->absent &= (uint8_t)~(1u << k);
+    }
+}

@@ -74,6 +74,9 @@ bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *c
 /* The children of a cell as walks see them, from the cells. */
 void bh__family_of(const bh_tree *tree, int64_t cell, bh_family *family);
 
+/* A cell's child, which was absent so far, is here now: tells the family that the child is in. O(1). */
+void bh__family_renew(bh_tree *tree, int64_t parent, int64_t child);
+
 /* Room for that many in all; the contents stay. */
 int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
 

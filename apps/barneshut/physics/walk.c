@@ -109,7 +109,7 @@ static double reach2_of(const bh_box *box, double cutoff)
     return reach * reach;
 }
 
-static int walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
+int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
 {
     if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0)) || !(mac->cutoff >= 0)) {
         return EQP_ERR_ARGUMENT;
@@ -241,8 +241,7 @@ static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t roo
     return code == EQP_OK && is_watched(visitor, tile.pin) ? show(w, visitor, &tile) : code;
 }
 
-/* Whether nothing of the root of a walk acts but as one body; nothing at all beyond a cutoff. */
-static bool acts_whole(const bh__walker *w, const bh_cell *cell)
+bool bh__acts_whole(const bh__walker *w, const bh_cell *cell)
 {
     const bh_moments *moments = &cell->moments;
     if (w->rule == BH_CUTOFF) {
@@ -260,7 +259,7 @@ static bool acts_whole(const bh__walker *w, const bh_cell *cell)
 static int open_all(const bh__walker *w, const bh__walk_row *row, int64_t root, bool *whole, bh_list *list)
 {
     const bh_cell *cell = &w->tree->cell[root];
-    *whole = acts_whole(w, cell);
+    *whole = bh__acts_whole(w, cell);
     list->nvisits = 1;
     if (*whole || cell->nchild == 0) {
         return EQP_OK;
@@ -305,7 +304,7 @@ int bh__walk_open(const bh_tree *tree, int64_t root, const bh_group *group, cons
 {
     bh__walker w;
     list_clear(list);
-    const int code = root < 0 || root >= tree->ncells ? EQP_ERR_ARGUMENT : walker_init(&w, tree, group, mac);
+    const int code = root < 0 || root >= tree->ncells ? EQP_ERR_ARGUMENT : bh__walker_init(&w, tree, group, mac);
     return code == EQP_OK ? open_all(&w, best_row(), root, whole, list) : code;
 }
 
@@ -318,7 +317,7 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
         return EQP_OK;
     }
     bh__walker w;
-    int code = root >= tree->ncells ? EQP_ERR_ARGUMENT : walker_init(&w, tree, group, mac);
+    int code = root >= tree->ncells ? EQP_ERR_ARGUMENT : bh__walker_init(&w, tree, group, mac);
     if (code == EQP_OK) {
         code = open_all(&w, row, root, &whole, list);
     }
@@ -452,7 +451,7 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     if (root < 0) {
         return EQP_OK;
     }
-    int code = walker_init(&w, tree, group, mac);
+    int code = bh__walker_init(&w, tree, group, mac);
     w.families = (int32_t)tree->nlocal_families;
     if (code == EQP_OK) {
         code = open_all(&w, best_row(), root, &whole, list);

@@ -43,6 +43,12 @@ extern const bh__walk_row bh__walk_plain;
 extern const bh__walk_row bh__walk_avx2, bh__walk_avx512;
 #endif
 
+/* EQP_OK, or EQP_ERR_ARGUMENT as bh_walk(). */
+int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac);
+
+/* Whether nothing of the root of a walk acts but as one body; nothing at all beyond a cutoff. */
+bool bh__acts_whole(const bh__walker *w, const bh_cell *cell);
+
 /* A walk with that row, which must run here. */
 int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
              const bh__visitor *visitor, bh_list *list);
