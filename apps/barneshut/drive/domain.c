@@ -264,7 +264,8 @@ static int set_homes(bh_homes *homes, int64_t n, const home_run *runs)
     return code;
 }
 
-int bh_domain_rehome(bh_domain *domain, const int *rank_of_group)
+/* Homes that follow the groups. */
+static int follow_groups(const bh_domain *domain, const int *rank_of_group, bh_homes *homes)
 {
     home_run *runs = NULL, *all = NULL;
     int64_t n = 0, ntotal = 0, interval = -1;
@@ -284,11 +285,25 @@ int bh_domain_rehome(bh_domain *domain, const int *rank_of_group)
         code = eqp_gather_records(domain->comm, sizeof *runs, n, runs, &ntotal, &all);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, set_homes(&domain->homes, ntotal, all), NULL);
+        code = eqp_agree(domain->comm, set_homes(homes, ntotal, all), NULL);
     }
     free(all);
     free(runs);
     return code;
+}
+
+int bh_domain_rehome(bh_domain *domain, const int *rank_of_group)
+{
+    return follow_groups(domain, rank_of_group, &domain->homes);
+}
+
+int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes)
+{
+    int code = follow_groups(domain, part_of_group, homes);
+
+    return code == EQP_OK
+               ? bh_homes_snap(homes, domain->comm, domain->particles.n, domain->particles.key, limit_of(domain))
+               : code;
 }
 
 static int compare_branches(const void *a, const void *b)

@@ -42,6 +42,10 @@ int bh_domain_rehome_by_count(bh_domain *domain);
  * Collective. */
 int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
 
+/* The homes that would follow if each group were to live on a part, of any number of parts: those of bh_domain_rehome()
+ * and the next bh_domain_settle(), if nothing moves. homes: initialised; replaced. Collective. */
+int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes);
+
 /* Builds the tree of this rank's particles, joins the tops, makes groups and reads their tags. Collective. */
 int bh_domain_grow(bh_domain *domain);
 

@@ -10,8 +10,7 @@
 /* Costs are sampled on so many runs of groups of a rank before the first forces are known. */
 #define COST_SAMPLE_RUNS 32
 
-/* Measures what a pair, a cell, a look cost, on a few groups, unless a force evaluation has told already. */
-static int learn_costs(bh_domain *domain, bh_evaluator *evaluator, const app_map *map, bh_works *works,
+int bh_rebalance_learn(bh_domain *domain, bh_evaluator *evaluator, const app_map *map, bh_works *works,
                        app_costs *costs)
 {
     app_timings timings = {0};
@@ -83,7 +82,7 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_re
         code = bh_essential_fetch(&domain->tree, domain->comm, &works, &evaluator->mac, map, &traffic);
     }
     if (code == EQP_OK) {
-        code = learn_costs(domain, evaluator, map, &works, costs);
+        code = bh_rebalance_learn(domain, evaluator, map, &works, costs);
     }
     if (code == EQP_OK) {
         code = survey_twice(domain, evaluator, options, map, &works, survey);
@@ -93,8 +92,7 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_re
     return code;
 }
 
-/* Tags and homes to the particles. */
-static int apply(bh_domain *domain, const app_verdict *verdict)
+int bh_rebalance_apply(bh_domain *domain, const app_verdict *verdict)
 {
     int *rank_of_group = NULL;
     int code = eqp_agree(domain->comm, eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group), NULL);
@@ -138,7 +136,7 @@ int bh_rebalance(bh_domain *domain, const bh_survey *survey, const app_rebalance
                                rebalanced, message);
     }
     if (code == EQP_OK) {
-        code = apply(domain, verdict);
+        code = bh_rebalance_apply(domain, verdict);
     }
     if (code == EQP_OK) {
         app_map_free(map);

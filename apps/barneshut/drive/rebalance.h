@@ -21,4 +21,12 @@ int bh_rebalance(bh_domain *domain, const bh_survey *survey, const app_rebalance
                  app_map *map, const app_costs *costs, app_rebalanced *rebalanced, int64_t *bytes,
                  eqp_message *message);
 
+/* Its pieces, for those who make a map in another way. Measures what a pair, a cell, a look cost, on a few of the
+ * works, unless that is known. Collective. */
+int bh_rebalance_learn(bh_domain *domain, bh_evaluator *evaluator, const app_map *map, bh_works *works,
+                       app_costs *costs);
+
+/* Tags to the particles, from a verdict for each group, and homes for the next bh_domain_settle(). Collective. */
+int bh_rebalance_apply(bh_domain *domain, const app_verdict *verdict);
+
 #endif
