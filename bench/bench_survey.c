@@ -61,7 +61,7 @@ static double cut(bh_simulation *sim, const app_rebalance_options *options, int 
                   eqp_units_totals *totals, int64_t *nunits)
 {
     app_owners owners;
-    eqp_units *units = NULL;
+    app_units units;
     uint64_t *key = NULL;
     int64_t bytes = 0;
     const double start = eqp_cpu_seconds();
@@ -72,9 +72,9 @@ static double cut(bh_simulation *sim, const app_rebalance_options *options, int 
     }
     check(app_owners_line_up(sim->comm, survey, &bh_work_model, &sim->costs, sim->domain.ngroups, key, &owners, &bytes),
           "owners");
-    check(app_units_make(sim->comm, options, nparts, &owners, totals, &units), "units");
-    *nunits = eqp_units_count(units);
-    eqp_units_free(units);
+    check(app_units_make(sim->comm, options, nparts, &owners, totals, &units, NULL), "units");
+    *nunits = units.n;
+    app_units_free(&units);
     app_owners_free(&owners);
     free(key);
     return eqp_cpu_seconds() - start;

@@ -105,12 +105,12 @@ static int present_part(const app_owners *owners, const eqp_unit *unit, const in
     return votes[best].part;
 }
 
-static void fill_unit(item_table *items, int64_t u, const eqp_unit *unit, const app_owners *owners,
+static void fill_unit(item_table *items, int64_t u, const eqp_unit *unit, double weight, const app_owners *owners,
                       const int64_t *owner, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         /* Of a split owner's seconds the unit has its part. */
-        double part = unit->sub < 0 ? 1.0 : unit->weight / owners->weight[owner[i]];
+        const double whole = owners->weight[owner[i]], part = unit->sub < 0 || !(whole > 0) ? 1.0 : weight / whole;
         items->weight[u] += part * owners->seconds[owner[i]];
         add_owner(items, u, &owners->owner[owner[i]], unit->sub <= 0);
     }
@@ -121,21 +121,22 @@ static void fill_unit(item_table *items, int64_t u, const eqp_unit *unit, const 
     }
 }
 
-static int fill_from_units(item_table *items, const app_owners *owners, const eqp_units *units, const app_map *old)
+static int fill_from_units(item_table *items, const app_owners *owners, const app_units *made, const app_map *old)
 {
     const int64_t *first, *owner;
     vote *votes = NULL;
     int code = eqp_array_create(&votes, owners->n, sizeof *votes);
 
-    eqp_units_owners(units, &first, &owner);
-    for (int64_t u = 0; u < items->view.n && code == EQP_OK; u++) {
+    eqp_units_owners(made->units, &first, &owner);
+    for (int64_t u = 0; u < made->n && code == EQP_OK; u++) {
         const int64_t *of_unit = owner + first[u], n = first[u + 1] - first[u];
         eqp_unit unit;
-        code = eqp_units_get(units, u, &unit);
-        fill_unit(items, u, &unit, owners, of_unit, n);
+        code = eqp_units_get(made->units, u, &unit);
+        fill_unit(items, u, &unit, made->weight[u], owners, of_unit, n);
         items->part_now[u] = old == NULL ? -1 : present_part(owners, &unit, of_unit, n, old, votes);
     }
-    eqp_units_pins(units, &items->view.pin_first, &items->view.pin);
+    items->view.pin_first = made->pin_first;
+    items->view.pin = made->pin;
     free(votes);
     return code;
 }
@@ -146,6 +147,17 @@ static int count_parts(MPI_Comm comm, const app_rebalance_options *options)
 
     MPI_Comm_size(comm, &nranks);
     return options->nparts > 0 ? options->nparts : nranks;
+}
+
+/* The parts of another method instead of the present ones. */
+static int start_from(MPI_Comm comm, item_table *items, const eqp_method *start, const eqp_balance_options *wanted)
+{
+    int code = eqp_balance(comm, start, &items->view, wanted, items->part, NULL);
+
+    for (int64_t i = 0; i < items->view.n && code == EQP_OK; i++) {
+        items->part_now[i] = items->part[i];
+    }
+    return code;
 }
 
 static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options *options, app_rebalanced *rebalanced,
@@ -168,7 +180,13 @@ static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options 
     wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
     wanted.seed = options->seed;
     wanted.message = message;
-    return eqp_balance(comm, options->method, &items->view, &wanted, items->part, &rebalanced->result);
+    if (options->start != NULL) {
+        code = start_from(comm, items, options->start, &wanted);
+    }
+    if (code == EQP_OK) {
+        code = eqp_balance(comm, options->method, &items->view, &wanted, items->part, &rebalanced->result);
+    }
+    return code;
 }
 
 /* Owners that several ranks share, as this rank's part of the table. */
@@ -186,48 +204,75 @@ static void split_table_free(split_table *table)
     free(table->rank);
 }
 
+/* The part with most of the work of units first to first + count - 1. vote [count]: room. */
+static int main_part(const app_units *made, const int *part, int64_t first, int64_t count, vote *votes)
+{
+    int64_t nvotes = 0, best = 0;
+
+    for (int64_t u = first; u < first + count; u++) {
+        int64_t v = 0;
+        while (v < nvotes && votes[v].part != part[u]) {
+            v++;
+        }
+        if (v == nvotes) {
+            votes[nvotes++] = (vote){part[u], 0.0};
+        }
+        votes[v].seconds += made->weight[u];
+        best = votes[v].seconds > votes[best].seconds ? v : best;
+    }
+    return votes[best].part;
+}
+
+/* The units first to first + count - 1 of an owner; whether several ranks share it. */
+static bool read_split(const app_units *made, const int *part, int64_t first, int64_t count, split_table *table)
+{
+    bool shared = false;
+
+    for (int64_t u = first; u < first + count; u++) {
+        eqp_unit unit;
+        eqp_units_get(made->units, u, &unit);
+        memcpy(table->centroid + 3 * (table->nunits + u - first), unit.centroid, 3 * sizeof(double));
+        table->rank[table->nunits + u - first] = part[u];
+        shared = shared || part[u] != part[first];
+    }
+    if (shared) {
+        table->nunits_of[table->nsplit++] = count;
+        table->nunits += count;
+    }
+    return shared;
+}
+
 /* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on:
  * the one with most of its work. */
-static int read_parts(const app_owners *owners, const eqp_units *units, const int *part, split_table *table,
+static int read_parts(const app_owners *owners, const app_units *made, const int *part, split_table *table,
                       app_verdict *verdict)
 {
-    int64_t nunits = units == NULL ? 0 : eqp_units_count(units);
+    vote *votes = NULL;
     int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
 
     if (code == EQP_OK) {
-        code = eqp_array_create(&table->centroid, 3 * nunits, sizeof *table->centroid);
+        code = eqp_array_create(&table->centroid, 3 * made->n, sizeof *table->centroid);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&table->rank, nunits, sizeof *table->rank);
+        code = eqp_array_create(&table->rank, made->n, sizeof *table->rank);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&votes, made->n, sizeof *votes);
     }
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
         int64_t first = o, count = 1;
-        double heaviest = -1.0;
-        bool shared = false;
-        if (units != NULL) {
-            code = eqp_units_of_owner(units, o, &first, &count);
+        if (made->units != NULL) {
+            code = eqp_units_of_owner(made->units, o, &first, &count);
         }
         if (code != EQP_OK) {
             break;
         }
         verdict[o] = (app_verdict){part[first], part[first]};
-        for (int64_t u = first; u < first + count && count > 1; u++) {
-            eqp_unit unit;
-            eqp_units_get(units, u, &unit);
-            memcpy(table->centroid + 3 * (table->nunits + u - first), unit.centroid, 3 * sizeof(double));
-            table->rank[table->nunits + u - first] = part[u];
-            shared = shared || part[u] != part[first];
-            if (unit.weight > heaviest) {
-                heaviest = unit.weight;
-                verdict[o].home = part[u];
-            }
-        }
-        if (shared) {
-            table->nunits_of[table->nsplit] = count;
-            table->nunits += count;
-            verdict[o].tag = -1 - table->nsplit++;
+        if (count > 1 && read_split(made, part, first, count, table)) {
+            verdict[o] = (app_verdict){-table->nsplit, main_part(made, part, first, count, votes)};
         }
     }
+    free(votes);
     return code;
 }
 
@@ -327,7 +372,7 @@ static int send_verdicts(MPI_Comm comm, const app_owners *owners, const app_verd
 }
 
 /* Verdicts from parts; the table of split owners to everybody, verdicts to the homes. */
-static int apply(MPI_Comm comm, const app_owners *owners, const eqp_units *units, const int *part, int64_t nhome,
+static int apply(MPI_Comm comm, const app_owners *owners, const app_units *units, const int *part, int64_t nhome,
                  app_map *made, int64_t *nsplit, app_verdict **verdicts)
 {
     split_table table = {0};
@@ -352,13 +397,15 @@ static int apply(MPI_Comm comm, const app_owners *owners, const eqp_units *units
     return code;
 }
 
-static int add_sizes(MPI_Comm comm, const eqp_units *units, eqp_sizes *sizes)
+static int add_sizes(MPI_Comm comm, const app_units *units, eqp_sizes *sizes)
 {
-    eqp_sizes *all = NULL, mine;
+    eqp_sizes *all = NULL, mine = {.n = 0};
     int64_t n = 0;
-    int code;
+    int code = eqp_agree(comm, eqp_sizes_add(&mine, units->n, units->weight), NULL);
 
-    eqp_units_sizes(units, &mine);
+    if (code != EQP_OK) {
+        return code;
+    }
     code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
     for (int64_t r = 0; r < n; r++) {
         eqp_sizes_merge(sizes, &all[r]);
@@ -367,14 +414,14 @@ static int add_sizes(MPI_Comm comm, const eqp_units *units, eqp_sizes *sizes)
     return code;
 }
 
-static int fill_items(item_table *items, const app_owners *owners, const eqp_units *units, const app_map *old)
+static int fill_items(item_table *items, const app_owners *owners, const app_units *units, const app_map *old)
 {
-    int code = items_create(items, units == NULL ? owners->n : eqp_units_count(units));
+    int code = items_create(items, units->units == NULL ? owners->n : units->n);
 
-    if (code == EQP_OK && units == NULL) {
+    if (code == EQP_OK && units->units == NULL) {
         fill_from_owners(items, owners, old);
     }
-    if (code == EQP_OK && units != NULL) {
+    if (code == EQP_OK && units->units != NULL) {
         code = fill_from_units(items, owners, units, old);
     }
     return code;
@@ -385,33 +432,34 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
                     eqp_message *message)
 {
     item_table items = {0};
-    eqp_units *units = NULL;
+    app_units units = {.units = NULL};
     int code = EQP_OK;
 
     if (options->method->needs & EQP_NEEDS_UNITS) {
-        code = app_units_make(comm, options, count_parts(comm, options), owners, &rebalanced->totals, &units);
+        code = app_units_make(comm, options, count_parts(comm, options), owners, &rebalanced->totals, &units, message);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(comm, fill_items(&items, owners, units, old), NULL);
+        code = eqp_agree(comm, fill_items(&items, owners, &units, old), NULL);
     }
     if (code == EQP_OK) {
         code = assign(comm, &items, options, rebalanced, message);
     }
-    if (code == EQP_OK && units != NULL) {
-        code = add_sizes(comm, units, &rebalanced->sizes);
+    if (code == EQP_OK && units.units != NULL) {
+        code = add_sizes(comm, &units, &rebalanced->sizes);
     }
     if (code == EQP_OK) {
-        code = apply(comm, owners, units, items.part, nhome, made, &rebalanced->split_owners, verdicts);
+        code = apply(comm, owners, &units, items.part, nhome, made, &rebalanced->split_owners, verdicts);
     }
     items_free(&items);
-    eqp_units_free(units);
+    app_units_free(&units);
     return code;
 }
 
 int app_newmap_of_owners(MPI_Comm comm, const app_owners *owners, const int *part, int64_t nhome, app_map *made,
                          app_verdict **verdicts)
 {
+    const app_units none = {.units = NULL};
     int64_t nsplit;
 
-    return apply(comm, owners, NULL, part, nhome, made, &nsplit, verdicts);
+    return apply(comm, owners, &none, part, nhome, made, &nsplit, verdicts);
 }

@@ -28,8 +28,8 @@ typedef struct app_rebalance_options {
                                 interaction       next to its centroid */
     bool full;               /* every interaction (tile) is a unit of its own with all its pins: small inputs only */
     const eqp_method *start; /* whose parts `interaction` refines; NULL: the present ones, or the curve's */
-    double aspect;           /* of `tiles`: how much dearer a target is than a source; 0: as the costs say */
-    int64_t columns;         /* of `jagged`: pieces that a strip is cut into; 0: the best */
+    double aspect;           /* of `tiles`: what a shared source costs, in shared targets; 0: as usual */
+    int64_t columns;         /* of `jagged`: parts per strip of targets; 0: the best */
 } app_rebalance_options;
 
 /* A method with options: a word of --balance or --compare. */

@@ -233,14 +233,114 @@ static void result_free(result *of)
     free(of->verdict);
 }
 
+/* What one form of `interaction` makes of the owners. */
+static int make_units(MPI_Comm comm, const char *word, const int64_t *interactions, app_owners *owners,
+                      app_units *units, eqp_message *message)
+{
+    static const app_rebalance_options run = {
+        .imbalance_tol = 0.02, .strategy = EQP_SAMPLE_STRIDE, .sample_threshold = 2.0, .seed = 1};
+    const world w = make_world(comm);
+    app_survey survey = {.n = 0};
+    app_method_choice choice;
+    eqp_units_totals all;
+    int code = app_word_parse(NULL, &run, word, &choice, NULL);
+
+    code = code == EQP_OK ? take_survey(&w, true, false, &survey) : code;
+    for (int64_t i = 0; i < survey.n && interactions != NULL; i++) {
+        survey.owner[i].interactions = *interactions;
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = line_up(comm, &survey, owners);
+    }
+    if (code == EQP_OK) {
+        code = app_units_make(comm, &choice.options, w.size, owners, &all, units, message);
+    }
+    app_survey_free(&survey);
+    return code;
+}
+
+static double sum_of(MPI_Comm comm, double mine)
+{
+    CHECK_EQUAL(eqp_sum_double(comm, 1, &mine), EQP_OK);
+    return mine;
+}
+
+/* Every tile of the heavy owner is a unit of its own, with its own pins and weight; light owners are one interaction
+ * each. */
+static void every_interaction_can_be_a_unit(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    app_owners owners = {.n = 0};
+    app_units units = {.units = NULL};
+    double weight = 0, all = 0, ntiles = 0;
+
+    CHECK_EQUAL(make_units(comm, "interaction:full", NULL, &owners, &units, NULL), EQP_OK);
+    CHECK_EQUAL(sum_of(comm, (double)units.n), (double)(w.n - 1 + TILES + 1));
+    for (int64_t u = 0; u < units.n; u++) {
+        eqp_unit unit;
+        CHECK_EQUAL(eqp_units_get(units.units, u, &unit), EQP_OK);
+        weight += units.weight[u];
+        if (unit.sub >= 0 && (unit.centroid[0] != 0 || unit.centroid[1] != 0)) {
+            ntiles++;
+            CHECK(fabs(units.weight[u] - 200000.0 / TILES) < 1e-6);
+            CHECK_EQUAL(units.pin_first[u + 1] - units.pin_first[u], HEAVY == owners.id[unit.owner] ? 1 : 2);
+        }
+    }
+    for (int64_t o = 0; o < owners.n; o++) {
+        all += owners.weight[o];
+    }
+    CHECK_EQUAL(sum_of(comm, ntiles), TILES);
+    CHECK(fabs(sum_of(comm, weight) - sum_of(comm, all)) < 1e-6 * sum_of(comm, all));
+    app_units_free(&units);
+    app_owners_free(&owners);
+}
+
+/* The literal form of the paper: an owner and the other end of one of its interactions. */
+static void units_can_have_two_pins(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    app_owners owners = {.n = 0};
+    app_units units = {.units = NULL};
+    double ntiles = 0;
+
+    CHECK_EQUAL(make_units(comm, "interaction:pins=2", NULL, &owners, &units, NULL), EQP_OK);
+    for (int64_t u = 0; u < units.n; u++) {
+        const int64_t *pin = units.pin + units.pin_first[u], n = units.pin_first[u + 1] - units.pin_first[u];
+        bool is_owner = false, is_other = false;
+        eqp_unit unit;
+        CHECK_EQUAL(eqp_units_get(units.units, u, &unit), EQP_OK);
+        CHECK(n >= 1 && n <= 2);
+        for (int64_t o = unit.owner; o < unit.owner + unit.owners; o++) {
+            is_owner = is_owner || pin[0] == owners.id[o];
+            is_other = is_other || (n == 2 && unit.sub < 0 && pin[1] == (owners.id[o] + 1) % w.n);
+        }
+        CHECK(is_owner && (unit.sub >= 0 || is_other)); /* whole owners have the pin behind them */
+        ntiles += unit.sub >= 0 && n == 2 && pin[1] == HEAVY;
+    }
+    CHECK(sum_of(comm, ntiles) > 1); /* the tiles of the heavy one all touch it */
+    app_units_free(&units);
+    app_owners_free(&owners);
+}
+
+static void too_many_interactions_are_no_units(MPI_Comm comm)
+{
+    const int64_t each = (int64_t)1 << 20;
+    app_owners owners = {.n = 0};
+    app_units units = {.units = NULL};
+    eqp_message message = {""};
+
+    CHECK_EQUAL(make_units(comm, "interaction:full", &each, &owners, &units, &message), EQP_ERR_ARGUMENT);
+    CHECK(strncmp(message.text, "interaction:full: ", 18) == 0 && units.units == NULL && units.weight == NULL);
+    app_owners_free(&owners);
+}
+
 static int make_map(MPI_Comm comm, const char *method, const app_map *old, bool shares, int64_t nhome, result *made)
 {
     const world w = make_world(comm);
-    const app_rebalance_options options = {.method = eqp_method_find(method),
-                                           .imbalance_tol = 0.02,
-                                           .strategy = EQP_SAMPLE_STRIDE,
-                                           .sample_threshold = 2.0,
-                                           .seed = 1};
+    static const app_rebalance_options run = {
+        .imbalance_tol = 0.02, .strategy = EQP_SAMPLE_STRIDE, .sample_threshold = 2.0, .seed = 1};
+    app_method_choice choice;
     app_survey survey = {.n = 0};
     app_owners owners = {.n = 0};
     eqp_message message = {""};
@@ -248,13 +348,14 @@ static int make_map(MPI_Comm comm, const char *method, const app_map *old, bool 
 
     *made = (result){.verdict = NULL};
     app_map_init(&made->map);
+    CHECK_EQUAL(app_word_parse(NULL, &run, method, &choice, NULL), EQP_OK);
     code = eqp_agree(comm, take_survey(&w, true, shares, &survey), NULL);
     if (code == EQP_OK) {
         code = line_up(comm, &survey, &owners);
     }
     if (code == EQP_OK) {
-        code = app_newmap_make(comm, &options, &owners, old, nhome, &made->map, &made->verdict, &made->rebalanced,
-                               &message);
+        code = app_newmap_make(comm, &choice.options, &owners, old, nhome, &made->map, &made->verdict,
+                               &made->rebalanced, &message);
     }
     app_owners_free(&owners);
     app_survey_free(&survey);
@@ -324,14 +425,14 @@ static void check_split(const world *w, const result *made, const app_verdict *v
 }
 
 /* Every entry of the table has one owner, and all ranks hold the same table. */
-static void split_owners_have_an_entry_each(MPI_Comm comm)
+static void check_entries(MPI_Comm comm, const char *method)
 {
     const world w = make_world(comm);
     const int64_t most = w.n + 1;
     double *named = mpi_test_alloc(most, sizeof *named), *seen = mpi_test_alloc(most, sizeof *seen);
     result made;
 
-    CHECK_EQUAL(make_map(comm, "interaction", NULL, false, PER_RANK, &made), EQP_OK);
+    CHECK_EQUAL(make_map(comm, method, NULL, false, PER_RANK, &made), EQP_OK);
     CHECK_EQUAL(made.map.nsplit, made.rebalanced.split_owners);
     CHECK(made.rebalanced.units > 0 && made.rebalanced.sizes.n == made.rebalanced.units);
     CHECK_EQUAL(made.map.nsplit, w.size > 1);
@@ -360,6 +461,14 @@ static void split_owners_have_an_entry_each(MPI_Comm comm)
     free(seen);
     free(named);
     result_free(&made);
+}
+
+static void split_owners_have_an_entry_each(MPI_Comm comm)
+{
+    check_entries(comm, "interaction");
+    check_entries(comm, "interaction:full");
+    check_entries(comm, "interaction:pins=2");
+    check_entries(comm, "interaction:start=rcb");
 }
 
 /* The present map is where a method starts from that keeps it: the tags say who computes now. */
@@ -394,6 +503,15 @@ static void totals_say_what_a_survey_keeps(MPI_Comm comm)
     app_survey_detail detail = app_rebalance_detail(&options, w.size, &totals);
     CHECK(detail.heavy > 0 && detail.heavy < INFINITY && detail.pin_below > 0);
     CHECK(app_rebalance_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
+    options.most_pins = 2;
+    CHECK(app_rebalance_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* looked up among all */
+    options.most_pins = 0;
+    options.full = true;
+    detail = app_rebalance_detail(&options, w.size, &totals);
+    CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
+    totals.interactions = (int64_t)1 << 40;
+    CHECK(isinf(app_rebalance_detail(&options, w.size, &totals).heavy)); /* it will be refused: nothing is kept */
+    options.full = false;
     options.strategy = EQP_SAMPLE_RANDOM;
     detail = app_rebalance_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
@@ -417,21 +535,30 @@ static int without_memory(MPI_Comm comm, void *user)
 
 static void maps_are_made_on_all_ranks_or_on_none(MPI_Comm comm)
 {
-    char sfc[] = "sfc", interaction[] = "interaction";
+    char sfc[] = "sfc", interaction[] = "interaction", full[] = "interaction:full", two[] = "interaction:pins=2";
 
     if (failing_malloc_only_ours() && mpi_test_size(comm) <= 2) { /* more ranks fail at the same places */
         CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
         CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
+        CHECK(failing_ranks_check(comm, without_memory, full) > mpi_test_size(comm));
+        CHECK(failing_ranks_check(comm, without_memory, two) > mpi_test_size(comm));
     }
 }
 
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(owners_come_into_curve_order_and_once), MPI_TEST(a_survey_without_owners_is_one),
-        MPI_TEST(whole_owners_are_told_of_one_rank),     MPI_TEST(every_home_must_hear),
-        MPI_TEST(split_owners_have_an_entry_each),       MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
-        MPI_TEST(totals_say_what_a_survey_keeps),        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
+        MPI_TEST(owners_come_into_curve_order_and_once),
+        MPI_TEST(a_survey_without_owners_is_one),
+        MPI_TEST(whole_owners_are_told_of_one_rank),
+        MPI_TEST(every_home_must_hear),
+        MPI_TEST(every_interaction_can_be_a_unit),
+        MPI_TEST(units_can_have_two_pins),
+        MPI_TEST(too_many_interactions_are_no_units),
+        MPI_TEST(split_owners_have_an_entry_each),
+        MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
+        MPI_TEST(totals_say_what_a_survey_keeps),
+        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
