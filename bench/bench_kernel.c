@@ -4,11 +4,12 @@
  *   build/bench/bench_kernel > kernel.csv
  *   build/bench/bench_kernel avx512
  *
- * Argument: the only kernel to measure. limit_ns is of the fastest of some loops written by hand for the same
- * instruction set (kernel_limit.c), in the same run. block_ns is of the kernel on a block of sources that is in the
- * cache, whole_ns of bh_force() with its gather: each call has another list, of cells spread over a region of the tree
- * that fits the L2 cache or of runs of 8 particles. All are CPU nanoseconds per target and source, the smallest of
- * several runs; ratios are to limit_ns. Lists longer than a block have no block_ns. */
+ * Argument: the only kernel to measure. Kinds are particle pairs, pairs of which those within a cutoff act, and cells.
+ * limit_ns is of the fastest of some loops written by hand for the same instruction set (kernel_limit.c), in the same
+ * run. block_ns is of the kernel on a block of sources that is in the cache, whole_ns of bh_force() with its gather:
+ * each call has another list, of cells spread over a region of the tree that fits the L2 cache or of runs of 8
+ * particles. All are CPU nanoseconds per target and source, the smallest of several runs; ratios are to limit_ns. Lists
+ * longer than a block have no block_ns. */
 #include "kernel.h"
 #include "kernel_limit.h"
 #include "timing.h"
@@ -29,6 +30,7 @@
 #define MOST_LIST 2048
 #define LISTS 16
 #define EPS 0.01
+#define CUTOFF 0.5 /* a quarter of the sources are nearer */
 
 /* A tree as the kernels see it, targets away from its cells, and some lists. */
 typedef struct scene {
@@ -95,14 +97,23 @@ static void make_scene(scene *s)
     }
 }
 
-static bh_list list_of(scene *s, bool cells, int64_t n)
+/* What acts on the targets. */
+typedef enum source_kind { PAIRS, WITHIN, CELLS_ACT } source_kind;
+
+static const char *const kind_name[] = {"pair", "within", "cell"};
+
+static bh_list list_of(scene *s, source_kind kind, int64_t n)
 {
     const int64_t l = s->next++ % LISTS;
 
-    if (cells) {
+    if (kind == CELLS_ACT) {
         return (bh_list){.ncells = n, .cell = s->cell[l]};
     }
-    return (bh_list){.nruns = n / 8, .run_first = s->first[l], .run_count = s->count, .nsources = n};
+    return (bh_list){.nruns = n / 8,
+                     .run_first = s->first[l],
+                     .run_count = s->count,
+                     .nsources = n,
+                     .cutoff = kind == WITHIN ? CUTOFF : 0};
 }
 
 /* One thing to be measured. */
@@ -112,7 +123,7 @@ typedef struct job {
     bh_kernel *kernel; /* NULL: only the row's inner loop */
     bh_block *block;
     bh_frame frame;
-    bool cells;
+    source_kind kind;
     int64_t n, nt;
 } job;
 
@@ -122,13 +133,13 @@ static void run_block(job *j)
     const bh_targets targets = {j->nt,       s->at[0],    s->at[1],    s->at[2],
                                 s->field[0], s->field[1], s->field[2], s->field[3]};
 
-    (j->cells ? j->row->bodies : j->row->points)(j->block, j->n, &j->frame, &targets);
+    (j->kind == CELLS_ACT ? j->row->bodies : j->row->points)(j->block, j->n, &j->frame, &targets);
 }
 
 static void run_whole(job *j)
 {
     scene *s = j->scene;
-    const bh_list list = list_of(s, j->cells, j->n);
+    const bh_list list = list_of(s, j->kind, j->n);
 
     if (bh_force(j->kernel, &s->tree, &list, 1, EPS, j->nt, s->at[0], s->at[1], s->at[2], s->field[0], s->field[1],
                  s->field[2], s->field[3]) != EQP_OK) {
@@ -167,17 +178,18 @@ static double measure(job *j, void (*run)(job *))
 static void fill_block(job *j)
 {
     const double unit = j->row->precision == BH_MIXED ? j->scene->tree.box.side / 1024 : 1;
-    const bh_list list = list_of(j->scene, j->cells, j->n);
+    const bh_list list = list_of(j->scene, j->kind, j->n);
     bh_cursor at = {0, 0};
     bool fits = true;
 
     j->frame = (bh_frame){.eps2 = EPS * EPS / unit / unit,
                           .acceleration = 1,
                           .potential = 1,
+                          .cutoff2 = list.cutoff * list.cutoff / unit / unit,
                           .per_length = 1 / unit,
                           .per_mass = 1,
                           .least = -INFINITY};
-    if (j->cells) {
+    if (j->kind == CELLS_ACT) {
         j->row->put_bodies(j->block, &j->frame, j->scene->tree.cell, list.cell, j->n, &fits);
     } else if (j->row->put_points(j->block, &j->frame, &j->scene->tree.sources, &list, &at, &fits) != j->n) {
         die("a block lacks particles");
@@ -226,16 +238,17 @@ static double limit_of(const char *name, bool cells, bh_precision precision)
 static void print(const job *j, double block, double whole, double limit)
 {
     printf("%s,%s,%s,%lld,%lld,%.4f,%.4f,%.4f,%.3f,%.3f\n", j->row->name,
-           j->row->precision == BH_MIXED ? "mixed" : "double", j->cells ? "cell" : "pair", (long long)j->n,
-           (long long)j->nt, block, whole, limit, block / limit, whole / limit);
+           j->row->precision == BH_MIXED ? "mixed" : "double", kind_name[j->kind], (long long)j->n, (long long)j->nt,
+           block, whole, limit, block / limit, whole / limit);
     fflush(stdout);
 }
 
 /* All lengths of list and numbers of targets for one row and kind. */
-static void sweep(scene *s, bh_block *block, const bh_kernel_row *row, bool cells)
+static void sweep(scene *s, bh_block *block, const bh_kernel_row *row, source_kind kind)
 {
+    const bool cells = kind == CELLS_ACT;
     static const int64_t length[] = {16, 32, 64, 128, 512, 2048}, targets[] = {4, 8, 16, 32, 64};
-    job j = {.scene = s, .row = row, .block = block, .cells = cells};
+    job j = {.scene = s, .row = row, .block = block, .kind = kind};
 
     if (bh_kernel_create(row->name, row->precision, &j.kernel) != EQP_OK) {
         die("a kernel cannot be made");
@@ -266,8 +279,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < bh_kernel_table_size; i++) {
         const bh_kernel_row *row = bh_kernel_table[i];
         if (row->runs_here() && (argc < 2 || strcmp(argv[1], row->name) == 0)) {
-            sweep(&s, &block, row, false);
-            sweep(&s, &block, row, true);
+            for (source_kind kind = PAIRS; kind <= CELLS_ACT; kind++) {
+                sweep(&s, &block, row, kind);
+            }
         }
     }
     free(s.tree.cell);

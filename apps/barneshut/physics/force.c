@@ -5,6 +5,7 @@
 
 #include <equipoise/error.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,12 +108,22 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static bh_frame frame_in_double(double G, double eps)
+/* A cutoff's square in units of length. Neither 0 nor infinite in single precision: everything at distance 0 is within,
+ * and everything that fits. */
+static double cutoff2_in(double cutoff, double length)
+{
+    const double scaled = cutoff / length;
+
+    return cutoff > 0 ? fmin(fmax(scaled * scaled, (double)FLT_MIN), (double)FLT_MAX) : 0;
+}
+
+static bh_frame frame_in_double(double G, double eps, double cutoff)
 {
     return (bh_frame){.eps2 = eps * eps,
                       .acceleration = G,
                       .potential = G,
                       .bare = !(eps * eps > BH_LEAST_SQUARE),
+                      .cutoff2 = cutoff > 0 ? fmax(cutoff * cutoff, DBL_MIN) : 0,
                       .per_length = 1,
                       .per_mass = 1};
 }
@@ -152,7 +163,8 @@ static double power_above(double x)
 
 /* Units that follow from the root cube and its mass only, so that every rank takes the same. False if there are none
  * in which these targets can be computed in single precision; whether the sources can is seen as they are gathered. */
-static bool frame_mixed(const bh_tree *tree, double G, double eps, const bh_targets *targets, bh_frame *frame)
+static bool frame_mixed(const bh_tree *tree, double G, double eps, double cutoff, const bh_targets *targets,
+                        bh_frame *frame)
 {
     const bool rooted = tree->root >= 0 && tree->root < tree->ncells;
     const double side = tree->box.side, mass = rooted ? tree->cell[tree->root].moments.mass : 1;
@@ -164,6 +176,7 @@ static bool frame_mixed(const bh_tree *tree, double G, double eps, const bh_targ
     bh_frame made = {.eps2 = soft * soft,
                      .acceleration = G * (mass / length / length),
                      .potential = G * (mass / length),
+                     .cutoff2 = cutoff2_in(cutoff, length),
                      .per_length = 1 / length,
                      .per_mass = 1 / mass};
     double centre[3];
@@ -233,7 +246,7 @@ int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double
 {
     const bh_targets targets = {n, x, y, z, ax, ay, az, pot};
     const bool wide = !(tree->box.side <= MOST_UNIT && fabs(eps) <= MOST_UNIT);
-    const bh_frame plain = frame_in_double(G, eps);
+    const bh_frame plain = frame_in_double(G, eps, list->cutoff);
     const bh_kernel_row *exact = wide ? kernel->wide : kernel->exact;
     const plan in_double = {exact, exact, &plain, &plain};
     bh_frame mixed;
@@ -241,7 +254,7 @@ int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double
     if (n < 0 || !isfinite(G) || !isfinite(eps)) {
         return EQP_ERR_ARGUMENT;
     }
-    if (kernel->row->precision == BH_DOUBLE || wide || !frame_mixed(tree, G, eps, &targets, &mixed)) {
+    if (kernel->row->precision == BH_DOUBLE || wide || !frame_mixed(tree, G, eps, list->cutoff, &targets, &mixed)) {
         add_bodies(&kernel->block, &in_double, tree, list, &targets);
         add_points(&kernel->block, &in_double, tree, list, &targets);
         return EQP_OK;

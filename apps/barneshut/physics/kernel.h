@@ -68,6 +68,7 @@ typedef struct bh_frame {
     double acceleration, potential; /* what the sums are to be multiplied with; G is in it */
     bool bare;                      /* eps2 is so small that a source may be at distance 0 */
     bool pairs_in_double;           /* mixed: single precision cannot tell particles apart that matter */
+    double cutoff2;                 /* particles whose squared distance is this or more do not act; 0: all do */
     double per_length, per_mass;    /* 1 / units */
     double shift[3];
     double half[3]; /* mixed: of the targets' bounds */

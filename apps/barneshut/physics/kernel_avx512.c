@@ -43,6 +43,16 @@ static inline __m512d inverse_bare_double(__m512d s2)
     return improved(s2, _mm512_maskz_rsqrt14_pd(apart, _mm512_add_pd(s2, s2)));
 }
 
+static inline __m512d where_below_double(__m512d w, __m512d d2, __m512d cutoff2)
+{
+    return _mm512_maskz_mov_pd(_mm512_cmp_pd_mask(d2, cutoff2, _CMP_LT_OQ), w);
+}
+
+static inline bool none_below_double(__m512d d2, __m512d cutoff2)
+{
+    return _mm512_cmp_pd_mask(d2, cutoff2, _CMP_LT_OQ) == 0;
+}
+
 static inline __m256d sum4_double(__m512d a, __m512d b, __m512d c, __m512d d)
 {
     const __m512d ab = _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x44), _mm512_shuffle_f64x2(a, b, 0xee));
@@ -95,6 +105,19 @@ static inline __m512 inverse_mixed(__m512 s2)
 static inline __m512 inverse_bare_mixed(__m512 s2)
 {
     return inverse_mixed(s2);
+}
+
+static inline __m512 where_below_mixed(__m512 w, __m512 d2, __m512 cutoff2)
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(d2, cutoff2, _CMP_LT_OQ), w);
+}
+
+/* Twice the lanes for half the time: up to 4 % lost. */
+static inline bool none_below_mixed(__m512 d2, __m512 cutoff2)
+{
+    (void)d2;
+    (void)cutoff2;
+    return false;
 }
 
 /* Four partial sums of each in a 128-bit lane of its own. */

@@ -30,11 +30,13 @@ static void NAME(add_field)(const bh_targets *targets, int64_t t, const bh_frame
     targets->pot[t] -= frame->potential * (double)NAME(sum)(sp);
 }
 
-static void NAME(points)(const bh_block *of, int64_t n, const bh_frame *frame, const bh_targets *targets)
+/* `within`, known when this is compiled: whether there is a cutoff. */
+static inline __attribute__((always_inline)) void NAME(points_all)(const bool within, const bh_block *of, int64_t n,
+                                                                   const bh_frame *frame, const bh_targets *targets)
 {
     const REAL *restrict bx = of->POINTS.x, *restrict by = of->POINTS.y, *restrict bz = of->POINTS.z;
     const REAL *restrict bm = of->POINTS.m;
-    const REAL eps2 = (REAL)frame->eps2;
+    const REAL eps2 = (REAL)frame->eps2, cutoff2 = (REAL)frame->cutoff2;
 
     for (int64_t t = 0; t < targets->n; t++) {
         REAL sx[LANES] = {0}, sy[LANES] = {0}, sz[LANES] = {0}, sp[LANES] = {0};
@@ -44,8 +46,8 @@ static void NAME(points)(const bh_block *of, int64_t n, const bh_frame *frame, c
         for (int64_t first = 0; first < n; first += LANES) {
             for (int lane = 0; lane < LANES; lane++) {
                 REAL dx = bx[first + lane] - x, dy = by[first + lane] - y, dz = bz[first + lane] - z;
-                REAL s2 = dx * dx + dy * dy + dz * dz + eps2;
-                REAL inverse = s2 > LEAST_SQUARE ? 1 / SQRT(s2) : 0;
+                REAL d2 = dx * dx + dy * dy + dz * dz, s2 = d2 + eps2;
+                REAL inverse = s2 > LEAST_SQUARE && (!within || d2 < cutoff2) ? 1 / SQRT(s2) : 0;
                 REAL potential = bm[first + lane] * inverse;
                 REAL weight = potential * inverse * inverse;
 
@@ -56,6 +58,15 @@ static void NAME(points)(const bh_block *of, int64_t n, const bh_frame *frame, c
             }
         }
         NAME(add_field)(targets, t, frame, sx, sy, sz, sp);
+    }
+}
+
+static void NAME(points)(const bh_block *of, int64_t n, const bh_frame *frame, const bh_targets *targets)
+{
+    if (frame->cutoff2 > 0) {
+        NAME(points_all)(true, of, n, frame, targets);
+    } else {
+        NAME(points_all)(false, of, n, frame, targets);
     }
 }
 

@@ -4,6 +4,8 @@
  *   REAL, VECTOR, LANES, V(add) (the intrinsic of that name), NAME(points) (how functions are called),
  *   POINTS, BODIES (the blocks' members), MAY_BE_BARE (whether frame->bare is ever set),
  *   VECTOR NAME(inverse)(VECTOR s2): 1 / sqrt(2 s2), and NAME(inverse_bare): the same, and 0 for 0,
+ *   VECTOR NAME(where_below)(VECTOR w, d2, cutoff2): w where d2 < cutoff2, and 0 elsewhere,
+ *   bool NAME(none_below)(VECTOR d2, cutoff2): whether that is so nowhere, if looking pays,
  *   __m256d NAME(sum4)(VECTOR a, b, c, d): the sums of each one's lanes,
  *   void NAME(sum16)(const VECTOR x[4], y[4], z[4], p[4], __m256d sum[4]): the same for each of x, y, z, p, in the same
  *   order of additions,
@@ -76,11 +78,12 @@ BH_INLINE void NAME(place)(const int nt, const bh_frame *frame, int axis, const 
     }
 }
 
-BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bh_block *of, int64_t n, const bh_frame *frame,
-                               const bh_targets *targets, int64_t t)
+/* What is known when an inner loop is compiled: sources may be at distance 0; there is a cutoff. */
+BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bool within, const bh_block *of, int64_t n,
+                               const bh_frame *frame, const bh_targets *targets, int64_t t)
 {
     const REAL *bx = of->POINTS.x, *by = of->POINTS.y, *bz = of->POINTS.z, *bm = of->POINTS.m;
-    const VECTOR eps2 = V(set1)((REAL)frame->eps2);
+    const VECTOR eps2 = V(set1)((REAL)frame->eps2), cutoff2 = V(set1)((REAL)frame->cutoff2);
     VECTOR tx[BH_AT_ONCE], ty[BH_AT_ONCE], tz[BH_AT_ONCE];
     NAME(sums) s;
 
@@ -92,16 +95,31 @@ BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bh_block *of
     }
     for (int64_t i = 0; i < n; i += LANES) {
         const VECTOR x = V(load)(bx + i), y = V(load)(by + i), z = V(load)(bz + i), m = V(load)(bm + i);
-        VECTOR dx[BH_AT_ONCE], dy[BH_AT_ONCE], dz[BH_AT_ONCE], w[BH_AT_ONCE];
+        VECTOR dx[BH_AT_ONCE], dy[BH_AT_ONCE], dz[BH_AT_ONCE], d2[BH_AT_ONCE], w[BH_AT_ONCE];
 
         for (int j = 0; j < nt; j++) {
             dx[j] = V(sub)(x, tx[j]);
             dy[j] = V(sub)(y, ty[j]);
             dz[j] = V(sub)(z, tz[j]);
-            w[j] = V(fmadd)(dx[j], dx[j], V(fmadd)(dy[j], dy[j], V(fmadd)(dz[j], dz[j], eps2)));
+            if (within) {
+                d2[j] = V(fmadd)(dx[j], dx[j], V(fmadd)(dy[j], dy[j], V(mul)(dz[j], dz[j])));
+                w[j] = V(add)(d2[j], eps2);
+            } else {
+                w[j] = V(fmadd)(dx[j], dx[j], V(fmadd)(dy[j], dy[j], V(fmadd)(dz[j], dz[j], eps2)));
+            }
+        }
+        if (within) {
+            VECTOR nearest = d2[0];
+            for (int j = 1; j < nt; j++) {
+                nearest = V(min)(nearest, d2[j]);
+            }
+            if (NAME(none_below)(nearest, cutoff2)) {
+                continue;
+            }
         }
         for (int j = 0; j < nt; j++) {
             w[j] = bare ? NAME(inverse_bare)(w[j]) : NAME(inverse)(w[j]);
+            w[j] = within ? NAME(where_below)(w[j], d2[j], cutoff2) : w[j];
         }
         for (int j = 0; j < nt; j++) {
             const VECTOR potential = V(mul)(m, w[j]), weight = V(mul)(potential, V(mul)(w[j], w[j]));
@@ -114,29 +132,37 @@ BH_INLINE void NAME(points_at)(const int nt, const bool bare, const bh_block *of
     NAME(add_field)(nt, &s, frame, targets, t);
 }
 
-BH_INLINE void NAME(points_all)(const bool bare, const bh_block *of, int64_t n, const bh_frame *frame,
-                                const bh_targets *targets)
+BH_INLINE void NAME(points_all)(const bool bare, const bool within, const bh_block *of, int64_t n,
+                                const bh_frame *frame, const bh_targets *targets)
 {
     int64_t t = 0;
 
     for (; t + BH_AT_ONCE <= targets->n; t += BH_AT_ONCE) {
-        NAME(points_at)(BH_AT_ONCE, bare, of, n, frame, targets, t);
+        NAME(points_at)(BH_AT_ONCE, bare, within, of, n, frame, targets, t);
     }
     if (t + 2 <= targets->n) {
-        NAME(points_at)(2, bare, of, n, frame, targets, t);
+        NAME(points_at)(2, bare, within, of, n, frame, targets, t);
         t += 2;
     }
     if (t < targets->n) {
-        NAME(points_at)(1, bare, of, n, frame, targets, t);
+        NAME(points_at)(1, bare, within, of, n, frame, targets, t);
     }
+}
+
+static __attribute__((noinline)) void NAME(points_within)(const bh_block *of, int64_t n, const bh_frame *frame,
+                                                          const bh_targets *targets)
+{
+    NAME(points_all)(MAY_BE_BARE, true, of, n, frame, targets);
 }
 
 static void NAME(points)(const bh_block *of, int64_t n, const bh_frame *frame, const bh_targets *targets)
 {
-    if (MAY_BE_BARE && frame->bare) {
-        NAME(points_all)(true, of, n, frame, targets);
+    if (frame->cutoff2 > 0) {
+        NAME(points_within)(of, n, frame, targets);
+    } else if (MAY_BE_BARE && frame->bare) {
+        NAME(points_all)(true, false, of, n, frame, targets);
     } else {
-        NAME(points_all)(false, of, n, frame, targets);
+        NAME(points_all)(false, false, of, n, frame, targets);
     }
 }
 

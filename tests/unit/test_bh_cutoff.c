@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Forces within a cutoff against all pairs one by one, with every kernel that this CPU runs in both precisions. Which
+ * leaves a walk lists is in test_bh_walk.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+#include <equipoise/random.h>
+
+#include "serial.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST 700
+#define GRAVITY 1.5
+
+static double x[4][MOST]; /* the last are masses */
+
+/* The kernel under test. */
+static const char *name;
+static bh_precision precision;
+
+typedef struct field {
+    double a[4][MOST];
+    bh_serial_work work;
+} field;
+
+static double uniform(int what, int64_t i)
+{
+    return eqp_random_uniform(5, (uint64_t)what, (uint64_t)i);
+}
+
+/* Half of them in a clump, away from the origin. */
+static void place(int64_t n, double size)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++) {
+            x[k][i] = size * (3 * k - 4 + uniform(k, i) * (i % 2 ? 1 : 0.2));
+        }
+        x[3][i] = 1 + uniform(3, i);
+    }
+}
+
+static void compute(int64_t n, double cutoff, double eps, int leaf_size, int group_size, field *got)
+{
+    const bh_mac mac = {.theta = 0.6, .G = GRAVITY, .cutoff = cutoff};
+    bh_serial serial;
+    bh_kernel *kernel;
+
+    assert_int_equal(bh_kernel_create(name, precision, &kernel), EQP_OK);
+    assert_int_equal(bh_serial_build(&serial, n, x[0], x[1], x[2], x[3], NULL, leaf_size, group_size), EQP_OK);
+    assert_int_equal(
+        bh_serial_force(&serial, kernel, &mac, GRAVITY, eps, got->a[0], got->a[1], got->a[2], got->a[3], &got->work),
+        EQP_OK);
+    bh_serial_free(&serial);
+    bh_kernel_free(kernel);
+}
+
+/* The sums for one target, of magnitudes of the force and the potential, too: of all pairs, and of those whose distance
+ * is so near the cutoff that single precision may decide either way. */
+typedef struct sums {
+    double a[4], force, potential, doubtful_force, doubtful_potential;
+    int64_t nwithin;
+} sums;
+
+static sums sum_of(int64_t n, int64_t t, double cutoff, double eps)
+{
+    const double blur = precision == BH_MIXED ? 1e-5 * cutoff : 0;
+    sums s = {.nwithin = 0};
+
+    for (int64_t i = 0; i < n; i++) {
+        const double d[3] = {x[0][i] - x[0][t], x[1][i] - x[1][t], x[2][i] - x[2][t]};
+        const double r2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2], soft = sqrt(r2 + eps * eps);
+        const double potential = soft > 0 ? GRAVITY * x[3][i] / soft : 0, force = soft > 0 ? potential / soft : 0;
+        const bool doubtful = r2 > 0 && fabs(sqrt(r2) - cutoff) < blur;
+        s.doubtful_force += doubtful ? force : 0;
+        s.doubtful_potential += doubtful ? potential : 0;
+        if (i == t || !(r2 < cutoff * cutoff || r2 == 0)) {
+            continue;
+        }
+        s.nwithin++;
+        s.force += force;
+        s.potential += potential;
+        for (int k = 0; k < 3; k++) {
+            s.a[k] += soft > 0 ? force * d[k] / soft : 0;
+        }
+        s.a[3] -= potential;
+    }
+    return s;
+}
+
+/* Returns how many pairs are within. */
+static int64_t compare(int64_t n, double cutoff, double eps, int leaf_size, int group_size)
+{
+    const double precise = precision == BH_MIXED ? 2e-6 : 1e-14;
+    static field got;
+    int64_t nwithin = 0;
+
+    compute(n, cutoff, eps, leaf_size, group_size, &got);
+    for (int64_t t = 0; t < n; t++) {
+        const sums s = sum_of(n, t, cutoff, eps);
+        const double self = eps > 0 ? GRAVITY * x[3][t] / eps : 0; /* is added and taken off again */
+        nwithin += s.nwithin;
+        for (int k = 0; k < 4; k++) {
+            const double limit =
+                k < 3 ? precise * s.force + s.doubtful_force : precise * (s.potential + self) + s.doubtful_potential;
+            if (!(fabs(got.a[k][t] - s.a[k]) <= limit)) {
+                fail_msg("%s %d, %lld particles, cutoff %g, target %lld, column %d: %.17g is not %.17g within %g", name,
+                         precision, (long long)n, cutoff, (long long)t, k, got.a[k][t], s.a[k], limit);
+            }
+        }
+    }
+    assert_int_equal(got.work.cells, 0);
+    assert_in_range(got.work.pairs, nwithin + n, n * n);
+    return nwithin;
+}
+
+static void only_pairs_within_the_cutoff_act(void **state)
+{
+    static const int64_t n[] = {0, 1, 2, 9, 64, 300};
+    static const double cutoff[] = {1e-300, 0.01, 0.1, 0.4, 0.9};
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        for (int c = 0; c < 5; c++) {
+            place(n[i], 1);
+            compare(n[i], cutoff[c], 0.05, 4, 8);
+            compare(n[i], cutoff[c], 0, 16, 64);
+            compare(n[i], cutoff[c], 0.05, 1, 1);
+            const int64_t nwithin = compare(n[i], cutoff[c], 0.05, 1000, 1000);
+            assert_true(n[i] < 300 || c == 0 ? nwithin <= n[i] * n[i] : nwithin > 0 && nwithin < n[i] * (n[i] - 1));
+        }
+    }
+}
+
+/* Lists longer than a block, units far from 1. */
+static void any_size_and_unit(void **state)
+{
+    static const double unit[] = {1, 1e15, 1e-20};
+
+    (void)state;
+    for (int u = 0; u < 3; u++) {
+        place(MOST, unit[u]);
+        compare(MOST, 0.3 * unit[u], 0.05 * unit[u], 16, 64);
+        compare(MOST, 0.9 * unit[u], 0, 8, 32);
+    }
+}
+
+/* On a lattice distances are exact in both precisions: what is at the cutoff does not act, what is next before does. */
+static void a_particle_at_the_cutoff_does_not_act(void **state)
+{
+    static field got;
+    const int side = 8, n = side * side * side;
+    const double cutoff[] = {1, nextafter(1, 2), 2, 3, 5}; /* 5: also 3 and 4 along two axes */
+
+    (void)state;
+    for (int i = 0; i < n; i++) {
+        x[0][i] = i / (side * side);
+        x[1][i] = i / side % side;
+        x[2][i] = i % side;
+        x[3][i] = 1;
+    }
+    for (int c = 0; c < 5; c++) {
+        if (c == 1 && precision == BH_MIXED) {
+            continue;
+        }
+        compute(n, cutoff[c], 0.25, 8, 32, &got);
+        for (int t = 0; t < n; t++) {
+            double wanted = 0;
+            for (int i = 0; i < n; i++) {
+                const double dx = x[0][i] - x[0][t], dy = x[1][i] - x[1][t], dz = x[2][i] - x[2][t];
+                const double r2 = dx * dx + dy * dy + dz * dz;
+                wanted -= i != t && r2 < cutoff[c] * cutoff[c] ? GRAVITY / sqrt(r2 + 0.0625) : 0;
+            }
+            assert_true(fabs(got.a[3][t] - wanted) < 1e-4 - 1e-6 * wanted); /* one more or less is 0.29 and more */
+        }
+    }
+}
+
+static void a_cutoff_beyond_everything_is_direct_summation(void **state)
+{
+    static const double cutoff[] = {100, 1e200, INFINITY};
+    static field got, wanted;
+    const int64_t n = 200;
+
+    (void)state;
+    place(n, 1);
+    memset(&wanted, 0, sizeof wanted);
+    bh_direct(n, x[0], x[1], x[2], x[3], GRAVITY, 0.05, n, x[0], x[1], x[2], wanted.a[0], wanted.a[1], wanted.a[2],
+              wanted.a[3]);
+    for (int c = 0; c < 3; c++) {
+        compute(n, cutoff[c], 0.05, 16, 64, &got);
+        assert_int_equal(got.work.pairs, n * n);
+        for (int64_t t = 0; t < n; t++) {
+            const double potential = wanted.a[3][t] - bh_potential_self(GRAVITY, x[3][t], 0.05);
+            for (int k = 0; k < 3; k++) {
+                assert_true(fabs(got.a[k][t] - wanted.a[k][t]) <= 1e-6 * fabs(potential) / 0.05);
+            }
+            assert_true(fabs(got.a[3][t] - potential) <= 1e-6 * fabs(wanted.a[3][t]));
+        }
+    }
+}
+
+/* What is at the same place is nearer than any cutoff, and the particle itself is taken off the potential again. */
+static void coincident_particles_act_within_the_smallest_cutoff(void **state)
+{
+    static field got;
+    const int64_t n = 100;
+
+    (void)state;
+    place(n, 0);
+    x[0][17] += 1;
+    compute(n, 1e-300, 0.05, 16, 64, &got);
+    for (int64_t t = 0; t < n; t++) {
+        double others = 0;
+        for (int64_t i = 0; i < n; i++) {
+            others += i != t && (i == 17) == (t == 17) ? x[3][i] : 0;
+        }
+        assert_true(fabs(got.a[3][t] + GRAVITY * others / 0.05) <= 1e-6 * GRAVITY * (others + x[3][t]) / 0.05);
+        assert_true(got.a[0][t] == 0 && got.a[1][t] == 0 && got.a[2][t] == 0);
+    }
+}
+
+/* In double precision each pair counts for both or for neither: momentum stays to rounding. */
+static void pairs_count_both_ways(void **state)
+{
+    static field got;
+    const int64_t n = 500;
+
+    (void)state;
+    place(n, 1);
+    for (double cutoff = 0.02; cutoff < 1 && precision == BH_DOUBLE; cutoff *= 1.3) {
+        compute(n, cutoff, 0.01, 8, 32, &got);
+        for (int k = 0; k < 3; k++) {
+            double sum = 0, magnitude = 0;
+            for (int64_t i = 0; i < n; i++) {
+                sum += x[3][i] * got.a[k][i];
+                magnitude += fabs(x[3][i] * got.a[k][i]);
+            }
+            assert_true(fabs(sum) <= 1e-13 * magnitude);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_pairs_within_the_cutoff_act),
+        cmocka_unit_test(any_size_and_unit),
+        cmocka_unit_test(a_particle_at_the_cutoff_does_not_act),
+        cmocka_unit_test(a_cutoff_beyond_everything_is_direct_summation),
+        cmocka_unit_test(coincident_particles_act_within_the_smallest_cutoff),
+        cmocka_unit_test(pairs_count_both_ways),
+    };
+    bool runs_here;
+    int failed = 0;
+
+    for (int i = 0; (name = bh_kernel_list(i, &runs_here)) != NULL; i++) {
+        for (precision = BH_DOUBLE; runs_here && precision <= BH_MIXED; precision++) {
+            failed += cmocka_run_group_tests(tests, NULL, NULL);
+        }
+    }
+    return failed;
+}
