@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The executor of a route: trips by the tables of the inspector. */
+#include "par/route_tables.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TAG_OUT 74
+#define TAG_BACK 75
+
+/* Posts one message in pieces that MPI can count; one without bytes is a message too. */
+static int post(eqp_route *route, const eqp__message *m, char *data, int sends, int tag, MPI_Request *request)
+{
+    int64_t left = m->bytes;
+
+    for (int64_t i = 0; i < m->nrequests; i++) {
+        const int piece = (int)(left < (int64_t)route->largest ? left : (int64_t)route->largest);
+        if ((sends ? MPI_Isend(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i])
+                   : MPI_Irecv(data, piece, MPI_BYTE, m->partner, tag, route->lane, &request[m->request + i])) !=
+            MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        data += piece;
+        left -= piece;
+    }
+    if (sends) {
+        route->counting.messages_sent++;
+        route->counting.bytes_sent += m->bytes;
+    } else {
+        route->counting.messages_received++;
+        route->counting.bytes_received += m->bytes;
+    }
+    return EQP_OK;
+}
+
+/* Posts a whole side: what will be received at all stages. */
+static int post_receives(eqp_route *route, const eqp__messages *side, char *base, int tag, MPI_Request *request)
+{
+    for (int64_t i = 0; i < side->n; i++) {
+        const eqp__message *m = &side->list[i];
+        if (post(route, m, base + m->at, 0, tag, request)) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Whether the messages of a stage are through; waits for them if wanted. */
+static int complete(const eqp__messages *side, int stage, MPI_Request *request, int wait, int *done)
+{
+    const int64_t begin = side->first[stage], end = side->first[stage + 1];
+    int n = 0;
+
+    *done = 1;
+    if (begin == end) {
+        return EQP_OK;
+    }
+    MPI_Request *first = request + side->list[begin].request;
+    n = (int)(side->list[end - 1].request + side->list[end - 1].nrequests - side->list[begin].request);
+    return (wait ? MPI_Waitall(n, first, MPI_STATUSES_IGNORE) : MPI_Testall(n, first, done, MPI_STATUSES_IGNORE)) ==
+                   MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+/* Waits for all of a side and for what collective calls are on their way. */
+static int wait_all(eqp_route *route, const eqp__messages *sent, MPI_Request *request)
+{
+    return MPI_Waitall((int)sent->nrequests, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
+                   MPI_Waitall((int)route->nhot_requests, route->hot_request, MPI_STATUSES_IGNORE) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+/* Lets MPI work on what is left. */
+static int poke(const eqp_route *route)
+{
+    int done;
+
+    return MPI_Testall((int)route->nhot_requests, route->hot_request, &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+static void begin_trip(eqp_route *route, eqp__trip trip, const void *data)
+{
+    route->trip = trip;
+    route->data = data;
+    route->counting = (eqp_route_counts){0};
+    route->nhot_requests = 0;
+}
+
+static void end_trip(eqp_route *route)
+{
+    route->trip = EQP__TRIP_NONE;
+    route->data = NULL;
+    route->counts = route->counting;
+}
+
+static void copy_bytes(char *to, const char *from, int64_t bytes)
+{
+    if (bytes > 0) {
+        memcpy(to, from, (size_t)bytes);
+    }
+}
+
+/* ---- out ---- */
+
+static int send_stage(eqp_route *route, int stage)
+{
+    if (stage == route->stages.n) {
+        return EQP_OK;
+    }
+    for (int64_t i = route->sent.first[stage]; i < route->sent.first[stage + 1]; i++) {
+        const eqp__message *m = &route->sent.list[i];
+        char *to = route->packed + m->at;
+
+        for (int64_t k = m->piece; k < m->piece + m->npieces; k++) {
+            const eqp__span *s = &route->pieces.list[k];
+            copy_bytes(to, (s->who == EQP__OWN ? route->data : route->segment) + s->from, s->bytes);
+            to += s->bytes;
+        }
+        if (post(route, m, route->packed + m->at, 1, TAG_OUT, route->sent_request)) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+/* What has arrived goes on, stage by stage. */
+static int advance_out(eqp_route *route, int wait)
+{
+    int done = 1, code = EQP_OK;
+
+    while (!code && done && route->stage < route->stages.n) {
+        code = complete(&route->received, route->stage, route->received_request, wait, &done);
+        if (!code && done) {
+            code = send_stage(route, ++route->stage);
+        }
+    }
+    return code;
+}
+
+int eqp_route_start(eqp_route *route, const void *data)
+{
+    int code;
+
+    if (!route || (route->own_bytes > 0 && !data)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (route->trip != EQP__TRIP_NONE) {
+        return EQP_ERR_STATE;
+    }
+    begin_trip(route, EQP__TRIP_OUT, data);
+    route->stage = 0;
+    if (post_receives(route, &route->received, route->segment, TAG_OUT, route->received_request)) {
+        return EQP_ERR_MPI;
+    }
+    code = send_stage(route, 0);
+    for (int64_t i = 0; i < route->to_own.n; i++) {
+        const eqp__span *s = &route->to_own.list[i];
+        copy_bytes(route->segment + s->to, route->data + s->from, s->bytes);
+    }
+    return code ? code : eqp__hot_out(route);
+}
+
+/* What arrives, out of the segments of the node, which may then change again. */
+static int take_arrivals(eqp_route *route)
+{
+    if (eqp__route_meet(route)) {
+        return EQP_ERR_MPI;
+    }
+    for (int64_t i = 0; i < route->arrivals.n && route->arrived; i++) {
+        const eqp__span *s = &route->arrivals.list[i];
+        copy_bytes(route->arrived + s->to, route->segments[s->who] + s->from, s->bytes);
+    }
+    return eqp__route_meet(route);
+}
+
+int eqp_route_finish(eqp_route *route, const void **received)
+{
+    int code;
+
+    if (!route || !received) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (route->trip != EQP__TRIP_OUT) {
+        return EQP_ERR_STATE;
+    }
+    code = advance_out(route, 1);
+    code = code ? code : wait_all(route, &route->sent, route->sent_request);
+    if (code || (code = take_arrivals(route))) {
+        return code;
+    }
+    end_trip(route);
+    *received = route->arrived ? route->arrived : route->segment;
+    return EQP_OK;
+}
+
+/* ---- back ---- */
+
+static void add_doubles(char *to, const char *from, int64_t bytes)
+{
+    double *sum = (double *)to;
+    const double *term = (const double *)from;
+
+    for (int64_t i = 0; i < bytes / (int64_t)sizeof(double); i++) {
+        sum[i] += term[i];
+    }
+}
+
+/* Memory for sums, which routes that only go out do without. Where what arrived was copied out of the segment, that
+ * is free for it. Collective, once. */
+static int open_sums(eqp_route *route)
+{
+    const int64_t hot = route->has_hot ? route->hot_first[route->me + 1] - route->hot_first[route->me] : 0;
+    char *adding = NULL;
+    double *hot_sum = NULL;
+    int code = eqp_array_create(&hot_sum, hot / (int64_t)sizeof(double), sizeof *hot_sum);
+
+    route->adding_is_own = !route->arrived || route->node != MPI_COMM_NULL;
+    if (!code && route->adding_is_own) {
+        code = eqp_array_create(&adding, route->segment_bytes, 1);
+    }
+    if ((code = eqp_agree(route->comm, code, NULL))) {
+        free(adding);
+        free(hot_sum);
+        return code;
+    }
+    route->adding = route->adding_is_own ? adding : route->segment;
+    route->hot_sum = hot_sum;
+    return EQP_OK;
+}
+
+static int send_stage_back(eqp_route *route, int stage)
+{
+    if (stage < 0) {
+        return EQP_OK;
+    }
+    for (int64_t i = route->received.first[stage]; i < route->received.first[stage + 1]; i++) {
+        const eqp__message *m = &route->received.list[i];
+        if (post(route, m, route->adding + m->at, 1, TAG_BACK, route->received_request)) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Adds up what the ranks of the node contribute, in their order, and lets it go. */
+static int contribute(eqp_route *route)
+{
+    memset(route->adding, 0, (size_t)route->segment_bytes);
+    for (int64_t i = 0; i < route->contributions.n; i++) {
+        const eqp__span *s = &route->contributions.list[i];
+        const char *from = route->node == MPI_COMM_NULL ? route->data : route->segments[s->who];
+        add_doubles(route->adding + s->to, from + s->from, s->bytes);
+    }
+    route->contributed = 1;
+    route->stage = route->stages.n - 1;
+    return eqp__hot_back(route) ? EQP_ERR_MPI : send_stage_back(route, route->stage);
+}
+
+/* Adds what a stage has brought to blocks that go on (sum NULL), or to own ones. */
+static void add_stage(eqp_route *route, int stage, char *sum)
+{
+    for (int64_t i = route->sent.first[stage]; i < route->sent.first[stage + 1]; i++) {
+        const eqp__message *m = &route->sent.list[i];
+        const char *from = route->packed + m->at;
+
+        for (int64_t k = m->piece; k < m->piece + m->npieces; k++) {
+            const eqp__span *s = &route->pieces.list[k];
+            if ((s->who == EQP__OWN) == (sum != NULL)) {
+                add_doubles((sum ? sum : route->adding) + s->from, from, s->bytes);
+            }
+            from += s->bytes;
+        }
+    }
+}
+
+static int advance_back(eqp_route *route, int wait)
+{
+    int done = 1, code = EQP_OK;
+
+    if (!route->contributed) {
+        if ((wait ? MPI_Wait(&route->node_request, MPI_STATUS_IGNORE)
+                  : MPI_Test(&route->node_request, &done, MPI_STATUS_IGNORE)) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        if (!done) {
+            return EQP_OK;
+        }
+        if (route->node != MPI_COMM_NULL && MPI_Win_sync(route->window) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        code = contribute(route);
+    }
+    while (!code && done && route->stage >= 0) {
+        code = complete(&route->sent, route->stage, route->sent_request, wait, &done);
+        if (!code && done) {
+            add_stage(route, route->stage, NULL);
+            code = send_stage_back(route, --route->stage);
+        }
+    }
+    return code;
+}
+
+int eqp_route_back_start(eqp_route *route, const void *mine)
+{
+    int code;
+
+    if (!route || !route->whole_doubles || (route->arrived_bytes > 0 && !mine)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (route->trip != EQP__TRIP_NONE) {
+        return EQP_ERR_STATE;
+    }
+    if (!route->adding && (code = open_sums(route))) {
+        return code;
+    }
+    begin_trip(route, EQP__TRIP_BACK, mine);
+    route->contributed = 0;
+    if (post_receives(route, &route->sent, route->packed, TAG_BACK, route->sent_request)) {
+        return EQP_ERR_MPI;
+    }
+    if (route->node == MPI_COMM_NULL) {
+        return contribute(route);
+    }
+    copy_bytes(route->segment, mine, route->arrived_bytes);
+    return MPI_Win_sync(route->window) == MPI_SUCCESS && MPI_Ibarrier(route->node, &route->node_request) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+/* Sums of own blocks, stage by stage in the order in which they came in. */
+static void collect_sums(eqp_route *route, double *sum)
+{
+    if (route->own_bytes > 0) {
+        memset(sum, 0, (size_t)route->own_bytes);
+    }
+    for (int stage = route->stages.n - 1; stage >= 0; stage--) {
+        add_stage(route, stage, (char *)sum);
+    }
+    for (int64_t i = 0; i < route->to_own.n; i++) {
+        const eqp__span *s = &route->to_own.list[i];
+        add_doubles((char *)sum + s->from, route->adding + s->to, s->bytes);
+    }
+    for (int64_t i = 0; i < route->to_hot.n; i++) {
+        const eqp__span *s = &route->to_hot.list[i];
+        const int64_t at = s->to - route->hot_at - route->hot_first[route->me];
+        copy_bytes((char *)sum + s->from, (const char *)route->hot_sum + at, s->bytes);
+    }
+}
+
+int eqp_route_back_finish(eqp_route *route, double *sum)
+{
+    int code;
+
+    if (!route || (route->own_bytes > 0 && !sum)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (route->trip != EQP__TRIP_BACK) {
+        return EQP_ERR_STATE;
+    }
+    code = advance_back(route, 1);
+    code = code ? code : wait_all(route, &route->received, route->received_request);
+    /* Nobody may write where others of the node still read contributions. */
+    if (code || (code = eqp__route_meet(route))) {
+        return code;
+    }
+    collect_sums(route, sum);
+    end_trip(route);
+    return EQP_OK;
+}
+
+int eqp_route_progress(eqp_route *route)
+{
+    int code;
+
+    if (!route) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (route->trip == EQP__TRIP_NONE) {
+        return EQP_OK;
+    }
+    code = route->trip == EQP__TRIP_OUT ? advance_out(route, 0) : advance_back(route, 0);
+    return code ? code : poke(route);
+}
