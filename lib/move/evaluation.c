@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An evaluation is filled: loads, blocks, needs. Blocks have any numbers; a hash table gives each a small index, in the
+ * order in which they are first heard of. Most needs repeat one of a moment ago, which a table of recent ones knows
+ * without a look at the other tables. */
+#include "evaluation.h"
+
+#include <equipoise/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECENT_BITS = 14, FIRST_SLOT_BITS = 6 };
+
+static uint64_t spread(uint64_t x)
+{
+    x ^= x >> 32;
+    return x * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static int slots_create(int bits, eqp__slot **slot)
+{
+    const int code = eqp_array_create(slot, INT64_C(1) << bits, sizeof **slot);
+
+    if (code == EQP_OK) {
+        memset(*slot, 0xff, sizeof **slot << bits); /* -1 everywhere */
+    }
+    return code;
+}
+
+int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *ghosts, eqp_evaluation **evaluation)
+{
+    eqp_evaluation *e = NULL;
+    int code;
+
+    if (nparts < 1 || nparts > EQP__PARTS_MAX || nphases < 0 || nphases > EQP_PHASES_MAX ||
+        (nphases > 0 && (!back || !ghosts)) || !evaluation) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_array_create(&e, 1, sizeof *e)) || (code = eqp_array_create(&e->load, nparts, sizeof *e->load)) ||
+        (code = eqp_array_create(&e->common, nparts, sizeof *e->common)) ||
+        (code = eqp_array_create(&e->recent, 1 << RECENT_BITS, sizeof *e->recent))) {
+        goto done;
+    }
+    e->nparts = nparts;
+    e->nphases = nphases;
+    memset(e->recent, 0xff, sizeof *e->recent << RECENT_BITS); /* phase -1 everywhere */
+    for (int k = 0; k < nphases; k++) {
+        eqp__evaluated_phase *phase = &e->phase[k];
+        phase->back = back[k] != 0;
+        phase->ghosts = ghosts[k] != 0;
+        phase->slot_bits = FIRST_SLOT_BITS;
+        if ((code = slots_create(FIRST_SLOT_BITS, &phase->slot)) || (code = eqp_needs_create(nparts, &phase->needs))) {
+            goto done;
+        }
+    }
+    *evaluation = e;
+    e = NULL;
+done:
+    eqp_evaluation_free(e);
+    return code;
+}
+
+void eqp_evaluation_free(eqp_evaluation *e)
+{
+    if (!e) {
+        return;
+    }
+    eqp__evaluation_forget_order(e);
+    for (int k = 0; k < EQP_PHASES_MAX; k++) {
+        free(e->phase[k].block);
+        free(e->phase[k].slot);
+        eqp_needs_free(e->phase[k].needs);
+    }
+    free(e->load);
+    free(e->common);
+    free(e->recent);
+    free(e);
+}
+
+int eqp_evaluation_load(eqp_evaluation *e, int part, double seconds)
+{
+    if (!e || part < 0 || part >= e->nparts) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!(seconds >= 0) || !isfinite(seconds)) {
+        return EQP_ERR_DATA;
+    }
+    e->load[part] += seconds;
+    return EQP_OK;
+}
+
+int eqp_evaluation_common(eqp_evaluation *e, int part, int64_t bytes)
+{
+    if (!e || part < 0 || part >= e->nparts || bytes < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    e->common[part] += bytes;
+    return EQP_OK;
+}
+
+const double *eqp_evaluation_loads(const eqp_evaluation *e)
+{
+    return e->load;
+}
+
+/* The slot of a number: its own, or the empty one where it belongs. */
+static eqp__slot *slot_of(eqp__slot *slot, int bits, int64_t number)
+{
+    const uint64_t mask = (UINT64_C(1) << bits) - 1;
+    uint64_t at = spread((uint64_t)number) >> (64 - bits);
+
+    while (slot[at].index >= 0 && slot[at].number != number) {
+        at = (at + 1) & mask;
+    }
+    return &slot[at];
+}
+
+int64_t eqp__evaluation_find(const eqp__evaluated_phase *phase, int64_t number)
+{
+    return slot_of(phase->slot, phase->slot_bits, number)->index;
+}
+
+static int grow_slots(eqp__evaluated_phase *phase)
+{
+    const int bits = phase->slot_bits + 1;
+    eqp__slot *slot;
+    int code = slots_create(bits, &slot);
+
+    if (code) {
+        return code;
+    }
+    for (int64_t i = 0; i < phase->nblocks; i++) {
+        *slot_of(slot, bits, phase->block[i].number) = (eqp__slot){phase->block[i].number, i};
+    }
+    free(phase->slot);
+    phase->slot = slot;
+    phase->slot_bits = bits;
+    return EQP_OK;
+}
+
+int eqp__evaluation_index(eqp__evaluated_phase *phase, int64_t number, int64_t *index)
+{
+    eqp__slot *slot = slot_of(phase->slot, phase->slot_bits, number);
+    int code;
+
+    if (slot->index < 0) {
+        if ((code = eqp_array_reserve(&phase->block, &phase->capacity, phase->nblocks + 1, sizeof *phase->block))) {
+            return code;
+        }
+        if (phase->nblocks >= INT64_C(1) << (phase->slot_bits - 1)) {
+            if ((code = grow_slots(phase))) {
+                return code;
+            }
+            slot = slot_of(phase->slot, phase->slot_bits, number);
+        }
+        phase->block[phase->nblocks] = (eqp__block){number, 0, 0, -1};
+        *slot = (eqp__slot){number, phase->nblocks++};
+    }
+    *index = slot->index;
+    return EQP_OK;
+}
+
+int eqp__blocks_agree(const eqp__block *a, const eqp__block *b)
+{
+    return a->home < 0 || b->home < 0 || (a->home == b->home && a->bytes == b->bytes && a->elements == b->elements);
+}
+
+int eqp_evaluation_block(eqp_evaluation *e, int phase, int64_t block, int64_t bytes, int64_t elements, int home)
+{
+    const eqp__block declared = {block, bytes, elements, home};
+    int64_t index;
+    int code;
+
+    if (!e || phase < 0 || phase >= e->nphases || block < 0 || bytes < 0 || elements < 0 || home < 0 ||
+        home >= e->nparts) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp__evaluation_index(&e->phase[phase], block, &index))) {
+        return code;
+    }
+    if (!eqp__blocks_agree(&e->phase[phase].block[index], &declared)) {
+        return EQP_ERR_DATA;
+    }
+    e->phase[phase].block[index] = declared;
+    e->is_ordered = 0;
+    return EQP_OK;
+}
+
+int eqp_evaluation_need(eqp_evaluation *e, int phase, int64_t block, int part)
+{
+    const uint64_t h = spread((uint64_t)block ^ (uint64_t)part << 40 ^ (uint64_t)phase << 60);
+    eqp__recent *recent;
+    int64_t index;
+    int code;
+
+    if (!e || phase < 0 || phase >= e->nphases || block < 0 || part < 0 || part >= e->nparts) {
+        return EQP_ERR_ARGUMENT;
+    }
+    recent = &e->recent[h >> (64 - RECENT_BITS)];
+    if (recent->number == block && recent->part == part && recent->phase == phase) {
+        return EQP_OK;
+    }
+    if ((code = eqp__evaluation_index(&e->phase[phase], block, &index)) ||
+        (code = eqp_needs_add(e->phase[phase].needs, 1, &index, &part))) {
+        return code;
+    }
+    *recent = (eqp__recent){block, phase, part};
+    e->is_ordered = 0;
+    return EQP_OK;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an evaluation holds: how it is filled, by whom it is read. */
+#ifndef EQUIPOISE_MOVE_EVALUATION_H
+#define EQUIPOISE_MOVE_EVALUATION_H
+
+#include "needs.h"
+
+/* A block of a phase. Its index in the phase is what the set of needs knows it by. */
+typedef struct eqp__block {
+    int64_t number, bytes, elements;
+    int home; /* -1: not declared yet */
+} eqp__block;
+
+typedef struct eqp__slot {
+    int64_t number, index; /* index -1: empty */
+} eqp__slot;
+
+/* A phase by homes: only blocks that others than their home need, without the homes themselves. */
+typedef struct eqp__ordered {
+    int64_t n;
+    int64_t *bytes, *elements, *first;
+    int *home, *part;
+} eqp__ordered;
+
+typedef struct eqp__evaluated_phase {
+    int back, ghosts;
+    int64_t nblocks, capacity;
+    eqp__block *block;
+    int slot_bits;
+    eqp__slot *slot; /* [2^slot_bits] open addressing */
+    eqp_needs *needs;
+    eqp__ordered ordered;
+} eqp__evaluated_phase;
+
+/* A need that was added lately. */
+typedef struct eqp__recent {
+    int64_t number;
+    int phase, part;
+} eqp__recent;
+
+struct eqp_evaluation {
+    int nparts, nphases;
+    double *load;
+    int64_t *common;
+    eqp__recent *recent;
+    eqp__evaluated_phase phase[EQP_PHASES_MAX];
+    int is_ordered; /* whether what follows and the orders of the phases are up to date */
+    int64_t ghosts_total, ghosts_max;
+    int neighbours_max;
+};
+
+/* Index of a block, or -1. */
+int64_t eqp__evaluation_find(const eqp__evaluated_phase *phase, int64_t number);
+
+/* Index of a block, which is new if need be. EQP_OK or EQP_ERR_MEMORY. */
+int eqp__evaluation_index(eqp__evaluated_phase *phase, int64_t number, int64_t *index);
+
+/* Whether two declarations agree; one that was never made agrees with all. */
+int eqp__blocks_agree(const eqp__block *a, const eqp__block *b);
+
+/* Orders the phases by homes and counts what no plan changes. EQP_OK, EQP_ERR_UNKNOWN for a needed block without home,
+ * EQP_ERR_MEMORY. */
+int eqp__evaluation_order(eqp_evaluation *evaluation);
+
+void eqp__evaluation_forget_order(eqp_evaluation *evaluation);
+
+#endif

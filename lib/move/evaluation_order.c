@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The phases of an evaluation by homes, which is how traffic is counted, and what no plan changes: ghosts and
+ * neighbours. */
+#include "evaluation.h"
+
+#include <equipoise/base.h>
+
+#include <stdlib.h>
+
+static void ordered_free(eqp__ordered *o)
+{
+    free(o->bytes);
+    free(o->elements);
+    free(o->first);
+    free(o->home);
+    free(o->part);
+    *o = (eqp__ordered){0};
+}
+
+void eqp__evaluation_forget_order(eqp_evaluation *e)
+{
+    for (int k = 0; k < EQP_PHASES_MAX; k++) {
+        ordered_free(&e->phase[k].ordered);
+    }
+    e->is_ordered = 0;
+}
+
+/* users[i]: how many others than its home need block i; *nblocks, *nneeds: blocks that any do, and their users. */
+static int count_users(const eqp__evaluated_phase *phase, int64_t nkeys, const uint64_t *key, int64_t *users,
+                       int64_t *nblocks, int64_t *nneeds)
+{
+    *nblocks = *nneeds = 0;
+    for (int64_t i = 0; i < nkeys; i++) {
+        const int64_t b = eqp__key_block(key[i]);
+        if (phase->block[b].home < 0) {
+            return EQP_ERR_UNKNOWN;
+        }
+        if (phase->block[b].home != eqp__key_part(key[i])) {
+            *nblocks += users[b]++ == 0;
+            (*nneeds)++;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Lays out the blocks by homes. users[i] becomes the place of the first user of block i. */
+static void place_blocks(const eqp__evaluated_phase *phase, int nparts, int64_t *place, int64_t *users, eqp__ordered *o)
+{
+    int64_t next = 0;
+
+    for (int64_t b = 0; b < phase->nblocks; b++) {
+        if (users[b] > 0) {
+            place[phase->block[b].home + 1]++;
+        }
+    }
+    for (int p = 0; p < nparts; p++) {
+        place[p + 1] += place[p];
+    }
+    for (int64_t b = 0; b < phase->nblocks; b++) {
+        if (users[b] > 0) {
+            const eqp__block *block = &phase->block[b];
+            const int64_t k = place[block->home]++;
+            o->bytes[k] = block->bytes;
+            o->elements[k] = block->elements;
+            o->home[k] = block->home;
+            o->first[k] = b; /* for now */
+        }
+    }
+    for (int64_t k = 0; k < o->n; k++) {
+        const int64_t b = o->first[k], n = users[b];
+        o->first[k] = users[b] = next;
+        next += n;
+    }
+    o->first[o->n] = next;
+}
+
+static int order_phase(eqp__evaluated_phase *phase, int nparts)
+{
+    const uint64_t *key;
+    eqp__ordered o = {0};
+    int64_t nkeys, nneeds, *users = NULL, *place = NULL;
+    int code;
+
+    if ((code = eqp__needs_keys(phase->needs, &nkeys, &key)) ||
+        (code = eqp_array_create(&users, phase->nblocks, sizeof *users)) ||
+        (code = eqp_array_create(&place, (int64_t)nparts + 1, sizeof *place)) ||
+        (code = count_users(phase, nkeys, key, users, &o.n, &nneeds)) ||
+        (code = eqp_array_create(&o.bytes, o.n, sizeof *o.bytes)) ||
+        (code = eqp_array_create(&o.elements, o.n, sizeof *o.elements)) ||
+        (code = eqp_array_create(&o.first, o.n + 1, sizeof *o.first)) ||
+        (code = eqp_array_create(&o.home, o.n, sizeof *o.home)) ||
+        (code = eqp_array_create(&o.part, nneeds, sizeof *o.part))) {
+        goto done;
+    }
+    place_blocks(phase, nparts, place, users, &o);
+    for (int64_t i = 0; i < nkeys; i++) {
+        const int64_t b = eqp__key_block(key[i]);
+        if (phase->block[b].home != eqp__key_part(key[i])) {
+            o.part[users[b]++] = eqp__key_part(key[i]);
+        }
+    }
+    phase->ordered = o;
+    o = (eqp__ordered){0};
+done:
+    ordered_free(&o);
+    free(users);
+    free(place);
+    return code;
+}
+
+static int count_ghosts(eqp_evaluation *e)
+{
+    int64_t *ghosts = NULL;
+    int code = eqp_array_create(&ghosts, e->nparts, sizeof *ghosts);
+
+    if (code) {
+        return code;
+    }
+    for (int k = 0; k < e->nphases; k++) {
+        const eqp__ordered *o = &e->phase[k].ordered;
+        for (int64_t b = 0; e->phase[k].ghosts && !e->phase[k].back && b < o->n; b++) {
+            for (int64_t i = o->first[b]; i < o->first[b + 1]; i++) {
+                ghosts[o->part[i]] += o->elements[b];
+            }
+        }
+    }
+    e->ghosts_total = e->ghosts_max = 0;
+    for (int p = 0; p < e->nparts; p++) {
+        e->ghosts_total += ghosts[p];
+        e->ghosts_max = ghosts[p] > e->ghosts_max ? ghosts[p] : e->ghosts_max;
+    }
+    free(ghosts);
+    return EQP_OK;
+}
+
+/* Home by home through all phases: a part that needs several blocks of a home is one neighbour. */
+static int count_neighbours(eqp_evaluation *e)
+{
+    int64_t next[EQP_PHASES_MAX] = {0};
+    int *last = NULL, *homes = NULL; /* of each part: the last home that it needs a block of (+ 1), and how many */
+    int code;
+
+    if ((code = eqp_array_create(&last, e->nparts, sizeof *last)) ||
+        (code = eqp_array_create(&homes, e->nparts, sizeof *homes))) {
+        goto done;
+    }
+    e->neighbours_max = 0;
+    for (int home = 0; home < e->nparts; home++) {
+        int users = 0;
+        for (int k = 0; k < e->nphases; k++) {
+            const eqp__ordered *o = &e->phase[k].ordered;
+            for (; next[k] < o->n && o->home[next[k]] == home; next[k]++) {
+                for (int64_t i = o->first[next[k]]; i < o->first[next[k] + 1]; i++) {
+                    const int fresh = last[o->part[i]] != home + 1;
+                    last[o->part[i]] = home + 1;
+                    homes[o->part[i]] += fresh;
+                    users += fresh;
+                }
+            }
+        }
+        e->neighbours_max = users > e->neighbours_max ? users : e->neighbours_max;
+    }
+    for (int p = 0; p < e->nparts; p++) {
+        e->neighbours_max = homes[p] > e->neighbours_max ? homes[p] : e->neighbours_max;
+    }
+done:
+    free(last);
+    free(homes);
+    return code;
+}
+
+int eqp__evaluation_order(eqp_evaluation *e)
+{
+    int code = EQP_OK;
+
+    if (e->is_ordered) {
+        return EQP_OK;
+    }
+    eqp__evaluation_forget_order(e);
+    for (int k = 0; code == EQP_OK && k < e->nphases; k++) {
+        code = order_phase(&e->phase[k], e->nparts);
+    }
+    if (code || (code = count_ghosts(e)) || (code = count_neighbours(e))) {
+        eqp__evaluation_forget_order(e);
+        return code;
+    }
+    e->is_ordered = 1;
+    return EQP_OK;
+}

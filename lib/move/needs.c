@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who needs which block, as a stream. A need is one 64-bit key. Most of a stream are repetitions of what was said a
+ * moment ago: a small direct-mapped table of recent keys drops these. The rest fills a buffer that is sorted when it is
+ * full; what differs becomes a run, and runs of similar length are merged, so that a key is moved a logarithmic number
+ * of times and the runs together are never longer than twice the set. */
+#include "needs.h"
+
+#include <equipoise/base.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FILTER_BITS = 14,         /* 128 KiB: stays in the second cache */
+    BUFFER_FIRST = 1 << 8,    /* keys that fit into the buffer at first, */
+    BUFFER_LARGEST = 1 << 20, /* and where it has grown; long runs are then worth their merges */
+    DIGIT_BITS = 8,
+    DIGITS = 64 / DIGIT_BITS,
+    DIGIT_VALUES = 1 << DIGIT_BITS,
+    RUNS_MAX = 64
+};
+
+typedef struct run {
+    int64_t n;
+    uint64_t *key; /* ascending, different */
+} run;
+
+struct eqp_needs {
+    int nparts, nruns;
+    run runs[RUNS_MAX];                /* each at least twice as long as the next */
+    uint64_t *filter, *buffer, *spare; /* spare: as large as the buffer */
+    int64_t nbuffer, capacity;         /* keys in the buffer, and that fit */
+    int64_t nblocks, *block, *first;   /* of the view */
+    int *part;
+};
+
+int eqp_needs_create(int nparts, eqp_needs **needs)
+{
+    eqp_needs *s = NULL;
+    int code;
+
+    if (nparts < 1 || nparts > EQP__PARTS_MAX || !needs) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_array_create(&s, 1, sizeof *s)) ||
+        (code = eqp_array_create(&s->filter, 1 << FILTER_BITS, sizeof *s->filter)) ||
+        (code = eqp_array_create(&s->buffer, BUFFER_FIRST, sizeof *s->buffer)) ||
+        (code = eqp_array_create(&s->spare, BUFFER_FIRST, sizeof *s->spare))) {
+        goto done;
+    }
+    s->nparts = nparts;
+    s->capacity = BUFFER_FIRST;
+    memset(s->filter, 0xff, sizeof *s->filter << FILTER_BITS);
+    *needs = s;
+    s = NULL;
+done:
+    eqp_needs_free(s);
+    return code;
+}
+
+static void forget_view(eqp_needs *s)
+{
+    free(s->block);
+    free(s->first);
+    free(s->part);
+    s->block = s->first = NULL;
+    s->part = NULL;
+}
+
+void eqp_needs_free(eqp_needs *s)
+{
+    if (!s) {
+        return;
+    }
+    forget_view(s);
+    for (int r = 0; r < s->nruns; r++) {
+        free(s->runs[r].key);
+    }
+    free(s->filter);
+    free(s->buffer);
+    free(s->spare);
+    free(s);
+}
+
+/* One pass of a radix sort, stable. */
+static void sort_by_digit(int64_t n, int shift, int64_t *count, const uint64_t *from, uint64_t *to)
+{
+    int64_t place = 0;
+
+    for (int v = 0; v < DIGIT_VALUES; v++) {
+        const int64_t next = place + count[v];
+        count[v] = place;
+        place = next;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        to[count[from[i] >> shift & (DIGIT_VALUES - 1)]++] = from[i];
+    }
+}
+
+/* Sorts the buffer and drops repetitions. */
+static void sort_buffer(eqp_needs *s)
+{
+    int64_t count[DIGITS][DIGIT_VALUES] = {{0}}, kept = 0;
+    const int64_t n = s->nbuffer;
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int d = 0; d < DIGITS; d++) {
+            count[d][s->buffer[i] >> (d * DIGIT_BITS) & (DIGIT_VALUES - 1)]++;
+        }
+    }
+    for (int d = 0; d < DIGITS; d++) {
+        const int shift = d * DIGIT_BITS;
+        if (n > 0 && count[d][s->buffer[0] >> shift & (DIGIT_VALUES - 1)] < n) {
+            uint64_t *sorted = s->spare;
+            sort_by_digit(n, shift, count[d], s->buffer, sorted);
+            s->spare = s->buffer;
+            s->buffer = sorted;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (kept == 0 || s->buffer[i] != s->buffer[kept - 1]) {
+            s->buffer[kept++] = s->buffer[i];
+        }
+    }
+    s->nbuffer = kept;
+}
+
+/* Merges the last run into the one before, from their ends, in the room of both: a third array would cost as much
+ * memory again. */
+static int merge_last(eqp_needs *s)
+{
+    run *a = &s->runs[s->nruns - 2], *b = a + 1;
+    int64_t i = a->n, j = b->n, w = a->n + b->n;
+    const int64_t end = w;
+    uint64_t *key = realloc(a->key, (size_t)end * sizeof *key);
+
+    if (!key) {
+        return EQP_ERR_MEMORY;
+    }
+    while (i > 0 && j > 0) {
+        const uint64_t x = key[i - 1], y = b->key[j - 1];
+        key[--w] = x > y ? x : y;
+        i -= x >= y;
+        j -= y >= x;
+    }
+    while (j > 0) {
+        key[--w] = b->key[--j];
+    }
+    /* What is left of the first run is where it belongs; equal keys have left a gap behind it. */
+    memmove(key + i, key + w, (size_t)(end - w) * sizeof *key);
+    a->n = i + end - w;
+    a->key = key;
+    key = realloc(a->key, (size_t)a->n * sizeof *key);
+    a->key = key ? key : a->key; /* too large is no error */
+    free(b->key);
+    s->nruns--;
+    return EQP_OK;
+}
+
+/* Turns the sorted buffer into a run. */
+static int push_run(eqp_needs *s)
+{
+    run *r = &s->runs[s->nruns];
+
+    if (s->nbuffer == 0) {
+        return EQP_OK;
+    }
+    r->key = malloc((size_t)s->nbuffer * sizeof *r->key);
+    if (!r->key) {
+        return EQP_ERR_MEMORY;
+    }
+    memcpy(r->key, s->buffer, (size_t)s->nbuffer * sizeof *r->key);
+    r->n = s->nbuffer;
+    s->nruns++;
+    s->nbuffer = 0;
+    return EQP_OK;
+}
+
+static int grow_buffer(eqp_needs *s)
+{
+    uint64_t *larger = realloc(s->buffer, (size_t)s->capacity * 4 * sizeof *larger), *spare;
+
+    if (!larger) {
+        return EQP_ERR_MEMORY;
+    }
+    s->buffer = larger;
+    spare = realloc(s->spare, (size_t)s->capacity * 4 * sizeof *spare);
+    if (!spare) {
+        return EQP_ERR_MEMORY;
+    }
+    s->spare = spare;
+    s->capacity *= 4;
+    return EQP_OK;
+}
+
+/* Makes room in a full buffer. */
+static int make_room(eqp_needs *s)
+{
+    int code = EQP_OK;
+
+    sort_buffer(s);
+    if (s->nbuffer <= s->capacity / 2) {
+        return EQP_OK;
+    }
+    if (s->capacity < BUFFER_LARGEST) {
+        return grow_buffer(s);
+    }
+    /* Failed merges of earlier calls may have left more runs than there would be. */
+    while (s->nruns >= 2 && (s->nruns == RUNS_MAX || s->runs[s->nruns - 2].n < 2 * s->runs[s->nruns - 1].n)) {
+        if ((code = merge_last(s))) {
+            return code;
+        }
+    }
+    return push_run(s);
+}
+
+int eqp_needs_add(eqp_needs *needs, int64_t n, const int64_t *block, const int *part)
+{
+    int wrong = 0;
+
+    if (!needs || n < 0 || (n > 0 && (!block || !part))) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        wrong |= block[i] < 0 || block[i] > EQP__BLOCK_MAX || part[i] < 0 || part[i] >= needs->nparts;
+    }
+    if (wrong) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t key = (uint64_t)block[i] << EQP__PART_BITS | (uint64_t)part[i];
+        uint64_t *recent = &needs->filter[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - FILTER_BITS)];
+        int code;
+        if (*recent == key) {
+            continue;
+        }
+        if (needs->nbuffer == needs->capacity && (code = make_room(needs))) {
+            return code;
+        }
+        needs->buffer[needs->nbuffer++] = key;
+        *recent = key;
+    }
+    return EQP_OK;
+}
+
+/* Everything into one run, or none. */
+static int gather(eqp_needs *s)
+{
+    int code;
+
+    sort_buffer(s);
+    if (s->nruns == RUNS_MAX && (code = merge_last(s))) {
+        return code;
+    }
+    if ((code = push_run(s))) {
+        return code;
+    }
+    while (s->nruns > 1) {
+        if ((code = merge_last(s))) {
+            return code;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp__needs_keys(eqp_needs *needs, int64_t *n, const uint64_t **keys)
+{
+    const int code = gather(needs);
+
+    if (code == EQP_OK) {
+        *n = needs->nruns > 0 ? needs->runs[0].n : 0;
+        *keys = needs->nruns > 0 ? needs->runs[0].key : NULL;
+    }
+    return code;
+}
+
+/* Makes the arrays of the view. */
+static int make_view(eqp_needs *s, int64_t n, const uint64_t *key)
+{
+    int64_t nblocks = 0;
+    int code;
+
+    for (int64_t i = 0; i < n; i++) {
+        nblocks += i == 0 || eqp__key_block(key[i]) != eqp__key_block(key[i - 1]);
+    }
+    if ((code = eqp_array_create(&s->block, nblocks, sizeof *s->block)) ||
+        (code = eqp_array_create(&s->first, nblocks + 1, sizeof *s->first)) ||
+        (code = eqp_array_create(&s->part, n, sizeof *s->part))) {
+        forget_view(s);
+        return code;
+    }
+    nblocks = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || eqp__key_block(key[i]) != eqp__key_block(key[i - 1])) {
+            s->block[nblocks] = eqp__key_block(key[i]);
+            s->first[nblocks++] = i;
+        }
+        s->part[i] = eqp__key_part(key[i]);
+    }
+    s->first[nblocks] = n;
+    s->nblocks = nblocks;
+    return EQP_OK;
+}
+
+int eqp_needs_view_get(eqp_needs *needs, eqp_needs_view *view)
+{
+    const uint64_t *key;
+    int64_t n;
+    int code;
+
+    if (!needs || !view) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!needs->part || needs->nbuffer > 0 || needs->nruns > 1) {
+        forget_view(needs);
+        if ((code = eqp__needs_keys(needs, &n, &key)) || (code = make_view(needs, n, key))) {
+            return code;
+        }
+    }
+    *view =
+        (eqp_needs_view){.nblocks = needs->nblocks, .block = needs->block, .first = needs->first, .part = needs->part};
+    return EQP_OK;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The set of needs as sorted keys, for those who want no arrays beside them. */
+#ifndef EQUIPOISE_MOVE_NEEDS_H
+#define EQUIPOISE_MOVE_NEEDS_H
+
+#include <equipoise/exchange.h>
+
+#define EQP__PART_BITS 16
+#define EQP__PARTS_MAX (1 << EQP__PART_BITS)
+#define EQP__BLOCK_MAX ((INT64_C(1) << (63 - EQP__PART_BITS)) - 1)
+
+/* block << EQP__PART_BITS | part, ascending and all different; borrowed until more is added. EQP_OK or
+ * EQP_ERR_MEMORY. */
+int eqp__needs_keys(eqp_needs *needs, int64_t *n, const uint64_t **keys);
+
+static inline int64_t eqp__key_block(uint64_t key)
+{
+    return (int64_t)(key >> EQP__PART_BITS);
+}
+
+static inline int eqp__key_part(uint64_t key)
+{
+    return (int)(key & (EQP__PARTS_MAX - 1));
+}
+
+#endif

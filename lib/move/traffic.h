@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counting what blocks make parts send, once for several values of `broadcast`: plans that differ in nothing else send
+ * the same blocks the same ways, all but those that are hot. */
+#ifndef EQUIPOISE_MOVE_TRAFFIC_H
+#define EQUIPOISE_MOVE_TRAFFIC_H
+
+#include "stages.h"
+
+#define EQP__LEVELS_MAX 3
+
+/* Plans that differ in `broadcast` alone. */
+typedef struct eqp__plan_family {
+    eqp_stages stages;
+    int node;
+    int nlevels;                    /* plans */
+    int broadcast[EQP__LEVELS_MAX]; /* of each; the ones before are hot for more blocks. 0 comes last */
+} eqp__plan_family;
+
+/* As eqp_exchange_count(), for every plan of a family, traffic[nlevels]; adds nothing on error. The phase must be
+ * valid: see eqp__phase_check(). Homes in ascending order save a sort. */
+int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_family *family, const eqp_network *network,
+                       const eqp_traffic *traffic);
+
+/* EQP_OK or EQP_ERR_ARGUMENT. */
+int eqp__phase_check(const eqp_phase *phase, int nparts);
+
+/* The smallest k with 2^k >= n: how many messages an allgather takes. */
+static inline int eqp__log2_ceil(int n)
+{
+    int k = 0;
+
+    while ((INT64_C(1) << k) < n) {
+        k++;
+    }
+    return k;
+}
+
+#endif

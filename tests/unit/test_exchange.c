@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Plans, what they send, and homes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exchange_world.h"
+#include "failing_malloc.h"
+#include "move/stages.h"
+
+static const eqp_network network = {2e-6, 1e-9, 1};
+
+static void plans_keep_their_names(void **state)
+{
+    (void)state;
+    for (int s = 0; s < 3; s++) {
+        for (int k = 0; k < 4; k++) {
+            static const int broadcast[] = {0, 4, 16, INT32_MAX}, node[] = {1, 2, 64, INT32_MAX};
+            const eqp_exchange_plan plan = {(eqp_stages)s, broadcast[k], node[3 - k]};
+            eqp_exchange_plan read = EQP_EXCHANGE_PLAN_DEFAULTS;
+            char name[EQP_EXCHANGE_NAME_SIZE];
+            eqp_exchange_plan_name(&plan, name);
+            assert_int_equal(eqp_exchange_plan_parse(name, &read), EQP_OK);
+            assert_memory_equal(&plan, &read, sizeof plan);
+        }
+    }
+    const eqp_exchange_plan two = {EQP_STAGES_TWO, 16, 64};
+    char name[EQP_EXCHANGE_NAME_SIZE];
+    eqp_exchange_plan_name(&two, name);
+    assert_string_equal(name, "two-stage+broadcast/16+node/64");
+}
+
+static void names_of_no_plan_are_refused(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "Direct",
+                                        "direct+",
+                                        "direct+broadcast/",
+                                        "direct+broadcast/0",
+                                        "direct+broadcast/-4",
+                                        "direct+broadcast/4294967300",
+                                        "direct+node/4+broadcast/4",
+                                        "direct +node/4",
+                                        "log+node/4x",
+                                        "two"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        eqp_exchange_plan plan = {EQP_STAGES_LOG, 7, 3};
+        assert_int_equal(eqp_exchange_plan_parse(wrong[i], &plan), EQP_ERR_UNKNOWN);
+        assert_true(plan.stages == EQP_STAGES_LOG && plan.broadcast == 7 && plan.node == 3);
+    }
+}
+
+static void plans_worth_trying_differ_and_can_be_used(void **state)
+{
+    (void)state;
+    for (int nparts = 1; nparts <= 70; nparts++) {
+        for (int node = 1; node <= 4; node++) {
+            const eqp_network shared = {1e-6, 1e-9, node};
+            eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+            const int n = eqp_exchange_plans(nparts, &shared, plan);
+            assert_in_range(n, 1, EQP_EXCHANGE_PLANS_MAX);
+            assert_true(plan[0].stages == EQP_STAGES_DIRECT && plan[0].broadcast == 0 && plan[0].node == 1);
+            for (int i = 0; i < n; i++) {
+                eqp__stages stages;
+                assert_int_equal(eqp__stages_make(&plan[i], nparts, &stages), EQP_OK);
+                for (int k = 0; k < i; k++) {
+                    assert_memory_not_equal(&plan[i], &plan[k], sizeof *plan);
+                }
+            }
+            assert_true(nparts < 5 || n >= 9); /* from 5 on, all three ways differ */
+            assert_int_equal(plan[n - 1].node, nparts % node ? 1 : node);
+        }
+    }
+}
+
+static void stages_are_as_many_and_as_narrow_as_said(void **state)
+{
+    (void)state;
+    for (int nparts = 1; nparts <= 300; nparts++) {
+        int width = 0, log = 0;
+        eqp__stages s;
+        eqp_exchange_plan plan = {EQP_STAGES_TWO, 0, 1};
+        assert_int_equal(eqp__stages_make(&plan, nparts, &s), EQP_OK);
+        assert_true(s.n <= 2);
+        for (int j = 0; j < s.n; j++) {
+            width += ((j > 0 ? s.stride[j - 1] : nparts) - 1) / s.stride[j];
+        }
+        assert_true((width + 2) * (width + 2) / 4 <= nparts + width + 1); /* at most about 2 sqrt(P) */
+        plan.stages = EQP_STAGES_LOG;
+        assert_int_equal(eqp__stages_make(&plan, nparts, &s), EQP_OK);
+        while (1 << log < nparts) {
+            log++;
+        }
+        assert_int_equal(s.n, log);
+        plan.stages = EQP_STAGES_DIRECT;
+        assert_int_equal(eqp__stages_make(&plan, nparts, &s), EQP_OK);
+        assert_int_equal(s.n, nparts > 1);
+        plan.node = 2;
+        assert_int_equal(eqp__stages_make(&plan, nparts, &s), nparts % 2 ? EQP_ERR_ARGUMENT : EQP_OK);
+    }
+}
+
+static eqp_traffic arrays_of(world_traffic *t)
+{
+    return (eqp_traffic){t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds};
+}
+
+static void assert_same_traffic(const world_traffic *a, const world_traffic *b)
+{
+    assert_memory_equal(a->messages_sent, b->messages_sent, sizeof a->messages_sent);
+    assert_memory_equal(a->messages_received, b->messages_received, sizeof a->messages_received);
+    assert_memory_equal(a->bytes_sent, b->bytes_sent, sizeof a->bytes_sent);
+    assert_memory_equal(a->bytes_received, b->bytes_received, sizeof a->bytes_received);
+    for (int p = 0; p < WORLD_PARTS; p++) {
+        assert_true(world_is_near(a->seconds[p], b->seconds[p]));
+    }
+}
+
+/* Every number of parts, plan and direction; the brute force checks by itself that everything arrives. */
+static void counts_are_those_of_a_simulation_by_messages(void **state)
+{
+    static world w;
+
+    (void)state;
+    for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
+        for (int k = 0; k < 36; k++) {
+            static const int broadcast[] = {0, 3, 16}, node[] = {1, 2, 4};
+            const eqp_exchange_plan plan = {(eqp_stages)(k % 3), broadcast[k / 3 % 3], node[k / 9 % 3]};
+            const int back = below(2);
+            world_traffic counted = {{0}}, simulated = {{0}};
+            if (nparts % plan.node || k >= 27) {
+                continue;
+            }
+            world_make(nparts, below(nparts % 5 ? 12 : WORLD_BLOCKS + 1), &w);
+            const eqp_phase phase = world_phase(&w, back);
+            const eqp_traffic traffic = arrays_of(&counted);
+            world_count(&w, back, &plan, &network, &simulated);
+            assert_int_equal(eqp_exchange_count(&phase, nparts, &plan, &network, &traffic), EQP_OK);
+            assert_same_traffic(&counted, &simulated);
+        }
+    }
+}
+
+static void counts_add_up_and_arrays_may_be_left_out(void **state)
+{
+    static world w;
+    const eqp_exchange_plan plan = {EQP_STAGES_TWO, 4, 1};
+    world_traffic twice = {{0}}, once = {{0}};
+    int64_t received[WORLD_PARTS] = {0};
+    const eqp_traffic all = arrays_of(&twice), one = arrays_of(&once), some = {.bytes_received = received};
+
+    (void)state;
+    world_make(13, 20, &w);
+    const eqp_phase phase = world_phase(&w, 0);
+    assert_int_equal(eqp_exchange_count(&phase, 13, &plan, &network, &all), EQP_OK);
+    assert_int_equal(eqp_exchange_count(&phase, 13, &plan, &network, &all), EQP_OK);
+    assert_int_equal(eqp_exchange_count(&phase, 13, &plan, &network, &one), EQP_OK);
+    assert_int_equal(eqp_exchange_count(&phase, 13, &plan, NULL, &some), EQP_OK);
+    for (int p = 0; p < 13; p++) {
+        assert_int_equal(twice.messages_sent[p], 2 * once.messages_sent[p]);
+        assert_true(world_is_near(twice.seconds[p], 2 * once.seconds[p]));
+        assert_int_equal(received[p], once.bytes_received[p]);
+    }
+}
+
+static void an_allgather_of_all_costs_what_is_said(void **state)
+{
+    (void)state;
+    for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
+        int64_t bytes[WORLD_PARTS] = {0};
+        world_traffic counted = {{0}}, expected = {{0}};
+        const eqp_traffic traffic = arrays_of(&counted);
+        assert_int_equal(eqp_exchange_count_all(bytes, nparts, &network, &traffic), EQP_OK);
+        assert_same_traffic(&counted, &expected); /* nobody gives anything */
+        for (int p = 0; p < nparts; p++) {
+            bytes[p] = 1 + below(1000);
+        }
+        world_count_all(nparts, 0, 1, bytes, &network, &expected);
+        assert_int_equal(eqp_exchange_count_all(bytes, nparts, &network, &traffic), EQP_OK);
+        assert_same_traffic(&counted, &expected);
+    }
+}
+
+static void what_cannot_be_counted_is_refused(void **state)
+{
+    const int64_t bytes[2] = {1, 1}, first[3] = {0, 2, 3}, backwards[3] = {0, 3, 2}, negative[2] = {1, -1};
+    const int home[2] = {0, 3}, part[3] = {1, 2, 0}, twice[3] = {1, 1, 0}, beyond[3] = {1, 4, 0}, away[2] = {4, 0};
+    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, nodes = {EQP_STAGES_DIRECT, 0, 3};
+    const eqp_phase good = {0, 2, bytes, home, first, part};
+    const eqp_phase bad[] = {{0, 2, negative, home, first, part},  {0, 2, bytes, away, first, part},
+                             {0, 2, bytes, home, backwards, part}, {0, 2, bytes, home, first, twice},
+                             {0, 2, bytes, home, first, beyond},   {0, -1, bytes, home, first, part},
+                             {0, 2, NULL, home, first, part}};
+    world_traffic counted = {{0}};
+    const world_traffic nothing = {{0}};
+    const eqp_traffic traffic = arrays_of(&counted);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(eqp_exchange_count(&bad[i], 4, &direct, &network, &traffic), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_exchange_count(&good, 4, &nodes, &network, &traffic), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_exchange_count(&good, 4, &direct, NULL, &traffic), EQP_ERR_ARGUMENT);
+    assert_memory_equal(&counted, &nothing, sizeof nothing);
+    assert_int_equal(eqp_exchange_count(&good, 4, &direct, &network, &traffic), EQP_OK);
+}
+
+static void counting_survives_failing_allocations(void **state)
+{
+    static world w;
+    const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 2};
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    world_make(10, 9, &w);
+    const eqp_phase phase = world_phase(&w, 1);
+    for (int64_t k = 0;; k++) {
+        world_traffic counted = {{0}};
+        const world_traffic nothing = {{0}};
+        const eqp_traffic traffic = arrays_of(&counted);
+        failing_malloc_start(k);
+        const int code = eqp_exchange_count(&phase, 10, &plan, &network, &traffic);
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            return;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_memory_equal(&counted, &nothing, sizeof nothing);
+    }
+}
+
+/* Largest time by direct messages, what the owners send to other homes included. */
+static double time_of_homes(const world *given, const int *home, const int64_t *fixed, const int *owner,
+                            const eqp_network *net)
+{
+    static world w, back;
+    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS;
+    world_traffic t = {{0}};
+    double largest = 0;
+
+    w = *given;
+    memcpy(w.home, home, sizeof w.home);
+    world_count(&w, 0, &direct, net, &t);
+    memset(&back, 0, sizeof back);
+    back.nparts = w.nparts;
+    for (int b = 0; b < w.nblocks && fixed; b++) {
+        const int from = owner ? owner[b] : given->home[b];
+        if (fixed[b] > 0 && from != home[b]) {
+            back.bytes[back.nblocks] = fixed[b];
+            back.home[back.nblocks] = home[b];
+            back.needs[back.nblocks++][from] = 1;
+        }
+    }
+    world_count(&back, 1, &direct, net, &t);
+    for (int p = 0; p < w.nparts; p++) {
+        largest = t.seconds[p] > largest ? t.seconds[p] : largest;
+    }
+    return largest;
+}
+
+static void homes_are_users_and_never_worse_than_given(void **state)
+{
+    static world w;
+    int better = 0;
+
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        const int nparts = 1 + below(WORLD_PARTS);
+        const eqp_network net = {round % 3 ? 2e-6 : 0, round % 4 ? 1e-9 : 0, 1};
+        int home[WORLD_BLOCKS], owner[WORLD_BLOCKS];
+        int64_t fixed[WORLD_BLOCKS];
+        world_make(nparts, below(WORLD_BLOCKS + 1), &w);
+        for (int b = 0; b < WORLD_BLOCKS; b++) {
+            w.home[b] = below(1 + below(nparts)); /* first parts have more */
+            owner[b] = below(nparts);
+            fixed[b] = below(2) * below(200);
+        }
+        const int64_t *back = round % 2 ? fixed : NULL;
+        const int *from = round % 5 ? owner : NULL;
+        memcpy(home, w.home, sizeof home);
+        assert_int_equal(eqp_homes_choose(w.nblocks, w.bytes, w.first, w.part, back, from, nparts, &net, home), EQP_OK);
+        for (int b = 0; b < w.nblocks; b++) {
+            assert_true(home[b] == w.home[b] || w.needs[b][home[b]]);
+        }
+        const double before = time_of_homes(&w, w.home, back, from, &net);
+        const double after = time_of_homes(&w, home, back, from, &net);
+        assert_true(after <= before);
+        better += after < before;
+    }
+    assert_true(better > 100);
+}
+
+static void blocks_that_all_need_are_shared_out(void **state)
+{
+    static world w;
+    int home[WORLD_BLOCKS] = {0};
+
+    (void)state;
+    memset(&w, 0, sizeof w);
+    w.nparts = w.nblocks = 10;
+    for (int b = 0; b < 10; b++) {
+        w.bytes[b] = 1000;
+        w.first[b + 1] = w.first[b] + 10;
+        for (int p = 0; p < 10; p++) {
+            w.needs[b][p] = 1;
+            w.part[10 * b + p] = p;
+        }
+    }
+    /* Messages for nothing: then a part should send one block, not ten. */
+    const eqp_network bytes_only = {0, 1e-9, 1};
+    assert_int_equal(eqp_homes_choose(10, w.bytes, w.first, w.part, NULL, NULL, 10, &bytes_only, home), EQP_OK);
+    assert_true(world_is_near(time_of_homes(&w, home, NULL, NULL, &bytes_only), 9 * 1000e-9));
+    /* A return that is dearer than all that is sent keeps everything with its owner. */
+    const int64_t fixed[10] = {1000000, 1000000, 1000000, 1000000, 1000000,
+                               1000000, 1000000, 1000000, 1000000, 1000000};
+    const int owner[10] = {0};
+    memset(home, 0, sizeof home);
+    assert_int_equal(eqp_homes_choose(10, w.bytes, w.first, w.part, fixed, owner, 10, &bytes_only, home), EQP_OK);
+    for (int b = 0; b < 10; b++) {
+        assert_int_equal(home[b], 0);
+    }
+}
+
+static void homes_survive_failing_allocations(void **state)
+{
+    static world w;
+    int home[WORLD_BLOCKS];
+    int64_t fixed[WORLD_BLOCKS];
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    world_make(7, 6, &w);
+    memset(w.home, 0, sizeof w.home);
+    for (int b = 0; b < 6; b++) {
+        fixed[b] = 100;
+    }
+    for (int64_t k = 0;; k++) {
+        memcpy(home, w.home, sizeof home);
+        failing_malloc_start(k);
+        const int code = eqp_homes_choose(6, w.bytes, w.first, w.part, fixed, NULL, 7, &network, home);
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            return;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_memory_equal(home, w.home, sizeof home);
+    }
+}
+
+static void homes_of_wrong_input_are_refused(void **state)
+{
+    const int64_t bytes[1] = {1}, first[2] = {0, 2}, negative[1] = {-1};
+    const int part[2] = {0, 1}, nobody[1] = {2};
+    int home[1] = {1};
+    const eqp_network bad = {-1, 0, 1};
+
+    (void)state;
+    assert_int_equal(eqp_homes_choose(1, bytes, first, part, negative, NULL, 2, &network, home), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_homes_choose(1, bytes, first, part, NULL, nobody, 2, &network, home), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_homes_choose(1, bytes, first, part, NULL, NULL, 2, &bad, home), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_homes_choose(1, bytes, first, part, NULL, NULL, 1, &network, home), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_homes_choose(0, NULL, NULL, NULL, NULL, NULL, 2, &network, NULL), EQP_OK);
+    assert_int_equal(home[0], 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_keep_their_names),
+        cmocka_unit_test(names_of_no_plan_are_refused),
+        cmocka_unit_test(plans_worth_trying_differ_and_can_be_used),
+        cmocka_unit_test(stages_are_as_many_and_as_narrow_as_said),
+        cmocka_unit_test(counts_are_those_of_a_simulation_by_messages),
+        cmocka_unit_test(counts_add_up_and_arrays_may_be_left_out),
+        cmocka_unit_test(an_allgather_of_all_costs_what_is_said),
+        cmocka_unit_test(what_cannot_be_counted_is_refused),
+        cmocka_unit_test(counting_survives_failing_allocations),
+        cmocka_unit_test(homes_are_users_and_never_worse_than_given),
+        cmocka_unit_test(blocks_that_all_need_are_shared_out),
+        cmocka_unit_test(homes_survive_failing_allocations),
+        cmocka_unit_test(homes_of_wrong_input_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
