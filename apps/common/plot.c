@@ -3,54 +3,23 @@
 
 #include <equipoise/report.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "loads.h"
-#include "signals.h"
+#include "plot_draw.h"
 
 #define SCRIPT "plots.gp"
-#define MOST_SECONDS 30      /* for gnuplot: plots are a help, and a run must end */
-#define LABEL_LENGTH 40      /* bytes; a longer name is cut in the legend */
 #define MOST_BARS 256        /* more would be too thin to see: outlines instead */
 #define LOWEST_IMBALANCE 0.1 /* per cent: 0 has no logarithm, and nobody needs better */
-
-/* environ has no header of its own in POSIX. */
-extern char **environ;
-
-/* Okabe and Ito's colours, for every eye. */
-enum {
-    BLACK = 0x000000,
-    ORANGE = 0xe69f00,
-    SKY = 0x56b4e9,
-    GREEN = 0x009e73,
-    YELLOW = 0xf0e442,
-    BLUE = 0x0072b2,
-    VERMILION = 0xd55e00,
-    PURPLE = 0xcc79a7
-};
-static const unsigned colors[] = {ORANGE, SKY, PURPLE, BLUE, GREEN, VERMILION, YELLOW, BLACK};
-
-/* A method keeps its colour whatever it is compared with. */
-static const struct {
-    const char *label;
-    unsigned color;
-} methods[] = {{"none", BLACK}, {"count", VERMILION}, {"sfc", BLUE}, {"rcb", PURPLE}, {"interaction", GREEN}};
 
 /* What is drawn, beside the files themselves. */
 typedef struct plan {
     int n;
+    const char *dir;
     const app_plot_series *series; /* [n] */
+    const char **label;            /* [n] theirs */
     app_loads *loads;              /* [n] */
     int ranks;                     /* of the run with most */
     int64_t first, last;           /* steps of all runs */
@@ -132,65 +101,6 @@ static const char script_tail[] =
     "    unset output\n"
     "}\n";
 
-/* A gnuplot string in single quotes, in which only the quote itself is special. */
-static void put_quoted(FILE *stream, const char *text)
-{
-    (void)fputc('\'', stream);
-    for (; *text; text++) {
-        if (*text == '\'') {
-            (void)fputc('\'', stream);
-        }
-        (void)fputc(*text == '\n' ? ' ' : *text, stream);
-    }
-    (void)fputc('\'', stream);
-}
-
-/* A name for the legend: on one line, and of a length that leaves room for the plot. Names of one kind often differ at
- * the end only, so the middle goes. */
-static void put_label(FILE *stream, const char *text)
-{
-    char label[LABEL_LENGTH + 4];
-    size_t length = strlen(text), front = LABEL_LENGTH / 2, back = length - LABEL_LENGTH / 2;
-
-    if (length <= LABEL_LENGTH) {
-        (void)snprintf(label, sizeof label, "%s", text);
-    } else {
-        /* Not within a character of UTF-8. */
-        while (front > 0 && ((unsigned char)text[front] & 0xc0) == 0x80) {
-            front--;
-        }
-        while (back < length && ((unsigned char)text[back] & 0xc0) == 0x80) {
-            back++;
-        }
-        (void)snprintf(label, sizeof label, "%.*s...%s", (int)front, text, text + back);
-    }
-    for (char *c = label; *c; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
-            *c = '?';
-        }
-    }
-    put_quoted(stream, label);
-}
-
-/* The path of a file as seen from inside dir. */
-static void put_path(FILE *stream, const char *dir, const char *path)
-{
-    size_t length = strlen(dir);
-    char here[4096], whole[8192];
-
-    while (length > 1 && dir[length - 1] == '/') {
-        length--;
-    }
-    if (strncmp(path, dir, length) == 0 && path[length] == '/') {
-        path += length;
-        path += strspn(path, "/");
-    } else if (path[0] != '/' && getcwd(here, sizeof here)) {
-        (void)snprintf(whole, sizeof whole, "%s/%s", here, path);
-        path = whole;
-    }
-    put_quoted(stream, path);
-}
-
 /* 1234567 as 1,234,567. */
 static void put_grouped(FILE *stream, int64_t number)
 {
@@ -223,50 +133,6 @@ static void put_caption(FILE *stream, const plan *p)
     }
 }
 
-/* The method of a label; -1: it is none. */
-static int method_of(const char *label)
-{
-    for (int m = 0; m < (int)(sizeof methods / sizeof methods[0]); m++) {
-        if (strcmp(label, methods[m].label) == 0) {
-            return m;
-        }
-    }
-    return -1;
-}
-
-static bool is_taken(const plan *p, unsigned color)
-{
-    for (int i = 0; i < p->n; i++) {
-        int m = method_of(p->series[i].label);
-
-        if (m >= 0 && methods[m].color == color) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Labels that are no method share what the methods among the runs leave over, in turn. */
-static unsigned color_of(const plan *p, int i)
-{
-    const int ncolors = (int)(sizeof colors / sizeof colors[0]);
-    unsigned left[sizeof colors / sizeof colors[0]];
-    int method = method_of(p->series[i].label), nleft = 0, place = 0;
-
-    if (method >= 0) {
-        return methods[method].color;
-    }
-    for (int c = 0; c < ncolors; c++) {
-        if (!is_taken(p, colors[c])) {
-            left[nleft++] = colors[c];
-        }
-    }
-    for (int k = 0; k < i; k++) {
-        place += method_of(p->series[k].label) < 0;
-    }
-    return left[place % nleft];
-}
-
 /* Two thirds as bright, to be seen on the colour itself. */
 static unsigned darker(unsigned color)
 {
@@ -276,15 +142,15 @@ static unsigned darker(unsigned color)
 }
 
 /* One run in a place of each array. */
-static void put_run(FILE *stream, const char *dir, const plan *p, int i)
+static void put_run(FILE *stream, const plan *p, int i)
 {
     const app_loads *run = &p->loads[i];
-    unsigned color = color_of(p, i);
+    unsigned color = app__plot_color(p->n, p->label, i);
 
     (void)fprintf(stream, "label[%d] = ", i + 1);
-    put_label(stream, p->series[i].label);
+    app__plot_label(stream, p->series[i].label);
     (void)fprintf(stream, "\nfile[%d] = ", i + 1);
-    put_path(stream, dir, p->series[i].loads);
+    app__plot_path(stream, p->dir, p->series[i].loads);
     (void)fprintf(stream, "\ncolor[%d] = '#%06x'\ndark[%d] = '#%06x'\n", i + 1, color, i + 1, darker(color));
     (void)fprintf(stream, "ranks[%d] = %d\nmean[%d] = %.9g\n", i + 1, run->ranks, i + 1, run->mean);
 }
@@ -332,105 +198,19 @@ static void put_axes(FILE *stream, const plan *p)
     (void)fprintf(stream, "npredicted = %d\n", npredicted);
 }
 
-static int write_script(const char *dir, const plan *p, eqp_message *message)
+static void put_script(FILE *stream, const void *user)
 {
-    size_t size = strlen(dir) + sizeof "/" SCRIPT;
-    char *path = malloc(size);
-    FILE *stream;
-    int broken;
+    const plan *p = user;
 
-    if (!path) {
-        return EQP_ERR_MEMORY;
-    }
-    (void)snprintf(path, size, "%s/%s", dir, SCRIPT);
-    stream = fopen(path, "w");
-    if (!stream) {
-        eqp_message_set(message, "%s: cannot write: %s", path, strerror(errno));
-        free(path);
-        return EQP_ERR_IO;
-    }
     (void)fprintf(stream, "%sn = %d\n", script_head, p->n);
     (void)fputs("array label[n]\narray file[n]\narray color[n]\narray dark[n]\narray ranks[n]\narray mean[n]\narray "
                 "predicted[n]\n",
                 stream);
     for (int i = 0; i < p->n; i++) {
-        put_run(stream, dir, p, i);
+        put_run(stream, p, i);
     }
     put_axes(stream, p);
     (void)fputs(script_tail, stream);
-    broken = ferror(stream);
-    if (fclose(stream) || broken) {
-        eqp_message_set(message, "%s: cannot write: %s", path, strerror(errno));
-        free(path);
-        return EQP_ERR_IO;
-    }
-    free(path);
-    return EQP_OK;
-}
-
-/* cd 'dir'; load 'plots.gp' */
-static char *make_command(const char *dir)
-{
-    char *command = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&command, &size);
-
-    if (!stream) {
-        return NULL;
-    }
-    (void)fputs("cd ", stream);
-    put_quoted(stream, dir);
-    (void)fputs("; load '" SCRIPT "'", stream);
-    if (fclose(stream)) {
-        free(command);
-        return NULL;
-    }
-    return command;
-}
-
-/* Waits for the plotter; one that hangs, or that is at work when a signal asks us to end, is killed. 0, or an errno. */
-static int wait_for(pid_t child, int *status)
-{
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    const int most_pauses = 100 * MOST_SECONDS;
-
-    for (int pauses = 0;; pauses++) {
-        pid_t ended = waitpid(child, status, WNOHANG);
-        if (ended == child || (ended < 0 && errno != EINTR)) {
-            return ended == child ? 0 : errno;
-        }
-        if (pauses == most_pauses || app_signals_pending() != 0) {
-            (void)kill(child, SIGKILL);
-        }
-        (void)nanosleep(&pause, NULL);
-    }
-}
-
-/* Starts gnuplot without a terminal of ours and waits. -1: it is not there; otherwise its exit status. */
-static int run_gnuplot(char *command)
-{
-    char name[] = "gnuplot", option[] = "-e";
-    char *const argv[] = {name, option, command, NULL};
-    posix_spawn_file_actions_t actions;
-    int status = 0, started;
-    pid_t child;
-
-    if (posix_spawn_file_actions_init(&actions)) {
-        return 1;
-    }
-    started = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
-              posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-              posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-              posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ) == 0;
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (!started) {
-        return -1;
-    }
-    if (wait_for(child, &status) != 0) {
-        return 1;
-    }
-    /* 127 is how a system tells that its child could not be started after all. */
-    return !WIFEXITED(status) ? 1 : WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
 }
 
 /* Decades from below the smallest imbalance to the next 1, 2 or 5 above the largest: at least one decade. */
@@ -475,39 +255,20 @@ static int read_runs(plan *p, eqp_message *message)
     return EQP_OK;
 }
 
-static int draw(const char *dir, eqp_message *message)
-{
-    char *command = make_command(dir);
-    int status;
-
-    if (!command) {
-        return EQP_ERR_MEMORY;
-    }
-    status = run_gnuplot(command);
-    free(command);
-    if (status < 0) {
-        eqp_message_set(message, "no plots: gnuplot is not installed; it draws them from %s/%s", dir, SCRIPT);
-        return EQP_ERR_UNKNOWN;
-    }
-    if (status > 0) {
-        eqp_message_set(message, "no plots: gnuplot cannot draw %s/%s", dir, SCRIPT);
-        return EQP_ERR_IO;
-    }
-    return EQP_OK;
-}
-
 int app_plot_loads(const char *dir, int n, const app_plot_series *series, eqp_message *message)
 {
-    plan p = {.n = n, .series = series};
+    plan p = {.n = n, .dir = dir, .series = series};
     int code = n < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&p.loads, n, sizeof *p.loads);
 
-    if (code) {
-        return code;
+    code = code ? code : eqp_array_create(&p.label, n, sizeof *p.label);
+    for (int i = 0; i < n && !code; i++) {
+        p.label[i] = series[i].label;
     }
-    code = read_runs(&p, message);
+    code = code ? code : read_runs(&p, message);
     code = code ? code : eqp_report_directory(dir, message);
-    code = code ? code : write_script(dir, &p, message);
-    code = code ? code : draw(dir, message);
+    code = code ? code : app__plot_write(dir, SCRIPT, put_script, &p, message);
+    code = code ? code : app__plot_draw(dir, SCRIPT, message);
+    free(p.label);
     free(p.loads);
     return code;
 }
