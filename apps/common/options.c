@@ -260,3 +260,14 @@ done:
     free(r.values);
     return code;
 }
+
+bool app_options_given(const app_command_line *line, const void *values, const char *name)
+{
+    const int row = find_row(line, name, strlen(name));
+    bool given = false;
+
+    if (row >= 0 && row < line->given_room) {
+        memcpy(&given, (const char *)values + line->given_offset + (size_t)row * sizeof given, sizeof given);
+    }
+    return given;
+}

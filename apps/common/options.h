@@ -77,6 +77,10 @@ typedef enum app_action { APP_RUN, APP_HELP, APP_VERSION } app_action;
 int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
                       app_action *action, eqp_message *message);
 
+/* Whether a row was named on the command line that has filled these values. The line has room for that (given_room):
+ * false for a row beyond it. */
+bool app_options_given(const app_command_line *line, const void *values, const char *name);
+
 /* The text of --help, made from the table. Owned by the caller: free(). EQP_OK or EQP_ERR_MEMORY. */
 int app_options_help(const app_command_line *line, char **text);
 

@@ -39,6 +39,13 @@ refused_by_all 'dt' whole.hdf5 --dt -1
 refused 'dt' whole.hdf5 --dt nan
 refused 'theta' whole.hdf5 --theta 0
 refused 'softening' whole.hdf5 --softening=-0.1
+refused 'cutoff' whole.hdf5 --cutoff 0
+refused 'cutoff' whole.hdf5 --cutoff=-1
+refused 'cutoff' whole.hdf5 --cutoff nan
+refused 'cutoff' whole.hdf5 --cutoff 1e999
+refused_by_all 'exclude' whole.hdf5 --cutoff 1 --theta 0.6
+refused 'exclude' whole.hdf5 --cutoff 1 --opening geometric
+refused 'exclude' whole.hdf5 --alpha 0.1 --cutoff 1
 refused 'steps' whole.hdf5 --steps many
 refused 'steps' whole.hdf5 --steps 99999999999999999999
 refused 'nonsense' whole.hdf5 --nonsense

@@ -13,6 +13,7 @@ static void check_settings(const bh_settings *s)
     fuzz_require(s->run.steps >= 0 && s->run.seed >= 0 && s->run.output_every >= 0);
     fuzz_require(s->leaf_size >= 1 && s->leaf_size <= 1024 && s->group_size >= 1 && s->group_size <= 1024);
     fuzz_require(isfinite(s->run.dt) && s->run.dt >= 0 && isfinite(s->softening) && s->softening >= 0);
+    fuzz_require(isfinite(s->cutoff) && s->cutoff >= 0);
     fuzz_require(isfinite(s->G) && s->G > 0 && s->theta > 0 && s->theta <= 1 && s->alpha > 0 && s->alpha <= 1);
     fuzz_require(s->run.imbalance_tol >= 0 && s->run.imbalance_tol <= 100 && s->run.sample_rate >= 0 &&
                  s->run.sample_rate <= 1);

@@ -4,16 +4,25 @@
 #include <math.h>
 #include <stdio.h>
 
+static const char *opening_name(const bh_settings *s)
+{
+    if (s->cutoff > 0) {
+        return "none"; /* no cell acts */
+    }
+    return s->opening == 0 ? "geometric" : "relative";
+}
+
 int bh_record_create(const bh_simulation *sim, const char *command, bh_record *record, eqp_message *message)
 {
     static const char *const column[] = {"energy", "dE/E"};
     const bh_settings *s = sim->settings;
     const eqp_field field[] = {
-        eqp_field_text("opening", s->opening == 0 ? "geometric" : "relative"),
+        eqp_field_text("opening", opening_name(s)),
         eqp_field_real("theta", s->theta),
         eqp_field_real("alpha", s->alpha),
         eqp_field_text("precision", bh_kernel_precision(sim->evaluator.kernel) == BH_MIXED ? "mixed" : "double"),
         eqp_field_text("kernel", bh_kernel_name(sim->evaluator.kernel)),
+        eqp_field_real("cutoff", s->cutoff),
         eqp_field_real("softening", s->softening),
         eqp_field_real("G", s->G),
         eqp_field_real("dt", sim->dt),

@@ -35,6 +35,13 @@ static const app_option table[] = {
      .real_high = 1.0,
      .open_low = true,
      .help = "wanted relative error of the relative criterion"},
+    {.name = "cutoff",
+     .argument = "R",
+     .type = APP_OPTION_REAL,
+     .offset = AT(cutoff),
+     .real_high = INFINITY,
+     .open_low = true,
+     .help = "only particles nearer than R act on each other, and no cells"},
     {.name = "softening",
      .argument = "X",
      .type = APP_OPTION_REAL,
@@ -102,6 +109,8 @@ static const app_command_line command_line = {
     .text = texts,
     .ntexts = (int)(sizeof texts / sizeof texts[0]),
     .values_size = sizeof(bh_settings),
+    .given_offset = AT(given),
+    .given_room = BH_SETTINGS_ROWS,
     .epilogue = "Run it with mpirun; SNAPSHOT is GADGET (HDF5, 1, 2), TIPSY or text. Seconds are CPU seconds.\n",
 };
 
@@ -117,11 +126,29 @@ const char *bh_settings_kernel(const bh_settings *settings)
     return names[settings->kernel];
 }
 
+/* With a cutoff no cell acts: an option that says when one does is a mistake. */
+static int check_cutoff(const bh_settings *s, eqp_message *message)
+{
+    static const char *const idle[] = {"opening", "theta", "alpha"};
+
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0] && s->cutoff > 0; i++) {
+        if (app_options_given(&command_line, s, idle[i])) {
+            eqp_message_set(message, "barneshut: --cutoff and --%s exclude each other: with a cutoff no cell acts",
+                            idle[i]);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
 int bh_settings_complete(bh_settings *s, eqp_message *message)
 {
     eqp_message inner = {""};
     int code = app_run_check_inputs("barneshut", &s->run, message);
 
+    if (code == EQP_OK) {
+        code = check_cutoff(s, message);
+    }
     if (code != EQP_OK) {
         return code;
     }

@@ -7,9 +7,14 @@
 
 #include "../physics/generate.h"
 
+/* Room for which rows of the table were given; the table has fewer. */
+#define BH_SETTINGS_ROWS 64
+
 typedef struct bh_settings {
     app_run_settings run; /* dt 0: chosen from the first accelerations */
     double theta, alpha, softening, G;
+    double cutoff; /* 0: none */
+    bool given[BH_SETTINGS_ROWS];
     int opening;   /* 0 geometric, 1 relative */
     int precision; /* a bh_precision */
     int kernel;    /* place among the words auto, plain, avx2, avx512 */

@@ -320,8 +320,11 @@ static int start(bh_simulation *sim, eqp_message *message)
 
 int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim, eqp_message *message)
 {
-    const bh_mac mac = {
-        .theta = settings->theta, .relative = settings->opening == 1, .alpha = settings->alpha, .G = settings->G};
+    const bh_mac mac = {.theta = settings->theta,
+                        .relative = settings->opening == 1,
+                        .alpha = settings->alpha,
+                        .G = settings->G,
+                        .cutoff = settings->cutoff};
     bh_simulation made = {.settings = settings};
     int code = eqp_comm_create(comm, &made.comm);
 

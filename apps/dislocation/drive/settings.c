@@ -133,12 +133,7 @@ const app_command_line *dd_settings_table(void)
 
 bool dd_settings_given(const dd_settings *settings, const char *name)
 {
-    for (int i = 0; i < app_options_count(&command_line) && i < DD_SETTINGS_ROWS; i++) {
-        if (strcmp(app_options_row(&command_line, i).name, name) == 0) {
-            return settings->given[i];
-        }
-    }
-    return false;
+    return app_options_given(&command_line, settings, name);
 }
 
 const char *dd_settings_isa(const dd_settings *settings)
