@@ -93,15 +93,6 @@ struct eqp_route {
 /* route_plan.c: fills the tables. Collective. */
 int eqp__route_inspect(eqp_route *route, const eqp_route_blocks *blocks);
 
-/* Sets first[nkeys + 1] and order[n] so that items first[k] to first[k + 1] of the order have key k; stable. */
-void eqp__order_by(int64_t n, const int *key, int nkeys, int64_t *first, int64_t *order);
-
-/* Adds to a number of bytes: EQP_OK or EQP_ERR_OVERFLOW. */
-int eqp__add_bytes(int64_t *sum, int64_t bytes);
-
-/* Appends; EQP_OK or EQP_ERR_MEMORY. */
-int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, int who);
-
 /* route_node.c: lanes, nodes, shared memory. Collective. The communicators come before the tables, memory after. */
 int eqp__route_split(eqp_route *route);
 int eqp__route_memory(eqp_route *route);

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The end of a route's inspector: where blocks lie that stay in a node, and who finds which of them there. */
+#include "par/route_plan.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a rank is told of a block that it will find in a segment of its node. */
+typedef struct kept {
+    int64_t id, bytes, seq, at;
+    int64_t home;
+} kept;
+
+typedef struct keeper {
+    eqp_route *route;
+    int64_t n, capacity, to_capacity;
+    kept *list;
+    int *to; /* [n] ranks of the node */
+} keeper;
+
+static int64_t align(int64_t at)
+{
+    return (at + 63) / 64 * 64;
+}
+
+static int add_keep(keeper *keep, int to, const kept *k)
+{
+    int code = eqp_array_reserve(&keep->list, &keep->capacity, keep->n + 1, sizeof *keep->list);
+
+    code = code ? code : eqp_array_reserve(&keep->to, &keep->to_capacity, keep->n + 1, sizeof *keep->to);
+    if (!code) {
+        keep->list[keep->n] = *k;
+        keep->to[keep->n++] = to;
+    }
+    return code;
+}
+
+/* Blocks whose users are in this node: they lie in the pool, or come into the part of the segment for own ones. */
+static int keep_travellers(keeper *keep, const eqp__inspector *in)
+{
+    eqp_route *route = in->route;
+    int64_t at;
+    int code = EQP_OK;
+
+    route->own_at = at = align(in->pool);
+    for (int64_t i = 0; i < in->n && !code; i++) {
+        const eqp__traveller *t = &in->travellers[i];
+        const kept k = {t->id, t->bytes, t->seq, t->own ? at : t->at, t->home};
+        for (int64_t u = 0; u < t->nusers && !code; u++) {
+            code = add_keep(keep, in->user[t->user + u] % route->stages.node, &k);
+        }
+        if (t->own && t->nusers > 0 && !code) {
+            code = eqp__span_add(&route->to_own, t->at, at, t->bytes, EQP__OWN);
+            code = code ? code : eqp__add_bytes(&at, t->bytes);
+        }
+    }
+    route->hot_at = route->segment_bytes = align(at);
+    return code;
+}
+
+/* One broadcast block, which will lie at *at. */
+static int keep_hot(keeper *keep, const uint64_t *words, int64_t *at)
+{
+    const eqp_route *route = keep->route;
+    const int node = route->stages.node, base = route->me * node;
+    eqp__hot record;
+    int code = EQP_OK;
+
+    memcpy(&record, words, sizeof record);
+    const kept k = {record.id, record.bytes, record.seq, *at, record.home};
+    words += sizeof record / sizeof *words;
+    for (int x = 0; x < node && !code; x++) {
+        const int rank = base + x;
+        if (words[rank / 64] >> rank % 64 & 1) {
+            code = add_keep(keep, x, &k);
+        }
+    }
+    return code ? code : eqp__add_bytes(at, record.bytes);
+}
+
+/* All hot blocks of the lane by home, as all its ranks will hold them. */
+static int keep_hots(keeper *keep, const eqp__inspector *in, int64_t n, const uint64_t *words)
+{
+    eqp_route *route = in->route;
+    const int nlane = route->stages.nnodes;
+    int64_t at = route->hot_at, own = 0;
+    eqp__hot record;
+    int code = eqp_array_create(&route->hot_first, nlane + 1, sizeof *route->hot_first);
+
+    code = code ? code : eqp_array_create(&route->hot_count, nlane, sizeof *route->hot_count);
+    code = code ? code : eqp_array_create(&route->hot_start, nlane, sizeof *route->hot_start);
+    for (int64_t i = 0; i < n && !code; i++) {
+        memcpy(&record, words + i * in->hot_words, sizeof record);
+        if (record.home == route->rank) {
+            route->to_hot.list[own++].to = at;
+        }
+        code = keep_hot(keep, words + i * in->hot_words, &at);
+        if (!code) {
+            route->hot_first[record.home / route->stages.node + 1] = at - route->hot_at;
+        }
+    }
+    for (int r = 0; r < nlane && !code; r++) {
+        if (route->hot_first[r + 1] < route->hot_first[r]) { /* has none */
+            route->hot_first[r + 1] = route->hot_first[r];
+        }
+    }
+    route->has_hot = n > 0;
+    route->segment_bytes = at;
+    return code;
+}
+
+/* Collective over the lane. */
+static int share_hots(keeper *keep, const eqp__inspector *in)
+{
+    uint64_t *all = NULL;
+    int64_t n = 0;
+    int code;
+
+    if (in->route->plan.broadcast == 0) {
+        return EQP_OK;
+    }
+    code = eqp_gather_records(in->route->lane, (size_t)in->hot_words * sizeof *all, in->nhot, in->hot, &n, &all);
+    code = code ? code : keep_hots(keep, in, n, all);
+    free(all);
+    return code;
+}
+
+/* ---- what arrives ---- */
+
+/* Blocks that this rank finds in the segments of its node, by the rank that told of each. */
+typedef struct finds {
+    int64_t n;
+    kept *list;
+    int64_t *out_count, *in_count; /* [node] told to each, by each */
+    int64_t *first, *order;        /* of what is told */
+} finds;
+
+static int exchange_keeps(const keeper *keep, finds *f)
+{
+    const eqp_route *route = keep->route;
+    const int node = route->stages.node;
+    kept *sorted = NULL;
+    int code = eqp_array_create(&f->out_count, node, sizeof *f->out_count);
+
+    code = code ? code : eqp_array_create(&f->in_count, node, sizeof *f->in_count);
+    code = code ? code : eqp_array_create(&f->first, node + 1, sizeof *f->first);
+    code = code ? code : eqp_array_create(&f->order, keep->n, sizeof *f->order);
+    code = code ? code : eqp_array_create(&sorted, keep->n, sizeof *sorted);
+    if (!code) {
+        eqp__order_by(keep->n, keep->to, node, f->first, f->order);
+        for (int64_t i = 0; i < keep->n; i++) {
+            sorted[i] = keep->list[f->order[i]];
+        }
+        for (int x = 0; x < node; x++) {
+            f->out_count[x] = f->first[x + 1] - f->first[x];
+        }
+    }
+    if (route->node == MPI_COMM_NULL) {
+        f->list = sorted;
+        if (!code) {
+            f->n = f->in_count[0] = keep->n;
+        }
+        return code;
+    }
+    code = eqp_agree(route->node, code, NULL);
+    code = code ? code : eqp_exchange_counts(route->node, f->out_count, f->in_count, &f->n);
+    if (!code) {
+        code = eqp_agree(route->node, eqp_array_create(&f->list, f->n, sizeof *f->list), NULL);
+    }
+    code = code ? code : eqp_exchange(route->node, sizeof *sorted, f->out_count, sorted, f->in_count, f->list);
+    free(sorted);
+    return code;
+}
+
+typedef struct arrival {
+    kept k;
+    int64_t number; /* in finds */
+    int who;
+} arrival;
+
+static int by_home(const void *a, const void *b)
+{
+    const kept *left = &((const arrival *)a)->k, *right = &((const arrival *)b)->k;
+
+    if (left->home != right->home) {
+        return left->home < right->home ? -1 : 1;
+    }
+    return (left->seq > right->seq) - (left->seq < right->seq);
+}
+
+/* Fills the view; place[i]: offset of find i in what arrives. */
+static int list_arrivals(eqp_route *route, const finds *f, int64_t *place)
+{
+    arrival *list = NULL;
+    int64_t n = 0;
+    int ordered = 1;
+    int code = eqp_array_create(&list, f->n, sizeof *list);
+
+    code = code ? code : eqp_array_create(&route->arrival_id, f->n, sizeof *route->arrival_id);
+    code = code ? code : eqp_array_create(&route->arrival_bytes, f->n, sizeof *route->arrival_bytes);
+    code = code ? code : eqp_array_create(&route->arrival_offset, f->n, sizeof *route->arrival_offset);
+    code = code ? code : eqp_array_create(&route->arrival_home, f->n, sizeof *route->arrival_home);
+    for (int x = 0; x < route->stages.node && !code; x++) {
+        for (int64_t end = n + f->in_count[x]; n < end; n++) {
+            list[n] = (arrival){f->list[n], n, x};
+        }
+    }
+    for (int64_t i = 1; i < n && !code && ordered; i++) {
+        ordered = by_home(&list[i - 1], &list[i]) < 0;
+    }
+    if (!ordered) { /* several stages, or broadcast */
+        qsort(list, (size_t)n, sizeof *list, by_home);
+    }
+    for (int64_t i = 0; i < n && !code; i++) {
+        const kept *k = &list[i].k;
+        route->arrival_id[i] = k->id;
+        route->arrival_home[i] = (int)k->home;
+        route->arrival_bytes[i] = k->bytes;
+        route->arrival_offset[i] = place[list[i].number] = route->arrived_bytes;
+        code = eqp__span_add(&route->arrivals, k->at, route->arrived_bytes, k->bytes, list[i].who);
+        code = code ? code : eqp__add_bytes(&route->arrived_bytes, k->bytes);
+    }
+    route->narrivals = n;
+    free(list);
+    return code;
+}
+
+/* Tells whoever holds a block where each rank of the node will put its contribution to it. */
+static int list_contributions(const keeper *keep, const finds *f, int64_t *place)
+{
+    eqp_route *route = keep->route;
+    int64_t *from = place;
+    int code = EQP_OK;
+
+    if (route->node != MPI_COMM_NULL) {
+        from = NULL;
+        code = eqp_agree(route->node, eqp_array_create(&from, keep->n, sizeof *from), NULL);
+        code = code ? code : eqp_exchange(route->node, sizeof *from, f->in_count, place, f->out_count, from);
+    }
+    for (int x = 0; x < route->stages.node && !code; x++) {
+        for (int64_t i = f->first[x]; i < f->first[x + 1] && !code; i++) {
+            const kept *k = &keep->list[f->order[i]];
+            code = eqp__span_add(&route->contributions, from[i], k->at, k->bytes, x);
+        }
+    }
+    if (from != place) {
+        free(from);
+    }
+    return code;
+}
+
+/* Collective over the node. */
+static int share_keeps(const keeper *keep)
+{
+    finds f = {0};
+    int64_t *place = NULL;
+    int code = exchange_keeps(keep, &f);
+
+    code = code ? code : eqp_array_create(&place, f.n, sizeof *place);
+    code = code ? code : list_arrivals(keep->route, &f, place);
+    if (keep->route->node != MPI_COMM_NULL) {
+        code = eqp_agree(keep->route->node, code, NULL);
+    }
+    code = code ? code : list_contributions(keep, &f, place);
+    free(place);
+    free(f.list);
+    free(f.out_count);
+    free(f.in_count);
+    free(f.first);
+    free(f.order);
+    return code;
+}
+
+int eqp__route_keep(eqp__inspector *in, int code)
+{
+    keeper keep = {.route = in->route};
+
+    code = code ? code : keep_travellers(&keep, in);
+    /* Lanes and nodes do not hear of each other's failures: all must be well before each goes on by itself. */
+    code = eqp_agree(in->route->comm, code, NULL);
+    code = code ? code : eqp_agree(in->route->comm, share_hots(&keep, in), NULL);
+    code = code ? code : eqp_agree(in->route->comm, share_keeps(&keep), NULL);
+    free(keep.list);
+    free(keep.to);
+    return code;
+}

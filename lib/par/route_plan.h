@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the two halves of the inspector share: route_plan.c takes descriptions of blocks from stage to stage,
+ * route_keep.c sees to the blocks that stay in a node. */
+#ifndef EQUIPOISE_PAR_ROUTE_PLAN_H
+#define EQUIPOISE_PAR_ROUTE_PLAN_H
+
+#include "par/route_tables.h"
+
+/* A block that is at this rank and that others, or this one, still need. */
+typedef struct eqp__traveller {
+    int64_t id, bytes, seq; /* seq: its place among its home's blocks */
+    int64_t at;             /* in own blocks or the pool */
+    int64_t user, nusers;   /* into inspector.user: ranks for which it has not gone on, nearest node first */
+    int home, own;
+} eqp__traveller;
+
+/* A broadcast block; followed by a bit for each rank that needs it. */
+typedef struct eqp__hot {
+    int64_t id, bytes, seq;
+    int64_t home;
+} eqp__hot;
+
+typedef struct eqp__inspector {
+    eqp_route *route;
+    eqp__traveller *travellers;
+    int64_t n, capacity;
+    int *user;
+    int64_t nusers, users_capacity;
+    uint64_t *hot; /* [nhot][hot_words] records */
+    int64_t nhot, hot_capacity, hot_words;
+    int64_t pool; /* bytes so far */
+} eqp__inspector;
+
+/* Sets first[nkeys + 1] and order[n] so that items first[k] to first[k + 1] of the order have key k; stable. */
+void eqp__order_by(int64_t n, const int *key, int nkeys, int64_t *first, int64_t *order);
+
+/* Adds to a number of bytes: EQP_OK or EQP_ERR_OVERFLOW. */
+int eqp__add_bytes(int64_t *sum, int64_t bytes);
+
+/* Appends; EQP_OK or EQP_ERR_MEMORY. */
+int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, int who);
+
+/* Lists what stays, after the last stage: memory, arrivals, contributions. Collective; code: of the stages, on this
+ * rank. */
+int eqp__route_keep(eqp__inspector *in, int code);
+
+#endif

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Routes: every block reaches exactly those who need it and contributions come home, by every plan, with exactly the
+ * messages that the model without MPI counts. */
+#include "harness.h"
+
+#include <equipoise/random.h>
+#include <equipoise/route.h>
+
+/* The library's own way in, to see messages cut into pieces without gigabytes of data. */
+int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, size_t largest,
+                      eqp_route **route);
+
+/* Blocks of all ranks, which every rank knows: home by home. */
+typedef struct scene {
+    int nranks, rank;
+    int64_t n, *id, *bytes, *first;
+    int *home, *user;
+    int64_t begin, end; /* this rank's */
+} scene;
+
+typedef enum kind { MIXED, ODD_SIZES, NOBODY_NEEDS, NO_BLOCKS, ALL_NEED_ALL, ONE_HOME, NKINDS } kind;
+
+static uint64_t bits_of(int64_t a, int64_t b)
+{
+    return eqp_random_bits(17, (uint64_t)a, (uint64_t)b);
+}
+
+static int64_t blocks_of(kind k, int rank)
+{
+    switch (k) {
+    case NO_BLOCKS:
+        return 0;
+    case ONE_HOME:
+        return rank == 0 ? 12 : 0;
+    case ALL_NEED_ALL:
+        return 2;
+    default:
+        return rank % 3 == 1 ? 0 : 3 + (int64_t)(bits_of(k, rank) % 8);
+    }
+}
+
+static int is_needed(kind k, int64_t block, int rank)
+{
+    switch (k) {
+    case NOBODY_NEEDS:
+        return 0;
+    case ALL_NEED_ALL:
+        return 1;
+    default: /* by few, by some, by all, by its home alone */
+        return bits_of(1000 + block, rank) % 8 < bits_of(2000, block) % 10;
+    }
+}
+
+static int64_t size_of(kind k, int64_t block)
+{
+    const int64_t n = (int64_t)(bits_of(3000, block) % 5);
+
+    return k == ODD_SIZES ? n * 7 : n * (int64_t)sizeof(double);
+}
+
+static void scene_make(scene *s, MPI_Comm comm, kind k)
+{
+    const int nranks = mpi_test_size(comm), rank = mpi_test_rank(comm);
+    int64_t n = 0;
+
+    *s = (scene){.nranks = nranks, .rank = rank};
+    for (int r = 0; r < nranks; r++) {
+        n += blocks_of(k, r);
+    }
+    s->id = mpi_test_alloc(n, sizeof *s->id);
+    s->bytes = mpi_test_alloc(n, sizeof *s->bytes);
+    s->first = mpi_test_alloc(n + 1, sizeof *s->first);
+    s->home = mpi_test_alloc(n, sizeof *s->home);
+    s->user = mpi_test_alloc(n * nranks, sizeof *s->user);
+    for (int r = 0; r < nranks; r++) {
+        s->begin = r == rank ? s->n : s->begin;
+        for (int64_t i = blocks_of(k, r); i > 0; i--) {
+            const int64_t b = s->n++;
+            s->id[b] = (int64_t)(bits_of(4000, b) % 50) - 20; /* any, with repetitions */
+            s->bytes[b] = size_of(k, b);
+            s->home[b] = r;
+            s->first[b + 1] = s->first[b];
+            for (int u = 0; u < nranks; u++) {
+                if (is_needed(k, b, u)) {
+                    s->user[s->first[b + 1]++] = u;
+                }
+            }
+        }
+        s->end = r == rank ? s->n : s->end;
+    }
+}
+
+static void scene_free(scene *s)
+{
+    free(s->id);
+    free(s->bytes);
+    free(s->first);
+    free(s->home);
+    free(s->user);
+}
+
+/* This rank's blocks; *first is to be freed. */
+static eqp_route_blocks own_blocks(const scene *s, int64_t **first)
+{
+    *first = mpi_test_alloc(s->end - s->begin + 1, sizeof **first);
+    for (int64_t b = s->begin; b <= s->end; b++) {
+        (*first)[b - s->begin] = s->first[b] - s->first[s->begin];
+    }
+    return (eqp_route_blocks){.n = s->end - s->begin,
+                              .id = s->id + s->begin,
+                              .bytes = s->bytes + s->begin,
+                              .first = *first,
+                              .rank = s->user + s->first[s->begin]};
+}
+
+static int needs(const scene *s, int64_t block, int rank)
+{
+    for (int64_t k = s->first[block]; k < s->first[block + 1]; k++) {
+        if (s->user[k] == rank) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static char content(int64_t block, int64_t at, int trip)
+{
+    return (char)bits_of(block * 1000 + at, trip);
+}
+
+static double term(int64_t block, int64_t at, int rank, int trip)
+{
+    return (double)(bits_of(block * 1000 + at, 100 * trip + rank) % 1000) - 500;
+}
+
+static void check_counts(const scene *s, const eqp_exchange_plan *plan, int back, eqp_route_counts counts)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    const eqp_phase phase = {back, s->n, s->bytes, s->home, s->first, s->user};
+    int64_t *sum = mpi_test_alloc(4 * s->nranks, sizeof *sum);
+    const eqp_traffic traffic = {sum, sum + s->nranks, sum + 2 * s->nranks, sum + 3 * s->nranks, NULL};
+
+    CHECK_EQUAL(eqp_exchange_count(&phase, s->nranks, plan, &network, &traffic), EQP_OK);
+    CHECK_EQUAL(counts.messages_sent, traffic.messages_sent[s->rank]);
+    CHECK_EQUAL(counts.messages_received, traffic.messages_received[s->rank]);
+    CHECK_EQUAL(counts.bytes_sent, traffic.bytes_sent[s->rank]);
+    CHECK_EQUAL(counts.bytes_received, traffic.bytes_received[s->rank]);
+    free(sum);
+}
+
+/* By home, then in its order, without gaps: the same for every plan. */
+static int64_t check_arrivals(const scene *s, const eqp_route *route)
+{
+    const eqp_route_view view = eqp_route_arrivals(route);
+    int64_t n = 0, bytes = 0;
+
+    for (int64_t b = 0; b < s->n; b++) {
+        if (s->home[b] != s->rank && needs(s, b, s->rank)) {
+            CHECK(n < view.n);
+            CHECK_EQUAL(view.id[n], s->id[b]);
+            CHECK_EQUAL(view.home[n], s->home[b]);
+            CHECK_EQUAL(view.bytes[n], s->bytes[b]);
+            CHECK_EQUAL(view.offset[n], bytes);
+            bytes += view.bytes[n++];
+        }
+    }
+    CHECK_EQUAL(n, view.n);
+    return bytes;
+}
+
+static int64_t own_bytes(const scene *s)
+{
+    int64_t bytes = 0;
+
+    for (int64_t b = s->begin; b < s->end; b++) {
+        bytes += s->bytes[b];
+    }
+    return bytes;
+}
+
+static void go_out(const scene *s, eqp_route *route, int trip)
+{
+    char *data = mpi_test_alloc(own_bytes(s), 1), *to = data;
+    const void *received = NULL;
+    int64_t at = 0;
+
+    for (int64_t b = s->begin; b < s->end; b++) {
+        for (int64_t i = 0; i < s->bytes[b]; i++) {
+            *to++ = content(b, i, trip);
+        }
+    }
+    CHECK_EQUAL(eqp_route_start(route, data), EQP_OK);
+    for (int i = 0; i < trip; i++) {
+        CHECK_EQUAL(eqp_route_progress(route), EQP_OK);
+    }
+    CHECK_EQUAL(eqp_route_finish(route, &received), EQP_OK);
+    free(data);
+    for (int64_t b = 0; b < s->n; b++) {
+        for (int64_t i = 0; i < s->bytes[b] && s->home[b] != s->rank && needs(s, b, s->rank); i++) {
+            CHECK_EQUAL(((const char *)received)[at++], content(b, i, trip));
+        }
+    }
+}
+
+static void come_back(const scene *s, eqp_route *route, int64_t arriving, int trip)
+{
+    double *mine = mpi_test_alloc(arriving, 1), *to = mine;
+    double *sum = mpi_test_alloc(own_bytes(s), 1);
+    int64_t at = 0;
+
+    for (int64_t b = 0; b < s->n; b++) {
+        for (int64_t i = 0; i < s->bytes[b] / 8 && s->home[b] != s->rank && needs(s, b, s->rank); i++) {
+            *to++ = term(b, i, s->rank, trip);
+        }
+    }
+    memset(sum, 0x7f, (size_t)own_bytes(s));
+    CHECK_EQUAL(eqp_route_back_start(route, mine), EQP_OK);
+    for (int i = 0; i < trip; i++) {
+        CHECK_EQUAL(eqp_route_progress(route), EQP_OK);
+    }
+    CHECK_EQUAL(eqp_route_back_finish(route, sum), EQP_OK);
+    for (int64_t b = s->begin; b < s->end; b++) {
+        for (int64_t i = 0; i < s->bytes[b] / 8; i++) {
+            double serial = 0;
+            for (int r = 0; r < s->nranks; r++) {
+                serial += r != s->rank && needs(s, b, r) ? term(b, i, r, trip) : 0;
+            }
+            CHECK_EQUAL(sum[at++], serial);
+        }
+    }
+    free(mine);
+    free(sum);
+}
+
+/* Trips in both directions with changing data. */
+static void travel(MPI_Comm comm, const scene *s, const eqp_exchange_plan *plan, int whole_doubles, size_t largest)
+{
+    int64_t *first;
+    const eqp_route_blocks blocks = own_blocks(s, &first);
+    eqp_route *route = NULL;
+    double nothing = 0;
+
+    CHECK_EQUAL(largest ? eqp__route_create(comm, plan, &blocks, largest, &route)
+                        : eqp_route_create(comm, plan, &blocks, &route),
+                EQP_OK);
+    free(first);
+    const int64_t arriving = check_arrivals(s, route);
+    for (int trip = 0; trip < 3; trip++) {
+        go_out(s, route, trip);
+        check_counts(s, plan, 0, eqp_route_last_counts(route));
+        if (whole_doubles) {
+            come_back(s, route, arriving, trip);
+            check_counts(s, plan, 1, eqp_route_last_counts(route));
+        } else {
+            CHECK_EQUAL(eqp_route_back_start(route, &nothing), EQP_ERR_ARGUMENT);
+        }
+    }
+    eqp_route_free(route);
+}
+
+/* Runs all kinds of blocks by one plan, if the ranks can. */
+static void travel_by(MPI_Comm comm, const eqp_exchange_plan *plan, size_t largest)
+{
+    eqp_exchange_plan fitted = *plan;
+
+    CHECK_EQUAL(eqp_route_fit(comm, &fitted), EQP_OK);
+    CHECK_EQUAL(fitted.stages, plan->stages);
+    CHECK_EQUAL(fitted.broadcast, plan->broadcast);
+    for (int k = 0; k < NKINDS && fitted.node == plan->node; k++) {
+        scene s;
+        scene_make(&s, comm, (kind)k);
+        travel(comm, &s, plan, k != ODD_SIZES || s.n == 0, largest);
+        scene_free(&s);
+    }
+}
+
+static void every_plan_brings_blocks_there_and_sums_back(MPI_Comm comm)
+{
+    static const int broadcast[] = {0, 1, 4};
+
+    for (int stages = EQP_STAGES_DIRECT; stages <= EQP_STAGES_LOG; stages++) {
+        for (int d = 0; d < 3; d++) {
+            const eqp_exchange_plan plan = {(eqp_stages)stages, broadcast[d], 1};
+            travel_by(comm, &plan, 0);
+        }
+    }
+}
+
+static void nodes_share_what_arrives(MPI_Comm comm)
+{
+    static const eqp_exchange_plan plans[] = {
+        {EQP_STAGES_DIRECT, 0, 2}, {EQP_STAGES_LOG, 2, 2}, {EQP_STAGES_TWO, 4, 4}, {EQP_STAGES_DIRECT, 1, 8}};
+
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        travel_by(comm, &plans[i], 0);
+    }
+}
+
+static void large_messages_travel_in_pieces(MPI_Comm comm)
+{
+    static const eqp_exchange_plan plans[] = {{EQP_STAGES_TWO, 0, 1}, {EQP_STAGES_LOG, 3, 1}, {EQP_STAGES_LOG, 2, 2}};
+
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        travel_by(comm, &plans[i], 16);
+    }
+}
+
+static void routes_of_different_communicators_travel_at_once(MPI_Comm comm)
+{
+    const eqp_exchange_plan plan = {EQP_STAGES_LOG, 0, 1};
+    MPI_Comm other = MPI_COMM_NULL;
+    eqp_route *route[2] = {NULL, NULL};
+    const void *received[2] = {NULL, NULL};
+    const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    const int64_t id = rank, bytes = sizeof(int), first[2] = {0, size};
+    int all[64], value[2] = {100 + rank, 200 + rank};
+    const eqp_route_blocks blocks = {1, &id, &bytes, first, all};
+
+    for (int r = 0; r < size; r++) {
+        all[r] = r;
+    }
+    CHECK_EQUAL(eqp_comm_create(comm, &other), EQP_OK);
+    CHECK_EQUAL(eqp_route_create(comm, &plan, &blocks, &route[0]), EQP_OK);
+    CHECK_EQUAL(eqp_route_create(other, &plan, &blocks, &route[1]), EQP_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQUAL(eqp_route_start(route[i], &value[i]), EQP_OK);
+    }
+    for (int i = 1; i >= 0; i--) { /* the other way round */
+        CHECK_EQUAL(eqp_route_finish(route[i], &received[i]), EQP_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        for (int r = 0; r < size - 1; r++) {
+            CHECK_EQUAL(((const int *)received[i])[r], 100 * (i + 1) + r + (r >= rank));
+        }
+        eqp_route_free(route[i]);
+    }
+    eqp_comm_free(&other);
+}
+
+/* One block per rank, for its right neighbour. */
+typedef struct ring {
+    int64_t id, bytes, first[2];
+    int to[2];
+} ring;
+
+static eqp_route_blocks ring_blocks(MPI_Comm comm, ring *r)
+{
+    *r = (ring){.id = 5, .bytes = 8, .first = {0, 1}, .to = {(mpi_test_rank(comm) + 1) % mpi_test_size(comm), 0}};
+    return (eqp_route_blocks){1, &r->id, &r->bytes, r->first, r->to};
+}
+
+static void check_refused(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks)
+{
+    eqp_route *route = NULL;
+
+    CHECK_EQUAL(eqp_route_create(comm, plan, blocks, &route), EQP_ERR_ARGUMENT);
+    CHECK(route == NULL);
+}
+
+static void wrong_blocks_of_one_rank_are_refused_on_all(MPI_Comm comm)
+{
+    const eqp_exchange_plan plan = {EQP_STAGES_TWO, 0, 1};
+    const int size = mpi_test_size(comm), last = mpi_test_rank(comm) == size - 1;
+    ring r;
+    eqp_route_blocks blocks = ring_blocks(comm, &r);
+
+    check_refused(comm, &plan, last ? NULL : &blocks);
+    blocks.n = last ? -1 : 1;
+    check_refused(comm, &plan, &blocks);
+    blocks = ring_blocks(comm, &r);
+    r.bytes = last ? -8 : 8;
+    check_refused(comm, &plan, &blocks);
+    blocks = ring_blocks(comm, &r);
+    r.to[0] = last ? size : 0;
+    check_refused(comm, &plan, &blocks);
+    blocks = ring_blocks(comm, &r);
+    r.first[1] = last ? 2 : 1; /* ranks not ascending */
+    r.to[0] = r.to[1] = 0;
+    check_refused(comm, &plan, &blocks);
+    blocks = ring_blocks(comm, &r);
+    r.first[0] = last ? 1 : 0;
+    check_refused(comm, &plan, &blocks);
+    blocks = ring_blocks(comm, &r);
+    blocks.id = last ? NULL : &r.id;
+    check_refused(comm, &plan, &blocks);
+}
+
+static void plans_that_ranks_cannot_follow_are_refused(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm), last = mpi_test_rank(comm) == size - 1;
+    eqp_exchange_plan plan = {EQP_STAGES_DIRECT, 0, size + 1};
+    ring r;
+    const eqp_route_blocks blocks = ring_blocks(comm, &r);
+    eqp_route *route = NULL;
+
+    check_refused(comm, &plan, &blocks);
+    check_refused(comm, last ? NULL : &plan, &blocks);
+    plan = (eqp_exchange_plan){EQP_STAGES_DIRECT, -1, 1};
+    check_refused(comm, &plan, &blocks);
+    plan.broadcast = 0;
+    CHECK_EQUAL(eqp_route_create(comm, &plan, &blocks, last ? NULL : &route), EQP_ERR_ARGUMENT);
+    CHECK(route == NULL);
+    if (size > 1) {
+        plan.broadcast = last;
+        check_refused(comm, &plan, &blocks);
+        plan = (eqp_exchange_plan){last ? EQP_STAGES_LOG : EQP_STAGES_TWO, 0, 1};
+        check_refused(comm, &plan, &blocks);
+    }
+    plan = (eqp_exchange_plan){EQP_STAGES_LOG, 3, 1000};
+    CHECK_EQUAL(eqp_route_fit(comm, &plan), EQP_OK);
+    CHECK_EQUAL(plan.node, size); /* one machine runs these tests */
+    plan.node = 0;
+    CHECK_EQUAL(eqp_route_fit(comm, &plan), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_fit(comm, NULL), EQP_ERR_ARGUMENT);
+}
+
+static void calls_out_of_turn_are_refused(MPI_Comm comm)
+{
+    const eqp_exchange_plan plan = {EQP_STAGES_LOG, 0, 1};
+    const int size = mpi_test_size(comm), left = (mpi_test_rank(comm) + size - 1) % size;
+    ring r;
+    const eqp_route_blocks blocks = ring_blocks(comm, &r);
+    const void *received = NULL;
+    double value = mpi_test_rank(comm), sum = -7;
+    eqp_route *route = NULL;
+
+    CHECK_EQUAL(eqp_route_create(comm, &plan, &blocks, &route), EQP_OK);
+    CHECK_EQUAL(eqp_route_progress(route), EQP_OK);
+    CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_start(route, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_start(NULL, &value), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_start(route, &value), EQP_OK);
+    CHECK_EQUAL(eqp_route_start(route, &value), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_back_start(route, &value), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_finish(route, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_finish(route, &received), EQP_OK);
+    CHECK(size == 1 || *(const double *)received == left);
+    CHECK_EQUAL(eqp_route_back_start(route, NULL), size == 1 ? EQP_OK : EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_back_start(route, &value), size == 1 ? EQP_ERR_STATE : EQP_OK);
+    CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_back_finish(route, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_OK);
+    CHECK_EQUAL(sum, size == 1 ? 0 : (mpi_test_rank(comm) + 1) % size);
+    eqp_route_free(route);
+    eqp_route_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(every_plan_brings_blocks_there_and_sums_back),
+        MPI_TEST(nodes_share_what_arrives),
+        MPI_TEST(large_messages_travel_in_pieces),
+        MPI_TEST(routes_of_different_communicators_travel_at_once),
+        MPI_TEST(wrong_blocks_of_one_rank_are_refused_on_all),
+        MPI_TEST(plans_that_ranks_cannot_follow_are_refused),
+        MPI_TEST(calls_out_of_turn_are_refused),
+    };
+
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
