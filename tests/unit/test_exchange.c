@@ -132,7 +132,7 @@ static void counts_are_those_of_a_simulation_by_messages(void **state)
             static const int broadcast[] = {0, 3, 16}, node[] = {1, 2, 4};
             const eqp_exchange_plan plan = {(eqp_stages)(k % 3), broadcast[k / 3 % 3], node[k / 9 % 3]};
             const int back = below(2);
-            world_traffic counted = {{0}}, simulated = {{0}};
+            world_traffic counted = {.seconds = {0}}, simulated = {.seconds = {0}};
             if (nparts % plan.node || k >= 27) {
                 continue;
             }
@@ -150,7 +150,7 @@ static void counts_add_up_and_arrays_may_be_left_out(void **state)
 {
     static world w;
     const eqp_exchange_plan plan = {EQP_STAGES_TWO, 4, 1};
-    world_traffic twice = {{0}}, once = {{0}};
+    world_traffic twice = {.seconds = {0}}, once = {.seconds = {0}};
     int64_t received[WORLD_PARTS] = {0};
     const eqp_traffic all = arrays_of(&twice), one = arrays_of(&once), some = {.bytes_received = received};
 
@@ -173,7 +173,7 @@ static void an_allgather_of_all_costs_what_is_said(void **state)
     (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
         int64_t bytes[WORLD_PARTS] = {0};
-        world_traffic counted = {{0}}, expected = {{0}};
+        world_traffic counted = {.seconds = {0}}, expected = {.seconds = {0}};
         const eqp_traffic traffic = arrays_of(&counted);
         assert_int_equal(eqp_exchange_count_all(bytes, nparts, &network, &traffic), EQP_OK);
         assert_same_traffic(&counted, &expected); /* nobody gives anything */
@@ -196,8 +196,8 @@ static void what_cannot_be_counted_is_refused(void **state)
                              {0, 2, bytes, home, backwards, part}, {0, 2, bytes, home, first, twice},
                              {0, 2, bytes, home, first, beyond},   {0, -1, bytes, home, first, part},
                              {0, 2, NULL, home, first, part}};
-    world_traffic counted = {{0}};
-    const world_traffic nothing = {{0}};
+    world_traffic counted = {.seconds = {0}};
+    const world_traffic nothing = {.seconds = {0}};
     const eqp_traffic traffic = arrays_of(&counted);
 
     (void)state;
@@ -222,8 +222,8 @@ static void counting_survives_failing_allocations(void **state)
     world_make(10, 9, &w);
     const eqp_phase phase = world_phase(&w, 1);
     for (int64_t k = 0;; k++) {
-        world_traffic counted = {{0}};
-        const world_traffic nothing = {{0}};
+        world_traffic counted = {.seconds = {0}};
+        const world_traffic nothing = {.seconds = {0}};
         const eqp_traffic traffic = arrays_of(&counted);
         failing_malloc_start(k);
         const int code = eqp_exchange_count(&phase, 10, &plan, &network, &traffic);
@@ -242,7 +242,7 @@ static double time_of_homes(const world *given, const int *home, const int64_t *
 {
     static world w, back;
     const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS;
-    world_traffic t = {{0}};
+    world_traffic t = {.seconds = {0}};
     double largest = 0;
 
     w = *given;

@@ -65,12 +65,13 @@ typedef struct eqp_exchange_plan {
 void eqp_exchange_plan_name(const eqp_exchange_plan *plan, char name[EQP_EXCHANGE_NAME_SIZE]);
 
 /** Reads such a name. Local.
- * \return EQP_OK, or EQP_ERR_UNKNOWN with *plan unchanged */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_UNKNOWN with *plan unchanged */
 int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan);
 
 /** Plans that are worth trying for so many parts on a network: every number of stages with broadcast 0, 4 and 16, and
  * each with and without shared memory where `node` > 1 divides the parts. plan: [EQP_EXCHANGE_PLANS_MAX]. The simplest
- * come first. Local. Returns how many. */
+ * come first, and where parts are so few that two are the same only the simpler one is there. Local. Returns how many,
+ * at least 1. */
 #define EQP_EXCHANGE_PLANS_MAX 18
 int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan);
 
@@ -89,8 +90,9 @@ typedef struct eqp_needs_view {
  * \param[out] needs   owned by the caller; eqp_needs_free() */
 int eqp_needs_create(int nparts, eqp_needs **needs);
 
-/** Adds n needs. Local; amortised O(n log) with a filter for repetitions; memory O(different needs), 8 bytes each and
- * as much again while it grows, whatever the number of repetitions.
+/** Adds n needs. Local; amortised O(n log) with a filter for repetitions; memory O(different needs), 8 to 16 bytes each
+ * and at most 8 more while it grows, whatever the number of repetitions. After EQP_ERR_MEMORY some of them are in; all
+ * may be added again.
  * \param[in]  block  [n] numbers, 0 to 2^47 - 1 (borrowed)
  * \param[in]  part   [n] (borrowed)
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
@@ -131,18 +133,21 @@ int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_pl
                        const eqp_traffic *traffic);
 
 /** What each part gives to an allgather whose result everybody keeps, such as the top of a tree. Adds to *traffic:
- * ceil(log2 P) messages out and in, and received (and counted as sent) all bytes but its own. Local, O(nparts).
- * \param[in]  bytes  [nparts] (borrowed) */
+ * ceil(log2 P) messages out and in, and received (and counted as sent) all bytes but its own; nothing where nobody
+ * gives a byte. Local, O(nparts).
+ * \param[in]  bytes  [nparts] >= 0 (borrowed)
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic);
 
-/** Chooses homes so that no part sends much: every block goes to one of the parts that need it. Blocks are dealt in
- * several orders (most needed first, fewest first, as they come; heaviest first), each to the part that has least to
- * send so far, and the best result is kept: the one with the smallest largest time by direct messages without
- * broadcast. The homes given are one of the candidates, so that the result is never worse. Local,
- * O(orders x needs), deterministic.
+/** Chooses homes so that no part sends much: every block stays or goes to one of the parts that need it. Blocks are
+ * dealt in several orders (most needed first, fewest first, as they come; heaviest first), each to the part that has
+ * least to send so far, once all of them and once only those whose given home has its share already, and the best
+ * result is kept: the one with the smallest largest time by direct messages without broadcast. The homes given are one
+ * of the candidates, so that the result is never worse; blocks that nobody needs stay. Local, O(orders x needs),
+ * deterministic.
  * \param[in]      nblocks,bytes,first,part  as in eqp_phase, out
- * \param[in]      fixed  [nblocks] bytes that come back from the part that a block does not live on, if its home is not
- *                        `owner`; NULL: 0 each (borrowed)
+ * \param[in]      fixed  [nblocks] bytes that `owner` has to send to the home of the block if that is another part; of 0
+ *                        nothing is sent; NULL: 0 each (borrowed)
  * \param[in]      owner  [nblocks] part that computes most for the block; NULL: the home given (borrowed)
  * \param[in,out]  home   [nblocks] 0 to nparts - 1; unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
@@ -163,12 +168,13 @@ typedef struct eqp_evaluated {
                                          that needs them away from home; and of the part with most */
     int neighbours_max;   /**< most other parts whose blocks one part needs or contributes to, or that do so with
                              one part's blocks; over all phases, whatever the plan */
-    int64_t messages_max; /**< most messages that a part sends or receives over all phases */
+    int64_t messages_max; /**< most messages that a part sends or receives over all phases, allgathers included */
     int64_t bytes_total, bytes_max; /**< bytes sent by all, and of the part that sends or receives most */
-    double step_seconds;            /**< largest load + seconds of all phases; see docs/compare.md */
-    double step_seconds_ideal;      /**< load_mean */
-    double exchange_seconds;        /**< of the part that step_seconds is of */
-    eqp_exchange_plan plan;         /**< the plan */
+    double step_seconds;       /**< largest over the parts of load + seconds of all phases and of what is common; see
+                                    docs/compare.md */
+    double step_seconds_ideal; /**< load_mean */
+    double exchange_seconds;   /**< of the part that step_seconds is of */
+    eqp_exchange_plan plan;    /**< the plan */
 } eqp_evaluated;
 
 /** \param[in]  nparts   1 to 65,536
@@ -184,20 +190,23 @@ void eqp_evaluation_free(eqp_evaluation *evaluation);
 /** Adds load to a part, seconds >= 0. Local, O(1). EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA. */
 int eqp_evaluation_load(eqp_evaluation *evaluation, int part, double seconds);
 
-/** Says that a part gives so many bytes to an allgather that all parts take part in. Adds up. Local, O(1). */
+/** Says that a part gives so many bytes to an allgather that all parts take part in. Adds up. Local, O(1).
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_evaluation_common(eqp_evaluation *evaluation, int part, int64_t bytes);
 
-/** Declares a block of a phase; once each, in any order, before or after its needs. A block that is needed, but was
- * never declared, is an error at the end. Local, amortised O(1).
+/** Declares a block of a phase, in any order, before or after its needs; again only with the same values. A block that
+ * is needed, but was never declared, is an error at the end. Local, amortised O(1).
  * \param[in]  block     number, 0 to 2^63 - 1, such as the key of a cell: any numbers, not only small ones
  * \param[in]  bytes     that travel for it
  * \param[in]  elements  particles or cells in it, for counting ghosts
- * \param[in]  home      part that it lives on */
+ * \param[in]  home      part that it lives on
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, or EQP_ERR_DATA for a block that was declared otherwise */
 int eqp_evaluation_block(eqp_evaluation *evaluation, int phase, int64_t block, int64_t bytes, int64_t elements,
                          int home);
 
 /** Says that a part needs a block, or contributes to it. Repetitions do not count. Local, amortised O(log).
- * Memory O(different needs). */
+ * Memory O(different needs), see eqp_needs_add().
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_evaluation_need(eqp_evaluation *evaluation, int phase, int64_t block, int part);
 
 /** The loads so far: [nparts], borrowed. Local. */
@@ -213,12 +222,14 @@ int eqp_evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *networ
 int eqp_evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result);
 
 /** Everything as bytes, to be sent elsewhere and taken in there with eqp_evaluation_merge(). *bytes: owned by the
- * caller, free(). Local. */
+ * caller, free(). Equal evaluations, however they were filled, are equal bytes. Local, O(needs + blocks log blocks).
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_evaluation_pack(eqp_evaluation *evaluation, size_t *size, void **bytes);
 
 /** Adds what another evaluation packed: loads and common bytes add up, blocks and needs join. A block that both have
  * declared must be the same in both. Local.
- * \return EQP_OK, EQP_ERR_FORMAT for bytes that are none, EQP_ERR_ARGUMENT for other parts or phases, EQP_ERR_MEMORY */
+ * \return EQP_OK; EQP_ERR_FORMAT for bytes that are none, EQP_ERR_ARGUMENT for other parts or phases, EQP_ERR_DATA for
+ * blocks that differ, all with nothing changed; or EQP_ERR_MEMORY, after which the same may be merged again */
 int eqp_evaluation_merge(eqp_evaluation *evaluation, size_t size, const void *bytes);
 
 #ifdef __cplusplus
