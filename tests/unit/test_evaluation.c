@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Evaluations: the same as adding up simulations of every phase, however they are filled, packed and joined. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exchange_world.h"
+#include "failing_malloc.h"
+
+enum { PHASES = 3 };
+
+static const int is_back[PHASES] = {0, 0, 1}, is_ghosts[PHASES] = {1, 0, 1};
+
+/* An assignment: loads, common bytes and three phases. */
+typedef struct assignment {
+    int nparts;
+    double load[WORLD_PARTS];
+    int64_t common[WORLD_PARTS], number[PHASES][WORLD_BLOCKS], elements[PHASES][WORLD_BLOCKS];
+    world phase[PHASES];
+} assignment;
+
+static void assignment_make(int nparts, assignment *a)
+{
+    memset(a, 0, sizeof *a);
+    a->nparts = nparts;
+    for (int p = 0; p < nparts; p++) {
+        a->load[p] = below(100) / 1048576.0; /* sums are exact in any order */
+        a->common[p] = below(3) * below(1000);
+    }
+    for (int k = 0; k < PHASES; k++) {
+        const int64_t step = (INT64_MAX - 1000) / WORLD_BLOCKS;
+        world_make(nparts, below(nparts % 3 ? 10 : WORLD_BLOCKS + 1), &a->phase[k]);
+        for (int b = 0; b < a->phase[k].nblocks; b++) {
+            /* Any numbers: large, small, shared by phases. */
+            a->number[k][b] = k == 1 ? b : (WORLD_BLOCKS - b) * step + below(1000);
+            a->elements[k][b] = below(20);
+        }
+    }
+}
+
+/* Says everything that falls to teller `who` of `tellers`, in an order of its own; needs are repeated. */
+static void tell(const assignment *a, int who, int tellers, eqp_evaluation *e)
+{
+    for (int p = who; p < a->nparts; p += tellers) {
+        assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
+        assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
+        assert_int_equal(eqp_evaluation_common(e, p, a->common[p]), EQP_OK);
+    }
+    for (int k = 0; k < PHASES; k++) {
+        const world *w = &a->phase[k];
+        const int from = w->nblocks ? below(w->nblocks) : 0, early = below(2);
+        for (int i = 0; i < w->nblocks; i++) {
+            const int b = (i + from) % w->nblocks, declares = b % tellers == who || below(3) == 0;
+            for (int turn = 0; turn < 2; turn++) {
+                if (turn != early && declares) {
+                    assert_int_equal(
+                        eqp_evaluation_block(e, k, a->number[k][b], w->bytes[b], a->elements[k][b], w->home[b]),
+                        EQP_OK);
+                }
+                for (int p = turn; p < a->nparts; p++) {
+                    if (w->needs[b][p] && ((p + b) % tellers == who || below(5) == 0)) {
+                        assert_int_equal(eqp_evaluation_need(e, k, a->number[k][b], p), EQP_OK);
+                    }
+                }
+            }
+        }
+    }
+}
+
+static eqp_evaluation *evaluation_of(const assignment *a, int who, int tellers)
+{
+    eqp_evaluation *e = NULL;
+
+    assert_int_equal(eqp_evaluation_create(a->nparts, PHASES, is_back, is_ghosts, &e), EQP_OK);
+    tell(a, who, tellers, e);
+    return e;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void count_ghosts_and_neighbours(const assignment *a, eqp_evaluated *r)
+{
+    static int meet[WORLD_PARTS][WORLD_PARTS];
+
+    memset(meet, 0, sizeof meet);
+    for (int p = 0; p < a->nparts; p++) {
+        int64_t ghosts = 0;
+        for (int k = 0; k < PHASES; k++) {
+            for (int b = 0; b < a->phase[k].nblocks; b++) {
+                if (a->phase[k].needs[b][p] && a->phase[k].home[b] != p) {
+                    ghosts += is_ghosts[k] && !is_back[k] ? a->elements[k][b] : 0;
+                    meet[a->phase[k].home[b]][p] = 1;
+                }
+            }
+        }
+        r->ghosts_total += ghosts;
+        r->ghosts_max = larger(r->ghosts_max, ghosts);
+    }
+    for (int p = 0; p < a->nparts; p++) {
+        int of = 0, by = 0;
+        for (int q = 0; q < a->nparts; q++) {
+            of += meet[p][q];
+            by += meet[q][p];
+        }
+        r->neighbours_max = (int)larger(r->neighbours_max, larger(of, by));
+    }
+}
+
+static eqp_evaluated by_force(const assignment *a, const eqp_network *network, const eqp_exchange_plan *plan,
+                              world_traffic *t)
+{
+    eqp_evaluated r = {.step_seconds = -1};
+    int64_t common = 0;
+
+    for (int k = 0; k < PHASES; k++) {
+        world_count(&a->phase[k], is_back[k], plan, network, t);
+    }
+    for (int p = 0; p < a->nparts; p++) {
+        common += a->common[p];
+    }
+    if (common > 0) {
+        world_count_all(a->nparts, 0, 1, a->common, network, t);
+    }
+    for (int p = 0; p < a->nparts; p++) {
+        r.load_max = a->load[p] > r.load_max ? a->load[p] : r.load_max;
+        r.load_mean += a->load[p] / a->nparts;
+        r.messages_max = larger(r.messages_max, larger(t->messages_sent[p], t->messages_received[p]));
+        r.bytes_max = larger(r.bytes_max, larger(t->bytes_sent[p], t->bytes_received[p]));
+        r.bytes_total += t->bytes_sent[p];
+        if (a->load[p] + t->seconds[p] > r.step_seconds) {
+            r.step_seconds = a->load[p] + t->seconds[p];
+        }
+    }
+    count_ghosts_and_neighbours(a, &r);
+    return r;
+}
+
+static void assert_same(const eqp_evaluated *a, const eqp_evaluated *b)
+{
+    assert_true(a->load_max == b->load_max && world_is_near(a->load_mean, b->load_mean));
+    assert_int_equal(a->ghosts_total, b->ghosts_total);
+    assert_int_equal(a->ghosts_max, b->ghosts_max);
+    assert_int_equal(a->neighbours_max, b->neighbours_max);
+    assert_int_equal(a->messages_max, b->messages_max);
+    assert_int_equal(a->bytes_total, b->bytes_total);
+    assert_int_equal(a->bytes_max, b->bytes_max);
+    assert_true(world_is_near(a->step_seconds, b->step_seconds));
+}
+
+static eqp_traffic arrays_of(world_traffic *t)
+{
+    return (eqp_traffic){t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received, t->seconds};
+}
+
+static void every_plan_is_what_simulations_add_up_to(void **state)
+{
+    static assignment a;
+
+    (void)state;
+    for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
+        const eqp_network network = {2e-6, 1e-9, 1 + below(4)};
+        eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+        eqp_evaluated best, chosen;
+        assignment_make(nparts, &a);
+        eqp_evaluation *e = evaluation_of(&a, 0, 1);
+        const int nplans = eqp_exchange_plans(nparts, &network, plan);
+        assert_int_equal(eqp_evaluation_best(e, &network, &chosen), EQP_OK);
+        for (int i = 0; i < nplans; i++) {
+            eqp_evaluated r;
+            world_traffic simulated = {.seconds = {0}}, counted = {.seconds = {0}};
+            const eqp_traffic traffic = arrays_of(&counted);
+            const eqp_evaluated expected = by_force(&a, &network, &plan[i], &simulated);
+            assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan[i], &traffic, &r), EQP_OK);
+            assert_same(&r, &expected);
+            assert_memory_equal(counted.messages_sent, simulated.messages_sent, sizeof counted.messages_sent);
+            assert_memory_equal(counted.bytes_received, simulated.bytes_received, sizeof counted.bytes_received);
+            assert_memory_equal(&r.plan, &plan[i], sizeof r.plan);
+            assert_true(r.step_seconds >= r.load_max && r.exchange_seconds <= r.step_seconds);
+            assert_true(r.step_seconds_ideal == r.load_mean);
+            assert_true(world_is_near((r.imbalance + 1) * r.load_mean, r.load_max));
+            if (i == 0 || r.step_seconds < best.step_seconds) {
+                best = r;
+            }
+        }
+        assert_same(&best, &chosen);
+        assert_true(best.step_seconds == chosen.step_seconds);
+        assert_memory_equal(&best.plan, &chosen.plan, sizeof best.plan);
+        assert_true(memcmp(eqp_evaluation_loads(e), a.load, (size_t)nparts * sizeof *a.load) == 0);
+        eqp_evaluation_free(e);
+    }
+}
+
+static void more_may_be_added_after_an_answer(void **state)
+{
+    static assignment a;
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    const eqp_exchange_plan plan = {EQP_STAGES_TWO, 4, 1};
+    world_traffic simulated = {.seconds = {0}};
+    eqp_evaluation *e = NULL;
+    eqp_evaluated r;
+
+    (void)state;
+    assignment_make(24, &a);
+    assert_int_equal(eqp_evaluation_create(24, PHASES, is_back, is_ghosts, &e), EQP_OK);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r), EQP_OK);
+    assert_true(r.step_seconds == 0 && r.imbalance == 0 && r.messages_max == 0);
+    for (int who = 0; who < 3; who++) {
+        /* Some needs may be there before anybody has declared the block. */
+        tell(&a, who, 3, e);
+        const int code = eqp_evaluation_best(e, &network, &r);
+        assert_true(code == EQP_OK || (who < 2 && code == EQP_ERR_UNKNOWN));
+    }
+    const eqp_evaluated expected = by_force(&a, &network, &plan, &simulated);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r), EQP_OK);
+    assert_same(&r, &expected);
+    eqp_evaluation_free(e);
+}
+
+/* Packed bytes say everything, and in one way only. */
+static void assert_packs_alike(eqp_evaluation *a, eqp_evaluation *b)
+{
+    void *x = NULL, *y = NULL;
+    size_t nx = 0, ny = 0;
+
+    assert_int_equal(eqp_evaluation_pack(a, &nx, &x), EQP_OK);
+    assert_int_equal(eqp_evaluation_pack(b, &ny, &y), EQP_OK);
+    assert_int_equal(nx, ny);
+    assert_memory_equal(x, y, nx);
+    free(x);
+    free(y);
+}
+
+static void split_streams_join_to_the_whole(void **state)
+{
+    static assignment a;
+
+    (void)state;
+    for (int nparts = 1; nparts <= WORLD_PARTS; nparts += 3) {
+        const int tellers = 1 + below(5);
+        assignment_make(nparts, &a);
+        eqp_evaluation *whole = evaluation_of(&a, 0, 1), *joined = evaluation_of(&a, tellers - 1, tellers);
+        for (int who = 0; who < tellers - 1; who++) {
+            eqp_evaluation *part = evaluation_of(&a, who, tellers);
+            void *bytes = NULL;
+            size_t size = 0;
+            assert_int_equal(eqp_evaluation_pack(part, &size, &bytes), EQP_OK);
+            assert_int_equal(eqp_evaluation_merge(joined, size, bytes), EQP_OK);
+            free(bytes);
+            eqp_evaluation_free(part);
+        }
+        assert_packs_alike(whole, joined);
+        eqp_evaluation_free(whole);
+        eqp_evaluation_free(joined);
+    }
+}
+
+static void bytes_that_are_none_are_refused(void **state)
+{
+    static assignment a;
+    eqp_evaluation *whole, *e;
+    unsigned char *bytes = NULL, *copy;
+    size_t size = 0;
+    void *packed = NULL;
+
+    (void)state;
+    assignment_make(5, &a);
+    whole = evaluation_of(&a, 0, 1);
+    e = evaluation_of(&a, 0, 1);
+    assert_int_equal(eqp_evaluation_pack(whole, &size, &packed), EQP_OK);
+    bytes = packed;
+    for (size_t cut = 0; cut < size; cut++) {
+        copy = malloc(cut + 1); /* so that a sanitizer sees what reads too far */
+        assert_non_null(copy);
+        memcpy(copy, bytes, cut);
+        assert_int_equal(eqp_evaluation_merge(e, cut, cut ? copy : NULL), EQP_ERR_FORMAT);
+        free(copy);
+    }
+    copy = malloc(size + 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    copy[size] = 0;
+    assert_int_equal(eqp_evaluation_merge(e, size + 1, copy), EQP_ERR_FORMAT);
+    assert_packs_alike(whole, e);
+    /* One wrong byte is noticed or makes other numbers; where it is noticed, nothing has changed. */
+    for (int round = 0; round < 2000; round++) {
+        const int at = below((int)size), value = below(256);
+        memcpy(copy, bytes, size);
+        copy[at] = (unsigned char)value;
+        const int code = eqp_evaluation_merge(e, size, copy);
+        if (code == EQP_OK) {
+            eqp_evaluation_free(e);
+            e = evaluation_of(&a, 0, 1);
+        } else {
+            assert_true(code == EQP_ERR_FORMAT || code == EQP_ERR_ARGUMENT || code == EQP_ERR_DATA);
+            if (round % 20 == 0) {
+                assert_packs_alike(whole, e);
+            }
+        }
+    }
+    free(copy);
+    free(packed);
+    eqp_evaluation_free(whole);
+    eqp_evaluation_free(e);
+}
+
+static void others_parts_phases_and_blocks_do_not_join(void **state)
+{
+    static const int forth[PHASES] = {0, 0, 0};
+    eqp_evaluation *a = NULL, *parts = NULL, *phases = NULL, *ways = NULL, *blocks = NULL;
+    void *bytes = NULL;
+    size_t size = 0;
+
+    (void)state;
+    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &a), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(5, PHASES, is_back, is_ghosts, &parts), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(4, PHASES - 1, is_back, is_ghosts, &phases), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(4, PHASES, forth, is_ghosts, &ways), EQP_OK);
+    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &blocks), EQP_OK);
+    assert_int_equal(eqp_evaluation_block(a, 0, INT64_MAX, 8, 1, 2), EQP_OK);
+    assert_int_equal(eqp_evaluation_pack(a, &size, &bytes), EQP_OK);
+    assert_int_equal(eqp_evaluation_merge(parts, size, bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_merge(phases, size, bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_merge(ways, size, bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(blocks, 0, INT64_MAX, 8, 1, 3), EQP_OK);
+    assert_int_equal(eqp_evaluation_merge(blocks, size, bytes), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_merge(a, size, bytes), EQP_OK);
+    free(bytes);
+    eqp_evaluation_free(a);
+    eqp_evaluation_free(parts);
+    eqp_evaluation_free(phases);
+    eqp_evaluation_free(ways);
+    eqp_evaluation_free(blocks);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS, bad = {1, -1, 1};
+    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, nodes = {EQP_STAGES_DIRECT, 0, 3};
+    eqp_evaluation *e = NULL;
+    eqp_evaluated r = {.messages_max = -7};
+
+    (void)state;
+    assert_int_equal(eqp_evaluation_create(0, PHASES, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_create(4, EQP_PHASES_MAX + 1, is_back, is_ghosts, &e), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_create(4, 1, NULL, is_ghosts, &e), EQP_ERR_ARGUMENT);
+    assert_null(e);
+    assert_int_equal(eqp_evaluation_create(4, PHASES, is_back, is_ghosts, &e), EQP_OK);
+    assert_int_equal(eqp_evaluation_load(e, 4, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_load(e, 3, -1), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_load(e, 3, 1e308 * 10), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_common(e, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(e, 0, -1, 1, 1, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 4), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_need(e, 0, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_need(e, -1, 0, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &nodes, NULL, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_by_plan(e, &bad, &direct, NULL, &r), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_need(e, 0, 17, 3), EQP_OK);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_evaluation_best(e, &network, &r), EQP_ERR_UNKNOWN);
+    assert_int_equal(r.messages_max, -7);
+    assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 0), EQP_OK);
+    assert_int_equal(eqp_evaluation_block(e, 0, 17, 8, 1, 1), EQP_ERR_DATA);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &direct, NULL, &r), EQP_OK);
+    assert_int_equal(r.bytes_total, 8);
+    eqp_evaluation_free(e);
+    eqp_evaluation_free(NULL);
+}
+
+/* Blocks enough that all tables grow. */
+static int fill_and_ask(eqp_evaluation **e, eqp_evaluated *r, size_t *size, void **bytes)
+{
+    const eqp_network network = {2e-6, 1e-9, 2};
+    const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 2};
+    int code = eqp_evaluation_create(6, 1, is_back, is_ghosts, e);
+
+    for (int b = 0; code == EQP_OK && b < 50; b++) {
+        code = eqp_evaluation_block(*e, 0, b, 8, 1, b % 6);
+        for (int p = 0; code == EQP_OK && p < 6; p++) {
+            code = eqp_evaluation_need(*e, 0, b, p);
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_evaluation_by_plan(*e, &network, &plan, NULL, r);
+    }
+    return code ? code : eqp_evaluation_pack(*e, size, bytes);
+}
+
+static void evaluations_survive_failing_allocations(void **state)
+{
+    size_t size = 0;
+    void *bytes = NULL;
+    int64_t k = 0, failures;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    do {
+        eqp_evaluation *e = NULL;
+        eqp_evaluated r;
+        failing_malloc_start(k++);
+        const int code = fill_and_ask(&e, &r, &size, &bytes);
+        failures = failing_malloc_stop();
+        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+        assert_int_equal(bytes != NULL, !failures);
+        eqp_evaluation_free(e);
+    } while (failures);
+    for (k = 0, failures = 1; failures; k++) {
+        eqp_evaluation *e = NULL;
+        assert_int_equal(eqp_evaluation_create(6, 1, is_back, is_ghosts, &e), EQP_OK);
+        failing_malloc_start(k);
+        const int code = eqp_evaluation_merge(e, size, bytes);
+        failures = failing_malloc_stop();
+        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+        /* What failed may be done again: blocks and needs are sets, and loads come last. */
+        assert_int_equal(eqp_evaluation_merge(e, size, bytes), EQP_OK);
+        eqp_evaluation_free(e);
+    }
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
+        cmocka_unit_test(more_may_be_added_after_an_answer),
+        cmocka_unit_test(split_streams_join_to_the_whole),
+        cmocka_unit_test(bytes_that_are_none_are_refused),
+        cmocka_unit_test(others_parts_phases_and_blocks_do_not_join),
+        cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(evaluations_survive_failing_allocations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The set of needs: the same as a table of bits, whatever the order, the repetitions and the size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/exchange.h>
+#include <equipoise/random.h>
+
+#include "failing_malloc.h"
+
+static uint64_t draws;
+
+static int64_t below(int64_t n)
+{
+    return (int64_t)eqp_random_below(29, 1, draws++, (uint64_t)n);
+}
+
+static void assert_empty(eqp_needs *needs)
+{
+    eqp_needs_view v;
+
+    assert_int_equal(eqp_needs_view_get(needs, &v), EQP_OK);
+    assert_int_equal(v.nblocks, 0);
+    assert_int_equal(v.first[0], 0);
+}
+
+/* table[block][part]: whether it is needed; block numbers are `scale` times the index. */
+static void assert_is_table(eqp_needs *needs, int64_t nblocks, int nparts, int64_t scale, const unsigned char *table)
+{
+    int64_t at = 0, need = 0;
+    eqp_needs_view v;
+
+    assert_int_equal(eqp_needs_view_get(needs, &v), EQP_OK);
+    for (int64_t b = 0; b < nblocks; b++) {
+        const int64_t begin = need;
+        for (int p = 0; p < nparts; p++) {
+            if (table[b * nparts + p]) {
+                assert_true(at < v.nblocks && need < v.first[at + 1]);
+                assert_true(v.part[need] == p);
+                need++;
+            }
+        }
+        if (need > begin) {
+            assert_true(v.block[at] == b * scale && v.first[at] == begin && v.first[at + 1] == need);
+            at++;
+        }
+    }
+    assert_int_equal(v.nblocks, at);
+    assert_int_equal(v.first[at], need);
+}
+
+static void a_stream_gives_the_set_of_its_needs(void **state)
+{
+    static const int64_t scale[] = {1, 1000003, (INT64_C(1) << 47) / 60 - 1};
+
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        unsigned char table[60 * 40] = {0};
+        const int64_t nblocks = 1 + below(60), by = scale[round % 3];
+        const int nparts = 1 + (int)below(40);
+        eqp_needs *needs = NULL;
+        assert_int_equal(eqp_needs_create(nparts, &needs), EQP_OK);
+        assert_empty(needs);
+        for (int batch = 0; batch < 4; batch++) {
+            int64_t block[500];
+            int part[500];
+            const int64_t n = below(501);
+            for (int64_t i = 0; i < n; i++) {
+                const int64_t b = below(nblocks);
+                part[i] = (int)below(nparts);
+                block[i] = b * by;
+                table[b * nparts + part[i]] = 1;
+            }
+            assert_int_equal(eqp_needs_add(needs, n, block, part), EQP_OK);
+            if (below(2)) {
+                assert_is_table(needs, nblocks, nparts, by, table);
+            }
+        }
+        assert_is_table(needs, nblocks, nparts, by, table);
+        assert_is_table(needs, nblocks, nparts, by, table);
+        eqp_needs_free(needs);
+    }
+}
+
+/* More different needs than fit into any buffer, each several times: runs and their merges. */
+static void large_sets_are_sets_too(void **state)
+{
+    enum { BLOCKS = 40000, PARTS = 64, BATCH = 1000 };
+    static unsigned char table[BLOCKS * PARTS];
+    static int64_t block[BATCH];
+    static int part[BATCH];
+    eqp_needs *needs = NULL;
+    uint64_t x = 12345;
+
+    (void)state;
+    assert_int_equal(eqp_needs_create(PARTS, &needs), EQP_OK);
+    for (int batch = 0; batch < 2500; batch++) {
+        for (int i = 0; i < BATCH; i++) {
+            x = x * UINT64_C(6364136223846793005) + 1442695040888963407;
+            block[i] = (int64_t)((x >> 32) * BLOCKS >> 32);
+            part[i] = (int)(x >> 20 & (PARTS - 1));
+            table[block[i] * PARTS + part[i]] = 1;
+        }
+        assert_int_equal(eqp_needs_add(needs, BATCH, block, part), EQP_OK);
+    }
+    assert_is_table(needs, BLOCKS, PARTS, 1, table);
+    eqp_needs_free(needs);
+}
+
+static void ends_of_ranges_are_kept_and_what_is_beyond_refused(void **state)
+{
+    const int64_t last = (INT64_C(1) << 47) - 1, blocks[] = {last, 0, last}, beyond[] = {0, last + 1}, negative = -1;
+    const int parts[] = {65535, 65535, 0}, wrong = 65536, minus = -1;
+    eqp_needs *needs = NULL;
+    eqp_needs_view v;
+
+    (void)state;
+    assert_int_equal(eqp_needs_create(0, &needs), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_needs_create(65537, &needs), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_needs_create(65536, &needs), EQP_OK);
+    assert_int_equal(eqp_needs_add(needs, 2, beyond, parts), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_needs_add(needs, 1, &negative, parts), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_needs_add(needs, 1, blocks, &wrong), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_needs_add(needs, 1, blocks, &minus), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_needs_add(needs, -1, blocks, parts), EQP_ERR_ARGUMENT);
+    assert_empty(needs);
+    assert_int_equal(eqp_needs_add(needs, 0, NULL, NULL), EQP_OK);
+    assert_int_equal(eqp_needs_add(needs, 3, blocks, parts), EQP_OK);
+    assert_int_equal(eqp_needs_view_get(needs, &v), EQP_OK);
+    assert_int_equal(v.nblocks, 2);
+    assert_true(v.block[0] == 0 && v.block[1] == last);
+    assert_true(v.first[1] == 1 && v.first[2] == 3);
+    assert_true(v.part[0] == 65535 && v.part[1] == 0 && v.part[2] == 65535);
+    eqp_needs_free(needs);
+    eqp_needs_free(NULL);
+}
+
+enum { SOME = 700 };
+
+static int add_and_look(eqp_needs **needs, const int64_t *block, const int *part, eqp_needs_view *v)
+{
+    int code = eqp_needs_create(3, needs);
+
+    if (code == EQP_OK) {
+        code = eqp_needs_add(*needs, SOME, block, part);
+    }
+    return code ? code : eqp_needs_view_get(*needs, v);
+}
+
+static void a_set_survives_failing_allocations(void **state)
+{
+    int64_t block[SOME];
+    int part[SOME];
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int i = 0; i < SOME; i++) {
+        block[i] = i;
+        part[i] = i % 3;
+    }
+    for (int64_t k = 0;; k++) {
+        eqp_needs *needs = NULL;
+        eqp_needs_view v = {.nblocks = -1};
+        failing_malloc_start(k);
+        const int code = add_and_look(&needs, block, part, &v);
+        const int64_t failures = failing_malloc_stop();
+        assert_int_equal(code, failures ? EQP_ERR_MEMORY : EQP_OK);
+        assert_int_equal(v.nblocks, failures ? -1 : SOME);
+        if (needs && failures) { /* what failed may be done again */
+            assert_int_equal(eqp_needs_add(needs, SOME, block, part), EQP_OK);
+            assert_int_equal(eqp_needs_view_get(needs, &v), EQP_OK);
+            assert_int_equal(v.nblocks, SOME);
+        }
+        eqp_needs_free(needs);
+        if (!failures) {
+            assert_true(k > 6);
+            return;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_gives_the_set_of_its_needs),
+        cmocka_unit_test(large_sets_are_sets_too),
+        cmocka_unit_test(ends_of_ranges_are_kept_and_what_is_beyond_refused),
+        cmocka_unit_test(a_set_survives_failing_allocations),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
