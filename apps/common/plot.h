@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plots of loads.csv files, drawn by gnuplot where it is installed. */
+/* Plots of loads.csv and compare.csv files, drawn by gnuplot where it is installed. */
 #ifndef APP_PLOT_H
 #define APP_PLOT_H
 
@@ -19,5 +19,19 @@ typedef struct app_plot_series {
  * written or gnuplot fails; EQP_ERR_FORMAT or EQP_ERR_DATA for a file that is no loads.csv, see app_loads_read;
  * EQP_ERR_MEMORY; EQP_ERR_ARGUMENT for n < 1. The message is one line for stderr. */
 int app_plot_loads(const char *dir, int n, const app_plot_series *series, eqp_message *message);
+
+/* A comparison of methods at several numbers of parts. */
+typedef struct app_plot_comparison {
+    const char *dir; /* holds compare.csv: by parts, then the same methods in the same order */
+    int nmethods;
+    const char *const *method; /* [nmethods] */
+    int nparts;
+    const int64_t *parts; /* [nparts] ascending */
+} app_plot_comparison;
+
+/* Draws compare_imbalance, compare_ghosts, compare_time and compare_efficiency, each .png and .svg, from
+ * dir/compare.csv: against the number of parts, a line per method. Leaves dir/compare.gp. Otherwise as
+ * app_plot_loads(). */
+int app_plot_compare(const app_plot_comparison *comparison, eqp_message *message);
 
 #endif

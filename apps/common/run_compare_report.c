@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_compare_report.h"
+
+#include "plot.h"
+
+#include <equipoise/base.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIKE 1e-9   /* times that differ by less are the same */
+#define NO_GAIN 0.01 /* for which nobody should leave the simpler method */
+#define HALF 0.5     /* an efficiency below which ranks are wasted */
+#define SIMPLE "sfc" /* the weighted curve, which costs next to nothing */
+#define STRAW_MAN "count"
+#define AUTOMATIC "auto"
+
+/* NaN where a step takes no time at all. */
+static double efficiency_of(const app_compared *row)
+{
+    const eqp_evaluated *e = &row->evaluated;
+
+    return e->step_seconds > 0 ? e->step_seconds_ideal / e->step_seconds : NAN;
+}
+
+int app_compare_add(eqp_report *report, int n, const app_compared *rows)
+{
+    int code = EQP_OK;
+
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        const app_compared *row = &rows[i];
+        const eqp_evaluated *e = &row->evaluated;
+        char plan[EQP_EXCHANGE_NAME_SIZE];
+        eqp_exchange_plan_name(&e->plan, plan);
+        const eqp_field fields[] = {
+            eqp_field_text("method", row->method),
+            eqp_field_count("parts", row->parts),
+            eqp_field_real("imbalance", e->imbalance),
+            eqp_field_real("load_max", e->load_max),
+            eqp_field_real("load_mean", e->load_mean),
+            eqp_field_count("ghosts_total", e->ghosts_total),
+            eqp_field_count("ghosts_max", e->ghosts_max),
+            eqp_field_count("neighbours_max", e->neighbours_max),
+            eqp_field_count("units", row->units),
+            eqp_field_real("sample_rate", row->sample_rate),
+            eqp_field_count("split_owners", row->split_owners),
+            eqp_field_text("exchange", plan),
+            eqp_field_real("balance_seconds", row->balance_seconds),
+            eqp_field_real("step_seconds", e->step_seconds),
+            eqp_field_real("step_seconds_ideal", e->step_seconds_ideal),
+            eqp_field_real("imbalance_next", row->imbalance_next),
+            eqp_field_real("exchange_seconds", e->exchange_seconds),
+            eqp_field_count("messages_max", e->messages_max),
+            eqp_field_count("bytes_total", e->bytes_total),
+            eqp_field_count("bytes_max", e->bytes_max),
+            eqp_field_text("chosen", row->chosen),
+        };
+        code = eqp_report_add_compare(report, (int)(sizeof fields / sizeof fields[0]), fields);
+    }
+    return code;
+}
+
+/* Rows of one number of parts, of all methods. */
+typedef struct group {
+    int n;
+    const app_compared *row; /* [n] */
+} group;
+
+/* The group that begins with the first of n rows. */
+static group group_of(int n, const app_compared *rows)
+{
+    group g = {1, rows};
+
+    while (g.n < n && rows[g.n].parts == rows[0].parts) {
+        g.n++;
+    }
+    return g;
+}
+
+static const app_compared *find(const group *g, const char *method)
+{
+    for (int i = 0; i < g->n; i++) {
+        if (strcmp(g->row[i].method, method) == 0) {
+            return &g->row[i];
+        }
+    }
+    return NULL;
+}
+
+/* What the asterisk is for. */
+static double imbalance_of(const app_compared *row)
+{
+    return row->evaluated.imbalance;
+}
+
+static double ghosts_of(const app_compared *row)
+{
+    return (double)row->evaluated.ghosts_total;
+}
+
+static double seconds_of(const app_compared *row)
+{
+    return row->evaluated.step_seconds;
+}
+
+static const char *mark(const group *g, const app_compared *row, double (*value)(const app_compared *row))
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < g->n; i++) {
+        least = fmin(least, value(&g->row[i]));
+    }
+    return value(row) <= least * (1 + ALIKE) ? "*" : " ";
+}
+
+/* How much less time a step takes than with the other method. */
+static double gain_of(const app_compared *row, const app_compared *other)
+{
+    return other != NULL && seconds_of(other) > 0 ? 1.0 - seconds_of(row) / seconds_of(other) : NAN;
+}
+
+static int add_percent(eqp_table *table, const char *format, double share)
+{
+    return isfinite(share) ? eqp_table_cell(table, format, 100.0 * share) : eqp_table_cell(table, "%s", "");
+}
+
+static int add_work(eqp_table *table, const group *g, const app_compared *row)
+{
+    const eqp_evaluated *e = &row->evaluated;
+    int code = eqp_table_cell(table, "%d", row->parts);
+
+    if (code == EQP_OK) {
+        code = row->chosen == NULL ? eqp_table_cell(table, "%s", row->method)
+                                   : eqp_table_cell(table, "%s (%s)", row->method, row->chosen);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of));
+    }
+    if (code == EQP_OK) {
+        code = add_percent(table, "%.2f%%", row->imbalance_next);
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of));
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(table, "%lld", (long long)e->ghosts_max);
+    }
+    return code == EQP_OK ? eqp_table_cell(table, "%d", e->neighbours_max) : code;
+}
+
+static int add_time(eqp_table *table, const group *g, const app_compared *row)
+{
+    char plan[EQP_EXCHANGE_NAME_SIZE];
+    int code;
+
+    eqp_exchange_plan_name(&row->evaluated.plan, plan);
+    code = eqp_table_cell(table, "%.4g%s", 1e3 * seconds_of(row), mark(g, row, seconds_of));
+    if (code == EQP_OK) {
+        code = add_percent(table, "%.1f%%", efficiency_of(row));
+    }
+    if (code == EQP_OK) {
+        code = add_percent(table, "%+.1f%%", gain_of(row, find(g, STRAW_MAN)));
+    }
+    if (code == EQP_OK) {
+        code = add_percent(table, "%+.1f%%", gain_of(row, find(g, SIMPLE)));
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_cell(table, "%.3g", row->balance_seconds);
+    }
+    return code == EQP_OK ? eqp_table_cell(table, "%s", plan) : code;
+}
+
+static int with_legend(const eqp_table *table, char **text)
+{
+    static const char legend[] =
+        "* the best of its number of parts; next: imbalance after one more step; most: ghosts of one part\n"
+        "step: modelled, with the exchange named; vs: by how much it is shorter than that of count, of sfc\n"
+        "balance: CPU seconds of the largest rank of this run for the assignment\n";
+    char *lines = NULL, *longer;
+    int code = eqp_table_text(table, &lines);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    longer = realloc(lines, strlen(lines) + sizeof legend);
+    if (longer == NULL) {
+        free(lines);
+        return EQP_ERR_MEMORY;
+    }
+    strcat(longer, legend);
+    *text = longer;
+    return EQP_OK;
+}
+
+int app_compare_table(int n, const app_compared *rows, char **text)
+{
+    static const char *const header[] = {"parts",  "method",     "imbalance", "next",       "ghosts",
+                                         "most",   "neighbours", "step ms",   "efficiency", "vs count",
+                                         "vs sfc", "balance s",  "exchange"};
+    enum { COLUMNS = sizeof header / sizeof header[0] };
+    eqp_table *table = NULL;
+    int code = eqp_table_create(COLUMNS, header, &table);
+
+    for (int i = 0; i < n && code == EQP_OK;) {
+        const group g = group_of(n - i, rows + i);
+        for (int c = 0; c < COLUMNS && i > 0 && code == EQP_OK; c++) {
+            code = eqp_table_cell(table, "%s", "");
+        }
+        for (int k = 0; k < g.n && code == EQP_OK; k++) {
+            code = add_work(table, &g, &g.row[k]);
+            code = code == EQP_OK ? add_time(table, &g, &g.row[k]) : code;
+        }
+        i += g.n;
+    }
+    if (code == EQP_OK) {
+        code = with_legend(table, text);
+    }
+    eqp_table_free(table);
+    return code;
+}
+
+/* The fastest of a group. `auto` takes what another row also shows, so that one is named if it is as fast; and the
+ * curve if it is nearly as fast. */
+static const app_compared *winner(const group *g)
+{
+    const app_compared *best = &g->row[0], *simple = find(g, SIMPLE);
+
+    for (int i = 1; i < g->n; i++) {
+        const app_compared *row = &g->row[i];
+        const double margin = strcmp(best->method, AUTOMATIC) == 0 ? 1 + ALIKE : 1 - ALIKE;
+        best = seconds_of(row) < seconds_of(best) * margin ? row : best;
+    }
+    return simple != NULL && seconds_of(simple) <= seconds_of(best) * (1 + NO_GAIN) ? simple : best;
+}
+
+/* What the sentences are about. */
+typedef struct findings {
+    int ngroups, nsimple;      /* numbers of parts; those at which the curve is best */
+    const app_compared *last;  /* winner at the largest number of parts with at least half efficiency; or NULL */
+    const app_compared *first; /* winner at the smallest number of parts */
+    const app_compared *most;  /* at the largest */
+    const app_compared *fastest;
+    group fastest_group;
+} findings;
+
+static findings look(int n, const app_compared *rows)
+{
+    findings f = {0};
+
+    for (int i = 0; i < n;) {
+        const group g = group_of(n - i, rows + i);
+        const app_compared *best = winner(&g);
+        f.ngroups++;
+        f.nsimple += strcmp(best->method, SIMPLE) == 0;
+        f.first = f.first == NULL ? best : f.first;
+        f.most = best;
+        f.last = efficiency_of(best) >= HALF ? best : f.last;
+        if (f.fastest == NULL || seconds_of(best) < seconds_of(f.fastest)) {
+            f.fastest = best;
+            f.fastest_group = g;
+        }
+        i += g.n;
+    }
+    return f;
+}
+
+static void say_method(FILE *stream, const app_compared *row)
+{
+    fprintf(stream, "%s", row->method);
+    if (row->chosen != NULL) {
+        fprintf(stream, " (%s)", row->chosen);
+    }
+}
+
+static void say_reach(FILE *stream, const findings *f)
+{
+    if (f->last == NULL) {
+        fprintf(stream,
+                "Even at %d parts, the fewest that were compared, less than half of a step is work (%.0f%% with ",
+                f->first->parts, 100.0 * efficiency_of(f->first));
+        say_method(stream, f->first);
+        fprintf(stream, "): this problem wants fewer ranks.");
+        return;
+    }
+    fprintf(stream, "Up to %d parts%s at least half of a step is work: %.0f%% there with ", f->last->parts,
+            f->last == f->most ? ", the most that were compared," : "", 100.0 * efficiency_of(f->last));
+    say_method(stream, f->last);
+    fprintf(stream, ".");
+}
+
+static void say_gain(FILE *stream, const findings *f, const char *method)
+{
+    const double gain = gain_of(f->fastest, find(&f->fastest_group, method));
+
+    if (strcmp(f->fastest->method, method) != 0 && isfinite(gain)) {
+        fprintf(stream, ", %.1f%% %s than %s", fabs(100.0 * gain), gain >= 0 ? "less" : "more", method);
+    }
+}
+
+static void say_fastest(FILE *stream, const findings *f)
+{
+    fprintf(stream, " The shortest step, %.4g ms, is at %d parts with ", 1e3 * seconds_of(f->fastest),
+            f->fastest->parts);
+    say_method(stream, f->fastest);
+    say_gain(stream, f, SIMPLE);
+    say_gain(stream, f, STRAW_MAN);
+    if (efficiency_of(f->fastest) < HALF) {
+        fprintf(stream, "; only %.0f%% of it is work", 100.0 * efficiency_of(f->fastest));
+    }
+    fprintf(stream, ".");
+}
+
+static void say_advice(FILE *stream, const findings *f)
+{
+    if (f->nsimple == f->ngroups) {
+        fprintf(stream, " Use " SIMPLE ": nothing that was compared is more than 1%% faster at any number of parts.");
+    } else if (strcmp(f->fastest->method, SIMPLE) == 0) {
+        fprintf(stream, " Use " SIMPLE " there: nothing that was compared is more than 1%% faster.");
+    } else {
+        fprintf(stream, " Use ");
+        say_method(stream, f->fastest);
+        fprintf(stream, " there.");
+    }
+}
+
+int app_compare_verdict(int n, const app_compared *rows, char **text)
+{
+    char *made = NULL;
+    size_t size = 0;
+    FILE *stream;
+    int broken;
+
+    if (n < 1) {
+        return EQP_ERR_ARGUMENT;
+    }
+    stream = open_memstream(&made, &size);
+    if (stream == NULL) {
+        return EQP_ERR_MEMORY;
+    }
+    const findings f = look(n, rows);
+    say_reach(stream, &f);
+    say_fastest(stream, &f);
+    say_advice(stream, &f);
+    broken = ferror(stream);
+    if (fclose(stream) != 0 || broken || made == NULL) {
+        free(made);
+        return EQP_ERR_MEMORY;
+    }
+    *text = made;
+    return EQP_OK;
+}
+
+/* Whether every number of parts has the same methods in the same order. */
+static bool is_regular(int n, const app_compared *rows, const group *first)
+{
+    bool regular = n % first->n == 0;
+
+    for (int i = 0; i < n && regular; i++) {
+        regular = strcmp(rows[i].method, first->row[i % first->n].method) == 0 &&
+                  rows[i].parts == rows[i / first->n * first->n].parts;
+    }
+    return regular;
+}
+
+int app_compare_plot(const char *dir, int n, const app_compared *rows, eqp_message *message)
+{
+    app_plot_comparison plot = {.dir = dir};
+    const char **label = NULL;
+    int64_t *parts = NULL;
+    group first = {0, rows};
+    int code = EQP_ERR_ARGUMENT;
+
+    if (n > 0) {
+        first = group_of(n, rows);
+        code = is_regular(n, rows, &first) ? eqp_array_create(&label, first.n, sizeof *label) : EQP_ERR_ARGUMENT;
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&parts, n / first.n, sizeof *parts);
+    }
+    if (code == EQP_OK) {
+        plot.nmethods = first.n;
+        plot.method = label;
+        plot.nparts = n / first.n;
+        plot.parts = parts;
+        for (int i = 0; i < n; i++) {
+            label[i % first.n] = rows[i].method;
+            parts[i / first.n] = rows[i].parts;
+        }
+        code = app_plot_compare(&plot, message);
+    }
+    free(parts);
+    free(label);
+    return code;
+}

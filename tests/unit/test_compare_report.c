@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is written and said of a comparison, from fixed rows. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "failing_malloc.h"
+#include "run_compare_report.h"
+
+static char folder[256];
+
+static const char *path_of(const char *name)
+{
+    static char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static int make_folder(void **state)
+{
+    const char *base = getenv("TMPDIR");
+
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "%s/compare XXXXXX", base && *base ? base : ".");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    static const char *const plots[] = {"imbalance", "ghosts", "time", "efficiency"};
+    char name[64];
+
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(name, sizeof name, "compare_%s.%s", plots[i / 2], i % 2 ? "svg" : "png");
+        (void)remove(path_of(name));
+    }
+    (void)remove(path_of("report.json"));
+    (void)remove(path_of("compare.csv"));
+    (void)remove(path_of("compare.gp"));
+    return rmdir(folder);
+}
+
+/* A step of so many ms, of which `work` would be ideal. */
+static app_compared row_of(const char *method, int parts, double step, double work, double imbalance, int64_t ghosts)
+{
+    app_compared row = {.method = method,
+                        .parts = parts,
+                        .units = 100,
+                        .split_owners = 3,
+                        .sample_rate = 0.25,
+                        .balance_seconds = 0.125,
+                        .imbalance_next = 2 * imbalance,
+                        .evaluated = {.load_max = 1e-3 * work * (1 + imbalance),
+                                      .load_mean = 1e-3 * work,
+                                      .imbalance = imbalance,
+                                      .ghosts_total = ghosts,
+                                      .ghosts_max = ghosts / parts,
+                                      .neighbours_max = 5,
+                                      .messages_max = 6,
+                                      .bytes_total = 100 * ghosts,
+                                      .bytes_max = 7,
+                                      .step_seconds = 1e-3 * step,
+                                      .step_seconds_ideal = 1e-3 * work,
+                                      .exchange_seconds = 1e-3 * (step - work),
+                                      .plan = {EQP_STAGES_TWO, 16, 1}}};
+
+    return row;
+}
+
+static char *verdict_of(int n, const app_compared *rows)
+{
+    char *text = NULL;
+
+    assert_int_equal(app_compare_verdict(n, rows, &text), EQP_OK);
+    assert_non_null(text);
+    assert_null(strchr(text, '\n'));
+    return text;
+}
+
+static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
+{
+    static const char header[] =
+        "method,parts,imbalance,load_max,load_mean,ghosts_total,ghosts_max,neighbours_max,units,sample_rate,"
+        "split_owners,exchange,balance_seconds,step_seconds,step_seconds_ideal,imbalance_next,";
+    app_compared rows[] = {row_of("interaction:pins=2,start=rcb", 4, 8, 4, 0.5, 40), row_of("auto", 4, 8, 4, 0.5, 40)};
+    eqp_report *report = NULL;
+    char line[1000];
+    FILE *file;
+
+    (void)state;
+    rows[1].imbalance_next = NAN;
+    rows[1].chosen = "sfc";
+    assert_int_equal(eqp_report_create("test", &report), EQP_OK);
+    assert_int_equal(app_compare_add(report, 2, rows), EQP_OK);
+    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    eqp_report_free(report);
+    file = fopen(path_of("compare.csv"), "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_memory_equal(line, header, sizeof header - 1);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_int_equal(strncmp(line, "\"interaction:pins=2,start=rcb\",4,0.5,", 37), 0);
+    assert_non_null(strstr(line, ",40,10,5,100,0.25,3,two-stage+broadcast/16,0.125,"));
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(strstr(line, ",sfc\n"));
+    assert_null(fgets(line, sizeof line, file));
+    (void)fclose(file);
+}
+
+static void winners_are_marked_and_gains_are_told(void **state)
+{
+    const app_compared rows[] = {
+        row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 10, 8, 0.01, 100),  row_of("rcb", 8, 12, 8, 0.02, 90),
+        row_of("rcb", 64, 4, 1, 0.5, 300),   row_of("tiles", 64, 2, 1, 0.5, 400),
+    };
+    char *text = NULL, *line[12];
+    int n = 0;
+
+    (void)state;
+    assert_int_equal(app_compare_table(5, rows, &text), EQP_OK);
+    for (char *at = text; at != NULL && *at && n < 12; n++) {
+        line[n] = at;
+        at = strchr(at, '\n');
+        *at++ = '\0';
+    }
+    assert_int_equal(n, 2 + 3 + 1 + 2 + 3); /* header, rule, a group, a blank line, a group, what it means */
+    assert_string_equal(line[5], "");
+    /* Imbalance, ghosts, step time. */
+    assert_true(strstr(line[2], "50.00%*") == NULL && strchr(line[2], '*') == NULL);
+    assert_non_null(strstr(line[3], "1.00%*"));
+    assert_non_null(strstr(line[3], " 10*"));
+    assert_non_null(strstr(line[3], "80.0%"));
+    assert_non_null(strstr(line[3], "+50.0%"));
+    assert_non_null(strstr(line[4], "90*"));
+    assert_non_null(strstr(line[4], "+40.0%"));
+    assert_non_null(strstr(line[4], "-20.0%"));
+    /* Neither count nor sfc were compared at 64 parts; equal ones both win. */
+    assert_null(strstr(line[6], " +"));
+    assert_null(strstr(line[7], " +"));
+    assert_non_null(strstr(line[6], "50.00%*"));
+    assert_non_null(strstr(line[7], "50.00%*"));
+    assert_non_null(strstr(line[7], " 2*"));
+    free(text);
+    assert_int_equal(app_compare_table(0, NULL, &text), EQP_OK);
+    assert_non_null(strstr(text, "vs sfc"));
+    free(text);
+}
+
+static void the_verdict_says_where_it_scales_to_and_with_what(void **state)
+{
+    const app_compared rows[] = {
+        row_of("count", 8, 20, 8, 0.5, 100),      row_of("sfc", 8, 8.4, 8, 0.01, 100),
+        row_of("tiles", 8, 9, 8, 0.01, 100),      row_of("count", 64, 2, 1, 0.5, 300),
+        row_of("sfc", 64, 1.75, 1, 0.5, 300),     row_of("tiles", 64, 1.5, 1, 0.5, 400),
+        row_of("count", 512, 2, 0.1, 0.5, 300),   row_of("sfc", 512, 1.2, 0.1, 0.5, 300),
+        row_of("tiles", 512, 0.9, 0.1, 0.5, 400),
+    };
+    char *text = verdict_of(9, rows);
+
+    (void)state;
+    assert_string_equal(text,
+                        "Up to 64 parts at least half of a step is work: 67% there with tiles. The shortest step, "
+                        "0.9 ms, is at 512 parts with tiles, 25.0% less than sfc, 55.0% less than count; only 11% "
+                        "of it is work. Use tiles there.");
+    free(text);
+}
+
+static void the_verdict_is_honest_when_the_curve_wins(void **state)
+{
+    const app_compared rows[] = {
+        row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 9, 8, 0.01, 100),   row_of("tiles", 8, 8.95, 8, 0, 90),
+        row_of("count", 64, 2, 1, 0.5, 300), row_of("sfc", 64, 1.5, 1, 0.5, 300), row_of("tiles", 64, 1.7, 1, 0, 90),
+    };
+    char *text = verdict_of(6, rows);
+
+    (void)state;
+    assert_string_equal(text,
+                        "Up to 64 parts, the most that were compared, at least half of a step is work: 67% there "
+                        "with sfc. The shortest step, 1.5 ms, is at 64 parts with sfc, 25.0% less than count. Use "
+                        "sfc: nothing that was compared is more than 1% faster at any number of parts.");
+    free(text);
+}
+
+static void the_verdict_knows_problems_that_are_too_small(void **state)
+{
+    app_compared rows[] = {row_of("rcb", 8, 20, 8, 0.5, 100), row_of("auto", 8, 20, 8, 0.5, 100),
+                           row_of("rcb", 16, 30, 4, 0.5, 100), row_of("auto", 16, 25, 4, 0.5, 100)};
+    char *text;
+
+    (void)state;
+    rows[1].chosen = "rcb";
+    rows[3].chosen = "tiles";
+    text = verdict_of(4, rows);
+    assert_string_equal(text,
+                        "Even at 8 parts, the fewest that were compared, less than half of a step is work (40% with "
+                        "rcb): this problem wants fewer ranks. The shortest step, 20 ms, is at 8 parts with rcb; "
+                        "only 40% of it is work. Use rcb there.");
+    free(text);
+    text = verdict_of(2, rows + 2); /* `auto` took one that was not compared */
+    assert_non_null(strstr(text, "with auto (tiles)"));
+    free(text);
+    assert_int_equal(app_compare_verdict(0, NULL, &text), EQP_ERR_ARGUMENT);
+}
+
+static void a_row_without_any_time_is_no_trouble(void **state)
+{
+    app_compared row = row_of("sfc", 1, 0, 0, 0, 0);
+    char *text = NULL;
+
+    (void)state;
+    row.imbalance_next = NAN;
+    assert_int_equal(app_compare_table(1, &row, &text), EQP_OK);
+    assert_null(strstr(text, "nan"));
+    free(text);
+    text = verdict_of(1, &row);
+    free(text);
+}
+
+static void plots_are_drawn(void **state)
+{
+    static const char *const methods[] = {"count", "sfc", "interaction:pins=2,start=rcb", "it's"};
+    static const char *const plots[] = {"imbalance", "ghosts", "time", "efficiency"};
+    app_compared rows[12];
+    eqp_report *report = NULL;
+    eqp_message message = {""};
+    int code;
+
+    (void)state;
+    for (int i = 0; i < 12; i++) { /* nothing at all at one part */
+        const int parts = i < 4 ? 1 : i < 8 ? 8 : 512;
+        rows[i] = row_of(methods[i % 4], parts, 1.0 + i % 4, 1.0, parts > 1 ? 0.01 * (i % 4) : 0, 100 * (parts - 1));
+    }
+    assert_int_equal(eqp_report_create("test", &report), EQP_OK);
+    assert_int_equal(app_compare_add(report, 12, rows), EQP_OK);
+    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    eqp_report_free(report);
+    code = app_compare_plot(folder, 12, rows, &message);
+    if (code == EQP_ERR_UNKNOWN) {
+        skip();
+    }
+    assert_string_equal(message.text, "");
+    assert_int_equal(code, EQP_OK);
+    for (int i = 0; i < 4; i++) {
+        char name[64], text[8] = "";
+        FILE *file;
+        (void)snprintf(name, sizeof name, "compare_%s.png", plots[i]);
+        file = fopen(path_of(name), "r");
+        assert_non_null(file);
+        assert_int_equal(fread(text, 1, 4, file), 4);
+        assert_memory_equal(text, "\x89PNG", 4);
+        (void)fclose(file);
+        (void)snprintf(name, sizeof name, "compare_%s.svg", plots[i]);
+        assert_int_equal(access(path_of(name), R_OK), 0);
+    }
+    assert_int_equal(app_compare_plot(folder, 0, rows, &message), EQP_ERR_ARGUMENT);
+    assert_int_equal(app_compare_plot(folder, 11, rows, &message), EQP_ERR_ARGUMENT);
+    assert_int_equal(app_compare_plot(folder, 8, rows + 2, &message), EQP_ERR_ARGUMENT);
+    assert_int_equal(app_compare_plot("/nowhere/at/all", 12, rows, &message), EQP_ERR_IO);
+}
+
+static int table(void *rows)
+{
+    char *text = NULL;
+    int code = app_compare_table(2, rows, &text);
+
+    free(text);
+    return code;
+}
+
+static int verdict(void *rows)
+{
+    char *text = NULL;
+    int code = app_compare_verdict(2, rows, &text);
+
+    free(text);
+    return code;
+}
+
+static void too_little_memory_is_told(void **state)
+{
+    app_compared rows[] = {row_of("sfc", 8, 9, 8, 0.01, 100), row_of("sfc", 16, 9, 8, 0.01, 100)};
+    int (*const make[])(void *rows) = {table, verdict};
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int m = 0; m < 2; m++) {
+        int64_t k = 0;
+        for (;; k++) {
+            failing_malloc_start(k);
+            const int code = make[m](rows);
+            if (failing_malloc_stop() == 0) {
+                assert_int_equal(code, EQP_OK);
+                break;
+            }
+            assert_int_equal(code, EQP_ERR_MEMORY);
+        }
+        assert_true(k > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_have_the_keys_of_the_schema_in_their_order),
+        cmocka_unit_test(winners_are_marked_and_gains_are_told),
+        cmocka_unit_test(the_verdict_says_where_it_scales_to_and_with_what),
+        cmocka_unit_test(the_verdict_is_honest_when_the_curve_wins),
+        cmocka_unit_test(the_verdict_knows_problems_that_are_too_small),
+        cmocka_unit_test(a_row_without_any_time_is_no_trouble),
+        cmocka_unit_test(plots_are_drawn),
+        cmocka_unit_test(too_little_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
