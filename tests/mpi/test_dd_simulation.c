@@ -112,7 +112,7 @@ static void check_exactly_once(dd_simulation *sim, const char *what)
     marking = &e;
     computing = sim->evaluator.pairs;
     sim->evaluator.pairs = mark_pairs;
-    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, &sim->map);
+    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.pairs = computing;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(n * n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);

@@ -81,7 +81,7 @@ static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evalu
     for (int64_t i = 0; i < s->n; i++) {
         memcpy(motion->domain->network.node[i].x, s->x1 + 3 * i, 3 * sizeof(double));
     }
-    code = dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage, motion->map);
+    code = dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage);
     if (code == EQP_OK) {
         evaluated(user);
         code = dd_advance_velocities(motion);

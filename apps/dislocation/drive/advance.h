@@ -14,7 +14,6 @@ typedef struct dd_motion {
     dd_halo *halo;
     dd_stage *stage;
     dd_evaluator *evaluator;
-    const app_map *map;
     const dd_mobility *mobility;
     dd_stepper *stepper;
 } dd_motion;

@@ -61,6 +61,9 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
             domain->network.node[i].split = split[i];
         }
     }
+    if (code == EQP_OK) {
+        code = dd_stage_refresh(domain, halo, whole);
+    }
     free(split);
     return code;
 }
@@ -78,21 +81,40 @@ static int create_arrays(dd_census *census)
     return code == EQP_OK ? eqp_array_create(&census->meeting, census->n, sizeof *census->meeting) : code;
 }
 
-/* What a node does if it is computed whole: its pairs were counted when they were computed, wherever that was; runs
- * are those of this stage. */
-static void count_whole(dd_census *census, int64_t node)
+/* Pairs of a node: they were counted when they were computed; of one that ranks share nobody has counted all. */
+static int count_pairs(dd_census *census, int64_t node, dd_counts *counts)
+{
+    int64_t cells[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(&census->stage->grid, census->cell[node], cells);
+    const dd_meeting *meeting = NULL;
+    int code;
+
+    if (census->domain->network.node[node].split < 0) {
+        counts->of[DD_KIND_PAIR] = census->evaluator->of_node[node].of[DD_KIND_PAIR];
+        counts->of[DD_KIND_PARALLEL] = census->evaluator->of_node[node].of[DD_KIND_PARALLEL];
+        return EQP_OK;
+    }
+    code = dd_census_meet(census, node, &meeting);
+    for (int c = 0; c < n && code == EQP_OK; c++) {
+        counts->of[DD_KIND_PAIR] += meeting[c].pair;
+        counts->of[DD_KIND_PARALLEL] += meeting[c].parallel;
+    }
+    return code;
+}
+
+/* What a node does if it is computed whole; runs are those of this stage. */
+static int count_whole(dd_census *census, int64_t node)
 {
     const dd_stage *stage = census->stage;
     dd_counts *counts = &census->of_node[node];
 
     *counts = (dd_counts){{0}};
-    counts->of[DD_KIND_PAIR] = census->evaluator->of_node[node].of[DD_KIND_PAIR];
-    counts->of[DD_KIND_PARALLEL] = census->evaluator->of_node[node].of[DD_KIND_PARALLEL];
     counts->of[DD_KIND_SEGMENT] = census->first[node + 1] - census->first[node];
     for (int64_t s = census->first[node]; s < census->first[node + 1]; s++) {
         dd_run runs[DD_GRID_RUNS + 1];
         counts->of[DD_KIND_RUN] += dd_stage_runs(stage, stage->own_local[s], census->cell[node], runs);
     }
+    return count_pairs(census, node, counts);
 }
 
 static int fill(dd_census *census)
@@ -107,7 +129,7 @@ static int fill(dd_census *census)
             own++;
         }
         census->first[i + 1] = own;
-        count_whole(census, i);
+        code = count_whole(census, i);
     }
     return code;
 }

@@ -91,8 +91,8 @@ static int search(const dd_domain *domain, const dd_stage *stage, const dd_balls
         const int64_t i = stage->target[t].local;
         const double x[3] = {balls->x[0][i], balls->x[1][i], balls->x[2][i]};
         const int64_t n = dd_bins_near(bins, x, balls->radius[i], near);
-        dd_run runs[DD_GRID_RUNS + 1];
-        const int nruns = dd_stage_runs(stage, i, dd_stage_cell(stage, i), runs);
+        dd_run runs[DD_GRID_SOURCES];
+        const int nruns = dd_stage_target_runs(stage, &stage->target[t], dd_stage_cell(stage, i), runs);
         for (int64_t k = 0; k < n && code == EQP_OK; k++) {
             const int64_t j = near[k];
             if (is_charged(runs, nruns, j) && !have_common_node(&stage->key[i], &stage->key[j]) &&

@@ -11,7 +11,7 @@
 
 void dd_domain_init(dd_domain *domain, MPI_Comm comm)
 {
-    *domain = (dd_domain){.comm = comm};
+    *domain = (dd_domain){.comm = comm, .plan = EQP_EXCHANGE_PLAN_DEFAULTS};
     MPI_Comm_rank(comm, &domain->rank);
     MPI_Comm_size(comm, &domain->nranks);
     dd_network_init(&domain->network);
@@ -43,6 +43,21 @@ void dd_domain_offset(const dd_domain *domain, const double from[3], const doubl
             offset[d] -= domain->box[d] * rint(offset[d] / domain->box[d]);
         }
     }
+}
+
+bool dd_node_owns_segments(const dd_node *node)
+{
+    for (int k = 0; k < node->narms; k++) {
+        if (node->tag < node->arm[k].tag) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t dd_node_bytes(const dd_node *node)
+{
+    return (int64_t)sizeof *node + node->narms * (int64_t)sizeof *node->arm;
 }
 
 /* The rank that knows where a tag lives. */

@@ -7,6 +7,7 @@
 #include "../physics/network/node.h"
 
 #include <equipoise/base.h>
+#include <equipoise/exchange.h>
 #include <mpi.h>
 
 typedef struct dd_domain {
@@ -16,14 +17,21 @@ typedef struct dd_domain {
     double box[3];          /* its edge where it is periodic, 0 where it is free */
     dd_network network;     /* the nodes that live here */
     dd_tag next_tag;        /* the first that no node has had; the same on all ranks */
+    eqp_exchange_plan plan; /* by which all that forces need travels; the same on all ranks */
 } dd_domain;
 
-/* An empty domain; the box is set by the caller. comm is of eqp_comm_create. Local. */
+/* An empty domain whose messages go directly; the box is set by the caller. comm is of eqp_comm_create. Local. */
 void dd_domain_init(dd_domain *domain, MPI_Comm comm);
 void dd_domain_free(dd_domain *domain);
 
 /* Folds a position into the box where that is periodic. Local. */
 void dd_domain_fold(const dd_domain *domain, double x[3]);
+
+/* Whether segments belong to a node: those to neighbours with higher tags. Local. */
+bool dd_node_owns_segments(const dd_node *node);
+
+/* What moves with a node to another home. Local. */
+int64_t dd_node_bytes(const dd_node *node);
 
 /* from - to by the nearest periodic image. Local. */
 void dd_domain_offset(const dd_domain *domain, const double from[3], const double to[3], double offset[3]);

@@ -3,8 +3,6 @@
 
 #include "../../common/run_files.h"
 #include "../physics/elastic/self.h"
-#include "outbox.h"
-#include "share.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -27,8 +25,7 @@ void dd_evaluator_free(dd_evaluator *evaluator)
 {
     dd_far_free(evaluator->far);
     free(evaluator->of_node);
-    free(evaluator->memory);
-    free(evaluator->chosen);
+    free(evaluator->of_share);
     app_timings_free(&evaluator->timings);
     *evaluator = (dd_evaluator){.pairs = NULL};
 }
@@ -79,19 +76,24 @@ static bool any_far(const dd_far *far, int64_t ncells)
     return false;
 }
 
-/* The far field needs its table for this grid, and counts per node start from none. */
-static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
+/* Counts start from none. */
+static int clear_counts(int64_t n, dd_counts **counts, int64_t *room, int64_t *ncounts)
 {
-    const int64_t n = domain->network.n;
-    int code = eqp_array_reserve(&evaluator->of_node, &evaluator->node_room, n, sizeof *evaluator->of_node);
+    int code = eqp_array_reserve(counts, room, n, sizeof **counts);
 
     if (code == EQP_OK && n > 0) {
-        memset(evaluator->of_node, 0, (size_t)n * sizeof *evaluator->of_node);
+        memset(*counts, 0, (size_t)n * sizeof **counts);
     }
-    evaluator->of_nodes = code == EQP_OK ? n : 0;
-    evaluator->total = (dd_counts){{0}};
-    evaluator->seconds = 0.0;
-    if (code == EQP_OK && memcmp(evaluator->far_cells, stage->grid.n, sizeof evaluator->far_cells) != 0) {
+    *ncounts = code == EQP_OK ? n : 0;
+    return code;
+}
+
+/* The far field needs its table for this grid. */
+static int prepare_far(dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
+{
+    int code = EQP_OK;
+
+    if (memcmp(evaluator->far_cells, stage->grid.n, sizeof evaluator->far_cells) != 0) {
         dd_far_free(evaluator->far);
         evaluator->far = NULL;
         code = dd_far_create(&evaluator->medium, domain->low, domain->edge, stage->grid.n, &evaluator->far);
@@ -102,6 +104,41 @@ static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_st
         memset(evaluator->far_cells, 0, sizeof evaluator->far_cells);
     }
     return code;
+}
+
+/* What travels meanwhile: positions out, forces back and their sums, forces on arms out and in. */
+typedef struct cargo {
+    double *out, *mine, *sum, *arms_out, *arms_in; /* parts of one array, of which `out` is the first */
+} cargo;
+
+static int cargo_create(const dd_halo *halo, const dd_stage *stage, cargo *c)
+{
+    const int64_t n[] = {6 * stage->nsend, stage->narrived, 6 * stage->nsend, 3 * halo->mine.n, 3 * halo->theirs.n};
+    double **const part[] = {&c->out, &c->mine, &c->sum, &c->arms_out, &c->arms_in};
+    double *all = NULL;
+    int code = eqp_array_create(&all, n[0] + n[1] + n[2] + n[3] + n[4], sizeof *all);
+
+    for (int i = 0; i < 5 && code == EQP_OK; i++) {
+        *part[i] = all;
+        all += n[i];
+    }
+    return code;
+}
+
+static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_halo *halo, const dd_stage *stage,
+                   cargo *c)
+{
+    int code = clear_counts(domain->network.n, &evaluator->of_node, &evaluator->node_room, &evaluator->of_nodes);
+
+    if (code == EQP_OK) {
+        code = clear_counts(stage->shares.n, &evaluator->of_share, &evaluator->share_room, &evaluator->of_shares);
+    }
+    evaluator->total = (dd_counts){{0}};
+    evaluator->seconds = 0.0;
+    if (code == EQP_OK) {
+        code = prepare_far(evaluator, domain, stage);
+    }
+    return code == EQP_OK ? cargo_create(halo, stage, c) : code;
 }
 
 static void add_force(const dd_stage *stage, int64_t local, const double force[6])
@@ -128,14 +165,14 @@ static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int
     }
 }
 
-static void all_pairs(const dd_evaluator *evaluator, const dd_stage *stage, int64_t cell, int64_t local,
-                      dd_counts *counts)
+static void pairs_of(const dd_evaluator *evaluator, const dd_stage *stage, int64_t cell, const dd_target *target,
+                     dd_counts *counts)
 {
-    const dd_segment segment = dd_stage_segment(stage, local);
+    const dd_segment segment = dd_stage_segment(stage, target->local);
     dd_pair_counts pairs = {0, 0};
-    dd_run runs[DD_GRID_RUNS + 1];
+    dd_run runs[DD_GRID_SOURCES];
     double force[6] = {0.0};
-    const int nruns = dd_stage_runs(stage, local, cell, runs);
+    const int nruns = dd_stage_target_runs(stage, target, cell, runs);
 
     for (int r = 0; r < nruns; r++) {
         evaluator->pairs(&evaluator->medium, &segment, &stage->columns, runs[r].first, runs[r].n, force, &pairs);
@@ -143,7 +180,7 @@ static void all_pairs(const dd_evaluator *evaluator, const dd_stage *stage, int6
     counts->of[DD_KIND_RUN] += nruns;
     counts->of[DD_KIND_PAIR] += pairs.general;
     counts->of[DD_KIND_PARALLEL] += pairs.parallel;
-    add_force(stage, local, force);
+    add_force(stage, target->local, force);
 }
 
 static void add_counts(dd_counts *sum, const dd_counts *counts)
@@ -153,15 +190,14 @@ static void add_counts(dd_counts *sum, const dd_counts *counts)
     }
 }
 
-/* One pass over the local segments, cell by cell. */
+/* The local segments, cell by cell. */
 typedef struct pass {
     dd_evaluator *evaluator;
     const dd_domain *domain;
     const dd_stage *stage;
-    const app_map *map;
-    double *fields;    /* [cells][DD_FAR_FIELD]; NULL: no cell is far from another */
-    dd_outbox counted; /* work for owners that live elsewhere */
-    double begin;      /* of the batch */
+    double *fields;  /* [cells][DD_FAR_FIELD]; NULL: no cell is far from another */
+    bool travelling; /* segments are on their way */
+    double begin;    /* of the batch */
     dd_counts batch;
     int64_t in_batch;
     int64_t next; /* target */
@@ -169,35 +205,33 @@ typedef struct pass {
 
 static int end_batch(pass *p)
 {
-    const double now = eqp_cpu_seconds();
+    const double seconds = eqp_cpu_seconds() - p->begin;
     int code = EQP_OK;
 
     if (p->in_batch > 0) {
-        code = app_timings_add(&p->evaluator->timings, DD_KINDS, p->batch.of, now - p->begin);
+        code = app_timings_add(&p->evaluator->timings, DD_KINDS, p->batch.of, seconds);
         add_counts(&p->evaluator->total, &p->batch);
     }
+    p->evaluator->seconds += seconds;
     p->batch = (dd_counts){{0}};
     p->in_batch = 0;
-    p->begin = now;
+    if (p->travelling && code == EQP_OK) {
+        code = dd_stage_progress(p->stage);
+    }
+    p->begin = eqp_cpu_seconds();
     return code;
 }
 
-/* A segment's work, to its owner's account. */
-typedef struct account {
-    dd_tag owner;
-    dd_counts counts;
-} account;
-
-static void note(pass *p, int64_t local, const dd_counts *counts)
+/* To the account of the segment's owner. */
+static void note(pass *p, int64_t local, const dd_target *target, const dd_counts *counts)
 {
     const int64_t source = p->stage->source[local];
 
     add_counts(&p->batch, counts);
     if (source >= 0) {
         add_counts(&p->evaluator->of_node[p->stage->own_node[source]], counts);
-    } else {
-        const account a = {p->stage->key[local].owner, *counts};
-        dd_outbox_add(&p->counted, dd_stage_sender(p->stage, -1 - source), &a, sizeof a);
+    } else if (target != NULL) {
+        add_counts(&p->evaluator->of_share[target->share], counts);
     }
 }
 
@@ -207,29 +241,46 @@ static int one_cell(pass *p, int64_t cell)
     const double *field = p->fields == NULL ? NULL : p->fields + cell * DD_FAR_FIELD;
     int code = EQP_OK;
 
+    while (p->next < stage->ntargets && stage->target[p->next].local < stage->cell_first[cell]) {
+        p->next++;
+    }
     for (int64_t i = stage->cell_first[cell]; i < stage->cell_first[cell + 1] && code == EQP_OK; i++) {
+        const dd_target *target = NULL;
         dd_counts counts = {{0}};
+        if (p->next < stage->ntargets && stage->target[p->next].local == i) {
+            target = &stage->target[p->next++];
+        }
         if (stage->source[i] >= 0) {
             own_forces(p->evaluator, stage, cell, i, field);
             counts.of[DD_KIND_SEGMENT] = 1;
         }
-        if (p->next < stage->ntargets && stage->target[p->next].local == i) {
-            if (stage->target[p->next].split < 0) {
-                all_pairs(p->evaluator, stage, cell, i, &counts);
-            } else {
-                code = dd_share_pairs(p->evaluator, p->domain, stage, p->map, &stage->target[p->next], cell, &counts);
-            }
-            p->next++;
+        if (target != NULL) {
+            pairs_of(p->evaluator, stage, cell, target, &counts);
         }
         if (counts.of[DD_KIND_SEGMENT] > 0 || counts.of[DD_KIND_RUN] > 0) {
-            note(p, i, &counts);
+            note(p, i, target, &counts);
             p->in_batch++;
         }
-        if (p->in_batch >= BATCH_TARGETS && code == EQP_OK) {
+        if (p->in_batch >= BATCH_TARGETS) {
             code = end_batch(p);
         }
     }
     return code;
+}
+
+/* Those cells that need own segments only, or all others. */
+static int some_cells(pass *p, bool alone)
+{
+    int code = EQP_OK;
+
+    p->next = 0;
+    p->begin = eqp_cpu_seconds();
+    for (int64_t c = 0; c < p->stage->grid.ncells && code == EQP_OK; c++) {
+        if ((p->stage->alone[c] != 0) == alone) {
+            code = one_cell(p, c);
+        }
+    }
+    return code == EQP_OK ? end_batch(p) : code;
 }
 
 /* The far field of all cells: each rank computes a run of them, so that no cell is done twice, and all get all. */
@@ -251,7 +302,6 @@ static int compute_far(pass *p)
         p->begin = begin;
         p->in_batch = n;
         code = end_batch(p);
-        p->evaluator->seconds += p->begin - begin;
     }
     code = eqp_agree(p->domain->comm, code, NULL);
     if (code == EQP_OK) {
@@ -264,64 +314,15 @@ static int compute_far(pass *p)
     return code;
 }
 
-static int compute(pass *p)
-{
-    const double begin = eqp_cpu_seconds();
-    int code = EQP_OK;
-
-    p->begin = begin;
-    for (int64_t c = 0; c < p->stage->grid.ncells && code == EQP_OK; c++) {
-        code = one_cell(p, c);
-    }
-    if (code == EQP_OK) {
-        code = end_batch(p);
-    }
-    p->evaluator->seconds += eqp_cpu_seconds() - begin;
-    return eqp_agree(p->domain->comm, code, NULL);
-}
-
-/* Work of shared owners, to where they live. */
-static int settle_accounts(pass *p)
-{
-    dd_inbox in = {0};
-    int code;
-
-    if (p->map->nsplit == 0) { /* the same on all ranks */
-        dd_outbox_free(&p->counted);
-        return EQP_OK;
-    }
-    code = dd_outbox_deliver(p->domain->comm, &p->counted, &in);
-    while (code == EQP_OK && !dd_inbox_empty(&in)) {
-        account a;
-        code = dd_inbox_read(&in, &a, sizeof a);
-        if (code == EQP_OK) {
-            const int64_t place = dd_network_find(&p->domain->network, a.owner);
-            code = place < 0 ? EQP_ERR_INTERNAL : EQP_OK;
-            if (code == EQP_OK) {
-                add_counts(&p->evaluator->of_node[place], &a.counts);
-            }
-        }
-    }
-    dd_inbox_free(&in);
-    return eqp_agree(p->domain->comm, code, NULL);
-}
-
 static void set_arm(dd_domain *domain, int64_t node, int arm, const double force[3])
 {
     memcpy(domain->network.node[node].arm[arm].force, force, 3 * sizeof *force);
 }
 
 /* Forces of own segments to both ends' arms; the far end may live elsewhere. */
-static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage)
+static int own_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, double *out)
 {
-    double(*out)[3] = NULL, (*in)[3] = NULL;
-    int code = eqp_array_create(&out, halo->narms, sizeof *out);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(&in, halo->narms, sizeof *in);
-    }
-    code = eqp_agree(domain->comm, code, NULL);
-    for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) {
+    for (int64_t s = 0; s < stage->nown; s++) {
         const int64_t i = stage->own_local[s], node = stage->own_node[s];
         const int64_t far = halo->place[halo->first[node] + stage->own_arm[s]];
         double force[6];
@@ -333,70 +334,107 @@ static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *
             dd_node *other = &domain->network.node[far];
             dd_arm *back = dd_node_find_arm(other, domain->network.node[node].tag);
             if (back == NULL) {
-                code = EQP_ERR_INTERNAL;
-                break;
+                return EQP_ERR_INTERNAL;
             }
             memcpy(back->force, force + 3, sizeof back->force);
         } else {
-            memcpy(out[stage->own_crossing[s]], force + 3, sizeof *out);
+            memcpy(out + 3 * stage->own_crossing[s], force + 3, 3 * sizeof *out);
         }
     }
-    code = eqp_agree(domain->comm, code, NULL);
+    return EQP_OK;
+}
+
+/* computed: this rank's code so far. */
+static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const cargo *c, int computed)
+{
+    int code;
+
+    if (computed == EQP_OK) {
+        computed = own_to_arms(domain, halo, stage, c->arms_out);
+    }
+    code = eqp_agree(domain->comm, computed, NULL);
     if (code == EQP_OK) {
-        code = dd_halo_swap(domain, halo, (const double *)out, (double *)in);
+        code = dd_halo_give(halo, c->arms_out, c->arms_in);
     }
-    for (int64_t a = 0; a < halo->narms && code == EQP_OK; a++) {
-        const dd_node *node = &domain->network.node[halo->arm_node[a]];
-        if (node->tag > node->arm[halo->arm_of[a]].tag) { /* the other end owns it and has sent */
-            set_arm(domain, halo->arm_node[a], halo->arm_of[a], in[a]);
-        }
+    for (int64_t a = 0; a < halo->theirs.n && code == EQP_OK; a++) {
+        set_arm(domain, halo->theirs.node[a], halo->theirs.arm[a], c->arms_in + 3 * a);
     }
-    free(in);
-    free(out);
     return code;
 }
 
-static int64_t bytes_of(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage)
+/* Moments and fields of all cells go to all ranks. */
+static int64_t bytes_of(const dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
 {
-    return (int64_t)sizeof(double) * (6 * halo->nsend + 3 * halo->narms + 6 * stage->nsend + 6 * stage->nghosts +
-                                      (domain->nranks > 1 ? (DD_FAR_MOMENTS + DD_FAR_FIELD) * stage->grid.ncells : 0));
+    const int64_t of_cell = (DD_FAR_MOMENTS + DD_FAR_FIELD) * (int64_t)sizeof(double);
+    int64_t bytes = domain->nranks > 1 && evaluator->has_far ? of_cell * stage->grid.ncells : 0;
+
+    for (int p = 0; p < DD_PHASES; p++) {
+        bytes += evaluator->traffic[p].bytes_sent;
+    }
+    return bytes;
 }
 
-int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const app_map *map)
+/* Positions of remote segments, and meanwhile all that needs none of them. computed: this rank's code of that. */
+static int fetch(pass *p, const dd_halo *halo, dd_stage *stage, const cargo *c, int *computed)
 {
-    pass p = {.evaluator = evaluator, .domain = domain, .stage = stage, .map = map};
-    double begin = eqp_cpu_seconds();
-    int code = eqp_agree(domain->comm, prepare(evaluator, domain, stage), NULL);
+    int finished, code = dd_stage_start(p->domain, halo, stage, c->out);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (p->evaluator->has_far) {
+        code = gather_moments(p->evaluator, p->domain, stage);
+        if (code == EQP_OK) {
+            code = compute_far(p);
+        }
+    }
+    if (code == EQP_OK) {
+        p->travelling = true;
+        *computed = some_cells(p, true);
+        p->travelling = false;
+    }
+    finished = dd_stage_finish(stage);
+    p->evaluator->traffic[DD_PHASE_SEGMENTS] = eqp_route_last_counts(stage->route);
+    return code == EQP_OK ? finished : code;
+}
+
+/* Forces to where segments live and on to their ends. */
+static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const cargo *c,
+                   int computed)
+{
+    int code = dd_stage_return(stage, c->mine, c->sum);
+
+    evaluator->traffic[DD_PHASE_FORCES] = eqp_route_last_counts(stage->route);
+    if (code == EQP_OK) {
+        code = give_to_arms(domain, halo, stage, c, computed);
+    }
+    evaluator->traffic[DD_PHASE_ARMS] = eqp_route_last_counts(halo->arms);
+    evaluator->bytes = bytes_of(evaluator, domain, stage);
+    return code;
+}
+
+int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage)
+{
+    pass p = {.evaluator = evaluator, .domain = domain, .stage = stage};
+    cargo c = {.out = NULL};
+    const double begin = eqp_cpu_seconds();
+    int computed = EQP_OK, code = eqp_agree(domain->comm, prepare(evaluator, domain, halo, stage, &c), NULL);
 
     if (code == EQP_OK) {
         code = dd_halo_refresh(domain, halo);
+        evaluator->traffic[DD_PHASE_NODES] = eqp_route_last_counts(halo->nodes);
     }
     if (code == EQP_OK) {
-        code = dd_stage_refresh(domain, halo, stage);
+        code = fetch(&p, halo, stage, &c, &computed);
     }
-    if (code == EQP_OK && evaluator->has_far) {
-        code = gather_moments(evaluator, domain, stage);
-        if (code == EQP_OK) {
-            code = compute_far(&p);
+    if (code == EQP_OK) {
+        if (computed == EQP_OK) {
+            computed = some_cells(&p, false);
         }
+        code = deliver(evaluator, domain, halo, stage, &c, computed);
     }
-    evaluator->exchange_seconds = eqp_cpu_seconds() - begin - evaluator->seconds;
-    if (code == EQP_OK) {
-        code = compute(&p);
-    }
-    begin = eqp_cpu_seconds();
-    if (code == EQP_OK) {
-        code = settle_accounts(&p);
-    }
-    if (code == EQP_OK) {
-        code = dd_stage_return(domain, stage);
-    }
-    if (code == EQP_OK) {
-        code = give_to_arms(domain, halo, stage);
-    }
-    dd_outbox_free(&p.counted);
     free(p.fields);
-    evaluator->exchange_seconds += eqp_cpu_seconds() - begin;
-    evaluator->bytes = bytes_of(domain, halo, stage);
+    free(c.out);
+    evaluator->exchange_seconds = eqp_cpu_seconds() - begin - evaluator->seconds;
     return code;
 }

@@ -10,6 +10,15 @@
 #include "stage.h"
 #include "work.h"
 
+/* What travels in an evaluation, beside the far field. */
+enum {
+    DD_PHASE_NODES,    /* positions and velocities of neighbours */
+    DD_PHASE_SEGMENTS, /* ends of segments */
+    DD_PHASE_FORCES,   /* forces on them, back */
+    DD_PHASE_ARMS,     /* forces on the ends that live elsewhere */
+    DD_PHASES
+};
+
 typedef struct dd_evaluator {
     dd_medium medium;
     dd_pairs_fn pairs;
@@ -19,24 +28,24 @@ typedef struct dd_evaluator {
     bool has_far; /* some cells are far from others */
     /* of the last evaluation */
     dd_counts total;    /* on this rank */
-    dd_counts *of_node; /* [of_nodes] for each own node, wherever it was done; owned */
+    dd_counts *of_node; /* [of_nodes] on this rank for each own node; owned */
     int64_t of_nodes, node_room;
-    double seconds;          /* CPU seconds in forces on this rank */
-    double exchange_seconds; /* CPU seconds in sending and receiving, waiting included */
-    int64_t bytes;           /* sent by this rank */
-    app_timings timings;     /* batches of the work, of all evaluations since they were cleared */
-    /* scratch: sources of an owner that ranks share */
-    double *memory;
-    int64_t *chosen;
-    int64_t room;
+    dd_counts *of_share; /* [of_shares] on this rank for each of the stage's shares in nodes of others; owned */
+    int64_t of_shares, share_room;
+    double seconds;                      /* CPU seconds in forces on this rank */
+    double exchange_seconds;             /* CPU seconds in sending and receiving, waiting included */
+    int64_t bytes;                       /* sent by this rank */
+    eqp_route_counts traffic[DD_PHASES]; /* of this rank */
+    app_timings timings;                 /* batches of the work, of all evaluations since they were cleared */
 } dd_evaluator;
 
 void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pairs_fn pairs);
 void dd_evaluator_free(dd_evaluator *evaluator);
 
-/* Sets the force of every arm of the own nodes, for positions as they are: refreshes the halo and the stage first.
+/* Sets the force of every arm of the own nodes, for positions as they are: refreshes the halo and the stage first. What
+ * needs own segments only is computed while the others travel; the order of all sums follows from ranks and plan alone.
  * Collective. */
-int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const app_map *map);
+int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage);
 
 /* Sum of the forces on a node's arms. Local. */
 void dd_node_force(const dd_node *node, double force[3]);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "halo.h"
 
+#include "blocks.h"
+
 #include <equipoise/par.h>
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What a node sends to its neighbours: where it is and how fast. */
+#define NODE_BYTES ((int64_t)(6 * sizeof(double)))
+#define ARM_BYTES ((int64_t)(3 * sizeof(double)))
 
 /* An arm across ranks. */
 typedef struct crossing {
@@ -30,7 +36,7 @@ static int by_own(const void *left, const void *right)
 {
     const crossing *a = left, *b = right;
 
-    return a->home != b->home ? a->home - b->home : compare_u64(a->own, b->own);
+    return a->own != b->own ? compare_u64(a->own, b->own) : a->home - b->home;
 }
 
 static dd_tag low(const crossing *c)
@@ -98,7 +104,6 @@ static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
     sort(cross, ncross, by_other);
     for (int64_t c = 0; c < ncross && code == EQP_OK; c++) {
         if (c == 0 || by_other(&cross[c - 1], &cross[c]) != 0) {
-            halo->recv_count[cross[c].home]++;
             halo->tag[halo->nghosts++] = cross[c].other;
         }
         halo->place[halo->first[cross[c].node] + cross[c].arm] = halo->n + halo->nghosts - 1;
@@ -112,84 +117,144 @@ static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
     return code;
 }
 
-static int list_senders(dd_halo *halo, crossing *cross, int64_t ncross)
+/* Own nodes by tag, which the other ranks number them by. */
+static int list_senders(dd_halo *halo, crossing *cross, int64_t ncross, dd_blocks *blocks)
 {
     int code = eqp_array_create(&halo->send, ncross, sizeof *halo->send);
 
     sort(cross, ncross, by_own);
     for (int64_t c = 0; c < ncross && code == EQP_OK; c++) {
-        if (c == 0 || by_own(&cross[c - 1], &cross[c]) != 0) {
-            halo->send_count[cross[c].home]++;
+        if (c == 0 || cross[c - 1].own != cross[c].own) {
+            dd_blocks_add(blocks, (int64_t)cross[c].own, NODE_BYTES);
             halo->send[halo->nsend++] = cross[c].node;
+        }
+        if (c == 0 || by_own(&cross[c - 1], &cross[c]) != 0) {
+            dd_blocks_need(blocks, cross[c].home);
+        }
+    }
+    return code == EQP_OK ? eqp_array_create(&halo->out, halo->nsend, sizeof *halo->out) : code;
+}
+
+static int crossings_create(int nranks, int64_t n, dd_crossings *made)
+{
+    int code = eqp_array_create(&made->node, n, sizeof *made->node);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made->arm, n, sizeof *made->arm);
+    }
+    return code == EQP_OK ? eqp_array_create(&made->count, nranks, sizeof *made->count) : code;
+}
+
+static void crossings_free(dd_crossings *of)
+{
+    free(of->node);
+    free(of->arm);
+    free(of->count);
+}
+
+static int list_arms(const dd_domain *domain, dd_halo *halo, crossing *cross, int64_t ncross, dd_blocks *blocks)
+{
+    int64_t nmine = 0;
+    int code;
+
+    for (int64_t c = 0; c < ncross; c++) {
+        nmine += cross[c].own < cross[c].other;
+    }
+    code = crossings_create(domain->nranks, nmine, &halo->mine);
+    if (code == EQP_OK) {
+        code = crossings_create(domain->nranks, ncross - nmine, &halo->theirs);
+    }
+    sort(cross, ncross, by_segment);
+    for (int64_t c = 0; c < ncross && code == EQP_OK; c++) {
+        dd_crossings *side = cross[c].own < cross[c].other ? &halo->mine : &halo->theirs;
+        side->node[side->n] = cross[c].node;
+        side->arm[side->n++] = cross[c].arm;
+        side->count[cross[c].home]++;
+    }
+    for (int r = 0; r < domain->nranks && code == EQP_OK; r++) {
+        if (halo->mine.count[r] > 0) {
+            dd_blocks_add(blocks, r, halo->mine.count[r] * ARM_BYTES);
+            dd_blocks_need(blocks, r);
         }
     }
     return code;
 }
 
-static int list_arms(dd_halo *halo, crossing *cross, int64_t ncross)
+/* What arrives must be what this side knows of: nodes by home and tag, arms by rank. */
+static int check_arrivals(const dd_domain *domain, const dd_halo *halo)
 {
-    int code = eqp_array_create(&halo->arm_node, ncross, sizeof *halo->arm_node);
+    const eqp_route_view nodes = eqp_route_arrivals(halo->nodes), arms = eqp_route_arrivals(halo->arms);
+    int64_t a = 0;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&halo->arm_of, ncross, sizeof *halo->arm_of);
+    if (nodes.n != halo->nghosts) {
+        return EQP_ERR_INTERNAL;
     }
-    sort(cross, ncross, by_segment);
-    for (int64_t c = 0; c < ncross && code == EQP_OK; c++) {
-        halo->arm_node[c] = cross[c].node;
-        halo->arm_of[c] = cross[c].arm;
-        halo->arm_count[cross[c].home]++;
+    for (int64_t g = 0; g < nodes.n; g++) {
+        if ((dd_tag)nodes.id[g] != halo->tag[g]) {
+            return EQP_ERR_INTERNAL;
+        }
     }
-    halo->narms = ncross;
-    return code;
+    for (int r = 0; r < domain->nranks; r++) {
+        if (halo->theirs.count[r] > 0) {
+            if (a == arms.n || arms.home[a] != r || arms.bytes[a] != halo->theirs.count[r] * ARM_BYTES) {
+                return EQP_ERR_INTERNAL;
+            }
+            a++;
+        }
+    }
+    return a == arms.n ? EQP_OK : EQP_ERR_INTERNAL;
 }
 
-static int create_counts(const dd_domain *domain, dd_halo *halo)
+/* The lists of all that crosses; nothing of it needs others. */
+static int list_all(const dd_domain *domain, dd_halo *halo, dd_blocks *nodes, dd_blocks *arms)
 {
+    crossing *cross = NULL;
+    int64_t narms = 0, ncross;
     int code = eqp_array_create(&halo->first, halo->n + 1, sizeof *halo->first);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&halo->send_count, domain->nranks, sizeof *halo->send_count);
+    for (int64_t i = 0; i < halo->n; i++) {
+        narms += domain->network.node[i].narms;
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&halo->recv_count, domain->nranks, sizeof *halo->recv_count);
+        code = eqp_array_create(&halo->place, narms, sizeof *halo->place);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&halo->arm_count, domain->nranks, sizeof *halo->arm_count);
+        code = eqp_array_create(&cross, narms, sizeof *cross);
     }
+    if (code == EQP_OK) {
+        ncross = split_arms(domain, halo, cross);
+        code = number_ghosts(halo, cross, ncross);
+        if (code == EQP_OK) {
+            code = check_places(halo);
+        }
+        if (code == EQP_OK) {
+            code = list_senders(halo, cross, ncross, nodes);
+        }
+        if (code == EQP_OK) {
+            code = list_arms(domain, halo, cross, ncross, arms);
+        }
+    }
+    free(cross);
     return code;
 }
 
 int dd_halo_create(const dd_domain *domain, dd_halo *halo)
 {
     dd_halo made = {.n = domain->network.n};
-    crossing *cross = NULL;
-    int64_t narms = 0, ncross = 0;
-    int code = create_counts(domain, &made);
+    dd_blocks nodes = {.n = 0}, arms = {.n = 0};
+    int code;
 
-    for (int64_t i = 0; i < made.n; i++) {
-        narms += domain->network.node[i].narms;
+    dd_blocks_fail(&nodes, list_all(domain, &made, &nodes, &arms));
+    dd_blocks_fail(&arms, nodes.code);
+    code = dd_blocks_route(domain->comm, &domain->plan, &nodes, &made.nodes);
+    if (code == EQP_OK) {
+        code = dd_blocks_route(domain->comm, &domain->plan, &arms, &made.arms);
+    } else {
+        dd_blocks_free(&arms);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&made.place, narms, sizeof *made.place);
+        code = eqp_agree(domain->comm, check_arrivals(domain, &made), NULL);
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&cross, narms, sizeof *cross);
-    }
-    if (code == EQP_OK) {
-        ncross = split_arms(domain, &made, cross);
-        code = number_ghosts(&made, cross, ncross);
-    }
-    if (code == EQP_OK) {
-        code = check_places(&made);
-    }
-    if (code == EQP_OK) {
-        code = list_senders(&made, cross, ncross);
-    }
-    if (code == EQP_OK) {
-        code = list_arms(&made, cross, ncross);
-    }
-    free(cross);
-    code = eqp_agree(domain->comm, code, NULL);
     if (code != EQP_OK) {
         dd_halo_free(&made);
         return code;
@@ -200,49 +265,78 @@ int dd_halo_create(const dd_domain *domain, dd_halo *halo)
 
 void dd_halo_free(dd_halo *halo)
 {
+    eqp_route_free(halo->nodes);
+    eqp_route_free(halo->arms);
+    crossings_free(&halo->mine);
+    crossings_free(&halo->theirs);
     free(halo->first);
     free(halo->place);
     free(halo->tag);
     free(halo->x);
     free(halo->v);
     free(halo->send);
-    free(halo->send_count);
-    free(halo->recv_count);
-    free(halo->arm_node);
-    free(halo->arm_of);
-    free(halo->arm_count);
+    free(halo->out);
     *halo = (dd_halo){0};
+}
+
+/* What is in `out` to all who need it. received: borrowed from the route. */
+static int send_nodes(const dd_halo *halo, const void **received)
+{
+    int code = eqp_route_start(halo->nodes, halo->out);
+
+    return code == EQP_OK ? eqp_route_finish(halo->nodes, received) : code;
 }
 
 int dd_halo_refresh(const dd_domain *domain, dd_halo *halo)
 {
-    double(*out)[6] = NULL, (*in)[6] = NULL;
-    int code = eqp_array_create(&out, halo->nsend, sizeof *out);
+    const eqp_route_view view = eqp_route_arrivals(halo->nodes);
+    const void *received = NULL;
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&in, halo->nghosts, sizeof *in);
-    }
-    for (int64_t s = 0; s < halo->nsend && code == EQP_OK; s++) {
+    for (int64_t s = 0; s < halo->nsend; s++) {
         const dd_node *node = &domain->network.node[halo->send[s]];
-        memcpy(out[s], node->x, sizeof node->x);
-        memcpy(out[s] + 3, node->v, sizeof node->v);
+        memcpy(halo->out[s], node->x, sizeof node->x);
+        memcpy(halo->out[s] + 3, node->v, sizeof node->v);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_exchange(domain->comm, sizeof *out, halo->send_count, out, halo->recv_count, in);
+    code = send_nodes(halo, &received);
+    for (int64_t g = 0; g < view.n && code == EQP_OK; g++) {
+        const char *from = (const char *)received + view.offset[g];
+        memcpy(halo->x + 3 * g, from, 3 * sizeof(double));
+        memcpy(halo->v + 3 * g, from + 3 * sizeof(double), 3 * sizeof(double));
     }
-    for (int64_t g = 0; g < halo->nghosts && code == EQP_OK; g++) {
-        memcpy(halo->x + 3 * g, in[g], 3 * sizeof(double));
-        memcpy(halo->v + 3 * g, in[g] + 3, 3 * sizeof(double));
-    }
-    free(in);
-    free(out);
     return code;
 }
 
-int dd_halo_swap(const dd_domain *domain, const dd_halo *halo, const double *out, double *in)
+int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost)
 {
-    return eqp_exchange(domain->comm, 3 * sizeof *out, halo->arm_count, out, halo->arm_count, in);
+    const eqp_route_view view = eqp_route_arrivals(halo->nodes);
+    const void *received = NULL;
+    int code;
+
+    for (int64_t s = 0; s < halo->nsend; s++) {
+        memcpy(halo->out[s], &own[halo->send[s]], sizeof *own);
+    }
+    code = send_nodes(halo, &received);
+    for (int64_t g = 0; g < view.n && code == EQP_OK; g++) {
+        memcpy(&ghost[g], (const char *)received + view.offset[g], sizeof *ghost);
+    }
+    return code;
+}
+
+int dd_halo_give(const dd_halo *halo, const double *out, double *in)
+{
+    const eqp_route_view view = eqp_route_arrivals(halo->arms);
+    const void *received = NULL;
+    int code = eqp_route_start(halo->arms, out);
+
+    if (code == EQP_OK) {
+        code = eqp_route_finish(halo->arms, &received);
+    }
+    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) { /* by rank, as theirs lie */
+        memcpy(in, (const char *)received + view.offset[b], (size_t)view.bytes[b]);
+        in += view.bytes[b] / (int64_t)sizeof *in;
+    }
+    return code;
 }
 
 const double *dd_halo_position(const dd_domain *domain, const dd_halo *halo, int64_t place)

@@ -6,6 +6,16 @@
 
 #include "domain.h"
 
+#include <equipoise/route.h>
+
+/* Arms across ranks of one side, by the other end's rank, then by segment: lower tag, higher tag. */
+typedef struct dd_crossings {
+    int64_t n;
+    int64_t *node;  /* [n] place of the own end */
+    int *arm;       /* [n] which of its arms */
+    int64_t *count; /* [ranks] */
+} dd_crossings;
+
 /* Places of neighbours: below network.n one of the domain's own nodes, from there on ghosts. */
 typedef struct dd_halo {
     int64_t n;       /* own nodes when it was made */
@@ -14,26 +24,31 @@ typedef struct dd_halo {
     int64_t *place;  /* [arms] of each arm's neighbour */
     dd_tag *tag;     /* [nghosts] by home, then by tag */
     double *x, *v;   /* [nghosts][3] as of the last dd_halo_refresh */
-    /* who sends what: own nodes by rank, then by tag */
+    /* own nodes that others need, by tag: each is a block */
     int64_t nsend;
-    int64_t *send;                    /* [nsend] places of own nodes */
-    int64_t *send_count, *recv_count; /* [ranks] */
-    /* arms across ranks by rank, then by segment: lower tag, higher tag. They are the same on both sides. */
-    int64_t narms;
-    int64_t *arm_node;  /* [narms] own end */
-    int *arm_of;        /* [narms] which arm of that node */
-    int64_t *arm_count; /* [ranks] */
+    int64_t *send;     /* [nsend] places */
+    double (*out)[6];  /* [nsend] scratch */
+    eqp_route *nodes;  /* from there to the ghosts */
+    dd_crossings mine; /* arms across ranks whose segment belongs to the own end */
+    dd_crossings theirs;
+    eqp_route *arms; /* forces from mine to the other ends' theirs: a block per rank */
 } dd_halo;
 
-/* Plans; the domain's nodes and arms must not change while the halo is used. Does not fetch anything. Collective. */
+/* Plans, with the domain's plan; its nodes and arms must not change while the halo is used. Does not fetch anything.
+ * Collective. */
 int dd_halo_create(const dd_domain *domain, dd_halo *halo);
+/* Collective. */
 void dd_halo_free(dd_halo *halo);
 
 /* Fetches positions and velocities of all ghosts. Collective. */
 int dd_halo_refresh(const dd_domain *domain, dd_halo *halo);
 
-/* For every arm across ranks three numbers to the other end: in and out are [narms][3]. Collective. */
-int dd_halo_swap(const dd_domain *domain, const dd_halo *halo, const double *out, double *in);
+/* A number of each own node to those who know it as a ghost: own [n] (borrowed), ghost [nghosts]. Collective. */
+int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost);
+
+/* Three numbers for each arm across ranks from whom its segment belongs to: out [mine.n][3] (borrowed), in
+ * [theirs.n][3]. Collective. */
+int dd_halo_give(const dd_halo *halo, const double *out, double *in);
 
 /* Position of the neighbour at a place. Local. */
 const double *dd_halo_position(const dd_domain *domain, const dd_halo *halo, int64_t place);

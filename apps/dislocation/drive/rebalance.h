@@ -5,7 +5,7 @@
 #define DD_REBALANCE_H
 
 #include "../../common/run_newmap.h"
-#include "evaluate.h"
+#include "survey.h"
 
 /* Makes a new map of what the last evaluation has counted and moves the nodes to their new homes: the halo is void
  * then, and the stage freed as soon as it has been looked at, as making a map needs room. has_map: the present
@@ -14,17 +14,5 @@
 int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluator, const app_costs *costs,
                  const app_rebalance_options *options, bool has_map, app_map *map, eqp_units_totals *totals,
                  app_rebalanced *rebalanced, int64_t *migrated, int64_t *bytes, eqp_message *message);
-
-/* What a map is made of, also for those who only want to know what it would be. Kinds of work, as surveys count them:
- */
-extern const app_work_model dd_work_model;
-
-/* Curve keys of the own nodes, in their order, in a cube around the box: owned by the caller. Local. */
-int dd_keys(const dd_domain *domain, uint64_t **keys);
-
-/* Adds the own nodes with that detail, by what evaluator->of_node says of each, to a survey that was cleared for it.
- * Local. */
-int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
-              const uint64_t *keys, app_survey *survey);
 
 #endif

@@ -2,23 +2,9 @@
 #include "share.h"
 
 #include <equipoise/base.h>
+#include <equipoise/par.h>
 
 #include <stdlib.h>
-#include <string.h>
-
-void dd_pair_centroid(const dd_domain *domain, const dd_segment *first, const dd_segment *second, double centroid[3])
-{
-    double m1[3], m2[3], between[3];
-
-    for (int d = 0; d < 3; d++) {
-        m1[d] = 0.5 * (first->x1[d] + first->x2[d]);
-        m2[d] = 0.5 * (second->x1[d] + second->x2[d]);
-    }
-    dd_domain_offset(domain, m2, m1, between);
-    for (int d = 0; d < 3; d++) {
-        centroid[d] = m1[d] - first->x1[d] + 0.5 * between[d];
-    }
-}
 
 void dd_share_centroid(const dd_domain *domain, const dd_grid *grid, const double x[3], int64_t cell,
                        double centroid[3])
@@ -32,90 +18,92 @@ void dd_share_centroid(const dd_domain *domain, const dd_grid *grid, const doubl
     }
 }
 
-/* Room for so many sources in columns of their own. */
-static int reserve(dd_evaluator *evaluator, int64_t n, dd_columns *columns)
+int dd_share_ranks(const dd_domain *domain, const dd_grid *grid, const app_map *map, int64_t split, const double x[3],
+                   int ranks[DD_GRID_SOURCES])
 {
-    int code = EQP_OK;
+    int64_t sources[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(grid, dd_grid_cell(grid, x), sources);
 
-    if (n > evaluator->room) {
-        double *memory = NULL;
-        int64_t *chosen = NULL;
-        code = eqp_array_create(&memory, 15 * (n + DD_LANES), sizeof *memory);
-        if (code == EQP_OK) {
-            code = eqp_array_create(&chosen, n, sizeof *chosen);
-        }
-        if (code != EQP_OK) {
-            free(memory);
-            return code;
-        }
-        free(evaluator->memory);
-        free(evaluator->chosen);
-        evaluator->memory = memory;
-        evaluator->chosen = chosen;
-        evaluator->room = n;
-    }
-    for (int c = 0; c < 15; c++) {
-        *(c < 9 ? &columns->at[c] : &columns->force[c - 9]) = evaluator->memory + c * (evaluator->room + DD_LANES);
-    }
-    return code;
-}
-
-/* Which sources of a run are this rank's. */
-static int64_t choose(const dd_domain *domain, const dd_stage *stage, const app_map *map, int64_t split,
-                      const dd_segment *segment, const dd_run *run, int64_t *chosen)
-{
-    int64_t n = 0;
-
-    for (int64_t j = run->first; j < run->first + run->n; j++) {
-        const dd_segment other = dd_stage_segment(stage, j);
+    for (int i = 0; i < n; i++) {
         double centroid[3];
-        dd_pair_centroid(domain, segment, &other, centroid);
-        if (app_map_rank(map, -1 - split, centroid) == domain->rank) {
-            chosen[n++] = j;
-        }
+        dd_share_centroid(domain, grid, x, sources[i], centroid);
+        ranks[i] = app_map_rank(map, -1 - split, centroid);
     }
     return n;
 }
 
-int dd_share_pairs(dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage, const app_map *map,
-                   const dd_target *target, int64_t cell, dd_counts *counts)
+/* A share for every rank that computes anything of an own node. */
+static int list_shares(const dd_domain *domain, const dd_grid *grid, const app_map *map, int64_t place, int64_t *room,
+                       int64_t *rank_room, dd_shares *shares)
 {
-    const dd_segment segment = dd_stage_segment(stage, target->local);
-    dd_run runs[DD_GRID_RUNS + 1];
-    const int nruns = dd_stage_runs(stage, target->local, cell, runs);
-    dd_pair_counts pairs = {0, 0};
-    dd_columns columns;
-    double force[6] = {0.0};
-    int64_t most = 0, n = 0;
-    int code;
+    const dd_node *node = &domain->network.node[place];
+    const int64_t before = shares->nsent;
+    int ranks[DD_GRID_SOURCES];
+    const int n = dd_share_ranks(domain, grid, map, node->split, node->x, ranks);
+    int code = eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent);
 
-    for (int r = 0; r < nruns; r++) {
-        most += runs[r].n;
+    if (code == EQP_OK) {
+        code = eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to);
     }
-    code = reserve(evaluator, most, &columns);
-    for (int r = 0; r < nruns && code == EQP_OK; r++) {
-        n += choose(domain, stage, map, target->split, &segment, &runs[r], evaluator->chosen + n);
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        int64_t s = before;
+        while (s < shares->nsent && shares->sent_to[s] != ranks[i]) {
+            s++;
+        }
+        if (s == shares->nsent) {
+            shares->sent_to[s] = ranks[i];
+            shares->sent[s] = (dd_share){.owner = node->tag,
+                                         .cell = dd_grid_cell(grid, node->x),
+                                         .at_home = place,
+                                         .split = node->split,
+                                         .bytes = dd_node_bytes(node),
+                                         .home = domain->rank};
+            shares->nsent++;
+        }
+        shares->sent[s].sources |= (uint32_t)1 << i;
     }
-    if (code != EQP_OK || n == 0) {
-        return code;
+    return code;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const dd_share *a = left, *b = right;
+
+    if (a->cell != b->cell) {
+        return a->cell < b->cell ? -1 : 1;
     }
-    for (int64_t i = 0; i < n; i++) {
-        for (int c = 0; c < 9; c++) {
-            columns.at[c][i] = stage->columns.at[c][evaluator->chosen[i]];
+    return (a->owner > b->owner) - (a->owner < b->owner);
+}
+
+int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const app_map *map, dd_shares *shares)
+{
+    int64_t room = 0, rank_room = 0;
+    int code = EQP_OK;
+
+    if (map->nsplit == 0) { /* the same on all ranks */
+        return EQP_OK;
+    }
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+        const dd_node *node = &domain->network.node[i];
+        if (node->split >= 0 && dd_node_owns_segments(node)) {
+            code = list_shares(domain, grid, map, i, &room, &rank_room, shares);
         }
     }
-    for (int c = 0; c < 6; c++) {
-        memset(columns.force[c], 0, (size_t)n * sizeof(double));
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_send_records(domain->comm, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
+                                &shares->n, &shares->share);
     }
-    evaluator->pairs(&evaluator->medium, &segment, &columns, 0, n, force, &pairs);
-    for (int c = 0; c < 6; c++) {
-        stage->columns.force[c][target->local] += force[c];
-        for (int64_t i = 0; i < n; i++) {
-            stage->columns.force[c][evaluator->chosen[i]] += columns.force[c][i];
-        }
+    if (code == EQP_OK && shares->n > 1) {
+        qsort(shares->share, (size_t)shares->n, sizeof *shares->share, compare);
     }
-    counts->of[DD_KIND_RUN]++;
-    counts->of[DD_KIND_PAIR] += pairs.general;
-    counts->of[DD_KIND_PARALLEL] += pairs.parallel;
-    return EQP_OK;
+    return code;
+}
+
+void dd_shares_free(dd_shares *shares)
+{
+    free(shares->share);
+    free(shares->sent);
+    free(shares->sent_to);
+    *shares = (dd_shares){.n = 0};
 }

@@ -1,21 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pairs of an owner that several ranks share: each rank computes those nearest to its centroids. */
+/* Owners that ranks share. The interactions of such an owner with all segments of one source cell go to one rank: it is
+ * looked up once for each of its source cells, a rank needs the segments of those cells only that it is given, and
+ * hands whole runs of them to the kernel. */
 #ifndef DD_SHARE_H
 #define DD_SHARE_H
 
-#include "evaluate.h"
+#include "../../common/map.h"
+#include "grid.h"
 
-/* Centroid of a pair of local segments, measured from the first one's owner: the mean of their midpoints (Pearce 2014,
- * section 4.1.1). */
-void dd_pair_centroid(const dd_domain *domain, const dd_segment *first, const dd_segment *second, double centroid[3]);
+/* What one rank computes of an owner. */
+typedef struct dd_share {
+    dd_tag owner;
+    int64_t cell;    /* that the owner lies in */
+    int64_t at_home; /* its place there */
+    int64_t split;   /* its place in the map's table */
+    int64_t bytes;   /* that move with it */
+    int32_t home;
+    uint32_t sources; /* bit i: the i-th of the cell's dd_grid_sources() */
+} dd_share;
+
+typedef struct dd_shares {
+    int64_t n;
+    dd_share *share; /* [n] that this rank computes, by cell, then by owner; owned */
+    int64_t nsent;
+    dd_share *sent; /* [nsent] of own nodes, to whoever computes them; owned */
+    int *sent_to;   /* [nsent] ranks; owned */
+} dd_shares;
 
 /* Centroid of the interactions of an owner at x with all segments of a cell, measured from the owner: half the way to
- * the middle of that cell. One rank does them all, the one that the map says of it. */
+ * the middle of that cell. */
 void dd_share_centroid(const dd_domain *domain, const dd_grid *grid, const double x[3], int64_t cell,
                        double centroid[3]);
 
-/* Computes this rank's pairs of a target and adds what was done to *counts. Local. EQP_OK or EQP_ERR_MEMORY. */
-int dd_share_pairs(dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage, const app_map *map,
-                   const dd_target *target, int64_t cell, dd_counts *counts);
+/* Which rank computes the owner's interactions with each of its cell's dd_grid_sources(). Returns how many these are.
+ * Local. */
+int dd_share_ranks(const dd_domain *domain, const dd_grid *grid, const app_map *map, int64_t split, const double x[3],
+                   int ranks[DD_GRID_SOURCES]);
+
+/* Tells all who share an owner what they compute of it: homes say so, from the nodes' present positions, so that all
+ * agree. *shares is zeroed. Collective; the caller frees it in any case. */
+int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const app_map *map, dd_shares *shares);
+void dd_shares_free(dd_shares *shares);
 
 #endif

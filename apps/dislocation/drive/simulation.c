@@ -57,7 +57,6 @@ static dd_motion motion_of(dd_simulation *sim)
                        .halo = &sim->halo,
                        .stage = &sim->stage,
                        .evaluator = &sim->evaluator,
-                       .map = &sim->map,
                        .mobility = &sim->mobility,
                        .stepper = &sim->stepper};
 }
@@ -84,7 +83,7 @@ static int evaluate(dd_simulation *sim, step_ledger *ledger)
     int code;
 
     memcpy(sim->evaluator.stress, sim->loading.stress, sizeof sim->evaluator.stress);
-    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, &sim->map);
+    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage);
     if (code == EQP_OK) {
         take_evaluation(ledger);
         code = dd_advance_velocities(&motion);
@@ -359,7 +358,11 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     *sim = made;
     dd_domain_init(&sim->domain, sim->comm);
     app_map_init(&sim->map);
+    sim->domain.plan = settings->run.exchange;
     code = eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message);
+    if (code == EQP_OK) {
+        code = eqp_route_fit(sim->comm, &sim->domain.plan);
+    }
     if (code == EQP_OK) {
         code = dd_input_read(settings, &sim->domain, &sim->input, message);
     }

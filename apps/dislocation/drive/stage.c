@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stage.h"
 
+#include "blocks.h"
+#include "needs.h"
+#include "stage_parts.h"
+
 #include <equipoise/par.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A segment on its way to where it is needed. */
+/* What does not change of a segment that arrives. */
 typedef struct parcel {
     dd_segment_key key;
-    dd_segment segment;
-    int64_t cell, split;
+    double burgers[3], unused;
 } parcel;
+
+_Static_assert(sizeof(parcel) == sizeof(dd_six), "a parcel travels like six numbers");
 
 /* A local segment while the order is found. */
 typedef struct entry {
     dd_segment_key key;
-    int64_t cell, split;
-    int64_t own, ghost; /* place among those; the other is -1 */
+    int64_t cell;
+    int64_t source; /* as in the stage */
 } entry;
-
-/* A split owner's cell, for the ranks that share it. */
-typedef struct notice {
-    int64_t split, cell;
-} notice;
 
 static int compare_entries(const void *left, const void *right)
 {
@@ -38,20 +38,11 @@ static int compare_entries(const void *left, const void *right)
     return (a->key.other > b->key.other) - (a->key.other < b->key.other);
 }
 
-static dd_segment own_segment(const dd_domain *domain, const dd_halo *halo, int64_t node, int arm)
+static void sort_entries(int64_t n, entry *entries)
 {
-    const dd_node *owner = &domain->network.node[node];
-    const double *far = dd_halo_position(domain, halo, halo->place[halo->first[node] + arm]);
-    dd_segment segment;
-    double along[3];
-
-    dd_domain_offset(domain, far, owner->x, along);
-    for (int d = 0; d < 3; d++) {
-        segment.x1[d] = owner->x[d];
-        segment.x2[d] = owner->x[d] + along[d];
-        segment.burgers[d] = owner->arm[arm].burgers[d];
+    if (n > 1) {
+        qsort(entries, (size_t)n, sizeof *entries, compare_entries);
     }
-    return segment;
 }
 
 static int list_own(const dd_domain *domain, dd_stage *stage)
@@ -87,11 +78,12 @@ static int list_own(const dd_domain *domain, dd_stage *stage)
 /* Which of the halo's arms each own segment is: by a table from (node, arm), as the halo's order is another. */
 static int find_crossings(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
 {
+    const dd_crossings *mine = &halo->mine;
     int64_t *crossing = NULL;
     int code = eqp_array_create(&crossing, halo->first[domain->network.n], sizeof *crossing);
 
-    for (int64_t a = 0; a < halo->narms && code == EQP_OK; a++) {
-        crossing[halo->first[halo->arm_node[a]] + halo->arm_of[a]] = a + 1;
+    for (int64_t a = 0; a < mine->n && code == EQP_OK; a++) {
+        crossing[halo->first[mine->node[a]] + mine->arm[a]] = a + 1;
     }
     for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) {
         stage->own_crossing[s] = crossing[halo->first[stage->own_node[s]] + stage->own_arm[s]] - 1;
@@ -100,140 +92,147 @@ static int find_crossings(const dd_domain *domain, const dd_halo *halo, dd_stage
     return code;
 }
 
-static int64_t own_cell(const dd_domain *domain, const dd_stage *stage, int64_t own)
+static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, int64_t own)
 {
-    return dd_grid_cell(&stage->grid, domain->network.node[stage->own_node[own]].x);
+    const dd_node *node = &domain->network.node[stage->own_node[own]];
+
+    return (dd_segment_key){node->tag, node->arm[stage->own_arm[own]].tag};
 }
 
-/* A bit per cell. */
-static int64_t words(const dd_stage *stage)
+/* The own segments in order. */
+static int sort_own(const dd_domain *domain, const dd_stage *stage, entry **entries)
 {
-    return (stage->grid.ncells + 63) / 64;
-}
-
-static void mark(const dd_stage *stage, uint64_t *bits, int64_t cell)
-{
-    dd_cells runs[DD_GRID_RUNS];
-    const int nruns = dd_grid_forward(&stage->grid, cell, runs);
-
-    bits[cell / 64] |= (uint64_t)1 << cell % 64;
-    for (int r = 0; r < nruns; r++) {
-        for (int64_t c = runs[r].first; c <= runs[r].last; c++) {
-            bits[c / 64] |= (uint64_t)1 << c % 64;
-        }
-    }
-}
-
-/* Cells in which this rank computes pairs of split owners that live elsewhere. */
-static int mark_shared(const dd_domain *domain, const dd_stage *stage, const app_map *map, uint64_t *bits)
-{
-    notice *mine = NULL, *all = NULL;
-    int64_t n = 0, ntotal = 0, before = -1;
-    int *ranks = NULL;
-    int code = eqp_array_create(&mine, stage->nown, sizeof *mine);
+    int code = eqp_array_create(entries, stage->nown, sizeof **entries);
 
     for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) {
-        const dd_node *node = &domain->network.node[stage->own_node[s]];
-        if (node->split >= 0 && stage->own_node[s] != before) {
-            mine[n++] = (notice){node->split, own_cell(domain, stage, s)};
-            before = stage->own_node[s];
-        }
+        const double *x = domain->network.node[stage->own_node[s]].x;
+        (*entries)[s] = (entry){own_key(domain, stage, s), dd_grid_cell(&stage->grid, x), s};
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&ranks, domain->nranks, sizeof *ranks);
+        sort_entries(stage->nown, *entries);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_gather_records(domain->comm, sizeof *mine, n, mine, &ntotal, (void **)&all);
-    }
-    for (int64_t i = 0; i < ntotal && code == EQP_OK; i++) {
-        const int nranks = app_map_ranks(map, -1 - all[i].split, domain->nranks, ranks);
-        for (int r = 0; r < nranks; r++) {
-            if (ranks[r] == domain->rank) {
-                mark(stage, bits, all[i].cell);
-            }
-        }
-    }
-    free(all);
-    free(ranks);
-    free(mine);
     return code;
 }
 
-/* Which cells each rank needs: [ranks][words]. */
-static int gather_needs(const dd_domain *domain, const dd_stage *stage, const app_map *map, uint64_t **needs)
+static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, entry **entries)
 {
-    const int64_t nwords = words(stage);
-    uint64_t *mine = NULL;
-    int code = eqp_array_create(&mine, nwords, sizeof *mine);
+    int code = list_own(domain, stage);
 
     if (code == EQP_OK) {
-        code = eqp_array_create(needs, nwords * domain->nranks, sizeof **needs);
+        code = find_crossings(domain, halo, stage);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        for (int64_t s = 0; s < stage->nown; s++) {
-            /* Also of split owners: who speaks for them at the next map looks at all their pairs. */
-            mark(stage, mine, own_cell(domain, stage, s));
-        }
-        if (map->nsplit > 0) {
-            code = mark_shared(domain, stage, map, mine);
-        }
-    }
-    if (code == EQP_OK && MPI_Allgather(mine, (int)nwords, MPI_UINT64_T, *needs, (int)nwords, MPI_UINT64_T,
-                                        domain->comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-    }
-    free(mine);
-    return code;
+    return code == EQP_OK ? sort_own(domain, stage, entries) : code;
 }
 
-/* Own segments by receiving rank. */
-static int list_sends(const dd_domain *domain, dd_stage *stage, const uint64_t *needs)
+/* Own cells that others need, as blocks, and the segments in them. */
+static void list_blocks(const dd_domain *domain, const dd_needs *needs, const entry *entries, dd_stage *stage,
+                        dd_blocks *blocks)
 {
-    const int64_t nwords = words(stage);
     int64_t room = 0;
-    int code = EQP_OK;
 
-    for (int r = 0; r < domain->nranks && code == EQP_OK; r++) {
-        for (int64_t s = 0; s < stage->nown && r != domain->rank && code == EQP_OK; s++) {
-            const int64_t cell = own_cell(domain, stage, s);
-            if ((needs[r * nwords + cell / 64] >> cell % 64 & 1) != 0) {
-                code = eqp_array_reserve(&stage->send, &room, stage->nsend + 1, sizeof *stage->send);
-                if (code == EQP_OK) {
-                    stage->send[stage->nsend++] = s;
-                    stage->send_count[r]++;
+    for (int64_t i = 0, end; i < stage->nown && blocks->code == EQP_OK; i = end) {
+        const int64_t cell = entries[i].cell;
+        bool added = false;
+        for (end = i; end < stage->nown && entries[end].cell == cell;) {
+            end++;
+        }
+        for (int r = 0; r < domain->nranks; r++) {
+            if (r != domain->rank && dd_needs_has(needs, r, cell)) {
+                if (!added) {
+                    dd_blocks_add(blocks, cell, (end - i) * (int64_t)sizeof(dd_six));
                 }
+                added = true;
+                dd_blocks_need(blocks, r);
             }
         }
+        if (added) {
+            dd_blocks_fail(blocks, eqp_array_reserve(&stage->send, &room, stage->nsend + end - i, sizeof *stage->send));
+        }
+        for (int64_t s = i; s < end && added && blocks->code == EQP_OK; s++) {
+            stage->send[stage->nsend++] = entries[s].source;
+        }
     }
+}
+
+static int plan_route(const dd_domain *domain, const app_map *map, const entry *entries, dd_stage *stage)
+{
+    dd_needs needs = {0};
+    dd_blocks blocks = {.n = 0};
+    int code = dd_shares_find(domain, &stage->grid, map, &stage->shares);
+
+    if (code == EQP_OK) {
+        code = dd_needs_gather(domain, &stage->grid, &stage->shares, &needs);
+    }
+    if (code == EQP_OK) {
+        list_blocks(domain, &needs, entries, stage, &blocks);
+        dd_needs_free(&needs);
+        code = dd_blocks_route(domain->comm, &domain->plan, &blocks, &stage->route);
+    }
+    dd_needs_free(&needs);
     return code;
 }
 
-static int fetch_ghosts(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, parcel **ghosts)
+/* How many segments each block brings. */
+static int count_ghosts(dd_stage *stage)
+{
+    const eqp_route_view view = eqp_route_arrivals(stage->route);
+    int code = eqp_array_create(&stage->ghost_first, view.n + 1, sizeof *stage->ghost_first);
+
+    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
+        const int64_t end = (view.offset[b] + view.bytes[b]) / (int64_t)sizeof(double);
+        stage->nghosts += view.bytes[b] / (int64_t)sizeof(dd_six);
+        stage->ghost_first[b + 1] = stage->nghosts;
+        stage->narrived = end > stage->narrived ? end : stage->narrived;
+    }
+    stage->nblocks = view.n;
+    stage->n = stage->nown + stage->nghosts;
+    return code;
+}
+
+/* Parcels of the segments that arrive: borrowed from the route. */
+static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **parcels)
 {
     parcel *out = NULL;
-    int code = eqp_array_create(&out, stage->nsend, sizeof *out);
+    int code = count_ghosts(stage);
 
+    if (code == EQP_OK) {
+        code = eqp_array_create(&out, stage->nsend, sizeof *out);
+    }
     for (int64_t i = 0; i < stage->nsend && code == EQP_OK; i++) {
         const int64_t s = stage->send[i];
-        const dd_node *node = &domain->network.node[stage->own_node[s]];
-        out[i] = (parcel){{node->tag, node->arm[stage->own_arm[s]].tag},
-                          own_segment(domain, halo, stage->own_node[s], stage->own_arm[s]),
-                          own_cell(domain, stage, s),
-                          node->split};
+        out[i] = (parcel){.key = own_key(domain, stage, s)};
+        memcpy(out[i].burgers, domain->network.node[stage->own_node[s]].arm[stage->own_arm[s]].burgers,
+               sizeof out[i].burgers);
     }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        code = eqp_exchange_counts(domain->comm, stage->send_count, stage->recv_count, &stage->nghosts);
+        code = eqp_route_start(stage->route, out);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, eqp_array_create(ghosts, stage->nghosts, sizeof **ghosts), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(domain->comm, sizeof *out, stage->send_count, out, stage->recv_count, *ghosts);
+        code = eqp_route_finish(stage->route, parcels);
     }
     free(out);
+    return code;
+}
+
+/* Own and remote segments in one order. */
+static int merge(dd_stage *stage, const void *parcels, entry **entries)
+{
+    const eqp_route_view view = eqp_route_arrivals(stage->route);
+    int64_t room = stage->nown;
+    int code = eqp_array_reserve(entries, &room, stage->n, sizeof **entries);
+
+    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
+        const dd_six *from = dd_stage_block(&view, parcels, b);
+        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
+            parcel arrived;
+            memcpy(&arrived, from, sizeof arrived);
+            (*entries)[stage->nown + g] = (entry){arrived.key, view.id[b], -1 - g};
+        }
+    }
+    if (code == EQP_OK && stage->nghosts > 0) {
+        sort_entries(stage->n, *entries);
+    }
     return code;
 }
 
@@ -244,36 +243,6 @@ static int create_columns(dd_stage *stage)
 
     for (int c = 0; c < 15 && code == EQP_OK; c++) {
         *(c < 9 ? &stage->columns.at[c] : &stage->columns.force[c - 9]) = stage->memory + c * room;
-    }
-    return code;
-}
-
-static void put(const dd_stage *stage, int64_t local, const dd_segment *segment)
-{
-    for (int d = 0; d < 3; d++) {
-        stage->columns.at[d][local] = segment->x1[d];
-        stage->columns.at[3 + d][local] = segment->x2[d];
-        stage->columns.at[6 + d][local] = segment->burgers[d];
-    }
-}
-
-/* Own and remote segments in one order. */
-static int merge(const dd_domain *domain, dd_stage *stage, const parcel *ghosts, entry **entries)
-{
-    int code;
-
-    stage->n = stage->nown + stage->nghosts;
-    code = eqp_array_create(entries, stage->n, sizeof **entries);
-    for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) {
-        const dd_node *node = &domain->network.node[stage->own_node[s]];
-        (*entries)[s] =
-            (entry){{node->tag, node->arm[stage->own_arm[s]].tag}, own_cell(domain, stage, s), node->split, s, -1};
-    }
-    for (int64_t g = 0; g < stage->nghosts && code == EQP_OK; g++) {
-        (*entries)[stage->nown + g] = (entry){ghosts[g].key, ghosts[g].cell, ghosts[g].split, -1, g};
-    }
-    if (code == EQP_OK && stage->n > 1) {
-        qsort(*entries, (size_t)stage->n, sizeof **entries, compare_entries);
     }
     return code;
 }
@@ -289,56 +258,118 @@ static int create_local(dd_stage *stage)
         code = eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local);
+        code = eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&stage->target, stage->n, sizeof *stage->target);
+        code = eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local);
     }
     return code == EQP_OK ? create_columns(stage) : code;
 }
 
-static bool shares(const app_map *map, int64_t split, const dd_domain *domain, int *ranks)
+static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry *entries, const void *parcels,
+                       dd_stage *stage)
 {
-    const int n = app_map_ranks(map, -1 - split, domain->nranks, ranks);
+    const eqp_route_view view = eqp_route_arrivals(stage->route);
 
-    for (int r = 0; r < n; r++) {
-        if (ranks[r] == domain->rank) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static int fill_local(const dd_domain *domain, const dd_halo *halo, const app_map *map, dd_stage *stage,
-                      const parcel *ghosts, const entry *entries)
-{
-    int *ranks = NULL;
-    int code = eqp_array_create(&ranks, domain->nranks, sizeof *ranks);
-
-    for (int64_t i = 0; i < stage->n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < stage->n; i++) {
         const entry *e = &entries[i];
-        const int64_t node = e->own < 0 ? -1 : stage->own_node[e->own];
         stage->key[i] = e->key;
-        stage->source[i] = e->own >= 0 ? e->own : -1 - e->ghost;
+        stage->source[i] = e->source;
         stage->cell_first[e->cell + 1] = i + 1;
-        if (e->own >= 0) {
-            const dd_segment segment = own_segment(domain, halo, node, stage->own_arm[e->own]);
-            stage->own_local[e->own] = i;
-            put(stage, i, &segment);
+        if (e->source >= 0) {
+            stage->own_local[e->source] = i;
         } else {
-            stage->ghost_local[e->ghost] = i;
-            put(stage, i, &ghosts[e->ghost].segment);
-        }
-        if (e->split < 0 ? e->own >= 0 : shares(map, e->split, domain, ranks)) {
-            stage->target[stage->ntargets++] = (dd_target){i, node, e->split};
+            stage->ghost_local[-1 - e->source] = i;
         }
     }
-    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+    for (int64_t c = 0; c < stage->grid.ncells; c++) {
         if (stage->cell_first[c + 1] < stage->cell_first[c]) {
             stage->cell_first[c + 1] = stage->cell_first[c];
         }
     }
-    free(ranks);
+    dd_stage_place_own(domain, halo, stage);
+    for (int64_t b = 0; b < view.n; b++) {
+        const dd_six *from = dd_stage_block(&view, parcels, b);
+        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
+            parcel arrived;
+            memcpy(&arrived, from, sizeof arrived);
+            for (int d = 0; d < 3; d++) {
+                stage->columns.at[6 + d][stage->ghost_local[g]] = arrived.burgers[d];
+            }
+        }
+    }
+}
+
+/* The share of a local segment's owner, if it has one: shares lie in the order of the segments. */
+static int64_t share_of(const dd_shares *shares, const entry *e, int64_t *next)
+{
+    while (*next < shares->n && (shares->share[*next].cell < e->cell ||
+                                 (shares->share[*next].cell == e->cell && shares->share[*next].owner < e->key.owner))) {
+        ++*next;
+    }
+    return *next < shares->n && shares->share[*next].owner == e->key.owner ? *next : -1;
+}
+
+/* Segments that this rank computes pairs of: their number, or with a place for them also which they are. */
+static int64_t list_targets(const dd_domain *domain, const entry *entries, const dd_stage *stage, dd_target *target)
+{
+    int64_t n = 0, next = 0;
+
+    for (int64_t i = 0; i < stage->n; i++) {
+        const int64_t share = share_of(&stage->shares, &entries[i], &next), own = entries[i].source;
+        if (share >= 0 || (own >= 0 && domain->network.node[stage->own_node[own]].split < 0)) {
+            if (target != NULL) {
+                target[n] = (dd_target){i, share};
+            }
+            n++;
+        }
+    }
+    return n;
+}
+
+static int create_targets(const dd_domain *domain, const entry *entries, dd_stage *stage)
+{
+    int code;
+
+    stage->ntargets = list_targets(domain, entries, stage, NULL);
+    code = eqp_array_create(&stage->target, stage->ntargets, sizeof *stage->target);
+    if (code == EQP_OK) {
+        (void)list_targets(domain, entries, stage, stage->target);
+    }
+    return code;
+}
+
+/* Cells whose owners can be computed before anything has arrived. */
+static void find_alone(dd_stage *stage)
+{
+    const dd_grid *grid = &stage->grid;
+
+    memset(stage->alone, 1, (size_t)grid->ncells);
+    for (int64_t c = 0; c < grid->ncells; c++) {
+        int64_t sources[DD_GRID_SOURCES];
+        const bool empty = stage->cell_first[c] == stage->cell_first[c + 1];
+        const int n = empty ? 0 : dd_grid_sources(grid, c, sources);
+        for (int s = 0; s < n && stage->alone[c] != 0; s++) {
+            for (int64_t i = stage->cell_first[sources[s]]; i < stage->cell_first[sources[s] + 1]; i++) {
+                stage->alone[c] = stage->source[i] < 0 ? 0 : stage->alone[c];
+            }
+        }
+    }
+}
+
+/* Everything after the route is known. */
+static int take_in(const dd_domain *domain, const dd_halo *halo, const void *parcels, entry **entries, dd_stage *stage)
+{
+    int code = merge(stage, parcels, entries);
+
+    if (code == EQP_OK) {
+        code = create_local(stage);
+    }
+    if (code == EQP_OK) {
+        fill_local(domain, halo, *entries, parcels, stage);
+        find_alone(stage);
+        code = create_targets(domain, *entries, stage);
+    }
     return code;
 }
 
@@ -346,46 +377,23 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
                     dd_stage *stage)
 {
     dd_stage made = {0};
-    uint64_t *needs = NULL;
-    parcel *ghosts = NULL;
+    const void *parcels = NULL;
     entry *entries = NULL;
     int code;
 
     dd_stage_free(stage);
     dd_grid_init(&made.grid, domain, cells);
-    code = list_own(domain, &made);
+    code = eqp_agree(domain->comm, list_all_own(domain, halo, &made, &entries), NULL);
     if (code == EQP_OK) {
-        code = find_crossings(domain, halo, &made);
+        code = plan_route(domain, map, entries, &made);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&made.send_count, domain->nranks, sizeof *made.send_count);
+        code = fetch_ghosts(domain, &made, &parcels);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&made.recv_count, domain->nranks, sizeof *made.recv_count);
-    }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = gather_needs(domain, &made, map, &needs);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, list_sends(domain, &made, needs), NULL);
-    }
-    free(needs);
-    if (code == EQP_OK) {
-        code = fetch_ghosts(domain, halo, &made, &ghosts);
-    }
-    if (code == EQP_OK) {
-        code = merge(domain, &made, ghosts, &entries);
-        if (code == EQP_OK) {
-            code = create_local(&made);
-        }
-        if (code == EQP_OK) {
-            code = fill_local(domain, halo, map, &made, ghosts, entries);
-        }
-        code = eqp_agree(domain->comm, code, NULL);
+        code = eqp_agree(domain->comm, take_in(domain, halo, parcels, &entries, &made), NULL);
     }
     free(entries);
-    free(ghosts);
     if (code != EQP_OK) {
         dd_stage_free(&made);
         return code;
@@ -396,143 +404,14 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
 
 void dd_stage_free(dd_stage *stage)
 {
-    void *owned[] = {stage->own_node,   stage->own_arm,    stage->own_local,   stage->own_crossing, stage->send,
-                     stage->send_count, stage->recv_count, stage->ghost_local, stage->key,          stage->source,
-                     stage->cell_first, stage->memory,     stage->target};
+    void *owned[] = {stage->own_node,    stage->own_arm,     stage->own_local, stage->own_crossing, stage->send,
+                     stage->ghost_first, stage->ghost_local, stage->key,       stage->source,       stage->cell_first,
+                     stage->alone,       stage->memory,      stage->target};
 
+    eqp_route_free(stage->route);
+    dd_shares_free(&stage->shares);
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
     *stage = (dd_stage){0};
-}
-
-/* Six numbers of each travelling segment. */
-typedef struct six {
-    double of[6];
-} six;
-
-static int create_six(const dd_domain *domain, const dd_stage *stage, six **own, six **ghost)
-{
-    int code = eqp_array_create(own, stage->nsend, sizeof **own);
-
-    if (code == EQP_OK) {
-        code = eqp_array_create(ghost, stage->nghosts, sizeof **ghost);
-    }
-    return eqp_agree(domain->comm, code, NULL);
-}
-
-int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
-{
-    six *own = NULL, *ghost = NULL;
-    int code = create_six(domain, stage, &own, &ghost);
-
-    if (code == EQP_OK) {
-        memset(stage->columns.force[0], 0, 6 * (size_t)(stage->n + DD_LANES) * sizeof(double));
-        for (int64_t s = 0; s < stage->nown; s++) {
-            const dd_segment segment = own_segment(domain, halo, stage->own_node[s], stage->own_arm[s]);
-            put(stage, stage->own_local[s], &segment);
-        }
-        for (int64_t i = 0; i < stage->nsend; i++) {
-            for (int c = 0; c < 6; c++) {
-                own[i].of[c] = stage->columns.at[c][stage->own_local[stage->send[i]]];
-            }
-        }
-        code = eqp_exchange(domain->comm, sizeof *own, stage->send_count, own, stage->recv_count, ghost);
-    }
-    for (int64_t g = 0; g < stage->nghosts && code == EQP_OK; g++) {
-        for (int c = 0; c < 6; c++) {
-            stage->columns.at[c][stage->ghost_local[g]] = ghost[g].of[c];
-        }
-    }
-    free(ghost);
-    free(own);
-    return code;
-}
-
-int dd_stage_return(const dd_domain *domain, dd_stage *stage)
-{
-    six *own = NULL, *ghost = NULL;
-    int code = create_six(domain, stage, &own, &ghost);
-
-    if (code == EQP_OK) {
-        for (int64_t g = 0; g < stage->nghosts; g++) {
-            for (int c = 0; c < 6; c++) {
-                ghost[g].of[c] = stage->columns.force[c][stage->ghost_local[g]];
-            }
-        }
-        code = eqp_exchange(domain->comm, sizeof *own, stage->recv_count, ghost, stage->send_count, own);
-    }
-    for (int64_t i = 0; i < stage->nsend && code == EQP_OK; i++) {
-        for (int c = 0; c < 6; c++) {
-            stage->columns.force[c][stage->own_local[stage->send[i]]] += own[i].of[c];
-        }
-    }
-    free(ghost);
-    free(own);
-    return code;
-}
-
-static int add_run(dd_run *runs, int n, int64_t first, int64_t end)
-{
-    if (end > first) {
-        runs[n++] = (dd_run){first, end - first};
-    }
-    return n;
-}
-
-int dd_stage_runs(const dd_stage *stage, int64_t local, int64_t cell, dd_run runs[DD_GRID_RUNS + 1])
-{
-    dd_cells cells[DD_GRID_RUNS];
-    const int ncells = dd_grid_forward(&stage->grid, cell, cells);
-    int64_t end = stage->cell_first[cell + 1];
-    int c = 0, n;
-
-    /* The next cell of the column goes on where this one ends. */
-    if (ncells > 0 && cells[0].first == cell + 1) {
-        end = stage->cell_first[cells[c++].last + 1];
-    }
-    n = add_run(runs, 0, local + 1, end);
-    for (; c < ncells; c++) {
-        n = add_run(runs, n, stage->cell_first[cells[c].first], stage->cell_first[cells[c].last + 1]);
-    }
-    return n;
-}
-
-int dd_stage_sender(const dd_stage *stage, int64_t ghost)
-{
-    int64_t end = stage->recv_count[0];
-    int rank = 0;
-
-    while (ghost >= end) {
-        end += stage->recv_count[++rank];
-    }
-    return rank;
-}
-
-int64_t dd_stage_cell(const dd_stage *stage, int64_t local)
-{
-    int64_t low = 0, high = stage->grid.ncells;
-
-    /* The last cell that begins at or before it. */
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (stage->cell_first[middle] <= local) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-dd_segment dd_stage_segment(const dd_stage *stage, int64_t local)
-{
-    dd_segment segment;
-
-    for (int d = 0; d < 3; d++) {
-        segment.x1[d] = stage->columns.at[d][local];
-        segment.x2[d] = stage->columns.at[3 + d][local];
-        segment.burgers[d] = stage->columns.at[6 + d][local];
-    }
-    return segment;
 }

@@ -354,25 +354,25 @@ static int fetch_homes(const tracer *t, int **homes)
 {
     const dd_domain *domain = t->census->domain;
     const dd_halo *halo = t->census->halo;
-    int *out = NULL, *in = NULL;
-    int code = eqp_array_create(&out, halo->nsend, sizeof *out);
+    int *own = NULL, *ghost = NULL;
+    int code = eqp_array_create(&own, t->census->n, sizeof *own);
 
     if (code == EQP_OK) {
-        code = eqp_array_create(&in, halo->nghosts, sizeof *in);
+        code = eqp_array_create(&ghost, halo->nghosts, sizeof *ghost);
     }
     code = eqp_agree(domain->comm, code, NULL);
-    for (int64_t s = 0; s < halo->nsend && code == EQP_OK; s++) {
-        out[s] = t->verdict[halo->send[s]].home;
+    for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+        own[i] = t->verdict[i].home;
     }
     if (code == EQP_OK) {
-        code = eqp_exchange(domain->comm, sizeof *out, halo->send_count, out, halo->recv_count, in);
+        code = dd_halo_spread(halo, own, ghost);
     }
-    free(out);
+    free(own);
     if (code != EQP_OK) {
-        free(in);
+        free(ghost);
         return code;
     }
-    *homes = in;
+    *homes = ghost;
     return EQP_OK;
 }
 

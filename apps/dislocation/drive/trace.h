@@ -10,14 +10,7 @@
 
 #include <equipoise/exchange.h>
 
-/* Phases of the exchange of a force evaluation, in their order. */
-enum {
-    DD_PHASE_NODES,    /* positions of nodes, to the homes of their neighbours */
-    DD_PHASE_SEGMENTS, /* the segments of a cell that live on one home, to all who compute pairs of them */
-    DD_PHASE_FORCES,   /* forces on these, back */
-    DD_PHASE_ARMS,     /* forces on far ends, from the home of a segment to that of its other node */
-    DD_PHASES
-};
+/* Of the phases of evaluate.h. */
 extern const int dd_phase_back[DD_PHASES], dd_phase_ghosts[DD_PHASES];
 
 /* Adds to the evaluation, on this rank, what its own nodes make of the assignment: loads by the costs, and, unless

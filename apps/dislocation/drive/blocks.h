@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks of a route while they are listed, each with the ranks that need it. */
+#ifndef DD_BLOCKS_H
+#define DD_BLOCKS_H
+
+#include <equipoise/route.h>
+
+/* Zeroed: empty. The first failure sticks: later calls do nothing, and dd_blocks_route() returns it on all ranks. */
+typedef struct dd_blocks {
+    int64_t n, id_room, bytes_room, first_room, rank_room;
+    int64_t *id, *bytes, *first; /* owned */
+    int *rank;
+    int code;
+} dd_blocks;
+
+/* Appends a block that nobody needs so far. */
+void dd_blocks_add(dd_blocks *blocks, int64_t id, int64_t bytes);
+/* Says that a rank needs the last block: ascending, each rank once. */
+void dd_blocks_need(dd_blocks *blocks, int rank);
+void dd_blocks_free(dd_blocks *blocks);
+/* Makes the list fail with a code, unless it has failed already. */
+void dd_blocks_fail(dd_blocks *blocks, int code);
+
+/* Plans the ways of the blocks and empties the list, also on failure. Collective; the same code on all ranks. */
+int dd_blocks_route(MPI_Comm comm, const eqp_exchange_plan *plan, dd_blocks *blocks, eqp_route **route);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which rank needs the segments of which cells. */
+#ifndef DD_NEEDS_H
+#define DD_NEEDS_H
+
+#include "share.h"
+
+typedef struct dd_needs {
+    int64_t nwords;
+    uint64_t *bits; /* [ranks][nwords] a bit per cell; owned */
+} dd_needs;
+
+/* Of owners that a rank computes whole: their cells and those in front of them. Of owners that it shares: the source
+ * cells that it is given; and what lives here of the owner's own cell, for the owner's sake, which only this rank
+ * knows. *needs is zeroed. Collective; the caller frees it in any case. */
+int dd_needs_gather(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, dd_needs *needs);
+void dd_needs_free(dd_needs *needs);
+
+/* Whether a rank needs the segments of a cell that live here. Local. */
+bool dd_needs_has(const dd_needs *needs, int rank, int64_t cell);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "stage_parts.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static dd_segment own_segment(const dd_domain *domain, const dd_halo *halo, int64_t node, int arm)
+{
+    const dd_node *owner = &domain->network.node[node];
+    const double *far = dd_halo_position(domain, halo, halo->place[halo->first[node] + arm]);
+    dd_segment segment;
+    double along[3];
+
+    dd_domain_offset(domain, far, owner->x, along);
+    for (int d = 0; d < 3; d++) {
+        segment.x1[d] = owner->x[d];
+        segment.x2[d] = owner->x[d] + along[d];
+        segment.burgers[d] = owner->arm[arm].burgers[d];
+    }
+    return segment;
+}
+
+static void put(const dd_stage *stage, int64_t local, const dd_segment *segment)
+{
+    for (int d = 0; d < 3; d++) {
+        stage->columns.at[d][local] = segment->x1[d];
+        stage->columns.at[3 + d][local] = segment->x2[d];
+        stage->columns.at[6 + d][local] = segment->burgers[d];
+    }
+}
+
+void dd_stage_place_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage)
+{
+    for (int64_t s = 0; s < stage->nown; s++) {
+        const dd_segment segment = own_segment(domain, halo, stage->own_node[s], stage->own_arm[s]);
+        put(stage, stage->own_local[s], &segment);
+    }
+}
+
+int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, double *out)
+{
+    memset(stage->columns.force[0], 0, 6 * (size_t)(stage->n + DD_LANES) * sizeof(double));
+    dd_stage_place_own(domain, halo, stage);
+    for (int64_t i = 0; i < stage->nsend; i++) {
+        for (int c = 0; c < 6; c++) {
+            out[6 * i + c] = stage->columns.at[c][stage->own_local[stage->send[i]]];
+        }
+    }
+    return eqp_route_start(stage->route, out);
+}
+
+int dd_stage_progress(const dd_stage *stage)
+{
+    return eqp_route_progress(stage->route);
+}
+
+int dd_stage_finish(dd_stage *stage)
+{
+    const eqp_route_view view = eqp_route_arrivals(stage->route);
+    const void *received = NULL;
+    int code = eqp_route_finish(stage->route, &received);
+
+    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
+        const dd_six *from = dd_stage_block(&view, received, b);
+        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
+            for (int c = 0; c < 6; c++) {
+                stage->columns.at[c][stage->ghost_local[g]] = from->of[c];
+            }
+        }
+    }
+    return code;
+}
+
+int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
+{
+    double *out = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&out, 6 * stage->nsend, sizeof *out), NULL);
+
+    if (code == EQP_OK) {
+        code = dd_stage_start(domain, halo, stage, out);
+    }
+    if (code == EQP_OK) {
+        code = dd_stage_finish(stage);
+    }
+    free(out);
+    return code;
+}
+
+int dd_stage_return(dd_stage *stage, double *mine, double *sum)
+{
+    const eqp_route_view view = eqp_route_arrivals(stage->route);
+    int code;
+
+    for (int64_t b = 0; b < view.n; b++) {
+        double *to = mine + view.offset[b] / (int64_t)sizeof *mine;
+        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++) {
+            for (int c = 0; c < 6; c++) {
+                *to++ = stage->columns.force[c][stage->ghost_local[g]];
+            }
+        }
+    }
+    code = eqp_route_back_start(stage->route, mine);
+    if (code == EQP_OK) {
+        code = eqp_route_back_finish(stage->route, sum);
+    }
+    for (int64_t i = 0; i < stage->nsend && code == EQP_OK; i++) {
+        for (int c = 0; c < 6; c++) {
+            stage->columns.force[c][stage->own_local[stage->send[i]]] += sum[6 * i + c];
+        }
+    }
+    return code;
+}
+
+static int add_run(dd_run *runs, int n, int64_t first, int64_t end)
+{
+    if (end > first) {
+        runs[n++] = (dd_run){first, end - first};
+    }
+    return n;
+}
+
+int dd_stage_runs(const dd_stage *stage, int64_t local, int64_t cell, dd_run runs[DD_GRID_RUNS + 1])
+{
+    dd_cells cells[DD_GRID_RUNS];
+    const int ncells = dd_grid_forward(&stage->grid, cell, cells);
+    int64_t end = stage->cell_first[cell + 1];
+    int c = 0, n;
+
+    /* The next cell of the column goes on where this one ends. */
+    if (ncells > 0 && cells[0].first == cell + 1) {
+        end = stage->cell_first[cells[c++].last + 1];
+    }
+    n = add_run(runs, 0, local + 1, end);
+    for (; c < ncells; c++) {
+        n = add_run(runs, n, stage->cell_first[cells[c].first], stage->cell_first[cells[c].last + 1]);
+    }
+    return n;
+}
+
+int dd_stage_target_runs(const dd_stage *stage, const dd_target *target, int64_t cell, dd_run runs[DD_GRID_SOURCES])
+{
+    int64_t sources[DD_GRID_SOURCES];
+    int nsources, n = 0;
+
+    if (target->share < 0) {
+        return dd_stage_runs(stage, target->local, cell, runs);
+    }
+    nsources = dd_grid_sources(&stage->grid, cell, sources);
+    for (int i = 0; i < nsources; i++) {
+        if ((stage->shares.share[target->share].sources >> i & 1) != 0) {
+            const int64_t first = i == 0 ? target->local + 1 : stage->cell_first[sources[i]];
+            n = add_run(runs, n, first, stage->cell_first[sources[i] + 1]);
+        }
+    }
+    return n;
+}
+
+/* The last of n ascending numbers that is not above a value, and of equal ones the last. */
+static int64_t find_last(const int64_t *first, int64_t n, int64_t value)
+{
+    int64_t low = 0, high = n;
+
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (first[middle] <= value) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int dd_stage_sender(const dd_stage *stage, int64_t ghost)
+{
+    return eqp_route_arrivals(stage->route).home[find_last(stage->ghost_first, stage->nblocks, ghost)];
+}
+
+int64_t dd_stage_cell(const dd_stage *stage, int64_t local)
+{
+    return find_last(stage->cell_first, stage->grid.ncells, local);
+}
+
+dd_segment dd_stage_segment(const dd_stage *stage, int64_t local)
+{
+    dd_segment segment;
+
+    for (int d = 0; d < 3; d++) {
+        segment.x1[d] = stage->columns.at[d][local];
+        segment.x2[d] = stage->columns.at[3 + d][local];
+        segment.burgers[d] = stage->columns.at[6 + d][local];
+    }
+    return segment;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "survey.h"
+
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/units.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const app_work_model dd_work_model = {DD_KINDS, dd_kind_nominal, 0};
+
+/* x: [3][n]. */
+static int make_keys(const dd_domain *domain, int64_t n, const double *x, uint64_t *keys)
+{
+    const double side = fmax(domain->edge[0], fmax(domain->edge[1], domain->edge[2]));
+
+    return n > 0 ? eqp_hilbert_keys(n, x, x + n, x + 2 * n, domain->low, side, keys) : EQP_OK;
+}
+
+int dd_keys(const dd_domain *domain, uint64_t **keys)
+{
+    const int64_t n = domain->network.n;
+    double *x = NULL;
+    int code = eqp_array_create(&x, 3 * n, sizeof *x);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(keys, n, sizeof **keys);
+    }
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        for (int d = 0; d < 3; d++) {
+            x[d * n + i] = domain->network.node[i].x[d];
+        }
+    }
+    if (code == EQP_OK) {
+        code = make_keys(domain, n, x, *keys);
+    }
+    free(x);
+    return code;
+}
+
+/* What a survey looks at. */
+typedef struct surveyor {
+    const dd_domain *domain;
+    const dd_stage *stage;
+    const dd_evaluator *evaluator;
+    app_survey *survey;
+    uint64_t *pin_key; /* [local segments] of each segment's owner */
+    uint64_t seed;
+} surveyor;
+
+/* An owner's segments, which lie one after another, and those of its source cells that are computed here. */
+typedef struct lot {
+    int64_t first, n; /* local segments */
+    uint32_t sources; /* bits */
+    bool tiles;       /* to be kept */
+} lot;
+
+/* The owners in a source cell that are sampled as pins, each once; those with the smallest keys stand for the tile,
+ * so that all who see the cell name the same ones. */
+static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end, int64_t tile_pin[APP_TILE_PINS])
+{
+    const dd_stage *stage = s->stage;
+    uint64_t least[APP_TILE_PINS];
+    int code = EQP_OK;
+
+    for (int p = 0; p < APP_TILE_PINS; p++) {
+        tile_pin[p] = -1;
+        least[p] = s->survey->detail.pin_below;
+    }
+    for (int64_t j = least[0] > 0 ? first : end; j < end && code == EQP_OK; j++) {
+        const dd_tag tag = stage->key[j].owner;
+        int p = APP_TILE_PINS;
+        if ((j > first && tag == stage->key[j - 1].owner) || tag == owner ||
+            s->pin_key[j] >= s->survey->detail.pin_below) {
+            continue;
+        }
+        code = app_survey_add_pin(s->survey, (int64_t)tag);
+        for (; p > 0 && s->pin_key[j] < least[p - 1]; p--) {
+            if (p < APP_TILE_PINS) {
+                least[p] = least[p - 1];
+                tile_pin[p] = tile_pin[p - 1];
+            }
+        }
+        if (p < APP_TILE_PINS) {
+            least[p] = s->pin_key[j];
+            tile_pin[p] = (int64_t)tag;
+        }
+    }
+    return code;
+}
+
+/* Nominal nanoseconds of a segment's pairs with a range of others. */
+static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end)
+{
+    const dd_segment segment = dd_stage_segment(s->stage, local);
+    int64_t count[DD_KINDS] = {0};
+
+    for (int64_t j = first; j < end; j++) {
+        const dd_segment other = dd_stage_segment(s->stage, j);
+        count[dd_pairs_parallel(&s->evaluator->medium, &segment, &other) ? DD_KIND_PARALLEL : DD_KIND_PAIR]++;
+    }
+    return app_work_weight(&dd_work_model, count);
+}
+
+/* All that an owner does with one source cell; of its own cell a segment meets what comes after it. */
+static int add_source(const surveyor *s, const lot *of, int64_t source, bool own_cell, int64_t *interactions)
+{
+    const dd_stage *stage = s->stage;
+    const int64_t first = own_cell ? of->first + 1 : stage->cell_first[source], end = stage->cell_first[source + 1];
+    app_tile tile = {.weight = 0.0};
+    int code = add_pins(s, stage->key[of->first].owner, first, end, tile.pin);
+
+    if (first >= end) {
+        return code;
+    }
+    ++*interactions;
+    if (code == EQP_OK && of->tiles) {
+        const dd_segment segment = dd_stage_segment(stage, of->first);
+        dd_share_centroid(s->domain, &stage->grid, segment.x1, source, tile.centroid);
+        for (int64_t local = of->first; local < of->first + of->n; local++) {
+            tile.weight += weigh(s, local, own_cell ? local + 1 : first, end);
+        }
+        code = app_survey_add_tile(s->survey, &tile);
+    }
+    return code;
+}
+
+/* Pins, tiles and their number of an owner. */
+static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
+{
+    int64_t sources[DD_GRID_SOURCES];
+    int nsources, code = EQP_OK;
+
+    *interactions = 1;
+    if (of->n == 0) {
+        return code;
+    }
+    nsources = dd_grid_sources(&s->stage->grid, dd_stage_cell(s->stage, of->first), sources);
+    for (int64_t i = of->first; i < of->first + of->n && code == EQP_OK; i++) {
+        const int64_t other = (int64_t)s->stage->key[i].other;
+        if (eqp_pin_key(s->seed, other) < s->survey->detail.pin_below) {
+            code = app_survey_add_pin(s->survey, other);
+        }
+    }
+    for (int i = 0; i < nsources && code == EQP_OK; i++) {
+        if ((of->sources >> i & 1) != 0) {
+            code = add_source(s, of, sources[i], i == 0, interactions);
+        }
+    }
+    return code;
+}
+
+/* own: its first own segment. Of nodes that ranks share the pairs come later, with the shares. */
+static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, int64_t nown)
+{
+    const dd_node *of = &s->domain->network.node[node];
+    lot segments = {.first = INT64_MAX, .n = nown, .sources = of->split < 0 ? UINT32_MAX : 0};
+    app_owner owner = {.key = key,
+                       .id = (int64_t)of->tag,
+                       .particles = 1,
+                       .home = s->domain->rank,
+                       .at_home = node,
+                       .bytes = dd_node_bytes(of),
+                       .tag = of->split < 0 ? s->domain->rank : -1 - of->split};
+    int code;
+
+    memcpy(owner.centre, of->x, sizeof owner.centre);
+    for (int k = 0; k < DD_KINDS && node < s->evaluator->of_nodes; k++) {
+        owner.count[k] = s->evaluator->of_node[node].of[k];
+    }
+    for (int64_t i = own; i < own + nown; i++) {
+        const int64_t local = s->stage->own_local[i];
+        segments.first = local < segments.first ? local : segments.first;
+    }
+    segments.tiles = app_work_weight(&dd_work_model, owner.count) >= s->survey->detail.heavy;
+    code = add_lot(s, &segments, &owner.interactions);
+    return code == EQP_OK ? app_survey_add_owner(s->survey, &owner) : code;
+}
+
+static int add_nodes(const surveyor *s, const uint64_t *keys)
+{
+    const dd_stage *stage = s->stage;
+    int64_t own = 0;
+    int code = EQP_OK;
+
+    for (int64_t node = 0; node < s->domain->network.n && code == EQP_OK; node++) { /* as own segments lie */
+        const int64_t first = own;
+        while (own < stage->nown && stage->own_node[own] == node) {
+            own++;
+        }
+        code = add_node(s, node, keys[node], first, own - first);
+    }
+    return code;
+}
+
+/* A share with its segments, from the first of its targets on. */
+static int add_share(const surveyor *s, int64_t target, int64_t ntargets, uint64_t key)
+{
+    const dd_stage *stage = s->stage;
+    const int64_t number = stage->target[target].share;
+    const dd_share *share = &stage->shares.share[number];
+    const lot segments = {stage->target[target].local, ntargets, share->sources, s->survey->detail.heavy < INFINITY};
+    const dd_segment segment = dd_stage_segment(stage, segments.first);
+    app_owner owner = {.key = key,
+                       .id = (int64_t)share->owner,
+                       .particles = 1,
+                       .home = share->home,
+                       .at_home = share->at_home,
+                       .bytes = share->bytes,
+                       .tag = -1 - share->split};
+    int code;
+
+    memcpy(owner.centre, segment.x1, sizeof owner.centre);
+    for (int k = 0; k < DD_KINDS && number < s->evaluator->of_shares; k++) {
+        owner.count[k] = s->evaluator->of_share[number].of[k];
+    }
+    code = add_lot(s, &segments, &owner.interactions);
+    return code == EQP_OK ? app_survey_add_owner(s->survey, &owner) : code;
+}
+
+/* Curve keys of the shares' owners, by their segments' first ends. */
+static int share_keys(const surveyor *s, uint64_t **keys)
+{
+    const dd_stage *stage = s->stage;
+    const int64_t n = stage->shares.n;
+    double *x = NULL;
+    int code = eqp_array_create(&x, 3 * n, sizeof *x);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(keys, n, sizeof **keys);
+    }
+    for (int64_t t = 0; t < stage->ntargets && code == EQP_OK; t++) {
+        for (int d = 0; d < 3 && stage->target[t].share >= 0; d++) {
+            x[d * n + stage->target[t].share] = stage->columns.at[d][stage->target[t].local];
+        }
+    }
+    if (code == EQP_OK) {
+        code = make_keys(s->domain, n, x, *keys);
+    }
+    free(x);
+    return code;
+}
+
+static int add_shares(const surveyor *s)
+{
+    const dd_stage *stage = s->stage;
+    uint64_t *keys = NULL;
+    int code = share_keys(s, &keys);
+
+    for (int64_t t = 0, end; t < stage->ntargets && code == EQP_OK; t = end) {
+        for (end = t + 1; end < stage->ntargets && stage->target[end].share == stage->target[t].share;) {
+            end++;
+        }
+        if (stage->target[t].share >= 0) {
+            code = add_share(s, t, end - t, keys[stage->target[t].share]);
+        }
+    }
+    free(keys);
+    return code;
+}
+
+int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
+              const uint64_t *keys, app_survey *survey)
+{
+    surveyor s = {.domain = domain, .stage = stage, .evaluator = evaluator, .survey = survey, .seed = seed};
+    int code = eqp_array_create(&s.pin_key, stage->n, sizeof *s.pin_key);
+
+    if (code == EQP_OK) { /* exactly, as owners are large */
+        code = eqp_array_reserve(&survey->owner, &survey->capacity, domain->network.n + stage->shares.n,
+                                 sizeof *survey->owner);
+    }
+    for (int64_t i = 0; i < stage->n && code == EQP_OK; i++) {
+        s.pin_key[i] = eqp_pin_key(seed, (int64_t)stage->key[i].owner);
+    }
+    if (code == EQP_OK) {
+        code = add_nodes(&s, keys);
+    }
+    if (code == EQP_OK) {
+        code = add_shares(&s);
+    }
+    free(s.pin_key);
+    return code;
+}
