@@ -187,25 +187,38 @@ int eqp_evaluation_block(eqp_evaluation *e, int phase, int64_t block, int64_t by
     return EQP_OK;
 }
 
-int eqp_evaluation_need(eqp_evaluation *e, int phase, int64_t block, int part)
+/* Where a need stands if it is recent: one of two places, so that two needs that meet there do not chase each other. */
+static eqp__recent *recent_pair(const eqp_evaluation *e, int phase, int64_t block, int part)
 {
     const uint64_t h = spread((uint64_t)block ^ (uint64_t)part << 40 ^ (uint64_t)phase << 60);
-    eqp__recent *recent;
+
+    return &e->recent[h >> (65 - RECENT_BITS) << 1];
+}
+
+static int is_recent(const eqp__recent *recent, int phase, int64_t block, int part)
+{
+    return recent->number == block && recent->part == part && recent->phase == phase;
+}
+
+int eqp_evaluation_need(eqp_evaluation *e, int phase, int64_t block, int part)
+{
+    eqp__recent *pair;
     int64_t index;
     int code;
 
     if (!e || phase < 0 || phase >= e->nphases || block < 0 || part < 0 || part >= e->nparts) {
         return EQP_ERR_ARGUMENT;
     }
-    recent = &e->recent[h >> (64 - RECENT_BITS)];
-    if (recent->number == block && recent->part == part && recent->phase == phase) {
+    pair = recent_pair(e, phase, block, part);
+    if (is_recent(&pair[0], phase, block, part) || is_recent(&pair[1], phase, block, part)) {
         return EQP_OK;
     }
     if ((code = eqp__evaluation_index(&e->phase[phase], block, &index)) ||
         (code = eqp_needs_add(e->phase[phase].needs, 1, &index, &part))) {
         return code;
     }
-    *recent = (eqp__recent){block, phase, part};
+    pair[1] = pair[0];
+    pair[0] = (eqp__recent){block, phase, part};
     e->is_ordered = 0;
     return EQP_OK;
 }
