@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "dd_definitions.h"
+
+#include "share.h"
+#include "trace.h"
+
+#include "../../apps/common/run_files.h"
+
+#include <equipoise/par.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must(bool condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "dd_definitions: %s\n", what);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static int by_tag(const void *left, const void *right)
+{
+    const dd_tag a = ((const known_node *)left)->tag, b = ((const known_node *)right)->tag;
+
+    return (a > b) - (a < b);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const known_segment *a = left, *b = right;
+
+    if (a->cell != b->cell) {
+        return a->cell < b->cell ? -1 : 1;
+    }
+    if (a->owner != b->owner) {
+        return a->owner < b->owner ? -1 : 1;
+    }
+    return (a->other > b->other) - (a->other < b->other);
+}
+
+static int64_t find(const known *k, dd_tag tag)
+{
+    const known_node key = {.tag = tag};
+    const known_node *at = bsearch(&key, k->node, (size_t)k->n, sizeof key, by_tag);
+
+    must(at != NULL, "an arm leads nowhere");
+    return at - k->node;
+}
+
+void known_gather(const dd_simulation *sim, known *k)
+{
+    const dd_network *network = &sim->domain.network;
+    known_node *mine = calloc((size_t)network->n + 1, sizeof *mine);
+    known_segment *own = calloc((size_t)sim->stage.nown + 1, sizeof *own);
+
+    memset(k, 0, sizeof *k);
+    app_map_init(&k->map);
+    for (int64_t i = 0; i < network->n; i++) {
+        const dd_node *node = &network->node[i];
+        mine[i].tag = node->tag;
+        mine[i].narms = node->narms;
+        mine[i].cell = dd_grid_cell(&sim->stage.grid, node->x);
+        memcpy(mine[i].x, node->x, sizeof node->x);
+        for (int a = 0; a < node->narms; a++) {
+            mine[i].arm[a] = node->arm[a].tag;
+        }
+    }
+    for (int64_t s = 0; s < sim->stage.nown; s++) {
+        const dd_node *node = &network->node[sim->stage.own_node[s]];
+        own[s] = (known_segment){.owner = node->tag,
+                                 .other = node->arm[sim->stage.own_arm[s]].tag,
+                                 .at = dd_stage_segment(&sim->stage, sim->stage.own_local[s])};
+    }
+    must(eqp_gather_records(sim->comm, sizeof *mine, network->n, mine, &k->n, &k->node) == EQP_OK, "nodes");
+    must(eqp_gather_records(sim->comm, sizeof *own, sim->stage.nown, own, &k->nsegments, &k->segment) == EQP_OK,
+         "segments");
+    qsort(k->node, (size_t)k->n, sizeof *k->node, by_tag);
+    for (int64_t s = 0; s < k->nsegments; s++) {
+        k->segment[s].node = find(k, k->segment[s].owner);
+        k->segment[s].cell = k->node[k->segment[s].node].cell;
+    }
+    qsort(k->segment, (size_t)k->nsegments, sizeof *k->segment, by_place);
+    free(own);
+    free(mine);
+}
+
+void known_free(known *k)
+{
+    free(k->node);
+    free(k->segment);
+    app_map_free(&k->map);
+}
+
+/* Scrambles (splitmix64). */
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* Runs of neighbouring tags have one home, with exceptions; of every three nodes one is shared by up to 5 parts. */
+void known_assign(known *k, int nparts, bool with_split, const dd_simulation *sim)
+{
+    int64_t *units = calloc((size_t)k->n + 1, sizeof *units), nsplit = 0, nunits = 0;
+    double *centroid = calloc(15 * (size_t)k->n + 1, sizeof *centroid);
+    int *rank = calloc(5 * (size_t)k->n + 1, sizeof *rank);
+
+    k->nparts = nparts;
+    for (int64_t i = 0; i < k->n; i++) {
+        const uint64_t h = mix(k->node[i].tag), parts = (uint64_t)nparts;
+        const int home = (int)(h % 5 == 0 ? h / 5 % parts : (uint64_t)i * parts / (uint64_t)k->n);
+        k->node[i].verdict = (app_verdict){.tag = home, .home = home};
+        if (with_split && h % 3 == 0) {
+            units[nsplit] = 2 + (int64_t)(h / 16 % 4);
+            for (int64_t u = 0; u < units[nsplit]; u++, nunits++) {
+                rank[nunits] = (int)(mix(h + (uint64_t)u) % parts);
+                for (int d = 0; d < 3; d++) {
+                    const uint64_t r = mix(h * 31 + (uint64_t)(u * 3 + d));
+                    centroid[3 * nunits + d] = ((double)(r % 1000) / 1000 - 0.5) * sim->stage.grid.width[d];
+                }
+            }
+            k->node[i].verdict.tag = -1 - nsplit++;
+        }
+    }
+    must(app_map_set(&k->map, nsplit, units, centroid, rank) == EQP_OK, "map");
+    free(units);
+    free(centroid);
+    free(rank);
+}
+
+app_verdict *known_verdicts(const known *k, const dd_simulation *sim)
+{
+    app_verdict *verdict = calloc((size_t)sim->domain.network.n + 1, sizeof *verdict);
+
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        verdict[i] = k->node[find(k, sim->domain.network.node[i].tag)].verdict;
+    }
+    return verdict;
+}
+
+/* Whether segments of cell a, as targets, meet those of cell b. */
+static bool in_charge(const dd_grid *grid, int64_t a, int64_t b)
+{
+    dd_cells runs[DD_GRID_RUNS];
+    const int n = dd_grid_forward(grid, a, runs);
+
+    for (int r = 0; r < n; r++) {
+        if (b >= runs[r].first && b <= runs[r].last) {
+            return true;
+        }
+    }
+    return a == b;
+}
+
+/* The part that computes what a node's segments do with those of a cell. */
+static int worker(const known *k, const dd_simulation *sim, const known_node *node, int64_t cell)
+{
+    double centroid[3];
+    int64_t rest = cell;
+
+    if (node->verdict.tag >= 0) {
+        return node->verdict.home;
+    }
+    for (int d = 2; d >= 0; d--) {
+        const dd_grid *grid = &sim->stage.grid;
+        const double middle = grid->low[d] + ((double)(rest % grid->n[d]) + 0.5) * grid->width[d];
+        double off = middle - node->x[d];
+        rest /= grid->n[d];
+        if (sim->domain.box[d] > 0) {
+            while (off > 0.5 * sim->domain.box[d]) {
+                off -= sim->domain.box[d];
+            }
+            while (off < -0.5 * sim->domain.box[d]) {
+                off += sim->domain.box[d];
+            }
+        }
+        centroid[d] = 0.5 * off;
+    }
+    return app_map_rank(&k->map, node->verdict.tag, centroid);
+}
+
+/* Which parts need the segments of which cells: [cells][nparts]. */
+static unsigned char *define_needs(const known *k, const dd_simulation *sim)
+{
+    const int64_t ncells = sim->stage.grid.ncells;
+    unsigned char *needs = calloc((size_t)(ncells * k->nparts), 1);
+
+    for (int64_t s = 0; s < k->nsegments; s++) {
+        const known_segment *target = &k->segment[s];
+        for (int64_t c = 0; c < ncells; c++) {
+            if (in_charge(&sim->stage.grid, target->cell, c)) {
+                const int part = worker(k, sim, &k->node[target->node], c);
+                needs[c * k->nparts + part] = needs[target->cell * k->nparts + part] = 1;
+            }
+        }
+    }
+    return needs;
+}
+
+/* Segments of cells by home: [cells][nparts]. */
+static int64_t *define_lives(const known *k, const dd_simulation *sim)
+{
+    int64_t *lives = calloc((size_t)(sim->stage.grid.ncells * k->nparts), sizeof *lives);
+
+    for (int64_t s = 0; s < k->nsegments; s++) {
+        lives[k->segment[s].cell * k->nparts + k->node[k->segment[s].node].verdict.home]++;
+    }
+    return lives;
+}
+
+/* How often a kernel is called for a target: once for each row of cells that has any sources, and the rest of its own
+ * cell goes with the row that begins next to it; of a shared node's once for each cell. */
+static void define_runs(const known *k, const dd_simulation *sim, int64_t s, dd_counts *work)
+{
+    const known_segment *target = &k->segment[s];
+    const known_node *node = &k->node[target->node];
+    dd_cells runs[DD_GRID_RUNS];
+    const int n = dd_grid_forward(&sim->stage.grid, target->cell, runs);
+    int row_of[DD_GRID_RUNS + 1] = {0};
+    unsigned char met[DD_GRID_RUNS + 1] = {0}, *cells = calloc((size_t)sim->stage.grid.ncells, 1);
+
+    for (int r = 0; r < n; r++) {
+        row_of[r] = r == 0 && runs[0].first == target->cell + 1 ? DD_GRID_RUNS : r;
+    }
+    for (int64_t j = 0; j < k->nsegments; j++) {
+        const int64_t cell = k->segment[j].cell;
+        if (cell == target->cell && j > s) {
+            met[DD_GRID_RUNS] = cells[cell] = 1;
+        }
+        for (int r = 0; r < n; r++) {
+            if (cell >= runs[r].first && cell <= runs[r].last) {
+                met[row_of[r]] = cells[cell] = 1;
+            }
+        }
+    }
+    for (int r = 0; r <= DD_GRID_RUNS && node->verdict.tag >= 0; r++) {
+        work[node->verdict.home].of[DD_KIND_RUN] += met[r];
+    }
+    for (int64_t c = 0; c < sim->stage.grid.ncells && node->verdict.tag < 0; c++) {
+        work[worker(k, sim, node, c)].of[DD_KIND_RUN] += cells[c];
+    }
+    free(cells);
+}
+
+static void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
+{
+    for (int64_t s = 0; s < k->nsegments; s++) {
+        const known_segment *target = &k->segment[s];
+        const known_node *node = &k->node[target->node];
+        work[node->verdict.home].of[DD_KIND_SEGMENT]++;
+        define_runs(k, sim, s, work);
+        for (int64_t j = 0; j < k->nsegments; j++) {
+            const known_segment *source = &k->segment[j];
+            const bool pair =
+                source->cell == target->cell ? j > s : in_charge(&sim->stage.grid, target->cell, source->cell);
+            if (pair) {
+                const bool parallel = dd_pairs_parallel(&sim->evaluator.medium, &target->at, &source->at);
+                work[worker(k, sim, node, source->cell)].of[parallel ? DD_KIND_PARALLEL : DD_KIND_PAIR]++;
+            }
+        }
+    }
+    for (int p = 0; p < k->nparts && sim->evaluator.has_far; p++) {
+        int64_t first, n;
+        app_slice(sim->stage.grid.ncells, p, k->nparts, &first, &n);
+        for (int64_t c = first; c < first + n; c++) {
+            for (int64_t other = 0; other < sim->stage.grid.ncells; other++) {
+                work[p].of[DD_KIND_CELL] += !dd_far_is_near(sim->evaluator.far, c, other);
+            }
+        }
+    }
+}
+
+/* One block of the evaluation, numbered one after another, and its needs. */
+static void add_block(eqp_evaluation *evaluation, int phase, int64_t block, int64_t bytes, int64_t elements, int home)
+{
+    must(eqp_evaluation_block(evaluation, phase, block, bytes, elements, home) == EQP_OK, "block");
+}
+
+static void add_need(eqp_evaluation *evaluation, int phase, int64_t block, int part)
+{
+    must(eqp_evaluation_need(evaluation, phase, block, part) == EQP_OK, "need");
+}
+
+void define_evaluation(const known *k, const dd_simulation *sim, const app_costs *costs, eqp_evaluation *evaluation,
+                       dd_counts *work)
+{
+    unsigned char *needs = define_needs(k, sim);
+    int64_t *lives = define_lives(k, sim), block = 0;
+
+    define_work(k, sim, work);
+    for (int p = 0; p < k->nparts; p++) {
+        int64_t first, n;
+        app_slice(sim->stage.grid.ncells, p, k->nparts, &first, &n);
+        must(eqp_evaluation_load(evaluation, p, app_costs_predict(costs, work[p].of)) == EQP_OK, "load");
+        must(eqp_evaluation_common(evaluation, p, sim->evaluator.has_far ? n * (36 + 24) * 8 : 0) == EQP_OK, "common");
+    }
+    for (int64_t b = 0; b < sim->stage.grid.ncells * k->nparts; b++) {
+        for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && lives[b] > 0; phase++) {
+            add_block(evaluation, phase, b, 48 * lives[b], lives[b], (int)(b % k->nparts));
+            for (int p = 0; p < k->nparts; p++) {
+                if (needs[b / k->nparts * k->nparts + p]) {
+                    add_need(evaluation, phase, b, p);
+                }
+            }
+        }
+    }
+    for (int64_t i = 0; i < k->n; i++) {
+        const int home = k->node[i].verdict.home;
+        add_block(evaluation, DD_PHASE_NODES, i, 48, 0, home);
+        for (int a = 0; a < k->node[i].narms; a++) {
+            const int other = k->node[find(k, k->node[i].arm[a])].verdict.home;
+            add_need(evaluation, DD_PHASE_NODES, i, other);
+            if (k->node[i].tag < k->node[i].arm[a] && other != home) {
+                add_block(evaluation, DD_PHASE_ARMS, block, 24, 0, home);
+                add_need(evaluation, DD_PHASE_ARMS, block++, other);
+            }
+        }
+    }
+    free(lives);
+    free(needs);
+}
+
+void define_direct(const known *k, const dd_simulation *sim, direct *sent)
+{
+    const int64_t nparts = k->nparts, ncells = sim->stage.grid.ncells;
+    unsigned char *needs = define_needs(k, sim);
+    int64_t *lives = define_lives(k, sim);
+
+    sent->messages = calloc((size_t)(nparts * nparts), sizeof *sent->messages);
+    sent->bytes = calloc((size_t)(nparts * nparts), sizeof *sent->bytes);
+    for (int64_t from = 0; from < nparts; from++) {
+        for (int64_t to = 0; to < nparts; to++) {
+            int64_t segments = 0, nodes = 0, arms = 0;
+            for (int64_t c = 0; c < ncells; c++) {
+                segments += needs[c * nparts + to] ? lives[c * nparts + from] : 0;
+            }
+            for (int64_t i = 0; i < k->n; i++) {
+                bool needed = false;
+                for (int a = 0; a < k->node[i].narms && k->node[i].verdict.home == from; a++) {
+                    const bool there = k->node[find(k, k->node[i].arm[a])].verdict.home == to;
+                    needed = needed || there;
+                    arms += there && k->node[i].tag < k->node[i].arm[a];
+                }
+                nodes += needed;
+            }
+            if (from != to) {
+                sent->messages[from * nparts + to] += (nodes > 0) + (segments > 0) + (arms > 0);
+                sent->messages[to * nparts + from] += segments > 0;
+                sent->bytes[from * nparts + to] += 48 * nodes + 48 * segments + 24 * arms;
+                sent->bytes[to * nparts + from] += 48 * segments;
+            }
+        }
+    }
+    free(lives);
+    free(needs);
+}

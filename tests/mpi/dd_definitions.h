@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an assignment of dislocation nodes makes of a force evaluation, straight from the definitions: by double loops
+ * over all segments, all of which are on one rank. */
+#ifndef DD_DEFINITIONS_H
+#define DD_DEFINITIONS_H
+
+#include "simulation.h"
+
+#include <equipoise/exchange.h>
+
+/* A node as all ranks know it, with a verdict that follows from its tag alone. */
+typedef struct known_node {
+    dd_tag tag;
+    double x[3];
+    int64_t cell;
+    int narms;
+    dd_tag arm[DD_MOST_ARMS];
+    app_verdict verdict;
+} known_node;
+
+typedef struct known_segment {
+    dd_tag owner, other;
+    dd_segment at;
+    int64_t node; /* the owner's place among the nodes */
+    int64_t cell;
+} known_segment;
+
+/* A whole network, by tag, and a map. */
+typedef struct known {
+    int64_t n, nsegments;
+    known_node *node;
+    known_segment *segment; /* by cell, owner, other end */
+    int nparts;
+    app_map map;
+} known;
+
+/* Gathers the network on all ranks of the simulation. Ends the program where that fails. */
+void known_gather(const dd_simulation *sim, known *k);
+void known_free(known *k);
+
+/* Nodes to parts by their tags; some are shared. Every rank makes the same. */
+void known_assign(known *k, int nparts, bool with_split, const dd_simulation *sim);
+
+/* The verdicts of a rank's own nodes: owned by the caller. */
+app_verdict *known_verdicts(const known *k, const dd_simulation *sim);
+
+/* The same evaluation that a trace fills; and what each part does. evaluation: empty; work: [nparts] zeros. */
+void define_evaluation(const known *k, const dd_simulation *sim, const app_costs *costs, eqp_evaluation *evaluation,
+                       dd_counts *work);
+
+/* What is sent straight from part to part, [nparts][nparts]: messages and bytes of all phases but common ones. */
+typedef struct direct {
+    int64_t *messages, *bytes;
+} direct;
+void define_direct(const known *k, const dd_simulation *sim, direct *sent);
+
+#endif

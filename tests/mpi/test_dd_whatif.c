@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an assignment to any number of parts makes of a network: the same, seen from any number of ranks, as double
+ * loops over all segments say; on the next positions too; and what real ranks send. */
+#include "failures.h"
+
+#include "baseline.h"
+#include "dd_definitions.h"
+#include "trace.h"
+#include "whatif.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const app_costs *nominal_costs(void)
+{
+    static app_costs costs;
+
+    CHECK(app_costs_init(&costs, DD_KINDS, dd_kind_nominal) == EQP_OK, "no costs");
+    return &costs;
+}
+
+static void parse(dd_settings *settings, const char *method, const char *extra)
+{
+    static char words[256];
+    char *argv[32] = {"test", "--generate", "chains:n=6,box=6000,maxseg=500", "--balance", (char *)method};
+    eqp_message message = {""};
+    app_action action;
+    int argc = 5, code;
+
+    *settings = (dd_settings){.ctrl = NULL};
+    snprintf(words, sizeof words, "%s", extra);
+    for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    code = app_options_parse(dd_settings_table(), argc, argv, settings, settings->given, &action, &message);
+    if (code == EQP_OK) {
+        code = dd_settings_complete(settings, &message);
+    }
+    CHECK(code == EQP_OK, "%s", message.text);
+}
+
+static eqp_evaluation *new_evaluation(int nparts)
+{
+    eqp_evaluation *evaluation = NULL;
+
+    CHECK(eqp_evaluation_create(nparts, DD_PHASES, dd_phase_back, dd_phase_ghosts, &evaluation) == EQP_OK,
+          "no evaluation for %d parts", nparts);
+    return evaluation;
+}
+
+/* What all ranks have traced, on all of them. */
+static eqp_evaluation *join(MPI_Comm comm, int nparts, eqp_evaluation *mine)
+{
+    eqp_evaluation *all = new_evaluation(nparts);
+    int64_t *sizes = NULL, size, n = 0;
+    size_t bytes = 0;
+    char *packed = NULL, *in = NULL, *piece;
+    int nranks;
+
+    MPI_Comm_size(comm, &nranks);
+    CHECK(eqp_evaluation_pack(mine, &bytes, (void **)&packed) == EQP_OK, "pack");
+    size = (int64_t)bytes;
+    CHECK(eqp_gather_records(comm, sizeof size, 1, &size, &n, &sizes) == EQP_OK, "gather");
+    CHECK(eqp_gather_records(comm, 1, size, packed, &n, &in) == EQP_OK, "gather");
+    piece = in;
+    for (int r = 0; r < nranks; r++) {
+        CHECK(eqp_evaluation_merge(all, (size_t)sizes[r], piece) == EQP_OK, "merge");
+        piece += sizes[r];
+    }
+    free(in);
+    free(sizes);
+    free(packed);
+    eqp_evaluation_free(mine);
+    return all;
+}
+
+/* Traffic of all parts by a plan: messages sent and received, bytes sent and received, one after another. */
+typedef struct sent {
+    int64_t *count; /* [4 nparts] */
+    eqp_evaluated result;
+} sent;
+
+static sent plan_of(eqp_evaluation *evaluation, int nparts, const eqp_exchange_plan *plan)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    sent s = {.count = calloc(4 * (size_t)nparts, sizeof *s.count)};
+    const eqp_traffic traffic = {.messages_sent = s.count,
+                                 .messages_received = s.count + nparts,
+                                 .bytes_sent = s.count + 2 * (int64_t)nparts,
+                                 .bytes_received = s.count + 3 * (int64_t)nparts};
+    const int code = eqp_evaluation_by_plan(evaluation, &network, plan, &traffic, &s.result);
+
+    CHECK(code == EQP_OK, "%d parts: no evaluation: %s", nparts, eqp_error_text(code));
+    return s;
+}
+
+static void compare_plans(const char *what, int nparts, eqp_evaluation *traced, eqp_evaluation *defined)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+    const int n = eqp_exchange_plans(nparts, &network, plan);
+
+    for (int i = 0; i < n; i++) {
+        char name[EQP_EXCHANGE_NAME_SIZE];
+        const sent a = plan_of(traced, nparts, &plan[i]), b = plan_of(defined, nparts, &plan[i]);
+        int64_t different = 0;
+        eqp_exchange_plan_name(&plan[i], name);
+        for (int64_t c = 0; c < 4 * (int64_t)nparts; c++) {
+            different += a.count[c] != b.count[c];
+        }
+        CHECK(different == 0, "%s, %s: %lld numbers of messages and bytes differ", what, name, (long long)different);
+        CHECK(a.result.ghosts_total == b.result.ghosts_total && a.result.ghosts_max == b.result.ghosts_max,
+              "%s, %s: %lld ghosts, not %lld", what, name, (long long)a.result.ghosts_total,
+              (long long)b.result.ghosts_total);
+        CHECK(a.result.neighbours_max == b.result.neighbours_max, "%s, %s: %d neighbours, not %d", what, name,
+              a.result.neighbours_max, b.result.neighbours_max);
+        free(a.count);
+        free(b.count);
+    }
+}
+
+static void compare_direct(const char *what, const known *k, const dd_simulation *sim, eqp_evaluation *traced)
+{
+    const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+    const int n = k->nparts;
+    const sent s = plan_of(traced, n, &plan);
+    int rounds = 0;
+    int64_t different = 0, common = sim->evaluator.has_far && n > 1 ? sim->stage.grid.ncells * 60 * 8 : 0;
+    direct d;
+
+    while ((1 << rounds) < n && common > 0) {
+        rounds++;
+    }
+    define_direct(k, sim, &d);
+    for (int p = 0; p < n; p++) {
+        int64_t count[4] = {rounds, rounds, 0, 0};
+        int64_t cells = sim->stage.grid.ncells / n + (p < sim->stage.grid.ncells % n);
+        for (int q = 0; q < n; q++) {
+            count[0] += d.messages[p * n + q];
+            count[1] += d.messages[q * n + p];
+            count[2] += d.bytes[p * n + q];
+            count[3] += d.bytes[q * n + p];
+        }
+        for (int c = 0; c < 4; c++) {
+            count[c] += c >= 2 && common > 0 ? common - cells * 60 * 8 : 0;
+            different += count[c] != s.count[c * n + p];
+        }
+    }
+    CHECK(different == 0, "%s: %lld numbers of direct messages and bytes differ", what, (long long)different);
+    free(d.messages);
+    free(d.bytes);
+    free(s.count);
+}
+
+static void compare_loads(const char *what, int nparts, const eqp_evaluation *traced, const dd_counts *work)
+{
+    const double *load = eqp_evaluation_loads(traced);
+    double worst = 0.0, most = 0.0;
+
+    for (int p = 0; p < nparts; p++) {
+        const double wanted = app_costs_predict(nominal_costs(), work[p].of);
+        worst = fmax(worst, fabs(load[p] - wanted));
+        most = fmax(most, wanted);
+    }
+    CHECK(most > 0 && worst <= 1e-12 * most, "%s: loads differ by %g of %g", what, worst, most);
+}
+
+/* A trace against the definitions. */
+static void check_trace(dd_simulation *sim, dd_census *census, int nparts, bool with_split, const char *when)
+{
+    eqp_evaluation *traced = new_evaluation(nparts), *loads = new_evaluation(nparts), *defined = new_evaluation(nparts);
+    dd_counts *work = calloc((size_t)nparts, sizeof *work);
+    app_verdict *verdict;
+    char what[120];
+    known k;
+    int code;
+
+    snprintf(what, sizeof what, "%s, %d ranks, %d parts%s", when, sim->domain.nranks, nparts,
+             with_split ? ", shared" : "");
+    known_gather(sim, &k);
+    known_assign(&k, nparts, with_split, sim);
+    verdict = known_verdicts(&k, sim);
+    define_evaluation(&k, sim, nominal_costs(), defined, work);
+    code = dd_trace(census, nominal_costs(), nparts, &k.map, verdict, false, traced);
+    CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
+    code = dd_trace(census, nominal_costs(), nparts, &k.map, verdict, true, loads);
+    CHECK(code == EQP_OK, "%s, loads: %s", what, eqp_error_text(code));
+    traced = join(sim->comm, nparts, traced);
+    loads = join(sim->comm, nparts, loads);
+    CHECK(!with_split || k.map.nsplit > 0, "%s: nobody shares anything", what);
+    compare_loads(what, nparts, traced, work);
+    compare_loads(what, nparts, loads, work);
+    compare_plans(what, nparts, traced, defined);
+    if (nparts <= 40) {
+        compare_direct(what, &k, sim, traced);
+    }
+    free(verdict);
+    free(work);
+    eqp_evaluation_free(traced);
+    eqp_evaluation_free(loads);
+    eqp_evaluation_free(defined);
+    known_free(&k);
+}
+
+/* More parts than nodes, one part, some; for a network that some ranks share or not; and after it has moved. */
+static void check_traces(MPI_Comm comm, const char *method, const char *extra)
+{
+    static const int counts[] = {1, 3, 8, 130};
+    dd_settings settings;
+    dd_simulation sim;
+    dd_whatif *whatif = NULL;
+    dd_census census = {.n = 0};
+    eqp_message message = {""};
+    int code;
+
+    parse(&settings, method, extra);
+    code = dd_simulation_create(comm, &settings, &sim, &message);
+    CHECK(code == EQP_OK, "%s", message.text);
+    code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
+    CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        check_trace(&sim, &census, counts[c], false, "at first");
+        check_trace(&sim, &census, counts[c], true, "at first");
+    }
+    dd_census_free(&census);
+    code = dd_whatif_create(&sim, &whatif);
+    if (code == EQP_OK) {
+        const app_whatif *what = dd_whatif_functions(whatif);
+        const int64_t n = sim.domain.network.n;
+        const dd_node before = n > 0 ? sim.domain.network.node[0] : (dd_node){.tag = 0};
+        code = what->advance(what->user, &message);
+        CHECK(sim.domain.network.n == n, "%lld nodes, not %lld", (long long)sim.domain.network.n, (long long)n);
+        CHECK(n == 0 || sim.domain.network.node[0].tag == before.tag, "nodes have changed places");
+    }
+    CHECK(code == EQP_OK, "moving on: %s %s", eqp_error_text(code), message.text);
+    dd_whatif_free(whatif);
+    code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
+    CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
+    check_trace(&sim, &census, 8, true, "moved");
+    dd_census_free(&census);
+    dd_simulation_free(&sim);
+    app_run_settings_free(&settings.run);
+}
+
+/* Where a node is to live. */
+typedef struct settled {
+    double x[3];
+    int part;
+} settled;
+
+/* The most that nodes of one part do; verdict: NULL for as many equal boxes. */
+static double heaviest(dd_simulation *sim, bool bisection, int nparts, const app_verdict *verdict)
+{
+    dd_census census = {.n = 0};
+    eqp_boxes *boxes = NULL;
+    double *load = calloc((size_t)nparts, sizeof *load), most = 0.0;
+    int code = dd_census_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &census);
+
+    CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
+    code = dd_baseline_create(&sim->domain, nparts, &sim->input.control, bisection, &boxes);
+    CHECK(code == EQP_OK, "boxes: %s", eqp_error_text(code));
+    for (int64_t i = 0; i < census.n; i++) {
+        const int part = verdict != NULL ? verdict[i].home : eqp_boxes_find(boxes, sim->domain.network.node[i].x);
+        load[part] += app_costs_predict(nominal_costs(), census.of_node[i].of);
+    }
+    CHECK(eqp_sum_double(sim->comm, nparts, load) == EQP_OK, "sum");
+    for (int p = 0; p < nparts; p++) {
+        most = fmax(most, load[p]);
+    }
+    eqp_boxes_free(boxes);
+    free(load);
+    dd_census_free(&census);
+    return most;
+}
+
+/* Parts are boxes: no two overlap. */
+static void check_apart(const char *what, int nparts, int64_t n, const settled *at)
+{
+    double(*low)[3] = calloc((size_t)nparts, sizeof *low), (*high)[3] = calloc((size_t)nparts, sizeof *high);
+    int overlaps = 0, used = 0;
+
+    for (int p = 0; p < nparts; p++) {
+        for (int d = 0; d < 3; d++) {
+            low[p][d] = INFINITY;
+            high[p][d] = -INFINITY;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            for (int d = 0; d < 3 && at[i].part == p; d++) {
+                low[p][d] = fmin(low[p][d], at[i].x[d]);
+                high[p][d] = fmax(high[p][d], at[i].x[d]);
+            }
+        }
+        used += low[p][0] <= high[p][0];
+        for (int q = 0; q < p; q++) {
+            bool apart = false;
+            for (int d = 0; d < 3; d++) {
+                apart = apart || high[p][d] < low[q][d] || high[q][d] < low[p][d];
+            }
+            overlaps += !apart;
+        }
+    }
+    CHECK(overlaps == 0, "%s: %d of the boxes overlap", what, overlaps);
+    CHECK(used > 1, "%s: all nodes in %d boxes", what, used);
+    free(low);
+    free(high);
+}
+
+/* Sectioning and bisection for any number of parts. */
+static void check_boxes(dd_simulation *sim, app_whatif_state *state, bool bisection, int nparts)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    const app_method_choice choice = {.name = "boxes", .method = bisection ? &dd_bisection : &dd_sectioning};
+    app_trial trial = {.choice = &choice, .nparts = nparts};
+    eqp_message message = {""};
+    settled *mine = calloc((size_t)sim->domain.network.n + 1, sizeof *mine), *all = NULL;
+    int64_t n = 0;
+    char what[80];
+    int code = app_whatif_try(state, 1, &trial, &network, &message);
+
+    snprintf(what, sizeof what, "%s, %d ranks, %d parts", choice.method->name, sim->domain.nranks, nparts);
+    CHECK(code == EQP_OK, "%s: %s", what, message.text);
+    for (int64_t i = 0; i < sim->domain.network.n && code == EQP_OK; i++) {
+        memcpy(mine[i].x, sim->domain.network.node[i].x, sizeof mine[i].x);
+        mine[i].part = trial.verdicts[i].home;
+        CHECK(trial.verdicts[i].tag == mine[i].part, "%s: a node is shared", what);
+    }
+    CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->domain.network.n, mine, &n, &all) == EQP_OK, "gather");
+    check_apart(what, nparts, n, all);
+    if (nparts <= 8) { /* where boxes hold more than a node or two, moving their walls pays */
+        const double before = heaviest(sim, bisection, nparts, NULL),
+                     after = heaviest(sim, bisection, nparts, trial.verdicts);
+        CHECK(after < before, "%s: the load of the heaviest box has grown from %g to %g", what, before, after);
+    }
+    app_trials_free(1, &trial);
+    free(all);
+    free(mine);
+}
+
+/* Every method, and what the assignments are worth after the next step. */
+static void check_comparison(MPI_Comm comm)
+{
+    static const char *const names[] = {"count", "sfc", "interaction"};
+    static const int64_t parts[] = {2, 9};
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    dd_settings settings;
+    dd_simulation sim;
+    dd_whatif *whatif = NULL;
+    app_whatif_state *state = NULL;
+    app_method_choice choice[3];
+    app_compared *rows = NULL;
+    eqp_message message = {""};
+    int code;
+
+    parse(&settings, "sfc", "--steps=0 --cells=5 --stress=0,0,0,5e8,5e8,0");
+    CHECK(dd_simulation_create(comm, &settings, &sim, &message) == EQP_OK, "%s", message.text);
+    sim.costs = *nominal_costs();
+    for (int i = 0; i < 3; i++) {
+        choice[i] =
+            (app_method_choice){.method = eqp_method_find(names[i]), .options = app_rebalance_of(&settings.run)};
+        snprintf(choice[i].name, sizeof choice[i].name, "%s", names[i]);
+    }
+    CHECK(dd_whatif_create(&sim, &whatif) == EQP_OK, "no what-if");
+    CHECK(app_whatif_open(dd_whatif_functions(whatif), &state) == EQP_OK, "no state");
+    for (int nparts = 2; nparts <= 32; nparts *= 4) {
+        check_boxes(&sim, state, false, nparts);
+        check_boxes(&sim, state, true, nparts);
+    }
+    app_whatif_close(state);
+    code = app_whatif_compare(dd_whatif_functions(whatif), &dd_methods, 3, choice, 2, parts, &network, &rows, NULL,
+                              NULL, &message);
+    CHECK(code == EQP_OK, "%s", message.text);
+    for (int i = 0; i < 6 && code == EQP_OK; i++) {
+        const app_compared *row = &rows[i];
+        CHECK(fabs(row->evaluated.load_mean * row->parts - rows[0].evaluated.load_mean * rows[0].parts) <=
+                      1e-12 * rows[0].evaluated.load_mean ||
+                  row->split_owners > 0,
+              "%s, %d parts: the work is not what it was", row->method, row->parts);
+        CHECK(row->imbalance_next >= 0 && row->imbalance_next < row->parts,
+              "%s, %d parts: imbalance of the next step %g", row->method, row->parts, row->imbalance_next);
+    }
+    free(rows);
+    dd_whatif_free(whatif);
+    dd_simulation_free(&sim);
+    app_run_settings_free(&settings.run);
+}
+
+/* The first `size` ranks of the world in reverse order; MPI_COMM_NULL on the others. */
+static MPI_Comm reversed(int size)
+{
+    int rank;
+    MPI_Comm comm;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, -rank, &comm);
+    return comm;
+}
+
+int main(int argc, char **argv)
+{
+    static const int counts[] = {1, 2, 3, 4, 7, 8};
+    int rank, world;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
+        MPI_Comm comm = reversed(counts[c]);
+        if (comm != MPI_COMM_NULL) {
+            check_traces(comm, "sfc", "--steps=0 --cells=5 --stress=0,0,0,5e8,5e8,0");
+            check_traces(comm, "interaction",
+                         "--steps=0 --cells=3,4,3 --sample-rate=0.2 --imbalance-tol=0.0005 --stress=0,0,0,5e8,5e8,0");
+            if (counts[c] % 5 == 3 || counts[c] == 1) {
+                check_comparison(comm);
+            }
+            MPI_Comm_free(&comm);
+        }
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("%d failures\n", failures);
+    }
+    MPI_Finalize();
+    return failures != 0;
+}
