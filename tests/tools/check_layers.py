@@ -74,6 +74,7 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/snapshot.h": "io",
     "lib/include/equipoise/vtk.h": "io",
     "lib/include/equipoise/balance.h": "par",  # items of all ranks in, a part for each out
+    "lib/include/equipoise/exchange.h": "move",
 }
 
 # Layers with private headers. Those are open to rooms of the library above their room, and to unit tests; an app's own

@@ -68,11 +68,13 @@ void eqp_exchange_plan_name(const eqp_exchange_plan *plan, char name[EQP_EXCHANG
  * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_UNKNOWN with *plan unchanged */
 int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan);
 
+/** Largest number of plans that are worth trying. */
+#define EQP_EXCHANGE_PLANS_MAX 18
+
 /** Plans that are worth trying for so many parts on a network: every number of stages with broadcast 0, 4 and 16, and
  * each with and without shared memory where `node` > 1 divides the parts. plan: [EQP_EXCHANGE_PLANS_MAX]. The simplest
  * come first, and where parts are so few that two are the same only the simpler one is there. Local. Returns how many,
  * at least 1. */
-#define EQP_EXCHANGE_PLANS_MAX 18
 int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan);
 
 /** Who needs which block: a set of (block, part) that is filled as a stream, in any order, with repetitions. */
@@ -117,8 +119,10 @@ typedef struct eqp_phase {
 
 /** What every part sends and receives in one phase. */
 typedef struct eqp_traffic {
-    int64_t *messages_sent, *messages_received; /**< [nparts] */
-    int64_t *bytes_sent, *bytes_received;       /**< [nparts] */
+    int64_t *messages_sent;     /**< [nparts] */
+    int64_t *messages_received; /**< [nparts] */
+    int64_t *bytes_sent;        /**< [nparts] */
+    int64_t *bytes_received;    /**< [nparts] */
     double *seconds; /**< [nparts] sum over the stages of alpha max(messages) + beta max(bytes), of sent and received */
 } eqp_traffic;
 
@@ -162,14 +166,17 @@ typedef struct eqp_evaluation eqp_evaluation;
 
 /** What a plan makes of it. */
 typedef struct eqp_evaluated {
-    double load_max, load_mean;       /**< seconds */
-    double imbalance;                 /**< of the loads: max / mean - 1; 0 without load */
-    int64_t ghosts_total, ghosts_max; /**< elements of blocks that go out in phases with `ghosts`, counted once per part
-                                         that needs them away from home; and of the part with most */
-    int neighbours_max;   /**< most other parts whose blocks one part needs or contributes to, or that do so with
-                             one part's blocks; over all phases, whatever the plan */
-    int64_t messages_max; /**< most messages that a part sends or receives over all phases, allgathers included */
-    int64_t bytes_total, bytes_max; /**< bytes sent by all, and of the part that sends or receives most */
+    double load_max;           /**< seconds */
+    double load_mean;          /**< seconds */
+    double imbalance;          /**< of the loads: max / mean - 1; 0 without load */
+    int64_t ghosts_total;      /**< elements of blocks that go out in phases with `ghosts`, counted once per part that
+                                    needs them away from home */
+    int64_t ghosts_max;        /**< of the part with most */
+    int neighbours_max;        /**< most other parts whose blocks one part needs or contributes to, or that do so with
+                                    one part's blocks; over all phases, whatever the plan */
+    int64_t messages_max;      /**< most messages that a part sends or receives over all phases, allgathers included */
+    int64_t bytes_total;       /**< bytes sent by all */
+    int64_t bytes_max;         /**< of the part that sends or receives most */
     double step_seconds;       /**< largest over the parts of load + seconds of all phases and of what is common; see
                                     docs/compare.md */
     double step_seconds_ideal; /**< load_mean */
