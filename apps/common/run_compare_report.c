@@ -176,9 +176,8 @@ static int add_time(eqp_table *table, const group *g, const app_compared *row)
 static int with_legend(const eqp_table *table, char **text)
 {
     static const char legend[] =
-        "* the best of its number of parts; next: imbalance after one more step; most: ghosts of one part\n"
-        "step: modelled, with the exchange named; vs: by how much it is shorter than that of count, of sfc\n"
-        "balance: CPU seconds of the largest rank of this run for the assignment\n";
+        "* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
+        "balance: CPU seconds of the largest rank of this run for survey, units and assignment\n";
     char *lines = NULL, *longer;
     int code = eqp_table_text(table, &lines);
 

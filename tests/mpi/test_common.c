@@ -4,6 +4,7 @@
 
 #include "run_costs.h"
 #include "run_files.h"
+#include "run_network.h"
 #include "run_step.h"
 
 #include <equipoise/random.h>
@@ -267,12 +268,36 @@ static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
     free(rows);
 }
 
+/* All ranks take the same numbers; one rank alone has nothing to measure. */
+static void a_network_is_measured_alike_on_all_ranks(MPI_Comm comm)
+{
+    const eqp_network usual = EQP_NETWORK_DEFAULTS;
+    eqp_network network = {.alpha = usual.alpha, .beta = usual.beta, .node = 3};
+    double least[2], most[2];
+
+    CHECK_EQUAL(app_network_measure(comm, &network), EQP_OK);
+    CHECK_EQUAL(network.node, 3);
+    if (mpi_test_size(comm) == 1) {
+        CHECK(network.alpha == usual.alpha && network.beta == usual.beta);
+        return;
+    }
+    CHECK(isfinite(network.alpha) && network.alpha > 0 && isfinite(network.beta) && network.beta >= 0);
+    const double mine[2] = {network.alpha, network.beta};
+    MPI_Allreduce(mine, least, 2, MPI_DOUBLE, MPI_MIN, comm);
+    MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, comm);
+    CHECK(least[0] == most[0] && least[1] == most[1]);
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(records_come_into_file_order),    MPI_TEST(a_file_is_whole_or_not_there),
-        MPI_TEST(no_file_of_a_run_is_another),     MPI_TEST(forces_are_written_in_order_or_not_at_all),
-        MPI_TEST(costs_are_learnt_from_all_ranks), MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
+        MPI_TEST(records_come_into_file_order),
+        MPI_TEST(a_file_is_whole_or_not_there),
+        MPI_TEST(no_file_of_a_run_is_another),
+        MPI_TEST(forces_are_written_in_order_or_not_at_all),
+        MPI_TEST(costs_are_learnt_from_all_ranks),
+        MPI_TEST(a_network_is_measured_alike_on_all_ranks),
+        MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

@@ -133,7 +133,7 @@ static void winners_are_marked_and_gains_are_told(void **state)
         at = strchr(at, '\n');
         *at++ = '\0';
     }
-    assert_int_equal(n, 2 + 3 + 1 + 2 + 3); /* header, rule, a group, a blank line, a group, what it means */
+    assert_int_equal(n, 2 + 3 + 1 + 2 + 2); /* header, rule, a group, a blank line, a group, what it means */
     assert_string_equal(line[5], "");
     /* Imbalance, ghosts, step time. */
     assert_true(strstr(line[2], "50.00%*") == NULL && strchr(line[2], '*') == NULL);
