@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How evenly each strategy of sampling cuts interactions into work units, at equal numbers of units, as CSV: the
+ * situation of figures 4.4 and 4.7 of O. Pearce, Load Balancing Scientific Applications, 2014.
+ *
+ *     build/bench/bench_unit_sizes barneshut plummer:n=32768,seed=1 0.6 0.002
+ *     build/bench/bench_unit_sizes cutoff clusters:n=32768,seed=1 547 0.002,0.004
+ *     build/bench/bench_unit_sizes network network.data 547 0.0011,0.0012,0.0017
+ *
+ * Arguments: what interacts; the input (a generator of barneshut, a ParaDiS network); the opening angle, or how many
+ * interactions a particle or node is to have on average; units per interaction, one number or several; the seed of the
+ * sampling (1).
+ *
+ * barneshut: owners are particles, each with its own list of cells and particles. cutoff: all particles within a
+ * radius, chosen for that average. network: owners are nodes with the segments that they own, interactions are pairs
+ * of segments in a cell or in neighbouring ones, each once; as many cells as come next to that average. Every
+ * interaction weighs 1. The number of units that is asked for is adjusted until 1 % of the wanted one.
+ *
+ * The first row, strategy none, is of whole lists: one unit for every owner. Columns: units wanted and found, mean,
+ * largest and smallest size in interactions, standard deviation over mean, shape and scale of the gamma distribution
+ * that fits best, and the histogram as START:UNITS with four bins per factor of two. */
+#include "lists.h"
+#include "timing.h"
+
+#include <equipoise/error.h>
+#include <equipoise/units.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 256
+#define ATTEMPTS 12 /* until so many units come out as were asked for */
+#define CLOSE 0.01
+
+static void die(const char *what)
+{
+    bench_die("bench_unit_sizes", what);
+}
+
+static int enumerate(void *user, int64_t owner, eqp_sink *sink)
+{
+    const bench_lists *l = user;
+    double centroid[3 * BATCH];
+    int code = EQP_OK;
+
+    for (int64_t i = l->item_first[owner]; i < l->item_first[owner + 1]; i++) {
+        for (int64_t at = l->first[i]; at < l->first[i + 1] && code == EQP_OK; at += BATCH) {
+            const int64_t left = l->first[i + 1] - at, n = left < BATCH ? left : BATCH;
+            for (int64_t k = 0; k < n; k++) {
+                const bench_point *source = &l->source[l->meets[at + k]];
+                for (int d = 0; d < 3; d++) {
+                    const double own = bench_nearest(l->item[i].x[d] - l->owner[owner].x[d], l->box[d]);
+                    centroid[3 * k + d] = own + 0.5 * bench_nearest(source->x[d] - l->item[i].x[d], l->box[d]);
+                }
+            }
+            code = eqp_sink_add(sink, &(eqp_batch){.n = n, .centroid = centroid});
+        }
+    }
+    return code;
+}
+
+/* Sizes of the units of a strategy, when about as many as wanted come out. */
+static void sizes_at(bench_lists *l, eqp_sample_strategy strategy, double wanted, uint64_t seed, eqp_sizes *sizes)
+{
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    double ask = wanted;
+
+    options.strategy = strategy;
+    options.seed = seed;
+    options.max_pins = 0;
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        eqp_units *units;
+        options.units = (int64_t)(ask + 0.5);
+        if (eqp_units_create_serial(l->nowners, l->id, enumerate, l, &options, &units) != EQP_OK) {
+            die("no units");
+        }
+        *sizes = (eqp_sizes){0};
+        eqp_units_sizes(units, sizes);
+        eqp_units_free(units);
+        if (fabs((double)sizes->n - wanted) <= CLOSE * wanted) {
+            return;
+        }
+        ask = fmax(1, ask * wanted / (double)sizes->n);
+    }
+    die("not as many units as wanted");
+}
+
+/* Every owner's whole list as one unit: what sampling starts from. */
+static void sizes_of_owners(const bench_lists *l, eqp_sizes *sizes)
+{
+    for (int64_t i = 0; i < l->nowners; i++) {
+        const double size = (double)(l->first[l->item_first[i + 1]] - l->first[l->item_first[i]]);
+        if (eqp_sizes_add(sizes, 1, &size) != EQP_OK) {
+            die("no sizes");
+        }
+    }
+}
+
+static void print_row(const char *kind, const bench_lists *l, const char *strategy, double rate, const eqp_sizes *sizes)
+{
+    const double mean = sizes->sum / (double)sizes->n;
+    const double variance = fmax(0, sizes->sum_squares / (double)sizes->n - mean * mean);
+    double shape = NAN, scale = NAN;
+    const char *gap = "";
+
+    (void)eqp_sizes_fit_gamma(sizes, &shape, &scale); /* nan where nothing fits */
+    printf("%s,%lld,%lld,%s,%g,%.0f,%lld,%.2f,%.0f,%.0f,%.4f,%.4f,%.2f,", kind, (long long)l->nowners,
+           (long long)l->ninteractions, strategy, rate, rate * (double)l->ninteractions, (long long)sizes->n, mean,
+           sizes->max, sizes->min, sqrt(variance) / mean, shape, scale);
+    for (int b = 0; b < EQP_SIZES_BINS; b++) {
+        if (sizes->bin[b] > 0) {
+            printf("%s%.6g:%lld", gap, eqp_sizes_bin_start(b), (long long)sizes->bin[b]);
+            gap = " ";
+        }
+    }
+    puts("");
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const strategies[] = {"random", "particle", "adaptive", "stride"};
+    const double number = argc > 4 ? strtod(argv[3], NULL) : 0;
+    const uint64_t seed = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
+    eqp_sizes owners = {0};
+    bench_lists l;
+
+    if (!(number > 0)) {
+        die("barneshut|cutoff|network INPUT THETA|INTERACTIONS RATE,... [SEED]");
+    } else if (strcmp(argv[1], "barneshut") == 0) {
+        bench_list_particles(argv[2], number, 0, &l);
+    } else if (strcmp(argv[1], "cutoff") == 0) {
+        bench_list_particles(argv[2], 0, number, &l);
+    } else if (strcmp(argv[1], "network") == 0) {
+        bench_list_segments(argv[2], number, &l);
+    } else {
+        die("barneshut, cutoff or network?");
+    }
+    puts("kind,owners,interactions,strategy,rate,wanted,units,mean,largest,smallest,deviation,shape,scale,histogram");
+    sizes_of_owners(&l, &owners);
+    print_row(argv[1], &l, "none", (double)l.nowners / (double)l.ninteractions, &owners);
+    for (char *word = strtok(argv[4], ","); word != NULL; word = strtok(NULL, ",")) {
+        const double rate = strtod(word, NULL);
+        if (!(rate > 0 && rate <= 1)) {
+            die("a rate is more than 0 and at most 1");
+        }
+        for (int s = EQP_SAMPLE_RANDOM; s <= EQP_SAMPLE_STRIDE; s++) {
+            eqp_sizes sizes = {0};
+            sizes_at(&l, (eqp_sample_strategy)s, rate * (double)l.ninteractions, seed, &sizes);
+            print_row(argv[1], &l, strategies[s], rate, &sizes);
+        }
+    }
+    bench_lists_free(&l);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who interacts with what, written down: for benches that look at every interaction several times. */
+#ifndef BENCH_LISTS_H
+#define BENCH_LISTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct bench_point {
+    double x[3];
+} bench_point;
+
+/* An owner has items, an item meets sources: a particle is its own item, a node has the segments that it owns. */
+typedef struct bench_lists {
+    int64_t nowners, nitems, nsources, ninteractions, room;
+    int64_t *id;         /* [nowners] */
+    int64_t *item_first; /* [nowners + 1] */
+    bench_point *owner;  /* [nowners] */
+    bench_point *item;   /* [nitems] */
+    int64_t *first;      /* [nitems + 1] into meets */
+    int32_t *meets;      /* [ninteractions] sources */
+    bench_point *source; /* [nsources] */
+    double box[3];       /* edges where it is periodic, 0 elsewhere */
+} bench_lists;
+
+/* All of these end the program where something goes wrong.
+ *
+ * Particles of a generator of barneshut in the order of the curve, each with a list of its own: of cells and particles
+ * with an opening angle, or, with theta 0, of all particles within a radius that is chosen so that there are `wanted`
+ * on average. */
+void bench_list_particles(const char *generator, double theta, double wanted, bench_lists *lists);
+
+/* Nodes of a ParaDiS network in the order of the curve, each with the segments that it owns: pairs of segments in a
+ * cell or in neighbouring ones, each once, with as many cells as come next to `wanted` pairs per node. */
+void bench_list_segments(const char *path, double wanted, bench_lists *lists);
+
+void bench_lists_free(bench_lists *lists);
+
+/* What those who make lists share: the arrays, one more interaction of the last item, a difference of coordinates by
+ * the nearest periodic image, memory. */
+void bench_lists_make(bench_lists *lists, int64_t nowners, int64_t nitems, int64_t nsources);
+void bench_meet(bench_lists *lists, int64_t source);
+double bench_nearest(double d, double box);
+void *bench_room(int64_t n, size_t size);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lists.h"
+
+#include "generate.h"
+#include "serial.h"
+#include "timing.h"
+
+#include <equipoise/error.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAF_SIZE 16
+
+static void die(const char *what)
+{
+    bench_die("bench", what);
+}
+
+/* Particles of a generator in key order, each a target group of its own. */
+static void grow(const char *text, bh_serial *serial)
+{
+    bh_generator generator;
+    eqp_message message = {""};
+    double *x[7];
+
+    if (bh_generator_parse(text, &generator, &message) != EQP_OK) {
+        die(message.text);
+    }
+    const int64_t n = bh_generator_count(&generator);
+    for (int k = 0; k < 7; k++) {
+        x[k] = bench_room(n, sizeof *x[k]);
+    }
+    if (bh_generate(&generator, 0, n, x[0], x[1], x[2], x[3], x[4], x[5], x[6]) != EQP_OK ||
+        bh_serial_build(serial, n, x[0], x[1], x[2], x[6], NULL, LEAF_SIZE, 1) != EQP_OK) {
+        die("no tree");
+    }
+    for (int k = 0; k < 7; k++) {
+        free(x[k]);
+    }
+}
+
+static double distance2(const bh_sources *s, int64_t i, int64_t j)
+{
+    const double dx = s->x[j] - s->x[i], dy = s->y[j] - s->y[i], dz = s->z[j] - s->z[i];
+
+    return dx * dx + dy * dy + dz * dz;
+}
+
+/* What one particle meets, itself left out: into the lists, or only counted with NULL. */
+static int64_t meet_all(const bh_serial *serial, int64_t g, const bh_mac *mac, bh_list *list, bench_lists *l)
+{
+    const bh_sources *s = &serial->tree.sources;
+    int64_t n;
+
+    if (bh_walk(&serial->tree, serial->tree.root, &serial->group[g], mac, NULL, NULL, NULL, list) != EQP_OK) {
+        die("a walk failed");
+    }
+    for (int64_t c = 0; l != NULL && c < list->ncells; c++) {
+        bench_meet(l, s->n + list->cell[c]);
+    }
+    n = list->ncells;
+    for (int64_t r = 0; r < list->nruns; r++) {
+        for (int64_t j = list->run_first[r]; j < list->run_first[r] + list->run_count[r]; j++) {
+            if (j == g || (mac->cutoff > 0 && !(distance2(s, g, j) < mac->cutoff * mac->cutoff))) {
+                continue;
+            }
+            n++;
+            if (l != NULL) {
+                bench_meet(l, j);
+            }
+        }
+    }
+    return n;
+}
+
+static double mean_within(const bh_serial *serial, double cutoff, bh_list *list)
+{
+    const bh_mac mac = {.cutoff = cutoff};
+    int64_t sum = 0;
+
+    for (int64_t g = 0; g < serial->ngroups; g++) {
+        sum += meet_all(serial, g, &mac, list, NULL);
+    }
+    return (double)sum / (double)serial->n;
+}
+
+/* The radius within which a particle has so many others on average. */
+static double cutoff_for(const bh_serial *serial, double wanted, bh_list *list)
+{
+    double low = 0, high = serial->tree.box.side / 4096, mean;
+
+    if (!(wanted > 0 && wanted < (double)(serial->n - 1))) {
+        die("so many interactions there are not");
+    }
+    while (mean_within(serial, high, list) < wanted) {
+        low = high;
+        high *= 1.5;
+    }
+    for (;;) {
+        const double middle = 0.5 * (low + high);
+        mean = mean_within(serial, middle, list);
+        if (fabs(mean - wanted) <= 0.002 * wanted || !(middle > low && middle < high)) {
+            return middle;
+        }
+        *(mean < wanted ? &low : &high) = middle;
+    }
+}
+
+/* theta, or with 0 a cutoff with so many interactions on average. */
+void bench_list_particles(const char *text, double theta, double wanted, bench_lists *l)
+{
+    bh_serial serial;
+    bh_list list;
+
+    grow(text, &serial);
+    bh_list_init(&list);
+    const bh_tree *tree = &serial.tree;
+    const bh_mac mac = {.theta = theta, .cutoff = theta > 0 ? 0 : cutoff_for(&serial, wanted, &list)};
+    if (serial.ngroups != serial.n) {
+        die("a group of more than one particle");
+    }
+    bench_lists_make(l, serial.n, serial.n, serial.n + tree->ncells);
+    for (int64_t i = 0; i < serial.n; i++) {
+        l->id[i] = serial.order[i];
+        l->item_first[i] = i;
+        l->owner[i] = l->item[i] = l->source[i] =
+            (bench_point){{tree->sources.x[i], tree->sources.y[i], tree->sources.z[i]}};
+        meet_all(&serial, i, &mac, &list, l);
+        l->first[i + 1] = l->ninteractions;
+    }
+    l->item_first[serial.n] = serial.n;
+    for (int64_t c = 0; c < tree->ncells; c++) {
+        memcpy(l->source[serial.n + c].x, tree->cell[c].moments.com, sizeof l->source->x);
+    }
+    bh_list_free(&list);
+    bh_serial_free(&serial);
+}
