@@ -183,18 +183,23 @@ static int worker(const known *k, const dd_simulation *sim, const known_node *no
     return app_map_rank(&k->map, node->verdict.tag, centroid);
 }
 
-/* Which parts need the segments of which cells: [cells][nparts]. */
+/* Which parts need the segments of a cell that live on a home: [cells][homes][parts]. Who computes anything of a node
+ * needs the source cells, and the node: what lives with it of its cell; who computes it whole needs all of its cell. */
 static unsigned char *define_needs(const known *k, const dd_simulation *sim)
 {
-    const int64_t ncells = sim->stage.grid.ncells;
-    unsigned char *needs = calloc((size_t)(ncells * k->nparts), 1);
+    const int64_t ncells = sim->stage.grid.ncells, n = k->nparts;
+    unsigned char *needs = calloc((size_t)(ncells * n * n), 1);
 
     for (int64_t s = 0; s < k->nsegments; s++) {
         const known_segment *target = &k->segment[s];
+        const known_node *node = &k->node[target->node];
         for (int64_t c = 0; c < ncells; c++) {
             if (in_charge(&sim->stage.grid, target->cell, c)) {
-                const int part = worker(k, sim, &k->node[target->node], c);
-                needs[c * k->nparts + part] = needs[target->cell * k->nparts + part] = 1;
+                const int part = worker(k, sim, node, c);
+                for (int64_t home = 0; home < n; home++) {
+                    needs[(c * n + home) * n + part] = 1;
+                }
+                needs[(target->cell * n + node->verdict.home) * n + part] = 1;
             }
         }
     }
@@ -302,7 +307,7 @@ void define_evaluation(const known *k, const dd_simulation *sim, const app_costs
         for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && lives[b] > 0; phase++) {
             add_block(evaluation, phase, b, 48 * lives[b], lives[b], (int)(b % k->nparts));
             for (int p = 0; p < k->nparts; p++) {
-                if (needs[b / k->nparts * k->nparts + p]) {
+                if (needs[b * k->nparts + p]) {
                     add_need(evaluation, phase, b, p);
                 }
             }
@@ -336,7 +341,7 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
         for (int64_t to = 0; to < nparts; to++) {
             int64_t segments = 0, nodes = 0, arms = 0;
             for (int64_t c = 0; c < ncells; c++) {
-                segments += needs[c * nparts + to] ? lives[c * nparts + from] : 0;
+                segments += needs[(c * nparts + from) * nparts + to] ? lives[c * nparts + from] : 0;
             }
             for (int64_t i = 0; i < k->n; i++) {
                 bool needed = false;

@@ -138,28 +138,42 @@ static int trace_whole(tracer *t, int64_t node)
     return need_cell(t, t->whole, t->census->cell[node], home);
 }
 
+/* A part gets a node's own cell for the node's sake: as much of it as lives where the node does. */
+static int need_own_cell(tracer *t, int64_t node, int part)
+{
+    const int home = t->verdict[node].home;
+    int code = EQP_OK;
+
+    for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && code == EQP_OK; phase++) {
+        if (t->whole != NULL && part != home) {
+            code = eqp_evaluation_need(t->evaluation, phase, number_of(t->census->cell[node], home), part);
+        }
+    }
+    return code;
+}
+
 /* A node that parts share, source cell by source cell. What its segments do alone is done at home. */
 static int trace_split(tracer *t, int64_t node)
 {
     dd_census *census = t->census;
-    const double *x = census->domain->network.node[node].x;
+    const dd_grid *grid = &census->stage->grid;
     int64_t cells[DD_GRID_SOURCES];
-    const int n = dd_grid_sources(&census->stage->grid, census->cell[node], cells);
+    int part[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(grid, census->cell[node], cells);
     const dd_meeting *meeting;
     int code = dd_census_meet(census, node, &meeting);
 
+    (void)dd_share_ranks(census->domain, grid, t->map, -1 - t->verdict[node].tag, census->domain->network.node[node].x,
+                         part);
     t->load[t->verdict[node].home].of[DD_KIND_SEGMENT] += census->of_node[node].of[DD_KIND_SEGMENT];
     for (int c = 0; c < n && code == EQP_OK; c++) {
-        double centroid[3];
-        dd_share_centroid(census->domain, &census->stage->grid, x, cells[c], centroid);
-        const int part = app_map_rank(t->map, t->verdict[node].tag, centroid);
-        dd_counts *load = &t->load[part];
+        dd_counts *load = &t->load[part[c]];
         load->of[DD_KIND_PAIR] += meeting[c].pair;
         load->of[DD_KIND_PARALLEL] += meeting[c].parallel;
         load->of[DD_KIND_RUN] += meeting[c].runs;
-        code = need_cell(t, t->needed, cells[c], part);
+        code = need_cell(t, t->needed, cells[c], part[c]);
         if (code == EQP_OK) {
-            code = need_cell(t, t->needed, cells[0], part);
+            code = need_own_cell(t, node, part[c]);
         }
     }
     return code;
@@ -319,16 +333,17 @@ static int declare_block(const tracer *t, const tally *lives, int64_t nparts, co
 static int declare_segments(const tracer *t)
 {
     eqp_needs_view view;
-    int64_t i = 0;
+    int64_t b = 0;
     int code = eqp_needs_view_get(t->needed, &view);
 
-    for (int64_t b = 0; code == EQP_OK && b < view.nblocks; b++) {
-        while (i < t->lives.n && t->lives.of[i].number >> PART_BITS < view.block[b]) {
-            i++;
+    for (int64_t i = 0; i < t->lives.n && code == EQP_OK; i++) {
+        const int64_t cell = t->lives.of[i].number >> PART_BITS;
+        while (b < view.nblocks && view.block[b] < cell) {
+            b++;
         }
-        for (; i < t->lives.n && t->lives.of[i].number >> PART_BITS == view.block[b] && code == EQP_OK; i++) {
-            code = declare_block(t, &t->lives.of[i], view.first[b + 1] - view.first[b], view.part + view.first[b]);
-        }
+        const bool needed = b < view.nblocks && view.block[b] == cell;
+        code = declare_block(t, &t->lives.of[i], needed ? view.first[b + 1] - view.first[b] : 0,
+                             needed ? view.part + view.first[b] : NULL);
     }
     return code;
 }

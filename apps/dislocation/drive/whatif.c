@@ -50,17 +50,19 @@ static int keys(void *user, int64_t *nhome, uint64_t **key)
     return EQP_OK;
 }
 
-/* Nodes as if each were computed whole: what an assignment is to be made of does not depend on the present one. */
+/* As for a new map: what was counted. */
 static int survey(void *user, bool weights, app_survey *list)
 {
     const dd_whatif *w = user;
-    const dd_evaluator counted = {
-        .medium = w->sim->evaluator.medium, .of_node = w->census.of_node, .of_nodes = weights ? w->census.n : 0};
+    dd_evaluator counted = w->sim->evaluator;
     uint64_t *key = NULL;
     int code = dd_keys(&w->sim->domain, &key);
 
+    if (!weights) {
+        counted.of_nodes = counted.of_shares = 0;
+    }
     if (code == EQP_OK) {
-        code = dd_survey(&w->sim->domain, w->census.stage, &counted, (uint64_t)w->sim->settings->run.seed, key, list);
+        code = dd_survey(&w->sim->domain, &w->sim->stage, &counted, (uint64_t)w->sim->settings->run.seed, key, list);
     }
     free(key);
     return eqp_agree(w->sim->comm, code, NULL);
