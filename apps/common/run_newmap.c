@@ -204,10 +204,26 @@ static void split_table_free(split_table *table)
     free(table->rank);
 }
 
-/* The part with most of the work of units first to first + count - 1. vote [count]: room. */
-static int main_part(const app_units *made, const int *part, int64_t first, int64_t count, vote *votes)
+/* Owners along the curve that have the same home: long runs make few neighbours and few branches, so that a run goes on
+ * while its part has work of the next owner, and up to a part's share of the particles. */
+typedef struct home_run {
+    int part;
+    int64_t held, limit; /* particles */
+} home_run;
+
+static void run_extend(home_run *run, int part, int64_t particles)
 {
-    int64_t nvotes = 0, best = 0;
+    run->held = part == run->part ? run->held + particles : particles;
+    run->part = part;
+}
+
+/* Where an owner lives whose units first to first + count - 1 several parts compute: the part of the run, else the one
+ * with most of the work. votes [count]: room. */
+static int choose_home(const app_units *made, const int *part, int64_t first, int64_t count, int64_t particles,
+                       const home_run *run, vote *votes)
+{
+    const bool is_full = run->held + particles > run->limit;
+    int64_t nvotes = 0, best = -1;
 
     for (int64_t u = first; u < first + count; u++) {
         int64_t v = 0;
@@ -218,9 +234,16 @@ static int main_part(const app_units *made, const int *part, int64_t first, int6
             votes[nvotes++] = (vote){part[u], 0.0};
         }
         votes[v].seconds += made->weight[u];
-        best = votes[v].seconds > votes[best].seconds ? v : best;
     }
-    return votes[best].part;
+    for (int64_t v = 0; v < nvotes; v++) {
+        if (votes[v].part == run->part && !is_full) {
+            return run->part;
+        }
+        if (votes[v].part != run->part && (best < 0 || votes[v].seconds > votes[best].seconds)) {
+            best = v;
+        }
+    }
+    return votes[best].part; /* there are at least two */
 }
 
 /* The units first to first + count - 1 of an owner; whether several ranks share it. */
@@ -242,11 +265,12 @@ static bool read_split(const app_units *made, const int *part, int64_t first, in
     return shared;
 }
 
-/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on:
- * the one with most of its work. */
-static int read_parts(const app_owners *owners, const app_units *made, const int *part, split_table *table,
-                      app_verdict *verdict)
+/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on.
+ * share: of a part in the particles. */
+static int read_parts(const app_owners *owners, const app_units *made, const int *part, int64_t share,
+                      split_table *table, app_verdict *verdict)
 {
+    home_run run = {-1, 0, share};
     vote *votes = NULL;
     int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
 
@@ -269,8 +293,10 @@ static int read_parts(const app_owners *owners, const app_units *made, const int
         }
         verdict[o] = (app_verdict){part[first], part[first]};
         if (count > 1 && read_split(made, part, first, count, table)) {
-            verdict[o] = (app_verdict){-table->nsplit, main_part(made, part, first, count, votes)};
+            const int home = choose_home(made, part, first, count, owners->owner[o].particles, &run, votes);
+            verdict[o] = (app_verdict){-table->nsplit, home};
         }
+        run_extend(&run, verdict[o].home, owners->owner[o].particles);
     }
     free(votes);
     return code;
@@ -372,17 +398,23 @@ static int send_verdicts(MPI_Comm comm, const app_owners *owners, const app_verd
 }
 
 /* Verdicts from parts; the table of split owners to everybody, verdicts to the homes. */
-static int apply(MPI_Comm comm, const app_owners *owners, const app_units *units, const int *part, int64_t nhome,
-                 app_map *made, int64_t *nsplit, app_verdict **verdicts)
+static int apply(MPI_Comm comm, const app_owners *owners, const app_units *units, const int *part, int nparts,
+                 int64_t nhome, app_map *made, int64_t *nsplit, app_verdict **verdicts)
 {
     split_table table = {0};
     app_verdict *verdict = NULL;
-    int code = eqp_array_create(&verdict, owners->n, sizeof *verdict);
+    int64_t particles = 0;
+    int code;
 
-    if (code == EQP_OK) {
-        code = read_parts(owners, units, part, &table, verdict);
+    for (int64_t o = 0; o < owners->n; o++) {
+        particles += owners->owner[o].particles;
     }
-    code = eqp_agree(comm, code, NULL);
+    code = eqp_scan_int64(comm, particles, NULL, &particles);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&verdict, owners->n, sizeof *verdict);
+        code = code ? code : read_parts(owners, units, part, particles / nparts + 1, &table, verdict);
+        code = eqp_agree(comm, code, NULL);
+    }
     if (code == EQP_OK) {
         code = share_table(comm, &table, owners->n, verdict, made, nsplit);
     }
@@ -448,7 +480,8 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
         code = add_sizes(comm, &units, &rebalanced->sizes);
     }
     if (code == EQP_OK) {
-        code = apply(comm, owners, &units, items.part, nhome, made, &rebalanced->split_owners, verdicts);
+        code = apply(comm, owners, &units, items.part, count_parts(comm, options), nhome, made,
+                     &rebalanced->split_owners, verdicts);
     }
     items_free(&items);
     app_units_free(&units);
@@ -461,5 +494,5 @@ int app_newmap_of_owners(MPI_Comm comm, const app_owners *owners, const int *par
     const app_units none = {.units = NULL};
     int64_t nsplit;
 
-    return apply(comm, owners, &none, part, nhome, made, &nsplit, verdicts);
+    return apply(comm, owners, &none, part, 1, nhome, made, &nsplit, verdicts);
 }

@@ -2,6 +2,7 @@
 #include "run_record.h"
 
 #include "plot.h"
+#include "run_compare_report.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -21,6 +22,8 @@ struct app_record {
     eqp_report *report;          /* rank 0 */
     eqp_csv *loads;              /* rank 0, with --report */
     eqp_table *table;            /* rank 0 */
+    int nrows;                   /* of a comparison; 0: there is none */
+    const app_compared *rows;    /* [nrows] borrowed */
 };
 
 static int set_all(eqp_report *report, int n, const eqp_field *field)
@@ -150,8 +153,11 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_real("unit_weight_max", now->unit_sizes.max),
         eqp_field_real("unit_weight_shape", shape),
         eqp_field_real("unit_weight_scale", scale),
+        eqp_field_text("chosen", now->chosen),
+        eqp_field_text("why", now->why),
     };
-    const int ncommon = (int)(sizeof common / sizeof common[0]);
+    /* The last two belong to `auto`. */
+    const int ncommon = (int)(sizeof common / sizeof common[0]) - (now->chosen[0] != '\0' ? 0 : 2);
     eqp_field *all = NULL;
     int code = eqp_array_create(&all, ncommon + row->nfields, sizeof *all);
 
@@ -236,6 +242,35 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
     return eqp_agree(record->comm, code, message);
 }
 
+static int add_comparison(app_record *record, const eqp_network *network)
+{
+    int code = eqp_report_set(record->report, eqp_field_real("network_alpha", network->alpha));
+
+    if (code == EQP_OK) {
+        code = eqp_report_set(record->report, eqp_field_real("network_beta", network->beta));
+    }
+    if (code == EQP_OK) {
+        code = eqp_report_set(record->report, eqp_field_count("network_node", network->node));
+    }
+    return code == EQP_OK ? app_compare_add(record->report, record->nrows, record->rows) : code;
+}
+
+int app_record_compare(app_record *record, const eqp_network *network, int n, const app_compared *rows,
+                       eqp_message *message)
+{
+    int code = EQP_OK;
+
+    record->nrows = n;
+    record->rows = rows;
+    if (record->rank == 0) {
+        code = add_comparison(record, network);
+    }
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
+    }
+    return eqp_agree(record->comm, code, message);
+}
+
 static int set_totals(app_record *record, const app_record_totals *totals)
 {
     int code = eqp_report_set(record->report, eqp_field_count("interactions", totals->interactions));
@@ -269,28 +304,36 @@ static int add_peaks(app_record *record)
     return code;
 }
 
-static int write_files(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
+/* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
+static int plot(const app_record *record, eqp_message *note)
 {
     const char *dir = record->run->report;
     size_t room = strlen(dir) + 16;
     char *path = malloc(room);
-    int code = path == NULL ? EQP_ERR_MEMORY : set_totals(record, totals);
+    int drawn = EQP_ERR_MEMORY;
+
+    if (path != NULL && record->nrows > 0) {
+        drawn = app_compare_plot(dir, record->nrows, record->rows, note);
+    } else if (path != NULL) {
+        const app_plot_series series = {record->run->method->name, path};
+        snprintf(path, room, "%s/loads.csv", dir);
+        drawn = app_plot_loads(dir, 1, &series, note);
+    }
+    free(path);
+    return drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
+}
+
+static int write_files(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
+{
+    int code = set_totals(record, totals);
 
     if (code == EQP_OK) {
         code = eqp_csv_finish(record->loads, message);
     }
     if (code == EQP_OK) {
-        code = eqp_report_write(record->report, dir, message);
+        code = eqp_report_write(record->report, record->run->report, message);
     }
-    if (code == EQP_OK) {
-        snprintf(path, room, "%s/loads.csv", dir);
-        const app_plot_series series = {record->run->method->name, path};
-        int drawn = app_plot_loads(dir, 1, &series, note);
-        /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
-        code = drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
-    }
-    free(path);
-    return code;
+    return code == EQP_OK ? plot(record, note) : code;
 }
 
 int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)

@@ -9,6 +9,7 @@
 #include "run_costs.h"
 #include "run_settings.h"
 #include "run_step.h"
+#include "run_whatif.h"
 
 #include <equipoise/report.h>
 
@@ -43,6 +44,11 @@ typedef struct app_record_row {
 } app_record_row;
 
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message);
+
+/* Takes a comparison in: rows [n] (borrowed until the record is freed; only read on rank 0), and the network that they
+ * were modelled with. Collective. */
+int app_record_compare(app_record *record, const eqp_network *network, int n, const app_compared *rows,
+                       eqp_message *message);
 
 /* What the report says of the whole run. */
 typedef struct app_record_totals {

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "compare.h"
+
+#include "run_compare_report.h"
+#include "run_network.h"
+
+#include <equipoise/base.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void app_compare_first(app_run_settings *run)
+{
+    run->method = eqp_method_find("sfc");
+    run->choice.method = run->method;
+    run->choice.options.method = run->method;
+    run->steps = 0;
+}
+
+/* Who watches the rows come. */
+typedef struct watch {
+    const app_comparison *comparison;
+    eqp_progress *progress;
+    int64_t done;
+} watch;
+
+static void show(void *user, int n, const app_compared *rows)
+{
+    watch *w = user;
+    int rank;
+
+    MPI_Comm_rank(w->comparison->what->comm, &rank);
+    if (rank == 0 && w->comparison->run->progress && n > 0) {
+        fprintf(stderr, "%s: compared into %d parts (%lld of %d)\n", w->comparison->program, rows[0].parts,
+                (long long)++w->done, w->comparison->run->nparts_list);
+    }
+}
+
+int app_compare(app_comparison *comparison, app_record *record, eqp_message *message)
+{
+    const app_run_settings *run = comparison->run;
+    watch w = {.comparison = comparison};
+    int code = EQP_OK;
+
+    comparison->network = run->network;
+    if (run->network_measure) {
+        code = app_network_measure(comparison->what->comm, &comparison->network);
+    }
+    if (code == EQP_OK) {
+        code = app_whatif_compare(comparison->what, comparison->own, run->ncompare, run->compare, run->nparts_list,
+                                  run->parts, &comparison->network, &comparison->rows, show, &w, message);
+    }
+    if (code == EQP_OK) {
+        comparison->n = run->ncompare * run->nparts_list;
+        code = app_record_compare(record, &comparison->network, comparison->n, comparison->rows, message);
+    }
+    return code;
+}
+
+void app_compare_free(app_comparison *comparison)
+{
+    free(comparison->rows);
+    comparison->rows = NULL;
+    comparison->n = 0;
+}
+
+int app_compare_text(const app_comparison *comparison, char **text)
+{
+    static const char format[] =
+        "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
+        "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; every method with its cheapest exchange plan\n\n"
+        "%s\n";
+    const eqp_network *network = &comparison->network;
+    const char *node = network->node > 1 ? "ranks on a node" : "rank on a node";
+    char *table = NULL, *verdict = NULL, *made = NULL;
+    int size, code = app_compare_table(comparison->n, comparison->rows, &table);
+
+    if (code == EQP_OK) {
+        code = app_compare_verdict(comparison->n, comparison->rows, &verdict);
+    }
+    if (code == EQP_OK) {
+        size = snprintf(NULL, 0, format, table, network->alpha, network->beta, network->node, node, verdict);
+        code = eqp_array_create(&made, (int64_t)size + 1, 1);
+    }
+    if (code == EQP_OK) {
+        snprintf(made, (size_t)size + 1, format, table, network->alpha, network->beta, network->node, node, verdict);
+        *text = made;
+    }
+    free(table);
+    free(verdict);
+    return code;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* --compare, from the settings to what a person reads. The state that is compared is a run's before its first step:
+ *
+ *     bh_settings first = *settings;
+ *     app_compare_first(&first.run);      a run of no steps that is cheap to start
+ *     create simulation and record, record the state
+ *     app_compare(&comparison, record, message);
+ *     finish the record, print app_compare_text(), free the record, app_compare_free()
+ */
+#ifndef APP_COMPARE_H
+#define APP_COMPARE_H
+
+#include "run_record.h"
+#include "run_whatif.h"
+
+typedef struct app_comparison {
+    const char *program;
+    const app_run_settings *run; /* of the user: methods, parts, network, report, quiet, progress */
+    const app_methods *own;      /* the app's own rows, or NULL */
+    const app_whatif *what;
+    /* set by app_compare() */
+    eqp_network network;
+    int n;
+    app_compared *rows; /* [n] */
+} app_comparison;
+
+/* No steps, and whole owners along the curve: what a comparison starts from. */
+void app_compare_first(app_run_settings *run);
+
+/* Compares and adds the rows to the record. Collective. */
+int app_compare(app_comparison *comparison, app_record *record, eqp_message *message);
+void app_compare_free(app_comparison *comparison);
+
+/* What a person reads: the table, what it means, which method to use. Owned by the caller. EQP_OK or EQP_ERR_MEMORY.
+ * Local. */
+int app_compare_text(const app_comparison *comparison, char **text);
+
+#endif
