@@ -26,10 +26,10 @@ static int post(eqp_route *route, const eqp__message *m, char *data, int sends, 
         left -= piece;
     }
     if (sends) {
-        route->counting.messages_sent++;
+        route->counting.messages_sent += m->nrequests > 0;
         route->counting.bytes_sent += m->bytes;
     } else {
-        route->counting.messages_received++;
+        route->counting.messages_received += m->nrequests > 0;
         route->counting.bytes_received += m->bytes;
     }
     return EQP_OK;

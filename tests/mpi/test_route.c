@@ -305,26 +305,28 @@ static void large_messages_travel_in_pieces(MPI_Comm comm)
     }
 }
 
+/* Two trips at once, and routes that are made meanwhile. */
 static void routes_of_different_communicators_travel_at_once(MPI_Comm comm)
 {
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 0, 1};
     MPI_Comm other = MPI_COMM_NULL;
-    eqp_route *route[2] = {NULL, NULL};
+    eqp_route *route[3] = {NULL, NULL, NULL};
     const void *received[2] = {NULL, NULL};
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
     const int64_t id = rank, bytes = sizeof(int), first[2] = {0, size};
     int all[64], value[2] = {100 + rank, 200 + rank};
     const eqp_route_blocks blocks = {1, &id, &bytes, first, all};
 
+    CHECK(size <= 64);
     for (int r = 0; r < size; r++) {
         all[r] = r;
     }
     CHECK_EQUAL(eqp_comm_create(comm, &other), EQP_OK);
     CHECK_EQUAL(eqp_route_create(comm, &plan, &blocks, &route[0]), EQP_OK);
+    CHECK_EQUAL(eqp_route_start(route[0], &value[0]), EQP_OK);
+    CHECK_EQUAL(eqp_route_create(comm, &plan, &blocks, &route[2]), EQP_OK);
     CHECK_EQUAL(eqp_route_create(other, &plan, &blocks, &route[1]), EQP_OK);
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQUAL(eqp_route_start(route[i], &value[i]), EQP_OK);
-    }
+    CHECK_EQUAL(eqp_route_start(route[1], &value[1]), EQP_OK);
     for (int i = 1; i >= 0; i--) { /* the other way round */
         CHECK_EQUAL(eqp_route_finish(route[i], &received[i]), EQP_OK);
     }
@@ -332,9 +334,51 @@ static void routes_of_different_communicators_travel_at_once(MPI_Comm comm)
         for (int r = 0; r < size - 1; r++) {
             CHECK_EQUAL(((const int *)received[i])[r], 100 * (i + 1) + r + (r >= rank));
         }
+    }
+    for (int i = 0; i < 3; i++) {
         eqp_route_free(route[i]);
     }
     eqp_comm_free(&other);
+}
+
+/* Sums of 1/n, in which any other order would show. */
+static void sum_fractions(MPI_Comm comm, const eqp_exchange_plan *plan, double *sum)
+{
+    const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    const int64_t id = rank, bytes = 8 * sizeof(double), first[2] = {0, size};
+    double mine[8 * 64];
+    int all[64];
+    const eqp_route_blocks blocks = {1, &id, &bytes, first, all};
+    eqp_route *route = NULL;
+
+    CHECK(size <= 64);
+    for (int i = 0; i < 8 * 64; i++) {
+        mine[i] = 1 / (1 + (double)(bits_of(rank, i) % 1000));
+    }
+    for (int r = 0; r < size; r++) {
+        all[r] = r;
+    }
+    CHECK_EQUAL(eqp_route_create(comm, plan, &blocks, &route), EQP_OK);
+    CHECK_EQUAL(eqp_route_back_start(route, mine), EQP_OK);
+    CHECK_EQUAL(eqp_route_back_finish(route, sum), EQP_OK);
+    eqp_route_free(route);
+}
+
+static void sums_have_the_same_bits_again(MPI_Comm comm)
+{
+    static const eqp_exchange_plan plans[] = {
+        {EQP_STAGES_DIRECT, 0, 1}, {EQP_STAGES_TWO, 0, 1}, {EQP_STAGES_LOG, 0, 2}};
+    double once[8], again[8];
+
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        eqp_exchange_plan plan = plans[i];
+        CHECK_EQUAL(eqp_route_fit(comm, &plan), EQP_OK);
+        sum_fractions(comm, &plan, once);
+        for (int k = 0; k < 5; k++) {
+            sum_fractions(comm, &plan, again);
+            CHECK(memcmp(once, again, sizeof once) == 0);
+        }
+    }
 }
 
 /* One block per rank, for its right neighbour. */
@@ -454,6 +498,7 @@ int main(int argc, char **argv)
         MPI_TEST(nodes_share_what_arrives),
         MPI_TEST(large_messages_travel_in_pieces),
         MPI_TEST(routes_of_different_communicators_travel_at_once),
+        MPI_TEST(sums_have_the_same_bits_again),
         MPI_TEST(wrong_blocks_of_one_rank_are_refused_on_all),
         MPI_TEST(plans_that_ranks_cannot_follow_are_refused),
         MPI_TEST(calls_out_of_turn_are_refused),

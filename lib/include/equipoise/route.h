@@ -4,8 +4,18 @@
  * back.
  *
  * Inspector and executor: eqp_route_create() tells every rank what it will send, forward and keep; then blocks travel
- * as often as they change. The route counts what it sends; eqp_exchange_count() of <equipoise/exchange.h> predicts the
- * same numbers. Plans, stages, lanes and hot blocks are those of exchange.h, with ranks as parts. */
+ * as often as they change, without a word about who they are. The route counts what it sends; eqp_exchange_count() of
+ * <equipoise/exchange.h> predicts the same numbers. Plans, stages, lanes and hot blocks are those of exchange.h, with
+ * ranks as parts.
+ *
+ * A trip is a start and a finish, out or back. All ranks make the same trips in the same order, and a route makes one
+ * at a time. *Routes whose trips overlap need communicators of their own*, such as two of eqp_comm_create() that the
+ * program keeps; routes that take turns share one. Making a route and other calls of par.h are fine while another route
+ * travels.
+ *
+ * While a trip is on its way no rank asks whether others have failed: wrong arguments of a trip are told to their
+ * caller alone, before anything is sent (EQP_ERR_ARGUMENT; EQP_ERR_STATE for a start during a trip or a finish without
+ * one). After EQP_ERR_MPI neither the route nor its communicator can be used. */
 #ifndef EQUIPOISE_ROUTE_H
 #define EQUIPOISE_ROUTE_H
 
@@ -20,7 +30,7 @@ extern "C" {
 /** Ways of a set of blocks over the ranks of a communicator. */
 typedef struct eqp_route eqp_route;
 
-/** The blocks that live on this rank (all borrowed for the call). */
+/** The blocks that live on this rank (all borrowed for the call; all NULL where there are none). */
 typedef struct eqp_route_blocks {
     int64_t n;            /**< blocks */
     const int64_t *id;    /**< [n] numbers that the receivers are told; any */
@@ -29,8 +39,8 @@ typedef struct eqp_route_blocks {
     const int *rank;      /**< ranks that need each, ascending; this rank among them costs nothing and gets nothing */
 } eqp_route_blocks;
 
-/** What arrives here (borrowed from the route). By home, then in the order in which the home gave its blocks: the same
- * for every plan. Blocks that others broadcast are listed only if this rank is among those who need them. */
+/** What arrives here (borrowed from the route). By home, then in the order in which the home gave its blocks, without
+ * gaps: the same for every plan. Blocks that others broadcast are listed only if this rank needs them. */
 typedef struct eqp_route_view {
     int64_t n;             /**< blocks that arrive */
     const int64_t *id;     /**< [n] */
@@ -39,50 +49,70 @@ typedef struct eqp_route_view {
     const int64_t *offset; /**< [n] of each in what eqp_route_finish() gives */
 } eqp_route_view;
 
-/** What this rank has sent and received with a route, by eqp_exchange_count()'s rules, of the last completed trip. */
+/** What this rank has sent and received in the last completed trip, by eqp_exchange_count()'s rules: a message that is
+ * too large for MPI counts once, and what ranks of a node read from each other does not count. */
 typedef struct eqp_route_counts {
     int64_t messages_sent, messages_received, bytes_sent, bytes_received;
 } eqp_route_counts;
 
-/** Plans. Collective. With `node` R > 1 the communicator's ranks p R to p R + R - 1 must be able to share memory
- * (MPI_Comm_split_type) and R must divide the ranks, else EQP_ERR_ARGUMENT on all ranks; use eqp_route_fit().
- * \param[in]  comm   borrowed until the route is freed; an eqp_comm_create() communicator
- * \param[out] route  owned by the caller; eqp_route_free(), collective where node > 1
+/** Plans: every rank tells the next stop of each of its blocks, those tell theirs, and so on. Partners find each other
+ * without an all-to-all. Collective.
+ * Time: one message with 32 bytes and the ranks behind it per block and next stop, and a few small allreduces per
+ * stage; with `broadcast` an allgather of 32 bytes and a bit per rank for each hot block; with node > 1 two
+ * communicators and a window. Memory: what is sent and what arrives at each stage, 32 bytes for each block in a
+ * message. With `node` R > 1 the ranks p R to p R + R - 1 must be able to share memory (MPI_Comm_split_type) and R must
+ * divide the number of ranks, else EQP_ERR_ARGUMENT on all ranks: use eqp_route_fit().
+ * \param[in]  comm    borrowed until the route is freed; an eqp_comm_create() communicator
+ * \param[in]  plan    the same on all ranks (copied)
+ * \param[in]  blocks  of this rank; ids and sizes need not be known to others
+ * \param[out] route   owned by the caller; eqp_route_free(); unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI on all ranks */
 int eqp_route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, eqp_route **route);
 
-/** Frees; NULL is legal. Collective for plans with node > 1 (all ranks or none pass NULL). */
+/** Frees a route that is not on its way; NULL is legal. Collective for plans with node > 1 (all ranks or none pass
+ * NULL), else local. */
 void eqp_route_free(eqp_route *route);
 
 /** The plan as it can be carried out here: `node` becomes the largest number not above it that divides the ranks and
- * whose groups of consecutive ranks all share memory. Collective. */
+ * whose groups of consecutive ranks all share memory. Collective.
+ * \param[in,out] plan  its node >= 1, the same on all ranks; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
 int eqp_route_fit(MPI_Comm comm, eqp_exchange_plan *plan);
 
 /** What arrives. Local. */
 eqp_route_view eqp_route_arrivals(const eqp_route *route);
 
-/** Sends blocks out; returns while they travel. Collective in order, no waiting for others.
+/** Sends blocks out; returns while they travel, waiting for nobody. Collective.
  * \param[in]  data  this rank's blocks one after another, without gaps, in their order (borrowed until
- *                   eqp_route_finish()) */
+ *                   eqp_route_finish()); NULL where they have no bytes
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE, EQP_ERR_MPI */
 int eqp_route_start(eqp_route *route, const void *data);
 
-/** Moves things on, if anything has arrived: call it now and then between start and finish, where there are several
- * stages. Local. */
+/** Moves things on, if anything has arrived: call it now and then between start and finish. With several stages nothing
+ * else lets blocks pass through a rank that computes. Local, returns at once; does nothing without a trip.
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI */
 int eqp_route_progress(eqp_route *route);
 
 /** Waits until all that this rank needs is here. Collective.
- * \param[out] received  block i at received + offset[i]; borrowed from the route until its next start or its end */
+ * \param[out] received  block i at received + offset[i], aligned for any type if all sizes are; borrowed from the route
+ *                       until its next start or its end, trips back apart
+ * \return as eqp_route_start() */
 int eqp_route_finish(eqp_route *route, const void **received);
 
-/** Brings contributions back, which are doubles, and adds them up at home; starts and returns while they travel. Blocks
- * must have whole doubles. Every rank that needs a block contributes to it.
- * \param[in]  mine  contributions at the offsets of eqp_route_arrivals(), in bytes (borrowed until the finish) */
+/** Brings contributions back, which are doubles, and adds them up on their way; returns while they travel. Every rank
+ * that needs a block contributes to it. All blocks of all ranks must have whole doubles, else EQP_ERR_ARGUMENT on all.
+ * The first trip back of a route makes its memory, as much as arrives at each stage, and waits for all ranks to have
+ * it; later ones wait for nobody. Collective.
+ * \param[in]  mine  contributions at the offsets of eqp_route_arrivals(), in bytes, aligned for doubles (borrowed until
+ *                   eqp_route_back_finish()); NULL where nothing arrives
+ * \return as eqp_route_start(), or EQP_ERR_MEMORY on all ranks */
 int eqp_route_back_start(eqp_route *route, const void *mine);
 
-/** Waits for the contributions to this rank's blocks.
- * The order of the additions follows from plan and ranks alone.
+/** Waits for the contributions to this rank's blocks. The order of the additions follows from plan and ranks alone: the
+ * same trip gives the same bits again (for broadcast blocks if MPI's reduce-scatter does). Collective.
  * \param[out] sum  sums of this rank's blocks, without this rank's own, one after another as given to eqp_route_start();
- *                  blocks that nobody contributes to are 0 */
+ *                  blocks that nobody contributes to are 0
+ * \return as eqp_route_start() */
 int eqp_route_back_finish(eqp_route *route, double *sum);
 
 /** Counts of the last trip out or back. Local. */
