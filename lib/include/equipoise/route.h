@@ -52,7 +52,10 @@ typedef struct eqp_route_view {
 /** What this rank has sent and received in the last completed trip, by eqp_exchange_count()'s rules: a message that is
  * too large for MPI counts once, and what ranks of a node read from each other does not count. */
 typedef struct eqp_route_counts {
-    int64_t messages_sent, messages_received, bytes_sent, bytes_received;
+    int64_t messages_sent;     /**< to other ranks */
+    int64_t messages_received; /**< from other ranks */
+    int64_t bytes_sent;        /**< in them */
+    int64_t bytes_received;    /**< in them */
 } eqp_route_counts;
 
 /** Plans: every rank tells the next stop of each of its blocks, those tell theirs, and so on. Partners find each other
