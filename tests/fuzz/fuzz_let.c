@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The essential tree that another rank sends: a whole message with a few changes, grafted onto a tree that waits for
- * it. The first bytes choose particles and ranks, the others what is changed. */
+/* The essential tree that another rank sends: its blocks with a few changes, grafted one by one onto a tree that waits
+ * for them. The first bytes choose particles and ranks, the others what is changed. */
 #include "fuzz.h"
 
 #include "../unit/bh_sets.h"
@@ -9,30 +9,50 @@
 
 static const bh_mac mac = {.theta = 0.5, .G = 1};
 
+/* Blocks one after another. */
 typedef struct letter {
     unsigned char *bytes;
-    size_t size, capacity;
+    size_t size;
+    int64_t n;
+    size_t *begin; /* [n + 1] */
 } letter;
 
 /* What rank 1 needs of rank 0. */
 static letter pack(const bh_part *parts)
 {
     letter out = {0};
-    int64_t ncells, nparticles;
+    bh_let_blocks blocks;
     bh_let *let;
 
     fuzz_require(bh_let_create(&parts[0].tree, &let) == EQP_OK);
     for (int64_t g = 0; g < parts[1].ngroups; g++) {
-        for (int64_t b = 0; b < parts[0].tree.nbranches; b++) {
-            fuzz_require(bh_let_mark(let, b, &parts[1].group[g], &mac, NULL, NULL) == EQP_OK);
-        }
+        fuzz_require(bh_let_mark(let, 1, &parts[1].group[g], &mac, NULL, NULL) == EQP_OK);
     }
-    fuzz_require(bh_let_pack(let, &out.bytes, &out.size, &out.capacity, &ncells, &nparticles) == EQP_OK);
+    fuzz_require(bh_let_blocks_get(let, &blocks) == EQP_OK);
+    out = (letter){.bytes = malloc((size_t)blocks.size + 1),
+                   .size = (size_t)blocks.size,
+                   .n = blocks.n,
+                   .begin = calloc((size_t)blocks.n + 1, sizeof *out.begin)};
+    fuzz_require(out.bytes && out.begin);
+    bh_let_pack(let, out.bytes);
+    for (int64_t b = 0; b < blocks.n; b++) {
+        out.begin[b + 1] = out.begin[b] + (size_t)blocks.bytes[b];
+    }
     bh_let_free(let);
     return out;
 }
 
-/* Copies of other places of the message as well as strange numbers: they look right where they come to stand. */
+/* The block that a byte is in ends there, and the next one begins. */
+static void cut(letter *out, size_t at)
+{
+    for (int64_t b = 0; b < out->n; b++) {
+        if (at > out->begin[b] && at < out->begin[b + 1]) {
+            out->begin[b + 1] = at;
+        }
+    }
+}
+
+/* Copies of other places as well as strange numbers: they look right where they come to stand. */
 static void change(letter *out, fuzz_bytes *in)
 {
     static const uint64_t strange[] = {0,          1,         8,         (uint64_t)-1,       (uint64_t)1 << 31,
@@ -67,10 +87,7 @@ static void change(letter *out, fuzz_bytes *in)
         return;
     }
     default:
-        out->size = 8 * at + (size_t)fuzz_below(in, 8);
-        if (out->size >= 16 && fuzz_byte(in) % 2) {
-            memcpy(out->bytes + 8, &(uint64_t){out->size}, 8); /* the length that the message says it has */
-        }
+        cut(out, 8 * at + (size_t)fuzz_below(in, 8));
         return;
     }
     memcpy(out->bytes + 8 * at, &word, 8);
@@ -94,11 +111,29 @@ static void walk(const bh_part *part)
     bh_list_free(&list);
 }
 
+/* One block, in memory of its own size, so that a sanitizer sees where it ends. */
+static void graft(bh_tree *tree, int home, const unsigned char *block, size_t size)
+{
+    unsigned char *bytes = malloc(size > 0 ? size : 1);
+    const int64_t ncells = tree->ncells, nsources = tree->sources.n, nfamilies = tree->nfamilies;
+    int code;
+
+    fuzz_require(bytes);
+    memcpy(bytes, block, size);
+    code = bh_let_graft(tree, home, bytes, size);
+    fuzz_require(code == EQP_OK || code == EQP_ERR_FORMAT);
+    fuzz_require(code == EQP_OK ||
+                 (tree->ncells == ncells && tree->sources.n == nsources && tree->nfamilies == nfamilies));
+    free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fuzz_bytes in = {data, size};
     const int kind = fuzz_below(&in, BH_SET_KINDS), n = 1 + fuzz_byte(&in), leaf_size = 1 + fuzz_below(&in, 8);
-    const int pieces = 1 + fuzz_below(&in, 3), home = fuzz_below(&in, 16) == 15 ? fuzz_byte(&in) - 128 : 0;
+    const int pieces = 1 + fuzz_below(&in, 3), way = fuzz_below(&in, 16);
+    const int home = way == 15 ? fuzz_byte(&in) - 128 : 0;
+    const bool backwards = way == 14;
     bh_set set;
     bh_part *parts;
     letter out;
@@ -109,25 +144,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (in.left > 0) {
         change(&out, &in);
     }
-    {
-        /* In memory of its own size, so that a sanitizer sees where it ends. */
-        unsigned char *bytes = malloc(out.size + 1);
-        bh_tree *tree = &parts[1].tree;
-        const int64_t ncells = tree->ncells, nsources = tree->sources.n;
-        int code;
-
-        fuzz_require(bytes);
-        bytes = realloc(bytes, out.size + (out.size == 0));
-        if (out.size > 0) {
-            memcpy(bytes, out.bytes, out.size);
-        }
-        code = bh_let_graft(tree, home, bytes, out.size);
-        fuzz_require(code == EQP_OK || code == EQP_ERR_FORMAT);
-        fuzz_require(code == EQP_OK || (tree->ncells == ncells && tree->sources.n == nsources));
-        free(bytes);
+    for (int64_t i = 0; i < out.n; i++) {
+        const int64_t b = backwards ? out.n - 1 - i : i;
+        graft(&parts[1].tree, home, out.bytes + out.begin[b], out.begin[b + 1] - out.begin[b]);
     }
     fuzz_require(bh_tree_check(&parts[1].tree) == EQP_OK);
     walk(&parts[1]);
+    free(out.begin);
     free(out.bytes);
     bh_parts_free(2, parts);
     bh_set_free(&set);

@@ -183,16 +183,19 @@ def make_loads():
 
 
 def make_let():
-    # kind, particles - 1, leaf size - 1, pieces - 1, home; then changes: place, place, what, more
+    # kind, particles - 1, leaf size - 1, pieces - 1, way (14: backwards; 15: the home follows); then changes: place,
+    # place, what, more
     for kind in range(5):
         save("let", f"whole-{kind}", bytes([kind, 150, 3, 1, 0]))
         save("let", f"small-{kind}", bytes([kind, 3, 0, 0, 0]))
     base = bytes([1, 120, 3, 1, 0])
-    for place in range(12):
+    for place in range(16):
         save("let", f"strange-{place}", base + struct.pack("<HHBB", place, 0, 0, place % 10))
         save("let", f"flipped-{place}", base + struct.pack("<HHBB", 2 * place, 0, 1, 5 * place))
-    save("let", "truncated", base + struct.pack("<HHBBB", 40, 0, 5, 0, 0))
-    save("let", "truncated-and-owned-up", base + struct.pack("<HHBBB", 40, 0, 5, 0, 1))
+    save("let", "truncated", base + struct.pack("<HHBB", 40, 0, 5, 0))
+    save("let", "truncated-in-a-head", base + struct.pack("<HHBB", 1, 0, 5, 3))
+    save("let", "empty-but-for-a-byte", base + struct.pack("<HHBB", 0, 0, 5, 1))
+    save("let", "children-first", bytes([1, 120, 3, 1, 14]))
     save("let", "repeated", base + struct.pack("<HHBB", 60, 20, 4, 9))
     save("let", "from-another-rank", bytes([1, 120, 3, 1, 15, 129]))
     save("let", "from-no-rank", bytes([1, 120, 3, 1, 15, 0]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The distributed gravity code: every interaction exactly once and the same forces, for every rank count and method, on
- * the first step and after twenty steps with an old map; no rank holds everything. */
+/* The distributed gravity code: every interaction exactly once and the same forces, for every rank count, method and
+ * exchange plan, on the first step and after twenty steps with an old map; no rank holds everything. */
 #include "failures.h"
 
 #include "simulation.h"
@@ -149,6 +149,97 @@ static void check_exactly_once(bh_simulation *sim, const char *what)
     everybody_free(&e);
 }
 
+/* One plan of each kind; where ranks do not divide by a node's, as many as do. */
+static const char *const exchanges[] = {
+    "direct",
+    "two-stage",
+    "log",
+    "direct+broadcast/4",
+    "two-stage+broadcast/16+node/2",
+    "log+node/4",
+    "direct+broadcast/2+node/8",
+};
+enum { EXCHANGES = sizeof exchanges / sizeof exchanges[0] };
+
+/* Everything that is sent arrives, and the bytes that arrive are whole blocks. */
+static void check_phases(const bh_simulation *sim, const char *what, const bh_evaluated *evaluated)
+{
+    int64_t sum[BH_PHASES][4];
+
+    for (int p = 0; p < BH_PHASES; p++) {
+        const eqp_route_counts *c = &evaluated->phase[p];
+        sum[p][0] = c->messages_sent - c->messages_received;
+        sum[p][1] = c->bytes_sent - c->bytes_received;
+        sum[p][2] = c->bytes_received % 8;
+        sum[p][3] = c->bytes_received;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, sum, BH_PHASES * 4, MPI_INT64_T, MPI_SUM, sim->comm);
+    for (int p = 0; p < BH_PHASES; p++) {
+        CHECK(sum[p][0] == 0 && sum[p][1] == 0 && sum[p][2] == 0, "%s: phase %d: %lld messages, %lld bytes are lost",
+              what, p, (long long)sum[p][0], (long long)sum[p][1]);
+        /* One node needs no messages. */
+        CHECK((sum[p][3] > 0) == (sim->domain.nranks > sim->evaluator.plan.node), "%s: phase %d: %lld bytes", what, p,
+              (long long)sum[p][3]);
+    }
+}
+
+/* The same forces by every exchange plan; what comes in as ghosts does not depend on it. */
+static void check_exchanges(bh_simulation *sim, const char *what)
+{
+    const bh_particles *p = &sim->domain.particles;
+    const eqp_exchange_plan mine = sim->evaluator.plan;
+    double *first = calloc((size_t)p->n + 1, sizeof *first);
+    int64_t ghosts = 0;
+
+    for (int e = 0; e < EXCHANGES; e++) {
+        bh_evaluated evaluated;
+        double worst = 0.0;
+        eqp_exchange_plan_parse(exchanges[e], &sim->evaluator.plan);
+        int code = eqp_route_fit(sim->comm, &sim->evaluator.plan);
+        code = code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
+        code = code == EQP_OK ? bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated) : code;
+        CHECK(code == EQP_OK, "%s: no forces by %s: %s", what, exchanges[e], eqp_error_text(code));
+        check_phases(sim, what, &evaluated);
+        for (int64_t i = 0; i < p->n; i++) {
+            first[i] = e == 0 ? p->ax[i] : first[i];
+            worst = fmax(worst, fabs(p->ax[i] - first[i]) / fmax(1.0, fabs(first[i])));
+        }
+        ghosts = e == 0 ? evaluated.ghosts : ghosts;
+        CHECK(worst <= 1e-12, "%s: forces by %s differ by %g", what, exchanges[e], worst);
+        CHECK(evaluated.ghosts == ghosts, "%s: %lld ghosts by %s, %lld directly", what, (long long)evaluated.ghosts,
+              exchanges[e], (long long)ghosts);
+        app_timings_free(&evaluated.timings);
+    }
+    sim->evaluator.plan = mine;
+    free(first);
+}
+
+/* What has been fetched already changes nothing when it is fetched again. */
+static void check_fetched_twice(bh_simulation *sim, const char *what)
+{
+    bh_domain *domain = &sim->domain;
+    const bh_evaluator *evaluator = &sim->evaluator;
+    int64_t ncells[2] = {0, 1}, nsources[2] = {0, 1};
+    bh_works works;
+    int code = bh_domain_grow(domain);
+
+    bh_works_init(&works);
+    for (int round = 0; round < 2 && code == EQP_OK; round++) {
+        bh_traffic traffic = {.cells = 0};
+        code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
+                             domain->tag, &sim->map, &traffic.phase[BH_PHASE_WORKS]);
+        code = code == EQP_OK ? bh_essential_fetch(&domain->tree, domain->comm, &evaluator->plan, &works,
+                                                   &evaluator->mac, &sim->map, &traffic)
+                              : code;
+        ncells[round] = domain->tree.ncells;
+        nsources[round] = domain->tree.sources.n;
+    }
+    CHECK(code == EQP_OK && ncells[0] == ncells[1] && nsources[0] == nsources[1],
+          "%s: fetched again, %lld cells become %lld, %lld particles %lld: %s", what, (long long)ncells[0],
+          (long long)ncells[1], (long long)nsources[0], (long long)nsources[1], eqp_error_text(code));
+    bh_works_free(&works);
+}
+
 /* What a run leaves to compare: interactions and forces on the first and the last step. */
 typedef struct outcome {
     int64_t n;
@@ -248,6 +339,8 @@ static void run(MPI_Comm comm, const bh_settings *settings, const char *what, ou
     MPI_Comm_size(comm, &nranks);
     if (strstr(what, "split") != NULL && nranks >= 7) {
         CHECK(sim.now.common.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
+        check_exchanges(&sim, what);
+        check_fetched_twice(&sim, what);
     }
     bh_simulation_free(&sim);
 }
@@ -256,14 +349,15 @@ typedef struct test_plan {
     const char *what, *input, *method, *extra;
 } test_plan;
 
-static void check_plan(const test_plan *plan, MPI_Comm comm, int nranks, const outcome *reference)
+static void check_plan(const test_plan *plan, const char *exchange, MPI_Comm comm, int nranks, const outcome *reference)
 {
     bh_settings settings;
     outcome o = {0};
-    char what[160];
+    char what[160], extra[128];
 
-    snprintf(what, sizeof what, "%s on %d ranks", plan->what, nranks);
-    parse(&settings, plan->input, plan->method, plan->extra);
+    snprintf(what, sizeof what, "%s on %d ranks, %s", plan->what, nranks, exchange);
+    snprintf(extra, sizeof extra, "--exchange=%s %s", exchange, plan->extra == NULL ? "" : plan->extra);
+    parse(&settings, plan->input, plan->method, extra);
     run(comm, &settings, what, &o);
     for (int which = 0; which < 2 && o.n > 0; which++) {
         double deviation = worst_deviation(&o, reference, which);
@@ -304,7 +398,7 @@ static void check_family(int nplans, const test_plan *plans)
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
         MPI_Comm comm = reversed(counts[c]);
         for (int i = 0; i < nplans && comm != MPI_COMM_NULL; i++) {
-            check_plan(&plans[i], comm, counts[c], &reference);
+            check_plan(&plans[i], exchanges[((size_t)i + c) % EXCHANGES], comm, counts[c], &reference);
         }
         if (comm != MPI_COMM_NULL) {
             MPI_Comm_free(&comm);

@@ -31,38 +31,99 @@ static bool chosen(void *user, const double centre[3])
     return eqp_random_below(bits[0], bits[1], bits[2], (uint64_t)c->nranks) == (uint64_t)c->rank;
 }
 
-/* What `from` owes to `to`, who computes the chosen tiles of every group, or all tiles of its own if keep is NULL. */
-static void pack_for(const bh_part *parts, int nranks, int from, int to, const bh_mac *mac, bh_tile_fn keep,
-                     message *out)
+/* Blocks one after another, as they were packed. */
+typedef struct parcel {
+    int64_t n;
+    int64_t *bytes, *id; /* [n] */
+    int *nasking;        /* [n] */
+    unsigned char *data;
+    int64_t size;
+} parcel;
+
+static void parcel_free(parcel *out)
 {
-    bh_let *let;
+    free(out->bytes);
+    free(out->id);
+    free(out->nasking);
+    free(out->data);
+}
+
+/* Ends the marking; keeps the blocks of one asker, or of all with -1. */
+static void parcel_take(bh_let *let, int asker, parcel *out)
+{
+    bh_let_blocks blocks;
+    unsigned char *all;
+    int64_t offset = 0;
+    assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_OK);
+    all = malloc((size_t)blocks.size + 1);
+    *out = (parcel){.bytes = calloc((size_t)blocks.n + 1, sizeof(int64_t)),
+                    .id = calloc((size_t)blocks.n + 1, sizeof(int64_t)),
+                    .nasking = calloc((size_t)blocks.n + 1, sizeof(int)),
+                    .data = malloc((size_t)blocks.size + 1)};
+    assert_true(all != NULL && out->bytes != NULL && out->id != NULL && out->nasking != NULL && out->data != NULL);
+    bh_let_pack(let, all);
+    for (int64_t b = 0; b < blocks.n; b++) {
+        bool wanted = asker < 0;
+        assert_true(blocks.bytes[b] % 8 == 0 && blocks.first[b + 1] > blocks.first[b]);
+        for (int64_t i = blocks.first[b]; i < blocks.first[b + 1]; i++) {
+            assert_true(i == blocks.first[b] || blocks.asker[i] > blocks.asker[i - 1]);
+            wanted = wanted || blocks.asker[i] == asker;
+        }
+        if (wanted) {
+            memcpy(out->data + out->size, all + offset, (size_t)blocks.bytes[b]);
+            out->bytes[out->n] = blocks.bytes[b];
+            out->nasking[out->n] = (int)(blocks.first[b + 1] - blocks.first[b]);
+            out->id[out->n++] = blocks.id[b];
+            out->size += blocks.bytes[b];
+        }
+        offset += blocks.bytes[b];
+    }
+    assert_int_equal(offset, blocks.size);
+    free(all);
+}
+
+/* Marks what `to` needs of a let: the chosen tiles of every group, or all tiles of its own if keep is NULL. */
+static void mark_for(bh_let *let, const bh_part *parts, int nranks, int to, const bh_mac *mac, bh_tile_fn keep)
+{
     chooser choice = {nranks, to};
-    int64_t ncells = -1, nparticles = -1;
-    const size_t before = out->size;
-    assert_int_equal(bh_let_create(&parts[from].tree, &let), EQP_OK);
     for (int owner = 0; owner < nranks; owner++) {
         for (int64_t g = 0; g < parts[owner].ngroups && (owner == to || keep != NULL); g++) {
-            for (int64_t b = 0; b < parts[from].tree.nbranches; b++) {
-                assert_int_equal(bh_let_mark(let, b, &parts[owner].group[g], mac, keep, &choice), EQP_OK);
-            }
+            assert_int_equal(bh_let_mark(let, to, &parts[owner].group[g], mac, keep, &choice), EQP_OK);
         }
     }
-    assert_int_equal(bh_let_pack(let, &out->bytes, &out->size, &out->capacity, &ncells, &nparticles), EQP_OK);
-    assert_true(ncells >= 0 && nparticles >= 0 && (out->size > before) == (ncells + nparticles > 0));
+}
+
+/* What `from` owes to `to`. */
+static void pack_for(const bh_part *parts, int nranks, int from, int to, const bh_mac *mac, bh_tile_fn keep,
+                     parcel *out)
+{
+    bh_let *let;
+    assert_int_equal(bh_let_create(&parts[from].tree, &let), EQP_OK);
+    mark_for(let, parts, nranks, to, mac, keep);
+    parcel_take(let, to, out);
     bh_let_free(let);
+}
+
+static void graft_all(bh_tree *tree, int from, const parcel *in)
+{
+    const unsigned char *at = in->data;
+    for (int64_t b = 0; b < in->n; b++) {
+        assert_int_equal(bh_let_graft(tree, from, at, (size_t)in->bytes[b]), EQP_OK);
+        at += in->bytes[b];
+    }
 }
 
 static void exchange(bh_part *parts, int nranks, const bh_mac *mac, bh_tile_fn keep)
 {
     for (int to = 0; to < nranks; to++) {
         for (int from = 0; from < nranks; from++) {
-            message out = {0};
+            parcel out;
             if (from == to) {
                 continue;
             }
             pack_for(parts, nranks, from, to, mac, keep, &out);
-            assert_int_equal(bh_let_graft(&parts[to].tree, from, out.bytes, out.size), EQP_OK);
-            free(out.bytes);
+            graft_all(&parts[to].tree, from, &out);
+            parcel_free(&out);
         }
         assert_int_equal(bh_tree_check(&parts[to].tree), EQP_OK);
     }
@@ -80,9 +141,12 @@ static void append(message *out, const void *bytes, size_t size)
     out->size += size;
 }
 
-static void describe(const bh_tree *tree, const bh_list *list, message *cells, message *particles)
+/* Of groups that several ranks compute, what is absent has none of the tiles of this one below it. */
+static void describe(const bh_tree *tree, const bh_list *list, bool shared, message *cells, message *particles)
 {
-    assert_int_equal(list->nabsent, 0);
+    for (int64_t i = 0; i < list->nabsent; i++) {
+        assert_true(shared && tree->cell[list->absent[i]].nchild > 0);
+    }
     for (int64_t c = 0; c < list->ncells; c++) {
         const bh_cell *cell = &tree->cell[list->cell[c]];
         const uint64_t name[3] = {cell->key, (uint64_t)cell->level, (uint64_t)cell->count};
@@ -111,8 +175,8 @@ static int64_t compare_lists(const bh_tree *a, const bh_tree *b, const bh_group 
     message cells[2] = {{0}, {0}}, particles[2] = {{0}, {0}};
     assert_int_equal(bh_walk(a, a->root, group, mac, NULL, NULL, NULL, la), EQP_OK);
     assert_int_equal(bh_walk(b, b->root, group, mac, NULL, NULL, NULL, lb), EQP_OK);
-    describe(a, la, &cells[0], &particles[0]);
-    describe(b, lb, &cells[1], &particles[1]);
+    describe(a, la, false, &cells[0], &particles[0]);
+    describe(b, lb, false, &cells[1], &particles[1]);
     assert_same(&cells[0], &cells[1]);
     assert_same(&particles[0], &particles[1]);
     assert_int_equal(la->nvisits, lb->nvisits);
@@ -252,10 +316,10 @@ static void check_dealt_tiles(const bh_set *set, int nranks, const bh_mac *mac)
                 chooser choice = {nranks, r};
                 const bh_tree *tree = &parts[r].tree;
                 assert_int_equal(bh_walk(tree, tree->root, group, mac, chosen, NULL, &choice, &list), EQP_OK);
-                describe(tree, &list, &cells[0], &particles[0]);
+                describe(tree, &list, true, &cells[0], &particles[0]);
             }
             assert_int_equal(bh_walk(&whole, whole.root, group, mac, NULL, NULL, NULL, &list), EQP_OK);
-            describe(&whole, &list, &cells[1], &particles[1]);
+            describe(&whole, &list, false, &cells[1], &particles[1]);
             for (int i = 0; i < 2; i++) {
                 sort_messages(&cells[i], &particles[i]);
             }
@@ -341,48 +405,196 @@ static void what_is_absent_is_found_before_and_after_the_exchange(void **state)
     }
 }
 
-static void reset_forgets_and_messages_are_appended(void **state)
+/* The numbers of a cell and of all above it, below the top. */
+static void put_with_ancestors(const bh_tree *tree, const bh_cell *cell, message *ids)
+{
+    for (int level = cell->level; level >= 0; level--) {
+        const uint64_t key = cell->key - cell->key % bh_set_span(level);
+        const int64_t id = bh_block_id(key, level);
+        bool top = false;
+        for (int64_t c = 0; c < tree->ncells; c++) {
+            top = top || (tree->cell[c].home < 0 && tree->cell[c].key == key && tree->cell[c].level == level);
+        }
+        if (!top) {
+            append(ids, &id, sizeof(id));
+        }
+    }
+}
+
+/* Which blocks a list needs from a home. The tile of a cell is the opened cell above it. */
+typedef struct needed {
+    const bh_tree *whole; /* all of it, on one rank */
+    const bh_part *home;
+    message ids;
+} needed;
+
+static bool is_home(const bh_part *part, uint64_t key)
+{
+    bool here = false;
+    for (int k = 0; k < part->nintervals; k++) {
+        here = here || (key >= part->interval[k].begin && key < part->interval[k].end);
+    }
+    return here;
+}
+
+static int need_tile(void *user, const bh_tile *tile)
+{
+    needed *n = user;
+    const bh_cell opened = {.key = tile->key, .level = tile->level};
+    const bh_tree *tree = &n->home->tree;
+    if (is_home(n->home, tile->key)) {
+        put_with_ancestors(tree, &opened, &n->ids);
+    }
+    for (int64_t i = 0; i < tile->nleaves; i++) {
+        const bh_cell *leaf = &n->whole->cell[tile->leaf[i]];
+        const int64_t id = bh_block_id(leaf->key, leaf->level);
+        if (is_home(n->home, leaf->key)) {
+            append(&n->ids, &id, sizeof(id));
+        }
+    }
+    return EQP_OK;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const int64_t i = *(const int64_t *)a, k = *(const int64_t *)b;
+    return (i > k) - (i < k);
+}
+
+static int64_t sort_ids(int64_t n, int64_t *id)
+{
+    int64_t kept = 0;
+    if (n > 0) {
+        qsort(id, (size_t)n, sizeof(*id), compare_ids);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (kept == 0 || id[kept - 1] != id[i]) {
+            id[kept++] = id[i];
+        }
+    }
+    return kept;
+}
+
+static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_mac *mac)
+{
+    bh_tree whole;
+    bh_part *parts;
+    bh_list list;
+    bh_set_tree(set, 6, &whole);
+    bh_parts_make(set, 6, 10, nranks, 2, &parts);
+    bh_list_init(&list);
+    for (int from = 0; from < nranks; from++) {
+        const int to = (from + 1) % nranks;
+        chooser choice = {nranks, to};
+        needed n = {.whole = &whole, .home = &parts[from]};
+        parcel sent;
+        for (int owner = 0; owner < nranks; owner++) {
+            for (int64_t g = 0; g < parts[owner].ngroups; g++) {
+                assert_int_equal(bh_walk_sampled(&whole, whole.root, &parts[owner].group[g], mac, chosen, &choice,
+                                                 UINT64_MAX, need_tile, &n, &list),
+                                 EQP_OK);
+            }
+        }
+        pack_for(parts, nranks, from, to, mac, chosen, &sent);
+        const int64_t nneeded = sort_ids((int64_t)(n.ids.size / sizeof(int64_t)), (int64_t *)(void *)n.ids.bytes);
+        assert_int_equal(sent.n, sort_ids(sent.n, sent.id));
+        assert_int_equal(sent.n, nneeded);
+        if (nneeded > 0) {
+            assert_memory_equal(sent.id, n.ids.bytes, (size_t)nneeded * sizeof(int64_t));
+        }
+        parcel_free(&sent);
+        free(n.ids.bytes);
+    }
+    bh_list_free(&list);
+    bh_parts_free(nranks, parts);
+    bh_tree_free(&whole);
+}
+
+static void of_shared_groups_only_kept_tiles_and_what_is_above_them_travel(void **state)
 {
     (void)state;
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_set_make((enum bh_set_kind)kind, 150, 29, &set);
+        check_only_what_is_needed(&set, 2, &geometric);
+        check_only_what_is_needed(&set, 3, &relative);
+        bh_set_free(&set);
+    }
+}
+
+static void a_block_is_packed_once_for_all_who_want_it(void **state)
+{
+    (void)state;
+    const int nranks = 4;
     bh_set set;
     bh_part *parts;
     bh_let *let;
-    message out = {0};
-    int64_t ncells, nparticles;
+    bh_let_blocks blocks;
+    parcel all;
+    int64_t asked = 0, shared = 0;
     bh_set_make(BH_CLUSTERED, 400, 9, &set);
-    bh_parts_make(&set, 4, 8, 2, 1, &parts);
-    append(&out, "abc", 3);
+    bh_parts_make(&set, 4, 8, nranks, 1, &parts);
     assert_int_equal(bh_let_create(&parts[0].tree, &let), EQP_OK);
-    for (int round = 0; round < 2; round++) {
-        message alone = {0};
-        const size_t before = out.size;
-        for (int64_t g = 0; g < parts[1].ngroups; g++) {
-            for (int64_t b = 0; b < parts[0].tree.nbranches; b++) {
-                assert_int_equal(bh_let_mark(let, b, &parts[1].group[g], &geometric, NULL, NULL), EQP_OK);
-            }
-        }
-        assert_int_equal(bh_let_pack(let, &out.bytes, &out.size, &out.capacity, &ncells, &nparticles), EQP_OK);
-        pack_for(parts, 2, 0, 1, &geometric, NULL, &alone);
-        assert_int_equal(out.size - before, alone.size);
-        assert_memory_equal(out.bytes + before, alone.bytes, alone.size);
-        bh_let_reset(let);
-        assert_int_equal(bh_let_pack(let, &out.bytes, &out.size, &out.capacity, &ncells, &nparticles), EQP_OK);
-        assert_int_equal(out.size - before, alone.size);
-        assert_int_equal(ncells + nparticles, 0);
-        free(alone.bytes);
+    for (int to = 1; to < nranks; to++) {
+        mark_for(let, parts, nranks, to, &geometric, NULL);
     }
-    assert_memory_equal(out.bytes, "abc", 3);
-    assert_int_equal(bh_let_mark(let, -1, parts[1].group, &geometric, NULL, NULL), EQP_ERR_ARGUMENT);
-    assert_int_equal(bh_let_mark(let, parts[0].tree.nbranches, parts[1].group, &geometric, NULL, NULL),
-                     EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_let_mark(let, 1, parts[1].group, &geometric, NULL, NULL), EQP_ERR_ARGUMENT);
+    parcel_take(let, -1, &all);
+    assert_int_equal(bh_let_mark(let, 3, parts[3].group, &geometric, NULL, NULL), EQP_ERR_STATE);
+    assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_ERR_STATE);
+    for (int to = 1; to < nranks; to++) {
+        parcel alone;
+        int64_t at = 0;
+        pack_for(parts, nranks, 0, to, &geometric, NULL, &alone);
+        for (int64_t b = 0; b < alone.n; b++) { /* those of one asker, in the same order */
+            for (; at < all.n && all.id[at] != alone.id[b]; at++) {
+            }
+            assert_true(at < all.n);
+            assert_int_equal(all.bytes[at], alone.bytes[b]);
+        }
+        asked += alone.n;
+        parcel_free(&alone);
+    }
+    for (int64_t b = 0; b < all.n; b++) {
+        asked -= all.nasking[b];
+        shared += all.nasking[b] > 1;
+    }
+    assert_int_equal(asked, 0);
+    assert_true(shared > 0);
+    assert_int_equal(sort_ids(all.n, all.id), all.n);
+    parcel_free(&all);
     bh_let_free(let);
     bh_let_free(NULL);
-    free(out.bytes);
-    bh_parts_free(2, parts);
+    bh_parts_free(nranks, parts);
     bh_set_free(&set);
 }
 
-/* Grafts a bad message in a block of exactly its size, so that a sanitizer sees any step over its end. */
+static void blocks_have_numbers_of_their_own_and_known_sizes(void **state)
+{
+    (void)state;
+    message ids = {0};
+    for (int level = 0; level <= EQP_CURVE_BITS; level++) {
+        const uint64_t cells = (uint64_t)1 << (3 * level), last = cells - 1;
+        for (uint64_t i = 0; i < 4; i++) {
+            const uint64_t place = i < 2 ? i : last - (i - 2);
+            if (i < cells && (i < 2 || place > 1)) {
+                const int64_t id = bh_block_id(place * bh_set_span(level), level);
+                assert_true((id < 0) == (level == EQP_CURVE_BITS) && id != 0);
+                append(&ids, &id, sizeof(id));
+            }
+        }
+    }
+    const int64_t n = (int64_t)(ids.size / sizeof(int64_t));
+    assert_int_equal(sort_ids(n, (int64_t *)(void *)ids.bytes), n);
+    assert_true(n == 4 * EQP_CURVE_BITS + 1);
+    for (int count = 0; count < 9; count++) {
+        assert_int_equal(bh_let_family_bytes(count), 16 + count * 112);
+        assert_int_equal(bh_let_leaf_bytes(count), 16 + count * 32);
+    }
+    free(ids.bytes);
+}
+
+/* Grafts a bad block in memory of exactly its size, so that a sanitizer sees any step over its end. */
 static int graft_copy(bh_tree *tree, int home, const unsigned char *bytes, size_t size)
 {
     unsigned char *copy = malloc(size > 0 ? size : 1);
@@ -393,55 +605,106 @@ static int graft_copy(bh_tree *tree, int home, const unsigned char *bytes, size_
     return code;
 }
 
-static void a_damaged_message_is_refused_and_changes_nothing(void **state)
+/* A block as it must not be. Returns whether a change of a byte was taken: a last bit that no moment feels. */
+static bool damage_block(bh_tree *tree, unsigned char *block, size_t size, uint64_t seed)
+{
+    const int64_t ncells = tree->ncells, nsources = tree->sources.n, nfamilies = tree->nfamilies;
+    int code = EQP_ERR_FORMAT;
+    for (size_t less = 0; less < size; less += less < 40 ? 1 : 24) {
+        assert_int_equal(graft_copy(tree, 0, block, less), EQP_ERR_FORMAT);
+    }
+    for (int home = -1; home <= 2; home++) {
+        assert_true(home == 0 || graft_copy(tree, home, block, size) == EQP_ERR_FORMAT);
+    }
+    for (uint64_t i = 0; i < 12 && code == EQP_ERR_FORMAT; i++) {
+        const size_t at = (size_t)eqp_random_below(seed, 0, i, size);
+        const unsigned char was = block[at];
+        block[at] ^= (unsigned char)(1 + eqp_random_below(seed, 1, i, 255));
+        code = graft_copy(tree, 0, block, size);
+        block[at] = was;
+        assert_true(code == EQP_OK || (code == EQP_ERR_FORMAT && tree->ncells == ncells &&
+                                       tree->sources.n == nsources && tree->nfamilies == nfamilies));
+    }
+    assert_int_equal(bh_tree_check(tree), EQP_OK);
+    return code == EQP_OK;
+}
+
+/* Blocks whose parents have not come, twice the same and others under the same number. */
+static void check_order(const bh_set *set, const parcel *out)
+{
+    bh_part *parts;
+    bh_parts_make(set, 4, 4, 2, 1, &parts);
+    bh_tree *tree = &parts[1].tree;
+    const unsigned char *at = out->data + out->size;
+    int64_t early = 0;
+    for (int64_t b = out->n; b-- > 0;) { /* children first */
+        const int64_t ncells = tree->ncells, nsources = tree->sources.n;
+        at -= out->bytes[b];
+        const int code = graft_copy(tree, 0, at, (size_t)out->bytes[b]);
+        assert_true(code == EQP_OK ||
+                    (code == EQP_ERR_FORMAT && tree->ncells == ncells && tree->sources.n == nsources));
+        early += code != EQP_OK;
+    }
+    assert_true(early > out->n / 2);
+    graft_all(tree, 0, out);
+    const int64_t ncells = tree->ncells, nsources = tree->sources.n, nfamilies = tree->nfamilies;
+    graft_all(tree, 0, out);
+    assert_true(tree->ncells == ncells && tree->sources.n == nsources && tree->nfamilies == nfamilies);
+    assert_int_equal(bh_tree_check(tree), EQP_OK);
+    at = out->data;
+    for (int64_t b = 0; b < out->n; b++) { /* the same mass in other places */
+        const size_t size = (size_t)out->bytes[b];
+        unsigned char *other = malloc(size);
+        assert_non_null(other);
+        memcpy(other, at, size);
+        other[size - 1] ^= 0x80;
+        assert_int_equal(bh_let_graft(tree, 0, other, size), EQP_ERR_FORMAT);
+        free(other);
+        at += size;
+    }
+    assert_int_equal(bh_tree_check(tree), EQP_OK);
+    bh_parts_free(2, parts);
+}
+
+static void a_damaged_block_is_refused_and_changes_nothing(void **state)
 {
     (void)state;
     bh_set set;
     bh_part *parts;
-    message out = {0};
+    parcel out;
     int64_t accepted = 0;
     bh_set_make(BH_UNIFORM, 150, 31, &set);
     bh_parts_make(&set, 4, 4, 2, 1, &parts);
     bh_tree *tree = &parts[1].tree;
-    const int64_t ncells = tree->ncells, nsources = tree->sources.n;
     pack_for(parts, 2, 0, 1, &geometric, NULL, &out);
-    for (size_t size = 1; size < out.size; size++) {
-        assert_int_equal(graft_copy(tree, 0, out.bytes, size), EQP_ERR_FORMAT);
-    }
-    assert_int_equal(graft_copy(tree, 1, out.bytes, out.size), EQP_ERR_FORMAT);
-    assert_int_equal(graft_copy(tree, 2, out.bytes, out.size), EQP_ERR_FORMAT);
-    for (uint64_t i = 0; i < 4000; i++) {
-        const size_t at = (size_t)eqp_random_below(1, 0, i, out.size);
-        const unsigned char was = out.bytes[at];
-        out.bytes[at] ^= (unsigned char)(1 + eqp_random_below(1, 1, i, 255));
-        const int code = graft_copy(tree, 0, out.bytes, out.size);
-        out.bytes[at] = was;
-        assert_true(code == EQP_ERR_FORMAT || code == EQP_OK);
-        if (code == EQP_OK) { /* a last bit that no moment feels: harmless, but now the branch is taken */
-            accepted++;
-            assert_int_equal(bh_tree_check(tree), EQP_OK);
+    unsigned char *at = out.data;
+    for (int64_t b = 0; b < out.n; b++) {
+        const size_t size = (size_t)out.bytes[b];
+        if (damage_block(tree, at, size, (uint64_t)b)) {
+            const parcel before = {.n = b, .bytes = out.bytes, .data = out.data};
+            assert_int_equal(graft_copy(tree, 0, at, size), EQP_ERR_FORMAT); /* not the same block */
             bh_parts_free(2, parts);
             bh_parts_make(&set, 4, 4, 2, 1, &parts);
             tree = &parts[1].tree;
+            graft_all(tree, 0, &before);
+            accepted++;
         }
-        assert_int_equal(tree->ncells, ncells);
-        assert_int_equal(tree->sources.n, nsources);
+        assert_int_equal(graft_copy(tree, 0, at, size), EQP_OK);
+        at += size;
     }
-    assert_true(accepted < 400);
-    for (uint64_t i = 0; i < 2000; i++) { /* noise behind a good header */
+    assert_true(out.n > 20 && accepted < out.n / 2);
+    for (uint64_t i = 0; i < 2000; i++) { /* noise behind a good head */
         unsigned char noise[400];
         const size_t size = (size_t)eqp_random_below(2, 0, i, sizeof(noise));
         for (size_t k = 0; k < size; k++) {
             noise[k] = (unsigned char)eqp_random_below(3, i, k, 256);
         }
-        memcpy(noise, out.bytes, size < 8 ? size : 8);
-        assert_int_equal(graft_copy(tree, 0, noise, size), size == 0 ? EQP_OK : EQP_ERR_FORMAT);
+        memcpy(noise, out.data, size < 16 ? size : 16);
+        assert_int_equal(graft_copy(tree, 0, noise, size), EQP_ERR_FORMAT);
     }
     assert_int_equal(bh_tree_check(tree), EQP_OK);
-    assert_int_equal(graft_copy(tree, 0, out.bytes, out.size), EQP_OK);
-    assert_int_equal(bh_tree_check(tree), EQP_OK);
-    assert_int_equal(graft_copy(tree, 0, out.bytes, out.size), EQP_ERR_FORMAT);
-    free(out.bytes);
+    check_order(&set, &out);
+    parcel_free(&out);
     bh_parts_free(2, parts);
     bh_set_free(&set);
 }
@@ -453,8 +716,9 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
     bh_let *let = NULL;
     bh_group *group = NULL;
     bh_list list;
-    message out = {0};
-    int64_t ngroups = 0, ncells, nparticles;
+    bh_let_blocks blocks = {0};
+    unsigned char *bytes = NULL;
+    int64_t ngroups = 0;
     int code = EQP_OK;
     bh_list_init(&list);
     for (int r = 0; r < 2; r++) {
@@ -467,13 +731,19 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
     }
     code = code != EQP_OK ? code : bh_groups_make(&tree[1], parts[1].set.key, 8, NULL, &ngroups, &group);
     code = code != EQP_OK ? code : bh_let_create(&tree[0], &let);
-    for (int64_t g = 0; g < ngroups && let != NULL; g++) {
-        for (int64_t b = 0; b < tree[0].nbranches && code == EQP_OK; b++) {
-            code = bh_let_mark(let, b, &group[g], &geometric, NULL, NULL);
-        }
+    for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
+        code = bh_let_mark(let, 1, &group[g], &geometric, NULL, NULL);
     }
-    code = code != EQP_OK ? code : bh_let_pack(let, &out.bytes, &out.size, &out.capacity, &ncells, &nparticles);
-    code = code != EQP_OK ? code : bh_let_graft(&tree[1], 0, out.bytes, out.size);
+    code = code != EQP_OK ? code : bh_let_blocks_get(let, &blocks);
+    bytes = code != EQP_OK ? NULL : malloc((size_t)blocks.size);
+    code = code == EQP_OK && bytes == NULL ? EQP_ERR_MEMORY : code;
+    if (code == EQP_OK) {
+        bh_let_pack(let, bytes);
+    }
+    const unsigned char *at = bytes;
+    for (int64_t b = 0; b < blocks.n && code == EQP_OK; at += blocks.bytes[b++]) {
+        code = bh_let_graft(&tree[1], 0, at, (size_t)blocks.bytes[b]);
+    }
     for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
         code = bh_walk(&tree[1], tree[1].root, &group[g], &geometric, NULL, NULL, NULL, &list);
         assert_int_equal(list.nabsent, 0);
@@ -481,7 +751,7 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
     bh_list_free(&list);
     bh_let_free(let);
     free(group);
-    free(out.bytes);
+    free(bytes);
     for (int r = 0; r < 2; r++) {
         assert_int_equal(bh_tree_check(&tree[r]), EQP_OK);
         bh_tree_free(&tree[r]);
@@ -527,8 +797,10 @@ int main(void)
         cmocka_unit_test(few_particles_and_many_ranks_agree),
         cmocka_unit_test(dealt_tiles_are_computed_exactly_once),
         cmocka_unit_test(what_is_absent_is_found_before_and_after_the_exchange),
-        cmocka_unit_test(reset_forgets_and_messages_are_appended),
-        cmocka_unit_test(a_damaged_message_is_refused_and_changes_nothing),
+        cmocka_unit_test(of_shared_groups_only_kept_tiles_and_what_is_above_them_travel),
+        cmocka_unit_test(a_block_is_packed_once_for_all_who_want_it),
+        cmocka_unit_test(blocks_have_numbers_of_their_own_and_known_sizes),
+        cmocka_unit_test(a_damaged_block_is_refused_and_changes_nothing),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,14 +18,39 @@ typedef struct bh_tile_choice {
 /* Prepares the choice and gives the function to pass to bh_walk: NULL for a group that one rank computes whole. */
 bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank, const bh_group *group);
 
-typedef struct bh_traffic {
-    int64_t cells, particles; /* that came from other ranks */
-    int64_t bytes;            /* sent to other ranks */
-} bh_traffic;
+/* A rank that computes a group, or some of it, sends this to the homes of all cells that the group's walk opens and of
+ * all leaves that act one by one in it, whoever computes their tiles; as far as they are not here. What is wanted of
+ * them follows from it there. */
+typedef struct bh_request {
+    bh_group group;
+    int64_t tag;
+} bh_request;
+#define BH_REQUEST_BYTES ((int64_t)sizeof(bh_request))
 
-/* Asks the ranks below whose branches the works must look, and grafts what they send onto the tree. Adds to *traffic.
- * Collective. */
-int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const bh_works *works, const bh_mac *mac, const app_map *map,
-                       bh_traffic *traffic);
+/* Blocks of other ranks' trees under way; see <physics/let.h>. */
+typedef struct bh_fetch {
+    MPI_Comm comm;     /* borrowed */
+    bh_tree *tree;     /* borrowed */
+    eqp_route *ghosts; /* NULL: nothing can be elsewhere */
+    unsigned char *data;
+} bh_fetch;
+
+/* Asks the ranks that have what the works lack, which these answer; the answers are under way when this returns. Until
+ * they are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS. A failure leaves
+ * nothing to finish. Collective. */
+int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
+                       const bh_mac *mac, const app_map *map, bh_traffic *traffic);
+
+/* Moves the answers on: to be called now and then in between. Local. */
+int bh_essential_progress(bh_fetch *fetch);
+
+/* Waits for the answers, grafts them onto the tree and frees what was under way. mine: this rank's code so far; all
+ * ranks return the code of one that has failed. traffic: BH_PHASE_GHOSTS; adds to cells and particles. Of a group that
+ * ranks share, cells stay absent below which no tile is this rank's. Collective. */
+int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic);
+
+/* Both, without anything in between. Collective. */
+int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
+                       const app_map *map, bh_traffic *traffic);
 
 #endif

@@ -22,7 +22,7 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
     int code = bh_kernel_create(kernel, precision, &made);
 
     if (code == EQP_OK) {
-        *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = made};
+        *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = made, .plan = EQP_EXCHANGE_PLAN_DEFAULTS};
     }
     return code;
 }
@@ -43,8 +43,13 @@ typedef struct pass {
     bh_survey *survey; /* or NULL */
     bool forces;       /* else lists only */
     double *scratch;   /* where forces that nobody wants go, instead of to the targets; or NULL */
+    bh_fetch *fetch;   /* what is under way meanwhile; or NULL */
+    double seconds;    /* CPU seconds in lists and forces */
     bh_list list;
 } pass;
+
+/* Which works: all, those that have all they need before anything has arrived, or the others. */
+typedef enum selection { ALL_WORKS, READY_WORKS, WAITING_WORKS } selection;
 
 /* What the walk tells of each tile that it keeps. */
 typedef struct tile_watch {
@@ -67,6 +72,18 @@ static int tile_seen(void *user, const bh_tile *tile)
     return code;
 }
 
+/* Whether the essential tree lacks something that the list wants. Below cells that stay absent no tile of a share is
+ * this rank's; it knows nothing of groups that are not shared. */
+static bool is_incomplete(const pass *p, bool whole)
+{
+    bool incomplete = whole && p->list.nabsent > 0;
+
+    for (int64_t i = 0; i < p->list.nabsent && !incomplete; i++) {
+        incomplete = p->tree->cell[p->list.absent[i]].nchild == 0;
+    }
+    return incomplete;
+}
+
 /* The list of one work, and its entry in the survey. */
 static int list_work(pass *p, int64_t w)
 {
@@ -87,8 +104,8 @@ static int list_work(pass *p, int64_t w)
     if (code != EQP_OK) {
         return code;
     }
-    if (p->list.nabsent > 0) {
-        return EQP_ERR_INTERNAL; /* the essential tree lacks something that this walk wants */
+    if (is_incomplete(p, keep == NULL)) {
+        return EQP_ERR_INTERNAL;
     }
     *counts = (bh_counts){.of = {[BH_KIND_PAIR] = p->list.nsources * group->count,
                                  [BH_KIND_CELL] = p->list.ncells * group->count,
@@ -126,19 +143,23 @@ static int compute_work(pass *p, int64_t w)
                     t.z, t.ax, t.ay, t.az, t.pot);
 }
 
-/* One sample for the cost model; the batch starts anew. */
-static int close_batch(app_timings *timings, bh_counts *batch, double *start)
+/* One sample for the cost model; what is under way is moved on, and the batch starts anew. */
+static int close_batch(pass *p, app_timings *timings, bh_counts *batch, double *start)
 {
-    double now = eqp_cpu_seconds();
-    int code = batch->of[BH_KIND_GROUP] > 0 ? app_timings_add(timings, BH_KINDS, batch->of, now - *start) : EQP_OK;
+    const double seconds = eqp_cpu_seconds() - *start;
+    int code = batch->of[BH_KIND_GROUP] > 0 ? app_timings_add(timings, BH_KINDS, batch->of, seconds) : EQP_OK;
 
-    *start = now;
+    p->seconds += seconds;
+    if (code == EQP_OK && p->fetch != NULL) {
+        code = bh_essential_progress(p->fetch);
+    }
     *batch = (bh_counts){{0}};
+    *start = eqp_cpu_seconds();
     return code;
 }
 
-/* Computes the works first to last - 1 and times them. */
-static int compute(pass *p, int64_t first, int64_t last, app_timings *timings)
+/* Computes the works first to last - 1 that are selected, and times them. */
+static int compute(pass *p, int64_t first, int64_t last, selection selected, app_timings *timings)
 {
     bh_counts batch = {{0}};
     double start = eqp_cpu_seconds();
@@ -146,22 +167,57 @@ static int compute(pass *p, int64_t first, int64_t last, app_timings *timings)
 
     bh_list_init(&p->list);
     for (int64_t w = first; w < last && code == EQP_OK; w++) {
+        if (selected != ALL_WORKS && p->works->waits[w] != (selected == WAITING_WORKS)) {
+            continue;
+        }
         code = compute_work(p, w);
         bh_counts_add(&batch, &p->works->counts[w]);
         if (code == EQP_OK && batch.of[BH_KIND_PAIR] + batch.of[BH_KIND_CELL] >= BATCH_INTERACTIONS) {
-            code = close_batch(timings, &batch, &start);
+            code = close_batch(p, timings, &batch, &start);
         }
     }
     if (code == EQP_OK) {
-        code = close_batch(timings, &batch, &start);
+        code = close_batch(p, timings, &batch, &start);
     }
     bh_list_free(&p->list);
     return code;
 }
 
+/* Lists and forces of all works, those that wait for nothing while the essential trees travel. */
+static int compute_all(pass *p, bh_domain *domain, bh_traffic *traffic, app_timings *timings)
+{
+    bh_fetch fetch;
+    int code = bh_essential_start(&fetch, &domain->tree, domain->comm, &p->evaluator->plan, p->works,
+                                  &p->evaluator->mac, p->map, traffic);
+
+    if (code == EQP_OK) {
+        p->fetch = &fetch;
+        code = compute(p, 0, p->works->n, READY_WORKS, timings);
+        p->fetch = NULL;
+        code = bh_essential_finish(&fetch, code, traffic);
+    }
+    if (code == EQP_OK) {
+        code = compute(p, 0, p->works->n, WAITING_WORKS, timings);
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    return code;
+}
+
+static void take_results(const bh_works *works, const pass *p, const bh_traffic *traffic, bh_evaluated *result)
+{
+    for (int64_t w = 0; w < works->n; w++) {
+        bh_counts_add(&result->counts, &works->counts[w]);
+        result->targets += works->work[w].group.count;
+    }
+    result->seconds = p->seconds;
+    result->ghosts = traffic->cells + traffic->particles;
+    memcpy(result->phase, traffic->phase, sizeof result->phase);
+}
+
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, bh_survey *survey, bh_evaluated *result)
 {
     bh_works works;
+    bh_traffic traffic = {.cells = 0};
     pass p = {.evaluator = evaluator,
               .tree = &domain->tree,
               .map = map,
@@ -174,27 +230,22 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, 
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
-    code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, domain->tag, map,
-                         &result->traffic.bytes);
+    code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
+                         domain->tag, map, &traffic.phase[BH_PHASE_WORKS]);
     if (code == EQP_OK) {
-        code = bh_essential_fetch(&domain->tree, domain->comm, &works, &evaluator->mac, map, &result->traffic);
+        code = bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group);
     }
     if (code == EQP_OK) {
-        double start = eqp_cpu_seconds();
-        code = compute(&p, 0, works.n, &result->timings);
-        result->seconds = eqp_cpu_seconds() - start;
-        code = eqp_agree(domain->comm, code, NULL);
-    }
-    for (int64_t w = 0; w < works.n && code == EQP_OK; w++) {
-        bh_counts_add(&result->counts, &works.counts[w]);
-        result->targets += works.work[w].group.count;
+        code = compute_all(&p, domain, &traffic, &result->timings);
     }
     if (code == EQP_OK) {
-        code = bh_works_return(&works, domain->comm, &domain->particles, domain->group, &result->traffic.bytes);
+        code =
+            bh_works_return(&works, domain->comm, &domain->particles, domain->group, &traffic.phase[BH_PHASE_FORCES]);
     }
     for (int64_t i = 0; i < domain->particles.n && code == EQP_OK; i++) {
         domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);
     }
+    take_results(&works, &p, &traffic, result);
     bh_works_free(&works);
     result->all_seconds = eqp_cpu_seconds() - begin;
     return code;
@@ -229,7 +280,7 @@ int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const app_m
     evaluator->computed = NULL;
     for (int64_t first = 0; first < works->n && code == EQP_OK; first += distance) {
         int64_t last = first + SAMPLE_RUN < works->n ? first + SAMPLE_RUN : works->n;
-        code = compute(&p, first, last, timings);
+        code = compute(&p, first, last, ALL_WORKS, timings);
     }
     evaluator->computed = computed;
     free(p.scratch);

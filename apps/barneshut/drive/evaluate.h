@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One force evaluation by the map: groups go out, essential trees come in, lists are walked, forces go home. */
+/* One force evaluation by the map: groups go out, essential trees come in while what needs none of them is computed,
+ * the rest is computed, forces go home. */
 #ifndef BH_EVALUATE_H
 #define BH_EVALUATE_H
 
@@ -17,20 +18,22 @@ typedef struct bh_evaluator {
     bh_mac mac;
     double eps;
     bh_kernel *kernel;       /* owned */
+    eqp_exchange_plan plan;  /* how everything travels: one that eqp_route_fit() lets pass */
     bh_computed_fn computed; /* NULL: nobody watches */
     void *computed_user;
 } bh_evaluator;
 
 typedef struct bh_evaluated {
-    double seconds;     /* CPU seconds of this rank in walking and forces: its load */
-    double all_seconds; /* CPU seconds with the exchange */
-    bh_counts counts;   /* of this rank */
-    int64_t targets;    /* their targets */
-    bh_traffic traffic;
-    app_timings timings; /* samples of this rank for the cost model; owned: app_timings_free() */
+    double seconds;                    /* CPU seconds of this rank in walking and forces: its load */
+    double all_seconds;                /* CPU seconds with the exchange */
+    bh_counts counts;                  /* of this rank */
+    int64_t targets;                   /* their targets */
+    int64_t ghosts;                    /* cells and particles that came from other ranks */
+    eqp_route_counts phase[BH_PHASES]; /* what this rank has sent and received */
+    app_timings timings;               /* samples of this rank for the cost model; owned: app_timings_free() */
 } bh_evaluated;
 
-/* kernel, precision: see bh_kernel_create(), whose codes it returns. */
+/* kernel, precision: see bh_kernel_create(), whose codes it returns. The plan is EQP_EXCHANGE_PLAN_DEFAULTS. */
 int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_precision precision,
                         bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);

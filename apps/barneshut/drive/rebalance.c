@@ -66,7 +66,7 @@ static int survey_twice(bh_domain *domain, bh_evaluator *evaluator, const app_re
 int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_rebalance_options *options,
                         const app_map *map, app_costs *costs, bh_survey *survey, int64_t *bytes)
 {
-    bh_traffic traffic = {0};
+    bh_traffic traffic = {.cells = 0};
     bh_works works;
     int code;
 
@@ -76,10 +76,11 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_re
         return survey_groups(domain, survey);
     }
     bh_works_init(&works);
-    code = bh_works_send(&works, domain->comm, &domain->particles, domain->ngroups, domain->group, domain->tag, map,
-                         &traffic.bytes);
+    code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
+                         domain->tag, map, &traffic.phase[BH_PHASE_WORKS]);
     if (code == EQP_OK) {
-        code = bh_essential_fetch(&domain->tree, domain->comm, &works, &evaluator->mac, map, &traffic);
+        code =
+            bh_essential_fetch(&domain->tree, domain->comm, &evaluator->plan, &works, &evaluator->mac, map, &traffic);
     }
     if (code == EQP_OK) {
         code = bh_rebalance_learn(domain, evaluator, map, &works, costs);
@@ -87,7 +88,7 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_re
     if (code == EQP_OK) {
         code = survey_twice(domain, evaluator, options, map, &works, survey);
     }
-    *bytes += traffic.bytes;
+    *bytes += bh_phases_bytes(traffic.phase);
     bh_works_free(&works);
     return code;
 }

@@ -114,6 +114,7 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
 {
     const bh_evaluated *e = &ledger->evaluated;
     const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
+    const int64_t bytes = bh_phases_bytes(e->phase);
 
     *row =
         (bh_rank_row){.common = {.load = e->seconds,
@@ -121,8 +122,8 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
                                  .particles = (double)sim->domain.particles.n,
                                  .targets = (double)e->targets,
                                  .interactions = pairs + cells,
-                                 .ghosts = (double)(e->traffic.cells + e->traffic.particles),
-                                 .bytes_sent = (double)(e->traffic.bytes + ledger->settled.bytes + ledger->map_bytes),
+                                 .ghosts = (double)e->ghosts,
+                                 .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
                                  .migrated = (double)ledger->settled.migrated,
                                  .exchange_seconds = e->all_seconds - e->seconds,
                                  .balance_seconds = ledger->balance_seconds},
@@ -352,6 +353,10 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         code = eqp_policy_init(&sim->policy, &settings->run.policy);
     }
     code = eqp_agree(sim->comm, code, message);
+    if (code == EQP_OK) {
+        sim->evaluator.plan = settings->run.exchange;
+        code = eqp_route_fit(sim->comm, &sim->evaluator.plan);
+    }
     if (code == EQP_OK) {
         code = bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message);
     }

@@ -14,289 +14,281 @@ void bh_works_init(bh_works *works)
 
 void bh_works_free(bh_works *works)
 {
-    void *owned[] = {works->work,   works->x,          works->y,           works->z,
-                     works->ax,     works->ay,         works->az,          works->pot,
-                     works->counts, works->sent_group, works->groups_from, works->targets_from};
+    void *owned[] = {works->work,       works->counts,    works->waits,    works->sent_group,
+                     works->sent_first, works->sent_rank, works->sent_own, works->result};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
     }
-    eqp_move_plan_free(works->groups_plan);
-    eqp_move_plan_free(works->targets_plan);
+    eqp_route_free(works->back);
+    eqp_route_free(works->out);
     bh_works_init(works);
+}
+
+int64_t bh_work_bytes(int64_t count)
+{
+    return (int64_t)sizeof(bh_work) + 3 * count * (int64_t)sizeof(double);
+}
+
+int64_t bh_result_bytes(int64_t count)
+{
+    return 4 * count * (int64_t)sizeof(double);
 }
 
 bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
 {
-    const int64_t first = works->work[w].group.first;
+    const int64_t first = works->work[w].group.first, count = works->work[w].group.count;
     const bh_particles *p = works->particles;
+    bh_work_targets t = {.ax = NULL};
 
     if (w < works->nlocal) {
         return (bh_work_targets){p->x + first,  p->y + first,  p->z + first,  p->ax + first,
                                  p->ay + first, p->az + first, p->pot + first};
     }
-    return (bh_work_targets){works->x + first,  works->y + first,  works->z + first,  works->ax + first,
-                             works->ay + first, works->az + first, works->pot + first};
+    /* Blocks, and what precedes them, are whole doubles. */
+    t.x = (const double *)(const void *)(works->received + eqp_route_arrivals(works->out).offset[w - works->nlocal] +
+                                         sizeof(bh_work));
+    t.y = t.x + count;
+    t.z = t.y + count;
+    if (works->result != NULL) {
+        t.ax = works->result + eqp_route_arrivals(works->back).offset[w - works->nlocal] / (int64_t)sizeof(double);
+        t.ay = t.ax + count;
+        t.az = t.ay + count;
+        t.pot = t.az + count;
+    }
+    return t;
 }
 
-/* The (group, rank) pairs that travel, by group and then by rank. A group that its home computes whole stays. */
-typedef struct pair_list {
-    int64_t n, capacity;
-    int64_t *group; /* [n] */
-    int *rank;      /* [n] */
-} pair_list;
-
-static int list_pairs(int64_t ngroups, const int64_t *tag, const app_map *map, int me, int nranks, pair_list *pairs)
+/* A group that others compute, and which: rank [n] without this one. */
+static int add_sent(bh_works *works, int64_t *capacity, int64_t g, int n, const int *rank, bool own)
 {
-    int *ranks = NULL;
-    int64_t capacity = 0;
-    int code = eqp_array_create(&ranks, nranks, sizeof *ranks);
+    const int64_t at = works->sent_first[works->nsent];
+    int code = eqp_array_reserve(&works->sent_rank, capacity, at + n, sizeof *works->sent_rank);
 
-    for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
-        if (tag[g] == me) {
-            continue;
-        }
-        int n = app_map_ranks(map, tag[g], nranks, ranks);
-        capacity = pairs->capacity;
-        code = eqp_array_reserve(&pairs->group, &capacity, pairs->n + n, sizeof *pairs->group);
-        if (code == EQP_OK) {
-            code = eqp_array_reserve(&pairs->rank, &pairs->capacity, pairs->n + n, sizeof *pairs->rank);
-        }
-        for (int i = 0; i < n && code == EQP_OK; i++) {
-            pairs->group[pairs->n] = g;
-            pairs->rank[pairs->n++] = ranks[i];
-        }
+    if (code == EQP_OK) {
+        memcpy(works->sent_rank + at, rank, (size_t)n * sizeof *rank);
+        works->sent_group[works->nsent] = g;
+        works->sent_own[works->nsent++] = own;
+        works->sent_first[works->nsent] = at + n;
     }
-    free(ranks);
     return code;
 }
 
-static int plan_targets(bh_works *works, const bh_group *group, const pair_list *pairs, int nranks)
+/* What stays, as a list of works that is long enough for all groups, and what goes. */
+static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, const int64_t *tag, const app_map *map,
+                       int me, int nranks, bh_work *local)
 {
     int *rank = NULL;
-    int64_t n = 0;
-    int code;
+    int64_t capacity = 0;
+    int code = eqp_array_create(&rank, nranks, sizeof *rank);
 
-    for (int64_t i = 0; i < pairs->n; i++) {
-        works->nsent_targets += group[pairs->group[i]].count;
-    }
-    code = eqp_array_create(&rank, works->nsent_targets, sizeof *rank);
-    for (int64_t i = 0; i < pairs->n && code == EQP_OK; i++) {
-        for (int64_t t = 0; t < group[pairs->group[i]].count; t++) {
-            rank[n++] = pairs->rank[i];
+    for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
+        int n = tag[g] == me ? 1 : app_map_ranks(map, tag[g], nranks, rank), others = 0;
+        bool own = tag[g] == me;
+        for (int i = 0; i < n && tag[g] != me; i++) {
+            own = own || rank[i] == me;
+            if (rank[i] != me) {
+                rank[others++] = rank[i];
+            }
         }
-    }
-    if (code == EQP_OK) {
-        code = eqp_move_plan_create(n, rank, nranks, &works->targets_plan);
+        if (own) {
+            local[works->nlocal++] = (bh_work){.group = group[g], .tag = tag[g], .at_home = g, .home = me};
+        }
+        if (others > 0) {
+            code = add_sent(works, &capacity, g, others, rank, own);
+        }
     }
     free(rank);
     return code;
 }
 
-static int plan(bh_works *works, MPI_Comm comm, int64_t ngroups, const bh_group *group, const int64_t *tag,
-                const app_map *map)
+static int make_lists(bh_works *works, int64_t ngroups)
 {
-    pair_list pairs = {0};
-    int me, nranks, code;
+    int code = eqp_array_create(&works->sent_group, ngroups, sizeof *works->sent_group);
 
-    MPI_Comm_rank(comm, &me);
-    MPI_Comm_size(comm, &nranks);
-    code = list_pairs(ngroups, tag, map, me, nranks, &pairs);
-    works->nsent = pairs.n;
-    works->sent_group = pairs.group;
     if (code == EQP_OK) {
-        code = eqp_move_plan_create(pairs.n, pairs.rank, nranks, &works->groups_plan);
+        code = eqp_array_create(&works->sent_first, ngroups + 1, sizeof *works->sent_first);
     }
     if (code == EQP_OK) {
-        code = plan_targets(works, group, &pairs, nranks);
+        code = eqp_array_create(&works->sent_own, ngroups, sizeof *works->sent_own);
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&works->groups_from, nranks, sizeof *works->groups_from);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&works->targets_from, nranks, sizeof *works->targets_from);
-    }
-    free(pairs.rank);
     return code;
 }
 
-/* What leaves this rank: a record and the target positions of each pair. */
-typedef struct parcel {
-    bh_work *record;
-    double (*position)[3];
-} parcel;
-
-static int pack(const bh_works *works, const bh_group *group, const int64_t *tag, int me, parcel *out)
+/* The block of one group. */
+static unsigned char *pack_group(unsigned char *to, const bh_particles *p, const bh_group *group, int64_t g,
+                                 int64_t tag, int me)
 {
-    const bh_particles *p = works->particles;
-    int64_t target = 0;
-    int code = eqp_array_create(&out->record, works->nsent, sizeof *out->record);
+    const double *const from[] = {p->x, p->y, p->z};
+    const size_t bytes = (size_t)group->count * sizeof(double);
+    bh_work record = {.group = *group, .tag = tag, .at_home = g, .home = me};
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&out->position, works->nsent_targets, sizeof *out->position);
+    record.group.first = 0;
+    memcpy(to, &record, sizeof record);
+    to += sizeof record;
+    for (int k = 0; k < 3; k++, to += bytes) {
+        memcpy(to, from[k] + group->first, bytes);
     }
+    return to;
+}
+
+/* bytes [nsent] of each block; data: all blocks (owned by the caller). */
+static int pack(const bh_works *works, const bh_group *group, const int64_t *tag, int me, int64_t *bytes,
+                unsigned char **data)
+{
+    int64_t size = 0;
+    unsigned char *to;
+    int code;
+
+    for (int64_t s = 0; s < works->nsent; s++) {
+        bytes[s] = bh_work_bytes(group[works->sent_group[s]].count);
+        size += bytes[s];
+    }
+    code = eqp_array_create(data, size, 1);
+    to = *data;
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        int64_t g = works->sent_group[s];
-        out->record[s] = (bh_work){.group = group[g], .tag = tag[g], .at_home = g, .home = me};
-        for (int64_t i = group[g].first; i < group[g].first + group[g].count; i++, target++) {
-            out->position[target][0] = p->x[i];
-            out->position[target][1] = p->y[i];
-            out->position[target][2] = p->z[i];
-        }
+        const int64_t g = works->sent_group[s];
+        to = pack_group(to, works->particles, &group[g], g, tag[g], me);
     }
     return code;
 }
 
-static int make_room(bh_works *works, double (**position)[3])
+/* The works that stay, then those that have come. */
+static int line_up(bh_works *works, const bh_work *local)
 {
-    double **field[] = {&works->x, &works->y, &works->z, &works->ax, &works->ay, &works->az, &works->pot};
-    int code = eqp_array_create(&works->work, works->n, sizeof *works->work);
+    const eqp_route_view in = eqp_route_arrivals(works->out);
+    int code;
 
-    for (int i = 0; i < 7 && code == EQP_OK; i++) {
-        code = eqp_array_create(field[i], works->ntargets, sizeof(double));
-    }
+    works->n = works->nlocal + in.n;
+    code = eqp_array_create(&works->work, works->n, sizeof *works->work);
     if (code == EQP_OK) {
         code = eqp_array_create(&works->counts, works->n, sizeof *works->counts);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(position, works->ntargets, sizeof **position);
+        code = eqp_array_create(&works->waits, works->n, sizeof *works->waits);
     }
-    return code;
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (works->nlocal > 0) {
+        memcpy(works->work, local, (size_t)works->nlocal * sizeof *local);
+    }
+    for (int64_t i = 0; i < in.n; i++) {
+        memcpy(&works->work[works->nlocal + i], works->received + in.offset[i], sizeof *works->work);
+    }
+    return EQP_OK;
 }
 
-static void put_local(bh_works *works, int64_t ngroups, const bh_group *group, const int64_t *tag, int me)
+static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes)
 {
-    int64_t w = 0;
-
-    for (int64_t g = 0; g < ngroups; g++) {
-        if (tag[g] == me) {
-            works->work[w++] = (bh_work){.group = group[g], .tag = me, .at_home = g, .home = me};
-        }
-    }
+    return (eqp_route_blocks){.n = works->nsent,
+                              .id = works->sent_group,
+                              .bytes = bytes,
+                              .first = works->sent_first,
+                              .rank = works->sent_rank};
 }
 
-static void unpack(bh_works *works, double (*position)[3])
+int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, const app_map *map,
+                  eqp_route_counts *counts)
 {
-    int64_t first = 0;
-
-    for (int64_t w = works->nlocal; w < works->n; w++) {
-        works->work[w].group.first = first;
-        first += works->work[w].group.count;
-    }
-    for (int64_t i = 0; i < works->ntargets; i++) {
-        works->x[i] = position[i][0];
-        works->y[i] = position[i][1];
-        works->z[i] = position[i][2];
-    }
-}
-
-/* The parcels' way: counts first, then records and positions. */
-static int deliver(bh_works *works, MPI_Comm comm, const parcel *out, double (**position)[3])
-{
-    int64_t arriving = 0;
-    int code = eqp_move_counts(comm, works->groups_plan, works->groups_from, &arriving);
-
-    works->n = works->nlocal + arriving;
-    if (code == EQP_OK) {
-        code = eqp_move_counts(comm, works->targets_plan, works->targets_from, &works->ntargets);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, make_room(works, position), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_move_apply(comm, works->groups_plan, works->groups_from, sizeof *out->record, out->record,
-                              works->work + works->nlocal);
-    }
-    if (code == EQP_OK) {
-        code = eqp_move_apply(comm, works->targets_plan, works->targets_from, sizeof *out->position, out->position,
-                              *position);
-    }
-    return code;
-}
-
-/* Items of a plan that leave this rank, in bytes. */
-static int64_t bytes_leaving(const eqp_move_plan *plan, int me, size_t size)
-{
-    eqp_move_view view = eqp_move_plan_arrays(plan);
-    return (view.n - view.count[me]) * (int64_t)size;
-}
-
-int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
-                  const int64_t *tag, const app_map *map, int64_t *bytes)
-{
-    parcel out = {NULL, NULL};
-    double(*position)[3] = NULL;
-    int me, code;
+    bh_work *local = NULL;
+    int64_t *bytes = NULL;
+    unsigned char *data = NULL;
+    const void *received = NULL;
+    int me, nranks, code;
 
     MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &nranks);
     bh_works_free(works);
     works->particles = particles;
-    for (int64_t g = 0; g < ngroups; g++) {
-        works->nlocal += tag[g] == me;
-    }
-    code = plan(works, comm, ngroups, group, tag, map);
+    code = make_lists(works, ngroups);
     if (code == EQP_OK) {
-        code = pack(works, group, tag, me, &out);
+        code = eqp_array_create(&local, ngroups, sizeof *local);
+    }
+    if (code == EQP_OK) {
+        code = list_groups(works, ngroups, group, tag, map, me, nranks, local);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&bytes, works->nsent, sizeof *bytes);
+    }
+    if (code == EQP_OK) {
+        code = pack(works, group, tag, me, bytes, &data);
     }
     code = eqp_agree(comm, code, NULL);
     if (code == EQP_OK) {
-        code = deliver(works, comm, &out, &position);
+        const eqp_route_blocks blocks = blocks_of(works, bytes);
+        code = bh_trip(comm, plan, &blocks, data, &works->out, &received, counts);
     }
     if (code == EQP_OK) {
-        put_local(works, ngroups, group, tag, me);
-        unpack(works, position);
-        *bytes += bytes_leaving(works->groups_plan, me, sizeof *out.record) +
-                  bytes_leaving(works->targets_plan, me, sizeof *out.position);
+        works->received = received;
+        code = eqp_agree(comm, line_up(works, local), NULL);
     }
-    free(position);
-    free(out.position);
-    free(out.record);
+    free(data);
+    free(bytes);
+    free(local);
     return code;
 }
 
-typedef struct result {
-    double ax, ay, az, pot;
-} result;
-
-/* in [nsent_targets] is in group order and for each group by rank: every rank count adds alike. */
-static void add_results(const bh_works *works, bh_particles *p, const bh_group *group, const result *in)
+int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group)
 {
-    int64_t target = 0;
+    int64_t *bytes = NULL, size = 0;
+    int code = eqp_agree(comm, eqp_array_create(&bytes, works->nsent, sizeof *bytes), NULL);
+
+    for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
+        bytes[s] = bh_result_bytes(group[works->sent_group[s]].count);
+    }
+    if (code == EQP_OK) {
+        const eqp_route_blocks blocks = blocks_of(works, bytes);
+        code = eqp_route_create(comm, plan, &blocks, &works->back);
+    }
+    if (code == EQP_OK) {
+        const eqp_route_view in = eqp_route_arrivals(works->back);
+        for (int64_t i = 0; i < in.n; i++) {
+            size = in.offset[i] + in.bytes[i] > size ? in.offset[i] + in.bytes[i] : size;
+        }
+        code = eqp_array_create(&works->result, size / (int64_t)sizeof(double), sizeof *works->result);
+        code = eqp_agree(comm, code, NULL);
+    }
+    free(bytes);
+    return code;
+}
+
+static void add_results(const bh_works *works, bh_particles *p, const bh_group *group, const double *sum)
+{
+    double *const to[] = {p->ax, p->ay, p->az, p->pot};
 
     for (int64_t s = 0; s < works->nsent; s++) {
-        const int64_t g = works->sent_group[s];
-        const bool first = s == 0 || works->sent_group[s - 1] != g;
-        for (int64_t i = group[g].first; i < group[g].first + group[g].count; i++, target++) {
-            p->ax[i] = (first ? 0.0 : p->ax[i]) + in[target].ax;
-            p->ay[i] = (first ? 0.0 : p->ay[i]) + in[target].ay;
-            p->az[i] = (first ? 0.0 : p->az[i]) + in[target].az;
-            p->pot[i] = (first ? 0.0 : p->pot[i]) + in[target].pot;
+        const bh_group *g = &group[works->sent_group[s]];
+        for (int f = 0; f < 4; f++, sum += g->count) {
+            for (int64_t i = 0; i < g->count; i++) {
+                to[f][g->first + i] = (works->sent_own[s] ? to[f][g->first + i] : 0.0) + sum[i];
+            }
         }
     }
 }
 
 int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particles, const bh_group *group,
-                    int64_t *bytes)
+                    eqp_route_counts *counts)
 {
-    result *out = NULL, *in = NULL;
-    int me, code = eqp_array_create(&out, works->ntargets, sizeof *out);
+    double *sum = NULL;
+    int64_t n = 0;
+    int code;
 
-    MPI_Comm_rank(comm, &me);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&in, works->nsent_targets, sizeof *in);
+    for (int64_t s = 0; s < works->nsent; s++) {
+        n += 4 * group[works->sent_group[s]].count;
     }
-    code = eqp_agree(comm, code, NULL);
-    for (int64_t i = 0; i < works->ntargets && code == EQP_OK; i++) {
-        out[i] = (result){works->ax[i], works->ay[i], works->az[i], works->pot[i]};
-    }
+    code = eqp_agree(comm, eqp_array_create(&sum, n, sizeof *sum), NULL);
     if (code == EQP_OK) {
-        code = eqp_move_return(comm, works->targets_plan, works->targets_from, sizeof *out, out, in);
+        code = eqp_route_back_start(works->back, works->result);
     }
     if (code == EQP_OK) {
-        add_results(works, particles, group, in);
-        *bytes += (works->ntargets - works->targets_from[me]) * (int64_t)sizeof *out;
+        code = eqp_route_back_finish(works->back, sum);
     }
-    free(in);
-    free(out);
+    if (code == EQP_OK) {
+        *counts = eqp_route_last_counts(works->back);
+        add_results(works, particles, group, sum);
+    }
+    free(sum);
     return code;
 }

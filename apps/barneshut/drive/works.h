@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Target groups on the ranks that compute them. Most are computed whole where they live, and stay in place; of the
- * others the home sends the targets to every rank that the map names, gets the forces back and adds them up. */
+/* Target groups on the ranks that compute them. Most are computed whole where they live, and stay in place; so does the
+ * home's own share of a group that ranks share. The targets of all others go from their home to every rank that the map
+ * names, as a block of a record and positions, and forces come back the same way and are added up. */
 #ifndef BH_WORKS_H
 #define BH_WORKS_H
 
 #include "costs.h"
 #include "particles.h"
 #include "tile.h"
+#include "traffic.h"
 
-#include <equipoise/move.h>
-#include <mpi.h>
+#include <stdbool.h>
 
 typedef struct bh_work {
-    bh_group group;  /* first: its targets in the arrays of bh_works_targets() */
+    bh_group group;  /* first: of those at home, among the particles; else 0 */
     int64_t tag;     /* what decides its tiles here: >= 0 for a group that this rank computes whole */
     int64_t at_home; /* the group's number there */
     int home;
@@ -21,39 +22,48 @@ typedef struct bh_work {
 
 typedef struct bh_works {
     int64_t n, nlocal;
-    bh_work *work;     /* [n] the nlocal that are whole and at home in key order, then by home, then in key order */
+    bh_work *work;     /* [n] the nlocal that live here in key order, then the others by home, then in key order */
     bh_counts *counts; /* [n] results */
+    bool *waits;       /* [n] whether it needs what is elsewhere; see bh_essential_start() */
     const bh_particles *particles; /* of the local ones (borrowed) */
-    int64_t ntargets;              /* of the others */
-    double *x, *y, *z;             /* [ntargets] */
-    double *ax, *ay, *az, *pot;    /* [ntargets] results */
-    /* What went out, in group order and for each group by rank; the results come back along the same plans. */
-    int64_t nsent, nsent_targets;
-    int64_t *sent_group; /* [nsent] */
-    eqp_move_plan *groups_plan, *targets_plan;
-    int64_t *groups_from, *targets_from; /* [ranks] works and targets from each rank */
+    /* The groups that go out, in key order. */
+    int64_t nsent;
+    int64_t *sent_group, *sent_first; /* [nsent], [nsent + 1] into sent_rank */
+    int *sent_rank;                   /* the other ranks that compute each, ascending */
+    bool *sent_own;                   /* [nsent] whether this rank computes some of it, too */
+    eqp_route *out, *back;
+    const unsigned char *received; /* records and positions; borrowed from `out` */
+    double *result;                /* as they lie in `back`: ax, ay, az and pot of each work's targets */
 } bh_works;
 
 /* Where the targets of one work lie, and where their results go: arrays of its group's count. */
 typedef struct bh_work_targets {
     const double *x, *y, *z;
-    double *ax, *ay, *az, *pot;
+    double *ax, *ay, *az, *pot; /* of groups from elsewhere NULL before bh_works_expect() */
 } bh_work_targets;
 
 bh_work_targets bh_works_targets(const bh_works *works, int64_t w);
 
+/* Bytes of the block of a group with so many targets, out and back: multiples of 8. */
+int64_t bh_work_bytes(int64_t count);
+int64_t bh_result_bytes(int64_t count);
+
+/* Zeros are empty works. Freeing is collective, as it is for routes. */
 void bh_works_init(bh_works *works);
 void bh_works_free(bh_works *works);
 
-/* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. Adds the bytes sent to
- * other ranks to *bytes. The particles stay borrowed, and those of local works get their results in place. Collective.
- */
-int bh_works_send(bh_works *works, MPI_Comm comm, const bh_particles *particles, int64_t ngroups, const bh_group *group,
-                  const int64_t *tag, const app_map *map, int64_t *bytes);
+/* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. counts: BH_PHASE_WORKS. The
+ * particles stay borrowed, and those of local works get their results in place. Collective. */
+int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, const app_map *map,
+                  eqp_route_counts *counts);
 
-/* Brings the results home: sets the accelerations and potentials of the particles of groups that were sent.
- * Contributions of several ranks are added in rank order. Collective. */
+/* Prepares the way back and makes room for results. Collective. */
+int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group);
+
+/* Brings the results home: adds them to those of the particles of groups that were sent, or sets them where this rank
+ * has computed nothing of the group. counts: BH_PHASE_FORCES. Collective. */
 int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particles, const bh_group *group,
-                    int64_t *bytes);
+                    eqp_route_counts *counts);
 
 #endif

@@ -1,56 +1,113 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The essential tree as bytes. A message is
- *
- *   header, then per marked branch in key order: its address, then its content.
- *
- * The content of an opened cell is the records of all its children, then the content of each in order; that of a leaf
- * whose particles are wanted is x, y, z, m of each; that of any other cell is empty. Numbers are in the machine's own
- * format: the ranks of one run are alike. */
+/* Who wants which block of this rank's tree, and the blocks as bytes. */
 #include "let.h"
 
-#include "internal.h"
+#include "let_format.h"
+#include "walker.h"
 
 #include <equipoise/error.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LET_MAGIC UINT64_C(0x3174656c2d736e62)
-#define LET_OPENED 1u    /* the children follow */
-#define LET_PARTICLES 2u /* the particles follow */
+int64_t bh_let_family_bytes(int nchild)
+{
+    return (int64_t)(sizeof(bh__block_head) + (size_t)nchild * sizeof(bh__block_child));
+}
 
-typedef struct let_header {
-    uint64_t magic;
-    uint64_t bytes; /* of the whole message */
-    int64_t nbranches, ncells, nparticles;
-} let_header;
+int64_t bh_let_leaf_bytes(int64_t count)
+{
+    return (int64_t)sizeof(bh__block_head) + count * (int64_t)sizeof(bh__block_particle);
+}
 
-typedef struct let_address {
-    uint64_t key;
-    int32_t level;
-    uint32_t flags;
-} let_address;
+int64_t bh_block_id(uint64_t key, int level)
+{
+    const int unused = 3 * (EQP_CURVE_BITS - level);
+    return (int64_t)(key >> unused | (uint64_t)1 << (3 * level));
+}
 
-typedef struct let_record {
-    uint64_t key; /* the level is one more than the parent's */
-    int32_t nchild;
-    uint32_t flags;
-    int64_t count;
-    bh_moments moments;
-} let_record;
+/* A cell on the way from the root to this rank's branches, in key order, parents first. */
+typedef struct stop {
+    int64_t cell;
+    int64_t skip; /* the stop after all that are below this one */
+    bool branch;  /* one of this rank's branches: the cell is its number */
+} stop;
 
-typedef struct let_particle {
-    double x, y, z, m;
-} let_particle;
+/* Somebody wants a block. */
+typedef struct want {
+    int32_t cell;
+    int32_t asker;
+} want;
 
 struct bh_let {
     const bh_tree *tree; /* borrowed */
-    int64_t ncells;      /* of the tree at creation: what is grafted later is never sent on */
-    uint8_t *mark;       /* [ncells] LET_OPENED, LET_PARTICLES */
-    int64_t ntouched, capacity;
-    int64_t *touched; /* the marked cells */
-    bh_list list;     /* scratch */
+    int64_t nstops;
+    stop *stop;      /* [nstops] */
+    int32_t *last;   /* [cells] 1 + the last who wanted the cell's block; 0: nobody. Then the block's number */
+    int32_t *askers; /* [cells] how many want it */
+    int asker;       /* whose turn it is */
+    int64_t nwants, capacity;
+    want *want; /* [nwants] by asker */
+    int64_t nblocks, nleaves;
+    bool listed;
+    int32_t *cell; /* [nblocks] families first */
+    int64_t *id, *bytes, *first;
+    int *by_block; /* [nwants] askers */
+    bh_list list;  /* scratch */
 };
+
+static void *zeros(int64_t count, size_t size)
+{
+    return calloc((size_t)count + 1, size);
+}
+
+/* Children of the top's cells come after them, in key order, and so do the branches: one pass meets them all. */
+static int find_stops(bh_let *let)
+{
+    const bh_tree *tree = let->tree;
+    int64_t stack[BH_STACK], capacity = 0, branch = 0;
+    int depth = 0;
+    if (tree->root >= 0) {
+        stack[depth++] = tree->root;
+    }
+    while (depth > 0 && branch < tree->nbranches) {
+        const int64_t c = stack[--depth];
+        const bh_cell *cell = &tree->cell[c], *next = &tree->cell[branch];
+        if (next->key - cell->key >= bh__span(cell->level)) {
+            continue; /* none of this rank's branches is in here */
+        }
+        if (let->nstops == capacity) {
+            capacity = 2 * capacity + 64;
+            stop *larger = realloc(let->stop, (size_t)capacity * sizeof(*larger));
+            if (larger == NULL) {
+                return EQP_ERR_MEMORY;
+            }
+            let->stop = larger;
+        }
+        const bool here = cell->home >= 0;
+        let->stop[let->nstops++] = (stop){.cell = here ? branch++ : c, .branch = here};
+        for (int k = here ? 0 : cell->nchild; k-- > 0;) {
+            stack[depth++] = cell->child + k;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Where to go on if a stop is not opened: at the next one that is not deeper. */
+static void link_stops(bh_let *let)
+{
+    int64_t after[EQP_CURVE_BITS + 1];
+    for (int level = 0; level <= EQP_CURVE_BITS; level++) {
+        after[level] = let->nstops;
+    }
+    for (int64_t i = let->nstops; i-- > 0;) {
+        const int level = let->tree->cell[let->stop[i].cell].level;
+        let->stop[i].skip = after[level];
+        for (int deeper = level; deeper <= EQP_CURVE_BITS; deeper++) {
+            after[deeper] = i;
+        }
+    }
+}
 
 int bh_let_create(const bh_tree *tree, bh_let **let)
 {
@@ -59,13 +116,14 @@ int bh_let_create(const bh_tree *tree, bh_let **let)
         return EQP_ERR_MEMORY;
     }
     made->tree = tree;
-    made->ncells = tree->ncells;
     bh_list_init(&made->list);
-    made->mark = calloc((size_t)tree->ncells + 1, 1);
-    if (made->mark == NULL) {
+    made->last = zeros(tree->ncells, sizeof(*made->last));
+    made->askers = zeros(tree->ncells, sizeof(*made->askers));
+    if (made->last == NULL || made->askers == NULL || find_stops(made) != EQP_OK) {
         bh_let_free(made);
         return EQP_ERR_MEMORY;
     }
+    link_stops(made);
     *let = made;
     return EQP_OK;
 }
@@ -74,56 +132,97 @@ void bh_let_free(bh_let *let)
 {
     if (let != NULL) {
         bh_list_free(&let->list);
-        free(let->mark);
-        free(let->touched);
+        free(let->stop);
+        free(let->last);
+        free(let->askers);
+        free(let->want);
+        free(let->cell);
+        free(let->id);
+        free(let->bytes);
+        free(let->first);
+        free(let->by_block);
         free(let);
     }
 }
 
-void bh_let_reset(bh_let *let)
+static bool is_wanted(const bh_let *let, int64_t cell)
 {
-    for (int64_t t = 0; t < let->ntouched; t++) {
-        let->mark[let->touched[t]] = 0;
-    }
-    let->ntouched = 0;
+    return let->last[cell] == let->asker + 1;
 }
 
-static int touch(bh_let *let, int64_t cell, uint8_t flag)
+static int add_want(bh_let *let, int64_t cell)
 {
-    if (let->mark[cell] != 0) {
-        return EQP_OK; /* a cell is either opened or a leaf */
+    if (is_wanted(let, cell)) {
+        return EQP_OK;
     }
-    if (let->ntouched == let->capacity) {
+    if (let->nwants == let->capacity) {
         const int64_t capacity = 2 * let->capacity + 256;
-        int64_t *larger = realloc(let->touched, (size_t)capacity * sizeof(*larger));
+        want *larger = realloc(let->want, (size_t)capacity * sizeof(*larger));
         if (larger == NULL) {
             return EQP_ERR_MEMORY;
         }
-        let->touched = larger;
+        let->want = larger;
         let->capacity = capacity;
     }
-    let->touched[let->ntouched++] = cell;
-    let->mark[cell] = flag;
+    if (let->askers[cell]++ == 0) {
+        let->nblocks++;
+        let->nleaves += let->tree->cell[cell].nchild == 0;
+    }
+    let->want[let->nwants++] = (want){(int32_t)cell, let->asker};
+    let->last[cell] = let->asker + 1;
     return EQP_OK;
 }
 
-/* Of one opened cell: itself, and the leaves whose particles are wanted if its tile is kept. */
-static int mark_family(bh_let *let, const bh_family *family, unsigned leaves, bh_tile_fn keep, void *user)
+/* Children of an opened cell that act one by one. */
+static int add_leaves(bh_let *let, const bh_family *family, unsigned leaves)
 {
-    const bh_cell *cell = &let->tree->cell[family->cell];
-    double centre[3];
-    int code = touch(let, family->cell, LET_OPENED);
-    if (leaves == 0 || code != EQP_OK) {
-        return code;
+    int code = EQP_OK;
+    for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
+        code = add_want(let, family->child + __builtin_ctz(leaves));
     }
-    if (keep != NULL) {
-        bh_cell_centre(let->tree, cell, centre);
-        if (!keep(user, centre)) {
-            return EQP_OK;
+    return code;
+}
+
+/* All that the walk has opened. */
+static int mark_all(bh_let *let)
+{
+    const bh_frontier *frontier = &let->list.frontier;
+    int code = EQP_OK;
+    for (int64_t i = 0; i < frontier->n && code == EQP_OK; i++) {
+        const bh_family *family = &let->tree->family[frontier->family[i]];
+        code = add_want(let, family->cell);
+        if (code == EQP_OK) {
+            code = add_leaves(let, family, frontier->taken[i] >> BH_FAMILY);
         }
     }
-    for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
-        code = touch(let, family->child + __builtin_ctz(leaves), LET_PARTICLES);
+    return code;
+}
+
+/* The tiles that are kept, and the ways there. Depth first, so that what was opened above a cell is known. */
+static int mark_kept(bh_let *let, int top, bh_tile_fn keep, void *user)
+{
+    const bh_frontier *frontier = &let->list.frontier;
+    const bh_tree *tree = let->tree;
+    int64_t above[EQP_CURVE_BITS + 1];
+    int code = EQP_OK;
+    for (int32_t i = 0; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
+        const bh_family *family = &tree->family[frontier->family[i]];
+        int level = family->level - 1;
+        double centre[3];
+        above[level] = family->cell;
+        if (frontier->taken[i] == 0) {
+            continue;
+        }
+        bh_cell_centre(tree, &tree->cell[family->cell], centre);
+        if (!keep(user, centre)) {
+            continue;
+        }
+        for (; level >= top && !is_wanted(let, above[level]) && code == EQP_OK; level--) {
+            code = add_want(let, above[level]);
+        }
+        if (code == EQP_OK) {
+            code = add_leaves(let, family, frontier->taken[i] >> BH_FAMILY);
+        }
     }
     return code;
 }
@@ -136,379 +235,160 @@ static int mark_leaf(bh_let *let, int64_t branch, bh_tile_fn keep, void *user)
     double centre[3];
     const uint64_t place = bh__place(bh__key_at_level(leaf->key, level), level);
     bh__centre(&let->tree->box, place, level, bh__side(let->tree, level), centre);
-    return keep == NULL || keep(user, centre) ? touch(let, branch, LET_PARTICLES) : EQP_OK;
+    return keep == NULL || keep(user, centre) ? add_want(let, branch) : EQP_OK;
 }
 
-int bh_let_mark(bh_let *let, int64_t branch, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user)
+static int mark_branch(bh_let *let, int64_t branch, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
+                       void *user)
 {
-    const bh_frontier *frontier = &let->list.frontier;
     bool whole = false;
-    if (branch < 0 || branch >= let->tree->nbranches || let->ncells > let->tree->ncells) {
-        return EQP_ERR_ARGUMENT;
+    const int code = bh__walk_open(let->tree, branch, group, mac, &whole, &let->list);
+    if (code != EQP_OK || whole) {
+        return code;
     }
-    int code = bh__walk_open(let->tree, branch, group, mac, &whole, &let->list);
-    if (code == EQP_OK && frontier->n == 0 && !whole) {
-        code = mark_leaf(let, branch, keep, user);
+    if (let->list.frontier.n == 0) {
+        return mark_leaf(let, branch, keep, user);
     }
-    for (int64_t i = 0; i < frontier->n && code == EQP_OK; i++) {
-        const bh_family *family = &let->tree->family[frontier->family[i]];
-        code = mark_family(let, family, frontier->taken[i] >> BH_FAMILY, keep, user);
-    }
-    return code;
+    return keep == NULL ? mark_all(let) : mark_kept(let, let->tree->cell[branch].level, keep, user);
 }
 
-/* A growing message. */
-typedef struct writer {
-    unsigned char *bytes;
-    size_t size, capacity;
-    let_header header;
-} writer;
-
-static int put(writer *out, const void *bytes, size_t size)
+int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user)
 {
-    if (size > out->capacity - out->size) {
-        if (size > SIZE_MAX / 4 || out->capacity > SIZE_MAX / 4) {
-            return EQP_ERR_MEMORY;
+    bh__walker w;
+    if (let->listed) {
+        return EQP_ERR_STATE;
+    }
+    int code = asker < let->asker ? EQP_ERR_ARGUMENT : bh__walker_init(&w, let->tree, group, mac);
+    if (code != EQP_OK) {
+        return code;
+    }
+    let->asker = asker;
+    for (int64_t i = 0; i < let->nstops && code == EQP_OK;) {
+        const stop *at = &let->stop[i];
+        if (at->branch) {
+            code = mark_branch(let, at->cell, group, mac, keep, user);
+            i++;
+        } else {
+            i = bh__acts_whole(&w, &let->tree->cell[at->cell]) ? at->skip : i + 1;
         }
-        const size_t capacity = 2 * out->capacity + size + 4096;
-        unsigned char *larger = realloc(out->bytes, capacity);
-        if (larger == NULL) {
-            return EQP_ERR_MEMORY;
-        }
-        out->bytes = larger;
-        out->capacity = capacity;
     }
-    memcpy(out->bytes + out->size, bytes, size);
-    out->size += size;
-    return EQP_OK;
-}
-
-static int put_particles(writer *out, const bh_sources *s, const bh_cell *leaf)
-{
-    int code = EQP_OK;
-    for (int64_t i = leaf->first; i < leaf->first + leaf->count && code == EQP_OK; i++) {
-        const let_particle particle = {s->x[i], s->y[i], s->z[i], s->m[i]};
-        code = put(out, &particle, sizeof(particle));
-    }
-    out->header.nparticles += leaf->count;
     return code;
 }
 
-static int put_children(writer *out, const bh_let *let, const bh_cell *cell)
-{
-    int code = EQP_OK;
-    for (int64_t c = cell->child; c < cell->child + cell->nchild && code == EQP_OK; c++) {
-        const bh_cell *child = &let->tree->cell[c];
-        const let_record record = {child->key, child->nchild, let->mark[c], child->count, child->moments};
-        code = put(out, &record, sizeof(record));
-    }
-    out->header.ncells += cell->nchild;
-    return code;
-}
-
-static int put_branch(writer *out, const bh_let *let, int64_t branch)
+/* Blocks below a branch: families from *family on, leaves from *leaf on. What is above a marked cell is marked. */
+static void list_branch(bh_let *let, int64_t branch, int64_t *family, int64_t *leaf)
 {
     const bh_cell *cells = let->tree->cell;
-    const let_address address = {cells[branch].key, cells[branch].level, let->mark[branch]};
-    int code = put(out, &address, sizeof(address));
     int64_t stack[BH_STACK];
     int depth = 0;
     stack[depth++] = branch;
-    while (depth > 0 && code == EQP_OK) {
+    while (depth > 0) {
         const int64_t c = stack[--depth];
-        if (let->mark[c] == LET_PARTICLES) {
-            code = put_particles(out, &let->tree->sources, &cells[c]);
+        if (let->askers[c] == 0) {
             continue;
         }
-        code = put_children(out, let, &cells[c]);
-        for (int64_t k = cells[c].child + cells[c].nchild; k-- > cells[c].child;) {
-            if (let->mark[k] != 0) {
-                stack[depth++] = k;
-            }
-        }
-    }
-    out->header.nbranches++;
-    return code;
-}
-
-int bh_let_pack(bh_let *let, unsigned char **buffer, size_t *size, size_t *capacity, int64_t *ncells,
-                int64_t *nparticles)
-{
-    writer out = {.bytes = *buffer, .size = *size, .capacity = *capacity, .header = {.magic = LET_MAGIC}};
-    int code = EQP_OK;
-    if (let->ntouched > 0) {
-        code = put(&out, &out.header, sizeof(out.header));
-        for (int64_t b = 0; b < let->tree->nbranches && code == EQP_OK; b++) {
-            if (let->mark[b] != 0) {
-                code = put_branch(&out, let, b);
-            }
-        }
-        if (code == EQP_OK) {
-            out.header.bytes = out.size - *size;
-            memcpy(out.bytes + *size, &out.header, sizeof(out.header));
-        }
-    }
-    *buffer = out.bytes; /* realloc may have moved it, also when it failed later */
-    *capacity = out.capacity;
-    if (code == EQP_OK) {
-        *size = out.size;
-        *ncells = out.header.ncells;
-        *nparticles = out.header.nparticles;
-    }
-    return code;
-}
-
-/* A message being read. What it brings waits behind the tree's cells and particles, which the tree does not point to
- * until all of it has turned out to fit. */
-typedef struct reader {
-    bh_tree *tree;
-    int home;
-    const unsigned char *at;
-    size_t left; /* bytes */
-    let_header header;
-    int64_t ncells, nparticles; /* cells and particles read so far */
-    int code;                   /* of what went wrong here rather than in the message */
-} reader;
-
-static bool get(reader *in, void *bytes, size_t size)
-{
-    if (size > in->left) {
-        return false;
-    }
-    memcpy(bytes, in->at, size);
-    in->at += size;
-    in->left -= size;
-    return true;
-}
-
-/* The header, and whether the message can hold what it promises. */
-static bool get_header(reader *in, size_t size)
-{
-    if (!get(in, &in->header, sizeof(in->header)) || in->header.magic != LET_MAGIC || in->header.bytes != size) {
-        return false;
-    }
-    const let_header *h = &in->header;
-    return h->nbranches > 0 && (uint64_t)h->nbranches <= in->left / sizeof(let_address) && h->ncells >= 0 &&
-           (uint64_t)h->ncells <= in->left / sizeof(let_record) && h->nparticles >= 0 &&
-           (uint64_t)h->nparticles <= in->left / sizeof(let_particle) &&
-           (uint64_t)h->nbranches * sizeof(let_address) + (uint64_t)h->ncells * sizeof(let_record) +
-                   (uint64_t)h->nparticles * sizeof(let_particle) ==
-               in->left;
-}
-
-static bool flags_fit(uint32_t flags, int32_t nchild)
-{
-    return flags == 0 || flags == (nchild > 0 ? LET_OPENED : LET_PARTICLES);
-}
-
-/* Reads the particles of a leaf to `first`. Room is there. */
-static bool get_particles(reader *in, const bh_cell *leaf, int64_t *first)
-{
-    bh_sources *s = &in->tree->sources;
-    if (leaf->count > in->header.nparticles - in->nparticles) {
-        return false;
-    }
-    *first = s->n;
-    for (int64_t i = 0; i < leaf->count; i++) {
-        let_particle particle;
-        if (!get(in, &particle, sizeof(particle))) {
-            return false;
-        }
-        s->x[s->n] = particle.x;
-        s->y[s->n] = particle.y;
-        s->z[s->n] = particle.z;
-        s->m[s->n] = particle.m;
-        s->n++;
-    }
-    in->nparticles += leaf->count;
-    bh_moments moments;
-    bh__moments_of_particles(in->tree, leaf, *first, &moments);
-    return memcmp(&moments, &leaf->moments, sizeof(moments)) == 0;
-}
-
-/* Reads the children of a cell to `child`, and which of them have content. Room is there. */
-static bool get_children(reader *in, const bh_cell *cell, int64_t *child, uint32_t flags[8])
-{
-    bh_tree *tree = in->tree;
-    if (cell->nchild > in->header.ncells - in->ncells) {
-        return false;
-    }
-    *child = tree->ncells;
-    for (int k = 0; k < cell->nchild; k++) {
-        let_record record;
-        if (!get(in, &record, sizeof(record)) || !flags_fit(record.flags, record.nchild)) {
-            return false;
-        }
-        flags[k] = record.flags;
-        tree->cell[tree->ncells++] = (bh_cell){.key = record.key,
-                                               .place = bh__place(record.key, cell->level + 1),
-                                               .level = cell->level + 1,
-                                               .home = in->home,
-                                               .nchild = record.nchild,
-                                               .family = -1,
-                                               .child = BH_ABSENT,
-                                               .first = BH_ABSENT,
-                                               .count = record.count,
-                                               .moments = record.moments};
-    }
-    in->ncells += cell->nchild;
-    return bh__children_fit(tree, cell, tree->cell + *child);
-}
-
-/* A cell of the tree that the message hangs something on, its parent (-1 for the root), and what. */
-typedef struct attachment {
-    int64_t cell, parent, child, first;
-    int32_t family;
-} attachment;
-
-/* The number of a new family, which is made when its cells are complete. */
-static bool add_family(reader *in, int64_t cell, int32_t *family)
-{
-    bh_tree *tree = in->tree;
-    in->code = bh__families_reserve(tree, tree->nfamilies + 1);
-    if (in->code != EQP_OK) {
-        return false;
-    }
-    *family = (int32_t)tree->nfamilies;
-    tree->family[tree->nfamilies++].cell = (int32_t)cell;
-    return true;
-}
-
-/* Reads the content of a branch. The cells below it are complete afterwards, the branch itself is still as it was. */
-static bool get_branch(reader *in, attachment *branch, uint32_t branch_flags)
-{
-    bh_cell *cells = in->tree->cell;
-    struct {
-        int64_t cell;
-        uint32_t flags;
-    } stack[BH_STACK];
-    int depth = 0;
-    stack[depth].cell = branch->cell;
-    stack[depth++].flags = branch_flags;
-    while (depth > 0) {
-        depth--;
-        const int64_t c = stack[depth].cell;
-        int64_t child = BH_ABSENT, first = BH_ABSENT;
-        int32_t family = -1;
-        if (stack[depth].flags == LET_PARTICLES) {
-            if (!get_particles(in, &cells[c], &first)) {
-                return false;
-            }
-        } else {
-            uint32_t flags[8];
-            if (!get_children(in, &cells[c], &child, flags) || !add_family(in, c, &family)) {
-                return false;
-            }
-            for (int k = cells[c].nchild; k-- > 0;) {
-                if (flags[k] != 0) {
-                    stack[depth].cell = child + k;
-                    stack[depth++].flags = flags[k];
-                }
-            }
-        }
-        if (c == branch->cell) {
-            branch->child = child;
-            branch->first = first;
-            branch->family = family;
-        } else {
-            cells[c].child = child;
-            cells[c].first = first;
-            cells[c].family = family;
-        }
-    }
-    return true;
-}
-
-/* The tree's cell with this address, or -1. */
-static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, int64_t *parent)
-{
-    int64_t c = tree->root;
-    *parent = -1;
-    while (c >= 0 && tree->cell[c].level < level) {
-        const bh_cell *cell = &tree->cell[c];
-        int64_t found = -1;
-        for (int64_t k = cell->child; cell->child >= 0 && k < cell->child + cell->nchild; k++) {
-            if (bh__key_at_level(key, cell->level + 1) == tree->cell[k].key) {
-                found = k;
-            }
-        }
-        *parent = c;
-        c = found;
-    }
-    return c >= 0 && tree->cell[c].level == level && tree->cell[c].key == key ? c : -1;
-}
-
-static bool get_branches(reader *in, attachment *attached)
-{
-    for (int64_t b = 0; b < in->header.nbranches; b++) {
-        let_address address;
-        if (!get(in, &address, sizeof(address))) {
-            return false;
-        }
-        int64_t parent;
-        const int64_t c = find_cell(in->tree, address.key, address.level, &parent);
-        if (c < 0) {
-            return false;
-        }
-        const bh_cell *cell = &in->tree->cell[c];
-        const int64_t have = cell->nchild > 0 ? cell->child : cell->first;
-        if (cell->home != in->home || have != BH_ABSENT || address.flags == 0 ||
-            !flags_fit(address.flags, cell->nchild) ||
-            (b > 0 && cell->key <= in->tree->cell[attached[b - 1].cell].key)) {
-            return false;
-        }
-        attached[b] = (attachment){c, parent, BH_ABSENT, BH_ABSENT, -1};
-        if (!get_branch(in, &attached[b], address.flags)) {
-            return false;
-        }
-    }
-    return in->left == 0;
-}
-
-/* Lets the tree point to what has been read, and makes the families: new ones from `begin` on, and those that have one
- * of the branches among them. */
-static void attach(bh_tree *tree, int64_t nbranches, const attachment *attached, int64_t begin)
-{
-    for (int64_t b = 0; b < nbranches; b++) {
-        bh_cell *cell = &tree->cell[attached[b].cell];
-        cell->child = attached[b].child;
-        cell->first = attached[b].first;
-        cell->family = attached[b].family;
-    }
-    for (int64_t f = begin; f < tree->nfamilies; f++) {
-        bh__family_of(tree, tree->family[f].cell, &tree->family[f]);
-    }
-    for (int64_t b = 0; b < nbranches; b++) {
-        if (attached[b].parent >= 0) {
-            bh__family_of(tree, attached[b].parent, &tree->family[tree->cell[attached[b].parent].family]);
+        let->cell[cells[c].nchild > 0 ? (*family)++ : (*leaf)++] = (int32_t)c;
+        for (int k = cells[c].nchild; k-- > 0;) {
+            stack[depth++] = cells[c].child + k;
         }
     }
 }
 
-int bh_let_graft(bh_tree *tree, int home, const unsigned char *buffer, size_t size)
+/* Who wants each block: wants are in the order of the askers, and stay so block by block. */
+static void sort_wants(bh_let *let)
 {
-    if (size == 0) {
-        return EQP_OK;
+    for (int64_t b = 0; b < let->nblocks; b++) {
+        let->first[b + 1] = let->first[b] + let->askers[let->cell[b]];
+        let->last[let->cell[b]] = (int32_t)b;
     }
-    reader in = {.tree = tree, .home = home, .at = buffer, .left = size};
-    if (home < 0 || !get_header(&in, size)) {
-        return EQP_ERR_FORMAT;
+    for (int64_t i = 0; i < let->nwants; i++) {
+        const int32_t cell = let->want[i].cell;
+        let->by_block[let->first[let->last[cell] + 1] - let->askers[cell]--] = let->want[i].asker;
     }
-    const int64_t ncells = tree->ncells, nsources = tree->sources.n, nfamilies = tree->nfamilies;
-    attachment *attached = malloc((size_t)in.header.nbranches * sizeof(*attached));
-    int code = attached == NULL ? EQP_ERR_MEMORY : bh__cells_reserve(tree, ncells + in.header.ncells);
-    if (code == EQP_OK) {
-        code = bh__sources_reserve(&tree->sources, nsources + in.header.nparticles);
+}
+
+static int list_blocks(bh_let *let)
+{
+    int64_t family = 0, leaf = let->nblocks - let->nleaves;
+    let->cell = zeros(let->nblocks, sizeof(*let->cell));
+    let->id = zeros(let->nblocks, sizeof(*let->id));
+    let->bytes = zeros(let->nblocks, sizeof(*let->bytes));
+    let->first = zeros(let->nblocks + 1, sizeof(*let->first));
+    let->by_block = zeros(let->nwants, sizeof(*let->by_block));
+    if (let->cell == NULL || let->id == NULL || let->bytes == NULL || let->first == NULL || let->by_block == NULL) {
+        return EQP_ERR_MEMORY; /* bh_let_free() frees what there is */
     }
-    if (code == EQP_OK && !get_branches(&in, attached)) {
-        tree->ncells = ncells;
-        tree->sources.n = nsources;
-        tree->nfamilies = nfamilies;
-        code = in.code != EQP_OK ? in.code : EQP_ERR_FORMAT;
+    for (int64_t i = 0; i < let->nstops; i++) {
+        if (let->stop[i].branch) {
+            list_branch(let, let->stop[i].cell, &family, &leaf);
+        }
     }
-    if (code == EQP_OK) {
-        attach(tree, in.header.nbranches, attached, nfamilies);
+    for (int64_t b = 0; b < let->nblocks; b++) {
+        const bh_cell *cell = &let->tree->cell[let->cell[b]];
+        let->id[b] = bh_block_id(cell->key, cell->level);
+        let->bytes[b] = cell->nchild > 0 ? bh_let_family_bytes(cell->nchild) : bh_let_leaf_bytes(cell->count);
     }
-    free(attached);
-    return code;
+    sort_wants(let);
+    return EQP_OK;
+}
+
+int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks)
+{
+    if (let->listed) {
+        return EQP_ERR_STATE;
+    }
+    let->listed = true;
+    const int code = list_blocks(let);
+    if (code != EQP_OK) {
+        return code;
+    }
+    *blocks = (bh_let_blocks){
+        .n = let->nblocks, .id = let->id, .bytes = let->bytes, .first = let->first, .asker = let->by_block};
+    for (int64_t b = 0; b < let->nblocks; b++) {
+        blocks->size += let->bytes[b];
+    }
+    return EQP_OK;
+}
+
+static unsigned char *put(unsigned char *to, const void *bytes, size_t size)
+{
+    memcpy(to, bytes, size);
+    return to + size;
+}
+
+static unsigned char *put_family(unsigned char *to, const bh_tree *tree, const bh_cell *cell)
+{
+    for (int64_t c = cell->child; c < cell->child + cell->nchild; c++) {
+        const bh_cell *child = &tree->cell[c];
+        const bh__block_child record = {.count = child->count,
+                                        .nchild = child->nchild,
+                                        .place = (int32_t)((child->key - cell->key) / bh__span(child->level)),
+                                        .moments = child->moments};
+        to = put(to, &record, sizeof(record));
+    }
+    return to;
+}
+
+static unsigned char *put_leaf(unsigned char *to, const bh_sources *s, const bh_cell *leaf)
+{
+    for (int64_t i = leaf->first; i < leaf->first + leaf->count; i++) {
+        const bh__block_particle particle = {s->x[i], s->y[i], s->z[i], s->m[i]};
+        to = put(to, &particle, sizeof(particle));
+    }
+    return to;
+}
+
+void bh_let_pack(const bh_let *let, void *bytes)
+{
+    const bh_tree *tree = let->tree;
+    unsigned char *to = bytes;
+    for (int64_t b = 0; b < let->nblocks; b++) {
+        const bh_cell *cell = &tree->cell[let->cell[b]];
+        const bool inner = cell->nchild > 0;
+        const bh__block_head head = {.id = let->id[b],
+                                     .kind = inner ? BH_BLOCK_FAMILY : BH_BLOCK_LEAF,
+                                     .count = inner ? cell->nchild : (int32_t)cell->count};
+        to = put(to, &head, sizeof(head));
+        to = inner ? put_family(to, tree, cell) : put_leaf(to, &tree->sources, cell);
+    }
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The essential tree: which cells and particles of this rank a group elsewhere needs, as one message, and back. */
+/* The essential tree: which cells and particles of this rank groups elsewhere need, as blocks of bytes, and back.
+ *
+ * A block is a *family*, the children of one opened cell, or the particles of one *leaf*. It is packed once for all who
+ * want it, and each of them grafts it by itself, parents before children. */
 #ifndef BH_LET_H
 #define BH_LET_H
 
@@ -7,27 +10,48 @@
 
 #include <stddef.h>
 
-/* Collects what one receiver needs. Create once per built tree, reset per receiver. Grafting onto the tree meanwhile is
- * fine: only what was there at creation is ever sent. The tree is borrowed. */
+/* Bytes of the block with a cell's nchild children, and of that with the count particles of a leaf: multiples of 8. */
+int64_t bh_let_family_bytes(int nchild);
+int64_t bh_let_leaf_bytes(int64_t count);
+
+/* The number of a cell's block, whoever computes it: different for all cells, whatever their level; negative for those
+ * of the deepest level, positive for all others. A cell is either opened or a leaf, so that it has one block. */
+int64_t bh_block_id(uint64_t key, int level);
+
+/* Collects who wants what. Once per built tree with its top, which is borrowed; grafting onto it meanwhile is fine, as
+ * only what is below this rank's own branches is ever sent. */
 typedef struct bh_let bh_let;
 
 int bh_let_create(const bh_tree *tree, bh_let **let);
 void bh_let_free(bh_let *let);
-void bh_let_reset(bh_let *let); /* O(what was marked) */
 
-/* Marks what `group` needs below the branch `branch` (this rank's number of it): every cell that its walk opens, and
- * the particles that act one by one in the tiles that keep() accepts (NULL: all). O(what the walk visits). */
-int bh_let_mark(bh_let *let, int64_t branch, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user);
+/* Marks what `asker` needs of this rank for a group: if it computes all of it (keep NULL) every cell that the group's
+ * walk opens and the leaves that act one by one; else the opened cells at and above those tiles that keep() accepts and
+ * that anything contributes to, and the leaves in those tiles. Askers must come in ascending order.
+ * O(what the walk visits below this rank's branches, and above them what leads there).
+ * EQP_ERR_ARGUMENT for an asker after a higher one, EQP_ERR_STATE after bh_let_blocks_get(), EQP_ERR_MEMORY. */
+int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user);
 
-/* The marked cells and particles as bytes, appended to *buffer (realloc'd, owned by the caller). An opened cell comes
- * with all its children; particles only for leaves that act one by one. ncells, nparticles: what is in it. Appends
- * nothing if nothing is marked. On EQP_ERR_MEMORY *size is as before. */
-int bh_let_pack(bh_let *let, unsigned char **buffer, size_t *size, size_t *capacity, int64_t *ncells,
-                int64_t *nparticles);
+/* The marked blocks: families depth first in key order, so that parents come before children, then leaves in key
+ * order. All borrowed from the let. */
+typedef struct bh_let_blocks {
+    int64_t n;
+    const int64_t *id, *bytes; /* [n] */
+    const int64_t *first;      /* [n + 1] into asker */
+    const int *asker;          /* who wants each, ascending */
+    int64_t size;              /* bytes of all */
+} bh_let_blocks;
 
-/* Grafts such a message from rank `home` onto the absent branches of the tree; every walk that was marked finds then
- * what it needs below them. size 0 is an empty message. Everything is checked before the tree points to it, moments bit
- * for bit: EQP_ERR_FORMAT, and an unchanged tree, if anything does not fit or is there already. */
-int bh_let_graft(bh_tree *tree, int home, const unsigned char *buffer, size_t size);
+/* Ends the marking, once: else EQP_ERR_STATE. O(marked). EQP_OK or EQP_ERR_MEMORY. */
+int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks);
+
+/* Writes the blocks one after another: bytes [blocks.size]. After bh_let_blocks_get(). O(bytes). */
+void bh_let_pack(const bh_let *let, void *bytes);
+
+/* Grafts one block from rank `home` onto the tree, whose cell it belongs to must be there. Everything is checked before
+ * the tree points to it, moments bit for bit: EQP_ERR_FORMAT, and an unchanged tree, if anything does not fit. A block
+ * that is there already must be the same again, and changes nothing. O(bytes + levels). EQP_ERR_MEMORY,
+ * EQP_ERR_OVERFLOW as bh_tree_build(). */
+int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size);
 
 #endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What travels in a force evaluation, in phases that each follow the run's exchange plan (<equipoise/exchange.h>). */
+#ifndef BH_TRAFFIC_H
+#define BH_TRAFFIC_H
+
+#include <equipoise/route.h>
+
+enum {
+    BH_PHASE_WORKS,    /* out: groups that other ranks compute, or compute some of; see works.h */
+    BH_PHASE_REQUESTS, /* out: groups for which a rank needs cells of others; see essential.h */
+    BH_PHASE_GHOSTS,   /* out: those cells and particles */
+    BH_PHASE_FORCES,   /* back: what the groups of BH_PHASE_WORKS have felt */
+    BH_PHASES
+};
+
+/* What a rank has sent and received in the phases of an evaluation, and what came in as ghosts. Counts are those of
+ * eqp_exchange_count(): messages that make a route, and the top of the tree, are not in them. */
+typedef struct bh_traffic {
+    eqp_route_counts phase[BH_PHASES];
+    int64_t cells, particles; /* that came from other ranks */
+} bh_traffic;
+
+/* Bytes sent in all phases. */
+int64_t bh_phases_bytes(const eqp_route_counts phase[BH_PHASES]);
+
+/* Blocks out, and wait for what arrives: creates the route (owned by the caller), carries one trip out.
+ * data, received: as in <equipoise/route.h>. counts: of this trip. Collective, fails on all ranks or on none. */
+int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, const void *data,
+            eqp_route **route, const void **received, eqp_route_counts *counts);
+
+#endif

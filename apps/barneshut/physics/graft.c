@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks of other ranks' trees, checked and grafted onto this one. What a block brings is read behind the tree's cells
+ * and particles, which the tree does not point to until all of it has turned out to fit. */
+#include "let.h"
+
+#include "let_format.h"
+
+#include <equipoise/error.h>
+
+#include <string.h>
+
+/* The cell with this number, or -1; parent: -1 for the root. */
+static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, int64_t *parent)
+{
+    int64_t c = tree->root;
+    *parent = -1;
+    while (c >= 0 && tree->cell[c].level < level) {
+        const bh_cell *cell = &tree->cell[c];
+        const uint64_t wanted = bh__key_at_level(key, cell->level + 1);
+        int64_t found = -1;
+        for (int64_t k = cell->child; cell->child >= 0 && found < 0 && k < cell->child + cell->nchild; k++) {
+            found = tree->cell[k].key == wanted ? k : -1;
+        }
+        *parent = c;
+        c = found;
+    }
+    return c >= 0 && tree->cell[c].level == level && tree->cell[c].key == key ? c : -1;
+}
+
+/* The key and level that a block's number stands for. */
+static bool address_of(int64_t id, uint64_t *key, int *level)
+{
+    const int top = id != 0 ? 63 - __builtin_clzll((unsigned long long)id) : 1;
+    if (top % 3 != 0) {
+        return false;
+    }
+    *level = top / 3;
+    *key = ((uint64_t)id ^ (uint64_t)1 << top) << (3 * (EQP_CURVE_BITS - *level));
+    return true;
+}
+
+/* Children as they come in, behind the tree's cells. Room is there. */
+static bool read_family(bh_tree *tree, const bh_cell *cell, const unsigned char *records)
+{
+    const int level = cell->level + 1;
+    bh_cell *child = tree->cell + tree->ncells;
+    unsigned char octant[8];
+    eqp_hilbert_children(cell->key, cell->level, octant);
+    for (int k = 0; k < cell->nchild; k++) {
+        bh__block_child record;
+        memcpy(&record, records + (size_t)k * sizeof(record), sizeof(record));
+        if (record.place < 0 || record.place > 7) {
+            return false;
+        }
+        child[k] = (bh_cell){.key = cell->key + (uint64_t)record.place * bh__span(level),
+                             .place = bh__place_of_child(cell->place, level, octant[record.place]),
+                             .level = level,
+                             .home = cell->home,
+                             .nchild = record.nchild,
+                             .family = -1,
+                             .child = BH_ABSENT,
+                             .first = BH_ABSENT,
+                             .count = record.count,
+                             .moments = record.moments};
+    }
+    return bh__children_fit(tree, cell, child);
+}
+
+static bool same_children(const bh_cell *a, const bh_cell *b, int nchild)
+{
+    bool same = true;
+    for (int k = 0; k < nchild && same; k++) {
+        same = a[k].key == b[k].key && a[k].nchild == b[k].nchild && a[k].count == b[k].count &&
+               memcmp(&a[k].moments, &b[k].moments, sizeof(a[k].moments)) == 0;
+    }
+    return same;
+}
+
+static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const unsigned char *records)
+{
+    const int nchild = tree->cell[number].nchild;
+    int code = bh__cells_reserve(tree, tree->ncells + nchild);
+    if (code == EQP_OK) {
+        code = bh__families_reserve(tree, tree->nfamilies + 1);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    bh_cell *cell = &tree->cell[number];
+    if (!read_family(tree, cell, records)) {
+        return EQP_ERR_FORMAT;
+    }
+    if (cell->child != BH_ABSENT) {
+        const bool same = same_children(tree->cell + cell->child, tree->cell + tree->ncells, nchild);
+        return same ? EQP_OK : EQP_ERR_FORMAT;
+    }
+    cell->child = tree->ncells;
+    cell->family = (int32_t)tree->nfamilies++;
+    tree->ncells += nchild;
+    bh__family_of(tree, number, &tree->family[cell->family]);
+    if (parent >= 0) {
+        bh__family_renew(tree, parent, number);
+    }
+    return EQP_OK;
+}
+
+/* Particles as they come in, behind the tree's. Room is there. */
+static bool read_leaf(bh_tree *tree, const bh_cell *leaf, const unsigned char *records)
+{
+    bh_sources *s = &tree->sources;
+    bh_moments moments;
+    for (int64_t i = 0; i < leaf->count; i++) {
+        bh__block_particle particle;
+        memcpy(&particle, records + (size_t)i * sizeof(particle), sizeof(particle));
+        s->x[s->n + i] = particle.x;
+        s->y[s->n + i] = particle.y;
+        s->z[s->n + i] = particle.z;
+        s->m[s->n + i] = particle.m;
+    }
+    bh__moments_of_particles(tree, leaf, s->n, &moments);
+    return memcmp(&moments, &leaf->moments, sizeof(moments)) == 0;
+}
+
+static bool same_particles(const bh_sources *s, int64_t a, int64_t b, int64_t count)
+{
+    const double *const field[] = {s->x, s->y, s->z, s->m};
+    bool same = true;
+    for (int f = 0; f < 4 && same; f++) {
+        same = memcmp(field[f] + a, field[f] + b, (size_t)count * sizeof(double)) == 0;
+    }
+    return same;
+}
+
+static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsigned char *records)
+{
+    bh_cell *leaf = &tree->cell[number];
+    bh_sources *s = &tree->sources;
+    const int code = bh__sources_reserve(s, s->n + leaf->count);
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (!read_leaf(tree, leaf, records)) {
+        return EQP_ERR_FORMAT;
+    }
+    if (leaf->first != BH_ABSENT) {
+        return same_particles(s, leaf->first, s->n, leaf->count) ? EQP_OK : EQP_ERR_FORMAT;
+    }
+    leaf->first = s->n;
+    s->n += leaf->count;
+    if (parent >= 0) {
+        bh__family_renew(tree, parent, number);
+    }
+    return EQP_OK;
+}
+
+int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
+{
+    const unsigned char *records = (const unsigned char *)block + sizeof(bh__block_head);
+    bh__block_head head;
+    uint64_t key;
+    int64_t parent;
+    int level;
+    if (home < 0 || size < sizeof(head)) {
+        return EQP_ERR_FORMAT;
+    }
+    memcpy(&head, block, sizeof(head));
+    if (!address_of(head.id, &key, &level)) {
+        return EQP_ERR_FORMAT;
+    }
+    const int64_t number = find_cell(tree, key, level, &parent);
+    if (number < 0 || tree->cell[number].home != home) {
+        return EQP_ERR_FORMAT;
+    }
+    const bh_cell *cell = &tree->cell[number];
+    if (cell->nchild > 0) {
+        const bool fits = head.kind == BH_BLOCK_FAMILY && head.count == cell->nchild &&
+                          size == (size_t)bh_let_family_bytes(cell->nchild);
+        return fits ? graft_family(tree, number, parent, records) : EQP_ERR_FORMAT;
+    }
+    const bool fits =
+        head.kind == BH_BLOCK_LEAF && head.count == cell->count && size == (size_t)bh_let_leaf_bytes(cell->count);
+    return fits ? graft_leaf(tree, number, parent, records) : EQP_ERR_FORMAT;
+}
