@@ -56,11 +56,15 @@ void known_gather(const dd_simulation *sim, known *k)
     known_segment *own = calloc((size_t)sim->stage.nown + 1, sizeof *own);
 
     memset(k, 0, sizeof *k);
-    app_map_init(&k->map);
+    app_map_init(&k->own);
+    k->map = &sim->map;
+    k->nparts = sim->domain.nranks;
     for (int64_t i = 0; i < network->n; i++) {
         const dd_node *node = &network->node[i];
         mine[i].tag = node->tag;
         mine[i].narms = node->narms;
+        mine[i].verdict =
+            (app_verdict){.tag = node->split < 0 ? sim->domain.rank : -1 - node->split, .home = sim->domain.rank};
         mine[i].cell = dd_grid_cell(&sim->stage.grid, node->x);
         memcpy(mine[i].x, node->x, sizeof node->x);
         for (int a = 0; a < node->narms; a++) {
@@ -90,7 +94,7 @@ void known_free(known *k)
 {
     free(k->node);
     free(k->segment);
-    app_map_free(&k->map);
+    app_map_free(&k->own);
 }
 
 /* Scrambles (splitmix64). */
@@ -126,7 +130,8 @@ void known_assign(known *k, int nparts, bool with_split, const dd_simulation *si
             k->node[i].verdict.tag = -1 - nsplit++;
         }
     }
-    must(app_map_set(&k->map, nsplit, units, centroid, rank) == EQP_OK, "map");
+    must(app_map_set(&k->own, nsplit, units, centroid, rank) == EQP_OK, "map");
+    k->map = &k->own;
     free(units);
     free(centroid);
     free(rank);
@@ -180,7 +185,7 @@ static int worker(const known *k, const dd_simulation *sim, const known_node *no
         }
         centroid[d] = 0.5 * off;
     }
-    return app_map_rank(&k->map, node->verdict.tag, centroid);
+    return app_map_rank(k->map, node->verdict.tag, centroid);
 }
 
 /* Which parts need the segments of a cell that live on a home: [cells][homes][parts]. Who computes anything of a node
@@ -251,7 +256,7 @@ static void define_runs(const known *k, const dd_simulation *sim, int64_t s, dd_
     free(cells);
 }
 
-static void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
+void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
 {
     for (int64_t s = 0; s < k->nsegments; s++) {
         const known_segment *target = &k->segment[s];
@@ -279,52 +284,66 @@ static void define_work(const known *k, const dd_simulation *sim, dd_counts *wor
     }
 }
 
-/* One block of the evaluation, numbered one after another, and its needs. */
-static void add_block(eqp_evaluation *evaluation, int phase, int64_t block, int64_t bytes, int64_t elements, int home)
+/* Of the phases that are wanted; blocks are numbered one after another. */
+typedef struct definer {
+    eqp_evaluation *evaluation;
+    unsigned phases;
+} definer;
+
+static void add_block(const definer *d, int phase, int64_t block, int64_t bytes, int64_t elements, int home)
 {
-    must(eqp_evaluation_block(evaluation, phase, block, bytes, elements, home) == EQP_OK, "block");
+    if ((d->phases >> phase & 1) != 0) {
+        must(eqp_evaluation_block(d->evaluation, phase, block, bytes, elements, home) == EQP_OK, "block");
+    }
 }
 
-static void add_need(eqp_evaluation *evaluation, int phase, int64_t block, int part)
+static void add_need(const definer *d, int phase, int64_t block, int part)
 {
-    must(eqp_evaluation_need(evaluation, phase, block, part) == EQP_OK, "need");
+    if ((d->phases >> phase & 1) != 0) {
+        must(eqp_evaluation_need(d->evaluation, phase, block, part) == EQP_OK, "need");
+    }
 }
 
-void define_evaluation(const known *k, const dd_simulation *sim, const app_costs *costs, eqp_evaluation *evaluation,
-                       dd_counts *work)
+static void define_nodes(const known *k, const definer *d)
 {
+    int64_t block = 0;
+
+    for (int64_t i = 0; i < k->n; i++) {
+        const int home = k->node[i].verdict.home;
+        add_block(d, DD_PHASE_NODES, i, 48, 0, home);
+        for (int a = 0; a < k->node[i].narms; a++) {
+            const int other = k->node[find(k, k->node[i].arm[a])].verdict.home;
+            add_need(d, DD_PHASE_NODES, i, other);
+            if (k->node[i].tag < k->node[i].arm[a] && other != home) {
+                add_block(d, DD_PHASE_ARMS, block, 24, 0, home);
+                add_need(d, DD_PHASE_ARMS, block++, other);
+            }
+        }
+    }
+}
+
+void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, bool far, eqp_evaluation *evaluation)
+{
+    const definer d = {evaluation, phases};
     unsigned char *needs = define_needs(k, sim);
-    int64_t *lives = define_lives(k, sim), block = 0;
+    int64_t *lives = define_lives(k, sim);
 
-    define_work(k, sim, work);
-    for (int p = 0; p < k->nparts; p++) {
+    for (int p = 0; p < k->nparts && far && sim->evaluator.has_far; p++) {
         int64_t first, n;
         app_slice(sim->stage.grid.ncells, p, k->nparts, &first, &n);
-        must(eqp_evaluation_load(evaluation, p, app_costs_predict(costs, work[p].of)) == EQP_OK, "load");
-        must(eqp_evaluation_common(evaluation, p, sim->evaluator.has_far ? n * (36 + 24) * 8 : 0) == EQP_OK, "common");
+        must(eqp_evaluation_common(evaluation, p, n * (36 + 24) * 8) == EQP_OK, "common");
     }
     for (int64_t b = 0; b < sim->stage.grid.ncells * k->nparts; b++) {
         for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && lives[b] > 0; phase++) {
-            add_block(evaluation, phase, b, 48 * lives[b], lives[b], (int)(b % k->nparts));
+            add_block(&d, phase, b, 48 * lives[b], lives[b], (int)(b % k->nparts));
             for (int p = 0; p < k->nparts; p++) {
                 if (needs[b * k->nparts + p]) {
-                    add_need(evaluation, phase, b, p);
+                    add_need(&d, phase, b, p);
                 }
             }
         }
     }
-    for (int64_t i = 0; i < k->n; i++) {
-        const int home = k->node[i].verdict.home;
-        add_block(evaluation, DD_PHASE_NODES, i, 48, 0, home);
-        for (int a = 0; a < k->node[i].narms; a++) {
-            const int other = k->node[find(k, k->node[i].arm[a])].verdict.home;
-            add_need(evaluation, DD_PHASE_NODES, i, other);
-            if (k->node[i].tag < k->node[i].arm[a] && other != home) {
-                add_block(evaluation, DD_PHASE_ARMS, block, 24, 0, home);
-                add_need(evaluation, DD_PHASE_ARMS, block++, other);
-            }
-        }
-    }
+    define_nodes(k, &d);
     free(lives);
     free(needs);
 }

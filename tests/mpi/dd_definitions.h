@@ -31,10 +31,12 @@ typedef struct known {
     known_node *node;
     known_segment *segment; /* by cell, owner, other end */
     int nparts;
-    app_map map;
+    const app_map *map; /* borrowed */
+    app_map own;        /* of known_assign() */
 } known;
 
-/* Gathers the network on all ranks of the simulation. Ends the program where that fails. */
+/* Gathers the network on all ranks of the simulation, with the verdicts and the map that it lives by, whose parts are
+ * the ranks. Ends the program where that fails. */
 void known_gather(const dd_simulation *sim, known *k);
 void known_free(known *k);
 
@@ -44,9 +46,12 @@ void known_assign(known *k, int nparts, bool with_split, const dd_simulation *si
 /* The verdicts of a rank's own nodes: owned by the caller. */
 app_verdict *known_verdicts(const known *k, const dd_simulation *sim);
 
-/* The same evaluation that a trace fills; and what each part does. evaluation: empty; work: [nparts] zeros. */
-void define_evaluation(const known *k, const dd_simulation *sim, const app_costs *costs, eqp_evaluation *evaluation,
-                       dd_counts *work);
+/* What each part does: [nparts] zeros. */
+void define_work(const known *k, const dd_simulation *sim, dd_counts *work);
+
+/* The same exchange that a trace declares, of the phases whose bits are set, and of the far field. */
+#define DD_ALL_PHASES ((1U << DD_PHASES) - 1)
+void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, bool far, eqp_evaluation *evaluation);
 
 /* What is sent straight from part to part, [nparts][nparts]: messages and bytes of all phases but common ones. */
 typedef struct direct {

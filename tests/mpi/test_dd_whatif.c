@@ -169,46 +169,51 @@ static void compare_loads(const char *what, int nparts, const eqp_evaluation *tr
 }
 
 /* A trace against the definitions. */
-static void check_trace(dd_simulation *sim, dd_census *census, int nparts, bool with_split, const char *when)
+static void compare_trace(const char *what, const dd_simulation *sim, dd_census *census, const known *k)
 {
-    eqp_evaluation *traced = new_evaluation(nparts), *loads = new_evaluation(nparts), *defined = new_evaluation(nparts);
-    dd_counts *work = calloc((size_t)nparts, sizeof *work);
-    app_verdict *verdict;
-    char what[120];
-    known k;
-    int code;
+    eqp_evaluation *traced = new_evaluation(k->nparts), *loads = new_evaluation(k->nparts),
+                   *defined = new_evaluation(k->nparts);
+    dd_counts *work = calloc((size_t)k->nparts, sizeof *work);
+    app_verdict *verdict = known_verdicts(k, sim);
+    int code = dd_trace(census, nominal_costs(), k->nparts, k->map, verdict, false, traced);
 
-    snprintf(what, sizeof what, "%s, %d ranks, %d parts%s", when, sim->domain.nranks, nparts,
-             with_split ? ", shared" : "");
-    known_gather(sim, &k);
-    known_assign(&k, nparts, with_split, sim);
-    verdict = known_verdicts(&k, sim);
-    define_evaluation(&k, sim, nominal_costs(), defined, work);
-    code = dd_trace(census, nominal_costs(), nparts, &k.map, verdict, false, traced);
     CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
-    code = dd_trace(census, nominal_costs(), nparts, &k.map, verdict, true, loads);
+    code = dd_trace(census, nominal_costs(), k->nparts, k->map, verdict, true, loads);
     CHECK(code == EQP_OK, "%s, loads: %s", what, eqp_error_text(code));
-    traced = join(sim->comm, nparts, traced);
-    loads = join(sim->comm, nparts, loads);
-    CHECK(!with_split || k.map.nsplit > 0, "%s: nobody shares anything", what);
-    compare_loads(what, nparts, traced, work);
-    compare_loads(what, nparts, loads, work);
-    compare_plans(what, nparts, traced, defined);
-    if (nparts <= 40) {
-        compare_direct(what, &k, sim, traced);
+    traced = join(sim->comm, k->nparts, traced);
+    loads = join(sim->comm, k->nparts, loads);
+    define_work(k, sim, work);
+    compare_loads(what, k->nparts, traced, work);
+    compare_loads(what, k->nparts, loads, work);
+    define_exchange(k, sim, DD_ALL_PHASES, true, defined);
+    compare_plans(what, k->nparts, traced, defined);
+    if (k->nparts <= 40) {
+        compare_direct(what, k, sim, traced);
     }
     free(verdict);
     free(work);
     eqp_evaluation_free(traced);
     eqp_evaluation_free(loads);
     eqp_evaluation_free(defined);
+}
+
+static void check_trace(const dd_simulation *sim, dd_census *census, int nparts, bool with_split, const char *when)
+{
+    char what[120];
+    known k;
+
+    snprintf(what, sizeof what, "%s, %d ranks, %d parts%s", when, sim->domain.nranks, nparts,
+             with_split ? ", shared" : "");
+    known_gather(sim, &k);
+    known_assign(&k, nparts, with_split, sim);
+    CHECK(!with_split || k.map->nsplit > 0, "%s: nobody shares anything", what);
+    compare_trace(what, sim, census, &k);
     known_free(&k);
 }
 
 /* More parts than nodes, one part, some; for a network that some ranks share or not; and after it has moved. */
-static void check_traces(MPI_Comm comm, const char *method, const char *extra)
+static void check_traces(MPI_Comm comm, const char *method, const char *extra, int ncounts, const int *counts)
 {
-    static const int counts[] = {1, 3, 8, 130};
     dd_settings settings;
     dd_simulation sim;
     dd_whatif *whatif = NULL;
@@ -221,7 +226,7 @@ static void check_traces(MPI_Comm comm, const char *method, const char *extra)
     CHECK(code == EQP_OK, "%s", message.text);
     code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
     CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
-    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    for (int c = 0; c < ncounts; c++) {
         check_trace(&sim, &census, counts[c], false, "at first");
         check_trace(&sim, &census, counts[c], true, "at first");
     }
@@ -387,6 +392,78 @@ static void check_comparison(MPI_Comm comm)
     app_run_settings_free(&settings.run);
 }
 
+/* Messages and bytes of this rank by the definitions, phase by phase, against what it has counted. */
+static void compare_counted(const char *what, const known *k, const dd_simulation *sim, const eqp_exchange_plan *plan)
+{
+    char name[EQP_EXCHANGE_NAME_SIZE];
+
+    eqp_exchange_plan_name(plan, name);
+    for (int phase = 0; phase < DD_PHASES; phase++) {
+        const eqp_route_counts *counted = &sim->evaluator.traffic[phase];
+        eqp_evaluation *defined = new_evaluation(k->nparts);
+        define_exchange(k, sim, 1U << phase, false, defined);
+        const sent s = plan_of(defined, k->nparts, plan);
+        const int64_t *mine = s.count + sim->domain.rank, n = k->nparts;
+        CHECK(mine[0] == counted->messages_sent && mine[n] == counted->messages_received &&
+                  mine[2 * n] == counted->bytes_sent && mine[3 * n] == counted->bytes_received,
+              "%s, %s, phase %d, rank %d: %lld messages and %lld bytes sent, %lld and %lld received; not %lld, %lld, "
+              "%lld, %lld",
+              what, name, phase, sim->domain.rank, (long long)counted->messages_sent, (long long)counted->bytes_sent,
+              (long long)counted->messages_received, (long long)counted->bytes_received, (long long)mine[0],
+              (long long)mine[2 * n], (long long)mine[n], (long long)mine[3 * n]);
+        free(s.count);
+        eqp_evaluation_free(defined);
+    }
+}
+
+/* A trace of the map that a run has made against what the run's ranks send, by every plan; and the work. */
+static void check_run(MPI_Comm comm, const char *method, const char *extra)
+{
+    const eqp_network network = {.alpha = 1e-6, .beta = 1e-9, .node = 2};
+    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+    dd_settings settings;
+    dd_simulation sim;
+    dd_census census = {.n = 0};
+    eqp_message message = {""};
+    char what[80];
+    known k;
+    int code, nplans;
+
+    parse(&settings, method, extra);
+    code = dd_simulation_create(comm, &settings, &sim, &message);
+    CHECK(code == EQP_OK, "%s", message.text);
+    known_gather(&sim, &k);
+    CHECK(strcmp(method, "interaction") != 0 || k.nparts < 8 || sim.map.nsplit > 0, "nobody shares anything");
+    nplans = eqp_exchange_plans(k.nparts, &network, plan);
+    snprintf(what, sizeof what, "%s, %d ranks", method, k.nparts);
+    code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
+    CHECK(code == EQP_OK, "%s: census: %s", what, eqp_error_text(code));
+    compare_trace(what, &sim, &census, &k);
+    dd_census_free(&census);
+    for (int i = 0; i < nplans; i++) {
+        sim.domain.plan = plan[i];
+        code = eqp_route_fit(sim.comm, &sim.domain.plan);
+        CHECK(code == EQP_OK && sim.domain.plan.node == plan[i].node, "%s: nodes of %d ranks: %s", what, plan[i].node,
+              eqp_error_text(code));
+        dd_halo_free(&sim.halo);
+        code = dd_halo_create(&sim.domain, &sim.halo);
+        if (code == EQP_OK) {
+            code = dd_halo_refresh(&sim.domain, &sim.halo);
+        }
+        if (code == EQP_OK) {
+            code = dd_stage_create(&sim.domain, &sim.halo, sim.cells, &sim.map, &sim.stage);
+        }
+        if (code == EQP_OK) {
+            code = dd_evaluate(&sim.evaluator, &sim.domain, &sim.halo, &sim.stage);
+        }
+        CHECK(code == EQP_OK, "%s: evaluation: %s", what, eqp_error_text(code));
+        compare_counted(what, &k, &sim, &plan[i]);
+    }
+    known_free(&k);
+    dd_simulation_free(&sim);
+    app_run_settings_free(&settings.run);
+}
+
 /* The first `size` ranks of the world in reverse order; MPI_COMM_NULL on the others. */
 static MPI_Comm reversed(int size)
 {
@@ -400,7 +477,10 @@ static MPI_Comm reversed(int size)
 
 int main(int argc, char **argv)
 {
-    static const int counts[] = {1, 2, 3, 4, 7, 8};
+#define STRESS "--stress=0,0,0,5e8,5e8,0"
+#define SHARED "--steps=0 --cells=3,4,3 --sample-rate=0.2 --imbalance-tol=0.0005 " STRESS
+    static const int counts[] = {1, 2, 3, 4, 7, 8}, parts[] = {1, 5, 130};
+    static const char *const methods[] = {"sfc", "rcb", "interaction", "tiles"};
     int rank, world;
 
     MPI_Init(&argc, &argv);
@@ -409,9 +489,13 @@ int main(int argc, char **argv)
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
         MPI_Comm comm = reversed(counts[c]);
         if (comm != MPI_COMM_NULL) {
-            check_traces(comm, "sfc", "--steps=0 --cells=5 --stress=0,0,0,5e8,5e8,0");
-            check_traces(comm, "interaction",
-                         "--steps=0 --cells=3,4,3 --sample-rate=0.2 --imbalance-tol=0.0005 --stress=0,0,0,5e8,5e8,0");
+            check_traces(comm, "sfc", "--steps=0 --cells=5 " STRESS, 3, parts);
+            check_traces(comm, "interaction", SHARED, 1, parts + 1);
+            for (int m = 0; counts[c] % 2 == 0 && m < 4; m++) {
+                if (eqp_method_find(methods[m]) != NULL) {
+                    check_run(comm, methods[m], SHARED);
+                }
+            }
             if (counts[c] % 5 == 3 || counts[c] == 1) {
                 check_comparison(comm);
             }

@@ -64,7 +64,7 @@ static int trace(MPI_Comm comm, void *user)
             code = what->survey(what->user, true, &survey);
         }
         if (code == EQP_OK) {
-            code = what->trace(what->user, 5, &s->k.map, s->verdict, false, evaluation);
+            code = what->trace(what->user, 5, s->k.map, s->verdict, false, evaluation);
         }
     }
     failing_ranks_end();
