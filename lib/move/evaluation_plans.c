@@ -134,23 +134,6 @@ int eqp_evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const 
     return evaluate(e, network, &family, traffic, result);
 }
 
-/* The plans that differ from plan[first] in `broadcast` alone, which stand in ascending order, 0 first; index[level]:
- * which plan it is. */
-static eqp__plan_family family_of(int nplans, const eqp_exchange_plan *plan, int first, int *index)
-{
-    eqp__plan_family family = {plan[first].stages, plan[first].node, 0, {0}};
-
-    for (int i = nplans - 1; i > first; i--) {
-        if (plan[i].stages == family.stages && plan[i].node == family.node) {
-            index[family.nlevels] = i;
-            family.broadcast[family.nlevels++] = plan[i].broadcast;
-        }
-    }
-    index[family.nlevels] = first;
-    family.broadcast[family.nlevels++] = plan[first].broadcast;
-    return family;
-}
-
 int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evaluated *result)
 {
     eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
@@ -170,7 +153,7 @@ int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evalu
         if (plan[i].broadcast > 0) {
             continue;
         }
-        const eqp__plan_family family = family_of(nplans, plan, i, index);
+        const eqp__plan_family family = eqp__plan_family_of(nplans, plan, i, index);
         if ((code = evaluate(e, network, &family, NULL, level))) {
             return code;
         }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Homes of blocks, by what they make parts send. */
+/* Homes of blocks, by what they make parts send. Dealing is by seconds to send, which are quick to add up; what is kept
+ * is what the cheapest plan makes of it. */
 #include "traffic.h"
 
 #include <equipoise/base.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct problem {
-    eqp_phase phase; /* as given; its homes are not looked at once `given` is set */
+    eqp_phase phase; /* as given */
     const int64_t *fixed;
     const int *owner, *given;
     int nparts;
@@ -107,7 +109,7 @@ static void deal(problem *p, const placed *list, double keep, int *home)
 
 /* What owners send back to other homes, as a phase of its own. */
 typedef struct returns {
-    int64_t *bytes, *first;
+    int64_t n, *bytes, *first;
     int *home, *part;
 } returns;
 
@@ -127,60 +129,82 @@ static int returns_create(int64_t nblocks, returns *r)
         (code = eqp_array_create(&r->first, nblocks + 1, sizeof *r->first)) ||
         (code = eqp_array_create(&r->home, nblocks, sizeof *r->home)) ||
         (code = eqp_array_create(&r->part, nblocks, sizeof *r->part))) {
-        returns_free(r);
-        return code;
+        return code; /* the caller frees what there is */
     }
     return EQP_OK;
 }
 
-static int add_returns(const problem *p, const int *home, const eqp__plan_family *direct, const eqp_traffic *traffic)
+static void list_returns(const problem *p, const int *home, returns *r)
 {
-    returns r = {0};
     int64_t n = 0;
-    int code = returns_create(p->phase.nblocks, &r);
 
-    if (code) {
-        return code;
-    }
-    for (int64_t b = 0; b < p->phase.nblocks; b++) {
+    for (int64_t b = 0; p->fixed && b < p->phase.nblocks; b++) {
         if (p->fixed[b] > 0 && home[b] != owner_of(p, b)) {
-            r.bytes[n] = p->fixed[b];
-            r.home[n] = home[b];
-            r.part[n] = owner_of(p, b);
+            r->bytes[n] = p->fixed[b];
+            r->home[n] = home[b];
+            r->part[n] = owner_of(p, b);
             n++;
-            r.first[n] = n;
+            r->first[n] = n;
         }
     }
-    const eqp_phase phase = {1, n, r.bytes, r.home, r.first, r.part};
-    code = eqp__traffic_count(&phase, p->nparts, direct, p->network, traffic);
-    returns_free(&r);
-    return code;
+    r->n = n;
 }
 
-/* The largest time of a part, by direct messages; and how many messages there are. */
-static int evaluate(const problem *p, const int *home, double *largest, int64_t *messages)
+/* The largest time of a part for each plan of a family; the least of them if it is less than *least. */
+static int try_family(const problem *p, const int *home, const returns *r, const eqp__plan_family *family,
+                      double *seconds, double *least)
 {
-    const eqp__plan_family direct = {EQP_STAGES_DIRECT, 1, 1, {0}};
-    eqp_phase phase = p->phase;
-    eqp_traffic traffic = {0};
+    const eqp_phase back = {1, r->n, r->bytes, r->home, r->first, r->part};
+    eqp_phase out = p->phase;
+    eqp_traffic traffic[EQP__LEVELS_MAX] = {{0}};
     int code;
 
-    phase.home = home;
-    if ((code = eqp_array_create(&traffic.seconds, p->nparts, sizeof *traffic.seconds)) ||
-        (code = eqp_array_create(&traffic.messages_sent, p->nparts, sizeof *traffic.messages_sent)) ||
-        (code = eqp__traffic_count(&phase, p->nparts, &direct, p->network, &traffic)) ||
-        (p->fixed && (code = add_returns(p, home, &direct, &traffic)))) {
+    out.home = home;
+    memset(seconds, 0, (size_t)family->nlevels * (size_t)p->nparts * sizeof *seconds);
+    for (int level = 0; level < family->nlevels; level++) {
+        traffic[level].seconds = seconds + (size_t)level * (size_t)p->nparts;
+    }
+    if ((code = eqp__traffic_count(&out, p->nparts, family, p->network, traffic)) ||
+        (r->n > 0 && (code = eqp__traffic_count(&back, p->nparts, family, p->network, traffic)))) {
+        return code;
+    }
+    for (int level = 0; level < family->nlevels; level++) {
+        double largest = 0;
+        for (int part = 0; part < p->nparts; part++) {
+            largest = fmax(largest, traffic[level].seconds[part]);
+        }
+        *least = *least < 0 ? largest : fmin(*least, largest);
+    }
+    return EQP_OK;
+}
+
+/* The largest time of a part by the cheapest plan. */
+static int evaluate(const problem *p, const int *home, double *least)
+{
+    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+    const int nplans = eqp_exchange_plans(p->nparts, p->network, plan);
+    double *seconds = NULL, found = -1;
+    returns r = {0};
+    int code = returns_create(p->fixed ? p->phase.nblocks : 0, &r);
+
+    if (code || (code = eqp_array_create(&seconds, (int64_t)EQP__LEVELS_MAX * p->nparts, sizeof *seconds))) {
         goto done;
     }
-    *largest = 0;
-    *messages = 0;
-    for (int part = 0; part < p->nparts; part++) {
-        *largest = traffic.seconds[part] > *largest ? traffic.seconds[part] : *largest;
-        *messages += traffic.messages_sent[part];
+    list_returns(p, home, &r);
+    for (int i = 0; i < nplans; i++) {
+        int index[EQP__LEVELS_MAX];
+        if (plan[i].broadcast > 0) {
+            continue;
+        }
+        const eqp__plan_family family = eqp__plan_family_of(nplans, plan, i, index);
+        if ((code = try_family(p, home, &r, &family, seconds, &found))) {
+            goto done;
+        }
     }
+    *least = found;
 done:
-    free(traffic.seconds);
-    free(traffic.messages_sent);
+    returns_free(&r);
+    free(seconds);
     return code;
 }
 
@@ -189,7 +213,7 @@ static int check(const problem *p)
     const eqp_network *network = p->network;
     const int code = eqp__phase_check(&p->phase, p->nparts);
 
-    if (code || !network || !(network->alpha >= 0) || !(network->beta >= 0)) {
+    if (code || !network || !(network->alpha >= 0) || !(network->beta >= 0) || network->node < 1) {
         return EQP_ERR_ARGUMENT;
     }
     for (int64_t b = 0; b < p->phase.nblocks; b++) {
@@ -200,16 +224,36 @@ static int check(const problem *p)
     return EQP_OK;
 }
 
-/* Sets what the messages of the homes given cost for each part that needs a block; returns what a part sends on
- * average. */
-static double set_message_cost(problem *p, int64_t messages)
+/* Sets what a message costs for each part that needs a block: as many as travel together from the homes given,
+ * directly. */
+static int set_message_cost(problem *p)
 {
-    double needs = 0, total = 0;
+    const eqp__plan_family direct = {EQP_STAGES_DIRECT, 1, 1, {0}};
+    eqp_traffic traffic = {0};
+    double needs = 0, messages = 0;
+    int code;
 
+    if ((code = eqp_array_create(&traffic.messages_sent, p->nparts, sizeof *traffic.messages_sent)) ||
+        (code = eqp__traffic_count(&p->phase, p->nparts, &direct, p->network, &traffic))) {
+        goto done;
+    }
+    for (int part = 0; part < p->nparts; part++) {
+        messages += (double)traffic.messages_sent[part];
+    }
     for (int64_t b = 0; b < p->phase.nblocks; b++) {
         needs += (double)users_of(p, b);
     }
-    p->message = needs > 0 ? p->network->alpha * (double)messages / needs : 0;
+    p->message = needs > 0 ? p->network->alpha * messages / needs : 0;
+done:
+    free(traffic.messages_sent);
+    return code;
+}
+
+/* What a part has to send on average if all blocks live with users. */
+static double mean_to_send(const problem *p)
+{
+    double total = 0;
+
     for (int64_t b = 0; b < p->phase.nblocks; b++) {
         total += users_of(p, b) > 0 ? cost_of_sending(p, b, users_of(p, b) - 1) : 0;
     }
@@ -221,19 +265,18 @@ static double set_message_cost(problem *p, int64_t messages)
 static int try_orders(problem *p, placed *list, int *trial, int *best, int *found)
 {
     double least, seconds, mean;
-    int64_t messages;
-    int code = evaluate(p, p->given, &least, &messages);
+    int code;
 
-    if (code) {
+    if ((code = evaluate(p, p->given, &least)) || (code = set_message_cost(p))) {
         return code;
     }
-    mean = set_message_cost(p, messages);
+    mean = mean_to_send(p);
     for (int k = 0; k < 2 * ORDERS; k++) {
         if (k % 2 == 0) {
             sort_blocks(p, (order)(k / 2), list);
         }
         deal(p, list, k % 2 ? mean : -1, trial);
-        if ((code = evaluate(p, trial, &seconds, &messages))) {
+        if ((code = evaluate(p, trial, &seconds))) {
             return code;
         }
         if (seconds < least) {

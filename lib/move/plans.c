@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exchange plans: their names, and which of them are worth trying. */
-#include "stages.h"
+#include "traffic.h"
 
 #include <equipoise/base.h>
 
@@ -115,4 +115,19 @@ int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan
         }
     }
     return n;
+}
+
+eqp__plan_family eqp__plan_family_of(int nplans, const eqp_exchange_plan *plan, int first, int *index)
+{
+    eqp__plan_family family = {plan[first].stages, plan[first].node, 0, {0}};
+
+    for (int i = nplans - 1; i > first; i--) {
+        if (plan[i].stages == family.stages && plan[i].node == family.node) {
+            index[family.nlevels] = i;
+            family.broadcast[family.nlevels++] = plan[i].broadcast;
+        }
+    }
+    index[family.nlevels] = first;
+    family.broadcast[family.nlevels++] = plan[first].broadcast;
+    return family;
 }

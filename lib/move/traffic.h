@@ -16,6 +16,10 @@ typedef struct eqp__plan_family {
     int broadcast[EQP__LEVELS_MAX]; /* of each; the ones before are hot for more blocks. 0 comes last */
 } eqp__plan_family;
 
+/* The family of plan[first], which broadcasts nothing, among those of eqp_exchange_plans(); index[level]: which of the
+ * plans it is. */
+eqp__plan_family eqp__plan_family_of(int nplans, const eqp_exchange_plan *plan, int first, int *index);
+
 /* As eqp_exchange_count(), for every plan of a family, traffic[nlevels]; adds nothing on error. The phase must be
  * valid: see eqp__phase_check(). Homes in ascending order save a sort. */
 int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_family *family, const eqp_network *network,

@@ -236,18 +236,17 @@ static void counting_survives_failing_allocations(void **state)
     }
 }
 
-/* Largest time by direct messages, what the owners send to other homes included. */
+/* Largest time of a part by the cheapest plan, what the owners send to other homes included. */
 static double time_of_homes(const world *given, const int *home, const int64_t *fixed, const int *owner,
                             const eqp_network *net)
 {
     static world w, back;
-    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS;
-    world_traffic t = {.seconds = {0}};
-    double largest = 0;
+    eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
+    const int nplans = eqp_exchange_plans(given->nparts, net, plan);
+    double cheapest = 0;
 
     w = *given;
     memcpy(w.home, home, sizeof w.home);
-    world_count(&w, 0, &direct, net, &t);
     memset(&back, 0, sizeof back);
     back.nparts = w.nparts;
     for (int b = 0; b < w.nblocks && fixed; b++) {
@@ -258,11 +257,17 @@ static double time_of_homes(const world *given, const int *home, const int64_t *
             back.needs[back.nblocks++][from] = 1;
         }
     }
-    world_count(&back, 1, &direct, net, &t);
-    for (int p = 0; p < w.nparts; p++) {
-        largest = t.seconds[p] > largest ? t.seconds[p] : largest;
+    for (int i = 0; i < nplans; i++) {
+        world_traffic t = {.seconds = {0}};
+        double largest = 0;
+        world_count(&w, 0, &plan[i], net, &t);
+        world_count(&back, 1, &plan[i], net, &t);
+        for (int p = 0; p < w.nparts; p++) {
+            largest = t.seconds[p] > largest ? t.seconds[p] : largest;
+        }
+        cheapest = i == 0 || largest < cheapest ? largest : cheapest;
     }
-    return largest;
+    return cheapest;
 }
 
 static void homes_are_users_and_never_worse_than_given(void **state)
@@ -271,9 +276,9 @@ static void homes_are_users_and_never_worse_than_given(void **state)
     int better = 0;
 
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 60; round++) {
         const int nparts = 1 + below(WORLD_PARTS);
-        const eqp_network net = {round % 3 ? 2e-6 : 0, round % 4 ? 1e-9 : 0, 1};
+        const eqp_network net = {round % 3 ? 2e-6 : 0, round % 4 ? 1e-9 : 0, 1 + round % 2};
         int home[WORLD_BLOCKS], owner[WORLD_BLOCKS];
         int64_t fixed[WORLD_BLOCKS];
         world_make(nparts, below(WORLD_BLOCKS + 1), &w);
@@ -291,10 +296,10 @@ static void homes_are_users_and_never_worse_than_given(void **state)
         }
         const double before = time_of_homes(&w, w.home, back, from, &net);
         const double after = time_of_homes(&w, home, back, from, &net);
-        assert_true(after <= before);
-        better += after < before;
+        assert_true(after <= before * (1 + 1e-12));
+        better += after < before * 0.99;
     }
-    assert_true(better > 100);
+    assert_true(better > 15);
 }
 
 static void blocks_that_all_need_are_shared_out(void **state)

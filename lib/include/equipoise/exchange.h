@@ -146,9 +146,9 @@ int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *
 /** Chooses homes so that no part sends much: every block stays or goes to one of the parts that need it. Blocks are
  * dealt in several orders (most needed first, fewest first, as they come; heaviest first), each to the part that has
  * least to send so far, once all of them and once only those whose given home has its share already, and the best
- * result is kept: the one with the smallest largest time by direct messages without broadcast. The homes given are one
- * of the candidates, so that the result is never worse; blocks that nobody needs stay. Local, O(orders x needs),
- * deterministic.
+ * result is kept: the one with the smallest largest time of a part by the cheapest of eqp_exchange_plans(). The homes
+ * given are one of the candidates, so that the result is never worse by that measure; blocks that nobody needs stay.
+ * Local, O(orders x plans x needs), deterministic.
  * \param[in]      nblocks,bytes,first,part  as in eqp_phase, out
  * \param[in]      fixed  [nblocks] bytes that `owner` has to send to the home of the block if that is another part; of 0
  *                        nothing is sent; NULL: 0 each (borrowed)
