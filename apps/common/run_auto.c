@@ -147,6 +147,7 @@ int app_auto_choose(app_whatif_state *state, const app_auto_question *question, 
         *answer = (app_auto_answer){.keep = false};
         return code;
     }
+    answer->row = answer->keep ? now : answer->trial.row;
     explain(question, &curve, present != NULL ? &now : NULL, ntried, answer);
     return EQP_OK;
 }

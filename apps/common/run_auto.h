@@ -29,6 +29,7 @@ typedef struct app_auto_answer {
     app_trial trial;           /* the best one: owned by the caller, app_trials_free(1, ...) */
     app_method_choice *choice; /* of the trial; owned by the caller: free() */
     bool keep;                 /* the present map is the best: trial is empty */
+    app_compared row;          /* of the map that is to be used */
     char why[192];             /* one line for people */
 } app_auto_answer;
 

@@ -5,7 +5,9 @@
 #include "drive/output.h"
 #include "drive/record.h"
 #include "drive/simulation.h"
+#include "drive/whatif.h"
 
+#include "../common/compare.h"
 #include "../common/shell.h"
 
 #include <equipoise/base.h>
@@ -90,17 +92,25 @@ static void print_summary(const dd_simulation *sim, const app_record *record)
     free(text);
 }
 
-static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
+/* What a run leaves: files, and a note on stderr. */
+static int finish(const dd_simulation *sim, app_record *record, eqp_message *message)
 {
-    const dd_settings *settings = values;
+    eqp_message note = {""};
+    int code = dd_record_finish(record, sim, message, &note);
+
+    if (code == EQP_OK && note.text[0] != '\0' && sim->domain.rank == 0) {
+        fprintf(stderr, "%s\n", note.text);
+    }
+    return code;
+}
+
+static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char *command, int *stopped,
+                          eqp_message *message)
+{
     dd_simulation sim;
     app_record *record = NULL;
-    eqp_message note = {""};
-    int code = app_places_check(comm, "dislocation", &settings->run, dd_files_naming(settings->run.output), message);
+    int code = dd_simulation_create(comm, settings, &sim, message);
 
-    if (code == EQP_OK) {
-        code = dd_simulation_create(comm, settings, &sim, message);
-    }
     if (code != EQP_OK) {
         return code;
     }
@@ -109,18 +119,86 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
         code = run(&sim, record, stopped, message);
     }
     if (code == EQP_OK) {
-        code = dd_record_finish(record, &sim, message, &note);
+        code = finish(&sim, record, message);
     }
     if (code == EQP_OK) {
-        if (note.text[0] != '\0' && sim.domain.rank == 0) {
-            fprintf(stderr, "%s\n", note.text);
-        }
         print_summary(&sim, record);
         code = app_check_printed("dislocation", message);
     }
     app_record_free(record);
     dd_simulation_free(&sim);
     return code;
+}
+
+static int print_comparison(const dd_simulation *sim, const app_comparison *comparison, eqp_message *message)
+{
+    char *text = NULL;
+    int code = EQP_OK;
+
+    if (sim->domain.rank == 0 && !comparison->run->quiet) {
+        code = app_compare_text(comparison, &text);
+    }
+    if (text != NULL) {
+        printf("dislocation %s: %lld nodes (%s), compared on %d ranks, %lld x %lld x %lld cells\n\n%s", eqp_version(),
+               (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, (long long)sim->cells[0],
+               (long long)sim->cells[1], (long long)sim->cells[2], text);
+    }
+    free(text);
+    return code == EQP_OK ? app_check_printed("dislocation", message) : code;
+}
+
+/* --compare: no steps. */
+static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const char *command, eqp_message *message)
+{
+    dd_settings first = *settings;
+    dd_simulation sim;
+    dd_whatif *whatif = NULL;
+    app_record *record = NULL;
+    app_comparison comparison = {.program = "dislocation", .run = &settings->run, .own = &dd_methods};
+    int code;
+
+    app_compare_first(&first.run);
+    code = dd_simulation_create(comm, &first, &sim, message);
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = dd_record_create(&sim, command, &record, message);
+    if (code == EQP_OK) {
+        code = dd_record_step(record, &sim, message);
+    }
+    if (code == EQP_OK) {
+        code = dd_whatif_create(&sim, &whatif);
+    }
+    if (code == EQP_OK) {
+        comparison.what = dd_whatif_functions(whatif);
+        code = app_compare(&comparison, record, message);
+    }
+    if (code == EQP_OK) {
+        code = finish(&sim, record, message);
+    }
+    if (code == EQP_OK) {
+        code = print_comparison(&sim, &comparison, message);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "dislocation: --compare: %s", eqp_error_text(code));
+    }
+    app_record_free(record);
+    app_compare_free(&comparison);
+    dd_whatif_free(whatif);
+    dd_simulation_free(&sim);
+    return code;
+}
+
+static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
+{
+    const dd_settings *settings = values;
+    int code = app_places_check(comm, "dislocation", &settings->run, dd_files_naming(settings->run.output), message);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    return settings->run.ncompare > 0 ? simulate_compare(comm, settings, command, message)
+                                      : simulate_steps(comm, settings, command, stopped, message);
 }
 
 /* The lists of names, and what the kernels are worth. */

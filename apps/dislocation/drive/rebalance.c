@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nodes go where they are computed; one that ranks share to its heaviest sharer. */
-static int apply(dd_domain *domain, const app_verdict *verdict, int64_t *migrated)
+int dd_rebalance_apply(dd_domain *domain, const app_verdict *verdict, int64_t *migrated)
 {
     int *dest = NULL;
     int code = eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL);
@@ -86,7 +85,7 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
                                rebalanced, message);
     }
     if (code == EQP_OK) {
-        code = apply(domain, verdict, migrated);
+        code = dd_rebalance_apply(domain, verdict, migrated);
     }
     if (code == EQP_OK) {
         app_map_free(map);

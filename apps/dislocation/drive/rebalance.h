@@ -15,4 +15,8 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
                  const app_rebalance_options *options, bool has_map, app_map *map, eqp_units_totals *totals,
                  app_rebalanced *rebalanced, int64_t *migrated, int64_t *bytes, eqp_message *message);
 
+/* Nodes go where they are computed; one that ranks share to the sharer that the verdict [own nodes] names. The halo and
+ * the stage are void then. Collective. */
+int dd_rebalance_apply(dd_domain *domain, const app_verdict *verdict, int64_t *migrated);
+
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
+#include "../../common/run_auto.h"
+
 #include "../physics/motion/tile.h"
 
 #include <math.h>
@@ -35,7 +37,8 @@ static const app_option table[] = {
      .argument = "N or A,B,C",
      .type = APP_OPTION_TEXT,
      .offset = AT(cells_text),
-     .help = "interaction cells per direction; without it those of --ctrl, else\nabout 30 segments in each, more in very large networks"},
+     .help = "interaction cells per direction; without it those of --ctrl, else\nabout 30 segments in each, more in "
+             "very large networks"},
     {.name = "integrator",
      .argument = NULL,
      .type = APP_OPTION_CHOICE,
@@ -123,8 +126,8 @@ const eqp_method dd_sectioning = {"sectioning", "slabs, columns, boxes whose wal
                                   EQP_NEEDS_POINTS, NULL};
 const eqp_method dd_bisection = {"bisection", "halves of halves whose walls follow the measured load (ParaDiS)",
                                  EQP_NEEDS_POINTS, NULL};
-static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection};
-const app_methods dd_methods = {own_methods, 2};
+static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection, &app_method_auto};
+const app_methods dd_methods = {own_methods, 3};
 
 const app_command_line *dd_settings_table(void)
 {

@@ -2,9 +2,12 @@
 #include "simulation.h"
 
 #include "advance.h"
+#include "automatic.h"
 #include "baseline.h"
 #include "rebalance.h"
 #include "setup.h"
+
+#include "../../common/run_auto.h"
 
 #include <equipoise/par.h>
 
@@ -22,6 +25,10 @@
 
 /* A new map is to leave room for its ageing: of the wanted imbalance it takes only this part. */
 #define FRESH_SHARE 0.25
+
+/* Steps that `auto` expects its first map to last, and that it expects of any at least. */
+#define FIRST_LIFE 50.0
+#define SHORT_LIFE 5.0
 
 /* Units as fine as that can be assigned to this part of it, nearly for nothing. */
 #define FINEST_SHARE 0.05
@@ -101,6 +108,39 @@ static bool needs_weights(const eqp_method *method)
     return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
 }
 
+/* Steps for which a map that is made now will be used: about as many as the last one, at first FIRST_LIFE. */
+static double expected_life(const dd_simulation *sim)
+{
+    const eqp_policy *policy = &sim->policy;
+    const double left = fmax(1.0, (double)(sim->input.last_step - sim->now.common.step));
+
+    if (policy->options.mode == EQP_POLICY_NEVER) {
+        return left;
+    }
+    if (policy->options.mode == EQP_POLICY_EVERY) {
+        return fmin(left, (double)policy->options.every);
+    }
+    return fmin(left, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
+}
+
+/* `auto` says what it has chosen, if not to keep what there is. */
+static int make_auto(dd_simulation *sim, const app_rebalance_options *options, app_rebalanced *made, int64_t *migrated,
+                     eqp_message *message)
+{
+    dd_automatic automatic = {.kept = false};
+    const int code = dd_rebalance_auto(sim, options, expected_life(sim), migrated, &automatic, message);
+
+    if (code == EQP_OK) {
+        *made = (app_rebalanced){.units = automatic.row.units, .split_owners = automatic.row.split_owners};
+        made->result.imbalance = automatic.row.evaluated.imbalance;
+        memcpy(sim->now.common.why, automatic.why, sizeof automatic.why);
+        if (!automatic.kept) {
+            memcpy(sim->now.common.chosen, automatic.chosen, sizeof automatic.chosen);
+        }
+    }
+    return code;
+}
+
 /* A new map from what the last evaluation has counted. */
 static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
@@ -111,9 +151,10 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
 
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
-    code = dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map, &sim->map,
-                        &sim->totals, &made, &migrated, &bytes, message);
-
+    code = options.method == &app_method_auto
+               ? make_auto(sim, &options, &made, &migrated, message)
+               : dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map,
+                              &sim->map, &sim->totals, &made, &migrated, &bytes, message);
     if (code == EQP_OK) {
         sim->has_map = true;
         sim->now.common.rebalanced = true;
@@ -165,6 +206,7 @@ static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messa
     int code = EQP_OK;
 
     sim->now.common.rebalanced = false;
+    sim->now.common.why[0] = '\0';
     if (has_own_method(sim)) {
         if (!boxes_are_due(sim)) {
             return EQP_OK;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "automatic.h"
+
+#include "../../common/run_auto.h"
+#include "rebalance.h"
+#include "settings.h"
+#include "whatif.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The present map as a trial; only the verdicts are owned. */
+static int present_trial(const dd_simulation *sim, app_trial *present)
+{
+    const dd_domain *domain = &sim->domain;
+    app_verdict *verdict = NULL;
+    int code = eqp_agree(sim->comm, eqp_array_create(&verdict, domain->network.n, sizeof *verdict), NULL);
+
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+        const int64_t split = domain->network.node[i].split;
+        verdict[i] = (app_verdict){split < 0 ? domain->rank : -1 - split, domain->rank};
+    }
+    *present = (app_trial){.nparts = domain->nranks, .map = sim->map, .verdicts = verdict};
+    return code;
+}
+
+static int choose(dd_simulation *sim, const app_auto_question *question, const app_trial *present,
+                  app_auto_answer *answer, eqp_message *message)
+{
+    dd_whatif *whatif = NULL;
+    app_whatif_state *state = NULL;
+    int code = dd_whatif_create(sim, &whatif);
+
+    if (code == EQP_OK) {
+        code = app_whatif_open(dd_whatif_functions(whatif), &state);
+    }
+    if (code == EQP_OK) {
+        code = app_auto_choose(state, question, present, answer, message);
+    }
+    app_whatif_close(state);
+    dd_whatif_free(whatif);
+    return code;
+}
+
+int dd_rebalance_auto(dd_simulation *sim, const app_rebalance_options *options, double life, int64_t *migrated,
+                      dd_automatic *automatic, eqp_message *message)
+{
+    const app_auto_question question = {.own = &dd_methods,
+                                        .options = *options,
+                                        .nparts = sim->domain.nranks,
+                                        .life = life,
+                                        .network = sim->settings->run.network};
+    app_auto_answer answer = {.keep = false};
+    app_trial present = {.choice = NULL};
+    int code = sim->has_map ? present_trial(sim, &present) : EQP_OK;
+
+    if (code == EQP_OK) {
+        code = choose(sim, &question, sim->has_map ? &present : NULL, &answer, message);
+    }
+    if (code == EQP_OK) {
+        dd_stage_free(&sim->stage);
+    }
+    if (code == EQP_OK && !answer.keep) {
+        code = dd_rebalance_apply(&sim->domain, answer.trial.verdicts, migrated);
+    }
+    if (code == EQP_OK && !answer.keep) {
+        app_map_free(&sim->map);
+        sim->map = answer.trial.map;
+        app_map_init(&answer.trial.map);
+        snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
+    }
+    if (code == EQP_OK) {
+        automatic->kept = answer.keep;
+        automatic->row = answer.row;
+        memcpy(automatic->why, answer.why, sizeof automatic->why);
+    }
+    app_trials_free(1, &answer.trial);
+    free(answer.choice);
+    free(present.verdicts);
+    return code;
+}
