@@ -95,6 +95,9 @@ int eqp_evaluation_common(eqp_evaluation *e, int part, int64_t bytes)
     if (!e || part < 0 || part >= e->nparts || bytes < 0) {
         return EQP_ERR_ARGUMENT;
     }
+    if (bytes > INT64_MAX - e->common[part]) {
+        return EQP_ERR_OVERFLOW;
+    }
     e->common[part] += bytes;
     return EQP_OK;
 }

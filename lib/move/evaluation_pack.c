@@ -315,9 +315,10 @@ static int check_head(const eqp_evaluation *e, size_t size, const unsigned char 
         return EQP_ERR_FORMAT;
     }
     for (int p = 0; p < e->nparts; p++) {
+        const int64_t common = count_at(at, HEADER + (int64_t)e->nparts + p);
         double load;
         memcpy(&load, at + ((size_t)HEADER + (size_t)p) * sizeof load, sizeof load);
-        if (!(load >= 0) || !isfinite(load) || count_at(at, HEADER + (int64_t)e->nparts + p) < 0) {
+        if (!(load >= 0) || !isfinite(load) || common < 0 || common > INT64_MAX - e->common[p]) {
             return EQP_ERR_FORMAT;
         }
     }

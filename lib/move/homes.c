@@ -20,7 +20,8 @@ typedef struct problem {
 } problem;
 
 typedef struct placed {
-    int64_t weight, block;
+    double weight;
+    int64_t block;
 } placed;
 
 /* In which order blocks are dealt. */
@@ -49,8 +50,8 @@ static int by_weight(const void *a, const void *b)
 static void sort_blocks(const problem *p, order by, placed *list)
 {
     for (int64_t b = 0; b < p->phase.nblocks; b++) {
-        const int64_t users = users_of(p, b);
-        const int64_t weight[ORDERS] = {0, users, -users, users * p->phase.bytes[b]};
+        const double users = (double)users_of(p, b);
+        const double weight[ORDERS] = {0, users, -users, users * (double)p->phase.bytes[b]};
         list[b] = (placed){weight[by], b};
     }
     if (by != AS_THEY_COME) {

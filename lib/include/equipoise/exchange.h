@@ -198,7 +198,7 @@ void eqp_evaluation_free(eqp_evaluation *evaluation);
 int eqp_evaluation_load(eqp_evaluation *evaluation, int part, double seconds);
 
 /** Says that a part gives so many bytes to an allgather that all parts take part in. Adds up. Local, O(1).
- * \return EQP_OK or EQP_ERR_ARGUMENT */
+ * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
 int eqp_evaluation_common(eqp_evaluation *evaluation, int part, int64_t bytes);
 
 /** Declares a block of a phase, in any order, before or after its needs; again only with the same values. A block that
