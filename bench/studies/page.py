@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Carries out studies and writes docs/studies.md.
+
+usage: bench/studies/page.py [--build DIR] [--seeds N,...] [--network FILE.data] [--output DIR] [STUDY...]
+
+The studies that are named (or "all") are carried out anew, for minutes each; then the page is written from the CSV files
+of all studies that have one. Without a name only the page is written."""
+import importlib
+import os
+import sys
+
+import published
+import study
+
+STUDIES = ["unit_sizes"]
+
+
+def page(run, studies):
+    lines = [
+        "# Studies",
+        "",
+        f"What {published.SOURCE} shows of balancing interactions, measured again with this code, and what goes beyond it. "
+        "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is a command of its own, "
+        "such as `bench/studies/unit_sizes.py`, and needs a build and gnuplot. No number on this page is typed in but the "
+        "published ones, which `bench/studies/published.py` holds with their figures.",
+    ]
+    for one in studies:
+        path = os.path.join(run.output, one.NAME + ".csv")
+        if os.path.exists(path):
+            lines += ["", f"## {one.TITLE}", "", one.section(study.read_csv(path))]
+    with open(os.path.join(os.path.dirname(run.output), "studies.md"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def main():
+    arguments = study.arguments_of(__doc__, (["study"], {"nargs": "*", "help": "of: " + ", ".join(STUDIES) + "; or all"}))
+    run = study.Run(arguments)
+    studies = [importlib.import_module(name) for name in STUDIES]
+    unknown = [name for name in arguments.study if name not in STUDIES + ["all"]]
+    if unknown:
+        sys.exit(f"page.py: {unknown[0]} is no study; there are {', '.join(STUDIES)}")
+    for one in studies:
+        if one.NAME in arguments.study or "all" in arguments.study:
+            try:
+                study.carry_out(one, run)
+            except study.Missing as reason:
+                print(f"page.py: {one.NAME}: {reason}", file=sys.stderr)
+    page(run, studies)
+
+
+if __name__ == "__main__":
+    main()

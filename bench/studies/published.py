@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The only numbers of the studies that are typed in: what O. Pearce, Load Balancing Scientific Applications (2014),
+prints, with the figure that prints it. Rates are units per interaction."""
+
+SOURCE = "O. Pearce, *Load Balancing Scientific Applications*, 2014"
+
+# Figures 4.4 and 4.7: (figure, what interacts, strategy, rate or None where the figure does not say, largest unit).
+LARGEST_UNIT = [
+    ("4.4a", "barneshut", "random", None, 2660),
+    ("4.4b", "barneshut", "particle", None, 2190),
+    ("4.4c", "barneshut", "adaptive", None, 1380),
+    ("4.7a", "network", "particle", 0.0011, 5615),
+    ("4.7b", "network", "adaptive", 0.0012, 2807),
+    ("4.7c", "network", "adaptive", 0.0017, 1885),
+]
+
+# Section 4.3.1: particles of the Barnes-Hut problem (32K), and 547M interactions of 1M particles.
+PARTICLES = 32768
+PER_PARTICLE = 547
+
+# Figure 4.6b: seconds in all of the Barnes-Hut run, by rate and number of processes; None: the code's own balancer,
+# equal numbers of particles along a space-filling curve.
+PROCESSES = [128, 256, 512, 1024, 2048]
+TOTAL_SECONDS = {
+    0.001: [101.64, 51.26, 26.29, 13.21, 7.95],
+    0.002: [92.78, 47.27, 24.62, 13.14, 7.49],
+    0.004: [86.13, 43.62, 22.67, 12.06, 6.88],
+    0.008: [79.08, 39.60, 20.36, 10.78, 6.28],
+    0.016: [80.08, 40.31, 20.86, 11.01, 6.62],
+    None: [107.04, 54.01, 27.55, 14.38, 8.02],
+}
+
+# Section 4.4: improvement of the whole run over the code's own balancer, least and most.
+IMPROVEMENT = {"barneshut": (0.23, 0.26), "network": (0.06, 0.18)}
+
+
+def improvements():
+    """By number of processes the best improvement of figure 4.6: 1 - time of the best rate / time of the original."""
+    rates = [rate for rate in TOTAL_SECONDS if rate is not None]
+    return [1 - min(TOTAL_SECONDS[rate][i] for rate in rates) / TOTAL_SECONDS[None][i] for i in range(len(PROCESSES))]

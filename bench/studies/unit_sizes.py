@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sizes of work units by strategy of sampling, at equal numbers of units: figures 4.4 and 4.7.
+
+Writes unit_sizes.csv, unit_sizes-gravity.png and unit_sizes-network.png; takes some minutes. page.py puts them on the
+page."""
+import math
+import os
+import sys
+import tempfile
+
+import published
+import study
+
+NAME = "unit_sizes"
+TITLE = "Sizes of work units"
+
+STRATEGIES = ["random", "particle", "adaptive", "stride"]
+GRAVITY_RATES = [0.001, 0.002, 0.004]  # of figure 4.6; figure 4.4 does not say which it shows
+THETA = 0.6
+KINDS = {"barneshut": f"Barnes-Hut, θ = {THETA}", "cutoff": "within a cutoff", "network": "dislocation network"}
+
+
+def network_rates():
+    return sorted({rate for _, what, _, rate, _ in published.LARGEST_UNIT if what == "network"})
+
+
+def listed(rates):
+    return ",".join(f"{rate:g}" for rate in rates)
+
+
+def measure(run):
+    bench, rows = "bench/bench_unit_sizes", []
+    for seed in run.seeds:
+        stars = f"clusters:n={published.PARTICLES},seed={seed}"
+        for kind, number in (("barneshut", THETA), ("cutoff", published.PER_PARTICLE)):
+            rows += [{"seed": seed, **row} for row in
+                     run.rows(bench, kind, stars, str(number), listed(GRAVITY_RATES), str(seed))]
+    for seed, words in run.networks():
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "network.data")
+            if words[0] == "--generate":
+                run.call("apps/dislocation/dislocation", *words, "--steps", "0", "--balance", "none", "--quiet", "--output",
+                         path)
+            else:
+                path = words[0]
+            rows += [{"seed": seed, **row} for row in
+                     run.rows(bench, "network", path, str(published.PER_PARTICLE), listed(network_rates()), str(seed))]
+    return rows
+
+
+def shares(rows):
+    """Per cent of the units in each bin of the histogram, all seeds together, with an empty bin at either end:
+    [[middle of the bin, share], ...]. There are four bins per factor of two."""
+    bins = {}
+    for row in rows:
+        for word in row["histogram"].split():
+            start, units = word.split(":")
+            bins[float(start)] = bins.get(float(start), 0) + int(units)
+    total, numbers = sum(bins.values()), [round(4 * math.log2(start)) for start in bins]
+    counts = dict(zip(numbers, bins.values()))
+    return [[2 ** (n / 4 + 0.125), 100 * counts.get(n, 0) / total] for n in range(min(numbers) - 1, max(numbers) + 2)]
+
+
+def largest_published(kind, strategy, rate):
+    what = "network" if kind == "network" else "barneshut"
+    return [(figure, size) for figure, of, how, at, size in published.LARGEST_UNIT
+            if of == what and how == strategy and at in (None, rate)]
+
+
+def panel(rows, kind, rate, data):
+    """One panel's share of the script: a line per strategy, an arrow where the paper's largest unit is."""
+    lines, arrows = [], ["unset arrow"]
+    for color, strategy in zip(study.COLORS, STRATEGIES):
+        block = f"{kind}{strategy}{round(1e5 * rate)}"
+        chosen = study.pick(rows, kind=kind, strategy=strategy, rate=rate)
+        data[block] = shares(chosen)
+        lines.append(f"${block} using 1:2 with linespoints pointtype 7 pointsize 0.5 linecolor rgb '{color}' "
+                     f"title '{strategy}'")
+        mark = study.median(study.values(chosen, "largest"))
+        data[block + "Mark"] = [[mark, 0]]
+        lines.append(f"${block}Mark using 1:2 with points pointtype 9 pointsize 1.6 linecolor rgb '{color}' notitle")
+        for _, size in largest_published(kind, strategy, rate):
+            arrows.append(f"set arrow from first {size}, graph 0 rto 0, graph 0.9 nohead dashtype (6, 5) linecolor rgb "
+                          f"'{color}'")
+    arrows.append(f"set title '{KINDS[kind]}, {100 * rate:g} %' noenhanced")
+    return "\n".join(arrows) + "\nplot " + ", \\\n    ".join(lines) + "\n"
+
+
+AXES = """set multiplot layout 1, 2
+set logscale x
+set xrange [8:16384]
+set yrange [0:*]
+set xlabel "interactions of a unit (▲ largest here, - - largest in the paper)\\n "
+set ylabel 'units per bin [%]'
+"""
+
+
+def draw(run, rows):
+    for name, panels in (("gravity", [("barneshut", GRAVITY_RATES[1]), ("cutoff", GRAVITY_RATES[1])]),
+                         ("network", [("network", rate) for rate in network_rates()[-2:]])):
+        data = {}
+        script = AXES + "".join(panel(rows, kind, rate, data) for kind, rate in panels) + "unset multiplot\n"
+        study.plot(run, f"{NAME}-{name}", script, data, width=1500)
+
+
+def largest(rows, kind, strategy, rate):
+    return study.values(study.pick(rows, kind=kind, strategy=strategy, rate=rate), "largest")
+
+
+def measured_table(rows):
+    lines = []
+    for kind, title in KINDS.items():
+        owners = study.values(study.pick(rows, kind=kind, strategy="none"), "largest")
+        of_kind = [row for row in study.pick(rows, kind=kind) if row["strategy"] != "none"]
+        for rate in study.distinct(of_kind, "rate", float):
+            mean = study.median(study.values(study.pick(of_kind, rate=rate), "mean"))
+            lines.append([title, f"{100 * rate:g} %", f"{mean:.0f}", study.spread(owners),
+                          *(study.spread(largest(rows, kind, strategy, rate)) for strategy in STRATEGIES)])
+    return study.table(["interactions", "rate", "mean unit", "largest list", *STRATEGIES], lines)
+
+
+def nearest_rate(rate):
+    return GRAVITY_RATES[1] if rate is None else rate
+
+
+def published_table(rows):
+    lines = []
+    for figure, kind, strategy, rate, size in published.LARGEST_UNIT:
+        here = [largest(rows, k, strategy, nearest_rate(rate)) for k in (("barneshut", "cutoff") if rate is None else
+                                                                         (kind,))]
+        of_mean = "-" if rate is None else f"{size * rate:.1f}"
+        ours = [study.spread([n * nearest_rate(rate) for n in numbers], "{:.1f}") for numbers in here]
+        lines.append([figure, strategy, "not told" if rate is None else f"{100 * rate:g} %", f"{size:,}", of_mean,
+                      "; ".join(study.spread(numbers) for numbers in here), "; ".join(ours)])
+    return study.table(["figure", "strategy", "rate", "largest", "of the mean", "largest here", "of the mean here"], lines)
+
+
+def ratio(rows, kind, strategy, rate):
+    return study.median([a / b for a, b in zip(largest(rows, kind, strategy, rate), largest(rows, kind, "random", rate))])
+
+
+def order(rows):
+    """Whether the largest units come in the published order, by the medians of all kinds and rates."""
+    wrong = []
+    for kind, rate in dict.fromkeys((row["kind"], float(row["rate"])) for row in rows if row["strategy"] != "none"):
+        sizes = [study.median(largest(rows, kind, strategy, rate)) for strategy in STRATEGIES[:3]]
+        if sizes != sorted(sizes, reverse=True):
+            wrong.append(f"{KINDS[kind]} at {100 * rate:g} %")
+    if wrong:
+        return "The order of the strategies is the published one but for " + ", ".join(wrong) + "."
+    return ("The order is the published one: sampling in proportion cuts the tail of random sampling, sampling again cuts it "
+            "once more or leaves it.")
+
+
+def section(rows):
+    rate = GRAVITY_RATES[1]
+    sizes = {strategy: size for _, kind, strategy, _, size in published.LARGEST_UNIT if kind == "barneshut"}
+    seeds = len(study.distinct(rows, "seed"))
+    owners = {kind: study.median(study.values(study.pick(rows, kind=kind, strategy="none"), "mean")) for kind in KINDS}
+    nodes = study.median(study.values(study.pick(rows, kind="network", strategy="none"), "owners"))
+    return f"""How evenly a strategy cuts interactions into work units shows in the largest one: the part that has it is no lighter.
+{seeds} seeds, of the inputs and of the sampling; the median and, in brackets, the least and the largest of the seeds.
+Every interaction weighs 1, owners are single particles or nodes, every strategy makes as many units (to 1 %). Gravity:
+`clusters`, {published.PARTICLES:,} particles (the paper's interact within a cutoff, section 5.2.3); {owners['barneshut']:,.0f} interactions per particle with the opening angle, and
+{owners['cutoff']:,.0f} with a cutoff that is chosen for that number. Networks: {nodes:,.0f} nodes with {owners['network']:,.0f} pairs of
+segments each. *Largest list*: of a single owner, which no method that assigns whole owners can divide.
+
+{measured_table(rows)}
+
+![Sizes of work units of gravity](studies/{NAME}-gravity.png)
+
+![Sizes of work units of networks](studies/{NAME}-network.png)
+
+Beside what {published.SOURCE} prints; figure 4.4 does not say its rate, so {100 * rate:g} % is set beside it, for
+{KINDS['barneshut']}, and for particles {KINDS['cutoff']}:
+
+{published_table(rows)}
+
+{order(rows)} Against random sampling the largest adaptive unit is {ratio(rows, 'barneshut', 'adaptive', rate):.2f} (Barnes-Hut) and
+{ratio(rows, 'cutoff', 'adaptive', rate):.2f} (cutoff) here, {sizes['adaptive'] / sizes['random']:.2f} in the figures; the largest
+unit of sampling in proportion {ratio(rows, 'barneshut', 'particle', rate):.2f} and {ratio(rows, 'cutoff', 'particle', rate):.2f},
+there {sizes['particle'] / sizes['random']:.2f}. The numbers are not the same ones: the paper's particles and network are not published;
+how it draws random samples is not told, here every draw is independent of the others, which makes for long tails.
+Networks are cut more evenly than in the paper, because light nodes share units along the curve here, where Algorithm 6
+gives each a unit at least, and because the lists of the generated network differ less: its lines fill the box evenly."""
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])
