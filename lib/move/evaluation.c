@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECENT_BITS = 14, FIRST_SLOT_BITS = 6 };
+enum { RECENT_BITS = 16, FIRST_SLOT_BITS = 6 };
 
 static uint64_t spread(uint64_t x)
 {
