@@ -165,26 +165,11 @@ static bool in_charge(const dd_grid *grid, int64_t a, int64_t b)
 static int worker(const known *k, const dd_simulation *sim, const known_node *node, int64_t cell)
 {
     double centroid[3];
-    int64_t rest = cell;
 
     if (node->verdict.tag >= 0) {
         return node->verdict.home;
     }
-    for (int d = 2; d >= 0; d--) {
-        const dd_grid *grid = &sim->stage.grid;
-        const double middle = grid->low[d] + ((double)(rest % grid->n[d]) + 0.5) * grid->width[d];
-        double off = middle - node->x[d];
-        rest /= grid->n[d];
-        if (sim->domain.box[d] > 0) {
-            while (off > 0.5 * sim->domain.box[d]) {
-                off -= sim->domain.box[d];
-            }
-            while (off < -0.5 * sim->domain.box[d]) {
-                off += sim->domain.box[d];
-            }
-        }
-        centroid[d] = 0.5 * off;
-    }
+    dd_share_centroid(&sim->stage.grid, node->cell, cell, centroid);
     return app_map_rank(k->map, node->verdict.tag, centroid);
 }
 

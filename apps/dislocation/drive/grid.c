@@ -2,6 +2,7 @@
 #include "grid.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3])
 {
@@ -95,11 +96,14 @@ int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_S
     return n;
 }
 
-void dd_grid_centre(const dd_grid *grid, int64_t cell, double centre[3])
+void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3])
 {
-    const int64_t at[3] = {cell / (grid->n[1] * grid->n[2]), cell / grid->n[2] % grid->n[1], cell % grid->n[2]};
-
-    for (int d = 0; d < 3; d++) {
-        centre[d] = grid->low[d] + ((double)at[d] + 0.5) * grid->width[d];
+    for (int d = 2; d >= 0; d--) {
+        steps[d] = to % grid->n[d] - from % grid->n[d];
+        if (grid->periodic[d] && 2 * llabs(steps[d]) > grid->n[d]) {
+            steps[d] += steps[d] < 0 ? grid->n[d] : -grid->n[d];
+        }
+        from /= grid->n[d];
+        to /= grid->n[d];
     }
 }

@@ -33,6 +33,7 @@ int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUN
 #define DD_GRID_SOURCES 14
 int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_SOURCES]);
 
-void dd_grid_centre(const dd_grid *grid, int64_t cell, double centre[3]);
+/* How many cells it is from one to another in each direction, by the nearest image. */
+void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3]);
 
 #endif

@@ -6,27 +6,26 @@
 
 #include <stdlib.h>
 
-void dd_share_centroid(const dd_domain *domain, const dd_grid *grid, const double x[3], int64_t cell,
-                       double centroid[3])
+void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double centroid[3])
 {
-    double centre[3];
+    static const double skew[3] = {0.05, 0.08, 0.13};
+    int64_t steps[3];
 
-    dd_grid_centre(grid, cell, centre);
-    dd_domain_offset(domain, centre, x, centroid);
+    dd_grid_steps(grid, own, cell, steps);
     for (int d = 0; d < 3; d++) {
-        centroid[d] *= 0.5;
+        const double s = (double)steps[d];
+        centroid[d] = 0.5 * grid->width[d] * (s + skew[d] * s * s);
     }
 }
 
-int dd_share_ranks(const dd_domain *domain, const dd_grid *grid, const app_map *map, int64_t split, const double x[3],
-                   int ranks[DD_GRID_SOURCES])
+int dd_share_ranks(const dd_grid *grid, const app_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES])
 {
     int64_t sources[DD_GRID_SOURCES];
-    const int n = dd_grid_sources(grid, dd_grid_cell(grid, x), sources);
+    const int n = dd_grid_sources(grid, cell, sources);
 
     for (int i = 0; i < n; i++) {
         double centroid[3];
-        dd_share_centroid(domain, grid, x, sources[i], centroid);
+        dd_share_centroid(grid, cell, sources[i], centroid);
         ranks[i] = app_map_rank(map, -1 - split, centroid);
     }
     return n;
@@ -37,9 +36,9 @@ static int list_shares(const dd_domain *domain, const dd_grid *grid, const app_m
                        int64_t *rank_room, dd_shares *shares)
 {
     const dd_node *node = &domain->network.node[place];
-    const int64_t before = shares->nsent;
+    const int64_t before = shares->nsent, cell = dd_grid_cell(grid, node->x);
     int ranks[DD_GRID_SOURCES];
-    const int n = dd_share_ranks(domain, grid, map, node->split, node->x, ranks);
+    const int n = dd_share_ranks(grid, map, node->split, cell, ranks);
     int code = eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent);
 
     if (code == EQP_OK) {
@@ -53,7 +52,7 @@ static int list_shares(const dd_domain *domain, const dd_grid *grid, const app_m
         if (s == shares->nsent) {
             shares->sent_to[s] = ranks[i];
             shares->sent[s] = (dd_share){.owner = node->tag,
-                                         .cell = dd_grid_cell(grid, node->x),
+                                         .cell = cell,
                                          .at_home = place,
                                          .split = node->split,
                                          .bytes = dd_node_bytes(node),

@@ -27,15 +27,14 @@ typedef struct dd_shares {
     int *sent_to;   /* [nsent] ranks; owned */
 } dd_shares;
 
-/* Centroid of the interactions of an owner at x with all segments of a cell, measured from the owner: half the way to
- * the middle of that cell. */
-void dd_share_centroid(const dd_domain *domain, const dd_grid *grid, const double x[3], int64_t cell,
-                       double centroid[3]);
+/* Centroid of the interactions of an owner with all segments of a source cell, measured from the owner: half the way
+ * from the middle of its own cell to that of the other. As long as it stays in its cell nothing changes, however it
+ * moves; and steps back are a little shorter than steps ahead, so that no two cells are as near to a third. */
+void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double centroid[3]);
 
-/* Which rank computes the owner's interactions with each of its cell's dd_grid_sources(). Returns how many these are.
- * Local. */
-int dd_share_ranks(const dd_domain *domain, const dd_grid *grid, const app_map *map, int64_t split, const double x[3],
-                   int ranks[DD_GRID_SOURCES]);
+/* Which rank computes the interactions of an owner in a cell with each of dd_grid_sources(). Returns how many these
+ * are. Local. */
+int dd_share_ranks(const dd_grid *grid, const app_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES]);
 
 /* Tells all who share an owner what they compute of it: homes say so, from the nodes' present positions, so that all
  * agree. *shares is zeroed. Collective; the caller frees it in any case. */

@@ -117,8 +117,7 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
     }
     ++*interactions;
     if (code == EQP_OK && of->tiles) {
-        const dd_segment segment = dd_stage_segment(stage, of->first);
-        dd_share_centroid(s->domain, &stage->grid, segment.x1, source, tile.centroid);
+        dd_share_centroid(&stage->grid, dd_stage_cell(stage, of->first), source, tile.centroid);
         for (int64_t local = of->first; local < of->first + of->n; local++) {
             tile.weight += weigh(s, local, own_cell ? local + 1 : first, end);
         }

@@ -163,8 +163,7 @@ static int trace_split(tracer *t, int64_t node)
     const dd_meeting *meeting;
     int code = dd_census_meet(census, node, &meeting);
 
-    (void)dd_share_ranks(census->domain, grid, t->map, -1 - t->verdict[node].tag, census->domain->network.node[node].x,
-                         part);
+    (void)dd_share_ranks(grid, t->map, -1 - t->verdict[node].tag, census->cell[node], part);
     t->load[t->verdict[node].home].of[DD_KIND_SEGMENT] += census->of_node[node].of[DD_KIND_SEGMENT];
     for (int c = 0; c < n && code == EQP_OK; c++) {
         dd_counts *load = &t->load[part[c]];
