@@ -5,6 +5,7 @@
 
 #include "baseline.h"
 #include "dd_definitions.h"
+#include "share.h"
 #include "trace.h"
 #include "whatif.h"
 
@@ -464,6 +465,31 @@ static void check_run(MPI_Comm comm, const char *method, const char *extra)
     app_run_settings_free(&settings.run);
 }
 
+/* Of all source cells that owners meet, no two are equally far from a third: what rounding decides, the next step would
+ * change. */
+static void check_centroids(void)
+{
+    const dd_grid grid = {.n = {7, 7, 7}, .ncells = 343, .width = {50, 50, 50}, .periodic = {true, true, true}};
+    const int64_t own = 3 * 49 + 3 * 7 + 3;
+    int64_t cell[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(&grid, own, cell);
+    double x[DD_GRID_SOURCES][3], least = INFINITY;
+
+    for (int i = 0; i < n; i++) {
+        dd_share_centroid(&grid, own, cell[i], x[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) {
+            for (int k = 0; k < j && i != j; k++) {
+                const double a = hypot(hypot(x[i][0] - x[j][0], x[i][1] - x[j][1]), x[i][2] - x[j][2]),
+                             b = hypot(hypot(x[i][0] - x[k][0], x[i][1] - x[k][1]), x[i][2] - x[k][2]);
+                least = k != i ? fmin(least, fabs(a - b)) : least;
+            }
+        }
+    }
+    CHECK(least > 1e-3, "two source cells are equally far from a third, but for %g", least);
+}
+
 /* The first `size` ranks of the world in reverse order; MPI_COMM_NULL on the others. */
 static MPI_Comm reversed(int size)
 {
@@ -486,6 +512,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world);
+    check_centroids();
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
         MPI_Comm comm = reversed(counts[c]);
         if (comm != MPI_COMM_NULL) {

@@ -14,7 +14,7 @@ void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double ce
     dd_grid_steps(grid, own, cell, steps);
     for (int d = 0; d < 3; d++) {
         const double s = (double)steps[d];
-        centroid[d] = 0.5 * grid->width[d] * (s + skew[d] * s * s);
+        centroid[d] = 0.5 * grid->width[d] * (1.0 + skew[d]) * (s + skew[d] * s * s);
     }
 }
 

@@ -29,7 +29,8 @@ typedef struct dd_shares {
 
 /* Centroid of the interactions of an owner with all segments of a source cell, measured from the owner: half the way
  * from the middle of its own cell to that of the other. As long as it stays in its cell nothing changes, however it
- * moves; and steps back are a little shorter than steps ahead, so that no two cells are as near to a third. */
+ * moves; and steps back are a little shorter than steps ahead, and directions a little different, so that no two cells
+ * are as near to a third. Local. */
 void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double centroid[3]);
 
 /* Which rank computes the interactions of an owner in a cell with each of dd_grid_sources(). Returns how many these
