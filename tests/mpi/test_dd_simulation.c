@@ -133,6 +133,74 @@ static void check_exactly_once(dd_simulation *sim, const char *what)
     free(e.marked);
 }
 
+/* No block of segments is here that nothing is computed with: of owners that ranks share, only what this rank does. */
+static void check_nothing_is_needless(const dd_simulation *sim, const char *what)
+{
+    const dd_stage *stage = &sim->stage;
+    const eqp_route_view view = eqp_route_arrivals(stage->route);
+    unsigned char *source = calloc((size_t)stage->grid.ncells, 1);
+    int64_t needless = 0;
+
+    for (int64_t t = 0; t < stage->ntargets; t++) {
+        const dd_target *target = &stage->target[t];
+        const int64_t cell = dd_stage_cell(stage, target->local);
+        const uint32_t given = target->share < 0 ? UINT32_MAX : stage->shares.share[target->share].sources;
+        int64_t cells[DD_GRID_SOURCES];
+        const int n = dd_grid_sources(&stage->grid, cell, cells);
+        for (int i = 0; i < n; i++) {
+            source[cells[i]] |= (given >> i & 1) != 0;
+        }
+    }
+    for (int64_t b = 0; b < view.n; b++) {
+        bool wanted = source[view.id[b]] != 0;
+        for (int64_t t = 0; t < stage->ntargets && !wanted; t++) {
+            const int64_t ghost = -1 - stage->source[stage->target[t].local];
+            wanted = ghost >= stage->ghost_first[b] && ghost < stage->ghost_first[b + 1];
+        }
+        needless += !wanted;
+    }
+    CHECK(needless == 0, "%s: rank %d: %lld of %lld blocks are not needed", what, sim->domain.rank, (long long)needless,
+          (long long)view.n);
+    free(source);
+}
+
+/* What one rank sends another one gets; what cells bring is what goes back. */
+static void check_traffic(const dd_simulation *sim, const char *what)
+{
+    for (int p = 0; p < DD_PHASES; p++) {
+        const eqp_route_counts *c = &sim->evaluator.traffic[p];
+        int64_t sum[4] = {c->messages_sent, c->messages_received, c->bytes_sent, c->bytes_received};
+        const int64_t back = sim->evaluator.traffic[DD_PHASE_FORCES].messages_received;
+        CHECK(p != DD_PHASE_SEGMENTS || back == c->messages_sent, "%s: %lld messages out, %lld back", what,
+              (long long)c->messages_sent, (long long)back);
+        MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_INT64_T, MPI_SUM, sim->comm);
+        CHECK(sum[0] == sum[1] && sum[2] == sum[3], "%s: phase %d: %lld messages sent, %lld received; %lld, %lld bytes",
+              what, p, (long long)sum[0], (long long)sum[1], (long long)sum[2], (long long)sum[3]);
+    }
+}
+
+/* However late anything arrives, sums are made in the same order. */
+static void check_same_bits(dd_simulation *sim, const char *what)
+{
+    double(*before)[3] = calloc((size_t)sim->domain.network.n + 1, sizeof *before);
+    int64_t different = 0;
+
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        dd_node_force(&sim->domain.network.node[i], before[i]);
+    }
+    for (const double begin = MPI_Wtime(); sim->domain.rank == sim->domain.nranks / 2 && MPI_Wtime() < begin + 0.002;) {
+        continue; /* one comes late */
+    }
+    CHECK(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage) == EQP_OK, "%s: no forces", what);
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        double force[3];
+        dd_node_force(&sim->domain.network.node[i], force);
+        different += memcmp(force, before[i], sizeof force) != 0;
+    }
+    CHECK(different == 0, "%s: forces on %lld nodes are others the second time", what, (long long)different);
+    free(before);
+}
+
 /* A node as all ranks know it. */
 typedef struct state {
     dd_tag tag;
@@ -284,6 +352,9 @@ static void run(MPI_Comm comm, const test_plan *plan, const char *what, outcome 
     CHECK(code == EQP_OK, "%s: step %lld: %s", what, (long long)sim.now.common.step, message.text);
     outcome_take(&sim, 1, o);
     check_exactly_once(&sim, what);
+    check_nothing_is_needless(&sim, what);
+    check_traffic(&sim, what);
+    check_same_bits(&sim, what);
     MPI_Comm_size(comm, &nranks);
     if (strstr(what, "split") != NULL && nranks >= 7) {
         CHECK(sim.now.common.split_owners > 0, "%s: no owner was split on %d ranks", what, nranks);
@@ -418,16 +489,20 @@ int main(int argc, char **argv)
 {
 #define CHAINS "chains:n=6,box=6000,maxseg=500"
 #define STEPS "--steps=6 --cells=5 --r-tol=20 --rann=60 --stress=0,0,0,5e8,5e8,0 "
+#define SPLIT "--sample-rate=0.2 --imbalance-tol=0.0005 "
     static const test_plan plans[] = {
         {"none", CHAINS, "none", STEPS},
-        {"count", CHAINS, "count", STEPS},
+        {"count, two-stage", CHAINS, "count", STEPS "--exchange=two-stage"},
         {"sfc", CHAINS, "sfc", STEPS},
-        {"rcb", CHAINS, "rcb", STEPS},
+        {"rcb, log", CHAINS, "rcb", STEPS "--exchange=log"},
         {"interaction", CHAINS, "interaction", STEPS},
-        {"sectioning", CHAINS, "sectioning", STEPS "--rebalance=1"},
-        {"bisection", CHAINS, "bisection", STEPS "--rebalance=1"},
-        {"split, stride", CHAINS, "interaction", STEPS "--sample-rate=0.2 --imbalance-tol=0.0005"},
-        {"split, renewed", CHAINS, "interaction", STEPS "--sample-rate=0.2 --imbalance-tol=0.0005 --rebalance=2"},
+        {"sectioning, broadcast", CHAINS, "sectioning", STEPS "--rebalance=1 --exchange=direct+broadcast/2"},
+        {"bisection, node", CHAINS, "bisection", STEPS "--rebalance=1 --exchange=direct+node/2"},
+        {"split, stride", CHAINS, "interaction", STEPS SPLIT},
+        {"split, two-stage, broadcast", CHAINS, "interaction",
+         STEPS SPLIT "--rebalance=2 --exchange=two-stage+broadcast/2"},
+        {"split, log, broadcast, node", CHAINS, "interaction",
+         STEPS SPLIT "--rebalance=2 --exchange=log+broadcast/4+node/4"},
         {"sfc, renewed", CHAINS, "sfc", STEPS "--rebalance=2"},
         {"random", CHAINS, "interaction", STEPS "--sample-strategy=random --rebalance=3"},
     };

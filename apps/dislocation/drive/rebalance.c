@@ -42,7 +42,7 @@ static int survey_all(const dd_domain *domain, const dd_stage *stage, const dd_e
 
     if ((options->method->needs & EQP_NEEDS_UNITS) && last.owners == 0) { /* the first map: weigh the owners first */
         app_survey_clear(survey, &nothing);
-        code = eqp_agree(domain->comm, dd_survey(domain, stage, evaluator, options->seed, keys, survey), NULL);
+        code = dd_survey(domain, stage, evaluator, options->seed, keys, survey);
         if (code == EQP_OK) {
             code = app_survey_totals(domain->comm, survey, &dd_work_model, &last);
         }
@@ -50,7 +50,7 @@ static int survey_all(const dd_domain *domain, const dd_stage *stage, const dd_e
     if (code == EQP_OK) {
         detail = app_rebalance_detail(options, domain->nranks, &last);
         app_survey_clear(survey, &detail);
-        code = eqp_agree(domain->comm, dd_survey(domain, stage, evaluator, options->seed, keys, survey), NULL);
+        code = dd_survey(domain, stage, evaluator, options->seed, keys, survey);
     }
     return code;
 }

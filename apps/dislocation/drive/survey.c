@@ -3,6 +3,7 @@
 
 #include <equipoise/base.h>
 #include <equipoise/curve.h>
+#include <equipoise/par.h>
 #include <equipoise/units.h>
 
 #include <math.h>
@@ -46,7 +47,8 @@ typedef struct surveyor {
     const dd_stage *stage;
     const dd_evaluator *evaluator;
     app_survey *survey;
-    uint64_t *pin_key; /* [local segments] of each segment's owner */
+    uint64_t pin_below; /* of whom keys are small, as the survey's detail says of interactions */
+    uint64_t *pin_key;  /* [local segments] of each segment's owner */
     uint64_t seed;
 } surveyor;
 
@@ -57,8 +59,8 @@ typedef struct lot {
     bool tiles;       /* to be kept */
 } lot;
 
-/* The owners in a source cell that are sampled as pins, each once; those with the smallest keys stand for the tile,
- * so that all who see the cell name the same ones. */
+/* The owners in a source cell that are sampled as pins, each once; those with the smallest keys stand for the tile, so
+ * that all who see the cell name the same ones. */
 static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end, int64_t tile_pin[APP_TILE_PINS])
 {
     const dd_stage *stage = s->stage;
@@ -67,23 +69,20 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
 
     for (int p = 0; p < APP_TILE_PINS; p++) {
         tile_pin[p] = -1;
-        least[p] = s->survey->detail.pin_below;
+        least[p] = s->pin_below;
     }
-    for (int64_t j = least[0] > 0 ? first : end; j < end && code == EQP_OK; j++) {
+    for (int64_t j = s->pin_below > 0 ? first : end; j < end && code == EQP_OK; j++) {
         const dd_tag tag = stage->key[j].owner;
-        int p = APP_TILE_PINS;
-        if ((j > first && tag == stage->key[j - 1].owner) || tag == owner ||
-            s->pin_key[j] >= s->survey->detail.pin_below) {
+        const bool again = j > first && tag == stage->key[j - 1].owner;
+        if (again || tag == owner || s->pin_key[j] >= s->pin_below) {
             continue;
         }
         code = app_survey_add_pin(s->survey, (int64_t)tag);
-        for (; p > 0 && s->pin_key[j] < least[p - 1]; p--) {
-            if (p < APP_TILE_PINS) {
-                least[p] = least[p - 1];
-                tile_pin[p] = tile_pin[p - 1];
+        for (int p = APP_TILE_PINS - 1; p >= 0 && s->pin_key[j] < least[p]; p--) {
+            if (p + 1 < APP_TILE_PINS) {
+                least[p + 1] = least[p];
+                tile_pin[p + 1] = tile_pin[p];
             }
-        }
-        if (p < APP_TILE_PINS) {
             least[p] = s->pin_key[j];
             tile_pin[p] = (int64_t)tag;
         }
@@ -110,12 +109,13 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
     const dd_stage *stage = s->stage;
     const int64_t first = own_cell ? of->first + 1 : stage->cell_first[source], end = stage->cell_first[source + 1];
     app_tile tile = {.weight = 0.0};
-    int code = add_pins(s, stage->key[of->first].owner, first, end, tile.pin);
+    int code;
 
     if (first >= end) {
-        return code;
+        return EQP_OK;
     }
     ++*interactions;
+    code = add_pins(s, stage->key[of->first].owner, first, end, tile.pin);
     if (code == EQP_OK && of->tiles) {
         dd_share_centroid(&stage->grid, dd_stage_cell(stage, of->first), source, tile.centroid);
         for (int64_t local = of->first; local < of->first + of->n; local++) {
@@ -139,7 +139,7 @@ static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
     nsources = dd_grid_sources(&s->stage->grid, dd_stage_cell(s->stage, of->first), sources);
     for (int64_t i = of->first; i < of->first + of->n && code == EQP_OK; i++) {
         const int64_t other = (int64_t)s->stage->key[i].other;
-        if (eqp_pin_key(s->seed, other) < s->survey->detail.pin_below) {
+        if (eqp_pin_key(s->seed, other) < s->pin_below) {
             code = app_survey_add_pin(s->survey, other);
         }
     }
@@ -260,25 +260,86 @@ static int add_shares(const surveyor *s)
     return code;
 }
 
+/* Tiles of all ranks' targets, and owners in their cells. */
+static int count_pins(const surveyor *s, int64_t *ntiles, int64_t *npins)
+{
+    const dd_stage *stage = s->stage;
+    int64_t sum[2] = {0, 0};
+    int32_t *owners = NULL; /* in each cell */
+    int code = eqp_array_create(&owners, stage->grid.ncells, sizeof *owners);
+
+    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+        for (int64_t j = stage->cell_first[c]; j < stage->cell_first[c + 1]; j++) {
+            owners[c] += j == stage->cell_first[c] || stage->key[j].owner != stage->key[j - 1].owner;
+        }
+    }
+    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+        int64_t sources[DD_GRID_SOURCES], own = 0, last = -1;
+        const int n = dd_grid_sources(&stage->grid, c, sources);
+        for (int64_t j = stage->cell_first[c]; j < stage->cell_first[c + 1]; j++) {
+            const int64_t node = stage->source[j] < 0 ? -1 : stage->own_node[stage->source[j]];
+            own += node >= 0 && node != last;
+            last = node;
+        }
+        for (int i = 0; i < n; i++) {
+            sum[0] += own * (owners[sources[i]] > 0);
+            sum[1] += own * owners[sources[i]];
+        }
+    }
+    free(owners);
+    code = eqp_agree(s->domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_sum_int64(s->domain->comm, 2, sum);
+    }
+    *ntiles = sum[0];
+    *npins = sum[1];
+    return code;
+}
+
+/* An interaction is a tile, which meets many: that many times fewer pins of each are wanted. */
+static int choose_pins(surveyor *s)
+{
+    const uint64_t below = s->survey->detail.pin_below;
+    int64_t ntiles = 0, npins = 0;
+    int code = EQP_OK;
+
+    s->pin_below = below;
+    if (below > 0 && below < UINT64_MAX) { /* the same on all ranks */
+        code = count_pins(s, &ntiles, &npins);
+        if (code == EQP_OK && npins > ntiles) {
+            s->pin_below = (uint64_t)((double)below * (double)ntiles / (double)npins);
+        }
+    }
+    return code;
+}
+
+static int add_all(surveyor *s, const uint64_t *keys)
+{
+    app_survey *survey = s->survey;
+    int code = eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key);
+
+    if (code == EQP_OK) { /* exactly, as owners are large */
+        code = eqp_array_reserve(&survey->owner, &survey->capacity, s->domain->network.n + s->stage->shares.n,
+                                 sizeof *survey->owner);
+    }
+    for (int64_t i = 0; i < s->stage->n && code == EQP_OK; i++) {
+        s->pin_key[i] = eqp_pin_key(s->seed, (int64_t)s->stage->key[i].owner);
+    }
+    if (code == EQP_OK) {
+        code = add_nodes(s, keys);
+    }
+    if (code == EQP_OK) {
+        code = add_shares(s);
+    }
+    free(s->pin_key);
+    return code;
+}
+
 int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
               const uint64_t *keys, app_survey *survey)
 {
     surveyor s = {.domain = domain, .stage = stage, .evaluator = evaluator, .survey = survey, .seed = seed};
-    int code = eqp_array_create(&s.pin_key, stage->n, sizeof *s.pin_key);
+    int code = choose_pins(&s);
 
-    if (code == EQP_OK) { /* exactly, as owners are large */
-        code = eqp_array_reserve(&survey->owner, &survey->capacity, domain->network.n + stage->shares.n,
-                                 sizeof *survey->owner);
-    }
-    for (int64_t i = 0; i < stage->n && code == EQP_OK; i++) {
-        s.pin_key[i] = eqp_pin_key(seed, (int64_t)stage->key[i].owner);
-    }
-    if (code == EQP_OK) {
-        code = add_nodes(&s, keys);
-    }
-    if (code == EQP_OK) {
-        code = add_shares(&s);
-    }
-    free(s.pin_key);
-    return code;
+    return code == EQP_OK ? eqp_agree(domain->comm, add_all(&s, keys), NULL) : code;
 }

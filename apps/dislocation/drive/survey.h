@@ -14,7 +14,7 @@ int dd_keys(const dd_domain *domain, uint64_t **keys);
 
 /* Adds the own nodes with that detail, by what the evaluator says of each, to a survey that was cleared for it; and
  * what this rank computes of nodes that ranks share, whose tiles it keeps whatever they weigh, as it knows a part of
- * them only. A tile is all that an owner does with one source cell. keys: dd_keys(). Local. */
+ * them only. A tile is all that an owner does with one source cell. keys: dd_keys(). Collective. */
 int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
               const uint64_t *keys, app_survey *survey);
 

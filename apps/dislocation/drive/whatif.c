@@ -61,11 +61,12 @@ static int survey(void *user, bool weights, app_survey *list)
     if (!weights) {
         counted.of_nodes = counted.of_shares = 0;
     }
+    code = eqp_agree(w->sim->comm, code, NULL);
     if (code == EQP_OK) {
         code = dd_survey(&w->sim->domain, &w->sim->stage, &counted, (uint64_t)w->sim->settings->run.seed, key, list);
     }
     free(key);
-    return eqp_agree(w->sim->comm, code, NULL);
+    return code;
 }
 
 static int trace(void *user, int nparts, const app_map *map, const app_verdict *verdict, bool loads_only,
