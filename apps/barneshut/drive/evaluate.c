@@ -245,7 +245,9 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, 
     for (int64_t i = 0; i < domain->particles.n && code == EQP_OK; i++) {
         domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);
     }
-    take_results(&works, &p, &traffic, result);
+    if (code == EQP_OK) {
+        take_results(&works, &p, &traffic, result);
+    }
     bh_works_free(&works);
     result->all_seconds = eqp_cpu_seconds() - begin;
     return code;

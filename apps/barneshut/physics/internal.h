@@ -89,9 +89,4 @@ typedef struct bh__visitor {
     void *seen_user;
 } bh__visitor;
 
-/* The first half of a walk: list->frontier tells what is opened and taken; whole: the root acts as one body, or, from a
- * cutoff on, not at all. */
-int bh__walk_open(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bool *whole,
-                  bh_list *list);
-
 #endif

@@ -52,8 +52,9 @@ struct bh_let {
     bool listed;
     int32_t *cell; /* [nblocks] families first */
     int64_t *id, *bytes, *first;
-    int *by_block; /* [nwants] askers */
-    bh_list list;  /* scratch */
+    int *by_block;   /* [nwants] askers */
+    int32_t *opened; /* [nstops] scratch: families of the branches that a walk opens */
+    bh_list list;    /* scratch */
 };
 
 static void *zeros(int64_t count, size_t size)
@@ -124,6 +125,11 @@ int bh_let_create(const bh_tree *tree, bh_let **let)
         return EQP_ERR_MEMORY;
     }
     link_stops(made);
+    made->opened = zeros(made->nstops, sizeof(*made->opened));
+    if (made->opened == NULL) {
+        bh_let_free(made);
+        return EQP_ERR_MEMORY;
+    }
     *let = made;
     return EQP_OK;
 }
@@ -133,6 +139,7 @@ void bh_let_free(bh_let *let)
     if (let != NULL) {
         bh_list_free(&let->list);
         free(let->stop);
+        free(let->opened);
         free(let->last);
         free(let->askers);
         free(let->want);
@@ -198,17 +205,19 @@ static int mark_all(bh_let *let)
     return code;
 }
 
-/* The tiles that are kept, and the ways there. Depth first, so that what was opened above a cell is known. */
-static int mark_kept(bh_let *let, int top, bh_tile_fn keep, void *user)
+/* The tiles that are kept, and the ways there. Depth first, so that what was opened above a cell is known, up to its
+ * branch: the nopened branches come first. */
+static int mark_kept(bh_let *let, int64_t nopened, bh_tile_fn keep, void *user)
 {
     const bh_frontier *frontier = &let->list.frontier;
     const bh_tree *tree = let->tree;
     int64_t above[EQP_CURVE_BITS + 1];
-    int code = EQP_OK;
-    for (int32_t i = 0; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
+    int top = 0, code = EQP_OK;
+    for (int32_t i = frontier->n > 0 ? 0 : -1; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
         const bh_family *family = &tree->family[frontier->family[i]];
         int level = family->level - 1;
         double centre[3];
+        top = i < nopened ? level : top;
         above[level] = family->cell;
         if (frontier->taken[i] == 0) {
             continue;
@@ -238,20 +247,6 @@ static int mark_leaf(bh_let *let, int64_t branch, bh_tile_fn keep, void *user)
     return keep == NULL || keep(user, centre) ? add_want(let, branch) : EQP_OK;
 }
 
-static int mark_branch(bh_let *let, int64_t branch, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
-                       void *user)
-{
-    bool whole = false;
-    const int code = bh__walk_open(let->tree, branch, group, mac, &whole, &let->list);
-    if (code != EQP_OK || whole) {
-        return code;
-    }
-    if (let->list.frontier.n == 0) {
-        return mark_leaf(let, branch, keep, user);
-    }
-    return keep == NULL ? mark_all(let) : mark_kept(let, let->tree->cell[branch].level, keep, user);
-}
-
 int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user)
 {
     bh__walker w;
@@ -263,16 +258,25 @@ int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac
         return code;
     }
     let->asker = asker;
+    int64_t nopened = 0;
     for (int64_t i = 0; i < let->nstops && code == EQP_OK;) {
         const stop *at = &let->stop[i];
-        if (at->branch) {
-            code = mark_branch(let, at->cell, group, mac, keep, user);
-            i++;
-        } else {
-            i = bh__acts_whole(&w, &let->tree->cell[at->cell]) ? at->skip : i + 1;
+        const bh_cell *cell = &let->tree->cell[at->cell];
+        const bool whole = bh__acts_whole(&w, cell);
+        if (!whole && at->branch && cell->nchild > 0) {
+            let->opened[nopened++] = cell->family;
+        } else if (!whole && at->branch) {
+            code = mark_leaf(let, at->cell, keep, user);
         }
+        i = whole ? at->skip : i + 1;
     }
-    return code;
+    if (code == EQP_OK) {
+        code = bh__walk_open(&w, nopened, let->opened, &let->list);
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    return keep == NULL ? mark_all(let) : mark_kept(let, nopened, keep, user);
 }
 
 /* Blocks below a branch: families from *family on, leaves from *leaf on. What is above a marked cell is marked. */

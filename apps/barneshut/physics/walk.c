@@ -299,13 +299,22 @@ static void list_clear(bh_list *list)
     list->frontier.n = 0;
 }
 
-int bh__walk_open(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bool *whole,
-                  bh_list *list)
+int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list *list)
 {
-    bh__walker w;
+    bh_frontier *frontier = &list->frontier;
     list_clear(list);
-    const int code = root < 0 || root >= tree->ncells ? EQP_ERR_ARGUMENT : bh__walker_init(&w, tree, group, mac);
-    return code == EQP_OK ? open_all(&w, best_row(), root, whole, list) : code;
+    const int code = frontier_reserve(frontier, w->tree->ncells);
+    if (code != EQP_OK || n == 0) {
+        return code;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        frontier->family[i] = family[i];
+        frontier->next[i] = (int32_t)(i + 1);
+    }
+    frontier->next[n - 1] = -1;
+    frontier->n = n;
+    best_row()->open(w, list);
+    return EQP_OK;
 }
 
 int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,

@@ -49,6 +49,10 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
 /* Whether nothing of the root of a walk acts but as one body; nothing at all beyond a cutoff. */
 bool bh__acts_whole(const bh__walker *w, const bh_cell *cell);
 
+/* The first half of a walk that opens these n families, none of them in another: list->frontier begins with them and
+ * tells what is opened and taken. */
+int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list *list);
+
 /* A walk with that row, which must run here. */
 int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
              const bh__visitor *visitor, bh_list *list);
