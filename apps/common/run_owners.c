@@ -75,9 +75,9 @@ double app_work_weight(const app_work_model *model, const int64_t *count)
 
 void app_owners_free(app_owners *owners)
 {
-    void *owned[] = {owners->owner,         owners->id,          owners->count,   owners->weight,
-                     owners->seconds,       owners->pin_first,   owners->pin,     owners->tile_first,
-                     owners->tile_centroid, owners->tile_weight, owners->tile_pin};
+    void *owned[] = {owners->owner,       owners->id,        owners->own_pin, owners->count,      owners->weight,
+                     owners->seconds,     owners->pin_first, owners->pin,     owners->tile_first, owners->tile_centroid,
+                     owners->tile_weight, owners->tile_pin};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -264,10 +264,10 @@ static void add_share(const app_work_model *model, app_owner *owner, const app_o
 
 static int make_room(app_owners *owners, int64_t n, int64_t npins, int64_t ntiles)
 {
-    int64_t **const number[] = {&owners->id, &owners->count, &owners->pin_first, &owners->tile_first};
+    int64_t **const number[] = {&owners->id, &owners->own_pin, &owners->count, &owners->pin_first, &owners->tile_first};
     int code = eqp_array_create(&owners->owner, n, sizeof *owners->owner);
 
-    for (int i = 0; i < 4 && code == EQP_OK; i++) {
+    for (int i = 0; i < 5 && code == EQP_OK; i++) {
         code = eqp_array_create(number[i], n + 1, sizeof(int64_t));
     }
     if (code == EQP_OK) {
@@ -454,6 +454,7 @@ int app_owners_line_up(MPI_Comm comm, const app_survey *survey, const app_work_m
     }
     for (int64_t o = 0; o < owners->n; o++) {
         owners->id[o] = before + o;
+        owners->own_pin[o] = owners->owner[o].pin >= 0 ? owners->owner[o].pin : before + o;
     }
     bundle_free(&in);
     free(rank);

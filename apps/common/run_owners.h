@@ -31,6 +31,7 @@ typedef struct app_tile {
 typedef struct app_owner {
     uint64_t key; /* along the curve */
     int64_t id;   /* with the key: which owner it is */
+    int64_t pin;  /* what others have as a pin where they touch it; -1: they name something else */
     int32_t particles, home;
     int64_t at_home; /* its number there */
     int64_t bytes;   /* that move with it */
@@ -80,6 +81,7 @@ typedef struct app_owners {
     int64_t n;
     app_owner *owner;   /* [n] in curve order; of owners that ranks share, put together */
     int64_t *id;        /* [n] place along the curve, over all ranks */
+    int64_t *own_pin;   /* [n] its pin, or its place where it has none */
     int64_t *count;     /* [n] interactions */
     double *weight;     /* [n] nanoseconds by the nominal costs */
     double *seconds;    /* [n] predicted from the measured costs */

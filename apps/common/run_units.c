@@ -112,7 +112,7 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const app
     int rank, code;
 
     *before = mine;
-    code = eqp_units_totals_add(options, owners->n, owners->id, count, weight, &mine);
+    code = eqp_units_totals_add(options, owners->n, owners->own_pin, count, weight, &mine);
     code = eqp_agree(comm, code, NULL);
     if (code != EQP_OK) {
         return code;
@@ -148,8 +148,8 @@ static int make_sampled(MPI_Comm comm, const app_rebalance_options *options, int
         code = add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
     }
     if (code == EQP_OK) {
-        code = eqp_units_create_known(owners->n, owners->id, owners->count, owners->weight, &pins, app_owners_enumerate,
-                                      owners, &wanted, all, &before, units);
+        code = eqp_units_create_known(owners->n, owners->own_pin, owners->count, owners->weight, &pins,
+                                      app_owners_enumerate, owners, &wanted, all, &before, units);
         code = eqp_agree(comm, code, NULL);
     }
     return code;
@@ -198,8 +198,8 @@ static int make_full(MPI_Comm comm, const app_rebalance_options *options, int np
         code = add_totals(comm, &wanted, owners, count, weight, &all, &before);
     }
     if (code == EQP_OK) {
-        code = eqp_units_create_known(owners->n, owners->id, count, weight, &pins, enumerate_alike, owners, &wanted,
-                                      &all, &before, units);
+        code = eqp_units_create_known(owners->n, owners->own_pin, count, weight, &pins, enumerate_alike, owners,
+                                      &wanted, &all, &before, units);
         code = eqp_agree(comm, code, NULL);
     }
     free(weight);
@@ -313,7 +313,7 @@ static int take_two_pins(const app_rebalance_options *options, const app_owners 
                                                          (uint64_t)(first[u + 1] - first[u]))];
         other[u] = unit.sub < 0 ? draw_pin(owners, options->seed, unit.id, one) : other[u];
         made->own_first[u] = npins;
-        made->own_pin[npins++] = owners->id[one];
+        made->own_pin[npins++] = owners->own_pin[one];
         if (other[u] >= 0) {
             made->own_pin[npins++] = other[u];
         }

@@ -58,6 +58,7 @@ static app_owner describe(const world *w, int64_t owner)
     const int64_t place = place_of(w, owner);
     app_owner made = {.key = (uint64_t)(place / 2) << 20,
                       .id = place % 2,
+                      .pin = is_heavy(owner) ? -1 : 7 * w->n + place,
                       .particles = 2,
                       .home = (int32_t)(owner / PER_RANK),
                       .at_home = owner % PER_RANK,
@@ -164,6 +165,7 @@ static void check_owner(const world *w, const app_owners *owners, int64_t o)
 
     CHECK_EQUAL(owner->key, expected.key);
     CHECK_EQUAL(owner->id, expected.id);
+    CHECK_EQUAL(owners->own_pin[o], is_heavy(number) ? owners->id[o] : 7 * w->n + owners->id[o]);
     CHECK_EQUAL(owner->home, expected.home);
     CHECK_EQUAL(owner->at_home, expected.at_home);
     CHECK_EQUAL(owner->count[0], expected.count[0] + shares);
@@ -312,7 +314,7 @@ static void units_can_have_two_pins(MPI_Comm comm)
         CHECK_EQUAL(eqp_units_get(units.units, u, &unit), EQP_OK);
         CHECK(n >= 1 && n <= 2);
         for (int64_t o = unit.owner; o < unit.owner + unit.owners; o++) {
-            is_owner = is_owner || pin[0] == owners.id[o];
+            is_owner = is_owner || pin[0] == owners.own_pin[o];
             is_other = is_other || (n == 2 && unit.sub < 0 && pin[1] == (owners.id[o] + 1) % w.n);
         }
         CHECK(is_owner && (unit.sub >= 0 || is_other)); /* whole owners have the pin behind them */

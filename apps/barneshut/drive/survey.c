@@ -20,6 +20,7 @@ static int take_in(app_survey *owners, const bh_work *work, const double centre[
 {
     app_owner owner = {.key = work->group.key,
                        .id = work->group.part,
+                       .pin = -1, /* others touch cells */
                        .particles = work->group.count,
                        .home = work->home,
                        .at_home = work->at_home,

@@ -158,6 +158,7 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, 
     lot segments = {.first = INT64_MAX, .n = nown, .sources = of->split < 0 ? UINT32_MAX : 0};
     app_owner owner = {.key = key,
                        .id = (int64_t)of->tag,
+                       .pin = (int64_t)of->tag,
                        .particles = 1,
                        .home = s->domain->rank,
                        .at_home = node,
@@ -204,6 +205,7 @@ static int add_share(const surveyor *s, int64_t target, int64_t ntargets, uint64
     const dd_segment segment = dd_stage_segment(stage, segments.first);
     app_owner owner = {.key = key,
                        .id = (int64_t)share->owner,
+                       .pin = (int64_t)share->owner,
                        .particles = 1,
                        .home = share->home,
                        .at_home = share->at_home,
