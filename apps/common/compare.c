@@ -39,16 +39,18 @@ static void show(void *user, int n, const app_compared *rows)
 int app_compare(app_comparison *comparison, app_record *record, eqp_message *message)
 {
     const app_run_settings *run = comparison->run;
+    app_whatif what = *comparison->what;
     watch w = {.comparison = comparison};
     int code = EQP_OK;
 
+    what.plan = run->exchange_auto ? NULL : &run->exchange;
     comparison->network = run->network;
     if (run->network_measure) {
         code = app_network_measure(comparison->what->comm, &comparison->network);
     }
     if (code == EQP_OK) {
-        code = app_whatif_compare(comparison->what, comparison->own, run->ncompare, run->compare, run->nparts_list,
-                                  run->parts, &comparison->network, &comparison->rows, show, &w, message);
+        code = app_whatif_compare(&what, comparison->own, run->ncompare, run->compare, run->nparts_list, run->parts,
+                                  &comparison->network, &comparison->rows, show, &w, message);
     }
     if (code == EQP_OK) {
         comparison->n = run->ncompare * run->nparts_list;
@@ -66,12 +68,13 @@ void app_compare_free(app_comparison *comparison)
 
 int app_compare_text(const app_comparison *comparison, char **text)
 {
-    static const char format[] =
-        "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
-        "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; every method with its cheapest exchange plan\n\n"
-        "%s\n";
+    static const char format[] = "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
+                                 "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; %s\n\n"
+                                 "%s\n";
     const eqp_network *network = &comparison->network;
     const char *node = network->node > 1 ? "ranks on a node" : "rank on a node";
+    const char *plan = comparison->run->exchange_auto ? "every method with its cheapest exchange plan"
+                                                      : "every method with the exchange plan of --exchange";
     char *table = NULL, *verdict = NULL, *made = NULL;
     int size, code = app_compare_table(comparison->n, comparison->rows, &table);
 
@@ -79,11 +82,12 @@ int app_compare_text(const app_comparison *comparison, char **text)
         code = app_compare_verdict(comparison->n, comparison->rows, &verdict);
     }
     if (code == EQP_OK) {
-        size = snprintf(NULL, 0, format, table, network->alpha, network->beta, network->node, node, verdict);
+        size = snprintf(NULL, 0, format, table, network->alpha, network->beta, network->node, node, plan, verdict);
         code = eqp_array_create(&made, (int64_t)size + 1, 1);
     }
     if (code == EQP_OK) {
-        snprintf(made, (size_t)size + 1, format, table, network->alpha, network->beta, network->node, node, verdict);
+        snprintf(made, (size_t)size + 1, format, table, network->alpha, network->beta, network->node, node, plan,
+                 verdict);
         *text = made;
     }
     free(table);

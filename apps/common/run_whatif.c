@@ -257,6 +257,14 @@ static int trace(const app_whatif_state *state, const app_trial *trial, int root
     return code;
 }
 
+/* By one plan, or the cheapest. */
+static int evaluate(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
+                    eqp_evaluated *result)
+{
+    return plan == NULL ? eqp_evaluation_best(evaluation, network, result)
+                        : eqp_evaluation_by_plan(evaluation, network, plan, NULL, result);
+}
+
 int app_whatif_try(app_whatif_state *state, int n, app_trial *trials, const eqp_network *network, eqp_message *message)
 {
     eqp_evaluation **evaluation = NULL;
@@ -270,7 +278,7 @@ int app_whatif_try(app_whatif_state *state, int n, app_trial *trials, const eqp_
     }
     if (code == EQP_OK) {
         for (int i = state->rank; i < n && code == EQP_OK; i += state->nranks) {
-            code = eqp_evaluation_best(evaluation[i], network, &trials[i].row.evaluated);
+            code = evaluate(evaluation[i], network, state->what->plan, &trials[i].row.evaluated);
         }
         code = eqp_agree(state->comm, code, NULL);
     }

@@ -14,9 +14,10 @@ typedef struct app_whatif {
     MPI_Comm comm; /* borrowed */
     void *user;    /* passed to the functions */
     const app_work_model *model;
-    const app_costs *costs;   /* must be known (measured) when a comparison begins */
-    int nphases;              /* of an exchange: see eqp_evaluation_create() */
-    const int *back, *ghosts; /* [nphases] */
+    const app_costs *costs;        /* must be known (measured) when a comparison begins */
+    int nphases;                   /* of an exchange: see eqp_evaluation_create() */
+    const int *back, *ghosts;      /* [nphases] */
+    const eqp_exchange_plan *plan; /* how data travel (borrowed); NULL: by the cheapest plan */
 
     /* This rank's owners at home, numbered as app_owner.at_home: how many, and their curve keys ascending (owned by the
      * caller: free()). */

@@ -345,6 +345,30 @@ static void check_boxes(dd_simulation *sim, app_whatif_state *state, bool bisect
     free(mine);
 }
 
+/* A plan that is told is the one that counts, and not cheaper than the cheapest. */
+static void check_plan_told(const app_whatif *functions, const app_method_choice *choice, int nparts)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 1};
+    app_whatif how[2] = {*functions, *functions};
+    app_trial trial[2] = {{.choice = choice, .nparts = nparts}, {.choice = choice, .nparts = nparts}};
+    eqp_message message = {""};
+
+    how[1].plan = &plan;
+    for (int i = 0; i < 2; i++) {
+        app_whatif_state *state = NULL;
+        CHECK(app_whatif_open(&how[i], &state) == EQP_OK, "no state");
+        CHECK(app_whatif_try(state, 1, &trial[i], &network, &message) == EQP_OK, "%s", message.text);
+        app_whatif_close(state);
+    }
+    const eqp_evaluated *best = &trial[0].row.evaluated, *told = &trial[1].row.evaluated;
+    CHECK(told->plan.stages == plan.stages && told->plan.broadcast == plan.broadcast && told->plan.node == plan.node,
+          "%d parts: another plan than the one told", nparts);
+    CHECK(told->step_seconds >= best->step_seconds * (1 - 1e-12), "%d parts: %.17g is cheaper than %.17g", nparts,
+          told->step_seconds, best->step_seconds);
+    app_trials_free(2, trial);
+}
+
 /* Every method, and what the assignments are worth after the next step. */
 static void check_comparison(MPI_Comm comm)
 {
@@ -375,6 +399,7 @@ static void check_comparison(MPI_Comm comm)
         check_boxes(&sim, state, true, nparts);
     }
     app_whatif_close(state);
+    check_plan_told(dd_whatif_functions(whatif), &choice[1], 9);
     code = app_whatif_compare(dd_whatif_functions(whatif), &dd_methods, 3, choice, 2, parts, &network, &rows, NULL,
                               NULL, &message);
     CHECK(code == EQP_OK, "%s", message.text);
