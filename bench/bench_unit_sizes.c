@@ -7,17 +7,18 @@
  *     build/bench/bench_unit_sizes network network.data 547 0.0011,0.0012,0.0017
  *
  * Arguments: what interacts; the input (a generator of barneshut, a ParaDiS network); the opening angle, or how many
- * interactions a particle or node is to have on average; units per interaction, one number or several; the seed of the
- * sampling (1).
+ * interactions a particle or node is to have on average; units per interaction, one number or several (none); the seed
+ * of the sampling (1).
  *
  * barneshut: owners are particles, each with its own list of cells and particles. cutoff: all particles within a
  * radius, chosen for that average. network: owners are nodes with the segments that they own, interactions are pairs
  * of segments in a cell or in neighbouring ones, each once; as many cells as come next to that average. Every
- * interaction weighs 1. The number of units that is asked for is adjusted until 1 % of the wanted one.
+ * interaction weighs 1. The number of units that is asked for is adjusted until it comes within 1 % of the wanted one,
+ * if it ever does, else the nearest is taken.
  *
- * The first row, strategy none, is of whole lists: one unit for every owner. Columns: units wanted and found, mean,
- * largest and smallest size in interactions, standard deviation over mean, shape and scale of the gamma distribution
- * that fits best, and the histogram as START:UNITS with four bins per factor of two. */
+ * The first row, strategy none, is of whole lists: one unit for every owner. Columns: the radius, units wanted and
+ * found, mean, largest and smallest size in interactions, standard deviation over mean, shape and scale of the gamma
+ * distribution that fits best, and the histogram as START:UNITS with four bins per factor of two. */
 #include "lists.h"
 #include "timing.h"
 
@@ -32,6 +33,7 @@
 #define BATCH 256
 #define ATTEMPTS 12 /* until so many units come out as were asked for */
 #define CLOSE 0.01
+#define FAR 0.1
 
 static void die(const char *what)
 {
@@ -60,30 +62,44 @@ static int enumerate(void *user, int64_t owner, eqp_sink *sink)
     return code;
 }
 
-/* Sizes of the units of a strategy, when about as many as wanted come out. */
+static void sizes_of(bench_lists *l, const eqp_units_options *options, eqp_sizes *sizes)
+{
+    eqp_units *units;
+
+    if (eqp_units_create_serial(l->nowners, l->id, enumerate, l, options, &units) != EQP_OK) {
+        die("no units");
+    }
+    *sizes = (eqp_sizes){0};
+    eqp_units_sizes(units, sizes);
+    eqp_units_free(units);
+}
+
+/* Sizes of the units of a strategy, when as many as wanted come out, or so many as come next to that: where owners are
+ * about as heavy as units, a little more weight lets many of them be cut at once. */
 static void sizes_at(bench_lists *l, eqp_sample_strategy strategy, double wanted, uint64_t seed, eqp_sizes *sizes)
 {
     eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
-    double ask = wanted;
+    double ask = wanted, low = 0, high = INFINITY, best = INFINITY;
 
     options.strategy = strategy;
     options.seed = seed;
     options.max_pins = 0;
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        eqp_units *units;
+    for (int attempt = 0; attempt < ATTEMPTS && best > CLOSE; attempt++) {
+        eqp_sizes found;
         options.units = (int64_t)(ask + 0.5);
-        if (eqp_units_create_serial(l->nowners, l->id, enumerate, l, &options, &units) != EQP_OK) {
-            die("no units");
+        sizes_of(l, &options, &found);
+        const double off = fabs((double)found.n / wanted - 1);
+        if (off < best) {
+            best = off;
+            *sizes = found;
         }
-        *sizes = (eqp_sizes){0};
-        eqp_units_sizes(units, sizes);
-        eqp_units_free(units);
-        if (fabs((double)sizes->n - wanted) <= CLOSE * wanted) {
-            return;
-        }
-        ask = fmax(1, ask * wanted / (double)sizes->n);
+        *((double)found.n < wanted ? &low : &high) = ask;
+        ask = fmax(1, ask * wanted / (double)found.n);
+        ask = ask > low && ask < high ? ask : 0.5 * (low + fmin(high, 2 * wanted));
     }
-    die("not as many units as wanted");
+    if (best > FAR) {
+        die("not as many units as wanted");
+    }
 }
 
 /* Every owner's whole list as one unit: what sampling starts from. */
@@ -105,7 +121,7 @@ static void print_row(const char *kind, const bench_lists *l, const char *strate
     const char *gap = "";
 
     (void)eqp_sizes_fit_gamma(sizes, &shape, &scale); /* nan where nothing fits */
-    printf("%s,%lld,%lld,%s,%g,%.0f,%lld,%.2f,%.0f,%.0f,%.4f,%.4f,%.2f,", kind, (long long)l->nowners,
+    printf("%s,%.9g,%lld,%lld,%s,%g,%.0f,%lld,%.2f,%.0f,%.0f,%.4f,%.4f,%.2f,", kind, l->cutoff, (long long)l->nowners,
            (long long)l->ninteractions, strategy, rate, rate * (double)l->ninteractions, (long long)sizes->n, mean,
            sizes->max, sizes->min, sqrt(variance) / mean, shape, scale);
     for (int b = 0; b < EQP_SIZES_BINS; b++) {
@@ -121,13 +137,13 @@ static void print_row(const char *kind, const bench_lists *l, const char *strate
 int main(int argc, char **argv)
 {
     static const char *const strategies[] = {"random", "particle", "adaptive", "stride"};
-    const double number = argc > 4 ? strtod(argv[3], NULL) : 0;
+    const double number = argc > 3 ? strtod(argv[3], NULL) : 0;
     const uint64_t seed = argc > 5 ? strtoull(argv[5], NULL, 10) : 1;
     eqp_sizes owners = {0};
     bench_lists l;
 
     if (!(number > 0)) {
-        die("barneshut|cutoff|network INPUT THETA|INTERACTIONS RATE,... [SEED]");
+        die("barneshut|cutoff|network INPUT THETA|INTERACTIONS [RATE,... [SEED]]");
     } else if (strcmp(argv[1], "barneshut") == 0) {
         bench_list_particles(argv[2], number, 0, &l);
     } else if (strcmp(argv[1], "cutoff") == 0) {
@@ -137,10 +153,11 @@ int main(int argc, char **argv)
     } else {
         die("barneshut, cutoff or network?");
     }
-    puts("kind,owners,interactions,strategy,rate,wanted,units,mean,largest,smallest,deviation,shape,scale,histogram");
+    puts("kind,cutoff,owners,interactions,strategy,rate,wanted,units,mean,largest,smallest,deviation,shape,scale,"
+         "histogram");
     sizes_of_owners(&l, &owners);
     print_row(argv[1], &l, "none", (double)l.nowners / (double)l.ninteractions, &owners);
-    for (char *word = strtok(argv[4], ","); word != NULL; word = strtok(NULL, ",")) {
+    for (char *word = argc > 4 ? strtok(argv[4], ",") : NULL; word != NULL; word = strtok(NULL, ",")) {
         const double rate = strtod(word, NULL);
         if (!(rate > 0 && rate <= 1)) {
             die("a rate is more than 0 and at most 1");

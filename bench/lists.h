@@ -21,6 +21,7 @@ typedef struct bench_lists {
     int32_t *meets;      /* [ninteractions] sources */
     bench_point *source; /* [nsources] */
     double box[3];       /* edges where it is periodic, 0 elsewhere */
+    double cutoff;       /* the radius that was chosen; 0: none */
 } bench_lists;
 
 /* All of these end the program where something goes wrong.

@@ -123,6 +123,7 @@ void bench_list_particles(const char *text, double theta, double wanted, bench_l
         die("a group of more than one particle");
     }
     bench_lists_make(l, serial.n, serial.n, serial.n + tree->ncells);
+    l->cutoff = mac.cutoff;
     for (int64_t i = 0; i < serial.n; i++) {
         l->id[i] = serial.order[i];
         l->item_first[i] = i;
