@@ -3,7 +3,9 @@
 #include "drive/output.h"
 #include "drive/record.h"
 #include "drive/simulation.h"
+#include "drive/whatif.h"
 
+#include "../common/compare.h"
 #include "../common/shell.h"
 
 #include <equipoise/base.h>
@@ -92,17 +94,25 @@ static void warn_of_box(const bh_simulation *sim)
     }
 }
 
-static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
+/* What a run leaves: files, a note on stderr, text on stdout. */
+static int finish(const bh_simulation *sim, bh_record *record, eqp_message *message)
 {
-    const bh_settings *settings = values;
+    eqp_message note = {""};
+    int code = bh_record_finish(record, sim, message, &note);
+
+    if (code == EQP_OK && note.text[0] != '\0' && sim->domain.rank == 0) {
+        fprintf(stderr, "%s\n", note.text);
+    }
+    return code;
+}
+
+static int simulate_steps(MPI_Comm comm, const bh_settings *settings, const char *command, int *stopped,
+                          eqp_message *message)
+{
     bh_simulation sim;
     bh_record record = {0};
-    eqp_message note = {""};
-    int code = app_places_check(comm, "barneshut", &settings->run, &bh_naming, message);
+    int code = bh_simulation_create(comm, settings, &sim, message);
 
-    if (code == EQP_OK) {
-        code = bh_simulation_create(comm, settings, &sim, message);
-    }
     if (code != EQP_OK) {
         return code;
     }
@@ -112,18 +122,83 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
         code = run(&sim, &record, stopped, message);
     }
     if (code == EQP_OK) {
-        code = bh_record_finish(&record, &sim, message, &note);
+        code = finish(&sim, &record, message);
     }
     if (code == EQP_OK) {
-        if (note.text[0] != '\0' && sim.domain.rank == 0) {
-            fprintf(stderr, "%s\n", note.text);
-        }
         print_summary(&sim, &record);
         code = app_check_printed("barneshut", message);
     }
     app_record_free(record.record);
     bh_simulation_free(&sim);
     return code;
+}
+
+static int print_comparison(const bh_simulation *sim, const app_comparison *comparison, eqp_message *message)
+{
+    char *text = NULL;
+    int code = EQP_OK;
+
+    if (sim->domain.rank == 0 && !comparison->run->quiet) {
+        code = app_compare_text(comparison, &text);
+    }
+    if (text != NULL) {
+        printf("barneshut %s: %lld particles (%s), compared on %d ranks\n\n%s", eqp_version(),
+               (long long)sim->input.total, sim->input.format, sim->domain.nranks, text);
+    }
+    free(text);
+    return code == EQP_OK ? app_check_printed("barneshut", message) : code;
+}
+
+/* --compare: no steps. */
+static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const char *command, eqp_message *message)
+{
+    bh_settings first = *settings;
+    bh_simulation sim;
+    bh_record record = {0};
+    bh_whatif whatif = {.domain = NULL};
+    app_comparison comparison = {
+        .program = "barneshut", .run = &settings->run, .own = &bh_methods, .what = &whatif.what};
+    int code;
+
+    app_compare_first(&first.run);
+    code = bh_simulation_create(comm, &first, &sim, message);
+    if (code != EQP_OK) {
+        return code;
+    }
+    warn_of_box(&sim);
+    code = bh_record_create(&sim, command, &record, message);
+    if (code == EQP_OK) {
+        code = bh_record_step(&record, &sim, message);
+    }
+    if (code == EQP_OK) {
+        code = bh_whatif_open(&sim.domain, &sim.evaluator, &sim.costs, sim.dt, &whatif);
+    }
+    if (code == EQP_OK) {
+        code = app_compare(&comparison, record.record, message);
+    }
+    if (code == EQP_OK) {
+        code = finish(&sim, &record, message);
+    }
+    if (code == EQP_OK) {
+        code = print_comparison(&sim, &comparison, message);
+    }
+    app_record_free(record.record);
+    app_compare_free(&comparison);
+    bh_whatif_close(&whatif);
+    bh_simulation_free(&sim);
+    return code;
+}
+
+static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
+{
+    const bh_settings *settings = values;
+    int code = app_places_check(comm, "barneshut", &settings->run, &bh_naming, message);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    return settings->run.ncompare > 0 ? simulate_compare(comm, settings, command, message)
+                                      : simulate_steps(comm, settings, command, stopped, message);
 }
 
 /* The lists of names. */
@@ -133,7 +208,7 @@ static int answer(const void *values, char **text, eqp_message *message)
 
     (void)message;
     if (app_run_asks(settings->run.balance)) {
-        return app_run_list_methods(NULL, text);
+        return app_run_list_methods(&bh_methods, text);
     }
     return app_run_asks(settings->run.generate) ? app_run_list_recipes(&bh_generators, text) : EQP_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
+#include "../../common/run_auto.h"
+
 #include "../physics/defaults.h"
 
 #include <math.h>
@@ -10,6 +12,9 @@
 #define TEXT_OF(number) #number
 #define TEXT(number) TEXT_OF(number)
 #define AT(field) offsetof(bh_settings, field)
+
+static const eqp_method *const own_methods[] = {&app_method_auto};
+const app_methods bh_methods = {own_methods, 1};
 
 static const app_option table[] = {
     {.name = "theta",
@@ -162,5 +167,5 @@ int bh_settings_complete(bh_settings *s, eqp_message *message)
             s->generator.seed = (uint64_t)s->run.seed;
         }
     }
-    return app_run_choose("barneshut", NULL, &s->run, message);
+    return app_run_choose("barneshut", &bh_methods, &s->run, message);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "simulation.h"
 
+#include "automatic.h"
+
+#include "../../common/run_auto.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -11,6 +15,10 @@
 /* Time of a step without --dt: this part of the time in which the largest acceleration crosses the softening length. */
 #define STEP_FRACTION 0.1
 
+/* Steps that `auto` expects its first map to last, and that it expects of any at least. */
+#define FIRST_LIFE 50.0
+#define SHORT_LIFE 5.0
+
 /* Costs of this rank in one step, until they become its row. */
 typedef struct step_ledger {
     bh_settled settled;
@@ -18,6 +26,7 @@ typedef struct step_ledger {
     int64_t map_bytes; /* sent while it was made */
     bool has_rebalanced;
     double balance_seconds;
+    bh_automatic automatic; /* of a map that `auto` has chosen */
     bh_evaluated evaluated;
 } step_ledger;
 
@@ -49,11 +58,30 @@ static int follow_map(bh_simulation *sim, step_ledger *ledger)
     return code;
 }
 
-/* A new map for the particles where they are; they follow it when they settle next. */
-static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+/* Steps for which a map that is made now will be used: about as many as the last one, at first FIRST_LIFE. */
+static double expected_life(const bh_simulation *sim)
+{
+    const eqp_policy *policy = &sim->policy;
+    const double left = fmax(1.0, (double)(sim->settings->run.steps - sim->now.common.step));
+
+    if (policy->options.mode == EQP_POLICY_NEVER) {
+        return left;
+    }
+    if (policy->options.mode == EQP_POLICY_EVERY) {
+        return fmin(left, (double)policy->options.every);
+    }
+    return fmin(left, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
+}
+
+static int make_auto(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+{
+    return bh_rebalance_auto(&sim->domain, &sim->evaluator, &sim->settings->run, has_map, expected_life(sim), sim->dt,
+                             &sim->map, &sim->costs, &ledger->rebalanced, &ledger->automatic, message);
+}
+
+static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
 {
     const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    double start = eqp_cpu_seconds();
     int code = EQP_OK;
 
     if (!sim->surveyed) {
@@ -65,6 +93,16 @@ static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_m
                             &ledger->map_bytes, message);
     }
     sim->totals = ledger->rebalanced.totals;
+    return code;
+}
+
+/* A new map for the particles where they are; they follow it when they settle next. */
+static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+{
+    const double start = eqp_cpu_seconds();
+    const int code = sim->settings->run.method == &app_method_auto ? make_auto(sim, has_map, ledger, message)
+                                                                   : make_by_method(sim, has_map, ledger, message);
+
     ledger->has_rebalanced = true;
     ledger->balance_seconds = eqp_cpu_seconds() - start;
     return code;
@@ -116,19 +154,18 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
     const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
     const int64_t bytes = bh_phases_bytes(e->phase);
 
-    *row =
-        (bh_rank_row){.common = {.load = e->seconds,
-                                 .predicted = app_costs_predict(&sim->costs, e->counts.of),
-                                 .particles = (double)sim->domain.particles.n,
-                                 .targets = (double)e->targets,
-                                 .interactions = pairs + cells,
-                                 .ghosts = (double)e->ghosts,
-                                 .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
-                                 .migrated = (double)ledger->settled.migrated,
-                                 .exchange_seconds = e->all_seconds - e->seconds,
-                                 .balance_seconds = ledger->balance_seconds},
-                      .pairs = pairs,
-                      .cells = cells};
+    *row = (bh_rank_row){.common = {.load = e->seconds,
+                                    .predicted = app_costs_predict(&sim->costs, e->counts.of),
+                                    .particles = (double)sim->domain.particles.n,
+                                    .targets = (double)e->targets,
+                                    .interactions = pairs + cells,
+                                    .ghosts = (double)e->ghosts,
+                                    .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
+                                    .migrated = (double)ledger->settled.migrated,
+                                    .exchange_seconds = e->all_seconds - e->seconds,
+                                    .balance_seconds = ledger->balance_seconds},
+                         .pairs = pairs,
+                         .cells = cells};
 }
 
 /* Every rank sees every row, so that all draw the same conclusions. */
@@ -206,7 +243,11 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
         return code;
     }
     common->rebalanced = ledger->has_rebalanced;
-    if (ledger->has_rebalanced) {
+    memcpy(common->why, ledger->automatic.why, sizeof common->why);
+    if (ledger->automatic.chosen[0] != '\0') {
+        memcpy(common->chosen, ledger->automatic.chosen, sizeof common->chosen);
+    }
+    if (ledger->has_rebalanced && !ledger->automatic.kept) {
         common->imbalance_promised = ledger->rebalanced.result.imbalance;
         common->units = ledger->rebalanced.units;
         common->split_owners = ledger->rebalanced.split_owners;

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "automatic.h"
+
+#include "whatif.h"
+
+#include "../../common/run_auto.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The present map as a trial: map and verdicts are borrowed and owned, in that order. */
+static int present_trial(const bh_domain *domain, const app_map *map, app_trial *present)
+{
+    app_verdict *verdict = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&verdict, domain->ngroups, sizeof *verdict), NULL);
+
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        verdict[g] = (app_verdict){domain->tag[g], domain->rank};
+    }
+    *present = (app_trial){.nparts = domain->nranks, .map = *map, .verdicts = verdict};
+    return code;
+}
+
+/* The chosen map takes the place of the present one. */
+static int take(bh_domain *domain, app_auto_answer *answer, app_map *map, app_rebalanced *rebalanced)
+{
+    int code = bh_rebalance_apply(domain, answer->trial.verdicts);
+
+    if (code == EQP_OK) {
+        app_map_free(map);
+        *map = answer->trial.map;
+        app_map_init(&answer->trial.map);
+        rebalanced->result.imbalance = answer->trial.row.evaluated.imbalance;
+        rebalanced->units = answer->trial.row.units;
+        rebalanced->split_owners = answer->trial.row.split_owners;
+    }
+    return code;
+}
+
+int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_settings *run, bool has_map,
+                      double life, double dt, app_map *map, app_costs *costs, app_rebalanced *rebalanced,
+                      bh_automatic *automatic, eqp_message *message)
+{
+    const app_auto_question question = {.own = &bh_methods,
+                                        .options = app_rebalance_of(run),
+                                        .nparts = domain->nranks,
+                                        .life = life,
+                                        .network = run->network};
+    app_auto_answer answer = {.keep = false};
+    app_trial present = {.choice = NULL};
+    app_whatif_state *state = NULL;
+    bh_whatif what;
+    int code = has_map ? present_trial(domain, map, &present) : EQP_OK;
+
+    if (code == EQP_OK) {
+        code = bh_whatif_open(domain, evaluator, costs, dt, &what);
+        if (code == EQP_OK) {
+            code = bh_rebalance_learn(domain, evaluator, map, &what.works, costs);
+        }
+        if (code == EQP_OK) {
+            code = app_whatif_open(&what.what, &state);
+        }
+        if (code == EQP_OK) {
+            code = app_auto_choose(state, &question, has_map ? &present : NULL, &answer, message);
+        }
+        app_whatif_close(state);
+        bh_whatif_close(&what);
+    }
+    if (code == EQP_OK && !answer.keep) {
+        code = take(domain, &answer, map, rebalanced);
+    }
+    if (code == EQP_OK) {
+        automatic->kept = answer.keep;
+        if (!answer.keep) {
+            snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
+        }
+        memcpy(automatic->why, answer.why, sizeof automatic->why);
+    }
+    app_trials_free(1, &answer.trial);
+    free(answer.choice);
+    free(present.verdicts);
+    return code;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trace.h"
+
+#include "../physics/let.h"
+#include "../physics/opened.h"
+
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+
+#define NOWHERE (-1) /* home of a cell of the top */
+
+/* A force evaluation that is made up. */
+typedef struct tracing {
+    const bh_trace *trace;
+    int nparts;
+    const app_map *map;
+    eqp_evaluation *evaluation;
+    bool loads_only;
+    bh_homes homes; /* by parts */
+    bh_list list;
+    int *ranks;        /* [nparts] parts that compute the group at hand */
+    bh_counts *counts; /* [nparts] of each of those */
+    int64_t *asked;    /* [nparts] last request that went there */
+    int64_t nrequests;
+} tracing;
+
+static uint64_t cell_end(uint64_t key, int level)
+{
+    return key + ((uint64_t)1 << 3 * (EQP_CURVE_BITS - level));
+}
+
+/* The part below whose branches a cell lies; NOWHERE for the top. */
+static int home_of(const tracing *t, uint64_t key, int level)
+{
+    const int64_t i = bh_homes_find(&t->homes, key);
+
+    return cell_end(key, level) <= t->homes.begin[i + 1] ? t->homes.rank[i] : NOWHERE;
+}
+
+/* A cell that this rank speaks for: blocks of everything below branches, and the branches of the common top. */
+static int declare_cell(tracing *t, const bh_cell *cell, int home, bool is_branch)
+{
+    const int64_t id = bh_block_id(cell->key, cell->level);
+    int code = is_branch ? eqp_evaluation_common(t->evaluation, home, (int64_t)sizeof(bh_cell)) : EQP_OK;
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (cell->nchild > 0) {
+        return eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, id, bh_let_family_bytes(cell->nchild), cell->nchild,
+                                    home);
+    }
+    return eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, id, bh_let_leaf_bytes(cell->count), cell->count, home);
+}
+
+/* A cell still to be looked at. */
+typedef struct pending {
+    int64_t cell;
+    bool below; /* its parent lies below branches */
+} pending;
+
+/* Every cell once over all ranks: its home speaks for it, rank 0 for the actual top. */
+static int declare_cells(tracing *t)
+{
+    const bh_domain *domain = t->trace->domain;
+    const bh_tree *tree = &domain->tree;
+    pending *stack = NULL;
+    int64_t n = 0, capacity = 0;
+    int code = eqp_array_reserve(&stack, &capacity, 1, sizeof *stack);
+
+    if (code == EQP_OK && tree->root >= 0) {
+        stack[n++] = (pending){tree->root, false};
+    }
+    while (n > 0 && code == EQP_OK) {
+        const pending at = stack[--n];
+        const bh_cell *cell = &tree->cell[at.cell];
+        const int home = home_of(t, cell->key, cell->level);
+        if (cell->home == domain->rank || (cell->home < 0 && domain->rank == 0)) {
+            code = home == NOWHERE ? EQP_OK : declare_cell(t, cell, home, !at.below);
+        }
+        if ((cell->home >= 0 && cell->home != domain->rank) || cell->nchild == 0) {
+            continue;
+        }
+        code = code == EQP_OK ? eqp_array_reserve(&stack, &capacity, n + cell->nchild, sizeof *stack) : code;
+        for (int k = 0; k < cell->nchild && code == EQP_OK; k++) {
+            stack[n++] = (pending){cell->child + k, home != NOWHERE};
+        }
+    }
+    free(stack);
+    return code;
+}
+
+/* A part needs what is below a cell, or its particles. */
+static int need_cell(tracing *t, uint64_t key, int level, int part)
+{
+    const int home = home_of(t, key, level);
+
+    return home == NOWHERE || home == part
+               ? EQP_OK
+               : eqp_evaluation_need(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(key, level), part);
+}
+
+static int need_leaves(tracing *t, const bh_opened *opened, int part)
+{
+    const bh_tree *tree = &t->trace->domain->tree;
+    int code = EQP_OK;
+
+    for (int k = 0; k < opened->nleaves && code == EQP_OK; k++) {
+        const bh_cell *leaf = &tree->cell[opened->leaf[k]];
+        code = need_cell(t, leaf->key, leaf->level, part);
+    }
+    return code;
+}
+
+/* The children of an opened cell and of all above it. */
+static int need_line(tracing *t, const bh_cell *cell, int part)
+{
+    uint64_t key = cell->key;
+    int code = EQP_OK;
+
+    for (int level = cell->level; level >= 0 && code == EQP_OK; level--) {
+        key &= ~(((uint64_t)1 << 3 * (EQP_CURVE_BITS - level)) - 1);
+        if (home_of(t, key, level) == NOWHERE) {
+            break;
+        }
+        code = need_cell(t, key, level, part);
+    }
+    return code;
+}
+
+/* A part that computes a group asks every home whose branches the walk opens. */
+static int ask(tracing *t, int64_t request, uint64_t key, int level, int part)
+{
+    const int home = home_of(t, key, level);
+
+    if (home == NOWHERE || home == part || t->asked[home] == t->nrequests) {
+        return EQP_OK;
+    }
+    t->asked[home] = t->nrequests;
+    return eqp_evaluation_need(t->evaluation, BH_PHASE_REQUESTS, request, home);
+}
+
+static int ask_for(tracing *t, int64_t group, int part)
+{
+    const bh_tree *tree = &t->trace->domain->tree;
+    const int64_t request = (t->trace->first_group + group) * t->nparts + part;
+    const int64_t n = bh_opened_count(tree, &t->list);
+    int code = eqp_evaluation_block(t->evaluation, BH_PHASE_REQUESTS, request, BH_REQUEST_BYTES, 0, part);
+
+    t->nrequests++;
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        bh_opened opened;
+        bh_opened_get(tree, &t->list, i, &opened);
+        if (opened.cell >= 0) {
+            code = ask(t, request, tree->cell[opened.cell].key, tree->cell[opened.cell].level, part);
+        }
+        for (int k = 0; k < opened.nleaves && code == EQP_OK; k++) {
+            const bh_cell *leaf = &tree->cell[opened.leaf[k]];
+            code = ask(t, request, leaf->key, leaf->level, part);
+        }
+    }
+    return code;
+}
+
+static int add_load(tracing *t, int part, const bh_counts *counts)
+{
+    return eqp_evaluation_load(t->evaluation, part, app_costs_predict(t->trace->costs, counts->of));
+}
+
+/* A group that one part computes. */
+static int trace_whole(tracing *t, const bh_group *group, int part)
+{
+    const bh_tree *tree = &t->trace->domain->tree;
+    const int64_t n = t->loads_only ? 0 : bh_opened_count(tree, &t->list);
+    const bh_counts counts = {.of = {[BH_KIND_PAIR] = t->list.nsources * group->count,
+                                     [BH_KIND_CELL] = t->list.ncells * group->count,
+                                     [BH_KIND_LISTED] = t->list.nsources + t->list.ncells,
+                                     [BH_KIND_VISIT] = t->list.nvisits,
+                                     [BH_KIND_GROUP] = 1}};
+    int code = add_load(t, part, &counts);
+
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        bh_opened opened;
+        bh_opened_get(tree, &t->list, i, &opened);
+        if (opened.cell >= 0) {
+            code = need_cell(t, tree->cell[opened.cell].key, tree->cell[opened.cell].level, part);
+        }
+        code = code == EQP_OK ? need_leaves(t, &opened, part) : code;
+    }
+    return code;
+}
+
+static int place_of(const int *ranks, int n, int part)
+{
+    int place = 0;
+
+    while (place + 1 < n && ranks[place] != part) {
+        place++;
+    }
+    return place;
+}
+
+/* A group whose tiles go to several parts, ranks [n]. */
+static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
+{
+    const bh_tree *tree = &t->trace->domain->tree;
+    const int64_t nopened = bh_opened_count(tree, &t->list);
+    double centre[3];
+    int code = EQP_OK;
+
+    bh_group_centre(group, centre);
+    for (int r = 0; r < n; r++) {
+        t->counts[r] = (bh_counts){.of = {[BH_KIND_GROUP] = 1}};
+    }
+    for (int64_t i = 0; i < nopened && code == EQP_OK; i++) {
+        bh_opened opened;
+        bh_opened_get(tree, &t->list, i, &opened);
+        if (opened.ncells + opened.nleaves == 0) {
+            continue;
+        }
+        const int part = bh_tile_rank(t->map, tag, centre, opened.centre);
+        bh_counts *counts = &t->counts[place_of(t->ranks, n, part)];
+        counts->of[BH_KIND_PAIR] += opened.nsources * group->count;
+        counts->of[BH_KIND_CELL] += (int64_t)opened.ncells * group->count;
+        counts->of[BH_KIND_LISTED] += opened.nsources + opened.ncells;
+        counts->of[BH_KIND_VISIT] += opened.nchild;
+        if (!t->loads_only && opened.cell >= 0) {
+            code = need_line(t, &tree->cell[opened.cell], part);
+        }
+        code = code == EQP_OK && !t->loads_only ? need_leaves(t, &opened, part) : code;
+    }
+    for (int r = 0; r < n && code == EQP_OK; r++) {
+        code = add_load(t, t->ranks[r], &t->counts[r]);
+    }
+    return code;
+}
+
+/* A group that its home does not compute alone travels to those who do, and its forces back. */
+static int send_group(tracing *t, int64_t g, int home, int n)
+{
+    const bh_group *group = &t->trace->domain->group[g];
+    const int64_t block = t->trace->first_group + g;
+    int code;
+
+    if (n == 1 && t->ranks[0] == home) {
+        return EQP_OK;
+    }
+    code = eqp_evaluation_block(t->evaluation, BH_PHASE_WORKS, block, bh_work_bytes(group->count), group->count, home);
+    if (code == EQP_OK) {
+        code = eqp_evaluation_block(t->evaluation, BH_PHASE_FORCES, block, bh_result_bytes(group->count), group->count,
+                                    home);
+    }
+    for (int r = 0; r < n && code == EQP_OK; r++) {
+        if (t->ranks[r] != home) {
+            code = eqp_evaluation_need(t->evaluation, BH_PHASE_WORKS, block, t->ranks[r]);
+            code = code ? code : eqp_evaluation_need(t->evaluation, BH_PHASE_FORCES, block, t->ranks[r]);
+        }
+    }
+    return code;
+}
+
+static int trace_group(tracing *t, int64_t g, int64_t tag)
+{
+    const bh_domain *domain = t->trace->domain;
+    const bh_group *group = &domain->group[g];
+    const int n = app_map_ranks(t->map, tag, t->nparts, t->ranks);
+    int code =
+        bh_walk_sampled(&domain->tree, domain->tree.root, group, t->trace->mac, NULL, NULL, 0, NULL, NULL, &t->list);
+
+    if (code == EQP_OK && t->list.nabsent > 0) {
+        code = EQP_ERR_INTERNAL; /* the essential tree should be here */
+    }
+    if (code == EQP_OK) {
+        code = tag >= 0 ? trace_whole(t, group, t->ranks[0]) : trace_split(t, group, tag, n);
+    }
+    if (code == EQP_OK && !t->loads_only) {
+        code = send_group(t, g, bh_homes_rank(&t->homes, group->key), n);
+    }
+    for (int r = 0; r < n && code == EQP_OK && !t->loads_only; r++) {
+        code = ask_for(t, g, t->ranks[r]);
+    }
+    return code;
+}
+
+static int open_tracing(tracing *t)
+{
+    int code = eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&t->counts, t->nparts, sizeof *t->counts);
+    }
+    return code == EQP_OK ? eqp_array_create(&t->asked, t->nparts, sizeof *t->asked) : code;
+}
+
+static void close_tracing(tracing *t)
+{
+    bh_list_free(&t->list);
+    bh_homes_free(&t->homes);
+    free(t->ranks);
+    free(t->counts);
+    free(t->asked);
+}
+
+static int plan_homes(tracing *t, const app_verdict *verdict)
+{
+    const bh_domain *domain = t->trace->domain;
+    int *home = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&home, domain->ngroups, sizeof *home), NULL);
+
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        home[g] = verdict[g].home;
+    }
+    if (code == EQP_OK) {
+        code = bh_domain_plan_homes(domain, home, &t->homes);
+    }
+    free(home);
+    return code;
+}
+
+int bh_trace_map(const bh_trace *trace, int nparts, const app_map *map, const app_verdict *verdict,
+                 eqp_evaluation *evaluation)
+{
+    tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation};
+    int code;
+
+    bh_list_init(&t.list);
+    bh_homes_init(&t.homes);
+    code = plan_homes(&t, verdict);
+    if (code == EQP_OK) {
+        code = open_tracing(&t);
+        code = code == EQP_OK ? declare_cells(&t) : code;
+        for (int64_t g = 0; g < trace->domain->ngroups && code == EQP_OK; g++) {
+            code = trace_group(&t, g, verdict[g].tag);
+        }
+        code = eqp_agree(trace->domain->comm, code, NULL);
+    }
+    close_tracing(&t);
+    return code;
+}
+
+int bh_trace_loads(const bh_trace *trace, int nparts, const app_map *map, const int64_t *tag,
+                   eqp_evaluation *evaluation)
+{
+    tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation, .loads_only = true};
+    int code;
+
+    bh_list_init(&t.list);
+    bh_homes_init(&t.homes);
+    code = open_tracing(&t);
+    for (int64_t g = 0; g < trace->domain->ngroups && code == EQP_OK; g++) {
+        code = trace_group(&t, g, tag[g]);
+    }
+    close_tracing(&t);
+    return code;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an assumed map makes of a force evaluation, on any number of parts: every part's work, and what travels to and
+ * from it in each phase of the exchange, as evaluate.c would send it. */
+#ifndef BH_TRACE_H
+#define BH_TRACE_H
+
+#include "domain.h"
+#include "evaluate.h"
+
+#include "../../common/run_newmap.h"
+
+#include <equipoise/exchange.h>
+
+/* Groups whose lists are walked: those at home, whose essential trees are here. */
+typedef struct bh_trace {
+    const bh_domain *domain;
+    const bh_mac *mac;
+    const app_costs *costs;
+    int64_t first_group; /* groups of lower ranks */
+} bh_trace;
+
+/* Adds loads, blocks and needs of the phases BH_PHASE_... to the evaluation. verdict [groups] of this rank's groups.
+ * Collective. */
+int bh_trace_map(const bh_trace *trace, int nparts, const app_map *map, const app_verdict *verdict,
+                 eqp_evaluation *evaluation);
+
+/* The loads alone; tag [groups]. Local. */
+int bh_trace_loads(const bh_trace *trace, int nparts, const app_map *map, const int64_t *tag,
+                   eqp_evaluation *evaluation);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What-if comparisons of the gravity code: what the trace of a map says is what a run with that map sends, message by
+ * message and byte by byte, and it does not depend on who traces. */
+#include "failures.h"
+
+#include "automatic.h"
+#include "simulation.h"
+#include "whatif.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void parse(bh_settings *settings, const char *const *words, int nwords)
+{
+    char *argv[24] = {"test", "--steps", "1", "--rebalance", "never"};
+    eqp_message message = {""};
+    app_action action;
+    int argc = 5, code;
+
+    for (int i = 0; i < nwords; i++) {
+        if (words[i] != NULL) {
+            argv[argc++] = (char *)words[i];
+        }
+    }
+    code = app_options_parse(bh_settings_table(), argc, argv, settings, NULL, &action, &message);
+    if (code == EQP_OK) {
+        code = bh_settings_complete(settings, &message);
+    }
+    CHECK(code == EQP_OK, "%s", message.text);
+}
+
+/* The whole trace, on every rank. */
+static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, const app_whatif *what)
+{
+    eqp_evaluation *all = NULL;
+    void *out = NULL;
+    char *in = NULL;
+    size_t size = 0;
+    int64_t total = 0, bytes, *sizes = NULL, n = 0, at = 0;
+    int code = eqp_evaluation_create(nparts, what->nphases, what->back, what->ghosts, &all);
+
+    code = code ? code : eqp_evaluation_pack(mine, &size, &out);
+    bytes = (int64_t)size;
+    code = code ? code : eqp_gather_records(comm, sizeof bytes, 1, &bytes, &n, &sizes);
+    code = code ? code : eqp_gather_records(comm, 1, bytes, out, &total, &in);
+    for (int64_t r = 0; r < n && code == EQP_OK; at += sizes[r++]) {
+        code = eqp_evaluation_merge(all, (size_t)sizes[r], in + at);
+    }
+    CHECK(code == EQP_OK, "gather: %s", eqp_error_text(code));
+    free(sizes);
+    free(in);
+    free(out);
+    return all;
+}
+
+typedef struct totals {
+    int64_t messages_sent, messages_received, bytes_sent, bytes_received;
+} totals;
+
+/* What one evaluation of the forces has sent and received on this rank, the top of the tree among it. */
+static totals run_forces(bh_simulation *sim)
+{
+    bh_evaluated evaluated;
+    totals t = {0};
+    int nranks = sim->domain.nranks;
+    int64_t top = sim->domain.tree.nbranches * (int64_t)sizeof(bh_cell), *tops = calloc((size_t)nranks, sizeof *tops);
+    int64_t(*sums)[4] = calloc((size_t)nranks, sizeof *sums);
+    int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
+    int code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated);
+
+    CHECK(code == EQP_OK, "no forces: %s", eqp_error_text(code));
+    MPI_Allgather(&top, 1, MPI_INT64_T, tops, 1, MPI_INT64_T, sim->comm);
+    code = eqp_exchange_count_all(tops, nranks, &network, &traffic);
+    CHECK(code == EQP_OK, "count of the top: %s", eqp_error_text(code));
+    t = (totals){columns[sim->domain.rank], columns[nranks + sim->domain.rank], columns[2 * nranks + sim->domain.rank],
+                 columns[3 * nranks + sim->domain.rank]};
+    for (int p = 0; p < BH_PHASES; p++) {
+        t.messages_sent += evaluated.phase[p].messages_sent;
+        t.messages_received += evaluated.phase[p].messages_received;
+        t.bytes_sent += evaluated.phase[p].bytes_sent;
+        t.bytes_received += evaluated.phase[p].bytes_received;
+    }
+    app_timings_free(&evaluated.timings);
+    free(columns);
+    free(sums);
+    free(tops);
+    return t;
+}
+
+static void compare_totals(const char *what, int nranks, int rank, const char *quantity, int64_t traced, int64_t real)
+{
+    CHECK(traced == real, "%s, rank %d of %d: %lld %s traced, %lld sent", what, rank, nranks, (long long)traced,
+          quantity, (long long)real);
+}
+
+/* One method and one plan: a real evaluation, then the trace of the same map. */
+static void check_traffic(MPI_Comm comm, const char *what, const char *const *words, int nwords)
+{
+    bh_settings settings = {.cutoff = 0};
+    bh_simulation sim;
+    bh_whatif whatif;
+    eqp_message message = {""};
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    eqp_exchange_plan plan;
+    eqp_evaluation *mine = NULL, *all;
+    eqp_evaluated evaluated;
+    app_verdict *verdict;
+    int64_t *columns;
+    totals real;
+    int code, rank, nranks;
+
+    parse(&settings, words, nwords);
+    code = bh_simulation_create(comm, &settings, &sim, &message);
+    CHECK(code == EQP_OK, "%s: %s", what, message.text);
+    if (code != EQP_OK) {
+        return;
+    }
+    plan = sim.evaluator.plan;
+    rank = sim.domain.rank;
+    nranks = sim.domain.nranks;
+    code = bh_domain_grow(&sim.domain);
+    CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
+    real = run_forces(&sim);
+    verdict = calloc((size_t)sim.domain.ngroups + 1, sizeof *verdict);
+    for (int64_t g = 0; g < sim.domain.ngroups; g++) {
+        verdict[g] = (app_verdict){sim.domain.tag[g], rank};
+    }
+    code = bh_whatif_open(&sim.domain, &sim.evaluator, &sim.costs, sim.dt, &whatif);
+    CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
+    code = eqp_evaluation_create(nranks, BH_PHASES, whatif.what.back, whatif.what.ghosts, &mine);
+    code = code ? code : bh_trace_map(&whatif.trace, nranks, &sim.map, verdict, mine);
+    CHECK(code == EQP_OK, "%s: trace: %s", what, eqp_error_text(code));
+    all = gather(sim.comm, nranks, mine, &whatif.what);
+    columns = calloc(4 * (size_t)nranks, sizeof *columns);
+    const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
+    code = eqp_evaluation_by_plan(all, &network, &plan, &traffic, &evaluated);
+    CHECK(code == EQP_OK, "%s: evaluation: %s", what, eqp_error_text(code));
+    compare_totals(what, nranks, rank, "messages out", columns[rank], real.messages_sent);
+    compare_totals(what, nranks, rank, "messages in", columns[nranks + rank], real.messages_received);
+    compare_totals(what, nranks, rank, "bytes out", columns[2 * nranks + rank], real.bytes_sent);
+    compare_totals(what, nranks, rank, "bytes in", columns[3 * nranks + rank], real.bytes_received);
+    if (nranks > 1) {
+        CHECK(evaluated.bytes_total > 0, "%s: nothing travels", what);
+    }
+    free(columns);
+    free(verdict);
+    eqp_evaluation_free(all);
+    eqp_evaluation_free(mine);
+    bh_whatif_close(&whatif);
+    bh_simulation_free(&sim);
+    app_run_settings_free(&settings.run);
+}
+
+static MPI_Comm first_ranks(int nranks)
+{
+    MPI_Comm comm;
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank < nranks ? 0 : MPI_UNDEFINED, rank, &comm);
+    return comm;
+}
+
+static void check_plans(MPI_Comm comm)
+{
+    static const struct {
+        const char *what, *method, *extra, *exchange;
+    } cases[] = {
+        {"sfc, direct", "sfc", NULL, "direct"},
+        {"sfc, two stages", "sfc", NULL, "two-stage"},
+        {"sfc, log, hot blocks", "sfc", NULL, "log+broadcast/4"},
+        {"count, hot blocks", "count", NULL, "direct+broadcast/16"},
+        {"rcb, nodes", "rcb", NULL, "direct+node/2"},
+        {"interaction", "interaction", NULL, "two-stage+broadcast/4"},
+        {"split", "interaction", "--sample-rate=0.05", "direct"},
+        {"split, log", "interaction", "--sample-rate=0.05", "log"},
+        {"split, nodes", "interaction", "--sample-rate=0.05", "two-stage+broadcast/4+node/2"},
+        {"tiles", "tiles", "--sample-rate=0.05", "log+node/2"},
+        {"tiles, direct", "tiles", "--sample-rate=0.05", "direct"},
+        {"jagged, cutoff", "jagged", "--cutoff=0.3", "direct"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *words[] = {"--generate", "clusters:n=1500", "--balance",   cases[i].method,
+                               "--exchange", cases[i].exchange, cases[i].extra};
+        check_traffic(comm, cases[i].what, words, 7);
+    }
+}
+
+/* A comparison of a generated set; rows on every rank. */
+static app_compared *compare(MPI_Comm comm, const char *methods, int *nrows)
+{
+    const char *words[] = {"--generate", "clusters:n=1500", "--balance", "sfc",
+                           "--compare",  methods,           "--parts",   "3,16,100"};
+    bh_settings settings = {.cutoff = 0};
+    bh_simulation sim;
+    bh_whatif whatif;
+    eqp_message message = {""};
+    app_compared *rows = NULL;
+    int code;
+
+    parse(&settings, words, 8);
+    code = bh_simulation_create(comm, &settings, &sim, &message);
+    CHECK(code == EQP_OK, "%s", message.text);
+    code = bh_costs_init(&sim.costs); /* nominal ones: the same for all runs */
+    code = code ? code : bh_whatif_open(&sim.domain, &sim.evaluator, &sim.costs, sim.dt, &whatif);
+    code = code ? code
+                : app_whatif_compare(&whatif.what, &bh_methods, settings.run.ncompare, settings.run.compare,
+                                     settings.run.nparts_list, settings.run.parts, &settings.run.network, &rows, NULL,
+                                     NULL, &message);
+    CHECK(code == EQP_OK, "compare: %s %s", eqp_error_text(code), message.text);
+    *nrows = settings.run.ncompare * settings.run.nparts_list;
+    bh_whatif_close(&whatif);
+    bh_simulation_free(&sim);
+    /* The rows borrow names from the settings. */
+    for (int i = 0; i < *nrows && rows != NULL; i++) {
+        rows[i].method = eqp_method_find(rows[i].method) != NULL ? eqp_method_find(rows[i].method)->name : "auto";
+        rows[i].chosen = NULL;
+    }
+    app_run_settings_free(&settings.run);
+    return rows;
+}
+
+static bool alike(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
+}
+
+/* What comes out is a property of the particles: not of the ranks that look at them. */
+static void check_ranks_do_not_matter(void)
+{
+    int world, none, n;
+    app_compared *one = compare(MPI_COMM_SELF, "count,sfc", &none), *all;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    all = compare(MPI_COMM_WORLD, "count,sfc", &n);
+    CHECK(n == none, "%d rows on one rank, %d on %d", none, n, world);
+    for (int i = 0; i < n && failures == 0; i++) {
+        const eqp_evaluated *a = &one[i].evaluated, *b = &all[i].evaluated;
+        CHECK(alike(a->load_max, b->load_max) && alike(a->load_mean, b->load_mean), "%s into %d: other loads",
+              one[i].method, one[i].parts);
+        CHECK(a->ghosts_total == b->ghosts_total && a->ghosts_max == b->ghosts_max, "%s into %d: other ghosts",
+              one[i].method, one[i].parts);
+        CHECK(a->bytes_total == b->bytes_total && a->messages_max == b->messages_max, "%s into %d: other messages",
+              one[i].method, one[i].parts);
+        CHECK(alike(a->step_seconds, b->step_seconds), "%s into %d: other step time", one[i].method, one[i].parts);
+        CHECK(alike(one[i].imbalance_next, all[i].imbalance_next), "%s into %d: other imbalance next", one[i].method,
+              one[i].parts);
+        CHECK(a->load_mean > 0 && a->step_seconds >= a->load_max && a->step_seconds_ideal == a->load_mean,
+              "%s into %d: no times", one[i].method, one[i].parts);
+    }
+    free(one);
+    free(all);
+}
+
+/* `auto` is never above any method that it has looked at. */
+static void check_auto_wins(void)
+{
+    int n;
+    app_compared *rows = compare(MPI_COMM_WORLD, "auto,count,sfc,rcb,tiles,jagged,interaction", &n);
+
+    for (int i = 0; i < n && rows != NULL; i++) {
+        const app_compared *best = &rows[i - i % 7];
+        CHECK(best->evaluated.step_seconds <= rows[i].evaluated.step_seconds, "into %d: auto takes %g s, %s %g s",
+              rows[i].parts, best->evaluated.step_seconds, rows[i].method, rows[i].evaluated.step_seconds);
+    }
+    free(rows);
+}
+
+int main(int argc, char **argv)
+{
+    static const int counts[] = {1, 2, 3, 4, 8};
+    int rank, world;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
+        MPI_Comm comm = first_ranks(counts[c]);
+        if (comm != MPI_COMM_NULL) {
+            check_plans(comm);
+            MPI_Comm_free(&comm);
+        }
+    }
+    check_ranks_do_not_matter();
+    check_auto_wins();
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("%d failures\n", failures);
+    }
+    MPI_Finalize();
+    return failures != 0;
+}
