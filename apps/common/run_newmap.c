@@ -179,6 +179,8 @@ static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options 
     wanted.nparts = count_parts(comm, options);
     wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
     wanted.seed = options->seed;
+    wanted.aspect = options->aspect;
+    wanted.columns = (int)(options->columns < wanted.nparts ? options->columns : wanted.nparts);
     wanted.message = message;
     if (options->start != NULL) {
         code = start_from(comm, items, options->start, &wanted);

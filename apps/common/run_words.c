@@ -21,7 +21,7 @@ typedef struct word_key {
 static const word_key keys[] = {
     {"pins", "interaction", false}, {"full", "interaction", true}, {"start", "interaction", false},
     {"strategy", NULL, false},      {"rate", NULL, false},         {"threshold", NULL, false},
-    {"aspect", "tiles", false},     {"columns", "jagged", false},
+    {"aspect", "tiles", false},     {"aspect", "jagged", false},   {"columns", "jagged", false},
 };
 
 #define NKEYS ((int)(sizeof keys / sizeof keys[0]))

@@ -36,6 +36,9 @@ static int check_options(const eqp_method *method, const eqp_balance_options *o,
     if (!(o->repart_quality >= 0) || !isfinite(o->repart_quality)) {
         return refuse(message, EQP_ERR_ARGUMENT, "the weight of communication against migration must not be negative");
     }
+    if (!(o->aspect >= 0) || !isfinite(o->aspect) || o->columns < 0) {
+        return refuse(message, EQP_ERR_ARGUMENT, "the shape of tiles must not be negative");
+    }
     return EQP_OK;
 }
 
@@ -147,6 +150,8 @@ static int check_alike(MPI_Comm comm, const eqp_method *method, const eqp_balanc
         {"the imbalance tolerance", bits_of(o->imbalance_tol)},
         {"the seed", (int64_t)o->seed},
         {"the weight of communication", bits_of(o->repart_quality)},
+        {"the aspect of tiles", bits_of(o->aspect)},
+        {"the number of columns", o->columns},
     };
     const void *array[] = {t->weight, t->particles, t->size, t->point, t->source, t->pin_first, t->pin_weight};
     enum { ARRAYS = sizeof array / sizeof array[0] };

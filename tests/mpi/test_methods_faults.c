@@ -58,6 +58,10 @@ enum fault {
     NEGATIVE_SHARE,
     OTHER_QUALITY,
     NAN_QUALITY,
+    OTHER_ASPECT,
+    NAN_ASPECT,
+    OTHER_COLUMNS,
+    NEGATIVE_COLUMNS,
     OTHER_METHOD,
     FAULTS
 };
@@ -66,7 +70,7 @@ enum fault {
 static int is_a_difference(enum fault fault)
 {
     return fault == OTHER_PARTS || fault == OTHER_TOLERANCE || fault == OTHER_SEED || fault == OTHER_SHARES ||
-           fault == OTHER_QUALITY || fault == OTHER_METHOD;
+           fault == OTHER_QUALITY || fault == OTHER_ASPECT || fault == OTHER_COLUMNS || fault == OTHER_METHOD;
 }
 
 /* Only Zoltan is told ids. */
@@ -163,6 +167,12 @@ static void spoil_options(call *c, enum fault fault)
     }
     if (fault == OTHER_QUALITY || fault == NAN_QUALITY) {
         c->options.repart_quality = fault == NAN_QUALITY ? NAN : 3;
+    }
+    if (fault == OTHER_ASPECT || fault == NAN_ASPECT) {
+        c->options.aspect = fault == NAN_ASPECT ? NAN : 3;
+    }
+    if (fault == OTHER_COLUMNS || fault == NEGATIVE_COLUMNS) {
+        c->options.columns = fault == NEGATIVE_COLUMNS ? -1 : 2;
     }
     if (fault == OTHER_TOLERANCE || fault == NAN_TOLERANCE) {
         c->options.imbalance_tol = fault == NAN_TOLERANCE ? NAN : 0.5;

@@ -59,6 +59,26 @@ static void rows_of_the_table_come_first(void **state)
     assert_null(app_method_at(NULL, eqp_method_count()));
 }
 
+/* Whoever has the rows. */
+static void tiles_have_a_shape(void **state)
+{
+    static const eqp_method tiles = {"tiles", "", EQP_NEEDS_WEIGHTS, NULL}, jagged = {"jagged", "", 0, NULL};
+    static const eqp_method *const row[] = {&tiles, &jagged};
+    static const app_methods both = {row, 2};
+    eqp_message message = {""};
+    app_method_choice c;
+
+    (void)state;
+    assert_int_equal(app_word_parse(&both, &run, "tiles:aspect=1.5", &c, NULL), EQP_OK);
+    assert_true(c.options.aspect == 1.5 && c.options.columns == 0);
+    assert_int_equal(app_word_parse(&both, &run, "jagged:columns=4,aspect=2", &c, NULL), EQP_OK);
+    assert_true(c.options.aspect == 2 && c.options.columns == 4);
+    assert_int_equal(app_word_parse(&both, &run, "tiles:columns=4", &c, NULL), EQP_ERR_UNKNOWN);
+    assert_int_equal(app_word_parse(&both, &run, "tiles:aspect=0", &c, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "tiles: aspect: '0' is not a number > 0");
+    assert_int_equal(app_word_parse(&both, &run, "jagged:columns=0", &c, NULL), EQP_ERR_ARGUMENT);
+}
+
 static void what_is_no_word_is_refused_and_changes_nothing(void **state)
 {
     static const struct {
@@ -198,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_changes_what_it_names_and_nothing_else),
         cmocka_unit_test(rows_of_the_table_come_first),
+        cmocka_unit_test(tiles_have_a_shape),
         cmocka_unit_test(what_is_no_word_is_refused_and_changes_nothing),
         cmocka_unit_test(an_option_goes_on_with_the_word_before),
         cmocka_unit_test(all_means_every_row_but_none),

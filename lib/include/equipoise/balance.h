@@ -40,12 +40,15 @@ typedef struct eqp_balance_options {
                               refine them, so that little moves; > 0: start anew, communication weighing that many times
                               migration: cuts some percent less, moves much */
     eqp_message *message;  /**< one line about a failure, the same on all ranks; NULL: not wanted */
+    double aspect; /**< `tiles` and `jagged`: cost of a source that two parts share, in shared targets; 0: the default
+                      of eqp_tiles_options */
+    int columns;   /**< `jagged`: parts per strip; 0: those that share least by an estimate */
 } eqp_balance_options;
 
 /** Initializer; set at least nparts. */
 #define EQP_BALANCE_OPTIONS_DEFAULTS                                                                                   \
     {                                                                                                                  \
-        1, NULL, 0.02, 1, 0, NULL                                                                                      \
+        1, NULL, 0.02, 1, 0, NULL, 0, 0                                                                                \
     }
 
 /** What came out; the same on all ranks. Imbalance as in assign.h, of `weight`. */
