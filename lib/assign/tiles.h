@@ -22,7 +22,7 @@ enum {
 typedef struct eqp__tile_item {
     uint32_t at[EQP__TILE_AXES];
     uint32_t weight;
-    uint32_t order; /* its number among this rank's items: what divides identical ones */
+    uint32_t order; /* its number among all items: what divides identical ones */
 } eqp__tile_item;
 
 /* The grid: cubes, as extents along different axes are compared. */
@@ -162,6 +162,40 @@ static inline bool eqp__tiles_take(double target, int64_t before, int64_t after)
 {
     return !(target - (double)before < (double)after - target);
 }
+
+/* An item near a cut. */
+typedef struct eqp__tile_near {
+    uint64_t key;
+    uint32_t weight, order;
+} eqp__tile_near;
+
+/* Sets a cut's place from the few items that lie there, which it sorts; unit: added to every weight; before: load left
+ * of them; tied: all of them, and maybe others, have one key. Returns how many of them are on the left. An order is
+ * given only where a cut divides items of one key. */
+int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t before, double target, bool tied,
+                           eqp__tile_cut *cut);
+
+/* By how many bits a number up to `range` must be shifted to have no more than so many. */
+static inline int eqp__tile_shift(uint64_t range, int bits)
+{
+    int shift = 0;
+
+    while (range >> shift >> bits) {
+        shift++;
+    }
+    return shift;
+}
+
+static inline bool eqp__tile_is_right(const eqp__tile_item *t, eqp__tile_reader r, const eqp__tile_cut *cut)
+{
+    uint64_t key = eqp__tile_key(t, r);
+
+    return key > cut->key || (key == cut->key && t->order >= cut->order);
+}
+
+/* Divides items in two without changing their order: to [n] gets the nleft that are on the left, then the others. */
+void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cut *cut, int64_t nleft,
+                       eqp__tile_item *to);
 
 /* Bisection of one rank's items. item: [n], in order; spare: [n] work; both are overwritten. cut: [nparts - 1] as in
  * eqp_tiles; keep_directions: take what it holds. part: by order, or NULL. EQP_OK or EQP_ERR_MEMORY. */

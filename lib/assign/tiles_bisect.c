@@ -14,17 +14,11 @@ enum {
     FEW = 24, /* items that are sorted rather than counted */
 };
 
-/* An item near a cut. */
-typedef struct near {
-    uint64_t key;
-    uint32_t weight, order;
-} near;
-
 typedef struct bisection {
     const eqp__tile_plan *plan;
     bool keep_directions;
     int *part;
-    near *close, *closer; /* [n] work */
+    eqp__tile_near *close, *closer; /* [n] work */
     int64_t bin[BINS];
 } bisection;
 
@@ -39,26 +33,43 @@ typedef struct node {
     int64_t nbefore; /* and items */
 } node;
 
-static int64_t weight_of(const node *k, const near *c)
-{
-    return c->weight + k->unit;
-}
-
-static bool comes_first(const near *a, const near *b)
+static bool comes_first(const eqp__tile_near *a, const eqp__tile_near *b)
 {
     return a->key < b->key || (a->key == b->key && a->order < b->order);
 }
 
-static void sort_few(near *list, int64_t n)
+static void sort_few(eqp__tile_near *list, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
-        near moving = list[i];
+        eqp__tile_near moving = list[i];
         int64_t j = i;
         for (; j > 0 && comes_first(&moving, &list[j - 1]); j--) {
             list[j] = list[j - 1];
         }
         list[j] = moving;
     }
+}
+
+int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t before, double target, bool tied,
+                           eqp__tile_cut *cut)
+{
+    int64_t j = 0;
+
+    sort_few(list, n);
+    while (j < n && (double)(before + list[j].weight + unit) < target) {
+        before += list[j++].weight + unit;
+    }
+    if (j < n && eqp__tiles_take(target, before, before + list[j].weight + unit)) {
+        j++;
+    }
+    if (j < n) {
+        cut->key = list[j].key;
+        cut->order = tied || (j > 0 && list[j - 1].key == list[j].key) ? list[j].order : 0;
+    } else {
+        cut->key = n == 0 ? 0 : list[n - 1].key + !tied;
+        cut->order = n == 0 || !tied ? 0 : (int64_t)list[n - 1].order + 1;
+    }
+    return j;
 }
 
 /* The bin in which the running load reaches the target; the load before it is added to node->before. */
@@ -72,16 +83,6 @@ static int find_bin(bisection *b, node *k, int nbins)
     return at;
 }
 
-static int shift_for(uint64_t range)
-{
-    int shift = 0;
-
-    while (range >> shift >> BIN_BITS) {
-        shift++;
-    }
-    return shift;
-}
-
 static uint32_t bin_of(const node *k, const eqp__tile_item *t, uint32_t low, int shift)
 {
     uint32_t place = eqp__tile_place(t, k->reader);
@@ -93,7 +94,7 @@ static uint32_t bin_of(const node *k, const eqp__tile_item *t, uint32_t low, int
 /* Copies the items at the place of the cut to b->close; returns their number. box: about where the items lie. */
 static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
 {
-    const int shift = shift_for(high - low);
+    const int shift = eqp__tile_shift(high - low, BIN_BITS);
     int64_t count = 0, before = 0;
 
     memset(b->bin, 0, sizeof b->bin);
@@ -104,7 +105,7 @@ static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
     for (int64_t i = 0; i < k->n; i++) {
         const eqp__tile_item *t = &k->item[i];
         uint32_t bin = bin_of(k, t, low, shift);
-        b->close[count] = (near){eqp__tile_key(t, k->reader), t->weight, t->order};
+        b->close[count] = (eqp__tile_near){eqp__tile_key(t, k->reader), t->weight, t->order};
         count += bin == at;
         before += bin < at;
     }
@@ -115,13 +116,13 @@ static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
 /* Keeps those of the n items in b->close that lie at the place of the cut; by_order: all keys are alike. */
 static int64_t narrow(bisection *b, node *k, int64_t n, uint64_t low, uint64_t high, bool by_order)
 {
-    const int shift = shift_for(high - low);
+    const int shift = eqp__tile_shift(high - low, BIN_BITS);
     int64_t count = 0;
 
     memset(b->bin, 0, sizeof b->bin);
     for (int64_t i = 0; i < n; i++) {
         uint64_t value = by_order ? b->close[i].order : b->close[i].key;
-        b->bin[(value - low) >> shift] += weight_of(k, &b->close[i]);
+        b->bin[(value - low) >> shift] += b->close[i].weight + k->unit;
     }
     const uint64_t at = (uint64_t)find_bin(b, k, (int)((high - low) >> shift) + 1);
     for (int64_t i = 0; i < n; i++) {
@@ -131,34 +132,10 @@ static int64_t narrow(bisection *b, node *k, int64_t n, uint64_t low, uint64_t h
         count += bin == at;
         k->nbefore += bin < at;
     }
-    near *kept = b->closer;
+    eqp__tile_near *kept = b->closer;
     b->closer = b->close;
     b->close = kept;
     return count;
-}
-
-/* Sets the cut's place from the few items that are left; tied: all of them, and maybe others, have one key. Returns how
- * many items are on the left. An order is given only where a cut divides items of one key. */
-static int64_t cut_between(bisection *b, node *k, int64_t n, bool tied, eqp__tile_cut *cut)
-{
-    near *list = b->close;
-    int64_t j = 0;
-
-    sort_few(list, n);
-    while (j < n && (double)(k->before + weight_of(k, &list[j])) < k->target) {
-        k->before += weight_of(k, &list[j++]);
-    }
-    if (j < n && eqp__tiles_take(k->target, k->before, k->before + weight_of(k, &list[j]))) {
-        j++;
-    }
-    if (j < n) {
-        cut->key = list[j].key;
-        cut->order = tied || (j > 0 && list[j - 1].key == list[j].key) ? list[j].order : 0;
-    } else {
-        cut->key = n == 0 ? 0 : list[n - 1].key + !tied;
-        cut->order = n == 0 || !tied ? 0 : (int64_t)list[n - 1].order + 1;
-    }
-    return k->nbefore + j;
 }
 
 static int64_t find_cut(bisection *b, node *k, const eqp__tile_box *box, eqp__tile_cut *cut)
@@ -183,24 +160,18 @@ static int64_t find_cut(bisection *b, node *k, const eqp__tile_box *box, eqp__ti
             tied = true;
         }
     }
-    return cut_between(b, k, n, tied, cut);
+    return k->nbefore + eqp__tiles_cut_few(b->close, n, k->unit, k->before, k->target, tied, cut);
 }
 
-static bool is_right(const eqp__tile_item *t, eqp__tile_reader r, const eqp__tile_cut *cut)
+void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cut *cut, int64_t nleft,
+                       eqp__tile_item *to)
 {
-    uint64_t key = eqp__tile_key(t, r);
-
-    return key > cut->key || (key == cut->key && t->order >= cut->order);
-}
-
-/* Divides items in two without changing their order. */
-static void divide(const node *k, const eqp__tile_cut *cut, int64_t nleft, eqp__tile_item *to)
-{
+    const eqp__tile_reader reader = eqp__tile_reader_of(cut->direction);
     int64_t at[2] = {0, nleft};
 
-    for (int64_t i = 0; i < k->n; i++) {
-        int side = is_right(&k->item[i], k->reader, cut);
-        to[at[side]++] = k->item[i];
+    for (int64_t i = 0; i < n; i++) {
+        int side = eqp__tile_is_right(&item[i], reader, cut);
+        to[at[side]++] = item[i];
     }
 }
 
@@ -255,11 +226,11 @@ static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, in
     int64_t nleft = n > 0 ? find_cut(b, &k, &box, cut) : 0;
     if (nparts == 2) {
         for (int64_t i = 0; b->part && i < n; i++) {
-            b->part[item[i].order] = first + is_right(&item[i], k.reader, cut);
+            b->part[item[i].order] = first + eqp__tile_is_right(&item[i], k.reader, cut);
         }
         return;
     }
-    divide(&k, cut, nleft, spare);
+    eqp__tiles_divide(item, n, cut, nleft, spare);
     bisect(b, spare, item, nleft, first, cut->left, cut + 1);
     bisect(b, spare + nleft, item + nleft, n - nleft, first + cut->left, nparts - cut->left, cut + cut->left);
 }

@@ -10,6 +10,8 @@ extern const eqp_method eqp__method_count;
 extern const eqp_method eqp__method_sfc;
 extern const eqp_method eqp__method_rcb;
 extern const eqp_method eqp__method_interaction;
+extern const eqp_method eqp__method_tiles;
+extern const eqp_method eqp__method_jagged;
 
 /* What several methods use. eqp_balance() hands them items with `id`, `weight` and `particles` set where n > 0. */
 

@@ -4,6 +4,7 @@
 
 #include <equipoise/balance.h>
 #include <equipoise/random.h>
+#include <equipoise/tiles.h>
 
 #include <math.h>
 
@@ -29,7 +30,7 @@ typedef struct world {
     problem is;
     int64_t id[MOST_ITEMS], particles[MOST_ITEMS], size[MOST_ITEMS], pin_first[MOST_ITEMS + 1];
     int64_t pin[MOST_ITEMS * PINS];
-    double weight[MOST_ITEMS], point[3 * MOST_ITEMS], share[MOST_ITEMS + 20];
+    double weight[MOST_ITEMS], point[3 * MOST_ITEMS], source[3 * MOST_ITEMS], share[MOST_ITEMS + 20];
     int now[MOST_ITEMS];
     double total, largest, smallest_share;
 } world;
@@ -96,6 +97,7 @@ static world *make_world(problem is)
         w->largest = fmax(w->largest, w->weight[i]);
         for (int k = 0; k < 3; k++) {
             w->point[3 * i + k] = is.points == ONE_POINT ? 0.25 : (k == 0 ? 10.0 * i / is.n : 0) + uniform(i, 1 + k);
+            w->source[3 * i + k] = w->point[3 * i + k] + (is.points == ONE_POINT ? 0 : uniform(i, 5 + k) - 0.5);
         }
         w->pin_first[i + 1] = w->pin_first[i] + PINS;
         for (int k = 0; k < PINS; k++) {
@@ -145,6 +147,7 @@ static eqp_balance_items items_of(const world *w, int rank, int nranks, int64_t 
     items.weight = w->weight + first;
     items.particles = w->particles + first;
     items.point = w->point + (ptrdiff_t)3 * first;
+    items.source = w->source + (ptrdiff_t)3 * first;
     items.part_now = w->is.now == UNKNOWN ? NULL : w->now + first;
     items.size = w->size + first;
     items.pin_first = pin_first;
@@ -226,6 +229,11 @@ static void check_result(const eqp_method *method, const world *w, const int *pa
     }
 }
 
+static int cuts_sources(const eqp_method *method)
+{
+    return is_named(method, "tiles") || is_named(method, "jagged");
+}
+
 /* What each method promises about balance. */
 static void check_balance(const eqp_method *method, const world *w, const eqp_balance_result *r)
 {
@@ -237,8 +245,11 @@ static void check_balance(const eqp_method *method, const world *w, const eqp_ba
     if (is_named(method, "sfc")) {
         CHECK(r->imbalance <= item + 1e-9);
     }
-    if (is_named(method, "interaction") && item <= 0.05) {
+    if ((is_named(method, "interaction") || cuts_sources(method)) && item <= 0.05) {
         CHECK(r->within);
+    }
+    if (cuts_sources(method)) {
+        CHECK(r->imbalance <= 0.05 + item);
     }
     if (is_named(method, "rcb") && w->is.shares == EQUAL_SHARES && w->is.points == SPREAD_POINTS) {
         CHECK(r->imbalance <= 0.05 + (2 + log2(w->is.nparts)) * item);
@@ -347,6 +358,8 @@ static void repartitioning_moves_little(MPI_Comm comm)
 {
     CHECK(moved_again(comm, "rcb") < MOST_ITEMS / 4);
     CHECK(moved_again(comm, "interaction") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "tiles") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "jagged") < MOST_ITEMS / 4);
 }
 
 /* What `rcb` does with more items than one rank should hold; the library's own way in. */
@@ -386,6 +399,43 @@ static void all_ranks_together_bisect_as_well(MPI_Comm comm)
                                                  .spread = nparts % 2 ? EVEN : ALL_ON_LAST});
             }
         }
+    }
+}
+
+/* The ways in of the methods that cut sources; the library's own. */
+int eqp__tiles_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                      enum eqp_tiles_shape shape, int64_t most_gathered, int *part, eqp_balance_result *result);
+
+static void check_common_tiles(MPI_Comm comm, problem is, enum eqp_tiles_shape shape)
+{
+    world *w = make_world(is);
+    int64_t pin_first[MOST_ITEMS + 1];
+    eqp_balance_items items = items_of(w, mpi_test_rank(comm), mpi_test_size(comm), pin_first);
+    eqp_balance_options options = options_of(w);
+    eqp_balance_result together, alike;
+    int part[MOST_ITEMS], same[MOST_ITEMS];
+
+    items.pin_first = NULL; /* the repair is none of this test's */
+    options.imbalance_tol = 1e30;
+    options.columns = is.nparts % 3; /* 0: they are estimated; and maybe more than there are parts */
+    CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, 0, part, &together), EQP_OK);
+    CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, INT64_MAX, same, &alike), EQP_OK);
+    CHECK(memcmp(part, same, (size_t)items.n * sizeof *part) == 0);
+    CHECK(together.imbalance_unrepaired == alike.imbalance_unrepaired);
+    free(w);
+}
+
+static void all_ranks_together_cut_the_same_tiles(MPI_Comm comm)
+{
+    for (int k = 0; k < 48; k++) {
+        check_common_tiles(comm,
+                           (problem){.n = k % 5 == 4 ? 9 : MOST_ITEMS,
+                                     .nparts = k % 7 == 6 ? 100 : 1 + 2 * k % 13,
+                                     .weights = (enum weights)(k % 4),
+                                     .points = k / 4 % 3 == 2 ? ONE_POINT : SPREAD_POINTS,
+                                     .shares = k % 3 == 1 ? RISING_SHARES : EQUAL_SHARES,
+                                     .spread = (enum spread)(k / 8 % 3)},
+                           k / 24 ? EQP_TILES_JAGGED : EQP_TILES_FREE);
     }
 }
 
@@ -444,6 +494,7 @@ int main(int argc, char **argv)
         MPI_TEST(few_items),
         MPI_TEST(repartitioning_moves_little),
         MPI_TEST(all_ranks_together_bisect_as_well),
+        MPI_TEST(all_ranks_together_cut_the_same_tiles),
         MPI_TEST(repartitioning_anew_keeps_the_promises),
         MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out),
     };

@@ -35,6 +35,7 @@ enum fault {
     NEGATIVE_WEIGHT,
     NEGATIVE_ID,
     INFINITE_POINT,
+    NAN_SOURCE,
     FALLING_PINS,
     NEGATIVE_PIN,
     NEGATIVE_COUNT,
@@ -82,14 +83,15 @@ static int is_about_ids(enum fault fault)
 static int is_in_the_data(enum fault fault)
 {
     return fault == NAN_WEIGHT || fault == NEGATIVE_WEIGHT || fault == NEGATIVE_ID || fault == INFINITE_POINT ||
-           fault == FALLING_PINS || fault == NEGATIVE_PIN || fault == NEGATIVE_COUNT || fault == INFINITE_WEIGHT ||
-           fault == NEGATIVE_SIZE || fault == NAN_PIN_WEIGHT || fault == NEGATIVE_PIN_WEIGHT || is_about_ids(fault);
+           fault == NAN_SOURCE || fault == FALLING_PINS || fault == NEGATIVE_PIN || fault == NEGATIVE_COUNT ||
+           fault == INFINITE_WEIGHT || fault == NEGATIVE_SIZE || fault == NAN_PIN_WEIGHT ||
+           fault == NEGATIVE_PIN_WEIGHT || is_about_ids(fault);
 }
 
 /* A call that is right but for one thing on one rank. */
 typedef struct call {
     int64_t id[4], particles[4], size[4], pin_first[5], pin[4];
-    double weight[4], point[12], pin_weight[4], share[3];
+    double weight[4], point[12], source[12], pin_weight[4], share[3];
     eqp_balance_items items, *items_or_null;
     eqp_balance_options options, *options_or_null;
     const eqp_method *method;
@@ -116,6 +118,7 @@ static void make_call(call *c, int rank)
                                    .weight = c->weight,
                                    .particles = c->particles,
                                    .point = c->point,
+                                   .source = c->source,
                                    .size = c->size,
                                    .pin_first = c->pin_first,
                                    .pin = c->pin,
@@ -149,6 +152,7 @@ static void spoil_items(call *c, enum fault fault)
     c->part_or_null = fault == NO_PART ? NULL : c->part_or_null;
     c->id[2] = fault == NEGATIVE_ID ? -1 : c->id[2];
     c->point[5] = fault == INFINITE_POINT ? INFINITY : c->point[5];
+    c->source[11] = fault == NAN_SOURCE ? NAN : c->source[11];
     c->pin_first[2] = fault == FALLING_PINS ? 0 : c->pin_first[2];
     c->pin[1] = fault == NEGATIVE_PIN ? -1 : c->pin[1];
     c->particles[1] = fault == NEGATIVE_COUNT ? -1 : c->particles[1];

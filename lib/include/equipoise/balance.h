@@ -102,14 +102,16 @@ int eqp_method_count(void);
  * Methods: `none` keeps the present parts (if one is unknown: `count`); `count` equal particles along the curve; `sfc`
  * equal weights along the curve, optimal cut; `rcb` recursive coordinate bisection of the weights (Zoltan), renumbered
  * towards the present parts; `interaction` hypergraph of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG
- * from the present parts), then checked and repaired to the tolerance. With equal shares all but `none` leave no part
- * empty if there are enough items.
+ * from the present parts), then checked and repaired to the tolerance; `tiles` and `jagged` cut the items by `point`
+ * and `source` as eqp_tiles_create() does (tiles.h), repair to the tolerance and renumber towards the present parts.
+ * With equal shares all but `none` leave no part empty if there are enough items.
  *
  * Up to 2^22 items, `none`, `count`, `sfc` and `rcb` do not depend on how the items are spread over the ranks. `count`
  * and `sfc` gather one double per item on every rank; beyond that they gather sums over equal runs of consecutive
  * items, and cut between runs. `rcb` bisects on rank 0; beyond that all ranks bisect together, with the weights of very
- * heavy items cut down. The repair gathers weights, parts and pins on rank 0. `interaction` is deterministic for the
- * same ranks, items and seed.
+ * heavy items cut down. `tiles` and `jagged` never depend on the spread: up to 2^16 items every rank gathers 32 bytes
+ * of each and bisects alike, beyond that all ranks cut a level of the tree together. The repair gathers weights, parts
+ * and pins on rank 0. `interaction` is deterministic for the same ranks, items and seed.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The methods that cut targets and sources: `tiles` and `jagged`. */
+#include "par/tiles_all.h"
+
+#include "par/comm.h"
+#include "par/methods.h"
+#include "par/relabel_all.h"
+#include "par/repair_all.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Up to so many items (2 MiB) every rank bisects all of them: that takes less time than the messages of a common
+ * bisection. */
+#define MOST_GATHERED ((int64_t)1 << 16)
+
+/* What is known of all ranks' items. */
+static int find_scope(MPI_Comm comm, const eqp_tiles_items *items, int64_t *before, eqp__tile_scope *scope)
+{
+    eqp__tile_scope mine = eqp__tile_scope_nothing();
+    double least[7];
+    int code = eqp_agree(comm, eqp__tile_scope_add(items, &mine), NULL);
+
+    if (code || (code = eqp_scan_int64(comm, items->n, before, &mine.n))) {
+        return code;
+    }
+    for (int k = 0; k < 3; k++) {
+        least[k] = mine.low[k];
+        least[3 + k] = -mine.high[k];
+    }
+    least[6] = -mine.heaviest;
+    if (MPI_Allreduce(MPI_IN_PLACE, least, 7, MPI_DOUBLE, MPI_MIN, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int k = 0; k < 3; k++) {
+        mine.low[k] = least[k];
+        mine.high[k] = -least[3 + k];
+    }
+    mine.heaviest = -least[6];
+    *scope = mine;
+    return mine.n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+}
+
+/* Every rank does the same. */
+static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, const eqp__tile_item *item,
+                        int64_t before, int *part)
+{
+    eqp__tile_item *all = NULL, *spare = NULL;
+    eqp__tile_cut *cut = NULL;
+    int64_t total = 0;
+    int *found = NULL, code = eqp_gather_records(comm, sizeof *all, n, item, &total, &all);
+
+    if (code) {
+        return code;
+    }
+    code = eqp_array_create(&spare, total, sizeof *spare);
+    code = code ? code : eqp_array_create(&cut, plan->nparts, sizeof *cut);
+    code = code ? code : eqp_array_create(&found, total, sizeof *found);
+    code = code ? code : eqp__tiles_bisect(plan, total, all, spare, false, 0, plan->nparts, cut, found);
+    code = eqp_agree(comm, code, NULL);
+    for (int64_t i = 0; i < n && !code; i++) {
+        part[i] = found[before + i];
+    }
+    free(all);
+    free(spare);
+    free(cut);
+    free(found);
+    return code;
+}
+
+/* Cuts items on the grid into parts. */
+static int bisect(MPI_Comm comm, eqp__tile_plan *plan, enum eqp_tiles_shape shape, int columns, bool alike, int64_t n,
+                  eqp__tile_item *item, int64_t before, int *part)
+{
+    if (shape == EQP_TILES_JAGGED && columns > 0) {
+        plan->strips = eqp__tiles_strips(plan->nparts, columns < plan->nparts ? columns : plan->nparts);
+    } else if (shape == EQP_TILES_JAGGED) {
+        eqp__tile_moments moments;
+        int code = eqp__tiles_sample_all(comm, n, item, &moments);
+        if (code) {
+            return code;
+        }
+        plan->strips = eqp__tiles_strips(plan->nparts, eqp__tiles_columns(&moments, plan->nparts, plan->aspect));
+    }
+    return alike ? bisect_alike(comm, plan, n, item, before, part)
+                 : eqp__tiles_bisect_all(comm, plan, n, item, before, part);
+}
+
+static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                   enum eqp_tiles_shape shape, int64_t most_gathered, int *part)
+{
+    const eqp_tiles_items mine = {items->n, items->point, items->source, items->weight};
+    const eqp_tiles_options usual = EQP_TILES_OPTIONS_DEFAULTS;
+    eqp__tile_plan plan = {.nparts = options->nparts, .aspect = options->aspect > 0 ? options->aspect : usual.aspect};
+    eqp__tile_item *item = NULL;
+    eqp__tile_scope scope;
+    double *shares = NULL;
+    int64_t before = 0;
+    int code = find_scope(comm, &mine, &before, &scope);
+
+    if (code || scope.n == 0) {
+        return code;
+    }
+    code = eqp__tiles_shares(options->nparts, options->share, &shares);
+    code = code ? code : eqp_array_create(&item, items->n, sizeof *item);
+    if (!(code = eqp_agree(comm, code, NULL))) {
+        const eqp__tile_grid grid = eqp__tile_grid_of(&scope);
+        plan.before = shares;
+        eqp__tiles_pack(&mine, &scope, &grid, item);
+        for (int64_t i = 0; i < items->n; i++) {
+            item[i].order = (uint32_t)(before + i);
+        }
+        code = bisect(comm, &plan, shape, options->columns, scope.n <= most_gathered, items->n, item, before, part);
+    }
+    free(shares);
+    free(item);
+    return code;
+}
+
+int eqp__tiles_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                      enum eqp_tiles_shape shape, int64_t most_gathered, int *part, eqp_balance_result *result)
+{
+    int code = cut_all(comm, items, options, shape, most_gathered, part);
+
+    code = code ? code : eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
+    return code ? code : eqp__relabel_all(comm, items, items->part_now, options, part);
+}
+
+static int assign_tiles(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    return eqp__tiles_assign(comm, items, options, EQP_TILES_FREE, MOST_GATHERED, part, result);
+}
+
+static int assign_jagged(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                         eqp_balance_result *result)
+{
+    return eqp__tiles_assign(comm, items, options, EQP_TILES_JAGGED, MOST_GATHERED, part, result);
+}
+
+enum { NEEDS = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_NEEDS_SOURCES | EQP_NEEDS_UNITS };
+
+const eqp_method eqp__method_tiles = {"tiles", "equal work by bisection of targets, sources and what lies between",
+                                      NEEDS, assign_tiles};
+
+const eqp_method eqp__method_jagged = {"jagged", "equal work in strips of targets, each cut along its sources", NEEDS,
+                                       assign_jagged};
