@@ -95,7 +95,7 @@ full forces.hdf5 --generate plummer:n=170000 --theta 1 --forces
 # A disk that is really full, where this may be tried: the report too.
 mkdir small
 if mount -t tmpfs -o size=64k,nr_inodes=16 tmpfs small 2>/dev/null; then
-    trap 'umount "$work/small"; rm -rf "$work"' EXIT
+    trap 'umount "$work/small"; rm -rf "$work" "$sessions"' EXIT
     for option in --output --forces --report; do
         mkdir -p small/report
         printf 'old' >small/report/report.json

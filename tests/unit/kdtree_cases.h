@@ -201,7 +201,7 @@ static void T(agrees_with_brute_force)(void **state)
 
     (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
-        for (int dim = 1; dim <= EQP_KDTREE_DIM_MAX; dim++) {
+        for (int dim = 1; dim <= EQP_KDTREE_DIM_MAX; dim += below_valgrind() ? 3 : 1) {
             for (int s = 0; s < 7; s++) {
                 for (int leaf = 0; leaf < 4; leaf++) {
                     const int variant = kind + dim + s + leaf;
@@ -218,16 +218,17 @@ static void T(finds_nearest_of_many)(void **state)
 {
     enum { N = 20000, QUERIES = 12 };
     static REAL points[N * 3];
+    const int64_t n = below_valgrind() ? N / 8 : N;
 
     (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         const eqp_kdtree_options options = {.leaf_size = 1 + 7 * (kind % 4), .copy_points = kind % 3 != 0};
         TREE *tree = NULL;
         int depth = -1;
-        for (int64_t i = 0; i < 3 * N; i++) {
-            points[i] = T(coordinate)((enum kind)kind, i / 3, N, kind == AXIS && i % 3 == 2 ? 7 : (int)(i % 3), 23);
+        for (int64_t i = 0; i < 3 * n; i++) {
+            points[i] = T(coordinate)((enum kind)kind, i / 3, n, kind == AXIS && i % 3 == 2 ? 7 : (int)(i % 3), 23);
         }
-        assert_int_equal(CALL(create)(N, 3, points, &options, &tree), EQP_OK);
+        assert_int_equal(CALL(create)(n, 3, points, &options, &tree), EQP_OK);
         assert_int_equal(CHECK(tree, &depth), EQP_OK);
         for (int q = 0; q < 2 * QUERIES; q++) {
             REAL query[3];
@@ -236,7 +237,7 @@ static void T(finds_nearest_of_many)(void **state)
             for (int d = 0; d < 3; d++) {
                 query[d] = T(coordinate)((enum kind)kind, q % QUERIES, QUERIES, d, 31);
             }
-            for (int64_t i = 0; i < N; i++) {
+            for (int64_t i = 0; i < n; i++) {
                 REAL sum = 0;
                 for (int d = 0; d < 3; d++) {
                     const REAL x = points[3 * i + d] - query[d];
@@ -292,20 +293,21 @@ static void T(stays_flat)(void **state)
 {
     enum { N = 100000 };
     static REAL points[N * 3];
+    const int64_t n = below_valgrind() ? N / 20 : N;
 
     (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
         const eqp_kdtree_options options = {.leaf_size = 1};
         TREE *tree = NULL;
         int depth = -1;
-        for (int64_t i = 0; i < 3 * N; i++) {
-            points[i] = T(coordinate)((enum kind)kind, i / 3, N, kind == AXIS && i % 3 == 2 ? 7 : (int)(i % 3), 17);
+        for (int64_t i = 0; i < 3 * n; i++) {
+            points[i] = T(coordinate)((enum kind)kind, i / 3, n, kind == AXIS && i % 3 == 2 ? 7 : (int)(i % 3), 17);
         }
-        assert_int_equal(CALL(create)(N, 3, points, &options, &tree), EQP_OK);
+        assert_int_equal(CALL(create)(n, 3, points, &options, &tree), EQP_OK);
         assert_int_equal(CHECK(tree, &depth), EQP_OK);
         /* log2(N) = 16.6; the first 32 cuts may leave one point on a side. */
         assert_in_range(depth, kind == EQUAL ? 0 : 6, 60);
-        for (int64_t i = 0; i < N; i += 997) {
+        for (int64_t i = 0; i < n; i += 997) {
             int64_t index = -1;
             REAL dist2 = -1;
             assert_int_equal(CALL(nearest)(tree, &points[3 * i], &index, &dist2), EQP_OK);
