@@ -13,7 +13,7 @@ import sys
 import published
 import study
 
-STUDIES = ["unit_sizes"]
+STUDIES = ["unit_sizes", "sample_rates", "total_time", "drift", "exchange"]
 
 
 def page(run, studies):

@@ -33,6 +33,11 @@ TOTAL_SECONDS = {
 # Section 4.4: improvement of the whole run over the code's own balancer, least and most.
 IMPROVEMENT = {"barneshut": (0.23, 0.26), "network": (0.06, 0.18)}
 
+# Figures 5.2a and 5.3c, section 5.2.3: how far the total work of Barnes-Hut moves, and the largest imbalance of a
+# network with the assignment of its first step.
+DRIFT_WORK = 0.05
+DRIFT_IMBALANCE = 0.07
+
 
 def improvements():
     """By number of processes the best improvement of figure 4.6: 1 - time of the best rate / time of the original."""

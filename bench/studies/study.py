@@ -10,12 +10,15 @@ and a line in page.py. Nothing is on the page that is not in NAME.csv or publish
 import argparse
 import csv
 import io
+import json
 import os
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+
+import published
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(ROOT, "docs", "studies")
@@ -55,18 +58,38 @@ class Run:
         """The rows of a program that prints CSV."""
         return list(csv.DictReader(io.StringIO(self.call(name, *words))))
 
-    def compare(self, app, words, methods, parts, ranks=0):
-        """compare.csv of a what-if: every method at every number of parts."""
+    def report(self, app, *words, ranks=0):
+        """report.json of a run, and the folder's other files as CSV: {name: rows}."""
         with tempfile.TemporaryDirectory() as folder:
-            self.call(f"apps/{app}/{app}", *words, "--quiet", "--compare", ",".join(methods), "--parts",
-                      ",".join(str(p) for p in parts), "--report", folder, ranks=ranks)
-            return read_csv(os.path.join(folder, "compare.csv"))
+            self.call(f"apps/{app}/{app}", *words, "--quiet", "--report", folder, ranks=ranks)
+            with open(os.path.join(folder, "report.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            names = [name for name in os.listdir(folder) if name.endswith(".csv")]
+            return report, {name[:-4]: read_csv(os.path.join(folder, name)) for name in names}
 
-    def networks(self):
-        """A name and the words that make the network, for each seed; or the one that was given."""
-        if self.network:
-            return [(seed, [self.network]) for seed in self.seeds]
-        return [(seed, ["--generate", f"chains:n=400,seed={seed}"]) for seed in self.seeds]
+    def compare(self, app, words, methods, parts, ranks=0):
+        """compare.csv of a what-if, every method at every number of parts, and how many interactions there are."""
+        report, files = self.report(app, *words, "--compare", ",".join(methods), "--parts",
+                                    ",".join(str(p) for p in parts), ranks=ranks)
+        return [{"interactions": report["interactions"], **row} for row in files["compare"]]
+
+    def methods(self, app, wanted):
+        """Those of the methods that this build has."""
+        listed = self.call(f"apps/{app}/{app}", "--balance", "help").split()
+        return [method for method in wanted if method.split(":")[0] in listed]
+
+    def stars(self, seed):
+        """Words that make the particles of the studies of gravity."""
+        return ["--generate", f"clusters:n={published.PARTICLES},seed={seed}"]
+
+    def cutoff(self, seed):
+        """The radius within which such a particle has as many others as in the paper, on average."""
+        rows = self.rows("bench/bench_unit_sizes", "cutoff", self.stars(seed)[1], str(published.PER_PARTICLE))
+        return rows[0]["cutoff"]
+
+    def lines(self, seed, n=400):
+        """Words that make a network, or read the one that was given."""
+        return [self.network] if self.network else ["--generate", f"chains:n={n},seed={seed}"]
 
 
 def read_csv(path):

@@ -32,11 +32,12 @@ def listed(rates):
 def measure(run):
     bench, rows = "bench/bench_unit_sizes", []
     for seed in run.seeds:
-        stars = f"clusters:n={published.PARTICLES},seed={seed}"
+        stars = run.stars(seed)[1]
         for kind, number in (("barneshut", THETA), ("cutoff", published.PER_PARTICLE)):
             rows += [{"seed": seed, **row} for row in
                      run.rows(bench, kind, stars, str(number), listed(GRAVITY_RATES), str(seed))]
-    for seed, words in run.networks():
+    for seed in run.seeds:
+        words = run.lines(seed)
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "network.data")
             if words[0] == "--generate":
@@ -140,6 +141,11 @@ def ratio(rows, kind, strategy, rate):
     return study.median([a / b for a, b in zip(largest(rows, kind, strategy, rate), largest(rows, kind, "random", rate))])
 
 
+def apart(rows):
+    """The largest deviation of a number of units from the wanted one."""
+    return max(abs(float(row["units"]) / float(row["wanted"]) - 1) for row in rows if row["strategy"] != "none")
+
+
 def order(rows):
     """Whether the largest units come in the published order, by the medians of all kinds and rates."""
     wrong = []
@@ -161,7 +167,7 @@ def section(rows):
     nodes = study.median(study.values(study.pick(rows, kind="network", strategy="none"), "owners"))
     return f"""How evenly a strategy cuts interactions into work units shows in the largest one: the part that has it is no lighter.
 {seeds} seeds, of the inputs and of the sampling; the median and, in brackets, the least and the largest of the seeds.
-Every interaction weighs 1, owners are single particles or nodes, every strategy makes as many units (to 1 %). Gravity:
+Every interaction weighs 1, owners are single particles or nodes, every strategy makes as many units (within {100 * apart(rows):.0f} %). Gravity:
 `clusters`, {published.PARTICLES:,} particles (the paper's interact within a cutoff, section 5.2.3); {owners['barneshut']:,.0f} interactions per particle with the opening angle, and
 {owners['cutoff']:,.0f} with a cutoff that is chosen for that number. Networks: {nodes:,.0f} nodes with {owners['network']:,.0f} pairs of
 segments each. *Largest list*: of a single owner, which no method that assigns whole owners can divide.

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the assignment of the first step ages over 50 steps: figures 5.2 and 5.3.
+
+Writes drift.csv and drift.png. page.py puts them on the page. Runs on 8 ranks, which may share cores: imbalances are
+those of the cost model."""
+import sys
+
+import published
+import study
+
+NAME = "drift"
+TITLE = "Drift"
+
+STEPS = 50
+RANKS = 8
+METHODS = ["count", "sfc", "interaction"]
+STRESS = "0,0,0,5e8,5e8,0"  # that makes the network move
+SETS = {"barneshut": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network"}
+
+
+def steps(run, app, words):
+    report, _ = run.report(app, *words, "--steps", str(STEPS), "--rebalance", "never", ranks=RANKS)
+    return [{"step": s["step"], "interactions": s["interactions"], "imbalance": s["imbalance_predicted"]}
+            for s in report["steps"]]
+
+
+def measure(run):
+    rows = []
+    for seed in run.seeds:
+        cases = [("barneshut", "barneshut", run.stars(seed)),
+                 ("cutoff", "barneshut", run.stars(seed) + ["--cutoff", run.cutoff(seed)]),
+                 ("network", "dislocation", run.lines(seed, 60) + ["--stress", STRESS])]
+        for name, app, words in cases:
+            for method in METHODS:
+                rows += [{"seed": seed, "set": name, "method": method, **row}
+                         for row in steps(run, app, [*words, "--balance", method])]
+    return rows
+
+
+def by_step(rows, number):
+    """[step, median over the seeds of number(rows of a seed, row)] for every step."""
+    lines = []
+    for step in study.distinct(rows, "step", int):
+        found = [number(study.pick(rows, seed=int(row["seed"])), row) for row in study.pick(rows, step=step)]
+        lines.append([step, study.median(found)])
+    return lines
+
+
+def growth(rows_of_seed, row):
+    return 100 * (float(row["interactions"]) / float(study.pick(rows_of_seed, step=0)[0]["interactions"]) - 1)
+
+
+def imbalance(_, row):
+    return 100 * float(row["imbalance"])
+
+
+def draw(run, rows):
+    data, work, age = {}, [], []
+    for dash, name in enumerate(study.distinct(rows, "set"), 1):
+        for color, method in zip(study.COLORS, METHODS):
+            of = study.pick(rows, set=name, method=method)
+            block = name + method
+            data[block] = by_step(of, imbalance)
+            age.append(f"${block} using 1:2 with lines dashtype {dash} linecolor rgb '{color}' "
+                       f"title '{SETS[name]}, {method}'")
+        data[name] = by_step(study.pick(rows, set=name, method=METHODS[0]), growth)
+        work.append(f"${name} using 1:2 with lines dashtype {dash} linecolor rgb 'black' title '{SETS[name]}'")
+    script = f"""set multiplot layout 1, 2
+set key vertical maxrows 3
+set xlabel "step\\n "
+set ylabel 'change of all interactions [%]'
+set title 'Work'
+plot {", ".join(work)}
+set ylabel 'imbalance: max / mean - 1 [%]'
+set title 'The first assignment on {RANKS} ranks'
+set yrange [0:*]
+plot {", ".join(age)}
+unset multiplot
+"""
+    study.plot(run, NAME, script, data, width=1700, height=760)
+
+
+def section(rows):
+    lines, ranges = [], {}
+    for name in study.distinct(rows, "set"):
+        of_set = study.pick(rows, set=name)
+        grown = [value for _, value in by_step(study.pick(of_set, method=METHODS[0]), growth)]
+        ranges[name] = (min(grown), max(grown))
+        for method in METHODS:
+            of = study.pick(of_set, method=method)
+            first = [100 * v for v in study.values(study.pick(of, step=0), "imbalance")]
+            largest = [100 * max(study.values(study.pick(of, seed=s), "imbalance")) for s in study.distinct(of, "seed", int)]
+            lines.append([SETS[name], method, study.spread(first, "{:.1f}"), study.spread(largest, "{:.1f}")])
+    work = "; ".join(f"{SETS[name]} {low:+.1f} to {high:+.1f} %" for name, (low, high) in ranges.items())
+    return f"""{STEPS} steps on {RANKS} ranks with the map of the first one (`--rebalance never`): how even it stays. Imbalances are those of
+the cost model, so that ranks may share cores. Seeds: {len(study.distinct(rows, 'seed'))}; median, least and largest.
+
+{study.table(["interactions", "method", "imbalance at first, %", "largest, %"], lines)}
+
+All interactions change by (median of the seeds): {work}. Figure 5.2a has about {100 * published.DRIFT_WORK:g} % for
+Barnes-Hut, figure 5.3c an imbalance of at most {100 * published.DRIFT_IMBALANCE:g} % for networks, on thousands of
+processes. Parts are large here; with small ones an assignment ages within a step, which is the column `imbalance_next`
+of `--compare`.
+
+![Work and imbalance over the steps](studies/{NAME}.png)"""
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What planning the exchange is worth: the same assignment, its data sent by every plan.
+
+Writes exchange.csv and exchange.png. page.py puts them on the page."""
+import sys
+
+import published
+import study
+
+NAME = "exchange"
+TITLE = "Value of the exchange plan"
+
+PLANS = ["direct", "direct+broadcast/4", "direct+broadcast/16", "two-stage", "two-stage+broadcast/4",
+         "two-stage+broadcast/16", "log", "log+broadcast/4", "log+broadcast/16", "auto"]
+METHOD = "sfc"
+SETS = {"barneshut": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network"}
+
+
+def by_plans(run, name, seed, app, words):
+    return [{"seed": seed, "set": name, "plan": plan, **row} for plan in PLANS
+            for row in run.compare(app, [*words, "--exchange", plan], [METHOD], published.PROCESSES)]
+
+
+def measure(run):
+    rows = []
+    for seed in run.seeds:
+        for name, words in (("barneshut", []), ("cutoff", ["--cutoff", run.cutoff(seed)])):
+            rows += by_plans(run, name, seed, "barneshut", run.stars(seed) + words)
+        rows += by_plans(run, "network", seed, "dislocation", run.lines(seed))
+    return rows
+
+
+def of_direct(rows, plan, parts):
+    """Communication of the part that needs longest, as a part of what it is by direct messages without broadcast, per
+    seed."""
+    def sending(row):
+        return float(row["exchange_seconds"])
+
+    by_plan = [sorted(study.pick(rows, plan=name, parts=parts), key=lambda row: int(row["seed"]))
+               for name in (plan, PLANS[0])]
+    return [sending(ours) / sending(direct) for ours, direct in zip(*by_plan)]
+
+
+def style(plan):
+    """A colour for the stages, a dash for what is broadcast."""
+    stages, _, broadcast = plan.partition("+")
+    color = {"direct": 1, "two-stage": 2, "log": 3, "auto": 7}[stages]
+    dash = {"": 1, "broadcast/4": 2, "broadcast/16": 3}[broadcast]
+    width = 2 if plan == "auto" else 1
+    return (f"pointtype 7 pointsize 0.5 linewidth {width} dashtype {dash} linecolor rgb "
+            f"'{study.COLORS[color]}'")
+
+
+def draw(run, rows):
+    data, script = {}, """set multiplot layout 1, 3
+set logscale xy 2
+set key font ',11' vertical maxrows 5
+set xlabel "parts\\n "
+set ylabel 'communication, of that by direct messages'
+"""
+    for name in study.distinct(rows, "set"):
+        of_set, lines = study.pick(rows, set=name), []
+        for i, plan in enumerate(PLANS):
+            block = f"{name}{i}"
+            data[block] = [[p, study.median(of_direct(of_set, plan, p))] for p in study.distinct(of_set, "parts", int)]
+            lines.append(f"${block} using 1:2 with linespoints {style(plan)} title '{plan}'")
+        script += f"set title '{SETS[name]}'\nplot " + ", \\\n    ".join(lines) + "\n"
+    study.plot(run, NAME, script + "unset multiplot\n", data, width=1800, height=760)
+
+
+def section(rows):
+    tables = []
+    for name in study.distinct(rows, "set"):
+        of_set = study.pick(rows, set=name)
+        parts = study.distinct(of_set, "parts", int)
+        lines = [[f"`{plan}`", *(study.spread(of_direct(of_set, plan, p), "{:.2f}") for p in parts)] for plan in PLANS]
+        tables.append(f"{SETS[name]}:\n\n" + study.table(["plan", *(f"{p:,} parts" for p in parts)], lines))
+    return f"""The assignment of `{METHOD}`, {published.PARTICLES:,} particles or a network, its data sent by each plan: modelled seconds of
+exchange of the part that takes longest, as a part of those by direct messages without broadcast. `auto` is the plan
+with which the step is shortest, which may be one whose exchange is a little longer on another part.
+Seeds: {len(study.distinct(rows, 'seed'))}; median, least and largest.
+
+{chr(10).join(part + chr(10) for part in tables)}
+![Communication by exchange plan](studies/{NAME}.png)"""
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])
