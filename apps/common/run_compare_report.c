@@ -18,12 +18,12 @@
 #define STRAW_MAN "count"
 #define AUTOMATIC "auto"
 
-/* NaN where a step takes no time at all. */
+/* A step without any work wastes nothing. */
 static double efficiency_of(const app_compared *row)
 {
     const eqp_evaluated *e = &row->evaluated;
 
-    return e->step_seconds > 0 ? e->step_seconds_ideal / e->step_seconds : NAN;
+    return e->step_seconds > 0 ? e->step_seconds_ideal / e->step_seconds : 1.0;
 }
 
 int app_compare_add(eqp_report *report, int n, const app_compared *rows)
@@ -237,12 +237,11 @@ static const app_compared *winner(const group *g)
 
 /* What the sentences are about. */
 typedef struct findings {
-    int ngroups, nsimple;      /* numbers of parts; those at which the curve is best */
-    const app_compared *last;  /* winner at the largest number of parts with at least half efficiency; or NULL */
-    const app_compared *first; /* winner at the smallest number of parts */
-    const app_compared *most;  /* at the largest */
-    const app_compared *fastest;
-    group fastest_group;
+    const app_compared *first;   /* winner at the smallest number of parts */
+    const app_compared *beyond;  /* at the next larger one than `last`; NULL: there is none */
+    const app_compared *last;    /* at the largest with at least half efficiency; NULL: there is none */
+    const app_compared *fastest; /* of all */
+    group last_group;
 } findings;
 
 static findings look(int n, const app_compared *rows)
@@ -252,15 +251,15 @@ static findings look(int n, const app_compared *rows)
     for (int i = 0; i < n;) {
         const group g = group_of(n - i, rows + i);
         const app_compared *best = winner(&g);
-        f.ngroups++;
-        f.nsimple += strcmp(best->method, SIMPLE) == 0;
         f.first = f.first == NULL ? best : f.first;
-        f.most = best;
-        f.last = efficiency_of(best) >= HALF ? best : f.last;
-        if (f.fastest == NULL || seconds_of(best) < seconds_of(f.fastest)) {
-            f.fastest = best;
-            f.fastest_group = g;
+        if (efficiency_of(best) >= HALF) {
+            f.last = best;
+            f.last_group = g;
+            f.beyond = NULL;
+        } else if (f.beyond == NULL) {
+            f.beyond = best;
         }
+        f.fastest = f.fastest == NULL || seconds_of(best) < seconds_of(f.fastest) ? best : f.fastest;
         i += g.n;
     }
     return f;
@@ -274,55 +273,58 @@ static void say_method(FILE *stream, const app_compared *row)
     }
 }
 
+static void say_gain(FILE *stream, const findings *f, const char *method)
+{
+    const double gain = gain_of(f->last, find(&f->last_group, method));
+
+    if (strcmp(f->last->method, method) != 0 && isfinite(gain)) {
+        fprintf(stream, ", %.1f%% %s time than with %s", fabs(100.0 * gain), gain >= 0 ? "less" : "more", method);
+    }
+}
+
 static void say_reach(FILE *stream, const findings *f)
 {
     if (f->last == NULL) {
-        fprintf(stream,
-                "Even at %d parts, the fewest that were compared, less than half of a step is work (%.0f%% with ",
-                f->first->parts, 100.0 * efficiency_of(f->first));
+        fprintf(stream, "This problem scales to fewer than %d parts, the fewest that were compared: ", f->first->parts);
+        fprintf(stream, "only %.0f%% of a step is work there with ", 100.0 * efficiency_of(f->first));
         say_method(stream, f->first);
-        fprintf(stream, "): this problem wants fewer ranks.");
+        fprintf(stream, ".");
         return;
     }
-    fprintf(stream, "Up to %d parts%s at least half of a step is work: %.0f%% there with ", f->last->parts,
-            f->last == f->most ? ", the most that were compared," : "", 100.0 * efficiency_of(f->last));
-    say_method(stream, f->last);
-    fprintf(stream, ".");
-}
-
-static void say_gain(FILE *stream, const findings *f, const char *method)
-{
-    const double gain = gain_of(f->fastest, find(&f->fastest_group, method));
-
-    if (strcmp(f->fastest->method, method) != 0 && isfinite(gain)) {
-        fprintf(stream, ", %.1f%% %s than %s", fabs(100.0 * gain), gain >= 0 ? "less" : "more", method);
+    fprintf(stream, "This problem scales to %d parts", f->last->parts);
+    if (f->beyond == NULL) {
+        fprintf(stream, ", the most that were compared, if not to more");
     }
+    fprintf(stream, ": %.0f%% of a step is work there", 100.0 * efficiency_of(f->last));
+    if (f->beyond != NULL) {
+        fprintf(stream, ", %.0f%% at %d parts", 100.0 * efficiency_of(f->beyond), f->beyond->parts);
+    }
+    fprintf(stream, ". Use ");
+    say_method(stream, f->last);
+    fprintf(stream, " there");
+    say_gain(stream, f, SIMPLE);
+    say_gain(stream, f, STRAW_MAN);
+    if (strcmp(f->last->method, SIMPLE) == 0 && f->last_group.n > 1) {
+        fprintf(stream, "; nothing that was compared is more than 1%% faster");
+    }
+    fprintf(stream, ".");
 }
 
 static void say_fastest(FILE *stream, const findings *f)
 {
+    const double efficiency = efficiency_of(f->fastest);
+
+    if (f->fastest == f->last) {
+        fprintf(stream, " No step is shorter: %.4g ms.", 1e3 * seconds_of(f->fastest));
+        return;
+    }
     fprintf(stream, " The shortest step, %.4g ms, is at %d parts with ", 1e3 * seconds_of(f->fastest),
             f->fastest->parts);
     say_method(stream, f->fastest);
-    say_gain(stream, f, SIMPLE);
-    say_gain(stream, f, STRAW_MAN);
-    if (efficiency_of(f->fastest) < HALF) {
-        fprintf(stream, "; only %.0f%% of it is work", 100.0 * efficiency_of(f->fastest));
+    if (efficiency < HALF) {
+        fprintf(stream, "; only %.0f%% of it is work", 100.0 * efficiency);
     }
     fprintf(stream, ".");
-}
-
-static void say_advice(FILE *stream, const findings *f)
-{
-    if (f->nsimple == f->ngroups) {
-        fprintf(stream, " Use " SIMPLE ": nothing that was compared is more than 1%% faster at any number of parts.");
-    } else if (strcmp(f->fastest->method, SIMPLE) == 0) {
-        fprintf(stream, " Use " SIMPLE " there: nothing that was compared is more than 1%% faster.");
-    } else {
-        fprintf(stream, " Use ");
-        say_method(stream, f->fastest);
-        fprintf(stream, " there.");
-    }
 }
 
 int app_compare_verdict(int n, const app_compared *rows, char **text)
@@ -342,7 +344,6 @@ int app_compare_verdict(int n, const app_compared *rows, char **text)
     const findings f = look(n, rows);
     say_reach(stream, &f);
     say_fastest(stream, &f);
-    say_advice(stream, &f);
     broken = ferror(stream);
     if (fclose(stream) != 0 || broken || made == NULL) {
         free(made);
