@@ -259,29 +259,14 @@ void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
         }
     }
     for (int p = 0; p < k->nparts && sim->evaluator.has_far; p++) {
-        const int64_t deep = sim->stage.grid.n[2], columns = sim->stage.grid.ncells / deep;
         int64_t first, n;
-        app_slice(sim->stage.grid.ncells * columns, p, k->nparts, &first, &n);
-        for (int64_t u = first; u < first + n; u++) {
-            for (int64_t other = u % columns * deep; other < (u % columns + 1) * deep; other++) {
-                work[p].of[DD_KIND_CELL] += !dd_far_is_near(sim->evaluator.far, u / columns, other);
+        app_slice(sim->stage.grid.ncells, p, k->nparts, &first, &n);
+        for (int64_t c = first; c < first + n; c++) {
+            for (int64_t other = 0; other < sim->stage.grid.ncells; other++) {
+                work[p].of[DD_KIND_CELL] += !dd_far_is_near(sim->evaluator.far, c, other);
             }
         }
     }
-}
-
-int64_t define_far_bytes(const known *k, const dd_simulation *sim, int part)
-{
-    const int64_t ncells = sim->stage.grid.ncells, columns = ncells / sim->stage.grid.n[2];
-    int64_t first, n, first_cell, cells, before = -1, touched = 0;
-
-    app_slice(ncells, part, k->nparts, &first_cell, &cells);
-    app_slice(ncells * columns, part, k->nparts, &first, &n);
-    for (int64_t u = first; u < first + n; u++) {
-        touched += u / columns != before;
-        before = u / columns;
-    }
-    return sim->evaluator.has_far ? 8 * (36 * cells + 24 * touched) : 0;
 }
 
 /* Of the phases that are wanted; blocks are numbered one after another. */
@@ -328,8 +313,10 @@ void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, 
     unsigned char *needs = define_needs(k, sim);
     int64_t *lives = define_lives(k, sim);
 
-    for (int p = 0; p < k->nparts && far; p++) {
-        must(eqp_evaluation_common(evaluation, p, define_far_bytes(k, sim, p)) == EQP_OK, "common");
+    for (int p = 0; p < k->nparts && far && sim->evaluator.has_far; p++) {
+        int64_t first, n;
+        app_slice(sim->stage.grid.ncells, p, k->nparts, &first, &n);
+        must(eqp_evaluation_common(evaluation, p, n * (36 + 24) * 8) == EQP_OK, "common");
     }
     for (int64_t b = 0; b < sim->stage.grid.ncells * k->nparts; b++) {
         for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && lives[b] > 0; phase++) {

@@ -53,9 +53,6 @@ void define_work(const known *k, const dd_simulation *sim, dd_counts *work);
 #define DD_ALL_PHASES ((1U << DD_PHASES) - 1)
 void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, bool far, eqp_evaluation *evaluation);
 
-/* What a part gives to all: moments of as many cells as others, and fields of all cells that it does anything of. */
-int64_t define_far_bytes(const known *k, const dd_simulation *sim, int part);
-
 /* What is sent straight from part to part, [nparts][nparts]: messages and bytes of all phases but common ones. */
 typedef struct direct {
     int64_t *messages, *bytes;

@@ -579,51 +579,6 @@ static void fields_have_the_same_bits_everywhere(void **state)
     dd_far_free(far[1]);
 }
 
-/* What columns of sources do to a cell adds up to what all do, and so do their numbers, which are those of the cells
- * that are not near. */
-static void parts_add_up(void **state)
-{
-    static const double edge[3] = {800, 640, 720};
-    const dd_medium half_free = {54.6, 0.324, 2, 1, {800, 0, 720}};
-    dd_far *all[2] = {far_of(&periodic, edge, 4, 3, 5), far_of(&half_free, edge, 3, 2, 4)};
-    (void)state;
-
-    for (int f = 0; f < 2; f++) {
-        double *moments = moments_of(all[f]);
-        const int64_t columns = dd_far_columns(all[f]), deep = f == 0 ? 5 : 4;
-        for (int64_t i = 0; i < dd_far_moments_size(all[f]); i++) {
-            moments[i] = uniform(-1, 1);
-        }
-        dd_far_set_moments(all[f], moments);
-        for (int64_t c = 0; c < columns * deep; c++) {
-            double field[DD_FAR_FIELD], sum[DD_FAR_FIELD] = {0};
-            int64_t counted = 0;
-            dd_far_stress(all[f], c, field);
-            for (int64_t column = 0, n; column < columns; column += n) {
-                double part[DD_FAR_FIELD];
-                int64_t far_cells = 0;
-                n = 1 + (c + column) % 4;
-                n = n < columns - column ? n : columns - column;
-                for (int64_t other = column * deep; other < (column + n) * deep; other++) {
-                    far_cells += !dd_far_is_near(all[f], c, other);
-                }
-                assert_int_equal(dd_far_count_part(all[f], c, column, n), far_cells);
-                counted += far_cells;
-                dd_far_stress_part(all[f], c, column, n, part);
-                for (int v = 0; v < DD_FAR_FIELD; v++) {
-                    sum[v] += part[v];
-                }
-            }
-            assert_int_equal(dd_far_count(all[f], c), counted);
-            for (int v = 0; v < DD_FAR_FIELD; v++) {
-                assert_true(fabs(sum[v] - field[v]) <= 1e-12 * largest(field, DD_FAR_FIELD));
-            }
-        }
-        free(moments);
-        dd_far_free(all[f]);
-    }
-}
-
 static void bad_arguments_are_refused(void **state)
 {
     const double low[3] = {0, 0, 0}, edge[3] = {800, 640, 720}, other[3] = {800, 641, 720}, none[3] = {800, 640, 0};
@@ -670,7 +625,6 @@ int main(void)
         cmocka_unit_test(periodic_images_are_the_same),
         cmocka_unit_test(forces_are_the_integral_of_a_linear_stress),
         cmocka_unit_test(fields_have_the_same_bits_everywhere),
-        cmocka_unit_test(parts_add_up),
         cmocka_unit_test(bad_arguments_are_refused),
     };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "evaluate.h"
 
+#include "../../common/run_files.h"
 #include "../physics/elastic/self.h"
-#include "far_slice.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -283,50 +283,34 @@ static int some_cells(pass *p, bool alone)
     return code == EQP_OK ? end_batch(p) : code;
 }
 
-/* Fields of all cells from all ranks' pieces, in the order of the ranks. */
-static int join_far(pass *p, const double *pieces)
-{
-    const int64_t ncells = p->stage->grid.ncells;
-    int code = eqp_array_create(&p->fields, ncells * DD_FAR_FIELD, sizeof *p->fields);
-
-    for (int r = 0; r < p->domain->nranks && code == EQP_OK; r++) {
-        const dd_far_slice slice = dd_far_slice_of(p->evaluator->far, ncells, r, p->domain->nranks);
-        for (int64_t i = 0; i < slice.n; i++, pieces += DD_FAR_FIELD) {
-            double *field = p->fields + dd_far_slice_piece(&slice, i).cell * DD_FAR_FIELD;
-            for (int v = 0; v < DD_FAR_FIELD; v++) {
-                field[v] += pieces[v];
-            }
-        }
-    }
-    return code;
-}
-
-/* The far field of all cells: each rank computes as much of it, no piece is done twice, and all get all. */
+/* The far field of all cells: each rank computes a run of them, so that no cell is done twice, and all get all. */
 static int compute_far(pass *p)
 {
-    const dd_far_slice slice =
-        dd_far_slice_of(p->evaluator->far, p->stage->grid.ncells, p->domain->rank, p->domain->nranks);
+    const int64_t ncells = p->stage->grid.ncells;
     const double begin = eqp_cpu_seconds();
-    int64_t nall = 0;
+    int64_t first, n, nall = 0, *counted = &p->batch.of[DD_KIND_CELL];
     double *mine = NULL, *all = NULL;
-    int code = eqp_array_create(&mine, slice.n * DD_FAR_FIELD, sizeof *mine);
+    int code;
 
+    app_slice(ncells, p->domain->rank, p->domain->nranks, &first, &n);
+    code = eqp_array_create(&mine, n * DD_FAR_FIELD, sizeof *mine);
     if (code == EQP_OK) {
-        dd_far_slice_stress(&slice, mine);
-        p->batch.of[DD_KIND_CELL] += dd_far_slice_count(&slice);
+        dd_far_stress_run(p->evaluator->far, first, n, mine);
+        for (int64_t c = first; c < first + n; c++) {
+            *counted += dd_far_count(p->evaluator->far, c);
+        }
         p->begin = begin;
-        p->in_batch = slice.n;
+        p->in_batch = n;
         code = end_batch(p);
     }
     code = eqp_agree(p->domain->comm, code, NULL);
     if (code == EQP_OK) {
-        code = eqp_gather_records(p->domain->comm, sizeof *mine, slice.n * DD_FAR_FIELD, mine, &nall, &all);
+        code = eqp_gather_records(p->domain->comm, sizeof *mine, n * DD_FAR_FIELD, mine, &nall, &all);
     }
     free(mine);
     if (code == EQP_OK) {
-        code = eqp_agree(p->domain->comm, join_far(p, all), NULL);
+        p->fields = all;
     }
-    free(all);
     return code;
 }
 

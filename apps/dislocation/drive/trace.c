@@ -2,7 +2,6 @@
 #include "trace.h"
 
 #include "../../common/run_files.h"
-#include "far_slice.h"
 #include "share.h"
 
 #include <equipoise/base.h>
@@ -197,24 +196,38 @@ static int trace_nodes(tracer *t)
     return code;
 }
 
-/* The far field of all cells: each part computes a slice of it, and has the moments of some cells; all get all. This
- * rank speaks for a run of the parts. */
-static int trace_far(tracer *t)
+/* The far field of all cells: each part computes a run of them. This rank speaks for a run of the parts. */
+static void trace_far(tracer *t)
 {
     const dd_census *census = t->census;
-    const int64_t ncells = census->stage->grid.ncells;
-    int64_t first, n, first_cell, cells;
+    int64_t first_part, n;
+
+    if (!census->evaluator->has_far) {
+        return;
+    }
+    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first_part, &n);
+    for (int64_t p = first_part; p < first_part + n; p++) {
+        int64_t first_cell, ncells;
+        app_slice(census->stage->grid.ncells, (int)p, t->nparts, &first_cell, &ncells);
+        for (int64_t c = first_cell; c < first_cell + ncells; c++) {
+            t->load[p].of[DD_KIND_CELL] += dd_far_count(census->evaluator->far, c);
+        }
+    }
+}
+
+/* Moments and fields of the cells that a part does, which all others get. */
+static int declare_common(const tracer *t)
+{
+    const dd_census *census = t->census;
+    int64_t first_part, n;
     int code = EQP_OK;
 
-    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first, &n);
-    for (int64_t p = first; p < first + n && census->evaluator->has_far && code == EQP_OK; p++) {
-        const dd_far_slice slice = dd_far_slice_of(census->evaluator->far, ncells, (int)p, t->nparts);
-        t->load[p].of[DD_KIND_CELL] += dd_far_slice_count(&slice);
-        app_slice(ncells, (int)p, t->nparts, &first_cell, &cells);
-        if (t->whole != NULL) {
-            code = eqp_evaluation_common(t->evaluation, (int)p,
-                                         (cells * DD_FAR_MOMENTS + slice.n * DD_FAR_FIELD) * (int64_t)sizeof(double));
-        }
+    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first_part, &n);
+    for (int64_t p = first_part; p < first_part + n && census->evaluator->has_far && code == EQP_OK; p++) {
+        int64_t first_cell, ncells;
+        app_slice(census->stage->grid.ncells, (int)p, t->nparts, &first_cell, &ncells);
+        code = eqp_evaluation_common(t->evaluation, (int)p,
+                                     ncells * (DD_FAR_MOMENTS + DD_FAR_FIELD) * (int64_t)sizeof(double));
     }
     return code;
 }
@@ -456,10 +469,11 @@ int dd_trace(dd_census *census, const app_costs *costs, int nparts, const app_ma
         code = trace_nodes(&t);
     }
     if (code == EQP_OK) {
-        code = trace_far(&t);
-    }
-    if (code == EQP_OK) {
+        trace_far(&t);
         code = declare_loads(&t, costs);
+    }
+    if (code == EQP_OK && !loads_only) {
+        code = declare_common(&t);
     }
     code = eqp_agree(census->domain->comm, code, NULL);
     if (code == EQP_OK && !loads_only) {

@@ -214,40 +214,16 @@ bool dd_far_is_near(const dd_far *far, int64_t a, int64_t b)
     return dd_far_touch(offset);
 }
 
-/* Whether a step along d leads to a cell, and its coordinate. */
-static bool step_to(const dd_far *far, int d, int64_t from, int by, int64_t *to)
-{
-    *to = far->periodic[d] ? (from + by + far->n[d]) % far->n[d] : from + by;
-    return *to >= 0 && *to < far->n[d];
-}
-
-int64_t dd_far_columns(const dd_far *far)
-{
-    return far->n[0] * far->n[1];
-}
-
-int64_t dd_far_count_part(const dd_far *far, int64_t cell, int64_t column, int64_t count)
-{
-    int64_t at[3], x, y, z, near = 0, deep = 0;
-
-    dd_far_place(far, cell, at);
-    for (int by = -1; by <= 1; by++) {
-        deep += step_to(far, 2, at[2], by, &z);
-    }
-    for (int dx = -1; dx <= 1; dx++) {
-        for (int dy = -1; dy <= 1; dy++) {
-            if (step_to(far, 0, at[0], dx, &x) && step_to(far, 1, at[1], dy, &y)) {
-                const int64_t place = x * far->n[1] + y - column;
-                near += place >= 0 && place < count ? deep : 0;
-            }
-        }
-    }
-    return count * far->n[2] - near;
-}
-
 int64_t dd_far_count(const dd_far *far, int64_t cell)
 {
-    return dd_far_count_part(far, cell, 0, dd_far_columns(far));
+    int64_t at[3], near = 1;
+
+    dd_far_place(far, cell, at);
+    for (int d = 0; d < 3; d++) {
+        bool low = far->periodic[d] || at[d] > 0, high = far->periodic[d] || at[d] < far->n[d] - 1;
+        near *= 1 + low + high;
+    }
+    return far->cells - near;
 }
 
 /* (s.b) x dx at a place from the cell's centre. */

@@ -57,16 +57,6 @@ void dd_far_stress(const dd_far *far, int64_t cell, double field[DD_FAR_FIELD]);
  * with 4^3 to 10^3 cells. */
 void dd_far_stress_run(const dd_far *far, int64_t cell, int64_t count, double *field);
 
-/* Columns of cells along z: as many as n[0] n[1]. */
-int64_t dd_far_columns(const dd_far *far);
-
-/* What the sources in some columns add to a cell's field: parts of all columns add up to it, but for rounding. So what
- * a cell costs can be shared out. */
-void dd_far_stress_part(const dd_far *far, int64_t cell, int64_t column, int64_t count, double field[DD_FAR_FIELD]);
-
-/* Number of far cells in these columns that act on a cell. O(1). */
-int64_t dd_far_count_part(const dd_far *far, int64_t cell, int64_t column, int64_t count);
-
 /* Nodal forces, on x1 and then on x2, on a segment of a cell: exact for a stress that is linear along it. */
 void dd_far_force(const dd_far *far, int64_t cell, const double field[DD_FAR_FIELD], const dd_segment *segment,
                   double force[6]);

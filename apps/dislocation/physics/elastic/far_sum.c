@@ -80,21 +80,15 @@ INLINE void add_block(const dd_far *far, const double *table, const bool *minus,
     add_lanes(far, kernel[0], weight, lanes, sum);
 }
 
-/* What some columns of sources do to some cells. */
-typedef struct patch {
-    int64_t cell, count;   /* of one column, side by side along z */
-    int64_t column, after; /* first column, and the one behind the last */
-} patch;
-
-/* The cells share kernels and weights, which thus come from near caches. */
-INLINE void sum_cells(const dd_far *far, const patch *of, double (*sum)[DD_FAR_FIELD][MOST_LANES])
+/* Some cells of one column, side by side along z: they share kernels and weights, which thus come from near caches. */
+INLINE void sum_cells(const dd_far *far, int64_t cell, int64_t count, double (*sum)[DD_FAR_FIELD][MOST_LANES])
 {
     bool minus[TABLE], half;
     int64_t at[3];
 
-    dd_far_place(far, of->cell, at);
-    for (int64_t column = of->column; column < of->after; column++) {
-        int64_t x = column / far->n[1], y = column % far->n[1];
+    dd_far_place(far, cell, at);
+    for (int64_t row = 0; row < far->n[0] * far->n[1]; row++) {
+        int64_t x = row / far->n[1], y = row % far->n[1];
         /* From the source to the target; along z the table runs the other way. */
         int64_t dx = dd_far_nearest(far, 0, at[0] - x, &half), dy = dd_far_nearest(far, 1, at[1] - y, &half);
         const double *weight = dd_far_weights(far, x, y);
@@ -102,7 +96,7 @@ INLINE void sum_cells(const dd_far *far, const patch *of, double (*sum)[DD_FAR_F
             const int *power = far->power[t];
             minus[t] = ((dx < 0) * power[0] + (dy < 0) * power[1] + power[2]) % 2;
         }
-        for (int64_t c = 0; c < of->count; c++) {
+        for (int64_t c = 0; c < count; c++) {
             const double *table = dd_far_table(far, llabs(dx), llabs(dy)) + far->n[2] - 1 - at[2] - c;
             int64_t z = 0;
             for (; far->nz - z >= 3 * LANES; z += 3 * LANES) {
@@ -117,30 +111,30 @@ INLINE void sum_cells(const dd_far *far, const patch *of, double (*sum)[DD_FAR_F
     }
 }
 
-static void sum_plain(const dd_far *far, const patch *of, double (*sum)[DD_FAR_FIELD][MOST_LANES])
+static void sum_plain(const dd_far *far, int64_t cell, int64_t count, double (*sum)[DD_FAR_FIELD][MOST_LANES])
 {
-    sum_cells(far, of, sum);
+    sum_cells(far, cell, count, sum);
 }
 
 #ifdef WITH_AVX2
-__attribute__((__target__("avx2"))) static void sum_avx2(const dd_far *far, const patch *of,
+__attribute__((__target__("avx2"))) static void sum_avx2(const dd_far *far, int64_t cell, int64_t count,
                                                          double (*sum)[DD_FAR_FIELD][MOST_LANES])
 {
-    sum_cells(far, of, sum);
+    sum_cells(far, cell, count, sum);
 }
 #endif
 
-/* For at most AT_ONCE cells. */
-static void stress_of_few(const dd_far *far, const patch *of, double *field)
+/* At most AT_ONCE cells of one column. */
+static void stress_of_few(const dd_far *far, int64_t cell, int64_t count, double *field)
 {
     double sum[AT_ONCE][DD_FAR_FIELD][MOST_LANES] = {{{0}}};
 
 #ifdef WITH_AVX2
-    (__builtin_cpu_supports("avx2") ? sum_avx2 : sum_plain)(far, of, sum);
+    (__builtin_cpu_supports("avx2") ? sum_avx2 : sum_plain)(far, cell, count, sum);
 #else
-    sum_plain(far, of, sum);
+    sum_plain(far, cell, count, sum);
 #endif
-    for (int64_t c = 0; c < of->count; c++) {
+    for (int64_t c = 0; c < count; c++) {
         for (int v = 0; v < DD_FAR_FIELD; v++) {
             double all = 0;
             for (int i = 0; i < MOST_LANES; i++) {
@@ -156,8 +150,7 @@ void dd_far_stress_run(const dd_far *far, int64_t cell, int64_t count, double *f
     while (count > 0) {
         int64_t of_column = far->n[2] - cell % far->n[2], few = count < of_column ? count : of_column;
         few = few < AT_ONCE ? few : AT_ONCE;
-        const patch of = {cell, few, 0, dd_far_columns(far)};
-        stress_of_few(far, &of, field);
+        stress_of_few(far, cell, few, field);
         field += few * DD_FAR_FIELD;
         cell += few;
         count -= few;
@@ -166,12 +159,5 @@ void dd_far_stress_run(const dd_far *far, int64_t cell, int64_t count, double *f
 
 void dd_far_stress(const dd_far *far, int64_t cell, double field[DD_FAR_FIELD])
 {
-    dd_far_stress_part(far, cell, 0, dd_far_columns(far), field);
-}
-
-void dd_far_stress_part(const dd_far *far, int64_t cell, int64_t column, int64_t count, double field[DD_FAR_FIELD])
-{
-    const patch of = {cell, 1, column, column + count};
-
-    stress_of_few(far, &of, field);
+    stress_of_few(far, cell, 1, field);
 }
