@@ -169,10 +169,10 @@ typedef struct eqp__tile_near {
     uint32_t weight, order;
 } eqp__tile_near;
 
-/* Sets a cut's place from the few items that lie there, which it sorts; unit: added to every weight; before: load left
- * of them; tied: all of them, and maybe others, have one key. Returns how many of them are on the left. An order is
- * given only where a cut divides items of one key. */
-int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t before, double target, bool tied,
+/* Sets a cut's place from the few items that lie there, which it sorts; unit: added to every weight; load: left
+ * of them, and then left of the cut; tied: all of them, and maybe others, have one key. Returns how many of them are on
+ * the left. An order is given only where a cut divides items of one key. */
+int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t *load, double target, bool tied,
                            eqp__tile_cut *cut);
 
 /* By how many bits a number up to `range` must be shifted to have no more than so many. */

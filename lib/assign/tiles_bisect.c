@@ -19,7 +19,7 @@ typedef struct bisection {
     bool keep_directions;
     int *part;
     eqp__tile_near *close, *closer; /* [n] work */
-    int64_t bin[BINS];
+    int64_t bin[BINS], odd_bin[BINS];
 } bisection;
 
 /* A node and what is known of its cut. */
@@ -27,6 +27,7 @@ typedef struct node {
     int64_t n;
     eqp__tile_item *item;
     eqp__tile_reader reader;
+    int64_t load;    /* of all */
     int64_t unit;    /* added to every weight: 1 where all are 0 */
     double target;   /* load wanted on the left */
     int64_t before;  /* load left of everything that is still looked at */
@@ -50,18 +51,19 @@ static void sort_few(eqp__tile_near *list, int64_t n)
     }
 }
 
-int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t before, double target, bool tied,
+int64_t eqp__tiles_cut_few(eqp__tile_near *list, int64_t n, int64_t unit, int64_t *load, double target, bool tied,
                            eqp__tile_cut *cut)
 {
-    int64_t j = 0;
+    int64_t j = 0, before = *load;
 
     sort_few(list, n);
     while (j < n && (double)(before + list[j].weight + unit) < target) {
         before += list[j++].weight + unit;
     }
     if (j < n && eqp__tiles_take(target, before, before + list[j].weight + unit)) {
-        j++;
+        before += list[j++].weight + unit;
     }
+    *load = before;
     if (j < n) {
         cut->key = list[j].key;
         cut->order = tied || (j > 0 && list[j - 1].key == list[j].key) ? list[j].order : 0;
@@ -98,8 +100,17 @@ static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
     int64_t count = 0, before = 0;
 
     memset(b->bin, 0, sizeof b->bin);
-    for (int64_t i = 0; i < k->n; i++) {
+    memset(b->odd_bin, 0, sizeof b->odd_bin);
+    /* Neighbours often fall into one bin: with two sets of bins an addition need not wait for the one before. */
+    for (int64_t i = 0; i + 1 < k->n; i += 2) {
         b->bin[bin_of(k, &k->item[i], low, shift)] += k->item[i].weight + k->unit;
+        b->odd_bin[bin_of(k, &k->item[i + 1], low, shift)] += k->item[i + 1].weight + k->unit;
+    }
+    if (k->n % 2) {
+        b->bin[bin_of(k, &k->item[k->n - 1], low, shift)] += k->item[k->n - 1].weight + k->unit;
+    }
+    for (int i = 0; i < BINS; i++) {
+        b->bin[i] += b->odd_bin[i];
     }
     const uint32_t at = (uint32_t)find_bin(b, k, BINS);
     for (int64_t i = 0; i < k->n; i++) {
@@ -160,7 +171,7 @@ static int64_t find_cut(bisection *b, node *k, const eqp__tile_box *box, eqp__ti
             tied = true;
         }
     }
-    return k->nbefore + eqp__tiles_cut_few(b->close, n, k->unit, k->before, k->target, tied, cut);
+    return k->nbefore + eqp__tiles_cut_few(b->close, n, k->unit, &k->before, k->target, tied, cut);
 }
 
 void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cut *cut, int64_t nleft,
@@ -186,7 +197,6 @@ static void open_node(bisection *b, node *k, int first, int nparts, eqp__tile_cu
 {
     const int64_t stride = eqp__tiles_stride(k->n);
     unsigned allowed;
-    int64_t total = 0;
 
     cut->left = eqp__tiles_split(b->plan, first, nparts, &allowed);
     *box = eqp__tile_box_nothing();
@@ -197,19 +207,15 @@ static void open_node(bisection *b, node *k, int first, int nparts, eqp__tile_cu
         cut->direction = eqp__tiles_choose(&moments, b->plan->aspect, allowed);
     }
     k->reader = eqp__tile_reader_of(cut->direction);
-    for (int64_t i = 0; i < k->n; i++) {
-        total += k->item[i].weight;
-    }
-    k->unit = total == 0;
-    total = total == 0 ? k->n : total;
-    k->target = eqp__tiles_target(b->plan, first, nparts, cut->left, total);
+    k->unit = k->load == 0;
+    k->target = eqp__tiles_target(b->plan, first, nparts, cut->left, k->load == 0 ? k->n : k->load);
 }
 
 /* Cuts item [n], with the same place for work in spare, into parts [first, first + nparts). */
-static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, int64_t n, int first, int nparts,
-                   eqp__tile_cut *cut)
+static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, int64_t n, int64_t load, int first,
+                   int nparts, eqp__tile_cut *cut)
 {
-    node k = {.n = n, .item = item};
+    node k = {.n = n, .item = item, .load = load};
     eqp__tile_box box;
 
     if (nparts == 1) {
@@ -231,20 +237,26 @@ static void bisect(bisection *b, eqp__tile_item *item, eqp__tile_item *spare, in
         return;
     }
     eqp__tiles_divide(item, n, cut, nleft, spare);
-    bisect(b, spare, item, nleft, first, cut->left, cut + 1);
-    bisect(b, spare + nleft, item + nleft, n - nleft, first + cut->left, nparts - cut->left, cut + cut->left);
+    const int64_t left = k.unit ? 0 : k.before;
+    bisect(b, spare, item, nleft, left, first, cut->left, cut + 1);
+    bisect(b, spare + nleft, item + nleft, n - nleft, load - left, first + cut->left, nparts - cut->left,
+           cut + cut->left);
 }
 
 int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item, eqp__tile_item *spare,
                       bool keep_directions, int first, int nparts, eqp__tile_cut *cut, int *part)
 {
+    int64_t load = 0;
     bisection b = {.plan = plan, .keep_directions = keep_directions, .part = part};
     /* One more, as what is not kept is written behind the last. */
     int code = eqp_array_create(&b.close, n + 1, sizeof *b.close);
 
     code = code ? code : eqp_array_create(&b.closer, n + 1, sizeof *b.closer);
+    for (int64_t i = 0; i < n; i++) {
+        load += item[i].weight;
+    }
     if (!code) {
-        bisect(&b, item, spare, n, first, nparts, cut);
+        bisect(&b, item, spare, n, load, first, nparts, cut);
     }
     free(b.close);
     free(b.closer);

@@ -329,7 +329,7 @@ static int cut_few(levels *l)
         for (; at < nall && all[at].node == k && n < FEW; at++) {
             few[n++] = all[at].near;
         }
-        (void)eqp__tiles_cut_few(few, n, a->unit, a->left_of_close, a->target, a->tied, &a->cut);
+        (void)eqp__tiles_cut_few(few, n, a->unit, &a->left_of_close, a->target, a->tied, &a->cut);
     }
     free(all);
     return EQP_OK;
