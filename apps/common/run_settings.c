@@ -91,7 +91,8 @@ static const app_option output_rows[] = {
      .type = APP_OPTION_TEXT,
      .offset = AT(exchange_text),
      .fallback = "auto",
-     .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R; auto: the cheapest"},
+     .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R;\n"
+             "auto: direct, or what --balance auto finds cheapest"},
     {.name = "compare",
      .argument = "METHOD,...|all",
      .type = APP_OPTION_TEXT,

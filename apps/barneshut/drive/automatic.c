@@ -7,6 +7,7 @@
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
+#include <equipoise/route.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,10 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
     }
     if (code == EQP_OK && !answer.keep) {
         code = take(domain, &answer, map, rebalanced);
+    }
+    if (code == EQP_OK && run->exchange_auto) {
+        evaluator->plan = answer.row.evaluated.plan;
+        code = eqp_route_fit(domain->comm, &evaluator->plan);
     }
     if (code == EQP_OK) {
         automatic->kept = answer.keep;

@@ -8,6 +8,7 @@
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
+#include <equipoise/route.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,10 @@ int dd_rebalance_auto(dd_simulation *sim, const app_rebalance_options *options, 
         sim->map = answer.trial.map;
         app_map_init(&answer.trial.map);
         snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
+    }
+    if (code == EQP_OK && sim->settings->run.exchange_auto) {
+        sim->domain.plan = answer.row.evaluated.plan;
+        code = eqp_route_fit(sim->comm, &sim->domain.plan);
     }
     if (code == EQP_OK) {
         automatic->kept = answer.keep;
