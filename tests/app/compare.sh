@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# --compare: what it writes and says, that it takes no step, that what does not depend on measured times is the same from
+# any number of ranks; and options that make no sense.
+# usage: compare.sh INPUT (of --generate)
+source "$(dirname "$0")/lib.sh"
+input=$1
+
+expect 1 --balance help
+every=$(sed -n '3,$s/ .*//p' out | grep -vx none | paste -sd ' ')
+
+expect 1 --generate "$input" --compare all,interaction:pins=2 --parts 7,2 --report one
+cp out said
+[ ! -s err ] || fail "on stderr: $(cat err)"
+expect 3 --generate "$input" --compare count,interaction:pins=2,rate=0.5,sfc --parts 2,7 --report three --quiet \
+    --network alpha=0,node=3 --exchange log
+[ ! -s out ] && [ ! -s err ] || fail "--quiet is not: $(cat out err)"
+
+python3 - "$every" <<'END' || fail "reports"
+import csv, json, os, sys
+methods = sys.argv[1].split() + ["interaction:pins=2"]
+keys = """method parts imbalance load_max load_mean ghosts_total ghosts_max neighbours_max units sample_rate split_owners
+exchange balance_seconds step_seconds step_seconds_ideal imbalance_next""".split()
+
+
+def rows(folder):
+    report = json.load(open(folder + "/report.json"))
+    table = list(csv.DictReader(open(folder + "/compare.csv")))
+    assert list(table[0])[:len(keys)] == keys, list(table[0])
+    assert len(table) == len(report["compare"])
+    for line, row in zip(table, report["compare"]):
+        for key in keys:
+            assert key in row, key
+            assert line[key] == str(row[key]) or float(line[key]) == row[key], (key, line[key], row[key])
+        assert row["load_max"] >= row["load_mean"] > 0 and row["step_seconds"] >= row["load_max"] * (1 - 1e-9)
+        assert abs(row["load_max"] / row["load_mean"] - 1 - row["imbalance"]) < 1e-9
+        assert row["step_seconds_ideal"] == row["load_mean"] and row["ghosts_total"] >= row["ghosts_max"] >= 0
+        assert 0 < row["neighbours_max"] < row["parts"] and row["imbalance_next"] >= 0 and row["units"] > 0
+        assert (row["sample_rate"] > 0) == (row["chosen"] or row["method"]).startswith(
+            ("interaction", "tiles", "jagged")), row
+    assert report["interactions"] > 0
+    return report, {(row["parts"], row["method"]): row for row in report["compare"]}
+
+
+report, one = rows("one")
+assert [(row["parts"], row["method"]) for row in report["compare"]] == [(p, m) for p in (2, 7) for m in methods]
+for parts in (2, 7):  # `auto` is one of them
+    best = min(one[parts, method]["step_seconds"] for method in methods)
+    assert one[parts, "auto"]["step_seconds"] <= best * 1.01 and one[parts, "auto"]["chosen"] in methods
+other, three = rows("three")
+assert [method for _, method in three] == ["count", "interaction:pins=2,rate=0.5", "sfc"] * 2
+assert (other["network_alpha"], other["network_beta"], other["network_node"]) == (0, 1e-9, 3)
+assert {row["exchange"] for row in other["compare"]} == {"log"}
+for parts in (2, 7):  # equal counts need no times
+    for key in ("ghosts_total", "ghosts_max", "neighbours_max", "units"):
+        assert one[parts, "count"][key] == three[parts, "count"][key], (parts, key)
+assert report["interactions"] == other["interactions"]
+END
+
+[ "$(grep -c '\*' said)" -ge 2 ] || fail "no winner is marked: $(cat said)"
+[ "$(tail -n 1 said | grep -c '^This problem scales to ')" -eq 1 ] || fail "the last line says nothing: $(tail -n 1 said)"
+if command -v gnuplot >/dev/null; then
+    for plot in imbalance ghosts time efficiency; do
+        [ "$(head -c 4 "one/compare_$plot.png" | tail -c 3)" = PNG ] || fail "compare_$plot.png is no PNG"
+        tail -n 3 "one/compare_$plot.svg" | grep -q '</svg>' || fail "compare_$plot.svg is not complete"
+    done
+fi
+
+refused needs --generate "$input" --compare sfc
+refused needs --generate "$input" --parts 2
+refused method --generate "$input" --compare sfc,sideways --parts 2
+refused twice --generate "$input" --compare sfc,sfc --parts 2
+refused pins --generate "$input" --compare interaction:pins=1 --parts 2
+refused 'no option' --generate "$input" --compare sfc:pins=2 --parts 2
+refused 65536 --generate "$input" --compare sfc --parts 65537
+refused 65536 --generate "$input" --compare sfc --parts 0
+refused parts --generate "$input" --compare sfc --parts 2,x
+refused network --generate "$input" --compare sfc --parts 2 --network alpha=-1
+refused network --generate "$input" --compare sfc --parts 2 --network gamma=1
+refused network --generate "$input" --compare sfc --parts 2 --network quick
+refused exchange --generate "$input" --exchange pigeon
+refused_by_all method --generate "$input" --compare sideways --parts 2
+finish
