@@ -4,9 +4,13 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of an even load, that a part gets of the items however much it does beside them: shares must not be 0. */
+#define SMALLEST_SHARE 0.01
 
 /* The balancer's items, with the arrays that they borrow. */
 typedef struct item_table {
@@ -160,10 +164,48 @@ static int start_from(MPI_Comm comm, item_table *items, const eqp_method *start,
     return code;
 }
 
+/* Of the items each part is to get what is left of its part of all there is to do: shares [nparts] with sum 1, or NULL
+ * where they are equal. */
+static int make_shares(MPI_Comm comm, const item_table *items, const double *base, int nparts, double **shares)
+{
+    double even = 0.0, sum = 0.0, *share = NULL;
+    int code;
+
+    *shares = NULL;
+    if (base == NULL || items->view.weight == NULL) { /* the same on all ranks */
+        return EQP_OK;
+    }
+    for (int64_t i = 0; i < items->view.n; i++) {
+        even += items->weight[i];
+    }
+    code = eqp_sum_double(comm, 1, &even);
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, eqp_array_create(&share, nparts, sizeof *share), NULL);
+    }
+    if (code != EQP_OK || even <= 0.0) {
+        free(share);
+        return code;
+    }
+    for (int p = 0; p < nparts; p++) {
+        even += base[p];
+    }
+    even /= nparts;
+    for (int p = 0; p < nparts; p++) {
+        share[p] = fmax(even - base[p], SMALLEST_SHARE * even);
+        sum += share[p];
+    }
+    for (int p = 0; p < nparts; p++) {
+        share[p] /= sum;
+    }
+    *shares = share;
+    return EQP_OK;
+}
+
 static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options *options, app_rebalanced *rebalanced,
                   eqp_message *message)
 {
     eqp_balance_options wanted = EQP_BALANCE_OPTIONS_DEFAULTS;
+    double *shares = NULL;
     int64_t before = 0;
     int code = eqp_scan_int64(comm, items->view.n, &before, &rebalanced->units);
 
@@ -182,12 +224,15 @@ static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options 
     wanted.aspect = options->aspect;
     wanted.columns = (int)(options->columns < wanted.nparts ? options->columns : wanted.nparts);
     wanted.message = message;
-    if (options->start != NULL) {
+    code = make_shares(comm, items, options->base, wanted.nparts, &shares);
+    wanted.share = shares;
+    if (code == EQP_OK && options->start != NULL) {
         code = start_from(comm, items, options->start, &wanted);
     }
     if (code == EQP_OK) {
         code = eqp_balance(comm, options->method, &items->view, &wanted, items->part, &rebalanced->result);
     }
+    free(shares);
     return code;
 }
 

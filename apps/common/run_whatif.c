@@ -136,12 +136,21 @@ static int make_map(app_whatif_state *state, app_trial *trial, app_rebalanced *r
     app_rebalance_options options = trial->choice->options;
     const unsigned needs = trial->choice->method->needs;
     const bool own = trial->choice->method->assign == NULL;
+    const app_whatif *what = state->what;
     app_owners detailed = {.n = 0};
+    double *base = NULL;
     int code = know(state, own || (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0);
 
     if (code == EQP_OK && own) {
         return assign_own(state, trial, rebalanced);
     }
+    if (code == EQP_OK && what->base != NULL) {
+        code = eqp_agree(state->comm, eqp_array_create(&base, trial->nparts, sizeof *base), NULL);
+    }
+    if (code == EQP_OK && what->base != NULL) {
+        what->base(what->user, trial->nparts, base);
+    }
+    options.base = base;
     options.method = trial->choice->method;
     options.nparts = trial->nparts;
     if (code == EQP_OK && (needs & EQP_NEEDS_UNITS)) {
@@ -153,6 +162,7 @@ static int make_map(app_whatif_state *state, app_trial *trial, app_rebalanced *r
                                state->nhome, &trial->map, &trial->verdicts, rebalanced, message);
     }
     app_owners_free(&detailed);
+    free(base);
     return code;
 }
 

@@ -23,6 +23,10 @@ typedef struct app_whatif {
      * caller: free()). */
     int (*keys)(void *user, int64_t *nhome, uint64_t **keys);
 
+    /* Adds the seconds of what every part does whatever the assignment, [nparts]; the same on all ranks. NULL: nothing.
+     * Local. */
+    void (*base)(void *user, int nparts, double *seconds);
+
     /* Surveys the owners with that detail, into a survey that the caller has cleared for it. weights: false where
      * nothing but the owners' existence is wanted. */
     int (*survey)(void *user, bool weights, app_survey *survey);

@@ -18,6 +18,8 @@ typedef struct app_methods {
 typedef struct app_rebalance_options {
     const eqp_method *method;
     int nparts;           /* parts that are wanted; 0: one for each rank */
+    const double *base;   /* [parts] seconds of what each part does beside all that is assigned; NULL: nothing
+                             (borrowed) */
     double imbalance_tol; /* wanted: what the units are fine enough for */
     double assign_tol;    /* at which the assignment of units may stop; 0: imbalance_tol */
     eqp_sample_strategy strategy;

@@ -257,12 +257,12 @@ typedef struct settled {
     int part;
 } settled;
 
-/* The most that nodes of one part do; verdict: NULL for as many equal boxes. */
-static double heaviest(dd_simulation *sim, bool bisection, int nparts, const app_verdict *verdict)
+/* What nodes do, part by part, [nparts]; verdict: NULL for as many equal boxes. */
+static double *loads_of(dd_simulation *sim, bool bisection, int nparts, const app_verdict *verdict)
 {
     dd_census census = {.n = 0};
     eqp_boxes *boxes = NULL;
-    double *load = calloc((size_t)nparts, sizeof *load), most = 0.0;
+    double *load = calloc((size_t)nparts, sizeof *load);
     int code = dd_census_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &census);
 
     CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
@@ -273,12 +273,19 @@ static double heaviest(dd_simulation *sim, bool bisection, int nparts, const app
         load[part] += app_costs_predict(nominal_costs(), census.of_node[i].of);
     }
     CHECK(eqp_sum_double(sim->comm, nparts, load) == EQP_OK, "sum");
+    eqp_boxes_free(boxes);
+    dd_census_free(&census);
+    return load;
+}
+
+static double heaviest(dd_simulation *sim, bool bisection, int nparts, const app_verdict *verdict)
+{
+    double *load = loads_of(sim, bisection, nparts, verdict), most = 0.0;
+
     for (int p = 0; p < nparts; p++) {
         most = fmax(most, load[p]);
     }
-    eqp_boxes_free(boxes);
     free(load);
-    dd_census_free(&census);
     return most;
 }
 
@@ -338,7 +345,7 @@ static void check_boxes(dd_simulation *sim, app_whatif_state *state, bool bisect
     if (nparts <= 8) { /* where boxes hold more than a node or two, moving their walls pays */
         const double before = heaviest(sim, bisection, nparts, NULL),
                      after = heaviest(sim, bisection, nparts, trial.verdicts);
-        CHECK(after < before, "%s: the load of the heaviest box has grown from %g to %g", what, before, after);
+        CHECK(after <= before, "%s: the load of the heaviest box has grown from %g to %g", what, before, after);
     }
     app_trials_free(1, &trial);
     free(all);
@@ -369,6 +376,37 @@ static void check_plan_told(const app_whatif *functions, const app_method_choice
     app_trials_free(2, trial);
 }
 
+/* The second part of three does something beside what is assigned. */
+static const double aside = 1e-4;
+
+static void add_aside(void *user, int nparts, double *seconds)
+{
+    (void)user;
+    seconds[1] += nparts == 3 ? aside : 0.0;
+}
+
+/* Who does something beside what is assigned gets so much less of that. */
+static void check_base(dd_simulation *sim, const app_whatif *functions, const app_method_choice *choice)
+{
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    app_trial trial = {.choice = choice, .nparts = 3};
+    app_whatif with_aside = *functions;
+    app_whatif_state *state = NULL;
+    eqp_message message = {""};
+    double *load;
+
+    with_aside.base = add_aside;
+    CHECK(app_whatif_open(&with_aside, &state) == EQP_OK, "no state");
+    CHECK(app_whatif_try(state, 1, &trial, &network, &message) == EQP_OK, "%s", message.text);
+    load = loads_of(sim, false, 3, trial.verdicts);
+    /* Nodes do some 1e-5 s each. */
+    CHECK(fabs(load[1] + aside - load[0]) < 0.5 * aside && fabs(load[1] + aside - load[2]) < 0.5 * aside,
+          "loads %g, %g + %g, %g", load[0], load[1], aside, load[2]);
+    free(load);
+    app_trials_free(1, &trial);
+    app_whatif_close(state);
+}
+
 /* Every method, and what the assignments are worth after the next step. */
 static void check_comparison(MPI_Comm comm)
 {
@@ -394,6 +432,7 @@ static void check_comparison(MPI_Comm comm)
     }
     CHECK(dd_whatif_create(&sim, &whatif) == EQP_OK, "no what-if");
     CHECK(app_whatif_open(dd_whatif_functions(whatif), &state) == EQP_OK, "no state");
+    check_base(&sim, dd_whatif_functions(whatif), &choice[1]);
     for (int nparts = 2; nparts <= 32; nparts *= 4) {
         check_boxes(&sim, state, false, nparts);
         check_boxes(&sim, state, true, nparts);

@@ -283,12 +283,35 @@ static int some_cells(pass *p, bool alone)
     return code == EQP_OK ? end_batch(p) : code;
 }
 
+int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, int64_t ncells, int part, int nparts)
+{
+    int64_t first, n, count = 0;
+
+    if (!evaluator->has_far) {
+        return 0;
+    }
+    app_slice(ncells, part, nparts, &first, &n);
+    for (int64_t c = first; c < first + n; c++) {
+        count += dd_far_count(evaluator->far, c);
+    }
+    return count;
+}
+
+void dd_evaluator_base(const dd_evaluator *evaluator, int64_t ncells, const app_costs *costs, int nparts,
+                       double *seconds)
+{
+    for (int p = 0; p < nparts; p++) {
+        const dd_counts counts = {.of = {[DD_KIND_CELL] = dd_evaluator_far_cells(evaluator, ncells, p, nparts)}};
+        seconds[p] += app_costs_predict(costs, counts.of);
+    }
+}
+
 /* The far field of all cells: each rank computes a run of them, so that no cell is done twice, and all get all. */
 static int compute_far(pass *p)
 {
     const int64_t ncells = p->stage->grid.ncells;
     const double begin = eqp_cpu_seconds();
-    int64_t first, n, nall = 0, *counted = &p->batch.of[DD_KIND_CELL];
+    int64_t first, n, nall = 0;
     double *mine = NULL, *all = NULL;
     int code;
 
@@ -296,9 +319,7 @@ static int compute_far(pass *p)
     code = eqp_array_create(&mine, n * DD_FAR_FIELD, sizeof *mine);
     if (code == EQP_OK) {
         dd_far_stress_run(p->evaluator->far, first, n, mine);
-        for (int64_t c = first; c < first + n; c++) {
-            *counted += dd_far_count(p->evaluator->far, c);
-        }
+        p->batch.of[DD_KIND_CELL] += dd_evaluator_far_cells(p->evaluator, ncells, p->domain->rank, p->domain->nranks);
         p->begin = begin;
         p->in_batch = n;
         code = end_batch(p);

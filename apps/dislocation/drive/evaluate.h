@@ -47,6 +47,14 @@ void dd_evaluator_free(dd_evaluator *evaluator);
  * Collective. */
 int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage);
 
+/* Far cells in the run of cells whose far field a part of so many computes: work that no map deals out. O(cells /
+ * parts). Local. */
+int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, int64_t ncells, int part, int nparts);
+
+/* Adds the seconds of that to those of all parts, [nparts]. Local. */
+void dd_evaluator_base(const dd_evaluator *evaluator, int64_t ncells, const app_costs *costs, int nparts,
+                       double *seconds);
+
 /* Sum of the forces on a node's arms. Local. */
 void dd_node_force(const dd_node *node, double force[3]);
 

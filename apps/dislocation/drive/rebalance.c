@@ -62,11 +62,21 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
     app_survey survey = {.n = 0};
     app_owners owners = {.n = 0};
     app_verdict *verdict = NULL;
+    app_rebalance_options with_base = *options;
     app_map made;
     uint64_t *keys = NULL;
-    int code = eqp_agree(domain->comm, dd_keys(domain, &keys), NULL);
+    double *base = NULL;
+    int code = dd_keys(domain, &keys);
 
     app_map_init(&made);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&base, domain->nranks, sizeof *base);
+    }
+    code = eqp_agree(domain->comm, code, NULL);
+    if (code == EQP_OK) {
+        dd_evaluator_base(evaluator, stage->grid.ncells, costs, domain->nranks, base);
+        with_base.base = base;
+    }
     *rebalanced = (app_rebalanced){.units = 0};
     if (code == EQP_OK) {
         code = survey_all(domain, stage, evaluator, options, totals, keys, &survey);
@@ -81,8 +91,8 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
     }
     app_survey_free(&survey);
     if (code == EQP_OK) {
-        code = app_newmap_make(domain->comm, options, &owners, has_map ? map : NULL, domain->network.n, &made, &verdict,
-                               rebalanced, message);
+        code = app_newmap_make(domain->comm, &with_base, &owners, has_map ? map : NULL, domain->network.n, &made,
+                               &verdict, rebalanced, message);
     }
     if (code == EQP_OK) {
         code = dd_rebalance_apply(domain, verdict, migrated);
@@ -94,6 +104,7 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
     } else {
         app_map_free(&made);
     }
+    free(base);
     free(verdict);
     app_owners_free(&owners);
     free(keys);

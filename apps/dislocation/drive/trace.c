@@ -196,22 +196,16 @@ static int trace_nodes(tracer *t)
     return code;
 }
 
-/* The far field of all cells: each part computes a run of them. This rank speaks for a run of the parts. */
+/* The far field of all cells. This rank speaks for a run of the parts. */
 static void trace_far(tracer *t)
 {
     const dd_census *census = t->census;
-    int64_t first_part, n;
+    int64_t first, n;
 
-    if (!census->evaluator->has_far) {
-        return;
-    }
-    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first_part, &n);
-    for (int64_t p = first_part; p < first_part + n; p++) {
-        int64_t first_cell, ncells;
-        app_slice(census->stage->grid.ncells, (int)p, t->nparts, &first_cell, &ncells);
-        for (int64_t c = first_cell; c < first_cell + ncells; c++) {
-            t->load[p].of[DD_KIND_CELL] += dd_far_count(census->evaluator->far, c);
-        }
+    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first, &n);
+    for (int64_t p = first; p < first + n; p++) {
+        t->load[p].of[DD_KIND_CELL] +=
+            dd_evaluator_far_cells(census->evaluator, census->stage->grid.ncells, (int)p, t->nparts);
     }
 }
 

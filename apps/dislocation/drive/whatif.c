@@ -77,6 +77,13 @@ static int trace(void *user, int nparts, const app_map *map, const app_verdict *
     return dd_trace(&w->census, &w->costs, nparts, map, verdict, loads_only, evaluation);
 }
 
+static void base(void *user, int nparts, double *seconds)
+{
+    const dd_whatif *w = user;
+
+    dd_evaluator_base(&w->sim->evaluator, w->census.stage->grid.ncells, &w->costs, nparts, seconds);
+}
+
 /* What the boxes cost by the model: [parts], and the most of it. */
 static int weigh_boxes(const dd_whatif *w, const eqp_boxes *boxes, const app_owners *owners, double *loads,
                        double *most)
@@ -89,6 +96,7 @@ static int weigh_boxes(const dd_whatif *w, const eqp_boxes *boxes, const app_own
         loads[eqp_boxes_find(boxes, owners->owner[o].centre)] += owners->seconds[o];
     }
     code = eqp_sum_double(w->sim->comm, nparts, loads);
+    dd_evaluator_base(&w->sim->evaluator, w->census.stage->grid.ncells, &w->costs, nparts, loads);
     *most = 0.0;
     for (int p = 0; p < nparts && code == EQP_OK; p++) {
         *most = fmax(*most, loads[p]);
@@ -175,6 +183,7 @@ int dd_whatif_create(dd_simulation *sim, dd_whatif **whatif)
                                        .nphases = DD_PHASES,
                                        .back = dd_phase_back,
                                        .ghosts = dd_phase_ghosts,
+                                       .base = base,
                                        .keys = keys,
                                        .survey = survey,
                                        .trace = trace,
