@@ -121,10 +121,11 @@ static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned 
     if (code == EQP_OK) {
         code = bh_let_blocks_get(*let, blocks);
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(data, blocks->size, 1);
+    if (code == EQP_OK && blocks->size > 0) {
+        *data = malloc((size_t)blocks->size);
+        code = *data == NULL ? EQP_ERR_MEMORY : EQP_OK;
     }
-    if (code == EQP_OK) {
+    if (code == EQP_OK && blocks->size > 0) {
         bh_let_pack(*let, *data);
     }
     return code;

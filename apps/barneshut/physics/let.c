@@ -152,16 +152,14 @@ void bh_let_free(bh_let *let)
     }
 }
 
-static bool is_wanted(const bh_let *let, int64_t cell)
+static inline bool is_wanted(const bh_let *let, int64_t cell)
 {
     return let->last[cell] == let->asker + 1;
 }
 
-static int add_want(bh_let *let, int64_t cell)
+/* Mostly a block is wanted already: that question alone is worth asking in place. */
+__attribute__((noinline)) static int add_new(bh_let *let, int64_t cell)
 {
-    if (is_wanted(let, cell)) {
-        return EQP_OK;
-    }
     if (let->nwants == let->capacity) {
         const int64_t capacity = 2 * let->capacity + 256;
         want *larger = realloc(let->want, (size_t)capacity * sizeof(*larger));
@@ -180,8 +178,13 @@ static int add_want(bh_let *let, int64_t cell)
     return EQP_OK;
 }
 
+static inline int add_want(bh_let *let, int64_t cell)
+{
+    return is_wanted(let, cell) ? EQP_OK : add_new(let, cell);
+}
+
 /* Children of an opened cell that act one by one. */
-static int add_leaves(bh_let *let, const bh_family *family, unsigned leaves)
+static inline int add_leaves(bh_let *let, const bh_family *family, unsigned leaves)
 {
     int code = EQP_OK;
     for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {

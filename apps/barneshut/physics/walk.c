@@ -123,8 +123,9 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
     w->G = mac->G;
     w->strength = mac->alpha * group->accel;
     w->families = 0;
-    for (int level = 0; level <= EQP_CURVE_BITS; level++) {
-        w->side[level] = bh__side(tree, level);
+    w->side[0] = tree->box.side;
+    for (int level = 1; level <= EQP_CURVE_BITS; level++) {
+        w->side[level] = 0.5 * w->side[level - 1]; /* exact, as bh__side() */
     }
     return EQP_OK;
 }
