@@ -212,22 +212,28 @@ static int tree_open(const eqp_tiles_options *options, eqp_tiles **tree)
     return EQP_OK;
 }
 
-/* Decides on the columns of jagged parts. */
-static void plan_columns(const eqp_tiles_options *options, const eqp__tile_item *item, int64_t n, eqp_tiles *tree)
+/* Decides on the columns of jagged parts. spare: [n] work. */
+static int plan_columns(const eqp_tiles_options *options, const eqp__tile_item *item, int64_t n, eqp__tile_item *spare,
+                        eqp_tiles *tree)
 {
+    int64_t sampled = 0;
+    int code = EQP_OK;
+
     if (options->shape != EQP_TILES_JAGGED) {
-        return;
+        return EQP_OK;
     }
     tree->columns = options->columns;
     if (tree->columns == 0) {
-        const int64_t stride = eqp__tiles_stride(n);
-        eqp__tile_box box = eqp__tile_box_nothing();
-        eqp__tile_moments moments = {{0}};
-        eqp__tile_box_add(item, n, 0, stride, &box);
-        eqp__tile_moments_add(item, n, 0, stride, &box, &moments);
-        tree->columns = eqp__tiles_columns(&moments, options->nparts, options->aspect);
+        const int64_t stride = eqp__tiles_column_stride(n);
+        for (int64_t i = 0; i < n; i += stride) {
+            spare[sampled++] = item[i];
+        }
+        code = eqp__tiles_columns(spare, sampled, options->nparts, options->aspect, &tree->columns);
     }
-    tree->plan.strips = eqp__tiles_strips(options->nparts, tree->columns);
+    if (!code) {
+        tree->plan.strips = eqp__tiles_strips(options->nparts, tree->columns);
+    }
+    return code;
 }
 
 int eqp__tiles_finish(const eqp_tiles *tree, const eqp_tiles_items *items, double imbalance_tol, int *part,
@@ -276,7 +282,9 @@ int eqp_tiles_create(const eqp_tiles_items *items, const eqp_tiles_options *opti
     }
     t->grid = eqp__tile_grid_of(&scope);
     eqp__tiles_pack(items, &scope, &t->grid, item);
-    plan_columns(options, item, items->n, t);
+    if ((code = plan_columns(options, item, items->n, spare, t))) {
+        goto done;
+    }
     code = eqp__tiles_bisect(&t->plan, items->n, item, spare, false, 0, options->nparts, t->cut, found);
     if (code || (part && (code = eqp__tiles_finish(t, items, options->imbalance_tol, found, &r)))) {
         goto done;

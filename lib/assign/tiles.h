@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 enum {
-    EQP__TILE_AXES = 6,       /* x, y, z of the target, then of the source */
-    EQP__TILE_DIRECTIONS = 9, /* these, then x, y, z of the midpoint */
-    EQP__TILE_SAMPLE = 256,   /* so many items of a node (up to twice as many) choose its direction */
+    EQP__TILE_AXES = 6,                /* x, y, z of the target, then of the source */
+    EQP__TILE_DIRECTIONS = 9,          /* these, then x, y, z of the midpoint */
+    EQP__TILE_COLUMN_SAMPLE = 1 << 15, /* at most so many items decide on columns */
+    EQP__TILE_SAMPLE = 256,            /* so many items of a node (up to twice as many) choose its direction */
 };
 
 #define EQP__TILE_RANGE ((double)((1 << 30) - 1))          /* places along an axis */
@@ -127,8 +128,14 @@ void eqp__tiles_pack(const eqp_tiles_items *items, const eqp__tile_scope *scope,
 /* Sums of shares, owned by the caller; NULL where shares are equal. */
 int eqp__tiles_shares(int nparts, const double *share, double **before);
 
-/* Parts columns that share least, from the moments of a sample of all items. */
-int eqp__tiles_columns(const eqp__tile_moments *moments, int nparts, double aspect);
+/* Columns of jagged parts that share least, from a sample of all items [n]: every eqp__tiles_column_stride()-th. EQP_OK
+ * or EQP_ERR_MEMORY. */
+int eqp__tiles_columns(const eqp__tile_item *sample, int64_t n, int nparts, double aspect, int *columns);
+
+static inline int64_t eqp__tiles_column_stride(int64_t n)
+{
+    return n <= EQP__TILE_COLUMN_SAMPLE ? 1 : (n + EQP__TILE_COLUMN_SAMPLE - 1) / EQP__TILE_COLUMN_SAMPLE;
+}
 
 /* Number of strips of so many columns. */
 int eqp__tiles_strips(int nparts, int columns);

@@ -2,16 +2,21 @@
 /* Along which direction a node is cut: from the spread of a sample of its items. */
 #include "assign/tiles.h"
 
+#include <equipoise/base.h>
+
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 /* A direction along which a node is very short costs so much more than one along which it is longest: many directions
  * are alike to the estimate, and compact parts share less further down. */
 #define SHORT_IS_DEAR 0.2
 
 enum {
-    MOMENT_BITS = 14,  /* of a coordinate in the box of the node */
-    WEIGHT_SHIFT = 20, /* of 31 bits of weight 12 are left: with 512 items sums of squares stay below 2^50 */
+    MOST_COLUMNS = 256,
+    LEAST_IN_STRIP = 16, /* sampled items, or nothing is known of it */
+    MOMENT_BITS = 14,    /* of a coordinate in the box of the node */
+    WEIGHT_SHIFT = 20,   /* of 31 bits of weight 12 are left: with 512 items sums of squares stay below 2^50 */
 };
 
 /* Adds of the places in moments. */
@@ -185,28 +190,93 @@ int eqp__tiles_choose(const eqp__tile_moments *moments, double aspect, unsigned 
     return chosen;
 }
 
-int eqp__tiles_columns(const eqp__tile_moments *moments, int nparts, double aspect)
+/* Sources per target of the strips that so many parts of sampled items are: their numbers go with the volumes that they
+ * fill, as all of them are among the same particles. box, moments: [strips] work. */
+static double sources_per_target(const eqp__tile_item *item, int64_t n, const int *strip, int strips,
+                                 eqp__tile_box *box, eqp__tile_moments *moments)
 {
-    spread axis[3];
-    double targets = 1, best = INFINITY, apart[3];
-    int columns = 1;
+    double sum = 0;
+    int filled = 0;
 
-    spread_of(moments, axis);
-    for (int k = 0; k < 3; k++) {
-        targets *= sqrt(axis[k].target);
-        apart[k] = fmax(axis[k].target + axis[k].source - 2 * axis[k].both, 0);
+    for (int k = 0; k < strips; k++) {
+        box[k] = eqp__tile_box_nothing();
+        moments[k] = (eqp__tile_moments){{0}};
     }
-    for (int64_t c = 1; c <= nparts; c *= 2) {
-        /* A strip is a cube of targets, and its sources lie so far around it as they do everywhere. */
-        double strip = targets * (double)c / nparts, side = cbrt(strip), sources = 1;
-        for (int k = 0; k < 3; k++) {
-            sources *= sqrt(side * side + apart[k]);
+    for (int64_t i = 0; i < n; i++) {
+        eqp__tile_box_add(&item[i], 1, 0, 1, &box[strip[i]]);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        eqp__tile_moments_add(&item[i], 1, 0, 1, &box[strip[i]], &moments[strip[i]]);
+    }
+    for (int k = 0; k < strips; k++) {
+        spread axis[3];
+        if (moments[k].sum[SUM_WEIGHT] > 0) {
+            spread_of(&moments[k], axis);
+            for (int d = 0; d < 3; d++) {
+                sum += 0.5 * log(axis[d].source / axis[d].target);
+            }
+            filled++;
         }
-        double cost = strip + aspect * sources / (double)c;
+    }
+    /* Of logarithms, as with few items a strip may seem to have next to no width. */
+    return filled > 0 ? exp(sum / filled) : 1;
+}
+
+/* What strips of so many columns cost, per target: all of them in every part of a strip, and the sources once. */
+static int cost_of_columns(const eqp__tile_item *sample, int64_t n, int nparts, int columns, double aspect,
+                           double *cost)
+{
+    const int strips = eqp__tiles_strips(nparts, columns);
+    const eqp__tile_plan plan = {.nparts = strips, .strips = strips, .aspect = aspect};
+    eqp__tile_item *item = NULL, *spare = NULL;
+    eqp__tile_cut *cut = NULL;
+    eqp__tile_box *box = NULL;
+    eqp__tile_moments *moments = NULL;
+    int *strip = NULL, code = eqp_array_create(&item, n, sizeof *item);
+
+    if (code || (code = eqp_array_create(&spare, n, sizeof *spare)) ||
+        (code = eqp_array_create(&strip, n, sizeof *strip)) || (code = eqp_array_create(&cut, strips, sizeof *cut)) ||
+        (code = eqp_array_create(&box, strips, sizeof *box)) ||
+        (code = eqp_array_create(&moments, strips, sizeof *moments))) {
+        goto done;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        item[i] = sample[i];
+        item[i].order = (uint32_t)i;
+    }
+    code = eqp__tiles_bisect(&plan, n, item, spare, false, 0, strips, cut, strip);
+    if (!code) {
+        *cost = columns + aspect * sources_per_target(sample, n, strip, strips, box, moments);
+    }
+done:
+    free(item);
+    free(spare);
+    free(strip);
+    free(cut);
+    free(box);
+    free(moments);
+    return code;
+}
+
+int eqp__tiles_columns(const eqp__tile_item *sample, int64_t n, int nparts, double aspect, int *columns)
+{
+    double best = INFINITY;
+    int chosen = 1;
+
+    for (int64_t c = 1; c <= nparts && c <= MOST_COLUMNS; c *= 2) {
+        double cost = INFINITY;
+        if (n / eqp__tiles_strips(nparts, (int)c) < LEAST_IN_STRIP) {
+            continue;
+        }
+        int code = cost_of_columns(sample, n, nparts, (int)c, aspect, &cost);
+        if (code) {
+            return code;
+        }
         if (cost < best) {
             best = cost;
-            columns = (int)c;
+            chosen = (int)c;
         }
     }
-    return columns;
+    *columns = chosen;
+    return EQP_OK;
 }

@@ -71,22 +71,25 @@ static int bisect_alike(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, co
     return code;
 }
 
-/* Cuts items on the grid into parts. */
-static int bisect(MPI_Comm comm, eqp__tile_plan *plan, enum eqp_tiles_shape shape, int columns, bool alike, int64_t n,
-                  eqp__tile_item *item, int64_t before, int *part)
+/* The columns that share least, from a sample that every rank gathers. total: items of all ranks. */
+static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, const eqp__tile_item *item,
+                            int64_t before, int64_t total, int *columns)
 {
-    if (shape == EQP_TILES_JAGGED && columns > 0) {
-        plan->strips = eqp__tiles_strips(plan->nparts, columns < plan->nparts ? columns : plan->nparts);
-    } else if (shape == EQP_TILES_JAGGED) {
-        eqp__tile_moments moments;
-        int code = eqp__tiles_sample_all(comm, n, item, &moments);
-        if (code) {
-            return code;
-        }
-        plan->strips = eqp__tiles_strips(plan->nparts, eqp__tiles_columns(&moments, plan->nparts, plan->aspect));
+    const int64_t stride = eqp__tiles_column_stride(total), from = (stride - before % stride) % stride;
+    eqp__tile_item *mine = NULL, *sample = NULL;
+    int64_t count = 0, all = 0;
+    int code = eqp_agree(comm, eqp_array_create(&mine, n / stride + 1, sizeof *mine), NULL);
+
+    for (int64_t i = from; i < n && !code; i += stride) {
+        mine[count++] = item[i];
     }
-    return alike ? bisect_alike(comm, plan, n, item, before, part)
-                 : eqp__tiles_bisect_all(comm, plan, n, item, before, part);
+    code = code ? code : eqp_gather_records(comm, sizeof *mine, count, mine, &all, &sample);
+    if (!code) {
+        code = eqp_agree(comm, eqp__tiles_columns(sample, all, plan->nparts, plan->aspect, columns), NULL);
+    }
+    free(mine);
+    free(sample);
+    return code;
 }
 
 static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
@@ -97,6 +100,7 @@ static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bala
     eqp__tile_plan plan = {.nparts = options->nparts, .aspect = options->aspect > 0 ? options->aspect : usual.aspect};
     eqp__tile_item *item = NULL;
     eqp__tile_scope scope;
+    int columns = options->columns < options->nparts ? options->columns : options->nparts;
     double *shares = NULL;
     int64_t before = 0;
     int code = find_scope(comm, &mine, &before, &scope);
@@ -113,7 +117,14 @@ static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bala
         for (int64_t i = 0; i < items->n; i++) {
             item[i].order = (uint32_t)(before + i);
         }
-        code = bisect(comm, &plan, shape, options->columns, scope.n <= most_gathered, items->n, item, before, part);
+        if (shape == EQP_TILES_JAGGED && columns == 0) {
+            code = estimate_columns(comm, &plan, items->n, item, before, scope.n, &columns);
+        }
+        plan.strips = shape == EQP_TILES_JAGGED && !code ? eqp__tiles_strips(plan.nparts, columns) : 0;
+        if (!code) {
+            code = scope.n <= most_gathered ? bisect_alike(comm, &plan, items->n, item, before, part)
+                                            : eqp__tiles_bisect_all(comm, &plan, items->n, item, before, part);
+        }
     }
     free(shares);
     free(item);

@@ -13,9 +13,6 @@
 int eqp__tiles_bisect_all(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, eqp__tile_item *item,
                           int64_t first_order, int *part);
 
-/* Box and moments of a sample of all items: a single node. Collective. */
-int eqp__tiles_sample_all(MPI_Comm comm, int64_t n, const eqp__tile_item *item, eqp__tile_moments *moments);
-
 /* The methods `tiles` and `jagged`: up to so many items every rank gathers them all and bisects alike. Collective. */
 int eqp__tiles_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                       enum eqp_tiles_shape shape, int64_t most_gathered, int *part, eqp_balance_result *result);

@@ -413,19 +413,3 @@ int eqp__tiles_bisect_all(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n, 
     levels_close(&l, item);
     return code;
 }
-
-int eqp__tiles_sample_all(MPI_Comm comm, int64_t n, const eqp__tile_item *item, eqp__tile_moments *moments)
-{
-    int64_t number[EQP__TILE_MOMENTS] = {0};
-    uint64_t bound[2 * EQP__TILE_AXES];
-    node alone = {.n = n};
-    levels l = {
-        .comm = comm, .item = (eqp__tile_item *)item, .nnodes = 1, .node = &alone, .number = number, .bound = bound};
-    int code = eqp_scan_int64(comm, n, &alone.before, &alone.all);
-
-    if (code || (code = find_boxes(&l)) || (code = find_moments(&l))) {
-        return code;
-    }
-    memcpy(moments->sum, number, sizeof number);
-    return EQP_OK;
-}
