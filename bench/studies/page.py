@@ -8,12 +8,22 @@ The studies that are named (or "all") are carried out anew, for minutes each; th
 of all studies that have one. Without a name only the page is written."""
 import importlib
 import os
+import re
 import sys
+import textwrap
 
 import published
 import study
 
 STUDIES = ["unit_sizes", "sample_rates", "total_time", "drift", "exchange"]
+
+
+def wrapped(text):
+    """Paragraphs at the width of the tree; tables, pictures and headings as they are."""
+    blocks = re.split(r"\n{2,}", text.strip())
+    return "\n\n".join(block if block[0] in "|!#`" else textwrap.fill(" ".join(block.split()), 120,
+                                                                     break_long_words=False, break_on_hyphens=False)
+                       for block in blocks)
 
 
 def page(run, studies):
@@ -30,7 +40,7 @@ def page(run, studies):
         if os.path.exists(path):
             lines += ["", f"## {one.TITLE}", "", one.section(study.read_csv(path))]
     with open(os.path.join(os.path.dirname(run.output), "studies.md"), "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
+        file.write(wrapped("\n".join(lines)) + "\n")
 
 
 def main():

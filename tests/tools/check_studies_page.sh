@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# docs/studies.md is what bench/studies/page.py makes of the CSV files beside it: nothing on it was typed in.
+#
+# usage: check_studies_page.sh SOURCE_ROOT
+set -eu
+root=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/studies"
+cp "$root"/docs/studies/*.csv "$work/studies"
+python3 "$root/bench/studies/page.py" --output "$work/studies"
+if ! diff -u "$root/docs/studies.md" "$work/studies.md"; then
+    echo "docs/studies.md is not what its CSV files say: run bench/studies/page.py"
+    exit 1
+fi
