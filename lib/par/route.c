@@ -10,6 +10,12 @@
 #include <limits.h>
 #include <stdlib.h>
 
+/* A number for each plan that ranks can follow: nodes have at most as many parts as there are. */
+static int64_t number_of(const eqp_exchange_plan *plan)
+{
+    return (int64_t)plan->stages + 4 * (int64_t)plan->broadcast + ((int64_t)plan->node << 40);
+}
+
 /* The same plan on all ranks, and one that they can follow. Collective. */
 static int open_plan(eqp_route *route, const eqp_exchange_plan *plan)
 {
@@ -19,8 +25,7 @@ static int open_plan(eqp_route *route, const eqp_exchange_plan *plan)
         return code;
     }
     if ((code = eqp_agree(route->comm, eqp__stages_make(plan, route->nranks, &route->stages), NULL)) ||
-        (code = eqp_agree_same(route->comm, plan->stages)) || (code = eqp_agree_same(route->comm, plan->broadcast)) ||
-        (code = eqp_agree_same(route->comm, plan->node))) {
+        (code = eqp_agree_same(route->comm, number_of(plan)))) {
         return code;
     }
     route->plan = *plan;
@@ -83,9 +88,14 @@ static int fill(eqp_route *route, const eqp_exchange_plan *plan, const eqp_route
 {
     int code = open_plan(route, plan);
 
-    if (code || (code = eqp__route_split(route)) || (code = eqp__route_inspect(route, blocks)) ||
-        (code = eqp_agree(route->comm, create_buffers(route), NULL)) ||
-        (code = eqp_agree(route->comm, eqp__route_memory(route), NULL))) {
+    if (code || (code = eqp__route_split(route)) || (code = eqp__route_inspect(route, blocks))) {
+        return code;
+    }
+    code = create_buffers(route);
+    if (route->node != MPI_COMM_NULL) {
+        code = eqp_agree(route->comm, code, NULL); /* memory is shared by all of a node or by none */
+    }
+    if ((code = eqp_agree(route->comm, code ? code : eqp__route_memory(route), NULL))) {
         return code;
     }
     return MPI_Allreduce(MPI_IN_PLACE, &route->whole_doubles, 1, MPI_INT64_T, MPI_MIN, route->comm) == MPI_SUCCESS

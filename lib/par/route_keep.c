@@ -118,9 +118,6 @@ static int share_hots(keeper *keep, const eqp__inspector *in)
     int64_t n = 0;
     int code;
 
-    if (in->route->plan.broadcast == 0) {
-        return EQP_OK;
-    }
     code = eqp_gather_records(in->route->lane, (size_t)in->hot_words * sizeof *all, in->nhot, in->hot, &n, &all);
     code = code ? code : keep_hots(keep, in, n, all);
     free(all);
@@ -280,7 +277,9 @@ int eqp__route_keep(eqp__inspector *in, int code)
     code = code ? code : keep_travellers(&keep, in);
     /* Lanes and nodes do not hear of each other's failures: all must be well before each goes on by itself. */
     code = eqp_agree(in->route->comm, code, NULL);
-    code = code ? code : eqp_agree(in->route->comm, share_hots(&keep, in), NULL);
+    if (in->route->plan.broadcast > 0) {
+        code = code ? code : eqp_agree(in->route->comm, share_hots(&keep, in), NULL);
+    }
     code = code ? code : eqp_agree(in->route->comm, share_keeps(&keep), NULL);
     free(keep.list);
     free(keep.to);
