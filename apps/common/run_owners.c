@@ -63,6 +63,16 @@ int app_survey_add_owner(app_survey *survey, const app_owner *owner)
     return code;
 }
 
+app_work_model app_work_model_measured(const app_work_model *model, const app_costs *costs)
+{
+    app_work_model measured = *model;
+
+    if (costs->known) {
+        measured.nominal = costs->seconds;
+    }
+    return measured;
+}
+
 double app_work_weight(const app_work_model *model, const int64_t *count)
 {
     double seconds = 0.0;

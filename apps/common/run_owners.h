@@ -15,6 +15,7 @@
 typedef struct app_survey_detail {
     double heavy;       /* nominal nanoseconds from which an owner keeps its tiles; INFINITY: none does */
     uint64_t pin_below; /* ids whose eqp_pin_key() is smaller are sampled as pins; 0: none */
+    const double *cost; /* seconds of each kind of work that tiles are weighed by; NULL: the nominal ones */
 } app_survey_detail;
 
 /* What a tile touches beside its owner. */
@@ -73,7 +74,11 @@ typedef struct app_work_model {
     unsigned once;         /* bit k: sharers each do kind k, a single rank would do it once */
 } app_work_model;
 
-/* Nominal nanoseconds of so much work. */
+/* The model with what was measured instead of the nominal costs, once that is known (borrowed from costs): what a part
+ * of an owner weighs must be in the proportion of what it costs. */
+app_work_model app_work_model_measured(const app_work_model *model, const app_costs *costs);
+
+/* Nanoseconds of so much work. */
 double app_work_weight(const app_work_model *model, const int64_t *count);
 
 /* The owners that this rank speaks for while a map is made: those of its stretch of the curve. */

@@ -71,18 +71,20 @@ static int learn(const app_whatif_state *state, bool weights, const app_survey_d
                  eqp_units_totals *totals)
 {
     const app_whatif *what = state->what;
+    const app_work_model model = app_work_model_measured(what->model, what->costs);
+    app_survey_detail wanted = *detail;
     app_survey survey = {.n = 0};
     int64_t bytes = 0;
     int code;
 
-    app_survey_clear(&survey, detail);
+    wanted.cost = model.nominal;
+    app_survey_clear(&survey, &wanted);
     code = what->survey(what->user, weights, &survey);
     if (code == EQP_OK && totals != NULL) {
-        code = app_survey_totals(state->comm, &survey, what->model, totals);
+        code = app_survey_totals(state->comm, &survey, &model, totals);
     }
     if (code == EQP_OK) {
-        code = app_owners_line_up(state->comm, &survey, what->model, what->costs, state->nhome, state->key, owners,
-                                  &bytes);
+        code = app_owners_line_up(state->comm, &survey, &model, what->costs, state->nhome, state->key, owners, &bytes);
     }
     app_survey_free(&survey);
     return code;

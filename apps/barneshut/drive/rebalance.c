@@ -41,9 +41,10 @@ static int survey_groups(const bh_domain *domain, bh_survey *survey)
 /* Weights are known only when all lists have been walked; which groups keep their tiles depends on the weights. So the
  * lists are walked twice where units are wanted. */
 static int survey_twice(bh_domain *domain, bh_evaluator *evaluator, const app_rebalance_options *options,
-                        const app_map *map, bh_works *works, bh_survey *survey)
+                        const app_map *map, const app_costs *costs, bh_works *works, bh_survey *survey)
 {
     const app_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
+    const app_work_model model = app_work_model_measured(&bh_work_model, costs);
     eqp_units_totals totals;
     int code;
 
@@ -53,9 +54,10 @@ static int survey_twice(bh_domain *domain, bh_evaluator *evaluator, const app_re
     if (code != EQP_OK || !(options->method->needs & EQP_NEEDS_UNITS)) {
         return code;
     }
-    code = app_survey_totals(domain->comm, &survey->owners, &bh_work_model, &totals);
+    code = app_survey_totals(domain->comm, &survey->owners, &model, &totals);
     if (code == EQP_OK) {
-        const app_survey_detail detail = app_rebalance_detail(options, domain->nranks, &totals);
+        app_survey_detail detail = app_rebalance_detail(options, domain->nranks, &totals);
+        detail.cost = model.nominal;
         app_survey_clear(&survey->owners, &detail);
         code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
         code = eqp_agree(domain->comm, code, NULL);
@@ -86,7 +88,7 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_re
         code = bh_rebalance_learn(domain, evaluator, map, &works, costs);
     }
     if (code == EQP_OK) {
-        code = survey_twice(domain, evaluator, options, map, &works, survey);
+        code = survey_twice(domain, evaluator, options, map, costs, &works, survey);
     }
     *bytes += bh_phases_bytes(traffic.phase);
     bh_works_free(&works);
@@ -117,6 +119,7 @@ int bh_rebalance_apply(bh_domain *domain, const app_verdict *verdict)
 int bh_rebalance(bh_domain *domain, const bh_survey *survey, const app_rebalance_options *options, bool has_map,
                  app_map *map, const app_costs *costs, app_rebalanced *rebalanced, int64_t *bytes, eqp_message *message)
 {
+    const app_work_model model = app_work_model_measured(&bh_work_model, costs);
     app_owners owners = {.n = 0};
     app_verdict *verdict = NULL;
     app_map made;
@@ -129,8 +132,7 @@ int bh_rebalance(bh_domain *domain, const bh_survey *survey, const app_rebalance
         key[g] = domain->group[g].key;
     }
     if (code == EQP_OK) {
-        code = app_owners_line_up(domain->comm, &survey->owners, &bh_work_model, costs, domain->ngroups, key, &owners,
-                                  bytes);
+        code = app_owners_line_up(domain->comm, &survey->owners, &model, costs, domain->ngroups, key, &owners, bytes);
     }
     if (code == EQP_OK) {
         code = app_newmap_make(domain->comm, options, &owners, has_map ? map : NULL, domain->ngroups, &made, &verdict,

@@ -275,7 +275,8 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 
     sim->surveyed = false;
     if (wanted) {
-        const app_survey_detail detail = app_rebalance_detail(&options, sim->domain.nranks, &sim->totals);
+        app_survey_detail detail = app_rebalance_detail(&options, sim->domain.nranks, &sim->totals);
+        detail.cost = app_work_model_measured(&bh_work_model, &sim->costs).nominal;
         app_survey_clear(&sim->survey.owners, &detail);
     } else {
         bh_survey_free(&sim->survey); /* rather walk once more than hold it for long */

@@ -33,6 +33,17 @@ static int take_in(app_survey *owners, const bh_work *work, const double centre[
     return app_survey_add_owner(owners, &owner);
 }
 
+/* Nanoseconds of so much work, as this survey weighs. */
+static double weigh(const app_survey *owners, const int64_t *count)
+{
+    app_work_model model = bh_work_model;
+
+    if (owners->detail.cost != NULL) {
+        model.nominal = owners->detail.cost;
+    }
+    return app_work_weight(&model, count);
+}
+
 /* A tile as an interaction between the group and the centre of the opened cell. */
 static int add_tile(app_survey *owners, const double group_centre[3], int64_t ntargets, const bh_tile_brief *brief)
 {
@@ -41,7 +52,7 @@ static int add_tile(app_survey *owners, const double group_centre[3], int64_t nt
                                     [BH_KIND_LISTED] = brief->nsources + brief->ncells,
                                     [BH_KIND_VISIT] = brief->nleaves + brief->ncells};
     /* Only pins that whole groups show as well, or units would not agree about theirs. */
-    app_tile tile = {.weight = app_work_weight(&bh_work_model, work),
+    app_tile tile = {.weight = weigh(owners, work),
                      .pin = {(uint64_t)brief->pin < owners->detail.pin_below ? brief->pin : -1, -1}};
 
     bh_tile_centroid(group_centre, brief->centre, tile.centroid);
@@ -83,7 +94,7 @@ int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree,
     if (detail->pin_below > 0) {
         code = add_pins(&survey->owners, tree, list);
     }
-    if (code == EQP_OK && app_work_weight(&bh_work_model, counts->of) >= detail->heavy) {
+    if (code == EQP_OK && weigh(&survey->owners, counts->of) >= detail->heavy) {
         code = add_all_tiles(survey, centre, work, tree, list);
     }
     return code == EQP_OK ? take_in(&survey->owners, work, centre, counts, list->ntiles + 1) : code;

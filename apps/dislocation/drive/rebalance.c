@@ -32,10 +32,10 @@ static int compare_keys(const void *left, const void *right)
 }
 
 static int survey_all(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator,
-                      const app_rebalance_options *options, const eqp_units_totals *totals, uint64_t *keys,
-                      app_survey *survey)
+                      const app_rebalance_options *options, const eqp_units_totals *totals, const app_work_model *model,
+                      uint64_t *keys, app_survey *survey)
 {
-    const app_survey_detail nothing = {INFINITY, 0};
+    const app_survey_detail nothing = {.heavy = INFINITY, .pin_below = 0, .cost = model->nominal};
     app_survey_detail detail = nothing;
     eqp_units_totals last = *totals;
     int code = EQP_OK;
@@ -44,11 +44,12 @@ static int survey_all(const dd_domain *domain, const dd_stage *stage, const dd_e
         app_survey_clear(survey, &nothing);
         code = dd_survey(domain, stage, evaluator, options->seed, keys, survey);
         if (code == EQP_OK) {
-            code = app_survey_totals(domain->comm, survey, &dd_work_model, &last);
+            code = app_survey_totals(domain->comm, survey, model, &last);
         }
     }
     if (code == EQP_OK) {
         detail = app_rebalance_detail(options, domain->nranks, &last);
+        detail.cost = model->nominal;
         app_survey_clear(survey, &detail);
         code = dd_survey(domain, stage, evaluator, options->seed, keys, survey);
     }
@@ -59,6 +60,7 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
                  const app_rebalance_options *options, bool has_map, app_map *map, eqp_units_totals *totals,
                  app_rebalanced *rebalanced, int64_t *migrated, int64_t *bytes, eqp_message *message)
 {
+    const app_work_model model = app_work_model_measured(&dd_work_model, costs);
     app_survey survey = {.n = 0};
     app_owners owners = {.n = 0};
     app_verdict *verdict = NULL;
@@ -79,15 +81,14 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
     }
     *rebalanced = (app_rebalanced){.units = 0};
     if (code == EQP_OK) {
-        code = survey_all(domain, stage, evaluator, options, totals, keys, &survey);
+        code = survey_all(domain, stage, evaluator, options, totals, &model, keys, &survey);
     }
     dd_stage_free(stage);
     if (code == EQP_OK) {
         if (domain->network.n > 1) {
             qsort(keys, (size_t)domain->network.n, sizeof *keys, compare_keys);
         }
-        code =
-            app_owners_line_up(domain->comm, &survey, &dd_work_model, costs, domain->network.n, keys, &owners, bytes);
+        code = app_owners_line_up(domain->comm, &survey, &model, costs, domain->network.n, keys, &owners, bytes);
     }
     app_survey_free(&survey);
     if (code == EQP_OK) {

@@ -90,17 +90,28 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
     return code;
 }
 
-/* Nominal nanoseconds of a segment's pairs with a range of others. */
+/* Nanoseconds of so much work, as this survey weighs. */
+static double weight_of(const app_survey *survey, const int64_t *count)
+{
+    app_work_model model = dd_work_model;
+
+    if (survey->detail.cost != NULL) {
+        model.nominal = survey->detail.cost;
+    }
+    return app_work_weight(&model, count);
+}
+
+/* Nanoseconds of a segment's pairs with a range of others, and of the run that they are. */
 static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end)
 {
     const dd_segment segment = dd_stage_segment(s->stage, local);
-    int64_t count[DD_KINDS] = {0};
+    int64_t count[DD_KINDS] = {[DD_KIND_RUN] = first < end};
 
     for (int64_t j = first; j < end; j++) {
         const dd_segment other = dd_stage_segment(s->stage, j);
         count[dd_pairs_parallel(&s->evaluator->medium, &segment, &other) ? DD_KIND_PARALLEL : DD_KIND_PAIR]++;
     }
-    return app_work_weight(&dd_work_model, count);
+    return weight_of(s->survey, count);
 }
 
 /* All that an owner does with one source cell; of its own cell a segment meets what comes after it. */
@@ -174,7 +185,7 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, 
         const int64_t local = s->stage->own_local[i];
         segments.first = local < segments.first ? local : segments.first;
     }
-    segments.tiles = app_work_weight(&dd_work_model, owner.count) >= s->survey->detail.heavy;
+    segments.tiles = weight_of(s->survey, owner.count) >= s->survey->detail.heavy;
     code = add_lot(s, &segments, &owner.interactions);
     return code == EQP_OK ? app_survey_add_owner(s->survey, &owner) : code;
 }
