@@ -439,6 +439,7 @@ int main(int argc, char **argv)
         {"rcb", "clusters:n=1500", "rcb", NULL},
         {"interaction", "clusters:n=1500", "interaction", NULL},
         {"split, stride", "clusters:n=1500", "interaction", "--sample-rate=0.05 --imbalance-tol=0.0005"},
+        {"split, tiles", "clusters:n=1500", "tiles", "--sample-rate=0.05 --imbalance-tol=0.0005 --rebalance=4"},
         {"sfc, renewed", "clusters:n=1500", "sfc", "--rebalance=4"},
         {"interaction, renewed", "clusters:n=1500", "interaction", "--rebalance=4"},
         {"adaptive", "clusters:n=1500", "interaction", "--sample-strategy=adaptive"},
@@ -455,6 +456,7 @@ int main(int argc, char **argv)
         {"cutoff, sfc", "clusters:n=600", "sfc", "--cutoff=0.2"},
         {"cutoff, rcb", "clusters:n=600", "rcb", "--cutoff=0.2"},
         {"cutoff, split", "clusters:n=600", "interaction", "--cutoff=0.2 --sample-rate=0.05 --imbalance-tol=0.0005"},
+        {"cutoff, jagged", "clusters:n=600", "jagged:columns=2", "--cutoff=0.2"},
     };
     int rank;
 
