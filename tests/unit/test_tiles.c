@@ -329,6 +329,20 @@ static void jagged_parts_are_strips_of_targets(void **state)
     }
 }
 
+static void columns_follow_how_far_sources_are(void **state)
+{
+    (void)state;
+    for (int far = 0; far < 2; far++) {
+        eqp_tiles_result result;
+        make_world(4000, SPREAD);
+        for (int64_t i = 0; i < 3 * 4000; i++) {
+            w.source[i] = w.target[i] + (far ? 5 : 0.01) * (uniform(i, 8) - 0.5);
+        }
+        eqp_tiles_free(cut(64, NULL, EQP_TILES_JAGGED, 0, INFINITY, &result));
+        assert_true(far ? result.columns >= 4 : result.columns == 1);
+    }
+}
+
 static void unchanged_items_keep_their_parts(void **state)
 {
     double share[64];
@@ -516,6 +530,7 @@ int main(void)
         cmocka_unit_test(search_agrees_with_parts),
         cmocka_unit_test(directions_follow_what_is_wide_and_what_is_dear),
         cmocka_unit_test(jagged_parts_are_strips_of_targets),
+        cmocka_unit_test(columns_follow_how_far_sources_are),
         cmocka_unit_test(unchanged_items_keep_their_parts),
         cmocka_unit_test(drifted_items_are_balanced_again),
         cmocka_unit_test(one_heavy_corner_does_not_move_all_cuts),
