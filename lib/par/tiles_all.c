@@ -13,9 +13,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Up to so many items (2 MiB) every rank bisects all of them: that takes less time than the messages of a common
+/* Up to so many items (8 MiB) every rank bisects all of them: that takes less time than the messages of a common
  * bisection. */
-#define MOST_GATHERED ((int64_t)1 << 16)
+#define MOST_GATHERED ((int64_t)1 << 18)
 
 /* What is known of all ranks' items. */
 static int find_scope(MPI_Comm comm, const eqp_tiles_items *items, int64_t *before, eqp__tile_scope *scope)

@@ -109,7 +109,7 @@ int eqp_method_count(void);
  * Up to 2^22 items, `none`, `count`, `sfc` and `rcb` do not depend on how the items are spread over the ranks. `count`
  * and `sfc` gather one double per item on every rank; beyond that they gather sums over equal runs of consecutive
  * items, and cut between runs. `rcb` bisects on rank 0; beyond that all ranks bisect together, with the weights of very
- * heavy items cut down. `tiles` and `jagged` never depend on the spread: up to 2^16 items every rank gathers 32 bytes
+ * heavy items cut down. `tiles` and `jagged` never depend on the spread: up to 2^18 items every rank gathers 32 bytes
  * of each and bisects alike, beyond that all ranks cut a level of the tree together. The repair gathers weights, parts
  * and pins on rank 0. `interaction` is deterministic for the same ranks, items and seed.
  *
