@@ -146,15 +146,16 @@ static int compute_work(pass *p, int64_t w)
 /* One sample for the cost model; what is under way is moved on, and the batch starts anew. */
 static int close_batch(pass *p, app_timings *timings, bh_counts *batch, double *start)
 {
-    const double seconds = eqp_cpu_seconds() - *start;
+    const double now = eqp_cpu_seconds(), seconds = now - *start;
     int code = batch->of[BH_KIND_GROUP] > 0 ? app_timings_add(timings, BH_KINDS, batch->of, seconds) : EQP_OK;
 
     p->seconds += seconds;
+    *batch = (bh_counts){{0}};
+    *start = now;
     if (code == EQP_OK && p->fetch != NULL) {
         code = bh_essential_progress(p->fetch);
+        *start = eqp_cpu_seconds(); /* a call of the system: not where nothing is under way */
     }
-    *batch = (bh_counts){{0}};
-    *start = eqp_cpu_seconds();
     return code;
 }
 
