@@ -471,6 +471,9 @@ int app_owners_line_up(MPI_Comm comm, const app_survey *survey, const app_work_m
     return code;
 }
 
+/* Nanoseconds of an owner that belong to none of its tiles: less is rounding, and no unit could hold it. */
+#define NO_REST 1e-2
+
 int app_owners_enumerate(void *user, int64_t owner, eqp_sink *sink)
 {
     static const double own_centre[3] = {0.0, 0.0, 0.0};
@@ -483,7 +486,7 @@ int app_owners_enumerate(void *user, int64_t owner, eqp_sink *sink)
     for (int64_t t = first; t < first + n; t++) {
         rest -= owners->tile_weight[t];
     }
-    rest = rest > 0.0 ? rest : 0.0;
+    rest = rest > NO_REST ? rest : 0.0;
     code = eqp_sink_add(sink, &(eqp_batch){.n = n,
                                            .centroid = owners->tile_centroid + 3 * first,
                                            .weight = owners->tile_weight + first,
