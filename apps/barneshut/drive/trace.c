@@ -213,7 +213,8 @@ static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
 
     bh_group_centre(group, centre);
     for (int r = 0; r < n; r++) {
-        t->counts[r] = (bh_counts){.of = {[BH_KIND_GROUP] = 1}};
+        /* Each walks the tree as far as it is there, which is nearly as far as the whole group's walk. */
+        t->counts[r] = (bh_counts){.of = {[BH_KIND_VISIT] = t->list.nvisits, [BH_KIND_GROUP] = 1}};
     }
     for (int64_t i = 0; i < nopened && code == EQP_OK; i++) {
         bh_opened opened;
@@ -226,7 +227,6 @@ static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
         counts->of[BH_KIND_PAIR] += opened.nsources * group->count;
         counts->of[BH_KIND_CELL] += (int64_t)opened.ncells * group->count;
         counts->of[BH_KIND_LISTED] += opened.nsources + opened.ncells;
-        counts->of[BH_KIND_VISIT] += opened.nchild;
         if (!t->loads_only && opened.cell >= 0) {
             code = need_line(t, &tree->cell[opened.cell], part);
         }
