@@ -66,7 +66,8 @@ static totals run_forces(bh_simulation *sim)
     bh_evaluated evaluated;
     totals t = {0};
     int nranks = sim->domain.nranks;
-    int64_t top = sim->domain.tree.nbranches * (int64_t)sizeof(bh_cell), *tops = calloc((size_t)nranks, sizeof *tops);
+    int64_t top = sim->domain.tree.nbranches * bh_branch_bytes(&sim->domain.tree),
+            *tops = calloc((size_t)nranks, sizeof *tops);
     int64_t(*sums)[4] = calloc((size_t)nranks, sizeof *sums);
     int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
     const eqp_network network = EQP_NETWORK_DEFAULTS;

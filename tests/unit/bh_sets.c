@@ -117,6 +117,7 @@ void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set)
 {
     double lo[3] = {0, 0, 0}, hi[3] = {0, 0, 0};
     allocate(set, n);
+    set->bare = false;
     for (int64_t i = 0; i < n; i++) {
         double p[3];
         place(kind, n, i, seed, p);
@@ -149,6 +150,7 @@ void bh_set_tree(const bh_set *set, int leaf_size, bh_tree *tree)
 {
     const bh_interval all = {0, EQP_CURVE_END};
     bh_tree_init(tree, leaf_size);
+    tree->bare = set->bare;
     assert_int_equal(bh_tree_build(tree, &set->box, set->n, set->key, set->x, set->y, set->z, set->m, 1, &all, 0),
                      EQP_OK);
     assert_int_equal(bh_tree_top(tree, tree->nbranches, tree->cell, 0), EQP_OK);
@@ -232,6 +234,24 @@ static int compare_cells(const void *a, const void *b)
     return (p->key > q->key) - (p->key < q->key);
 }
 
+/* The branches of all ranks in key order, as they come out of what travels. */
+static bh_cell *gather_branches(int nranks, const bh_part *parts, int64_t nbranches)
+{
+    const size_t size = (size_t)bh_branch_bytes(&parts[0].tree);
+    bh_cell *branch = calloc((size_t)nbranches + 1, sizeof(*branch));
+    unsigned char *bytes = malloc((size_t)nbranches * size + 1);
+    int64_t n = 0;
+    assert_true(branch != NULL && bytes != NULL && size % 8 == 0);
+    for (int r = 0; r < nranks; r++) {
+        bh_branches_pack(&parts[r].tree, bytes + (size_t)n * size);
+        n += parts[r].tree.nbranches;
+    }
+    assert_int_equal(bh_branches_unpack(&parts[0].tree, n, bytes, branch), EQP_OK);
+    free(bytes);
+    qsort(branch, (size_t)n, sizeof(*branch), compare_cells);
+    return branch;
+}
+
 void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks, int pieces, bh_part **parts)
 {
     uint64_t *cut;
@@ -244,20 +264,13 @@ void bh_parts_make(const bh_set *set, int leaf_size, int group_size, int nranks,
     for (int r = 0; r < nranks; r++) {
         const bh_set *s = &made[r].set;
         bh_tree_init(&made[r].tree, leaf_size);
+        made[r].tree.bare = set->bare;
         assert_int_equal(bh_tree_build(&made[r].tree, &s->box, s->n, s->key, s->x, s->y, s->z, s->m, made[r].nintervals,
                                        made[r].interval, r),
                          EQP_OK);
         nbranches += made[r].tree.nbranches;
     }
-    bh_cell *branch = calloc((size_t)nbranches + 1, sizeof(*branch));
-    assert_non_null(branch);
-    nbranches = 0;
-    for (int r = 0; r < nranks; r++) {
-        for (int64_t b = 0; b < made[r].tree.nbranches; b++) {
-            branch[nbranches++] = made[r].tree.cell[b];
-        }
-    }
-    qsort(branch, (size_t)nbranches, sizeof(*branch), compare_cells);
+    bh_cell *branch = gather_branches(nranks, made, nbranches);
     for (int r = 0; r < nranks; r++) {
         assert_int_equal(bh_tree_top(&made[r].tree, nbranches, branch, r), EQP_OK);
         assert_int_equal(bh_tree_check(&made[r].tree), EQP_OK);

@@ -14,6 +14,7 @@ typedef struct bh_set {
     double *x, *y, *z, *m, *accel;
     uint64_t *key;
     bh_box box;
+    bool bare; /* whether trees made of it are; bh_set_make() says no */
 } bh_set;
 
 void bh_set_make(enum bh_set_kind kind, int64_t n, uint64_t seed, bh_set *set);

@@ -588,8 +588,9 @@ static void blocks_have_numbers_of_their_own_and_known_sizes(void **state)
     assert_int_equal(sort_ids(n, (int64_t *)(void *)ids.bytes), n);
     assert_true(n == 4 * EQP_CURVE_BITS + 1);
     for (int count = 0; count < 9; count++) {
-        assert_int_equal(bh_let_family_bytes(count), 16 + count * 112);
-        assert_int_equal(bh_let_leaf_bytes(count), 16 + count * 32);
+        assert_int_equal(bh_let_family_bytes(false, count), 8 + count * 88);
+        assert_int_equal(bh_let_family_bytes(true, count), 8 + count * 8);
+        assert_int_equal(bh_let_leaf_bytes(count), 8 + count * 32);
     }
     free(ids.bytes);
 }
@@ -699,7 +700,7 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
         for (size_t k = 0; k < size; k++) {
             noise[k] = (unsigned char)eqp_random_below(3, i, k, 256);
         }
-        memcpy(noise, out.data, size < 16 ? size : 16);
+        memcpy(noise, out.data, size < 8 ? size : 8);
         assert_int_equal(graft_copy(tree, 0, noise, size), EQP_ERR_FORMAT);
     }
     assert_int_equal(bh_tree_check(tree), EQP_OK);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size)
+void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size, bool bare)
 {
     memset(domain, 0, sizeof *domain);
     domain->comm = comm;
@@ -19,6 +19,7 @@ void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_s
     domain->leaf_size = leaf_size;
     domain->group_size = group_size;
     bh_tree_init(&domain->tree, leaf_size);
+    domain->tree.bare = bare;
 }
 
 void bh_domain_free(bh_domain *domain)
@@ -329,14 +330,28 @@ static int build_branches(bh_domain *domain)
 
 static int join_tops(bh_domain *domain)
 {
-    bh_cell *all = NULL;
+    bh_tree *tree = &domain->tree;
+    const size_t bytes = (size_t)bh_branch_bytes(tree);
+    unsigned char *mine = NULL, *all = NULL;
+    bh_cell *branch = NULL;
     int64_t n = 0;
-    int code = eqp_gather_records(domain->comm, sizeof(bh_cell), domain->tree.nbranches, domain->tree.cell, &n, &all);
+    int code = eqp_agree(domain->comm, eqp_array_create(&mine, tree->nbranches, bytes), NULL);
 
     if (code == EQP_OK) {
-        qsort(all, (size_t)n, sizeof *all, compare_branches);
-        code = eqp_agree(domain->comm, bh_tree_top(&domain->tree, n, all, domain->rank), NULL);
+        bh_branches_pack(tree, mine);
+        code = eqp_gather_records(domain->comm, bytes, tree->nbranches, mine, &n, &all);
     }
+    free(mine);
+    if (code == EQP_OK) {
+        code = eqp_array_create(&branch, n, sizeof *branch);
+        code = code == EQP_OK ? bh_branches_unpack(tree, n, all, branch) : code;
+        if (code == EQP_OK) {
+            qsort(branch, (size_t)n, sizeof *branch, compare_branches);
+            code = bh_tree_top(tree, n, branch, domain->rank);
+        }
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    free(branch);
     free(all);
     return code;
 }

@@ -29,7 +29,8 @@ typedef struct bh_settled {
     int64_t bytes;    /* sent for them */
 } bh_settled;
 
-void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size);
+/* bare: no cell of its tree will ever act as one body; see bh_tree.bare. */
+void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size, bool bare);
 void bh_domain_free(bh_domain *domain);
 
 /* New keys, and every particle to its home, in order. Adds to *settled. Collective. */

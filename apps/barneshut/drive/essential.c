@@ -4,6 +4,7 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,24 +22,31 @@ bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t ta
     return tag >= 0 ? NULL : keep_mine;
 }
 
-/* Blocks of this rank, as a route wants them. */
-typedef struct block_list {
+int64_t bh_request_bytes(const bh_mac *mac)
+{
+    return (int64_t)(mac->relative && mac->cutoff == 0 ? sizeof(bh_request) : offsetof(bh_request, accel));
+}
+
+/* Requests of this rank, as a route wants them. */
+typedef struct request_list {
     int64_t n, nranks, capacity;
     int64_t *id, *bytes, *first; /* [n], [n], [n + 1] */
     int *rank;                   /* [nranks] */
-    bh_request *request;         /* [n] */
-} block_list;
+    unsigned char *data, *end;   /* records, and where the next one goes */
+    int64_t *last;               /* [ranks] 1 + the last group for which each is asked */
+} request_list;
 
-static void list_free(block_list *list)
+static void requests_free(request_list *list)
 {
     free(list->id);
     free(list->bytes);
     free(list->first);
     free(list->rank);
-    free(list->request);
+    free(list->data);
+    free(list->last);
 }
 
-static int list_create(block_list *list, int64_t n)
+static int requests_create(request_list *list, int64_t n, int64_t bytes, int nranks)
 {
     int code = eqp_array_create(&list->id, n, sizeof *list->id);
 
@@ -48,7 +56,14 @@ static int list_create(block_list *list, int64_t n)
     if (code == EQP_OK) {
         code = eqp_array_create(&list->first, n + 1, sizeof *list->first);
     }
-    return code == EQP_OK ? eqp_array_create(&list->request, n, sizeof *list->request) : code;
+    if (code == EQP_OK) {
+        code = eqp_array_create(&list->last, nranks, sizeof *list->last);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&list->data, n, (size_t)bytes);
+    }
+    list->end = list->data;
+    return code;
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -56,67 +71,185 @@ static int compare_ranks(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* One request to the homes of all that a work lacks. last [ranks]: 1 + the last work that has asked each. */
-static int add_request(block_list *list, const bh_tree *tree, int64_t w, const bh_work *work, const bh_list *walk,
-                       int64_t *last)
+/* One request to the homes of all cells that the walk of a group has found, but `alone`, which needs no answer. */
+static int add_request(request_list *list, const bh_tree *tree, const bh_works *works, int64_t g, const bh_list *walk,
+                       int alone, int64_t bytes)
 {
+    const bh_group *group = &works->group[g];
     const int64_t begin = list->nranks;
+    bh_request request = {.tag = works->tag[g], .accel = group->accel};
     int code = EQP_OK;
 
     for (int64_t i = 0; i < walk->nabsent && code == EQP_OK; i++) {
         const int home = tree->cell[walk->absent[i]].home;
-        if (last[home] != w + 1) {
-            last[home] = w + 1;
+        if (home != alone && list->last[home] != g + 1) {
+            list->last[home] = g + 1;
             code = eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank);
             if (code == EQP_OK) {
                 list->rank[list->nranks++] = home;
             }
         }
     }
-    if (code == EQP_OK) {
+    if (code == EQP_OK && list->nranks > begin) {
         qsort(list->rank + begin, (size_t)(list->nranks - begin), sizeof *list->rank, compare_ranks);
-        list->id[list->n] = w;
-        list->bytes[list->n] = BH_REQUEST_BYTES;
-        list->request[list->n++] = (bh_request){.group = work->group, .tag = work->tag};
+        memcpy(request.lo, group->lo, sizeof request.lo);
+        memcpy(request.hi, group->hi, sizeof request.hi);
+        memcpy(list->end, &request, (size_t)bytes);
+        list->end += bytes;
+        list->id[list->n] = g;
+        list->bytes[list->n++] = bytes;
         list->first[list->n] = list->nranks;
     }
     return code;
 }
 
-/* What every work lacks, and whether it lacks anything. */
-static int collect_requests(const bh_tree *tree, int nranks, bh_works *works, const bh_mac *mac, block_list *requests)
+/* The groups that this rank's works are part of, in their order. */
+typedef struct group_place {
+    int64_t sent, local; /* the next group that goes out; the next work that stays */
+} group_place;
+
+/* Whether others compute some of a group; groups come in order. alone: the only one who does so, or -1. own: this
+ * rank's work for it, or -1. */
+static bool is_sent(const bh_works *works, int64_t g, group_place *at, int *alone, int64_t *own)
 {
-    int64_t *last = NULL;
+    const bool sent = at->sent < works->nsent && works->sent_group[at->sent] == g;
+    const bool here = at->local < works->nlocal && works->work[at->local].at_home == g;
+
+    *alone = -1;
+    if (sent) {
+        const int64_t first = works->sent_first[at->sent], n = works->sent_first[at->sent + 1] - first;
+        *alone = n == 1 && !here ? works->sent_rank[first] : -1;
+        at->sent++;
+    }
+    *own = here ? at->local++ : -1;
+    return sent;
+}
+
+/* Whether this rank lacks anything that a share of a group, or a group from elsewhere, may need. */
+static int find_wait(const bh_tree *tree, int me, bh_works *works, int64_t w, const bh_mac *mac, const app_map *map,
+                     bh_list *list)
+{
+    const bh_work *work = &works->work[w];
+    bh_tile_choice choice;
+    bh_tile_fn keep = bh_tile_choose(&choice, map, work->tag, me, &work->group);
+    const int code = bh_walk_absent(tree, &work->group, mac, keep, &choice, list);
+
+    works->waits[w] = list->nabsent > 0;
+    return code;
+}
+
+/* Whom to ask for every group, and whether works lack anything. */
+static int collect_requests(const bh_tree *tree, int me, int nranks, bh_works *works, const bh_mac *mac,
+                            const app_map *map, request_list *requests)
+{
+    const int64_t bytes = bh_request_bytes(mac);
+    group_place at = {0, 0};
     bh_list list;
-    int code = eqp_array_create(&last, nranks, sizeof *last);
+    int code = requests_create(requests, works->ngroups, bytes, nranks);
 
     bh_list_init(&list);
-    code = code ? code : list_create(requests, works->n);
-    for (int64_t w = 0; w < works->n && code == EQP_OK; w++) {
-        const bh_work *work = &works->work[w];
-        code = bh_walk_absent(tree, &work->group, mac, NULL, NULL, &list);
-        works->waits[w] = code == EQP_OK && list.nabsent > 0;
-        if (works->waits[w]) {
-            code = add_request(requests, tree, w, work, &list, last);
+    for (int64_t g = 0; g < works->ngroups && code == EQP_OK; g++) {
+        const bh_group *group = &works->group[g];
+        int64_t own;
+        int alone;
+        const bool sent = is_sent(works, g, &at, &alone, &own);
+        code = sent ? bh_walk_branches(tree, group, mac, &list) : bh_walk_absent(tree, group, mac, NULL, NULL, &list);
+        code = code == EQP_OK ? add_request(requests, tree, works, g, &list, alone, bytes) : code;
+        if (!sent) {
+            works->waits[own] = list.nabsent > 0;
+        } else if (own >= 0 && code == EQP_OK) {
+            code = find_wait(tree, me, works, own, mac, map, &list);
         }
     }
+    for (int64_t w = works->nlocal; w < works->n && code == EQP_OK; w++) {
+        code = find_wait(tree, me, works, w, mac, map, &list);
+    }
     bh_list_free(&list);
-    free(last);
+    return code;
+}
+
+/* A rank that is to get what it needs for a group. */
+typedef struct due {
+    int asker;
+    int64_t request; /* its number among those that have come; of the own ones, which come after them */
+} due;
+
+typedef struct due_list {
+    int64_t n, capacity;
+    due *due;
+} due_list;
+
+static int compare_dues(const void *a, const void *b)
+{
+    const due *p = a, *q = b;
+
+    return p->asker != q->asker ? (p->asker > q->asker) - (p->asker < q->asker)
+                                : (p->request > q->request) - (p->request < q->request);
+}
+
+static int add_dues(due_list *list, int64_t request, int n, const int *rank, int me)
+{
+    int code = eqp_array_reserve(&list->due, &list->capacity, list->n + n, sizeof *list->due);
+
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        if (rank[i] != me) {
+            list->due[list->n++] = (due){rank[i], request};
+        }
+    }
+    return code;
+}
+
+/* A request as it came, or one that this rank would send to itself. */
+static bh_request request_of(const eqp_route_view *in, const unsigned char *received, const bh_works *works, int64_t i)
+{
+    bh_request request = {.tag = 0};
+
+    if (i < in->n) {
+        const size_t bytes = (size_t)in->bytes[i];
+        memcpy(&request, received + in->offset[i], bytes < sizeof request ? bytes : sizeof request);
+    } else {
+        const int64_t g = works->sent_group[i - in->n];
+        request = (bh_request){.tag = works->tag[g], .accel = works->group[g].accel};
+        memcpy(request.lo, works->group[g].lo, sizeof request.lo);
+        memcpy(request.hi, works->group[g].hi, sizeof request.hi);
+    }
+    return request;
+}
+
+/* Who is to get what: for each request all who compute some of its group. By ranks, as marks are made. */
+static int find_dues(const eqp_route_view *in, const unsigned char *received, const bh_works *works, int me, int nranks,
+                     const app_map *map, due_list *list)
+{
+    int *rank = NULL;
+    int code = eqp_array_create(&rank, nranks, sizeof *rank);
+
+    for (int64_t i = 0; i < in->n + works->nsent && code == EQP_OK; i++) {
+        const bh_request request = request_of(in, received, works, i);
+        code = add_dues(list, i, app_map_ranks(map, request.tag, nranks, rank), rank, me);
+    }
+    if (code == EQP_OK && list->n > 0) {
+        qsort(list->due, (size_t)list->n, sizeof *list->due, compare_dues);
+    }
+    free(rank);
     return code;
 }
 
 /* Marks what the requests ask for, and makes it one run of bytes (owned by the caller). The let is to be freed. */
-static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned char *received, const bh_mac *mac,
-                  const app_map *map, bh_let **let, bh_let_blocks *blocks, unsigned char **data)
+static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned char *received, const bh_works *works,
+                  const due_list *dues, const bh_mac *mac, const app_map *map, bh_let **let, bh_let_blocks *blocks,
+                  unsigned char **data)
 {
     int code = bh_let_create(tree, let);
 
-    for (int64_t i = 0; i < in->n && code == EQP_OK; i++) {
-        bh_request request;
+    for (int64_t i = 0; i < dues->n && code == EQP_OK; i++) {
+        const bh_request request = request_of(in, received, works, dues->due[i].request);
+        const int asker = dues->due[i].asker;
+        bh_group group = {.accel = request.accel};
         bh_tile_choice choice;
-        memcpy(&request, received + in->offset[i], sizeof request);
-        bh_tile_fn keep = bh_tile_choose(&choice, map, request.tag, in->home[i], &request.group);
-        code = bh_let_mark(*let, in->home[i], &request.group, mac, keep, &choice);
+        memcpy(group.lo, request.lo, sizeof group.lo);
+        memcpy(group.hi, request.hi, sizeof group.hi);
+        bh_tile_fn keep = bh_tile_choose(&choice, map, request.tag, asker, &group);
+        code = bh_let_mark(*let, asker, &group, mac, keep, &choice);
     }
     if (code == EQP_OK) {
         code = bh_let_blocks_get(*let, blocks);
@@ -131,15 +264,24 @@ static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned 
     return code;
 }
 
-/* Requests go out and are answered by blocks under way. */
+/* Requests have come and are answered by blocks under way. */
 static int send_ghosts(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp_route *requests, const void *received,
-                       const bh_mac *mac, const app_map *map)
+                       const bh_works *works, const bh_mac *mac, const app_map *map)
 {
     const eqp_route_view in = eqp_route_arrivals(requests);
     bh_let_blocks marked = {0};
+    due_list dues = {0};
     bh_let *let = NULL;
-    int code = eqp_agree(fetch->comm, answer(fetch->tree, &in, received, mac, map, &let, &marked, &fetch->data), NULL);
+    int me, nranks, code;
 
+    MPI_Comm_rank(fetch->comm, &me);
+    MPI_Comm_size(fetch->comm, &nranks);
+    code = find_dues(&in, received, works, me, nranks, map, &dues);
+    if (code == EQP_OK) {
+        code = answer(fetch->tree, &in, received, works, &dues, mac, map, &let, &marked, &fetch->data);
+    }
+    code = eqp_agree(fetch->comm, code, NULL);
+    free(dues.due);
     if (code == EQP_OK) {
         const eqp_route_blocks blocks = {
             .n = marked.n, .id = marked.id, .bytes = marked.bytes, .first = marked.first, .rank = marked.asker};
@@ -159,25 +301,26 @@ static void fetch_free(bh_fetch *fetch)
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
                        const bh_mac *mac, const app_map *map, bh_traffic *traffic)
 {
-    block_list list = {0};
+    request_list list = {0};
     eqp_route *requests = NULL;
     const void *received = NULL;
-    int nranks, code;
+    int me, nranks, code;
 
     *fetch = (bh_fetch){.comm = comm, .tree = tree};
+    MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
     if (nranks == 1) {
         return EQP_OK; /* everything is here */
     }
-    code = eqp_agree(comm, collect_requests(tree, nranks, works, mac, &list), NULL);
+    code = eqp_agree(comm, collect_requests(tree, me, nranks, works, mac, map, &list), NULL);
     if (code == EQP_OK) {
         const eqp_route_blocks blocks = {
             .n = list.n, .id = list.id, .bytes = list.bytes, .first = list.first, .rank = list.rank};
-        code = bh_trip(comm, plan, &blocks, list.request, &requests, &received, &traffic->phase[BH_PHASE_REQUESTS]);
+        code = bh_trip(comm, plan, &blocks, list.data, &requests, &received, &traffic->phase[BH_PHASE_REQUESTS]);
     }
-    list_free(&list);
+    requests_free(&list);
     if (code == EQP_OK) {
-        code = send_ghosts(fetch, plan, requests, received, mac, map);
+        code = send_ghosts(fetch, plan, requests, received, works, mac, map);
     }
     eqp_route_free(requests);
     if (code != EQP_OK) {

@@ -18,14 +18,17 @@ typedef struct bh_tile_choice {
 /* Prepares the choice and gives the function to pass to bh_walk: NULL for a group that one rank computes whole. */
 bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank, const bh_group *group);
 
-/* A rank that computes a group, or some of it, sends this to the homes of all cells that the group's walk opens and of
- * all leaves that act one by one in it, whoever computes their tiles; as far as they are not here. What is wanted of
- * them follows from it there. */
+/* The home of a group sends this, once for all ranks that compute some of it, to the homes of all cells that the
+ * group's walk opens and of all leaves that act one by one in it, but not to one that computes all of it. Who computes
+ * which tile, and so what is to be sent to whom, follows from it there, as everybody has the map. */
 typedef struct bh_request {
-    bh_group group;
     int64_t tag;
+    double lo[3], hi[3];
+    double accel; /* comes last: it travels only where the opening criterion asks for it */
 } bh_request;
-#define BH_REQUEST_BYTES ((int64_t)sizeof(bh_request))
+
+/* Bytes of a request: a multiple of 8. */
+int64_t bh_request_bytes(const bh_mac *mac);
 
 /* Blocks of other ranks' trees under way; see <physics/let.h>. */
 typedef struct bh_fetch {
@@ -35,9 +38,10 @@ typedef struct bh_fetch {
     unsigned char *data;
 } bh_fetch;
 
-/* Asks the ranks that have what the works lack, which these answer; the answers are under way when this returns. Until
- * they are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS. A failure leaves
- * nothing to finish. Collective. */
+/* Asks for what this rank's groups need of others, by whomever they are computed, and answers what others ask; the
+ * answers are under way when this returns. For groups that this rank computes alone it asks only for what is not here
+ * yet. Until the answers are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS. A
+ * failure leaves nothing to finish. Collective. */
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
                        const bh_mac *mac, const app_map *map, bh_traffic *traffic);
 

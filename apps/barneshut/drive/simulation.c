@@ -376,7 +376,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         return code;
     }
     *sim = made;
-    bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size);
+    bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size, settings->cutoff > 0);
     app_map_init(&sim->map);
     code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
     if (code == EQP_OK) {

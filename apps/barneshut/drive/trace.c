@@ -23,8 +23,7 @@ typedef struct tracing {
     bh_list list;
     int *ranks;        /* [nparts] parts that compute the group at hand */
     bh_counts *counts; /* [nparts] of each of those */
-    int64_t *asked;    /* [nparts] last request that went there */
-    int64_t nrequests;
+    int64_t *asked;    /* [nparts] 1 + the last request that went there */
 } tracing;
 
 static uint64_t cell_end(uint64_t key, int level)
@@ -43,17 +42,16 @@ static int home_of(const tracing *t, uint64_t key, int level)
 /* A cell that this rank speaks for: blocks of everything below branches, and the branches of the common top. */
 static int declare_cell(tracing *t, const bh_cell *cell, int home, bool is_branch)
 {
-    const int64_t id = bh_block_id(cell->key, cell->level);
-    int code = is_branch ? eqp_evaluation_common(t->evaluation, home, (int64_t)sizeof(bh_cell)) : EQP_OK;
+    const bh_tree *tree = &t->trace->domain->tree;
+    const bool inner = cell->nchild > 0;
+    const int64_t bytes = inner ? bh_let_family_bytes(tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count);
+    int code = is_branch ? eqp_evaluation_common(t->evaluation, home, bh_branch_bytes(tree)) : EQP_OK;
 
-    if (code != EQP_OK) {
-        return code;
+    if (code == EQP_OK) {
+        code = eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(cell->key, cell->level), bytes,
+                                    inner ? cell->nchild : cell->count, home);
     }
-    if (cell->nchild > 0) {
-        return eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, id, bh_let_family_bytes(cell->nchild), cell->nchild,
-                                    home);
-    }
-    return eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, id, bh_let_leaf_bytes(cell->count), cell->count, home);
+    return code;
 }
 
 /* A cell still to be looked at. */
@@ -131,35 +129,37 @@ static int need_line(tracing *t, const bh_cell *cell, int part)
     return code;
 }
 
-/* A part that computes a group asks every home whose branches the walk opens. */
-static int ask(tracing *t, int64_t request, uint64_t key, int level, int part)
+/* The home of a group asks every home whose branches the walk opens, unless that computes all of it. */
+static int ask(tracing *t, int64_t request, uint64_t key, int level, int asker, int alone)
 {
     const int home = home_of(t, key, level);
 
-    if (home == NOWHERE || home == part || t->asked[home] == t->nrequests) {
+    if (home == NOWHERE || home == asker || home == alone || t->asked[home] == request + 1) {
         return EQP_OK;
     }
-    t->asked[home] = t->nrequests;
+    t->asked[home] = request + 1;
     return eqp_evaluation_need(t->evaluation, BH_PHASE_REQUESTS, request, home);
 }
 
-static int ask_for(tracing *t, int64_t group, int part)
+/* The request for a group that n parts compute. */
+static int ask_for(tracing *t, int64_t group, int asker, int n)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    const int64_t request = (t->trace->first_group + group) * t->nparts + part;
-    const int64_t n = bh_opened_count(tree, &t->list);
-    int code = eqp_evaluation_block(t->evaluation, BH_PHASE_REQUESTS, request, BH_REQUEST_BYTES, 0, part);
+    const int64_t request = t->trace->first_group + group, nopened = bh_opened_count(tree, &t->list);
+    const int alone = n == 1 ? t->ranks[0] : NOWHERE;
+    int code =
+        eqp_evaluation_block(t->evaluation, BH_PHASE_REQUESTS, request, bh_request_bytes(t->trace->mac), 0, asker);
 
-    t->nrequests++;
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < nopened && code == EQP_OK; i++) {
         bh_opened opened;
         bh_opened_get(tree, &t->list, i, &opened);
         if (opened.cell >= 0) {
-            code = ask(t, request, tree->cell[opened.cell].key, tree->cell[opened.cell].level, part);
+            const bh_cell *cell = &tree->cell[opened.cell];
+            code = ask(t, request, cell->key, cell->level, asker, alone);
         }
         for (int k = 0; k < opened.nleaves && code == EQP_OK; k++) {
             const bh_cell *leaf = &tree->cell[opened.leaf[k]];
-            code = ask(t, request, leaf->key, leaf->level, part);
+            code = ask(t, request, leaf->key, leaf->level, asker, alone);
         }
     }
     return code;
@@ -277,10 +277,9 @@ static int trace_group(tracing *t, int64_t g, int64_t tag)
         code = tag >= 0 ? trace_whole(t, group, t->ranks[0]) : trace_split(t, group, tag, n);
     }
     if (code == EQP_OK && !t->loads_only) {
-        code = send_group(t, g, bh_homes_rank(&t->homes, group->key), n);
-    }
-    for (int r = 0; r < n && code == EQP_OK && !t->loads_only; r++) {
-        code = ask_for(t, g, t->ranks[r]);
+        const int home = bh_homes_rank(&t->homes, group->key);
+        code = send_group(t, g, home, n);
+        code = code == EQP_OK ? ask_for(t, g, home, n) : code;
     }
     return code;
 }

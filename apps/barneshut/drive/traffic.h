@@ -7,7 +7,7 @@
 
 enum {
     BH_PHASE_WORKS,    /* out: groups that other ranks compute, or compute some of; see works.h */
-    BH_PHASE_REQUESTS, /* out: groups for which a rank needs cells of others; see essential.h */
+    BH_PHASE_REQUESTS, /* out: groups whose walks open cells of others; see essential.h */
     BH_PHASE_GHOSTS,   /* out: those cells and particles */
     BH_PHASE_FORCES,   /* back: what the groups of BH_PHASE_WORKS have felt */
     BH_PHASES

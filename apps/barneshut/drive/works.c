@@ -202,6 +202,9 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan,
     MPI_Comm_size(comm, &nranks);
     bh_works_free(works);
     works->particles = particles;
+    works->ngroups = ngroups;
+    works->group = group;
+    works->tag = tag;
     code = make_lists(works, ngroups);
     if (code == EQP_OK) {
         code = eqp_array_create(&local, ngroups, sizeof *local);

@@ -26,6 +26,9 @@ typedef struct bh_works {
     bh_counts *counts; /* [n] results */
     bool *waits;       /* [n] whether it needs what is elsewhere; see bh_essential_start() */
     const bh_particles *particles; /* of the local ones (borrowed) */
+    int64_t ngroups;
+    const bh_group *group; /* [ngroups] all that live here (borrowed) */
+    const int64_t *tag;    /* [ngroups] (borrowed) */
     /* The groups that go out, in key order. */
     int64_t nsent;
     int64_t *sent_group, *sent_first; /* [nsent], [nsent + 1] into sent_rank */
@@ -53,7 +56,7 @@ void bh_works_init(bh_works *works);
 void bh_works_free(bh_works *works);
 
 /* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. counts: BH_PHASE_WORKS. The
- * particles stay borrowed, and those of local works get their results in place. Collective. */
+ * particles, groups and tags stay borrowed, and those of local works get their results in place. Collective. */
 int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
                   int64_t ngroups, const bh_group *group, const int64_t *tag, const app_map *map,
                   eqp_route_counts *counts);

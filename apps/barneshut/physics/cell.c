@@ -73,6 +73,18 @@ void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3])
     bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
 }
 
+void bh__moments_complete(const bh_tree *tree, const bh_cell *cell, bh_moments *moments)
+{
+    double centre[3], offset2 = 0;
+    bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
+    for (int k = 0; k < 3; k++) {
+        const double d = moments->com[k] - centre[k];
+        offset2 += d * d;
+    }
+    moments->offset = sqrt(offset2);
+    moments->quad[5] = 0 - (moments->quad[0] + moments->quad[3]);
+}
+
 static void add_second_moments(bh_moments *to, double mass, const double d[3])
 {
     const double d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
@@ -82,21 +94,16 @@ static void add_second_moments(bh_moments *to, double mass, const double d[3])
     quad[2] += mass * (3 * d[0] * d[2]);
     quad[3] += mass * (3 * d[1] * d[1] - d2);
     quad[4] += mass * (3 * d[1] * d[2]);
-    quad[5] += mass * (3 * d[2] * d[2] - d2);
     to->trace += mass * d2;
 }
 
-/* Sets com and offset from sum, the first mass moment about the centre: less cancellation than about the origin. A cell
- * without mass has its centre for com, which keeps distances meaningful. */
+/* Sets com from sum, the first mass moment about the centre: less cancellation than about the origin. A cell without
+ * mass has its centre for com, which keeps distances meaningful. */
 static void set_com(bh_moments *moments, const double centre[3], const double sum[3])
 {
-    double offset2 = 0;
     for (int k = 0; k < 3; k++) {
-        const double d = moments->mass > 0 ? sum[k] / moments->mass : 0;
-        moments->com[k] = centre[k] + d;
-        offset2 += d * d;
+        moments->com[k] = centre[k] + (moments->mass > 0 ? sum[k] / moments->mass : 0);
     }
-    moments->offset = sqrt(offset2);
 }
 
 /* One pass: the second moments about the centre (order xx xy xz yy yz zz), moved to the centre of mass afterwards. The
@@ -106,6 +113,10 @@ void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t 
     const double *x = tree->sources.x + first, *y = tree->sources.y + first, *z = tree->sources.z + first;
     const double *m = tree->sources.m + first;
     double centre[3], mass = 0, sum[3] = {0}, square[6] = {0};
+    if (tree->bare) {
+        *moments = (bh_moments){0};
+        return;
+    }
     bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
     for (int64_t i = 0; i < cell->count; i++) {
         const double dx = x[i] - centre[0], dy = y[i] - centre[1], dz = z[i] - centre[2];
@@ -129,15 +140,20 @@ void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t 
         square[q] -= mass * d[row[q]] * d[column[q]];
     }
     made.trace = square[0] + square[3] + square[5];
-    for (int q = 0; q < 6; q++) {
+    for (int q = 0; q < BH_QUAD_TRAVELS; q++) {
         made.quad[q] = row[q] == column[q] ? 3 * square[q] - made.trace : 3 * square[q];
     }
+    bh__moments_complete(tree, cell, &made);
     *moments = made;
 }
 
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments)
 {
     double centre[3], sum[3] = {0, 0, 0};
+    if (tree->bare) {
+        *moments = (bh_moments){0};
+        return;
+    }
     bh__centre(&tree->box, cell->place, cell->level, bh__side(tree, cell->level), centre);
     bh_moments sums = {0};
     for (int c = 0; c < cell->nchild; c++) {
@@ -154,12 +170,13 @@ void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_
         for (int k = 0; k < 3; k++) {
             d[k] = part->com[k] - sums.com[k];
         }
-        for (int q = 0; q < 6; q++) {
+        for (int q = 0; q < BH_QUAD_TRAVELS; q++) {
             sums.quad[q] += part->quad[q];
         }
         sums.trace += part->trace;
         add_second_moments(&sums, part->mass, d);
     }
+    bh__moments_complete(tree, cell, &sums);
     *moments = sums;
 }
 

@@ -7,6 +7,7 @@
 
 #include <equipoise/error.h>
 
+#include <math.h>
 #include <string.h>
 
 /* The cell with this number, or -1; parent: -1 for the root. */
@@ -27,18 +28,6 @@ static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, int64_t *
     return c >= 0 && tree->cell[c].level == level && tree->cell[c].key == key ? c : -1;
 }
 
-/* The key and level that a block's number stands for. */
-static bool address_of(int64_t id, uint64_t *key, int *level)
-{
-    const int top = id != 0 ? 63 - __builtin_clzll((unsigned long long)id) : 1;
-    if (top % 3 != 0) {
-        return false;
-    }
-    *level = top / 3;
-    *key = ((uint64_t)id ^ (uint64_t)1 << top) << (3 * (EQP_CURVE_BITS - *level));
-    return true;
-}
-
 /* Children as they come in, behind the tree's cells. Room is there. */
 static bool read_family(bh_tree *tree, const bh_cell *cell, const unsigned char *records)
 {
@@ -47,21 +36,18 @@ static bool read_family(bh_tree *tree, const bh_cell *cell, const unsigned char 
     unsigned char octant[8];
     eqp_hilbert_children(cell->key, cell->level, octant);
     for (int k = 0; k < cell->nchild; k++) {
-        bh__block_child record;
-        memcpy(&record, records + (size_t)k * sizeof(record), sizeof(record));
-        if (record.place < 0 || record.place > 7) {
+        bh_cell *part = &child[k];
+        int eighth;
+        *part = (bh_cell){.level = level, .home = cell->home, .family = -1, .child = BH_ABSENT, .first = BH_ABSENT};
+        records = bh__unpack_cell(records, tree, part, &eighth);
+        if (eighth < 0 || eighth > 7) {
             return false;
         }
-        child[k] = (bh_cell){.key = cell->key + (uint64_t)record.place * bh__span(level),
-                             .place = bh__place_of_child(cell->place, level, octant[record.place]),
-                             .level = level,
-                             .home = cell->home,
-                             .nchild = record.nchild,
-                             .family = -1,
-                             .child = BH_ABSENT,
-                             .first = BH_ABSENT,
-                             .count = record.count,
-                             .moments = record.moments};
+        part->key = cell->key + (uint64_t)eighth * bh__span(level);
+        part->place = bh__place_of_child(cell->place, level, octant[eighth]);
+        if (!tree->bare) {
+            bh__moments_complete(tree, part, &part->moments);
+        }
     }
     return bh__children_fit(tree, cell, child);
 }
@@ -104,6 +90,20 @@ static int graft_family(bh_tree *tree, int64_t number, int64_t parent, const uns
     return EQP_OK;
 }
 
+/* Whether particles belong into the leaf. */
+static bool lie_in(const bh_tree *tree, const bh_cell *leaf, int64_t first)
+{
+    const bh_sources *s = &tree->sources;
+    bool inside = true;
+    for (int64_t i = first; i < first + leaf->count && inside; i++) {
+        uint64_t key;
+        inside = isfinite(s->x[i]) && isfinite(s->y[i]) && isfinite(s->z[i]) &&
+                 eqp_hilbert_keys(1, &s->x[i], &s->y[i], &s->z[i], tree->box.corner, tree->box.side, &key) == EQP_OK &&
+                 bh__key_at_level(key, leaf->level) == leaf->key;
+    }
+    return inside;
+}
+
 /* Particles as they come in, behind the tree's. Room is there. */
 static bool read_leaf(bh_tree *tree, const bh_cell *leaf, const unsigned char *records)
 {
@@ -116,6 +116,9 @@ static bool read_leaf(bh_tree *tree, const bh_cell *leaf, const unsigned char *r
         s->y[s->n + i] = particle.y;
         s->z[s->n + i] = particle.z;
         s->m[s->n + i] = particle.m;
+    }
+    if (tree->bare) {
+        return lie_in(tree, leaf, s->n);
     }
     bh__moments_of_particles(tree, leaf, s->n, &moments);
     return memcmp(&moments, &leaf->moments, sizeof(moments)) == 0;
@@ -155,16 +158,15 @@ static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsig
 
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
 {
-    const unsigned char *records = (const unsigned char *)block + sizeof(bh__block_head);
-    bh__block_head head;
+    const unsigned char *records = (const unsigned char *)block + sizeof(int64_t);
     uint64_t key;
-    int64_t parent;
+    int64_t id, parent;
     int level;
-    if (home < 0 || size < sizeof(head)) {
+    if (home < 0 || size < sizeof(id)) {
         return EQP_ERR_FORMAT;
     }
-    memcpy(&head, block, sizeof(head));
-    if (!address_of(head.id, &key, &level)) {
+    memcpy(&id, block, sizeof(id));
+    if (!bh__address_of(id, &key, &level)) {
         return EQP_ERR_FORMAT;
     }
     const int64_t number = find_cell(tree, key, level, &parent);
@@ -172,12 +174,9 @@ int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
         return EQP_ERR_FORMAT;
     }
     const bh_cell *cell = &tree->cell[number];
-    if (cell->nchild > 0) {
-        const bool fits = head.kind == BH_BLOCK_FAMILY && head.count == cell->nchild &&
-                          size == (size_t)bh_let_family_bytes(cell->nchild);
-        return fits ? graft_family(tree, number, parent, records) : EQP_ERR_FORMAT;
+    const bool inner = cell->nchild > 0;
+    if (size != (size_t)(inner ? bh_let_family_bytes(tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count))) {
+        return EQP_ERR_FORMAT;
     }
-    const bool fits =
-        head.kind == BH_BLOCK_LEAF && head.count == cell->count && size == (size_t)bh_let_leaf_bytes(cell->count);
-    return fits ? graft_leaf(tree, number, parent, records) : EQP_ERR_FORMAT;
+    return inner ? graft_family(tree, number, parent, records) : graft_leaf(tree, number, parent, records);
 }

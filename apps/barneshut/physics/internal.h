@@ -68,6 +68,13 @@ int bh__sources_reserve(bh_sources *sources, int64_t n);
 void bh__moments_of_particles(const bh_tree *tree, const bh_cell *cell, int64_t first, bh_moments *moments);
 void bh__moments_of_children(const bh_tree *tree, const bh_cell *cell, const bh_cell *child, bh_moments *moments);
 
+/* How many of bh_moments.quad are moments of their own. */
+#define BH_QUAD_TRAVELS 5
+
+/* Sets what follows from the other moments and the cell's place: offset and the last of quad. Used by those who compute
+ * moments and by those who receive them, so that all have the same bits. */
+void bh__moments_complete(const bh_tree *tree, const bh_cell *cell, bh_moments *moments);
+
 /* Whether these could be the children of that cell: nesting, order, counts, the leaf rule, moments bit for bit. */
 bool bh__children_fit(const bh_tree *tree, const bh_cell *cell, const bh_cell *child);
 

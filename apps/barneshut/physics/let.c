@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t bh_let_family_bytes(int nchild)
+int64_t bh_let_family_bytes(bool bare, int nchild)
 {
-    return (int64_t)(sizeof(bh__block_head) + (size_t)nchild * sizeof(bh__block_child));
+    return (int64_t)(sizeof(int64_t) + (size_t)nchild * bh__packed_bytes(bare));
 }
 
 int64_t bh_let_leaf_bytes(int64_t count)
 {
-    return (int64_t)sizeof(bh__block_head) + count * (int64_t)sizeof(bh__block_particle);
+    return (int64_t)sizeof(int64_t) + count * (int64_t)sizeof(bh__block_particle);
 }
 
 int64_t bh_block_id(uint64_t key, int level)
@@ -333,7 +333,8 @@ static int list_blocks(bh_let *let)
     for (int64_t b = 0; b < let->nblocks; b++) {
         const bh_cell *cell = &let->tree->cell[let->cell[b]];
         let->id[b] = bh_block_id(cell->key, cell->level);
-        let->bytes[b] = cell->nchild > 0 ? bh_let_family_bytes(cell->nchild) : bh_let_leaf_bytes(cell->count);
+        let->bytes[b] =
+            cell->nchild > 0 ? bh_let_family_bytes(let->tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count);
     }
     sort_wants(let);
     return EQP_OK;
@@ -367,11 +368,7 @@ static unsigned char *put_family(unsigned char *to, const bh_tree *tree, const b
 {
     for (int64_t c = cell->child; c < cell->child + cell->nchild; c++) {
         const bh_cell *child = &tree->cell[c];
-        const bh__block_child record = {.count = child->count,
-                                        .nchild = child->nchild,
-                                        .place = (int32_t)((child->key - cell->key) / bh__span(child->level)),
-                                        .moments = child->moments};
-        to = put(to, &record, sizeof(record));
+        to = bh__pack_cell(to, tree, child, (int)((child->key - cell->key) / bh__span(child->level)));
     }
     return to;
 }
@@ -391,11 +388,7 @@ void bh_let_pack(const bh_let *let, void *bytes)
     unsigned char *to = bytes;
     for (int64_t b = 0; b < let->nblocks; b++) {
         const bh_cell *cell = &tree->cell[let->cell[b]];
-        const bool inner = cell->nchild > 0;
-        const bh__block_head head = {.id = let->id[b],
-                                     .kind = inner ? BH_BLOCK_FAMILY : BH_BLOCK_LEAF,
-                                     .count = inner ? cell->nchild : (int32_t)cell->count};
-        to = put(to, &head, sizeof(head));
-        to = inner ? put_family(to, tree, cell) : put_leaf(to, &tree->sources, cell);
+        to = put(to, &let->id[b], sizeof(let->id[b]));
+        to = cell->nchild > 0 ? put_family(to, tree, cell) : put_leaf(to, &tree->sources, cell);
     }
 }

@@ -10,8 +10,9 @@
 
 #include <stddef.h>
 
-/* Bytes of the block with a cell's nchild children, and of that with the count particles of a leaf: multiples of 8. */
-int64_t bh_let_family_bytes(int nchild);
+/* Bytes of the block with a cell's nchild children, and of that with the count particles of a leaf: multiples of 8.
+ * bare: whether the tree is (bh_tree.bare). */
+int64_t bh_let_family_bytes(bool bare, int nchild);
 int64_t bh_let_leaf_bytes(int64_t count);
 
 /* The number of a cell's block, whoever computes it: different for all cells, whatever their level; negative for those
@@ -25,10 +26,10 @@ typedef struct bh_let bh_let;
 int bh_let_create(const bh_tree *tree, bh_let **let);
 void bh_let_free(bh_let *let);
 
-/* Marks what `asker` needs of this rank for a group: if it computes all of it (keep NULL) every cell that the group's
- * walk opens and the leaves that act one by one; else the opened cells at and above those tiles that keep() accepts and
- * that anything contributes to, and the leaves in those tiles. Askers must come in ascending order.
- * O(what the walk visits below this rank's branches, and above them what leads there).
+/* Marks what `asker` needs of this rank for a group, of which only bounds and accel count: if it computes all of it
+ * (keep NULL) every cell that the group's walk opens and the leaves that act one by one; else the opened cells at and
+ * above those tiles that keep() accepts and that anything contributes to, and the leaves in those tiles. Askers must
+ * come in ascending order. O(what the walk visits below this rank's branches, and above them what leads there).
  * EQP_ERR_ARGUMENT for an asker after a higher one, EQP_ERR_STATE after bh_let_blocks_get(), EQP_ERR_MEMORY. */
 int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user);
 
@@ -49,9 +50,9 @@ int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks);
 void bh_let_pack(const bh_let *let, void *bytes);
 
 /* Grafts one block from rank `home` onto the tree, whose cell it belongs to must be there. Everything is checked before
- * the tree points to it, moments bit for bit: EQP_ERR_FORMAT, and an unchanged tree, if anything does not fit. A block
- * that is there already must be the same again, and changes nothing. O(bytes + levels). EQP_ERR_MEMORY,
- * EQP_ERR_OVERFLOW as bh_tree_build(). */
+ * the tree points to it, moments bit for bit, in a bare tree that particles lie in their leaf: EQP_ERR_FORMAT, and an
+ * unchanged tree, if anything does not fit. A block that is there already must be the same again, and changes nothing.
+ * O(bytes + levels). EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as bh_tree_build(). */
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size);
 
 #endif

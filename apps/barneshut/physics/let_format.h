@@ -1,28 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bytes of a block: a head, then records of children or particles. Numbers are in the machine's own format: the
- * ranks of one run are alike. */
+/* The bytes of cells and blocks that travel. A block is the number of the opened cell or of the leaf, then records of
+ * children or particles: how many, and of which kind, is known from the cell. Numbers are in the machine's own format:
+ * the ranks of one run are alike. */
 #ifndef BH_LET_FORMAT_H
 #define BH_LET_FORMAT_H
 
 #include "internal.h"
+#include "let.h"
 
-typedef enum bh__block_kind { BH_BLOCK_FAMILY = 0x66, BH_BLOCK_LEAF = 0x6c } bh__block_kind;
+/* A cell's record begins with one word: its particles, then how many children it has, then what else there is to say:
+ * of a branch its home, of a child which eighth of its parent's keys it has. */
+#define BH_COUNT_BITS 32
+#define BH_NCHILD_BITS 4
 
-typedef struct bh__block_head {
-    int64_t id; /* bh_block_id() of the opened cell, or of the leaf */
-    int32_t kind;
-    int32_t count; /* of records */
-} bh__block_head;
-
-typedef struct bh__block_child {
-    int64_t count; /* particles */
-    int32_t nchild;
-    int32_t place; /* 0 to 7: which eighth of its parent's keys it has */
-    bh_moments moments;
-} bh__block_child;
+/* Then, unless the tree is bare, the moments that others do not follow from. */
+typedef struct bh__packed_moments {
+    double mass;
+    double com[3];
+    double quad[BH_QUAD_TRAVELS];
+    double trace;
+} bh__packed_moments;
 
 typedef struct bh__block_particle {
     double x, y, z, m;
 } bh__block_particle;
+
+/* Bytes of a cell's record. */
+size_t bh__packed_bytes(bool bare);
+
+/* Writes the record of a cell; returns where it ends. */
+unsigned char *bh__pack_cell(unsigned char *to, const bh_tree *tree, const bh_cell *cell, int rest);
+
+/* Reads count, nchild and those moments that travel, others 0; returns where the record ends. */
+const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *tree, bh_cell *cell, int *rest);
+
+/* The key and level that a block's number stands for; whether it can be one. */
+bool bh__address_of(int64_t id, uint64_t *key, int *level);
 
 #endif

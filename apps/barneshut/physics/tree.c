@@ -32,6 +32,7 @@ static void tree_clear(bh_tree *tree)
     tree->ncells = 0;
     tree->nfamilies = 0;
     tree->nlocal_families = 0;
+    tree->ntop_families = 0;
     tree->root = -1;
     tree->nbranches = 0;
     tree->sources.n = 0;
@@ -248,7 +249,8 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank)
 {
     tree_clear(tree);
-    if (n < 0 || nintervals < 0 || rank < 0 || tree->leaf_size < 1 || !(box->side > 0 && isfinite(box->side))) {
+    if (n < 0 || nintervals < 0 || rank < 0 || rank >= BH_RANKS_MAX || tree->leaf_size < 1 ||
+        !(box->side > 0 && isfinite(box->side))) {
         return EQP_ERR_ARGUMENT;
     }
     tree->box = *box;
@@ -287,6 +289,7 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
     }
     tree->nbranches = nbranches;
     tree->nlocal_families = tree->nfamilies;
+    tree->ntop_families = tree->nfamilies;
     for (int64_t c = tree->ncells; c-- > 0;) { /* children come after their parents */
         bh_cell *cell = &tree->cell[c];
         if (cell->nchild == 0) {
@@ -452,5 +455,6 @@ int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int ran
         return code;
     }
     tree->root = tree->ncells > begin ? begin : 0;
+    tree->ntop_families = tree->nfamilies;
     return EQP_OK;
 }

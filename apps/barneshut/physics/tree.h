@@ -16,6 +16,9 @@
  * times a pair. */
 #define BH_DIRECT_MAX 2
 
+/* Ranks are below this: they travel in 28 bits. */
+#define BH_RANKS_MAX (1 << 28)
+
 /* The root cube. Its side is a power of two and its corner a multiple of a quarter of it, so that it seldom changes
  * while particles drift; it is a function of the particles' bounds only. */
 typedef struct bh_box {
@@ -34,9 +37,9 @@ int bh_box_enclosing(const double lo[3], const double hi[3], bh_box *box);
 typedef struct bh_moments {
     double mass;
     double com[3];
-    double offset; /* distance from com to the cell's geometric centre */
-    double quad[6];
-    double trace; /* sum m d^2 about com: what softening adds to the quadrupole */
+    double offset;  /* distance from com to the cell's geometric centre: follows from com */
+    double quad[6]; /* the last is minus the sum of xx and yy */
+    double trace;   /* sum m d^2 about com: what softening adds to the quadrupole */
 } bh_moments;
 
 typedef struct bh_cell {
@@ -86,10 +89,13 @@ typedef struct bh_sources {
 typedef struct bh_tree {
     bh_box box;
     int leaf_size;
+    bool bare; /* all moments are zeros: for walks with a cutoff, in which no cell acts. To be set before building, the
+                  same on all ranks */
     int64_t ncells, capacity;
     bh_cell *cell;
     int64_t nfamilies, family_capacity;
     int64_t nlocal_families; /* those below this rank's branches come first */
+    int64_t ntop_families;   /* those and then the top's; what was grafted comes after them */
     bh_family *family;
     int64_t root;      /* -1 while there is none */
     int64_t nbranches; /* this rank's branches are the cells 0 .. nbranches - 1, in key order */
@@ -112,7 +118,8 @@ void bh_tree_free(bh_tree *tree);
 
 /* Builds the cells below this rank's branches. Removes what the tree held, also on error; memory is kept for the next.
  * key [n] ascending; x, y, z, m [n] in the same order (copied into sources). Intervals: disjoint, ascending.
- * Every key must lie in an interval. Local, O(n + cells). EQP_ERR_ARGUMENT for input that breaks these rules,
+ * Every key must lie in an interval. rank: 0 to BH_RANKS_MAX - 1. Local, O(n + cells). EQP_ERR_ARGUMENT for input that
+ * breaks these rules,
  * EQP_ERR_OVERFLOW for more than 2^31 - 1 cells or particles. */
 int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *key, const double *x, const double *y,
                   const double *z, const double *m, int nintervals, const bh_interval *interval, int rank);
@@ -123,6 +130,17 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
  * of the top are copies of the branches; those of this rank point to the same children and particles as the cells 0 ..
  * tree->nbranches - 1, which stay. Once per build (else EQP_ERR_STATE); unchanged on error. Local, O(nbranches). */
 int bh_tree_top(bh_tree *tree, int64_t nbranches, const bh_cell *branch, int rank);
+
+/* Branches as they travel to all ranks, which then put the same top onto them: records of bh_branch_bytes(), a multiple
+ * of 8. What follows from other things is not in them. Local, O(branches). */
+int64_t bh_branch_bytes(const bh_tree *tree);
+
+/* The records of this rank's branches: bytes [nbranches][bh_branch_bytes()]. After bh_tree_build(). */
+void bh_branches_pack(const bh_tree *tree, void *bytes);
+
+/* Reads n records as what bh_tree_top() takes, except that they come as they were packed: branch [n]. The tree gives
+ * the box. EQP_ERR_FORMAT for what can be no branch. */
+int bh_branches_unpack(const bh_tree *tree, int64_t n, const void *bytes, bh_cell *branch);
 
 /* The target groups of this rank's particles in key order. The caller frees *group with free() (NULL if there are
  * none). key [n] as given to bh_tree_build(), accel [n] or NULL. They follow from the keys, not from the tree's leaves.

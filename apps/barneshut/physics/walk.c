@@ -111,7 +111,8 @@ static double reach2_of(const bh_box *box, double cutoff)
 
 int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
 {
-    if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0)) || !(mac->cutoff >= 0)) {
+    if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0)) || !(mac->cutoff >= 0) ||
+        (tree->bare && mac->cutoff == 0)) {
         return EQP_ERR_ARGUMENT;
     }
     w->tree = tree;
@@ -123,6 +124,7 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
     w->G = mac->G;
     w->strength = mac->alpha * group->accel;
     w->families = 0;
+    w->end = INT32_MAX;
     w->side[0] = tree->box.side;
     for (int level = 1; level <= EQP_CURVE_BITS; level++) {
         w->side[level] = 0.5 * w->side[level - 1]; /* exact, as bh__side() */
@@ -450,6 +452,16 @@ static int collect_absent(const bh__walker *w, const bh__visitor *visitor, bh_li
     return code;
 }
 
+/* The walk over what is not below this rank's branches, up to the families from `end` on. */
+static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac, int64_t end,
+                          bool *whole, bh_list *list)
+{
+    const int code = bh__walker_init(w, tree, group, mac);
+    w->families = (int32_t)tree->nlocal_families;
+    w->end = (int32_t)end;
+    return code == EQP_OK ? open_all(w, best_row(), tree->root, whole, list) : code;
+}
+
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
                    bh_list *list)
 {
@@ -461,11 +473,7 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     if (root < 0) {
         return EQP_OK;
     }
-    int code = bh__walker_init(&w, tree, group, mac);
-    w.families = (int32_t)tree->nlocal_families;
-    if (code == EQP_OK) {
-        code = open_all(&w, best_row(), root, &whole, list);
-    }
+    int code = open_elsewhere(&w, tree, group, mac, INT32_MAX, &whole, list);
     if (code != EQP_OK || whole) {
         return code;
     }
@@ -474,4 +482,40 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     }
     code = list_reserve(list, 1);
     return code == EQP_OK ? put_root(&w, &visitor, root, false, list) : code;
+}
+
+/* A branch of another rank that is a leaf. */
+static int put_foreign_leaf(const bh_tree *tree, int64_t leaf, bh_list *list)
+{
+    const int64_t first = tree->cell[leaf].first;
+    const bool local = first >= 0 && first < tree->sources.nlocal;
+    return local ? EQP_OK : bh__put_absent(list, leaf);
+}
+
+int bh_walk_branches(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    const bh_frontier *frontier = &list->frontier;
+    const int64_t root = tree->root;
+    bool whole = false;
+    bh__walker w;
+    list_clear(list);
+    if (root < 0) {
+        return EQP_OK;
+    }
+    int code = open_elsewhere(&w, tree, group, mac, tree->ntop_families, &whole, list);
+    if (code != EQP_OK || whole) {
+        return code;
+    }
+    for (int32_t i = frontier->n > 0 ? 0 : -1; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
+        const int32_t number = frontier->family[i];
+        if (number < 0 || number >= w.end) {
+            code = bh__put_absent(list, number < 0 ? -1 - number : tree->family[number].cell);
+            continue;
+        }
+        const bh_family *family = &tree->family[number];
+        for (unsigned leaves = frontier->taken[i] >> BH_FAMILY; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
+            code = put_foreign_leaf(tree, family->child + __builtin_ctz(leaves), list);
+        }
+    }
+    return code == EQP_OK && frontier->n == 0 ? put_foreign_leaf(tree, root, list) : code;
 }

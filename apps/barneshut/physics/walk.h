@@ -77,7 +77,8 @@ void bh_list_free(bh_list *list);
 
 /* Walks from `root` (tree->root, or a branch for requests of other ranks; -1 gives an empty list). keep and seen may be
  * NULL. The list keeps its memory between walks; on error its content is undefined but fit for the next walk. O(list).
- * EQP_ERR_ARGUMENT for a negative or undefined theta, alpha or cutoff, EQP_ERR_MEMORY, or what seen returned. */
+ * EQP_ERR_ARGUMENT for a negative or undefined theta, alpha or cutoff, or a bare tree without cutoff, EQP_ERR_MEMORY,
+ * or what seen returned. */
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
             bh_tile_seen_fn seen, void *user, bh_list *list);
 
@@ -109,5 +110,10 @@ void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile
  * say nothing. O(cells of the top and grafted ones that the walk meets): below this rank's branches nothing lacks. */
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
                    bh_list *list);
+
+/* Only list->absent of the walk from the tree's root: the branches of other ranks that it opens, and those that are
+ * leaves and act particle by particle, whether what is below them has been grafted or not. O(cells of the top that the
+ * walk meets). */
+int bh_walk_branches(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list);
 
 #endif

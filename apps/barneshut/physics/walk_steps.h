@@ -38,13 +38,13 @@ BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__
 {
     const criterion c = criterion_of(w);
     const bh_family *families = w->tree->family;
-    const int32_t least = w->families;
+    const uint32_t least = (uint32_t)w->families, count = (uint32_t)w->end - least;
     bh_frontier f = list->frontier;
     int64_t nvisits = 0, n = f.n;
 
     for (int64_t i = 0; i < n; i++) {
         const int32_t number = f.family[i];
-        if (number < least) { /* absent, or of no interest */
+        if ((uint32_t)number - least >= count) { /* absent (negative), or of no interest */
             f.taken[i] = 0;
             continue;
         }

@@ -19,7 +19,8 @@ typedef struct bh__walker {
     double G;
     double strength;  /* alpha |a| */
     double reach2;    /* cubes farther from the bounds than its root are left out; with BH_CUTOFF only */
-    int32_t families; /* those with smaller numbers need no look */
+    int32_t families; /* those with smaller numbers need no look, */
+    int32_t end;      /* nor do those from this number on */
     double side[EQP_CURVE_BITS + 1];
 } bh__walker;
 

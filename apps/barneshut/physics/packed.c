@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cells as they travel: what a receiver can derive stays away. */
+#include "let_format.h"
+
+#include <equipoise/error.h>
+
+#include <string.h>
+
+bool bh__address_of(int64_t id, uint64_t *key, int *level)
+{
+    const int top = id != 0 ? 63 - __builtin_clzll((unsigned long long)id) : 1;
+    if (top % 3 != 0) {
+        return false;
+    }
+    *level = top / 3;
+    *key = ((uint64_t)id ^ (uint64_t)1 << top) << (3 * (EQP_CURVE_BITS - *level));
+    return true;
+}
+
+size_t bh__packed_bytes(bool bare)
+{
+    return bare ? sizeof(uint64_t) : sizeof(uint64_t) + sizeof(bh__packed_moments);
+}
+
+unsigned char *bh__pack_cell(unsigned char *to, const bh_tree *tree, const bh_cell *cell, int rest)
+{
+    const uint64_t word = (uint64_t)cell->count | (uint64_t)cell->nchild << BH_COUNT_BITS |
+                          (uint64_t)rest << (BH_COUNT_BITS + BH_NCHILD_BITS);
+    const bh_moments *m = &cell->moments;
+    memcpy(to, &word, sizeof(word));
+    to += sizeof(word);
+    if (!tree->bare) {
+        bh__packed_moments packed = {.mass = m->mass, .trace = m->trace};
+        memcpy(packed.com, m->com, sizeof(packed.com));
+        memcpy(packed.quad, m->quad, sizeof(packed.quad));
+        memcpy(to, &packed, sizeof(packed));
+        to += sizeof(packed);
+    }
+    return to;
+}
+
+const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *tree, bh_cell *cell, int *rest)
+{
+    uint64_t word;
+    memcpy(&word, from, sizeof(word));
+    from += sizeof(word);
+    cell->count = (int64_t)(word & (((uint64_t)1 << BH_COUNT_BITS) - 1));
+    cell->nchild = (int32_t)(word >> BH_COUNT_BITS & ((1u << BH_NCHILD_BITS) - 1));
+    *rest = (int)(word >> (BH_COUNT_BITS + BH_NCHILD_BITS));
+    cell->moments = (bh_moments){0};
+    if (!tree->bare) {
+        bh__packed_moments packed;
+        memcpy(&packed, from, sizeof(packed));
+        from += sizeof(packed);
+        cell->moments.mass = packed.mass;
+        cell->moments.trace = packed.trace;
+        memcpy(cell->moments.com, packed.com, sizeof(packed.com));
+        memcpy(cell->moments.quad, packed.quad, sizeof(packed.quad));
+    }
+    return from;
+}
+
+int64_t bh_branch_bytes(const bh_tree *tree)
+{
+    return (int64_t)(sizeof(int64_t) + bh__packed_bytes(tree->bare));
+}
+
+void bh_branches_pack(const bh_tree *tree, void *bytes)
+{
+    unsigned char *to = bytes;
+    for (int64_t b = 0; b < tree->nbranches; b++) {
+        const bh_cell *cell = &tree->cell[b];
+        const int64_t id = bh_block_id(cell->key, cell->level);
+        memcpy(to, &id, sizeof(id));
+        to = bh__pack_cell(to + sizeof(id), tree, cell, cell->home);
+    }
+}
+
+int bh_branches_unpack(const bh_tree *tree, int64_t n, const void *bytes, bh_cell *branch)
+{
+    const unsigned char *from = bytes;
+    for (int64_t b = 0; b < n; b++) {
+        bh_cell cell = {.family = -1, .child = BH_ABSENT, .first = BH_ABSENT};
+        int64_t id;
+        int home, level;
+        memcpy(&id, from, sizeof(id));
+        if (!bh__address_of(id, &cell.key, &level)) {
+            return EQP_ERR_FORMAT;
+        }
+        cell.level = level;
+        cell.place = bh__place(cell.key, level);
+        from = bh__unpack_cell(from + sizeof(id), tree, &cell, &home);
+        cell.home = home;
+        if (cell.nchild > BH_FAMILY || bh__is_leaf(tree, cell.count, level) != (cell.nchild == 0)) {
+            return EQP_ERR_FORMAT;
+        }
+        if (!tree->bare) {
+            bh__moments_complete(tree, &cell, &cell.moments);
+        }
+        branch[b] = cell;
+    }
+    return EQP_OK;
+}
