@@ -142,6 +142,7 @@ def make_options():
         "two-inputs": "a --restart b",
         "help": "--help",
         "version": "--version",
+        "cutoff": "--generate plummer --cutoff 0.5 --theta 0.6",
         "end-of-options": "-- --steps",
         "no-value": "--steps --dt",
         "empty-value": "--report=",
