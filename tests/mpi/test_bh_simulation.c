@@ -2,6 +2,7 @@
 /* The distributed gravity code: every interaction exactly once and the same forces, for every rank count, method and
  * exchange plan, on the first step and after twenty steps with an old map; no rank holds everything. */
 #include "failures.h"
+#include "meet.h"
 
 #include "simulation.h"
 
@@ -377,9 +378,12 @@ static MPI_Comm reversed(int nranks)
     int rank;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    meet();
     MPI_Comm_split(MPI_COMM_WORLD, rank < nranks ? 0 : MPI_UNDEFINED, -rank, &comm);
     return comm;
 }
+
+enum { METHODS = 5 }; /* the first so many plans of a family */
 
 static void check_family(int nplans, const test_plan *plans)
 {
@@ -394,10 +398,13 @@ static void check_family(int nplans, const test_plan *plans)
         parse(&settings, plans[0].input, "none", plans[0].extra);
         run(MPI_COMM_SELF, &settings, "reference", &reference);
     }
+    meet();
     outcome_share(&reference);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
         MPI_Comm comm = reversed(counts[c]);
-        for (int i = 0; i < nplans && comm != MPI_COMM_NULL; i++) {
+        /* What comes behind the methods varies one of them: an odd number of ranks and many are enough for it. */
+        const int n = counts[c] == 3 || counts[c] == world || nplans < METHODS ? nplans : METHODS;
+        for (int i = 0; i < n && comm != MPI_COMM_NULL; i++) {
             check_plan(&plans[i], exchanges[((size_t)i + c) % EXCHANGES], comm, counts[c], &reference);
         }
         if (comm != MPI_COMM_NULL) {
@@ -466,6 +473,7 @@ int main(int argc, char **argv)
     check_family((int)(sizeof relative / sizeof relative[0]), relative);
     check_family((int)(sizeof within / sizeof within[0]), within);
     check_nobody_holds_everything();
+    meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
         printf("%d failures\n", failures);

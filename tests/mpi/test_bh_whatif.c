@@ -2,6 +2,7 @@
 /* What-if comparisons of the gravity code: what the trace of a map says is what a run with that map sends, message by
  * message and byte by byte, and it does not depend on who traces. */
 #include "failures.h"
+#include "meet.h"
 
 #include "automatic.h"
 #include "simulation.h"
@@ -163,6 +164,7 @@ static MPI_Comm first_ranks(int nranks)
     int rank;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    meet();
     MPI_Comm_split(MPI_COMM_WORLD, rank < nranks ? 0 : MPI_UNDEFINED, rank, &comm);
     return comm;
 }
@@ -290,6 +292,7 @@ int main(int argc, char **argv)
     }
     check_ranks_do_not_matter();
     check_auto_wins();
+    meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
         printf("%d failures\n", failures);

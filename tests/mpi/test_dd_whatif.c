@@ -2,6 +2,7 @@
 /* What an assignment to any number of parts makes of a network: the same, seen from any number of ranks, as double
  * loops over all segments say; on the next positions too; and what real ranks send. */
 #include "failures.h"
+#include "meet.h"
 
 #include "baseline.h"
 #include "dd_definitions.h"
@@ -561,6 +562,7 @@ static MPI_Comm reversed(int size)
     MPI_Comm comm;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    meet();
     MPI_Comm_split(MPI_COMM_WORLD, rank < size ? 0 : MPI_UNDEFINED, -rank, &comm);
     return comm;
 }
@@ -593,6 +595,7 @@ int main(int argc, char **argv)
             MPI_Comm_free(&comm);
         }
     }
+    meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {
         printf("%d failures\n", failures);

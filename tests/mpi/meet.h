@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where ranks wait for others that work: asleep, as one that asks all the time takes the core of one that works. */
+#ifndef EQP_TEST_MEET_H
+#define EQP_TEST_MEET_H
+
+#include <mpi.h>
+#include <time.h>
+
+/* A barrier for all ranks of the world. */
+static inline void meet(void)
+{
+    const struct timespec pause = {.tv_nsec = 1000 * 1000};
+    MPI_Request request;
+    int done = 0;
+
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    while (!done) {
+        (void)nanosleep(&pause, NULL);
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
+#endif
