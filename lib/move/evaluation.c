@@ -175,8 +175,7 @@ int eqp_evaluation_block(eqp_evaluation *e, int phase, int64_t block, int64_t by
     int64_t index;
     int code;
 
-    if (!e || phase < 0 || phase >= e->nphases || block < 0 || bytes < 0 || elements < 0 || home < 0 ||
-        home >= e->nparts) {
+    if (!e || phase < 0 || phase >= e->nphases || bytes < 0 || elements < 0 || home < 0 || home >= e->nparts) {
         return EQP_ERR_ARGUMENT;
     }
     if ((code = eqp__evaluation_index(&e->phase[phase], block, &index))) {
@@ -209,7 +208,7 @@ int eqp_evaluation_need(eqp_evaluation *e, int phase, int64_t block, int part)
     int64_t index;
     int code;
 
-    if (!e || phase < 0 || phase >= e->nphases || block < 0 || part < 0 || part >= e->nparts) {
+    if (!e || phase < 0 || phase >= e->nphases || part < 0 || part >= e->nparts) {
         return EQP_ERR_ARGUMENT;
     }
     pair = recent_pair(e, phase, block, part);

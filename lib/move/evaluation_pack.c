@@ -241,9 +241,9 @@ static int check_columns(const eqp_evaluation *e, const eqp__evaluated_phase *ph
     for (int64_t b = 0; b < c->nblocks; b++) {
         const eqp__block block = block_at(c, b);
         const int32_t users = small_at(c->users, b);
-        if (block.number < 0 || (b > 0 && block.number <= count_at(c->number, b - 1)) || block.bytes < 0 ||
-            block.elements < 0 || block.home < -1 || block.home >= e->nparts || users < 0 ||
-            users > c->nneeds - needs || check_parts(c, needs, users, e->nparts)) {
+        if ((b > 0 && block.number <= count_at(c->number, b - 1)) || block.bytes < 0 || block.elements < 0 ||
+            block.home < -1 || block.home >= e->nparts || users < 0 || users > c->nneeds - needs ||
+            check_parts(c, needs, users, e->nparts)) {
             return EQP_ERR_FORMAT;
         }
         needs += users;

@@ -356,7 +356,7 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(eqp_evaluation_load(e, 3, 1e308 * 10), EQP_ERR_DATA);
     assert_int_equal(eqp_evaluation_common(e, 0, -1), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_evaluation_block(e, 0, -1, 1, 1, 0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_block(e, 0, 0, -1, 1, 0), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 4), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_need(e, 0, 0, -1), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_need(e, -1, 0, 0), EQP_ERR_ARGUMENT);

@@ -203,7 +203,7 @@ int eqp_evaluation_common(eqp_evaluation *evaluation, int part, int64_t bytes);
 
 /** Declares a block of a phase, in any order, before or after its needs; again only with the same values. A block that
  * is needed, but was never declared, is an error at the end. Local, amortised O(1).
- * \param[in]  block     number, 0 to 2^63 - 1, such as the key of a cell: any numbers, not only small ones
+ * \param[in]  block     any number, such as the key of a cell
  * \param[in]  bytes     that travel for it
  * \param[in]  elements  particles or cells in it, for counting ghosts
  * \param[in]  home      part that it lives on
