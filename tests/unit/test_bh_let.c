@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -256,6 +257,9 @@ static void lists_do_not_depend_on_the_number_of_ranks(void **state)
             const bh_mac within = cut(&set);
             check_ranks(&set, 8, 8, ranks[r], 3, &relative);
             check_ranks(&set, 8, 8, ranks[r], 2, &within);
+            set.bare = true;
+            check_ranks(&set, 8, 8, ranks[r], 2, &within);
+            set.bare = false;
         }
         bh_set_free(&set);
     }
@@ -271,6 +275,8 @@ static void few_particles_and_many_ranks_agree(void **state)
             check_ranks(&set, 1, 1, nranks, 2, &geometric);
             const bh_mac within = cut(&set);
             check_ranks(&set, 1, 1, nranks, 1, &relative);
+            check_ranks(&set, 1, 1, nranks, 2, &within);
+            set.bare = true;
             check_ranks(&set, 1, 1, nranks, 2, &within);
             bh_set_free(&set);
         }
@@ -345,6 +351,7 @@ static void dealt_tiles_are_computed_exactly_once(void **state)
         check_dealt_tiles(&set, 3, &geometric);
         const bh_mac within = cut(&set);
         check_dealt_tiles(&set, 2, &relative);
+        set.bare = true;
         check_dealt_tiles(&set, 3, &within);
         bh_set_free(&set);
     }
@@ -372,6 +379,77 @@ static int64_t compare_absent(const bh_part *part, const bh_mac *mac, bh_tile_fn
     bh_list_free(&only);
     bh_list_free(&all);
     return absent;
+}
+
+/* The branches of others that the groups open, as they are found from the top alone. */
+static void append_branches(const bh_part *part, const bh_mac *mac, message *out)
+{
+    bh_list list;
+    bh_list_init(&list);
+    for (int64_t g = 0; g < part->ngroups; g++) {
+        assert_int_equal(bh_walk_branches(&part->tree, &part->group[g], mac, &list), EQP_OK);
+        for (int64_t i = 0; i < list.nabsent; i++) {
+            const bh_cell *cell = &part->tree.cell[list.absent[i]];
+            const uint64_t name[3] = {(uint64_t)g, cell->key, (uint64_t)cell->level};
+            append(out, name, sizeof(name));
+        }
+    }
+    bh_list_free(&list);
+}
+
+/* The same as what a tree onto which nothing was grafted lacks. */
+static void append_lacking(const bh_part *part, const bh_mac *mac, message *out)
+{
+    bh_list list;
+    bh_list_init(&list);
+    for (int64_t g = 0; g < part->ngroups; g++) {
+        assert_int_equal(bh_walk(&part->tree, part->tree.root, &part->group[g], mac, NULL, NULL, NULL, &list), EQP_OK);
+        for (int64_t i = 0; i < list.nabsent; i++) {
+            const bh_cell *cell = &part->tree.cell[list.absent[i]];
+            const uint64_t name[3] = {(uint64_t)g, cell->key, (uint64_t)cell->level};
+            append(out, name, sizeof(name));
+        }
+    }
+    bh_list_free(&list);
+}
+
+static void check_branches(const bh_set *set, int nranks, int leaf_size, const bh_mac *mac)
+{
+    bh_part *parts;
+    message lacking = {0}, before = {0}, after = {0};
+    bh_parts_make(set, leaf_size, 8, nranks, 2, &parts);
+    for (int r = 0; r < nranks; r++) {
+        append_lacking(&parts[r], mac, &lacking);
+        append_branches(&parts[r], mac, &before);
+    }
+    exchange(parts, nranks, mac, NULL);
+    for (int r = 0; r < nranks; r++) {
+        append_branches(&parts[r], mac, &after);
+    }
+    assert_same(&lacking, &before);
+    assert_same(&before, &after);
+    free(lacking.bytes);
+    free(before.bytes);
+    free(after.bytes);
+    bh_parts_free(nranks, parts);
+}
+
+static void opened_branches_are_found_whatever_was_grafted(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        for (int nranks = 1; nranks <= 4; nranks++) {
+            bh_set set;
+            bh_set_make((enum bh_set_kind)kind, 300, 17, &set);
+            const bh_mac within = cut(&set);
+            check_branches(&set, nranks, 8, &geometric);
+            check_branches(&set, nranks, 2, &relative);
+            check_branches(&set, nranks, 8, &within);
+            set.bare = true;
+            check_branches(&set, nranks, 2, &within);
+            bh_set_free(&set);
+        }
+    }
 }
 
 static void what_is_absent_is_found_before_and_after_the_exchange(void **state)
@@ -710,6 +788,69 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
     bh_set_free(&set);
 }
 
+/* A word of a block is changed; whether the block is refused then. */
+static bool is_refused(bh_tree *tree, unsigned char *block, size_t size, size_t word, uint64_t value)
+{
+    uint64_t was;
+    memcpy(&was, block + 8 * word, 8);
+    memcpy(block + 8 * word, &value, 8);
+    const int code = graft_copy(tree, 0, block, size);
+    memcpy(block + 8 * word, &was, 8);
+    return code == EQP_ERR_FORMAT;
+}
+
+static void damaged_blocks_of_bare_trees_are_refused(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_part *parts;
+    parcel out;
+    int64_t families = 0;
+    bh_set_make(BH_UNIFORM, 300, 37, &set);
+    set.bare = true;
+    const bh_mac within = cut(&set);
+    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    bh_tree *tree = &parts[1].tree;
+    pack_for(parts, 2, 0, 1, &within, NULL, &out);
+    unsigned char *at = out.data;
+    for (int64_t b = 0; b < out.n; b++) {
+        const size_t size = (size_t)out.bytes[b], words = size / 8;
+        bool leaf = false;
+        for (int64_t c = 0; c < tree->ncells; c++) {
+            const bh_cell *cell = &tree->cell[c];
+            leaf = leaf || (cell->nchild == 0 && bh_block_id(cell->key, cell->level) == out.id[b]);
+        }
+        for (size_t w = 1; w < words && !leaf; w++) {
+            uint64_t word;
+            memcpy(&word, at + 8 * w, 8);
+            const uint64_t wrong[] = {
+                word + 1, word - 1, word + ((uint64_t)1 << 35), word ^ (uint64_t)1 << 39, word | (uint64_t)1 << 63, 0};
+            for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+                assert_true(is_refused(tree, at, size, w, wrong[i]));
+            }
+        }
+        for (size_t w = 1; w + 4 <= words && leaf; w += 4) { /* a particle that cannot be there */
+            const double corner = set.box.corner[0], side = set.box.side;
+            double x;
+            memcpy(&x, at + 8 * w, 8);
+            const double wrong[] = {x < corner + 0.5 * side ? corner + side : corner, NAN, INFINITY, -INFINITY};
+            for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+                uint64_t word;
+                memcpy(&word, &wrong[i], 8);
+                assert_true(is_refused(tree, at, size, w, word));
+            }
+        }
+        families += !leaf;
+        assert_int_equal(graft_copy(tree, 0, at, size), EQP_OK);
+        at += size;
+    }
+    assert_true(families > 3 && families < out.n);
+    assert_int_equal(bh_tree_check(tree), EQP_OK);
+    parcel_free(&out);
+    bh_parts_free(2, parts);
+    bh_set_free(&set);
+}
+
 /* Everything from the build to the list of rank 1, from nothing. */
 static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh_cell *branch)
 {
@@ -802,6 +943,8 @@ int main(void)
         cmocka_unit_test(a_block_is_packed_once_for_all_who_want_it),
         cmocka_unit_test(blocks_have_numbers_of_their_own_and_known_sizes),
         cmocka_unit_test(a_damaged_block_is_refused_and_changes_nothing),
+        cmocka_unit_test(opened_branches_are_found_whatever_was_grafted),
+        cmocka_unit_test(damaged_blocks_of_bare_trees_are_refused),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

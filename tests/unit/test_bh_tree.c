@@ -470,6 +470,47 @@ static void a_tree_can_be_built_again(void **state)
     bh_tree_free(&tree);
 }
 
+static void branches_travel_whole_or_not_at_all(void **state)
+{
+    (void)state;
+    for (int bare = 0; bare < 2; bare++) {
+        bh_set set;
+        bh_part *parts;
+        bh_set_make(BH_CLUSTERED, 400, 43, &set);
+        set.bare = bare;
+        bh_parts_make(&set, 4, 8, 3, 2, &parts);
+        for (int r = 0; r < 3; r++) {
+            const bh_tree *tree = &parts[r].tree;
+            const size_t size = (size_t)bh_branch_bytes(tree);
+            bh_cell *read = calloc((size_t)tree->nbranches, sizeof(*read));
+            unsigned char *bytes = malloc((size_t)tree->nbranches * size);
+            assert_true(read != NULL && bytes != NULL && tree->nbranches > 1);
+            assert_int_equal(size, bare ? 16 : 96);
+            bh_branches_pack(tree, bytes);
+            assert_int_equal(bh_branches_unpack(tree, tree->nbranches, bytes, read), EQP_OK);
+            for (int64_t b = 0; b < tree->nbranches; b++) {
+                const bh_cell *cell = &tree->cell[b];
+                assert_true(read[b].key == cell->key && read[b].level == cell->level && read[b].home == r &&
+                            read[b].nchild == cell->nchild && read[b].count == cell->count &&
+                            read[b].place == cell->place);
+                assert_memory_equal(&read[b].moments, &cell->moments, sizeof(cell->moments));
+            }
+            const int64_t wrong[] = {0, 2, 4, 1 << 7};
+            for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) { /* no cell has such a number */
+                memcpy(bytes, &wrong[i], 8);
+                assert_int_equal(bh_branches_unpack(tree, 1, bytes, read), EQP_ERR_FORMAT);
+            }
+            bh_branches_pack(tree, bytes);
+            bytes[12] = (unsigned char)((bytes[12] & 0xf0) | (tree->cell[0].nchild > 0 ? 0 : 2)); /* leaf or not */
+            assert_int_equal(bh_branches_unpack(tree, 1, bytes, read), EQP_ERR_FORMAT);
+            free(bytes);
+            free(read);
+        }
+        bh_parts_free(3, parts);
+        bh_set_free(&set);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +519,7 @@ int main(void)
         cmocka_unit_test(cells_follow_the_count_rule),
         cmocka_unit_test(moments_agree_with_brute_force),
         cmocka_unit_test(a_cell_without_mass_keeps_finite_moments),
+        cmocka_unit_test(branches_travel_whole_or_not_at_all),
         cmocka_unit_test(groups_are_the_largest_small_cells),
         cmocka_unit_test(coincident_particles_end_in_a_deepest_leaf_and_in_runs),
         cmocka_unit_test(none_one_and_two_particles_make_trees),
