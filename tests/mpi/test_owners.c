@@ -208,7 +208,7 @@ static void owners_come_into_curve_order_and_once(MPI_Comm comm)
 
 static void a_survey_without_owners_is_one(MPI_Comm comm)
 {
-    const app_survey_detail detail = {1.0, 7};
+    const app_survey_detail detail = {.heavy = 1.0, .pin_below = 7};
     app_survey survey = {.n = 0};
     app_owners owners;
     app_costs costs;

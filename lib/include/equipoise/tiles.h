@@ -36,7 +36,7 @@ typedef struct eqp_tiles_options {
     const double *share;  /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed for the call) */
     double imbalance_tol; /**< wanted imbalance of `part`, >= 0; INFINITY: no repair */
     double aspect; /**< cost of a source that two parts share, in units of a shared target, whose force returns; > 0 */
-    enum eqp_tiles_shape shape;
+    enum eqp_tiles_shape shape; /**< of the parts */
     int columns; /**< of EQP_TILES_JAGGED: parts per strip, 1 to nparts; 0: those that share least by an estimate */
 } eqp_tiles_options;
 
