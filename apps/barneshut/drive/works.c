@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What travels of a group ahead of its targets, from which its bounds follow; who sends it, and what number it has
+ * there, the route tells. */
+typedef struct work_head {
+    uint64_t key;
+    int64_t tag;
+    double accel;
+    int32_t part, count;
+} work_head;
+
 void bh_works_init(bh_works *works)
 {
     memset(works, 0, sizeof *works);
@@ -27,12 +36,20 @@ void bh_works_free(bh_works *works)
 
 int64_t bh_work_bytes(int64_t count)
 {
-    return (int64_t)sizeof(bh_work) + 3 * count * (int64_t)sizeof(double);
+    return (int64_t)sizeof(work_head) + 3 * count * (int64_t)sizeof(double);
 }
 
 int64_t bh_result_bytes(int64_t count)
 {
     return 4 * count * (int64_t)sizeof(double);
+}
+
+/* Of the i-th work that has come. Blocks, and what precedes them, are whole doubles. */
+static const double *positions_of(const bh_works *works, int64_t i)
+{
+    const int64_t offset = eqp_route_arrivals(works->out).offset[i];
+
+    return (const double *)(const void *)(works->received + offset + sizeof(work_head));
 }
 
 bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
@@ -45,9 +62,7 @@ bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
         return (bh_work_targets){p->x + first,  p->y + first,  p->z + first,  p->ax + first,
                                  p->ay + first, p->az + first, p->pot + first};
     }
-    /* Blocks, and what precedes them, are whole doubles. */
-    t.x = (const double *)(const void *)(works->received + eqp_route_arrivals(works->out).offset[w - works->nlocal] +
-                                         sizeof(bh_work));
+    t.x = positions_of(works, w - works->nlocal);
     t.y = t.x + count;
     t.z = t.y + count;
     if (works->result != NULL) {
@@ -116,16 +131,15 @@ static int make_lists(bh_works *works, int64_t ngroups)
 }
 
 /* The block of one group. */
-static unsigned char *pack_group(unsigned char *to, const bh_particles *p, const bh_group *group, int64_t g,
-                                 int64_t tag, int me)
+static unsigned char *pack_group(unsigned char *to, const bh_particles *p, const bh_group *group, int64_t tag)
 {
     const double *const from[] = {p->x, p->y, p->z};
     const size_t bytes = (size_t)group->count * sizeof(double);
-    bh_work record = {.group = *group, .tag = tag, .at_home = g, .home = me};
+    const work_head head = {
+        .key = group->key, .tag = tag, .accel = group->accel, .part = group->part, .count = group->count};
 
-    record.group.first = 0;
-    memcpy(to, &record, sizeof record);
-    to += sizeof record;
+    memcpy(to, &head, sizeof head);
+    to += sizeof head;
     for (int k = 0; k < 3; k++, to += bytes) {
         memcpy(to, from[k] + group->first, bytes);
     }
@@ -133,8 +147,7 @@ static unsigned char *pack_group(unsigned char *to, const bh_particles *p, const
 }
 
 /* bytes [nsent] of each block; data: all blocks (owned by the caller). */
-static int pack(const bh_works *works, const bh_group *group, const int64_t *tag, int me, int64_t *bytes,
-                unsigned char **data)
+static int pack(const bh_works *works, const bh_group *group, const int64_t *tag, int64_t *bytes, unsigned char **data)
 {
     int64_t size = 0;
     unsigned char *to;
@@ -148,9 +161,24 @@ static int pack(const bh_works *works, const bh_group *group, const int64_t *tag
     to = *data;
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
         const int64_t g = works->sent_group[s];
-        to = pack_group(to, works->particles, &group[g], g, tag[g], me);
+        to = pack_group(to, works->particles, &group[g], tag[g]);
     }
     return code;
+}
+
+/* The i-th work that has come, as it is at home. */
+static bh_work read_work(const bh_works *works, const eqp_route_view *in, int64_t i)
+{
+    const double *x = positions_of(works, i);
+    work_head head;
+
+    memcpy(&head, works->received + in->offset[i], sizeof head);
+    bh_work work = {.group = {.key = head.key, .part = head.part, .count = head.count, .accel = head.accel},
+                    .tag = head.tag,
+                    .at_home = in->id[i],
+                    .home = in->home[i]};
+    bh_group_bounds(head.count, x, x + head.count, x + 2 * (int64_t)head.count, work.group.lo, work.group.hi);
+    return work;
 }
 
 /* The works that stay, then those that have come. */
@@ -174,7 +202,7 @@ static int line_up(bh_works *works, const bh_work *local)
         memcpy(works->work, local, (size_t)works->nlocal * sizeof *local);
     }
     for (int64_t i = 0; i < in.n; i++) {
-        memcpy(&works->work[works->nlocal + i], works->received + in.offset[i], sizeof *works->work);
+        works->work[works->nlocal + i] = read_work(works, &in, i);
     }
     return EQP_OK;
 }
@@ -216,7 +244,7 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan,
         code = eqp_array_create(&bytes, works->nsent, sizeof *bytes);
     }
     if (code == EQP_OK) {
-        code = pack(works, group, tag, me, bytes, &data);
+        code = pack(works, group, tag, bytes, &data);
     }
     code = eqp_agree(comm, code, NULL);
     if (code == EQP_OK) {

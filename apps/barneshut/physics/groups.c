@@ -26,6 +26,14 @@ static void find_bounds(int64_t n, const double *x, double *lo, double *hi)
     *hi = most;
 }
 
+void bh_group_bounds(int64_t count, const double *x, const double *y, const double *z, double lo[3], double hi[3])
+{
+    const double *const coordinate[3] = {x, y, z};
+    for (int k = 0; k < 3; k++) {
+        find_bounds(count, coordinate[k], &lo[k], &hi[k]);
+    }
+}
+
 static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t part)
 {
     if (part > INT32_MAX) {
@@ -41,11 +49,8 @@ static int add_group(group_maker *maker, int64_t first, int64_t count, int64_t p
         maker->capacity = capacity;
     }
     const bh_sources *s = &maker->tree->sources;
-    const double *coordinate[3] = {s->x, s->y, s->z};
     bh_group group = {.key = maker->key[first], .part = (int32_t)part, .count = (int32_t)count, .first = first};
-    for (int k = 0; k < 3; k++) {
-        find_bounds(count, coordinate[k] + first, &group.lo[k], &group.hi[k]);
-    }
+    bh_group_bounds(count, s->x + first, s->y + first, s->z + first, group.lo, group.hi);
     if (maker->accel != NULL) {
         group.accel = maker->accel[first];
         for (int64_t i = first + 1; i < first + count; i++) {

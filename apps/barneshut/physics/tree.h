@@ -148,6 +148,9 @@ int bh_branches_unpack(const bh_tree *tree, int64_t n, const void *bytes, bh_cel
 int bh_groups_make(const bh_tree *tree, const uint64_t *key, int group_size, const double *accel, int64_t *ngroups,
                    bh_group **group);
 
+/* The bounds of count > 0 targets, as bh_groups_make() finds them. O(count). */
+void bh_group_bounds(int64_t count, const double *x, const double *y, const double *z, double lo[3], double hi[3]);
+
 /* The geometric centre of a cell, from its place and level. O(1). */
 void bh_cell_centre(const bh_tree *tree, const bh_cell *cell, double centre[3]);
 
