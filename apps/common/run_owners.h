@@ -89,6 +89,7 @@ typedef struct app_owners {
     int64_t *own_pin;   /* [n] its pin, or its place where it has none */
     int64_t *count;     /* [n] interactions */
     double *weight;     /* [n] nanoseconds by the nominal costs */
+    double *again;      /* [n] of the weight, what every rank that shares it does again */
     double *seconds;    /* [n] predicted from the measured costs */
     int64_t *pin_first; /* [n + 1] */
     int64_t *pin;

@@ -16,6 +16,9 @@
 #define LEAST_PINS 64
 #define ALL_PINS 524288.0
 
+/* A unit weighs at least so many times what each sharer of its owner does again. */
+#define LEAST_GAIN 8.0
+
 #define WEIGHT_BITS 10 /* of the sampler's weights, which are nanoseconds: a thousandth of one */
 
 /* Owners below so many times a unit's weight are never cut, with PARTICLE; and those below this part of the limit not
@@ -128,6 +131,25 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const app
     return EQP_OK;
 }
 
+/* Units are no finer than what sharing their owners costs: the balance gained would be lost in doing work again. */
+static int coarsen(MPI_Comm comm, const app_owners *owners, const eqp_units_totals *all, eqp_units_options *wanted)
+{
+    double again = 0.0, mean;
+    int code;
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        again += owners->again[o];
+    }
+    code = eqp_sum_double(comm, 1, &again);
+    if (code == EQP_OK && all->owners > 0 && all->weight > 0) {
+        mean = ldexp((double)all->weight, -WEIGHT_BITS) / wanted->nparts;
+        /* The target is imbalance x mean / max(2, threshold): see eqp_units_target(). */
+        wanted->imbalance =
+            fmax(wanted->imbalance, LEAST_GAIN * again / (double)all->owners * fmax(2.0, wanted->threshold) / mean);
+    }
+    return code;
+}
+
 static int make_sampled(MPI_Comm comm, const app_rebalance_options *options, int nparts, app_owners *owners,
                         eqp_units_totals *all, eqp_units **units)
 {
@@ -137,6 +159,9 @@ static int make_sampled(MPI_Comm comm, const app_rebalance_options *options, int
     double target, rate;
     int code = add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
 
+    if (code == EQP_OK) {
+        code = coarsen(comm, owners, all, &wanted);
+    }
     if (code == EQP_OK) {
         code = eqp_agree(comm, eqp_units_target(&wanted, all, &target, &rate), NULL);
     }
