@@ -59,6 +59,7 @@ static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, c
 
 typedef struct totals {
     int64_t messages_sent, messages_received, bytes_sent, bytes_received;
+    double load; /* seconds of what was computed, by the costs */
 } totals;
 
 /* What one evaluation of the forces has sent and received on this rank, the top of the tree among it. */
@@ -80,13 +81,14 @@ static totals run_forces(bh_simulation *sim)
     code = eqp_exchange_count_all(tops, nranks, &network, &traffic);
     CHECK(code == EQP_OK, "count of the top: %s", eqp_error_text(code));
     t = (totals){columns[sim->domain.rank], columns[nranks + sim->domain.rank], columns[2 * nranks + sim->domain.rank],
-                 columns[3 * nranks + sim->domain.rank]};
+                 columns[3 * nranks + sim->domain.rank], 0.0};
     for (int p = 0; p < BH_PHASES; p++) {
         t.messages_sent += evaluated.phase[p].messages_sent;
         t.messages_received += evaluated.phase[p].messages_received;
         t.bytes_sent += evaluated.phase[p].bytes_sent;
         t.bytes_received += evaluated.phase[p].bytes_received;
     }
+    t.load = app_costs_predict(&sim->costs, evaluated.counts.of);
     app_timings_free(&evaluated.timings);
     free(columns);
     free(sums);
@@ -98,6 +100,25 @@ static void compare_totals(const char *what, int nranks, int rank, const char *q
 {
     CHECK(traced == real, "%s, rank %d of %d: %lld %s traced, %lld sent", what, rank, nranks, (long long)traced,
           quantity, (long long)real);
+}
+
+/* Imbalances within two points of each other, and no load far off: a sharer's walk ends where nothing is its own, which
+ * a trace does not know. */
+static void compare_loads(const char *what, MPI_Comm comm, const double *traced, double real)
+{
+    int rank = 0, nranks = 1;
+    double all[2], most[2], sum[2];
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    all[0] = traced[rank];
+    all[1] = real;
+
+    CHECK(fabs(traced[rank] - real) <= 0.05 * real, "%s, rank %d of %d: a load of %g s traced, %g s real", what, rank,
+          nranks, traced[rank], real);
+    MPI_Allreduce(all, most, 2, MPI_DOUBLE, MPI_MAX, comm);
+    MPI_Allreduce(all, sum, 2, MPI_DOUBLE, MPI_SUM, comm);
+    CHECK(fabs(most[0] / sum[0] - most[1] / sum[1]) * nranks <= 0.02, "%s on %d ranks: other imbalance", what, nranks);
 }
 
 /* One method and one plan: a real evaluation, then the trace of the same map. */
@@ -142,6 +163,7 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
     const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
     code = eqp_evaluation_by_plan(all, &network, &plan, &traffic, &evaluated);
     CHECK(code == EQP_OK, "%s: evaluation: %s", what, eqp_error_text(code));
+    compare_loads(what, sim.comm, eqp_evaluation_loads(all), real.load);
     compare_totals(what, nranks, rank, "messages out", columns[rank], real.messages_sent);
     compare_totals(what, nranks, rank, "messages in", columns[nranks + rank], real.messages_received);
     compare_totals(what, nranks, rank, "bytes out", columns[2 * nranks + rank], real.bytes_sent);
