@@ -12,12 +12,12 @@
 const eqp_method app_method_auto = {"auto", "the cheapest of all methods, by exact evaluation of each",
                                     EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS, NULL};
 
-/* The candidates, from the cheapest up. effort: what one is expected to cost, as a multiple of the curve's
- * balance_seconds, before it was ever tried. The curve is tried without a question. */
+/* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
+ * of what the curve's trial has cost. The curve is tried without a question. */
 static const struct {
     const char *word;
     double effort;
-} candidates[] = {{"sfc", 0}, {"jagged", 3}, {"tiles", 3}, {"rcb", 5}, {"interaction", 30}};
+} candidates[] = {{"sfc", 0}, {"rcb", 1}, {"jagged", 1.5}, {"tiles", 1.5}, {"interaction", 10}};
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
 
 int app_auto_missing(const app_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
@@ -53,19 +53,22 @@ static double cost_of(const app_auto_question *question, const app_compared *row
     return step * question->life + (is_present ? 0.0 : row->balance_seconds);
 }
 
-static bool is_worth_trying(const app_auto_question *question, int candidate, const app_compared *curve,
-                            const app_compared *best)
+/* No method saves all that is lost: this part of it, if things go well. */
+#define HOPE 0.5
+
+/* seconds: of the curve's trial. */
+static bool is_worth_trying(const app_auto_question *question, int candidate, double seconds, const app_compared *best)
 {
     const double gain = best->evaluated.step_seconds - best->evaluated.step_seconds_ideal;
 
-    /* A trial costs its trace as well, which is about what the curve took. */
-    return candidate == 0 || gain * question->life > (1.0 + candidates[candidate].effort) * curve->balance_seconds;
+    return candidate == 0 || HOPE * gain * question->life > candidates[candidate].effort * seconds;
 }
 
-/* Tries one method, and keeps it if it is the best so far. */
+/* Tries one method, and keeps it if it is the best so far. seconds: CPU seconds of the rank that needed most. */
 static int try_one(app_whatif_state *state, const app_auto_question *question, const app_method_choice *choice,
-                   double *cost, app_auto_answer *answer, app_compared *row, eqp_message *message)
+                   double *cost, app_auto_answer *answer, app_compared *row, double *seconds, eqp_message *message)
 {
+    const double begin = eqp_cpu_seconds();
     app_method_choice *copy = NULL;
     app_trial trial = {.nparts = question->nparts};
     int code = eqp_array_create(&copy, 1, sizeof *copy);
@@ -80,6 +83,10 @@ static int try_one(app_whatif_state *state, const app_auto_question *question, c
     }
     if (code == EQP_OK) {
         *row = trial.row;
+        *seconds = eqp_cpu_seconds() - begin;
+        if (MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, app_whatif_comm(state)) != MPI_SUCCESS) {
+            code = EQP_ERR_MPI;
+        }
     }
     if (code == EQP_OK && cost_of(question, &trial.row, false) < *cost) {
         *cost = cost_of(question, &trial.row, false);
@@ -114,7 +121,7 @@ int app_auto_choose(app_whatif_state *state, const app_auto_question *question, 
                     app_auto_answer *answer, eqp_message *message)
 {
     app_compared curve = {.method = NULL}, now = {.method = NULL}, row;
-    double cost = INFINITY;
+    double cost = INFINITY, seconds = 0.0, of_curve = 0.0;
     int ntried = 0, code = EQP_OK;
 
     *answer = (app_auto_answer){.keep = false};
@@ -129,15 +136,16 @@ int app_auto_choose(app_whatif_state *state, const app_auto_question *question, 
     }
     for (int i = 0; i < NCANDIDATES && code == EQP_OK; i++) {
         app_method_choice choice;
-        if (!is_worth_trying(question, i, &curve, answer->keep ? &now : &answer->trial.row)) {
+        if (!is_worth_trying(question, i, of_curve, answer->keep ? &now : &answer->trial.row)) {
             continue;
         }
         code = app_word_parse(question->own, &question->options, candidates[i].word, &choice, message);
         if (code == EQP_OK) {
-            code = try_one(state, question, &choice, &cost, answer, &row, message);
+            code = try_one(state, question, &choice, &cost, answer, &row, &seconds, message);
         }
         if (code == EQP_OK && i == 0) {
             curve = row;
+            of_curve = seconds;
         }
         ntried++;
     }
