@@ -399,7 +399,11 @@ static void comparison_free(comparison *c)
     free(c->missing);
 }
 
-/* What `auto` takes: the smallest step time; of equal ones the first. Its own cost is that of all. */
+/* Nobody should leave the curve for less than this part of a step. */
+#define WORTHWHILE 0.01
+
+/* What `auto` takes: the smallest step time, of equal ones the first; the curve, if nothing is worthwhile against it.
+ * Its own cost is that of all. */
 static app_compared choose(const comparison *c, const app_trial *trials, const app_method_choice *automatic)
 {
     app_compared row;
@@ -409,6 +413,11 @@ static app_compared choose(const comparison *c, const app_trial *trials, const a
     for (int i = 0; i < c->ntried; i++) {
         seconds += trials[i].row.balance_seconds;
         best = trials[i].row.evaluated.step_seconds < trials[best].row.evaluated.step_seconds ? i : best;
+    }
+    for (int i = 0; i < c->ntried; i++) {
+        const bool curve = strcmp(trials[i].choice->name, "sfc") == 0;
+        const double least = trials[best].row.evaluated.step_seconds;
+        best = curve && trials[i].row.evaluated.step_seconds * (1.0 - WORTHWHILE) <= least ? i : best;
     }
     row = trials[best].row;
     row.chosen = trials[best].choice->method->name;

@@ -283,7 +283,7 @@ static void check_ranks_do_not_matter(void)
     free(all);
 }
 
-/* `auto` is never above any method that it has looked at. */
+/* `auto` is never above the curve, and never more than a percent above any other method that it has looked at. */
 static void check_auto_wins(void)
 {
     int n;
@@ -291,8 +291,10 @@ static void check_auto_wins(void)
 
     for (int i = 0; i < n && rows != NULL; i++) {
         const app_compared *best = &rows[i - i % 7];
-        CHECK(best->evaluated.step_seconds <= rows[i].evaluated.step_seconds, "into %d: auto takes %g s, %s %g s",
-              rows[i].parts, best->evaluated.step_seconds, rows[i].method, rows[i].evaluated.step_seconds);
+        const double tolerance = strcmp(rows[i].method, "sfc") == 0 ? 1.0 : 1.0 / (1.0 - 0.01);
+        CHECK(best->evaluated.step_seconds <= tolerance * rows[i].evaluated.step_seconds,
+              "into %d: auto takes %g s, %s %g s", rows[i].parts, best->evaluated.step_seconds, rows[i].method,
+              rows[i].evaluated.step_seconds);
     }
     free(rows);
 }
