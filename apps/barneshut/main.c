@@ -176,6 +176,9 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
     if (code == EQP_OK) {
         code = app_compare(&comparison, record.record, message);
     }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "barneshut: --compare: %s", eqp_error_text(code));
+    }
     if (code == EQP_OK) {
         code = finish(&sim, &record, message);
     }

@@ -6,6 +6,7 @@
 
 #include <equipoise/base.h>
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ void app_compare_first(app_run_settings *run)
     run->method = eqp_method_find("sfc");
     run->choice.method = run->method;
     run->choice.options.method = run->method;
-    run->steps = 0;
+    run->steps = run->restart != NULL ? INT32_MAX : 0; /* a restart file stands at any step */
 }
 
 /* Who watches the rows come. */

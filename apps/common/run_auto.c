@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const eqp_method app_method_auto = {"auto", "the cheapest of all methods, by exact evaluation of each",
+const eqp_method app_method_auto = {"auto", "the cheapest of those that are worth a trial, by exact evaluation",
                                     EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS, NULL};
 
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
@@ -88,7 +88,7 @@ static int try_one(app_whatif_state *state, const app_auto_question *question, c
             code = EQP_ERR_MPI;
         }
     }
-    if (code == EQP_OK && cost_of(question, &trial.row, false) < *cost) {
+    if (code == EQP_OK && (cost_of(question, &trial.row, false) < *cost || (answer->choice == NULL && !answer->keep))) {
         *cost = cost_of(question, &trial.row, false);
         app_trials_free(1, &answer->trial);
         free(answer->choice);

@@ -157,6 +157,10 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
         eqp_message_set(message, "%s: --output-every: needs --output", program);
         return EQP_ERR_ARGUMENT;
     }
+    if (run->compare_text != NULL && (run->output != NULL || run->forces != NULL)) {
+        eqp_message_set(message, "%s: --compare: makes no steps: it takes neither --output nor --forces", program);
+        return EQP_ERR_ARGUMENT;
+    }
     if ((run->compare_text != NULL) != (run->parts_text != NULL)) {
         const bool compare = run->compare_text != NULL;
         eqp_message_set(message, "%s: --%s: needs --%s", program, compare ? "compare" : "parts",
@@ -243,6 +247,20 @@ static int choose_parts(app_run_settings *run, const char **option, eqp_message 
     return code;
 }
 
+/* A plan for nodes is compared only where nodes are full. */
+static int check_nodes(const app_run_settings *run, const char **option, eqp_message *message)
+{
+    *option = "exchange";
+    for (int i = 0; i < run->nparts_list && !run->exchange_auto; i++) {
+        if (run->parts[i] % run->exchange.node != 0) {
+            eqp_message_set(message, "%d ranks on a node do not divide %lld parts", run->exchange.node,
+                            (long long)run->parts[i]);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
 static int choose_network(app_run_settings *run, const char **option, eqp_message *message)
 {
     app_keyed keyed;
@@ -284,6 +302,7 @@ int app_run_choose(const char *program, const app_methods *own, app_run_settings
     code = code == EQP_OK ? choose_policy(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_exchange(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_parts(run, &option, &inner) : code;
+    code = code == EQP_OK ? check_nodes(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_network(run, &option, &inner) : code;
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: --%s: %s", program, option, inner.text[0] ? inner.text : eqp_error_text(code));

@@ -20,7 +20,7 @@ struct app_whatif_state {
     bool known, weighed;
     app_owners owners;
     eqp_units_totals totals; /* of all owners, roughly; known where they were weighed */
-    double seconds;
+    double seconds[2];       /* without and with weights; 0: never done */
 };
 
 void app_trials_free(int n, app_trial *trials)
@@ -106,7 +106,7 @@ static int know(app_whatif_state *state, bool weights)
     code = learn(state, weights, &rough, &state->owners, weights ? &state->totals : NULL);
     state->known = code == EQP_OK;
     state->weighed = state->known && weights;
-    state->seconds = eqp_cpu_seconds() - begin;
+    state->seconds[weights] = eqp_cpu_seconds() - begin;
     return code;
 }
 
@@ -133,6 +133,12 @@ static int assign_own(app_whatif_state *state, app_trial *trial, app_rebalanced 
     return code;
 }
 
+/* Methods of an app weigh all the same. */
+static bool wants_weights(const eqp_method *method)
+{
+    return method->assign == NULL || (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
+}
+
 static int make_map(app_whatif_state *state, app_trial *trial, app_rebalanced *rebalanced, eqp_message *message)
 {
     app_rebalance_options options = trial->choice->options;
@@ -141,7 +147,7 @@ static int make_map(app_whatif_state *state, app_trial *trial, app_rebalanced *r
     const app_whatif *what = state->what;
     app_owners detailed = {.n = 0};
     double *base = NULL;
-    int code = know(state, own || (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0);
+    int code = know(state, wants_weights(trial->choice->method));
 
     if (code == EQP_OK && own) {
         return assign_own(state, trial, rebalanced);
@@ -172,9 +178,9 @@ static int make_map(app_whatif_state *state, app_trial *trial, app_rebalanced *r
 static int assign(app_whatif_state *state, app_trial *trial, eqp_message *message)
 {
     app_rebalanced rebalanced = {.units = 0};
-    const bool was_known = state->known;
-    const double before = state->seconds, begin = eqp_cpu_seconds();
+    const double begin = eqp_cpu_seconds();
     double seconds;
+    bool weights, fresh;
     int code;
 
     trial->row = (app_compared){
@@ -183,8 +189,11 @@ static int assign(app_whatif_state *state, app_trial *trial, eqp_message *messag
         trial->row.split_owners = trial->map.nsplit;
         return EQP_OK;
     }
+    weights = wants_weights(trial->choice->method);
+    fresh = !state->known || (weights && !state->weighed);
     code = make_map(state, trial, &rebalanced, message);
-    seconds = eqp_cpu_seconds() - begin + (was_known ? before : 0.0);
+    /* What was learnt for another method would have had to be learnt for this one. */
+    seconds = eqp_cpu_seconds() - begin + (fresh ? 0.0 : state->seconds[weights]);
     if (code == EQP_OK &&
         MPI_Allreduce(&seconds, &trial->row.balance_seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;

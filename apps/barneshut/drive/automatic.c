@@ -4,6 +4,7 @@
 #include "whatif.h"
 
 #include "../../common/run_auto.h"
+#include "../../common/run_network.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -46,17 +47,20 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
                       double life, double dt, app_map *map, app_costs *costs, app_rebalanced *rebalanced,
                       bh_automatic *automatic, eqp_message *message)
 {
-    const app_auto_question question = {.own = &bh_methods,
-                                        .options = app_rebalance_of(run),
-                                        .nparts = domain->nranks,
-                                        .life = life,
-                                        .network = run->network};
+    app_auto_question question = {.own = &bh_methods,
+                                  .options = app_rebalance_of(run),
+                                  .nparts = domain->nranks,
+                                  .life = life,
+                                  .network = run->network};
     app_auto_answer answer = {.keep = false};
     app_trial present = {.choice = NULL};
     app_whatif_state *state = NULL;
     bh_whatif what;
     int code = has_map ? present_trial(domain, map, &present) : EQP_OK;
 
+    if (code == EQP_OK && run->network_measure) {
+        code = app_network_measure(domain->comm, &question.network);
+    }
     if (code == EQP_OK) {
         code = bh_whatif_open(domain, evaluator, costs, dt, &what);
         if (code == EQP_OK) {

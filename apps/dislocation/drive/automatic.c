@@ -2,6 +2,7 @@
 #include "automatic.h"
 
 #include "../../common/run_auto.h"
+#include "../../common/run_network.h"
 #include "rebalance.h"
 #include "settings.h"
 #include "whatif.h"
@@ -50,15 +51,18 @@ static int choose(dd_simulation *sim, const app_auto_question *question, const a
 int dd_rebalance_auto(dd_simulation *sim, const app_rebalance_options *options, double life, int64_t *migrated,
                       dd_automatic *automatic, eqp_message *message)
 {
-    const app_auto_question question = {.own = &dd_methods,
-                                        .options = *options,
-                                        .nparts = sim->domain.nranks,
-                                        .life = life,
-                                        .network = sim->settings->run.network};
+    app_auto_question question = {.own = &dd_methods,
+                                  .options = *options,
+                                  .nparts = sim->domain.nranks,
+                                  .life = life,
+                                  .network = sim->settings->run.network};
     app_auto_answer answer = {.keep = false};
     app_trial present = {.choice = NULL};
     int code = sim->has_map ? present_trial(sim, &present) : EQP_OK;
 
+    if (code == EQP_OK && sim->settings->run.network_measure) {
+        code = app_network_measure(sim->comm, &question.network);
+    }
     if (code == EQP_OK) {
         code = choose(sim, &question, sim->has_map ? &present : NULL, &answer, message);
     }
