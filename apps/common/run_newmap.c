@@ -12,6 +12,9 @@
 /* Of an even load, that a part gets of the items however much it does beside them: shares must not be 0. */
 #define SMALLEST_SHARE 0.01
 
+/* Times that work is assigned again with what sharing costs. */
+#define PASSES 2
+
 /* The balancer's items, with the arrays that they borrow. */
 typedef struct item_table {
     eqp_balance_items view;
@@ -201,8 +204,8 @@ static int make_shares(MPI_Comm comm, const item_table *items, const double *bas
     return EQP_OK;
 }
 
-static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options *options, app_rebalanced *rebalanced,
-                  eqp_message *message)
+static int assign_once(MPI_Comm comm, item_table *items, const app_rebalance_options *options, const double *base,
+                       app_rebalanced *rebalanced, eqp_message *message)
 {
     eqp_balance_options wanted = EQP_BALANCE_OPTIONS_DEFAULTS;
     double *shares = NULL;
@@ -224,7 +227,7 @@ static int assign(MPI_Comm comm, item_table *items, const app_rebalance_options 
     wanted.aspect = options->aspect;
     wanted.columns = (int)(options->columns < wanted.nparts ? options->columns : wanted.nparts);
     wanted.message = message;
-    code = make_shares(comm, items, options->base, wanted.nparts, &shares);
+    code = make_shares(comm, items, base, wanted.nparts, &shares);
     wanted.share = shares;
     if (code == EQP_OK && options->start != NULL) {
         code = start_from(comm, items, options->start, &wanted);
@@ -291,6 +294,84 @@ static int choose_home(const app_units *made, const int *part, int64_t first, in
         }
     }
     return votes[best].part; /* there are at least two */
+}
+
+/* A part's share of the particles. */
+static int find_share(MPI_Comm comm, const app_owners *owners, int nparts, int64_t *share)
+{
+    int64_t particles = 0;
+    int code;
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        particles += owners->owner[o].particles;
+    }
+    code = eqp_scan_int64(comm, particles, NULL, &particles);
+    *share = particles / nparts + 1;
+    return code;
+}
+
+/* What is done of split owners that is no unit's: by every sharer again, or at home. Adds to base [nparts]. */
+static int add_sharing(const app_owners *owners, const app_units *units, const int *part, int64_t share, double *base)
+{
+    home_run run = {-1, 0, share};
+    vote *votes = NULL;
+    int code = eqp_array_create(&votes, units->n, sizeof *votes);
+
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        const double unit = owners->weight[o] > 0 ? owners->seconds[o] / owners->weight[o] : 0.0;
+        int64_t first = 0, count = 1, sharers = 0;
+        int home;
+        code = eqp_units_of_owner(units->units, o, &first, &count);
+        home = code == EQP_OK ? part[first] : 0;
+        for (int64_t u = first; u < first + count && count > 1 && code == EQP_OK; u++) {
+            int64_t before = first;
+            while (before < u && part[before] != part[u]) {
+                before++;
+            }
+            base[part[u]] += before == u ? unit * owners->again[o] : 0.0;
+            sharers += before == u;
+        }
+        if (sharers > 1) {
+            home = choose_home(units, part, first, count, owners->owner[o].particles, &run, votes);
+        }
+        if (count > 1) {
+            base[home] += unit * owners->at_home[o];
+        }
+        run_extend(&run, home, owners->owner[o].particles);
+    }
+    free(votes);
+    return code;
+}
+
+/* Who shares what is known when it is assigned, and what sharing costs counts: so it is assigned again. */
+static int assign(MPI_Comm comm, item_table *items, const app_owners *owners, const app_units *units,
+                  const app_rebalance_options *options, app_rebalanced *rebalanced, eqp_message *message)
+{
+    const int nparts = count_parts(comm, options);
+    const bool again = units->units != NULL && (options->method->needs & EQP_NEEDS_SOURCES) != 0;
+    int64_t share = 0;
+    double *base = NULL;
+    int code = assign_once(comm, items, options, options->base, rebalanced, message);
+
+    if (code == EQP_OK && again) {
+        code = eqp_agree(comm, eqp_array_create(&base, nparts, sizeof *base), NULL);
+        code = code == EQP_OK ? find_share(comm, owners, nparts, &share) : code;
+    }
+    for (int pass = 0; pass < PASSES && again && code == EQP_OK; pass++) {
+        memset(base, 0, (size_t)nparts * sizeof *base);
+        code = eqp_agree(comm, add_sharing(owners, units, items->part, share, base), NULL);
+        if (code == EQP_OK) {
+            code = eqp_sum_double(comm, nparts, base);
+        }
+        for (int p = 0; p < nparts && options->base != NULL && code == EQP_OK; p++) {
+            base[p] += options->base[p];
+        }
+        if (code == EQP_OK) {
+            code = assign_once(comm, items, options, base, rebalanced, message);
+        }
+    }
+    free(base);
+    return code;
 }
 
 /* The units first to first + count - 1 of an owner; whether several ranks share it. */
@@ -450,16 +531,12 @@ static int apply(MPI_Comm comm, const app_owners *owners, const app_units *units
 {
     split_table table = {0};
     app_verdict *verdict = NULL;
-    int64_t particles = 0;
-    int code;
+    int64_t share = 0;
+    int code = find_share(comm, owners, nparts, &share);
 
-    for (int64_t o = 0; o < owners->n; o++) {
-        particles += owners->owner[o].particles;
-    }
-    code = eqp_scan_int64(comm, particles, NULL, &particles);
     if (code == EQP_OK) {
         code = eqp_array_create(&verdict, owners->n, sizeof *verdict);
-        code = code ? code : read_parts(owners, units, part, particles / nparts + 1, &table, verdict);
+        code = code ? code : read_parts(owners, units, part, share, &table, verdict);
         code = eqp_agree(comm, code, NULL);
     }
     if (code == EQP_OK) {
@@ -521,7 +598,7 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
         code = eqp_agree(comm, fill_items(&items, owners, &units, old), NULL);
     }
     if (code == EQP_OK) {
-        code = assign(comm, &items, options, rebalanced, message);
+        code = assign(comm, &items, owners, &units, options, rebalanced, message);
     }
     if (code == EQP_OK && units.units != NULL) {
         code = add_sizes(comm, &units, &rebalanced->sizes);

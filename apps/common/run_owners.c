@@ -85,9 +85,10 @@ double app_work_weight(const app_work_model *model, const int64_t *count)
 
 void app_owners_free(app_owners *owners)
 {
-    void *owned[] = {owners->owner,         owners->id,          owners->own_pin,   owners->count, owners->weight,
-                     owners->seconds,       owners->again,       owners->pin_first, owners->pin,   owners->tile_first,
-                     owners->tile_centroid, owners->tile_weight, owners->tile_pin};
+    void *owned[] = {owners->owner,       owners->id,      owners->own_pin,    owners->count,
+                     owners->weight,      owners->seconds, owners->again,      owners->at_home,
+                     owners->pin_first,   owners->pin,     owners->tile_first, owners->tile_centroid,
+                     owners->tile_weight, owners->tile_pin};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -290,6 +291,9 @@ static int make_room(app_owners *owners, int64_t n, int64_t npins, int64_t ntile
         code = eqp_array_create(&owners->again, n, sizeof *owners->again);
     }
     if (code == EQP_OK) {
+        code = eqp_array_create(&owners->at_home, n, sizeof *owners->at_home);
+    }
+    if (code == EQP_OK) {
         code = eqp_array_create(&owners->pin, npins, sizeof *owners->pin);
     }
     if (code == EQP_OK) {
@@ -329,18 +333,23 @@ static void fill_owners(int64_t n, const entry *entries, const app_work_model *m
     }
 }
 
+/* Nanoseconds of some kinds of work: bit k of `kinds` for kind k. */
+static double weight_of_kinds(const app_work_model *model, unsigned kinds, const int64_t *count)
+{
+    double seconds = 0.0;
+
+    for (int k = 0; k < model->nkinds; k++) {
+        seconds += (kinds >> k & 1) != 0 ? model->nominal[k] * (double)count[k] : 0.0;
+    }
+    return 1e9 * seconds;
+}
+
 static int make_owners(const app_survey *survey, const int *rank, int me, const bundle *in, const app_work_model *model,
                        const app_costs *costs, app_owners *owners)
 {
-    double nominal[EQP_COST_KINDS] = {0};
-    const app_work_model again = {model->nkinds, nominal, model->once};
     entry *entries = NULL;
     int64_t n = 0, npins = 0, ntiles = 0;
     int code = eqp_array_create(&entries, survey->n + in->n, sizeof *entries);
-
-    for (int k = 0; k < model->nkinds; k++) {
-        nominal[k] = (model->once >> k & 1) != 0 ? model->nominal[k] : 0.0;
-    }
 
     if (code == EQP_OK) {
         n = list_entries(survey->n, survey->owner, survey->pin, survey->tile, rank, me, 0, entries);
@@ -359,7 +368,8 @@ static int make_owners(const app_survey *survey, const int *rank, int me, const 
         const app_owner *owner = &owners->owner[o];
         owners->count[o] = owner->interactions;
         owners->weight[o] = app_work_weight(model, owner->count);
-        owners->again[o] = app_work_weight(&again, owner->count);
+        owners->again[o] = weight_of_kinds(model, model->once, owner->count);
+        owners->at_home[o] = weight_of_kinds(model, model->at_home, owner->count);
         owners->seconds[o] = app_costs_predict(costs, owner->count);
     }
     free(entries);
