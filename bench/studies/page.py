@@ -12,10 +12,11 @@ import re
 import sys
 import textwrap
 
+import measured
 import published
 import study
 
-STUDIES = ["unit_sizes", "sample_rates", "total_time", "drift", "exchange"]
+STUDIES = ["unit_sizes", "sample_rates", "total_time", "large_network", "recovered", "drift", "exchange"]
 
 
 def wrapped(text):
@@ -33,7 +34,11 @@ def page(run, studies):
         f"What {published.SOURCE} shows of balancing interactions, measured again with this code, and what goes beyond it. "
         "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is a command of its own, "
         "such as `bench/studies/unit_sizes.py`, and needs a build and gnuplot. No number on this page is typed in but the "
-        "published ones, which `bench/studies/published.py` holds with their figures.",
+        "published ones, which `bench/studies/published.py` holds with their figures, and the goals.",
+        "",
+        f"## {measured.TITLE}",
+        "",
+        measured.section(run.output),
     ]
     for one in studies:
         path = os.path.join(run.output, one.NAME + ".csv")

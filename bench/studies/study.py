@@ -71,7 +71,8 @@ class Run:
         """compare.csv of a what-if, every method at every number of parts, and how many interactions there are."""
         report, files = self.report(app, *words, "--compare", ",".join(methods), "--parts",
                                     ",".join(str(p) for p in parts), ranks=ranks)
-        return [{"interactions": report["interactions"], **row} for row in files["compare"]]
+        return [{"particles": report["particles"], "interactions": report["interactions"], **row}
+                for row in files["compare"]]
 
     def methods(self, app, wanted):
         """Those of the methods that this build has."""

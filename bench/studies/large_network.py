@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Modelled time of a step of a large dislocation network by every method: figures 4.8 and 4.9.
+
+Writes large_network.csv and large_network.png; takes some ten minutes a seed. page.py puts them on the page."""
+import sys
+
+import compared
+import published
+import study
+import total_time
+
+NAME = "large_network"
+TITLE = "A large network"
+
+METHODS = ["count", "sfc", "auto", *compared.OWN_METHODS]
+PARTS = [128, 256, 512, 1024, 2048, 4096]
+TILES = "2,2,4"  # of a generated network, for 4e5 nodes or so
+SET = "network-large"
+
+
+def measure(run):
+    rows = []
+    for seed in run.seeds:
+        found = run.compare("dislocation", [*run.lines(seed), "--tile", TILES], METHODS, PARTS)
+        rows += [{"seed": seed, "set": SET, "group": 1, **row} for row in found]
+    return rows
+
+
+def draw(run, rows):
+    data, lines = {}, []
+    for color, method in zip(study.COLORS[1:], METHODS[1:]):
+        data[method] = []
+        for parts in study.distinct(rows, "parts", int):
+            gain = total_time.improvement(rows, method, "count", parts=parts)
+            data[method].append([parts, study.median(gain), min(gain), max(gain)])
+        lines.append(f"${method} using 1:2:3:4 with yerrorlines pointtype 7 pointsize 0.6 linecolor rgb '{color}' "
+                     f"title '{method}'")
+    script = total_time.AXES.split("\n", 1)[1] + f"plot {', '.join(lines)}\n"
+    study.plot(run, NAME, script, data, width=900)
+
+
+def section(rows):
+    low, high = published.IMPROVEMENT["network"]
+    gains = {over: [gain for parts in study.distinct(rows, "parts", int)
+                    for gain in total_time.improvement(rows, "auto", over, parts=parts)] for over in ("count", "sfc")}
+    nodes = int(rows[0]["particles"])
+    return f"""A generated network, repeated {TILES.replace(",", " x ")} times: {nodes:,} nodes, {int(rows[0]['interactions']):,} pairs of
+segments. Modelled as above. Walls of `sectioning` and `bisection` after 30 moves, as a run would make them in so many
+steps. Seeds: {len(study.distinct(rows, 'seed'))}, few because each takes minutes; median, least and largest.
+
+{total_time.set_table(rows, SET)}
+
+![Improvement over equal counts](studies/{NAME}.png)
+
+The paper has {100 * low:.0f} to {100 * high:.0f} % over ParaDiS' own balancer (figures 4.8 and 4.9). Here `auto` gains
+{study.spread(gains['count'], '{:.1f}')} % over equal counts and {study.spread(gains['sfc'], '{:.1f}')} % over the curve (all seeds and
+parts). Parts are so large that a cut of the curve by work balances them as well as anything; nothing is left to gain
+from sampling interactions."""
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])

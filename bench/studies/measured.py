@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of goals: what was to be reached, and what the CSV files of the other studies say was."""
+import os
+
+import compared
+import recovered
+import study
+
+TITLE = "Goals"
+
+# What -> (must, aim). Ratios are to be below them, shares above.
+GOALS = {
+    "recovered": (95, 99),
+    "network over curve": (0.75, 0.5),
+    "network over boxes": (0.6, 0.3),
+    "gravity over curve": (0.85, 0.65),
+    "exchange": (0.4, 0.15),
+}
+NODES = (4, 35)  # per part: the regime of the goals for networks
+PARTICLES = (8, 64)  # per part: that of gravity
+
+
+def within(rows, low, high):
+    """The numbers of parts that have so many particles or nodes each, in the whole numbers that a user would say."""
+    return [parts for parts, each in compared.per_part(rows).items() if low <= round(each) <= high]
+
+
+def ratios(rows, sets, bounds, others):
+    """auto's step as a part of that of the best of the others: all sets, seeds, and parts of the regime."""
+    found = []
+    for name in sets:
+        of_set = study.pick(rows, set=name)
+        for parts in within(of_set, *bounds) if of_set else []:
+            found += compared.ratio(of_set, "auto", others, parts=parts)
+    return found
+
+
+def verdict(numbers, goal, above):
+    if not numbers:
+        return "-"
+    middle = study.median(numbers)
+    met = [middle >= limit if above else middle <= limit for limit in GOALS[goal]]
+    return "aim" if met[1] else "must" if met[0] else "missed"
+
+
+def line(what, goal, numbers, form="{:.2f}", unit="", above=False):
+    must, aim = GOALS[goal]
+    return [what, f"{must:g}{unit}", f"{aim:g}{unit}", study.spread(numbers, form) + (unit if numbers else ""),
+            verdict(numbers, goal, above)]
+
+
+def recovered_lines(rows):
+    lines = []
+    for title, what in (("same groups", recovered.of_same_size), ("best groups each", recovered.of_best_sizes)):
+        for name in study.distinct(rows, "set"):
+            of_set = study.pick(rows, set=name)
+            shares = [share for parts in study.distinct(of_set, "parts", int) for share in what(of_set, "auto", parts=parts)]
+            note = f", {title}" if "network" not in name else ""
+            if note or title == "same groups":
+                lines.append(line(f"imbalance recovered by `auto`, computing only, {compared.SETS[name]}{note}", "recovered",
+                                  shares, "{:.1f}", " %", above=True))
+    return lines
+
+
+def read(folder, name):
+    path = os.path.join(folder, name + ".csv")
+    return study.read_csv(path) if os.path.exists(path) else []
+
+
+def exchange_lines(rows):
+    lines = []
+    for name, title in (("barneshut", "Barnes-Hut"), ("cutoff", "within a cutoff")):
+        of_set = study.pick(rows, set=name)
+        for key, what in (("exchange_seconds", "communication"), ("step_seconds", "whole step")):
+            by_plan = [[float(row[key]) for row in sorted(study.pick(of_set, plan=plan, parts=2048),
+                                                          key=lambda row: int(row["seed"]))] for plan in ("auto", "direct")]
+            lines.append(line(f"best plan against direct messages, `sfc`, 2,048 parts, {title}: {what}", "exchange",
+                              [ours / direct for ours, direct in zip(*by_plan)]))
+    return lines
+
+
+def section(folder):
+    times, exchange = (read(folder, name) for name in ("total_time", "exchange"))
+    networks = [name for name in study.distinct(times, "set") if name.startswith("network")]
+    regime = f"{NODES[0]} to {NODES[1]} nodes per part"
+    lines = recovered_lines(read(folder, "recovered"))
+    lines += [line(f"`auto` against `sfc`, {compared.SETS[name]}, {regime}", "network over curve",
+                   ratios(times, [name], NODES, ["sfc"])) for name in networks]
+    lines += [line(f"`auto` against the better of `sectioning` and `bisection`, {compared.SETS[name]}, {regime}",
+                   "network over boxes", ratios(times, [name], NODES, compared.OWN_METHODS)) for name in networks]
+    lines += [line(f"`auto` against `sfc`, {compared.SETS[name]}, {PARTICLES[0]} to {PARTICLES[1]} particles per part",
+                   "gravity over curve", ratios(times, [name], PARTICLES, ["sfc"])) for name in ("barneshut", "cutoff")]
+    lines += exchange_lines(exchange)
+    lines = [cells for cells in lines if cells[-1] != "-"]
+    missed = sum(cells[-1] == "missed" for cells in lines)
+    if not lines:
+        return "No study of them has been carried out."
+    return f"""What this project set itself, and what the studies below found: of all seeds and numbers of parts of the regime the
+median, and in brackets the least and the largest. Modelled times have alpha 2e-6 and beta 1e-9; every method has its best
+exchange plan and its best size of groups. Missed, by the median: {missed} of {len(lines)} lines.
+
+{study.table(["what", "must", "aim", "measured", "reached"], lines)}"""
