@@ -32,6 +32,7 @@ def improvement(rows, method, over, **wanted):
     return [100 * (1 - ratio) for ratio in compared.ratio(rows, method, [over], **wanted)]
 
 
+PAPER = "$paper using 1:2 with points pointtype 4 pointsize 1.4 linecolor rgb 'black' title '{}'"
 AXES = """set multiplot layout 2, 2
 set logscale x 2
 set xlabel "parts\\n "
@@ -53,8 +54,8 @@ def draw(run, rows):
             lines.append(f"${block} using 1:2:3:4 with yerrorlines pointtype 7 pointsize 0.6 linecolor rgb '{color}' "
                          f"title '{method}'")
         if name == "barneshut":
-            data["paper"] = list(zip(published.PROCESSES, (100 * gain for gain in published.improvements())))
-            lines.append("$paper using 1:2 with points pointtype 4 pointsize 1.4 linecolor rgb 'black' title 'figure 4.6'")
+            data["paper"] = [[parts, 100 * gain] for parts, gain in published.improvements().items()]
+            lines.append(PAPER.format("figure 4.6"))
         script += (f"set title '{compared.SETS[name]}'\nset xrange [{parts[0] / 1.2}:{parts[-1] * 1.2}]\nplot "
                    + ", \\\n    ".join(lines) + "\n")
     study.plot(run, NAME, script + "unset multiplot\n", data, width=1300, height=1100)
@@ -73,17 +74,17 @@ def milliseconds(rows, method, parts):
     return f"{1e3 * study.median(compared.least(rows, method=method, parts=parts)):.3g}"
 
 
-def set_table(rows, name):
-    """A line for every number of parts."""
+def set_table(rows, figure="", printed=None):
+    """A line for every number of parts. printed: {parts: improvement} that a figure has."""
     gravity = len(study.distinct(rows, "group")) > 1
     own = [method for method in compared.OWN_METHODS if study.pick(rows, method=method)]
     header = ["parts", "per part", "count, ms", "sfc, ms", "auto, ms", "over count, %", "over sfc, %"]
     header += ["over the better of sectioning and bisection, %"] if own else []
     header += ["groups: count; sfc; auto"] if gravity else []
-    header += ["auto took (seeds)"] + (["figure 4.6, %"] if name == "barneshut" else [])
+    header += ["auto took (seeds)"] + ([f"figure {figure}, %"] if printed else [])
     lines = []
     for parts, each in compared.per_part(rows).items():
-        line = [f"{parts:,}", f"{each:,.3g}", *(milliseconds(rows, method, parts) for method in ("count", "sfc", "auto"))]
+        line = [f"{parts:,}", f"{each:,.0f}" if each >= 10 else f"{each:.1f}", *(milliseconds(rows, method, parts) for method in ("count", "sfc", "auto"))]
         line += [study.spread(improvement(rows, "auto", over, parts=parts), "{:.1f}") for over in ("count", "sfc")]
         if own:
             gains = [100 * (1 - ratio) for ratio in compared.ratio(rows, "auto", own, parts=parts)]
@@ -91,9 +92,8 @@ def set_table(rows, name):
         if gravity:
             line.append("; ".join(compared.best_group(rows, m, parts=parts) for m in ("count", "sfc", "auto")))
         line.append(chosen(rows, parts))
-        if name == "barneshut":
-            line.append(f"{100 * published.improvements()[published.PROCESSES.index(parts)]:.1f}"
-                        if parts in published.PROCESSES else "-")
+        if printed:
+            line.append(f"{100 * printed[parts]:.1f}" if parts in printed else "-")
         lines.append(line)
     return study.table(header, lines)
 
@@ -129,7 +129,8 @@ def worst_choice(rows):
 
 def section(rows):
     better, cases = wins(rows)
-    tables = "\n\n".join(f"{compared.SETS[name]}:\n\n{set_table(study.pick(rows, set=name), name)}"
+    paper = {"barneshut": ("4.6", published.improvements())}
+    tables = "\n\n".join(f"{compared.SETS[name]}:\n\n{set_table(study.pick(rows, set=name), *paper.get(name, ()))}"
                          for name in study.distinct(rows, "set"))
     groups = ", ".join(str(group) for group in study.distinct([r for r in rows if int(r["group"]) > 1], "group", int))
     return f"""What a step takes by the model of `--compare`: the slowest part's computing and sending, with the cheapest exchange plan
