@@ -3,6 +3,7 @@
 import os
 
 import compared
+import exchange
 import recovered
 import study
 
@@ -18,6 +19,7 @@ GOALS = {
 }
 NODES = (4, 35)  # per part: the regime of the goals for networks
 PARTICLES = (8, 64)  # per part: that of gravity
+EXCHANGE = 2048  # parts
 
 
 def within(rows, low, high):
@@ -54,7 +56,8 @@ def recovered_lines(rows):
     for title, what in (("same groups", recovered.of_same_size), ("best groups each", recovered.of_best_sizes)):
         for name in study.distinct(rows, "set"):
             of_set = study.pick(rows, set=name)
-            shares = [share for parts in study.distinct(of_set, "parts", int) for share in what(of_set, "auto", parts=parts)]
+            shares = [share for parts in study.distinct(of_set, "parts", int)
+                      for share in what(of_set, "auto", parts=parts)]
             note = f", {title}" if "network" not in name else ""
             if note or title == "same groups":
                 lines.append(line(f"imbalance recovered by `auto`, computing only, {compared.SETS[name]}{note}", "recovered",
@@ -72,15 +75,13 @@ def exchange_lines(rows):
     for name, title in (("barneshut", "Barnes-Hut"), ("cutoff", "within a cutoff")):
         of_set = study.pick(rows, set=name)
         for key, what in (("exchange_seconds", "communication"), ("step_seconds", "whole step")):
-            by_plan = [[float(row[key]) for row in sorted(study.pick(of_set, plan=plan, parts=2048),
-                                                          key=lambda row: int(row["seed"]))] for plan in ("auto", "direct")]
-            lines.append(line(f"best plan against direct messages, `sfc`, 2,048 parts, {title}: {what}", "exchange",
-                              [ours / direct for ours, direct in zip(*by_plan)]))
+            lines.append(line(f"best plan against direct messages, `sfc`, {EXCHANGE:,} parts, {title}: {what}", "exchange",
+                              exchange.of_direct(of_set, "auto", EXCHANGE, key)))
     return lines
 
 
 def section(folder):
-    times, exchange = (read(folder, name) for name in ("total_time", "exchange"))
+    times = read(folder, "total_time")
     networks = [name for name in study.distinct(times, "set") if name.startswith("network")]
     regime = f"{NODES[0]} to {NODES[1]} nodes per part"
     lines = recovered_lines(read(folder, "recovered"))
@@ -90,7 +91,7 @@ def section(folder):
                    "network over boxes", ratios(times, [name], NODES, compared.OWN_METHODS)) for name in networks]
     lines += [line(f"`auto` against `sfc`, {compared.SETS[name]}, {PARTICLES[0]} to {PARTICLES[1]} particles per part",
                    "gravity over curve", ratios(times, [name], PARTICLES, ["sfc"])) for name in ("barneshut", "cutoff")]
-    lines += exchange_lines(exchange)
+    lines += exchange_lines(read(folder, "exchange"))
     lines = [cells for cells in lines if cells[-1] != "-"]
     missed = sum(cells[-1] == "missed" for cells in lines)
     if not lines:

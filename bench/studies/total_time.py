@@ -111,8 +111,11 @@ def share_of_curve(rows):
 
 def wins(rows):
     """(cases in which auto is more than 1 % better than the curve, all cases), a case being a set, seed and parts."""
-    gains = [gain for name in study.distinct(rows, "set") for parts in study.distinct(study.pick(rows, set=name), "parts", int)
-             for gain in improvement(study.pick(rows, set=name), "auto", "sfc", parts=parts)]
+    gains = []
+    for name in study.distinct(rows, "set"):
+        of_set = study.pick(rows, set=name)
+        for parts in study.distinct(of_set, "parts", int):
+            gains += improvement(of_set, "auto", "sfc", parts=parts)
     return sum(gain > 1 for gain in gains), len(gains)
 
 
