@@ -67,7 +67,7 @@ def chosen(rows, parts):
     for seed in study.distinct(rows, "seed", int):
         of = study.pick(rows, method="auto", parts=parts, seed=seed)
         taken.append(min(of, key=lambda row: float(row["step_seconds"]))["chosen"])
-    return ", ".join(f"{method} {taken.count(method)}" for method in sorted(set(taken), key=lambda m: -taken.count(m)))
+    return ", ".join(f"{method} {taken.count(method)}" for method in sorted(set(taken), key=lambda m: (-taken.count(m), m)))
 
 
 def milliseconds(rows, method, parts):
@@ -148,7 +148,7 @@ largest. Seconds follow from the costs that this machine has measured, so they m
 ![Improvement over equal counts](studies/{NAME}.png)
 
 In {better} of {cases} cases (a set, a seed, a number of parts) `auto` is more than 1 % better than the curve that is cut by
-work; in all others the curve is as good or better, and where the table says `sfc` the curve wins. `auto` is at most
+work; in all others the curve is as good within 1 %, or better, and where the table says `sfc` the curve wins. `auto` is at most
 {worst_choice(rows):.1f} % above the best method with the same groups.
 
 The paper compares with equal counts, figure 4.6 by whole runs on a cluster: {100 * published.IMPROVEMENT['barneshut'][0]:.0f} to
