@@ -67,7 +67,7 @@ def draw(run, rows):
         data[name] = by_step(study.pick(rows, set=name, method=METHODS[0]), growth)
         work.append(f"${name} using 1:2 with lines dashtype {dash} linecolor rgb 'black' title '{SETS[name]}'")
     script = f"""set multiplot layout 1, 2
-set key vertical maxrows 3
+set key vertical maxrows 3 font ',11'
 set xlabel "step\\n "
 set ylabel 'change of all interactions [%]'
 set title 'Work'
@@ -100,7 +100,10 @@ the cost model, so that ranks may share cores. Seeds: {len(study.distinct(rows, 
 
 All interactions change by (median of the seeds): {work}. Figure 5.2a has about {100 * published.DRIFT_WORK:g} % for
 Barnes-Hut, figure 5.3c an imbalance of at most {100 * published.DRIFT_IMBALANCE:g} % for networks, on thousands of
-processes. Parts are large here; with small ones an assignment ages within a step, which is the column `imbalance_next`
+processes. The time step is the apps' own choice; the figures do not say
+theirs. Particles within a cutoff are those of the other set, made to be in equilibrium under the gravity of all; held by
+their near ones alone, the haloes fly apart, so that this set shows a fast change and not what figure 5.2 shows. Parts
+are large here; with small ones an assignment ages within a step, which is the column `imbalance_next`
 of `--compare`.
 
 ![Work and imbalance over the steps](studies/{NAME}.png)"""

@@ -95,7 +95,7 @@ gains little (figure 4.5b); it does not have the curve cut by work, which sample
 {chr(10).join(part + chr(10) for part in tables)}
 That more units balance better is not reproduced here where parts are small. The figure counts interactions; these loads
 are seconds, with what is done again: each part that shares a particle walks the tree for it, and with owners of a single
-particle that is as dear as its interactions. At {PARTS[-1]:,} parts:
+particle that can be as dear as its interactions. At {PARTS[-1]:,} parts:
 
 {shared(rows)}
 
