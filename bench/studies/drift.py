@@ -63,7 +63,7 @@ def draw(run, rows):
             block = name + method
             data[block] = by_step(of, imbalance)
             age.append(f"${block} using 1:2 with lines dashtype {dash} linecolor rgb '{color}' "
-                       f"title '{SETS[name]}, {method}'")
+                       f"title '{name}, {method}'")
         data[name] = by_step(study.pick(rows, set=name, method=METHODS[0]), growth)
         work.append(f"${name} using 1:2 with lines dashtype {dash} linecolor rgb 'black' title '{SETS[name]}'")
     script = f"""set multiplot layout 1, 2
