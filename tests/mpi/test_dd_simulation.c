@@ -511,7 +511,7 @@ int main(int argc, char **argv)
          STEPS SPLIT "--rebalance=2 --exchange=two-stage+broadcast/2"},
         {"split, log, broadcast, node", CHAINS, "interaction",
          STEPS SPLIT "--rebalance=2 --exchange=log+broadcast/4+node/4"},
-        {"split, tiles", CHAINS, "tiles", STEPS SPLIT "--rebalance=2"},
+        {"split, tiles", CHAINS, "tiles:aspect=20", STEPS SPLIT "--sample-rate=0.6 --rebalance=2"},
         {"jagged, two-stage", CHAINS, "jagged:columns=2", STEPS "--exchange=two-stage"},
         {"random", CHAINS, "interaction", STEPS "--sample-strategy=random --rebalance=3"},
     };
