@@ -54,7 +54,7 @@ static double cost_of(const app_auto_question *question, const app_compared *row
 }
 
 /* No method saves all that is lost: this part of it, if things go well. */
-#define HOPE 0.5
+#define HOPE 0.25
 
 /* seconds: of the curve's trial. */
 static bool is_worth_trying(const app_auto_question *question, int candidate, double seconds, const app_compared *best)
