@@ -70,7 +70,6 @@ static totals run_forces(bh_simulation *sim)
     int nranks = sim->domain.nranks;
     int64_t top = sim->domain.tree.nbranches * bh_branch_bytes(&sim->domain.tree),
             *tops = calloc((size_t)nranks, sizeof *tops);
-    int64_t(*sums)[4] = calloc((size_t)nranks, sizeof *sums);
     int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
@@ -91,7 +90,6 @@ static totals run_forces(bh_simulation *sim)
     t.load = app_costs_predict(&sim->costs, evaluated.counts.of);
     app_timings_free(&evaluated.timings);
     free(columns);
-    free(sums);
     free(tops);
     return t;
 }

@@ -118,7 +118,7 @@ static int prepare(bh_whatif *w)
     for (int64_t g = 0; g < domain->ngroups; g++) {
         domain->tag[g] = domain->rank;
     }
-    code = eqp_scan_int64(domain->comm, domain->ngroups, &w->trace.first_group, &w->ngroups);
+    code = eqp_scan_int64(domain->comm, domain->ngroups, &w->trace.first_group, NULL);
     if (code == EQP_OK) {
         code = bh_works_send(&w->works, domain->comm, &w->evaluator->plan, &domain->particles, domain->ngroups,
                              domain->group, domain->tag, &whole, &traffic.phase[BH_PHASE_WORKS]);

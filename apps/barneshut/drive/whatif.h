@@ -15,7 +15,6 @@ typedef struct bh_whatif {
     double dt; /* of the next step */
     bh_trace trace;
     bh_works works;
-    int64_t ngroups; /* of all ranks */
     bool moved;
     int64_t nbefore; /* groups at home before anything moved */
     int64_t *before; /* [groups now] number, over all ranks, that each had then */
