@@ -11,6 +11,7 @@
 #include "../common/shell.h"
 
 #include <equipoise/base.h>
+#include <equipoise/par.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,25 @@ static int print_comparison(const dd_simulation *sim, const app_comparison *comp
     return code == EQP_OK ? app_check_printed("dislocation", message) : code;
 }
 
+/* What is to be compared, with the options that are usual for this network. choice: owned by the caller. */
+static int choose_methods(const dd_whatif *whatif, const dd_settings *settings, app_method_choice **choice)
+{
+    const int n = settings->run.ncompare;
+    app_method_choice *made = NULL;
+    int code = eqp_agree(dd_whatif_functions(whatif)->comm, eqp_array_create(&made, n, sizeof *made), NULL);
+
+    if (code == EQP_OK) {
+        memcpy(made, settings->run.compare, (size_t)n * sizeof *made);
+        code = dd_whatif_settle(whatif, n, made);
+    }
+    if (code != EQP_OK) {
+        free(made);
+        return code;
+    }
+    *choice = made;
+    return EQP_OK;
+}
+
 /* --compare: no steps. */
 static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const char *command, eqp_message *message)
 {
@@ -154,7 +174,9 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
     dd_simulation sim;
     dd_whatif *whatif = NULL;
     app_record *record = NULL;
-    app_comparison comparison = {.program = "dislocation", .run = &settings->run, .own = &dd_methods};
+    app_run_settings run_settings = settings->run;
+    app_method_choice *choice = NULL;
+    app_comparison comparison = {.program = "dislocation", .run = &run_settings, .own = &dd_methods};
     int code;
 
     app_compare_first(&first.run);
@@ -170,6 +192,10 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
         code = dd_whatif_create(&sim, &whatif);
     }
     if (code == EQP_OK) {
+        code = choose_methods(whatif, settings, &choice);
+    }
+    if (code == EQP_OK) {
+        run_settings.compare = choice;
         comparison.what = dd_whatif_functions(whatif);
         code = app_compare(&comparison, record, message);
     }
@@ -184,6 +210,7 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
     }
     app_record_free(record);
     app_compare_free(&comparison);
+    free(choice);
     dd_whatif_free(whatif);
     dd_simulation_free(&sim);
     return code;

@@ -408,6 +408,25 @@ static void check_base(dd_simulation *sim, const app_whatif *functions, const ap
     app_whatif_close(state);
 }
 
+/* Owners of segments in each occupied cell, for those who name no aspect; what is named stays. */
+static void check_aspect(const dd_simulation *sim, const dd_whatif *whatif)
+{
+    app_method_choice choice[2] = {{.options.aspect = 0.0}, {.options.aspect = 0.25}};
+    int64_t owners = 0, occupied = 0;
+    known k;
+
+    known_gather(sim, &k);
+    for (int64_t s = 0; s < k.nsegments; s++) { /* by cell, then by owner */
+        occupied += s == 0 || k.segment[s].cell != k.segment[s - 1].cell;
+        owners += s == 0 || k.segment[s].owner != k.segment[s - 1].owner;
+    }
+    CHECK(dd_whatif_settle(whatif, 2, choice) == EQP_OK, "no aspect");
+    CHECK(fabs(choice[0].options.aspect * (double)occupied - (double)owners) < 1e-9 * (double)owners,
+          "aspect %g, not %lld / %lld", choice[0].options.aspect, (long long)owners, (long long)occupied);
+    CHECK(choice[1].options.aspect == 0.25, "aspect %g, not as it was named", choice[1].options.aspect);
+    known_free(&k);
+}
+
 /* Every method, and what the assignments are worth after the next step. */
 static void check_comparison(MPI_Comm comm)
 {
@@ -432,6 +451,7 @@ static void check_comparison(MPI_Comm comm)
         snprintf(choice[i].name, sizeof choice[i].name, "%s", names[i]);
     }
     CHECK(dd_whatif_create(&sim, &whatif) == EQP_OK, "no what-if");
+    check_aspect(&sim, whatif);
     CHECK(app_whatif_open(dd_whatif_functions(whatif), &state) == EQP_OK, "no state");
     check_base(&sim, dd_whatif_functions(whatif), &choice[1]);
     for (int nparts = 2; nparts <= 32; nparts *= 4) {

@@ -60,6 +60,9 @@ int dd_rebalance_auto(dd_simulation *sim, const app_rebalance_options *options, 
     app_trial present = {.choice = NULL};
     int code = sim->has_map ? present_trial(sim, &present) : EQP_OK;
 
+    if (code == EQP_OK && options->aspect <= 0) {
+        code = dd_usual_aspect(&sim->domain, &sim->stage, &question.options.aspect);
+    }
     if (code == EQP_OK && sim->settings->run.network_measure) {
         code = app_network_measure(sim->comm, &question.network);
     }

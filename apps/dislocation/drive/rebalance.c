@@ -80,6 +80,9 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
         with_base.base = base;
     }
     *rebalanced = (app_rebalanced){.units = 0};
+    if (code == EQP_OK && options->aspect <= 0) {
+        code = dd_usual_aspect(domain, stage, &with_base.aspect);
+    }
     if (code == EQP_OK) {
         code = survey_all(domain, stage, evaluator, options, totals, &model, keys, &survey);
     }

@@ -41,6 +41,31 @@ int dd_keys(const dd_domain *domain, uint64_t **keys)
     return code;
 }
 
+int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect)
+{
+    const int64_t ncells = stage->grid.ncells;
+    int64_t *owners = NULL, last = -1, all = 0, occupied = 0;
+    int code = eqp_agree(domain->comm, eqp_array_create(&owners, ncells, sizeof *owners), NULL);
+
+    for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) { /* by node */
+        const int64_t node = stage->own_node[s];
+        owners[dd_grid_cell(&stage->grid, domain->network.node[node].x)] += node != last;
+        last = node;
+    }
+    if (code == EQP_OK) {
+        code = eqp_sum_int64(domain->comm, ncells, owners);
+    }
+    if (code == EQP_OK) {
+        for (int64_t c = 0; c < ncells; c++) {
+            all += owners[c];
+            occupied += owners[c] > 0;
+        }
+        *aspect = occupied > 0 ? (double)all / (double)occupied : 1.0;
+    }
+    free(owners);
+    return code;
+}
+
 /* What a survey looks at. */
 typedef struct surveyor {
     const dd_domain *domain;

@@ -211,3 +211,14 @@ const app_whatif *dd_whatif_functions(const dd_whatif *whatif)
 {
     return &whatif->functions;
 }
+
+int dd_whatif_settle(const dd_whatif *whatif, int n, app_method_choice *choice)
+{
+    double aspect = 0.0;
+    const int code = dd_usual_aspect(&whatif->sim->domain, &whatif->sim->stage, &aspect);
+
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        choice[i].options.aspect = choice[i].options.aspect > 0 ? choice[i].options.aspect : aspect;
+    }
+    return code;
+}

@@ -18,4 +18,8 @@ void dd_whatif_free(dd_whatif *whatif);
  * their walls as a run would have made. */
 const app_whatif *dd_whatif_functions(const dd_whatif *whatif);
 
+/* Gives methods that are to be compared the aspect that is usual here, where the user has named none. choice: [n].
+ * Collective. */
+int dd_whatif_settle(const dd_whatif *whatif, int n, app_method_choice *choice);
+
 #endif
