@@ -17,8 +17,11 @@ const eqp_method app_method_auto = {"auto", "the cheapest of those that are wort
 static const struct {
     const char *word;
     double effort;
-} candidates[] = {{"sfc", 0}, {"rcb", 1}, {"jagged", 1.5}, {"tiles", 1.5}, {"interaction", 10}};
+} candidates[] = {{"sfc", 0}, {"rcb", 1}, {"sfc:split", 3}, {"jagged", 3}, {"tiles", 3}, {"interaction", 10}};
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
+
+/* The same of making the best one's steps even. */
+#define EVEN_EFFORT 4.0
 
 int app_auto_missing(const app_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
                      int *nmissing, app_method_choice **missing, eqp_message *message)
@@ -44,6 +47,23 @@ int app_auto_missing(const app_methods *own, const app_rebalance_options *run, i
     return EQP_OK;
 }
 
+bool app_can_even(const app_method_choice *choice)
+{
+    return choice->method->assign != NULL && (choice->method->needs & EQP_NEEDS_WEIGHTS) != 0 &&
+           !choice->options.even_step;
+}
+
+int app_even_word(const app_methods *own, const app_method_choice *choice, app_method_choice *even,
+                  eqp_message *message)
+{
+    char word[sizeof choice->name + 16];
+    app_rebalance_options plain = choice->options;
+
+    snprintf(word, sizeof word, "%s%ceven=step", choice->name, strchr(choice->name, ':') == NULL ? ':' : ',');
+    plain.even_step = plain.split = plain.full = false; /* the word says so itself */
+    return app_word_parse(own, &plain, word, even, message);
+}
+
 /* What a trial costs over the life of its map. Moving counts as one exchange of all that changes its place; the present
  * map moves nothing. */
 static double cost_of(const app_auto_question *question, const app_compared *row, bool is_present)
@@ -57,11 +77,11 @@ static double cost_of(const app_auto_question *question, const app_compared *row
 #define HOPE 0.25
 
 /* seconds: of the curve's trial. */
-static bool is_worth_trying(const app_auto_question *question, int candidate, double seconds, const app_compared *best)
+static bool is_worth_trying(const app_auto_question *question, double effort, double seconds, const app_compared *best)
 {
     const double gain = best->evaluated.step_seconds - best->evaluated.step_seconds_ideal;
 
-    return candidate == 0 || HOPE * gain * question->life > candidates[candidate].effort * seconds;
+    return HOPE * gain * question->life > effort * seconds;
 }
 
 /* Tries one method, and keeps it if it is the best so far. seconds: CPU seconds of the rank that needed most. */
@@ -117,37 +137,108 @@ static void explain(const app_auto_question *question, const app_compared *curve
              curve->evaluated.step_seconds, against, ntried, question->life, question->nparts);
 }
 
+/* What goes on while a choice is made. */
+typedef struct choosing {
+    app_whatif_state *state;
+    const app_auto_question *question;
+    const app_compared *present; /* or NULL */
+    app_auto_answer *answer;
+    double cost;         /* of what is the best so far */
+    double curve_effort; /* CPU seconds of the curve's trial */
+    app_compared curve;
+    int ntried;
+    eqp_message *message;
+} choosing;
+
+static const app_compared *best_so_far(const choosing *c)
+{
+    return c->answer->keep ? c->present : &c->answer->trial.row;
+}
+
+static int try_candidates(choosing *c)
+{
+    int code = EQP_OK;
+
+    for (int i = 0; i < NCANDIDATES && code == EQP_OK; i++) {
+        app_method_choice choice;
+        app_compared row;
+        double seconds = 0.0;
+        if (i > 0 && !is_worth_trying(c->question, candidates[i].effort, c->curve_effort, best_so_far(c))) {
+            continue;
+        }
+        code = app_word_parse(c->question->own, &c->question->options, candidates[i].word, &choice, c->message);
+        if (code == EQP_OK) {
+            code = try_one(c->state, c->question, &choice, &c->cost, c->answer, &row, &seconds, c->message);
+        }
+        if (code == EQP_OK && i == 0) {
+            c->curve = row;
+            c->curve_effort = seconds;
+        }
+        c->ntried++;
+    }
+    return code;
+}
+
+/* The new map that was the best, with even steps. */
+static int try_even(choosing *c)
+{
+    app_method_choice even;
+    app_compared row;
+    double seconds = 0.0;
+    int code;
+
+    if (c->answer->keep || !app_can_even(c->answer->choice) ||
+        !is_worth_trying(c->question, EVEN_EFFORT, c->curve_effort, best_so_far(c))) {
+        return EQP_OK;
+    }
+    code = app_even_word(c->question->own, c->answer->choice, &even, c->message);
+    c->ntried++;
+    return code == EQP_OK ? try_one(c->state, c->question, &even, &c->cost, c->answer, &row, &seconds, c->message)
+                          : code;
+}
+
+/* The run's own method alone. */
+static int try_only(choosing *c)
+{
+    app_method_choice choice = {.method = c->question->options.method, .options = c->question->options};
+    app_compared row;
+    double seconds = 0.0;
+
+    snprintf(choice.name, sizeof choice.name, "%s", choice.method->name);
+    return try_one(c->state, c->question, &choice, &c->cost, c->answer, &row, &seconds, c->message);
+}
+
+static int try_present(choosing *c, const app_trial *present, app_compared *row)
+{
+    app_trial given = *present;
+    int code = app_whatif_try(c->state, 1, &given, &c->question->network, c->message);
+
+    if (code == EQP_OK) {
+        *row = given.row;
+        c->present = row;
+        c->cost = cost_of(c->question, row, true);
+        c->answer->keep = true;
+    }
+    return code;
+}
+
 int app_auto_choose(app_whatif_state *state, const app_auto_question *question, const app_trial *present,
                     app_auto_answer *answer, eqp_message *message)
 {
-    app_compared curve = {.method = NULL}, now = {.method = NULL}, row;
-    double cost = INFINITY, seconds = 0.0, of_curve = 0.0;
-    int ntried = 0, code = EQP_OK;
+    choosing c = {.state = state, .question = question, .answer = answer, .cost = INFINITY, .message = message};
+    const bool automatic = question->options.method == &app_method_auto;
+    app_compared now = {.method = NULL};
+    int code = EQP_OK;
 
     *answer = (app_auto_answer){.keep = false};
-    if (present != NULL) {
-        app_trial given = *present;
-        code = app_whatif_try(state, 1, &given, &question->network, message);
-        if (code == EQP_OK) {
-            now = given.row;
-            cost = cost_of(question, &now, true);
-            answer->keep = true;
-        }
+    if (present != NULL && automatic) {
+        code = try_present(&c, present, &now);
     }
-    for (int i = 0; i < NCANDIDATES && code == EQP_OK; i++) {
-        app_method_choice choice;
-        if (!is_worth_trying(question, i, of_curve, answer->keep ? &now : &answer->trial.row)) {
-            continue;
-        }
-        code = app_word_parse(question->own, &question->options, candidates[i].word, &choice, message);
-        if (code == EQP_OK) {
-            code = try_one(state, question, &choice, &cost, answer, &row, &seconds, message);
-        }
-        if (code == EQP_OK && i == 0) {
-            curve = row;
-            of_curve = seconds;
-        }
-        ntried++;
+    if (code == EQP_OK) {
+        code = automatic ? try_candidates(&c) : try_only(&c);
+    }
+    if (code == EQP_OK && automatic) {
+        code = try_even(&c);
     }
     if (code != EQP_OK) {
         app_trials_free(1, &answer->trial);
@@ -156,6 +247,8 @@ int app_auto_choose(app_whatif_state *state, const app_auto_question *question, 
         return code;
     }
     answer->row = answer->keep ? now : answer->trial.row;
-    explain(question, &curve, present != NULL ? &now : NULL, ntried, answer);
+    if (automatic) {
+        explain(question, &c.curve, c.present, c.ntried, answer);
+    }
     return EQP_OK;
 }

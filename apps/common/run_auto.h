@@ -15,6 +15,13 @@ extern const eqp_method app_method_auto;
 int app_auto_missing(const app_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
                      int *nmissing, app_method_choice **missing, eqp_message *message);
 
+/* Whether a choice can be had with even steps and has not got them: the parts must have shares in weighted items. */
+bool app_can_even(const app_method_choice *choice);
+
+/* The same choice with even steps, as a word of its own. EQP_OK or a code of app_word_parse(). Local. */
+int app_even_word(const app_methods *own, const app_method_choice *choice, app_method_choice *even,
+                  eqp_message *message);
+
 /* What is known when a choice is made. */
 typedef struct app_auto_question {
     const app_methods *own;        /* the app's own rows (NULL: none) */
@@ -33,7 +40,9 @@ typedef struct app_auto_answer {
     char why[192];             /* one line for people */
 } app_auto_answer;
 
-/* present: the map in use as a trial without a choice (map and verdicts borrowed), or NULL. Collective. */
+/* Where the run has a method of its own (question->options.method, not `auto`) that one alone is tried, and the present
+ * map is not kept. present: the map in use as a trial without a choice (map and verdicts borrowed), or NULL.
+ * Collective. */
 int app_auto_choose(app_whatif_state *state, const app_auto_question *question, const app_trial *present,
                     app_auto_answer *answer, eqp_message *message);
 

@@ -56,7 +56,7 @@ int app_compare_add(eqp_report *report, int n, const app_compared *rows)
             eqp_field_count("messages_max", e->messages_max),
             eqp_field_count("bytes_total", e->bytes_total),
             eqp_field_count("bytes_max", e->bytes_max),
-            eqp_field_text("chosen", row->chosen),
+            eqp_field_text("chosen", row->chosen[0] != '\0' ? row->chosen : NULL),
         };
         code = eqp_report_add_compare(report, (int)(sizeof fields / sizeof fields[0]), fields);
     }
@@ -133,8 +133,8 @@ static int add_work(eqp_table *table, const group *g, const app_compared *row)
     int code = eqp_table_cell(table, "%d", row->parts);
 
     if (code == EQP_OK) {
-        code = row->chosen == NULL ? eqp_table_cell(table, "%s", row->method)
-                                   : eqp_table_cell(table, "%s (%s)", row->method, row->chosen);
+        code = row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
+                                      : eqp_table_cell(table, "%s (%s)", row->method, row->chosen);
     }
     if (code == EQP_OK) {
         code = eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of));
@@ -268,7 +268,7 @@ static findings look(int n, const app_compared *rows)
 static void say_method(FILE *stream, const app_compared *row)
 {
     fprintf(stream, "%s", row->method);
-    if (row->chosen != NULL) {
+    if (row->chosen[0] != '\0') {
         fprintf(stream, " (%s)", row->chosen);
     }
 }

@@ -10,13 +10,17 @@
 /* What is left of a sample one step later: costs change slowly, and single steps are noisy. */
 #define FADING 0.9
 
+/* How much the nominal costs weigh against the samples: kinds that come in nearly the same mixture everywhere would get
+ * the noise of a run for a cost otherwise. */
+#define LEAN 0.01
+
 int app_costs_init(app_costs *costs, int nkinds, const double *nominal)
 {
     app_costs made = {.nkinds = nkinds};
     const int code = eqp_cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE);
 
     for (int k = 0; k < nkinds && code == EQP_OK; k++) { /* the code says whether nkinds can be */
-        made.seconds[k] = nominal[k];
+        made.seconds[k] = made.nominal[k] = nominal[k];
     }
     *costs = made;
     return code;
@@ -42,7 +46,7 @@ int app_costs_fit(app_costs *costs, MPI_Comm comm, const app_timings *timings)
         code = eqp_cost_sums_merge(&costs->samples, &all);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(comm, eqp_cost_fit_compute(&costs->samples, &fit), NULL);
+        code = eqp_agree(comm, eqp_cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit), NULL);
     }
     if (code != EQP_OK) {
         return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */

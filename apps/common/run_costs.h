@@ -14,6 +14,7 @@ typedef struct app_costs {
     int nkinds;
     bool known;                     /* measured, not only nominal */
     double seconds[EQP_COST_KINDS]; /* of one */
+    double nominal[EQP_COST_KINDS]; /* what the proportions are expected to be */
     double rmse;                    /* relative, of the fit */
     eqp_cost_sums samples;          /* of all ranks; older ones fade */
 } app_costs;

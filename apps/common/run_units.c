@@ -73,7 +73,7 @@ app_survey_detail app_rebalance_detail(const app_rebalance_options *options, int
     app_survey_detail detail = {.heavy = INFINITY, .pin_below = 0};
     double target, rate;
 
-    if (!(options->method->needs & EQP_NEEDS_UNITS)) {
+    if (!app_wants_units(options)) {
         return detail;
     }
     if (options->full && last->interactions > MOST_FULL) {

@@ -18,6 +18,8 @@ typedef struct app_whatif {
     int nphases;                   /* of an exchange: see eqp_evaluation_create() */
     const int *back, *ghosts;      /* [nphases] */
     const eqp_exchange_plan *plan; /* how data travel (borrowed); NULL: by the cheapest plan */
+    const app_map *old; /* of a run whose map is to be renewed (borrowed): parts are ranks, and as little as possible is
+                           to move; NULL: parts have nothing to do with where things are */
 
     /* This rank's owners at home, numbered as app_owner.at_home: how many, and their curve keys ascending (owned by the
      * caller: free()). */
@@ -50,7 +52,7 @@ typedef struct app_whatif {
 /* One row of a comparison: the keys of `compare` in report.json (docs/compare.md). */
 typedef struct app_compared {
     const char *method; /* as written (borrowed) */
-    const char *chosen; /* by `auto` (borrowed); NULL for any other method */
+    char chosen[64];    /* by `auto`; "" for any other method */
     int parts;
     int64_t units, split_owners;
     double sample_rate;     /* units per interaction; 0: owners were assigned whole */
@@ -65,6 +67,7 @@ typedef struct app_trial {
     int nparts;
     app_map map;           /* owned: app_trials_free() */
     app_verdict *verdicts; /* [owners at home of this rank] owned: app_trials_free() */
+    app_rebalanced made;   /* how, where there is a choice; imbalance: by the traces, if it took any */
     app_compared row;      /* the same on all ranks */
 } app_trial;
 
@@ -81,8 +84,8 @@ void app_whatif_close(app_whatif_state *state);
 MPI_Comm app_whatif_comm(const app_whatif_state *state);
 
 /* Makes the maps of trials (choice, nparts set, else zeros) that have a choice, traces all and evaluates each with the
- * cheapest plan for the network; each evaluation on a rank of its own, as far as there are ranks. Memory on that rank:
- * about 20 bytes for every block that a part needs. Collective. */
+ * cheapest plan for the network; each evaluation on a rank of its own, as far as there are ranks, but for those whose
+ * steps are to be even. Memory on that rank: about 20 bytes for every block that a part needs. Collective. */
 int app_whatif_try(app_whatif_state *state, int n, app_trial *trials, const eqp_network *network, eqp_message *message);
 
 /* Every method at every number of parts, and the imbalance on the next positions. `auto` stands for the one with the

@@ -11,17 +11,27 @@
 #define MOST_PINS 65536 /* eqp_units_options.max_pins */
 #define MOST_COLUMNS 65536
 
-/* What an option may stand with: every method of work units, or one method. */
+/* What an option may stand with: every method that needs one of these things, or one method. */
 typedef struct word_key {
     const char *name;
-    const char *method; /* NULL: all that need units */
+    const char *method; /* NULL: all that need any of `needs` */
     bool flag;          /* stands alone */
+    unsigned needs;
 } word_key;
 
 static const word_key keys[] = {
-    {"pins", "interaction", false}, {"full", "interaction", true}, {"start", "interaction", false},
-    {"strategy", NULL, false},      {"rate", NULL, false},         {"threshold", NULL, false},
-    {"aspect", "tiles", false},     {"aspect", "jagged", false},   {"columns", "jagged", false},
+    {"pins", "interaction", false, 0},
+    {"full", "interaction", true, 0},
+    {"start", "interaction", false, 0},
+    {"strategy", NULL, false, EQP_NEEDS_UNITS},
+    {"rate", NULL, false, EQP_NEEDS_UNITS},
+    {"threshold", NULL, false, EQP_NEEDS_UNITS},
+    {"aspect", "tiles", false, 0},
+    {"aspect", "jagged", false, 0},
+    {"columns", "jagged", false, 0},
+    {"split", "sfc", true, 0},
+    {"split", "rcb", true, 0},
+    {"even", NULL, false, EQP_NEEDS_WEIGHTS},
 };
 
 #define NKEYS ((int)(sizeof keys / sizeof keys[0]))
@@ -48,9 +58,21 @@ const eqp_method *app_method_find(const app_methods *own, const char *name)
     return NULL;
 }
 
+bool app_wants_units(const app_rebalance_options *options)
+{
+    return options->split || (options->method->needs & EQP_NEEDS_UNITS) != 0;
+}
+
+bool app_wants_trial(const app_rebalance_options *options)
+{
+    return options->split || options->even_step || (options->method->needs & EQP_NEEDS_SOURCES) != 0;
+}
+
 static bool suits(const word_key *key, const eqp_method *method)
 {
-    return key->method == NULL ? (method->needs & EQP_NEEDS_UNITS) != 0 : strcmp(key->method, method->name) == 0;
+    /* What a row without `assign` does is its own affair. */
+    return key->method == NULL ? method->assign != NULL && (method->needs & key->needs) != 0
+                               : strcmp(key->method, method->name) == 0;
 }
 
 static const word_key *find_key(const eqp_method *method, const char *name)
@@ -122,7 +144,13 @@ static int read_value(const char *name, const char *text, app_rebalance_options 
         options->strategy = code == EQP_OK ? (eqp_sample_strategy)choice : options->strategy;
         return code;
     }
-    options->full = true;
+    if (strcmp(name, "even") == 0) {
+        code = app__read_choice(text, "load|step", &choice, message);
+        options->even_step = code == EQP_OK ? choice == 1 : options->even_step;
+        return code;
+    }
+    options->full = options->full || strcmp(name, "full") == 0;
+    options->split = options->split || strcmp(name, "split") == 0;
     return EQP_OK;
 }
 

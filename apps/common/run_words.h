@@ -32,7 +32,15 @@ typedef struct app_rebalance_options {
     const eqp_method *start; /* whose parts `interaction` refines; NULL: the present ones, or the curve's */
     double aspect;           /* of `tiles`: what a shared source costs, in shared targets; 0: as usual */
     int64_t columns;         /* of `jagged`: parts per strip of targets; 0: the best */
+    bool split;              /* a method of whole owners gets their work units: those at its cuts are shared */
+    bool even_step;          /* load and exchange together are to be even, not the load alone */
 } app_rebalance_options;
+
+/* Whether work units are assigned, not whole owners. */
+bool app_wants_units(const app_rebalance_options *options);
+
+/* Whether a map takes more than the survey of its owners: traces of what it costs, or of several maps. */
+bool app_wants_trial(const app_rebalance_options *options);
 
 /* A method with options: a word of --balance or --compare. */
 typedef struct app_method_choice {

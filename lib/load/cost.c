@@ -117,6 +117,31 @@ static void scale_equations(const eqp_cost_sums *sums, equations *e)
     }
 }
 
+/* What the samples say of all costs together: the factor with which the expected ones fit them best. */
+static double find_factor(const eqp_cost_sums *sums, const double *expected)
+{
+    double both = 0.0, squared = 0.0;
+
+    for (int l = 0; l < sums->nkinds; l++) {
+        both += expected[l] * sums->sum[WITH_SECONDS + l];
+        for (int k = 0; k <= l; k++) {
+            squared += (k == l ? 1.0 : 2.0) * expected[k] * expected[l] * sums->sum[pair_index(k, l)];
+        }
+    }
+    return squared > 0.0 ? fmax(both / squared, 0.0) : 0.0;
+}
+
+/* So much of every column once more, with the seconds that are expected of it. */
+static void lean_towards(const eqp_cost_sums *sums, const double *expected, double lean, equations *e)
+{
+    const double factor = find_factor(sums, expected);
+
+    for (int k = 0; k < e->n; k++) {
+        e->matrix[k][k] += lean;
+        e->right[k] += lean * e->scale[k] * factor * expected[k];
+    }
+}
+
 /* Solves the equations of the free unknowns by Cholesky's decomposition, the others being 0. The ridge keeps every
  * pivot positive. */
 static void solve_free(const equations *e, const bool *is_free, double *x)
@@ -246,13 +271,30 @@ static double find_error(const eqp_cost_sums *sums, const double *cost)
     return fmax(error, 0.0);
 }
 
+static bool are_expected(int n, const double *expected, double lean)
+{
+    bool good = expected != NULL && lean >= 0.0 && lean <= LONGEST;
+
+    for (int k = 0; k < n && good; k++) {
+        good = expected[k] >= 0.0 && expected[k] <= LONGEST;
+    }
+    return good;
+}
+
 int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit)
+{
+    static const double nothing[EQP_COST_KINDS] = {0.0};
+
+    return eqp_cost_fit_near(sums, nothing, 0.0, fit);
+}
+
+int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit)
 {
     equations e;
     eqp_cost_fit f;
     double x[EQP_COST_KINDS], mean;
 
-    if (!are_sums(sums)) {
+    if (!are_sums(sums) || !are_expected(sums->nkinds, expected, lean)) {
         return EQP_ERR_ARGUMENT;
     }
     for (int i = 0; i < EQP_COST_SUMS; i++) {
@@ -267,6 +309,7 @@ int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit)
     f.nkinds = sums->nkinds;
     f.samples = sums->sum[SAMPLES];
     scale_equations(sums, &e);
+    lean_towards(sums, expected, lean, &e);
     solve_nonnegative(&e, x);
     for (int k = 0; k < f.nkinds; k++) {
         f.seen[k] = e.scale[k] > 0.0;

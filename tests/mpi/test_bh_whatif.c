@@ -243,7 +243,7 @@ static app_compared *compare(MPI_Comm comm, const char *methods, int *nrows)
     /* The rows borrow names from the settings. */
     for (int i = 0; i < *nrows && rows != NULL; i++) {
         rows[i].method = eqp_method_find(rows[i].method) != NULL ? eqp_method_find(rows[i].method)->name : "auto";
-        rows[i].chosen = NULL;
+        rows[i].chosen[0] = 0;
     }
     app_run_settings_free(&settings.run);
     return rows;

@@ -99,7 +99,7 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
 
     (void)state;
     rows[1].imbalance_next = NAN;
-    rows[1].chosen = "sfc";
+    strcpy(rows[1].chosen, "sfc");
     assert_int_equal(eqp_report_create("test", &report), EQP_OK);
     assert_int_equal(app_compare_add(report, 2, rows), EQP_OK);
     assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
@@ -198,8 +198,8 @@ static void the_verdict_knows_problems_that_are_too_small(void **state)
     char *text;
 
     (void)state;
-    rows[1].chosen = "rcb";
-    rows[3].chosen = "tiles";
+    strcpy(rows[1].chosen, "rcb");
+    strcpy(rows[3].chosen, "tiles");
     text = verdict_of(4, rows);
     assert_string_equal(text, "This problem scales to fewer than 8 parts, the fewest that were compared: only 40% of a "
                               "step is work there with rcb. The "

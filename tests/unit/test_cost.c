@@ -163,6 +163,51 @@ static void one_mixture_is_predicted_and_no_cost_explodes(void **state)
     assert_near(fit.rmse, 0.0, 0.02);
 }
 
+static void expectations_tell_apart_what_samples_cannot(void **state)
+{
+    const double cost[] = {1e-8, 4e-7, 3e-9}, expected[] = {2e-8, 8e-7, 2e-9};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit;
+    uint64_t seed = 5;
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 3, EQP_COST_RELATIVE), EQP_OK);
+    for (int i = 0; i < 300; i++) {
+        /* The first two hardly ever come in other proportions than 40 to 1. */
+        const int64_t n = 1 + (int64_t)(1e4 * noise(&seed));
+        const int64_t count[] = {40 * n + (int64_t)(noise(&seed) * (double)n / 10.0), n, (int64_t)(4e5 * noise(&seed))};
+
+        assert_int_equal(eqp_cost_sums_add(&sums, count, dot(3, cost, count) * (1.0 + 0.2 * (noise(&seed) - 0.5))),
+                         EQP_OK);
+    }
+    assert_int_equal(eqp_cost_fit_compute(&sums, &fit), EQP_OK);
+    assert_true(fabs(fit.cost[0] / cost[0] - 1.0) > 0.3); /* noise */
+    assert_int_equal(eqp_cost_fit_near(&sums, expected, 0.01, &fit), EQP_OK);
+    for (int k = 0; k < 3; k++) {
+        assert_near(fit.cost[k] / cost[k], 1.0, 0.06);
+    }
+}
+
+static void expectations_that_are_none_are_refused(void **state)
+{
+    const double good[] = {1.0, 1.0}, negative[] = {1.0, -1e-9}, undefined[] = {NAN, 1.0};
+    const int64_t count[] = {3, 5};
+    eqp_cost_sums sums;
+    eqp_cost_fit fit = {.nkinds = 77};
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_init(&sums, 2, EQP_COST_RELATIVE), EQP_OK);
+    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_OK);
+    assert_int_equal(eqp_cost_fit_near(&sums, negative, 0.1, &fit), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_fit_near(&sums, undefined, 0.1, &fit), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_fit_near(&sums, NULL, 0.1, &fit), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_fit_near(&sums, good, -0.1, &fit), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_fit_near(&sums, good, NAN, &fit), EQP_ERR_ARGUMENT);
+    assert_int_equal(fit.nkinds, 77);
+    assert_int_equal(eqp_cost_fit_near(&sums, good, 0.1, &fit), EQP_OK);
+    assert_near(eqp_cost_fit_predict(&fit, count), 1.0, 1e-6);
+}
+
 static void noise_moves_costs_by_a_little(void **state)
 {
     const double cost[] = {1e-10, 2.4e-10, 3e-9};
@@ -392,6 +437,8 @@ int main(void)
         cmocka_unit_test(a_kind_that_never_came_costs_nothing_and_says_so),
         cmocka_unit_test(one_sample_is_met_and_split_evenly),
         cmocka_unit_test(one_mixture_is_predicted_and_no_cost_explodes),
+        cmocka_unit_test(expectations_tell_apart_what_samples_cannot),
+        cmocka_unit_test(expectations_that_are_none_are_refused),
         cmocka_unit_test(noise_moves_costs_by_a_little),
         cmocka_unit_test(the_active_set_finds_what_brute_force_finds),
         cmocka_unit_test(merged_sums_fit_like_all_samples),

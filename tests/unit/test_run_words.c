@@ -60,6 +60,24 @@ static void rows_of_the_table_come_first(void **state)
 }
 
 /* Whoever has the rows. */
+static void owners_can_be_split_and_steps_even(void **state)
+{
+    app_method_choice c;
+
+    (void)state;
+    assert_int_equal(app_word_parse(NULL, &run, "sfc", &c, NULL), EQP_OK);
+    assert_false(app_wants_units(&c.options) || app_wants_trial(&c.options));
+    assert_int_equal(app_word_parse(NULL, &run, "sfc:even=load", &c, NULL), EQP_OK);
+    assert_false(app_wants_units(&c.options) || app_wants_trial(&c.options));
+    assert_int_equal(app_word_parse(NULL, &run, "sfc:split", &c, NULL), EQP_OK);
+    assert_true(app_wants_units(&c.options) && app_wants_trial(&c.options) && !c.options.even_step);
+    assert_int_equal(app_word_parse(NULL, &run, "rcb:split,even=step", &c, NULL), EQP_OK);
+    assert_true(app_wants_units(&c.options) && app_wants_trial(&c.options) && c.options.even_step);
+    assert_int_equal(app_word_parse(NULL, &run, "interaction:pins=2,even=step", &c, NULL), EQP_OK);
+    assert_true(c.options.even_step && c.options.most_pins == 2);
+    assert_string_equal(c.name, "interaction:pins=2,even=step");
+}
+
 static void tiles_have_a_shape(void **state)
 {
     static const eqp_method tiles = {"tiles", "", EQP_NEEDS_WEIGHTS, NULL}, jagged = {"jagged", "", 0, NULL};
@@ -89,11 +107,16 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"", EQP_ERR_UNKNOWN, "'' is no method (try --balance help)"},
         {"SFC", EQP_ERR_UNKNOWN, "'SFC' is no method (try --balance help)"},
         {"all", EQP_ERR_UNKNOWN, "'all' is no method (try --balance help)"},
-        {"sfc:", EQP_ERR_UNKNOWN, "sfc has no option ''; known: none"},
-        {"sfc:pins=2", EQP_ERR_UNKNOWN, "sfc has no option 'pins'; known: none"},
+        {"sfc:", EQP_ERR_UNKNOWN, "sfc has no option ''; known: split even"},
+        {"sfc:pins=2", EQP_ERR_UNKNOWN, "sfc has no option 'pins'; known: split even"},
         {"sfc,count", EQP_ERR_UNKNOWN, "'sfc,count' is no method (try --balance help)"},
+        {"count:even=step", EQP_ERR_UNKNOWN, "count has no option 'even'; known: none"},
+        {"count:split", EQP_ERR_UNKNOWN, "count has no option 'split'; known: none"},
+        {"sfc:split=yes", EQP_ERR_ARGUMENT, "sfc: split takes no value"},
+        {"sfc:even", EQP_ERR_ARGUMENT, "sfc: even needs a value"},
+        {"sfc:even=both", EQP_ERR_ARGUMENT, "sfc: even: 'both' is none of: load step"},
         {"interaction:pin=2", EQP_ERR_UNKNOWN,
-         "interaction has no option 'pin'; known: pins full start strategy rate threshold"},
+         "interaction has no option 'pin'; known: pins full start strategy rate threshold even"},
         {"interaction:pins", EQP_ERR_ARGUMENT, "interaction: pins needs a value"},
         {"interaction:pins=", EQP_ERR_ARGUMENT, "interaction: pins needs a value"},
         {"interaction:full=yes", EQP_ERR_ARGUMENT, "interaction: full takes no value"},
@@ -101,7 +124,7 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"interaction:pins=2,pins=2", EQP_ERR_ARGUMENT, "interaction: pins stands twice"},
         {"interaction:pins=2,full", EQP_ERR_ARGUMENT, "interaction: full has all pins: not together with pins"},
         {"interaction:pins=2,", EQP_ERR_UNKNOWN,
-         "interaction has no option ''; known: pins full start strategy rate threshold"},
+         "interaction has no option ''; known: pins full start strategy rate threshold even"},
         {"interaction:rate=0", EQP_ERR_ARGUMENT, "interaction: rate: '0' is not a number > 0 and <= 1"},
         {"interaction:threshold=1", EQP_ERR_ARGUMENT, "interaction: threshold: '1' is not a number >= 1.25"},
         {"interaction:strategy=best", EQP_ERR_ARGUMENT,
@@ -218,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_changes_what_it_names_and_nothing_else),
         cmocka_unit_test(rows_of_the_table_come_first),
+        cmocka_unit_test(owners_can_be_split_and_steps_even),
         cmocka_unit_test(tiles_have_a_shape),
         cmocka_unit_test(what_is_no_word_is_refused_and_changes_nothing),
         cmocka_unit_test(an_option_goes_on_with_the_word_before),

@@ -36,9 +36,8 @@ static int take(bh_domain *domain, app_auto_answer *answer, app_map *map, app_re
         app_map_free(map);
         *map = answer->trial.map;
         app_map_init(&answer->trial.map);
+        *rebalanced = answer->trial.made;
         rebalanced->result.imbalance = answer->trial.row.evaluated.imbalance;
-        rebalanced->units = answer->trial.row.units;
-        rebalanced->split_owners = answer->trial.row.split_owners;
     }
     return code;
 }
@@ -55,6 +54,7 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
     app_auto_answer answer = {.keep = false};
     app_trial present = {.choice = NULL};
     app_whatif_state *state = NULL;
+    app_map at_home;
     bh_whatif what;
     int code = has_map ? present_trial(domain, map, &present) : EQP_OK;
 
@@ -66,6 +66,8 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
         if (code == EQP_OK) {
             code = bh_rebalance_learn(domain, evaluator, map, &what.works, costs);
         }
+        app_map_init(&at_home); /* by which a what-if has its groups computed */
+        what.what.old = has_map ? &at_home : NULL;
         if (code == EQP_OK) {
             code = app_whatif_open(&what.what, &state);
         }
@@ -84,7 +86,7 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
     }
     if (code == EQP_OK) {
         automatic->kept = answer.keep;
-        if (!answer.keep) {
+        if (!answer.keep && run->method == &app_method_auto) {
             snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
         }
         memcpy(automatic->why, answer.why, sizeof automatic->why);

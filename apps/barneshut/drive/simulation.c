@@ -73,7 +73,8 @@ static double expected_life(const bh_simulation *sim)
     return fmin(left, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
 }
 
-static int make_auto(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+/* `auto`, and methods whose maps are traced before they are used. */
+static int make_by_trial(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
 {
     return bh_rebalance_auto(&sim->domain, &sim->evaluator, &sim->settings->run, has_map, expected_life(sim), sim->dt,
                              &sim->map, &sim->costs, &ledger->rebalanced, &ledger->automatic, message);
@@ -99,9 +100,11 @@ static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger,
 /* A new map for the particles where they are; they follow it when they settle next. */
 static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
 {
+    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
+    const bool by_trial = options.method == &app_method_auto || app_wants_trial(&options);
     const double start = eqp_cpu_seconds();
-    const int code = sim->settings->run.method == &app_method_auto ? make_auto(sim, has_map, ledger, message)
-                                                                   : make_by_method(sim, has_map, ledger, message);
+    const int code =
+        by_trial ? make_by_trial(sim, has_map, ledger, message) : make_by_method(sim, has_map, ledger, message);
 
     ledger->has_rebalanced = true;
     ledger->balance_seconds = eqp_cpu_seconds() - start;
@@ -270,7 +273,7 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
     const unsigned needs = options.method->needs;
     const bool ready = !(needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
-    const bool wanted = ready && (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && due;
+    const bool wanted = ready && (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && due && !app_wants_trial(&options);
     int code = EQP_OK;
 
     sim->surveyed = false;

@@ -35,10 +35,13 @@ static int choose(dd_simulation *sim, const app_auto_question *question, const a
 {
     dd_whatif *whatif = NULL;
     app_whatif_state *state = NULL;
+    app_whatif what;
     int code = dd_whatif_create(sim, &whatif);
 
     if (code == EQP_OK) {
-        code = app_whatif_open(dd_whatif_functions(whatif), &state);
+        what = *dd_whatif_functions(whatif);
+        what.old = sim->has_map ? &sim->map : NULL;
+        code = app_whatif_open(&what, &state);
     }
     if (code == EQP_OK) {
         code = app_auto_choose(state, question, present, answer, message);
@@ -79,7 +82,10 @@ int dd_rebalance_auto(dd_simulation *sim, const app_rebalance_options *options, 
         app_map_free(&sim->map);
         sim->map = answer.trial.map;
         app_map_init(&answer.trial.map);
-        snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
+        automatic->made = answer.trial.made;
+        if (options->method == &app_method_auto) {
+            snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
+        }
     }
     if (code == EQP_OK && sim->settings->run.exchange_auto) {
         sim->domain.plan = answer.row.evaluated.plan;

@@ -123,15 +123,18 @@ static double expected_life(const dd_simulation *sim)
     return fmin(left, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
 }
 
-/* `auto` says what it has chosen, if not to keep what there is. */
-static int make_auto(dd_simulation *sim, const app_rebalance_options *options, app_rebalanced *made, int64_t *migrated,
-                     eqp_message *message)
+/* `auto`, and methods whose maps are traced before they are used. `auto` says what it has chosen, if not to keep what
+ * there is. */
+static int make_by_trial(dd_simulation *sim, const app_rebalance_options *options, app_rebalanced *made,
+                         int64_t *migrated, eqp_message *message)
 {
     dd_automatic automatic = {.kept = false};
     const int code = dd_rebalance_auto(sim, options, expected_life(sim), migrated, &automatic, message);
 
     if (code == EQP_OK) {
-        *made = (app_rebalanced){.units = automatic.row.units, .split_owners = automatic.row.split_owners};
+        *made = automatic.made;
+        made->units = automatic.row.units;
+        made->split_owners = automatic.row.split_owners;
         made->result.imbalance = automatic.row.evaluated.imbalance;
         memcpy(sim->now.common.why, automatic.why, sizeof automatic.why);
         if (!automatic.kept) {
@@ -151,8 +154,8 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
 
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
-    code = options.method == &app_method_auto
-               ? make_auto(sim, &options, &made, &migrated, message)
+    code = options.method == &app_method_auto || app_wants_trial(&options)
+               ? make_by_trial(sim, &options, &made, &migrated, message)
                : dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map,
                               &sim->map, &sim->totals, &made, &migrated, &bytes, message);
     if (code == EQP_OK) {
@@ -326,6 +329,7 @@ static int first_homes(dd_simulation *sim, eqp_message *message)
         return dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
     }
     options.method = eqp_method_find("count");
+    options.split = options.even_step = false;
     return dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, false, &sim->map, &totals,
                         &made, &migrated, &bytes, message);
 }

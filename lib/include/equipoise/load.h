@@ -136,6 +136,15 @@ int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other);
  *         where sums are not finite */
 int eqp_cost_fit_compute(const eqp_cost_sums *sums, eqp_cost_fit *fit);
 
+/** The same, leaning towards costs that are expected: kinds that nearly always come in the same mixture are told apart
+ * by what is known of them, and not by the noise of the samples. Only the expected proportions count: they are scaled
+ * by the one factor that fits the samples best (Tikhonov's regularisation of each scaled column).
+ * \param[in] expected  [nkinds] seconds >= 0 (borrowed)
+ * \param[in] lean      >= 0: what the expectation of a kind weighs against all samples of it; 0.01 leaves what samples
+ *                      can tell as it is. 0: eqp_cost_fit_compute()
+ * \return as eqp_cost_fit_compute(); EQP_ERR_ARGUMENT also for an expectation or a lean that is none */
+int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double lean, eqp_cost_fit *fit);
+
 /** The model's CPU seconds for some interactions. Local, O(nkinds).
  * \param[in] fit    costs (borrowed)
  * \param[in] count  [nkinds] interactions of each kind (borrowed) */

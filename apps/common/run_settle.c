@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a part does beside its items depends on the items: who shares an owner does some of its work again, who needs
+ * more waits longer. So a map is made, traced, and made again with what each part turned out to have beside. */
+#include "run_whatif_state.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Times that a map is made again. */
+#define LOAD_PASSES 6
+#define STEP_PASSES 3
+
+/* What a part has beside its items follows them: halves of what is learnt do not swing. */
+#define LATER_SHARE 0.5
+
+/* What an item weighs at least and at most, in its own seconds. */
+#define LEAST_FACTOR 0.2
+#define MOST_FACTOR 10.0
+
+/* One pass after another; the arrays are parts of `total`, [nparts] each. */
+typedef struct settling {
+    const app_whatif_state *state;
+    app_newmap *newmap;
+    eqp_message *message;
+    int nparts;
+    const double *base; /* [nparts] or NULL */
+    double *total;      /* seconds of each part with the last map */
+    double *given;      /* of its items */
+    double *factor;     /* of the seconds that the items of each part are to weigh */
+} settling;
+
+static int open_settling(settling *s)
+{
+    int code = eqp_array_create(&s->total, 3 * (int64_t)s->nparts, sizeof *s->total);
+
+    s->given = s->total + s->nparts;
+    s->factor = s->given + s->nparts;
+    return eqp_agree(s->state->comm, code, NULL);
+}
+
+static double find_imbalance(const settling *s)
+{
+    double sum = 0.0, most = 0.0;
+
+    for (int p = 0; p < s->nparts; p++) {
+        sum += s->total[p];
+        most = fmax(most, s->total[p]);
+    }
+    return sum > 0.0 ? most * s->nparts / sum - 1.0 : 0.0;
+}
+
+/* What a part has beside its items, more or less than others, is theirs: it depends on where they lie, and parts move
+ * when shares change. What all have alike stays out of it, as it does not go with the items. */
+static void find_factors(settling *s)
+{
+    double mean = 0.0;
+
+    for (int p = 0; p < s->nparts; p++) {
+        s->factor[p] = s->total[p] - s->given[p] - (s->base != NULL ? s->base[p] : 0.0);
+        mean += s->factor[p] / s->nparts;
+    }
+    for (int p = 0; p < s->nparts; p++) {
+        const double more = s->given[p] > 0.0 ? (s->factor[p] - mean) / s->given[p] : 0.0;
+        s->factor[p] = fmin(fmax(1.0 + more, LEAST_FACTOR), MOST_FACTOR);
+    }
+}
+
+/* The next map. pass: from 0 up. */
+static int make_again(settling *s, int pass, app_trial *next, app_rebalanced *rebalanced)
+{
+    int code = app_newmap_given(s->newmap, s->given);
+
+    if (code == EQP_OK) {
+        find_factors(s);
+        app_newmap_reweigh(s->newmap, s->factor, pass == 0 ? 1.0 : LATER_SHARE);
+        code = app_newmap_assign(s->newmap, s->base, s->message);
+    }
+    if (code == EQP_OK) {
+        code = app_newmap_take(s->newmap, s->state->nhome, &next->map, &next->verdicts, rebalanced);
+    }
+    return code;
+}
+
+/* The better of two maps becomes the trial's. */
+static void replace(app_trial *trial, app_trial *next, app_rebalanced *rebalanced, const app_rebalanced *made)
+{
+    app_trials_free(1, trial);
+    trial->map = next->map;
+    trial->verdicts = next->verdicts;
+    app_map_init(&next->map);
+    next->verdicts = NULL;
+    *rebalanced = *made;
+}
+
+int app_whatif_settle_loads(const app_whatif_state *state, app_newmap *newmap, const double *base, double imbalance_tol,
+                            app_trial *trial, app_rebalanced *rebalanced, eqp_message *message)
+{
+    settling s = {.state = state, .newmap = newmap, .base = base, .message = message, .nparts = trial->nparts};
+    double least = 0.0;
+    int code;
+
+    if (rebalanced->split_owners == 0) { /* the same on all ranks */
+        return EQP_OK;
+    }
+    code = open_settling(&s);
+    if (code == EQP_OK) {
+        code = app_whatif_loads(state, trial, s.total);
+        least = find_imbalance(&s);
+    }
+    for (int pass = 0; pass < LOAD_PASSES && code == EQP_OK && least > imbalance_tol; pass++) {
+        app_trial next = {.nparts = trial->nparts};
+        app_rebalanced made;
+        code = make_again(&s, pass, &next, &made);
+        if (code == EQP_OK) {
+            code = app_whatif_loads(state, &next, s.total);
+        }
+        if (code == EQP_OK && find_imbalance(&s) < least) {
+            least = find_imbalance(&s);
+            replace(trial, &next, rebalanced, &made);
+        }
+        app_trials_free(1, &next);
+    }
+    rebalanced->result.imbalance = least;
+    free(s.total);
+    return code;
+}
+
+/* Rank 0 alone: what the map comes to by the plan, and every part's seconds of the step. */
+static int read_evaluation(const settling *s, eqp_evaluation *evaluation, const eqp_network *network,
+                           eqp_evaluated *result, bool any_plan)
+{
+    const eqp_traffic exchange = {.seconds = s->total};
+    int code = any_plan ? app_whatif_evaluate(s->state, evaluation, network, result) : EQP_OK;
+
+    memset(s->total, 0, (size_t)s->nparts * sizeof *s->total);
+    if (code == EQP_OK) {
+        const eqp_exchange_plan plan = result->plan;
+        code = eqp_evaluation_by_plan(evaluation, network, &plan, &exchange, result);
+    }
+    for (int p = 0; p < s->nparts && code == EQP_OK; p++) {
+        s->total[p] += eqp_evaluation_loads(evaluation)[p];
+    }
+    return code;
+}
+
+/* Traces a map and tells all ranks; the evaluation stays on rank 0. result->plan: by which, unless any_plan. */
+static int measure(const settling *s, const app_trial *trial, const eqp_network *network, bool any_plan,
+                   eqp_evaluation **evaluation, eqp_evaluated *result)
+{
+    const MPI_Comm comm = s->state->comm;
+    int code = app_whatif_trace(s->state, trial, 0, evaluation);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (s->state->rank == 0) {
+        code = read_evaluation(s, *evaluation, network, result, any_plan);
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK && (MPI_Bcast(result, (int)sizeof *result, MPI_BYTE, 0, comm) != MPI_SUCCESS ||
+                           MPI_Bcast(s->total, s->nparts, MPI_DOUBLE, 0, comm) != MPI_SUCCESS)) {
+        code = EQP_ERR_MPI;
+    }
+    return code;
+}
+
+/* With the plan that is the cheapest for the map that has won. */
+static int conclude(const settling *s, eqp_evaluation *evaluation, const eqp_network *network, eqp_evaluated *result)
+{
+    int code = s->state->rank == 0 ? app_whatif_evaluate(s->state, evaluation, network, result) : EQP_OK;
+
+    code = eqp_agree(s->state->comm, code, NULL);
+    if (code == EQP_OK && MPI_Bcast(result, (int)sizeof *result, MPI_BYTE, 0, s->state->comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    return code;
+}
+
+int app_whatif_settle_step(const app_whatif_state *state, app_newmap *newmap, const double *base,
+                           const eqp_network *network, app_trial *trial, app_rebalanced *rebalanced,
+                           eqp_message *message)
+{
+    settling s = {.state = state, .newmap = newmap, .base = base, .message = message, .nparts = trial->nparts};
+    eqp_evaluated *best = &trial->row.evaluated;
+    eqp_evaluation *of_best = NULL;
+    bool changed = false;
+    int code = open_settling(&s);
+
+    if (code == EQP_OK) {
+        code = measure(&s, trial, network, true, &of_best, best);
+    }
+    for (int pass = 0; pass < STEP_PASSES && code == EQP_OK; pass++) {
+        app_trial next = {.nparts = trial->nparts, .row.evaluated = *best};
+        eqp_evaluation *evaluation = NULL;
+        app_rebalanced made;
+        code = make_again(&s, pass, &next, &made);
+        if (code == EQP_OK) {
+            code = measure(&s, &next, network, false, &evaluation, &next.row.evaluated);
+        }
+        if (code == EQP_OK && next.row.evaluated.step_seconds < best->step_seconds) {
+            eqp_evaluation *worse = of_best;
+            *best = next.row.evaluated;
+            of_best = evaluation;
+            evaluation = worse;
+            changed = true;
+            replace(trial, &next, rebalanced, &made);
+        }
+        eqp_evaluation_free(evaluation);
+        app_trials_free(1, &next);
+    }
+    if (code == EQP_OK && changed) {
+        code = conclude(&s, of_best, network, best);
+    }
+    rebalanced->result.imbalance = best->imbalance;
+    eqp_evaluation_free(of_best);
+    free(s.total);
+    return code;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_whatif_state.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int create_evaluation(const app_whatif_state *state, int nparts, eqp_evaluation **evaluation)
+{
+    const app_whatif *what = state->what;
+
+    return eqp_evaluation_create(nparts, what->nphases, what->back, what->ghosts, evaluation);
+}
+
+/* Adds up what the ranks have traced, on one of them. */
+static int gather(const app_whatif_state *state, int root, eqp_evaluation *evaluation)
+{
+    void *out = NULL;
+    char *in = NULL;
+    size_t size = 0;
+    int64_t *sent = NULL, *received = NULL, total = 0;
+    int code = eqp_array_create(&sent, state->nranks, sizeof *sent);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&received, state->nranks, sizeof *received);
+    }
+    if (code == EQP_OK && state->rank != root) {
+        code = eqp_evaluation_pack(evaluation, &size, &out);
+        sent[root] = (int64_t)size;
+    }
+    code = eqp_agree(state->comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_exchange_counts(state->comm, sent, received, &total);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(state->comm, eqp_array_create(&in, total, 1), NULL);
+    }
+    if (code == EQP_OK) {
+        code = eqp_exchange(state->comm, 1, sent, out, received, in);
+    }
+    if (code == EQP_OK) {
+        const char *piece = in;
+        for (int r = 0; r < state->nranks && code == EQP_OK; r++) {
+            code = received[r] > 0 ? eqp_evaluation_merge(evaluation, (size_t)received[r], piece) : EQP_OK;
+            piece += received[r];
+        }
+        code = eqp_agree(state->comm, code, NULL);
+    }
+    free(in);
+    free(out);
+    free(received);
+    free(sent);
+    return code;
+}
+
+int app_whatif_trace(const app_whatif_state *state, const app_trial *trial, int root, eqp_evaluation **evaluation)
+{
+    const app_whatif *what = state->what;
+    eqp_evaluation *made = NULL;
+    int code = eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL);
+
+    if (code == EQP_OK) {
+        code = what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, false, made);
+    }
+    if (code == EQP_OK) {
+        code = gather(state, root, made);
+    }
+    if (code == EQP_OK && state->rank == root) {
+        *evaluation = made;
+        made = NULL;
+    }
+    eqp_evaluation_free(made);
+    return code;
+}
+
+int app_whatif_loads(const app_whatif_state *state, const app_trial *trial, double *loads)
+{
+    const app_whatif *what = state->what;
+    eqp_evaluation *evaluation = NULL;
+    int code = eqp_agree(state->comm, create_evaluation(state, trial->nparts, &evaluation), NULL);
+
+    if (code == EQP_OK) {
+        code = what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, true, evaluation);
+    }
+    if (code == EQP_OK) {
+        memcpy(loads, eqp_evaluation_loads(evaluation), (size_t)trial->nparts * sizeof *loads);
+        code = eqp_sum_double(state->comm, trial->nparts, loads);
+    }
+    eqp_evaluation_free(evaluation);
+    return code;
+}
+
+int app_whatif_evaluate(const app_whatif_state *state, eqp_evaluation *evaluation, const eqp_network *network,
+                        eqp_evaluated *result)
+{
+    const eqp_exchange_plan *plan = state->what->plan;
+
+    return plan == NULL ? eqp_evaluation_best(evaluation, network, result)
+                        : eqp_evaluation_by_plan(evaluation, network, plan, NULL, result);
+}

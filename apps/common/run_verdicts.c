@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run_verdicts.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The present part of most of a split owner's work. */
+typedef struct vote {
+    int part;
+    double seconds;
+} vote;
+
+/* Owners that several ranks share, as this rank's part of the table. */
+typedef struct split_table {
+    int64_t nsplit, nunits;
+    int64_t *nunits_of; /* [nsplit] */
+    double *centroid;   /* [nunits][3] */
+    int *rank;          /* [nunits] */
+} split_table;
+
+static void split_table_free(split_table *table)
+{
+    free(table->nunits_of);
+    free(table->centroid);
+    free(table->rank);
+}
+
+/* Owners along the curve that have the same home: long runs make few neighbours and few branches, so that a run goes on
+ * while its part has work of the next owner, and up to a part's share of the particles. */
+typedef struct home_run {
+    int part;
+    int64_t held, limit; /* particles */
+} home_run;
+
+static void run_extend(home_run *run, int part, int64_t particles)
+{
+    run->held = part == run->part ? run->held + particles : particles;
+    run->part = part;
+}
+
+/* Where an owner lives whose units first to first + count - 1 several parts compute: the part of the run, else the one
+ * with most of the work. votes [count]: room. */
+static int choose_home(const app_units *made, const int *part, int64_t first, int64_t count, int64_t particles,
+                       const home_run *run, vote *votes)
+{
+    const bool is_full = run->held + particles > run->limit;
+    int64_t nvotes = 0, best = -1;
+
+    for (int64_t u = first; u < first + count; u++) {
+        int64_t v = 0;
+        while (v < nvotes && votes[v].part != part[u]) {
+            v++;
+        }
+        if (v == nvotes) {
+            votes[nvotes++] = (vote){part[u], 0.0};
+        }
+        votes[v].seconds += made->weight[u];
+    }
+    for (int64_t v = 0; v < nvotes; v++) {
+        if (votes[v].part == run->part && !is_full) {
+            return run->part;
+        }
+        if (votes[v].part != run->part && (best < 0 || votes[v].seconds > votes[best].seconds)) {
+            best = v;
+        }
+    }
+    return votes[best].part; /* there are at least two */
+}
+
+/* A part's share of the particles. */
+static int find_share(MPI_Comm comm, const app_owners *owners, int nparts, int64_t *share)
+{
+    int64_t particles = 0;
+    int code;
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        particles += owners->owner[o].particles;
+    }
+    code = eqp_scan_int64(comm, particles, NULL, &particles);
+    *share = particles / nparts + 1;
+    return code;
+}
+
+/* The units first to first + count - 1 of an owner; whether several ranks share it. */
+static bool read_split(const app_units *made, const int *part, int64_t first, int64_t count, split_table *table)
+{
+    bool shared = false;
+
+    for (int64_t u = first; u < first + count; u++) {
+        eqp_unit unit;
+        eqp_units_get(made->units, u, &unit);
+        memcpy(table->centroid + 3 * (table->nunits + u - first), unit.centroid, 3 * sizeof(double));
+        table->rank[table->nunits + u - first] = part[u];
+        shared = shared || part[u] != part[first];
+    }
+    if (shared) {
+        table->nunits_of[table->nsplit++] = count;
+        table->nunits += count;
+    }
+    return shared;
+}
+
+/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on.
+ * share: of a part in the particles. */
+static int read_parts(const app_owners *owners, const app_units *made, const int *part, int64_t share,
+                      split_table *table, app_verdict *verdict)
+{
+    home_run run = {-1, 0, share};
+    vote *votes = NULL;
+    int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->centroid, 3 * made->n, sizeof *table->centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->rank, made->n, sizeof *table->rank);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&votes, made->n, sizeof *votes);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        int64_t first = o, count = 1;
+        if (made->units != NULL) {
+            code = eqp_units_of_owner(made->units, o, &first, &count);
+        }
+        if (code != EQP_OK) {
+            break;
+        }
+        verdict[o] = (app_verdict){part[first], part[first]};
+        if (count > 1 && read_split(made, part, first, count, table)) {
+            const int home = choose_home(made, part, first, count, owners->owner[o].particles, &run, votes);
+            verdict[o] = (app_verdict){-table->nsplit, home};
+        }
+        run_extend(&run, verdict[o].home, owners->owner[o].particles);
+    }
+    free(votes);
+    return code;
+}
+
+/* Everybody gets the whole table; tags of split owners then count through all ranks. */
+static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, app_verdict *verdict, app_map *made,
+                       int64_t *nsplit)
+{
+    split_table all = {0};
+    int64_t before = 0;
+    int code = eqp_scan_int64(comm, mine->nsplit, &before, NULL);
+
+    if (code == EQP_OK) {
+        code = eqp_gather_records(comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit, &all.nunits_of);
+    }
+    if (code == EQP_OK) {
+        code = eqp_gather_records(comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits, &all.centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_gather_records(comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank);
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(comm, app_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL);
+    }
+    for (int64_t o = 0; o < nowners && code == EQP_OK; o++) {
+        verdict[o].tag -= verdict[o].tag < 0 ? before : 0;
+    }
+    *nsplit = all.nsplit;
+    split_table_free(&all);
+    return code;
+}
+
+/* A verdict on its way. */
+typedef struct letter {
+    int64_t at_home;
+    app_verdict verdict;
+} letter;
+
+static int send_letters(MPI_Comm comm, const app_owners *owners, const app_verdict *verdict, int64_t *n, letter **in)
+{
+    letter *out = NULL;
+    int *rank = NULL;
+    int code = eqp_array_create(&out, owners->n, sizeof *out);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&rank, owners->n, sizeof *rank);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        out[o] = (letter){owners->owner[o].at_home, verdict[o]};
+        rank[o] = owners->owner[o].home;
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_send_records(comm, sizeof *out, owners->n, rank, out, n, in);
+    }
+    free(rank);
+    free(out);
+    return code;
+}
+
+/* Every owner must have heard, and once. */
+static int open_letters(int64_t nhome, int64_t n, const letter *in, app_verdict *verdict)
+{
+    if (n != nhome) {
+        return EQP_ERR_INTERNAL;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        verdict[i].home = -1;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (in[i].at_home < 0 || in[i].at_home >= n || verdict[in[i].at_home].home >= 0) {
+            return EQP_ERR_INTERNAL;
+        }
+        verdict[in[i].at_home] = in[i].verdict;
+    }
+    return EQP_OK;
+}
+
+static int send_verdicts(MPI_Comm comm, const app_owners *owners, const app_verdict *verdict, int64_t nhome,
+                         app_verdict **verdicts)
+{
+    app_verdict *heard = NULL;
+    letter *in = NULL;
+    int64_t n = 0;
+    int code = send_letters(comm, owners, verdict, &n, &in);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&heard, nhome, sizeof *heard);
+        code = eqp_agree(comm, code == EQP_OK ? open_letters(nhome, n, in, heard) : code, NULL);
+    }
+    free(in);
+    if (code != EQP_OK) {
+        free(heard);
+        return code;
+    }
+    *verdicts = heard;
+    return EQP_OK;
+}
+
+int app_verdicts_make(MPI_Comm comm, const app_owners *owners, const app_units *units, const int *part, int nparts,
+                      int64_t nhome, app_map *made, int64_t *nsplit, app_verdict **verdicts)
+{
+    split_table table = {0};
+    app_verdict *verdict = NULL;
+    int64_t share = 0;
+    int code = find_share(comm, owners, nparts, &share);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&verdict, owners->n, sizeof *verdict);
+        code = code ? code : read_parts(owners, units, part, share, &table, verdict);
+        code = eqp_agree(comm, code, NULL);
+    }
+    if (code == EQP_OK) {
+        code = share_table(comm, &table, owners->n, verdict, made, nsplit);
+    }
+    if (code == EQP_OK) {
+        code = send_verdicts(comm, owners, verdict, nhome, verdicts);
+    }
+    if (code != EQP_OK) {
+        app_map_free(made);
+    }
+    split_table_free(&table);
+    free(verdict);
+    return code;
+}
