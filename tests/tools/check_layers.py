@@ -58,7 +58,7 @@ MAY_INCLUDE = {
     "common": ["errors", "umbrella", "recipe", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "common", "recipe", "physics", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "common", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
-    "example": ["errors", "umbrella", "MPI"] + PUBLIC,
+    "example": ["errors", "umbrella", "common", "MPI"] + PUBLIC,
     "bench": ["errors", "umbrella", "common", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
     "test": ["unit test", "errors", "umbrella", "common", "recipe", "physics", "drive", "MPI", "HDF5", "zlib", "jansson",
              "cmocka", "Zoltan", "the C library's own", "sanitizers"] + PUBLIC,

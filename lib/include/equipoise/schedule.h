@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file schedule.h
+ * \brief Inside a step: which rank computes which iterations of a parallel loop, decided while it runs.
+ *
+ * A loop has n independent iterations, 0 to n - 1. A rank that has nothing to do asks and gets a *chunk*: consecutive
+ * iterations that nobody else gets. Large chunks cost few questions, small ones even out what was uneven; a method is a
+ * rule for their sizes. The rules are pure: the same questions and the same measured times give the same chunks. Time
+ * enters as data.
+ *
+ * The rules and the numbers of their equations are those of M. Balasubramaniam, "Performance analysis and evaluation of
+ * dynamic loop scheduling techniques in a competitive runtime environment for distributed memory architectures", MSc
+ * thesis, Mississippi State University, 2003, chapter 2; AWF-B to AWF-E follow R. L. Carino and I. Banicescu, "Dynamic
+ * load balancing with adaptive factoring methods in scientific applications", J. Supercomputing 44 (2008); the
+ * trapezoid is that of T. H. Tzeng and L. M. Ni, IEEE Trans. Parallel Distrib. Syst. 4 (1993) 87.
+ *
+ * schedule_run.h runs a loop on MPI ranks with the same rules. */
+#ifndef EQUIPOISE_SCHEDULE_H
+#define EQUIPOISE_SCHEDULE_H
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A loop that is being handed out. Opaque. */
+typedef struct eqp_schedule eqp_schedule;
+
+/** What a method learns from measured times. */
+enum eqp_schedule_learns {
+    EQP_SCHEDULE_LEARNS_NOTHING = 0,
+    EQP_SCHEDULE_LEARNS_STEPS,    /**< a rank's speed, from whole time steps */
+    EQP_SCHEDULE_LEARNS_CHUNKS,   /**< a rank's speed, from chunks */
+    EQP_SCHEDULE_LEARNS_OVERHEAD, /**< a rank's speed, from chunks and the time that getting them took */
+    EQP_SCHEDULE_LEARNS_SPREAD    /**< mean and spread of the times of a rank's iterations */
+};
+
+/** One method: a row of the table. */
+typedef struct eqp_schedule_method {
+    const char *name;    /**< as in `--method NAME` */
+    const char *summary; /**< one line for people */
+    int learns;          /**< an eqp_schedule_learns */
+    bool owned;          /**< every rank has a part of the loop that it begins with; else there is one for all */
+    /** Proposes the next chunk of a rank: so many of the first iterations that are left in a pool. Local; may remember
+     * where it was, but hands out nothing. A count of 0: nothing for this rank. */
+    void (*propose)(eqp_schedule *schedule, int rank, int *pool, int64_t *count);
+} eqp_schedule_method;
+
+/** Number of rows of the table. */
+int eqp_schedule_method_count(void);
+
+/** Row i of the table; NULL if there is none. Static storage. */
+const eqp_schedule_method *eqp_schedule_method_at(int i);
+
+/** The row of that name; NULL if there is none. Static storage. */
+const eqp_schedule_method *eqp_schedule_method_find(const char *name);
+
+/** How a loop is handed out. What a method has no use for is checked all the same. */
+typedef struct eqp_schedule_options {
+    const double *weight; /**< [nranks] relative speeds, finite and > 0, in any unit; NULL: equal (copied). `weighted`
+                             keeps them, the adaptive-weighted methods begin with them */
+    double factor;        /**< x of eq. 2.2: a batch is 1/x of what is left, >= 1 */
+    int64_t chunk;        /**< `fixed`: the size of all chunks; `adaptive-factoring`: that of a rank's first. 0: by the
+                             formula, >= 0 */
+    double overhead;      /**< `fixed`, h of eq. 2.1: seconds that handing out one chunk takes, >= 0 */
+    double deviation;     /**< `fixed`, sigma of eq. 2.1: standard deviation of an iteration's seconds, >= 0 */
+    int dimensions;       /**< `fractiling`: of the space whose Morton order the iterations follow, 1 to 3 */
+} eqp_schedule_options;
+
+/** Initializer: equal weights, half of what is left in a batch, a plane; what fixed-size chunks are is left open, so
+ * they are as large as static ones. */
+#define EQP_SCHEDULE_OPTIONS_DEFAULTS                                                                                  \
+    {                                                                                                                  \
+        NULL, 2.0, 0, 0.0, 0.0, 2                                                                                      \
+    }
+
+/** Consecutive iterations: first to first + count - 1. */
+typedef struct eqp_schedule_chunk {
+    int64_t first; /**< 0 to n */
+    int64_t count; /**< 0: no iterations */
+} eqp_schedule_chunk;
+
+/** What a chunk took. */
+typedef struct eqp_schedule_sample {
+    int64_t count;   /**< iterations that were computed, >= 0 */
+    double seconds;  /**< of all of them, finite and >= 0; 0 says that the clock is too coarse */
+    double squares;  /**< sum of the squares of each iteration's seconds, finite and >= 0; 0: not known, and they count
+                        as alike */
+    double overhead; /**< seconds from asking for the chunk to beginning with it, finite and >= 0 */
+} eqp_schedule_sample;
+
+/** Begins a loop. Local, O(nranks); a loop of owned parts too.
+ * \param[in]  method    a row of the table (borrowed for the life of the schedule)
+ * \param[in]  n         iterations, >= 0
+ * \param[in]  nranks    ranks that ask, >= 1; more than n are welcome
+ * \param[in]  options   NULL: the defaults (copied)
+ * \param[out] schedule  owned by the caller; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for anything out of its range (NaN too), EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
+int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *options,
+                        eqp_schedule **schedule);
+
+/** Frees a schedule; NULL is legal. */
+void eqp_schedule_free(eqp_schedule *schedule);
+
+/** Hands the next chunk to a rank. Every iteration is handed out once, whoever asks in whatever order, as long as every
+ * rank asks until it gets nothing. Local; O(1) on average, O(log n) for the factoring kin, O(nranks) for a rank that
+ * helps in `fractiling`.
+ * \param[in]  rank   0 to nranks - 1
+ * \param[out] chunk  count 0: nothing is left for this rank; unchanged on error
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
+int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chunk);
+
+/** Takes in what a rank's chunk has taken. Nothing depends on its being called, but what a method learns. A rank whose
+ * times sum to 0 counts as not measured. Local, O(log nranks).
+ * \return EQP_OK; EQP_ERR_ARGUMENT for a rank or a count out of range; EQP_ERR_DATA for times that are negative or not
+ * finite, or too small or too large to compute with. On error nothing has changed and nothing is lost: what was handed
+ * out stays so, and chunks follow from the samples before */
+int eqp_schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample);
+
+/** Gives the end of a rank's last chunk to another one, which has nothing left: for chunks that take longer than was
+ * thought. What is moved is from now on the last chunk of the other rank. Local, O(1).
+ * \param[in]  from   who gives
+ * \param[in]  to     who takes, another rank
+ * \param[in]  first  first iteration that moves; not before the first of the chunk of `from`, and before its end
+ * \param[out] chunk  what moves: `first` to the end of the chunk; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for ranks out of range or alike, EQP_ERR_STATE if `first` is not in that chunk */
+int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk);
+
+/** The same loop once more, with n iterations: the next time step. Speeds that were measured stay; for
+ * `adaptive-weighted-factoring` this is when they take effect (eq. 2.4 to 2.10). `adaptive-factoring` begins anew, with
+ * the first step of its section 2.1.7. What was not handed out is forgotten.
+ * Local, O(nranks log nranks).
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
+int eqp_schedule_restart(eqp_schedule *schedule, int64_t n);
+
+/** Iterations that nobody has got yet. */
+int64_t eqp_schedule_left(const eqp_schedule *schedule);
+
+/** What the method takes a rank's relative speed for: 1 on average over the ranks. Local, O(1).
+ * \return the weight, or 0 for a rank out of range */
+double eqp_schedule_weight(const eqp_schedule *schedule, int rank);
+
+/** The chunk size of eq. 2.1 (C. Kruskal and A. Weiss, IEEE Trans. Software Eng. 11 (1985) 1001), not rounded:
+ * (sqrt(2) n h / (sigma P sqrt(ln P)))^(2/3), but at least 1 and at most n / P (or 1, where that is less). One rank,
+ * no deviation: n / P. Local, O(1).
+ * \param[in] n          iterations, >= 0
+ * \param[in] nranks     P >= 1
+ * \param[in] overhead   h: seconds for handing out one chunk, >= 0
+ * \param[in] deviation  sigma: standard deviation of an iteration's seconds, >= 0 */
+double eqp_schedule_fixed_size(int64_t n, int nranks, double overhead, double deviation);
+
+/** Places of a grid in Morton order: so `fractiling` wants its iterations, that its chunks be tiles. Local,
+ * O(n log n).
+ * \param[in]  width   cells along x, 0 to 2^31 - 1
+ * \param[in]  height  cells along y, likewise
+ * \param[out] cell    [width height] y width + x of the cell that comes at each place
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW; unchanged on error */
+int eqp_schedule_morton(int64_t width, int64_t height, int64_t *cell);
+
+/** A time in which a simulated rank does nothing. */
+typedef struct eqp_schedule_stall {
+    int rank;       /**< 0 to nranks - 1 */
+    double at;      /**< begins, seconds from the start, finite and >= 0 */
+    double seconds; /**< lasts, finite and >= 0 */
+} eqp_schedule_stall;
+
+/** What happens in a simulation. */
+typedef enum eqp_schedule_event_kind {
+    EQP_SCHEDULE_HANDED, /**< a rank gets a chunk from the loop */
+    EQP_SCHEDULE_GIVEN,  /**< a rank gets the end of another one's chunk */
+    EQP_SCHEDULE_DONE    /**< a rank has computed what is left of its chunk */
+} eqp_schedule_event_kind;
+
+/** One event. */
+typedef struct eqp_schedule_event {
+    eqp_schedule_event_kind kind; /**< what happens */
+    int rank;                     /**< to whom */
+    eqp_schedule_chunk chunk;     /**< the iterations */
+    double seconds;               /**< when: of the others, when it begins to compute */
+} eqp_schedule_event;
+
+/** The machine of a simulation. */
+typedef struct eqp_schedule_machine {
+    const double *speed; /**< [nranks] finite and > 0: an iteration takes cost / speed; NULL: 1 (borrowed) */
+    const double *start; /**< [nranks] when each asks first, finite and >= 0; NULL: 0 (borrowed) */
+    int64_t nstalls;     /**< >= 0 */
+    const eqp_schedule_stall *stall; /**< [nstalls] in any order; they may overlap (borrowed) */
+    double overhead;                 /**< seconds that handing out a chunk takes; one is handed out at a time, >= 0 */
+    double latency;                  /**< seconds of a message; a chunk takes two, >= 0 */
+    bool yield;                      /**< a rank that gets nothing takes half of what the slowest has not begun */
+    /** Told of every event in the order of their deciding; NULL: nobody is. */
+    void (*event)(void *user, const eqp_schedule_event *event);
+    void *user; /**< handed to `event` (borrowed) */
+} eqp_schedule_machine;
+
+/** Initializer: equal ranks that start together, 0.5 microseconds for each chunk and 1 microsecond for a message, as
+ * between ranks of one node. */
+#define EQP_SCHEDULE_MACHINE_DEFAULTS                                                                                  \
+    {                                                                                                                  \
+        NULL, NULL, 0, NULL, 5e-7, 1e-6, false, NULL, NULL                                                             \
+    }
+
+/** What came out of a simulation. */
+typedef struct eqp_schedule_outcome {
+    int64_t chunks;  /**< handed out, those that were given included */
+    int64_t given;   /**< ends of chunks that a rank gave to another */
+    double makespan; /**< seconds until the last rank has computed its last iteration */
+    double cost;     /**< nranks x makespan: section 4.4.1 of the thesis */
+    double mean;     /**< mean over the ranks of when each has computed its last iteration; it counts from 0, and for
+                        a rank without any iterations it is 0 */
+    double cov;      /**< standard deviation of these (with nranks - 1) / mean: section 4.4.3; 0 for one rank or a mean
+                        of 0 */
+} eqp_schedule_outcome;
+
+/** Runs a loop in virtual time, with the rules that real ranks use. Two ranks that ask at the same time get their
+ * chunks in the order of their numbers. Times are recorded as eqp_schedule_record() wants them, iteration by
+ * iteration. Local, deterministic, O(n + chunks log nranks) and what the method costs.
+ * \param[in,out] schedule  nothing of it was handed out yet; all of it is afterwards
+ * \param[in]     cost      [n] seconds of each iteration at speed 1, finite and >= 0 (borrowed)
+ * \param[in]     machine   NULL: the defaults (borrowed)
+ * \param[out]    outcome   unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for a cost out of range or a sum that is not finite, EQP_ERR_STATE for
+ * a loop that has begun, EQP_ERR_MEMORY; the loop has not begun after any of these */
+int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_schedule_machine *machine,
+                          eqp_schedule_outcome *outcome);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

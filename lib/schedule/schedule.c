@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A loop that is handed out: who got what, and the table of methods. */
+#include "rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const eqp_schedule_method *const methods[] = {
+    &eqp__schedule_static,     &eqp__schedule_self,      &eqp__schedule_fixed, &eqp__schedule_guided,
+    &eqp__schedule_factoring,  &eqp__schedule_weighted,  &eqp__schedule_awf,   &eqp__schedule_awf_b,
+    &eqp__schedule_awf_c,      &eqp__schedule_awf_d,     &eqp__schedule_awf_e, &eqp__schedule_adaptive_factoring,
+    &eqp__schedule_fractiling, &eqp__schedule_trapezoid,
+};
+
+int eqp_schedule_method_count(void)
+{
+    return (int)(sizeof methods / sizeof methods[0]);
+}
+
+const eqp_schedule_method *eqp_schedule_method_at(int i)
+{
+    return i >= 0 && i < eqp_schedule_method_count() ? methods[i] : NULL;
+}
+
+const eqp_schedule_method *eqp_schedule_method_find(const char *name)
+{
+    for (int i = 0; name && i < eqp_schedule_method_count(); i++) {
+        if (strcmp(methods[i]->name, name) == 0) {
+            return methods[i];
+        }
+    }
+    return NULL;
+}
+
+int64_t eqp__part_first(int64_t n, int nranks, int rank)
+{
+    const int64_t rest = n % nranks;
+
+    return rank * (n / nranks) + (rank < rest ? rank : rest);
+}
+
+int64_t eqp__at_most(double x, int64_t most)
+{
+    /* NaN is no number of iterations: 1. */
+    return !(x > 1.0) ? 1 : x >= (double)most ? most : (int64_t)ceil(x) < most ? (int64_t)ceil(x) : most;
+}
+
+static bool is_positive(double x)
+{
+    return isfinite(x) && x > 0.0;
+}
+
+static bool is_not_negative(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
+static int check_options(const eqp_schedule_options *o, int nranks)
+{
+    double sum = 0.0;
+
+    if (!isfinite(o->factor) || o->factor < 1.0 || o->chunk < 0 || !is_not_negative(o->overhead) ||
+        !is_not_negative(o->deviation) || o->dimensions < 1 || o->dimensions > 3) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int r = 0; o->weight && r < nranks; r++) {
+        if (!is_positive(o->weight[r])) {
+            return EQP_ERR_ARGUMENT;
+        }
+        sum += o->weight[r];
+    }
+    return isfinite(sum) ? EQP_OK : EQP_ERR_ARGUMENT;
+}
+
+/* Owned parts begin at multiples of a small tile, so that tiles need not be cut: eight of them in a part at least. */
+static int64_t part_boundary(const eqp_schedule *s, int p)
+{
+    int64_t first = eqp__part_first(s->n, s->nranks, p), tile = 1;
+
+    if (s->method != &eqp__schedule_fractiling || p == 0 || p == s->nranks) {
+        return first;
+    }
+    while (tile <= s->n / s->nranks / 8 >> s->options.dimensions) {
+        tile <<= s->options.dimensions;
+    }
+    return first / tile * tile;
+}
+
+static void fill_pools(eqp_schedule *s)
+{
+    for (int p = 0; p < s->npools; p++) {
+        s->next[p] = s->npools == 1 ? 0 : part_boundary(s, p);
+        s->end[p] = s->npools == 1 ? s->n : part_boundary(s, p + 1);
+    }
+    s->left = s->n;
+    s->cursor = (eqp__cursor){0, 0};
+    for (int r = 0; r < s->nranks; r++) {
+        s->rank[r].last = (eqp_schedule_chunk){0, 0};
+        s->rank[r].weighed = -1;
+    }
+}
+
+/* The weights' mean is 1 (eq. 2.7). Each is divided first: their sum may be too large where none of them is. */
+static void set_weights(eqp_schedule *s, const double *weight)
+{
+    double mean = 0.0;
+
+    for (int r = 0; weight && r < s->nranks; r++) {
+        mean += weight[r] / s->nranks;
+    }
+    for (int r = 0; r < s->nranks; r++) {
+        s->rank[r].given = weight && mean > 0.0 ? weight[r] / mean : 1.0;
+        s->rank[r].weight = s->rank[r].given;
+    }
+}
+
+int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *options,
+                        eqp_schedule **schedule)
+{
+    const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule *s = NULL;
+    int code;
+
+    options = options ? options : &defaults;
+    if (!method || n < 0 || nranks < 1 || (code = check_options(options, nranks))) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (nranks > INT32_MAX / 4) {
+        return EQP_ERR_OVERFLOW;
+    }
+    if ((code = eqp_array_create(&s, 1, sizeof *s))) {
+        return code;
+    }
+    s->method = method;
+    s->options = *options;
+    s->options.weight = NULL;
+    s->n = n;
+    s->nranks = nranks;
+    s->npools = method->owned ? nranks : 1;
+    for (s->leaves = 1; s->leaves < nranks; s->leaves *= 2) {
+    }
+    code = eqp_array_create(&s->next, s->npools, sizeof *s->next);
+    code = code ? code : eqp_array_create(&s->end, s->npools, sizeof *s->end);
+    code = code ? code : eqp_array_create(&s->rank, nranks, sizeof *s->rank);
+    code = code ? code : eqp_array_create(&s->share, 2 * (int64_t)s->leaves, sizeof *s->share);
+    if (code) {
+        eqp_schedule_free(s);
+        return code;
+    }
+    set_weights(s, options->weight);
+    fill_pools(s);
+    *schedule = s;
+    return EQP_OK;
+}
+
+void eqp_schedule_free(eqp_schedule *schedule)
+{
+    if (schedule) {
+        free(schedule->next);
+        free(schedule->end);
+        free(schedule->rank);
+        free(schedule->share);
+        free(schedule);
+    }
+}
+
+void eqp__schedule_propose(eqp_schedule *s, int rank, int *pool, int64_t *count)
+{
+    int64_t left;
+
+    *pool = 0;
+    *count = 0;
+    if (s->left > 0) {
+        s->method->propose(s, rank, pool, count);
+    }
+    left = s->end[*pool] - s->next[*pool];
+    *count = *count < 0 ? 0 : *count > left ? left : *count;
+}
+
+void eqp__schedule_set_next(eqp_schedule *s, int pool, int64_t next)
+{
+    s->left -= next - s->next[pool];
+    s->next[pool] = next;
+}
+
+void eqp__schedule_take(eqp_schedule *s, int rank, int pool, int64_t first, int64_t count)
+{
+    eqp__schedule_set_next(s, pool, first + count);
+    s->rank[rank].last = (eqp_schedule_chunk){first, count};
+}
+
+int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chunk)
+{
+    int64_t count;
+    int pool;
+
+    if (rank < 0 || rank >= schedule->nranks) {
+        return EQP_ERR_ARGUMENT;
+    }
+    eqp__schedule_propose(schedule, rank, &pool, &count);
+    eqp__schedule_take(schedule, rank, pool, schedule->next[pool], count);
+    *chunk = schedule->rank[rank].last;
+    return EQP_OK;
+}
+
+int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk)
+{
+    eqp_schedule_chunk *giver;
+    int64_t end;
+
+    if (from < 0 || from >= schedule->nranks || to < 0 || to >= schedule->nranks || from == to) {
+        return EQP_ERR_ARGUMENT;
+    }
+    giver = &schedule->rank[from].last;
+    end = giver->first + giver->count;
+    if (first < giver->first || first >= end) {
+        return EQP_ERR_STATE;
+    }
+    giver->count = first - giver->first;
+    *chunk = (eqp_schedule_chunk){first, end - first};
+    schedule->rank[to].last = *chunk;
+    return EQP_OK;
+}
+
+int eqp_schedule_restart(eqp_schedule *schedule, int64_t n)
+{
+    if (n < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    eqp__schedule_fold_step(schedule);
+    schedule->n = n;
+    fill_pools(schedule);
+    return EQP_OK;
+}
+
+int64_t eqp_schedule_left(const eqp_schedule *schedule)
+{
+    return schedule->left;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A loop in virtual time. Every rank has one event ahead of it: it has computed its chunk and asks for the next one. */
+#include "rules.h"
+#include "virtual.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct actor {
+    eqp_schedule_chunk chunk; /* what it computes; count 0: nothing yet */
+    double asked, begin;      /* when it asked for that, and began */
+    double done;              /* when it had computed its last iteration so far */
+    int64_t stall;            /* the first that may matter */
+} actor;
+
+typedef struct simulation {
+    eqp_schedule *schedule;
+    eqp_schedule_machine machine;
+    double *sum;     /* [n + 1] seconds of the iterations before each */
+    double *squares; /* likewise; NULL: nobody wants them */
+    actor *actor;    /* [nranks] */
+    eqp__stalls stalls;
+    eqp__turns turns;
+    int *idle; /* [nidle] ranks that would take a part of a chunk, if somebody had one */
+    int nidle;
+    double counter_free; /* when the next chunk can be handed out */
+    eqp_schedule_outcome outcome;
+} simulation;
+
+static double speed_of(const simulation *sim, int rank)
+{
+    return sim->machine.speed ? sim->machine.speed[rank] : 1.0;
+}
+
+static int check_machine(const eqp_schedule_machine *machine, int nranks)
+{
+    if (!isfinite(machine->overhead) || machine->overhead < 0.0 || !isfinite(machine->latency) ||
+        machine->latency < 0.0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int r = 0; r < nranks; r++) {
+        if (machine->speed && !(isfinite(machine->speed[r]) && machine->speed[r] > 0.0)) {
+            return EQP_ERR_ARGUMENT;
+        }
+        if (machine->start && !(isfinite(machine->start[r]) && machine->start[r] >= 0.0)) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return EQP_OK;
+}
+
+/* Sums of costs, and whether the slowest rank could compute them all in a time that is a number. */
+static int sum_costs(simulation *sim, const double *cost)
+{
+    const int64_t n = sim->schedule->n;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (!(cost[i] >= 0.0)) {
+            return EQP_ERR_DATA;
+        }
+        sim->sum[i + 1] = sim->sum[i] + cost[i];
+        if (sim->squares) {
+            sim->squares[i + 1] = sim->squares[i] + cost[i] * cost[i];
+        }
+    }
+    for (int r = 0; r < sim->schedule->nranks; r++) {
+        if (!isfinite(sim->sum[n] / speed_of(sim, r))) {
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+static int prepare(simulation *sim, const double *cost)
+{
+    const eqp_schedule *s = sim->schedule;
+    int code = check_machine(&sim->machine, s->nranks);
+
+    code = code ? code : eqp__stalls_create(&sim->machine, s->nranks, &sim->stalls);
+    code = code ? code : eqp__turns_create(s->nranks, &sim->turns);
+    code = code ? code : eqp_array_create(&sim->actor, s->nranks, sizeof *sim->actor);
+    code = code ? code : eqp_array_create(&sim->idle, s->nranks, sizeof *sim->idle);
+    code = code ? code : s->n == INT64_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&sim->sum, s->n + 1, sizeof *sim->sum);
+    if (!code && s->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
+        code = eqp_array_create(&sim->squares, s->n + 1, sizeof *sim->squares);
+    }
+    code = code ? code : sum_costs(sim, cost);
+    for (int r = 0; r < s->nranks && !code; r++) {
+        sim->actor[r].stall = sim->stalls.first[r];
+        eqp__turns_set(&sim->turns, r, sim->machine.start ? sim->machine.start[r] : 0.0);
+    }
+    return code;
+}
+
+static void tell(const simulation *sim, eqp_schedule_event_kind kind, int rank, eqp_schedule_chunk chunk,
+                 double seconds)
+{
+    const eqp_schedule_event event = {kind, rank, chunk, seconds};
+
+    if (sim->machine.event) {
+        sim->machine.event(sim->machine.user, &event);
+    }
+}
+
+static void set_end(simulation *sim, int rank)
+{
+    const actor *a = &sim->actor[rank];
+    const double work = (sim->sum[a->chunk.first + a->chunk.count] - sim->sum[a->chunk.first]) / speed_of(sim, rank);
+
+    eqp__turns_set(&sim->turns, rank, eqp__stalls_end(&sim->stalls, rank, a->stall, a->begin, work));
+}
+
+static void begin(simulation *sim, int rank, eqp_schedule_event_kind kind, eqp_schedule_chunk chunk, double asked,
+                  double seconds)
+{
+    actor *a = &sim->actor[rank];
+
+    a->chunk = chunk;
+    a->asked = asked;
+    a->begin = seconds;
+    a->stall = eqp__stalls_from(&sim->stalls, rank, a->stall, seconds);
+    sim->outcome.chunks++;
+    sim->outcome.given += kind == EQP_SCHEDULE_GIVEN;
+    tell(sim, kind, rank, chunk, seconds);
+    set_end(sim, rank);
+}
+
+static void finish(simulation *sim, int rank, double now)
+{
+    actor *a = &sim->actor[rank];
+    const double speed = speed_of(sim, rank);
+    const int64_t end = a->chunk.first + a->chunk.count;
+    eqp_schedule_sample sample = {a->chunk.count, now - a->begin, 0.0, a->begin - a->asked};
+
+    if (a->chunk.count == 0) {
+        return;
+    }
+    if (sim->squares) {
+        sample.squares = fmax(sim->squares[end] - sim->squares[a->chunk.first], 0.0) / (speed * speed);
+    }
+    a->done = now;
+    tell(sim, EQP_SCHEDULE_DONE, rank, a->chunk, now);
+    /* Times that no method can compute with are not learnt from. */
+    (void)eqp_schedule_record(sim->schedule, rank, &sample);
+    a->chunk.count = 0;
+}
+
+/* First iteration of a rank's chunk that it will not have begun at `now`; it always keeps the first. */
+static int64_t first_not_begun(const simulation *sim, int rank, double now)
+{
+    const actor *a = &sim->actor[rank];
+    const int64_t end = a->chunk.first + a->chunk.count;
+    int64_t low = a->chunk.first + 1, high = end;
+    double reached;
+
+    if (now <= a->begin) {
+        return low;
+    }
+    reached = sim->sum[a->chunk.first] +
+              eqp__stalls_worked(&sim->stalls, rank, a->stall, a->begin, now) * speed_of(sim, rank);
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (sim->sum[middle] <= reached) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The rank that will be done last has to give half of what it has not begun; one that has nothing to give is passed
+ * over. Returns whether there was any. */
+static bool take_from_slowest(simulation *sim, int rank, double asked, double decided, double begins)
+{
+    eqp_schedule_chunk chunk;
+    int64_t middle = 0;
+    int slowest = -1;
+
+    for (int i = 0; i < sim->turns.n; i++) {
+        const int r = sim->turns.rank[i];
+        const actor *a = &sim->actor[r];
+        const int64_t end = a->chunk.first + a->chunk.count;
+        int64_t from;
+        if (r == rank || a->chunk.count < 2 ||
+            (slowest >= 0 && (sim->turns.time[r] < sim->turns.time[slowest] ||
+                              (sim->turns.time[r] == sim->turns.time[slowest] && r > slowest)))) {
+            continue;
+        }
+        from = first_not_begun(sim, r, decided);
+        if (from < end) {
+            slowest = r;
+            middle = end - (end - from + 1) / 2;
+        }
+    }
+    if (slowest < 0 || eqp_schedule_yield(sim->schedule, slowest, rank, middle, &chunk)) {
+        return false;
+    }
+    sim->actor[slowest].chunk.count -= chunk.count;
+    set_end(sim, slowest);
+    begin(sim, rank, EQP_SCHEDULE_GIVEN, chunk, asked, begins);
+    return true;
+}
+
+/* Who gets nothing while others have not asked for theirs yet can be of use later. */
+static void rest(simulation *sim, int rank)
+{
+    eqp__turns_remove(&sim->turns, rank);
+    if (sim->machine.yield) {
+        sim->idle[sim->nidle++] = rank;
+    }
+}
+
+/* There is something to take again. Who takes a part calls the next one. */
+static void wake_one(simulation *sim, double now)
+{
+    if (sim->nidle > 0) {
+        eqp__turns_add(&sim->turns, sim->idle[--sim->nidle], now);
+    }
+}
+
+/* All messages take equally long, so ranks are served in the order in which they ask. */
+static void serve(simulation *sim, int rank)
+{
+    const double now = sim->turns.time[rank], latency = sim->machine.latency;
+    const double served = fmax(sim->counter_free, now + latency) + sim->machine.overhead;
+    eqp_schedule_chunk chunk = {0, 0};
+
+    finish(sim, rank, now);
+    (void)eqp_schedule_next(sim->schedule, rank, &chunk);
+    if (chunk.count > 0) {
+        sim->counter_free = served;
+        begin(sim, rank, EQP_SCHEDULE_HANDED, chunk, now, served + latency);
+        wake_one(sim, now);
+    } else if (sim->machine.yield && take_from_slowest(sim, rank, now, served, served + latency)) {
+        wake_one(sim, now);
+    } else {
+        rest(sim, rank);
+    }
+}
+
+static void sum_up(simulation *sim)
+{
+    eqp_schedule_outcome *o = &sim->outcome;
+    const int nranks = sim->schedule->nranks;
+    double square = 0.0;
+
+    for (int r = 0; r < nranks; r++) {
+        o->makespan = fmax(o->makespan, sim->actor[r].done);
+        o->mean += sim->actor[r].done / nranks;
+    }
+    for (int r = 0; r < nranks; r++) {
+        const double off = sim->actor[r].done - o->mean;
+        square += off * off;
+    }
+    o->cost = nranks * o->makespan;
+    o->cov = nranks > 1 && o->mean > 0.0 ? sqrt(square / (nranks - 1)) / o->mean : 0.0;
+}
+
+int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_schedule_machine *machine,
+                          eqp_schedule_outcome *outcome)
+{
+    const eqp_schedule_machine defaults = EQP_SCHEDULE_MACHINE_DEFAULTS;
+    simulation sim = {.schedule = schedule, .machine = machine ? *machine : defaults};
+    int code;
+
+    if (schedule->left < schedule->n) {
+        return EQP_ERR_STATE;
+    }
+    if (schedule->n > 0 && !cost) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!(code = prepare(&sim, cost))) {
+        while (sim.turns.n > 0) {
+            serve(&sim, sim.turns.rank[0]);
+        }
+        sum_up(&sim);
+        *outcome = sim.outcome;
+    }
+    eqp__stalls_free(&sim.stalls);
+    eqp__turns_free(&sim.turns);
+    free(sim.actor);
+    free(sim.idle);
+    free(sim.sum);
+    free(sim.squares);
+    return code;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "virtual.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int compare_stalls(const void *a, const void *b)
+{
+    const eqp_schedule_stall *p = a, *q = b;
+
+    if (p->rank != q->rank) {
+        return p->rank < q->rank ? -1 : 1;
+    }
+    return (p->at > q->at) - (p->at < q->at);
+}
+
+static double end_of(const eqp_schedule_stall *stall)
+{
+    return stall->at + stall->seconds;
+}
+
+/* Joins what touches or overlaps. Returns how many are left. */
+static int64_t join(int64_t n, eqp_schedule_stall *stall)
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        eqp_schedule_stall *last = kept > 0 ? &stall[kept - 1] : NULL;
+        if (last && last->rank == stall[i].rank && stall[i].at <= end_of(last)) {
+            last->seconds = fmax(end_of(last), end_of(&stall[i])) - last->at;
+        } else {
+            stall[kept++] = stall[i];
+        }
+    }
+    return kept;
+}
+
+int eqp__stalls_create(const eqp_schedule_machine *machine, int nranks, eqp__stalls *stalls)
+{
+    const int64_t n = machine->nstalls;
+    int64_t kept, at = 0;
+    int code;
+
+    if (n < 0 || (n > 0 && !machine->stall)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_array_create(&stalls->stall, n, sizeof *stalls->stall)) ||
+        (code = eqp_array_create(&stalls->first, (int64_t)nranks + 1, sizeof *stalls->first))) {
+        return code;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const eqp_schedule_stall s = machine->stall[i];
+        if (s.rank < 0 || s.rank >= nranks || !(s.at >= 0.0) || !(s.seconds >= 0.0) || !isfinite(s.at + s.seconds)) {
+            return EQP_ERR_ARGUMENT;
+        }
+        stalls->stall[i] = s;
+    }
+    qsort(stalls->stall, (size_t)n, sizeof *stalls->stall, compare_stalls);
+    kept = join(n, stalls->stall);
+    for (int r = 0; r <= nranks; r++) {
+        while (at < kept && stalls->stall[at].rank < r) {
+            at++;
+        }
+        stalls->first[r] = at;
+    }
+    return EQP_OK;
+}
+
+void eqp__stalls_free(eqp__stalls *stalls)
+{
+    free(stalls->stall);
+    free(stalls->first);
+}
+
+int64_t eqp__stalls_from(const eqp__stalls *stalls, int rank, int64_t from, double begin)
+{
+    while (from < stalls->first[rank + 1] && end_of(&stalls->stall[from]) <= begin) {
+        from++;
+    }
+    return from;
+}
+
+double eqp__stalls_end(const eqp__stalls *stalls, int rank, int64_t from, double begin, double work)
+{
+    double now = begin;
+
+    for (int64_t i = from; i < stalls->first[rank + 1]; i++) {
+        const eqp_schedule_stall *s = &stalls->stall[i];
+        if (s->at > now + work) {
+            break;
+        }
+        if (s->at > now) {
+            work -= s->at - now;
+        }
+        now = fmax(now, end_of(s));
+    }
+    return now + work;
+}
+
+double eqp__stalls_worked(const eqp__stalls *stalls, int rank, int64_t from, double begin, double now)
+{
+    double worked = now - begin;
+
+    for (int64_t i = from; i < stalls->first[rank + 1] && stalls->stall[i].at < now; i++) {
+        worked -= fmin(end_of(&stalls->stall[i]), now) - fmax(stalls->stall[i].at, begin);
+    }
+    return worked;
+}
+
+int eqp__turns_create(int nranks, eqp__turns *turns)
+{
+    int code = eqp_array_create(&turns->rank, nranks, sizeof *turns->rank);
+
+    code = code ? code : eqp_array_create(&turns->place, nranks, sizeof *turns->place);
+    code = code ? code : eqp_array_create(&turns->time, nranks, sizeof *turns->time);
+    for (int r = 0; r < nranks && !code; r++) {
+        turns->rank[r] = turns->place[r] = r;
+    }
+    turns->n = code ? 0 : nranks;
+    return code;
+}
+
+void eqp__turns_free(eqp__turns *turns)
+{
+    free(turns->rank);
+    free(turns->place);
+    free(turns->time);
+}
+
+static bool is_before(const eqp__turns *t, int a, int b)
+{
+    return t->time[a] < t->time[b] || (t->time[a] == t->time[b] && a < b);
+}
+
+static void put(eqp__turns *t, int place, int rank)
+{
+    t->rank[place] = rank;
+    t->place[rank] = place;
+}
+
+/* Puts a rank where it belongs, at `place` or above or below. */
+static void settle(eqp__turns *t, int place, int rank)
+{
+    while (place > 0 && is_before(t, rank, t->rank[(place - 1) / 2])) {
+        put(t, place, t->rank[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    for (int below = 2 * place + 1; below < t->n; below = 2 * place + 1) {
+        below += below + 1 < t->n && is_before(t, t->rank[below + 1], t->rank[below]);
+        if (!is_before(t, t->rank[below], rank)) {
+            break;
+        }
+        put(t, place, t->rank[below]);
+        place = below;
+    }
+    put(t, place, rank);
+}
+
+void eqp__turns_set(eqp__turns *turns, int rank, double time)
+{
+    turns->time[rank] = time;
+    settle(turns, turns->place[rank], rank);
+}
+
+void eqp__turns_remove(eqp__turns *turns, int rank)
+{
+    const int place = turns->place[rank], last = turns->rank[--turns->n];
+
+    turns->place[rank] = -1;
+    if (place < turns->n) {
+        settle(turns, place, last);
+    }
+}
+
+void eqp__turns_add(eqp__turns *turns, int rank, double time)
+{
+    turns->time[rank] = time;
+    settle(turns, turns->n++, rank);
+}

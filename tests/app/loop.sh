@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The loop on simulated ranks from outside: table 2.1 of the thesis (lib/include/equipoise/schedule.h), its table of
+# methods, its files, and rubbish in.
+source "$(dirname "$0")/lib.sh"
+
+# sizes METHOD EXPECTED...: the first chunks of 800 iterations on 4 ranks with the weights of the thesis.
+sizes()
+{
+    local method=$1
+    shift
+    expect 1 --method "$method" --n 800 --procs 4 --weights 1.5,0.5,1,1 --chunks
+    [ "$(head -n $# out | tr '\n' ' ')" = "$* " ] || fail "$method: $(head -n $# out | tr '\n' ' ') instead of $*"
+    [ "$(awk '{ sum += $1 } END { print sum }' out)" -eq 800 ] || fail "$method: chunks do not sum to 800"
+}
+
+sizes static 200 200 200 200
+sizes self 1 1 1 1 1
+sizes guided 200 150 113 85
+sizes factoring 100 100 100 100 50 50 50 50
+sizes weighted-factoring 150 50 100 100 75 25 50 50
+expect 1 --method fixed --n 100 --procs 4 --chunk 30 --chunks
+[ "$(tr '\n' ' ' <out)" = '30 30 30 10 ' ] || fail "fixed: $(tr '\n' ' ' <out)"
+
+# Every method of the list makes a row, in the order of the list; cost is procs times makespan.
+expect 1 --method help
+awk '{ print $1 }' out >names
+[ "$(wc -l <names)" -eq 14 ] || fail "$(wc -l <names) methods"
+expect 1 --n 1000 --procs 7 --cost scatter
+[ "$(head -n 1 out)" = "$(printf 'method\tn\tprocs\tchunks\tmakespan\tcost\tcov')" ] || fail "header: $(head -n 1 out)"
+tail -n +2 out | cut -f 1 | cmp - names || fail 'not every method has a row'
+tail -n +2 out | awk -F '\t' 'NF != 7 || $2 != 1000 || $3 != 7 || $4 < 7 || $4 > 1000 ||
+    $5 <= 0 || $6 > 7 * $5 * (1 + 1e-6) || $6 < 7 * $5 * (1 - 1e-6) || $7 < 0 { exit 1 }' || fail "rows: $(cat out)"
+for n in 0 1 6; do
+    for cost in uniform front back centre scatter; do
+        expect 1 --n $n --procs 7 --cost $cost
+        awk -F '\t' -v n=$n 'NR > 1 && $4 > n { exit 1 }' out || fail "more chunks than $n iterations: $(cat out)"
+    done
+done
+
+# Self-scheduling of three seconds of work on two ranks, from a file.
+printf '1\n1 1\n' >costs
+expect 1 --method self --cost costs --procs 2 --overhead 0 --latency 0
+[ "$(tail -n 1 out)" = "$(printf 'self\t3\t2\t3\t2\t4\t%s' 0.471404521)" ] || fail "costs: $(tail -n 1 out)"
+expect 1 --method self,static --cost costs --procs 2 --stall rank=1,at=0,seconds=100 --overhead 0 --latency 0
+[ "$(cut -f 5 out | tr '\n' ' ')" = 'makespan 101 101 ' ] || fail "stall: $(cat out)"
+expect 1 --method static --cost costs --procs 1 --speeds 0.5 --overhead 0 --latency 0
+[ "$(tail -n 1 out | cut -f 5)" = 6 ] || fail "speeds: $(tail -n 1 out)"
+
+printf '1\n-1\n' >negative
+printf '1 2\n3 nan\n' >nan
+: >empty
+refused 'dynamic' --n 10 --method dynamic
+refused 'empty' --n 10 --method self,,static
+refused 'loop: --n' --method self
+refused 'loop: --n' --n -5
+refused 'procs' --n 10 --procs 0
+refused 'weights' --n 10 --procs 4 --weights 1,2,3
+refused 'weights' --n 10 --procs 2 --weights 1,0
+refused 'weights' --n 10 --procs 2 --weights 1,nan
+refused 'speeds' --n 10 --procs 2 --speeds 1,-1
+refused 'missing' --cost missing
+refused 'negative:2' --cost negative
+refused 'nan:2' --cost nan
+refused 'costs' --cost costs --n 4
+refused 'stall' --n 10 --stall rank=4,at=0,seconds=1
+refused 'stall' --n 10 --stall rank=1,at=0,seconds=-1
+refused 'overhead' --n 10 --overhead -1
+refused 'factor' --n 10 --factor 0.5
+refused 'chunks' --n 10 --chunks --method self,static
+refused 'nonsense' --nonsense
+expect 1 --cost empty
+finish

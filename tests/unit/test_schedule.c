@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "schedule_world.h"
+
+static const double table_weights[] = {1.5, 0.5, 1, 1};
+
+/* Ranks ask in turn; the first chunks are compared. */
+static void assert_sizes(const char *name, const eqp_schedule_options *options, int n, const int *expected)
+{
+    eqp_schedule *schedule = schedule_of(name, 800, 4, options);
+    eqp_schedule_chunk chunk;
+    int64_t first = 0;
+
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(eqp_schedule_next(schedule, i % 4, &chunk), EQP_OK);
+        assert_int_equal(chunk.count, expected[i]);
+        assert_int_equal(chunk.first, first);
+        first += chunk.count;
+    }
+    assert_int_equal(eqp_schedule_left(schedule), 800 - first);
+    eqp_schedule_free(schedule);
+}
+
+#define SIZES(name, options, ...)                                                                                      \
+    do {                                                                                                               \
+        static const int sizes_[] = {__VA_ARGS__};                                                                     \
+        assert_sizes(name, options, (int)(sizeof sizes_ / sizeof sizes_[0]), sizes_);                                  \
+    } while (0)
+
+/* Table 2.1 of the thesis: 800 iterations, 4 ranks, weights 1.5, 0.5, 1, 1. */
+static void sizes_of_the_published_table(void **state)
+{
+    eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+
+    (void)state;
+    o.weight = table_weights;
+    SIZES("static", &o, 200, 200, 200, 200);
+    SIZES("self", &o, 1, 1, 1, 1, 1, 1);
+    o.chunk = 37;
+    SIZES("fixed", &o, 37, 37, 37, 37, 37, 37);
+    o.chunk = 0;
+    SIZES("guided", &o, 200, 150, 113, 85);
+    SIZES("factoring", &o, 100, 100, 100, 100, 50, 50, 50, 50);
+    SIZES("weighted-factoring", &o, 150, 50, 100, 100, 75, 25, 50, 50);
+    SIZES("trapezoid", &o, 100, 94, 88, 82, 76, 70, 64, 58, 52, 46, 40, 30, 0);
+}
+
+/* Eq. 2.1 by hand, and its ends. */
+static void fixed_size_follows_the_formula(void **state)
+{
+    eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+
+    (void)state;
+    assert_true(fabs(eqp_schedule_fixed_size(800, 4, 1.0, 1.0) - 38.644) < 1e-3);
+    assert_true(fabs(eqp_schedule_fixed_size(10000, 16, 2e-3, 0.5) - 1.65199) < 1e-5);
+    assert_true(eqp_schedule_fixed_size(800, 4, 1e9, 1.0) == 200.0);
+    assert_true(eqp_schedule_fixed_size(800, 4, 0.0, 1.0) == 1.0);
+    assert_true(eqp_schedule_fixed_size(800, 4, 1.0, 0.0) == 200.0);
+    assert_true(eqp_schedule_fixed_size(800, 1, 1.0, 1.0) == 800.0);
+    assert_true(eqp_schedule_fixed_size(0, 4, 1.0, 1.0) == 1.0);
+    o.overhead = o.deviation = 1.0;
+    SIZES("fixed", &o, 39, 39, 39);
+}
+
+static void table_knows_its_rows(void **state)
+{
+    static const char *const names[] = {
+        "static", "self",  "fixed", "guided", "factoring",          "weighted-factoring", "adaptive-weighted-factoring",
+        "awf-b",  "awf-c", "awf-d", "awf-e",  "adaptive-factoring", "fractiling",         "trapezoid"};
+
+    (void)state;
+    assert_int_equal(eqp_schedule_method_count(), sizeof names / sizeof names[0]);
+    for (int i = 0; i < eqp_schedule_method_count(); i++) {
+        assert_ptr_equal(eqp_schedule_method_find(names[i]), eqp_schedule_method_at(i));
+        assert_true(eqp_schedule_method_at(i)->summary[0] != '\0');
+    }
+    assert_null(eqp_schedule_method_find("statis"));
+    assert_null(eqp_schedule_method_find(NULL));
+    assert_null(eqp_schedule_method_at(-1));
+    assert_null(eqp_schedule_method_at(eqp_schedule_method_count()));
+}
+
+/* Ranks that ask in a random order, some rarely; every chunk is recorded with a random time, sometimes none, sometimes
+ * one that is refused; sometimes the end of a chunk is given away. */
+static void hand_out(eqp_schedule *schedule, int64_t n, int nranks, uint64_t seed)
+{
+    seen s = seen_create(n);
+    bool *idle = calloc((size_t)nranks, sizeof *idle);
+    eqp_schedule_chunk *held = calloc((size_t)nranks, sizeof *held);
+    int nidle = 0;
+
+    assert_true(idle && held);
+    for (uint64_t k = 0; nidle < nranks; k++) {
+        /* Low ranks ask much more often: the others stall. */
+        const double u = eqp_random_uniform(seed, k, 0);
+        const int rank = (int)(u * u * nranks), other = (int)eqp_random_below(seed, k, 2, (uint64_t)nranks);
+        const double seconds = eqp_random_uniform(seed, k, 3) - 0.2;
+        const eqp_schedule_sample sample = {held[rank].count, seconds > -0.1 && seconds < 0 ? 0.0 : seconds, 0.0, 1e-3};
+        eqp_schedule_chunk moved;
+        assert_int_equal(eqp_schedule_record(schedule, rank, &sample), seconds <= -0.1 ? EQP_ERR_DATA : EQP_OK);
+        seen_add(&s, held[rank]);
+        assert_int_equal(eqp_schedule_next(schedule, rank, &held[rank]), EQP_OK);
+        if (held[rank].count == 0) {
+            nidle += !idle[rank];
+            idle[rank] = true;
+            if (other != rank && held[other].count > 1) {
+                const int64_t first = held[other].first + held[other].count / 2;
+                assert_int_equal(eqp_schedule_yield(schedule, other, rank, first, &moved), EQP_OK);
+                assert_int_equal(moved.first, first);
+                assert_int_equal(moved.first + moved.count, held[other].first + held[other].count);
+                held[other].count = first - held[other].first;
+                held[rank] = moved;
+            }
+        }
+    }
+    for (int r = 0; r < nranks; r++) {
+        seen_add(&s, held[r]);
+    }
+    assert_int_equal(eqp_schedule_left(schedule), 0);
+    free(idle);
+    free(held);
+    seen_end(&s);
+}
+
+static void every_iteration_once(void **state)
+{
+    static const int ranks[] = {1, 2, 3, 4, 7, 8, 16, 33, 64};
+    uint64_t seed = 0;
+
+    (void)state;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
+            const int p = ranks[k];
+            const int64_t sizes[] = {0, 1, p - 1, p, p + 1, 10 * p + 3, (int64_t)eqp_random_below(7, ++seed, 0, 3000)};
+            for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+                eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+                double weight[64];
+                eqp_schedule *schedule = NULL;
+                for (int r = 0; r < p; r++) {
+                    weight[r] = 0.01 + 3.0 * eqp_random_uniform(11, seed, (uint64_t)r);
+                }
+                o.weight = i % 2 ? weight : NULL;
+                o.factor = 1.0 + (double)(seed % 5) / 2.0;
+                o.dimensions = 1 + (int)(seed % 3);
+                schedule = schedule_of(eqp_schedule_method_at(m)->name, sizes[i], p, &o);
+                hand_out(schedule, sizes[i], p, ++seed);
+                /* The next time step is as good, with other iterations. */
+                assert_int_equal(eqp_schedule_restart(schedule, sizes[i] / 2 + 5), EQP_OK);
+                hand_out(schedule, sizes[i] / 2 + 5, p, ++seed);
+                eqp_schedule_free(schedule);
+            }
+        }
+    }
+}
+
+/* Rules for one pool depend on how much is left, not on who asks. */
+static void sizes_do_not_depend_on_who_asks(void **state)
+{
+    static const char *const names[] = {"self", "fixed", "guided", "factoring", "trapezoid"};
+
+    (void)state;
+    for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
+        eqp_schedule *turns = schedule_of(names[m], 12345, 7, NULL), *random = schedule_of(names[m], 12345, 7, NULL);
+        eqp_schedule_chunk a, b;
+        int i = 0;
+        do {
+            assert_int_equal(eqp_schedule_next(turns, i % 7, &a), EQP_OK);
+            assert_int_equal(eqp_schedule_next(random, (int)eqp_random_below(5, (uint64_t)i, 0, 7), &b), EQP_OK);
+            assert_true(a.first == b.first && a.count == b.count);
+            i++;
+        } while (a.count > 0);
+        eqp_schedule_free(turns);
+        eqp_schedule_free(random);
+    }
+}
+
+/* Weighted with equal weights, and the adaptive kin before anything is measured, are factoring. */
+static void equal_weights_are_factoring(void **state)
+{
+    static const char *const names[] = {"weighted-factoring", "adaptive-weighted-factoring", "awf-b", "awf-d"};
+    static const double equal[] = {3, 3, 3, 3, 3, 3};
+    eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+
+    (void)state;
+    o.weight = equal;
+    for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
+        eqp_schedule *a = schedule_of("factoring", 9999, 6, NULL), *b = schedule_of(names[m], 9999, 6, &o);
+        eqp_schedule_chunk x, y;
+        int i = 0;
+        do {
+            assert_int_equal(eqp_schedule_next(a, i % 6, &x), EQP_OK);
+            assert_int_equal(eqp_schedule_next(b, i++ % 6, &y), EQP_OK);
+            assert_true(x.first == y.first && x.count == y.count);
+        } while (x.count > 0);
+        eqp_schedule_free(a);
+        eqp_schedule_free(b);
+    }
+}
+
+static void record(eqp_schedule *schedule, int rank, int64_t count, double seconds, double squares, double overhead)
+{
+    const eqp_schedule_sample sample = {count, seconds, squares, overhead};
+
+    assert_int_equal(eqp_schedule_record(schedule, rank, &sample), EQP_OK);
+}
+
+static void assert_weights(const eqp_schedule *schedule, double first, double second)
+{
+    assert_true(fabs(eqp_schedule_weight(schedule, 0) - first) < 1e-12);
+    assert_true(fabs(eqp_schedule_weight(schedule, 1) - second) < 1e-12);
+}
+
+/* Eq. 2.4 to 2.10 by hand: 0.1 and 0.3 s an iteration, then (10 + 2 40) / (100 + 2 200) = 0.18 for the first. */
+static void weights_follow_time_steps(void **state)
+{
+    eqp_schedule *schedule = schedule_of("adaptive-weighted-factoring", 800, 2, NULL);
+    eqp_schedule_chunk chunk;
+
+    (void)state;
+    record(schedule, 0, 60, 4.0, 0, 9);
+    record(schedule, 0, 40, 6.0, 0, 9);
+    record(schedule, 1, 100, 30.0, 0, 9);
+    assert_weights(schedule, 1, 1);
+    assert_int_equal(eqp_schedule_restart(schedule, 800), EQP_OK);
+    assert_weights(schedule, 1.5, 0.5);
+    assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+    assert_int_equal(chunk.count, 300);
+    record(schedule, 0, 200, 40.0, 0, 0);
+    assert_int_equal(eqp_schedule_restart(schedule, 800), EQP_OK);
+    assert_weights(schedule, 2 * (1 / 0.18) / (1 / 0.18 + 1 / 0.3), 2 * (1 / 0.3) / (1 / 0.18 + 1 / 0.3));
+    eqp_schedule_free(schedule);
+}
+
+static void weights_follow_chunks(void **state)
+{
+    static const char *const names[] = {"awf-b", "awf-c", "awf-d", "awf-e"};
+
+    (void)state;
+    for (int m = 0; m < 4; m++) {
+        eqp_schedule *schedule = schedule_of(names[m], 800, 2, NULL);
+        eqp_schedule_chunk chunk;
+        assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+        assert_int_equal(chunk.count, 200);
+        record(schedule, 0, 200, 20, 0, 20);
+        /* A rank that nobody has measured is as fast as the others. */
+        assert_weights(schedule, 1, 1);
+        record(schedule, 1, 100, 30, 0, 0);
+        /* 0.1 s, or 0.2 s with the overhead, against 0.3 s. */
+        assert_weights(schedule, m < 2 ? 1.5 : 1.2, m < 2 ? 0.5 : 0.8);
+        /* The batch has 200 left: one that is renewed by the batch knows nothing new, a chunk of the others is half of
+         * what its rank's share of 600 is. */
+        assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+        assert_int_equal(chunk.count, m == 0 || m == 2 ? 200 : m == 1 ? 225 : 180);
+        eqp_schedule_free(schedule);
+    }
+}
+
+/* Eq. 2.11 to 2.16, written down once more. */
+static void adaptive_factoring_follows_the_formula(void **state)
+{
+    eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
+    eqp_schedule_chunk chunk;
+    double mean[2], variance[2], d, t, left;
+
+    (void)state;
+    for (int r = 0; r < 2; r++) {
+        double sum = 0, squares = 0;
+        assert_int_equal(eqp_schedule_next(schedule, r, &chunk), EQP_OK);
+        assert_int_equal(chunk.count, 200);
+        for (int i = 0; i < 200; i++) {
+            const double x = (1 + r) * (0.5 + eqp_random_uniform(3, (uint64_t)r, (uint64_t)i));
+            sum += x;
+            squares += x * x;
+        }
+        mean[r] = sum / 200;
+        variance[r] = (squares - 200 * mean[r] * mean[r]) / 199;
+        record(schedule, r, 200, sum, squares, 0);
+    }
+    left = 1200;
+    d = variance[0] / mean[0] + variance[1] / mean[1];
+    t = 1 / (1 / mean[0] + 1 / mean[1]);
+    for (int r = 0; r < 2; r++) {
+        const double k = (d + 2 * t * left - sqrt(d * d + 4 * d * t * left)) / (2 * mean[r]);
+        assert_int_equal(eqp_schedule_next(schedule, r, &chunk), EQP_OK);
+        assert_true(fabs((double)chunk.count - k) <= 0.5 + 1e-6);
+        assert_true(k > 100 && k < 800);
+        left -= (double)chunk.count;
+    }
+    eqp_schedule_free(schedule);
+}
+
+/* Without spread all that is left is divided at once, in proportion to the speeds. */
+static void adaptive_factoring_without_spread_is_static(void **state)
+{
+    eqp_schedule *schedule = schedule_of("adaptive-factoring", 1600, 2, NULL);
+    eqp_schedule_chunk chunk;
+
+    (void)state;
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(eqp_schedule_next(schedule, r, &chunk), EQP_OK);
+        record(schedule, r, chunk.count, (r == 0 ? 1.0 : 3.0) * (double)chunk.count, 0, 0);
+    }
+    assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+    assert_int_equal(chunk.count, 900);
+    /* The next time step begins with the first chunk again. */
+    assert_int_equal(eqp_schedule_restart(schedule, 1600), EQP_OK);
+    assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+    assert_int_equal(chunk.count, 200);
+    eqp_schedule_free(schedule);
+}
+
+/* What is refused changes nothing, and zero is no speed. */
+static void bad_times_change_nothing(void **state)
+{
+    const double bad[] = {-1.0, -1e-300, NAN, INFINITY, -INFINITY, 1e308};
+
+    (void)state;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        const eqp_schedule_method *method = eqp_schedule_method_at(m);
+        eqp_schedule *good = schedule_of(method->name, 4000, 3, NULL),
+                     *teased = schedule_of(method->name, 4000, 3, NULL);
+        eqp_schedule_chunk a, b;
+        for (int i = 0; i < 60; i++) {
+            const int r = i % 3;
+            for (size_t k = 0; k < 5 + (method->learns >= EQP_SCHEDULE_LEARNS_CHUNKS); k++) {
+                const eqp_schedule_sample seconds = {5, bad[k], 0, 0}, squares = {5, 1, bad[k], 0},
+                                          overhead = {5, 1, 0, bad[k]};
+                assert_int_equal(eqp_schedule_record(teased, r, &seconds), EQP_ERR_DATA);
+                if (k < 5) {
+                    assert_int_equal(eqp_schedule_record(teased, r, &squares), EQP_ERR_DATA);
+                    assert_int_equal(eqp_schedule_record(teased, r, &overhead), EQP_ERR_DATA);
+                }
+            }
+            assert_int_equal(eqp_schedule_record(teased, r, &(eqp_schedule_sample){-1, 1, 0, 0}), EQP_ERR_ARGUMENT);
+            assert_int_equal(eqp_schedule_record(teased, 3, &(eqp_schedule_sample){1, 1, 0, 0}), EQP_ERR_ARGUMENT);
+            assert_int_equal(eqp_schedule_record(teased, -1, &(eqp_schedule_sample){1, 1, 0, 0}), EQP_ERR_ARGUMENT);
+            assert_int_equal(eqp_schedule_next(good, r, &a), EQP_OK);
+            assert_int_equal(eqp_schedule_next(teased, r, &b), EQP_OK);
+            assert_true(a.first == b.first && a.count == b.count);
+            record(good, r, a.count, 0.25 * (r + 1) * (double)a.count, 0, 0.5);
+            record(teased, r, b.count, 0.25 * (r + 1) * (double)b.count, 0, 0.5);
+        }
+        eqp_schedule_free(good);
+        eqp_schedule_free(teased);
+    }
+}
+
+static void no_time_is_no_measurement(void **state)
+{
+    eqp_schedule *schedule = schedule_of("awf-c", 800, 2, NULL);
+
+    (void)state;
+    record(schedule, 0, 100, 0, 0, 0);
+    record(schedule, 1, 100, 5, 0, 0);
+    assert_weights(schedule, 1, 1);
+    record(schedule, 0, 0, 0, 0, 0);
+    assert_weights(schedule, 1, 1);
+    eqp_schedule_free(schedule);
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    const eqp_schedule_method *method = eqp_schedule_method_at(0);
+    const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    const double bad[] = {0.0, -1.0, NAN, INFINITY};
+    eqp_schedule *schedule = (eqp_schedule *)&defaults;
+    eqp_schedule_options o = defaults;
+    double weight[2] = {1, 1};
+
+    (void)state;
+#define REFUSED(m, n, p, opt)                                                                                          \
+    do {                                                                                                               \
+        assert_int_equal(eqp_schedule_create(m, n, p, opt, &schedule), EQP_ERR_ARGUMENT);                              \
+        assert_ptr_equal(schedule, &defaults);                                                                         \
+    } while (0)
+    REFUSED(NULL, 1, 1, NULL);
+    REFUSED(method, -1, 1, NULL);
+    REFUSED(method, 1, 0, NULL);
+    for (int i = 0; i < 4; i++) {
+        o = defaults;
+        weight[1] = bad[i];
+        o.weight = weight;
+        REFUSED(method, 1, 2, &o);
+        o = defaults;
+        o.factor = bad[i];
+        REFUSED(method, 1, 2, &o);
+        if (i > 0) {
+            o = defaults;
+            o.overhead = bad[i];
+            REFUSED(method, 1, 2, &o);
+            o = defaults;
+            o.deviation = bad[i];
+            REFUSED(method, 1, 2, &o);
+        }
+    }
+    o = defaults;
+    o.chunk = -1;
+    REFUSED(method, 1, 2, &o);
+    o = defaults;
+    o.dimensions = 4;
+    REFUSED(method, 1, 2, &o);
+    assert_int_equal(eqp_schedule_create(method, 1, INT32_MAX, NULL, &schedule), EQP_ERR_OVERFLOW);
+    assert_ptr_equal(schedule, &defaults);
+    eqp_schedule_free(NULL);
+}
+
+static void what_is_not_held_is_not_given(void **state)
+{
+    eqp_schedule *schedule = schedule_of("guided", 100, 3, NULL);
+    eqp_schedule_chunk chunk, moved = {-7, -7};
+
+    (void)state;
+    assert_int_equal(eqp_schedule_yield(schedule, 0, 1, 0, &moved), EQP_ERR_STATE);
+    assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+    assert_int_equal(eqp_schedule_yield(schedule, 0, 0, 0, &moved), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_schedule_yield(schedule, 0, 3, 0, &moved), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_schedule_yield(schedule, -1, 0, 0, &moved), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_schedule_yield(schedule, 0, 1, chunk.count, &moved), EQP_ERR_STATE);
+    assert_int_equal(eqp_schedule_yield(schedule, 0, 1, -1, &moved), EQP_ERR_STATE);
+    assert_int_equal(moved.first, -7);
+    assert_int_equal(eqp_schedule_next(schedule, 3, &moved), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_schedule_next(schedule, -1, &moved), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_schedule_restart(schedule, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(moved.first, -7);
+    assert_int_equal(eqp_schedule_yield(schedule, 0, 1, 30, &moved), EQP_OK);
+    assert_true(moved.first == 30 && moved.count == chunk.count - 30);
+    /* What was given is the other's now, and can be given on. */
+    assert_int_equal(eqp_schedule_yield(schedule, 0, 2, 30, &moved), EQP_ERR_STATE);
+    assert_int_equal(eqp_schedule_yield(schedule, 1, 2, 32, &moved), EQP_OK);
+    assert_true(moved.first == 32 && moved.count == chunk.count - 32);
+    assert_true(eqp_schedule_weight(schedule, 3) == 0.0 && eqp_schedule_weight(schedule, -1) == 0.0);
+    eqp_schedule_free(schedule);
+}
+
+static void as_many_iterations_as_can_be_counted(void **state)
+{
+    (void)state;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        eqp_schedule *schedule = schedule_of(eqp_schedule_method_at(m)->name, INT64_MAX, 3, NULL);
+        int64_t left = INT64_MAX;
+        for (int i = 0; i < 300; i++) {
+            eqp_schedule_chunk chunk;
+            assert_int_equal(eqp_schedule_next(schedule, i % 3, &chunk), EQP_OK);
+            assert_true(chunk.count >= 0 && chunk.count <= left && chunk.first >= 0);
+            left -= chunk.count;
+            assert_true(eqp_schedule_left(schedule) == left);
+            record(schedule, i % 3, chunk.count, 1e-3 * (double)chunk.count, 0, 0);
+        }
+        eqp_schedule_free(schedule);
+    }
+}
+
+/* Bits of x and y in turn. */
+static uint64_t interleave(int64_t x, int64_t y)
+{
+    uint64_t key = 0;
+
+    for (int b = 0; b < 31; b++) {
+        key |= (uint64_t)(x >> b & 1) << (2 * b) | (uint64_t)(y >> b & 1) << (2 * b + 1);
+    }
+    return key;
+}
+
+static void morton_order_is_that_of_interleaved_bits(void **state)
+{
+    static const int64_t shapes[][2] = {{0, 5}, {1, 1}, {4, 4}, {64, 64}, {37, 5}, {1, 100}, {100, 3}};
+    static const int64_t four[16] = {0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+        const int64_t width = shapes[k][0], n = width * shapes[k][1];
+        int64_t *cell = calloc((size_t)n + 1, sizeof *cell);
+        seen s = seen_create(n);
+        assert_non_null(cell);
+        assert_int_equal(eqp_schedule_morton(width, shapes[k][1], cell), EQP_OK);
+        for (int64_t i = 0; i < n; i++) {
+            seen_add(&s, (eqp_schedule_chunk){cell[i], 1});
+            assert_true(i == 0 || interleave(cell[i] % width, cell[i] / width) >
+                                      interleave(cell[i - 1] % width, cell[i - 1] / width));
+            assert_true(k != 2 || cell[i] == four[i]);
+        }
+        seen_end(&s);
+        free(cell);
+    }
+    assert_int_equal(eqp_schedule_morton(-1, 1, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_schedule_morton(1, INT64_MAX, NULL), EQP_ERR_ARGUMENT);
+}
+
+/* 64 x 64 cells, 16 ranks: every chunk is a square, whoever helps whom; and each rank begins with its own. */
+static void fractiles_are_tiles(void **state)
+{
+    eqp_schedule *schedule = schedule_of("fractiling", 4096, 16, NULL);
+    eqp_schedule_chunk chunk;
+
+    (void)state;
+    for (int i = 0; eqp_schedule_left(schedule) > 0; i++) {
+        const int rank = i < 16 ? i : (int)eqp_random_below(9, (uint64_t)i, 0, 5);
+        assert_int_equal(eqp_schedule_next(schedule, rank, &chunk), EQP_OK);
+        assert_true(chunk.count == 1 || chunk.count == 4 || chunk.count == 16 || chunk.count == 64);
+        assert_int_equal(chunk.first % chunk.count, 0);
+        assert_true(i >= 16 || chunk.first / 256 == rank);
+    }
+    eqp_schedule_free(schedule);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_of_the_published_table),
+        cmocka_unit_test(fixed_size_follows_the_formula),
+        cmocka_unit_test(table_knows_its_rows),
+        cmocka_unit_test(every_iteration_once),
+        cmocka_unit_test(sizes_do_not_depend_on_who_asks),
+        cmocka_unit_test(equal_weights_are_factoring),
+        cmocka_unit_test(weights_follow_time_steps),
+        cmocka_unit_test(weights_follow_chunks),
+        cmocka_unit_test(adaptive_factoring_follows_the_formula),
+        cmocka_unit_test(adaptive_factoring_without_spread_is_static),
+        cmocka_unit_test(bad_times_change_nothing),
+        cmocka_unit_test(no_time_is_no_measurement),
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(what_is_not_held_is_not_given),
+        cmocka_unit_test(as_many_iterations_as_can_be_counted),
+        cmocka_unit_test(morton_order_is_that_of_interleaved_bits),
+        cmocka_unit_test(fractiles_are_tiles),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every allocation fails in turn: a code, and nothing has changed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "failing_malloc.h"
+#include "schedule_world.h"
+
+static void creating_survives_no_memory(void **state)
+{
+    if (!failing_malloc_works) {
+        skip();
+    }
+    (void)state;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (int64_t k = 0;; k++) {
+            eqp_schedule *schedule = NULL;
+            int code;
+            failing_malloc_start(k);
+            code = eqp_schedule_create(eqp_schedule_method_at(m), 100, 5, NULL, &schedule);
+            if (!failing_malloc_stop()) {
+                assert_int_equal(code, EQP_OK);
+                assert_true(k >= 5);
+                eqp_schedule_free(schedule);
+                break;
+            }
+            assert_int_equal(code, EQP_ERR_MEMORY);
+            assert_null(schedule);
+        }
+    }
+}
+
+static void simulating_survives_no_memory(void **state)
+{
+    const eqp_schedule_stall stall = {1, 0.5, 2.0};
+    eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;
+    double *cost = costs_of(100, 1);
+
+    if (!failing_malloc_works) {
+        skip();
+    }
+    (void)state;
+    machine.nstalls = 1;
+    machine.stall = &stall;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        eqp_schedule *schedule = schedule_of(eqp_schedule_method_at(m)->name, 100, 5, NULL);
+        for (int64_t k = 0;; k++) {
+            eqp_schedule_outcome outcome = {.chunks = -7};
+            int code;
+            failing_malloc_start(k);
+            code = eqp_schedule_simulate(schedule, cost, &machine, &outcome);
+            if (!failing_malloc_stop()) {
+                assert_int_equal(code, EQP_OK);
+                assert_int_equal(eqp_schedule_left(schedule), 0);
+                break;
+            }
+            assert_int_equal(code, EQP_ERR_MEMORY);
+            assert_int_equal(outcome.chunks, -7);
+            assert_int_equal(eqp_schedule_left(schedule), 100);
+        }
+        eqp_schedule_free(schedule);
+    }
+    free(cost);
+}
+
+static void ordering_survives_no_memory(void **state)
+{
+    int64_t cell[6] = {9, 9, 9, 9, 9, 9};
+
+    if (!failing_malloc_works) {
+        skip();
+    }
+    (void)state;
+    failing_malloc_start(0);
+    assert_int_equal(eqp_schedule_morton(2, 3, cell), EQP_ERR_MEMORY);
+    assert_true(failing_malloc_stop() > 0);
+    assert_true(cell[0] == 9 && cell[5] == 9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(creating_survives_no_memory),
+        cmocka_unit_test(simulating_survives_no_memory),
+        cmocka_unit_test(ordering_survives_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "schedule_world.h"
+
+/* No time but that of the iterations. */
+static eqp_schedule_machine free_machine(void)
+{
+    eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;
+
+    machine.overhead = machine.latency = 0;
+    return machine;
+}
+
+static eqp_schedule_outcome simulate(const char *name, int64_t n, int nranks, const double *cost,
+                                     const eqp_schedule_options *options, const eqp_schedule_machine *machine)
+{
+    eqp_schedule *schedule = schedule_of(name, n, nranks, options);
+    eqp_schedule_outcome outcome;
+
+    assert_int_equal(eqp_schedule_simulate(schedule, cost, machine, &outcome), EQP_OK);
+    assert_int_equal(eqp_schedule_left(schedule), 0);
+    eqp_schedule_free(schedule);
+    return outcome;
+}
+
+static void note(void *user, const eqp_schedule_event *event)
+{
+    if (event->kind == EQP_SCHEDULE_DONE) {
+        seen_add(user, event->chunk);
+    }
+}
+
+/* All methods, 1 to 64 ranks, uneven costs, speeds and starts, ranks that stall, chunks that are given away. */
+static void every_iteration_once(void **state)
+{
+    static const int ranks[] = {1, 2, 5, 16, 64};
+    uint64_t seed = 0;
+
+    (void)state;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
+            const int p = ranks[k];
+            const int64_t sizes[] = {0, 1, p - 1, p, 700 + (int64_t)eqp_random_below(3, ++seed, 0, 700)};
+            double speed[64], start[64];
+            eqp_schedule_stall stall[10];
+            for (int r = 0; r < p; r++) {
+                speed[r] = 0.1 + eqp_random_uniform(seed, 1, (uint64_t)r);
+                start[r] = 10 * eqp_random_uniform(seed, 2, (uint64_t)r);
+            }
+            for (uint64_t i = 0; i < 10; i++) {
+                stall[i] =
+                    (eqp_schedule_stall){(int)eqp_random_below(seed, 3, i, (uint64_t)p),
+                                         50 * eqp_random_uniform(seed, 4, i), 100 * eqp_random_uniform(seed, 5, i)};
+            }
+            for (int i = 0; i < 10; i++) {
+                const int64_t n = sizes[i / 2];
+                double *cost = costs_of(n, ++seed);
+                seen s = seen_create(n);
+                const eqp_schedule_machine machine = {speed, start, 10, stall, 1e-3, 1e-3, i % 2 == 1, note, &s};
+                const eqp_schedule_outcome o = simulate(eqp_schedule_method_at(m)->name, n, p, cost, NULL, &machine);
+                assert_true(i % 2 == 1 || o.given == 0);
+                assert_true(o.chunks <= n && (o.chunks > 0) == (n > 0) && (o.makespan > 0) == (n > 0));
+                free(cost);
+                seen_end(&s);
+            }
+        }
+    }
+}
+
+/* Who is free first, by looking at all ranks. */
+static double list_makespan(int64_t n, int nranks, const double *cost)
+{
+    double end[64] = {0}, last = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int first = 0;
+        for (int r = 1; r < nranks; r++) {
+            first = end[r] < end[first] ? r : first;
+        }
+        end[first] += cost[i];
+        last = fmax(last, end[first]);
+    }
+    return last;
+}
+
+static void self_scheduling_is_list_scheduling(void **state)
+{
+    const eqp_schedule_machine machine = free_machine();
+
+    (void)state;
+    for (int p = 1; p <= 64; p = 2 * p + 1) {
+        double *cost = costs_of(1000, (uint64_t)p);
+        const double expected = list_makespan(1000, p, cost);
+        const eqp_schedule_outcome o = simulate("self", 1000, p, cost, NULL, &machine);
+        assert_true(fabs(o.makespan - expected) < 1e-9 * expected);
+        assert_int_equal(o.chunks, 1000);
+        assert_true(o.cost == p * o.makespan);
+        free(cost);
+    }
+}
+
+/* Sums of blocks, and section 4.4 of the thesis by hand. */
+static void static_chunks_are_blocks(void **state)
+{
+    static const double cost[] = {1, 2, 3, 4, 5, 6, 7};
+    const eqp_schedule_machine machine = free_machine();
+    const eqp_schedule_outcome o = simulate("static", 7, 3, cost, NULL, &machine);
+
+    (void)state;
+    assert_int_equal(o.chunks, 3);
+    assert_true(o.makespan == 13 && o.cost == 39);
+    assert_true(fabs(o.mean - 28.0 / 3) < 1e-12);
+    /* 6, 9, 13: deviations -10/3, -1/3, 11/3. */
+    assert_true(fabs(o.cov - sqrt((100 + 1 + 121) / 9.0 / 2) / (28.0 / 3)) < 1e-12);
+}
+
+/* Two messages and the hand-out; the second rank waits until the counter is free. */
+static void handing_out_takes_time(void **state)
+{
+    static const double cost[] = {10, 10};
+    eqp_schedule_machine machine = free_machine();
+    eqp_schedule_outcome o;
+
+    (void)state;
+    machine.overhead = 1;
+    machine.latency = 0.25;
+    o = simulate("self", 2, 2, cost, NULL, &machine);
+    assert_true(fabs(o.makespan - 12.5) < 1e-12);
+    o = simulate("self", 2, 1, cost, NULL, &machine);
+    assert_true(fabs(o.makespan - 23) < 1e-12);
+}
+
+static void stalls_add_their_time_once(void **state)
+{
+    static const double cost[] = {10, 10};
+    const eqp_schedule_stall stall[] = {{1, 8, 3}, {1, 4, 2}, {1, 5, 2}, {0, 30, 5}, {1, 0, 1}};
+    eqp_schedule_machine machine = free_machine();
+    eqp_schedule_outcome o;
+
+    (void)state;
+    machine.nstalls = 5;
+    machine.stall = stall;
+    o = simulate("static", 2, 2, cost, NULL, &machine);
+    /* 0 to 1, 4 to 7 and 8 to 11: seven seconds; the first rank is done before its own. */
+    assert_true(fabs(o.makespan - 17) < 1e-12 && fabs(o.mean - 13.5) < 1e-12);
+}
+
+static void who_stalls_gets_less(void **state)
+{
+    const eqp_schedule_stall stall = {0, 0.5, 1000};
+    eqp_schedule_machine machine = free_machine();
+    double cost[400];
+
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        cost[i] = 1;
+    }
+    machine.nstalls = 1;
+    machine.stall = &stall;
+    assert_true(fabs(simulate("static", 400, 4, cost, NULL, &machine).makespan - 1100) < 1e-9);
+    assert_true(fabs(simulate("self", 400, 4, cost, NULL, &machine).makespan - 1001) < 1e-9);
+    /* It keeps the iteration that it has begun, and no more. */
+    machine.yield = true;
+    assert_true(simulate("static", 400, 4, cost, NULL, &machine).makespan <= 1002);
+}
+
+/* No method can beat the mean or the dearest iteration. */
+static void makespan_is_within_its_bounds(void **state)
+{
+    const eqp_schedule_machine machine = free_machine();
+    double *cost = costs_of(3000, 42), sum = 0, most = 0;
+
+    (void)state;
+    for (int i = 0; i < 3000; i++) {
+        sum += cost[i];
+        most = fmax(most, cost[i]);
+    }
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        const char *name = eqp_schedule_method_at(m)->name;
+        const eqp_schedule_outcome o = simulate(name, 3000, 16, cost, NULL, &machine);
+        assert_true(o.makespan >= fmax(sum / 16, most) * (1 - 1e-12) && o.makespan <= sum);
+        assert_true(strcmp(name, "self") != 0 || o.makespan <= sum / 16 + most);
+    }
+    free(cost);
+}
+
+/* All the work is in one chunk of static scheduling: it is given away until nobody has two iterations left. */
+static void overrun_chunks_are_given_away(void **state)
+{
+    eqp_schedule_machine machine = free_machine();
+    double cost[800];
+    eqp_schedule_outcome o;
+
+    (void)state;
+    for (int i = 0; i < 800; i++) {
+        cost[i] = i >= 200 && i < 400 ? 1 : 0;
+    }
+    assert_true(simulate("static", 800, 4, cost, NULL, &machine).makespan == 200);
+    machine.yield = true;
+    o = simulate("static", 800, 4, cost, NULL, &machine);
+    assert_true(o.makespan >= 50 && o.makespan <= 53 && o.given >= 3);
+    assert_int_equal(o.chunks, 4 + o.given);
+}
+
+/* The weights of a first time step make the second one better; speeds 1 and 3, so 400 / 4 is the best. */
+static void adaptive_weights_learn_from_time_steps(void **state)
+{
+    static const double speed[] = {1, 3, 1, 3};
+    eqp_schedule_machine machine = free_machine();
+    eqp_schedule *schedule = schedule_of("adaptive-weighted-factoring", 800, 4, NULL);
+    eqp_schedule_outcome first, second;
+    double cost[800];
+
+    (void)state;
+    for (int i = 0; i < 800; i++) {
+        cost[i] = 1;
+    }
+    machine.speed = speed;
+    machine.latency = 1;
+    assert_int_equal(eqp_schedule_simulate(schedule, cost, &machine, &first), EQP_OK);
+    assert_int_equal(eqp_schedule_restart(schedule, 800), EQP_OK);
+    assert_true(fabs(eqp_schedule_weight(schedule, 0) - 0.5) < 1e-9);
+    assert_true(fabs(eqp_schedule_weight(schedule, 1) - 1.5) < 1e-9);
+    assert_int_equal(eqp_schedule_simulate(schedule, cost, &machine, &second), EQP_OK);
+    assert_true(second.makespan < first.makespan);
+    eqp_schedule_free(schedule);
+}
+
+static void bad_worlds_are_refused(void **state)
+{
+    const double bad[] = {-1.0, NAN, INFINITY};
+    double cost[3] = {1, 1, 1}, one[2] = {1, 1};
+    eqp_schedule_stall stall = {0, 0, 0};
+    eqp_schedule *schedule = schedule_of("self", 3, 2, NULL);
+    eqp_schedule_outcome o = {.chunks = -7};
+
+    (void)state;
+#define REFUSED(code, c, m)                                                                                            \
+    do {                                                                                                               \
+        assert_int_equal(eqp_schedule_simulate(schedule, c, m, &o), code);                                             \
+        assert_int_equal(o.chunks, -7);                                                                                \
+        assert_int_equal(eqp_schedule_left(schedule), 3);                                                              \
+    } while (0)
+    for (int i = 0; i < 3; i++) {
+        eqp_schedule_machine machine = EQP_SCHEDULE_MACHINE_DEFAULTS;
+        cost[2] = bad[i];
+        REFUSED(EQP_ERR_DATA, cost, NULL);
+        cost[2] = 1;
+        machine.overhead = bad[i];
+        REFUSED(EQP_ERR_ARGUMENT, cost, &machine);
+        machine = free_machine();
+        machine.latency = bad[i];
+        REFUSED(EQP_ERR_ARGUMENT, cost, &machine);
+        machine = free_machine();
+        one[1] = bad[i];
+        machine.speed = one;
+        REFUSED(EQP_ERR_ARGUMENT, cost, &machine);
+        machine = free_machine();
+        machine.start = one;
+        REFUSED(EQP_ERR_ARGUMENT, cost, &machine);
+        machine = free_machine();
+        machine.nstalls = 1;
+        machine.stall = &stall;
+        stall.at = bad[i];
+        REFUSED(EQP_ERR_ARGUMENT, cost, &machine);
+        stall = (eqp_schedule_stall){0, 0, bad[i]};
+        REFUSED(EQP_ERR_ARGUMENT, cost, &machine);
+        stall = (eqp_schedule_stall){i == 0 ? -1 : 2, 0, 0};
+        REFUSED(EQP_ERR_ARGUMENT, cost, &machine);
+        stall = (eqp_schedule_stall){0, 0, 0};
+    }
+    REFUSED(EQP_ERR_ARGUMENT, NULL, NULL);
+    cost[0] = cost[1] = 1.7e308;
+    REFUSED(EQP_ERR_DATA, cost, NULL);
+    cost[0] = cost[1] = 1;
+    assert_int_equal(eqp_schedule_simulate(schedule, cost, NULL, &o), EQP_OK);
+    assert_int_equal(o.chunks, 3);
+    o.chunks = -7;
+    assert_int_equal(eqp_schedule_simulate(schedule, cost, NULL, &o), EQP_ERR_STATE);
+    assert_int_equal(o.chunks, -7);
+    eqp_schedule_free(schedule);
+}
+
+/* Costs at the ends of what a number can hold teach nothing, and lose nothing. */
+static void absurd_costs_lose_nothing(void **state)
+{
+    static const double costs[] = {0, 5e-324, 1e-200, 1e200, 1e300};
+
+    (void)state;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (int k = 0; k < 5; k++) {
+            double cost[200];
+            seen s = seen_create(200);
+            eqp_schedule_machine machine = free_machine();
+            for (int i = 0; i < 200; i++) {
+                cost[i] = costs[k];
+            }
+            machine.event = note;
+            machine.user = &s;
+            assert_true(isfinite(simulate(eqp_schedule_method_at(m)->name, 200, 7, cost, NULL, &machine).makespan));
+            seen_end(&s);
+        }
+    }
+}
+
+static void many_iterations_on_many_ranks(void **state)
+{
+    const int64_t n = 1000000;
+    double *cost = costs_of(n, 77);
+    const eqp_schedule_outcome a = simulate("self", n, 1024, cost, NULL, NULL);
+    const eqp_schedule_outcome b = simulate("self", n, 1024, cost, NULL, NULL);
+
+    (void)state;
+    assert_int_equal(a.chunks, n);
+    assert_true(a.makespan == b.makespan && a.cov == b.cov && a.mean == b.mean);
+    free(cost);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_iteration_once),
+        cmocka_unit_test(self_scheduling_is_list_scheduling),
+        cmocka_unit_test(static_chunks_are_blocks),
+        cmocka_unit_test(handing_out_takes_time),
+        cmocka_unit_test(stalls_add_their_time_once),
+        cmocka_unit_test(who_stalls_gets_less),
+        cmocka_unit_test(makespan_is_within_its_bounds),
+        cmocka_unit_test(overrun_chunks_are_given_away),
+        cmocka_unit_test(adaptive_weights_learn_from_time_steps),
+        cmocka_unit_test(bad_worlds_are_refused),
+        cmocka_unit_test(absurd_costs_lose_nothing),
+        cmocka_unit_test(many_iterations_on_many_ranks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
