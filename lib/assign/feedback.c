@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One step of feedback-guided balancing, seen from one rank and from all. */
+#include <equipoise/feedback.h>
+
+#include <math.h>
+#include <stddef.h>
+
+/* Where boundary k lies on the axis of summed loads. Every rank has to come to the same bits. */
+static double target_load(int k, int nranks, int64_t total)
+{
+    return (double)k * (double)total / nranks;
+}
+
+/* The first boundary at or beyond a sum of loads, 1 to nranks. A rank's last boundary ends where the first one of the
+ * next begins, since both ask this with the same sum: so each boundary is in one rank, also in floating point. */
+static int first_boundary(int64_t sum, int nranks, int64_t total)
+{
+    int k = (int)fmin(nranks - 1, (double)sum / (double)total * nranks);
+
+    k = k < 1 ? 1 : k;
+    while (k < nranks && target_load(k, nranks, total) < (double)sum) {
+        k++;
+    }
+    while (k > 1 && target_load(k - 1, nranks, total) >= (double)sum) {
+        k--;
+    }
+    return k;
+}
+
+static int is_rank(const eqp_feedback_rank *r)
+{
+    return r->nranks >= 1 && r->rank >= 0 && r->rank < r->nranks && r->low >= 0 && r->high >= r->low && r->load >= 0 &&
+           r->before >= 0 && r->total >= 0 && r->before <= r->total && r->load <= r->total - r->before &&
+           (r->high > r->low || r->load == 0);
+}
+
+int eqp_feedback_inside(const eqp_feedback_rank *rank, int *first, int *count)
+{
+    if (!rank || !first || !count || !is_rank(rank)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (rank->total == 0) {
+        *first = rank->rank + 1;
+        *count = 0;
+        return EQP_OK;
+    }
+    *first = first_boundary(rank->before, rank->nranks, rank->total);
+    *count = first_boundary(rank->before + rank->load, rank->nranks, rank->total) - *first;
+    return EQP_OK;
+}
+
+int64_t eqp_feedback_bound(const eqp_feedback_rank *rank, int k)
+{
+    double wanted = target_load(k, rank->nranks, rank->total) - (double)rank->before;
+    double each = (double)rank->load / (double)(rank->high - rank->low);
+    double place = floor(wanted / each);
+
+    if (!(place > 0)) {
+        return rank->low;
+    }
+    return place < (double)(rank->high - rank->low) ? rank->low + (int64_t)place : rank->high;
+}
+
+eqp_feedback_piece eqp_feedback_piece_at(const eqp_feedback_rank *rank, int first, int count, int i)
+{
+    eqp_feedback_piece piece = {first - 1 + i, rank->low, rank->high};
+
+    if (i > 0) {
+        piece.low = eqp_feedback_bound(rank, first + i - 1);
+    }
+    if (i < count) {
+        piece.high = eqp_feedback_bound(rank, first + i);
+    }
+    return piece;
+}
+
+/* Sums the loads after a look at all that was given. */
+static int check_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *total)
+{
+    int64_t sum = 0;
+
+    if (nranks < 1 || !bound || !load || bound[0] < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int r = 0; r < nranks; r++) {
+        if (bound[r + 1] < bound[r] || load[r] < 0 || (bound[r + 1] == bound[r] && load[r] > 0)) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    for (int r = 0; r < nranks; r++) {
+        if (load[r] > INT64_MAX - sum) {
+            return EQP_ERR_OVERFLOW;
+        }
+        sum += load[r];
+    }
+    *total = sum;
+    return EQP_OK;
+}
+
+int eqp_feedback_step(int nranks, const int64_t *bound, const int64_t *load, int64_t *next)
+{
+    eqp_feedback_rank r = {.nranks = nranks};
+    int code = next && next != bound ? check_step(nranks, bound, load, &r.total) : EQP_ERR_ARGUMENT;
+
+    if (code) {
+        return code;
+    }
+    for (int i = 0; i <= nranks; i++) {
+        next[i] = bound[i];
+    }
+    for (r.rank = 0; r.rank < nranks; r.rank++) {
+        int first = 0, count = 0;
+
+        r.low = bound[r.rank];
+        r.high = bound[r.rank + 1];
+        r.load = load[r.rank];
+        (void)eqp_feedback_inside(&r, &first, &count); /* cannot fail: all of it was checked */
+        for (int k = first; k < first + count; k++) {
+            next[k] = eqp_feedback_bound(&r, k);
+        }
+        r.before += r.load;
+    }
+    return EQP_OK;
+}
+
+int eqp_feedback_start(int64_t n, int nranks, int64_t *bound)
+{
+    if (n < 0 || nranks < 1 || !bound) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t r = 0; r <= nranks; r++) {
+        bound[r] = n / nranks * r + n % nranks * r / nranks; /* r n would overflow first */
+    }
+    return EQP_OK;
+}
+
+int eqp_feedback_load(double seconds, double unit, int64_t *load)
+{
+    const double most = 9007199254740992.0; /* 2^53: beyond it truncation means nothing */
+
+    if (!load || !(unit > 0) || !isfinite(unit)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!(seconds >= 0) || !isfinite(seconds)) {
+        return EQP_ERR_DATA;
+    }
+    if (!(seconds / unit <= most)) {
+        return EQP_ERR_OVERFLOW;
+    }
+    *load = (int64_t)(seconds / unit);
+    return EQP_OK;
+}

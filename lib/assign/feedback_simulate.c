@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks that balance themselves by feedback, simulated; and the loads that the method's paper tries. */
+#include <equipoise/base.h>
+#include <equipoise/feedback.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double pi = 3.14159265358979323846;
+
+/* A wave of so many times 360 iterations around 100. */
+static double wave(int64_t m, int stretch)
+{
+    return 100 * sin((double)m * pi / 180 / stretch) + 100;
+}
+
+/* (3.2), (3.3): the upper half of a sequence that repeats after a prime number of iterations. */
+static double spike(int64_t m)
+{
+    const int64_t a = 11003, b = 10007, remainder = m % b * a % b;
+
+    return 2 * remainder >= b ? (double)remainder / ((double)b / 10) : 0;
+}
+
+int eqp_feedback_function(int function, int64_t n, int nranks, int64_t *load)
+{
+    if (function < 1 || function > EQP_FEEDBACK_FUNCTIONS) {
+        return EQP_ERR_UNKNOWN;
+    }
+    if (n < 0 || nranks < 1 || (n > 0 && !load)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t m = 0; m < n; m++) {
+        switch (function) {
+        case 1:
+            load[m] = m;
+            break;
+        case 2:
+            load[m] = m < n / nranks ? nranks : 0;
+            break;
+        case 3:
+            load[m] = (int64_t)wave(m, 40);
+            break;
+        case 4:
+            load[m] = (int64_t)(wave(m, 40) + spike(m));
+            break;
+        default:
+            load[m] = (int64_t)wave(m, 30);
+        }
+    }
+    return EQP_OK;
+}
+
+/* All ranks of a simulation. */
+typedef struct simulation {
+    int nranks;
+    int64_t *prefix;       /* [n + 1] load before each iteration */
+    int64_t *bound, *next; /* [nranks + 1] */
+    int64_t *best;         /* [nranks + 1] bounds with the smallest load difference */
+    int64_t *load;         /* [nranks] */
+    int64_t max;           /* largest of them */
+    eqp_feedback_run result;
+} simulation;
+
+static int sum_up(int64_t n, const int64_t *load, int64_t *prefix)
+{
+    for (int64_t m = 0; m < n; m++) {
+        if (load[m] < 0) {
+            return EQP_ERR_ARGUMENT;
+        }
+        if (load[m] > INT64_MAX - prefix[m]) {
+            return EQP_ERR_OVERFLOW;
+        }
+        prefix[m + 1] = prefix[m] + load[m];
+    }
+    return EQP_OK;
+}
+
+static void close_simulation(simulation *s)
+{
+    free(s->prefix);
+    free(s->bound);
+    free(s->next);
+    free(s->best);
+    free(s->load);
+}
+
+static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nranks)
+{
+    const int64_t bounds = (int64_t)nranks + 1;
+    int code = EQP_OK;
+
+    *s = (simulation){.nranks = nranks};
+    if ((code = eqp_array_create(&s->prefix, n + 1, sizeof *s->prefix)) ||
+        (code = eqp_array_create(&s->bound, bounds, sizeof *s->bound)) ||
+        (code = eqp_array_create(&s->next, bounds, sizeof *s->next)) ||
+        (code = eqp_array_create(&s->best, bounds, sizeof *s->best)) ||
+        (code = eqp_array_create(&s->load, nranks, sizeof *s->load)) || (code = sum_up(n, load, s->prefix)) ||
+        (code = eqp_feedback_start(n, nranks, s->bound))) {
+        close_simulation(s);
+    }
+    return code;
+}
+
+/* What the ranks would measure. */
+static void measure(simulation *s)
+{
+    s->max = 0;
+    for (int r = 0; r < s->nranks; r++) {
+        s->load[r] = s->prefix[s->bound[r + 1]] - s->prefix[s->bound[r]];
+        s->max = s->load[r] > s->max ? s->load[r] : s->max;
+    }
+}
+
+/* Iterations that stay: where the old and the new range of a rank overlap. */
+static int64_t count_staying(const simulation *s)
+{
+    int64_t staying = 0;
+
+    for (int r = 0; r < s->nranks; r++) {
+        int64_t low = s->bound[r] > s->next[r] ? s->bound[r] : s->next[r];
+        int64_t high = s->bound[r + 1] < s->next[r + 1] ? s->bound[r + 1] : s->next[r + 1];
+        staying += high > low ? high - low : 0;
+    }
+    return staying;
+}
+
+static int take_step(simulation *s)
+{
+    int code = eqp_feedback_step(s->nranks, s->bound, s->load, s->next);
+
+    if (!code) {
+        int64_t *old = s->bound;
+        s->result.moved += s->bound[s->nranks] - s->bound[0] - count_staying(s);
+        s->bound = s->next;
+        s->next = old;
+        s->result.steps++;
+    }
+    return code;
+}
+
+static int run(simulation *s, int64_t total, eqp_feedback_state *state, double *difference)
+{
+    const double unit = total > 0 ? (double)total : 1;
+    int code = EQP_OK;
+
+    for (;;) {
+        measure(s);
+        code = eqp_feedback_check(state, s->nranks, s->max, total, &s->result.verdict);
+        if (code) {
+            return code;
+        }
+        if (state->best_step == s->result.steps) {
+            memcpy(s->best, s->bound, ((size_t)s->nranks + 1) * sizeof *s->best);
+        }
+        if (difference) {
+            difference[s->result.steps] = state->value / unit;
+        }
+        if (s->result.verdict != EQP_FEEDBACK_GO_ON) {
+            break;
+        }
+        if ((code = take_step(s))) {
+            return code;
+        }
+    }
+    s->result.best_step = state->best_step;
+    s->result.load_difference = state->best / unit;
+    s->result.load_difference_last = state->value / unit;
+    return EQP_OK;
+}
+
+int eqp_feedback_simulate(int64_t n, const int64_t *load, int nranks, const eqp_feedback_options *options,
+                          int64_t *bound, double *difference, eqp_feedback_run *result)
+{
+    simulation s;
+    eqp_feedback_state state;
+    int code = n < 0 || n == INT64_MAX || nranks < 1 || (n > 0 && !load) || !result ? EQP_ERR_ARGUMENT : EQP_OK;
+
+    code = code ? code : eqp_feedback_init(&state, options);
+    code = code ? code : open_simulation(&s, n, load, nranks);
+    if (code) {
+        return code;
+    }
+    code = run(&s, s.prefix[n], &state, difference);
+    if (!code) {
+        const int64_t *kept = options->rule == EQP_FEEDBACK_GUARDED ? s.best : s.bound;
+        *result = s.result;
+        if (bound) {
+            memcpy(bound, kept, ((size_t)nranks + 1) * sizeof *bound);
+        }
+    }
+    close_simulation(&s);
+    return code;
+}

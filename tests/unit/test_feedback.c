@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failing_malloc.h"
+
+#include <equipoise/feedback.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#define MAX_RANKS 40
+
+static const eqp_feedback_options papers_rule = {EQP_FEEDBACK_PAPER, 25, 0, 1};
+
+static uint64_t draws;
+
+static int64_t below(uint64_t n)
+{
+    return (int64_t)eqp_random_below(11, 1, draws++, n);
+}
+
+static eqp_feedback_run simulate(int function, int64_t n, int nranks, const eqp_feedback_options *options,
+                                 int64_t *bound, double *difference)
+{
+    int64_t *load = calloc((size_t)n + 1, sizeof *load);
+    eqp_feedback_run run = {0};
+
+    assert_non_null(load);
+    assert_int_equal(eqp_feedback_function(function, n, nranks, load), EQP_OK);
+    assert_int_equal(eqp_feedback_simulate(n, load, nranks, options, bound, difference, &run), EQP_OK);
+    free(load);
+    return run;
+}
+
+/* Starr 2012: what was measured with 500,000 iterations, to the four digits that were printed. */
+static void published_results_come_out(void **state)
+{
+    static const struct {
+        int function, nranks, steps;
+        double difference;
+    } published[] = {{1, 2, 9, 1.519e-6},    {1, 8, 7, 1.894e-6},   {1, 16, 5, 3.618e-6},  {1, 32, 5, 2.107e-6},
+                     {1, 64, 4, 2.661e-6},   {1, 128, 3, 2.843e-6}, {1, 256, 3, 3.249e-6}, {1, 1024, 2, 3.557e-6},
+                     {1, 4096, 2, 3.844e-6}, {2, 64, 2, 1.200e-4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof published[0]; i++) {
+        const double expected = published[i].difference, digit = pow(10, floor(log10(expected)) - 3);
+        eqp_feedback_run run = simulate(published[i].function, 500000, published[i].nranks, &papers_rule, NULL, NULL);
+        assert_int_equal(run.steps, published[i].steps);
+        assert_true(fabs(run.load_difference - expected) <= 0.5 * digit);
+        assert_int_equal(run.verdict, EQP_FEEDBACK_CONVERGED);
+    }
+}
+
+/* The same source, in words: sines over 1024 ranks take 9 and 12 steps; with few ranks the first step makes matters
+ * worse and the rule stops; 5000 iterations of the shorter sine take two steps. */
+static void described_results_come_out(void **state)
+{
+    static const struct {
+        int function, nranks, steps;
+        int64_t n;
+    } described[] = {{3, 1024, 9, 750000}, {3, 1024, 12, 1000000}, {4, 1024, 12, 1000000}, {3, 8, 1, 500000},
+                     {3, 16, 1, 500000},   {3, 32, 1, 500000},     {4, 8, 1, 500000},      {4, 16, 1, 500000},
+                     {4, 32, 1, 500000},   {5, 256, 2, 5000},      {5, 1024, 2, 5000}};
+    double difference[26];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof described / sizeof described[0]; i++) {
+        eqp_feedback_run run =
+            simulate(described[i].function, described[i].n, described[i].nranks, &papers_rule, NULL, difference);
+        assert_int_equal(run.steps, described[i].steps);
+        assert_true(run.steps > 1 || difference[1] > difference[0]);
+    }
+}
+
+static void functions_are_those_of_the_source(void **state)
+{
+    static int64_t load[20000];
+
+    (void)state;
+    assert_int_equal(eqp_feedback_function(1, 20000, 4, load), EQP_OK);
+    assert_int_equal(load[0], 0);
+    assert_int_equal(load[19999], 19999);
+    assert_int_equal(eqp_feedback_function(2, 20000, 64, load), EQP_OK);
+    assert_int_equal(load[0], 64);
+    assert_int_equal(load[311], 64); /* 20000 / 64 = 312.5 */
+    assert_int_equal(load[312], 0);
+    assert_int_equal(eqp_feedback_function(3, 20000, 4, load), EQP_OK);
+    assert_int_equal(load[0], 100);
+    assert_int_equal(load[3600], 200);
+    assert_int_equal(load[10800], 0);
+    assert_int_equal(load[14400 + 3600], 200);
+    assert_int_equal(eqp_feedback_function(5, 20000, 4, load), EQP_OK);
+    assert_int_equal(load[2700], 200);
+    assert_int_equal(load[8100], 0);
+    /* 11003 = 996 mod 10007: multiples of it by 1 to 5 are below the half, 6 x 996 = 5976 is not. */
+    assert_int_equal(eqp_feedback_function(4, 20000, 4, load), EQP_OK);
+    assert_int_equal(load[5], (int64_t)(100 + 100 * sin(5 * acos(-1) / 7200)));
+    assert_int_equal(load[6], (int64_t)(100 + 100 * sin(6 * acos(-1) / 7200) + 5.976 / 1.0007));
+    assert_int_equal(eqp_feedback_function(0, 1, 1, load), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_feedback_function(6, 1, 1, load), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_feedback_function(1, -1, 1, load), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_function(1, 1, 0, load), EQP_ERR_ARGUMENT);
+}
+
+/* Ranges and loads of several kinds: empty ranges, ranges without load, giants. */
+static void draw_ranks(int nranks, int64_t *bound, int64_t *load)
+{
+    const int64_t kind = below(4), most = kind == 3 ? (int64_t)1 << 56 : 1000;
+
+    bound[0] = below(3);
+    for (int r = 0; r < nranks; r++) {
+        bound[r + 1] = bound[r] + (kind == 0 || below(4) == 0 ? below(2) : below(1000));
+        load[r] = bound[r + 1] == bound[r] || (kind == 1 && below(2)) ? 0 : below((uint64_t)most);
+    }
+}
+
+static eqp_feedback_rank rank_of(int nranks, int r, const int64_t *bound, const int64_t *load)
+{
+    eqp_feedback_rank rank = {nranks, r, bound[r], bound[r + 1], load[r], 0, 0};
+
+    for (int i = 0; i < nranks; i++) {
+        rank.before += i < r ? load[i] : 0;
+        rank.total += load[i];
+    }
+    return rank;
+}
+
+/* What each rank finds alone is what all find together: every boundary in one rank, every iteration in one piece, and
+ * the pieces that a rank gets are its new range. */
+static void every_iteration_goes_to_its_new_rank_once(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        const int nranks = 1 + (int)below(MAX_RANKS);
+        int64_t bound[MAX_RANKS + 1], load[MAX_RANKS], next[MAX_RANKS + 1], reached[MAX_RANKS];
+        int found[MAX_RANKS + 1] = {0};
+
+        draw_ranks(nranks, bound, load);
+        assert_int_equal(eqp_feedback_step(nranks, bound, load, next), EQP_OK);
+        assert_int_equal(next[0], bound[0]);
+        assert_int_equal(next[nranks], bound[nranks]);
+        memcpy(reached, next, (size_t)nranks * sizeof *reached);
+        for (int r = 0; r < nranks; r++) {
+            const eqp_feedback_rank rank = rank_of(nranks, r, bound, load);
+            int first = -1, count = -1;
+            int64_t at = rank.low;
+
+            assert_true(next[r] <= next[r + 1]);
+            assert_int_equal(eqp_feedback_inside(&rank, &first, &count), EQP_OK);
+            for (int k = first; k < first + count; k++) {
+                assert_int_equal(eqp_feedback_bound(&rank, k), next[k]);
+                found[k]++;
+            }
+            for (int i = 0; i <= count; i++) {
+                const eqp_feedback_piece piece = eqp_feedback_piece_at(&rank, first, count, i);
+                assert_int_equal(piece.low, at);
+                assert_true(piece.high >= piece.low && piece.rank >= 0 && piece.rank < nranks);
+                if (piece.high > piece.low) {
+                    assert_int_equal(piece.low, reached[piece.rank]);
+                    reached[piece.rank] = piece.high;
+                }
+                at = piece.high;
+            }
+            assert_int_equal(at, rank.high);
+        }
+        for (int r = 0; r < nranks; r++) {
+            assert_int_equal(reached[r], next[r + 1]);
+            assert_true(r == 0 || rank_of(nranks, 0, bound, load).total == 0 || found[r] == 1);
+        }
+    }
+}
+
+/* If the load is what the method takes it for, one step is all it needs: each rank's load is then within that of one
+ * iteration at each end. */
+static void one_step_balances_what_is_constant_in_each_rank(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        const int nranks = 1 + (int)below(MAX_RANKS);
+        int64_t bound[MAX_RANKS + 1] = {0}, load[MAX_RANKS], each[MAX_RANKS], next[MAX_RANKS + 1], most = 0, total = 0;
+
+        for (int r = 0; r < nranks; r++) {
+            each[r] = below(50);
+            bound[r + 1] = bound[r] + 1 + below(300);
+            load[r] = each[r] * (bound[r + 1] - bound[r]);
+            most = each[r] > most ? each[r] : most;
+            total += load[r];
+        }
+        assert_int_equal(eqp_feedback_step(nranks, bound, load, next), EQP_OK);
+        for (int r = 0, old = 0; r < nranks; r++) {
+            int64_t mine = 0;
+            for (int64_t m = next[r]; m < next[r + 1]; m++) {
+                while (m >= bound[old + 1]) {
+                    old++;
+                }
+                mine += each[old];
+            }
+            assert_true(fabs((double)mine - (double)total / nranks) <= (double)most + 1e-9 * (double)total);
+        }
+    }
+}
+
+static void ranks_without_load_keep_what_they_have(void **state)
+{
+    const int64_t bound[5] = {0, 3, 3, 7, 9}, load[4] = {0};
+    int64_t next[5];
+    eqp_feedback_run run;
+    const int64_t nothing[9] = {0};
+    const eqp_feedback_options guarded = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+
+    (void)state;
+    assert_int_equal(eqp_feedback_step(4, bound, load, next), EQP_OK);
+    assert_memory_equal(next, bound, sizeof bound);
+    assert_int_equal(eqp_feedback_simulate(9, nothing, 4, &guarded, next, NULL, &run), EQP_OK);
+    assert_int_equal(run.steps, 0);
+    assert_int_equal(run.verdict, EQP_FEEDBACK_WITHIN);
+    assert_true(run.load_difference == 0);
+    assert_int_equal(eqp_feedback_simulate(9, nothing, 4, &papers_rule, next, NULL, &run), EQP_OK);
+    assert_int_equal(run.moved, 0);
+    assert_int_equal(next[4], 9);
+}
+
+static void one_rank_no_iterations_more_ranks_than_iterations(void **state)
+{
+    static const struct {
+        int64_t n;
+        int nranks;
+    } cases[] = {{0, 1}, {0, 5}, {1, 1}, {1, 7}, {3, 8}, {1000, 1}, {5, 5}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int function = 1; function <= EQP_FEEDBACK_FUNCTIONS; function++) {
+            for (int rule = 0; rule < 2; rule++) {
+                eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+                int64_t bound[9] = {-1};
+                options.rule = rule ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED;
+                eqp_feedback_run run = simulate(function, cases[i].n, cases[i].nranks, &options, bound, NULL);
+                assert_int_equal(bound[0], 0);
+                assert_int_equal(bound[cases[i].nranks], cases[i].n);
+                assert_true(run.load_difference >= 0 && run.load_difference <= run.load_difference_last);
+                assert_true(cases[i].nranks > 1 || (run.load_difference == 0 && run.moved == 0));
+            }
+        }
+    }
+}
+
+static double difference_of(const int64_t *load, int nranks, const int64_t *bound)
+{
+    int64_t max = 0, total = 0;
+
+    for (int r = 0; r < nranks; r++) {
+        int64_t sum = 0;
+        for (int64_t m = bound[r]; m < bound[r + 1]; m++) {
+            sum += load[m];
+        }
+        max = sum > max ? sum : max;
+        total += sum;
+    }
+    return ((double)max - (double)total / nranks) / (double)total;
+}
+
+static void guarded_rule_goes_past_a_bad_step(void **state)
+{
+    const eqp_feedback_options guarded = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+
+    (void)state;
+    for (int function = 3; function <= 4; function++) {
+        for (int nranks = 8; nranks <= 64; nranks *= 2) {
+            eqp_feedback_run paper = simulate(function, 500000, nranks, &papers_rule, NULL, NULL);
+            eqp_feedback_run run = simulate(function, 500000, nranks, &guarded, NULL, NULL);
+            assert_true(run.load_difference < (nranks < 64 ? 0.2 : 0.99) * paper.load_difference);
+        }
+    }
+}
+
+static void threshold_is_good_enough(void **state)
+{
+    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+
+    (void)state;
+    options.threshold = 0.01;
+    eqp_feedback_run run = simulate(1, 500000, 16, &options, NULL, NULL);
+    assert_int_equal(run.verdict, EQP_FEEDBACK_WITHIN);
+    assert_true(run.load_difference_last * 16 <= 0.01);
+    assert_true(run.steps < 5);
+    options.threshold = 2; /* good enough from the start: rank 15 has less than twice the mean */
+    run = simulate(1, 500000, 16, &options, NULL, NULL);
+    assert_int_equal(run.steps, 0);
+    options.threshold = 0;
+    options.max_steps = 3;
+    run = simulate(1, 500000, 16, &options, NULL, NULL);
+    assert_int_equal(run.verdict, EQP_FEEDBACK_LAST_STEP);
+    assert_int_equal(run.steps, 3);
+}
+
+/* Function 2 swings for ever between good and bad bounds: the guarded rule stops and has kept the good ones. */
+static void swinging_stops_at_the_best_bounds(void **state)
+{
+    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    int64_t bound[65], *load = calloc(500000, sizeof *load);
+    double difference[101];
+    eqp_feedback_run run;
+
+    (void)state;
+    assert_non_null(load);
+    options.max_steps = 100;
+    assert_int_equal(eqp_feedback_function(2, 500000, 64, load), EQP_OK);
+    assert_int_equal(eqp_feedback_simulate(500000, load, 64, &options, bound, difference, &run), EQP_OK);
+    assert_int_equal(run.verdict, EQP_FEEDBACK_SWINGS);
+    assert_int_equal(run.steps, run.best_step + options.patience);
+    assert_true(difference[run.best_step] == run.load_difference);
+    assert_true(run.load_difference_last > run.load_difference);
+    assert_true(fabs(difference_of(load, 64, bound) - run.load_difference) < 1e-15);
+    free(load);
+}
+
+static void seconds_become_whole_units(void **state)
+{
+    int64_t load = -1;
+
+    (void)state;
+    assert_int_equal(eqp_feedback_load(1.9999, 1, &load), EQP_OK);
+    assert_int_equal(load, 1);
+    assert_int_equal(eqp_feedback_load(0, 1e-9, &load), EQP_OK);
+    assert_int_equal(load, 0);
+    assert_int_equal(eqp_feedback_load(2.5e-6, 1e-9, &load), EQP_OK);
+    assert_in_range(load, 2499, 2500);
+    assert_int_equal(eqp_feedback_load(-1e-9, 1e-9, &load), EQP_ERR_DATA);
+    assert_int_equal(eqp_feedback_load(NAN, 1e-9, &load), EQP_ERR_DATA);
+    assert_int_equal(eqp_feedback_load(INFINITY, 1e-9, &load), EQP_ERR_DATA);
+    assert_int_equal(eqp_feedback_load(1e10, 1e-9, &load), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_feedback_load(1, 0, &load), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_load(1, NAN, &load), EQP_ERR_ARGUMENT);
+    assert_in_range(load, 2499, 2500);
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    const int64_t bound[3] = {0, 4, 8}, load[2] = {1, 2}, falling[3] = {0, 5, 4}, negative[2] = {1, -1};
+    const int64_t empty[3] = {0, 0, 8}, huge[2] = {INT64_MAX, 1};
+    int64_t next[3] = {7, 7, 7};
+    eqp_feedback_rank rank = {2, 0, 0, 4, 1, 0, 3};
+    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_state s;
+    eqp_feedback_run run;
+    enum eqp_feedback_verdict verdict;
+    int first, count;
+
+    (void)state;
+    assert_int_equal(eqp_feedback_step(0, bound, load, next), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_step(2, falling, load, next), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_step(2, bound, negative, next), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_step(2, empty, load, next), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_step(2, bound, huge, next), EQP_ERR_OVERFLOW);
+    assert_int_equal(next[1], 7);
+    rank.before = 3;
+    assert_int_equal(eqp_feedback_inside(&rank, &first, &count), EQP_ERR_ARGUMENT);
+    rank = (eqp_feedback_rank){2, 2, 0, 4, 1, 0, 3};
+    assert_int_equal(eqp_feedback_inside(&rank, &first, &count), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_start(-1, 2, next), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_simulate(2, negative, 2, &options, NULL, NULL, &run), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_simulate(2, huge, 2, &options, NULL, NULL, &run), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_feedback_simulate(2, load, 0, &options, NULL, NULL, &run), EQP_ERR_ARGUMENT);
+    options.patience = 0;
+    assert_int_equal(eqp_feedback_init(&s, &options), EQP_ERR_ARGUMENT);
+    options = (eqp_feedback_options)EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    options.threshold = NAN;
+    assert_int_equal(eqp_feedback_init(&s, &options), EQP_ERR_ARGUMENT);
+    options.threshold = 0;
+    assert_int_equal(eqp_feedback_init(&s, &options), EQP_OK);
+    assert_int_equal(eqp_feedback_check(&s, 2, 5, 4, &verdict), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_feedback_check(&s, 2, -1, 4, &verdict), EQP_ERR_ARGUMENT);
+    assert_int_equal(s.checks, 0);
+}
+
+static void starting_ranges_are_equal(void **state)
+{
+    int64_t bound[5];
+
+    (void)state;
+    assert_int_equal(eqp_feedback_start(10, 4, bound), EQP_OK);
+    assert_int_equal(bound[1], 2);
+    assert_int_equal(bound[2], 5);
+    assert_int_equal(bound[3], 7);
+    assert_int_equal(eqp_feedback_start(INT64_MAX, 4, bound), EQP_OK);
+    assert_int_equal(bound[4], INT64_MAX);
+    assert_int_equal(bound[2], INT64_MAX / 2);
+}
+
+static void failing_allocations_leave_nothing(void **state)
+{
+    const int64_t load[6] = {1, 2, 3, 4, 5, 6};
+    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0;; k++) {
+        eqp_feedback_run run = {.steps = -1};
+        int64_t bound[4] = {-1};
+        failing_malloc_start(k);
+        int code = eqp_feedback_simulate(6, load, 3, &options, bound, NULL, &run);
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            assert_int_equal(k, 5);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_int_equal(run.steps, -1);
+        assert_int_equal(bound[0], -1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(published_results_come_out),
+        cmocka_unit_test(described_results_come_out),
+        cmocka_unit_test(functions_are_those_of_the_source),
+        cmocka_unit_test(every_iteration_goes_to_its_new_rank_once),
+        cmocka_unit_test(one_step_balances_what_is_constant_in_each_rank),
+        cmocka_unit_test(ranks_without_load_keep_what_they_have),
+        cmocka_unit_test(one_rank_no_iterations_more_ranks_than_iterations),
+        cmocka_unit_test(guarded_rule_goes_past_a_bad_step),
+        cmocka_unit_test(threshold_is_good_enough),
+        cmocka_unit_test(swinging_stops_at_the_best_bounds),
+        cmocka_unit_test(seconds_become_whole_units),
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(starting_ranges_are_equal),
+        cmocka_unit_test(failing_allocations_leave_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
