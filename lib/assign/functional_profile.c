@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a program's time goes along one direction, pass after pass. */
+#include <equipoise/base.h>
+#include <equipoise/functional.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+struct eqp_functional_profile {
+    eqp_functional_profile_options options;
+    int64_t passes;
+    double *now;  /* [cells] time of this pass */
+    double *past; /* [cells] of the passes before it, fading */
+};
+
+int eqp_functional_profile_create(const eqp_functional_profile_options *options, eqp_functional_profile **profile)
+{
+    const eqp_functional_profile_options *o = options;
+    eqp_functional_profile *p = NULL;
+    int code;
+
+    if (!o || !profile || !(o->high > o->low) || !isfinite(o->high - o->low) || o->cells < 1 || !(o->keep >= 0) ||
+        !(o->keep <= 1) || o->every < 1 || !(o->threshold >= 0)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_array_create(&p, 1, sizeof *p))) {
+        return code;
+    }
+    p->options = *o;
+    if ((code = eqp_array_create(&p->now, o->cells, sizeof *p->now)) ||
+        (code = eqp_array_create(&p->past, o->cells, sizeof *p->past))) {
+        eqp_functional_profile_free(p);
+        return code;
+    }
+    *profile = p;
+    return EQP_OK;
+}
+
+/* A place in units of cells. */
+static double in_cells(const eqp_functional_profile_options *o, double x)
+{
+    return (x - o->low) / (o->high - o->low) * (double)o->cells;
+}
+
+static int64_t cell_of(const eqp_functional_profile_options *o, double place)
+{
+    return place < (double)(o->cells - 1) ? (int64_t)place : o->cells - 1;
+}
+
+int eqp_functional_profile_add(eqp_functional_profile *profile, double from, double to, double seconds)
+{
+    if (!profile || !(from >= profile->options.low) || !(to >= from) || !(to <= profile->options.high)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!(seconds >= 0) || !isfinite(seconds)) {
+        return EQP_ERR_DATA;
+    }
+    const eqp_functional_profile_options *o = &profile->options;
+    const double first = in_cells(o, from), last = in_cells(o, to);
+    if (!(last > first)) {
+        profile->now[cell_of(o, first)] += seconds;
+        return EQP_OK;
+    }
+    for (int64_t cell = cell_of(o, first); cell <= cell_of(o, last); cell++) {
+        const double part = fmin(last, (double)cell + 1) - fmax(first, (double)cell);
+        profile->now[cell] += part > 0 ? seconds * part / (last - first) : 0;
+    }
+    return EQP_OK;
+}
+
+double *eqp_functional_profile_cells(eqp_functional_profile *profile, int64_t *cells)
+{
+    *cells = profile->options.cells;
+    return profile->now;
+}
+
+int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const double *time, int *recut)
+{
+    double spread = 0;
+    int code = profile && recut ? eqp_functional_spread(n, time, &spread) : EQP_ERR_ARGUMENT;
+
+    if (code) {
+        return code;
+    }
+    for (int64_t i = 0; i < profile->options.cells; i++) {
+        profile->past[i] = profile->options.keep * profile->past[i] + profile->now[i];
+        profile->now[i] = 0;
+    }
+    profile->passes++;
+    *recut = profile->passes % profile->options.every == 0 && spread > profile->options.threshold;
+    return EQP_OK;
+}
+
+int eqp_functional_profile_time(const eqp_functional_profile *profile, eqp_functional_samples **samples)
+{
+    const eqp_functional_profile_options *o = profile ? &profile->options : NULL;
+    double *x = NULL, *t = NULL;
+    int code = o && samples ? EQP_OK : EQP_ERR_ARGUMENT;
+
+    if (code || (code = eqp_array_create(&x, o->cells + 1, sizeof *x)) ||
+        (code = eqp_array_create(&t, o->cells + 1, sizeof *t))) {
+        goto done;
+    }
+    for (int64_t i = 0; i <= o->cells; i++) {
+        x[i] = i < o->cells ? o->low + (o->high - o->low) * ((double)i / (double)o->cells) : o->high;
+        t[i] = i > 0 ? t[i - 1] + profile->past[i - 1] : 0;
+    }
+    code = eqp_functional_samples_create(o->cells + 1, x, t, NULL, samples);
+done:
+    free(x);
+    free(t);
+    return code;
+}
+
+void eqp_functional_profile_free(eqp_functional_profile *profile)
+{
+    if (profile) {
+        free(profile->now);
+        free(profile->past);
+        free(profile);
+    }
+}

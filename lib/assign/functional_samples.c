@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A cumulative time function through samples, in cubic pieces that never fall. */
+#include <equipoise/base.h>
+#include <equipoise/functional.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct eqp_functional_samples {
+    int64_t n;
+    double *x, *t, *slope; /* [n] */
+};
+
+/* The piece that x lies in, and how far along, 0 to 1. */
+static int64_t find_piece(const eqp_functional_samples *s, double x, double *along)
+{
+    int64_t low = 0, high = s->n - 1;
+
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (s->x[middle] <= x) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    *along = (x - s->x[low]) / (s->x[low + 1] - s->x[low]);
+    return low;
+}
+
+/* Coefficients of a piece by how far along: t = t_i + u (a + u (b + u c)). */
+typedef struct piece {
+    double width, t, a, b, c;
+} piece;
+
+static piece get_piece(const eqp_functional_samples *s, int64_t i)
+{
+    const double width = s->x[i + 1] - s->x[i], rise = s->t[i + 1] - s->t[i];
+    const double from = s->slope[i] * width, to = s->slope[i + 1] * width;
+
+    return (piece){width, s->t[i], from, 3 * rise - 2 * from - to, from + to - 2 * rise};
+}
+
+static double samples_value(const void *user, double x)
+{
+    const eqp_functional_samples *s = user;
+    double u;
+    const int64_t i = find_piece(s, x, &u);
+    const piece p = get_piece(s, i);
+
+    return u >= 1 ? s->t[i + 1] : p.t + u * (p.a + u * (p.b + u * p.c));
+}
+
+static double samples_slope(const void *user, double x)
+{
+    double u;
+    const piece p = get_piece(user, find_piece(user, x, &u));
+
+    return (p.a + u * (2 * p.b + 3 * u * p.c)) / p.width;
+}
+
+static double samples_bend(const void *user, double x)
+{
+    double u;
+    const piece p = get_piece(user, find_piece(user, x, &u));
+
+    return (2 * p.b + 6 * u * p.c) / (p.width * p.width);
+}
+
+static double mean_rise(const eqp_functional_samples *s, int64_t i)
+{
+    return (s->t[i + 1] - s->t[i]) / (s->x[i + 1] - s->x[i]);
+}
+
+/* The parabola through three neighbours says how steep the middle one is; at an end, how steep the end. */
+static void estimate_slopes(eqp_functional_samples *s)
+{
+    const int64_t last = s->n - 1;
+
+    for (int64_t i = 1; i < last; i++) {
+        const double before = s->x[i] - s->x[i - 1], after = s->x[i + 1] - s->x[i];
+        s->slope[i] = (mean_rise(s, i - 1) * after + mean_rise(s, i) * before) / (before + after);
+    }
+    s->slope[0] = last > 1 ? fmax(0, 2 * mean_rise(s, 0) - s->slope[1]) : mean_rise(s, 0);
+    s->slope[last] = last > 1 ? fmax(0, 2 * mean_rise(s, last - 1) - s->slope[last - 1]) : mean_rise(s, 0);
+}
+
+/* Fritsch and Carlson: a piece whose end slopes lie in a circle of three times its mean rise cannot fall. */
+static void limit_slopes(eqp_functional_samples *s)
+{
+    for (int64_t i = 0; i < s->n - 1; i++) {
+        const double rise = mean_rise(s, i), steep = hypot(s->slope[i], s->slope[i + 1]);
+        if (steep > 3 * rise) {
+            s->slope[i] *= 3 * rise / steep;
+            s->slope[i + 1] *= 3 * rise / steep;
+        }
+    }
+}
+
+static int check_samples(int64_t n, const double *x, const double *t, const double *slope)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(x[i]) || (i > 0 && !(x[i] > x[i - 1]))) {
+            return EQP_ERR_ARGUMENT;
+        }
+        if (!isfinite(t[i]) || (i > 0 && t[i] < t[i - 1]) || (slope && !(slope[i] >= 0 && isfinite(slope[i])))) {
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_functional_samples_create(int64_t n, const double *x, const double *t, const double *slope,
+                                  eqp_functional_samples **samples)
+{
+    eqp_functional_samples *s = NULL;
+    int code = n < 2 || !x || !t || !samples ? EQP_ERR_ARGUMENT : check_samples(n, x, t, slope);
+
+    if (code || (code = eqp_array_create(&s, 1, sizeof *s))) {
+        return code;
+    }
+    s->n = n;
+    if ((code = eqp_array_create(&s->x, n, sizeof *s->x)) || (code = eqp_array_create(&s->t, n, sizeof *s->t)) ||
+        (code = eqp_array_create(&s->slope, n, sizeof *s->slope))) {
+        eqp_functional_samples_free(s);
+        return code;
+    }
+    memcpy(s->x, x, (size_t)n * sizeof *x);
+    memcpy(s->t, t, (size_t)n * sizeof *t);
+    if (slope) {
+        memcpy(s->slope, slope, (size_t)n * sizeof *slope);
+    } else {
+        estimate_slopes(s);
+    }
+    limit_slopes(s);
+    *samples = s;
+    return EQP_OK;
+}
+
+eqp_functional_time eqp_functional_samples_time(const eqp_functional_samples *samples)
+{
+    return (eqp_functional_time){samples->x[0], samples->x[samples->n - 1], samples_value, samples_slope, samples_bend,
+                                 samples};
+}
+
+void eqp_functional_samples_free(eqp_functional_samples *samples)
+{
+    if (samples) {
+        free(samples->x);
+        free(samples->t);
+        free(samples->slope);
+        free(samples);
+    }
+}
