@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks with declared speed functions, and models that learn them. */
+#ifndef EQP_TEST_SPEEDS_WORLD_H
+#define EQP_TEST_SPEEDS_WORLD_H
+
+#include "numeric.h"
+
+#include <equipoise/speeds.h>
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_RANKS = 16, FOREVER = 1000 };
+
+static inline eqp_speeds_functions *declare(const char *text)
+{
+    eqp_speeds_functions *functions = NULL;
+    eqp_message message = {""};
+
+    if (eqp_speeds_functions_parse(text, (int64_t)strlen(text), "declared", &functions, &message)) {
+        fail_msg("%s", message.text);
+    }
+    return functions;
+}
+
+static inline double declared_seconds(const eqp_speeds_functions *functions, int rank, int64_t share)
+{
+    double seconds = -1.0;
+
+    assert_int_equal(eqp_speeds_functions_seconds(functions, rank, (double)share, &seconds), EQP_OK);
+    return seconds;
+}
+
+static inline int64_t sum_of(int n, const int64_t *share)
+{
+    int64_t sum = 0;
+
+    for (int r = 0; r < n; r++) {
+        assert_true(share[r] >= 0);
+        sum += share[r];
+    }
+    return sum;
+}
+
+/* Iterations until no |ti - tj| / ti is over the tolerance, at most `limit`; 0: it never was. share [ranks]: the last
+ * ones. */
+static inline int iterations_until(const eqp_speeds_functions *functions, eqp_speeds_kind kind, int64_t n,
+                                   double tolerance, int limit, int64_t *share)
+{
+    const int nranks = eqp_speeds_functions_ranks(functions);
+    double seconds[MOST_RANKS], spread = INFINITY;
+    eqp_speeds *speeds = NULL;
+    int iteration = 0;
+
+    assert_in_range(nranks, 1, MOST_RANKS);
+    assert_int_equal(eqp_speeds_create(kind, nranks, (double)n, &speeds), EQP_OK);
+    while (spread > tolerance && iteration++ < limit) {
+        assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
+        assert_true(sum_of(nranks, share) == n);
+        for (int r = 0; r < nranks; r++) {
+            seconds[r] = declared_seconds(functions, r, share[r]);
+        }
+        assert_int_equal(eqp_speeds_spread(nranks, seconds, &spread), EQP_OK);
+        assert_int_equal(eqp_speeds_record(speeds, share, seconds), EQP_OK);
+    }
+    eqp_speeds_free(speeds);
+    return spread <= tolerance ? iteration : 0;
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Models of speed: what goes in, what comes out, what is refused. */
+#include "speeds_world.h"
+
+static const eqp_speeds_kind kinds[] = {EQP_SPEEDS_CONSTANT, EQP_SPEEDS_PIECEWISE, EQP_SPEEDS_AKIMA};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static eqp_speeds *create(eqp_speeds_kind kind, int nranks, double n)
+{
+    eqp_speeds *speeds = NULL;
+
+    assert_int_equal(eqp_speeds_create(kind, nranks, n, &speeds), EQP_OK);
+    return speeds;
+}
+
+static void what_is_no_model_is_refused(void **state)
+{
+    static const double wrong[] = {-1.0, NAN, INFINITY, EQP_SPEEDS_ITEMS * 2.0};
+    eqp_speeds *speeds = NULL, *kept;
+
+    (void)state;
+    assert_int_equal(eqp_speeds_create((eqp_speeds_kind)3, 2, 10.0, &speeds), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_speeds_create((eqp_speeds_kind)-1, 2, 10.0, &speeds), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, 0, 10.0, &speeds), EQP_ERR_ARGUMENT);
+    assert_null(speeds);
+    kept = speeds = create(EQP_SPEEDS_AKIMA, 1, 0.0);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, 2, wrong[i], &speeds), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_speeds_resize(speeds, wrong[i]), EQP_ERR_ARGUMENT);
+    }
+    assert_ptr_equal(speeds, kept);
+    eqp_speeds_free(speeds);
+    eqp_speeds_free(NULL);
+}
+
+static void kinds_have_names(void **state)
+{
+    static const char *const wrong[] = {"", "Akima", "akima ", "linear", "constant|piecewise"};
+    char all[64] = "";
+    eqp_speeds_kind kind = EQP_SPEEDS_AKIMA;
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        (void)snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", k ? "|" : "",
+                       eqp_speeds_kind_name(kinds[k]));
+        assert_int_equal(eqp_speeds_kind_parse(eqp_speeds_kind_name(kinds[k]), &kind), EQP_OK);
+        assert_int_equal(kind, kinds[k]);
+    }
+    assert_string_equal(all, EQP_SPEEDS_KINDS);
+    assert_null(eqp_speeds_kind_name((eqp_speeds_kind)KINDS));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(eqp_speeds_kind_parse(wrong[i], &kind), EQP_ERR_UNKNOWN);
+    }
+    assert_int_equal(kind, EQP_SPEEDS_AKIMA);
+}
+
+static void bad_measurements_change_nothing(void **state)
+{
+    static const struct {
+        int rank;
+        double size, seconds;
+        int code;
+    } wrong[] = {
+        {-1, 1, 1, EQP_ERR_ARGUMENT},   {2, 1, 1, EQP_ERR_ARGUMENT},        {0, -1, 1, EQP_ERR_ARGUMENT},
+        {0, NAN, 1, EQP_ERR_ARGUMENT},  {0, INFINITY, 1, EQP_ERR_ARGUMENT}, {0, 10, -1, EQP_ERR_DATA},
+        {0, 10, NAN, EQP_ERR_DATA},     {0, 10, INFINITY, EQP_ERR_DATA},    {0, 10, 0, EQP_ERR_DATA},
+        {0, 10, -0.0, EQP_ERR_DATA},    {0, 0, -1, EQP_ERR_DATA},           {0, 0, NAN, EQP_ERR_DATA},
+        {0, 1, 1e-101, EQP_ERR_DATA},   {0, 1, 1e101, EQP_ERR_DATA},        {0, 1e300, 1e-300, EQP_ERR_DATA},
+        {0, 1, 4.9e-324, EQP_ERR_DATA},
+    };
+    const int64_t share[] = {10, 10};
+    eqp_speeds *speeds = create(EQP_SPEEDS_AKIMA, 2, 20);
+    double speed = -7.0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(eqp_speeds_add(speeds, wrong[i].rank, wrong[i].size, wrong[i].seconds), wrong[i].code);
+    }
+    /* One bad time: no rank learns anything. */
+    assert_int_equal(eqp_speeds_record(speeds, share, (const double[]){1.0, NAN}), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_record(speeds, (const int64_t[]){10, -1}, (const double[]){1.0, 1.0}),
+                     EQP_ERR_ARGUMENT);
+    /* Nothing in no time says nothing. */
+    assert_int_equal(eqp_speeds_add(speeds, 0, 0.0, 0.0), EQP_OK);
+    assert_int_equal(eqp_speeds_add(speeds, 0, 0.0, 1.0), EQP_OK);
+    for (int r = -1; r < 3; r++) {
+        assert_int_equal(eqp_speeds_points(speeds, r), 0);
+    }
+    assert_int_equal(eqp_speeds_speed(speeds, 0, 1.0, &speed), EQP_ERR_STATE);
+    assert_int_equal(eqp_speeds_record(speeds, share, (const double[]){1.0, 2.0}), EQP_OK);
+    assert_int_equal(eqp_speeds_speed(speeds, 2, 1.0, &speed), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_speeds_speed(speeds, 0, -1.0, &speed), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_speeds_seconds(speeds, 0, NAN, &speed), EQP_ERR_ARGUMENT);
+    assert_true(speed == -7.0);
+    eqp_speeds_free(speeds);
+}
+
+static void without_a_measurement_shares_are_equal(void **state)
+{
+    int64_t share[3];
+    eqp_speeds_result result;
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        eqp_speeds *speeds = create(kinds[k], 3, 11);
+
+        assert_int_equal(eqp_speeds_share(speeds, share, &result), EQP_OK);
+        assert_true(share[0] == 4 && share[1] == 4 && share[2] == 3);
+        assert_int_equal(result.solver, EQP_SPEEDS_TRIVIAL);
+        assert_true(result.seconds == 0.0 && result.hybrj_info == 0);
+        eqp_speeds_free(speeds);
+    }
+}
+
+static void one_rank_gets_all_and_no_items_are_none(void **state)
+{
+    int64_t share[3] = {-1, -1, -1};
+    eqp_speeds_result result;
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        eqp_speeds *one = create(kinds[k], 1, 1000), *none = create(kinds[k], 3, 0);
+
+        assert_int_equal(eqp_speeds_add(one, 0, 500, 2), EQP_OK);
+        assert_int_equal(eqp_speeds_share(one, share, &result), EQP_OK);
+        assert_true(share[0] == 1000);
+        assert_near(result.seconds, 4.0, 1e-12);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(eqp_speeds_add(none, r, 1 + r, 2), EQP_OK);
+        }
+        assert_int_equal(eqp_speeds_share(none, share, NULL), EQP_OK);
+        assert_true(share[0] == 0 && share[1] == 0 && share[2] == 0);
+        eqp_speeds_free(none);
+        eqp_speeds_free(one);
+    }
+}
+
+static void with_fewer_items_than_ranks_the_fastest_get_them(void **state)
+{
+    int64_t share[5];
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        eqp_speeds *speeds = create(kinds[k], 5, 2);
+
+        for (int r = 0; r < 5; r++) {
+            assert_int_equal(eqp_speeds_add(speeds, r, 1, r == 1 || r == 3 ? 1 : 4), EQP_OK);
+        }
+        assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
+        assert_true(share[0] == 0 && share[1] == 1 && share[2] == 0 && share[3] == 1 && share[4] == 0);
+        /* Those that had nothing to do say nothing and lose nothing. */
+        assert_int_equal(eqp_speeds_record(speeds, share, (const double[]){0, 1, 0, 1, 0}), EQP_OK);
+        assert_int_equal(eqp_speeds_points(speeds, 0), 1);
+        eqp_speeds_free(speeds);
+    }
+}
+
+static void an_unknown_rank_is_as_fast_as_the_mean(void **state)
+{
+    double speed;
+    int64_t share[3];
+
+    (void)state;
+    for (int k = 0; k < KINDS; k++) {
+        eqp_speeds *speeds = create(kinds[k], 3, 90);
+
+        assert_int_equal(eqp_speeds_add(speeds, 0, 45, 45.0 / 10), EQP_OK);
+        assert_int_equal(eqp_speeds_add(speeds, 2, 45, 45.0 / 20), EQP_OK);
+        assert_int_equal(eqp_speeds_speed(speeds, 1, 7, &speed), EQP_OK);
+        assert_near(speed, 15.0, 1e-12);
+        assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
+        assert_true(share[0] == 20 && share[1] == 30 && share[2] == 40);
+        eqp_speeds_free(speeds);
+    }
+}
+
+static void a_model_forgets_the_oldest_point(void **state)
+{
+    eqp_speeds *speeds = create(EQP_SPEEDS_PIECEWISE, 1, 1e6);
+    double speed;
+
+    (void)state;
+    for (int i = 1; i <= 2 * EQP_SPEEDS_POINTS; i++) {
+        assert_int_equal(eqp_speeds_add(speeds, 0, 10 * i, i), EQP_OK);
+        assert_int_equal(eqp_speeds_points(speeds, 0), i < EQP_SPEEDS_POINTS ? i : EQP_SPEEDS_POINTS);
+    }
+    /* The same size again: a new value, not a new point. */
+    assert_int_equal(eqp_speeds_add(speeds, 0, 20 * EQP_SPEEDS_POINTS, 3 * EQP_SPEEDS_POINTS), EQP_OK);
+    assert_int_equal(eqp_speeds_points(speeds, 0), EQP_SPEEDS_POINTS);
+    assert_int_equal(eqp_speeds_speed(speeds, 0, 20 * EQP_SPEEDS_POINTS, &speed), EQP_OK);
+    assert_near(speed, 20.0 / 3.0, 1e-12);
+    eqp_speeds_free(speeds);
+}
+
+static void weighted_items_need_not_be_whole(void **state)
+{
+    eqp_speeds *speeds = create(EQP_SPEEDS_AKIMA, 2, 2.5);
+    double size[2];
+    int64_t share[2];
+
+    (void)state;
+    assert_int_equal(eqp_speeds_add(speeds, 0, 1.25, 1), EQP_OK);
+    assert_int_equal(eqp_speeds_add(speeds, 1, 1.25, 4), EQP_OK);
+    assert_int_equal(eqp_speeds_divide(speeds, size, NULL), EQP_OK);
+    assert_near(size[0], 2.0, 1e-9);
+    assert_near(size[1], 0.5, 1e-9);
+    assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_ERR_STATE);
+    assert_int_equal(eqp_speeds_resize(speeds, 5), EQP_OK);
+    assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
+    assert_true(share[0] == 4 && share[1] == 1);
+    eqp_speeds_free(speeds);
+}
+
+static void rounding_gives_the_largest_remainders_one_more(void **state)
+{
+    int64_t share[4] = {-1, -1, -1, -1};
+
+    (void)state;
+    assert_int_equal(eqp_speeds_round(10, 4, (const double[]){1.6, 2.7, 3.3, 2.4}, share), EQP_OK);
+    assert_true(share[0] == 2 && share[1] == 3 && share[2] == 3 && share[3] == 2);
+    /* Equal remainders: the lower ranks. */
+    assert_int_equal(eqp_speeds_round(6, 4, (const double[]){1, 1, 1, 1}, share), EQP_OK);
+    assert_true(share[0] == 2 && share[1] == 2 && share[2] == 1 && share[3] == 1);
+    assert_int_equal(eqp_speeds_round(0, 2, (const double[]){0, 0}, share), EQP_OK);
+    assert_true(share[0] == 0 && share[1] == 0);
+    assert_int_equal(eqp_speeds_round(7, 3, (const double[]){0, 1e308, 0}, share), EQP_OK);
+    assert_true(share[0] == 0 && share[1] == 7 && share[2] == 0);
+    /* All refused, nothing touched. */
+    share[0] = 77;
+    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){0, 0}, share), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){1, -1}, share), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){1, NAN}, share), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_round(7, 2, (const double[]){INFINITY, 1}, share), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_round(-1, 2, (const double[]){1, 1}, share), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_speeds_round(INT64_MAX, 2, (const double[]){1, 1}, share), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_speeds_round(1, 0, (const double[]){1, 1}, share), EQP_ERR_ARGUMENT);
+    assert_true(share[0] == 77);
+}
+
+static void rounding_adds_up_and_stays_within_one_item(void **state)
+{
+    uint64_t seed = 5;
+    double size[MOST_RANKS];
+    int64_t share[MOST_RANKS];
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        const int nranks = 1 + (int)(noise(&seed) * MOST_RANKS);
+        const int64_t n = i % 7 == 0 ? (int64_t)EQP_SPEEDS_ITEMS : (int64_t)(noise(&seed) * 1000.0);
+        double sum = 0.0;
+
+        for (int r = 0; r < nranks; r++) {
+            size[r] = r > 0 && i % 5 == 0 ? size[0] : exp(noise(&seed) * 40.0 - 20.0);
+            sum += size[r];
+        }
+        assert_int_equal(eqp_speeds_round(n, nranks, size, share), EQP_OK);
+        assert_true(sum_of(nranks, share) == n);
+        for (int r = 0; r < nranks; r++) {
+            const double quota = (double)n * (size[r] / sum);
+            /* Near 2^53 a quota itself is off by some items. */
+            assert_true(fabs((double)share[r] - quota) < 1.0 + 4e-15 * (double)n);
+        }
+    }
+}
+
+static void spread_is_the_largest_relative_difference(void **state)
+{
+    double spread = -7.0;
+
+    (void)state;
+    assert_int_equal(eqp_speeds_spread(3, (const double[]){2, 5, 4}, &spread), EQP_OK);
+    assert_near(spread, 1.5, 1e-15);
+    assert_int_equal(eqp_speeds_spread(3, (const double[]){0, 5, 4}, &spread), EQP_OK);
+    assert_near(spread, 0.25, 1e-15);
+    assert_int_equal(eqp_speeds_spread(2, (const double[]){0, 3}, &spread), EQP_OK);
+    assert_true(spread == 0.0);
+    assert_int_equal(eqp_speeds_spread(2, (const double[]){0, 0}, &spread), EQP_OK);
+    assert_true(spread == 0.0);
+    spread = -7.0;
+    assert_int_equal(eqp_speeds_spread(2, (const double[]){1, -1}, &spread), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_spread(2, (const double[]){1, NAN}, &spread), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_spread(2, (const double[]){1, INFINITY}, &spread), EQP_ERR_DATA);
+    assert_int_equal(eqp_speeds_spread(0, (const double[]){1}, &spread), EQP_ERR_ARGUMENT);
+    assert_true(spread == -7.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(kinds_have_names),
+        cmocka_unit_test(bad_measurements_change_nothing),
+        cmocka_unit_test(without_a_measurement_shares_are_equal),
+        cmocka_unit_test(one_rank_gets_all_and_no_items_are_none),
+        cmocka_unit_test(with_fewer_items_than_ranks_the_fastest_get_them),
+        cmocka_unit_test(an_unknown_rank_is_as_fast_as_the_mean),
+        cmocka_unit_test(a_model_forgets_the_oldest_point),
+        cmocka_unit_test(weighted_items_need_not_be_whole),
+        cmocka_unit_test(rounding_gives_the_largest_remainders_one_more),
+        cmocka_unit_test(rounding_adds_up_and_stays_within_one_item),
+        cmocka_unit_test(spread_is_the_largest_relative_difference),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

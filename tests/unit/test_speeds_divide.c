@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Divisions by random models: all items, nobody below 0, equal times; what lies between the points. */
+#include "speeds_world.h"
+
+#include "share/curve.h"
+
+enum { MODELS = 1000 };
+
+/* A random model of every rank: some points, of any shape, over five orders of speed. */
+static eqp_speeds *make_random(eqp_speeds_kind kind, int nranks, double n, uint64_t *seed)
+{
+    eqp_speeds *speeds = NULL;
+
+    assert_int_equal(eqp_speeds_create(kind, nranks, n, &speeds), EQP_OK);
+    for (int r = 0; r < nranks; r++) {
+        const int npoints = 1 + (int)(noise(seed) * 12.0);
+        const double level = exp(12.0 * noise(seed) - 6.0);
+
+        for (int i = 0; i < npoints; i++) {
+            const double size = floor(n * noise(seed) * noise(seed)) + 1.0;
+            assert_int_equal(eqp_speeds_add(speeds, r, size, size / (level * exp(3.0 * noise(seed)))), EQP_OK);
+        }
+    }
+    return speeds;
+}
+
+/* Every rank takes as long as the slowest. Only where a spline's time has a peak may one finish early: one item more
+ * than at the peak takes less time, and there is no size with the time that would be needed. */
+static void assert_equal_times(const eqp_speeds *speeds, int nranks, const double *size,
+                               const eqp_speeds_result *result)
+{
+    int early = 0;
+
+    for (int r = 0; r < nranks; r++) {
+        double seconds;
+
+        assert_int_equal(eqp_speeds_seconds(speeds, r, size[r], &seconds), EQP_OK);
+        assert_true(seconds <= result->seconds * (1.0 + 1e-12));
+        early += seconds < result->seconds * (1.0 - 2e-6);
+    }
+    assert_true(early == 0 || (result->solver == EQP_SPEEDS_BISECTION && result->hybrj_info != 0 && early == 1));
+    assert_true((early == 0) == (result->spread <= 3e-6));
+}
+
+static int divide_random_models(eqp_speeds_kind kind)
+{
+    uint64_t seed = 1;
+    double size[MOST_RANKS];
+    int64_t share[MOST_RANKS];
+    eqp_speeds_result result;
+    int by_hybrj = 0;
+
+    for (int i = 0; i < MODELS; i++) {
+        const int nranks = 2 + (int)(noise(&seed) * (MOST_RANKS - 2));
+        const double n = floor(exp(10.0 * noise(&seed) + 3.0));
+        eqp_speeds *speeds = make_random(kind, nranks, n, &seed);
+        double sum = 0.0;
+
+        assert_int_equal(eqp_speeds_divide(speeds, size, &result), EQP_OK);
+        for (int r = 0; r < nranks; r++) {
+            assert_true(size[r] > 0.0);
+            sum += size[r];
+        }
+        assert_near(sum, n, 1e-9 * n);
+        assert_equal_times(speeds, nranks, size, &result);
+        assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
+        assert_true(sum_of(nranks, share) == (int64_t)n);
+        for (int r = 0; r < nranks; r++) {
+            assert_true(fabs((double)share[r] - size[r]) < 1.0 + 1e-9 * n);
+        }
+        by_hybrj += result.solver == EQP_SPEEDS_HYBRJ;
+        eqp_speeds_free(speeds);
+    }
+    return by_hybrj;
+}
+
+static void constant_models_take_equal_times(void **state)
+{
+    (void)state;
+    assert_int_equal(divide_random_models(EQP_SPEEDS_CONSTANT), 0);
+}
+
+static void piecewise_models_take_equal_times(void **state)
+{
+    (void)state;
+    assert_int_equal(divide_random_models(EQP_SPEEDS_PIECEWISE), 0);
+}
+
+/* Points of any shape are hard for hybrj: both ways have to be seen here. */
+static void akima_models_take_equal_times(void **state)
+{
+    int by_hybrj = divide_random_models(EQP_SPEEDS_AKIMA);
+
+    (void)state;
+    print_message("hybrj found %d of %d divisions\n", by_hybrj, MODELS);
+    assert_in_range(by_hybrj, MODELS / 10, MODELS - MODELS / 10);
+}
+
+static void too_many_ranks_for_the_jacobian_are_bisected(void **state)
+{
+    enum { NRANKS = EQP_SPEEDS_HYBRJ_RANKS + 1 };
+    static double size[NRANKS];
+    eqp_speeds_result result;
+    eqp_speeds *speeds = NULL;
+    double sum = 0.0;
+
+    (void)state;
+    assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, NRANKS, 1e6, &speeds), EQP_OK);
+    for (int r = 0; r < NRANKS; r++) {
+        assert_int_equal(eqp_speeds_add(speeds, r, 1000, 1000.0 / (1 + r % 10)), EQP_OK);
+        assert_int_equal(eqp_speeds_add(speeds, r, 2000, 2000.0 / (0.5 + r % 10)), EQP_OK);
+    }
+    assert_int_equal(eqp_speeds_divide(speeds, size, &result), EQP_OK);
+    assert_int_equal(result.solver, EQP_SPEEDS_BISECTION);
+    assert_int_equal(result.hybrj_info, 0);
+    for (int r = 0; r < NRANKS; r++) {
+        sum += size[r];
+    }
+    assert_near(sum, 1e6, 1e-6);
+    assert_true(result.spread < 1e-9);
+    eqp_speeds_free(speeds);
+}
+
+/* Both are exact where both can be had, so they have to agree: bisection does not look at the Jacobian. */
+static void hybrj_and_bisection_find_the_same_division(void **state)
+{
+    uint64_t seed = 3;
+    int compared = 0;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        eqp_speeds *akima = NULL;
+        eqp_speeds_result result;
+        double size[3], total = 0.0;
+
+        assert_int_equal(eqp_speeds_create(EQP_SPEEDS_AKIMA, 3, 1000, &akima), EQP_OK);
+        for (int r = 0; r < 3; r++) {
+            for (int k = 1; k <= 4; k++) {
+                assert_int_equal(eqp_speeds_add(akima, r, 200 * k, 200 * k / (10.0 - k + 2.0 * noise(&seed))), EQP_OK);
+            }
+        }
+        assert_int_equal(eqp_speeds_divide(akima, size, &result), EQP_OK);
+        for (int r = 0; r < 3; r++) {
+            /* Sizes of the time that was found, by the curve's own search. */
+            eqp__speed_point point[4];
+            eqp__curve curve;
+
+            for (int k = 1; k <= 4; k++) {
+                point[k - 1].size = 200 * k;
+                assert_int_equal(eqp_speeds_speed(akima, r, 200 * k, &point[k - 1].speed), EQP_OK);
+            }
+            eqp__curve_akima(&curve, 4, point, 1000);
+            total += eqp__curve_size(&curve, result.seconds);
+        }
+        assert_near(total, 1000, 1e-4);
+        compared += result.solver == EQP_SPEEDS_HYBRJ;
+        eqp_speeds_free(akima);
+    }
+    assert_in_range(compared, 190, 200);
+}
+
+/* A function of the shape of section 5.2 from random increments, concave up to its top, and the knots in random
+ * order. */
+static int make_shaped(uint64_t *seed, eqp__speed_point *point)
+{
+    const int n = 3 + (int)(noise(seed) * 20.0), top = (int)(noise(seed) * n);
+    double slope = 5.0 * noise(seed);
+
+    point[0] = (eqp__speed_point){10.0 + 10.0 * noise(seed), 200.0};
+    for (int i = 1; i < n; i++) {
+        const double h = 1.0 + 9.0 * noise(seed);
+        slope = i <= top ? slope * noise(seed) : -point[i - 1].speed / h * 0.5 * noise(seed);
+        point[i].size = point[i - 1].size + h;
+        point[i].speed = point[i - 1].speed + slope * h;
+    }
+    for (int i = n - 1; i > 0; i--) {
+        const int j = (int)(noise(seed) * (i + 1));
+        const eqp__speed_point swap = point[i];
+        point[i] = point[j];
+        point[j] = swap;
+    }
+    return n;
+}
+
+static void points_of_the_right_shape_are_never_moved(void **state)
+{
+    uint64_t seed = 11;
+    eqp__speed_point point[EQP_SPEEDS_POINTS];
+    eqp__curve curve;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        const int n = make_shaped(&seed, point);
+
+        eqp__curve_piecewise(&curve, n, point);
+        for (int k = 0; k < n; k++) {
+            assert_near(eqp__curve_speed(&curve, point[k].size, NULL), point[k].speed, 1e-9 * point[k].speed);
+        }
+    }
+}
+
+static void assert_shape(const eqp__curve *c)
+{
+    bool falls = false;
+    double before = INFINITY;
+
+    for (int j = 0; j + 1 < c->n; j++) {
+        const double slope = (c->s[j + 1] - c->s[j]) / (c->x[j + 1] - c->x[j]), slack = 1e-9 * c->s[j] / c->x[j];
+
+        assert_true(c->s[j] > 0.0 && c->s[j + 1] > 0.0 && c->x[j + 1] > c->x[j]);
+        /* Time grows with size, so a line through the origin meets the curve once. */
+        assert_true(c->x[j + 1] / c->s[j + 1] > c->x[j] / c->s[j]);
+        if (falls) {
+            assert_true(slope <= slack);
+        } else if (slope > slack) {
+            assert_true(slope <= before * (1.0 + 1e-9) + slack);
+        }
+        falls = falls || slope < -slack;
+        before = slope;
+    }
+}
+
+static void points_of_any_shape_are_moved_into_the_right_one(void **state)
+{
+    uint64_t seed = 12;
+    eqp__speed_point point[EQP_SPEEDS_POINTS];
+    eqp__curve curve;
+
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        const int n = 1 + (int)(noise(&seed) * EQP_SPEEDS_POINTS);
+
+        for (int k = 0; k < n; k++) {
+            point[k] = (eqp__speed_point){1.0 + k + 0.9 * noise(&seed), exp(6.0 * noise(&seed))};
+        }
+        for (int k = n - 1; k > 0; k--) {
+            const int j = (int)(noise(&seed) * (k + 1));
+            const eqp__speed_point swap = point[k];
+            point[k] = point[j];
+            point[j] = swap;
+        }
+        eqp__curve_piecewise(&curve, n, point);
+        assert_int_equal(curve.n, n);
+        assert_shape(&curve);
+        /* The newest stands. */
+        assert_true(eqp__curve_speed(&curve, point[n - 1].size, NULL) == point[n - 1].speed);
+    }
+}
+
+static void splines_pass_through_their_points_smooth_and_positive(void **state)
+{
+    uint64_t seed = 13;
+    eqp__speed_point point[EQP_SPEEDS_POINTS];
+    eqp__curve curve;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        const int n = 1 + (int)(noise(&seed) * 20.0);
+        const double items = 30.0 * noise(&seed);
+
+        for (int k = 0; k < n; k++) {
+            point[k] = (eqp__speed_point){1.0 + k + 0.8 * noise(&seed), exp(12.0 * noise(&seed))};
+        }
+        eqp__curve_akima(&curve, n, point, items);
+        for (int k = 0; k < n; k++) {
+            double left, right;
+
+            assert_near(eqp__curve_speed(&curve, point[k].size, NULL), point[k].speed, 1e-9 * point[k].speed);
+            (void)eqp__curve_speed(&curve, point[k].size * (1 - 1e-13), &left);
+            (void)eqp__curve_speed(&curve, point[k].size * (1 + 1e-13), &right);
+            assert_near(left, right, 1e-9 * exp(12.0)); /* slopes are of the order of the largest speed */
+        }
+        for (double x = 0.0; x < 35.0; x += 0.05) {
+            double slope, rate;
+            const double speed = eqp__curve_speed(&curve, x, &slope), seconds = eqp__curve_seconds(&curve, x, &rate);
+            const double h = 1e-7;
+            const double difference = eqp__curve_speed(&curve, x + h, NULL) - eqp__curve_speed(&curve, x - h, NULL);
+
+            assert_true(speed > 0.0);
+            assert_near(difference / (2.0 * h), slope, 1e-2 * speed + 1e-5 * fabs(slope));
+            assert_near(seconds, x / speed, 1e-12 * seconds);
+            assert_near(rate, (speed - x * slope) / speed / speed, 1e-9 * (fabs(rate) + 1.0 / speed));
+        }
+    }
+}
+
+/* Akima 1970: where the slopes of the two pieces on one side are equal, the curve takes that slope; the spline is local
+ * and has no overshoot beside a flat stretch of two pieces. */
+static void a_spline_is_straight_where_its_points_are(void **state)
+{
+    const eqp__speed_point point[] = {{1, 10}, {2, 12}, {3, 14}, {4, 16}, {5, 3}, {6, 3}, {7, 3}, {8, 3}};
+    eqp__curve curve;
+
+    (void)state;
+    eqp__curve_akima(&curve, 8, point, 9);
+    for (double u = 0.0; u <= 1.0; u += 0.125) {
+        assert_near(eqp__curve_speed(&curve, 2.0 + u, NULL), 12.0 + 2.0 * u, 1e-12);
+        assert_near(eqp__curve_speed(&curve, 6.0 + u, NULL), 3.0, 1e-12);
+        assert_near(eqp__curve_speed(&curve, 8.0 + 2.0 * u, NULL), 3.0, 1e-12);
+    }
+}
+
+/* Brute force: the first size on a fine grid that takes the time. */
+static void the_size_of_a_time_is_the_first_one(void **state)
+{
+    uint64_t seed = 14;
+    eqp__speed_point point[8];
+    eqp__curve curve;
+
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        for (int k = 0; k < 8; k++) {
+            point[k] = (eqp__speed_point){1.0 + k, exp(3.0 * noise(&seed))};
+        }
+        if (i % 2) {
+            eqp__curve_akima(&curve, 8, point, 10.0);
+        } else {
+            eqp__curve_piecewise(&curve, 8, point);
+        }
+        const double wanted = 4.0 * noise(&seed) + 0.01, step = 2e-3;
+        const double size = eqp__curve_size(&curve, wanted);
+        double x = 0.0;
+
+        assert_near(eqp__curve_seconds(&curve, size, NULL), wanted, 1e-9 * wanted);
+        while (eqp__curve_seconds(&curve, x + step, NULL) < wanted) {
+            x += step;
+        }
+        assert_in_range((int64_t)((size - x) / step * 1000.0 + 1000.0), 999, 2001);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constant_models_take_equal_times),
+        cmocka_unit_test(piecewise_models_take_equal_times),
+        cmocka_unit_test(akima_models_take_equal_times),
+        cmocka_unit_test(too_many_ranks_for_the_jacobian_are_bisected),
+        cmocka_unit_test(hybrj_and_bisection_find_the_same_division),
+        cmocka_unit_test(points_of_the_right_shape_are_never_moved),
+        cmocka_unit_test(points_of_any_shape_are_moved_into_the_right_one),
+        cmocka_unit_test(splines_pass_through_their_points_smooth_and_positive),
+        cmocka_unit_test(a_spline_is_straight_where_its_points_are),
+        cmocka_unit_test(the_size_of_a_time_is_the_first_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
