@@ -173,13 +173,47 @@ static int worker(const known *k, const dd_simulation *sim, const known_node *no
     return app_map_rank(k->map, node->verdict.tag, centroid);
 }
 
+/* Segments of cells by home: [cells][nparts]. */
+static int64_t *define_lives(const known *k, const dd_simulation *sim)
+{
+    int64_t *lives = calloc((size_t)(sim->stage.grid.ncells * k->nparts), sizeof *lives);
+
+    for (int64_t s = 0; s < k->nsegments; s++) {
+        lives[k->segment[s].cell * k->nparts + k->node[k->segment[s].node].verdict.home]++;
+    }
+    return lives;
+}
+
+/* The part that adds up the moments of a cell: the first of those with most of its segments; -1: it is empty, or no
+ * cells are far. lives: of the cell, [nparts]. */
+static int adder(const known *k, const dd_simulation *sim, const int64_t *lives)
+{
+    int best = -1;
+
+    for (int p = 0; p < k->nparts && sim->evaluator.has_far; p++) {
+        if (lives[p] > (best < 0 ? 0 : lives[best])) {
+            best = p;
+        }
+    }
+    return best;
+}
+
 /* Which parts need the segments of a cell that live on a home: [cells][homes][parts]. Who computes anything of a node
- * needs the source cells, and the node: what lives with it of its cell; who computes it whole needs all of its cell. */
+ * needs the source cells, and the node: what lives with it of its cell; who computes it whole needs all of its cell;
+ * and so does who adds up a cell's moments. */
 static unsigned char *define_needs(const known *k, const dd_simulation *sim)
 {
     const int64_t ncells = sim->stage.grid.ncells, n = k->nparts;
     unsigned char *needs = calloc((size_t)(ncells * n * n), 1);
+    int64_t *lives = define_lives(k, sim);
 
+    for (int64_t c = 0; c < ncells; c++) {
+        const int part = adder(k, sim, lives + c * n);
+        for (int64_t home = 0; home < n && part >= 0; home++) {
+            needs[(c * n + home) * n + part] = 1;
+        }
+    }
+    free(lives);
     for (int64_t s = 0; s < k->nsegments; s++) {
         const known_segment *target = &k->segment[s];
         const known_node *node = &k->node[target->node];
@@ -194,17 +228,6 @@ static unsigned char *define_needs(const known *k, const dd_simulation *sim)
         }
     }
     return needs;
-}
-
-/* Segments of cells by home: [cells][nparts]. */
-static int64_t *define_lives(const known *k, const dd_simulation *sim)
-{
-    int64_t *lives = calloc((size_t)(sim->stage.grid.ncells * k->nparts), sizeof *lives);
-
-    for (int64_t s = 0; s < k->nsegments; s++) {
-        lives[k->segment[s].cell * k->nparts + k->node[k->segment[s].node].verdict.home]++;
-    }
-    return lives;
 }
 
 /* How often a kernel is called for a target: once for each row of cells that has any sources, and the rest of its own
@@ -243,6 +266,8 @@ static void define_runs(const known *k, const dd_simulation *sim, int64_t s, dd_
 
 void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
 {
+    dd_far_parts parts;
+
     for (int64_t s = 0; s < k->nsegments; s++) {
         const known_segment *target = &k->segment[s];
         const known_node *node = &k->node[target->node];
@@ -258,11 +283,12 @@ void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
             }
         }
     }
-    for (int p = 0; p < k->nparts && sim->evaluator.has_far; p++) {
-        int64_t first, n;
-        app_slice(sim->stage.grid.ncells, p, k->nparts, &first, &n);
-        for (int64_t c = first; c < first + n; c++) {
-            for (int64_t other = 0; other < sim->stage.grid.ncells; other++) {
+    dd_far_parts_init(&parts, &sim->stage.grid, k->nparts);
+    for (int p = 0; p < k->nparts; p++) {
+        dd_far_piece piece;
+        (void)dd_far_parts_piece(&parts, p, &piece);
+        for (int64_t c = piece.cell; c < piece.cell + piece.ncells; c++) {
+            for (int64_t other = piece.source; other < piece.source + piece.nsources; other++) {
                 work[p].of[DD_KIND_CELL] += !dd_far_is_near(sim->evaluator.far, c, other);
             }
         }
@@ -307,19 +333,45 @@ static void define_nodes(const known *k, const definer *d)
     }
 }
 
-void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, bool far, eqp_evaluation *evaluation)
+/* Moments of all cells go to whom they are sources of, fields of all targets to who has segments there. */
+static void define_far(const known *k, const dd_simulation *sim, const int64_t *lives, const definer *d)
+{
+    const int64_t n = k->nparts;
+    dd_far_parts parts;
+
+    dd_far_parts_init(&parts, &sim->stage.grid, k->nparts);
+    for (int64_t c = 0; c < sim->stage.grid.ncells; c++) {
+        const int part = adder(k, sim, lives + c * n);
+        if (part >= 0) {
+            add_block(d, DD_PHASE_MOMENTS, c, 36 * 8, 0, part);
+        }
+        for (int p = 0; p < k->nparts && part >= 0; p++) {
+            dd_far_piece piece;
+            (void)dd_far_parts_piece(&parts, p, &piece);
+            if (c >= piece.source && c < piece.source + piece.nsources) {
+                add_need(d, DD_PHASE_MOMENTS, c, p);
+            }
+            if (c >= piece.cell && c < piece.cell + piece.ncells) {
+                add_block(d, DD_PHASE_FIELDS, c * n + p, 24 * 8, 0, p);
+            }
+            for (int q = 0; q < k->nparts && c >= piece.cell && c < piece.cell + piece.ncells; q++) {
+                if (lives[c * n + q] > 0) {
+                    add_need(d, DD_PHASE_FIELDS, c * n + p, q);
+                }
+            }
+        }
+    }
+}
+
+void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, eqp_evaluation *evaluation)
 {
     const definer d = {evaluation, phases};
     unsigned char *needs = define_needs(k, sim);
     int64_t *lives = define_lives(k, sim);
 
-    for (int p = 0; p < k->nparts && far && sim->evaluator.has_far; p++) {
-        int64_t first, n;
-        app_slice(sim->stage.grid.ncells, p, k->nparts, &first, &n);
-        must(eqp_evaluation_common(evaluation, p, n * (36 + 24) * 8) == EQP_OK, "common");
-    }
     for (int64_t b = 0; b < sim->stage.grid.ncells * k->nparts; b++) {
-        for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && lives[b] > 0; phase++) {
+        for (int i = 0; i < 2 && lives[b] > 0; i++) {
+            const int phase = i == 0 ? DD_PHASE_SEGMENTS : DD_PHASE_FORCES;
             add_block(&d, phase, b, 48 * lives[b], lives[b], (int)(b % k->nparts));
             for (int p = 0; p < k->nparts; p++) {
                 if (needs[b * k->nparts + p]) {
@@ -329,6 +381,7 @@ void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, 
         }
     }
     define_nodes(k, &d);
+    define_far(k, sim, lives, &d);
     free(lives);
     free(needs);
 }
@@ -338,14 +391,22 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
     const int64_t nparts = k->nparts, ncells = sim->stage.grid.ncells;
     unsigned char *needs = define_needs(k, sim);
     int64_t *lives = define_lives(k, sim);
+    dd_far_parts parts;
 
+    dd_far_parts_init(&parts, &sim->stage.grid, k->nparts);
     sent->messages = calloc((size_t)(nparts * nparts), sizeof *sent->messages);
     sent->bytes = calloc((size_t)(nparts * nparts), sizeof *sent->bytes);
     for (int64_t from = 0; from < nparts; from++) {
         for (int64_t to = 0; to < nparts; to++) {
-            int64_t segments = 0, nodes = 0, arms = 0;
+            int64_t segments = 0, nodes = 0, arms = 0, moments = 0, fields = 0;
+            dd_far_piece mine, theirs;
+            (void)dd_far_parts_piece(&parts, (int)from, &mine);
+            (void)dd_far_parts_piece(&parts, (int)to, &theirs);
             for (int64_t c = 0; c < ncells; c++) {
+                const int part = adder(k, sim, lives + c * nparts);
                 segments += needs[(c * nparts + from) * nparts + to] ? lives[c * nparts + from] : 0;
+                moments += part == from && c >= theirs.source && c < theirs.source + theirs.nsources;
+                fields += lives[c * nparts + to] > 0 && c >= mine.cell && c < mine.cell + mine.ncells;
             }
             for (int64_t i = 0; i < k->n; i++) {
                 bool needed = false;
@@ -357,9 +418,11 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
                 nodes += needed;
             }
             if (from != to) {
-                sent->messages[from * nparts + to] += (nodes > 0) + (segments > 0) + (arms > 0);
+                sent->messages[from * nparts + to] +=
+                    (nodes > 0) + (segments > 0) + (arms > 0) + (moments > 0) + (fields > 0);
                 sent->messages[to * nparts + from] += segments > 0;
-                sent->bytes[from * nparts + to] += 48 * nodes + 48 * segments + 24 * arms;
+                sent->bytes[from * nparts + to] +=
+                    48 * nodes + 48 * segments + 24 * arms + 36 * 8 * moments + 24 * 8 * fields;
                 sent->bytes[to * nparts + from] += 48 * segments;
             }
         }

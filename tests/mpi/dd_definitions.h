@@ -49,11 +49,11 @@ app_verdict *known_verdicts(const known *k, const dd_simulation *sim);
 /* What each part does: [nparts] zeros. */
 void define_work(const known *k, const dd_simulation *sim, dd_counts *work);
 
-/* The same exchange that a trace declares, of the phases whose bits are set, and of the far field. */
+/* The same exchange that a trace declares, of the phases whose bits are set. */
 #define DD_ALL_PHASES ((1U << DD_PHASES) - 1)
-void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, bool far, eqp_evaluation *evaluation);
+void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, eqp_evaluation *evaluation);
 
-/* What is sent straight from part to part, [nparts][nparts]: messages and bytes of all phases but common ones. */
+/* What is sent straight from part to part, [nparts][nparts]: messages and bytes of all phases. */
 typedef struct direct {
     int64_t *messages, *bytes;
 } direct;

@@ -154,7 +154,8 @@ static void check_nothing_is_needless(const dd_simulation *sim, const char *what
         }
     }
     for (int64_t b = 0; b < view.n; b++) {
-        bool wanted = source[view.id[b]] != 0;
+        bool wanted =
+            source[view.id[b]] != 0 || (stage->field.home != NULL && stage->field.home[view.id[b]] == sim->domain.rank);
         for (int64_t t = 0; t < stage->ntargets && !wanted; t++) {
             const int64_t ghost = -1 - stage->source[stage->target[t].local];
             wanted = ghost >= stage->ghost_first[b] && ghost < stage->ghost_first[b + 1];

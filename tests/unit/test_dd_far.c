@@ -199,7 +199,7 @@ static void kernels_are_those_of_a_line_element(void **state)
                     segment[i].x1[d] = centre[d] + (i ? -1 : 1) * r[d] - dx[d] / 2;
                     segment[i].x2[d] = segment[i].x1[d] + dx[d];
                 }
-                dd_far_add_segment(far, from, &segment[i], moments);
+                dd_far_add_segment(far, from, &segment[i], moments + from * DD_FAR_MOMENTS);
             }
             dd_far_set_moments(far, moments);
             for (int64_t to = 0; to < 120; to++) {
@@ -269,7 +269,7 @@ static void loops_in_a_cell_act_with_a_small_error(void **state)
             }
             make_loop(centre, 0.15 * edge[1] / N, loop[i]);
             for (int j = 0; j < 3; j++) {
-                dd_far_add_segment(far, from, &loop[i][j], moments);
+                dd_far_add_segment(far, from, &loop[i][j], moments + from * DD_FAR_MOMENTS);
             }
         }
         dd_far_set_moments(far, moments);
@@ -386,7 +386,7 @@ static void the_field_of_a_network_is_accurate(void **state)
         double *moments = moments_of(far), error = 0, norm = 0, all = 0;
         int count = (lines ? make_lines : make_loops)(edge, n, pieces);
         for (int i = 0; i < count; i++) {
-            dd_far_add_segment(far, pieces[i].cell, &pieces[i].segment, moments);
+            dd_far_add_segment(far, pieces[i].cell, &pieces[i].segment, moments + pieces[i].cell * DD_FAR_MOMENTS);
         }
         dd_far_set_moments(far, moments);
         for (int k = 0; k < POINTS; k++) {
@@ -451,7 +451,7 @@ static void every_cell_is_near_or_far(void **state)
                 segment.x2[d] = segment.x1[d] + 1 + d;
             }
             memset(moments, 0, (size_t)dd_far_moments_size(far) * sizeof *moments);
-            dd_far_add_segment(far, a, &segment, moments);
+            dd_far_add_segment(far, a, &segment, moments + a * DD_FAR_MOMENTS);
             dd_far_set_moments(far, moments);
             for (int64_t b = 0; b < cells; b++) {
                 double field[DD_FAR_FIELD];
@@ -461,6 +461,11 @@ static void every_cell_is_near_or_far(void **state)
                 assert_int_equal(dd_far_is_near(far, a, b), dd_far_is_near(far, b, a));
             }
             assert_int_equal(count, dd_far_count(far, a));
+            for (int64_t row = 0; row < n[0] * n[1]; row++) {
+                count -= dd_far_count_rows(far, a, row, 1);
+            }
+            assert_int_equal(count, 0);
+            assert_int_equal(dd_far_count_rows(far, a, 0, n[0] * n[1]), dd_far_count(far, a));
         }
         assert_true(g != 0 || dd_far_count(far, 13) == 0);
         free(moments);
@@ -579,6 +584,46 @@ static void fields_have_the_same_bits_everywhere(void **state)
     dd_far_free(far[1]);
 }
 
+/* Objects that know the moments of some rows only make the whole field together. */
+static void fields_of_rows_add_up(void **state)
+{
+    const double edge[3] = {800, 640, 720};
+    static const int64_t first[] = {0, 7, 8, 19, 30};
+    dd_far *whole = far_of(&periodic, edge, 5, 6, 7);
+    static double field[210][DD_FAR_FIELD], sum[210][DD_FAR_FIELD], part[210][DD_FAR_FIELD];
+    double *moments = moments_of(whole), worst = 0;
+    int64_t count[210] = {0};
+    (void)state;
+
+    for (int64_t i = 0; i < dd_far_moments_size(whole); i++) {
+        moments[i] = uniform(-1, 1);
+    }
+    dd_far_set_moments(whole, moments);
+    dd_far_stress_run(whole, 0, 210, field[0]);
+    for (int s = 0; s < 4; s++) {
+        const int64_t rows = first[s + 1] - first[s];
+        dd_far *far = far_of(&periodic, edge, 5, 6, 7);
+        dd_far_set_run(far, 7 * first[s], 7 * rows, moments + 7 * first[s] * DD_FAR_MOMENTS);
+        dd_far_stress_rows(far, first[s], rows, 0, 210, part[0]);
+        for (int64_t c = 0; c < 210; c++) {
+            for (int v = 0; v < DD_FAR_FIELD; v++) {
+                sum[c][v] += part[c][v];
+            }
+            count[c] += dd_far_count_rows(far, c, first[s], rows);
+        }
+        dd_far_free(far);
+    }
+    for (int64_t c = 0; c < 210; c++) {
+        for (int v = 0; v < DD_FAR_FIELD; v++) {
+            worst = fmax(worst, fabs(sum[c][v] - field[c][v]) / largest(field[c] + v / 6 * 6, 6));
+        }
+        assert_int_equal(count[c], dd_far_count(whole, c));
+    }
+    assert_true(worst < 1e-12);
+    free(moments);
+    dd_far_free(whole);
+}
+
 static void bad_arguments_are_refused(void **state)
 {
     const double low[3] = {0, 0, 0}, edge[3] = {800, 640, 720}, other[3] = {800, 641, 720}, none[3] = {800, 640, 0};
@@ -625,6 +670,7 @@ int main(void)
         cmocka_unit_test(periodic_images_are_the_same),
         cmocka_unit_test(forces_are_the_integral_of_a_linear_stress),
         cmocka_unit_test(fields_have_the_same_bits_everywhere),
+        cmocka_unit_test(fields_of_rows_add_up),
         cmocka_unit_test(bad_arguments_are_refused),
     };
 

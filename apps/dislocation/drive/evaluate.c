@@ -40,40 +40,19 @@ void dd_node_force(const dd_node *node, double force[3])
     }
 }
 
-/* Moments of all cells, on all ranks. */
-static int gather_moments(const dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
+/* Moments of the cells that this rank adds up: all of their segments are here, in the same order on every rank. */
+static void add_moments(const dd_evaluator *evaluator, dd_stage *stage)
 {
-    const int64_t n = dd_far_moments_size(evaluator->far);
-    double *moments = NULL;
-    int code = eqp_array_create(&moments, n, sizeof *moments);
+    dd_field *field = &stage->field;
 
-    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+    memset(field->own, 0, (size_t)(field->nmine * DD_FAR_MOMENTS) * sizeof *field->own);
+    for (int64_t m = 0; m < field->nmine; m++) {
+        const int64_t c = field->mine[m];
         for (int64_t i = stage->cell_first[c]; i < stage->cell_first[c + 1]; i++) {
-            if (stage->source[i] >= 0) {
-                const dd_segment segment = dd_stage_segment(stage, i);
-                dd_far_add_segment(evaluator->far, c, &segment, moments);
-            }
+            const dd_segment segment = dd_stage_segment(stage, i);
+            dd_far_add_segment(evaluator->far, c, &segment, field->own + m * DD_FAR_MOMENTS);
         }
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_sum_double(domain->comm, n, moments);
-    }
-    if (code == EQP_OK) {
-        dd_far_set_moments(evaluator->far, moments);
-    }
-    free(moments);
-    return code;
-}
-
-static bool any_far(const dd_far *far, int64_t ncells)
-{
-    for (int64_t c = 0; c < ncells; c++) {
-        if (dd_far_count(far, c) > 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Counts start from none. */
@@ -98,7 +77,7 @@ static int prepare_far(dd_evaluator *evaluator, const dd_domain *domain, const d
         evaluator->far = NULL;
         code = dd_far_create(&evaluator->medium, domain->low, domain->edge, stage->grid.n, &evaluator->far);
         memcpy(evaluator->far_cells, stage->grid.n, sizeof evaluator->far_cells);
-        evaluator->has_far = code == EQP_OK && any_far(evaluator->far, stage->grid.ncells);
+        evaluator->has_far = code == EQP_OK && dd_grid_has_far(&stage->grid);
     }
     if (code != EQP_OK) {
         memset(evaluator->far_cells, 0, sizeof evaluator->far_cells);
@@ -194,14 +173,20 @@ static void add_counts(dd_counts *sum, const dd_counts *counts)
 typedef struct pass {
     dd_evaluator *evaluator;
     const dd_domain *domain;
-    const dd_stage *stage;
-    double *fields;  /* [cells][DD_FAR_FIELD]; NULL: no cell is far from another */
-    bool travelling; /* segments are on their way */
-    double begin;    /* of the batch */
+    dd_stage *stage;
+    eqp_route *travelling; /* what is on its way meanwhile; NULL: nothing */
+    double begin;          /* of the batch */
     dd_counts batch;
     int64_t in_batch;
     int64_t next; /* target */
 } pass;
+
+static void begin_batches(pass *p)
+{
+    p->batch = (dd_counts){{0}};
+    p->in_batch = 0;
+    p->begin = eqp_cpu_seconds();
+}
 
 static int end_batch(pass *p)
 {
@@ -213,68 +198,54 @@ static int end_batch(pass *p)
         add_counts(&p->evaluator->total, &p->batch);
     }
     p->evaluator->seconds += seconds;
-    p->batch = (dd_counts){{0}};
-    p->in_batch = 0;
-    if (p->travelling && code == EQP_OK) {
-        code = dd_stage_progress(p->stage);
+    if (p->travelling != NULL && code == EQP_OK) {
+        code = eqp_route_progress(p->travelling);
     }
-    p->begin = eqp_cpu_seconds();
+    begin_batches(p);
     return code;
 }
 
 /* To the account of the segment's owner. */
-static void note(pass *p, int64_t local, const dd_target *target, const dd_counts *counts)
+static int note(pass *p, int64_t local, const dd_target *target, const dd_counts *counts)
 {
     const int64_t source = p->stage->source[local];
 
     add_counts(&p->batch, counts);
     if (source >= 0) {
         add_counts(&p->evaluator->of_node[p->stage->own_node[source]], counts);
-    } else if (target != NULL) {
+    } else {
         add_counts(&p->evaluator->of_share[target->share], counts);
     }
+    return ++p->in_batch >= BATCH_TARGETS ? end_batch(p) : EQP_OK;
 }
 
 static int one_cell(pass *p, int64_t cell)
 {
     const dd_stage *stage = p->stage;
-    const double *field = p->fields == NULL ? NULL : p->fields + cell * DD_FAR_FIELD;
     int code = EQP_OK;
 
     while (p->next < stage->ntargets && stage->target[p->next].local < stage->cell_first[cell]) {
         p->next++;
     }
-    for (int64_t i = stage->cell_first[cell]; i < stage->cell_first[cell + 1] && code == EQP_OK; i++) {
-        const dd_target *target = NULL;
+    for (; p->next < stage->ntargets && stage->target[p->next].local < stage->cell_first[cell + 1] && code == EQP_OK;
+         p->next++) {
+        const dd_target *target = &stage->target[p->next];
         dd_counts counts = {{0}};
-        if (p->next < stage->ntargets && stage->target[p->next].local == i) {
-            target = &stage->target[p->next++];
-        }
-        if (stage->source[i] >= 0) {
-            own_forces(p->evaluator, stage, cell, i, field);
-            counts.of[DD_KIND_SEGMENT] = 1;
-        }
-        if (target != NULL) {
-            pairs_of(p->evaluator, stage, cell, target, &counts);
-        }
-        if (counts.of[DD_KIND_SEGMENT] > 0 || counts.of[DD_KIND_RUN] > 0) {
-            note(p, i, target, &counts);
-            p->in_batch++;
-        }
-        if (p->in_batch >= BATCH_TARGETS) {
-            code = end_batch(p);
+        pairs_of(p->evaluator, stage, cell, target, &counts);
+        if (counts.of[DD_KIND_RUN] > 0) {
+            code = note(p, target->local, target, &counts);
         }
     }
     return code;
 }
 
-/* Those cells that need own segments only, or all others. */
+/* Pairs of those cells that need own segments only, or of all others. */
 static int some_cells(pass *p, bool alone)
 {
     int code = EQP_OK;
 
     p->next = 0;
-    p->begin = eqp_cpu_seconds();
+    begin_batches(p);
     for (int64_t c = 0; c < p->stage->grid.ncells && code == EQP_OK; c++) {
         if ((p->stage->alone[c] != 0) == alone) {
             code = one_cell(p, c);
@@ -283,55 +254,73 @@ static int some_cells(pass *p, bool alone)
     return code == EQP_OK ? end_batch(p) : code;
 }
 
-int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, int64_t ncells, int part, int nparts)
+/* What acts on each own segment alone. */
+static int own_segments(pass *p)
 {
-    int64_t first, n, count = 0;
+    const dd_stage *stage = p->stage;
+    const dd_counts counts = {.of = {[DD_KIND_SEGMENT] = 1}};
+    int64_t live = -1;
+    int code = EQP_OK;
 
-    if (!evaluator->has_far) {
-        return 0;
+    begin_batches(p);
+    for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
+        bool lives = false;
+        for (int64_t i = stage->cell_first[c]; i < stage->cell_first[c + 1] && code == EQP_OK; i++) {
+            if (stage->source[i] >= 0) {
+                live += !lives;
+                lives = true;
+                own_forces(p->evaluator, stage, c, i,
+                           p->evaluator->has_far ? stage->field.field + live * DD_FAR_FIELD : NULL);
+                code = note(p, i, NULL, &counts);
+            }
+        }
     }
-    app_slice(ncells, part, nparts, &first, &n);
-    for (int64_t c = first; c < first + n; c++) {
-        count += dd_far_count(evaluator->far, c);
+    return code == EQP_OK ? end_batch(p) : code;
+}
+
+int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts *parts, int part)
+{
+    dd_far_piece piece;
+    int64_t count = 0;
+
+    (void)dd_far_parts_piece(parts, part, &piece);
+    for (int64_t c = piece.cell; c < piece.cell + piece.ncells; c++) {
+        count += dd_far_count_rows(evaluator->far, c, piece.row, piece.nrows);
     }
     return count;
 }
 
-void dd_evaluator_base(const dd_evaluator *evaluator, int64_t ncells, const app_costs *costs, int nparts,
+void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const app_costs *costs, int nparts,
                        double *seconds)
 {
+    dd_far_parts parts;
+
+    dd_far_parts_init(&parts, grid, nparts);
     for (int p = 0; p < nparts; p++) {
-        const dd_counts counts = {.of = {[DD_KIND_CELL] = dd_evaluator_far_cells(evaluator, ncells, p, nparts)}};
+        const dd_counts counts = {.of = {[DD_KIND_CELL] = dd_evaluator_far_cells(evaluator, &parts, p)}};
         seconds[p] += app_costs_predict(costs, counts.of);
     }
 }
 
-/* The far field of all cells: each rank computes a run of them, so that no cell is done twice, and all get all. */
-static int compute_far(pass *p)
+/* This rank's piece of the far field, and then all that own segments need of it. computed: this rank's code so far. */
+static int finish_far(pass *p, int *computed)
 {
-    const int64_t ncells = p->stage->grid.ncells;
-    const double begin = eqp_cpu_seconds();
-    int64_t first, n, nall = 0;
-    double *mine = NULL, *all = NULL;
-    int code;
+    dd_field *field = &p->stage->field;
+    int code = dd_field_take_moments(field, p->evaluator->far);
 
-    app_slice(ncells, p->domain->rank, p->domain->nranks, &first, &n);
-    code = eqp_array_create(&mine, n * DD_FAR_FIELD, sizeof *mine);
-    if (code == EQP_OK) {
-        dd_far_stress_run(p->evaluator->far, first, n, mine);
-        p->batch.of[DD_KIND_CELL] += dd_evaluator_far_cells(p->evaluator, ncells, p->domain->rank, p->domain->nranks);
-        p->begin = begin;
-        p->in_batch = n;
-        code = end_batch(p);
+    p->evaluator->traffic[DD_PHASE_MOMENTS] = eqp_route_last_counts(field->out);
+    if (code != EQP_OK) {
+        return code;
     }
-    code = eqp_agree(p->domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_gather_records(p->domain->comm, sizeof *mine, n * DD_FAR_FIELD, mine, &nall, &all);
+    begin_batches(p);
+    dd_field_compute(field, p->evaluator->far);
+    p->batch.of[DD_KIND_CELL] = dd_evaluator_far_cells(p->evaluator, &field->parts, p->domain->rank);
+    p->in_batch = field->piece.ncells;
+    if (*computed == EQP_OK) {
+        *computed = end_batch(p);
     }
-    free(mine);
-    if (code == EQP_OK) {
-        p->fields = all;
-    }
+    code = dd_field_exchange(field);
+    p->evaluator->traffic[DD_PHASE_FIELDS] = eqp_route_last_counts(field->back);
     return code;
 }
 
@@ -383,11 +372,9 @@ static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *
     return code;
 }
 
-/* Moments and fields of all cells go to all ranks. */
-static int64_t bytes_of(const dd_evaluator *evaluator, const dd_domain *domain, const dd_stage *stage)
+static int64_t bytes_of(const dd_evaluator *evaluator)
 {
-    const int64_t of_cell = (DD_FAR_MOMENTS + DD_FAR_FIELD) * (int64_t)sizeof(double);
-    int64_t bytes = domain->nranks > 1 && evaluator->has_far ? of_cell * stage->grid.ncells : 0;
+    int64_t bytes = 0;
 
     for (int p = 0; p < DD_PHASES; p++) {
         bytes += evaluator->traffic[p].bytes_sent;
@@ -396,27 +383,46 @@ static int64_t bytes_of(const dd_evaluator *evaluator, const dd_domain *domain, 
 }
 
 /* Positions of remote segments, and meanwhile all that needs none of them. computed: this rank's code of that. */
-static int fetch(pass *p, const dd_halo *halo, dd_stage *stage, const cargo *c, int *computed)
+static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
 {
-    int finished, code = dd_stage_start(p->domain, halo, stage, c->out);
+    int code = dd_stage_start(p->domain, halo, p->stage, c->out);
 
     if (code != EQP_OK) {
         return code;
     }
-    if (p->evaluator->has_far) {
-        code = gather_moments(p->evaluator, p->domain, stage);
-        if (code == EQP_OK) {
-            code = compute_far(p);
+    p->travelling = p->stage->route;
+    *computed = some_cells(p, true);
+    if (*computed == EQP_OK && !p->evaluator->has_far) {
+        *computed = own_segments(p);
+    }
+    p->travelling = NULL;
+    code = dd_stage_finish(p->stage);
+    p->evaluator->traffic[DD_PHASE_SEGMENTS] = eqp_route_last_counts(p->stage->route);
+    return code;
+}
+
+/* All other pairs, and the far field, whose moments travel meanwhile. */
+static int compute(pass *p, int *computed)
+{
+    const bool has_far = p->evaluator->has_far;
+    int code = EQP_OK;
+
+    if (has_far) {
+        add_moments(p->evaluator, p->stage);
+        code = dd_field_start(&p->stage->field);
+        p->travelling = p->stage->field.out;
+    }
+    if (code == EQP_OK && *computed == EQP_OK) {
+        *computed = some_cells(p, false);
+    }
+    p->travelling = NULL;
+    if (code == EQP_OK && has_far) {
+        code = finish_far(p, computed);
+        if (code == EQP_OK && *computed == EQP_OK) {
+            *computed = own_segments(p);
         }
     }
-    if (code == EQP_OK) {
-        p->travelling = true;
-        *computed = some_cells(p, true);
-        p->travelling = false;
-    }
-    finished = dd_stage_finish(stage);
-    p->evaluator->traffic[DD_PHASE_SEGMENTS] = eqp_route_last_counts(stage->route);
-    return code == EQP_OK ? finished : code;
+    return code;
 }
 
 /* Forces to where segments live and on to their ends. */
@@ -430,7 +436,7 @@ static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd
         code = give_to_arms(domain, halo, stage, c, computed);
     }
     evaluator->traffic[DD_PHASE_ARMS] = eqp_route_last_counts(halo->arms);
-    evaluator->bytes = bytes_of(evaluator, domain, stage);
+    evaluator->bytes = bytes_of(evaluator);
     return code;
 }
 
@@ -446,15 +452,14 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
         evaluator->traffic[DD_PHASE_NODES] = eqp_route_last_counts(halo->nodes);
     }
     if (code == EQP_OK) {
-        code = fetch(&p, halo, stage, &c, &computed);
+        code = fetch(&p, halo, &c, &computed);
     }
     if (code == EQP_OK) {
-        if (computed == EQP_OK) {
-            computed = some_cells(&p, false);
-        }
+        code = compute(&p, &computed);
+    }
+    if (code == EQP_OK) {
         code = deliver(evaluator, domain, halo, stage, &c, computed);
     }
-    free(p.fields);
     free(c.out);
     evaluator->exchange_seconds = eqp_cpu_seconds() - begin - evaluator->seconds;
     return code;

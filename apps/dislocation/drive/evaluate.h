@@ -10,10 +10,12 @@
 #include "stage.h"
 #include "work.h"
 
-/* What travels in an evaluation, beside the far field. */
+/* What travels in an evaluation. */
 enum {
     DD_PHASE_NODES,    /* positions and velocities of neighbours */
     DD_PHASE_SEGMENTS, /* ends of segments */
+    DD_PHASE_MOMENTS,  /* of cells, to those who compute with them as sources */
+    DD_PHASE_FIELDS,   /* in cells, to those who have segments there */
     DD_PHASE_FORCES,   /* forces on them, back */
     DD_PHASE_ARMS,     /* forces on the ends that live elsewhere */
     DD_PHASES
@@ -43,16 +45,15 @@ void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pair
 void dd_evaluator_free(dd_evaluator *evaluator);
 
 /* Sets the force of every arm of the own nodes, for positions as they are: refreshes the halo and the stage first. What
- * needs own segments only is computed while the others travel; the order of all sums follows from ranks and plan alone.
- * Collective. */
+ * needs own segments only is computed while the others travel, the rest while moments do; the order of all sums follows
+ * from ranks and plan alone. Collective. */
 int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage);
 
-/* Far cells in the run of cells whose far field a part of so many computes: work that no map deals out. O(cells /
- * parts). Local. */
-int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, int64_t ncells, int part, int nparts);
+/* Far cells in the piece of the far field that a part computes: work that no map deals out. O(its cells). Local. */
+int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts *parts, int part);
 
-/* Adds the seconds of that to those of all parts, [nparts]. Local. */
-void dd_evaluator_base(const dd_evaluator *evaluator, int64_t ncells, const app_costs *costs, int nparts,
+/* Adds the seconds of that to those of all parts, [nparts]. O(cells sqrt(parts)). Local. */
+void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const app_costs *costs, int nparts,
                        double *seconds);
 
 /* Sum of the forces on a node's arms. Local. */

@@ -16,6 +16,16 @@ void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3])
     }
 }
 
+bool dd_grid_has_far(const dd_grid *grid)
+{
+    bool far = false;
+
+    for (int d = 0; d < 3; d++) {
+        far = far || grid->n[d] > (grid->periodic[d] ? 3 : 2);
+    }
+    return far;
+}
+
 static int64_t number(const dd_grid *grid, const int64_t at[3])
 {
     return (at[0] * grid->n[1] + at[1]) * grid->n[2] + at[2];

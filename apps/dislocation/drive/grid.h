@@ -24,6 +24,9 @@ void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3]);
 /* The cell of a position; positions beyond a free boundary belong to the cells there. */
 int64_t dd_grid_cell(const dd_grid *grid, const double x[3]);
 
+/* Whether any two cells are neither the same nor neighbours. */
+bool dd_grid_has_far(const dd_grid *grid);
+
 /* The half of a cell's neighbourhood that it is in charge of: 13 of its 26 neighbours, so that of two neighbours
  * exactly one is in charge of the pair. Runs of consecutive cells, disjoint. Returns how many. */
 int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUNS]);

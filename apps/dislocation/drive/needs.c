@@ -59,7 +59,8 @@ static void mark(const dd_domain *domain, const dd_grid *grid, const dd_shares *
     }
 }
 
-int dd_needs_gather(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, dd_needs *needs)
+int dd_needs_gather(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, const int *home,
+                    dd_needs *needs)
 {
     const int64_t nwords = (grid->ncells + 63) / 64;
     uint64_t *mine = NULL;
@@ -79,6 +80,11 @@ int dd_needs_gather(const dd_domain *domain, const dd_grid *grid, const dd_share
     }
     for (int64_t s = 0; s < shares->nsent && code == EQP_OK; s++) {
         set(needs->bits + shares->sent_to[s] * nwords, shares->sent[s].cell);
+    }
+    for (int64_t c = 0; c < grid->ncells && home != NULL && code == EQP_OK; c++) {
+        if (home[c] >= 0) {
+            set(needs->bits + home[c] * nwords, c);
+        }
     }
     free(mine);
     return code;

@@ -76,7 +76,7 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
     }
     code = eqp_agree(domain->comm, code, NULL);
     if (code == EQP_OK) {
-        dd_evaluator_base(evaluator, stage->grid.ncells, costs, domain->nranks, base);
+        dd_evaluator_base(evaluator, &stage->grid, costs, domain->nranks, base);
         with_base.base = base;
     }
     *rebalanced = (app_rebalanced){.units = 0};

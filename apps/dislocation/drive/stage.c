@@ -154,6 +154,22 @@ static void list_blocks(const dd_domain *domain, const dd_needs *needs, const en
     }
 }
 
+/* Who adds up the moments of a cell. */
+static int find_homes(const dd_domain *domain, const entry *entries, dd_stage *stage)
+{
+    int64_t *segments = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&segments, stage->grid.ncells, sizeof *segments), NULL);
+
+    for (int64_t i = 0; i < stage->nown && code == EQP_OK; i++) {
+        segments[entries[i].cell]++;
+    }
+    if (code == EQP_OK) {
+        code = dd_field_find_homes(domain, &stage->grid, segments, &stage->field);
+    }
+    free(segments);
+    return code;
+}
+
 static int plan_route(const dd_domain *domain, const app_map *map, const entry *entries, dd_stage *stage)
 {
     dd_needs needs = {0};
@@ -161,7 +177,10 @@ static int plan_route(const dd_domain *domain, const app_map *map, const entry *
     int code = dd_shares_find(domain, &stage->grid, map, &stage->shares);
 
     if (code == EQP_OK) {
-        code = dd_needs_gather(domain, &stage->grid, &stage->shares, &needs);
+        code = find_homes(domain, entries, stage);
+    }
+    if (code == EQP_OK) {
+        code = dd_needs_gather(domain, &stage->grid, &stage->shares, stage->field.home, &needs);
     }
     if (code == EQP_OK) {
         list_blocks(domain, &needs, entries, stage, &blocks);
@@ -388,6 +407,9 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
         code = plan_route(domain, map, entries, &made);
     }
     if (code == EQP_OK) {
+        code = dd_field_plan(domain, &made.field);
+    }
+    if (code == EQP_OK) {
         code = fetch_ghosts(domain, &made, &parcels);
     }
     if (code == EQP_OK) {
@@ -409,6 +431,7 @@ void dd_stage_free(dd_stage *stage)
                      stage->alone,       stage->memory,      stage->target};
 
     eqp_route_free(stage->route);
+    dd_field_free(&stage->field);
     dd_shares_free(&stage->shares);
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);

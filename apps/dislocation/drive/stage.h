@@ -7,6 +7,7 @@
 #define DD_STAGE_H
 
 #include "../physics/elastic/segment.h"
+#include "field.h"
 #include "halo.h"
 #include "share.h"
 
@@ -36,6 +37,7 @@ typedef struct dd_stage {
     int64_t *ghost_first; /* [nblocks + 1] first remote one of each block that arrives */
     int64_t *ghost_local; /* [nghosts] places among the local ones, in order of arrival */
     int64_t narrived;     /* doubles in what arrives */
+    dd_field field;       /* and of far cells */
     /* own and remote ones together, by cell, then by key: the same order on every rank that has them */
     int64_t n;
     dd_segment_key *key;  /* [n] */
@@ -57,10 +59,9 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
 void dd_stage_free(dd_stage *stage);
 
 /* Fetches positions again after nodes have moved (and the halo was refreshed) and sets all forces to 0; cells and
- * shares stay. Own segments have theirs at once, remote ones after dd_stage_finish(); dd_stage_progress() in between
+ * shares stay. Own segments have theirs at once, remote ones after dd_stage_finish(); eqp_route_progress() in between
  * moves things on. out: scratch [nsend][6], untouched in between (borrowed). Collective. */
 int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, double *out);
-int dd_stage_progress(const dd_stage *stage);
 int dd_stage_finish(dd_stage *stage);
 
 /* All that at once. Collective. */

@@ -51,11 +51,6 @@ int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage
     return eqp_route_start(stage->route, out);
 }
 
-int dd_stage_progress(const dd_stage *stage)
-{
-    return eqp_route_progress(stage->route);
-}
-
 int dd_stage_finish(dd_stage *stage)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);

@@ -9,12 +9,17 @@
 
 #include <stdlib.h>
 
-const int dd_phase_back[DD_PHASES] = {0, 0, 1, 0};
-const int dd_phase_ghosts[DD_PHASES] = {0, 1, 0, 0};
+const int dd_phase_back[DD_PHASES] = {[DD_PHASE_FORCES] = 1};
+const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
 
 #define NODE_BYTES 48    /* position and velocity */
 #define SEGMENT_BYTES 48 /* two positions, or two forces */
 #define ARM_BYTES 24     /* a force */
+#define MOMENT_BYTES (DD_FAR_MOMENTS * (int64_t)sizeof(double))
+#define FIELD_BYTES (DD_FAR_FIELD * (int64_t)sizeof(double))
+
+/* Blocks of segments travel out and back. */
+static const int both_ways[] = {DD_PHASE_SEGMENTS, DD_PHASE_FORCES};
 
 /* Parts in the low bits of a number, a cell or a part in the others. */
 #define PART_BITS 16
@@ -36,6 +41,7 @@ typedef struct tracer {
     const app_map *map;
     const app_verdict *verdict;
     eqp_evaluation *evaluation;
+    dd_far_parts far;  /* who computes the far field */
     dd_counts *load;   /* [nparts] */
     eqp_needs *whole;  /* cells in which parts compute all pairs of a node; NULL: loads only */
     eqp_needs *needed; /* cells whose segments parts need */
@@ -144,9 +150,9 @@ static int need_own_cell(tracer *t, int64_t node, int part)
     const int home = t->verdict[node].home;
     int code = EQP_OK;
 
-    for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && code == EQP_OK; phase++) {
+    for (int way = 0; way < 2 && code == EQP_OK; way++) {
         if (t->whole != NULL && part != home) {
-            code = eqp_evaluation_need(t->evaluation, phase, number_of(t->census->cell[node], home), part);
+            code = eqp_evaluation_need(t->evaluation, both_ways[way], number_of(t->census->cell[node], home), part);
         }
     }
     return code;
@@ -204,26 +210,8 @@ static void trace_far(tracer *t)
 
     app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first, &n);
     for (int64_t p = first; p < first + n; p++) {
-        t->load[p].of[DD_KIND_CELL] +=
-            dd_evaluator_far_cells(census->evaluator, census->stage->grid.ncells, (int)p, t->nparts);
+        t->load[p].of[DD_KIND_CELL] += dd_evaluator_far_cells(census->evaluator, &t->far, (int)p);
     }
-}
-
-/* Moments and fields of the cells that a part does, which all others get. */
-static int declare_common(const tracer *t)
-{
-    const dd_census *census = t->census;
-    int64_t first_part, n;
-    int code = EQP_OK;
-
-    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first_part, &n);
-    for (int64_t p = first_part; p < first_part + n && census->evaluator->has_far && code == EQP_OK; p++) {
-        int64_t first_cell, ncells;
-        app_slice(census->stage->grid.ncells, (int)p, t->nparts, &first_cell, &ncells);
-        code = eqp_evaluation_common(t->evaluation, (int)p,
-                                     ncells * (DD_FAR_MOMENTS + DD_FAR_FIELD) * (int64_t)sizeof(double));
-    }
-    return code;
 }
 
 static int declare_loads(const tracer *t, const app_costs *costs)
@@ -310,14 +298,71 @@ static int declare_block(const tracer *t, const tally *lives, int64_t nparts, co
     const int home = part_of(lives->number);
     int code = EQP_OK;
 
-    for (int phase = DD_PHASE_SEGMENTS; phase <= DD_PHASE_FORCES && code == EQP_OK; phase++) {
-        code = eqp_evaluation_block(t->evaluation, phase, lives->number, SEGMENT_BYTES * lives->amount, lives->amount,
-                                    home);
+    for (int way = 0; way < 2 && code == EQP_OK; way++) {
+        code = eqp_evaluation_block(t->evaluation, both_ways[way], lives->number, SEGMENT_BYTES * lives->amount,
+                                    lives->amount, home);
         for (int64_t i = 0; i < nparts && code == EQP_OK; i++) {
             if (part[i] != home) {
-                code = eqp_evaluation_need(t->evaluation, phase, lives->number, part[i]);
+                code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->number, part[i]);
             }
         }
+    }
+    return code;
+}
+
+/* The parts in which a cell's segments live, ascending. */
+typedef struct cell_homes {
+    const tally *of;
+    int64_t n;
+} cell_homes;
+
+/* The one that adds its moments up: of those with most of its segments the first. */
+static int choose_home(const cell_homes *lives)
+{
+    int64_t best = 0;
+
+    for (int64_t i = 1; i < lives->n; i++) {
+        best = lives->of[i].amount > lives->of[best].amount ? i : best;
+    }
+    return part_of(lives->of[best].number);
+}
+
+/* The home gets all of the cell's segments; its moments go to every run of targets, and from each slab of sources the
+ * field in it to all who have segments there. */
+static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
+{
+    const dd_far_parts *far = &t->far;
+    const int home = choose_home(lives), slab = dd_far_parts_slab(far, cell), run = dd_far_parts_run(far, cell);
+    int code = eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, cell, MOMENT_BYTES, 0, home);
+
+    for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
+        for (int way = 0; way < 2 && part_of(lives->of[i].number) != home && code == EQP_OK; way++) {
+            code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->of[i].number, home);
+        }
+    }
+    for (int r = 0; r < far->runs && code == EQP_OK; r++) {
+        code = eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, cell, r * far->slabs + slab);
+    }
+    for (int s = 0; s < far->slabs && code == EQP_OK; s++) {
+        const int64_t block = number_of(cell, s);
+        code = eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, FIELD_BYTES, 0, run * far->slabs + s);
+        for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
+            code = eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, part_of(lives->of[i].number));
+        }
+    }
+    return code;
+}
+
+static int declare_far_cells(const tracer *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0, end; i < t->lives.n && t->far.runs > 0 && code == EQP_OK; i = end) {
+        const int64_t cell = t->lives.of[i].number >> PART_BITS;
+        for (end = i; end < t->lives.n && t->lives.of[end].number >> PART_BITS == cell;) {
+            end++;
+        }
+        code = declare_far(t, cell, &(cell_homes){t->lives.of + i, end - i});
     }
     return code;
 }
@@ -354,7 +399,14 @@ static int trace_segments(tracer *t)
     if (code == EQP_OK) {
         code = tallies_gather(comm, &t->lives);
     }
-    return code == EQP_OK ? eqp_agree(comm, declare_segments(t), NULL) : code;
+    if (code == EQP_OK) {
+        code = declare_segments(t);
+        if (code == EQP_OK) {
+            code = declare_far_cells(t);
+        }
+        code = eqp_agree(comm, code, NULL);
+    }
+    return code;
 }
 
 /* Where the neighbours of own nodes are to live: those that live elsewhere now tell. */
@@ -453,6 +505,7 @@ int dd_trace(dd_census *census, const app_costs *costs, int nparts, const app_ma
     tracer t = {.census = census, .nparts = nparts, .map = map, .verdict = verdict, .evaluation = evaluation};
     int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
 
+    dd_far_parts_init(&t.far, &census->stage->grid, nparts);
     if (code == EQP_OK && !loads_only) {
         code = eqp_needs_create(nparts, &t.whole);
     }
@@ -465,9 +518,6 @@ int dd_trace(dd_census *census, const app_costs *costs, int nparts, const app_ma
     if (code == EQP_OK) {
         trace_far(&t);
         code = declare_loads(&t, costs);
-    }
-    if (code == EQP_OK && !loads_only) {
-        code = declare_common(&t);
     }
     code = eqp_agree(census->domain->comm, code, NULL);
     if (code == EQP_OK && !loads_only) {

@@ -81,7 +81,7 @@ static void base(void *user, int nparts, double *seconds)
 {
     const dd_whatif *w = user;
 
-    dd_evaluator_base(&w->sim->evaluator, w->census.stage->grid.ncells, &w->costs, nparts, seconds);
+    dd_evaluator_base(&w->sim->evaluator, &w->census.stage->grid, &w->costs, nparts, seconds);
 }
 
 /* What the boxes cost by the model: [parts], and the most of it. */
@@ -96,7 +96,7 @@ static int weigh_boxes(const dd_whatif *w, const eqp_boxes *boxes, const app_own
         loads[eqp_boxes_find(boxes, owners->owner[o].centre)] += owners->seconds[o];
     }
     code = eqp_sum_double(w->sim->comm, nparts, loads);
-    dd_evaluator_base(&w->sim->evaluator, w->census.stage->grid.ncells, &w->costs, nparts, loads);
+    dd_evaluator_base(&w->sim->evaluator, &w->census.stage->grid, &w->costs, nparts, loads);
     *most = 0.0;
     for (int p = 0; p < nparts && code == EQP_OK; p++) {
         *most = fmax(*most, loads[p]);

@@ -116,9 +116,9 @@ static void place_segment(const dd_far *far, int64_t cell, const dd_segment *seg
     }
 }
 
-void dd_far_add_segment(const dd_far *far, int64_t cell, const dd_segment *segment, double *moments)
+void dd_far_add_segment(const dd_far *far, int64_t cell, const dd_segment *segment, double moment[DD_FAR_MOMENTS])
 {
-    double *moment = moments + cell * DD_FAR_MOMENTS, dx[3], middle[3];
+    double dx[3], middle[3];
 
     place_segment(far, cell, segment, dx, middle);
     for (int m = 0; m < 3; m++) {
@@ -192,13 +192,18 @@ static void weigh(const dd_far *far, const double *moment, double *weight, int64
     }
 }
 
+void dd_far_set_run(dd_far *far, int64_t cell, int64_t count, const double *moments)
+{
+    for (int64_t c = 0; c < count; c++) {
+        int64_t at[3];
+        dd_far_place(far, cell + c, at);
+        weigh(far, moments + c * DD_FAR_MOMENTS, dd_far_weights(far, at[0], at[1]) + at[2], far->nz);
+    }
+}
+
 void dd_far_set_moments(dd_far *far, const double *moments)
 {
-    for (int64_t cell = 0; cell < far->cells; cell++) {
-        int64_t at[3];
-        dd_far_place(far, cell, at);
-        weigh(far, moments + cell * DD_FAR_MOMENTS, dd_far_weights(far, at[0], at[1]) + at[2], far->nz);
-    }
+    dd_far_set_run(far, 0, far->cells, moments);
 }
 
 bool dd_far_is_near(const dd_far *far, int64_t a, int64_t b)
@@ -224,6 +229,28 @@ int64_t dd_far_count(const dd_far *far, int64_t cell)
         near *= 1 + low + high;
     }
     return far->cells - near;
+}
+
+int64_t dd_far_count_rows(const dd_far *far, int64_t cell, int64_t row, int64_t nrows)
+{
+    int64_t at[3], near[3][3], count = nrows * far->n[2];
+    int nnear[3] = {0, 0, 0};
+
+    dd_far_place(far, cell, at);
+    for (int d = 0; d < 3; d++) {
+        for (int64_t to = at[d] - 1; to <= at[d] + 1; to++) {
+            if (far->periodic[d] || (to >= 0 && to < far->n[d])) {
+                near[d][nnear[d]++] = (to + far->n[d]) % far->n[d];
+            }
+        }
+    }
+    for (int x = 0; x < nnear[0]; x++) {
+        for (int y = 0; y < nnear[1]; y++) {
+            const int64_t there = near[0][x] * far->n[1] + near[1][y];
+            count -= there >= row && there < row + nrows ? nnear[2] : 0;
+        }
+    }
+    return count;
 }
 
 /* (s.b) x dx at a place from the cell's centre. */

@@ -80,14 +80,19 @@ INLINE void add_block(const dd_far *far, const double *table, const bool *minus,
     add_lanes(far, kernel[0], weight, lanes, sum);
 }
 
+/* Rows of cells whose sources act. */
+typedef struct rows {
+    int64_t first, end;
+} rows;
+
 /* Some cells of one column, side by side along z: they share kernels and weights, which thus come from near caches. */
-INLINE void sum_cells(const dd_far *far, int64_t cell, int64_t count, double (*sum)[DD_FAR_FIELD][MOST_LANES])
+INLINE void sum_cells(const dd_far *far, rows of, int64_t cell, int64_t count, double (*sum)[DD_FAR_FIELD][MOST_LANES])
 {
     bool minus[TABLE], half;
     int64_t at[3];
 
     dd_far_place(far, cell, at);
-    for (int64_t row = 0; row < far->n[0] * far->n[1]; row++) {
+    for (int64_t row = of.first; row < of.end; row++) {
         int64_t x = row / far->n[1], y = row % far->n[1];
         /* From the source to the target; along z the table runs the other way. */
         int64_t dx = dd_far_nearest(far, 0, at[0] - x, &half), dy = dd_far_nearest(far, 1, at[1] - y, &half);
@@ -111,28 +116,28 @@ INLINE void sum_cells(const dd_far *far, int64_t cell, int64_t count, double (*s
     }
 }
 
-static void sum_plain(const dd_far *far, int64_t cell, int64_t count, double (*sum)[DD_FAR_FIELD][MOST_LANES])
+static void sum_plain(const dd_far *far, rows of, int64_t cell, int64_t count, double (*sum)[DD_FAR_FIELD][MOST_LANES])
 {
-    sum_cells(far, cell, count, sum);
+    sum_cells(far, of, cell, count, sum);
 }
 
 #ifdef WITH_AVX2
-__attribute__((__target__("avx2"))) static void sum_avx2(const dd_far *far, int64_t cell, int64_t count,
+__attribute__((__target__("avx2"))) static void sum_avx2(const dd_far *far, rows of, int64_t cell, int64_t count,
                                                          double (*sum)[DD_FAR_FIELD][MOST_LANES])
 {
-    sum_cells(far, cell, count, sum);
+    sum_cells(far, of, cell, count, sum);
 }
 #endif
 
 /* At most AT_ONCE cells of one column. */
-static void stress_of_few(const dd_far *far, int64_t cell, int64_t count, double *field)
+static void stress_of_few(const dd_far *far, rows of, int64_t cell, int64_t count, double *field)
 {
     double sum[AT_ONCE][DD_FAR_FIELD][MOST_LANES] = {{{0}}};
 
 #ifdef WITH_AVX2
-    (__builtin_cpu_supports("avx2") ? sum_avx2 : sum_plain)(far, cell, count, sum);
+    (__builtin_cpu_supports("avx2") ? sum_avx2 : sum_plain)(far, of, cell, count, sum);
 #else
-    sum_plain(far, cell, count, sum);
+    sum_plain(far, of, cell, count, sum);
 #endif
     for (int64_t c = 0; c < count; c++) {
         for (int v = 0; v < DD_FAR_FIELD; v++) {
@@ -145,19 +150,26 @@ static void stress_of_few(const dd_far *far, int64_t cell, int64_t count, double
     }
 }
 
-void dd_far_stress_run(const dd_far *far, int64_t cell, int64_t count, double *field)
+void dd_far_stress_rows(const dd_far *far, int64_t row, int64_t nrows, int64_t cell, int64_t count, double *field)
 {
+    const rows of = {row, row + nrows};
+
     while (count > 0) {
         int64_t of_column = far->n[2] - cell % far->n[2], few = count < of_column ? count : of_column;
         few = few < AT_ONCE ? few : AT_ONCE;
-        stress_of_few(far, cell, few, field);
+        stress_of_few(far, of, cell, few, field);
         field += few * DD_FAR_FIELD;
         cell += few;
         count -= few;
     }
 }
 
+void dd_far_stress_run(const dd_far *far, int64_t cell, int64_t count, double *field)
+{
+    dd_far_stress_rows(far, 0, far->n[0] * far->n[1], cell, count, field);
+}
+
 void dd_far_stress(const dd_far *far, int64_t cell, double field[DD_FAR_FIELD])
 {
-    stress_of_few(far, cell, 1, field);
+    dd_far_stress_run(far, cell, 1, field);
 }
