@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A speed at the limit is still one after it was made a time and a speed again. */
+#define SLACK (1.0 + 1e-9)
+
 static bool is_count(double n)
 {
     return n >= 0.0 && n <= EQP_SPEEDS_ITEMS;
@@ -58,7 +61,7 @@ static int check_point(double size, double seconds)
         return EQP_OK;
     }
     const double speed = size / seconds;
-    return speed >= 1.0 / EQP_SPEEDS_FASTEST && speed <= EQP_SPEEDS_FASTEST ? EQP_OK : EQP_ERR_DATA;
+    return speed * SLACK >= 1.0 / EQP_SPEEDS_FASTEST && speed <= EQP_SPEEDS_FASTEST * SLACK ? EQP_OK : EQP_ERR_DATA;
 }
 
 /* Leaves out the point that has to go for another one: that of the same size, or the oldest of too many. */

@@ -47,7 +47,7 @@ typedef enum eqp_speeds_kind {
 
 /** Most ranks for which the Jacobian of Powell's method is set up: its first factors cost O(ranks^3). With more ranks
  * the same splines are divided by bisection. */
-#define EQP_SPEEDS_HYBRJ_RANKS 512
+#define EQP_SPEEDS_HYBRJ_RANKS 256
 
 /** Most items, 2^53: beyond it a double cannot tell two counts from each other. */
 #define EQP_SPEEDS_ITEMS 9007199254740992.0
