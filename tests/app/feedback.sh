@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The program feedback: its table, the published numbers in it, what it refuses.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# table_is FILE: that the last run printed it, load differences to four digits.
+table_is()
+{
+    awk -F'\t' -v OFS='\t' 'NR > 1 {$5 = sprintf("%.3e", $5)} 1' out >rounded
+    diff rounded "$1" || fail "another table than expected"
+}
+
+expect 1 --function 1 --iterations 500000 --procs 2,8,16,32,64,128,256,1024,4096
+cat >published <<'EOF'
+function	iterations	procs	steps	load_difference
+1	500000	2	9	1.519e-06
+1	500000	8	7	1.894e-06
+1	500000	16	5	3.618e-06
+1	500000	32	5	2.107e-06
+1	500000	64	4	2.661e-06
+1	500000	128	3	2.843e-06
+1	500000	256	3	3.249e-06
+1	500000	1024	2	3.557e-06
+1	500000	4096	2	3.844e-06
+EOF
+table_is published
+
+expect 1 --function=2 --iterations=500000 --procs=64
+printf 'function\titerations\tprocs\tsteps\tload_difference\n2\t500000\t64\t2\t1.200e-04\n' >published
+table_is published
+
+# With a line for each step the last one is the steps of the short table; the smallest is its load difference.
+expect 1 --function 3 --iterations 20000 --procs 7,50
+cp out short
+expect 1 --function 3 --iterations 20000 --procs 7,50 --history
+awk -F'\t' -v OFS='\t' 'NR == 1 {print; next} $3 != procs && procs {print last} $3 != procs {least = $5 + 1}
+    {procs = $3} $5 + 0 <= least {least = $5 + 0; text = $5} {$5 = text; last = $0} END {print last}' out >joined
+diff joined short || fail "steps and the table differ"
+
+# The guarded rule goes where the paper's stops at once.
+expect 1 --function 3 --procs 8
+paper=$(awk -F'\t' 'NR == 2 {print $5}' out)
+[ "$(awk -F'\t' 'NR == 2 {print $4}' out)" -eq 1 ] || fail "the paper's rule goes past a bad step"
+expect 1 --function 3 --procs 8 --rule guarded
+guarded=$(awk -F'\t' 'NR == 2 {print $5}' out)
+awk -v a="$guarded" -v b="$paper" 'BEGIN {exit !(a < b / 10)}' || fail "guarded: $guarded, paper: $paper"
+
+refused 'function' --function 0
+refused 'function' --function 6
+refused 'function' --function sine
+refused 'iterations' --iterations 0
+refused 'iterations' --iterations 1e6
+refused 'procs' --procs 0
+refused 'procs' --procs 2,,4
+refused 'procs' --procs 2,x
+refused 'procs' --procs -4
+refused 'rule' --rule newest
+refused 'steps' --steps -1
+refused 'threshold' --threshold -0.1
+refused 'threshold' --threshold nan
+refused 'patience' --patience 0
+refused 'colour' --colour
+refused 'snapshot' snapshot
+refused 'procs' --procs
+
+expect 1 --help
+grep -q -- '--iterations' out || fail "no help"
+expect 1 --version
+grep -q '^feedback [0-9]' out || fail "no version"
+finish
