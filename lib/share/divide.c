@@ -168,13 +168,10 @@ int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result 
         divide_equally(speeds, mean, size, &d.result);
         goto done;
     }
-    if ((code = eqp_array_create(&curve, nranks, sizeof *curve)) ||
+    if ((code = eqp__speeds_curves_create(speeds, mean, &curve)) ||
         (code = eqp_array_create(&d.size, nranks, sizeof *d.size)) ||
         (code = eqp_array_create(&d.other, nranks, sizeof *d.other))) {
         goto done;
-    }
-    for (int r = 0; r < nranks; r++) {
-        eqp__speeds_curve(speeds, r, mean, &curve[r]);
     }
     d.curve = curve;
     if ((code = find_sizes(&d, speeds->kind))) {

@@ -75,24 +75,106 @@ int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
     return EQP_OK;
 }
 
+/* Shares on their way from sizes; all [nranks]. */
+typedef struct rounding {
+    const eqp_speeds *speeds;
+    int nranks;
+    const eqp__curve *curve;
+    const double *size;
+    int64_t *share;
+    double *seconds; /* of the shares */
+} rounding;
+
+static int find_slowest(const rounding *r)
+{
+    int slowest = 0;
+
+    for (int i = 1; i < r->nranks; i++) {
+        if (r->seconds[i] > r->seconds[slowest]) {
+            slowest = i;
+        }
+    }
+    return slowest;
+}
+
+/* The rank that was rounded down and is done first with one item more, in less than `seconds`; or -1. */
+static int find_taker(const rounding *r, double seconds)
+{
+    int taker = -1;
+
+    for (int i = 0; i < r->nranks; i++) {
+        if ((double)r->share[i] < r->size[i]) {
+            const double more = eqp__curve_seconds(&r->curve[i], (double)r->share[i] + 1.0, NULL);
+            if (more < seconds) {
+                seconds = more;
+                taker = i;
+            }
+        }
+    }
+    return taker;
+}
+
+/* Whether a rank was rounded up to a share that it has had before: if not, how slow it is has to be seen first. */
+static bool is_known_to_be_too_much(const rounding *r, int rank)
+{
+    const eqp__speed_points *points = &r->speeds->ranks[rank];
+
+    for (int k = 0; k < points->n; k++) {
+        if (points->point[k].size == (double)r->share[rank]) {
+            return (double)r->share[rank] > r->size[rank];
+        }
+    }
+    return false;
+}
+
+/* Remainders know nothing of a cliff: the one item by which a rank was rounded up may be the one that does not fit. It
+ * goes to a rank that was rounded down, if that one is done earlier. So every share stays next to its size. */
+static void lighten_slowest(rounding *r)
+{
+    for (int i = 0; i < r->nranks; i++) {
+        r->seconds[i] = eqp__curve_seconds(&r->curve[i], (double)r->share[i], NULL);
+    }
+    for (int moves = 0; moves < r->nranks; moves++) {
+        const int from = find_slowest(r);
+        const int to = is_known_to_be_too_much(r, from) ? find_taker(r, r->seconds[from]) : -1;
+
+        if (to < 0) {
+            return;
+        }
+        r->share[from]--;
+        r->share[to]++;
+        r->seconds[from] = eqp__curve_seconds(&r->curve[from], (double)r->share[from], NULL);
+        r->seconds[to] = eqp__curve_seconds(&r->curve[to], (double)r->share[to], NULL);
+    }
+}
+
 int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result *result)
 {
-    eqp_speeds_result r;
+    const int nranks = speeds->nranks;
+    const double mean = eqp__speeds_mean(speeds);
+    eqp_speeds_result division;
+    eqp__curve *curve = NULL;
     double *size = NULL;
     int code;
 
     if (speeds->n != floor(speeds->n)) {
         return EQP_ERR_STATE;
     }
-    if ((code = eqp_array_create(&size, speeds->nranks, sizeof *size)) ||
-        (code = eqp_speeds_divide(speeds, size, &r)) ||
-        (code = eqp_speeds_round((int64_t)speeds->n, speeds->nranks, size, share))) {
+    if ((code = eqp_array_create(&size, (int64_t)2 * nranks, sizeof *size)) ||
+        (mean > 0.0 && (code = eqp__speeds_curves_create(speeds, mean, &curve))) ||
+        (code = eqp_speeds_divide(speeds, size, &division)) ||
+        (code = eqp_speeds_round((int64_t)speeds->n, nranks, size, share))) {
         goto done;
     }
+    if (curve) {
+        rounding r = {speeds, nranks, curve, size, share, size + nranks};
+        lighten_slowest(&r);
+    }
     if (result) {
-        *result = r;
+        *result = division;
     }
 done:
+    free(curve);
     free(size);
     return code;
 }

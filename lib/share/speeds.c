@@ -155,6 +155,21 @@ void eqp__speeds_curve(const eqp_speeds *speeds, int rank, double mean, eqp__cur
     }
 }
 
+int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve **curve)
+{
+    eqp__curve *c = NULL;
+    const int code = eqp_array_create(&c, speeds->nranks, sizeof *c);
+
+    if (code) {
+        return code;
+    }
+    for (int r = 0; r < speeds->nranks; r++) {
+        eqp__speeds_curve(speeds, r, mean, &c[r]);
+    }
+    *curve = c;
+    return EQP_OK;
+}
+
 int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed)
 {
     const bool legal = rank >= 0 && rank < speeds->nranks && size >= 0.0 && isfinite(size);

@@ -43,19 +43,33 @@ static inline int64_t sum_of(int n, const int64_t *share)
     return sum;
 }
 
-/* Iterations until no |ti - tj| / ti is over the tolerance, at most `limit`; 0: it never was. share [ranks]: the last
- * ones. */
+/* Whether there is one time that every rank reaches within one item of its share: whole items cannot do better. */
+static inline bool is_even_but_for_rounding(const eqp_speeds_functions *functions, const int64_t *share)
+{
+    double latest = 0.0, earliest = INFINITY;
+
+    for (int r = 0; r < eqp_speeds_functions_ranks(functions); r++) {
+        latest = share[r] > 0 ? fmax(latest, declared_seconds(functions, r, share[r] - 1)) : latest;
+        earliest = fmin(earliest, declared_seconds(functions, r, share[r] + 1));
+    }
+    return latest <= earliest;
+}
+
+/* Iterations until no |ti - tj| / ti is over the tolerance, or until the shares stay and are as even as whole items can
+ * be; at most `limit`. 0: never. share [ranks]: the last ones. */
 static inline int iterations_until(const eqp_speeds_functions *functions, eqp_speeds_kind kind, int64_t n,
                                    double tolerance, int limit, int64_t *share)
 {
     const int nranks = eqp_speeds_functions_ranks(functions);
     double seconds[MOST_RANKS], spread = INFINITY;
+    int64_t last[MOST_RANKS] = {-1};
     eqp_speeds *speeds = NULL;
+    bool settled = false;
     int iteration = 0;
 
     assert_in_range(nranks, 1, MOST_RANKS);
     assert_int_equal(eqp_speeds_create(kind, nranks, (double)n, &speeds), EQP_OK);
-    while (spread > tolerance && iteration++ < limit) {
+    while (!settled && iteration++ < limit) {
         assert_int_equal(eqp_speeds_share(speeds, share, NULL), EQP_OK);
         assert_true(sum_of(nranks, share) == n);
         for (int r = 0; r < nranks; r++) {
@@ -63,9 +77,12 @@ static inline int iterations_until(const eqp_speeds_functions *functions, eqp_sp
         }
         assert_int_equal(eqp_speeds_spread(nranks, seconds, &spread), EQP_OK);
         assert_int_equal(eqp_speeds_record(speeds, share, seconds), EQP_OK);
+        settled = spread <= tolerance || (memcmp(last, share, (size_t)nranks * sizeof *share) == 0 &&
+                                          is_even_but_for_rounding(functions, share));
+        memcpy(last, share, (size_t)nranks * sizeof *share);
     }
     eqp_speeds_free(speeds);
-    return spread <= tolerance ? iteration : 0;
+    return settled ? iteration : 0;
 }
 
 #endif

@@ -85,15 +85,16 @@ static void models_agree_where_speed_is_flat(void **state)
     }
 }
 
-/* Random cliffs: fall to a fifth or less, down to a twentieth, over a tenth to a fifth of the memory. */
-static eqp_speeds_functions *make_cliff(uint64_t *seed, int nranks, double n)
+/* Random cliffs: speed falls to between a fifth and a twentieth over a part of the memory, from `narrow` to
+ * narrow + 0.1. */
+static eqp_speeds_functions *make_cliff(uint64_t *seed, int nranks, double n, double narrow)
 {
     char text[MOST_RANKS * 120];
     size_t length = 0;
 
     for (int r = 0; r < nranks; r++) {
         const double speed = 100.0 * exp(1.4 * noise(seed)), limit = n / nranks * (0.6 + 0.5 * noise(seed));
-        const double width = limit * (0.1 + 0.1 * noise(seed)), drop = 5.0 * exp(1.4 * noise(seed));
+        const double width = limit * (narrow + 0.1 * noise(seed)), drop = 5.0 * exp(1.4 * noise(seed));
         const bool small = r == 0 || (r + 1 < nranks && noise(seed) < 0.4);
 
         if (small) {
@@ -106,33 +107,71 @@ static eqp_speeds_functions *make_cliff(uint64_t *seed, int nranks, double n)
     return declare(text);
 }
 
-static void partial_models_settle_at_random_cliffs(void **state)
+enum { CLIFFS = 300, LIMIT = 50 };
+
+/* Of 300 random cliffs: where each model settles within ten iterations, and where it does within fifty. */
+static void count_settled(double narrow, int *within_ten, int *at_all)
 {
-    enum { CLIFFS = 300 };
     uint64_t seed = 22;
     int64_t share[MOST_RANKS];
-    int within_ten[3] = {0}, at_all[3] = {0};
 
-    (void)state;
     for (int i = 0; i < CLIFFS; i++) {
         const int nranks = 2 + (int)(noise(&seed) * 7.0);
         const int64_t n = nranks * (int64_t)(1000.0 + 9000.0 * noise(&seed));
-        eqp_speeds_functions *functions = make_cliff(&seed, nranks, (double)n);
+        eqp_speeds_functions *functions = make_cliff(&seed, nranks, (double)n, narrow);
 
         for (int kind = 0; kind < 3; kind++) {
-            const int iterations = iterations_until(functions, (eqp_speeds_kind)kind, n, 0.05, 50, share);
+            const int iterations = iterations_until(functions, (eqp_speeds_kind)kind, n, 0.05, LIMIT, share);
             within_ten[kind] += iterations > 0 && iterations <= 10;
             at_all[kind] += iterations > 0;
         }
         eqp_speeds_functions_free(functions);
     }
-    print_message("settled within 10 iterations, of %d: constant %d, piecewise %d, akima %d\n", CLIFFS, within_ten[0],
-                  within_ten[1], within_ten[2]);
+    print_message(
+        "of %d cliffs that are %g to %g of the memory wide, within ten iterations: constant %d, piecewise %d, "
+        "akima %d; within %d: %d, %d, %d\n",
+        CLIFFS, narrow, narrow + 0.1, within_ten[0], within_ten[1], within_ten[2], LIMIT, at_all[0], at_all[1],
+        at_all[2]);
+}
+
+static void partial_models_settle_at_random_cliffs(void **state)
+{
+    int within_ten[3] = {0}, at_all[3] = {0};
+
+    (void)state;
+    count_settled(0.1, within_ten, at_all);
     assert_int_equal(at_all[EQP_SPEEDS_PIECEWISE], CLIFFS);
     assert_int_equal(at_all[EQP_SPEEDS_AKIMA], CLIFFS);
     assert_true(within_ten[EQP_SPEEDS_PIECEWISE] >= CLIFFS * 95 / 100);
     assert_true(within_ten[EQP_SPEEDS_AKIMA] >= CLIFFS * 95 / 100);
     assert_true(at_all[EQP_SPEEDS_CONSTANT] < CLIFFS / 2);
+}
+
+/* The steeper the fall, the closer a size has to be to it: a bracket narrows by about half in an iteration. */
+static void most_partial_models_settle_at_steep_cliffs(void **state)
+{
+    int within_ten[3] = {0}, at_all[3] = {0};
+
+    (void)state;
+    count_settled(0.01, within_ten, at_all);
+    assert_int_equal(at_all[EQP_SPEEDS_PIECEWISE], CLIFFS);
+    assert_int_equal(at_all[EQP_SPEEDS_AKIMA], CLIFFS);
+    assert_true(within_ten[EQP_SPEEDS_PIECEWISE] >= CLIFFS * 85 / 100);
+    assert_true(within_ten[EQP_SPEEDS_AKIMA] >= CLIFFS * 85 / 100);
+}
+
+/* A fall within one item: no shares take equal times. Both models try the item that does not fit, and leave it. */
+static void an_item_that_does_not_fit_is_left_to_others(void **state)
+{
+    eqp_speeds_functions *functions = declare("0 1000 100\n0 1001 5\n1 1 100\n");
+    int64_t share[2];
+
+    (void)state;
+    for (eqp_speeds_kind kind = EQP_SPEEDS_PIECEWISE; kind <= EQP_SPEEDS_AKIMA; kind++) {
+        assert_in_range(iterations_until(functions, kind, 3000, 0.05, LIMIT, share), 2, 20);
+        assert_true(share[0] == 1000 && share[1] == 2000);
+    }
+    eqp_speeds_functions_free(functions);
 }
 
 /* Another job comes to a rank that was measured often: the model follows at once. */
@@ -162,6 +201,8 @@ int main(void)
         cmocka_unit_test(without_the_cliff_all_models_settle_at_once),
         cmocka_unit_test(models_agree_where_speed_is_flat),
         cmocka_unit_test(partial_models_settle_at_random_cliffs),
+        cmocka_unit_test(most_partial_models_settle_at_steep_cliffs),
+        cmocka_unit_test(an_item_that_does_not_fit_is_left_to_others),
         cmocka_unit_test(a_rank_that_becomes_slow_is_believed),
     };
 

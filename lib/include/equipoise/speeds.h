@@ -133,7 +133,9 @@ int eqp_speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *
  * \return EQP_OK, EQP_ERR_MEMORY */
 int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result);
 
-/** Whole shares: eqp_speeds_divide() and eqp_speeds_round(). With fewer items than ranks some get none.
+/** Whole shares: eqp_speeds_divide() and eqp_speeds_round(). Where the slowest rank was rounded up to a share that it
+ * has had before, its one item more may be the one that does not fit: it goes to a rank that was rounded down, if that
+ * one is done earlier. So no share is off its size by one or more. With fewer items than ranks some ranks get none.
  * \param[out] share   [nranks] items, >= 0, their sum is exactly n; unchanged on error
  * \param[out] result  of the division; may be NULL; unchanged on error
  * \return the codes of both, and EQP_ERR_STATE where the number of items is not whole */
