@@ -48,9 +48,6 @@ struct eqp_schedule {
     int leaves;
 };
 
-/* First iteration of the part of a rank (or of rank nranks: n) when n are divided as evenly as can be. */
-int64_t eqp__part_first(int64_t n, int nranks, int rank);
-
 /* ceil(x), at least 1 and at most `most` >= 1. */
 int64_t eqp__at_most(double x, int64_t most);
 

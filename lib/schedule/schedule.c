@@ -33,11 +33,18 @@ const eqp_schedule_method *eqp_schedule_method_find(const char *name)
     return NULL;
 }
 
-int64_t eqp__part_first(int64_t n, int nranks, int rank)
+static int64_t part_first(int64_t n, int nranks, int rank)
 {
     const int64_t rest = n % nranks;
 
     return rank * (n / nranks) + (rank < rest ? rank : rest);
+}
+
+eqp_schedule_chunk eqp_schedule_part(int64_t n, int nranks, int rank)
+{
+    const int64_t first = part_first(n, nranks, rank);
+
+    return (eqp_schedule_chunk){first, part_first(n, nranks, rank + 1) - first};
 }
 
 int64_t eqp__at_most(double x, int64_t most)
@@ -76,7 +83,7 @@ static int check_options(const eqp_schedule_options *o, int nranks)
 /* Owned parts begin at multiples of a small tile, so that tiles need not be cut: eight of them in a part at least. */
 static int64_t part_boundary(const eqp_schedule *s, int p)
 {
-    int64_t first = eqp__part_first(s->n, s->nranks, p), tile = 1;
+    int64_t first = part_first(s->n, s->nranks, p), tile = 1;
 
     if (s->method != &eqp__schedule_fractiling || p == 0 || p == s->nranks) {
         return first;

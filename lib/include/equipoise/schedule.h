@@ -135,6 +135,12 @@ int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, 
  * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_schedule_restart(eqp_schedule *schedule, int64_t n);
 
+/** The part of a rank when n iterations are divided as evenly as can be, in order: what `static` gives it. Local, O(1).
+ * \param[in] n       iterations, >= 0
+ * \param[in] nranks  >= 1
+ * \param[in] rank    0 to nranks - 1 */
+eqp_schedule_chunk eqp_schedule_part(int64_t n, int nranks, int rank);
+
 /** Iterations that nobody has got yet. */
 int64_t eqp_schedule_left(const eqp_schedule *schedule);
 

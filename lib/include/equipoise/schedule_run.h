@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file schedule_run.h
+ * \brief Runs a parallel loop on MPI ranks, its iterations handed out by the methods of schedule.h while it runs.
+ *
+ * There is no master: counters lie in a window of rank 0, and ranks help themselves by MPI's one-sided operations. Only
+ * the thread that calls uses MPI (`MPI_THREAD_FUNNELED` suffices). Where an MPI library makes messages of one-sided
+ * operations, others get on only when rank 0 enters MPI; it does so between the pieces of its chunks
+ * (eqp_loop_options::grain). Nothing is lost there, but it is slow, and chunks are seldom given away. */
+#ifndef EQUIPOISE_SCHEDULE_RUN_H
+#define EQUIPOISE_SCHEDULE_RUN_H
+
+#include <equipoise/schedule.h>
+#include <mpi.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A loop that can be run again and again. Opaque. */
+typedef struct eqp_loop eqp_loop;
+
+/** How a loop runs; the same on all ranks. */
+typedef struct eqp_loop_options {
+    size_t
+        data_bytes; /**< of an iteration, what it reads and only its owner has; 0: every rank has all that it needs */
+    size_t
+        result_bytes; /**< of an iteration, what it writes and its owner gets; 0: nothing, or the caller sees to it */
+    bool yield;       /**< ranks without a chunk take half of what another one has not begun. Below 2^31 iterations */
+    int64_t grain;    /**< iterations of a piece: between pieces a chunk can be given away, and each piece is timed for
+                         the spread. 0: a sixteenth of a chunk for these two, else the chunk */
+    double (*clock)(void); /**< seconds; NULL: eqp_wall_seconds(), which also sees what slows a rank from outside */
+} eqp_loop_options;
+
+/** Initializer: no data travel, chunks are kept. */
+#define EQP_LOOP_OPTIONS_DEFAULTS                                                                                      \
+    {                                                                                                                  \
+        0, 0, false, 0, NULL                                                                                           \
+    }
+
+/** What a loop computes. An iteration's *owner* is the rank in whose part it is: eqp_schedule_part(). */
+typedef struct eqp_loop_work {
+    /** Computes the iterations first to first + count - 1, count > 0. Returns EQP_OK, or a code that ends the loop on
+     * all ranks. May use MPI, but not wait for other ranks.
+     * \param[in]  user    as below
+     * \param[in]  data    [count][data_bytes] of these iterations; NULL where data_bytes is 0
+     * \param[out] result  [count][result_bytes] of these iterations; NULL where result_bytes is 0 */
+    int (*compute)(void *user, int64_t first, int64_t count, const void *data, void *result);
+    void *user;       /**< handed to `compute` (borrowed) */
+    const void *data; /**< [part][data_bytes] of the iterations that this rank owns; NULL where there are none
+                         (borrowed) */
+    void *result; /**< [part][result_bytes] of the iterations that this rank owns, complete after the run (borrowed) */
+} eqp_loop_work;
+
+/** What one rank has done in a run. */
+typedef struct eqp_loop_result {
+    int64_t chunks;     /**< that it got */
+    int64_t taken;      /**< of these, how many it took from other ranks */
+    int64_t iterations; /**< that it computed */
+    int64_t refused;    /**< chunks whose times could not be used: the clock went backwards, or nowhere */
+    double seconds;     /**< that its chunks took, by the clock */
+    double overhead;    /**< that getting them took, by the clock */
+} eqp_loop_result;
+
+/** Prepares a loop. Collective over `comm`, which is duplicated; fails on all ranks or on none. The window on rank 0
+ * takes O(ranks), every rank O(ranks) and its share of data and results.
+ * \param[in]  method   a row of eqp_schedule_method_at(); the same on all ranks (borrowed)
+ * \param[in]  n        iterations, >= 0; the same on all ranks
+ * \param[in]  rules    NULL: the defaults (copied); the same on all ranks
+ * \param[in]  options  NULL: the defaults (copied)
+ * \param[out] loop     owned by the caller; unchanged on error
+ * \return EQP_OK; EQP_ERR_ARGUMENT also where ranks differ; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for an iteration of 2^31
+ * bytes, or `yield` with 2^31 iterations; EQP_ERR_MPI */
+int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
+                    const eqp_loop_options *options, eqp_loop **loop);
+
+/** Computes every iteration once: one time step. What was learnt of the ranks in earlier runs is used. Collective; a
+ * rank that comes late finds less to do. A hand-out is one compare-and-swap in rank 0's window and another one for
+ * every rank that came in between; methods that learn from chunks read O(ranks) numbers there, too. Which rank computes
+ * what depends on times and is not the same in every run; what is computed is.
+ * \param[in]  work    (borrowed)
+ * \param[out] result  of this rank; NULL: not wanted; unchanged on error
+ * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MPI; or what `compute` returned on the lowest rank where it failed: then
+ * some iterations were not computed, and the loop can be run again */
+int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result);
+
+/** What the ranks' relative speeds were taken for, as eqp_schedule_weight(), by this rank. Local. */
+double eqp_loop_weight(const eqp_loop *loop, int rank);
+
+/** Frees a loop; NULL on all ranks is legal. Collective. */
+void eqp_loop_free(eqp_loop *loop);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

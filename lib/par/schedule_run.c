@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A loop on MPI ranks: what all of them do together before and after the iterations are handed out. */
+#include "par/comm.h"
+#include "par/schedule_loop.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int method_number(const eqp_schedule_method *method)
+{
+    for (int i = 0; i < eqp_schedule_method_count(); i++) {
+        if (eqp_schedule_method_at(i) == method) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_options *options)
+{
+    if (method_number(method) < 0 || n < 0 || options->grain < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    return options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+}
+
+/* The options that make ranks act differently, if they have others. */
+static int agree_on_arguments(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
+                              const eqp_loop_options *options)
+{
+    int code = eqp_agree(comm, check(method, n, options), NULL);
+
+    code = code ? code : eqp_agree_same(comm, method_number(method));
+    code = code ? code : eqp_agree_same(comm, n);
+    code = code ? code : eqp_agree_same(comm, options->yield);
+    code = code ? code : eqp_agree_same(comm, (int64_t)options->data_bytes);
+    return code ? code : eqp_agree_same(comm, (int64_t)options->result_bytes);
+}
+
+static int create_words(eqp_loop *loop)
+{
+    const int64_t words = 1 + (loop->rank == 0 ? loop->schedule->npools + (int64_t)loop->nranks * EQP__SHARES : 0);
+    MPI_Info info = MPI_INFO_NULL;
+
+    if (MPI_Win_allocate((MPI_Aint)(words * (int64_t)sizeof(int64_t)), (int)sizeof(int64_t), info, loop->comm,
+                         &loop->word, &loop->words) != MPI_SUCCESS ||
+        MPI_Win_set_errhandler(loop->words, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, loop->words) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    return EQP_OK;
+}
+
+int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
+                    const eqp_loop_options *options, eqp_loop **loop)
+{
+    const eqp_loop_options defaults = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_loop *l = NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+    int code = eqp_comm_create(comm, &own);
+
+    options = options ? options : &defaults;
+    if (code || (code = agree_on_arguments(own, method, n, options)) ||
+        (code = eqp_agree(own, eqp_array_create(&l, 1, sizeof *l), NULL))) {
+        goto failed;
+    }
+    l->options = *options;
+    l->comm = own;
+    l->words = l->bytes = MPI_WIN_NULL;
+    if (eqp__comm_shape(own, &l->rank, &l->nranks)) {
+        code = EQP_ERR_MPI;
+        goto failed;
+    }
+    code = eqp_schedule_create(method, n, l->nranks, rules, &l->schedule);
+    code = code ? code : eqp_array_create(&l->share, (int64_t)l->nranks * EQP__SHARES, sizeof *l->share);
+    code = code ? code : eqp_array_create(&l->pool, l->schedule->npools, sizeof *l->pool);
+    if ((code = eqp_agree(own, code, NULL)) || (code = eqp__loop_data_create(l)) || (code = create_words(l))) {
+        eqp_loop_free(l);
+        return code;
+    }
+    *loop = l;
+    return EQP_OK;
+failed:
+    free(l);
+    eqp_comm_free(&own);
+    return code;
+}
+
+void eqp_loop_free(eqp_loop *loop)
+{
+    if (!loop) {
+        return;
+    }
+    eqp__loop_data_free(loop);
+    if (loop->words != MPI_WIN_NULL) {
+        (void)MPI_Win_unlock_all(loop->words);
+        (void)MPI_Win_free(&loop->words);
+    }
+    eqp_schedule_free(loop->schedule);
+    free(loop->share);
+    free(loop->pool);
+    eqp_comm_free(&loop->comm);
+    free(loop);
+}
+
+double eqp_loop_weight(const eqp_loop *loop, int rank)
+{
+    return eqp_schedule_weight(loop->schedule, rank);
+}
+
+/* Every rank knows what it has measured itself; now all know all of it. */
+static int gather_shares(eqp_loop *loop)
+{
+    const eqp__share mine = eqp__schedule_share(loop->schedule, loop->rank);
+
+    if (MPI_Allgather(mine.of, EQP__SHARES, MPI_DOUBLE, loop->share, EQP__SHARES, MPI_DOUBLE, loop->comm) !=
+        MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int r = 0; r < loop->nranks; r++) {
+        eqp__share share;
+        memcpy(share.of, loop->share + (size_t)r * EQP__SHARES, sizeof share.of);
+        eqp__schedule_set_share(loop->schedule, r, &share);
+    }
+    return EQP_OK;
+}
+
+/* The windows as they have to be before anybody asks. All ranks are here, and none goes on before all are ready. */
+static int begin(eqp_loop *loop)
+{
+    const eqp_schedule *s = loop->schedule;
+    int code;
+
+    if (loop->ran) {
+        (void)eqp_schedule_restart(loop->schedule, s->n);
+    }
+    loop->ran = true;
+    if ((code = gather_shares(loop))) {
+        return code;
+    }
+    loop->word[EQP__LOOP_CELL] = loop->cell = 0;
+    if (loop->rank == 0) {
+        memcpy(loop->word + EQP__LOOP_POOLS, s->next, (size_t)s->npools * sizeof *s->next);
+        memcpy(loop->word + eqp__loop_shares_at(loop), loop->share,
+               (size_t)loop->nranks * EQP__SHARES * sizeof *loop->share);
+    }
+    eqp__loop_data_put(loop);
+    if (MPI_Win_sync(loop->words) != MPI_SUCCESS || MPI_Barrier(loop->comm) != MPI_SUCCESS ||
+        MPI_Win_sync(loop->words) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    return EQP_OK;
+}
+
+int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result)
+{
+    const eqp_loop_result nothing = {0};
+    bool owns, good;
+    int code;
+
+    owns = eqp_schedule_part(loop->schedule->n, loop->nranks, loop->rank).count > 0;
+    good = work && work->compute && !(owns && loop->options.data_bytes > 0 && !work->data) &&
+           !(owns && loop->options.result_bytes > 0 && !work->result);
+    if ((code = eqp_agree(loop->comm, good ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
+        return code;
+    }
+    loop->work = *work;
+    loop->result = nothing;
+    if ((code = begin(loop))) {
+        return code;
+    }
+    code = eqp__loop_hand_out(loop);
+    /* Nobody leaves before all have computed, and before all results are where they belong. */
+    if ((code = eqp_agree(loop->comm, code, NULL))) {
+        return code;
+    }
+    eqp__loop_data_get(loop);
+    if (result) {
+        *result = loop->result;
+    }
+    return EQP_OK;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loops on real ranks: every iteration is computed once, whatever the method, the ranks that stall, the clock and the
+ * way that data travel; failures reach all ranks; loops can be run again. */
+#include "harness.h"
+
+#include <equipoise/random.h>
+#include <equipoise/schedule_run.h>
+
+#include <math.h>
+#include <time.h>
+
+typedef struct body {
+    int64_t n;
+    int rank, slow;       /* a rank that sleeps, or -1 */
+    int64_t fails;        /* this iteration fails, or -1 */
+    unsigned char *times; /* [n] how often this rank has computed it */
+    int64_t calls;
+} body;
+
+static void sleep_a_little(long microseconds)
+{
+    const struct timespec pause = {.tv_nsec = 1000 * microseconds};
+
+    (void)nanosleep(&pause, NULL);
+}
+
+static int64_t value_of(int64_t iteration)
+{
+    return iteration * iteration + 7;
+}
+
+/* data and result: an int64_t each, where they travel. */
+static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    body *b = user;
+
+    CHECK(first >= 0 && count > 0 && first + count <= b->n);
+    b->calls++;
+    for (int64_t i = first; i < first + count; i++) {
+        b->times[i]++;
+        if (i == b->fails) {
+            return EQP_ERR_DATA;
+        }
+        if (data) {
+            CHECK_EQUAL(((const int64_t *)data)[i - first], value_of(i));
+        }
+        if (result) {
+            ((int64_t *)result)[i - first] = 3 * value_of(i);
+        }
+    }
+    if (b->rank == b->slow) {
+        sleep_a_little(300);
+    }
+    return EQP_OK;
+}
+
+static body body_of(MPI_Comm comm, int64_t n)
+{
+    return (body){n, mpi_test_rank(comm), -1, -1, mpi_test_alloc(n, 1), 0};
+}
+
+static void check_once(MPI_Comm comm, body *b)
+{
+    for (int64_t at = 0; at < b->n; at += 1 << 20) {
+        const int count = (int)(b->n - at < 1 << 20 ? b->n - at : 1 << 20);
+        MPI_Allreduce(MPI_IN_PLACE, b->times + at, count, MPI_UNSIGNED_CHAR, MPI_SUM, comm);
+    }
+    for (int64_t i = 0; i < b->n; i++) {
+        CHECK_EQUAL(b->times[i], 1);
+        b->times[i] = 0;
+    }
+}
+
+static eqp_loop *loop_of(MPI_Comm comm, const char *name, int64_t n, const eqp_loop_options *options)
+{
+    eqp_loop *loop = NULL;
+
+    CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(name), n, NULL, options, &loop), EQP_OK);
+    CHECK(loop != NULL);
+    return loop;
+}
+
+/* Runs once, and compares what the ranks say they did with what they did. */
+static eqp_loop_result run(MPI_Comm comm, eqp_loop *loop, body *b)
+{
+    const eqp_loop_work work = {.compute = compute, .user = b};
+    eqp_loop_result mine = {.chunks = -1};
+    int64_t sum, own = 0;
+
+    CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_OK);
+    for (int64_t i = 0; i < b->n; i++) {
+        own += b->times[i];
+    }
+    CHECK_EQUAL(mine.iterations, own);
+    CHECK((mine.chunks > 0) >= (mine.iterations > 0) && mine.taken <= mine.chunks);
+    sum = mine.iterations;
+    CHECK_EQUAL(eqp_sum_int64(comm, 1, &sum), EQP_OK);
+    CHECK_EQUAL(sum, b->n);
+    check_once(comm, b);
+    return mine;
+}
+
+static void every_method_computes_every_iteration_once(MPI_Comm comm)
+{
+    const int nranks = mpi_test_size(comm);
+    const int64_t sizes[] = {0, 1, nranks - 1, nranks, 1003};
+
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            const eqp_loop_options options = {.yield = (m + k) % 2 == 1, .grain = (int64_t)k % 3};
+            body b = body_of(comm, sizes[k]);
+            eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, sizes[k], &options);
+            (void)run(comm, loop, &b);
+            (void)run(comm, loop, &b);
+            eqp_loop_free(loop);
+            free(b.times);
+        }
+    }
+}
+
+/* One rank is slow, or comes late: the others do more than it. */
+static void ranks_that_stall_lose_nothing(MPI_Comm comm)
+{
+    static const char *const names[] = {"self", "guided", "awf-c", "adaptive-factoring", "fractiling"};
+    const int nranks = mpi_test_size(comm);
+
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        body b = body_of(comm, 600);
+        eqp_loop *loop = loop_of(comm, names[k], 600, NULL);
+        b.slow = nranks - 1;
+        (void)run(comm, loop, &b);
+        if (mpi_test_rank(comm) == 0) {
+            sleep_a_little(3000);
+        }
+        (void)run(comm, loop, &b);
+        eqp_loop_free(loop);
+        free(b.times);
+    }
+}
+
+/* Static chunks, of which one is slow: its rank gives away what it has not begun. */
+static void overrun_chunks_are_given_away(MPI_Comm comm)
+{
+    const eqp_loop_options options = {.yield = true, .grain = 1};
+    const int nranks = mpi_test_size(comm);
+    body b = body_of(comm, 40 * nranks);
+    eqp_loop *loop = loop_of(comm, "static", b.n, &options);
+    eqp_loop_result mine;
+    int64_t taken;
+
+    b.slow = 0;
+    mine = run(comm, loop, &b);
+    taken = mine.taken;
+    CHECK_EQUAL(eqp_sum_int64(comm, 1, &taken), EQP_OK);
+    CHECK(nranks == 1 ? taken == 0 : taken > 0);
+    CHECK(nranks == 1 || b.rank != 0 || mine.iterations < 40);
+    eqp_loop_free(loop);
+    free(b.times);
+}
+
+/* Data come from their owner and results go there, whoever computes. */
+static void data_travel_and_results_return(MPI_Comm comm)
+{
+    const eqp_loop_options options = {
+        .data_bytes = sizeof(int64_t), .result_bytes = sizeof(int64_t), .yield = true, .grain = 3};
+    const int64_t n = 500;
+    const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
+    int64_t *data = mpi_test_alloc(part.count, sizeof *data), *result = mpi_test_alloc(part.count, sizeof *result);
+    body b = body_of(comm, n);
+    const eqp_loop_work work = {compute, &b, data, result};
+
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, n, &options);
+        for (int64_t i = 0; i < part.count; i++) {
+            data[i] = value_of(part.first + i);
+            result[i] = -1;
+        }
+        b.slow = m % mpi_test_size(comm);
+        CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_OK);
+        check_once(comm, &b);
+        for (int64_t i = 0; i < part.count; i++) {
+            CHECK_EQUAL(result[i], 3 * value_of(part.first + i));
+        }
+        eqp_loop_free(loop);
+    }
+    free(data);
+    free(result);
+    free(b.times);
+}
+
+/* More bytes than the buffer holds. */
+static int compute_large(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    const size_t size = *(const size_t *)user;
+
+    for (int64_t i = 0; i < count; i++) {
+        const unsigned char *in = (const unsigned char *)data + (size_t)i * size;
+        CHECK(in[0] == (first + i) % 251 && in[size - 1] == (first + i) % 241);
+        ((double *)result)[i] = (double)(first + i);
+    }
+    return EQP_OK;
+}
+
+static void large_data_travel_in_pieces(MPI_Comm comm)
+{
+    size_t size = 700001;
+    const eqp_loop_options options = {.data_bytes = size, .result_bytes = sizeof(double)};
+    const int64_t n = 9;
+    const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
+    unsigned char *data = mpi_test_alloc(part.count, size);
+    double *result = mpi_test_alloc(part.count, sizeof *result);
+    const eqp_loop_work work = {compute_large, &size, data, result};
+    eqp_loop *loop = loop_of(comm, "guided", n, &options);
+
+    for (int64_t i = 0; i < part.count; i++) {
+        data[(size_t)i * size] = (unsigned char)((part.first + i) % 251);
+        data[(size_t)i * size + size - 1] = (unsigned char)((part.first + i) % 241);
+    }
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_OK);
+    for (int64_t i = 0; i < part.count; i++) {
+        CHECK_EQUAL(result[i], (double)(part.first + i));
+    }
+    eqp_loop_free(loop);
+    free(data);
+    free(result);
+}
+
+static double clock_at; /* of the clocks below */
+
+static double clock_backwards(void)
+{
+    return clock_at -= 1.0;
+}
+
+static double clock_nowhere(void)
+{
+    return NAN;
+}
+
+static double clock_stands(void)
+{
+    return 3.0;
+}
+
+static void bad_clocks_lose_nothing(MPI_Comm comm)
+{
+    double (*const clocks[])(void) = {clock_backwards, clock_nowhere, clock_stands};
+
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (int c = 0; c < 3; c++) {
+            const eqp_loop_options options = {.clock = clocks[c], .yield = c == 1};
+            body b = body_of(comm, 200);
+            eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, 200, &options);
+            const eqp_loop_result mine = run(comm, loop, &b);
+            CHECK(c < 2 ? mine.refused >= (mine.iterations > 0) : mine.refused == 0);
+            eqp_loop_free(loop);
+            free(b.times);
+        }
+    }
+}
+
+/* The work of each rank says how long it takes, on a clock of its own: rank r needs r + 1 seconds an iteration. */
+static double told_seconds;
+
+static double told_clock(void)
+{
+    return told_seconds;
+}
+
+static int compute_by_rank(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    (void)first;
+    (void)data;
+    (void)result;
+    told_seconds += (1.0 + *(const int *)user) * (double)count;
+    sleep_a_little(1000); /* so that all ranks get something */
+    return EQP_OK;
+}
+
+static void speeds_are_learnt_from_time_steps(MPI_Comm comm)
+{
+    const eqp_loop_options options = {.clock = told_clock};
+    int rank = mpi_test_rank(comm);
+    const int nranks = mpi_test_size(comm);
+    const eqp_loop_work work = {.compute = compute_by_rank, .user = &rank};
+    double harmonic = 0;
+    eqp_loop *loop = loop_of(comm, "adaptive-weighted-factoring", 4000, &options);
+    eqp_loop_result mine;
+    int64_t idle;
+
+    told_seconds = 0;
+    CHECK_EQUAL(eqp_loop_weight(loop, 0), 1.0);
+    CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_OK);
+    idle = mine.iterations == 0;
+    CHECK_EQUAL(eqp_sum_int64(comm, 1, &idle), EQP_OK);
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_OK);
+    for (int r = 0; r < nranks; r++) {
+        harmonic += 1.0 / (r + 1);
+    }
+    /* A rank that got nothing was not measured: on a loaded machine others may have been that much faster. */
+    for (int r = 0; r < nranks && idle == 0; r++) {
+        CHECK_NEAR(eqp_loop_weight(loop, r), nranks / harmonic / (r + 1), 1e-9);
+    }
+    eqp_loop_free(loop);
+}
+
+static void failures_reach_all_ranks(MPI_Comm comm)
+{
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        const eqp_loop_options options = {.yield = m % 2 == 0};
+        body b = body_of(comm, 100);
+        const eqp_loop_work work = {.compute = compute, .user = &b};
+        eqp_loop_result mine = {.chunks = -7};
+        eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, 100, &options);
+        b.fails = 37;
+        CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_ERR_DATA);
+        CHECK_EQUAL(mine.chunks, -7);
+        /* And the next time step is as good as ever. */
+        b.fails = -1;
+        memset(b.times, 0, 100);
+        (void)run(comm, loop, &b);
+        eqp_loop_free(loop);
+        free(b.times);
+    }
+}
+
+static void bad_arguments_are_refused_by_all(MPI_Comm comm)
+{
+    const eqp_schedule_method *self = eqp_schedule_method_find("self");
+    const int rank = mpi_test_rank(comm), last = mpi_test_size(comm) - 1;
+    const eqp_schedule_method copy = *self;
+    eqp_loop *loop = NULL;
+    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_loop_work work = {.compute = compute};
+
+    CHECK_EQUAL(eqp_loop_create(comm, rank == last ? NULL : self, 5, NULL, NULL, &loop), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_create(comm, &copy, 5, NULL, NULL, &loop), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_create(comm, self, rank == 0 ? -1 : 5, NULL, NULL, &loop), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5 + (rank == last && last > 0), NULL, NULL, &loop),
+                last > 0 ? EQP_ERR_ARGUMENT : EQP_OK);
+    if (last == 0) {
+        eqp_loop_free(loop);
+        loop = NULL;
+    }
+    rules.factor = rank == last ? 0.5 : 2.0;
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5, &rules, NULL, &loop), EQP_ERR_ARGUMENT);
+    options.grain = -1;
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options, &loop), EQP_ERR_ARGUMENT);
+    options.grain = 0;
+    options.yield = true;
+    CHECK_EQUAL(eqp_loop_create(comm, self, (int64_t)1 << 31, NULL, &options, &loop), EQP_ERR_OVERFLOW);
+    options.yield = false;
+    options.data_bytes = (size_t)1 << 31;
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options, &loop), EQP_ERR_OVERFLOW);
+    CHECK(loop == NULL);
+    options.data_bytes = 8;
+    CHECK_EQUAL(eqp_loop_create(comm, self, last + 1, NULL, &options, &loop), EQP_OK);
+    CHECK_EQUAL(eqp_loop_run(loop, rank == last ? NULL : &work, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT); /* no data */
+    eqp_loop_free(loop);
+    eqp_loop_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(every_method_computes_every_iteration_once),
+        MPI_TEST(ranks_that_stall_lose_nothing),
+        MPI_TEST(overrun_chunks_are_given_away),
+        MPI_TEST(data_travel_and_results_return),
+        MPI_TEST(large_data_travel_in_pieces),
+        MPI_TEST(bad_clocks_lose_nothing),
+        MPI_TEST(speeds_are_learnt_from_time_steps),
+        MPI_TEST(failures_reach_all_ranks),
+        MPI_TEST(bad_arguments_are_refused_by_all),
+    };
+
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
