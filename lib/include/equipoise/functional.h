@@ -199,7 +199,8 @@ typedef struct eqp_functional_profile eqp_functional_profile;
 
 /** How it is kept. */
 typedef struct eqp_functional_profile_options {
-    double low, high; /**< the domain, high > low */
+    double low;       /**< where the domain begins */
+    double high;      /**< where it ends, > low */
     int64_t cells;    /**< >= 1: many for the balance, few for the memory */
     double keep;      /**< part of the past that stays after each pass, 0 to 1 */
     int every;        /**< passes between two looks at the balance, >= 1 */

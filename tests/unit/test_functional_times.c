@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "failing_malloc.h"
+#include "functional_cases.h"
+
+static void derivatives_are_those_of_the_function(void **state)
+{
+    (void)state;
+    for (int f = 0; f < NFAMILIES; f++) {
+        eqp_functional_time time;
+        assert_int_equal(eqp_functional_family_time(&families[f], 6, 1e6, &time), EQP_OK);
+        for (double x = 10; x < 1e6; x *= 3.7) {
+            const double h = 1e-4 * x;
+            const double slope = (time.value(time.user, x + h) - time.value(time.user, x - h)) / (2 * h);
+            const double bend = (time.slope(time.user, x + h) - time.slope(time.user, x - h)) / (2 * h);
+            assert_true(near(time.slope(time.user, x), slope, 1e-6));
+            assert_true(fabs(time.bend(time.user, x) - bend) <= 1e-6 * fabs(bend) + 1e-9 * slope / x);
+        }
+    }
+}
+
+static void fits_find_what_made_the_samples(void **state)
+{
+    (void)state;
+    for (int f = 0; f < NFAMILIES; f++) {
+        double x[40], t[40], error = -1;
+        eqp_functional_time time;
+        eqp_functional_family fit;
+
+        assert_int_equal(eqp_functional_family_time(&families[f], 6, 1e6, &time), EQP_OK);
+        for (int i = 0; i < 40; i++) {
+            x[i] = 6 * pow(1.3, i + 1);
+            t[i] = time.value(time.user, x[i]);
+        }
+        assert_int_equal(eqp_functional_fit(families[f].form, 40, x, t, &fit, &error), EQP_OK);
+        assert_true(error < 1e-9);
+        assert_int_equal(eqp_functional_family_time(&fit, 6, 1e6, &time), EQP_OK);
+        for (int i = 0; i < 40; i++) {
+            assert_true(near(time.value(time.user, x[i]), t[i], 1e-8));
+            t[i] *= 1 + 0.01 * (uniform() - 0.5);
+        }
+        assert_int_equal(eqp_functional_fit(families[f].form, 40, x, t, &fit, &error), EQP_OK);
+        assert_true(error > 1e-4 && error < 0.01);
+    }
+}
+
+static void fits_refuse_what_is_no_time(void **state)
+{
+    double x[4] = {10, 20, 30, 40}, t[4] = {1, 2, 3, 4}, error = -1;
+    eqp_functional_family fit = {EQP_FUNCTIONAL_POWER, {-1}};
+
+    (void)state;
+    assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POWER, 1, x, t, &fit, &error), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POLYNOMIAL, 2, x, t, &fit, &error), EQP_ERR_ARGUMENT);
+    t[2] = 1.5;
+    assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POWER, 4, x, t, &fit, &error), EQP_ERR_DATA);
+    t[2] = NAN;
+    assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POWER, 4, x, t, &fit, &error), EQP_ERR_DATA);
+    t[2] = 3;
+    t[0] = -1;
+    assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POWER, 4, x, t, &fit, &error), EQP_ERR_DATA);
+    t[0] = t[1] = t[2] = t[3] = 1; /* constant: no power above 0 */
+    assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POWER, 4, x, t, &fit, &error), EQP_ERR_DATA);
+    x[1] = 5;
+    assert_int_equal(eqp_functional_fit(EQP_FUNCTIONAL_POWER, 4, x, t, &fit, &error), EQP_ERR_ARGUMENT);
+    assert_true(fit.c[0] == -1 && error == -1);
+}
+
+static void families_refuse_parameters_that_fall(void **state)
+{
+    const eqp_functional_family bad[] = {{EQP_FUNCTIONAL_POWER, {-1, 1}},         {EQP_FUNCTIONAL_POWER, {1, 0}},
+                                         {EQP_FUNCTIONAL_POWER, {NAN, 1}},        {EQP_FUNCTIONAL_PRIMES, {1, -1}},
+                                         {EQP_FUNCTIONAL_POLYNOMIAL, {1, -1, 1}}, {EQP_FUNCTIONAL_POLYNOMIAL, {0}},
+                                         {(enum eqp_functional_form)9, {1}}};
+    const eqp_functional_family primes = {EQP_FUNCTIONAL_PRIMES, {1, 1.43}};
+    eqp_functional_time time;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(eqp_functional_family_time(&bad[i], 10, 20, &time), EQP_ERR_ARGUMENT);
+    }
+    /* The source's bound: beyond 5.94744 the work on primes rises. */
+    assert_int_equal(eqp_functional_family_time(&primes, 5.947, 20, &time), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_functional_family_time(&primes, 5.948, 20, &time), EQP_OK);
+    assert_true(eqp_functional_newton_converges(&time, 5.948, 1e9));
+    assert_int_equal(eqp_functional_family_time(&primes, 30, 20, &time), EQP_ERR_ARGUMENT);
+}
+
+/* Jumps, flats and slopes of any steepness between the samples. */
+static void samples_never_fall_in_between(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 200; round++) {
+        const int n = 2 + (int)(uniform() * 30), given = round % 2;
+        double x[32], t[32], slope[32], last, bound[9];
+        eqp_functional_samples *samples = NULL;
+
+        x[0] = t[0] = 0;
+        for (int i = 0; i < n; i++) {
+            x[i] = i > 0 ? x[i - 1] + 0.01 + uniform() : 0;
+            t[i] = i > 0 ? t[i - 1] + (uniform() < 0.3 ? 0 : pow(uniform(), 6)) : 0;
+            slope[i] = 10 * uniform();
+        }
+        assert_int_equal(eqp_functional_samples_create(n, x, t, given ? slope : NULL, &samples), EQP_OK);
+        const eqp_functional_time time = eqp_functional_samples_time(samples);
+        for (int i = 0; i < n; i++) {
+            assert_true(fabs(time.value(samples, x[i]) - t[i]) <= 1e-14 * t[n - 1]);
+        }
+        last = 0;
+        for (int i = 0; i <= 1000; i++) {
+            const double now = time.value(samples, x[n - 1] * i / 1000);
+            assert_true(now >= last - 1e-14 * t[n - 1]);
+            last = now;
+        }
+        assert_int_equal(eqp_functional_cut(&time, 8, NULL, bound, NULL), EQP_OK);
+        if (t[n - 1] > 0) {
+            check_shares(&time, 8, NULL, bound);
+        }
+        eqp_functional_samples_free(samples);
+    }
+    eqp_functional_samples_free(NULL);
+}
+
+static void samples_refuse_what_falls(void **state)
+{
+    const double x[3] = {0, 1, 2}, t[3] = {0, 2, 1}, rising[3] = {0, 1, 2}, back[3] = {0, 2, 1}, none[3] = {0, NAN, 2};
+    const double slope[3] = {0, -1, 0};
+    eqp_functional_samples *samples = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_functional_samples_create(3, x, t, NULL, &samples), EQP_ERR_DATA);
+    assert_int_equal(eqp_functional_samples_create(3, x, none, NULL, &samples), EQP_ERR_DATA);
+    assert_int_equal(eqp_functional_samples_create(3, x, rising, slope, &samples), EQP_ERR_DATA);
+    assert_int_equal(eqp_functional_samples_create(3, back, rising, NULL, &samples), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_functional_samples_create(1, x, rising, NULL, &samples), EQP_ERR_ARGUMENT);
+    assert_null(samples);
+}
+
+static double peak_density(const void *user, const double x[3])
+{
+    (void)user;
+    return 1 + 20 * exp(-8 * ((x[0] - 1) * (x[0] - 1) + (x[1] - 3) * (x[1] - 3) + x[2] * x[2]));
+}
+
+static double negative_density(const void *user, const double x[3])
+{
+    (void)user;
+    return x[0] < 1.9 ? 1 : -1;
+}
+
+/* The sum across, against the midpoint rule on a fine grid. */
+static void density_is_summed_across(void **state)
+{
+    const eqp_functional_domain domain = {3, {0, 1, -1}, {2, 4, 1}, -1, 12};
+    eqp_functional_samples *samples = NULL;
+    double bound[6], part[5] = {0};
+    int direction = -1;
+
+    (void)state;
+    assert_int_equal(eqp_functional_reduce(peak_density, NULL, &domain, &direction, &samples), EQP_OK);
+    assert_int_equal(direction, 1); /* the longest edge */
+    const eqp_functional_time time = eqp_functional_samples_time(samples);
+    assert_int_equal(eqp_functional_cut(&time, 5, NULL, bound, NULL), EQP_OK);
+    for (int i = 0; i < 600; i++) {
+        double x[3] = {0, 1 + 3 * (i + 0.5) / 600, 0}, sum = 0;
+        int slab = 0;
+        for (int j = 0; j < 1600; j++) {
+            x[0] = 2 * (j % 40 + 0.5) / 40;
+            x[2] = -1 + 2 * (j / 40 + 0.5) / 40;
+            sum += peak_density(NULL, x);
+        }
+        while (slab < 4 && x[1] >= bound[slab + 1]) {
+            slab++;
+        }
+        part[slab] += sum;
+    }
+    for (int i = 0; i < 5; i++) {
+        assert_true(near(part[i], part[0] + 0, 0.02));
+    }
+    eqp_functional_samples_free(samples);
+}
+
+static void densities_and_domains_that_are_none_are_refused(void **state)
+{
+    eqp_functional_domain domain = {2, {0, 0}, {2, 3}, -1, 4};
+    eqp_functional_samples *samples = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_functional_reduce(negative_density, NULL, &domain, NULL, &samples), EQP_ERR_DATA);
+    domain.direction = 2;
+    assert_int_equal(eqp_functional_reduce(peak_density, NULL, &domain, NULL, &samples), EQP_ERR_ARGUMENT);
+    domain.direction = 0;
+    domain.cells = 0;
+    assert_int_equal(eqp_functional_reduce(peak_density, NULL, &domain, NULL, &samples), EQP_ERR_ARGUMENT);
+    domain.cells = 1;
+    domain.high[1] = 0;
+    assert_int_equal(eqp_functional_reduce(peak_density, NULL, &domain, NULL, &samples), EQP_ERR_ARGUMENT);
+    domain.dims = 4;
+    assert_int_equal(eqp_functional_reduce(peak_density, NULL, &domain, NULL, &samples), EQP_ERR_ARGUMENT);
+    assert_null(samples);
+}
+
+/* Work whose density drifts along the domain: nodes time their ranges, and cut anew when told to. */
+static double drifting(double x, int pass)
+{
+    const double along = x - 0.002 * pass;
+
+    return 1 + 30 * exp(-40 * (along - 0.2) * (along - 0.2));
+}
+
+static void profile_keeps_a_drifting_load_balanced(void **state)
+{
+    enum { NODES = 8, PARTS = 20, PASSES = 100 };
+    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
+    eqp_functional_profile *profile = NULL;
+    double bound[NODES + 1], inefficiency, efficiency, worst_fixed = 0, worst = 0;
+    int cuts = 0;
+
+    (void)state;
+    assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_OK);
+    for (int i = 0; i <= NODES; i++) {
+        bound[i] = (double)i / NODES;
+    }
+    for (int pass = 0; pass < PASSES; pass++) {
+        double time[NODES] = {0}, fixed[NODES] = {0};
+        int recut = -1;
+        for (int i = 0; i < NODES * PARTS; i++) {
+            const int node = i / PARTS;
+            const double width = (bound[node + 1] - bound[node]) / PARTS, from = bound[node] + width * (i % PARTS);
+            const double seconds = width * drifting(from + width / 2, pass);
+            time[node] += seconds;
+            fixed[node] += drifting((i + 0.5) / (NODES * PARTS), pass);
+            assert_int_equal(eqp_functional_profile_add(profile, from, fmin(1, from + width), seconds), EQP_OK);
+        }
+        assert_int_equal(eqp_functional_efficiency(NODES, time, &inefficiency, &efficiency), EQP_OK);
+        worst = pass > 10 ? fmax(worst, inefficiency) : 0;
+        assert_int_equal(eqp_functional_efficiency(NODES, fixed, &inefficiency, &efficiency), EQP_OK);
+        worst_fixed = fmax(worst_fixed, inefficiency);
+        assert_int_equal(eqp_functional_profile_pass(profile, NODES, time, &recut), EQP_OK);
+        assert_true(recut == 0 || (pass + 1) % 10 == 0);
+        if (recut) {
+            eqp_functional_samples *samples = NULL;
+            assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_OK);
+            const eqp_functional_time t = eqp_functional_samples_time(samples);
+            assert_int_equal(eqp_functional_cut(&t, NODES, NULL, bound, NULL), EQP_OK);
+            eqp_functional_samples_free(samples);
+            cuts++;
+        }
+    }
+    assert_true(cuts > 3 && cuts <= 10);
+    assert_true(worst_fixed > 50);
+    assert_true(worst < worst_fixed / 2);
+    eqp_functional_profile_free(profile);
+    eqp_functional_profile_free(NULL);
+}
+
+static void profile_asks_for_cuts_by_its_threshold(void **state)
+{
+    const double even[2] = {1, 1.09}, uneven[2] = {1, 1.2}, none[2] = {0, 0};
+    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
+    eqp_functional_profile *profile = NULL;
+    eqp_functional_samples *samples = NULL;
+    double *cell, sum = 0;
+    int64_t cells = 0;
+    int recut = -1;
+
+    (void)state;
+    options.every = 2;
+    options.cells = 5;
+    options.keep = 0;
+    options.high = 10;
+    assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_OK);
+    assert_int_equal(eqp_functional_profile_pass(profile, 2, uneven, &recut), EQP_OK);
+    assert_int_equal(recut, 0);
+    assert_int_equal(eqp_functional_profile_pass(profile, 2, even, &recut), EQP_OK);
+    assert_int_equal(recut, 0);
+    assert_int_equal(eqp_functional_profile_pass(profile, 2, none, &recut), EQP_OK);
+    assert_int_equal(eqp_functional_profile_pass(profile, 2, uneven, &recut), EQP_OK);
+    assert_int_equal(recut, 1);
+    assert_int_equal(eqp_functional_profile_add(profile, 1, 7, 6), EQP_OK);
+    assert_int_equal(eqp_functional_profile_add(profile, 10, 10, 1), EQP_OK);
+    assert_int_equal(eqp_functional_profile_add(profile, -1, 7, 6), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_functional_profile_add(profile, 7, 6, 6), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_functional_profile_add(profile, 1, NAN, 6), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_functional_profile_add(profile, 1, 7, -6), EQP_ERR_DATA);
+    assert_int_equal(eqp_functional_profile_add(profile, 1, 7, NAN), EQP_ERR_DATA);
+    cell = eqp_functional_profile_cells(profile, &cells);
+    assert_int_equal(cells, 5);
+    for (int i = 0; i < 5; i++) {
+        static const double expected[5] = {1, 2, 2, 1, 1};
+        assert_true(near(cell[i], expected[i], 1e-12));
+        sum += cell[i];
+    }
+    recut = -1;
+    assert_int_equal(eqp_functional_profile_pass(profile, 0, even, &recut), EQP_ERR_ARGUMENT);
+    assert_int_equal(recut, -1);
+    assert_int_equal(eqp_functional_profile_pass(profile, 2, even, &recut), EQP_OK);
+    assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_OK);
+    const eqp_functional_time time = eqp_functional_samples_time(samples);
+    assert_true(near(time.value(samples, 10), sum, 1e-12));
+    eqp_functional_samples_free(samples);
+    eqp_functional_profile_free(profile);
+    options.keep = 1.5;
+    assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_ERR_ARGUMENT);
+}
+
+static int allocate_everything(void)
+{
+    const double x[3] = {0, 1, 2}, one = 1;
+    const eqp_functional_domain domain = {2, {0, 0}, {1, 1}, 0, 2};
+    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
+    eqp_functional_samples *samples = NULL, *reduced = NULL, *profiled = NULL;
+    eqp_functional_profile *profile = NULL;
+    int code = eqp_functional_samples_create(3, x, x, NULL, &samples);
+
+    code = code ? code : eqp_functional_reduce(diagonal_density, &one, &domain, NULL, &reduced);
+    code = code ? code : eqp_functional_profile_create(&options, &profile);
+    code = code ? code : eqp_functional_profile_time(profile, &profiled);
+    eqp_functional_samples_free(samples);
+    eqp_functional_samples_free(reduced);
+    eqp_functional_samples_free(profiled);
+    eqp_functional_profile_free(profile);
+    return code;
+}
+
+static void failing_allocations_leave_nothing(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0;; k++) {
+        failing_malloc_start(k);
+        int code = allocate_everything();
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            assert_true(k > 10);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(derivatives_are_those_of_the_function),
+        cmocka_unit_test(fits_find_what_made_the_samples),
+        cmocka_unit_test(fits_refuse_what_is_no_time),
+        cmocka_unit_test(families_refuse_parameters_that_fall),
+        cmocka_unit_test(samples_never_fall_in_between),
+        cmocka_unit_test(samples_refuse_what_falls),
+        cmocka_unit_test(density_is_summed_across),
+        cmocka_unit_test(densities_and_domains_that_are_none_are_refused),
+        cmocka_unit_test(profile_keeps_a_drifting_load_balanced),
+        cmocka_unit_test(profile_asks_for_cuts_by_its_threshold),
+        cmocka_unit_test(failing_allocations_leave_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
