@@ -14,6 +14,7 @@ void app_map_init(app_map *map)
 void app_map_free(app_map *map)
 {
     eqp_units_free(map->units);
+    free(map->centroid);
     free(map->rank);
     app_map_init(map);
 }
@@ -54,7 +55,11 @@ int app_map_set(app_map *map, int64_t nsplit, const int64_t *nunits_of, const do
         code = eqp_array_create(&made.rank, nunits, sizeof *made.rank);
     }
     if (nsplit > 0 && code == EQP_OK) {
+        code = eqp_array_create(&made.centroid, 3 * nunits, sizeof *made.centroid);
+    }
+    if (nsplit > 0 && code == EQP_OK) {
         memcpy(made.rank, rank, (size_t)nunits * sizeof *rank);
+        memcpy(made.centroid, centroid, 3 * (size_t)nunits * sizeof *centroid);
         code = rebuild(nsplit, nunits_of, centroid, nunits, &made.units);
     }
     if (code != EQP_OK) {
@@ -100,4 +105,14 @@ int app_map_ranks(const app_map *map, int64_t tag, int nranks, int *ranks)
         }
     }
     return n;
+}
+
+int64_t app_map_units(const app_map *map, int64_t tag, const double **centroid, const int **rank)
+{
+    int64_t first = 0, count = 0;
+
+    eqp_units_of_owner(map->units, -1 - tag, &first, &count);
+    *centroid = map->centroid + 3 * first;
+    *rank = map->rank + first;
+    return count;
 }

@@ -31,7 +31,7 @@ static letter pack(const bh_part *parts)
 
     fuzz_require(bh_let_create(&parts[0].tree, &let) == EQP_OK);
     for (int64_t g = 0; g < parts[1].ngroups; g++) {
-        fuzz_require(bh_let_mark(let, 1, &parts[1].group[g], &mac, NULL, NULL) == EQP_OK);
+        fuzz_require(bh_let_mark(let, 1, &parts[1].group[g], &mac, NULL) == EQP_OK);
     }
     fuzz_require(bh_let_blocks_get(let, &blocks) == EQP_OK);
     out = (letter){.bytes = malloc((size_t)blocks.size + 1),

@@ -59,7 +59,7 @@ static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, c
 
 typedef struct totals {
     int64_t messages_sent, messages_received, bytes_sent, bytes_received;
-    double load; /* seconds of what was computed, by the costs */
+    bh_counts counts; /* what was computed */
 } totals;
 
 /* What one evaluation of the forces has sent and received on this rank, the top of the tree among it. */
@@ -80,14 +80,13 @@ static totals run_forces(bh_simulation *sim)
     code = eqp_exchange_count_all(tops, nranks, &network, &traffic);
     CHECK(code == EQP_OK, "count of the top: %s", eqp_error_text(code));
     t = (totals){columns[sim->domain.rank], columns[nranks + sim->domain.rank], columns[2 * nranks + sim->domain.rank],
-                 columns[3 * nranks + sim->domain.rank], 0.0};
+                 columns[3 * nranks + sim->domain.rank], evaluated.counts};
     for (int p = 0; p < BH_PHASES; p++) {
         t.messages_sent += evaluated.phase[p].messages_sent;
         t.messages_received += evaluated.phase[p].messages_received;
         t.bytes_sent += evaluated.phase[p].bytes_sent;
         t.bytes_received += evaluated.phase[p].bytes_received;
     }
-    t.load = app_costs_predict(&sim->costs, evaluated.counts.of);
     app_timings_free(&evaluated.timings);
     free(columns);
     free(tops);
@@ -100,23 +99,36 @@ static void compare_totals(const char *what, int nranks, int rank, const char *q
           quantity, (long long)real);
 }
 
-/* Imbalances within two points of each other, and no load far off: a sharer's walk ends where nothing is its own, which
- * a trace does not know. */
-static void compare_loads(const char *what, MPI_Comm comm, const double *traced, double real)
+/* Work of every kind: that kind costs a second, all others nothing. What a trace says is exactly what is done. */
+static void compare_work(const char *what, const bh_simulation *sim, const bh_whatif *whatif,
+                         const app_verdict *verdict, const bh_counts *real)
 {
-    int rank = 0, nranks = 1;
-    double all[2], most[2], sum[2];
+    const int64_t ngroups = sim->domain.ngroups;
+    int64_t *tag = calloc((size_t)ngroups + 1, sizeof *tag);
+    const int rank = sim->domain.rank, nranks = sim->domain.nranks;
 
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &nranks);
-    all[0] = traced[rank];
-    all[1] = real;
-
-    CHECK(fabs(traced[rank] - real) <= 0.05 * real, "%s, rank %d of %d: a load of %g s traced, %g s real", what, rank,
-          nranks, traced[rank], real);
-    MPI_Allreduce(all, most, 2, MPI_DOUBLE, MPI_MAX, comm);
-    MPI_Allreduce(all, sum, 2, MPI_DOUBLE, MPI_SUM, comm);
-    CHECK(fabs(most[0] / sum[0] - most[1] / sum[1]) * nranks <= 0.02, "%s on %d ranks: other imbalance", what, nranks);
+    for (int64_t g = 0; g < ngroups; g++) {
+        tag[g] = verdict[g].tag;
+    }
+    for (int k = 0; k < BH_KINDS; k++) {
+        eqp_evaluation *mine = NULL, *all;
+        bh_trace trace = whatif->trace;
+        app_costs one;
+        int code = bh_costs_init(&one);
+        memset(one.seconds, 0, sizeof one.seconds);
+        one.seconds[k] = 1.0;
+        trace.costs = &one;
+        code = code ? code : eqp_evaluation_create(nranks, BH_PHASES, whatif->what.back, whatif->what.ghosts, &mine);
+        code = code ? code : bh_trace_loads(&trace, nranks, &sim->map, tag, mine);
+        CHECK(code == EQP_OK, "%s: trace of loads: %s", what, eqp_error_text(code));
+        all = gather(sim->comm, nranks, mine, &whatif->what);
+        CHECK(eqp_evaluation_loads(all)[rank] == (double)real->of[k],
+              "%s, rank %d of %d: %.17g of %s traced, %lld real", what, rank, nranks, eqp_evaluation_loads(all)[rank],
+              bh_kind_names[k], (long long)real->of[k]);
+        eqp_evaluation_free(all);
+        eqp_evaluation_free(mine);
+    }
+    free(tag);
 }
 
 /* One method and one plan: a real evaluation, then the trace of the same map. */
@@ -133,6 +145,7 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
     app_verdict *verdict;
     int64_t *columns;
     totals real;
+    double load;
     int code, rank, nranks;
 
     parse(&settings, words, nwords);
@@ -161,7 +174,11 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
     const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
     code = eqp_evaluation_by_plan(all, &network, &plan, &traffic, &evaluated);
     CHECK(code == EQP_OK, "%s: evaluation: %s", what, eqp_error_text(code));
-    compare_loads(what, sim.comm, eqp_evaluation_loads(all), real.load);
+    load = app_costs_predict(&sim.costs, real.counts.of);
+    CHECK(fabs(eqp_evaluation_loads(all)[rank] - load) <= 1e-12 * load,
+          "%s, rank %d of %d: a load of %g s traced, %g s real", what, rank, nranks, eqp_evaluation_loads(all)[rank],
+          load);
+    compare_work(what, &sim, &whatif, verdict, &real.counts);
     compare_totals(what, nranks, rank, "messages out", columns[rank], real.messages_sent);
     compare_totals(what, nranks, rank, "messages in", columns[nranks + rank], real.messages_received);
     compare_totals(what, nranks, rank, "bytes out", columns[2 * nranks + rank], real.bytes_sent);
@@ -205,7 +222,9 @@ static void check_plans(MPI_Comm comm)
         {"split, nodes", "interaction", "--sample-rate=0.05", "two-stage+broadcast/4+node/2"},
         {"tiles", "tiles", "--sample-rate=0.05", "log+node/2"},
         {"tiles, direct", "tiles", "--sample-rate=0.05", "direct"},
+        {"tiles, small theta", "tiles", "--theta=0.3", "direct"},
         {"jagged, cutoff", "jagged", "--cutoff=0.3", "direct"},
+        {"tiles, cutoff", "tiles", "--cutoff=0.1", "two-stage"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

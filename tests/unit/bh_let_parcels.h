@@ -3,6 +3,7 @@
 #ifndef BH_LET_PARCELS_H
 #define BH_LET_PARCELS_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,17 +22,48 @@ typedef struct message {
     size_t size, capacity;
 } message;
 
-/* Deals tiles out to ranks, by their centre alone. */
+enum { MOST_SHARERS = 7, SHARER_UNITS = 3 };
+
+/* Deals tiles out to ranks, by their centre alone: each has some units anywhere in the box. */
 typedef struct chooser {
-    int nranks, rank;
+    bh_choice choice;
+    bh_sharing sharing;
+    double centroid[3 * SHARER_UNITS * MOST_SHARERS];
+    int rank[SHARER_UNITS * MOST_SHARERS];
 } chooser;
 
-static inline bool chosen(void *user, const double centre[3])
+static inline bool is_chosen(void *user, const double centre[3])
 {
-    const chooser *c = user;
-    uint64_t bits[3];
-    memcpy(bits, centre, sizeof(bits));
-    return eqp_random_below(bits[0], bits[1], bits[2], (uint64_t)c->nranks) == (uint64_t)c->rank;
+    const bh_sharing *sharing = &((const chooser *)user)->sharing;
+    double least = INFINITY;
+    int rank = -1;
+    for (int64_t u = 0; u < sharing->n; u++) {
+        double d2 = 0;
+        for (int k = 0; k < 3; k++) {
+            const double d = sharing->centroid[3 * u + k] - 0.5 * (centre[k] - sharing->centre[k]);
+            d2 += d * d;
+        }
+        rank = d2 < least ? sharing->rank[u] : rank;
+        least = d2 < least ? d2 : least;
+    }
+    return rank == sharing->me;
+}
+
+/* What a walk of this rank is to be told if ranks share all groups. The chooser must stay where it is. */
+static inline const bh_choice *choose(chooser *c, const bh_box *box, int nranks, int rank)
+{
+    *c = (chooser){.sharing = {.n = (int64_t)nranks * SHARER_UNITS, .me = rank}};
+    for (int64_t u = 0; u < c->sharing.n; u++) {
+        for (int k = 0; k < 3; k++) {
+            const double at = (double)eqp_random_below(41, (uint64_t)u, (uint64_t)k, 1000) / 1000;
+            c->centroid[3 * u + k] = 0.5 * (box->corner[k] + at * box->side);
+        }
+        c->rank[u] = (int)(u % nranks);
+    }
+    c->sharing.centroid = c->centroid;
+    c->sharing.rank = c->rank;
+    c->choice = (bh_choice){is_chosen, c, &c->sharing};
+    return &c->choice;
 }
 
 /* Blocks one after another, as they were packed. */
@@ -85,24 +117,25 @@ static inline void parcel_take(bh_let *let, int asker, parcel *out)
     free(all);
 }
 
-/* Marks what `to` needs of a let: the chosen tiles of every group, or all tiles of its own if keep is NULL. */
-static inline void mark_for(bh_let *let, const bh_part *parts, int nranks, int to, const bh_mac *mac, bh_tile_fn keep)
+/* Marks what `to` needs of a let: the chosen tiles of every group if they are shared, else all tiles of its own. */
+static inline void mark_for(bh_let *let, const bh_part *parts, int nranks, int to, const bh_mac *mac, bool shared)
 {
-    chooser choice = {nranks, to};
+    chooser c;
+    const bh_choice *choice = shared ? choose(&c, &parts[0].tree.box, nranks, to) : NULL;
     for (int owner = 0; owner < nranks; owner++) {
-        for (int64_t g = 0; g < parts[owner].ngroups && (owner == to || keep != NULL); g++) {
-            assert_int_equal(bh_let_mark(let, to, &parts[owner].group[g], mac, keep, &choice), EQP_OK);
+        for (int64_t g = 0; g < parts[owner].ngroups && (owner == to || shared); g++) {
+            assert_int_equal(bh_let_mark(let, to, &parts[owner].group[g], mac, choice), EQP_OK);
         }
     }
 }
 
 /* What `from` owes to `to`. */
-static inline void pack_for(const bh_part *parts, int nranks, int from, int to, const bh_mac *mac, bh_tile_fn keep,
+static inline void pack_for(const bh_part *parts, int nranks, int from, int to, const bh_mac *mac, bool shared,
                             parcel *out)
 {
     bh_let *let;
     assert_int_equal(bh_let_create(&parts[from].tree, &let), EQP_OK);
-    mark_for(let, parts, nranks, to, mac, keep);
+    mark_for(let, parts, nranks, to, mac, shared);
     parcel_take(let, to, out);
     bh_let_free(let);
 }

@@ -2,7 +2,7 @@
 /* The lists of ranks that sent each other what they owe, against those of one that has everything. */
 #include "bh_let_parcels.h"
 
-static void exchange(bh_part *parts, int nranks, const bh_mac *mac, bh_tile_fn keep)
+static void exchange(bh_part *parts, int nranks, const bh_mac *mac, bool shared)
 {
     for (int to = 0; to < nranks; to++) {
         for (int from = 0; from < nranks; from++) {
@@ -10,7 +10,7 @@ static void exchange(bh_part *parts, int nranks, const bh_mac *mac, bh_tile_fn k
             if (from == to) {
                 continue;
             }
-            pack_for(parts, nranks, from, to, mac, keep, &out);
+            pack_for(parts, nranks, from, to, mac, shared, &out);
             graft_all(&parts[to].tree, from, &out);
             parcel_free(&out);
         }
@@ -18,12 +18,9 @@ static void exchange(bh_part *parts, int nranks, const bh_mac *mac, bh_tile_fn k
     }
 }
 
-/* Of groups that several ranks compute, what is absent has none of the tiles of this one below it. */
-static void describe(const bh_tree *tree, const bh_list *list, bool shared, message *cells, message *particles)
+static void describe(const bh_tree *tree, const bh_list *list, message *cells, message *particles)
 {
-    for (int64_t i = 0; i < list->nabsent; i++) {
-        assert_true(shared && tree->cell[list->absent[i]].nchild > 0);
-    }
+    assert_int_equal(list->nabsent, 0);
     for (int64_t c = 0; c < list->ncells; c++) {
         const bh_cell *cell = &tree->cell[list->cell[c]];
         const uint64_t name[3] = {cell->key, (uint64_t)cell->level, (uint64_t)cell->count};
@@ -52,8 +49,8 @@ static int64_t compare_lists(const bh_tree *a, const bh_tree *b, const bh_group 
     message cells[2] = {{0}, {0}}, particles[2] = {{0}, {0}};
     assert_int_equal(bh_walk(a, a->root, group, mac, NULL, NULL, NULL, la), EQP_OK);
     assert_int_equal(bh_walk(b, b->root, group, mac, NULL, NULL, NULL, lb), EQP_OK);
-    describe(a, la, false, &cells[0], &particles[0]);
-    describe(b, lb, false, &cells[1], &particles[1]);
+    describe(a, la, &cells[0], &particles[0]);
+    describe(b, lb, &cells[1], &particles[1]);
     assert_same(&cells[0], &cells[1]);
     assert_same(&particles[0], &particles[1]);
     assert_int_equal(la->nvisits, lb->nvisits);
@@ -83,7 +80,7 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
     bh_set_tree(set, leaf_size, &whole);
     assert_int_equal(bh_groups_make(&whole, set->key, group_size, set->accel, &ngroups, &group), EQP_OK);
     bh_parts_make(set, leaf_size, group_size, nranks, pieces, &parts);
-    exchange(parts, nranks, mac, NULL);
+    exchange(parts, nranks, mac, false);
     bh_list_init(&a);
     bh_list_init(&b);
     for (int r = 0; r < nranks; r++) {
@@ -179,25 +176,31 @@ static void check_dealt_tiles(const bh_set *set, int nranks, const bh_mac *mac)
     bh_list list;
     bh_set_tree(set, 6, &whole);
     bh_parts_make(set, 6, 10, nranks, 2, &parts);
-    exchange(parts, nranks, mac, chosen);
+    exchange(parts, nranks, mac, true);
     bh_list_init(&list);
     for (int owner = 0; owner < nranks; owner++) {
         for (int64_t g = 0; g < parts[owner].ngroups; g++) {
             const bh_group *group = &parts[owner].group[g];
             message cells[2] = {{0}, {0}}, particles[2] = {{0}, {0}};
+            int64_t visits[2] = {0, 0};
             for (int r = 0; r < nranks; r++) {
-                chooser choice = {nranks, r};
+                chooser c;
                 const bh_tree *tree = &parts[r].tree;
-                assert_int_equal(bh_walk(tree, tree->root, group, mac, chosen, NULL, &choice, &list), EQP_OK);
-                describe(tree, &list, true, &cells[0], &particles[0]);
+                const bh_choice *choice = choose(&c, &tree->box, nranks, r);
+                assert_int_equal(bh_walk_sampled(tree, tree->root, group, mac, choice, 0, NULL, NULL, &list), EQP_OK);
+                visits[0] += list.nvisits;
+                describe(tree, &list, &cells[0], &particles[0]);
+                assert_int_equal(bh_walk_sampled(&whole, whole.root, group, mac, choice, 0, NULL, NULL, &list), EQP_OK);
+                visits[1] += list.nvisits;
             }
             assert_int_equal(bh_walk(&whole, whole.root, group, mac, NULL, NULL, NULL, &list), EQP_OK);
-            describe(&whole, &list, false, &cells[1], &particles[1]);
+            describe(&whole, &list, &cells[1], &particles[1]);
             for (int i = 0; i < 2; i++) {
                 sort_messages(&cells[i], &particles[i]);
             }
             assert_same(&cells[0], &cells[1]);
             assert_same(&particles[0], &particles[1]);
+            assert_int_equal(visits[0], visits[1]);
             for (int i = 0; i < 2; i++) {
                 free(cells[i].bytes);
                 free(particles[i].bytes);
@@ -225,7 +228,7 @@ static void dealt_tiles_are_computed_exactly_once(void **state)
 }
 
 /* What the whole walk finds absent, and what the short one does. Returns how much. */
-static int64_t compare_absent(const bh_part *part, const bh_mac *mac, bh_tile_fn keep, chooser *choice)
+static int64_t compare_absent(const bh_part *part, const bh_mac *mac, const bh_choice *choice, int rank)
 {
     const bh_tree *tree = &part->tree;
     bh_list all, only;
@@ -234,12 +237,12 @@ static int64_t compare_absent(const bh_part *part, const bh_mac *mac, bh_tile_fn
     bh_list_init(&only);
     for (int64_t g = 0; g < part->ngroups; g++) {
         const bh_group *group = &part->group[g];
-        assert_int_equal(bh_walk(tree, tree->root, group, mac, keep, NULL, choice, &all), EQP_OK);
-        assert_int_equal(bh_walk_absent(tree, group, mac, keep, choice, &only), EQP_OK);
+        assert_int_equal(bh_walk_sampled(tree, tree->root, group, mac, choice, 0, NULL, NULL, &all), EQP_OK);
+        assert_int_equal(bh_walk_absent(tree, group, mac, choice, &only), EQP_OK);
         assert_int_equal(only.nabsent, all.nabsent);
         for (int64_t i = 0; i < all.nabsent; i++) {
             assert_int_equal(only.absent[i], all.absent[i]);
-            assert_int_not_equal(tree->cell[all.absent[i]].home, choice->rank);
+            assert_int_not_equal(tree->cell[all.absent[i]].home, rank);
         }
         absent += all.nabsent;
     }
@@ -289,7 +292,7 @@ static void check_branches(const bh_set *set, int nranks, int leaf_size, const b
         append_lacking(&parts[r], mac, &lacking);
         append_branches(&parts[r], mac, &before);
     }
-    exchange(parts, nranks, mac, NULL);
+    exchange(parts, nranks, mac, false);
     for (int r = 0; r < nranks; r++) {
         append_branches(&parts[r], mac, &after);
     }
@@ -332,16 +335,17 @@ static void what_is_absent_is_found_before_and_after_the_exchange(void **state)
                 bh_set_make((enum bh_set_kind)kind, 300, 3, &set);
                 bh_parts_make(&set, 8, 8, nranks, 2, &parts);
                 for (int r = 0; r < nranks; r++) {
-                    chooser choice = {nranks, r};
-                    absent += compare_absent(&parts[r], &macs[m], NULL, &choice);
-                    compare_absent(&parts[r], &macs[m], chosen, &choice);
+                    chooser c;
+                    const bh_choice *choice = choose(&c, &parts[r].tree.box, nranks, r);
+                    const int64_t lacks = compare_absent(&parts[r], &macs[m], NULL, r);
+                    assert_in_range(compare_absent(&parts[r], &macs[m], choice, r), 0, lacks);
+                    absent += lacks;
                 }
                 assert_true(absent > 0 || nranks == 1 || kind == BH_COINCIDENT || macs[m].theta > 1);
                 assert_true(absent == 0 || nranks > 1);
-                exchange(parts, nranks, &macs[m], NULL);
+                exchange(parts, nranks, &macs[m], false);
                 for (int r = 0; r < nranks; r++) {
-                    chooser choice = {nranks, r};
-                    assert_int_equal(compare_absent(&parts[r], &macs[m], NULL, &choice), 0);
+                    assert_int_equal(compare_absent(&parts[r], &macs[m], NULL, r), 0);
                 }
                 bh_parts_free(nranks, parts);
                 bh_set_free(&set);

@@ -4,55 +4,43 @@
 
 #include "bh_let_parcels.h"
 #include "failing_malloc.h"
+#include "opened.h"
 
-/* The numbers of a cell and of all above it, below the top. */
-static void put_with_ancestors(const bh_tree *tree, const bh_cell *cell, message *ids)
-{
-    for (int level = cell->level; level >= 0; level--) {
-        const uint64_t key = cell->key - cell->key % bh_set_span(level);
-        const int64_t id = bh_block_id(key, level);
-        bool top = false;
-        for (int64_t c = 0; c < tree->ncells; c++) {
-            top = top || (tree->cell[c].home < 0 && tree->cell[c].key == key && tree->cell[c].level == level);
-        }
-        if (!top) {
-            append(ids, &id, sizeof(id));
-        }
-    }
-}
-
-/* Which blocks a list needs from a home. The tile of a cell is the opened cell above it. */
+/* Which blocks a list needs from a home. */
 typedef struct needed {
     const bh_tree *whole; /* all of it, on one rank */
     const bh_part *home;
     message ids;
 } needed;
 
-static bool is_home(const bh_part *part, uint64_t key)
+/* The home that is asked has a cell if it lies in one of its intervals; the top is everybody's. */
+static void put_block(needed *n, const bh_cell *cell)
 {
+    const int64_t id = bh_block_id(cell->key, cell->level);
+    const uint64_t last = cell->key + (bh_set_span(cell->level) - 1);
     bool here = false;
-    for (int k = 0; k < part->nintervals; k++) {
-        here = here || (key >= part->interval[k].begin && key < part->interval[k].end);
+    for (int k = 0; k < n->home->nintervals; k++) {
+        here = here || (cell->key >= n->home->interval[k].begin && last < n->home->interval[k].end);
     }
-    return here;
+    if (here) {
+        append(&n->ids, &id, sizeof(id));
+    }
 }
 
-static int need_tile(void *user, const bh_tile *tile)
+/* The cells that the walk has just opened, and the leaves that it has taken. */
+static void put_list(needed *n, const bh_list *list)
 {
-    needed *n = user;
-    const bh_cell opened = {.key = tile->key, .level = tile->level};
-    const bh_tree *tree = &n->home->tree;
-    if (is_home(n->home, tile->key)) {
-        put_with_ancestors(tree, &opened, &n->ids);
-    }
-    for (int64_t i = 0; i < tile->nleaves; i++) {
-        const bh_cell *leaf = &n->whole->cell[tile->leaf[i]];
-        const int64_t id = bh_block_id(leaf->key, leaf->level);
-        if (is_home(n->home, leaf->key)) {
-            append(&n->ids, &id, sizeof(id));
+    const int64_t nopened = bh_opened_count(n->whole, list);
+    for (int64_t i = 0; i < nopened; i++) {
+        bh_opened opened;
+        bh_opened_get(n->whole, list, i, &opened);
+        if (opened.cell >= 0) {
+            put_block(n, &n->whole->cell[opened.cell]);
+        }
+        for (int k = 0; k < opened.nleaves; k++) {
+            put_block(n, &n->whole->cell[opened.leaf[k]]);
         }
     }
-    return EQP_OK;
 }
 
 static int compare_ids(const void *a, const void *b)
@@ -85,17 +73,18 @@ static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_ma
     bh_list_init(&list);
     for (int from = 0; from < nranks; from++) {
         const int to = (from + 1) % nranks;
-        chooser choice = {nranks, to};
+        chooser c;
+        const bh_choice *choice = choose(&c, &whole.box, nranks, to);
         needed n = {.whole = &whole, .home = &parts[from]};
         parcel sent;
         for (int owner = 0; owner < nranks; owner++) {
             for (int64_t g = 0; g < parts[owner].ngroups; g++) {
-                assert_int_equal(bh_walk_sampled(&whole, whole.root, &parts[owner].group[g], mac, chosen, &choice,
-                                                 UINT64_MAX, need_tile, &n, &list),
-                                 EQP_OK);
+                const bh_group *group = &parts[owner].group[g];
+                assert_int_equal(bh_walk_sampled(&whole, whole.root, group, mac, choice, 0, NULL, NULL, &list), EQP_OK);
+                put_list(&n, &list);
             }
         }
-        pack_for(parts, nranks, from, to, mac, chosen, &sent);
+        pack_for(parts, nranks, from, to, mac, true, &sent);
         const int64_t nneeded = sort_ids((int64_t)(n.ids.size / sizeof(int64_t)), (int64_t *)(void *)n.ids.bytes);
         assert_int_equal(sent.n, sort_ids(sent.n, sent.id));
         assert_int_equal(sent.n, nneeded);
@@ -110,7 +99,7 @@ static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_ma
     bh_tree_free(&whole);
 }
 
-static void of_shared_groups_only_kept_tiles_and_what_is_above_them_travel(void **state)
+static void of_shared_groups_only_what_a_sharer_opens_and_takes_travels(void **state)
 {
     (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
@@ -136,16 +125,16 @@ static void a_block_is_packed_once_for_all_who_want_it(void **state)
     bh_parts_make(&set, 4, 8, nranks, 1, &parts);
     assert_int_equal(bh_let_create(&parts[0].tree, &let), EQP_OK);
     for (int to = 1; to < nranks; to++) {
-        mark_for(let, parts, nranks, to, &geometric, NULL);
+        mark_for(let, parts, nranks, to, &geometric, false);
     }
-    assert_int_equal(bh_let_mark(let, 1, parts[1].group, &geometric, NULL, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_let_mark(let, 1, parts[1].group, &geometric, NULL), EQP_ERR_ARGUMENT);
     parcel_take(let, -1, &all);
-    assert_int_equal(bh_let_mark(let, 3, parts[3].group, &geometric, NULL, NULL), EQP_ERR_STATE);
+    assert_int_equal(bh_let_mark(let, 3, parts[3].group, &geometric, NULL), EQP_ERR_STATE);
     assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_ERR_STATE);
     for (int to = 1; to < nranks; to++) {
         parcel alone;
         int64_t at = 0;
-        pack_for(parts, nranks, 0, to, &geometric, NULL, &alone);
+        pack_for(parts, nranks, 0, to, &geometric, false, &alone);
         for (int64_t b = 0; b < alone.n; b++) { /* those of one asker, in the same order */
             for (; at < all.n && all.id[at] != alone.id[b]; at++) {
             }
@@ -277,7 +266,7 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
     bh_set_make(BH_UNIFORM, 150, 31, &set);
     bh_parts_make(&set, 4, 4, 2, 1, &parts);
     bh_tree *tree = &parts[1].tree;
-    pack_for(parts, 2, 0, 1, &geometric, NULL, &out);
+    pack_for(parts, 2, 0, 1, &geometric, false, &out);
     unsigned char *at = out.data;
     for (int64_t b = 0; b < out.n; b++) {
         const size_t size = (size_t)out.bytes[b];
@@ -333,7 +322,7 @@ static void damaged_blocks_of_bare_trees_are_refused(void **state)
     const bh_mac within = cut(&set);
     bh_parts_make(&set, 4, 4, 2, 1, &parts);
     bh_tree *tree = &parts[1].tree;
-    pack_for(parts, 2, 0, 1, &within, NULL, &out);
+    pack_for(parts, 2, 0, 1, &within, false, &out);
     unsigned char *at = out.data;
     for (int64_t b = 0; b < out.n; b++) {
         const size_t size = (size_t)out.bytes[b], words = size / 8;
@@ -384,6 +373,8 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
     unsigned char *bytes = NULL;
     int64_t ngroups = 0;
     int code = EQP_OK;
+    chooser c;
+    const bh_choice *choice = choose(&c, &parts[0].set.box, 2, 1);
     bh_list_init(&list);
     for (int r = 0; r < 2; r++) {
         const bh_set *s = &parts[r].set;
@@ -396,7 +387,7 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
     code = code != EQP_OK ? code : bh_groups_make(&tree[1], parts[1].set.key, 8, NULL, &ngroups, &group);
     code = code != EQP_OK ? code : bh_let_create(&tree[0], &let);
     for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
-        code = bh_let_mark(let, 1, &group[g], &geometric, NULL, NULL);
+        code = bh_let_mark(let, 1, &group[g], &geometric, g % 2 == 0 ? NULL : choice);
     }
     code = code != EQP_OK ? code : bh_let_blocks_get(let, &blocks);
     bytes = code != EQP_OK ? NULL : malloc((size_t)blocks.size);
@@ -409,7 +400,8 @@ static int build_send_and_walk(const bh_part *parts, int64_t nbranches, const bh
         code = bh_let_graft(&tree[1], 0, at, (size_t)blocks.bytes[b]);
     }
     for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
-        code = bh_walk(&tree[1], tree[1].root, &group[g], &geometric, NULL, NULL, NULL, &list);
+        code = bh_walk_sampled(&tree[1], tree[1].root, &group[g], &geometric, g % 2 == 0 ? NULL : choice, 0, NULL, NULL,
+                               &list);
         assert_int_equal(list.nabsent, 0);
     }
     bh_list_free(&list);
@@ -457,7 +449,7 @@ static void every_failing_allocation_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_shared_groups_only_kept_tiles_and_what_is_above_them_travel),
+        cmocka_unit_test(of_shared_groups_only_what_a_sharer_opens_and_takes_travels),
         cmocka_unit_test(a_block_is_packed_once_for_all_who_want_it),
         cmocka_unit_test(blocks_have_numbers_of_their_own_and_known_sizes),
         cmocka_unit_test(a_damaged_block_is_refused_and_changes_nothing),

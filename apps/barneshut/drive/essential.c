@@ -12,14 +12,21 @@ static bool keep_mine(void *user, const double centre[3])
 {
     const bh_tile_choice *choice = user;
 
-    return bh_tile_rank(choice->map, choice->tag, choice->centre, centre) == choice->rank;
+    return bh_tile_rank(choice->map, choice->tag, choice->sharing.centre, centre) == choice->sharing.me;
 }
 
-bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank, const bh_group *group)
+const bh_choice *bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank,
+                                const bh_group *group)
 {
-    *choice = (bh_tile_choice){.map = map, .tag = tag, .rank = rank};
-    bh_group_centre(group, choice->centre);
-    return tag >= 0 ? NULL : keep_mine;
+    double centre[3];
+
+    if (tag >= 0) {
+        return NULL;
+    }
+    bh_group_centre(group, centre);
+    *choice = (bh_tile_choice){.map = map, .tag = tag, .sharing = bh_tile_sharing(map, tag, centre, rank)};
+    choice->choice = (bh_choice){.keep = keep_mine, .user = choice, .sharing = &choice->sharing};
+    return &choice->choice;
 }
 
 int64_t bh_request_bytes(const bh_mac *mac)
@@ -131,8 +138,8 @@ static int find_wait(const bh_tree *tree, int me, bh_works *works, int64_t w, co
 {
     const bh_work *work = &works->work[w];
     bh_tile_choice choice;
-    bh_tile_fn keep = bh_tile_choose(&choice, map, work->tag, me, &work->group);
-    const int code = bh_walk_absent(tree, &work->group, mac, keep, &choice, list);
+    const int code =
+        bh_walk_absent(tree, &work->group, mac, bh_tile_choose(&choice, map, work->tag, me, &work->group), list);
 
     works->waits[w] = list->nabsent > 0;
     return code;
@@ -153,7 +160,7 @@ static int collect_requests(const bh_tree *tree, int me, int nranks, bh_works *w
         int64_t own;
         int alone;
         const bool sent = is_sent(works, g, &at, &alone, &own);
-        code = sent ? bh_walk_branches(tree, group, mac, &list) : bh_walk_absent(tree, group, mac, NULL, NULL, &list);
+        code = sent ? bh_walk_branches(tree, group, mac, &list) : bh_walk_absent(tree, group, mac, NULL, &list);
         code = code == EQP_OK ? add_request(requests, tree, works, g, &list, alone, bytes) : code;
         if (!sent) {
             works->waits[own] = list.nabsent > 0;
@@ -248,8 +255,7 @@ static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned 
         bh_tile_choice choice;
         memcpy(group.lo, request.lo, sizeof group.lo);
         memcpy(group.hi, request.hi, sizeof group.hi);
-        bh_tile_fn keep = bh_tile_choose(&choice, map, request.tag, asker, &group);
-        code = bh_let_mark(*let, asker, &group, mac, keep, &choice);
+        code = bh_let_mark(*let, asker, &group, mac, bh_tile_choose(&choice, map, request.tag, asker, &group));
     }
     if (code == EQP_OK) {
         code = bh_let_blocks_get(*let, blocks);

@@ -7,16 +7,18 @@
 
 #include "../physics/let.h"
 
-/* The choice of tiles of one work: user data of bh_tile_keep. */
+/* The choice of a group's tiles that one rank computes. */
 typedef struct bh_tile_choice {
     const app_map *map;
     int64_t tag;
-    int rank;
-    double centre[3]; /* of the group */
+    bh_sharing sharing;
+    bh_choice choice;
 } bh_tile_choice;
 
-/* Prepares the choice and gives the function to pass to bh_walk: NULL for a group that one rank computes whole. */
-bh_tile_fn bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank, const bh_group *group);
+/* Prepares the choice, which borrows from the map and must stay where it is, and gives what walks are to be told: NULL
+ * for a group that one rank computes whole. */
+const bh_choice *bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank,
+                                const bh_group *group);
 
 /* The home of a group sends this, once for all ranks that compute some of it, to the homes of all cells that the
  * group's walk opens and of all leaves that act one by one in it, but not to one that computes all of it. Who computes
@@ -49,8 +51,7 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_
 int bh_essential_progress(bh_fetch *fetch);
 
 /* Waits for the answers, grafts them onto the tree and frees what was under way. mine: this rank's code so far; all
- * ranks return the code of one that has failed. traffic: BH_PHASE_GHOSTS; adds to cells and particles. Of a group that
- * ranks share, cells stay absent below which no tile is this rank's. Collective. */
+ * ranks return the code of one that has failed. traffic: BH_PHASE_GHOSTS; adds to cells and particles. Collective. */
 int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic);
 
 /* Both, without anything in between. Collective. */

@@ -72,18 +72,6 @@ static int tile_seen(void *user, const bh_tile *tile)
     return code;
 }
 
-/* Whether the essential tree lacks something that the list wants. Below cells that stay absent no tile of a share is
- * this rank's; it knows nothing of groups that are not shared. */
-static bool is_incomplete(const pass *p, bool whole)
-{
-    bool incomplete = whole && p->list.nabsent > 0;
-
-    for (int64_t i = 0; i < p->list.nabsent && !incomplete; i++) {
-        incomplete = p->tree->cell[p->list.absent[i]].nchild == 0;
-    }
-    return incomplete;
-}
-
 /* The list of one work, and its entry in the survey. */
 static int list_work(pass *p, int64_t w)
 {
@@ -93,19 +81,19 @@ static int list_work(pass *p, int64_t w)
     tile_watch watch = {.pass = p, .work = w, .shared = p->survey != NULL && work->tag < 0};
     const bool watched = watch.shared || p->evaluator->computed != NULL;
     bh_tile_choice choice;
-    bh_tile_fn keep = bh_tile_choose(&choice, p->map, work->tag, p->rank, group);
     int code;
 
     if (watch.shared) {
         bh_survey_begin(&watch.survey, p->survey, work);
     }
-    code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac, keep, &choice, watched ? UINT64_MAX : 0,
+    code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac,
+                           bh_tile_choose(&choice, p->map, work->tag, p->rank, group), watched ? UINT64_MAX : 0,
                            tile_seen, &watch, &p->list);
     if (code != EQP_OK) {
         return code;
     }
-    if (is_incomplete(p, keep == NULL)) {
-        return EQP_ERR_INTERNAL;
+    if (p->list.nabsent > 0) {
+        return EQP_ERR_INTERNAL; /* the essential tree lacks something */
     }
     *counts = (bh_counts){.of = {[BH_KIND_PAIR] = p->list.nsources * group->count,
                                  [BH_KIND_CELL] = p->list.ncells * group->count,

@@ -50,7 +50,7 @@ static int add_tile(app_survey *owners, const double group_centre[3], int64_t nt
     const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * ntargets,
                                     [BH_KIND_CELL] = brief->ncells * ntargets,
                                     [BH_KIND_LISTED] = brief->nsources + brief->ncells,
-                                    [BH_KIND_VISIT] = brief->nleaves + brief->ncells};
+                                    [BH_KIND_VISIT] = brief->nchild};
     /* Only pins that whole groups show as well, or units would not agree about theirs. */
     app_tile tile = {.weight = weigh(owners, work),
                      .pin = {(uint64_t)brief->pin < owners->detail.pin_below ? brief->pin : -1, -1}};
@@ -113,6 +113,7 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
 
     if (pass->owners->detail.heavy < INFINITY) {
         bh_tile_brief brief = {.pin = tile->pin,
+                               .nchild = (int32_t)tile->nchild,
                                .nsources = tile->nsources,
                                .ncells = (int32_t)tile->ncells,
                                .nleaves = (int32_t)tile->nleaves};
@@ -125,8 +126,26 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
     return code;
 }
 
+/* The walk of a share looks at more than its tiles have, as it does not know where they are. Whoever takes the tiles
+ * takes that, too: it is spread over them. */
+static void spread_visits(app_survey *owners, const bh_counts *counts)
+{
+    bh_counts all = *counts;
+    double sum = 0.0, factor;
+
+    for (int64_t t = owners->tiles_taken; t < owners->ntiles; t++) {
+        sum += owners->tile[t].weight;
+    }
+    all.of[BH_KIND_GROUP] = 0;
+    factor = sum > 0.0 ? weigh(owners, all.of) / sum : 1.0;
+    for (int64_t t = owners->tiles_taken; t < owners->ntiles; t++) {
+        owners->tile[t].weight *= fmax(factor, 1.0);
+    }
+}
+
 int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles)
 {
+    spread_visits(pass->owners, counts);
     return take_in(pass->owners, pass->work, pass->centre, counts, ntiles + 1);
 }
 

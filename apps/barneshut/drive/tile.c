@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tile.h"
 
+#include <string.h>
+
 void bh_group_centre(const bh_group *group, double centre[3])
 {
     for (int a = 0; a < 3; a++) {
@@ -21,4 +23,13 @@ int bh_tile_rank(const app_map *map, int64_t tag, const double group_centre[3], 
 
     bh_tile_centroid(group_centre, tile_centre, centroid);
     return app_map_rank(map, tag, centroid);
+}
+
+bh_sharing bh_tile_sharing(const app_map *map, int64_t tag, const double group_centre[3], int rank)
+{
+    bh_sharing sharing = {.me = rank};
+
+    sharing.n = app_map_units(map, tag, &sharing.centroid, &sharing.rank);
+    memcpy(sharing.centre, group_centre, sizeof sharing.centre);
+    return sharing;
 }

@@ -6,7 +6,7 @@
 
 #include "../../common/map.h"
 
-#include "../physics/tree.h"
+#include "../physics/walk.h"
 
 /* The centre of a group's bounds. */
 void bh_group_centre(const bh_group *group, double centre[3]);
@@ -16,5 +16,8 @@ void bh_tile_centroid(const double group_centre[3], const double tile_centre[3],
 
 /* The rank of a tile. O(1) for whole owners, one search for split ones. */
 int bh_tile_rank(const app_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3]);
+
+/* How ranks share a group (tag < 0) with this centre, for the walk of one of them. Borrows from the map. O(1). */
+bh_sharing bh_tile_sharing(const app_map *map, int64_t tag, const double group_centre[3], int rank);
 
 #endif

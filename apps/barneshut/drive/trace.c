@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace.h"
 
+#include "essential.h"
+
 #include "../physics/let.h"
 #include "../physics/opened.h"
 
@@ -21,9 +23,8 @@ typedef struct tracing {
     bool loads_only;
     bh_homes homes; /* by parts */
     bh_list list;
-    int *ranks;        /* [nparts] parts that compute the group at hand */
-    bh_counts *counts; /* [nparts] of each of those */
-    int64_t *asked;    /* [nparts] 1 + the last request that went there */
+    int *ranks;     /* [nparts] parts that compute the group at hand */
+    int64_t *asked; /* [nparts] 1 + the last request that went there */
 } tracing;
 
 static uint64_t cell_end(uint64_t key, int level)
@@ -113,22 +114,6 @@ static int need_leaves(tracing *t, const bh_opened *opened, int part)
     return code;
 }
 
-/* The children of an opened cell and of all above it. */
-static int need_line(tracing *t, const bh_cell *cell, int part)
-{
-    uint64_t key = cell->key;
-    int code = EQP_OK;
-
-    for (int level = cell->level; level >= 0 && code == EQP_OK; level--) {
-        key &= ~(((uint64_t)1 << 3 * (EQP_CURVE_BITS - level)) - 1);
-        if (home_of(t, key, level) == NOWHERE) {
-            break;
-        }
-        code = need_cell(t, key, level, part);
-    }
-    return code;
-}
-
 /* The home of a group asks every home whose branches the walk opens, unless that computes all of it. */
 static int ask(tracing *t, int64_t request, uint64_t key, int level, int asker, int alone)
 {
@@ -165,23 +150,21 @@ static int ask_for(tracing *t, int64_t group, int asker, int n)
     return code;
 }
 
-static int add_load(tracing *t, int part, const bh_counts *counts)
-{
-    return eqp_evaluation_load(t->evaluation, part, app_costs_predict(t->trace->costs, counts->of));
-}
-
-/* A group that one part computes. */
-static int trace_whole(tracing *t, const bh_group *group, int part)
+/* What a part does for a group, and needs for it: it makes the same walk, choice NULL for all tiles. */
+static int trace_share(tracing *t, const bh_group *group, const bh_choice *choice, int part)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    const int64_t n = t->loads_only ? 0 : bh_opened_count(tree, &t->list);
+    int code = bh_walk_sampled(tree, tree->root, group, t->trace->mac, choice, 0, NULL, NULL, &t->list);
+    const int64_t n = t->loads_only || code != EQP_OK ? 0 : bh_opened_count(tree, &t->list);
     const bh_counts counts = {.of = {[BH_KIND_PAIR] = t->list.nsources * group->count,
                                      [BH_KIND_CELL] = t->list.ncells * group->count,
                                      [BH_KIND_LISTED] = t->list.nsources + t->list.ncells,
                                      [BH_KIND_VISIT] = t->list.nvisits,
                                      [BH_KIND_GROUP] = 1}};
-    int code = add_load(t, part, &counts);
 
+    if (code == EQP_OK && t->list.nabsent > 0) {
+        code = EQP_ERR_INTERNAL; /* the essential tree should be here */
+    }
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
         bh_opened opened;
         bh_opened_get(tree, &t->list, i, &opened);
@@ -190,50 +173,22 @@ static int trace_whole(tracing *t, const bh_group *group, int part)
         }
         code = code == EQP_OK ? need_leaves(t, &opened, part) : code;
     }
-    return code;
-}
-
-static int place_of(const int *ranks, int n, int part)
-{
-    int place = 0;
-
-    while (place + 1 < n && ranks[place] != part) {
-        place++;
-    }
-    return place;
+    return code == EQP_OK ? eqp_evaluation_load(t->evaluation, part, app_costs_predict(t->trace->costs, counts.of))
+                          : code;
 }
 
 /* A group whose tiles go to several parts, ranks [n]. */
 static int trace_split(tracing *t, const bh_group *group, int64_t tag, int n)
 {
     const bh_tree *tree = &t->trace->domain->tree;
-    const int64_t nopened = bh_opened_count(tree, &t->list);
-    double centre[3];
     int code = EQP_OK;
 
-    bh_group_centre(group, centre);
-    for (int r = 0; r < n; r++) {
-        /* Each walks the tree as far as it is there, which is nearly as far as the whole group's walk. */
-        t->counts[r] = (bh_counts){.of = {[BH_KIND_VISIT] = t->list.nvisits, [BH_KIND_GROUP] = 1}};
-    }
-    for (int64_t i = 0; i < nopened && code == EQP_OK; i++) {
-        bh_opened opened;
-        bh_opened_get(tree, &t->list, i, &opened);
-        if (opened.ncells + opened.nleaves == 0) {
-            continue;
-        }
-        const int part = bh_tile_rank(t->map, tag, centre, opened.centre);
-        bh_counts *counts = &t->counts[place_of(t->ranks, n, part)];
-        counts->of[BH_KIND_PAIR] += opened.nsources * group->count;
-        counts->of[BH_KIND_CELL] += (int64_t)opened.ncells * group->count;
-        counts->of[BH_KIND_LISTED] += opened.nsources + opened.ncells;
-        if (!t->loads_only && opened.cell >= 0) {
-            code = need_line(t, &tree->cell[opened.cell], part);
-        }
-        code = code == EQP_OK && !t->loads_only ? need_leaves(t, &opened, part) : code;
-    }
     for (int r = 0; r < n && code == EQP_OK; r++) {
-        code = add_load(t, t->ranks[r], &t->counts[r]);
+        bh_tile_choice choice;
+        code = trace_share(t, group, bh_tile_choose(&choice, t->map, tag, t->ranks[r], group), t->ranks[r]);
+    }
+    if (code == EQP_OK && !t->loads_only) { /* the whole list, for requests */
+        code = bh_walk_sampled(tree, tree->root, group, t->trace->mac, NULL, 0, NULL, NULL, &t->list);
     }
     return code;
 }
@@ -264,18 +219,10 @@ static int send_group(tracing *t, int64_t g, int home, int n)
 
 static int trace_group(tracing *t, int64_t g, int64_t tag)
 {
-    const bh_domain *domain = t->trace->domain;
-    const bh_group *group = &domain->group[g];
+    const bh_group *group = &t->trace->domain->group[g];
     const int n = app_map_ranks(t->map, tag, t->nparts, t->ranks);
-    int code =
-        bh_walk_sampled(&domain->tree, domain->tree.root, group, t->trace->mac, NULL, NULL, 0, NULL, NULL, &t->list);
+    int code = tag >= 0 ? trace_share(t, group, NULL, t->ranks[0]) : trace_split(t, group, tag, n);
 
-    if (code == EQP_OK && t->list.nabsent > 0) {
-        code = EQP_ERR_INTERNAL; /* the essential tree should be here */
-    }
-    if (code == EQP_OK) {
-        code = tag >= 0 ? trace_whole(t, group, t->ranks[0]) : trace_split(t, group, tag, n);
-    }
     if (code == EQP_OK && !t->loads_only) {
         const int home = bh_homes_rank(&t->homes, group->key);
         code = send_group(t, g, home, n);
@@ -288,9 +235,6 @@ static int open_tracing(tracing *t)
 {
     int code = eqp_array_create(&t->ranks, t->nparts, sizeof *t->ranks);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&t->counts, t->nparts, sizeof *t->counts);
-    }
     return code == EQP_OK ? eqp_array_create(&t->asked, t->nparts, sizeof *t->asked) : code;
 }
 
@@ -299,7 +243,6 @@ static void close_tracing(tracing *t)
     bh_list_free(&t->list);
     bh_homes_free(&t->homes);
     free(t->ranks);
-    free(t->counts);
     free(t->asked);
 }
 

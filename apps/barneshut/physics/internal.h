@@ -89,8 +89,7 @@ int bh__families_reserve(bh_tree *tree, int64_t nfamilies);
 
 /* What bh_walk_sampled() is told. */
 typedef struct bh__visitor {
-    bh_tile_fn keep;
-    void *keep_user;
+    bh_choice choice;
     uint64_t pin_below; /* seen hears of tiles with smaller pins only */
     bh_tile_seen_fn seen;
     void *seen_user;

@@ -193,8 +193,8 @@ static inline int add_leaves(bh_let *let, const bh_family *family, unsigned leav
     return code;
 }
 
-/* All that the walk has opened. */
-static int mark_all(bh_let *let)
+/* All that the walk has opened, and the leaves that it has taken. */
+static int mark_opened(bh_let *let)
 {
     const bh_frontier *frontier = &let->list.frontier;
     int code = EQP_OK;
@@ -208,78 +208,80 @@ static int mark_all(bh_let *let)
     return code;
 }
 
-/* The tiles that are kept, and the ways there. Depth first, so that what was opened above a cell is known, up to its
- * branch: the nopened branches come first. */
-static int mark_kept(bh_let *let, int64_t nopened, bh_tile_fn keep, void *user)
-{
-    const bh_frontier *frontier = &let->list.frontier;
-    const bh_tree *tree = let->tree;
-    int64_t above[EQP_CURVE_BITS + 1];
-    int top = 0, code = EQP_OK;
-    for (int32_t i = frontier->n > 0 ? 0 : -1; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
-        const bh_family *family = &tree->family[frontier->family[i]];
-        int level = family->level - 1;
-        double centre[3];
-        top = i < nopened ? level : top;
-        above[level] = family->cell;
-        if (frontier->taken[i] == 0) {
-            continue;
-        }
-        bh_cell_centre(tree, &tree->cell[family->cell], centre);
-        if (!keep(user, centre)) {
-            continue;
-        }
-        for (; level >= top && !is_wanted(let, above[level]) && code == EQP_OK; level--) {
-            code = add_want(let, above[level]);
-        }
-        if (code == EQP_OK) {
-            code = add_leaves(let, family, frontier->taken[i] >> BH_FAMILY);
-        }
-    }
-    return code;
-}
-
 /* A branch that is itself such a leaf belongs to the tile of the cell above it. */
-static int mark_leaf(bh_let *let, int64_t branch, bh_tile_fn keep, void *user)
+static int mark_leaf(bh_let *let, int64_t branch, const bh_choice *choice)
 {
     const bh_cell *leaf = &let->tree->cell[branch];
     const int level = leaf->level > 0 ? leaf->level - 1 : 0;
     double centre[3];
     const uint64_t place = bh__place(bh__key_at_level(leaf->key, level), level);
     bh__centre(&let->tree->box, place, level, bh__side(let->tree, level), centre);
-    return keep == NULL || keep(user, centre) ? add_want(let, branch) : EQP_OK;
+    return choice->keep == NULL || choice->keep(choice->user, centre) ? add_want(let, branch) : EQP_OK;
 }
 
-int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user)
+/* Whether a walk that has come to the cell above one opens this one, as far as the region is concerned. above: the
+ * numbers of the stops above, by level. */
+static bool is_reached(const bh_let *let, const bh__walker *w, const bh_cell *cell, const int64_t *above)
 {
+    const bh_cell *parent = cell->level > 0 ? &let->tree->cell[above[cell->level - 1]] : NULL;
+    int k = 0;
+    if (w->region == NULL || parent == NULL) {
+        return true; /* the root is opened by all */
+    }
+    while (let->tree->cell[parent->child + k].key != cell->key) {
+        k++;
+    }
+    return bh__region_lanes(w, &let->tree->family[parent->family], 1u << k) != 0;
+}
+
+/* The branches that the walk opens: let->opened [*nopened]. Those that are leaves are marked. */
+static int find_opened(bh_let *let, const bh__walker *w, const bh_choice *choice, int64_t *nopened)
+{
+    int64_t above[EQP_CURVE_BITS + 1];
+    int code = EQP_OK;
+    for (int64_t i = 0; i < let->nstops && code == EQP_OK;) {
+        const stop *at = &let->stop[i];
+        const bh_cell *cell = &let->tree->cell[at->cell];
+        const bool leaf = at->branch && cell->nchild == 0;
+        const bool skipped = bh__acts_whole(w, cell) || (!leaf && !is_reached(let, w, cell, above));
+        above[cell->level] = at->cell;
+        if (!skipped && leaf) {
+            code = mark_leaf(let, at->cell, choice);
+        } else if (!skipped && at->branch) {
+            let->opened[(*nopened)++] = cell->family;
+        }
+        i = skipped ? at->skip : i + 1;
+    }
+    return code;
+}
+
+int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, const bh_choice *choice)
+{
+    static const bh_choice all = {.keep = NULL};
     bh__walker w;
+    int64_t nopened = 0;
     if (let->listed) {
         return EQP_ERR_STATE;
     }
     int code = asker < let->asker ? EQP_ERR_ARGUMENT : bh__walker_init(&w, let->tree, group, mac);
+    if (code == EQP_OK && choice != NULL && choice->sharing != NULL) {
+        code = bh__walker_share(&w, choice->sharing, &let->list.region);
+    }
     if (code != EQP_OK) {
         return code;
     }
     let->asker = asker;
-    int64_t nopened = 0;
-    for (int64_t i = 0; i < let->nstops && code == EQP_OK;) {
-        const stop *at = &let->stop[i];
-        const bh_cell *cell = &let->tree->cell[at->cell];
-        const bool whole = bh__acts_whole(&w, cell);
-        if (!whole && at->branch && cell->nchild > 0) {
-            let->opened[nopened++] = cell->family;
-        } else if (!whole && at->branch) {
-            code = mark_leaf(let, at->cell, keep, user);
-        }
-        i = whole ? at->skip : i + 1;
-    }
+    code = find_opened(let, &w, choice != NULL ? choice : &all, &nopened);
     if (code == EQP_OK) {
         code = bh__walk_open(&w, nopened, let->opened, &let->list);
     }
     if (code != EQP_OK) {
         return code;
     }
-    return keep == NULL ? mark_all(let) : mark_kept(let, nopened, keep, user);
+    if (choice != NULL) {
+        bh__drop_others(&w, choice, &let->list);
+    }
+    return mark_opened(let);
 }
 
 /* Blocks below a branch: families from *family on, leaves from *leaf on. What is above a marked cell is marked. */

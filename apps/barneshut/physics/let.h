@@ -26,12 +26,11 @@ typedef struct bh_let bh_let;
 int bh_let_create(const bh_tree *tree, bh_let **let);
 void bh_let_free(bh_let *let);
 
-/* Marks what `asker` needs of this rank for a group, of which only bounds and accel count: if it computes all of it
- * (keep NULL) every cell that the group's walk opens and the leaves that act one by one; else the opened cells at and
- * above those tiles that keep() accepts and that anything contributes to, and the leaves in those tiles. Askers must
- * come in ascending order. O(what the walk visits below this rank's branches, and above them what leads there).
- * EQP_ERR_ARGUMENT for an asker after a higher one, EQP_ERR_STATE after bh_let_blocks_get(), EQP_ERR_MEMORY. */
-int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *user);
+/* Marks what `asker` needs of this rank for a group, of which only bounds and accel count: every cell that its walk
+ * opens, and the leaves that act one by one in tiles that are chosen (choice NULL: all). Askers must come in ascending
+ * order. O(what the walk visits below this rank's branches, and above them what leads there). EQP_ERR_ARGUMENT for an
+ * asker after a higher one, EQP_ERR_STATE after bh_let_blocks_get(), EQP_ERR_MEMORY. */
+int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac, const bh_choice *choice);
 
 /* The marked blocks: families depth first in key order, so that parents come before children, then leaves in key
  * order. All borrowed from the let. */

@@ -29,6 +29,7 @@ void bh_list_free(bh_list *list)
         free(list->frontier.family);
         free(list->frontier.next);
         free(list->frontier.taken);
+        free(list->region.planes);
         bh_list_init(list);
     }
 }
@@ -99,18 +100,19 @@ int bh__put_absent(bh_list *list, int64_t cell)
     return EQP_OK;
 }
 
-/* A particle may be outside of its cell's cube by the rounding of its key. */
-static double reach2_of(const bh_box *box, double cutoff)
+double bh__rounding(const bh_box *box)
 {
-    double reach = cutoff;
+    double rounding = 0;
     for (int k = 0; k < 3; k++) {
-        reach += 8 * DBL_EPSILON * (fabs(box->corner[k]) + box->side);
+        rounding += 8 * DBL_EPSILON * (fabs(box->corner[k]) + box->side);
     }
-    return reach * reach;
+    return rounding;
 }
 
 int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac)
 {
+    const double reach = mac->cutoff + bh__rounding(&tree->box);
+
     if (!(mac->theta >= 0) || (mac->relative && !(mac->alpha >= 0)) || !(mac->cutoff >= 0) ||
         (tree->bare && mac->cutoff == 0)) {
         return EQP_ERR_ARGUMENT;
@@ -120,11 +122,12 @@ int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, c
     /* Closer than half a diagonal and the offset, the targets could lie inside the cell. */
     w->reciprocal = fmax(1 / mac->theta, BH_THETA_RECIPROCAL_LEAST);
     w->rule = mac->cutoff > 0 ? BH_CUTOFF : mac->relative && group->accel > 0 ? BH_RELATIVE : BH_GEOMETRIC;
-    w->reach2 = reach2_of(&tree->box, mac->cutoff);
+    w->reach2 = reach * reach;
     w->G = mac->G;
     w->strength = mac->alpha * group->accel;
     w->families = 0;
     w->end = INT32_MAX;
+    w->region = NULL;
     w->side[0] = tree->box.side;
     for (int level = 1; level <= EQP_CURVE_BITS; level++) {
         w->side[level] = 0.5 * w->side[level - 1]; /* exact, as bh__side() */
@@ -140,9 +143,12 @@ static bh_tile tile_of(const bh__walker *w, uint64_t place, int level, int64_t p
     return tile;
 }
 
-static bool is_kept(const bh__visitor *visitor, const bh_tile *tile)
+/* keep() searches among all units: it is asked only where a few planes do not tell. */
+static bool is_kept(const bh__walker *w, const bh_choice *choice, const bh_tile *tile)
 {
-    return visitor->keep == NULL || visitor->keep(visitor->keep_user, tile->centre);
+    const bh__side_of side = w->region != NULL ? bh__region_side(w->region, tile->centre) : BH_IN_DOUBT;
+    return side == BH_INSIDE ||
+           (side == BH_IN_DOUBT && (choice->keep == NULL || choice->keep(choice->user, tile->centre)));
 }
 
 /* Shows a tile whose cells and leaves are known. */
@@ -165,6 +171,7 @@ int bh__show_family(const bh__walker *w, const bh__visitor *visitor, const bh_fa
     bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
     int64_t leaf[BH_FAMILY];
     tile.key = w->tree->cell[family->cell].key;
+    tile.nchild = family->nchild;
     tile.cell = cells;
     tile.ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
     tile.leaf = leaf;
@@ -186,42 +193,17 @@ static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
     return EQP_OK;
 }
 
-/* What an opened cell contributes, if its tile is kept. */
-static int put_family(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned taken,
-                      bh_list *list)
-{
-    const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
-    int64_t *cells = list->cell + list->ncells;
-    if (!is_kept(visitor, &tile)) {
-        return EQP_OK;
-    }
-    for (unsigned left = taken & BH_TAKEN_CELLS; left != 0; left &= left - 1) {
-        list->cell[list->ncells++] = family->child + __builtin_ctz(left);
-    }
-    for (unsigned left = taken >> BH_FAMILY; left != 0; left &= left - 1) {
-        const int code = put_leaf(w, family->child + __builtin_ctz(left), list);
-        if (code != EQP_OK) {
-            return code;
-        }
-    }
-    list->ntiles++;
-    return is_watched(visitor, family->pin) ? bh__show_family(w, visitor, family, taken, cells) : EQP_OK;
-}
-
-/* The list of those tiles that are kept. */
-static int collect_kept(const bh__walker *w, const bh__visitor *visitor, bh_list *list)
+void bh__drop_others(const bh__walker *w, const bh_choice *choice, bh_list *list)
 {
     const bh_frontier *frontier = &list->frontier;
-    int code = EQP_OK;
-    for (int32_t i = 0; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
-        const int32_t family = frontier->family[i];
-        if (family < 0) {
-            code = bh__put_absent(list, -1 - family);
-        } else if (frontier->taken[i] != 0) {
-            code = put_family(w, visitor, &w->tree->family[family], frontier->taken[i], list);
+    for (int64_t i = 0; i < frontier->n; i++) {
+        const int32_t number = frontier->family[i];
+        if (number >= 0 && frontier->taken[i] != 0) {
+            const bh_family *family = &w->tree->family[number];
+            const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
+            frontier->taken[i] = is_kept(w, choice, &tile) ? frontier->taken[i] : 0;
         }
     }
-    return code;
 }
 
 /* The root of a walk that need not be opened, alone in the tile of the cell above it. */
@@ -232,7 +214,7 @@ static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t roo
     const uint64_t key = bh__key_at_level(cell->key, level);
     bh_tile tile = tile_of(w, bh__place(key, level), level, bh_cell_pin(key, level));
     tile.key = key;
-    if (!is_kept(visitor, &tile)) {
+    if (!is_kept(w, &visitor->choice, &tile)) {
         return EQP_OK;
     }
     list->ntiles = 1;
@@ -330,6 +312,9 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
     }
     bh__walker w;
     int code = root >= tree->ncells ? EQP_ERR_ARGUMENT : bh__walker_init(&w, tree, group, mac);
+    if (code == EQP_OK && visitor->choice.sharing != NULL) {
+        code = bh__walker_share(&w, visitor->choice.sharing, &list->region);
+    }
     if (code == EQP_OK) {
         code = open_all(&w, row, root, &whole, list);
     }
@@ -340,29 +325,29 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
         return code;
     }
     list->cutoff = mac->cutoff;
-    if (list->frontier.n > 0 && visitor->keep == NULL) {
+    if (list->frontier.n > 0) {
+        if (visitor->choice.keep != NULL) {
+            bh__drop_others(&w, &visitor->choice, list);
+        }
         return row->collect(&w, visitor, list);
     }
-    if (whole && w.rule == BH_CUTOFF) {
-        return EQP_OK;
-    }
-    return list->frontier.n == 0 ? put_root(&w, visitor, root, whole, list) : collect_kept(&w, visitor, list);
+    return whole && w.rule == BH_CUTOFF ? EQP_OK : put_root(&w, visitor, root, whole, list);
 }
 
 int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
             bh_tile_seen_fn seen, void *user, bh_list *list)
 {
-    return bh_walk_sampled(tree, root, group, mac, keep, user, UINT64_MAX, seen, user, list);
+    const bh_choice choice = {.keep = keep, .user = user};
+    return bh_walk_sampled(tree, root, group, mac, &choice, UINT64_MAX, seen, user, list);
 }
 
-int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
-                    void *keep_user, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list)
+int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
+                    const bh_choice *choice, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list)
 {
-    const bh__visitor visitor = {.keep = keep,
-                                 .keep_user = keep_user,
-                                 .pin_below = pin_below,
-                                 .seen = pin_below > 0 ? seen : NULL,
-                                 .seen_user = seen_user};
+    bh__visitor visitor = {.pin_below = pin_below, .seen = pin_below > 0 ? seen : NULL, .seen_user = seen_user};
+    if (choice != NULL) {
+        visitor.choice = *choice;
+    }
     return bh__walk(best_row(), tree, root, group, mac, &visitor, list);
 }
 
@@ -389,6 +374,7 @@ static void brief_family(const bh_tree *tree, const bh_family *family, unsigned 
     const int level = family->level - 1;
     bh__centre(&tree->box, family->place, level, bh__side(tree, level), brief->centre);
     brief->pin = family->pin;
+    brief->nchild = family->nchild;
     brief->ncells = __builtin_popcount(taken & BH_TAKEN_CELLS);
     brief->nleaves = __builtin_popcount(taken >> BH_FAMILY);
     brief->nsources = 0;
@@ -421,14 +407,14 @@ void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile
     }
 }
 
-/* The leaves of an opened cell that are absent, if its tile is kept. */
-static int put_absent_leaves(const bh__walker *w, const bh__visitor *visitor, const bh_family *family, unsigned leaves,
-                             bh_list *list)
+/* The leaves of the i-th opened cell that are absent, if its tile is kept. */
+static int put_absent_leaves(const bh__walker *w, const bh_choice *choice, int64_t i, bh_list *list)
 {
+    const bh_family *family = &w->tree->family[list->frontier.family[i]];
     const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
+    unsigned leaves = list->frontier.taken[i] >> BH_FAMILY & family->absent;
     int code = EQP_OK;
-    leaves &= family->absent;
-    if (leaves == 0 || !is_kept(visitor, &tile)) {
+    if (leaves == 0 || !is_kept(w, choice, &tile)) {
         return EQP_OK;
     }
     for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
@@ -437,35 +423,34 @@ static int put_absent_leaves(const bh__walker *w, const bh__visitor *visitor, co
     return code;
 }
 
-static int collect_absent(const bh__walker *w, const bh__visitor *visitor, bh_list *list)
+static int collect_absent(const bh__walker *w, const bh_choice *choice, bh_list *list)
 {
     const bh_frontier *frontier = &list->frontier;
     int code = EQP_OK;
     for (int32_t i = 0; i >= 0 && code == EQP_OK; i = frontier->next[i]) {
         const int32_t family = frontier->family[i];
-        if (family < 0) {
-            code = bh__put_absent(list, -1 - family);
-        } else {
-            code = put_absent_leaves(w, visitor, &w->tree->family[family], frontier->taken[i] >> BH_FAMILY, list);
-        }
+        code = family < 0 ? bh__put_absent(list, -1 - family) : put_absent_leaves(w, choice, i, list);
     }
     return code;
 }
 
 /* The walk over what is not below this rank's branches, up to the families from `end` on. */
-static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac, int64_t end,
-                          bool *whole, bh_list *list)
+static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac,
+                          const bh_sharing *sharing, int64_t end, bool *whole, bh_list *list)
 {
-    const int code = bh__walker_init(w, tree, group, mac);
+    int code = bh__walker_init(w, tree, group, mac);
+    if (code == EQP_OK && sharing != NULL) {
+        code = bh__walker_share(w, sharing, &list->region);
+    }
     w->families = (int32_t)tree->nlocal_families;
     w->end = (int32_t)end;
     return code == EQP_OK ? open_all(w, best_row(), tree->root, whole, list) : code;
 }
 
-int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
+int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
                    bh_list *list)
 {
-    const bh__visitor visitor = {.keep = keep, .keep_user = keep_user};
+    bh__visitor visitor = {.seen = NULL};
     const int64_t root = tree->root;
     bool whole = false;
     bh__walker w;
@@ -473,12 +458,15 @@ int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac
     if (root < 0) {
         return EQP_OK;
     }
-    int code = open_elsewhere(&w, tree, group, mac, INT32_MAX, &whole, list);
+    if (choice != NULL) {
+        visitor.choice = *choice;
+    }
+    int code = open_elsewhere(&w, tree, group, mac, visitor.choice.sharing, INT32_MAX, &whole, list);
     if (code != EQP_OK || whole) {
         return code;
     }
     if (list->frontier.n > 0) {
-        return collect_absent(&w, &visitor, list);
+        return collect_absent(&w, &visitor.choice, list);
     }
     code = list_reserve(list, 1);
     return code == EQP_OK ? put_root(&w, &visitor, root, false, list) : code;
@@ -502,7 +490,7 @@ int bh_walk_branches(const bh_tree *tree, const bh_group *group, const bh_mac *m
     if (root < 0) {
         return EQP_OK;
     }
-    int code = open_elsewhere(&w, tree, group, mac, tree->ntop_families, &whole, list);
+    int code = open_elsewhere(&w, tree, group, mac, NULL, tree->ntop_families, &whole, list);
     if (code != EQP_OK || whole) {
         return code;
     }

@@ -29,6 +29,26 @@ typedef struct bh_mac {
  * if there is none above), which is the tile that a walk from the top would put it in. */
 typedef bool (*bh_tile_fn)(void *user, const double centre[3]);
 
+/* How ranks share a group: the tile of a cell is computed by the rank of the work unit whose centroid is nearest to the
+ * midpoint between the group and the tile. All is borrowed. */
+typedef struct bh_sharing {
+    int64_t n;              /* units */
+    const double *centroid; /* [n][3], measured from `centre` */
+    const int *rank;        /* [n] */
+    double centre[3];       /* of the group */
+    int me;                 /* whose walk it is */
+} bh_sharing;
+
+/* Which tiles go into a list: those that keep() accepts (NULL: all). sharing (or NULL) tells what keep() does: the walk
+ * then opens, but for the root, only cells where it cannot rule out that tiles in them are this rank's. The list is the
+ * same as without, for fewer visits. Which cells are opened follows from the group, the criterion and the sharing, not
+ * from what else the tree has. */
+typedef struct bh_choice {
+    bh_tile_fn keep;
+    void *user;
+    const bh_sharing *sharing;
+} bh_choice;
+
 /* A number of [0, 2^63) that stands for the tile of an opened cell: a function of the cell's key and level alone, all
  * values equally likely. So `pin < limit` picks the same random sample of tiles for every group and on every rank.
  * eqp_random_bits(0, level, key) >> 1. O(1). */
@@ -40,6 +60,7 @@ typedef struct bh_tile {
     int32_t level;
     int64_t pin; /* bh_cell_pin() of both */
     double centre[3];
+    int64_t nchild;      /* children of the opened cell, all of which the walk has looked at; 0 for a root alone */
     int64_t ncells;      /* accepted cells in it */
     int64_t nsources;    /* source particles in it, whether on this rank or absent */
     const int64_t *cell; /* [ncells] their numbers in the tree */
@@ -47,6 +68,17 @@ typedef struct bh_tile {
     int64_t nleaves;
 } bh_tile;
 typedef int (*bh_tile_seen_fn)(void *user, const bh_tile *tile);
+
+/* Scratch of a walk of a shared group: where the tiles of the rank can be. Around each of its units, what is nearer to
+ * it than to others' units. */
+typedef struct bh_region {
+    int64_t n;        /* of those pieces */
+    int64_t nplanes;  /* blocks of planes that bound each */
+    bool complete;    /* nothing else does */
+    double centre[3]; /* of the group */
+    int64_t capacity;
+    struct bh__planes *planes; /* [n][nplanes] */
+} bh_region;
 
 /* Scratch of a walk: the opened cells in the order in which they were met, linked in the order of the list. */
 typedef struct bh_frontier {
@@ -70,6 +102,7 @@ typedef struct bh_list {
     int64_t *absent; /* cells that should be opened (or leaves whose particles are wanted), but are on another rank */
     double cutoff;   /* sources from this distance on do not act, though they may be listed; 0: all act */
     bh_frontier frontier;
+    bh_region region;
 } bh_list;
 
 void bh_list_init(bh_list *list);
@@ -85,9 +118,9 @@ int bh_walk(const bh_tree *tree, int64_t root, const bh_group *group, const bh_m
 /* The same list, but seen() hears only of those kept tiles whose pin is below pin_below: of none with 0, of all with
  * UINT64_MAX (as with bh_walk()), of about the fraction pin_below / 2^63 between. A tile that seen() does not hear of
  * costs one comparison. Tiles are shown while the list grows: its numbers are right only at the end.
- * keep and seen have their own user data. */
-int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac, bh_tile_fn keep,
-                    void *keep_user, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list);
+ * choice: NULL for all tiles. */
+int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
+                    const bh_choice *choice, uint64_t pin_below, bh_tile_seen_fn seen, void *seen_user, bh_list *list);
 
 /* Of the list that a walk from the tree's root without keep() has just made, the pins of those tiles whose pin is below
  * pin_below, each once: what seen() would hear, for a fraction of the time. pin: room for list->ntiles. Returns how
@@ -99,7 +132,7 @@ typedef struct bh_tile_brief {
     double centre[3];
     int64_t pin;
     int64_t nsources;
-    int32_t ncells, nleaves;
+    int32_t nchild, ncells, nleaves;
 } bh_tile_brief;
 
 /* All tiles of the list that a walk from the tree's root without keep() has just made. tile: room for list->ntiles,
@@ -108,7 +141,7 @@ void bh_list_tiles(const bh_tree *tree, const bh_list *list, bh_tile_brief *tile
 
 /* Only list->absent of the walk from the tree's root: what this rank lacks for the group; the other numbers of the list
  * say nothing. O(cells of the top and grafted ones that the walk meets): below this rank's branches nothing lacks. */
-int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_tile_fn keep, void *keep_user,
+int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,
                    bh_list *list);
 
 /* Only list->absent of the walk from the tree's root: the branches of other ranks that it opens, and those that are

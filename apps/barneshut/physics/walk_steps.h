@@ -34,7 +34,14 @@ BH_TARGET static inline int64_t push_open(bh_frontier *f, int64_t n, int64_t i, 
     return n + count;
 }
 
-BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__walker *w, bh__rule rule, bh_list *list)
+BH_TARGET __attribute__((noinline)) static unsigned wanted_lanes(const bh__walker *w, const bh_family *family,
+                                                                 unsigned open)
+{
+    return bh__region_lanes(w, family, open);
+}
+
+BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__walker *w, bh__rule rule, bool shared,
+                                                                      bh_list *list)
 {
     const criterion c = criterion_of(w);
     const bh_family *families = w->tree->family;
@@ -55,20 +62,30 @@ BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__
         const unsigned inner = cut ? family->inner & all : family->inner;
         f.taken[i] = (uint16_t)(accepted | (all & ~inner & ~accepted) << BH_FAMILY);
         nvisits += family->nchild;
-        n = push_open(&f, n, i, family, inner & ~accepted);
+        const unsigned open = inner & ~accepted;
+        n = push_open(&f, n, i, family, shared && open != 0 ? wanted_lanes(w, family, open) : open);
     }
     list->frontier.n = n;
     list->nvisits += nvisits;
 }
 
+/* One loop for each rule, with and without a region: what a walk does not need costs it nothing. */
 BH_TARGET static void step_open(const bh__walker *w, bh_list *list)
 {
-    if (w->rule == BH_GEOMETRIC) {
-        open_with(w, BH_GEOMETRIC, list);
+    const bool shared = w->region != NULL;
+
+    if (w->rule == BH_GEOMETRIC && shared) {
+        open_with(w, BH_GEOMETRIC, true, list);
+    } else if (w->rule == BH_GEOMETRIC) {
+        open_with(w, BH_GEOMETRIC, false, list);
+    } else if (w->rule == BH_RELATIVE && shared) {
+        open_with(w, BH_RELATIVE, true, list);
     } else if (w->rule == BH_RELATIVE) {
-        open_with(w, BH_RELATIVE, list);
+        open_with(w, BH_RELATIVE, false, list);
+    } else if (shared) {
+        open_with(w, BH_CUTOFF, true, list);
     } else {
-        open_with(w, BH_CUTOFF, list);
+        open_with(w, BH_CUTOFF, false, list);
     }
 }
 
