@@ -364,6 +364,24 @@ def make_ctrl():
     save("ctrl", "empty", "")
 
 
+def make_speeds():
+    cliff = "# rows\n0 2400 900\n0 2640 30\n1 2300 750\n1 2530 25\n2 5200 850 # more memory\n2 5720 28\n3 9000 840\n"
+    save("speeds", "cliff", cliff)
+    save("speeds", "one", "0 0 1\n")
+    save("speeds", "crlf", cliff.replace("\n", "\r\n"))
+    save("speeds", "wall", "0 1000 100\n0 1001 1e-50\n1 0 1e50\n")
+    save("speeds", "saw", "".join(f"{r} {s} {1 + (s * (r + 3)) % 7}\n" for r in range(4) for s in range(0, 9000, 500)))
+    save("speeds", "extremes", "0 0 1e100\n0 9007199254740992 1e-100\n1 0 1e-100\n1 9007199254740992 1e100\n")
+    save("speeds", "gap", "0 1 1\n2 1 1\n")
+    save("speeds", "short", "0 1\n")
+    save("speeds", "nan", "0 1 nan\n")
+    save("speeds", "backwards", "0 2 1\n0 1 1\n")
+    save("speeds", "still", "0 1 0\n")
+    save("speeds", "zero-byte", "0 1 1\0\n")
+    save("speeds", "truncated", cliff[:-3])
+    save("speeds", "empty", "")
+
+
 clear()
 make_gadget()
 make_tipsy()
@@ -374,3 +392,4 @@ make_let()
 make_hdf5()
 make_paradis()
 make_ctrl()
+make_speeds()
