@@ -160,6 +160,7 @@ int app_newmap_assign(app_newmap *newmap, const double *beside, eqp_message *mes
     wanted.seed = options->seed;
     wanted.aspect = options->aspect;
     wanted.columns = (int)(options->columns < wanted.nparts ? options->columns : wanted.nparts);
+    wanted.part_load = options->part_load;
     wanted.message = message;
     if (code == EQP_OK && options->start != NULL) {
         code = start_from(newmap, &wanted);

@@ -2,6 +2,7 @@
 #include "run_step.h"
 
 #include <equipoise/load.h>
+#include <equipoise/par.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,6 +41,22 @@ static int take_imbalances(app_step *step, int nranks, const void *rows, size_t 
     free(predicted);
     free(load);
     return code;
+}
+
+int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes, double **loads)
+{
+    double *made = NULL;
+    const int code = eqp_agree(comm, eqp_array_create(&made, nranks, sizeof *made), NULL);
+
+    if (code != EQP_OK) {
+        free(made);
+        return code;
+    }
+    for (int r = 0; r < nranks; r++) {
+        made[r] = app_row_of(rows, row_bytes, r)->load;
+    }
+    *loads = made;
+    return EQP_OK;
 }
 
 int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_bytes)

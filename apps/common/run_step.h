@@ -52,6 +52,10 @@ int app_rows_gather(MPI_Comm comm, int ndoubles, const void *mine, void *rows);
  * app_rank_row. Local; EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for a load that is none. */
 int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_bytes);
 
+/* The measured loads of rows [nranks]: owned by the caller, free(). All 0 before the first step. EQP_OK or
+ * EQP_ERR_MEMORY on all ranks. Collective. */
+int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes, double **loads);
+
 /* Row r. */
 static inline const app_rank_row *app_row_of(const void *rows, size_t row_bytes, int r)
 {

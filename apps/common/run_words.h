@@ -17,11 +17,13 @@ typedef struct app_methods {
 
 typedef struct app_rebalance_options {
     const eqp_method *method;
-    int nparts;           /* parts that are wanted; 0: one for each rank */
-    const double *base;   /* [parts] seconds of what each part does beside all that is assigned; NULL: nothing
-                             (borrowed) */
-    double imbalance_tol; /* wanted: what the units are fine enough for */
-    double assign_tol;    /* at which the assignment of units may stop; 0: imbalance_tol */
+    int nparts;              /* parts that are wanted; 0: one for each rank */
+    const double *base;      /* [parts] seconds of what each part does beside all that is assigned; NULL: nothing
+                                (borrowed) */
+    const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: the weights are
+                                taken for them (borrowed) */
+    double imbalance_tol;    /* wanted: what the units are fine enough for */
+    double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
     eqp_sample_strategy strategy;
     double sample_rate;      /* units per interaction (tile); 0: follows from the tolerance */
     double sample_threshold; /* over how many times the target weight a unit is split again */

@@ -39,6 +39,11 @@ static int check_options(const eqp_method *method, const eqp_balance_options *o,
     if (!(o->aspect >= 0) || !isfinite(o->aspect) || o->columns < 0) {
         return refuse(message, EQP_ERR_ARGUMENT, "the shape of tiles must not be negative");
     }
+    for (int p = 0; o->part_load && p < o->nparts; p++) {
+        if (!(o->part_load[p] >= 0) || !isfinite(o->part_load[p])) {
+            return refuse(message, EQP_ERR_ARGUMENT, "a measured load must not be negative");
+        }
+    }
     return EQP_OK;
 }
 
@@ -152,6 +157,7 @@ static int check_alike(MPI_Comm comm, const eqp_method *method, const eqp_balanc
         {"the weight of communication", bits_of(o->repart_quality)},
         {"the aspect of tiles", bits_of(o->aspect)},
         {"the number of columns", o->columns},
+        {"the measured loads", o->part_load ? hash_bytes(o->part_load, (size_t)o->nparts * sizeof *o->part_load) : 0},
     };
     const void *array[] = {t->weight, t->particles, t->size, t->point, t->source, t->pin_first, t->pin_weight};
     enum { ARRAYS = sizeof array / sizeof array[0] };

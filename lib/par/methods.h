@@ -12,6 +12,7 @@ extern const eqp_method eqp__method_rcb;
 extern const eqp_method eqp__method_interaction;
 extern const eqp_method eqp__method_tiles;
 extern const eqp_method eqp__method_jagged;
+extern const eqp_method eqp__method_feedback;
 
 /* What several methods use. eqp_balance() hands them items with `id`, `weight` and `particles` set where n > 0. */
 

@@ -483,6 +483,85 @@ static void the_hypergraph_cuts_less_than_dealing_items_out(MPI_Comm comm)
     free(w);
 }
 
+/* One step of feedback with what the parts of w->now would measure; all parts on every rank. */
+static int feed_back(MPI_Comm comm, world *w, const double *measured, int *part, eqp_balance_result *r)
+{
+    int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), mine[MOST_ITEMS];
+    int64_t pin_first[MOST_ITEMS + 1], *count = mpi_test_alloc(nranks, sizeof *count);
+    eqp_balance_items items = items_of(w, rank, nranks, pin_first);
+    eqp_balance_options options = options_of(w);
+
+    options.part_load = measured;
+    const int code = eqp_balance(comm, eqp_method_find("feedback"), &items, &options, mine, r);
+    for (int q = 0; q < nranks; q++) {
+        count[q] = last_of(&w->is, q, nranks) - first_of(&w->is, q, nranks);
+    }
+    if (code == EQP_OK) {
+        CHECK_EQUAL(eqp_gather_all(comm, sizeof *part, items.n, mine, count, part), EQP_OK);
+    }
+    free(count);
+    return code;
+}
+
+static void measured_loads_move_the_cuts(MPI_Comm comm)
+{
+    enum { PARTS = 5 };
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = PARTS, .now = IN_ORDER});
+    int part[MOST_ITEMS];
+    eqp_balance_result r;
+    double first = 0;
+
+    for (int i = 0; i < MOST_ITEMS; i++) {
+        w->weight[i] = 1 + (double)i * i / MOST_ITEMS;
+        w->particles[i] = 1;
+    }
+    for (int step = 0; step < 8; step++) {
+        double measured[PARTS] = {0};
+        for (int i = 0; i < MOST_ITEMS; i++) {
+            measured[w->now[i]] += w->weight[i];
+        }
+        CHECK_EQUAL(feed_back(comm, w, measured, part, &r), EQP_OK);
+        first = step == 0 ? r.imbalance : first;
+        memcpy(w->now, part, sizeof part);
+    }
+    CHECK(first > 0.05);
+    CHECK(r.imbalance < 0.05);
+    free(w);
+}
+
+static void loads_that_say_nothing_move_no_cuts(MPI_Comm comm)
+{
+    enum { PARTS = 4 };
+    static const double nothing[PARTS] = {0}, some[PARTS] = {1, 2, 3, 4};
+    int part[MOST_ITEMS], counted[MOST_ITEMS];
+    eqp_balance_result r;
+    world *w = make_world((problem){.n = 300, .nparts = PARTS, .now = ALL_IN_ONE});
+
+    CHECK_EQUAL(feed_back(comm, w, nothing, part, &r), EQP_OK);
+    CHECK_EQUAL(r.moved, 0);
+    free(w);
+    w = make_world((problem){.n = 300, .nparts = PARTS, .now = SOME_UNKNOWN});
+    balance(comm, eqp_method_find("count"), w, counted, &r);
+    CHECK_EQUAL(feed_back(comm, w, some, part, &r), EQP_OK);
+    CHECK(memcmp(part, counted, 300 * sizeof *part) == 0);
+    free(w);
+}
+
+static void loads_that_are_none_are_refused(MPI_Comm comm)
+{
+    static const double negative[] = {1, -1e-9, 1}, undefined[] = {1, 1, NAN}, endless[] = {INFINITY, 1, 1};
+    world *w = make_world((problem){.n = 60, .nparts = 3, .now = IN_ORDER});
+    const double differing[] = {1, 1, 1 + mpi_test_rank(comm)};
+    int part[MOST_ITEMS];
+    eqp_balance_result r;
+
+    CHECK_EQUAL(feed_back(comm, w, negative, part, &r), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(feed_back(comm, w, undefined, part, &r), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(feed_back(comm, w, endless, part, &r), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(feed_back(comm, w, differing, part, &r), mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
+    free(w);
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
@@ -497,6 +576,9 @@ int main(int argc, char **argv)
         MPI_TEST(all_ranks_together_cut_the_same_tiles),
         MPI_TEST(repartitioning_anew_keeps_the_promises),
         MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out),
+        MPI_TEST(measured_loads_move_the_cuts),
+        MPI_TEST(loads_that_say_nothing_move_no_cuts),
+        MPI_TEST(loads_that_are_none_are_refused),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

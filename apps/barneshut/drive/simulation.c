@@ -82,10 +82,12 @@ static int make_by_trial(bh_simulation *sim, bool has_map, step_ledger *ledger, 
 
 static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
 {
-    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    int code = EQP_OK;
+    app_rebalance_options options = app_rebalance_of(&sim->settings->run);
+    double *measured = NULL;
+    int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
 
-    if (!sim->surveyed) {
+    options.part_load = measured;
+    if (code == EQP_OK && !sim->surveyed) {
         code = bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
                                    &ledger->map_bytes);
     }
@@ -94,6 +96,7 @@ static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger,
                             &ledger->map_bytes, message);
     }
     sim->totals = ledger->rebalanced.totals;
+    free(measured);
     return code;
 }
 

@@ -150,14 +150,19 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     app_rebalanced made;
     int64_t migrated = 0, bytes = 0;
-    int code;
+    double *measured = NULL;
+    int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
 
+    options.part_load = measured;
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
-    code = options.method == &app_method_auto || app_wants_trial(&options)
-               ? make_by_trial(sim, &options, &made, &migrated, message)
-               : dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map,
-                              &sim->map, &sim->totals, &made, &migrated, &bytes, message);
+    if (code == EQP_OK) {
+        code = options.method == &app_method_auto || app_wants_trial(&options)
+                   ? make_by_trial(sim, &options, &made, &migrated, message)
+                   : dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map,
+                                  &sim->map, &sim->totals, &made, &migrated, &bytes, message);
+    }
+    free(measured);
     if (code == EQP_OK) {
         sim->has_map = true;
         sim->now.common.rebalanced = true;

@@ -43,12 +43,14 @@ typedef struct eqp_balance_options {
     double aspect; /**< `tiles` and `jagged`: cost of a source that two parts share, in shared targets; 0: the default
                       of eqp_tiles_options */
     int columns;   /**< `jagged`: parts per strip; 0: those that share least by an estimate */
+    const double *part_load; /**< `feedback`: [nparts] measured load of each present part, finite, >= 0; all 0: nothing
+                                was measured yet. NULL: the weights are taken for what would be measured (borrowed) */
 } eqp_balance_options;
 
 /** Initializer; set at least nparts. */
 #define EQP_BALANCE_OPTIONS_DEFAULTS                                                                                   \
     {                                                                                                                  \
-        1, NULL, 0.02, 1, 0, NULL, 0, 0                                                                                \
+        1, NULL, 0.02, 1, 0, NULL, 0, 0, NULL                                                                          \
     }
 
 /** What came out; the same on all ranks. Imbalance as in assign.h, of `weight`. */
@@ -103,15 +105,18 @@ int eqp_method_count(void);
  * equal weights along the curve, optimal cut; `rcb` recursive coordinate bisection of the weights (Zoltan), renumbered
  * towards the present parts; `interaction` hypergraph of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG
  * from the present parts), then checked and repaired to the tolerance; `tiles` and `jagged` cut the items by `point`
- * and `source` as eqp_tiles_create() does (tiles.h), repair to the tolerance and renumber towards the present parts.
- * With equal shares all but `none` leave no part empty if there are enough items.
+ * and `source` as eqp_tiles_create() does (tiles.h), repair to the tolerance and renumber towards the present parts;
+ * `feedback` moves the cuts of the curve by the loads of the present parts alone, as if a part's load were spread
+ * evenly over its particles (feedback.h): one step with options->part_load, and without it as many as help, from equal
+ * counts. With equal shares all but `none` leave no part empty if there are enough items.
  *
- * Up to 2^22 items, `none`, `count`, `sfc` and `rcb` do not depend on how the items are spread over the ranks. `count`
- * and `sfc` gather one double per item on every rank; beyond that they gather sums over equal runs of consecutive
- * items, and cut between runs. `rcb` bisects on rank 0; beyond that all ranks bisect together, with the weights of very
- * heavy items cut down. `tiles` and `jagged` never depend on the spread: up to 2^18 items every rank gathers 32 bytes
- * of each and bisects alike, beyond that all ranks cut a level of the tree together. The repair gathers weights, parts
- * and pins on rank 0. `interaction` is deterministic for the same ranks, items and seed.
+ * Up to 2^22 items, `none`, `count`, `sfc`, `feedback` and `rcb` do not depend on how the items are spread over the
+ * ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; beyond that they gather sums over
+ * equal runs of consecutive items, and cut between runs. `rcb` bisects on rank 0; beyond that all ranks bisect
+ * together, with the weights of very heavy items cut down. `tiles` and `jagged` never depend on the spread: up to 2^18
+ * items every rank gathers 32 bytes of each and bisects alike, beyond that all ranks cut a level of the tree together.
+ * The repair gathers weights, parts and pins on rank 0. `interaction` is deterministic for the same ranks, items and
+ * seed.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own
