@@ -13,9 +13,11 @@
 
 enum { UNIFORM, FRONT, BACK, CENTRE, SCATTER };
 
-static bool is_heavy(int kind, double place)
+bool loop_costs_is_heavy(int kind, double place)
 {
     switch (kind) {
+    case UNIFORM:
+        return false;
     case FRONT:
         return place < 0.2;
     case BACK:
@@ -36,7 +38,7 @@ int loop_costs_make(const char *kind, int64_t n, double mean, uint64_t seed, dou
         return code;
     }
     for (int64_t i = 0; i < n; i++) {
-        const bool heavy = is_heavy(number, ((double)i + 0.5) / (double)n);
+        const bool heavy = loop_costs_is_heavy(number, ((double)i + 0.5) / (double)n);
         made[i] = number == UNIFORM ? 1.0 : (heavy ? 24.0 : 1.0) * (0.5 + eqp_random_uniform(seed, (uint64_t)i, 0));
         sum += made[i];
     }

@@ -5,8 +5,13 @@
 
 #include <equipoise/base.h>
 
+#include <stdbool.h>
+
 /* The words for loop_costs_make(), separated by '|'. */
 #define LOOP_COSTS_KINDS "uniform|front|back|centre|scatter"
+
+/* Whether an iteration is heavy whose middle lies at `place`, a fraction of the loop. kind: number of the word. */
+bool loop_costs_is_heavy(int kind, double place);
 
 /* cost [n], owned by the caller: free(). Uniform: all the same. Else one iteration in five is heavy, 24 times as dear
  * as the others on average, each of both within half of its mean: at the front, at the back, in the middle, or in four

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The loop on simulated ranks from outside: table 2.1 of the thesis (lib/include/equipoise/schedule.h), its table of
-# methods, its files, and rubbish in.
+# methods, its files, and rubbish in. Then the quadrature on real ranks ($1): what it computes does not depend on them.
 source "$(dirname "$0")/lib.sh"
 
 # sizes METHOD EXPECTED...: the first chunks of 800 iterations on 4 ranks with the weights of the thesis.
@@ -70,4 +70,28 @@ refused 'factor' --n 10 --factor 0.5
 refused 'chunks' --n 10 --chunks --method self,static
 refused 'nonsense' --nonsense
 expect 1 --cost empty
+
+loop=$APP
+APP=$1
+expect 1 --n 500 --samples 1 --trace one
+cp out alone
+expect 3 --n 500 --samples 1 --trace three --method self --yield
+cmp one three || fail 'what sets cost depends on the ranks'
+[ "$(wc -l <one)" -eq 500 ] || fail "$(wc -l <one) lines of costs"
+awk '$1 <= 0 { exit 1 } { sum[NR <= 100] += $1 } END { exit sum[1] < sum[0] }' one || fail 'sets at the front are not hard'
+head -n 1 alone | cmp - <(head -n 1 out) || fail "header: $(cat alone)"
+"$loop" --cost one --procs 16 --method static,guided >out 2>err || fail "loop on a trace: $(cat err)"
+for method in $(cat names); do
+    expect 2 --n 101 --samples 1 --method "$method" --cost back
+done
+for n in 0 2; do
+    expect 3 --n $n --trace few
+    [ "$(wc -l <few)" -eq $n ] || fail "$(wc -l <few) lines of costs for $n sets"
+done
+rm -f one three few alone
+refused 'dynamic' --method dynamic
+refused 'samples' --samples 0
+refused 'tolerance' --tolerance 0
+refused 'integrator' --integrator guess
+refused 'nowhere' --n 10 --trace nowhere/trace
 finish

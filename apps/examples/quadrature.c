@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Profiles of an adaptive integrator, the second application of the thesis (<equipoise/schedule.h>, section 4.6): n
+ * sets of integrals, of which some take much longer than others, are handed out to the ranks that run this program.
+ * What is to be integrated comes from a set's owner, and what came out goes there. Compares every integral with its
+ * exact value.
+ *
+ *     mpiexec -n 4 quadrature --method factoring --n 3780 --cost front */
+#include "loop_costs.h"
+#include "options.h"
+#include "quadrature_integrands.h"
+
+#include <equipoise/par.h>
+#include <equipoise/schedule_run.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAD_INPUT = 2, TROUBLE = 1, MOST_SAMPLES = 64 };
+
+typedef struct settings {
+    const char *method, *trace;
+    int64_t n, samples, seed;
+    int cost, rule;
+    double tolerance;
+    bool yield;
+} settings;
+
+/* What travels: a set of integrals, and what is known of it afterwards. */
+typedef struct set {
+    int64_t number;
+    int64_t hard;
+} set;
+
+typedef struct profile {
+    int64_t evaluations;
+    int64_t wrong; /* integrals whose error is more than 100 tolerances */
+} profile;
+
+typedef struct job {
+    const settings *settings;
+    quadrature_rule rule;
+    double begun, done; /* wall seconds: of the run, and of this rank's last set */
+} job;
+
+static const app_option options[] = {
+    {.name = "method",
+     .argument = "NAME",
+     .type = APP_OPTION_TEXT,
+     .offset = offsetof(settings, method),
+     .fallback = "factoring",
+     .help = "how sets are handed out; `loop --method help` lists the methods"},
+    {.name = "n",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = offsetof(settings, n),
+     .fallback = "3780",
+     .int_low = 0,
+     .int_high = 100000000,
+     .help = "sets of integrals"},
+    {.name = "cost",
+     .type = APP_OPTION_CHOICE,
+     .offset = offsetof(settings, cost),
+     .choices = LOOP_COSTS_KINDS,
+     .fallback = "front",
+     .help = "where the hard sets are: one in five, but for uniform"},
+    {.name = "samples",
+     .argument = "K",
+     .type = APP_OPTION_INT,
+     .offset = offsetof(settings, samples),
+     .fallback = "4",
+     .int_low = 1,
+     .int_high = MOST_SAMPLES,
+     .help = "integrals in a set"},
+    {.name = "tolerance",
+     .argument = "X",
+     .type = APP_OPTION_REAL,
+     .offset = offsetof(settings, tolerance),
+     .fallback = "1e-6",
+     .real_low = 1e-9,
+     .real_high = 1e-2,
+     .help = "error of an interval"},
+    {.name = "integrator",
+     .type = APP_OPTION_CHOICE,
+     .offset = offsetof(settings, rule),
+#ifdef QUADRATURE_GSL
+     .choices = "own|gsl",
+#else
+     .choices = "own",
+#endif
+     .help = "own: Gauss and Kronrod with bisection; gsl: QAGS, if built in"},
+    {.name = "seed",
+     .argument = "S",
+     .type = APP_OPTION_INT,
+     .offset = offsetof(settings, seed),
+     .fallback = "1",
+     .int_low = 0,
+     .int_high = INT64_MAX,
+     .help = "of the integrands"},
+    {.name = "yield",
+     .type = APP_OPTION_FLAG,
+     .offset = offsetof(settings, yield),
+     .help = "chunks that take long are given away in the middle"},
+    {.name = "trace",
+     .argument = "FILE",
+     .type = APP_OPTION_TEXT,
+     .offset = offsetof(settings, trace),
+     .help = "write what each set costs, 1e-7 s for an evaluation, a line each:\n"
+             "`loop --cost FILE` shows what many ranks would make of it"},
+};
+
+static const app_command_line command_line = {
+    .program = "quadrature",
+    .summary =
+        "Hands sets of integrals out to the ranks that run it, and prints chunks, wall seconds until the last rank\n"
+        "is done, their product with the number of ranks, coefficient of variation of the finishing times.",
+    .option = options,
+    .noptions = sizeof options / sizeof options[0],
+    .values_size = sizeof(settings),
+};
+
+static profile profile_of(const job *j, const set *s)
+{
+    profile p = {0, 0};
+
+    for (int k = 0; k < (int)j->settings->samples; k++) {
+        const quadrature_integrand f = quadrature_draw((uint64_t)j->settings->seed, s->number, k, s->hard != 0);
+        double value;
+        p.evaluations += j->rule(&f, j->settings->tolerance, &value);
+        p.wrong += !(fabs(value - quadrature_exact(&f)) <= 100.0 * j->settings->tolerance);
+    }
+    return p;
+}
+
+static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    job *j = user;
+
+    (void)first;
+    for (int64_t i = 0; i < count; i++) {
+        ((profile *)result)[i] = profile_of(j, (const set *)data + i);
+    }
+    j->done = eqp_wall_seconds() - j->begun;
+    return EQP_OK;
+}
+
+static int write_trace(const char *path, int64_t n, const profile *profiles, eqp_message *message)
+{
+    FILE *file = fopen(path, "w");
+    bool good = file != NULL;
+
+    for (int64_t i = 0; i < n && good; i++) {
+        good = fprintf(file, "%.9g\n", 1e-7 * (double)profiles[i].evaluations) > 0;
+    }
+    if (file && fclose(file) != 0) {
+        good = false;
+    }
+    if (!good) {
+        eqp_message_set(message, "--trace: %s: cannot be written", path);
+    }
+    return good ? EQP_OK : EQP_ERR_IO;
+}
+
+/* One line, of all ranks' numbers. */
+static int print_row(MPI_Comm comm, const settings *s, const eqp_loop_result *mine, double done)
+{
+    int rank, nranks;
+    double *all = NULL, last = 0.0, mean = 0.0, square = 0.0;
+    int64_t chunks = mine->chunks, n = 0;
+    int code;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    if ((code = eqp_sum_int64(comm, 1, &chunks)) ||
+        (code = eqp_gather_records(comm, sizeof done, 1, &done, &n, &all))) {
+        return code;
+    }
+    for (int r = 0; r < nranks; r++) {
+        last = fmax(last, all[r]);
+        mean += all[r] / nranks;
+    }
+    for (int r = 0; r < nranks; r++) {
+        square += (all[r] - mean) * (all[r] - mean);
+    }
+    free(all);
+    if (rank == 0) {
+        printf("method\tn\tprocs\tchunks\tmakespan\tcost\tcov\n%s\t%" PRId64 "\t%d\t%" PRId64 "\t%.6g\t%.6g\t%.6g\n",
+               s->method, s->n, nranks, chunks, last, nranks * last,
+               nranks > 1 && mean > 0.0 ? sqrt(square / (nranks - 1)) / mean : 0.0);
+    }
+    return EQP_OK;
+}
+
+/* All sets were integrated, and well: an integrator may be deceived now and then. Writes the trace. */
+static int check_profiles(MPI_Comm comm, const settings *s, int64_t n, const profile *mine, eqp_message *message)
+{
+    profile *all = NULL;
+    int64_t total = 0, sum[2] = {0, 0};
+    int rank, code;
+
+    MPI_Comm_rank(comm, &rank);
+    for (int64_t i = 0; i < n; i++) {
+        sum[0] += mine[i].wrong;
+        sum[1] += mine[i].evaluations > 0;
+    }
+    if ((code = eqp_sum_int64(comm, 2, sum))) {
+        return code;
+    }
+    if (sum[1] != s->n || sum[0] > s->n * s->samples / 1000) {
+        eqp_message_set(message, "%" PRId64 " of %" PRId64 " sets were integrated, %" PRId64 " integrals are wrong",
+                        sum[1], s->n, sum[0]);
+        return EQP_ERR_INTERNAL;
+    }
+    if (s->trace && (code = eqp_gather_records(comm, sizeof *mine, n, mine, &total, &all))) {
+        return code;
+    }
+    code = eqp_agree(comm, s->trace && rank == 0 ? write_trace(s->trace, total, all, message) : EQP_OK, message);
+    free(all);
+    return code;
+}
+
+static int run_loop(MPI_Comm comm, const settings *s, eqp_message *message)
+{
+    const eqp_loop_options how = {.data_bytes = sizeof(set), .result_bytes = sizeof(profile), .yield = s->yield};
+    job j = {.settings = s, .rule = quadrature_own};
+    eqp_loop *loop = NULL;
+    eqp_loop_result mine;
+    eqp_schedule_chunk part;
+    set *sets = NULL;
+    profile *profiles = NULL;
+    int rank, nranks, code;
+
+#ifdef QUADRATURE_GSL
+    j.rule = s->rule == 1 ? quadrature_gsl : quadrature_own;
+#endif
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    part = eqp_schedule_part(s->n, nranks, rank);
+    code = eqp_array_create(&sets, part.count, sizeof *sets);
+    code = code ? code : eqp_array_create(&profiles, part.count, sizeof *profiles);
+    for (int64_t i = 0; i < part.count && !code; i++) {
+        const int64_t number = part.first + i;
+        sets[i] = (set){number, loop_costs_is_heavy(s->cost, ((double)number + 0.5) / (double)s->n)};
+    }
+    if ((code = eqp_agree(comm, code, NULL)) ||
+        (code = eqp_loop_create(comm, eqp_schedule_method_find(s->method), s->n, NULL, &how, &loop))) {
+        goto done;
+    }
+    j.begun = eqp_wall_seconds();
+    const eqp_loop_work work = {.compute = compute, .user = &j, .data = sets, .result = profiles};
+    if (!(code = eqp_loop_run(loop, &work, &mine)) &&
+        !(code = check_profiles(comm, s, part.count, profiles, message))) {
+        code = print_row(comm, s, &mine, j.done);
+    }
+done:
+    eqp_loop_free(loop);
+    free(sets);
+    free(profiles);
+    return code;
+}
+
+static int refuse(int rank, int code, const eqp_message *message)
+{
+    if (rank == 0) {
+        const bool named = strncmp(message->text, "quadrature: ", strlen("quadrature: ")) == 0;
+        fprintf(stderr, "%s%s\n", named ? "" : "quadrature: ", message->text[0] ? message->text : eqp_error_text(code));
+    }
+    return code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN || code == EQP_ERR_IO ? BAD_INPUT : TROUBLE;
+}
+
+static int run(MPI_Comm comm, const settings *s, int rank)
+{
+    eqp_message message = {""};
+    int code = EQP_OK;
+
+    if (!eqp_schedule_method_find(s->method)) {
+        eqp_message_set(&message, "--method: '%.40s' is no method; `loop --method help` lists them", s->method);
+        code = EQP_ERR_UNKNOWN;
+    }
+    code = code ? code : run_loop(comm, s, &message);
+    if (!code && (fflush(stdout) != 0 || ferror(stdout))) {
+        eqp_message_set(&message, "standard output cannot be written");
+        code = EQP_ERR_IO;
+    }
+    return code ? refuse(rank, code, &message) : 0;
+}
+
+int main(int argc, char **argv)
+{
+    settings s;
+    app_action action;
+    eqp_message message = {""};
+    MPI_Comm comm = MPI_COMM_NULL;
+    char *text = NULL;
+    int rank, status = 0, code;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    code = app_options_parse(&command_line, argc, argv, &s, NULL, &action, &message);
+    code = code || action != APP_HELP ? code : app_options_help(&command_line, &text);
+    code = code ? code : eqp_comm_create(MPI_COMM_WORLD, &comm);
+    if (code) {
+        status = refuse(rank, code, &message);
+    } else if (action == APP_RUN) {
+        status = run(comm, &s, rank);
+    } else if (rank == 0) {
+        printf(action == APP_HELP ? "%s" : "quadrature %s\n", action == APP_HELP ? text : eqp_version());
+    }
+    free(text);
+    eqp_comm_free(&comm);
+    MPI_Finalize();
+    return status;
+}
