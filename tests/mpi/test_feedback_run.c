@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Feedback-guided balancing on real ranks: the same as simulated, with data. */
+#include "harness.h"
+
+#include <equipoise/feedback_run.h>
+#include <equipoise/random.h>
+
+#include <unistd.h>
+
+#include "failing_ranks.h"
+
+enum { WORDS = 3 };
+
+static uint32_t word(int64_t iteration, int i)
+{
+    return (uint32_t)eqp_random_bits(3, (uint64_t)iteration, (uint64_t)i);
+}
+
+static uint32_t *make_items(const eqp_feedback_share *share, int words)
+{
+    uint32_t *items = mpi_test_alloc((share->high - share->low) * words, sizeof *items);
+
+    for (int64_t m = share->low; m < share->high; m++) {
+        for (int i = 0; i < words; i++) {
+            items[(m - share->low) * words + i] = word(m, i);
+        }
+    }
+    return items;
+}
+
+static void check_items(const eqp_feedback_share *share, int words, const uint32_t *items)
+{
+    int64_t wrong = 0;
+
+    for (int64_t m = share->low; m < share->high; m++) {
+        for (int i = 0; i < words; i++) {
+            wrong += items[(m - share->low) * words + i] != word(m, i);
+        }
+    }
+    CHECK_EQUAL(wrong, 0);
+}
+
+static int64_t sum_range(const int64_t *load, const eqp_feedback_share *share)
+{
+    int64_t sum = 0;
+
+    for (int64_t m = share->low; m < share->high; m++) {
+        sum += load[m];
+    }
+    return sum;
+}
+
+/* Balances until the rule says stop. Returns the steps taken. */
+static int balance_all(MPI_Comm comm, const int64_t *load, int words, eqp_feedback_share *share,
+                       enum eqp_feedback_verdict *verdict)
+{
+    uint32_t *items = words > 0 ? make_items(share, words) : NULL;
+    int steps = 0;
+
+    for (;; steps++) {
+        CHECK_EQUAL(eqp_feedback_balance(comm, sum_range(load, share), (size_t)words * sizeof *items,
+                                         words > 0 ? &items : NULL, share, verdict),
+                    EQP_OK);
+        if (words > 0) {
+            check_items(share, words, items);
+        }
+        if (*verdict != EQP_FEEDBACK_GO_ON) {
+            break;
+        }
+    }
+    free(items);
+    return steps;
+}
+
+static void ranks_do_what_a_simulation_of_them_does(MPI_Comm comm)
+{
+    static const int64_t lengths[] = {0, 1, 3, 5000, 100000};
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
+
+    for (int i = 0; i < 5 * EQP_FEEDBACK_FUNCTIONS * 2; i++) {
+        const int64_t n = lengths[i % 5];
+        const int function = 1 + i / 5 % EQP_FEEDBACK_FUNCTIONS, words = n < 100000 ? WORDS : 0;
+        int64_t *load = mpi_test_alloc(n, sizeof *load), *bound = mpi_test_alloc(nranks + 1, sizeof *bound);
+        eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+        eqp_feedback_run run = {0};
+        eqp_feedback_share share;
+        enum eqp_feedback_verdict verdict;
+
+        options.rule = i % 2 ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED;
+        CHECK_EQUAL(eqp_feedback_function(function, n, nranks, load), EQP_OK);
+        CHECK_EQUAL(eqp_feedback_simulate(n, load, nranks, &options, bound, NULL, &run), EQP_OK);
+        CHECK_EQUAL(eqp_feedback_share_init(comm, n, &options, &share), EQP_OK);
+        CHECK_EQUAL(balance_all(comm, load, words, &share, &verdict), run.steps);
+        CHECK_EQUAL(verdict, run.verdict);
+        if (verdict == EQP_FEEDBACK_SWINGS || options.rule == EQP_FEEDBACK_PAPER || run.best_step == run.steps) {
+            CHECK_EQUAL(share.low, bound[rank]);
+            CHECK_EQUAL(share.high, bound[rank + 1]);
+        }
+        free(load);
+        free(bound);
+    }
+}
+
+/* A million iterations of a hundred integers: the size at which the program of the method's paper crashed. */
+static void data_of_any_size_move(MPI_Comm comm)
+{
+    enum { ITEMS = 1000000, INTEGERS = 100 };
+    const eqp_feedback_options options = {EQP_FEEDBACK_PAPER, 2, 0, 1};
+    eqp_feedback_share share;
+    enum eqp_feedback_verdict verdict;
+    int64_t *load;
+    int same;
+
+    MPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
+    if (mpi_test_size(comm) != 4 || same != MPI_CONGRUENT) {
+        return; /* once, and on four ranks only: it takes a gigabyte */
+    }
+    load = mpi_test_alloc(ITEMS, sizeof *load);
+    CHECK_EQUAL(eqp_feedback_function(1, ITEMS, 4, load), EQP_OK);
+    CHECK_EQUAL(eqp_feedback_share_init(comm, ITEMS, &options, &share), EQP_OK);
+    CHECK_EQUAL(balance_all(comm, load, INTEGERS, &share, &verdict), 2);
+    CHECK(share.high > share.low);
+    free(load);
+}
+
+/* All work on the first rank; then none at all; then on the last one. */
+static void what_is_piled_up_is_spread(MPI_Comm comm)
+{
+    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
+    eqp_feedback_share share, before;
+    enum eqp_feedback_verdict verdict;
+
+    CHECK_EQUAL(eqp_feedback_share_init(comm, 1000 * nranks, &options, &share), EQP_OK);
+    CHECK_EQUAL(eqp_feedback_balance(comm, rank == 0 ? 777 : 0, 0, NULL, &share, &verdict), EQP_OK);
+    CHECK_EQUAL(verdict, nranks > 1 ? EQP_FEEDBACK_GO_ON : EQP_FEEDBACK_WITHIN);
+    CHECK(nranks == 1 || share.high <= 1000 || rank == nranks - 1);
+    before = share;
+    CHECK_EQUAL(eqp_feedback_balance(comm, 0, 0, NULL, &share, &verdict), EQP_OK);
+    CHECK_EQUAL(verdict, EQP_FEEDBACK_WITHIN);
+    CHECK(share.low == before.low && share.high == before.high);
+}
+
+static void loads_and_options_that_are_none_are_refused_by_all(MPI_Comm comm)
+{
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
+    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_share share, before;
+    enum eqp_feedback_verdict verdict = EQP_FEEDBACK_LAST_STEP;
+    int item = 5, *items = &item;
+
+    CHECK_EQUAL(eqp_feedback_share_init(comm, -1, &options, &share), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_feedback_share_init(comm, rank == nranks - 1 ? 7 : 8, &options, &share),
+                nranks > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
+    options.patience = rank == 0 ? 0 : 1;
+    CHECK_EQUAL(eqp_feedback_share_init(comm, 8, &options, &share), EQP_ERR_ARGUMENT);
+    options.patience = 1;
+    CHECK_EQUAL(eqp_feedback_share_init(comm, nranks, &options, &share), EQP_OK);
+    before = share;
+    CHECK_EQUAL(eqp_feedback_balance(comm, rank == 0 ? -1 : 1, 0, NULL, &share, &verdict), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_feedback_balance(comm, INT64_MAX, 0, NULL, &share, &verdict),
+                nranks > 1 ? EQP_ERR_OVERFLOW : EQP_OK);
+    if (nranks > 1) {
+        CHECK(memcmp(&share, &before, sizeof share) == 0);
+        CHECK_EQUAL(verdict, EQP_FEEDBACK_LAST_STEP);
+        CHECK_EQUAL(eqp_feedback_balance(comm, 1, rank == 0 ? sizeof item : 8, &items, &share, &verdict),
+                    EQP_ERR_ARGUMENT);
+        CHECK(items == &item);
+    }
+    items = NULL;
+    CHECK_EQUAL(eqp_feedback_balance(comm, 1, sizeof item, &items, &share, &verdict), EQP_ERR_ARGUMENT);
+}
+
+static int balance_with_little_memory(MPI_Comm comm, void *user)
+{
+    const int64_t *load = user;
+    const eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, 50, 0, 1};
+    eqp_feedback_share share;
+    enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
+    uint32_t *items = NULL;
+    int code;
+
+    failing_ranks_begin();
+    code = eqp_feedback_share_init(comm, 500, &options, &share);
+    failing_ranks_end();
+    if (code) {
+        return code;
+    }
+    const int64_t failures = failing_ranks_failures;
+    items = make_items(&share, WORDS);
+    failing_ranks_begin();
+    while (!code && verdict == EQP_FEEDBACK_GO_ON) {
+        code = eqp_feedback_balance(comm, sum_range(load, &share), WORDS * sizeof *items, &items, &share, &verdict);
+    }
+    failing_ranks_end();
+    failing_ranks_failures += failures;
+    check_items(&share, WORDS, items); /* nothing is lost, whatever failed */
+    free(items);
+    return code;
+}
+
+static void lack_of_memory_fails_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    int64_t load[500];
+
+    if (!failing_malloc_only_ours()) {
+        return;
+    }
+    CHECK_EQUAL(eqp_feedback_function(2, 500, mpi_test_size(comm), load), EQP_OK);
+    CHECK(failing_ranks_check(comm, balance_with_little_memory, load) > 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(ranks_do_what_a_simulation_of_them_does),
+        MPI_TEST(what_is_piled_up_is_spread),
+        MPI_TEST(loads_and_options_that_are_none_are_refused_by_all),
+        MPI_TEST(data_of_any_size_move),
+        MPI_TEST(lack_of_memory_fails_on_all_ranks_or_on_none),
+    };
+
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
