@@ -89,10 +89,10 @@ static int read_words(reading *r, int n, char (*word)[LONGEST_WORD + 1])
     if (n != WORDS) {
         return refuse(r, EQP_ERR_FORMAT, "not a line of RANK SIZE SPEED", "");
     }
-    if ((code = read_number(r, word[0], 0, 1e9, "a rank has to be from 0 to 1e9", &rank)) ||
+    if ((code = read_number(r, word[0], 0, EQP_SPEEDS_FILE_RANKS - 1, "a rank has to be from 0 to 65535", &rank)) ||
         (code = read_number(r, word[1], 0, EQP_SPEEDS_ITEMS, "a size has to be from 0 to 2^53", &size)) ||
         (code = read_number(r, word[2], 1 / EQP_SPEEDS_FASTEST, EQP_SPEEDS_FASTEST,
-                            "a speed has to be > 0, from 1e-100 to 1e100", &speed))) {
+                            "a speed has to be > 0, from 1e-30 to 1e30", &speed))) {
         return code;
     }
     return add_point(r, rank, size, speed);

@@ -14,17 +14,17 @@
 #define NO_DIVISION (-1)
 
 /* Unknowns are fractions of n and times are in units of that of equal shares, so that all are of order 1. */
-typedef struct system {
+typedef struct equations {
     const eqp__curve *curve; /* [nranks] */
     double n;
     double unit; /* seconds */
     int evaluations;
-} system_of_times;
+} equations;
 
 /* F of eq. 2 (iflag 1) or its Jacobian of eq. 5 (iflag 2), by columns. */
 static int evaluate(void *user, int nranks, const double *fraction, double *f, double *jacobian, int stride, int iflag)
 {
-    system_of_times *s = user;
+    equations *s = user;
     double first, rate, sum = 0.0;
 
     first = eqp__curve_seconds(&s->curve[0], s->n * fraction[0], &rate) / s->unit;
@@ -54,7 +54,7 @@ static int evaluate(void *user, int nranks, const double *fraction, double *f, d
 }
 
 /* Whether the fractions are a division, all of it and in equal times. */
-static bool is_root(const system_of_times *s, int nranks, const double *fraction)
+static bool is_root(const equations *s, int nranks, const double *fraction)
 {
     double sum = 0.0, least = INFINITY, most = 0.0;
 
@@ -73,7 +73,7 @@ static bool is_root(const system_of_times *s, int nranks, const double *fraction
 int eqp__speeds_hybrid(int nranks, const eqp__curve *curve, double n, double *size, int *info, int *evaluations)
 {
     const int triangle = nranks * (nranks + 1) / 2;
-    system_of_times s = {.curve = curve, .n = n};
+    equations s = {.curve = curve, .n = n};
     double *matrix = NULL, *r = NULL, *vectors = NULL;
     int code, njacobians, nf;
 

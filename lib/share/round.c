@@ -5,14 +5,14 @@
 #include <stdlib.h>
 
 /* What rounding down leaves of a rank's quota. */
-typedef struct remainder {
+typedef struct quota_rest {
     double rest;
     int rank;
-} remainder_of;
+} quota_rest;
 
 static int compare(const void *a, const void *b)
 {
-    const remainder_of *x = a, *y = b;
+    const quota_rest *x = a, *y = b;
 
     if (x->rest != y->rest) {
         return x->rest > y->rest ? -1 : 1;
@@ -39,7 +39,7 @@ static int find_sum(int64_t n, int nranks, const double *size, double *largest, 
 
 int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
 {
-    remainder_of *left = NULL;
+    quota_rest *left = NULL;
     double largest, sum;
     int64_t missing = n;
     int code;
@@ -53,7 +53,7 @@ int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
     for (int r = 0; r < nranks; r++) {
         const double quota = n > 0 ? (double)n * (size[r] / largest / sum) : 0.0;
         share[r] = (int64_t)quota;
-        left[r] = (remainder_of){quota - floor(quota), r};
+        left[r] = (quota_rest){quota - floor(quota), r};
         missing -= share[r];
     }
     qsort(left, (size_t)nranks, sizeof *left, compare);

@@ -10,7 +10,7 @@
 
 static bool is_count(double n)
 {
-    return n >= 0.0 && n <= EQP_SPEEDS_ITEMS;
+    return n == 0.0 || (n >= EQP_SPEEDS_SMALLEST && n <= EQP_SPEEDS_ITEMS);
 }
 
 int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **speeds)
@@ -51,7 +51,7 @@ int eqp_speeds_resize(eqp_speeds *speeds, double n)
 
 static int check_point(double size, double seconds)
 {
-    if (!(size >= 0.0) || !isfinite(size)) {
+    if (!is_count(size)) {
         return EQP_ERR_ARGUMENT;
     }
     if (!(seconds >= 0.0) || !isfinite(seconds)) {

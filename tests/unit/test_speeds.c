@@ -15,7 +15,7 @@ static eqp_speeds *create(eqp_speeds_kind kind, int nranks, double n)
 
 static void what_is_no_model_is_refused(void **state)
 {
-    static const double wrong[] = {-1.0, NAN, INFINITY, EQP_SPEEDS_ITEMS * 2.0};
+    static const double wrong[] = {-1.0, NAN, INFINITY, EQP_SPEEDS_ITEMS * 2.0, 1e-300};
     eqp_speeds *speeds = NULL, *kept;
 
     (void)state;
@@ -61,12 +61,23 @@ static void bad_measurements_change_nothing(void **state)
         double size, seconds;
         int code;
     } wrong[] = {
-        {-1, 1, 1, EQP_ERR_ARGUMENT},   {2, 1, 1, EQP_ERR_ARGUMENT},        {0, -1, 1, EQP_ERR_ARGUMENT},
-        {0, NAN, 1, EQP_ERR_ARGUMENT},  {0, INFINITY, 1, EQP_ERR_ARGUMENT}, {0, 10, -1, EQP_ERR_DATA},
-        {0, 10, NAN, EQP_ERR_DATA},     {0, 10, INFINITY, EQP_ERR_DATA},    {0, 10, 0, EQP_ERR_DATA},
-        {0, 10, -0.0, EQP_ERR_DATA},    {0, 0, -1, EQP_ERR_DATA},           {0, 0, NAN, EQP_ERR_DATA},
-        {0, 1, 1e-101, EQP_ERR_DATA},   {0, 1, 1e101, EQP_ERR_DATA},        {0, 1e300, 1e-300, EQP_ERR_DATA},
+        {-1, 1, 1, EQP_ERR_ARGUMENT},
+        {2, 1, 1, EQP_ERR_ARGUMENT},
+        {0, -1, 1, EQP_ERR_ARGUMENT},
+        {0, NAN, 1, EQP_ERR_ARGUMENT},
+        {0, INFINITY, 1, EQP_ERR_ARGUMENT},
+        {0, 10, -1, EQP_ERR_DATA},
+        {0, 10, NAN, EQP_ERR_DATA},
+        {0, 10, INFINITY, EQP_ERR_DATA},
+        {0, 10, 0, EQP_ERR_DATA},
+        {0, 10, -0.0, EQP_ERR_DATA},
+        {0, 0, -1, EQP_ERR_DATA},
+        {0, 0, NAN, EQP_ERR_DATA},
+        {0, 1, 1e-31, EQP_ERR_DATA},
+        {0, 1, 1e31, EQP_ERR_DATA},
+        {0, 1e300, 1, EQP_ERR_ARGUMENT},
         {0, 1, 4.9e-324, EQP_ERR_DATA},
+        {0, 1e-300, 1e-300, EQP_ERR_ARGUMENT},
     };
     const int64_t share[] = {10, 10};
     eqp_speeds *speeds = create(EQP_SPEEDS_AKIMA, 2, 20);
@@ -211,6 +222,31 @@ static void weighted_items_need_not_be_whole(void **state)
     eqp_speeds_free(speeds);
 }
 
+/* Sizes and speeds at their limits: still all items and equal times. */
+static void extremes_are_divided(void **state)
+{
+    static const double n[] = {EQP_SPEEDS_SMALLEST, 1.0, EQP_SPEEDS_ITEMS};
+
+    (void)state;
+    for (int k = 0; k < 3 * KINDS; k++) {
+        eqp_speeds *speeds = create(kinds[k % KINDS], 3, n[k / KINDS]);
+        eqp_speeds_result result;
+        double size[3];
+
+        for (int i = 1; i <= 4; i++) {
+            const double at = fmax(n[k / KINDS] * i / 4.0, EQP_SPEEDS_SMALLEST);
+            assert_int_equal(eqp_speeds_add(speeds, 0, at, at / EQP_SPEEDS_FASTEST), EQP_OK);
+            assert_int_equal(eqp_speeds_add(speeds, 1, at, at * EQP_SPEEDS_FASTEST), EQP_OK);
+            assert_int_equal(eqp_speeds_add(speeds, 2, at, at / (i % 2 ? EQP_SPEEDS_FASTEST : 1e10)), EQP_OK);
+        }
+        assert_int_equal(eqp_speeds_divide(speeds, size, &result), EQP_OK);
+        assert_near(size[0] + size[1] + size[2], n[k / KINDS], 1e-9 * n[k / KINDS]);
+        assert_true(size[0] > 0.0 && size[1] > 0.0 && size[2] > 0.0);
+        assert_true(result.seconds > 0.0 && isfinite(result.seconds));
+        eqp_speeds_free(speeds);
+    }
+}
+
 static void rounding_gives_the_largest_remainders_one_more(void **state)
 {
     int64_t share[4] = {-1, -1, -1, -1};
@@ -296,6 +332,7 @@ int main(void)
         cmocka_unit_test(an_unknown_rank_is_as_fast_as_the_mean),
         cmocka_unit_test(a_model_forgets_the_oldest_point),
         cmocka_unit_test(weighted_items_need_not_be_whole),
+        cmocka_unit_test(extremes_are_divided),
         cmocka_unit_test(rounding_gives_the_largest_remainders_one_more),
         cmocka_unit_test(rounding_adds_up_and_stays_within_one_item),
         cmocka_unit_test(spread_is_the_largest_relative_difference),

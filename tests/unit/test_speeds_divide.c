@@ -227,7 +227,7 @@ static void points_of_any_shape_are_moved_into_the_right_one(void **state)
     eqp__curve curve;
 
     (void)state;
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 2000; i++) {
         const int n = 1 + (int)(noise(&seed) * EQP_SPEEDS_POINTS);
 
         for (int k = 0; k < n; k++) {

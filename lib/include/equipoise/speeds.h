@@ -52,8 +52,11 @@ typedef enum eqp_speeds_kind {
 /** Most items, 2^53: beyond it a double cannot tell two counts from each other. */
 #define EQP_SPEEDS_ITEMS 9007199254740992.0
 
+/** The smallest size that is not 0, in items, which may be weights. */
+#define EQP_SPEEDS_SMALLEST 1e-15
+
 /** Speeds below 1 / EQP_SPEEDS_FASTEST or above it are refused, in items per second. */
-#define EQP_SPEEDS_FASTEST 1e100
+#define EQP_SPEEDS_FASTEST 1e30
 
 /** The models of all ranks. Opaque. */
 typedef struct eqp_speeds eqp_speeds;
@@ -80,7 +83,8 @@ typedef struct eqp_speeds_result {
 /** Models without a point. Local, O(nranks).
  * \param[in]  kind    what lies between the points
  * \param[in]  nranks  >= 1
- * \param[in]  n       items to divide, from 0 to EQP_SPEEDS_ITEMS; not whole where items are weighted
+ * \param[in]  n       items to divide: 0, or from EQP_SPEEDS_SMALLEST to EQP_SPEEDS_ITEMS; not whole where items are
+ *                     weighted
  * \param[out] speeds  owned by the caller: eqp_speeds_free(); unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT for an argument out of its range, EQP_ERR_MEMORY */
 int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **speeds);
@@ -94,7 +98,7 @@ int eqp_speeds_resize(eqp_speeds *speeds, double n);
 /** Adds a measurement to one rank's model. A point of the same size is replaced; of more than EQP_SPEEDS_POINTS points
  * the oldest is forgotten. No items in no time say nothing and are left out. Local, O(EQP_SPEEDS_POINTS).
  * \param[in] rank     from 0
- * \param[in] size     items that the rank computed, >= 0, finite
+ * \param[in] size     items that the rank computed: 0, or from EQP_SPEEDS_SMALLEST to EQP_SPEEDS_ITEMS
  * \param[in] seconds  what that took, > 0 for size > 0
  * \return EQP_OK, EQP_ERR_ARGUMENT for a rank or a size out of its range, EQP_ERR_DATA for seconds that are negative,
  *         not finite, or zero for a size that is not, or that make a speed beyond EQP_SPEEDS_FASTEST; the model is
@@ -173,10 +177,14 @@ typedef struct eqp_speeds_functions eqp_speeds_functions;
 /** Largest file of speed functions, bytes. */
 #define EQP_SPEEDS_FILE_BYTES (INT64_C(64) << 20)
 
+/** Most ranks in such a file. */
+#define EQP_SPEEDS_FILE_RANKS 65536
+
 /** Reads speed functions from a text: a line `RANK SIZE SPEED` for each point, in words separated by blanks or tabs.
- * Ranks count from 0 without a gap, the points of a rank stand together, their sizes (items, 0 to EQP_SPEEDS_ITEMS)
- * increase; speeds are items per second, > 0. Speed is linear between points and constant outside. `#` begins a
- * comment. Numbers have a decimal point whatever the locale says. Local, O(length).
+ * Ranks count from 0 without a gap, at most EQP_SPEEDS_FILE_RANKS; the points of a rank stand together, their sizes
+ * (items, 0 to EQP_SPEEDS_ITEMS) increase; speeds are items per second, 1 / EQP_SPEEDS_FASTEST to EQP_SPEEDS_FASTEST.
+ * Speed is linear between points and constant outside. `#` begins a comment. Numbers have a decimal point whatever the
+ * locale says. Local, O(length).
  * \param[in]  text       [length], need not end in 0 (borrowed)
  * \param[in]  length     bytes, >= 0
  * \param[in]  name       begins the message: "name:line: what is wrong" (borrowed)
