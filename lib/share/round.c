@@ -20,21 +20,25 @@ static int compare(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+/* The largest size, and the sum of all in units of it, so that no sum overflows. */
 static int find_sum(int64_t n, int nranks, const double *size, double *largest, double *sum)
 {
-    *largest = 0.0;
-    *sum = 0.0;
+    double most = 0.0, total = 0.0;
+
     for (int r = 0; r < nranks; r++) {
         if (!(size[r] >= 0.0) || !isfinite(size[r])) {
             return EQP_ERR_DATA;
         }
-        *largest = fmax(*largest, size[r]);
+        most = fmax(most, size[r]);
     }
-    /* Relative to the largest, so that no sum overflows. */
-    for (int r = 0; r<nranks && * largest> 0.0; r++) {
-        *sum += size[r] / *largest;
+    if (most > 0.0) {
+        for (int r = 0; r < nranks; r++) {
+            total += size[r] / most;
+        }
     }
-    return n > 0 && *largest <= 0.0 ? EQP_ERR_DATA : EQP_OK;
+    *largest = most;
+    *sum = total;
+    return n > 0 && most <= 0.0 ? EQP_ERR_DATA : EQP_OK;
 }
 
 int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
