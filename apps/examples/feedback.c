@@ -13,7 +13,7 @@
 #define PROGRAM "feedback"
 
 typedef struct settings {
-    int64_t function, iterations, steps, patience;
+    int64_t function, iterations, steps, patience, data;
     const char *procs;
     int rule;
     double threshold;
@@ -73,6 +73,14 @@ static const app_option options[] = {
      .int_low = 1,
      .int_high = 1000000,
      .help = "guarded: stop after so many steps without a better one"},
+    {.name = "data",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = offsetof(settings, data),
+     .fallback = "0",
+     .int_low = 0,
+     .int_high = 1000000,
+     .help = "integers that belong to an iteration: a column more, how many were moved in all steps"},
     {.name = "history",
      .type = APP_OPTION_FLAG,
      .offset = offsetof(settings, history),
@@ -96,9 +104,14 @@ static eqp_feedback_options rule_of(const settings *s)
                                   .patience = (int)s->patience};
 }
 
-static void print_line(const settings *s, int64_t procs, int steps, double difference)
+/* moved: iterations that changed their rank */
+static void print_line(const settings *s, int64_t procs, int steps, double difference, int64_t moved)
 {
-    printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%d\t%.6e\n", s->function, s->iterations, procs, steps, difference);
+    printf("%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%d\t%.6e", s->function, s->iterations, procs, steps, difference);
+    if (s->data > 0) {
+        printf("\t%.0f", (double)moved * (double)s->data);
+    }
+    printf("\n");
 }
 
 static int simulate(const settings *s, int64_t procs, int64_t *load, double *difference)
@@ -111,10 +124,10 @@ static int simulate(const settings *s, int64_t procs, int64_t *load, double *dif
         return code;
     }
     for (int step = 0; s->history && step <= run.steps; step++) {
-        print_line(s, procs, step, difference[step]);
+        print_line(s, procs, step, difference[step], 0);
     }
     if (!s->history) {
-        print_line(s, procs, run.steps, run.load_difference);
+        print_line(s, procs, run.steps, run.load_difference, run.moved);
     }
     return EQP_OK;
 }
@@ -127,7 +140,7 @@ static int print_table(const settings *s, int n, const int64_t *procs)
 
     code = code ? code : eqp_array_create(&difference, s->steps + 1, sizeof *difference);
     if (!code) {
-        printf("function\titerations\tprocs\tsteps\tload_difference\n");
+        printf("function\titerations\tprocs\tsteps\tload_difference%s\n", s->data > 0 ? "\tmoved" : "");
     }
     for (int i = 0; i < n && !code; i++) {
         code = simulate(s, procs[i], load, difference);
@@ -140,8 +153,13 @@ static int print_table(const settings *s, int n, const int64_t *procs)
 static int run(const settings *s, eqp_message *message)
 {
     int64_t *procs = NULL;
-    int n = 0;
-    int code = app_parse_int_list(s->procs, 1, INT32_MAX - 1, &n, &procs, message);
+    int n = 0, code;
+
+    if (s->history && s->data > 0) {
+        eqp_message_set(message, PROGRAM ": --data: not with --history, which tells of single steps");
+        return EQP_ERR_ARGUMENT;
+    }
+    code = app_parse_int_list(s->procs, 1, INT32_MAX - 1, &n, &procs, message);
 
     if (code) {
         eqp_message_set(message, PROGRAM ": --procs: %s", message->text[0] ? message->text : eqp_error_text(code));

@@ -45,6 +45,13 @@ expect 1 --function 3 --procs 8 --rule guarded
 guarded=$(awk -F'\t' 'NR == 2 {print $5}' out)
 awk -v a="$guarded" -v b="$paper" 'BEGIN {exit !(a < b / 10)}' || fail "guarded: $guarded, paper: $paper"
 
+# Two ranks: the boundary goes from the middle to half of the load, at 500,000 / sqrt(2).
+expect 1 --function 1 --iterations 500000 --procs 2 --data 100
+[ "$(head -n 1 out)" = "$(printf 'function\titerations\tprocs\tsteps\tload_difference\tmoved')" ] || fail "no column for data"
+awk -F'\t' 'NR == 2 {exit !($6 >= 100 * 103553 && $6 < 100 * 103600)}' out || fail "moved: $(cat out)"
+
+refused 'data' --data -1
+refused 'data' --data 5 --history
 refused 'function' --function 0
 refused 'function' --function 6
 refused 'function' --function sine

@@ -8,8 +8,8 @@
  * of two or three dimensions, summed across the direction of the cuts. Only its form counts: a constant factor changes
  * nothing. Nodes are ranks, threads or machines; `speed` says how fast they are beside each other.
  *
- * Source: A general method of load balancing by a cumulative time function, CUG 1996 Fall Proceedings; its equations,
- * sections and appendices are named below. */
+ * Source: the paper on functional load balancing in the CUG 1996 Fall Proceedings; its equations, sections and
+ * appendices are named below. */
 #ifndef EQUIPOISE_FUNCTIONAL_H
 #define EQUIPOISE_FUNCTIONAL_H
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of a triangle, row m with m numbers to be summed, in ranges of rows that balance themselves: after every pass
+ * each rank tells how much it had to do, and rows move with their data. Loads are counted here, so that the result is
+ * the same everywhere; in a program they are eqp_cpu_seconds(), made integers by eqp_feedback_load().
+ *
+ * mpicc -std=c11 feedback_ranks.c $(pkg-config --cflags --libs equipoise) -o feedback_ranks
+ * mpiexec -n 4 ./feedback_ranks */
+#include <equipoise/feedback_run.h>
+#include <equipoise/par.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROWS = 20000 };
+
+/* What travels with a row. */
+typedef struct row {
+    int64_t number;
+    int64_t sum; /* of all passes */
+} row;
+
+/* The work of a pass: adds 1 to m for every row m. Returns how many additions that took. */
+static int64_t add_rows(row *rows, const eqp_feedback_share *share)
+{
+    int64_t additions = 0;
+
+    for (int64_t m = share->low; m < share->high; m++) {
+        for (int64_t i = 1; i <= rows[m - share->low].number; i++) {
+            rows[m - share->low].sum += i;
+            additions++;
+        }
+    }
+    return additions;
+}
+
+/* Whether every row of mine is where it should be and has had all passes. */
+static int check_rows(const row *rows, const eqp_feedback_share *share, int passes)
+{
+    for (int64_t m = share->low; m < share->high; m++) {
+        const row *r = &rows[m - share->low];
+        if (r->number != m || r->sum != passes * (m * (m + 1) / 2)) {
+            return EQP_ERR_INTERNAL;
+        }
+    }
+    return EQP_OK;
+}
+
+static int run(MPI_Comm comm)
+{
+    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
+    eqp_feedback_share share;
+    row *rows = NULL;
+    int rank, passes = 0;
+    int code = eqp_feedback_share_init(comm, ROWS, &options, &share);
+
+    if (code) {
+        return code;
+    }
+    MPI_Comm_rank(comm, &rank);
+    code = eqp_agree(comm, eqp_array_create(&rows, share.high - share.low, sizeof *rows), NULL);
+    for (int64_t m = share.low; m < share.high && !code; m++) {
+        rows[m - share.low].number = m;
+    }
+    while (!code && verdict == EQP_FEEDBACK_GO_ON) {
+        const int64_t load = add_rows(rows, &share);
+        eqp_load_statistics loads;
+
+        passes++;
+        code = eqp_load_statistics_all(comm, 1, &(double){(double)load}, &loads);
+        if (!code && rank == 0) {
+            printf("pass %d: largest load / mean - 1 = %.2e\n", passes, loads.imbalance);
+        }
+        code = code ? code : eqp_feedback_balance(comm, load, sizeof *rows, &rows, &share, &verdict);
+    }
+    code = eqp_agree(comm, code ? code : check_rows(rows, &share, passes), NULL);
+    free(rows);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rank = 0, code;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    code = eqp_comm_create(MPI_COMM_WORLD, &comm);
+    code = code ? code : run(comm);
+    if (code && rank == 0) {
+        fprintf(stderr, "feedback_ranks: %s\n", eqp_error_text(code));
+    }
+    eqp_comm_free(&comm);
+    MPI_Finalize();
+    return code != EQP_OK;
+}
