@@ -14,7 +14,7 @@ import json
 import os
 import sys
 
-FIRST = ["none", "count", "rcb", "sectioning", "bisection", "sfc", "interaction", "tiles", "jagged"]  # the usual order; other runs follow by name
+FIRST = ["none", "count", "rcb", "sectioning", "bisection", "sfc", "interaction", "tiles", "jagged", "feedback"]  # the usual order; other runs follow by name
 
 Run = collections.namedtuple("Run", "name report")
 

@@ -39,8 +39,9 @@ static const unsigned colors[] = {ORANGE, SKY, PURPLE, BLUE, GREEN, VERMILION, Y
 static const struct {
     const char *label;
     unsigned color;
-} methods[] = {{"none", BLACK},   {"count", VERMILION}, {"sfc", BLUE},   {"rcb", PURPLE},      {"interaction", GREEN},
-               {"tiles", ORANGE}, {"jagged", SKY},      {"auto", BLACK}, {"sectioning", GREY}, {"bisection", BROWN}};
+} methods[] = {{"none", BLACK},        {"count", VERMILION}, {"sfc", BLUE},       {"rcb", PURPLE},
+               {"interaction", GREEN}, {"tiles", ORANGE},    {"jagged", SKY},     {"feedback", YELLOW},
+               {"auto", BLACK},        {"sectioning", GREY}, {"bisection", BROWN}};
 
 /* In single quotes only the quote itself is special. */
 void app__plot_quote(FILE *stream, const char *text)
