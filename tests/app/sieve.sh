@@ -42,11 +42,11 @@ for max in 2 3 9 17 18 26 121 1000; do
     case $max in
     2) primes=1 ;; 3) primes=2 ;; 9) primes=4 ;; 17 | 18) primes=7 ;; 26) primes=9 ;; 121) primes=30 ;; 1000) primes=168 ;;
     esac
-    for nodes in 1 40; do
+    for nodes in 40 $([ $max -ne 26 ] || echo 1); do
         for way in '--fit samples' '--fit primes' '--exponent 1.43'; do
             # shellcheck disable=SC2086
             expect 1 --max $max --nodes $nodes $way
-            [ "$(awk -F'\t' -v p=$primes 'NR > 1 && $4 == p' out | wc -l)" -eq 4 ] || fail "$max $nodes $way: $(cat out)"
+            [ "$(awk -F'\t' -v p="$primes" 'NR > 1 && $4 == p' out | wc -l)" -eq 4 ] || fail "$max $nodes $way: $(cat out)"
         done
     done
 done
