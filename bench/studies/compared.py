@@ -1,30 +1,82 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What-ifs of the sets that several studies share, and what follows from them. Target groups of gravity come in several
 sizes: small ones balance, large ones need less bookkeeping and fewer messages. Every method gets the size that is best
-for it, at each number of parts; a method that were held to one size would be beaten by that size."""
+for it, at each number of parts; a method that were held to one size would be beaten by that size.
+
+Generated networks are even: their lines fill the box. Real ones are not, so files of some are measured where the user
+has them."""
+import functools
+
 import study
 
-GROUPS = [8, 16, 32, 64, 128]
+GROUPS = [32, 64, 128]
 LEAF = 16  # most particles of a leaf; less where groups are smaller
 SETS = {"barneshut": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network, 28,800 nodes",
         "network-small": "dislocation network, 7,200 nodes", "network-large": "dislocation network, tiled"}
-NETWORKS = {"network": 400, "network-small": 100}  # lines of a network, of 72 nodes each
+NETWORKS = {"network": 400, "network-small": 100}  # lines of a network
+LINE = 72  # nodes of a line
 OWN_METHODS = ["sectioning", "bisection"]  # of the dislocation app: ParaDiS'
+# Files of public test inputs -> whose, and the numbers of parts that have 4 to 35 nodes each.
+FILES = {"Tantalum.data": ("ParaDiS", [16, 32, 64]), "Copper.data": ("ParaDiS", [128, 256, 512]),
+         "180chains_16.10e.data": ("ExaDiS", [256, 512, 1024])}
+
+
+def title(name):
+    """A set as it is called on the page."""
+    return f"`{name}` of {FILES[name][0]}" if name in FILES else SETS[name]
+
+
+def plain(name):
+    """A set as it is called in a picture."""
+    return title(name).replace("`", "")
+
+
+def is_network(name):
+    return name in FILES or name.startswith("network")
+
+
+def measured_files(rows):
+    """A sentence that says where sets from files come from, or that there are none."""
+    names = [name for name in study.distinct(rows, "set") if name in FILES]
+    if not names:
+        return "Networks from files were not measured (`--networks`)."
+    whose = list(dict.fromkeys(FILES[name][0] for name in names))
+    listed = " and ".join(f"{', '.join(f'`{name}`' for name in names if FILES[name][0] == owner)} of {owner}" for owner in whose)
+    return f"Networks from files are public test inputs: {listed}; their seeds are those of the sampling."
+
+
+
+def gravity_words(run, seed, name, group):
+    words = [*run.stars(seed), "--group-size", str(group), "--leaf-size", str(min(group, LEAF))]
+    return words + (["--cutoff", run.cutoff(seed)] if name == "cutoff" else [])
+
+
+def compare_gravity(run, seed, name, group, methods, parts, more):
+    found = run.compare("barneshut", [*gravity_words(run, seed, name, group), *more], methods, parts)
+    return [{"seed": seed, "set": name, "group": group, **row} for row in found]
+
+
+def compare_network(run, seed, name, words, methods, parts, more):
+    found = run.compare("dislocation", [*words, *more], methods, parts)
+    return [{"seed": seed, "set": name, "group": 1, **row} for row in found]
 
 
 def gravity(run, seed, methods, parts, *more, groups=None):
-    rows = []
-    for name, words in (("barneshut", []), ("cutoff", ["--cutoff", run.cutoff(seed)])):
-        for group in groups or GROUPS:
-            sizes = ["--group-size", str(group), "--leaf-size", str(min(group, LEAF))]
-            found = run.compare("barneshut", [*run.stars(seed), *words, *sizes, *more], methods, parts)
-            rows += [{"seed": seed, "set": name, "group": group, **row} for row in found]
-    return rows
+    """Cases: both sets with groups of every size."""
+    return [functools.partial(compare_gravity, run, seed, name, group, methods, parts, more)
+            for name in ("barneshut", "cutoff") for group in groups or GROUPS]
 
 
 def network(run, seed, name, methods, parts, *more):
-    found = run.compare("dislocation", [*run.lines(seed, NETWORKS.get(name)), *more], methods, parts)
-    return [{"seed": seed, "set": name, "group": 1, **row} for row in found]
+    """A case: a generated network."""
+    return functools.partial(compare_network, run, seed, name, run.lines(seed, NETWORKS.get(name)), methods, parts, more)
+
+
+def files(run, seeds, methods, parts_of, *more):
+    """Cases: the networks from files that there are. parts_of: {name: numbers of parts}."""
+    paths = {name: run.file(name) for name in parts_of}
+    return [functools.partial(compare_network, run, seed, name, [path, "--seed", str(seed)], methods, parts_of[name], more)
+            for seed in seeds for name, path in paths.items() if path]
 
 
 def least(rows, key="step_seconds", **wanted):
@@ -45,11 +97,40 @@ def per_part(rows):
             for parts in study.distinct(rows, "parts", int)}
 
 
+def best_rows(rows, method, **wanted):
+    """Of each seed the row, of all sizes of groups, with which a method needs least."""
+    return [min(study.pick(rows, method=method, seed=seed, **wanted), key=lambda row: float(row["step_seconds"]))
+            for seed in study.distinct(rows, "seed", int)]
+
+
 def best_group(rows, method, **wanted):
     """The sizes of groups with which a method needs least, of all seeds, as they are printed."""
-    found = []
-    for seed in study.distinct(rows, "seed", int):
-        of = study.pick(rows, method=method, seed=seed, **wanted)
-        found.append(int(min(of, key=lambda row: float(row["step_seconds"]))["group"]))
+    found = [int(row["group"]) for row in best_rows(rows, method, **wanted)]
     low, high = min(found), max(found)
     return str(low) if low == high else f"{low} to {high}"
+
+
+def tally(words):
+    """Words with how often each comes, the most frequent first."""
+    return ", ".join(f"{f'`{word}`' if ':' in word else word} {words.count(word)}"
+                     for word in sorted(set(words), key=lambda word: (-words.count(word), word)))
+
+
+# What `auto` takes is written as for --balance: a method, perhaps with options.
+OPTIONS = {"split": "owners that weigh much are divided between parts", "even=step": "what is made even is the modelled step "
+           "of a part, its communication included, instead of its load"}
+
+
+def explained(rows):
+    """Sentences about the words in the column `chosen`: those that are there, and what their options mean."""
+    words = sorted({row["chosen"] for row in rows if row["method"] == "auto"})
+    options = sorted({option for word in words for option in word.partition(":")[2].split(",") if option})
+    text = "What `auto` took is a word of `--balance`; here it took " + ", ".join(f"`{word}`" for word in words) + "."
+    if options:
+        text += " Options: " + "; ".join(f"`{option}`: {OPTIONS[option]}" if option in OPTIONS else f"`{option}`"
+                                         for option in options) + "."
+    even = [row for row in rows if row["method"] == "auto" and "even=step" in row["chosen"]]
+    if even:
+        most = 100 * max(study.values(even, "imbalance"))
+        text += f" With even steps loads are not even: their imbalance is up to {most:.0f} % there."
+    return text

@@ -3,8 +3,10 @@
 """What planning the exchange is worth: the same assignment, its data sent by every plan.
 
 Writes exchange.csv and exchange.png. page.py puts them on the page."""
+import functools
 import sys
 
+import compared
 import published
 import study
 
@@ -19,18 +21,15 @@ GROUP = 64  # most particles of a group of targets: the default of the app
 SETS = {"barneshut": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network"}
 
 
-def by_plans(run, name, seed, app, words):
-    return [{"seed": seed, "set": name, "plan": plan, **row} for plan in PLANS
-            for row in run.compare(app, [*words, "--exchange", plan], [METHOD], PARTS)]
+def measure(run, seed, name, plan):
+    app = "dislocation" if name == "network" else "barneshut"
+    words = run.lines(seed) if name == "network" else compared.gravity_words(run, seed, name, GROUP)
+    found = run.compare(app, [*words, "--exchange", plan], [METHOD], PARTS)
+    return [{"seed": seed, "set": name, "plan": plan, **row} for row in found]
 
 
-def measure(run):
-    rows = []
-    for seed in run.seeds:
-        for name, words in (("barneshut", []), ("cutoff", ["--cutoff", run.cutoff(seed)])):
-            rows += by_plans(run, name, seed, "barneshut", [*run.stars(seed), "--group-size", str(GROUP), *words])
-        rows += by_plans(run, "network", seed, "dislocation", run.lines(seed))
-    return rows
+def cases(run):
+    return [functools.partial(measure, run, seed, name, plan) for seed in run.seeds for name in SETS for plan in PLANS]
 
 
 def of_direct(rows, plan, parts, key="exchange_seconds"):

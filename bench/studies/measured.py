@@ -3,23 +3,28 @@
 import os
 
 import compared
+import costs
 import exchange
 import recovered
 import study
 
 TITLE = "Goals"
 
-# What -> (must, aim). Ratios are to be below them, shares above.
+# What -> (must, aim). Ratios, seconds and shares of a run are to be below them, what is recovered above.
 GOALS = {
     "recovered": (95, 99),
     "network over curve": (0.75, 0.5),
     "network over boxes": (0.6, 0.3),
     "gravity over curve": (0.85, 0.65),
     "exchange": (0.4, 0.15),
+    "tiles": (1, 0.3),
+    "share": (5, 2),
+    "comparison": (60, 20),
 }
 NODES = (4, 35)  # per part: the regime of the goals for networks
 PARTICLES = (8, 64)  # per part: that of gravity
 EXCHANGE = 2048  # parts
+TILES = 4096  # parts
 
 
 def within(rows, low, high):
@@ -58,9 +63,9 @@ def recovered_lines(rows):
             of_set = study.pick(rows, set=name)
             shares = [share for parts in study.distinct(of_set, "parts", int)
                       for share in what(of_set, "auto", parts=parts)]
-            note = f", {title}" if "network" not in name else ""
+            note = "" if compared.is_network(name) else f", {title}"
             if note or title == "same groups":
-                lines.append(line(f"imbalance recovered by `auto`, computing only, {compared.SETS[name]}{note}", "recovered",
+                lines.append(line(f"imbalance recovered by `auto`, computing only, {compared.title(name)}{note}", "recovered",
                                   shares, "{:.1f}", " %", above=True))
     return lines
 
@@ -80,18 +85,33 @@ def exchange_lines(rows):
     return lines
 
 
+def network_lines(rows):
+    lines = []
+    regime = f"{NODES[0]} to {NODES[1]} nodes per part"
+    names = [name for name in study.distinct(rows, "set") if compared.is_network(name)]
+    for goal, title, others in (("network over curve", "`sfc`", ["sfc"]),
+                                ("network over boxes", "the better of `sectioning` and `bisection`", compared.OWN_METHODS)):
+        lines += [line(f"`auto` against {title}, {compared.title(name)}, {regime}", goal, ratios(rows, [name], NODES, others))
+                  for name in names]
+    return lines
+
+
+def cost_lines(rows):
+    tiles = study.values([row for row in study.pick(rows, what=costs.TILES) if int(row["parts"]) == TILES], "seconds")
+    run = [100 * value for value in study.values(study.pick(rows, what=costs.SHARE), "share")]
+    compare = study.pick(rows, what=costs.COMPARE)
+    case = f"{compare[0]['case']}, {int(compare[0]['particles']):,} particles" if compare else ""
+    return [line(f"CPU time of `tiles` for {TILES:,} parts from samples", "tiles", tiles, "{:.2f}", " s"),
+            line(f"share of balancing in {costs.STEPS} steps with `auto` on {costs.RANKS} ranks", "share", run, "{:.1f}", " %"),
+            line(f"CPU time of comparing {case}, both ranks", "comparison", study.values(compare, "seconds"), "{:.1f}", " s")]
+
+
 def section(folder):
     times = read(folder, "total_time")
-    networks = [name for name in study.distinct(times, "set") if name.startswith("network")]
-    regime = f"{NODES[0]} to {NODES[1]} nodes per part"
-    lines = recovered_lines(read(folder, "recovered"))
-    lines += [line(f"`auto` against `sfc`, {compared.SETS[name]}, {regime}", "network over curve",
-                   ratios(times, [name], NODES, ["sfc"])) for name in networks]
-    lines += [line(f"`auto` against the better of `sectioning` and `bisection`, {compared.SETS[name]}, {regime}",
-                   "network over boxes", ratios(times, [name], NODES, compared.OWN_METHODS)) for name in networks]
+    lines = recovered_lines(read(folder, "recovered")) + network_lines(times)
     lines += [line(f"`auto` against `sfc`, {compared.SETS[name]}, {PARTICLES[0]} to {PARTICLES[1]} particles per part",
                    "gravity over curve", ratios(times, [name], PARTICLES, ["sfc"])) for name in ("barneshut", "cutoff")]
-    lines += exchange_lines(read(folder, "exchange"))
+    lines += exchange_lines(read(folder, "exchange")) + cost_lines(read(folder, "costs"))
     lines = [cells for cells in lines if cells[-1] != "-"]
     missed = sum(cells[-1] == "missed" for cells in lines)
     if not lines:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Carries out studies and writes docs/studies.md.
 
-usage: bench/studies/page.py [--build DIR] [--seeds N,...] [--network FILE.data] [--output DIR] [STUDY...]
+usage: bench/studies/page.py [--build DIR] [--seeds N,...] [--networks DIR] [--jobs N] [--output DIR] [STUDY...]
 
 The studies that are named (or "all") are carried out anew, for minutes each; then the page is written from the CSV files
 of all studies that have one. Without a name only the page is written."""
@@ -16,7 +16,7 @@ import measured
 import published
 import study
 
-STUDIES = ["unit_sizes", "sample_rates", "total_time", "large_network", "recovered", "drift", "exchange"]
+STUDIES = ["unit_sizes", "sample_rates", "total_time", "large_network", "recovered", "choice", "drift", "exchange", "costs"]
 
 
 def wrapped(text):
@@ -55,13 +55,11 @@ def main():
     unknown = [name for name in arguments.study if name not in STUDIES + ["all"]]
     if unknown:
         sys.exit(f"page.py: {unknown[0]} is no study; there are {', '.join(STUDIES)}")
-    for one in studies:
-        if one.NAME in arguments.study or "all" in arguments.study:
-            try:
-                study.carry_out(one, run)
-            except study.Missing as reason:
-                print(f"page.py: {one.NAME}: {reason}", file=sys.stderr)
+    wanted = [one for one in studies if one.NAME in arguments.study or "all" in arguments.study]
+    good = study.carry_out(wanted, run)
     page(run, studies)
+    if not good:
+        sys.exit(1)
 
 
 if __name__ == "__main__":

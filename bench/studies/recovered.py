@@ -12,18 +12,19 @@ NAME = "recovered"
 TITLE = "Imbalance recovered"
 
 METHODS = ["count", "sfc", "auto"]
-PARTS = [128, 512, 2048, 4096]
-NETWORKS = {"network": PARTS, "network-small": [128, 512, 1024]}
+GROUPS = [16, 64]
+PARTS = [128, 1024, 4096]
+NETWORKS = {"network": [128, 4096], "network-small": [128, 1024]}
+FILES = {"Tantalum.data": [128], "Copper.data": [128, 512], "180chains_16.10e.data": [128, 1024]}
 FREE = ["--network", "alpha=0,beta=0"]
 
 
-def measure(run):
-    rows = []
+def cases(run):
+    found = []
     for seed in run.seeds:
-        rows += compared.gravity(run, seed, METHODS, PARTS, *FREE)
-        for name, parts in NETWORKS.items():
-            rows += compared.network(run, seed, name, METHODS, parts, *FREE)
-    return rows
+        found += compared.gravity(run, seed, METHODS, PARTS, *FREE, groups=GROUPS)
+        found += [compared.network(run, seed, name, METHODS, parts, *FREE) for name, parts in NETWORKS.items()]
+    return found + compared.files(run, run.seeds, METHODS, FILES, *FREE)
 
 
 def share(worst, ours, ideal):
@@ -53,11 +54,11 @@ def draw(run, rows):
     for color, name in zip(study.COLORS[1:], study.distinct(rows, "set")):
         of_set = study.pick(rows, set=name)
         for dash, method in enumerate(("auto", "sfc"), 1):
-            block = "".join(c for c in name + method if c.isalnum())
+            block = study.block(name, method)
             data[block] = [[p, study.median(of_same_size(of_set, method, parts=p))]
                            for p in study.distinct(of_set, "parts", int)]
             lines.append(f"${block} using 1:2 with linespoints pointtype 7 pointsize 0.6 dashtype {dash} "
-                         f"linecolor rgb '{color}' title '{compared.SETS[name]}, {method}'")
+                         f"linecolor rgb '{color}' title '{compared.plain(name)}, {method}'")
     script = f"""set logscale x 2
 set xlabel "parts\\n "
 set ylabel 'imbalance recovered [%]'
@@ -67,23 +68,42 @@ plot {", ".join(lines)}
     study.plot(run, NAME, script, data, width=900, height=700)
 
 
+def sizes(rows):
+    return [group for group in study.distinct(rows, "group", int) if group > 1]
+
+
+def best_for(rows, key):
+    """With groups of which sizes this column of `count` is least, over all sets of gravity, seeds and parts."""
+    found = set()
+    gravity = [row for row in study.pick(rows, method="count") if not compared.is_network(row["set"])]
+    for name, seed, parts in dict.fromkeys((row["set"], row["seed"], row["parts"]) for row in gravity):
+        of = [row for row in gravity if (row["set"], row["seed"], row["parts"]) == (name, seed, parts)]
+        found.add(int(min(of, key=lambda row: float(row[key]))["group"]))
+    return "that of groups of " + " or ".join(str(group) for group in sorted(found)) if found else "that of whole owners"
+
+
 def section(rows):
     lines = []
     for name in study.distinct(rows, "set"):
         of_set = study.pick(rows, set=name)
         for parts in study.distinct(of_set, "parts", int):
-            lines.append([compared.SETS[name], f"{parts:,}",
+            lines.append([compared.title(name), f"{parts:,}",
                           *(study.spread(of_same_size(of_set, method, parts=parts), "{:.1f}") for method in ("sfc", "auto")),
                           *(study.spread(of_best_sizes(of_set, method, parts=parts), "{:.1f}") for method in ("sfc", "auto")),
-                          compared.best_group(of_set, "auto", parts=parts) if "network" not in name else "-"])
+                          "-" if compared.is_network(name) else compared.best_group(of_set, "auto", parts=parts),
+                          compared.tally([row["chosen"] for row in compared.best_rows(of_set, "auto", parts=parts)])])
+    groups = ", ".join(str(group) for group in sizes(rows))
     return f"""(T_count - T) / (T_count - T_ideal), where T is a step's modelled time without communication (`--network alpha=0,beta=0`),
-T_ideal the mean load of the parts. *Same groups*: all three with the groups of targets with which the method's step is
-shortest. *Best groups*: each of the three with the groups that are best for it, so that T_ideal is that of large groups,
-which are the fastest to compute, and T_count that of small ones, where a group that is heavy hurts less; what is lacking
-there is mostly the price of smaller groups, not imbalance. Seeds: {len(study.distinct(rows, 'seed'))}; median, least and largest.
+T_ideal the mean load of the parts. Gravity has groups of at most {groups} targets. *Same groups*: all three with the groups
+with which the method's step is shortest. *Best groups*: each of the three with the groups that are best for it: T_ideal
+{best_for(rows, "load_mean")}, T_count {best_for(rows, "step_seconds")}; what is lacking there is imbalance and the price of other
+groups.
+{compared.measured_files(rows)} Seeds: {len(study.distinct(rows, 'seed'))}; median, least and largest.
 
 {study.table(["set", "parts", "sfc, same groups, %", "auto, same groups, %", "sfc, best groups, %", "auto, best groups, %",
-              "groups of auto"], lines)}
+              "groups of auto", "auto took (seeds)"], lines)}
+
+{compared.explained(rows)}
 
 ![Imbalance recovered](studies/{NAME}.png)"""
 

@@ -14,17 +14,18 @@ NAME = "total_time"
 TITLE = "Time of a step"
 
 METHODS = ["count", "sfc", "tiles", "jagged", "auto"]
-PARTS = [*published.PROCESSES, 4096]
-NETWORKS = {"network": PARTS, "network-small": [128, 256, 512, 1024]}
+MORE = ["rcb", "interaction", *compared.OWN_METHODS]  # with networks
+PARTS = [128, 512, 1024, 2048, 4096]
+NETWORKS = {"network": [128, 1024, 4096], "network-small": [256, 512, 1024]}
+FILES = {name: parts for name, (_, parts) in compared.FILES.items()}
 
 
-def measure(run):
-    rows = []
+def cases(run):
+    found = []
     for seed in run.seeds:
-        rows += compared.gravity(run, seed, METHODS, PARTS)
-        for name, parts in NETWORKS.items():
-            rows += compared.network(run, seed, name, [*METHODS, *compared.OWN_METHODS], parts)
-    return rows
+        found += compared.gravity(run, seed, METHODS, PARTS)
+        found += [compared.network(run, seed, name, METHODS + MORE, parts) for name, parts in NETWORKS.items()]
+    return found + compared.files(run, run.seeds, METHODS + MORE, FILES)
 
 
 def improvement(rows, method, over, **wanted):
@@ -33,7 +34,7 @@ def improvement(rows, method, over, **wanted):
 
 
 PAPER = "$paper using 1:2 with points pointtype 4 pointsize 1.4 linecolor rgb 'black' title '{}'"
-AXES = """set multiplot layout 2, 2
+AXES = """set multiplot layout {rows}, 3
 set logscale x 2
 set xlabel "parts\\n "
 set ylabel 'improvement over equal counts [%]'
@@ -41,12 +42,13 @@ set ylabel 'improvement over equal counts [%]'
 
 
 def draw(run, rows):
-    data, script = {}, AXES
+    panels = -(-len(study.distinct(rows, "set")) // 3)
+    data, script = {}, AXES.format(rows=panels)
     for name in study.distinct(rows, "set"):
         of_set, lines = study.pick(rows, set=name), []
         parts = study.distinct(of_set, "parts", int)
         for color, method in zip(study.COLORS, [m for m in study.distinct(of_set, "method") if m != "count"]):
-            block = "".join(c for c in name + method if c.isalnum())
+            block = study.block(name, method)
             data[block] = []
             for p in parts:
                 gain = improvement(of_set, method, "count", parts=p)
@@ -56,18 +58,14 @@ def draw(run, rows):
         if name == "barneshut":
             data["paper"] = [[parts, 100 * gain] for parts, gain in published.improvements().items()]
             lines.append(PAPER.format("figure 4.6"))
-        script += (f"set title '{compared.SETS[name]}'\nset xrange [{parts[0] / 1.2}:{parts[-1] * 1.2}]\nplot "
+        script += (f"set title '{compared.plain(name)}' noenhanced\nset xrange [{parts[0] / 1.2}:{parts[-1] * 1.2}]\nplot "
                    + ", \\\n    ".join(lines) + "\n")
-    study.plot(run, NAME, script + "unset multiplot\n", data, width=1300, height=1100)
+    study.plot(run, NAME, script + "unset multiplot\n", data, width=1900, height=550 * panels)
 
 
 def chosen(rows, parts):
     """What auto took, with the size of groups with which its step was shortest, by how many seeds."""
-    taken = []
-    for seed in study.distinct(rows, "seed", int):
-        of = study.pick(rows, method="auto", parts=parts, seed=seed)
-        taken.append(min(of, key=lambda row: float(row["step_seconds"]))["chosen"])
-    return ", ".join(f"{method} {taken.count(method)}" for method in sorted(set(taken), key=lambda m: (-taken.count(m), m)))
+    return compared.tally([row["chosen"] for row in compared.best_rows(rows, "auto", parts=parts)])
 
 
 def milliseconds(rows, method, parts):
@@ -96,6 +94,14 @@ def set_table(rows, figure="", printed=None):
             line.append(f"{100 * printed[parts]:.1f}" if parts in printed else "-")
         lines.append(line)
     return study.table(header, lines)
+
+
+def methods_table(rows):
+    """A network's step by every method that was tried, as a part of that by the curve: medians of the seeds."""
+    methods = [method for method in study.distinct(rows, "method") if method != "sfc"]
+    lines = [[f"{parts:,}", *(f"{study.median(compared.ratio(rows, method, ['sfc'], parts=parts)):.2f}" for method in methods)]
+             for parts in study.distinct(rows, "parts", int)]
+    return study.table(["parts", *methods], lines)
 
 
 def share_of_curve(rows):
@@ -130,33 +136,46 @@ def worst_choice(rows):
     return max(above)
 
 
+def made_of(rows):
+    """How long auto's steps of gravity last, and how much of the shortest one at the most parts is work."""
+    steps = [row for row in study.pick(rows, method="auto") if not compared.is_network(row["set"])]
+    seconds = study.values(steps, "step_seconds")
+    last = study.pick(steps, parts=max(study.distinct(steps, "parts", int)))
+    work = [float(row["load_mean"]) / float(row["step_seconds"]) for row in last]
+    return f"""a step here lasts {1e3 * min(seconds):.2g} to {1e3 * max(seconds):.2g} ms, of which at {int(last[0]['parts']):,} parts
+{100 * min(work):.0f} to {100 * max(work):.0f} % is computing"""
+
+
 def section(rows):
     better, cases = wins(rows)
     paper = {"barneshut": ("4.6", published.improvements())}
-    tables = "\n\n".join(f"{compared.SETS[name]}:\n\n{set_table(study.pick(rows, set=name), *paper.get(name, ()))}"
-                         for name in study.distinct(rows, "set"))
+    tables = ""
+    for name in study.distinct(rows, "set"):
+        of_set = study.pick(rows, set=name)
+        tables += f"{compared.title(name)}:\n\n{set_table(of_set, *paper.get(name, ()))}\n\n"
+        if compared.is_network(name):
+            tables += f"By each method, of that by `sfc`:\n\n{methods_table(of_set)}\n\n"
     groups = ", ".join(str(group) for group in study.distinct([r for r in rows if int(r["group"]) > 1], "group", int))
     return f"""What a step takes by the model of `--compare`: the slowest part's computing and sending, with the cheapest exchange plan
 for every method alike. Gravity: {published.PARTICLES:,} particles. An owner is a group of targets that share a list; how many
 particles a group has at most limits what `count` and `sfc` can do where parts are small, and what a step of any method
 costs. So each was measured with groups of at most {groups} particles, and *every method has the size that is best for it*, for
-each seed and number of parts; column *groups* tells which. Seeds: {len(study.distinct(rows, 'seed'))}; median, least and
-largest. Seconds follow from the costs that this machine has measured, so they move from run to run; ratios hardly do.
+each seed and number of parts; column *groups* tells which. {compared.measured_files(rows)} Seeds:
+{len(study.distinct(rows, 'seed'))}; median, least and largest. Seconds follow from the costs that this machine has measured.
 
-{tables}
+{tables}{compared.explained(rows)}
 
 ![Improvement over equal counts](studies/{NAME}.png)
 
 In {better} of {cases} cases (a set, a seed, a number of parts) `auto` is more than 1 % better than the curve that is cut by
-work; in all others the curve is as good within 1 %, or better, and where the table says `sfc` the curve wins. `auto` is at most
-{worst_choice(rows):.1f} % above the best method with the same groups.
+work; in all others the curve is as good within 1 %, or better. `auto` is at most {worst_choice(rows):.1f} % above the best
+method with the same groups.
 
 The paper compares with equal counts, figure 4.6 by whole runs on a cluster: {100 * published.IMPROVEMENT['barneshut'][0]:.0f} to
 {100 * published.IMPROVEMENT['barneshut'][1]:.0f} % better with Barnes-Hut. Its runs last seconds to
-minutes; a step here lasts about a millisecond, and where parts are small most of that is communication, so that columns
-are alike in kind, not in what they are made of. Of what `auto` gains over
-equal counts here, the curve that is cut by work instead of counts has {100 * share_of_curve(rows):.0f} % without sampling
-anything (median of all rows of the tables), so the column that counts is the one beside it."""
+minutes; {made_of(rows)}, so that columns are alike in kind, not in what they are made of. Of what `auto` gains over equal
+counts here, the curve that is cut by work instead of counts, which samples nothing, has
+{100 * share_of_curve(rows):.0f} % (median of all rows of the tables)."""
 
 
 if __name__ == "__main__":

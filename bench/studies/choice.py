@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What auto takes, and what that gains over the curve, by what messages and bytes cost.
+
+Writes choice.csv and choice.png. page.py puts them on the page."""
+import functools
+import sys
+
+import compared
+import study
+
+NAME = "choice"
+TITLE = "What auto takes, by network"
+
+NETWORKS = {  # of computers: what --network is told
+    "free": "alpha=0,beta=0",
+    "default": "",
+    "dear": "alpha=2e-5,beta=1e-8",
+    "one node": "node={parts}",
+}
+METHODS = ["sfc", "auto"]
+MOST_SEEDS = 2  # a seed takes minutes
+GROUP = 64  # most particles of a group of targets: the default of the app
+PARTS_GRAVITY = [128, 2048]
+GENERATED, PARTS = "network-small", 512
+FILES = {"Tantalum.data": 32, "Copper.data": 256, "180chains_16.10e.data": 512}
+
+
+def words(told, parts):
+    return ["--network", told.format(parts=parts)] if told else []
+
+
+def measure(network, case):
+    return [{"network": network, **row} for row in case()]
+
+
+def cases(run):
+    found = []
+    for network, told in NETWORKS.items():
+        for seed in run.seeds[:MOST_SEEDS]:
+            for parts in PARTS_GRAVITY:
+                more = words(told, parts)
+                some = [functools.partial(compared.compare_gravity, run, seed, name, GROUP, METHODS, [parts], more)
+                        for name in ("barneshut", "cutoff")]
+                found += [functools.partial(measure, network, case) for case in some]
+            some = [compared.network(run, seed, GENERATED, METHODS, [PARTS], *words(told, PARTS))]
+            for name, parts in FILES.items():
+                some += compared.files(run, [seed], METHODS, {name: [parts]}, *words(told, parts))
+            found += [functools.partial(measure, network, case) for case in some]
+    return found
+
+
+def sets(rows):
+    """(title, rows) of every set and number of parts."""
+    for name in study.distinct(rows, "set"):
+        of_set = study.pick(rows, set=name)
+        for parts in study.distinct(of_set, "parts", int):
+            yield f"{compared.title(name)}, {parts:,} parts", study.pick(of_set, parts=parts)
+
+
+def gains(rows):
+    """auto's step as a part of the curve's, per seed."""
+    return compared.ratio(rows, "auto", ["sfc"])
+
+
+def draw(run, rows):
+    names, lines = study.distinct(rows, "network"), []
+    data = {"steps": []}
+    for title, found in sets(rows):
+        cells = [f"{study.median(gains(study.pick(found, network=network))):.4f}" for network in names]
+        data["steps"].append([f'"{title.replace("`", "")}"', *cells])
+    for color, (column, network) in zip(study.COLORS[1:], enumerate(names, 2)):
+        lines.append(f"$steps using {column}:xtic(1) title '{network}' linecolor rgb '{color}'")
+    script = f"""set style data histograms
+set style fill solid 0.9
+set xtics rotate by -20 noenhanced
+set ylabel "step by auto, of that by sfc"
+set yrange [0:*]
+plot {", ".join(lines)}
+"""
+    study.plot(run, NAME, script, data, width=1300, height=760)
+
+
+def other_than_default(rows):
+    """{network: (cases in which auto takes something else there, all cases)}, of every set, seed and number of parts."""
+    taken = {}
+    for row in study.pick(rows, method="auto"):
+        taken.setdefault((row["set"], row["seed"], row["parts"]), {})[row["network"]] = row["chosen"]
+    return {network: (sum(by.get(network) != by.get("default") for by in taken.values()), len(taken))
+            for network in study.distinct(rows, "network") if network != "default"}
+
+
+def section(rows):
+    names = study.distinct(rows, "network")
+    lines = [[title, *(f"{compared.tally([row['chosen'] for row in study.pick(found, method='auto', network=network)])}: "
+                       f"{study.median(gains(study.pick(found, network=network))):.2f}" for network in names)]
+             for title, found in sets(rows)]
+    told = "; ".join(f"*{network}* " + (f"`{NETWORKS[network].format(parts='P')}`" if NETWORKS.get(network) else "what `--network` is without "
+                                         "being told") for network in names)
+    changes = "; ".join(f"with *{network}* in {n} of {of} cases" for network, (n, of) in other_than_default(rows).items())
+    return f"""`auto` evaluates its candidates for the network that it is told, so its choice depends on it: {told}. Parts of a node
+share memory, and *one node* has all P of them. Groups of at most {GROUP} targets. {compared.measured_files(rows)}
+Seeds: {len(study.distinct(rows, 'seed'))}. What `auto` took, by how many seeds, and its step as a part of that by `sfc`
+(median):
+
+{study.table(["set", *names], lines)}
+
+Something else than with the default network is taken {changes}. {compared.explained(rows)}
+
+![Step by auto, of that by the curve](studies/{NAME}.png)"""
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])
