@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts of a domain as roots of its cumulative time function. */
+#include <equipoise/base.h>
 #include <equipoise/functional.h>
 
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     PROBES = 8,       /* places where the conditions of appendix A are looked at */
@@ -258,42 +260,52 @@ static int check_cut(const eqp_functional_time *time, int nnodes, const double *
     return isfinite(*t_low) && isfinite(*t_high - *t_low) ? EQP_OK : EQP_ERR_DATA;
 }
 
+/* One cut, with a share of the time before it; in lengths if there is no time. */
+static int place_cut(const eqp_functional_time *time, double t_low, double t_high, double share, int sign,
+                     eqp_functional_search *done, double *x)
+{
+    eqp_functional_root root = {.x = time->low + (time->high - time->low) * share};
+    int code = EQP_OK;
+
+    if (done->total > 0) {
+        search s = search_start(time, t_low, t_high, fmin(t_high, t_low + done->total * share));
+        code = solve_between(&s, sign, root.x, &root);
+        done->evaluations += root.evaluations;
+        done->newton += root.newton;
+        done->brent += !root.newton;
+    }
+    *x = root.x;
+    return code;
+}
+
 int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double *speed, double *bound,
                        eqp_functional_search *search_out)
 {
-    double speeds = 0, t_low = 0, t_high = 0, before = 0;
+    double speeds = 0, t_low = 0, t_high = 0, before = 0, *cut = NULL;
     eqp_functional_search done = {.evaluations = LOOKS + 2};
     int code = bound ? check_cut(time, nnodes, speed, &speeds, &t_low, &t_high) : EQP_ERR_ARGUMENT;
 
-    if (code) {
+    if (code || (code = eqp_array_create(&cut, (int64_t)nnodes + 1, sizeof *cut))) {
         return code;
     }
     const int sign = common_sign(time, time->low, time->high);
     done.total = t_high - t_low;
-    bound[0] = time->low;
-    bound[nnodes] = time->high;
-    for (int i = 1; i < nnodes; i++) {
+    cut[0] = time->low;
+    cut[nnodes] = time->high;
+    for (int i = 1; i < nnodes && !code; i++) {
         before += speed ? speed[i - 1] : 1;
-        const double share = fmin(1, before / speeds);
-        eqp_functional_root root = {.x = time->low + (time->high - time->low) * share};
-        if (done.total > 0) {
-            const double target = fmin(t_high, t_low + done.total * share);
-            search s = search_start(time, t_low, t_high, target);
-            code = solve_between(&s, sign, root.x, &root);
-            done.evaluations += root.evaluations;
-            done.newton += root.newton;
-            done.brent += !root.newton;
-        }
-        if (code) {
-            return code;
-        }
+        code = place_cut(time, t_low, t_high, fmin(1, before / speeds), sign, &done, &cut[i]);
         /* Where t is flat or nearly so, any place of the flat will do, but not one before the last cut. */
-        bound[i] = fmin(fmax(root.x, bound[i - 1]), time->high);
+        cut[i] = fmin(fmax(cut[i], cut[i - 1]), time->high);
     }
-    if (search_out) {
-        *search_out = done;
+    if (!code) {
+        memcpy(bound, cut, ((size_t)nnodes + 1) * sizeof *bound);
+        if (search_out) {
+            *search_out = done;
+        }
     }
-    return EQP_OK;
+    free(cut);
+    return code;
 }
 
 int eqp_functional_items(int nnodes, const double *bound, int64_t *first)

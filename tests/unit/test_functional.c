@@ -233,7 +233,9 @@ static void times_that_fall_or_are_none_are_refused(void **state)
     double bound[5];
 
     (void)state;
+    bound[0] = -1;
     assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_DATA);
+    assert_true(bound[0] == -1);
     time.high = 100;
     assert_int_equal(eqp_functional_solve(&time, 0, 0, &root), EQP_ERR_DATA); /* ends below where it begins */
     time.value = hidden_fall;

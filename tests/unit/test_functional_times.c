@@ -322,6 +322,12 @@ static int allocate_everything(void)
     code = code ? code : eqp_functional_reduce(diagonal_density, &one, &domain, NULL, &reduced);
     code = code ? code : eqp_functional_profile_create(&options, &profile);
     code = code ? code : eqp_functional_profile_time(profile, &profiled);
+    if (!code) {
+        const eqp_functional_time time = eqp_functional_samples_time(reduced);
+        double bound[4] = {-1};
+        code = eqp_functional_cut(&time, 3, NULL, bound, NULL);
+        assert_true(bound[0] == (code ? -1 : 0));
+    }
     eqp_functional_samples_free(samples);
     eqp_functional_samples_free(reduced);
     eqp_functional_samples_free(profiled);

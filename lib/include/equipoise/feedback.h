@@ -160,7 +160,7 @@ typedef struct eqp_feedback_run {
  * \param[out] difference  [options->max_steps + 1] load differences after 0 to run->steps steps. NULL: not wanted
  * \param[out] run         what it came to
  * \return EQP_OK, EQP_ERR_ARGUMENT for a load or option that is none, EQP_ERR_OVERFLOW for a sum that does not fit,
- *         EQP_ERR_MEMORY; `difference` is undefined on error */
+ *         EQP_ERR_MEMORY */
 int eqp_feedback_simulate(int64_t n, const int64_t *load, int nranks, const eqp_feedback_options *options,
                           int64_t *bound, double *difference, eqp_feedback_run *run);
 

@@ -70,8 +70,8 @@ typedef struct eqp_functional_search {
  * \param[in]  speed   [nnodes] relative speeds, > 0; NULL: equal (borrowed)
  * \param[out] bound   [nnodes + 1] ascending: node i has bound[i] to bound[i + 1]; the ends are exactly low and high
  * \param[out] search  NULL: not wanted
- * \return EQP_OK, EQP_ERR_ARGUMENT for a domain or speeds that are none, EQP_ERR_DATA for a t that is not finite or that
- *         falls, as far as it was looked at; unchanged on error, but `bound` is undefined */
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for a domain or speeds that are none, EQP_ERR_DATA for a t that is
+ *         not finite or that falls, as far as it was looked at */
 int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double *speed, double *bound,
                        eqp_functional_search *search);
 
