@@ -231,7 +231,7 @@ static bool is_reached(const bh_let *let, const bh__walker *w, const bh_cell *ce
     while (let->tree->cell[parent->child + k].key != cell->key) {
         k++;
     }
-    return bh__region_lanes(w, &let->tree->family[parent->family], 1u << k) != 0;
+    return bh__walk_best()->reach(w, &let->tree->family[parent->family], 1u << k) != 0;
 }
 
 /* The branches that the walk opens: let->opened [*nopened]. Those that are leaves are marked. */
@@ -278,8 +278,8 @@ int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac
     if (code != EQP_OK) {
         return code;
     }
-    if (choice != NULL) {
-        bh__drop_others(&w, choice, &let->list);
+    if (choice != NULL && choice->keep != NULL) {
+        bh__walk_best()->drop(&w, choice, &let->list);
     }
     return mark_opened(let);
 }

@@ -143,12 +143,9 @@ static bh_tile tile_of(const bh__walker *w, uint64_t place, int level, int64_t p
     return tile;
 }
 
-/* keep() searches among all units: it is asked only where a few planes do not tell. */
-static bool is_kept(const bh__walker *w, const bh_choice *choice, const bh_tile *tile)
+static bool is_kept(const bh_choice *choice, const bh_tile *tile)
 {
-    const bh__side_of side = w->region != NULL ? bh__region_side(w->region, tile->centre) : BH_IN_DOUBT;
-    return side == BH_INSIDE ||
-           (side == BH_IN_DOUBT && (choice->keep == NULL || choice->keep(choice->user, tile->centre)));
+    return choice->keep == NULL || choice->keep(choice->user, tile->centre);
 }
 
 /* Shows a tile whose cells and leaves are known. */
@@ -193,19 +190,6 @@ static int put_leaf(const bh__walker *w, int64_t number, bh_list *list)
     return EQP_OK;
 }
 
-void bh__drop_others(const bh__walker *w, const bh_choice *choice, bh_list *list)
-{
-    const bh_frontier *frontier = &list->frontier;
-    for (int64_t i = 0; i < frontier->n; i++) {
-        const int32_t number = frontier->family[i];
-        if (number >= 0 && frontier->taken[i] != 0) {
-            const bh_family *family = &w->tree->family[number];
-            const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
-            frontier->taken[i] = is_kept(w, choice, &tile) ? frontier->taken[i] : 0;
-        }
-    }
-}
-
 /* The root of a walk that need not be opened, alone in the tile of the cell above it. */
 static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t root, bool whole, bh_list *list)
 {
@@ -214,7 +198,7 @@ static int put_root(const bh__walker *w, const bh__visitor *visitor, int64_t roo
     const uint64_t key = bh__key_at_level(cell->key, level);
     bh_tile tile = tile_of(w, bh__place(key, level), level, bh_cell_pin(key, level));
     tile.key = key;
-    if (!is_kept(w, &visitor->choice, &tile)) {
+    if (!is_kept(&visitor->choice, &tile)) {
         return EQP_OK;
     }
     list->ntiles = 1;
@@ -269,7 +253,7 @@ const bh__walk_row *const bh__walk_table[] = {
 };
 const int bh__walk_table_size = sizeof(bh__walk_table) / sizeof(bh__walk_table[0]);
 
-static const bh__walk_row *best_row(void)
+const bh__walk_row *bh__walk_best(void)
 {
     const bh__walk_row *const *row = bh__walk_table;
     while (!(*row)->runs_here()) {
@@ -298,7 +282,7 @@ int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list
     }
     frontier->next[n - 1] = -1;
     frontier->n = n;
-    best_row()->open(w, list);
+    bh__walk_best()->open(w, list);
     return EQP_OK;
 }
 
@@ -327,7 +311,7 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
     list->cutoff = mac->cutoff;
     if (list->frontier.n > 0) {
         if (visitor->choice.keep != NULL) {
-            bh__drop_others(&w, &visitor->choice, list);
+            row->drop(&w, &visitor->choice, list);
         }
         return row->collect(&w, visitor, list);
     }
@@ -348,7 +332,7 @@ int bh_walk_sampled(const bh_tree *tree, int64_t root, const bh_group *group, co
     if (choice != NULL) {
         visitor.choice = *choice;
     }
-    return bh__walk(best_row(), tree, root, group, mac, &visitor, list);
+    return bh__walk(bh__walk_best(), tree, root, group, mac, &visitor, list);
 }
 
 int64_t bh_list_pins(const bh_tree *tree, const bh_list *list, uint64_t pin_below, int64_t *pin)
@@ -414,7 +398,7 @@ static int put_absent_leaves(const bh__walker *w, const bh_choice *choice, int64
     const bh_tile tile = tile_of(w, family->place, family->level - 1, family->pin);
     unsigned leaves = list->frontier.taken[i] >> BH_FAMILY & family->absent;
     int code = EQP_OK;
-    if (leaves == 0 || !is_kept(w, choice, &tile)) {
+    if (leaves == 0 || !is_kept(choice, &tile)) {
         return EQP_OK;
     }
     for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
@@ -444,7 +428,7 @@ static int open_elsewhere(bh__walker *w, const bh_tree *tree, const bh_group *gr
     }
     w->families = (int32_t)tree->nlocal_families;
     w->end = (int32_t)end;
-    return code == EQP_OK ? open_all(w, best_row(), tree->root, whole, list) : code;
+    return code == EQP_OK ? open_all(w, bh__walk_best(), tree->root, whole, list) : code;
 }
 
 int bh_walk_absent(const bh_tree *tree, const bh_group *group, const bh_mac *mac, const bh_choice *choice,

@@ -65,6 +65,33 @@ BH_TARGET static inline unsigned far_lanes(const criterion *c, bool relative, co
     return doubtful != 0 ? far & ~(doubtful & bh__beside_lanes(*c, family)) : far;
 }
 
+typedef struct distances {
+    __m256d low, high;
+} distances;
+
+BH_TARGET static inline __m256d half_distances(const bh__planes *planes, int first, const double at[3])
+{
+    const __m256d x = _mm256_mul_pd(_mm256_loadu_pd(planes->normal[0] + first), _mm256_set1_pd(at[0]));
+    const __m256d y = _mm256_mul_pd(_mm256_loadu_pd(planes->normal[1] + first), _mm256_set1_pd(at[1]));
+    const __m256d z = _mm256_mul_pd(_mm256_loadu_pd(planes->normal[2] + first), _mm256_set1_pd(at[2]));
+
+    return _mm256_sub_pd(_mm256_add_pd(_mm256_add_pd(x, y), z), _mm256_loadu_pd(planes->away + first));
+}
+
+BH_TARGET static inline distances distances_of(const bh__planes *planes, const double at[3])
+{
+    return (distances){half_distances(planes, 0, at), half_distances(planes, 4, at)};
+}
+
+BH_TARGET static inline bool any_above(distances d, double factor, const double *limit)
+{
+    const __m256d f = _mm256_set1_pd(factor);
+    const __m256d low = _mm256_cmp_pd(d.low, _mm256_mul_pd(f, _mm256_loadu_pd(limit)), _CMP_GT_OQ);
+    const __m256d high = _mm256_cmp_pd(d.high, _mm256_mul_pd(f, _mm256_loadu_pd(limit + 4)), _CMP_GT_OQ);
+
+    return _mm256_movemask_pd(_mm256_or_pd(low, high)) != 0;
+}
+
 #include "walk_steps.h"
 
 static bool has_avx2(void)
@@ -72,7 +99,7 @@ static bool has_avx2(void)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const bh__walk_row bh__walk_avx2 = {"avx2", has_avx2, step_open, step_collect};
+const bh__walk_row bh__walk_avx2 = {"avx2", has_avx2, step_open, step_collect, step_drop, step_reach};
 #else
 typedef int bh__no_avx2; /* a file is never empty */
 #endif

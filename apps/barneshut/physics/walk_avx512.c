@@ -87,6 +87,24 @@ BH_TARGET static inline void put_values(int64_t *to, const int32_t *values, unsi
     _mm512_storeu_si512(to, _mm512_cvtepi32_epi64(few));
 }
 
+typedef __m512d distances;
+
+BH_TARGET static inline distances distances_of(const bh__planes *planes, const double at[3])
+{
+    const __m512d x = _mm512_mul_pd(_mm512_loadu_pd(planes->normal[0]), _mm512_set1_pd(at[0]));
+    const __m512d y = _mm512_mul_pd(_mm512_loadu_pd(planes->normal[1]), _mm512_set1_pd(at[1]));
+    const __m512d z = _mm512_mul_pd(_mm512_loadu_pd(planes->normal[2]), _mm512_set1_pd(at[2]));
+
+    return _mm512_sub_pd(_mm512_add_pd(_mm512_add_pd(x, y), z), _mm512_loadu_pd(planes->away));
+}
+
+BH_TARGET static inline bool any_above(distances d, double factor, const double *limit)
+{
+    const __m512d limits = _mm512_mul_pd(_mm512_set1_pd(factor), _mm512_loadu_pd(limit));
+
+    return _mm512_cmp_pd_mask(d, limits, _CMP_GT_OQ) != 0;
+}
+
 #include "walk_steps.h"
 
 static bool has_avx512(void)
@@ -95,7 +113,7 @@ static bool has_avx512(void)
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("bmi2");
 }
 
-const bh__walk_row bh__walk_avx512 = {"avx512", has_avx512, step_open, step_collect};
+const bh__walk_row bh__walk_avx512 = {"avx512", has_avx512, step_open, step_collect, step_drop, step_reach};
 #else
 typedef int bh__no_avx512; /* a file is never empty */
 #endif

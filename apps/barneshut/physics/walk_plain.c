@@ -26,6 +26,31 @@ static inline unsigned far_lanes(const criterion *c, bool relative, const bh_fam
     return lanes;
 }
 
+typedef struct distances {
+    double of[BH_PLANES];
+} distances;
+
+static inline distances distances_of(const bh__planes *planes, const double at[3])
+{
+    distances d;
+
+    for (int p = 0; p < BH_PLANES; p++) {
+        d.of[p] = planes->normal[0][p] * at[0] + planes->normal[1][p] * at[1] + planes->normal[2][p] * at[2] -
+                  planes->away[p];
+    }
+    return d;
+}
+
+static inline bool any_above(distances d, double factor, const double *limit)
+{
+    int above = 0;
+
+    for (int p = 0; p < BH_PLANES; p++) {
+        above |= d.of[p] > factor * limit[p];
+    }
+    return above != 0;
+}
+
 #include "walk_steps.h"
 
 static bool always(void)
@@ -33,4 +58,4 @@ static bool always(void)
     return true;
 }
 
-const bh__walk_row bh__walk_plain = {"plain", always, step_open, step_collect};
+const bh__walk_row bh__walk_plain = {"plain", always, step_open, step_collect, step_drop, step_reach};

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 /* A unit's cell is cut out by the nearest of the others' units; farther ones seldom cut off anything that these do not.
- */
+ * A rank with more units than that has most of the group, and asking for each of them costs more than it saves. */
 #define MOST_PLANES (2 * BH_PLANES)
+#define MOST_PIECES 4
 
 /* Rounding of squared distances, here and where the nearest unit is searched for, in units of the largest of them. */
 #define ROUNDING (256 * DBL_EPSILON)
@@ -23,9 +24,9 @@ typedef struct rivals {
     double distance2[MOST_PLANES];
 } rivals;
 
-static void add_rival(rivals *r, int64_t unit, double distance2)
+static void add_rival(rivals *r, int most, int64_t unit, double distance2)
 {
-    int place = r->n < MOST_PLANES ? r->n++ : MOST_PLANES - 1;
+    int place = r->n < most ? r->n++ : most - 1;
 
     for (; place > 0 && r->distance2[place - 1] > distance2; place--) {
         r->unit[place] = r->unit[place - 1];
@@ -35,15 +36,15 @@ static void add_rival(rivals *r, int64_t unit, double distance2)
     r->distance2[place] = distance2;
 }
 
-static void find_rivals(const bh_sharing *sharing, const double *own, rivals *r)
+static void find_rivals(const bh_sharing *sharing, const double *own, int most, rivals *r)
 {
     r->n = 0;
     for (int64_t u = 0; u < sharing->n; u++) {
         const double *other = sharing->centroid + 3 * u;
         const double d[3] = {other[0] - own[0], other[1] - own[1], other[2] - own[2]};
         const double distance2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-        if (sharing->rank[u] != sharing->me && (r->n < MOST_PLANES || distance2 < r->distance2[MOST_PLANES - 1])) {
-            add_rival(r, u, distance2);
+        if (sharing->rank[u] != sharing->me && (r->n < most || distance2 < r->distance2[most - 1])) {
+            add_rival(r, most, u, distance2);
         }
     }
 }
@@ -73,12 +74,13 @@ static void put_plane(bh__planes *to, int p, const double *own, const double *ot
     }
 }
 
-/* Planes that cut off nothing. */
-static void clear_planes(bh__planes *to)
+/* A plane that cuts off nothing. */
+static void clear_plane(bh__planes *to, int p)
 {
-    *to = (bh__planes){.doubt = {0}};
-    for (int p = 0; p < BH_PLANES; p++) {
-        to->away[p] = 1;
+    to->normal[0][p] = to->normal[1][p] = to->normal[2][p] = to->doubt[p] = 0;
+    to->away[p] = 1;
+    for (int octant = 0; octant < BH_FAMILY; octant++) {
+        to->least[octant][p] = 0;
     }
 }
 
@@ -96,73 +98,61 @@ static int region_reserve(bh_region *region, int64_t n)
     return EQP_OK;
 }
 
+/* More than the square of any tile's centroid. */
+static double find_scale2(const bh_box *box, const double centre[3])
+{
+    double scale2 = 0;
+
+    for (int k = 0; k < 3; k++) {
+        const double low = fabs(box->corner[k] - centre[k]), high = fabs(box->corner[k] + box->side - centre[k]);
+        const double reach = low > high ? low : high;
+        scale2 += reach * reach;
+    }
+    return scale2;
+}
+
+/* What is nearer to one of this rank's units than to the nearest of others'. */
+static void put_piece(const bh_sharing *sharing, const double *own, double scale2, double slack, int64_t nplanes,
+                      bh__planes *planes)
+{
+    rivals r;
+
+    find_rivals(sharing, own, (int)nplanes * BH_PLANES, &r);
+    for (int i = 0; i < nplanes * BH_PLANES; i++) {
+        if (i < r.n) {
+            put_plane(&planes[i / BH_PLANES], i % BH_PLANES, own, sharing->centroid + 3 * r.unit[i], scale2, slack);
+        } else {
+            clear_plane(&planes[i / BH_PLANES], i % BH_PLANES);
+        }
+    }
+}
+
 int bh__walker_share(bh__walker *w, const bh_sharing *sharing, bh_region *region)
 {
-    const bh_box *box = &w->tree->box;
-    const double slack = 4 * bh__rounding(box);
-    double scale2 = 0;
+    const double scale2 = find_scale2(&w->tree->box, sharing->centre), slack = 4 * bh__rounding(&w->tree->box);
     int64_t own = 0;
 
     for (int64_t u = 0; u < sharing->n; u++) {
         own += sharing->rank[u] == sharing->me;
     }
-    const int64_t most = sharing->n - own < MOST_PLANES ? sharing->n - own : MOST_PLANES;
-    region->n = 0;
-    region->nplanes = (most + BH_PLANES - 1) / BH_PLANES;
-    region->complete = sharing->n - own <= MOST_PLANES;
+    if (own > MOST_PIECES) {
+        return EQP_OK;
+    }
+    const int64_t others = sharing->n - own, most = own > 1 ? BH_PLANES : MOST_PLANES;
+    *region = (bh_region){.n = 0,
+                          .nplanes = ((others < most ? others : most) + BH_PLANES - 1) / BH_PLANES,
+                          .complete = others <= most,
+                          .centre = {sharing->centre[0], sharing->centre[1], sharing->centre[2]},
+                          .capacity = region->capacity,
+                          .planes = region->planes};
     const int code = region_reserve(region, own * region->nplanes);
-    if (code != EQP_OK) {
-        return code;
-    }
-    for (int k = 0; k < 3; k++) {
-        region->centre[k] = sharing->centre[k];
-        const double reach =
-            fmax(fabs(box->corner[k] - sharing->centre[k]), fabs(box->corner[k] + box->side - sharing->centre[k]));
-        scale2 += reach * reach;
-    }
-    for (int64_t u = 0; u < sharing->n; u++) {
-        rivals r;
-        if (sharing->rank[u] != sharing->me) {
-            continue;
-        }
-        bh__planes *planes = region->planes + region->n++ * region->nplanes;
-        find_rivals(sharing, sharing->centroid + 3 * u, &r);
-        for (int64_t b = 0; b < region->nplanes; b++) {
-            clear_planes(&planes[b]);
-        }
-        for (int i = 0; i < r.n; i++) {
-            put_plane(&planes[i / BH_PLANES], i % BH_PLANES, sharing->centroid + 3 * u,
-                      sharing->centroid + 3 * r.unit[i], scale2, slack);
+    for (int64_t u = 0; u < sharing->n && code == EQP_OK; u++) {
+        if (sharing->rank[u] == sharing->me) {
+            put_piece(sharing, sharing->centroid + 3 * u, scale2, slack, region->nplanes,
+                      region->planes + region->n * region->nplanes);
+            region->n++;
         }
     }
-    w->region = region;
-    return EQP_OK;
-}
-
-bh__side_of bh__region_side(const bh_region *region, const double tile_centre[3])
-{
-    const double at[3] = {tile_centre[0] - region->centre[0], tile_centre[1] - region->centre[1],
-                          tile_centre[2] - region->centre[2]};
-    bool doubtful = false;
-
-    for (int64_t piece = 0; piece < region->n; piece++) {
-        bool out = false, in = region->complete;
-        for (int64_t b = 0; b < region->nplanes && !out; b++) {
-            const bh__planes *planes = &region->planes[piece * region->nplanes + b];
-            double beyond[BH_PLANES];
-            bool any = false, all = true;
-            bh__planes_beyond(planes, at, beyond);
-            for (int p = 0; p < BH_PLANES; p++) {
-                any = any || beyond[p] > 0;
-                all = all && beyond[p] < -2 * planes->doubt[p];
-            }
-            out = any;
-            in = in && all;
-        }
-        if (in && !out) {
-            return BH_INSIDE;
-        }
-        doubtful = doubtful || !out;
-    }
-    return doubtful ? BH_IN_DOUBT : BH_OUTSIDE;
+    w->region = code == EQP_OK ? region : NULL;
+    return code;
 }

@@ -6,7 +6,9 @@
  * - put_open(to, family, lanes): family->below of these lanes, side by side;
  * - put_chain(to, first): first, first + 1 and so on, eight of them;
  * - put_numbers(to, first, lanes): first + k for these lanes k, side by side;
- * - put_values(to, values, lanes): values[k] for these lanes k, side by side.
+ * - put_values(to, values, lanes): values[k] for these lanes k, side by side;
+ * - distances and distances_of(planes, at): how far a place is beyond each of eight planes, see walker.h;
+ * - any_above(distances, factor, limit): whether one of eight is above factor times its limit.
  * All may write eight values, however many lanes there are. */
 #include "walker.h"
 
@@ -34,10 +36,90 @@ BH_TARGET static inline int64_t push_open(bh_frontier *f, int64_t n, int64_t i, 
     return n + count;
 }
 
-BH_TARGET __attribute__((noinline)) static unsigned wanted_lanes(const bh__walker *w, const bh_family *family,
-                                                                 unsigned open)
+/* Of a cell, its children's octants in the cell: x + 2 y + 4 z. */
+static inline unsigned octant_of(const bh_family *family, int k)
 {
-    return bh__region_lanes(w, family, open);
+    return (unsigned)(family->upper[0] >> k & 1) | (unsigned)(family->upper[1] >> k & 1) << 1 |
+           (unsigned)(family->upper[2] >> k & 1) << 2;
+}
+
+/* The centre of a cell, and measured from the group. */
+static inline void place_cell(const bh__walker *w, const bh_family *family, double centre[3], double at[3])
+{
+    const int level = family->level - 1;
+
+    bh__centre(&w->tree->box, family->place, level, w->side[level], centre);
+    for (int k = 0; k < 3; k++) {
+        at[k] = centre[k] - w->region->centre[k];
+    }
+}
+
+BH_TARGET __attribute__((noinline)) static unsigned step_reach(const bh__walker *w, const bh_family *family,
+                                                               unsigned lanes)
+{
+    const bh_region *region = w->region;
+    const double side = w->side[family->level];
+    unsigned reached = 0;
+    double centre[3], at[3];
+
+    place_cell(w, family, centre, at);
+    for (int64_t piece = 0; piece < region->n; piece++) {
+        unsigned open = lanes & ~reached;
+        for (int64_t b = 0; b < region->nplanes && open != 0; b++) {
+            const bh__planes *planes = &region->planes[piece * region->nplanes + b];
+            const distances d = distances_of(planes, at);
+            for (unsigned left = open; left != 0; left &= left - 1) {
+                const int k = __builtin_ctz(left);
+                const bool cut = any_above(d, side, planes->least[octant_of(family, k)]);
+                open &= ~((unsigned)cut << k);
+            }
+        }
+        reached |= open;
+    }
+    return reached;
+}
+
+/* Where a tile is. Inside the region it is this rank's, outside another's. */
+typedef enum whereabouts { OUTSIDE, INSIDE, IN_DOUBT } whereabouts;
+
+BH_TARGET static inline whereabouts find_tile(const bh_region *region, const double at[3])
+{
+    static const double zeros[BH_PLANES];
+    whereabouts found = OUTSIDE;
+
+    for (int64_t piece = 0; piece < region->n && found != INSIDE; piece++) {
+        bool out = false, in = region->complete;
+        for (int64_t b = 0; b < region->nplanes && !out; b++) {
+            const bh__planes *planes = &region->planes[piece * region->nplanes + b];
+            const distances d = distances_of(planes, at);
+            out = any_above(d, 0, zeros);
+            in = in && !any_above(d, -2, planes->doubt);
+        }
+        found = out ? found : in ? INSIDE : IN_DOUBT;
+    }
+    return found;
+}
+
+BH_TARGET static void step_drop(const bh__walker *w, const bh_choice *choice, bh_list *list)
+{
+    const bh_frontier f = list->frontier;
+
+    for (int64_t i = 0; i < f.n; i++) {
+        if (f.taken[i] == 0) {
+            continue;
+        }
+        const bh_family *family = &w->tree->family[f.family[i]];
+        double centre[3], at[3];
+        whereabouts found = IN_DOUBT;
+        if (w->region != NULL) {
+            place_cell(w, family, centre, at);
+            found = find_tile(w->region, at);
+        } else {
+            bh__centre(&w->tree->box, family->place, family->level - 1, w->side[family->level - 1], centre);
+        }
+        const bool kept = found == INSIDE || (found == IN_DOUBT && choice->keep(choice->user, centre));
+        f.taken[i] = kept ? f.taken[i] : 0;
+    }
 }
 
 BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__walker *w, bh__rule rule, bool shared,
@@ -63,7 +145,7 @@ BH_TARGET __attribute__((always_inline)) static inline void open_with(const bh__
         f.taken[i] = (uint16_t)(accepted | (all & ~inner & ~accepted) << BH_FAMILY);
         nvisits += family->nchild;
         const unsigned open = inner & ~accepted;
-        n = push_open(&f, n, i, family, shared && open != 0 ? wanted_lanes(w, family, open) : open);
+        n = push_open(&f, n, i, family, shared && open != 0 ? step_reach(w, family, open) : open);
     }
     list->frontier.n = n;
     list->nvisits += nvisits;

@@ -33,11 +33,18 @@ typedef struct bh__walk_row {
     /* The cells and runs of all the frontier, after it, and the tiles that visitor->seen() wants. Room is there, and
      * for one family more. */
     int (*collect)(const bh__walker *w, const bh__visitor *visitor, bh_list *list);
+    /* Of a shared group, in between: opened cells whose tiles are another rank's contribute nothing from now on. keep()
+     * searches among all units: where there is a region, it is asked only if a few planes do not tell. */
+    void (*drop)(const bh__walker *w, const bh_choice *choice, bh_list *list);
+    /* Of these children of a cell those whose cubes reach into the region: nothing below any other is this rank's, as
+     * the centres of all tiles below a cell lie in its cube. */
+    unsigned (*reach)(const bh__walker *w, const bh_family *family, unsigned lanes);
 } bh__walk_row;
 
 /* The best that runs here comes first; "plain", which runs everywhere, last. */
 extern const bh__walk_row *const bh__walk_table[];
 extern const int bh__walk_table_size;
+const bh__walk_row *bh__walk_best(void);
 
 extern const bh__walk_row bh__walk_plain;
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -48,8 +55,8 @@ extern const bh__walk_row bh__walk_avx2, bh__walk_avx512;
 /* EQP_OK, or EQP_ERR_ARGUMENT as bh_walk(). */
 int bh__walker_init(bh__walker *w, const bh_tree *tree, const bh_group *group, const bh_mac *mac);
 
-/* Then the region of a rank that shares the group, whose memory is used again. O(its units x all of the group). EQP_OK
- * or EQP_ERR_MEMORY. */
+/* Then the region of a rank that shares the group, whose memory is used again; none where it is too ragged to be of
+ * use. O(its units x all of the group). EQP_OK or EQP_ERR_MEMORY. */
 int bh__walker_share(bh__walker *w, const bh_sharing *sharing, bh_region *region);
 
 /* Whether nothing of the root of a walk acts but as one body; nothing at all beyond a cutoff. */
@@ -59,9 +66,6 @@ bool bh__acts_whole(const bh__walker *w, const bh_cell *cell);
  * tells what is opened and taken. */
 int bh__walk_open(const bh__walker *w, int64_t n, const int32_t *family, bh_list *list);
 
-/* Of the opened cells, those whose tiles are another rank's contribute nothing from now on. */
-void bh__drop_others(const bh__walker *w, const bh_choice *choice, bh_list *list);
-
 /* A walk with that row, which must run here. */
 int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const bh_group *group, const bh_mac *mac,
              const bh__visitor *visitor, bh_list *list);
@@ -69,66 +73,15 @@ int bh__walk(const bh__walk_row *row, const bh_tree *tree, int64_t root, const b
 /* How far coordinates can be wrong: a particle may be outside of its cell's cube by the rounding of its key. */
 double bh__rounding(const bh_box *box);
 
-/* Planes between a unit of this rank and units of others, side by side. Where `beyond` is positive, another unit is
- * nearer for sure; where it is below -2 doubt, this one is. Fields of planes that are none cut off nothing. */
+/* Planes between a unit of this rank and units of others, side by side. At a tile's centre, measured from the group's,
+ * let `beyond` be its product with the normal, less `away`. Where that is positive, another unit is nearer for sure;
+ * where it is below -2 doubt, this one is. Planes that are none cut off nothing. */
 #define BH_PLANES 8
 typedef struct bh__planes {
     double normal[3][BH_PLANES], away[BH_PLANES], doubt[BH_PLANES];
-    double least[BH_FAMILY][BH_PLANES]; /* by how many sides `beyond` is less in a child's cube than at its cell's
-                                           centre; by octants x + 2 y + 4 z */
+    double least[BH_FAMILY][BH_PLANES]; /* by how many sides of a child `beyond` is less somewhere in its cube than at
+                                           its cell's centre; by octants x + 2 y + 4 z */
 } bh__planes;
-
-static inline void bh__planes_beyond(const bh__planes *planes, const double at[3], double *beyond)
-{
-    for (int p = 0; p < BH_PLANES; p++) {
-        beyond[p] = planes->normal[0][p] * at[0] + planes->normal[1][p] * at[1] + planes->normal[2][p] * at[2] -
-                    planes->away[p];
-    }
-}
-
-/* Whether one of the planes cuts off all of a child. */
-static inline bool bh__is_cut_off(const bh__planes *planes, const double *beyond, double side, unsigned octant)
-{
-    int cut = 0;
-    for (int p = 0; p < BH_PLANES; p++) {
-        cut |= beyond[p] > side * planes->least[octant][p];
-    }
-    return cut != 0;
-}
-
-/* Of these children of a cell those whose cubes reach into the region: nothing below any other is this rank's, as the
- * centres of all tiles below a cell lie in its cube. */
-static inline unsigned bh__region_lanes(const bh__walker *w, const bh_family *family, unsigned lanes)
-{
-    const bh_region *region = w->region;
-    const double side = w->side[family->level];
-    unsigned reached = 0;
-    double at[3];
-    bh__centre(&w->tree->box, family->place, family->level - 1, 2 * side, at);
-    for (int k = 0; k < 3; k++) {
-        at[k] -= region->centre[k];
-    }
-    for (int64_t piece = 0; piece < region->n; piece++) {
-        unsigned open = lanes & ~reached;
-        for (int64_t b = 0; b < region->nplanes; b++) {
-            const bh__planes *planes = &region->planes[piece * region->nplanes + b];
-            double beyond[BH_PLANES];
-            bh__planes_beyond(planes, at, beyond);
-            for (unsigned left = open; left != 0; left &= left - 1) {
-                const int k = __builtin_ctz(left);
-                const unsigned octant = (unsigned)(family->upper[0] >> k & 1) | (family->upper[1] >> k & 1) << 1 |
-                                        (family->upper[2] >> k & 1) << 2;
-                open &= bh__is_cut_off(planes, beyond, side, octant) ? ~(1u << k) : ~0u;
-            }
-        }
-        reached |= open;
-    }
-    return reached;
-}
-
-/* Where a tile's centre is. Inside the tile is this rank's, outside another's; in doubt keep() must say. */
-typedef enum bh__side_of { BH_OUTSIDE, BH_INSIDE, BH_IN_DOUBT } bh__side_of;
-bh__side_of bh__region_side(const bh_region *region, const double tile_centre[3]);
 
 /* Springel's guard: no cell acts on targets within 0.6 sides of its centre on every axis. */
 #define BH_GUARD 0.6
