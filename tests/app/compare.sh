@@ -36,8 +36,9 @@ def rows(folder):
         assert abs(row["load_max"] / row["load_mean"] - 1 - row["imbalance"]) < 1e-9
         assert row["step_seconds_ideal"] == row["load_mean"] and row["ghosts_total"] >= row["ghosts_max"] >= 0
         assert 0 < row["neighbours_max"] < row["parts"] and row["imbalance_next"] >= 0 and row["units"] > 0
-        assert (row["sample_rate"] > 0) == (row["chosen"] or row["method"]).startswith(
-            ("interaction", "tiles", "jagged")), row
+        method, _, options = (row["chosen"] or row["method"]).partition(":")
+        assert (row["sample_rate"] > 0) == (method in ("interaction", "tiles", "jagged")
+                                            or "split" in options.split(",")), row
     assert report["interactions"] > 0
     return report, {(row["parts"], row["method"]): row for row in report["compare"]}
 
@@ -46,7 +47,9 @@ report, one = rows("one")
 assert [(row["parts"], row["method"]) for row in report["compare"]] == [(p, m) for p in (2, 7) for m in methods]
 for parts in (2, 7):  # `auto` is one of them
     best = min(one[parts, method]["step_seconds"] for method in methods)
-    assert one[parts, "auto"]["step_seconds"] <= best * 1.01 and one[parts, "auto"]["chosen"] in methods
+    assert one[parts, "auto"]["step_seconds"] <= best / 0.99, parts
+    assert one[parts, "auto"]["chosen"].split(":")[0] in methods, one[parts, "auto"]
+    assert one[parts, "auto"]["step_seconds"] <= one[parts, "sfc"]["step_seconds"], parts
 other, three = rows("three")
 assert [method for _, method in three] == ["count", "interaction:pins=2,rate=0.5", "sfc"] * 2
 assert (other["network_alpha"], other["network_beta"], other["network_node"]) == (0, 1e-9, 3)
