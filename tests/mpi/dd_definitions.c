@@ -184,6 +184,35 @@ static int64_t *define_lives(const known *k, const dd_simulation *sim)
     return lives;
 }
 
+/* Whether a segment of the same cell and home before this one has such an end. */
+static bool was_there(const known *k, int64_t s, dd_tag end)
+{
+    const known_segment *segment = &k->segment[s];
+    const int home = k->node[segment->node].verdict.home;
+
+    for (int64_t j = 0; j < s; j++) {
+        const known_segment *before = &k->segment[j];
+        if (before->cell == segment->cell && k->node[before->node].verdict.home == home &&
+            (before->owner == end || before->other == end)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nodes in which these segments end, each once: [cells][nparts]. */
+static int64_t *define_ends(const known *k, const dd_simulation *sim)
+{
+    int64_t *ends = calloc((size_t)(sim->stage.grid.ncells * k->nparts), sizeof *ends);
+
+    for (int64_t s = 0; s < k->nsegments; s++) {
+        const known_segment *segment = &k->segment[s];
+        ends[segment->cell * k->nparts + k->node[segment->node].verdict.home] +=
+            !was_there(k, s, segment->owner) + !was_there(k, s, segment->other);
+    }
+    return ends;
+}
+
 /* The part that adds up the moments of a cell: the first of those with most of its segments; -1: it is empty, or no
  * cells are far. lives: of the cell, [nparts]. */
 static int adder(const known *k, const dd_simulation *sim, const int64_t *lives)
@@ -367,12 +396,12 @@ void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, 
 {
     const definer d = {evaluation, phases};
     unsigned char *needs = define_needs(k, sim);
-    int64_t *lives = define_lives(k, sim);
+    int64_t *lives = define_lives(k, sim), *ends = define_ends(k, sim);
 
     for (int64_t b = 0; b < sim->stage.grid.ncells * k->nparts; b++) {
         for (int i = 0; i < 2 && lives[b] > 0; i++) {
             const int phase = i == 0 ? DD_PHASE_SEGMENTS : DD_PHASE_FORCES;
-            add_block(&d, phase, b, 48 * lives[b], lives[b], (int)(b % k->nparts));
+            add_block(&d, phase, b, i == 0 ? 24 * ends[b] : 48 * lives[b], lives[b], (int)(b % k->nparts));
             for (int p = 0; p < k->nparts; p++) {
                 if (needs[b * k->nparts + p]) {
                     add_need(&d, phase, b, p);
@@ -382,6 +411,7 @@ void define_exchange(const known *k, const dd_simulation *sim, unsigned phases, 
     }
     define_nodes(k, &d);
     define_far(k, sim, lives, &d);
+    free(ends);
     free(lives);
     free(needs);
 }
@@ -390,7 +420,7 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
 {
     const int64_t nparts = k->nparts, ncells = sim->stage.grid.ncells;
     unsigned char *needs = define_needs(k, sim);
-    int64_t *lives = define_lives(k, sim);
+    int64_t *lives = define_lives(k, sim), *ends = define_ends(k, sim);
     dd_far_parts parts;
 
     dd_far_parts_init(&parts, &sim->stage.grid, k->nparts);
@@ -398,13 +428,14 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
     sent->bytes = calloc((size_t)(nparts * nparts), sizeof *sent->bytes);
     for (int64_t from = 0; from < nparts; from++) {
         for (int64_t to = 0; to < nparts; to++) {
-            int64_t segments = 0, nodes = 0, arms = 0, moments = 0, fields = 0;
+            int64_t segments = 0, ended = 0, nodes = 0, arms = 0, moments = 0, fields = 0;
             dd_far_piece mine, theirs;
             (void)dd_far_parts_piece(&parts, (int)from, &mine);
             (void)dd_far_parts_piece(&parts, (int)to, &theirs);
             for (int64_t c = 0; c < ncells; c++) {
                 const int part = adder(k, sim, lives + c * nparts);
                 segments += needs[(c * nparts + from) * nparts + to] ? lives[c * nparts + from] : 0;
+                ended += needs[(c * nparts + from) * nparts + to] ? ends[c * nparts + from] : 0;
                 moments += part == from && c >= theirs.source && c < theirs.source + theirs.nsources;
                 fields += lives[c * nparts + to] > 0 && c >= mine.cell && c < mine.cell + mine.ncells;
             }
@@ -422,11 +453,12 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
                     (nodes > 0) + (segments > 0) + (arms > 0) + (moments > 0) + (fields > 0);
                 sent->messages[to * nparts + from] += segments > 0;
                 sent->bytes[from * nparts + to] +=
-                    48 * nodes + 48 * segments + 24 * arms + 36 * 8 * moments + 24 * 8 * fields;
+                    48 * nodes + 24 * ended + 24 * arms + 36 * 8 * moments + 24 * 8 * fields;
                 sent->bytes[to * nparts + from] += 48 * segments;
             }
         }
     }
+    free(ends);
     free(lives);
     free(needs);
 }

@@ -92,7 +92,7 @@ typedef struct cargo {
 
 static int cargo_create(const dd_halo *halo, const dd_stage *stage, cargo *c)
 {
-    const int64_t n[] = {6 * stage->nsend, stage->narrived, 6 * stage->nsend, 3 * halo->mine.n, 3 * halo->theirs.n};
+    const int64_t n[] = {3 * stage->nends, stage->narrived, 6 * stage->nsend, 3 * halo->mine.n, 3 * halo->theirs.n};
     double **const part[] = {&c->out, &c->mine, &c->sum, &c->arms_out, &c->arms_in};
     double *all = NULL;
     int code = eqp_array_create(&all, n[0] + n[1] + n[2] + n[3] + n[4], sizeof *all);
@@ -390,14 +390,14 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
     if (code != EQP_OK) {
         return code;
     }
-    p->travelling = p->stage->route;
+    p->travelling = p->stage->ends;
     *computed = some_cells(p, true);
     if (*computed == EQP_OK && !p->evaluator->has_far) {
         *computed = own_segments(p);
     }
     p->travelling = NULL;
-    code = dd_stage_finish(p->stage);
-    p->evaluator->traffic[DD_PHASE_SEGMENTS] = eqp_route_last_counts(p->stage->route);
+    code = dd_stage_finish(p->domain, p->stage);
+    p->evaluator->traffic[DD_PHASE_SEGMENTS] = eqp_route_last_counts(p->stage->ends);
     return code;
 }
 

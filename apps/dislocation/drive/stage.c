@@ -124,34 +124,91 @@ static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *
     return code == EQP_OK ? sort_own(domain, stage, entries) : code;
 }
 
-/* Own cells that others need, as blocks, and the segments in them. */
-static void list_blocks(const dd_domain *domain, const dd_needs *needs, const entry *entries, dd_stage *stage,
-                        dd_blocks *blocks)
-{
-    int64_t room = 0;
+/* Own cells that others need, while they are listed. */
+typedef struct listing {
+    const dd_domain *domain;
+    const dd_halo *halo;
+    const dd_needs *needs;
+    const entry *entries;
+    dd_blocks segments, ends;
+    int64_t send_room, end_room;
+    dd_end *end; /* [2 own segments] scratch; owned */
+} listing;
 
-    for (int64_t i = 0, end; i < stage->nown && blocks->code == EQP_OK; i = end) {
-        const int64_t cell = entries[i].cell;
+/* The nodes in which the segments of a block end: returns how many. */
+static int64_t list_ends(listing *l, int64_t first, int64_t end, dd_stage *stage)
+{
+    int64_t n = 0;
+
+    for (int64_t i = first; i < end; i++) {
+        const int64_t s = l->entries[i].source, node = stage->own_node[s];
+        const int64_t far = l->halo->place[l->halo->first[node] + stage->own_arm[s]];
+        l->end[n++] = (dd_end){l->entries[i].key.owner, node};
+        l->end[n++] = (dd_end){l->entries[i].key.other, far};
+    }
+    n = dd_ends_sort(n, l->end);
+    dd_blocks_fail(&l->ends,
+                   eqp_array_reserve(&stage->send_end, &l->end_room, stage->nends + n, sizeof *stage->send_end));
+    for (int64_t i = 0; i < n && l->ends.code == EQP_OK; i++) {
+        stage->send_end[stage->nends++] = l->end[i].place;
+    }
+    return n;
+}
+
+static void list_block(listing *l, int64_t first, int64_t end, dd_stage *stage)
+{
+    const int64_t cell = l->entries[first].cell;
+
+    dd_blocks_add(&l->segments, cell, (end - first) * (int64_t)sizeof(dd_six));
+    dd_blocks_fail(&l->segments,
+                   eqp_array_reserve(&stage->send, &l->send_room, stage->nsend + end - first, sizeof *stage->send));
+    for (int64_t i = first; i < end && l->segments.code == EQP_OK; i++) {
+        stage->send[stage->nsend++] = l->entries[i].source;
+    }
+    dd_blocks_add(&l->ends, cell, list_ends(l, first, end, stage) * DD_END_BYTES);
+}
+
+/* Cells as blocks, with the segments in them and their ends. */
+static void list_blocks(listing *l, dd_stage *stage)
+{
+    const dd_domain *domain = l->domain;
+
+    for (int64_t i = 0, end; i < stage->nown; i = end) {
+        const int64_t cell = l->entries[i].cell;
         bool added = false;
-        for (end = i; end < stage->nown && entries[end].cell == cell;) {
+        for (end = i; end < stage->nown && l->entries[end].cell == cell;) {
             end++;
         }
         for (int r = 0; r < domain->nranks; r++) {
-            if (r != domain->rank && dd_needs_has(needs, r, cell)) {
+            if (r != domain->rank && dd_needs_has(l->needs, r, cell)) {
                 if (!added) {
-                    dd_blocks_add(blocks, cell, (end - i) * (int64_t)sizeof(dd_six));
+                    list_block(l, i, end, stage);
                 }
                 added = true;
-                dd_blocks_need(blocks, r);
+                dd_blocks_need(&l->segments, r);
+                dd_blocks_need(&l->ends, r);
             }
         }
-        if (added) {
-            dd_blocks_fail(blocks, eqp_array_reserve(&stage->send, &room, stage->nsend + end - i, sizeof *stage->send));
-        }
-        for (int64_t s = i; s < end && added && blocks->code == EQP_OK; s++) {
-            stage->send[stage->nsend++] = entries[s].source;
-        }
     }
+}
+
+static int make_routes(listing *l, dd_stage *stage)
+{
+    const dd_domain *domain = l->domain;
+    int code = eqp_array_create(&l->end, 2 * stage->nown, sizeof *l->end);
+
+    dd_blocks_fail(&l->segments, code);
+    dd_blocks_fail(&l->ends, code);
+    if (code == EQP_OK) {
+        list_blocks(l, stage);
+    }
+    free(l->end);
+    code = dd_blocks_route(domain->comm, &domain->plan, &l->segments, &stage->route);
+    if (code == EQP_OK) {
+        code = dd_blocks_route(domain->comm, &domain->plan, &l->ends, &stage->ends);
+    }
+    dd_blocks_free(&l->ends);
+    return code;
 }
 
 /* Who adds up the moments of a cell. */
@@ -170,10 +227,11 @@ static int find_homes(const dd_domain *domain, const entry *entries, dd_stage *s
     return code;
 }
 
-static int plan_route(const dd_domain *domain, const app_map *map, const entry *entries, dd_stage *stage)
+static int plan_routes(const dd_domain *domain, const dd_halo *halo, const app_map *map, const entry *entries,
+                       dd_stage *stage)
 {
     dd_needs needs = {0};
-    dd_blocks blocks = {.n = 0};
+    listing l = {.domain = domain, .halo = halo, .needs = &needs, .entries = entries};
     int code = dd_shares_find(domain, &stage->grid, map, &stage->shares);
 
     if (code == EQP_OK) {
@@ -183,9 +241,7 @@ static int plan_route(const dd_domain *domain, const app_map *map, const entry *
         code = dd_needs_gather(domain, &stage->grid, &stage->shares, stage->field.home, &needs);
     }
     if (code == EQP_OK) {
-        list_blocks(domain, &needs, entries, stage, &blocks);
-        dd_needs_free(&needs);
-        code = dd_blocks_route(domain->comm, &domain->plan, &blocks, &stage->route);
+        code = make_routes(&l, stage);
     }
     dd_needs_free(&needs);
     return code;
@@ -389,6 +445,9 @@ static int take_in(const dd_domain *domain, const dd_halo *halo, const void *par
         find_alone(stage);
         code = create_targets(domain, *entries, stage);
     }
+    if (code == EQP_OK) {
+        code = dd_stage_find_ends(stage);
+    }
     return code;
 }
 
@@ -404,7 +463,7 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
     dd_grid_init(&made.grid, domain, cells);
     code = eqp_agree(domain->comm, list_all_own(domain, halo, &made, &entries), NULL);
     if (code == EQP_OK) {
-        code = plan_route(domain, map, entries, &made);
+        code = plan_routes(domain, halo, map, entries, &made);
     }
     if (code == EQP_OK) {
         code = dd_field_plan(domain, &made.field);
@@ -428,9 +487,10 @@ void dd_stage_free(dd_stage *stage)
 {
     void *owned[] = {stage->own_node,    stage->own_arm,     stage->own_local, stage->own_crossing, stage->send,
                      stage->ghost_first, stage->ghost_local, stage->key,       stage->source,       stage->cell_first,
-                     stage->alone,       stage->memory,      stage->target};
+                     stage->alone,       stage->memory,      stage->target,    stage->send_end,     stage->ghost_end};
 
     eqp_route_free(stage->route);
+    eqp_route_free(stage->ends);
     dd_field_free(&stage->field);
     dd_shares_free(&stage->shares);
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a rank needs to compute its share of the forces between segments: its own segments, the remote ones of the cells
  * around them, and who gets what back. Planned once a step; positions and forces then travel as often as they are
- * wanted, in blocks: the segments of one cell that live on one rank. A segment belongs to the node with the lower tag
+ * wanted, in blocks: the segments of one cell that live on one rank. Neighbouring segments have an end in common: nodes
+ * travel, each once in a block, and who gets them knows the segments. A segment belongs to the node with the lower tag
  * of its two, and to that node's cell. */
 #ifndef DD_STAGE_H
 #define DD_STAGE_H
@@ -15,6 +16,9 @@
 typedef struct dd_segment_key {
     dd_tag owner, other;
 } dd_segment_key;
+
+/* What travels of a node that is the end of segments: its position. */
+#define DD_END_BYTES (3 * (int64_t)sizeof(double))
 
 /* A segment that this rank computes pairs of, as their owner. */
 typedef struct dd_target {
@@ -31,13 +35,16 @@ typedef struct dd_stage {
     int64_t *own_local;    /* [nown] place among the local ones */
     int64_t *own_crossing; /* [nown] place among the halo's own arms across ranks; -1: both ends live here */
     /* what travels */
-    eqp_route *route;
-    int64_t nsend, nghosts, nblocks;
-    int64_t *send;        /* [nsend] places among the own ones, block by block */
-    int64_t *ghost_first; /* [nblocks + 1] first remote one of each block that arrives */
-    int64_t *ghost_local; /* [nghosts] places among the local ones, in order of arrival */
-    int64_t narrived;     /* doubles in what arrives */
-    dd_field field;       /* and of far cells */
+    eqp_route *route; /* of segments: what does not change, once, and the forces on them, back */
+    eqp_route *ends;  /* of the same blocks: where the nodes are that their segments end in, each once */
+    int64_t nsend, nends, nghosts, nblocks;
+    int64_t *send;           /* [nsend] places among the own ones, block by block */
+    int64_t *send_end;       /* [nends] places of nodes in the halo, block by block */
+    int64_t *ghost_first;    /* [nblocks + 1] first remote one of each block that arrives */
+    int64_t *ghost_local;    /* [nghosts] places among the local ones, in order of arrival */
+    int64_t (*ghost_end)[2]; /* [nghosts] which of the nodes that arrive are its ends, the owner first */
+    int64_t narrived;        /* doubles in what arrives */
+    dd_field field;          /* and of far cells */
     /* own and remote ones together, by cell, then by key: the same order on every rank that has them */
     int64_t n;
     dd_segment_key *key;  /* [n] */
@@ -60,9 +67,9 @@ void dd_stage_free(dd_stage *stage);
 
 /* Fetches positions again after nodes have moved (and the halo was refreshed) and sets all forces to 0; cells and
  * shares stay. Own segments have theirs at once, remote ones after dd_stage_finish(); eqp_route_progress() in between
- * moves things on. out: scratch [nsend][6], untouched in between (borrowed). Collective. */
+ * moves `ends` on. out: scratch [nends][3], untouched in between (borrowed). Collective. */
 int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, double *out);
-int dd_stage_finish(dd_stage *stage);
+int dd_stage_finish(const dd_domain *domain, dd_stage *stage);
 
 /* All that at once. Collective. */
 int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage);

@@ -6,36 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static dd_segment own_segment(const dd_domain *domain, const dd_halo *halo, int64_t node, int arm)
+/* The far end by the nearest periodic image: the same numbers on every rank that has the nodes. */
+static void place(const dd_domain *domain, const double owner[3], const double other[3], const dd_stage *stage,
+                  int64_t local)
 {
-    const dd_node *owner = &domain->network.node[node];
-    const double *far = dd_halo_position(domain, halo, halo->place[halo->first[node] + arm]);
-    dd_segment segment;
     double along[3];
 
-    dd_domain_offset(domain, far, owner->x, along);
+    dd_domain_offset(domain, other, owner, along);
     for (int d = 0; d < 3; d++) {
-        segment.x1[d] = owner->x[d];
-        segment.x2[d] = owner->x[d] + along[d];
-        segment.burgers[d] = owner->arm[arm].burgers[d];
-    }
-    return segment;
-}
-
-static void put(const dd_stage *stage, int64_t local, const dd_segment *segment)
-{
-    for (int d = 0; d < 3; d++) {
-        stage->columns.at[d][local] = segment->x1[d];
-        stage->columns.at[3 + d][local] = segment->x2[d];
-        stage->columns.at[6 + d][local] = segment->burgers[d];
+        stage->columns.at[d][local] = owner[d];
+        stage->columns.at[3 + d][local] = owner[d] + along[d];
     }
 }
 
 void dd_stage_place_own(const dd_domain *domain, const dd_halo *halo, const dd_stage *stage)
 {
     for (int64_t s = 0; s < stage->nown; s++) {
-        const dd_segment segment = own_segment(domain, halo, stage->own_node[s], stage->own_arm[s]);
-        put(stage, stage->own_local[s], &segment);
+        const int64_t node = stage->own_node[s], local = stage->own_local[s];
+        const dd_node *owner = &domain->network.node[node];
+        const int arm = stage->own_arm[s];
+        place(domain, owner->x, dd_halo_position(domain, halo, halo->place[halo->first[node] + arm]), stage, local);
+        for (int d = 0; d < 3; d++) {
+            stage->columns.at[6 + d][local] = owner->arm[arm].burgers[d];
+        }
     }
 }
 
@@ -43,27 +36,20 @@ int dd_stage_start(const dd_domain *domain, const dd_halo *halo, dd_stage *stage
 {
     memset(stage->columns.force[0], 0, 6 * (size_t)(stage->n + DD_LANES) * sizeof(double));
     dd_stage_place_own(domain, halo, stage);
-    for (int64_t i = 0; i < stage->nsend; i++) {
-        for (int c = 0; c < 6; c++) {
-            out[6 * i + c] = stage->columns.at[c][stage->own_local[stage->send[i]]];
-        }
+    for (int64_t i = 0; i < stage->nends; i++) {
+        memcpy(out + 3 * i, dd_halo_position(domain, halo, stage->send_end[i]), DD_END_BYTES);
     }
-    return eqp_route_start(stage->route, out);
+    return eqp_route_start(stage->ends, out);
 }
 
-int dd_stage_finish(dd_stage *stage)
+int dd_stage_finish(const dd_domain *domain, dd_stage *stage)
 {
-    const eqp_route_view view = eqp_route_arrivals(stage->route);
     const void *received = NULL;
-    int code = eqp_route_finish(stage->route, &received);
+    const int code = eqp_route_finish(stage->ends, &received);
+    const double(*x)[3] = received;
 
-    for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
-        const dd_six *from = dd_stage_block(&view, received, b);
-        for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
-            for (int c = 0; c < 6; c++) {
-                stage->columns.at[c][stage->ghost_local[g]] = from->of[c];
-            }
-        }
+    for (int64_t g = 0; g < stage->nghosts && code == EQP_OK; g++) {
+        place(domain, x[stage->ghost_end[g][0]], x[stage->ghost_end[g][1]], stage, stage->ghost_local[g]);
     }
     return code;
 }
@@ -71,13 +57,13 @@ int dd_stage_finish(dd_stage *stage)
 int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
 {
     double *out = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&out, 6 * stage->nsend, sizeof *out), NULL);
+    int code = eqp_agree(domain->comm, eqp_array_create(&out, 3 * stage->nends, sizeof *out), NULL);
 
     if (code == EQP_OK) {
         code = dd_stage_start(domain, halo, stage, out);
     }
     if (code == EQP_OK) {
-        code = dd_stage_finish(stage);
+        code = dd_stage_finish(domain, stage);
     }
     free(out);
     return code;

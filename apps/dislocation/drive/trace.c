@@ -3,6 +3,7 @@
 
 #include "../../common/run_files.h"
 #include "share.h"
+#include "tally.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -12,28 +13,14 @@
 const int dd_phase_back[DD_PHASES] = {[DD_PHASE_FORCES] = 1};
 const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
 
-#define NODE_BYTES 48    /* position and velocity */
-#define SEGMENT_BYTES 48 /* two positions, or two forces */
-#define ARM_BYTES 24     /* a force */
+#define NODE_BYTES 48  /* position and velocity */
+#define FORCE_BYTES 48 /* on both ends of a segment */
+#define ARM_BYTES 24   /* a force */
 #define MOMENT_BYTES (DD_FAR_MOMENTS * (int64_t)sizeof(double))
 #define FIELD_BYTES (DD_FAR_FIELD * (int64_t)sizeof(double))
 
 /* Blocks of segments travel out and back. */
 static const int both_ways[] = {DD_PHASE_SEGMENTS, DD_PHASE_FORCES};
-
-/* Parts in the low bits of a number, a cell or a part in the others. */
-#define PART_BITS 16
-
-/* So much of something. */
-typedef struct tally {
-    int64_t number;
-    int64_t amount;
-} tally;
-
-typedef struct tallies {
-    int64_t n, room;
-    tally *of; /* owned */
-} tallies;
 
 typedef struct tracer {
     dd_census *census;
@@ -45,83 +32,10 @@ typedef struct tracer {
     dd_counts *load;   /* [nparts] */
     eqp_needs *whole;  /* cells in which parts compute all pairs of a node; NULL: loads only */
     eqp_needs *needed; /* cells whose segments parts need */
-    tallies lives;     /* segments of cells by home */
-    tallies arms;      /* arms across parts, by their parts */
+    int *ghost_home;   /* [ghosts] where neighbours of own nodes are to live; NULL: loads only */
+    dd_tallies lives;  /* segments of cells by home */
+    dd_tallies arms;   /* arms across parts, by their parts */
 } tracer;
-
-static int64_t number_of(int64_t high, int part)
-{
-    return high << PART_BITS | part;
-}
-
-static int part_of(int64_t number)
-{
-    return (int)(number & (((int64_t)1 << PART_BITS) - 1));
-}
-
-static int tally_add(tallies *list, int64_t number, int64_t amount)
-{
-    int code = EQP_OK;
-
-    if (list->n > 0 && list->of[list->n - 1].number == number) {
-        list->of[list->n - 1].amount += amount;
-        return EQP_OK;
-    }
-    code = eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of);
-    if (code == EQP_OK) {
-        list->of[list->n++] = (tally){number, amount};
-    }
-    return code;
-}
-
-static int by_number(const void *left, const void *right)
-{
-    const tally *a = left, *b = right;
-
-    return (a->number > b->number) - (a->number < b->number);
-}
-
-static void tally_up(tallies *list)
-{
-    int64_t n = 0;
-
-    if (list->n > 1) {
-        qsort(list->of, (size_t)list->n, sizeof *list->of, by_number);
-    }
-    for (int64_t i = 0; i < list->n; i++) {
-        if (n > 0 && list->of[n - 1].number == list->of[i].number) {
-            list->of[n - 1].amount += list->of[i].amount;
-        } else {
-            list->of[n++] = list->of[i];
-        }
-    }
-    list->n = n;
-}
-
-/* All that has the same number to one rank. */
-static int tallies_gather(MPI_Comm comm, tallies *list)
-{
-    tally *in = NULL;
-    int64_t n = 0;
-    int *rank = NULL, nranks;
-    int code = eqp_agree(comm, eqp_array_create(&rank, list->n, sizeof *rank), NULL);
-
-    MPI_Comm_size(comm, &nranks);
-    if (code == EQP_OK) {
-        tally_up(list);
-        for (int64_t i = 0; i < list->n; i++) {
-            rank[i] = (int)((list->of[i].number >> PART_BITS) % nranks);
-        }
-        code = eqp_send_records(comm, sizeof *in, list->n, rank, list->of, &n, &in);
-    }
-    free(rank);
-    if (code == EQP_OK) {
-        free(list->of);
-        *list = (tallies){n, n, in};
-        tally_up(list);
-    }
-    return code;
-}
 
 static void add_work(dd_counts *load, const dd_counts *work)
 {
@@ -152,7 +66,8 @@ static int need_own_cell(tracer *t, int64_t node, int part)
 
     for (int way = 0; way < 2 && code == EQP_OK; way++) {
         if (t->whole != NULL && part != home) {
-            code = eqp_evaluation_need(t->evaluation, both_ways[way], number_of(t->census->cell[node], home), part);
+            code =
+                eqp_evaluation_need(t->evaluation, both_ways[way], dd_tally_number(t->census->cell[node], home), part);
         }
     }
     return code;
@@ -195,7 +110,7 @@ static int trace_nodes(tracer *t)
         if (nsegments > 0) { /* others own all of its segments and do their pairs */
             code = t->verdict[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
             if (code == EQP_OK && t->whole != NULL) {
-                code = tally_add(&t->lives, number_of(census->cell[i], t->verdict[i].home), nsegments);
+                code = dd_tally_add(&t->lives, dd_tally_number(census->cell[i], t->verdict[i].home), nsegments, 0);
             }
         }
     }
@@ -257,7 +172,7 @@ static int list_needs(const tracer *t, int64_t *n, int64_t **number, int **rank)
     }
     for (int64_t b = 0; code == EQP_OK && b < view.nblocks; b++) {
         for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
-            (*number)[i] = number_of(view.block[b], view.part[i]);
+            (*number)[i] = dd_tally_number(view.block[b], view.part[i]);
             (*rank)[i] = (int)(view.block[b] % t->census->domain->nranks);
         }
     }
@@ -282,8 +197,8 @@ static int gather_needs(tracer *t)
     if (code == EQP_OK) {
         code = eqp_needs_create(t->nparts, &t->needed);
         for (int64_t i = 0; i < nin && code == EQP_OK; i++) {
-            const int64_t cell = in[i] >> PART_BITS;
-            const int part = part_of(in[i]);
+            const int64_t cell = dd_tally_high(in[i]);
+            const int part = dd_tally_part(in[i]);
             code = eqp_needs_add(t->needed, 1, &cell, &part);
         }
         code = eqp_agree(comm, code, NULL);
@@ -292,15 +207,15 @@ static int gather_needs(tracer *t)
     return code;
 }
 
-/* A block of segments goes to those who compute pairs of its cell, and forces come back from them. */
-static int declare_block(const tracer *t, const tally *lives, int64_t nparts, const int *part)
+/* The ends of a block of segments go to those who compute pairs of its cell, and forces come back from them. */
+static int declare_block(const tracer *t, const dd_tally *lives, int64_t nparts, const int *part)
 {
-    const int home = part_of(lives->number);
+    const int64_t bytes[] = {DD_END_BYTES * lives->ends, FORCE_BYTES * lives->amount};
+    const int home = dd_tally_part(lives->number);
     int code = EQP_OK;
 
     for (int way = 0; way < 2 && code == EQP_OK; way++) {
-        code = eqp_evaluation_block(t->evaluation, both_ways[way], lives->number, SEGMENT_BYTES * lives->amount,
-                                    lives->amount, home);
+        code = eqp_evaluation_block(t->evaluation, both_ways[way], lives->number, bytes[way], lives->amount, home);
         for (int64_t i = 0; i < nparts && code == EQP_OK; i++) {
             if (part[i] != home) {
                 code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->number, part[i]);
@@ -312,7 +227,7 @@ static int declare_block(const tracer *t, const tally *lives, int64_t nparts, co
 
 /* The parts in which a cell's segments live, ascending. */
 typedef struct cell_homes {
-    const tally *of;
+    const dd_tally *of;
     int64_t n;
 } cell_homes;
 
@@ -324,7 +239,7 @@ static int choose_home(const cell_homes *lives)
     for (int64_t i = 1; i < lives->n; i++) {
         best = lives->of[i].amount > lives->of[best].amount ? i : best;
     }
-    return part_of(lives->of[best].number);
+    return dd_tally_part(lives->of[best].number);
 }
 
 /* The home gets all of the cell's segments; its moments go to every run of targets, and from each slab of sources the
@@ -336,7 +251,7 @@ static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
     int code = eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, cell, MOMENT_BYTES, 0, home);
 
     for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
-        for (int way = 0; way < 2 && part_of(lives->of[i].number) != home && code == EQP_OK; way++) {
+        for (int way = 0; way < 2 && dd_tally_part(lives->of[i].number) != home && code == EQP_OK; way++) {
             code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->of[i].number, home);
         }
     }
@@ -344,10 +259,10 @@ static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
         code = eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, cell, r * far->slabs + slab);
     }
     for (int s = 0; s < far->slabs && code == EQP_OK; s++) {
-        const int64_t block = number_of(cell, s);
+        const int64_t block = dd_tally_number(cell, s);
         code = eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, FIELD_BYTES, 0, run * far->slabs + s);
         for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
-            code = eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, part_of(lives->of[i].number));
+            code = eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, dd_tally_part(lives->of[i].number));
         }
     }
     return code;
@@ -358,8 +273,8 @@ static int declare_far_cells(const tracer *t)
     int code = EQP_OK;
 
     for (int64_t i = 0, end; i < t->lives.n && t->far.runs > 0 && code == EQP_OK; i = end) {
-        const int64_t cell = t->lives.of[i].number >> PART_BITS;
-        for (end = i; end < t->lives.n && t->lives.of[end].number >> PART_BITS == cell;) {
+        const int64_t cell = dd_tally_high(t->lives.of[i].number);
+        for (end = i; end < t->lives.n && dd_tally_high(t->lives.of[end].number) == cell;) {
             end++;
         }
         code = declare_far(t, cell, &(cell_homes){t->lives.of + i, end - i});
@@ -375,7 +290,7 @@ static int declare_segments(const tracer *t)
     int code = eqp_needs_view_get(t->needed, &view);
 
     for (int64_t i = 0; i < t->lives.n && code == EQP_OK; i++) {
-        const int64_t cell = t->lives.of[i].number >> PART_BITS;
+        const int64_t cell = dd_tally_high(t->lives.of[i].number);
         while (b < view.nblocks && view.block[b] < cell) {
             b++;
         }
@@ -386,31 +301,8 @@ static int declare_segments(const tracer *t)
     return code;
 }
 
-static int trace_segments(tracer *t)
-{
-    const MPI_Comm comm = t->census->domain->comm;
-    int code = eqp_agree(comm, spread_whole(t), NULL);
-
-    eqp_needs_free(t->whole);
-    t->whole = NULL;
-    if (code == EQP_OK) {
-        code = gather_needs(t);
-    }
-    if (code == EQP_OK) {
-        code = tallies_gather(comm, &t->lives);
-    }
-    if (code == EQP_OK) {
-        code = declare_segments(t);
-        if (code == EQP_OK) {
-            code = declare_far_cells(t);
-        }
-        code = eqp_agree(comm, code, NULL);
-    }
-    return code;
-}
-
 /* Where the neighbours of own nodes are to live: those that live elsewhere now tell. */
-static int fetch_homes(const tracer *t, int **homes)
+static int fetch_homes(tracer *t)
 {
     const dd_domain *domain = t->census->domain;
     const dd_halo *halo = t->census->halo;
@@ -432,12 +324,85 @@ static int fetch_homes(const tracer *t, int **homes)
         free(ghost);
         return code;
     }
-    *homes = ghost;
+    t->ghost_home = ghost;
     return EQP_OK;
 }
 
+/* Where the neighbour at a place is to live. */
+static int home_at(const tracer *t, int64_t place)
+{
+    const int64_t n = t->census->halo->n;
+
+    return place < n ? t->verdict[place].home : t->ghost_home[place - n];
+}
+
+/* The blocks in which a node is an end: that of its own segments, and those of the neighbours whose segments end in it,
+ * each once. */
+static int trace_ends(tracer *t, int64_t i)
+{
+    const dd_census *census = t->census;
+    const dd_node *node = &census->domain->network.node[i];
+    int64_t block[DD_MOST_ARMS + 1];
+    int n = 0, code = EQP_OK;
+
+    if (census->first[i + 1] > census->first[i]) {
+        block[n++] = dd_tally_number(census->cell[i], t->verdict[i].home);
+    }
+    for (int k = 0; k < node->narms; k++) {
+        if (node->arm[k].tag < node->tag) {
+            const int64_t place = census->halo->place[census->halo->first[i] + k];
+            const double *x = dd_halo_position(census->domain, census->halo, place);
+            block[n++] = dd_tally_number(dd_grid_cell(&census->stage->grid, x), home_at(t, place));
+        }
+    }
+    for (int b = 0; b < n && code == EQP_OK; b++) {
+        bool again = false;
+        for (int before = 0; before < b; before++) {
+            again = again || block[before] == block[b];
+        }
+        code = again ? EQP_OK : dd_tally_add(&t->lives, block[b], 0, 1);
+    }
+    return code;
+}
+
+static int trace_all_ends(tracer *t)
+{
+    int code = fetch_homes(t);
+
+    if (code == EQP_OK) {
+        for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+            code = trace_ends(t, i);
+        }
+        code = eqp_agree(t->census->domain->comm, code, NULL);
+    }
+    return code;
+}
+
+static int trace_segments(tracer *t)
+{
+    const MPI_Comm comm = t->census->domain->comm;
+    int code = eqp_agree(comm, spread_whole(t), NULL);
+
+    eqp_needs_free(t->whole);
+    t->whole = NULL;
+    if (code == EQP_OK) {
+        code = gather_needs(t);
+    }
+    if (code == EQP_OK) {
+        code = dd_tallies_gather(comm, &t->lives);
+    }
+    if (code == EQP_OK) {
+        code = declare_segments(t);
+        if (code == EQP_OK) {
+            code = declare_far_cells(t);
+        }
+        code = eqp_agree(comm, code, NULL);
+    }
+    return code;
+}
+
 /* A node's position goes to the homes of its neighbours, and forces on the far ends of its own segments too. */
-static int declare_node(tracer *t, int64_t i, int64_t block, const int *ghost_home)
+static int declare_node(tracer *t, int64_t i, int64_t block)
 {
     const dd_node *node = &t->census->domain->network.node[i];
     const dd_halo *halo = t->census->halo;
@@ -446,8 +411,7 @@ static int declare_node(tracer *t, int64_t i, int64_t block, const int *ghost_ho
     int code = EQP_OK;
 
     for (int k = 0; k < node->narms && code == EQP_OK; k++) {
-        const int64_t place = halo->place[halo->first[i] + k];
-        const int other = place < halo->n ? t->verdict[place].home : ghost_home[place - halo->n];
+        const int other = home_at(t, halo->place[halo->first[i] + k]);
         if (other == home) {
             continue;
         }
@@ -459,7 +423,7 @@ static int declare_node(tracer *t, int64_t i, int64_t block, const int *ghost_ho
             code = eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other);
         }
         if (code == EQP_OK && node->tag < node->arm[k].tag) {
-            code = tally_add(&t->arms, number_of(home, other), ARM_BYTES);
+            code = dd_tally_add(&t->arms, dd_tally_number(home, other), ARM_BYTES, 0);
         }
     }
     return code;
@@ -469,29 +433,24 @@ static int trace_arms(tracer *t)
 {
     const dd_domain *domain = t->census->domain;
     int64_t before = 0;
-    int *ghost_home = NULL;
     int code = eqp_scan_int64(domain->comm, t->census->n, &before, NULL);
 
     if (code == EQP_OK) {
-        code = fetch_homes(t, &ghost_home);
-    }
-    if (code == EQP_OK) {
         for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
-            code = declare_node(t, i, before + i, ghost_home);
+            code = declare_node(t, i, before + i);
         }
         code = eqp_agree(domain->comm, code, NULL);
     }
-    free(ghost_home);
     if (code == EQP_OK) {
-        code = tallies_gather(domain->comm, &t->arms);
+        code = dd_tallies_gather(domain->comm, &t->arms);
     }
     if (code == EQP_OK) {
         for (int64_t i = 0; i < t->arms.n && code == EQP_OK; i++) {
             const int64_t number = t->arms.of[i].number;
             code = eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
-                                        (int)(number >> PART_BITS));
+                                        (int)dd_tally_high(number));
             if (code == EQP_OK) {
-                code = eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, part_of(number));
+                code = eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, dd_tally_part(number));
             }
         }
         code = eqp_agree(domain->comm, code, NULL);
@@ -521,12 +480,16 @@ int dd_trace(dd_census *census, const app_costs *costs, int nparts, const app_ma
     }
     code = eqp_agree(census->domain->comm, code, NULL);
     if (code == EQP_OK && !loads_only) {
+        code = trace_all_ends(&t);
+    }
+    if (code == EQP_OK && !loads_only) {
         code = trace_segments(&t);
     }
     if (code == EQP_OK && !loads_only) {
         code = trace_arms(&t);
     }
     free(t.load);
+    free(t.ghost_home);
     free(t.lives.of);
     free(t.arms.of);
     eqp_needs_free(t.whole);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums that ranks make together: so much of what has a number, a cell or a part with another part. */
+#ifndef DD_TALLY_H
+#define DD_TALLY_H
+
+#include <equipoise/base.h>
+#include <mpi.h>
+
+/* So much of something, and nodes in which it ends. */
+typedef struct dd_tally {
+    int64_t number;
+    int64_t amount, ends;
+} dd_tally;
+
+/* Zeroed: empty. */
+typedef struct dd_tallies {
+    int64_t n, room;
+    dd_tally *of; /* owned: free() */
+} dd_tallies;
+
+/* A number, and what it is made of: something below 2^47, a part below 2^16. */
+int64_t dd_tally_number(int64_t high, int part);
+int64_t dd_tally_high(int64_t number);
+int dd_tally_part(int64_t number);
+
+/* Adds to a number. Amortised O(1). EQP_OK or EQP_ERR_MEMORY. Local. */
+int dd_tally_add(dd_tallies *list, int64_t number, int64_t amount, int64_t ends);
+
+/* All that has the same number to one rank, the same for all with the same high: each number once, ascending.
+ * Collective. */
+int dd_tallies_gather(MPI_Comm comm, dd_tallies *list);
+
+#endif
