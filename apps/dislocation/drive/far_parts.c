@@ -15,12 +15,14 @@ static int64_t at_most(int64_t n, int64_t nparts)
     return (n + nparts - 1) / nparts;
 }
 
-/* A part has segments in its share of the cells and in about two beside. */
+/* A part has segments in its share of the cells and in about two beside. With log2 P stages, which are best where this
+ * matters, a field passes half as many parts on its way; moments go to so many that they pass few others. */
 static double cost_of(const dd_far_parts *parts, int64_t nparts, int64_t slabs, int64_t runs)
 {
     const int64_t sources = at_most(parts->nrows, slabs) * (parts->ncells / parts->nrows);
     const double lives = 2.0 + (double)parts->ncells / (double)nparts;
-    const double numbers = (double)sources * DD_FAR_MOMENTS + (double)slabs * lives * DD_FAR_FIELD;
+    const double passes = fmax(1.0, 0.5 * log2((double)nparts));
+    const double numbers = (double)sources * DD_FAR_MOMENTS + (double)slabs * lives * passes * DD_FAR_FIELD;
 
     return dd_kind_nominal[DD_KIND_CELL] * (double)(at_most(parts->ncells, runs) * sources) +
            usual.beta * (double)sizeof(double) * numbers;
