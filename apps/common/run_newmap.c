@@ -208,8 +208,8 @@ static int add_sizes(MPI_Comm comm, const app_units *units, eqp_sizes *sizes)
     return code;
 }
 
-int app_newmap_take(const app_newmap *newmap, int64_t nhome, app_map *made, app_verdict **verdicts,
-                    app_rebalanced *rebalanced)
+int app_newmap_take(const app_newmap *newmap, const double *burden, int64_t nhome, app_map *made,
+                    app_verdict **verdicts, app_rebalanced *rebalanced)
 {
     int code = EQP_OK;
 
@@ -219,7 +219,7 @@ int app_newmap_take(const app_newmap *newmap, int64_t nhome, app_map *made, app_
     }
     if (code == EQP_OK) {
         code = app_verdicts_make(newmap->comm, newmap->owners, &newmap->units, newmap->items.part, newmap->nparts,
-                                 nhome, made, &rebalanced->split_owners, verdicts);
+                                 burden, nhome, made, &rebalanced->split_owners, verdicts);
     }
     return code;
 }
@@ -235,7 +235,7 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
         code = app_newmap_assign(newmap, options->base, message);
     }
     if (code == EQP_OK) {
-        code = app_newmap_take(newmap, nhome, made, verdicts, rebalanced);
+        code = app_newmap_take(newmap, NULL, nhome, made, verdicts, rebalanced);
     }
     app_newmap_close(newmap);
     return code;
@@ -247,5 +247,5 @@ int app_newmap_of_owners(MPI_Comm comm, const app_owners *owners, const int *par
     const app_units none = {.units = NULL};
     int64_t nsplit;
 
-    return app_verdicts_make(comm, owners, &none, part, 1, nhome, made, &nsplit, verdicts);
+    return app_verdicts_make(comm, owners, &none, part, 1, NULL, nhome, made, &nsplit, verdicts);
 }

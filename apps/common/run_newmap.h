@@ -35,11 +35,11 @@ void app_newmap_reweigh(app_newmap *newmap, const double *factor, double share);
 /* Seconds of the items that each part was given: [nparts], the same on all ranks. Collective. */
 int app_newmap_given(const app_newmap *newmap, double *seconds);
 
-/* The map that was assigned last. verdicts: one for each of the nhome owners whose home is this rank, in the order of
- * their numbers (at_home), which the caller frees. The new map goes to *made, which holds nothing. Collective; on error
- * neither is made. */
-int app_newmap_take(const app_newmap *newmap, int64_t nhome, app_map *made, app_verdict **verdicts,
-                    app_rebalanced *rebalanced);
+/* The map that was assigned last. burden: where shared owners live, see app_verdicts_make(). verdicts: one for each of
+ * the nhome owners whose home is this rank, in the order of their numbers (at_home), which the caller frees. The new
+ * map goes to *made, which holds nothing. Collective; on error neither is made. */
+int app_newmap_take(const app_newmap *newmap, const double *burden, int64_t nhome, app_map *made,
+                    app_verdict **verdicts, app_rebalanced *rebalanced);
 
 /* All that at once, with options->base beside the items. Collective. */
 int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_owners *owners, const app_map *old,

@@ -80,7 +80,7 @@ static int make_again(settling *s, int pass, app_trial *next, app_rebalanced *re
         code = app_newmap_assign(s->newmap, s->base, s->message);
     }
     if (code == EQP_OK) {
-        code = app_newmap_take(s->newmap, s->state->nhome, &next->map, &next->verdicts, rebalanced);
+        code = app_newmap_take(s->newmap, NULL, s->state->nhome, &next->map, &next->verdicts, rebalanced);
     }
     return code;
 }
@@ -180,43 +180,74 @@ static int conclude(const settling *s, eqp_evaluation *evaluation, const eqp_net
     return code;
 }
 
+/* The best map so far, of which rank 0 has the evaluation. */
+typedef struct favourite {
+    app_trial *trial;
+    app_rebalanced *rebalanced;
+    eqp_evaluation *evaluation;
+    bool changed; /* since it was first evaluated */
+} favourite;
+
+/* Measures a map, and keeps it if its step is shorter. */
+static int compete(const settling *s, const eqp_network *network, app_trial *next, const app_rebalanced *made,
+                   favourite *best)
+{
+    eqp_evaluated *shortest = &best->trial->row.evaluated;
+    eqp_evaluation *evaluation = NULL;
+    int code;
+
+    next->row.evaluated = *shortest;
+    code = measure(s, next, network, false, &evaluation, &next->row.evaluated);
+    if (code == EQP_OK && next->row.evaluated.step_seconds < shortest->step_seconds) {
+        eqp_evaluation *longer = best->evaluation;
+        *shortest = next->row.evaluated;
+        best->evaluation = evaluation;
+        evaluation = longer;
+        best->changed = true;
+        replace(best->trial, next, best->rebalanced, made);
+    }
+    eqp_evaluation_free(evaluation);
+    return code;
+}
+
+/* Another map of items weighed anew; then the same parts with shared owners where there is least to do. */
+static int compete_twice(settling *s, const eqp_network *network, int pass, favourite *best)
+{
+    app_trial next = {.nparts = s->nparts}, moved = {.nparts = s->nparts};
+    app_rebalanced made;
+    int code = make_again(s, pass, &next, &made);
+
+    if (code == EQP_OK) {
+        code = compete(s, network, &next, &made, best);
+    }
+    if (code == EQP_OK && made.split_owners > 0) {
+        code = app_newmap_take(s->newmap, s->total, s->state->nhome, &moved.map, &moved.verdicts, &made);
+        code = code == EQP_OK ? compete(s, network, &moved, &made, best) : code;
+    }
+    app_trials_free(1, &next);
+    app_trials_free(1, &moved);
+    return code;
+}
+
 int app_whatif_settle_step(const app_whatif_state *state, app_newmap *newmap, const double *base,
                            const eqp_network *network, app_trial *trial, app_rebalanced *rebalanced,
                            eqp_message *message)
 {
     settling s = {.state = state, .newmap = newmap, .base = base, .message = message, .nparts = trial->nparts};
-    eqp_evaluated *best = &trial->row.evaluated;
-    eqp_evaluation *of_best = NULL;
-    bool changed = false;
+    favourite best = {.trial = trial, .rebalanced = rebalanced};
     int code = open_settling(&s);
 
     if (code == EQP_OK) {
-        code = measure(&s, trial, network, true, &of_best, best);
+        code = measure(&s, trial, network, true, &best.evaluation, &trial->row.evaluated);
     }
     for (int pass = 0; pass < STEP_PASSES && code == EQP_OK; pass++) {
-        app_trial next = {.nparts = trial->nparts, .row.evaluated = *best};
-        eqp_evaluation *evaluation = NULL;
-        app_rebalanced made;
-        code = make_again(&s, pass, &next, &made);
-        if (code == EQP_OK) {
-            code = measure(&s, &next, network, false, &evaluation, &next.row.evaluated);
-        }
-        if (code == EQP_OK && next.row.evaluated.step_seconds < best->step_seconds) {
-            eqp_evaluation *worse = of_best;
-            *best = next.row.evaluated;
-            of_best = evaluation;
-            evaluation = worse;
-            changed = true;
-            replace(trial, &next, rebalanced, &made);
-        }
-        eqp_evaluation_free(evaluation);
-        app_trials_free(1, &next);
+        code = compete_twice(&s, network, pass, &best);
     }
-    if (code == EQP_OK && changed) {
-        code = conclude(&s, of_best, network, best);
+    if (code == EQP_OK && best.changed) {
+        code = conclude(&s, best.evaluation, network, &trial->row.evaluated);
     }
-    rebalanced->result.imbalance = best->imbalance;
-    eqp_evaluation_free(of_best);
+    rebalanced->result.imbalance = trial->row.evaluated.imbalance;
+    eqp_evaluation_free(best.evaluation);
     free(s.total);
     return code;
 }

@@ -42,13 +42,10 @@ static void run_extend(home_run *run, int part, int64_t particles)
     run->part = part;
 }
 
-/* Where an owner lives whose units first to first + count - 1 several parts compute: the part of the run, else the one
- * with most of the work. votes [count]: room. */
-static int choose_home(const app_units *made, const int *part, int64_t first, int64_t count, int64_t particles,
-                       const home_run *run, vote *votes)
+/* The parts that compute units first to first + count - 1 of an owner, and how much. votes [count]: room. */
+static int64_t count_votes(const app_units *made, const int *part, int64_t first, int64_t count, vote *votes)
 {
-    const bool is_full = run->held + particles > run->limit;
-    int64_t nvotes = 0, best = -1;
+    int64_t nvotes = 0;
 
     for (int64_t u = first; u < first + count; u++) {
         int64_t v = 0;
@@ -60,6 +57,15 @@ static int choose_home(const app_units *made, const int *part, int64_t first, in
         }
         votes[v].seconds += made->weight[u];
     }
+    return nvotes;
+}
+
+/* Where an owner lives that at least two parts compute: the part of the run, else the one with most of the work. */
+static int stay_together(int64_t nvotes, const vote *votes, int64_t particles, const home_run *run)
+{
+    const bool is_full = run->held + particles > run->limit;
+    int64_t best = -1;
+
     for (int64_t v = 0; v < nvotes; v++) {
         if (votes[v].part == run->part && !is_full) {
             return run->part;
@@ -68,7 +74,19 @@ static int choose_home(const app_units *made, const int *part, int64_t first, in
             best = v;
         }
     }
-    return votes[best].part; /* there are at least two */
+    return votes[best].part;
+}
+
+/* The same: the part with least to do, which has more then. */
+static int relieve(int64_t nvotes, const vote *votes, double more, double *burden)
+{
+    int best = votes[0].part;
+
+    for (int64_t v = 1; v < nvotes; v++) {
+        best = burden[votes[v].part] < burden[best] ? votes[v].part : best;
+    }
+    burden[best] += more;
+    return best;
 }
 
 /* A part's share of the particles. */
@@ -104,12 +122,34 @@ static bool read_split(const app_units *made, const int *part, int64_t first, in
     return shared;
 }
 
-/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live on.
- * share: of a part in the particles. */
-static int read_parts(const app_owners *owners, const app_units *made, const int *part, int64_t share,
-                      split_table *table, app_verdict *verdict)
+/* How owners that several parts compute find a home. */
+typedef struct homing {
+    int64_t share;  /* of a part in the particles */
+    double *burden; /* [parts] or NULL: see app_verdicts_make(); this rank's own */
+    double each;    /* what a particle adds to it: as many as are a part's share, the mean of all parts */
+} homing;
+
+static int homing_open(MPI_Comm comm, const app_owners *owners, int nparts, const double *burden, homing *h)
 {
-    home_run run = {-1, 0, share};
+    int code = find_share(comm, owners, nparts, &h->share);
+
+    if (code != EQP_OK || burden == NULL) {
+        return code;
+    }
+    code = eqp_agree(comm, eqp_array_create(&h->burden, nparts, sizeof *h->burden), NULL);
+    for (int p = 0; p < nparts && code == EQP_OK; p++) {
+        h->burden[p] = burden[p];
+        h->each += burden[p] / nparts / (double)h->share;
+    }
+    return code;
+}
+
+/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live
+ * on. */
+static int read_parts(const app_owners *owners, const app_units *made, const int *part, homing *h, split_table *table,
+                      app_verdict *verdict)
+{
+    home_run run = {-1, 0, h->share};
     vote *votes = NULL;
     int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
 
@@ -132,7 +172,9 @@ static int read_parts(const app_owners *owners, const app_units *made, const int
         }
         verdict[o] = (app_verdict){part[first], part[first]};
         if (count > 1 && read_split(made, part, first, count, table)) {
-            const int home = choose_home(made, part, first, count, owners->owner[o].particles, &run, votes);
+            const int64_t particles = owners->owner[o].particles, nvotes = count_votes(made, part, first, count, votes);
+            const int home = h->burden == NULL ? stay_together(nvotes, votes, particles, &run)
+                                               : relieve(nvotes, votes, h->each * (double)particles, h->burden);
             verdict[o] = (app_verdict){-table->nsplit, home};
         }
         run_extend(&run, verdict[o].home, owners->owner[o].particles);
@@ -237,16 +279,16 @@ static int send_verdicts(MPI_Comm comm, const app_owners *owners, const app_verd
 }
 
 int app_verdicts_make(MPI_Comm comm, const app_owners *owners, const app_units *units, const int *part, int nparts,
-                      int64_t nhome, app_map *made, int64_t *nsplit, app_verdict **verdicts)
+                      const double *burden, int64_t nhome, app_map *made, int64_t *nsplit, app_verdict **verdicts)
 {
     split_table table = {0};
     app_verdict *verdict = NULL;
-    int64_t share = 0;
-    int code = find_share(comm, owners, nparts, &share);
+    homing h = {.burden = NULL};
+    int code = homing_open(comm, owners, nparts, burden, &h);
 
     if (code == EQP_OK) {
         code = eqp_array_create(&verdict, owners->n, sizeof *verdict);
-        code = code ? code : read_parts(owners, units, part, share, &table, verdict);
+        code = code ? code : read_parts(owners, units, part, &h, &table, verdict);
         code = eqp_agree(comm, code, NULL);
     }
     if (code == EQP_OK) {
@@ -259,6 +301,7 @@ int app_verdicts_make(MPI_Comm comm, const app_owners *owners, const app_units *
         app_map_free(made);
     }
     split_table_free(&table);
+    free(h.burden);
     free(verdict);
     return code;
 }

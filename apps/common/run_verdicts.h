@@ -12,10 +12,13 @@ typedef struct app_verdict {
     int home;
 } app_verdict;
 
-/* part: of every owner, or of every unit where there are any. *made holds nothing and gets the table of split owners,
- * of which there are *nsplit; verdicts: one for each of the nhome owners whose home is this rank, in the order of their
- * numbers (at_home), owned by the caller. Collective; on error neither is made. */
+/* part: of every owner, or of every unit where there are any. An owner whose units several parts compute lives with one
+ * of them. burden: NULL: owners along the curve live together as far as they can, else with who has most of them; or
+ * [nparts] what each part has to do, in any unit, the same on all ranks: they live with who has least. *made holds
+ * nothing and gets the table of split owners, of which there are *nsplit; verdicts: one for each of the nhome owners
+ * whose home is this rank, in the order of their numbers (at_home), owned by the caller. Collective; on error neither
+ * is made. */
 int app_verdicts_make(MPI_Comm comm, const app_owners *owners, const app_units *units, const int *part, int nparts,
-                      int64_t nhome, app_map *made, int64_t *nsplit, app_verdict **verdicts);
+                      const double *burden, int64_t nhome, app_map *made, int64_t *nsplit, app_verdict **verdicts);
 
 #endif

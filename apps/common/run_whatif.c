@@ -173,7 +173,7 @@ static int settle(const app_whatif_state *state, app_newmap *newmap, const doubl
     int code = app_newmap_assign(newmap, base, message);
 
     if (code == EQP_OK) {
-        code = app_newmap_take(newmap, state->nhome, &trial->map, &trial->verdicts, rebalanced);
+        code = app_newmap_take(newmap, NULL, state->nhome, &trial->map, &trial->verdicts, rebalanced);
     }
     if (code == EQP_OK && app_wants_trial(&options)) {
         code = app_whatif_settle_loads(state, newmap, base, options.imbalance_tol, trial, rebalanced, message);
