@@ -27,9 +27,9 @@ void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
 /* Nominal costs, of which only the ratios matter: what holds before anything is measured, and what work units are cut
  * by, so that these depend on the particles alone. Ranks that share a group each have it as a group. Each looks at the
- * cells that may be its own: on the way there and at the borders again at what others look at, in all 1.3 to 1.4 times
- * as much as one rank with two sharers, 2 to 3 times with five to eight (of 32,768 clustered particles). That is not
- * known before units are dealt out; afterwards it is part of what each share weighs. */
+ * cells that may be its own: on the way there and at its borders also at what others look at, in all a third more than
+ * one rank alone with two sharers, three times as much with eight (32,768 clustered particles). How much is not known
+ * before units are dealt out; afterwards it is part of what the tiles of each share weigh. */
 extern const app_work_model bh_work_model;
 int bh_costs_init(app_costs *costs);
 

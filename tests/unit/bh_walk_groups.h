@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For the tests of walks: all groups of trees of all kinds with all criteria, and what a walk said. */
+#ifndef BH_WALK_GROUPS_H
+#define BH_WALK_GROUPS_H
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/error.h>
+
+#include "bh_sets.h"
+#include "walker.h"
+
+/* Cutoffs in sides of the root cube. */
+static const bh_mac macs[] = {
+    {.theta = 0},
+    {.theta = 0.4},
+    {.theta = 0.8},
+    {.theta = 1.15},
+    {.theta = 1000},
+    {.theta = 0.7, .relative = true, .alpha = 0.001, .G = 1},
+    {.theta = 0.7, .relative = true, .alpha = 0.1, .G = 1},
+    {.theta = 0.7, .relative = true, .alpha = 1e9, .G = 1},
+    {.theta = 0.7, .cutoff = 1e-12},
+    {.theta = 0.7, .cutoff = 0.03},
+    {.theta = 0.7, .relative = true, .alpha = 0.1, .G = 1, .cutoff = 0.2},
+    {.theta = 0.7, .cutoff = 10},
+};
+enum { NMACS = sizeof(macs) / sizeof(*macs) };
+
+/* What a test does with one group of one tree. */
+typedef void (*group_test)(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list);
+
+/* Bare trees are for walks with a cutoff only. */
+static inline void for_each_group_of(bool bare, int64_t n, int leaf_size, int group_size, group_test test)
+{
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_tree tree;
+        bh_group *group;
+        bh_list list;
+        int64_t ngroups;
+        bh_set_make((enum bh_set_kind)kind, n, 77, &set);
+        set.bare = bare;
+        bh_set_tree(&set, leaf_size, &tree);
+        assert_int_equal(bh_groups_make(&tree, set.key, group_size, set.accel, &ngroups, &group), EQP_OK);
+        bh_list_init(&list);
+        for (int m = 0; m < NMACS; m++) {
+            bh_mac mac = macs[m];
+            mac.cutoff *= tree.box.side;
+            for (int64_t g = 0; g < ngroups && (mac.cutoff > 0 || !bare); g++) {
+                if (g % 4 == 3) {
+                    group[g].accel = 0; /* none known */
+                }
+                assert_int_equal(bh_walk(&tree, tree.root, &group[g], &mac, NULL, NULL, NULL, &list), EQP_OK);
+                test(&tree, &group[g], &mac, &list);
+            }
+        }
+        bh_list_free(&list);
+        free(group);
+        bh_tree_free(&tree);
+        bh_set_free(&set);
+    }
+}
+
+static inline void for_each_group(int64_t n, int leaf_size, int group_size, group_test test)
+{
+    for_each_group_of(false, n, leaf_size, group_size, test);
+}
+
+/* What a walk said, for comparing. */
+typedef struct record {
+    int64_t n;
+    int64_t word[1 << 16];
+} record;
+
+static inline void note(record *r, int64_t word)
+{
+    assert_true(r->n < (int64_t)(sizeof(r->word) / sizeof(*r->word)));
+    r->word[r->n++] = word;
+}
+
+static inline int note_tile(void *user, const bh_tile *tile)
+{
+    record *r = user;
+    note(r, (int64_t)tile->key);
+    note(r, tile->level);
+    note(r, tile->pin);
+    note(r, tile->nsources);
+    for (int64_t c = 0; c < tile->ncells; c++) {
+        note(r, tile->cell[c]);
+    }
+    for (int64_t l = 0; l < tile->nleaves; l++) {
+        note(r, -tile->leaf[l]);
+    }
+    return EQP_OK;
+}
+
+static inline void note_list(record *r, const bh_list *list)
+{
+    for (int64_t c = 0; c < list->ncells; c++) {
+        note(r, list->cell[c]);
+    }
+    for (int64_t i = 0; i < list->nruns; i++) {
+        note(r, list->run_first[i]);
+        note(r, list->run_count[i]);
+    }
+    for (int64_t i = 0; i < list->nabsent; i++) {
+        note(r, list->absent[i]);
+    }
+    note(r, list->nsources);
+    note(r, list->ntiles);
+    note(r, list->nvisits);
+}
+
+static inline void assert_same_record(const record *a, const record *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_memory_equal(a->word, b->word, (size_t)a->n * sizeof(a->word[0]));
+}
+
+/* In a list of one of those groups. */
+enum { MOST_TILES = 4096 };
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Walks of ranks that share a group: the shares are the list, and nobody looks where nothing is its own. */
+#include <equipoise/random.h>
+
+#include "bh_walk_groups.h"
+
+enum { MOST_UNITS = 40, MOST_RANKS = 6 };
+
+/* Work units of a group, of ranks 0 to nranks - 1; not every rank has one. */
+typedef struct shared {
+    int nranks;
+    int64_t searches;
+    double centroid[3 * MOST_UNITS];
+    int rank[MOST_UNITS];
+    bh_sharing sharing;
+} shared;
+
+/* The rank of the nearest unit, of equally near ones the first. */
+static int rank_of_tile(const bh_sharing *sharing, const double centre[3])
+{
+    double least = INFINITY;
+    int rank = -1;
+    for (int64_t u = 0; u < sharing->n; u++) {
+        double d2 = 0;
+        for (int k = 0; k < 3; k++) {
+            const double d = sharing->centroid[3 * u + k] - 0.5 * (centre[k] - sharing->centre[k]);
+            d2 += d * d;
+        }
+        rank = d2 < least ? sharing->rank[u] : rank;
+        least = d2 < least ? d2 : least;
+    }
+    return rank;
+}
+
+static bool keep_own(void *user, const double centre[3])
+{
+    shared *s = user;
+    s->searches++;
+    return rank_of_tile(&s->sharing, centre) == s->sharing.me;
+}
+
+/* A centroid: that of a tile, near one, that of another unit, nearly that, or anywhere. Tiles lie on a grid, so that
+ * many are equally near to two units and bounds of cells lie on planes between units. */
+static void draw_unit(uint64_t seed, uint64_t draw, const bh_tree *tree, const bh_list *list, const bh_tile_brief *tile,
+                      shared *s)
+{
+    const int64_t u = s->sharing.n;
+    const uint64_t kind = eqp_random_bits(seed, draw, 1) % 6;
+    const int64_t t = (int64_t)(eqp_random_bits(seed, draw, 2) % (uint64_t)list->ntiles);
+    const int64_t other = u > 0 ? (int64_t)(eqp_random_bits(seed, draw, 3) % (uint64_t)u) : 0;
+    for (int k = 0; k < 3; k++) {
+        const double uniform = (double)(eqp_random_bits(seed, draw, 4 + (uint64_t)k) >> 11) * 0x1p-53 - 0.5;
+        const double of_tile = 0.5 * (tile[t].centre[k] - s->sharing.centre[k]);
+        double *x = &s->centroid[3 * u + k];
+        *x = kind == 0            ? 2 * tree->box.side * uniform
+             : kind == 1          ? of_tile + 0.1 * tree->box.side * uniform
+             : kind == 2 && u > 0 ? s->centroid[3 * other + k]
+             : kind == 3 && u > 0 ? nextafter(s->centroid[3 * other + k], uniform)
+                                  : of_tile;
+    }
+    s->rank[u] = (int)(eqp_random_bits(seed, draw, 7) % (uint64_t)s->nranks);
+    s->sharing.n++;
+}
+
+/* Shares a group whose whole list has just been made. */
+static void draw_sharing(uint64_t seed, const bh_tree *tree, const bh_group *group, const bh_list *list, shared *s)
+{
+    static bh_tile_brief tile[MOST_TILES];
+    static const int64_t units[] = {1, 2, 3, 8, 17, 18, MOST_UNITS};
+    const int64_t n = units[eqp_random_bits(seed, 0, 0) % 7];
+    assert_true(list->ntiles <= MOST_TILES);
+    bh_list_tiles(tree, list, tile);
+    *s = (shared){.nranks = 1 + (int)(eqp_random_bits(seed, 1, 0) % MOST_RANKS)};
+    s->sharing = (bh_sharing){.centroid = s->centroid, .rank = s->rank};
+    for (int k = 0; k < 3; k++) {
+        s->sharing.centre[k] = 0.5 * (group->lo[k] + group->hi[k]);
+    }
+    for (int64_t u = 0; u < n; u++) {
+        draw_unit(seed, (uint64_t)u + 2, tree, list, tile, s);
+    }
+}
+
+static void note_content(record *r, const bh_list *list)
+{
+    note_list(r, list);
+    r->n--; /* the visits */
+}
+
+/* One rank's share of a list by every version: with and without knowing where to look the same, from fewer visits. */
+static void compare_shares(const bh_tree *tree, const bh_group *group, const bh_mac *mac, shared *s, bh_list *list)
+{
+    static record expected, heard;
+    bh__visitor visitor = {.choice = {.keep = keep_own, .user = s}, .seen = note_tile, .pin_below = UINT64_MAX};
+    int64_t pruned = -1;
+    for (int row = bh__walk_table_size; row-- > 0;) {
+        if (!bh__walk_table[row]->runs_here()) {
+            continue;
+        }
+        expected.n = heard.n = s->searches = 0;
+        visitor.choice.sharing = NULL;
+        visitor.seen_user = &expected;
+        assert_int_equal(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list), EQP_OK);
+        note_content(&expected, list);
+        const int64_t visits = list->nvisits, searches = s->searches;
+        visitor.choice.sharing = &s->sharing;
+        visitor.seen_user = &heard;
+        assert_int_equal(bh__walk(bh__walk_table[row], tree, tree->root, group, mac, &visitor, list), EQP_OK);
+        note_content(&heard, list);
+        assert_same_record(&expected, &heard);
+        assert_in_range(list->nvisits, 1, visits);
+        assert_true(s->searches <= 2 * searches);
+        assert_true(pruned < 0 || list->nvisits == pruned);
+        pruned = list->nvisits;
+    }
+}
+
+static struct {
+    int64_t whole, shares;
+} visits_of;
+
+/* All shares together are the list, and no rank looks at more than it would without. */
+static void shares_make_up_the_list(const bh_tree *tree, const bh_group *group, const bh_mac *mac, bh_list *list)
+{
+    static uint64_t seed;
+    int64_t left[4] = {list->ncells, list->nruns, list->nsources, list->ntiles};
+    const int64_t visits = list->nvisits;
+    const bool listed = list->ntiles > 0;
+    shared s;
+    if (!listed) {
+        return; /* nothing within the cutoff */
+    }
+    draw_sharing(++seed, tree, group, list, &s);
+    for (int rank = 0; rank < s.nranks; rank++) {
+        s.sharing.me = rank;
+        compare_shares(tree, group, mac, &s, list);
+        left[0] -= list->ncells;
+        left[1] -= list->nruns;
+        left[2] -= list->nsources;
+        left[3] -= list->ntiles;
+        visits_of.shares += list->nvisits;
+        visits_of.whole += visits;
+    }
+    assert_true(left[0] == 0 && left[1] == 0 && left[2] == 0 && left[3] == 0);
+    s.sharing.me = MOST_RANKS; /* has no unit: looks at the root's children at most */
+    compare_shares(tree, group, mac, &s, list);
+    assert_in_range(list->nvisits, 1, 1 + BH_FAMILY);
+    assert_int_equal(list->ntiles, 0);
+}
+
+static void sharers_look_only_where_something_may_be_their_own(void **state)
+{
+    (void)state;
+    for_each_group(250, 2, 8, shares_make_up_the_list);
+    for_each_group(400, 4, 16, shares_make_up_the_list);
+    for_each_group_of(true, 250, 3, 8, shares_make_up_the_list);
+    for_each_group(3, 4, 8, shares_make_up_the_list);
+    for_each_group(1, 1, 1, shares_make_up_the_list);
+    assert_true(visits_of.shares < 0.8 * (double)visits_of.whole);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sharers_look_only_where_something_may_be_their_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
