@@ -52,18 +52,20 @@ static void print_row(const bench_scene *s, const char *name, int64_t n, int64_t
     }
 }
 
-static void measure_method(const bench_scene *s, const char *name)
+static void measure_method(const bench_scene *s, const char *name, eqp_loop_engine engine)
 {
     const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
     eqp_schedule_options rules = defaults;
     eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
     const eqp_loop_work work = {.compute = nothing};
+    char label[64];
     bench_times cpu = {0}, wall = {0};
     eqp_loop *loop = NULL;
     int64_t all = 0;
 
     rules.chunk = eqp_schedule_method_find(name) == eqp_schedule_method_find("fixed");
     options.yield = rules.chunk == 1;
+    options.engine = engine;
     check(eqp_loop_create(s->comm, eqp_schedule_method_find(name), s->n, &rules, &options, &loop));
     for (int i = -1; i < s->repetitions; i++) {
         eqp_loop_result result = {0};
@@ -81,7 +83,8 @@ static void measure_method(const bench_scene *s, const char *name)
         }
     }
     eqp_loop_free(loop);
-    print_row(s, name, s->n, all, &cpu, &wall);
+    (void)snprintf(label, sizeof label, "%s%s", name, engine == EQP_LOOP_MASTER ? " by master" : "");
+    print_row(s, label, s->n, all, &cpu, &wall);
 }
 
 static void measure_swap(const bench_scene *s)
@@ -135,11 +138,12 @@ int main(int argc, char **argv)
         printf("method,ranks,iterations,chunks,cpu_us,cpu_us_median,wall_us,wall_us_median\n");
     }
     measure_swap(&s);
-    measure_method(&s, "self");
-    measure_method(&s, "fixed");
+    measure_method(&s, "self", EQP_LOOP_ONE_SIDED);
+    measure_method(&s, "self", EQP_LOOP_MASTER);
+    measure_method(&s, "fixed", EQP_LOOP_ONE_SIDED);
     for (int m = 2; m < eqp_schedule_method_count(); m++) {
         if (eqp_schedule_method_at(m) != eqp_schedule_method_find("fixed")) {
-            measure_method(&s, eqp_schedule_method_at(m)->name);
+            measure_method(&s, eqp_schedule_method_at(m)->name, EQP_LOOP_ONE_SIDED);
         }
     }
     eqp_comm_free(&s.comm);

@@ -23,7 +23,7 @@ enum { BAD_INPUT = 2, TROUBLE = 1, MOST_SAMPLES = 64 };
 typedef struct settings {
     const char *method, *trace;
     int64_t n, samples, seed;
-    int cost, rule;
+    int cost, rule, engine;
     double tolerance;
     bool yield;
 } settings;
@@ -91,6 +91,11 @@ static const app_option options[] = {
      .choices = "own",
 #endif
      .help = "own: Gauss and Kronrod with bisection; gsl: QAGS, if built in"},
+    {.name = "engine",
+     .type = APP_OPTION_CHOICE,
+     .offset = offsetof(settings, engine),
+     .choices = "one-sided|master",
+     .help = "who hands out: every rank helps itself, or rank 0"},
     {.name = "seed",
      .argument = "S",
      .type = APP_OPTION_INT,
@@ -223,7 +228,10 @@ static int check_profiles(MPI_Comm comm, const settings *s, int64_t n, const pro
 
 static int run_loop(MPI_Comm comm, const settings *s, eqp_message *message)
 {
-    const eqp_loop_options how = {.data_bytes = sizeof(set), .result_bytes = sizeof(profile), .yield = s->yield};
+    const eqp_loop_options how = {.data_bytes = sizeof(set),
+                                  .result_bytes = sizeof(profile),
+                                  .yield = s->yield,
+                                  .engine = s->engine == 1 ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED};
     job j = {.settings = s, .rule = quadrature_own};
     eqp_loop *loop = NULL;
     eqp_loop_result mine;

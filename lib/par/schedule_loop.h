@@ -7,6 +7,8 @@
 
 #include <equipoise/schedule_run.h>
 
+struct eqp__talk;
+
 struct eqp_loop {
     MPI_Comm comm;
     int rank, nranks;
@@ -18,22 +20,44 @@ struct eqp_loop {
     double looked; /* when this rank last let MPI get on with what others want */
     MPI_Win words; /* every rank: what is left of its chunk; rank 0 also: the pools, the shares */
     int64_t *word;
-    int64_t cell;      /* this rank's word, as it was last seen */
-    int64_t *pool;     /* [npools] to read into */
-    double *share;     /* [nranks][EQP__SHARES] of all, to read into and to write from */
-    MPI_Win bytes;     /* every rank: data and results of its part; MPI_WIN_NULL: nothing travels */
-    char *byte;        /* its memory here */
-    char *data, *back; /* [piece] data and results of somebody else's iterations */
-    int64_t piece;     /* iterations that these can hold */
+    int64_t cell;           /* this rank's word, as it was last seen */
+    int64_t *pool;          /* [npools] to read into */
+    double *share;          /* [nranks][EQP__SHARES] of all, to read into and to write from */
+    MPI_Win bytes;          /* every rank: data and results of its part; MPI_WIN_NULL: nothing travels */
+    char *byte;             /* its memory here */
+    char *data, *back;      /* [piece] data and results of somebody else's iterations */
+    struct eqp__talk *talk; /* with a master */
+    int64_t piece;          /* iterations that these can hold */
 };
 
-/* Hands out all iterations and computes this rank's. Local, but for one-sided operations. */
-int eqp__loop_hand_out(eqp_loop *loop);
+/* Hands out all iterations and computes this rank's: the two engines. */
+int eqp__loop_help_yourselves(eqp_loop *loop);
+int eqp__loop_ask_master(eqp_loop *loop);
+
+/* What the master and its workers keep; NULL without a master. Local. */
+int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk);
+void eqp__loop_talk_free(struct eqp__talk *talk);
+
+/* Seconds by the loop's clock. */
+double eqp__loop_now(const eqp_loop *loop);
+
+/* Iterations of a piece of a chunk that is cut. */
+int64_t eqp__loop_grain(const eqp_loop *loop, int64_t count);
+
+/* The squares of single iterations from the times of pieces: the spread of the means of pieces of g iterations is that
+ * of iterations / g. `squares`: the sum of t^2 / g. */
+double eqp__loop_squares(double seconds, double squares, int64_t count, int64_t pieces);
+
+/* Takes in what this rank's chunk took. Returns whether the method could use it. */
+bool eqp__loop_learn(eqp_loop *loop, const eqp_schedule_sample *sample);
+
+/* What an iteration's owner has. */
+eqp_schedule_chunk eqp__loop_part(const eqp_loop *loop, int rank);
 
 /* Computes consecutive iterations whose data may be anywhere. */
 int eqp__loop_compute(eqp_loop *loop, int64_t first, int64_t count);
 
-/* The window of data: NULL and MPI_WIN_NULL if nothing travels. Collective. */
+/* The buffers, and where there is no master the window of data: MPI_WIN_NULL if nothing travels. Collective. */
 int eqp__loop_data_create(eqp_loop *loop);
 void eqp__loop_data_free(eqp_loop *loop);
 

@@ -161,21 +161,6 @@ static int begin_piece(eqp_loop *loop, int64_t first, int64_t *end, int64_t *cou
     }
 }
 
-static double now_of(const eqp_loop *loop)
-{
-    return loop->options.clock ? loop->options.clock() : eqp_wall_seconds();
-}
-
-/* The squares of single iterations from the times of pieces: the spread of the means of pieces of g iterations is that
- * of iterations / g. `squares`: the sum of t^2 / g. */
-static double squares_of(double seconds, double squares, int64_t count, int64_t pieces)
-{
-    const double least = seconds * seconds / (double)count;
-
-    return pieces > 1 && squares > least ? least + (squares - least) / (double)(pieces - 1) * (double)(count - 1)
-                                         : least;
-}
-
 /* Where one-sided operations are messages, those of others get on only while this rank is in MPI. A look costs as much
  * as some chunks, so short pieces share one. */
 static int let_others_on(eqp_loop *loop, double now)
@@ -190,27 +175,15 @@ static int let_others_on(eqp_loop *loop, double now)
     return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, loop->comm, &flag, MPI_STATUS_IGNORE) ? EQP_ERR_MPI : EQP_OK;
 }
 
-static int64_t grain_of(const eqp_loop *loop, int64_t count)
-{
-    const bool cut = loop->options.yield || loop->schedule->method->learns == EQP_SCHEDULE_LEARNS_SPREAD;
-
-    return loop->options.grain > 0 ? loop->options.grain : cut ? (count + 15) / 16 : count;
-}
-
 static int learn(eqp_loop *loop, const eqp_schedule_sample *sample)
 {
-    int code = eqp_schedule_record(loop->schedule, loop->rank, sample);
-
-    loop->result.iterations += sample->count;
-    loop->result.seconds += sample->seconds;
-    loop->result.overhead += sample->overhead;
-    loop->result.refused += code != EQP_OK;
-    return !code && learns_from_chunks(loop) ? write_share(loop) : EQP_OK;
+    return eqp__loop_learn(loop, sample) && learns_from_chunks(loop) ? write_share(loop) : EQP_OK;
 }
 
 static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhead)
 {
-    const int64_t grain = grain_of(loop, chunk.count);
+    const bool cut = loop->options.yield || loop->schedule->method->learns == EQP_SCHEDULE_LEARNS_SPREAD;
+    const int64_t grain = cut || loop->options.grain > 0 ? eqp__loop_grain(loop, chunk.count) : chunk.count;
     eqp_schedule_sample sample = {0, 0.0, 0.0, overhead};
     int64_t first = chunk.first, end = chunk.first + chunk.count, pieces = 0;
     int code = loop->options.yield ? show(loop, first, end) : EQP_OK;
@@ -222,9 +195,9 @@ static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhe
         if (loop->options.yield && ((code = begin_piece(loop, first, &end, &count)) || count == 0)) {
             break;
         }
-        begin = now_of(loop);
+        begin = eqp__loop_now(loop);
         code = eqp__loop_compute(loop, first, count);
-        now = now_of(loop);
+        now = eqp__loop_now(loop);
         code = code ? code : let_others_on(loop, now);
         sample.count += count;
         sample.seconds += now - begin;
@@ -235,7 +208,7 @@ static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhe
     if (code || sample.count == 0) {
         return code;
     }
-    sample.squares = squares_of(sample.seconds, sample.squares, sample.count, pieces);
+    sample.squares = eqp__loop_squares(sample.seconds, sample.squares, sample.count, pieces);
     return learn(loop, &sample);
 }
 
@@ -298,20 +271,20 @@ static void empty_pools(eqp_loop *loop)
     }
 }
 
-int eqp__loop_hand_out(eqp_loop *loop)
+int eqp__loop_help_yourselves(eqp_loop *loop)
 {
     eqp_schedule_chunk chunk;
     bool helps = false;
     int code = EQP_OK;
 
     for (;;) {
-        const double asked = now_of(loop);
+        const double asked = eqp__loop_now(loop);
         code = helps ? take_from_others(loop, &chunk) : claim(loop, &chunk);
         if (!code && chunk.count == 0 && loop->options.yield && !helps) {
             helps = true;
             continue;
         }
-        if (code || chunk.count == 0 || (code = compute_chunk(loop, chunk, now_of(loop) - asked))) {
+        if (code || chunk.count == 0 || (code = compute_chunk(loop, chunk, eqp__loop_now(loop) - asked))) {
             break;
         }
         loop->result.taken += helps;

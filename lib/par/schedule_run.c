@@ -23,7 +23,10 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
     if (method_number(method) < 0 || n < 0 || options->grain < 0) {
         return EQP_ERR_ARGUMENT;
     }
-    return options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+    if (options->engine != EQP_LOOP_ONE_SIDED && options->engine != EQP_LOOP_MASTER) {
+        return EQP_ERR_ARGUMENT;
+    }
+    return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 }
 
 /* The options that make ranks act differently, if they have others. */
@@ -34,6 +37,7 @@ static int agree_on_arguments(MPI_Comm comm, const eqp_schedule_method *method, 
 
     code = code ? code : eqp_agree_same(comm, method_number(method));
     code = code ? code : eqp_agree_same(comm, n);
+    code = code ? code : eqp_agree_same(comm, options->engine);
     code = code ? code : eqp_agree_same(comm, options->yield);
     code = code ? code : eqp_agree_same(comm, (int64_t)options->data_bytes);
     return code ? code : eqp_agree_same(comm, (int64_t)options->result_bytes);
@@ -42,9 +46,11 @@ static int agree_on_arguments(MPI_Comm comm, const eqp_schedule_method *method, 
 static int create_words(eqp_loop *loop)
 {
     const int64_t words = 1 + (loop->rank == 0 ? loop->schedule->npools + (int64_t)loop->nranks * EQP__SHARES : 0);
-    MPI_Info info = MPI_INFO_NULL;
 
-    if (MPI_Win_allocate((MPI_Aint)(words * (int64_t)sizeof(int64_t)), (int)sizeof(int64_t), info, loop->comm,
+    if (loop->options.engine == EQP_LOOP_MASTER) {
+        return EQP_OK;
+    }
+    if (MPI_Win_allocate((MPI_Aint)(words * (int64_t)sizeof(int64_t)), (int)sizeof(int64_t), MPI_INFO_NULL, loop->comm,
                          &loop->word, &loop->words) != MPI_SUCCESS ||
         MPI_Win_set_errhandler(loop->words, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
         MPI_Win_lock_all(MPI_MODE_NOCHECK, loop->words) != MPI_SUCCESS) {
@@ -76,6 +82,9 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     code = eqp_schedule_create(method, n, l->nranks, rules, &l->schedule);
     code = code ? code : eqp_array_create(&l->share, (int64_t)l->nranks * EQP__SHARES, sizeof *l->share);
     code = code ? code : eqp_array_create(&l->pool, l->schedule->npools, sizeof *l->pool);
+    if (!code && options->engine == EQP_LOOP_MASTER) {
+        code = eqp__loop_talk_create(l, &l->talk);
+    }
     if ((code = eqp_agree(own, code, NULL)) || (code = eqp__loop_data_create(l)) || (code = create_words(l))) {
         eqp_loop_free(l);
         return code;
@@ -98,6 +107,7 @@ void eqp_loop_free(eqp_loop *loop)
         (void)MPI_Win_unlock_all(loop->words);
         (void)MPI_Win_free(&loop->words);
     }
+    eqp__loop_talk_free(loop->talk);
     eqp_schedule_free(loop->schedule);
     free(loop->share);
     free(loop->pool);
@@ -128,18 +138,10 @@ static int gather_shares(eqp_loop *loop)
 }
 
 /* The windows as they have to be before anybody asks. All ranks are here, and none goes on before all are ready. */
-static int begin(eqp_loop *loop)
+static int fill_windows(eqp_loop *loop)
 {
     const eqp_schedule *s = loop->schedule;
-    int code;
 
-    if (loop->ran) {
-        (void)eqp_schedule_restart(loop->schedule, s->n);
-    }
-    loop->ran = true;
-    if ((code = gather_shares(loop))) {
-        return code;
-    }
     loop->word[EQP__LOOP_CELL] = loop->cell = 0;
     if (loop->rank == 0) {
         memcpy(loop->word + EQP__LOOP_POOLS, s->next, (size_t)s->npools * sizeof *s->next);
@@ -152,6 +154,24 @@ static int begin(eqp_loop *loop)
         return EQP_ERR_MPI;
     }
     return EQP_OK;
+}
+
+static int hand_out(eqp_loop *loop)
+{
+    int code;
+
+    if (loop->ran) {
+        (void)eqp_schedule_restart(loop->schedule, loop->schedule->n);
+    }
+    loop->ran = true;
+    if ((code = gather_shares(loop))) {
+        return code;
+    }
+    if (loop->options.engine == EQP_LOOP_MASTER) {
+        return eqp__loop_ask_master(loop);
+    }
+    code = fill_windows(loop);
+    return code ? code : eqp__loop_help_yourselves(loop);
 }
 
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result)
@@ -168,15 +188,13 @@ int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *res
     }
     loop->work = *work;
     loop->result = nothing;
-    if ((code = begin(loop))) {
-        return code;
-    }
-    code = eqp__loop_hand_out(loop);
     /* Nobody leaves before all have computed, and before all results are where they belong. */
-    if ((code = eqp_agree(loop->comm, code, NULL))) {
+    if ((code = eqp_agree(loop->comm, hand_out(loop), NULL))) {
         return code;
     }
-    eqp__loop_data_get(loop);
+    if (loop->options.engine == EQP_LOOP_ONE_SIDED) {
+        eqp__loop_data_get(loop);
+    }
     if (result) {
         *result = loop->result;
     }

@@ -77,6 +77,8 @@ expect 1 --n 500 --samples 1 --trace one
 cp out alone
 expect 3 --n 500 --samples 1 --trace three --method self --yield
 cmp one three || fail 'what sets cost depends on the ranks'
+expect 3 --n 500 --samples 1 --trace three --method factoring --yield --engine master
+cmp one three || fail 'what sets cost depends on the engine'
 [ "$(wc -l <one)" -eq 500 ] || fail "$(wc -l <one) lines of costs"
 awk '$1 <= 0 { exit 1 } { sum[NR <= 100] += $1 } END { exit sum[1] < sum[0] }' one || fail 'sets at the front are not hard'
 head -n 1 alone | cmp - <(head -n 1 out) || fail "header: $(cat alone)"

@@ -71,11 +71,16 @@ static void check_once(MPI_Comm comm, body *b)
     }
 }
 
+static eqp_loop_engine engine; /* of all loops of a test */
+
 static eqp_loop *loop_of(MPI_Comm comm, const char *name, int64_t n, const eqp_loop_options *options)
 {
+    const eqp_loop_options defaults = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_loop_options how = options ? *options : defaults;
     eqp_loop *loop = NULL;
 
-    CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(name), n, NULL, options, &loop), EQP_OK);
+    how.engine = engine;
+    CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(name), n, NULL, &how, &loop), EQP_OK);
     CHECK(loop != NULL);
     return loop;
 }
@@ -125,8 +130,8 @@ static void ranks_that_stall_lose_nothing(MPI_Comm comm)
     const int nranks = mpi_test_size(comm);
 
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-        body b = body_of(comm, 600);
-        eqp_loop *loop = loop_of(comm, names[k], 600, NULL);
+        body b = body_of(comm, 150);
+        eqp_loop *loop = loop_of(comm, names[k], 150, NULL);
         b.slow = nranks - 1;
         (void)run(comm, loop, &b);
         if (mpi_test_rank(comm) == 0) {
@@ -306,19 +311,30 @@ static void speeds_are_learnt_from_time_steps(MPI_Comm comm)
 
 static void failures_reach_all_ranks(MPI_Comm comm)
 {
+    const eqp_schedule_chunk part = eqp_schedule_part(100, mpi_test_size(comm), mpi_test_rank(comm));
+    int64_t data[100], result[100];
+
+    for (int64_t i = 0; i < part.count; i++) {
+        data[i] = value_of(part.first + i);
+    }
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        const eqp_loop_options options = {.yield = m % 2 == 0};
+        const size_t bytes = m % 3 == 0 ? 0 : sizeof *data;
+        const eqp_loop_options options = {.data_bytes = bytes, .result_bytes = bytes, .yield = m % 2 == 0};
         body b = body_of(comm, 100);
-        const eqp_loop_work work = {.compute = compute, .user = &b};
+        const eqp_loop_work work = {compute, &b, data, result};
         eqp_loop_result mine = {.chunks = -7};
         eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, 100, &options);
-        b.fails = 37;
+        b.fails = 37 + m;
         CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_ERR_DATA);
         CHECK_EQUAL(mine.chunks, -7);
         /* And the next time step is as good as ever. */
         b.fails = -1;
         memset(b.times, 0, 100);
-        (void)run(comm, loop, &b);
+        CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_OK);
+        check_once(comm, &b);
+        for (int64_t i = 0; i < part.count && bytes > 0; i++) {
+            CHECK_EQUAL(result[i], 3 * value_of(part.first + i));
+        }
         eqp_loop_free(loop);
         free(b.times);
     }
@@ -353,6 +369,10 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     options.yield = false;
     options.data_bytes = (size_t)1 << 31;
     CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options, &loop), EQP_ERR_OVERFLOW);
+    options.data_bytes = 0;
+    options.engine = (eqp_loop_engine)7;
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &options, &loop), EQP_ERR_ARGUMENT);
+    options.engine = EQP_LOOP_ONE_SIDED;
     CHECK(loop == NULL);
     options.data_bytes = 8;
     CHECK_EQUAL(eqp_loop_create(comm, self, last + 1, NULL, &options, &loop), EQP_OK);
@@ -362,17 +382,42 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     eqp_loop_free(NULL);
 }
 
+#define BY_MASTER(test)                                                                                                \
+    static void test##_by_master(MPI_Comm comm)                                                                        \
+    {                                                                                                                  \
+        engine = EQP_LOOP_MASTER;                                                                                      \
+        test(comm);                                                                                                    \
+        engine = EQP_LOOP_ONE_SIDED;                                                                                   \
+    }
+
+BY_MASTER(every_method_computes_every_iteration_once)
+BY_MASTER(ranks_that_stall_lose_nothing)
+BY_MASTER(overrun_chunks_are_given_away)
+BY_MASTER(data_travel_and_results_return)
+BY_MASTER(large_data_travel_in_pieces)
+BY_MASTER(bad_clocks_lose_nothing)
+BY_MASTER(speeds_are_learnt_from_time_steps)
+BY_MASTER(failures_reach_all_ranks)
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(every_method_computes_every_iteration_once),
+        MPI_TEST(every_method_computes_every_iteration_once_by_master),
         MPI_TEST(ranks_that_stall_lose_nothing),
+        MPI_TEST(ranks_that_stall_lose_nothing_by_master),
         MPI_TEST(overrun_chunks_are_given_away),
+        MPI_TEST(overrun_chunks_are_given_away_by_master),
         MPI_TEST(data_travel_and_results_return),
+        MPI_TEST(data_travel_and_results_return_by_master),
         MPI_TEST(large_data_travel_in_pieces),
+        MPI_TEST(large_data_travel_in_pieces_by_master),
         MPI_TEST(bad_clocks_lose_nothing),
+        MPI_TEST(bad_clocks_lose_nothing_by_master),
         MPI_TEST(speeds_are_learnt_from_time_steps),
+        MPI_TEST(speeds_are_learnt_from_time_steps_by_master),
         MPI_TEST(failures_reach_all_ranks),
+        MPI_TEST(failures_reach_all_ranks_by_master),
         MPI_TEST(bad_arguments_are_refused_by_all),
     };
 

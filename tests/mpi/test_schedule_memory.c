@@ -16,15 +16,18 @@ static int compute(void *user, int64_t first, int64_t count, const void *data, v
     return EQP_OK;
 }
 
+static eqp_loop_engine engine;
+
 static int run_loop(MPI_Comm comm, void *user)
 {
-    const eqp_loop_options options = {.data_bytes = sizeof(double), .result_bytes = sizeof(double), .yield = true};
+    eqp_loop_options options = {.data_bytes = sizeof(double), .result_bytes = sizeof(double), .yield = true};
     const double data[64] = {0};
     double result[64];
     const eqp_loop_work work = {.compute = compute, .data = data, .result = result};
     eqp_loop *loop = NULL;
     int code;
 
+    options.engine = engine;
     failing_ranks_begin();
     code = eqp_loop_create(comm, user, 64, NULL, &options, &loop);
     CHECK((loop == NULL) == (code != EQP_OK));
@@ -39,6 +42,9 @@ static void loops_fail_on_all_ranks_or_on_none(MPI_Comm comm)
     static const char *const names[] = {"static", "adaptive-factoring"};
 
     for (int k = 0; k < 2; k++) {
+        engine = EQP_LOOP_ONE_SIDED;
+        CHECK(failing_ranks_check(comm, run_loop, (void *)eqp_schedule_method_find(names[k])) > 0);
+        engine = EQP_LOOP_MASTER;
         CHECK(failing_ranks_check(comm, run_loop, (void *)eqp_schedule_method_find(names[k])) > 0);
     }
 }

@@ -2,10 +2,12 @@
 /** \file schedule_run.h
  * \brief Runs a parallel loop on MPI ranks, its iterations handed out by the methods of schedule.h while it runs.
  *
- * There is no master: counters lie in a window of rank 0, and ranks help themselves by MPI's one-sided operations. Only
- * the thread that calls uses MPI (`MPI_THREAD_FUNNELED` suffices). Where an MPI library makes messages of one-sided
- * operations, others get on only when rank 0 enters MPI; it does so between the pieces of its chunks
- * (eqp_loop_options::grain). Nothing is lost there, but it is slow, and chunks are seldom given away. */
+ * Two engines, one interface. One-sided, the default: there is no master, counters lie in a window of rank 0, and ranks
+ * help themselves by MPI's one-sided operations. Where an MPI library makes messages of these, others get on only when
+ * rank 0 enters MPI; it does so between the pieces of its chunks (eqp_loop_options::grain). Nothing is lost there, but
+ * it is slow, and chunks are seldom given away. Master: all ask rank 0, which decides and works as the others do; a
+ * rank gets iterations of its own part first, then those of the rank that has most left. Either way only the thread
+ * that calls uses MPI (`MPI_THREAD_FUNNELED` suffices). */
 #ifndef EQUIPOISE_SCHEDULE_RUN_H
 #define EQUIPOISE_SCHEDULE_RUN_H
 
@@ -20,22 +22,29 @@ extern "C" {
 /** A loop that can be run again and again. Opaque. */
 typedef struct eqp_loop eqp_loop;
 
+/** Who hands out. */
+typedef enum eqp_loop_engine {
+    EQP_LOOP_ONE_SIDED, /**< ranks help themselves */
+    EQP_LOOP_MASTER     /**< rank 0, by messages */
+} eqp_loop_engine;
+
 /** How a loop runs; the same on all ranks. */
 typedef struct eqp_loop_options {
-    size_t
-        data_bytes; /**< of an iteration, what it reads and only its owner has; 0: every rank has all that it needs */
-    size_t
-        result_bytes; /**< of an iteration, what it writes and its owner gets; 0: nothing, or the caller sees to it */
-    bool yield;       /**< ranks without a chunk take half of what another one has not begun. Below 2^31 iterations */
-    int64_t grain;    /**< iterations of a piece: between pieces a chunk can be given away, and each piece is timed for
-                         the spread. 0: a sixteenth of a chunk for these two, else the chunk */
-    double (*clock)(void); /**< seconds; NULL: eqp_wall_seconds(), which also sees what slows a rank from outside */
+    size_t data_bytes;      /**< what an iteration reads and only its owner has; 0: every rank has all that it needs */
+    size_t result_bytes;    /**< what an iteration writes and its owner gets; 0: nothing, or the caller sees to it */
+    bool yield;             /**< ranks without a chunk take half of what another one has not begun. One-sided: below
+                               2^31 iterations */
+    int64_t grain;          /**< iterations of a piece: between pieces chunks can be given away and other ranks are
+                               looked after, and each piece is timed for the spread. 0: a sixteenth of a chunk;
+                               one-sided and for neither of these, the chunk */
+    double (*clock)(void);  /**< seconds; NULL: eqp_wall_seconds(), which also sees what slows a rank from outside */
+    eqp_loop_engine engine; /**< who hands out */
 } eqp_loop_options;
 
 /** Initializer: no data travel, chunks are kept. */
 #define EQP_LOOP_OPTIONS_DEFAULTS                                                                                      \
     {                                                                                                                  \
-        0, 0, false, 0, NULL                                                                                           \
+        0, 0, false, 0, NULL, EQP_LOOP_ONE_SIDED                                                                       \
     }
 
 /** What a loop computes. An iteration's *owner* is the rank in whose part it is: eqp_schedule_part(). */
@@ -54,8 +63,9 @@ typedef struct eqp_loop_work {
 
 /** What one rank has done in a run. */
 typedef struct eqp_loop_result {
-    int64_t chunks;     /**< that it got */
-    int64_t taken;      /**< of these, how many it took from other ranks */
+    int64_t chunks; /**< that it got */
+    int64_t
+        taken; /**< of these, ends of other ranks' chunks, or one-sided parts of others that they had not come for */
     int64_t iterations; /**< that it computed */
     int64_t refused;    /**< chunks whose times could not be used: the clock went backwards, or nowhere */
     double seconds;     /**< that its chunks took, by the clock */
@@ -70,7 +80,7 @@ typedef struct eqp_loop_result {
  * \param[in]  options  NULL: the defaults (copied)
  * \param[out] loop     owned by the caller; unchanged on error
  * \return EQP_OK; EQP_ERR_ARGUMENT also where ranks differ; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for an iteration of 2^31
- * bytes, or `yield` with 2^31 iterations; EQP_ERR_MPI */
+ * bytes, or one-sided `yield` with 2^31 iterations; EQP_ERR_MPI */
 int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
                     const eqp_loop_options *options, eqp_loop **loop);
 
