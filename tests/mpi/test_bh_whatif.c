@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What-if comparisons of the gravity code: what the trace of a map says is what a run with that map sends, message by
  * message and byte by byte, and it does not depend on who traces. */
+#include "every_plan.h"
 #include "failures.h"
 #include "meet.h"
 
@@ -234,6 +235,31 @@ static void check_plans(MPI_Comm comm)
     }
 }
 
+/* Every method by every plan, few particles: whole owners, and as many as possible that ranks share. */
+static void check_product(MPI_Comm comm)
+{
+    eqp_exchange_plan plan[EVERY_PLAN];
+    char name[EQP_EXCHANGE_NAME_SIZE], what[128];
+
+    every_plan(plan);
+    for (int m = 0; app_method_at(&bh_methods, m) != NULL; m++) {
+        const eqp_method *method = app_method_at(&bh_methods, m);
+        const bool units = (method->needs & EQP_NEEDS_UNITS) != 0;
+        for (int i = 0; i < EVERY_PLAN; i++) {
+            eqp_exchange_plan_name(&plan[i], name);
+            snprintf(what, sizeof what, "%s, %s", method->name, name);
+            const char *words[] = {"--generate",
+                                   "clusters:n=400",
+                                   "--balance",
+                                   method->name,
+                                   "--exchange",
+                                   name,
+                                   units ? "--sample-rate=0.05" : NULL};
+            check_traffic(comm, what, words, 7);
+        }
+    }
+}
+
 /* A comparison of a generated set; rows on every rank. */
 static app_compared *compare(MPI_Comm comm, const char *methods, int *nrows)
 {
@@ -316,14 +342,11 @@ static void check_auto_wins(void)
     free(rows);
 }
 
-int main(int argc, char **argv)
+/* What the quick run looks at. */
+static void check_some(int world)
 {
     static const int counts[] = {1, 2, 3, 4, 8};
-    int rank, world;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &world);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
         MPI_Comm comm = first_ranks(counts[c]);
         if (comm != MPI_COMM_NULL) {
@@ -333,6 +356,20 @@ int main(int argc, char **argv)
     }
     check_ranks_do_not_matter();
     check_auto_wins();
+}
+
+int main(int argc, char **argv)
+{
+    int rank, world;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (argc > 1 && strcmp(argv[1], "product") == 0) {
+        check_product(MPI_COMM_WORLD);
+    } else {
+        check_some(world);
+    }
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

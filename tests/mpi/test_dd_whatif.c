@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What an assignment to any number of parts makes of a network: the same, seen from any number of ranks, as double
  * loops over all segments say; on the next positions too; and what real ranks send. */
+#include "every_plan.h"
 #include "failures.h"
 #include "meet.h"
 
@@ -496,8 +497,9 @@ static void compare_counted(const char *what, const known *k, const dd_simulatio
     }
 }
 
-/* A trace of the map that a run has made against what the run's ranks send, by every plan; and the work. */
-static void check_run(MPI_Comm comm, const char *method, const char *extra)
+/* A trace of the map that a run has made against what the run's ranks send, by every plan that is worth trying or, if
+ * `all`, by every one; and the work. */
+static void check_run(MPI_Comm comm, const char *method, const char *extra, bool all)
 {
     const eqp_network network = {.alpha = 1e-6, .beta = 1e-9, .node = 2};
     eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
@@ -514,7 +516,10 @@ static void check_run(MPI_Comm comm, const char *method, const char *extra)
     CHECK(code == EQP_OK, "%s", message.text);
     known_gather(&sim, &k);
     CHECK(strcmp(method, "interaction") != 0 || k.nparts < 8 || sim.map.nsplit > 0, "nobody shares anything");
-    nplans = eqp_exchange_plans(k.nparts, &network, plan);
+    nplans = all ? EVERY_PLAN : eqp_exchange_plans(k.nparts, &network, plan);
+    if (all) {
+        every_plan(plan);
+    }
     snprintf(what, sizeof what, "%s, %d ranks", method, k.nparts);
     code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
     CHECK(code == EQP_OK, "%s: census: %s", what, eqp_error_text(code));
@@ -624,17 +629,23 @@ static MPI_Comm reversed(int size)
     return comm;
 }
 
-int main(int argc, char **argv)
-{
 #define STRESS "--stress=0,0,0,5e8,5e8,0"
 #define SHARED "--steps=0 --cells=3,4,3 --sample-rate=0.2 --imbalance-tol=0.0005 " STRESS
+
+/* Every method by every plan. */
+static void check_product(MPI_Comm comm)
+{
+    for (int m = 0; app_method_at(&dd_methods, m) != NULL; m++) {
+        check_run(comm, app_method_at(&dd_methods, m)->name, SHARED, true);
+    }
+}
+
+/* What the quick run looks at. */
+static void check_some(int world)
+{
     static const int counts[] = {1, 2, 3, 4, 7, 8}, parts[] = {1, 5, 130};
     static const char *const methods[] = {"sfc", "rcb", "interaction", "tiles"};
-    int rank, world;
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &world);
     check_centroids();
     check_far_parts();
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
@@ -644,7 +655,7 @@ int main(int argc, char **argv)
             check_traces(comm, "interaction", SHARED, 1, parts + 1);
             for (int m = 0; counts[c] % 2 == 0 && m < 4; m++) {
                 if (eqp_method_find(methods[m]) != NULL) {
-                    check_run(comm, methods[m], SHARED);
+                    check_run(comm, methods[m], SHARED, false);
                 }
             }
             if (counts[c] % 5 == 3 || counts[c] == 1) {
@@ -652,6 +663,20 @@ int main(int argc, char **argv)
             }
             MPI_Comm_free(&comm);
         }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int rank, world;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (argc > 1 && strcmp(argv[1], "product") == 0) {
+        check_product(MPI_COMM_WORLD);
+    } else {
+        check_some(world);
     }
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
