@@ -350,7 +350,7 @@ static void define_nodes(const known *k, const definer *d)
 
     for (int64_t i = 0; i < k->n; i++) {
         const int home = k->node[i].verdict.home;
-        add_block(d, DD_PHASE_NODES, i, 48, 0, home);
+        add_block(d, DD_PHASE_NODES, i, 24, 0, home);
         for (int a = 0; a < k->node[i].narms; a++) {
             const int other = k->node[find(k, k->node[i].arm[a])].verdict.home;
             add_need(d, DD_PHASE_NODES, i, other);
@@ -453,7 +453,7 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
                     (nodes > 0) + (segments > 0) + (arms > 0) + (moments > 0) + (fields > 0);
                 sent->messages[to * nparts + from] += segments > 0;
                 sent->bytes[from * nparts + to] +=
-                    48 * nodes + 24 * ended + 24 * arms + 36 * 8 * moments + 24 * 8 * fields;
+                    24 * nodes + 24 * ended + 24 * arms + 36 * 8 * moments + 24 * 8 * fields;
                 sent->bytes[to * nparts + from] += 48 * segments;
             }
         }

@@ -12,7 +12,7 @@
 
 /* What travels in an evaluation. */
 enum {
-    DD_PHASE_NODES,    /* positions and velocities of neighbours */
+    DD_PHASE_NODES,    /* positions of neighbours */
     DD_PHASE_SEGMENTS, /* nodes in which segments end */
     DD_PHASE_MOMENTS,  /* of cells, to those who compute with them as sources */
     DD_PHASE_FIELDS,   /* in cells, to those who have segments there */

@@ -5,11 +5,11 @@
 
 #include <equipoise/par.h>
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What a node sends to its neighbours: where it is and how fast. */
-#define NODE_BYTES ((int64_t)(6 * sizeof(double)))
 #define ARM_BYTES ((int64_t)(3 * sizeof(double)))
 
 /* An arm across ranks. */
@@ -111,7 +111,7 @@ static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
     if (code == EQP_OK) {
         code = eqp_array_create(&halo->x, 3 * halo->nghosts, sizeof *halo->x);
     }
-    if (code == EQP_OK) {
+    if (code == EQP_OK && halo->numbers > 3) {
         code = eqp_array_create(&halo->v, 3 * halo->nghosts, sizeof *halo->v);
     }
     return code;
@@ -125,14 +125,14 @@ static int list_senders(dd_halo *halo, crossing *cross, int64_t ncross, dd_block
     sort(cross, ncross, by_own);
     for (int64_t c = 0; c < ncross && code == EQP_OK; c++) {
         if (c == 0 || cross[c - 1].own != cross[c].own) {
-            dd_blocks_add(blocks, (int64_t)cross[c].own, NODE_BYTES);
+            dd_blocks_add(blocks, (int64_t)cross[c].own, halo->numbers * (int64_t)sizeof(double));
             halo->send[halo->nsend++] = cross[c].node;
         }
         if (c == 0 || by_own(&cross[c - 1], &cross[c]) != 0) {
             dd_blocks_need(blocks, cross[c].home);
         }
     }
-    return code == EQP_OK ? eqp_array_create(&halo->out, halo->nsend, sizeof *halo->out) : code;
+    return code == EQP_OK ? eqp_array_create(&halo->out, halo->nsend * halo->numbers, sizeof *halo->out) : code;
 }
 
 static int crossings_create(int nranks, int64_t n, dd_crossings *made)
@@ -238,9 +238,9 @@ static int list_all(const dd_domain *domain, dd_halo *halo, dd_blocks *nodes, dd
     return code;
 }
 
-int dd_halo_create(const dd_domain *domain, dd_halo *halo)
+static int create(const dd_domain *domain, int numbers, dd_halo *halo)
 {
-    dd_halo made = {.n = domain->network.n};
+    dd_halo made = {.n = domain->network.n, .numbers = numbers};
     dd_blocks nodes = {.n = 0}, arms = {.n = 0};
     int code;
 
@@ -261,6 +261,16 @@ int dd_halo_create(const dd_domain *domain, dd_halo *halo)
     }
     *halo = made;
     return EQP_OK;
+}
+
+int dd_halo_create(const dd_domain *domain, dd_halo *halo)
+{
+    return create(domain, 3, halo);
+}
+
+int dd_halo_create_moving(const dd_domain *domain, dd_halo *halo)
+{
+    return create(domain, 6, halo);
 }
 
 void dd_halo_free(dd_halo *halo)
@@ -295,14 +305,19 @@ int dd_halo_refresh(const dd_domain *domain, dd_halo *halo)
 
     for (int64_t s = 0; s < halo->nsend; s++) {
         const dd_node *node = &domain->network.node[halo->send[s]];
-        memcpy(halo->out[s], node->x, sizeof node->x);
-        memcpy(halo->out[s] + 3, node->v, sizeof node->v);
+        double *to = halo->out + s * halo->numbers;
+        memcpy(to, node->x, sizeof node->x);
+        if (halo->numbers > 3) {
+            memcpy(to + 3, node->v, sizeof node->v);
+        }
     }
     code = send_nodes(halo, &received);
     for (int64_t g = 0; g < view.n && code == EQP_OK; g++) {
         const char *from = (const char *)received + view.offset[g];
         memcpy(halo->x + 3 * g, from, 3 * sizeof(double));
-        memcpy(halo->v + 3 * g, from + 3 * sizeof(double), 3 * sizeof(double));
+        if (halo->numbers > 3) {
+            memcpy(halo->v + 3 * g, from + 3 * sizeof(double), 3 * sizeof(double));
+        }
     }
     return code;
 }
@@ -314,7 +329,7 @@ int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost)
     int code;
 
     for (int64_t s = 0; s < halo->nsend; s++) {
-        memcpy(halo->out[s], &own[halo->send[s]], sizeof *own);
+        memcpy(halo->out + s * halo->numbers, &own[halo->send[s]], sizeof *own);
     }
     code = send_nodes(halo, &received);
     for (int64_t g = 0; g < view.n && code == EQP_OK; g++) {
@@ -346,5 +361,6 @@ const double *dd_halo_position(const dd_domain *domain, const dd_halo *halo, int
 
 const double *dd_halo_velocity(const dd_domain *domain, const dd_halo *halo, int64_t place)
 {
+    assert(halo->numbers > 3);
     return place < halo->n ? domain->network.node[place].v : halo->v + 3 * (place - halo->n);
 }

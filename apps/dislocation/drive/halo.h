@@ -20,14 +20,15 @@ typedef struct dd_crossings {
 typedef struct dd_halo {
     int64_t n;       /* own nodes when it was made */
     int64_t nghosts; /* remote neighbours, each once */
+    int numbers;     /* that travel of a node: position, or position and velocity */
     int64_t *first;  /* [n + 1] first arm of each own node in `place` */
     int64_t *place;  /* [arms] of each arm's neighbour */
     dd_tag *tag;     /* [nghosts] by home, then by tag */
-    double *x, *v;   /* [nghosts][3] as of the last dd_halo_refresh */
+    double *x, *v;   /* [nghosts][3] as of the last dd_halo_refresh; v: NULL where only positions travel */
     /* own nodes that others need, by tag: each is a block */
     int64_t nsend;
     int64_t *send;     /* [nsend] places */
-    double (*out)[6];  /* [nsend] scratch */
+    double *out;       /* [nsend][numbers] scratch */
     eqp_route *nodes;  /* from there to the ghosts */
     dd_crossings mine; /* arms across ranks whose segment belongs to the own end */
     dd_crossings theirs;
@@ -35,12 +36,14 @@ typedef struct dd_halo {
 } dd_halo;
 
 /* Plans, with the domain's plan; its nodes and arms must not change while the halo is used. Does not fetch anything.
- * Collective. */
+ * Forces want positions alone. Collective. */
 int dd_halo_create(const dd_domain *domain, dd_halo *halo);
+/* The same for positions and velocities. */
+int dd_halo_create_moving(const dd_domain *domain, dd_halo *halo);
 /* Collective. */
 void dd_halo_free(dd_halo *halo);
 
-/* Fetches positions and velocities of all ghosts. Collective. */
+/* Fetches positions of all ghosts, and velocities where these travel. Collective. */
 int dd_halo_refresh(const dd_domain *domain, dd_halo *halo);
 
 /* A number of each own node to those who know it as a ghost: own [n] (borrowed), ghost [nghosts]. Collective. */
@@ -50,7 +53,7 @@ int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost);
  * [theirs.n][3]. Collective. */
 int dd_halo_give(const dd_halo *halo, const double *out, double *in);
 
-/* Position of the neighbour at a place. Local. */
+/* Position of the neighbour at a place, and its velocity, of a halo that was made with velocities. Local. */
 const double *dd_halo_position(const dd_domain *domain, const dd_halo *halo, int64_t place);
 const double *dd_halo_velocity(const dd_domain *domain, const dd_halo *halo, int64_t place);
 

@@ -164,7 +164,7 @@ int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_
     dd_halo halo = {0};
     lines_file file = {.domain = domain, .halo = &halo};
     eqp_message what = {""};
-    int code = dd_halo_create(domain, &halo);
+    int code = dd_halo_create_moving(domain, &halo);
 
     if (code == EQP_OK) {
         code = dd_halo_refresh(domain, &halo);

@@ -229,7 +229,7 @@ static int see(topology *t)
 
     if (!t->fits) {
         dd_halo_free(&t->halo);
-        code = dd_halo_create(t->domain, &t->halo);
+        code = dd_halo_create_moving(t->domain, &t->halo);
         if (code == EQP_OK) {
             code = dd_halo_refresh(t->domain, &t->halo);
         }
