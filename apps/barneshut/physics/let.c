@@ -30,6 +30,7 @@ int64_t bh_block_id(uint64_t key, int level)
 typedef struct stop {
     int64_t cell;
     int64_t skip; /* the stop after all that are below this one */
+    int place;    /* among the children of the stop above */
     bool branch;  /* one of this rank's branches: the cell is its number */
 } stop;
 
@@ -67,12 +68,13 @@ static int find_stops(bh_let *let)
 {
     const bh_tree *tree = let->tree;
     int64_t stack[BH_STACK], capacity = 0, branch = 0;
-    int depth = 0;
+    int place[BH_STACK] = {0}, depth = 0;
     if (tree->root >= 0) {
         stack[depth++] = tree->root;
     }
     while (depth > 0 && branch < tree->nbranches) {
         const int64_t c = stack[--depth];
+        const int at = place[depth];
         const bh_cell *cell = &tree->cell[c], *next = &tree->cell[branch];
         if (next->key - cell->key >= bh__span(cell->level)) {
             continue; /* none of this rank's branches is in here */
@@ -86,8 +88,9 @@ static int find_stops(bh_let *let)
             let->stop = larger;
         }
         const bool here = cell->home >= 0;
-        let->stop[let->nstops++] = (stop){.cell = here ? branch++ : c, .branch = here};
+        let->stop[let->nstops++] = (stop){.cell = here ? branch++ : c, .place = at, .branch = here};
         for (int k = here ? 0 : cell->nchild; k-- > 0;) {
+            place[depth] = k;
             stack[depth++] = cell->child + k;
         }
     }
@@ -219,32 +222,22 @@ static int mark_leaf(bh_let *let, int64_t branch, const bh_choice *choice)
     return choice->keep == NULL || choice->keep(choice->user, centre) ? add_want(let, branch) : EQP_OK;
 }
 
-/* Whether a walk that has come to the cell above one opens this one, as far as the region is concerned. above: the
- * numbers of the stops above, by level. */
-static bool is_reached(const bh_let *let, const bh__walker *w, const bh_cell *cell, const int64_t *above)
-{
-    const bh_cell *parent = cell->level > 0 ? &let->tree->cell[above[cell->level - 1]] : NULL;
-    int k = 0;
-    if (w->region == NULL || parent == NULL) {
-        return true; /* the root is opened by all */
-    }
-    while (let->tree->cell[parent->child + k].key != cell->key) {
-        k++;
-    }
-    return bh__walk_best()->reach(w, &let->tree->family[parent->family], 1u << k) != 0;
-}
-
 /* The branches that the walk opens: let->opened [*nopened]. Those that are leaves are marked. */
 static int find_opened(bh_let *let, const bh__walker *w, const bh_choice *choice, int64_t *nopened)
 {
-    int64_t above[EQP_CURVE_BITS + 1];
+    unsigned reached[EQP_CURVE_BITS + 2] = {1}; /* by level: the region's part of the last stop's children */
     int code = EQP_OK;
     for (int64_t i = 0; i < let->nstops && code == EQP_OK;) {
         const stop *at = &let->stop[i];
         const bh_cell *cell = &let->tree->cell[at->cell];
         const bool leaf = at->branch && cell->nchild == 0;
-        const bool skipped = bh__acts_whole(w, cell) || (!leaf && !is_reached(let, w, cell, above));
-        above[cell->level] = at->cell;
+        /* All ranks open the root. */
+        const bool foreign = w->region != NULL && !leaf && (reached[cell->level] >> at->place & 1) == 0;
+        const bool skipped = foreign || bh__acts_whole(w, cell);
+        if (!skipped && !at->branch && w->region != NULL) {
+            const unsigned all = (1u << cell->nchild) - 1;
+            reached[cell->level + 1] = bh__walk_best()->reach(w, &let->tree->family[cell->family], all);
+        }
         if (!skipped && leaf) {
             code = mark_leaf(let, at->cell, choice);
         } else if (!skipped && at->branch) {
