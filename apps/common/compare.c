@@ -15,6 +15,7 @@ void app_compare_first(app_run_settings *run)
     run->method = eqp_method_find("sfc");
     run->choice.method = run->method;
     run->choice.options.method = run->method;
+    run->choice.options.split = run->choice.options.even_step = false;
     run->steps = run->restart != NULL ? INT32_MAX : 0; /* a restart file stands at any step */
 }
 

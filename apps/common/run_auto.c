@@ -20,7 +20,7 @@ static const struct {
 } candidates[] = {{"sfc", 0}, {"rcb", 1}, {"sfc:split", 3}, {"jagged", 3}, {"tiles", 3}, {"interaction", 10}};
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
 
-/* The same of making the best one's steps even. */
+/* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
 #define EVEN_EFFORT 4.0
 
 int app_auto_missing(const app_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
@@ -49,23 +49,19 @@ int app_auto_missing(const app_methods *own, const app_rebalance_options *run, i
 
 bool app_can_even(const app_method_choice *choice)
 {
-    return choice->method->assign != NULL && (choice->method->needs & EQP_NEEDS_WEIGHTS) != 0 &&
-           !choice->options.even_step;
+    return app_method_can_even(choice->method) && !choice->options.even_step;
 }
 
-int app_even_word(const app_methods *own, const app_method_choice *choice, app_method_choice *even,
-                  eqp_message *message)
+void app_even_word(const app_method_choice *choice, app_method_choice *even)
 {
-    char word[sizeof choice->name + 16];
-    app_rebalance_options plain = choice->options;
+    const char joint = strchr(choice->name, ':') == NULL ? ':' : ',';
 
-    snprintf(word, sizeof word, "%s%ceven=step", choice->name, strchr(choice->name, ':') == NULL ? ':' : ',');
-    plain.even_step = plain.split = plain.full = false; /* the word says so itself */
-    return app_word_parse(own, &plain, word, even, message);
+    *even = *choice;
+    even->options.even_step = true;
+    snprintf(even->name, sizeof even->name, "%.*s%ceven=step", APP_WORD_LETTERS, choice->name, joint);
 }
 
-/* What a trial costs over the life of its map. Moving counts as one exchange of all that changes its place; the present
- * map moves nothing. */
+/* What a trial costs over the life of its map: its making, unless it is there already, and its steps. */
 static double cost_of(const app_auto_question *question, const app_compared *row, bool is_present)
 {
     const double step = row->evaluated.step_seconds;
@@ -145,6 +141,7 @@ typedef struct choosing {
     app_auto_answer *answer;
     double cost;         /* of what is the best so far */
     double curve_effort; /* CPU seconds of the curve's trial */
+    double best_effort;  /* of that of the best new map */
     app_compared curve;
     int ntried;
     eqp_message *message;
@@ -174,6 +171,9 @@ static int try_candidates(choosing *c)
             c->curve = row;
             c->curve_effort = seconds;
         }
+        if (code == EQP_OK && c->answer->choice != NULL && strcmp(c->answer->choice->name, choice.name) == 0) {
+            c->best_effort = seconds;
+        }
         c->ntried++;
     }
     return code;
@@ -185,16 +185,14 @@ static int try_even(choosing *c)
     app_method_choice even;
     app_compared row;
     double seconds = 0.0;
-    int code;
 
     if (c->answer->keep || !app_can_even(c->answer->choice) ||
-        !is_worth_trying(c->question, EVEN_EFFORT, c->curve_effort, best_so_far(c))) {
+        !is_worth_trying(c->question, EVEN_EFFORT, c->best_effort, best_so_far(c))) {
         return EQP_OK;
     }
-    code = app_even_word(c->question->own, c->answer->choice, &even, c->message);
+    app_even_word(c->answer->choice, &even);
     c->ntried++;
-    return code == EQP_OK ? try_one(c->state, c->question, &even, &c->cost, c->answer, &row, &seconds, c->message)
-                          : code;
+    return try_one(c->state, c->question, &even, &c->cost, c->answer, &row, &seconds, c->message);
 }
 
 /* The run's own method alone. */

@@ -18,9 +18,8 @@ int app_auto_missing(const app_methods *own, const app_rebalance_options *run, i
 /* Whether a choice can be had with even steps and has not got them: the parts must have shares in weighted items. */
 bool app_can_even(const app_method_choice *choice);
 
-/* The same choice with even steps, as a word of its own. EQP_OK or a code of app_word_parse(). Local. */
-int app_even_word(const app_methods *own, const app_method_choice *choice, app_method_choice *even,
-                  eqp_message *message);
+/* The same choice with even steps, as a word of its own. Local. */
+void app_even_word(const app_method_choice *choice, app_method_choice *even);
 
 /* What is known when a choice is made. */
 typedef struct app_auto_question {

@@ -177,7 +177,7 @@ static int with_legend(const eqp_table *table, char **text)
 {
     static const char legend[] =
         "* the best of its number of parts; most: ghosts of one part; vs: by how much the step is shorter\n"
-        "balance: CPU seconds of the largest rank of this run for survey, units and assignment\n";
+        "balance: CPU seconds of the largest rank of this run for survey, units, assignment and traces\n";
     char *lines = NULL, *longer;
     int code = eqp_table_text(table, &lines);
 

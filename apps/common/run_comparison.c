@@ -86,7 +86,18 @@ static int next_best(int n, const app_trial *trials, bool *done)
     return best;
 }
 
-/* Tries the best with even steps. Where there are fewer than EVENED of them, the last slots stay without a choice. */
+static bool is_tried(const comparison *c, const app_method_choice *choice)
+{
+    int i = 0;
+
+    while (i < c->ntried && strcmp(c->tried[i]->name, choice->name) != 0) {
+        i++;
+    }
+    return i < c->ntried;
+}
+
+/* Tries the best with even steps, unless they were asked for themselves. Where there are fewer than EVENED of them, the
+ * last slots stay without a choice. */
 static int try_even(app_whatif_state *state, const comparison *c, app_trial *trials, app_method_choice *even,
                     const eqp_network *network, eqp_message *message)
 {
@@ -98,9 +109,12 @@ static int try_even(app_whatif_state *state, const comparison *c, app_trial *tri
         if (best < 0) {
             break;
         }
-        code = app_even_word(c->own, trials[best].choice, &even[n], message);
+        app_even_word(trials[best].choice, &even[n]);
         trials[c->ntried + n].choice = &even[n];
-        n++;
+        n += !is_tried(c, &even[n]);
+    }
+    for (int i = n; i < c->neven; i++) {
+        trials[c->ntried + i].choice = NULL;
     }
     free(done);
     return code == EQP_OK ? app_whatif_try(state, n, trials + c->ntried, network, message) : code;

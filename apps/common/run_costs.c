@@ -56,9 +56,7 @@ int app_costs_fit(app_costs *costs, MPI_Comm comm, const app_timings *timings)
         return EQP_OK;
     }
     for (int k = 0; k < costs->nkinds; k++) {
-        if (fit.seen[k]) {
-            costs->seconds[k] = fit.cost[k];
-        }
+        costs->seconds[k] = fit.seen[k] ? fit.cost[k] : fit.factor * costs->nominal[k];
     }
     costs->rmse = fit.rmse;
     costs->known = true;

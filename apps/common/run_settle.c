@@ -14,6 +14,9 @@
 #define LOAD_PASSES 6
 #define STEP_PASSES 3
 
+/* So many maps in a row that are no better end it. */
+#define MOST_IN_VAIN 2
+
 /* What a part has beside its items follows them: halves of what is learnt do not swing. */
 #define LATER_SHARE 0.5
 
@@ -101,7 +104,7 @@ int app_whatif_settle_loads(const app_whatif_state *state, app_newmap *newmap, c
 {
     settling s = {.state = state, .newmap = newmap, .base = base, .message = message, .nparts = trial->nparts};
     double least = 0.0;
-    int code;
+    int in_vain = 0, code;
 
     if (rebalanced->split_owners == 0) { /* the same on all ranks */
         return EQP_OK;
@@ -111,14 +114,17 @@ int app_whatif_settle_loads(const app_whatif_state *state, app_newmap *newmap, c
         code = app_whatif_loads(state, trial, s.total);
         least = find_imbalance(&s);
     }
-    for (int pass = 0; pass < LOAD_PASSES && code == EQP_OK && least > imbalance_tol; pass++) {
+    for (int pass = 0; pass < LOAD_PASSES && in_vain < MOST_IN_VAIN && code == EQP_OK && least > imbalance_tol;
+         pass++) {
         app_trial next = {.nparts = trial->nparts};
         app_rebalanced made;
         code = make_again(&s, pass, &next, &made);
         if (code == EQP_OK) {
             code = app_whatif_loads(state, &next, s.total);
         }
+        in_vain++;
         if (code == EQP_OK && find_imbalance(&s) < least) {
+            in_vain = 0;
             least = find_imbalance(&s);
             replace(trial, &next, rebalanced, &made);
         }

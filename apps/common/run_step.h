@@ -40,7 +40,7 @@ typedef struct app_step {
     int64_t migrated, ghosts_total, ghosts_max, bytes_sent;
     double correlation;   /* rank correlation of predicted and measured seconds of the timed batches */
     eqp_sizes unit_sizes; /* of the last map by units */
-    char chosen[64];      /* by `auto`: the method of the present map */
+    char chosen[80];      /* by `auto`: the method of the present map */
     char why[192];        /* and why, in the step in which it was asked; else empty */
 } app_step;
 

@@ -175,7 +175,7 @@ static int settle(const app_whatif_state *state, app_newmap *newmap, const doubl
     if (code == EQP_OK) {
         code = app_newmap_take(newmap, NULL, state->nhome, &trial->map, &trial->verdicts, rebalanced);
     }
-    if (code == EQP_OK && app_wants_trial(&options)) {
+    if (code == EQP_OK && (options.split || (options.method->needs & EQP_NEEDS_SOURCES) != 0)) {
         code = app_whatif_settle_loads(state, newmap, base, options.imbalance_tol, trial, rebalanced, message);
     }
     if (code == EQP_OK && options.even_step) {

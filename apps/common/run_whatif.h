@@ -51,12 +51,13 @@ typedef struct app_whatif {
 
 /* One row of a comparison: the keys of `compare` in report.json (docs/compare.md). */
 typedef struct app_compared {
-    const char *method; /* as written (borrowed) */
-    char chosen[64];    /* by `auto`; "" for any other method */
+    const char *method;         /* as written (borrowed) */
+    char chosen[APP_WORD_SIZE]; /* by `auto`; "" for any other method */
     int parts;
     int64_t units, split_owners;
     double sample_rate;     /* units per interaction; 0: owners were assigned whole */
-    double balance_seconds; /* CPU seconds of the rank that needed most, for survey, units and assignment */
+    double balance_seconds; /* CPU seconds of the rank that needed most, for survey, units, assignment, and the
+                               traces by which a map was made again */
     double imbalance_next;  /* of the same assignment after the next step; NaN: not known */
     eqp_evaluated evaluated;
 } app_compared;

@@ -19,6 +19,8 @@ typedef struct word_key {
     unsigned needs;
 } word_key;
 
+#define EVEN 0x10000U /* in word_key.needs: app_method_can_even() */
+
 static const word_key keys[] = {
     {"pins", "interaction", false, 0},
     {"full", "interaction", true, 0},
@@ -31,7 +33,7 @@ static const word_key keys[] = {
     {"columns", "jagged", false, 0},
     {"split", "sfc", true, 0},
     {"split", "rcb", true, 0},
-    {"even", NULL, false, EQP_NEEDS_WEIGHTS},
+    {"even", NULL, false, EVEN},
 };
 
 #define NKEYS ((int)(sizeof keys / sizeof keys[0]))
@@ -63,6 +65,12 @@ bool app_wants_units(const app_rebalance_options *options)
     return options->split || (options->method->needs & EQP_NEEDS_UNITS) != 0;
 }
 
+bool app_method_can_even(const eqp_method *method)
+{
+    /* What a row without `assign` does is its own affair, and feedback learns from loads, not from weights. */
+    return method->assign != NULL && (method->needs & EQP_NEEDS_WEIGHTS) != 0 && strcmp(method->name, "feedback") != 0;
+}
+
 bool app_wants_trial(const app_rebalance_options *options)
 {
     return options->split || options->even_step || (options->method->needs & EQP_NEEDS_SOURCES) != 0;
@@ -70,9 +78,10 @@ bool app_wants_trial(const app_rebalance_options *options)
 
 static bool suits(const word_key *key, const eqp_method *method)
 {
-    /* What a row without `assign` does is its own affair. */
-    return key->method == NULL ? method->assign != NULL && (method->needs & key->needs) != 0
-                               : strcmp(key->method, method->name) == 0;
+    if (key->needs == EVEN) {
+        return app_method_can_even(method);
+    }
+    return key->method == NULL ? (method->needs & key->needs) != 0 : strcmp(key->method, method->name) == 0;
 }
 
 static const word_key *find_key(const eqp_method *method, const char *name)
@@ -200,12 +209,12 @@ int app_word_parse(const app_methods *own, const app_rebalance_options *run, con
                    app_method_choice *choice, eqp_message *message)
 {
     app_method_choice made = {.options = *run};
-    char copy[sizeof made.name], *colon, *next;
+    char copy[APP_WORD_LETTERS + 1], *colon, *next;
     unsigned said = 0;
     int code = EQP_OK;
 
     if (strlen(text) >= sizeof copy) {
-        eqp_message_set(message, "'%.40s...' is longer than %d letters", text, (int)sizeof copy - 1);
+        eqp_message_set(message, "'%.40s...' is longer than %d letters", text, APP_WORD_LETTERS);
         return EQP_ERR_ARGUMENT;
     }
     strcpy(made.name, text);

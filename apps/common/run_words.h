@@ -41,12 +41,19 @@ typedef struct app_rebalance_options {
 /* Whether work units are assigned, not whole owners. */
 bool app_wants_units(const app_rebalance_options *options);
 
+/* Whether a method's steps can be made even: it must weigh items, and by their weights it must assign. */
+bool app_method_can_even(const eqp_method *method);
+
 /* Whether a map takes more than the survey of its owners: traces of what it costs, or of several maps. */
 bool app_wants_trial(const app_rebalance_options *options);
 
+/* Longest word, and room for one to which something was added. */
+#define APP_WORD_LETTERS 63
+#define APP_WORD_SIZE 80
+
 /* A method with options: a word of --balance or --compare. */
 typedef struct app_method_choice {
-    char name[64]; /* as written */
+    char name[APP_WORD_SIZE]; /* as written, or as app_even_word() makes it */
     const eqp_method *method;
     app_rebalance_options options; /* of the run, as changed by the word */
 } app_method_choice;

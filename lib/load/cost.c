@@ -132,10 +132,8 @@ static double find_factor(const eqp_cost_sums *sums, const double *expected)
 }
 
 /* So much of every column once more, with the seconds that are expected of it. */
-static void lean_towards(const eqp_cost_sums *sums, const double *expected, double lean, equations *e)
+static void lean_towards(const double *expected, double factor, double lean, equations *e)
 {
-    const double factor = find_factor(sums, expected);
-
     for (int k = 0; k < e->n; k++) {
         e->matrix[k][k] += lean;
         e->right[k] += lean * e->scale[k] * factor * expected[k];
@@ -309,7 +307,8 @@ int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double 
     f.nkinds = sums->nkinds;
     f.samples = sums->sum[SAMPLES];
     scale_equations(sums, &e);
-    lean_towards(sums, expected, lean, &e);
+    f.factor = find_factor(sums, expected);
+    lean_towards(expected, f.factor, lean, &e);
     solve_nonnegative(&e, x);
     for (int k = 0; k < f.nkinds; k++) {
         f.seen[k] = e.scale[k] > 0.0;

@@ -111,6 +111,7 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"sfc:pins=2", EQP_ERR_UNKNOWN, "sfc has no option 'pins'; known: split even"},
         {"sfc,count", EQP_ERR_UNKNOWN, "'sfc,count' is no method (try --balance help)"},
         {"count:even=step", EQP_ERR_UNKNOWN, "count has no option 'even'; known: none"},
+        {"feedback:even=step", EQP_ERR_UNKNOWN, "feedback has no option 'even'; known: none"},
         {"count:split", EQP_ERR_UNKNOWN, "count has no option 'split'; known: none"},
         {"sfc:split=yes", EQP_ERR_ARGUMENT, "sfc: split takes no value"},
         {"sfc:even", EQP_ERR_ARGUMENT, "sfc: even needs a value"},

@@ -68,6 +68,7 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
         }
         app_map_init(&at_home); /* by which a what-if has its groups computed */
         what.what.old = has_map ? &at_home : NULL;
+        what.what.plan = run->exchange_auto ? NULL : &evaluator->plan;
         if (code == EQP_OK) {
             code = app_whatif_open(&what.what, &state);
         }

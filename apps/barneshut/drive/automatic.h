@@ -8,9 +8,9 @@
 
 /* What was found beside the map. */
 typedef struct bh_automatic {
-    bool kept;       /* the present map is the best: nothing has changed */
-    char chosen[64]; /* the method */
-    char why[192];   /* one line */
+    bool kept;                  /* the present map is the best: nothing has changed */
+    char chosen[APP_WORD_SIZE]; /* the method */
+    char why[192];              /* one line */
 } bh_automatic;
 
 /* Tries methods for the groups where they are, and makes the best one's map as bh_rebalance() does. life: steps that it

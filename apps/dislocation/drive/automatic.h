@@ -7,10 +7,10 @@
 #include "simulation.h"
 
 typedef struct dd_automatic {
-    bool kept;           /* the present map is the best: nothing has changed */
-    app_compared row;    /* of the map that is to be used */
-    app_rebalanced made; /* how, unless it was kept */
-    char chosen[64];     /* the method that `auto` took, unless it was kept */
+    bool kept;                  /* the present map is the best: nothing has changed */
+    app_compared row;           /* of the map that is to be used */
+    app_rebalanced made;        /* how, unless it was kept */
+    char chosen[APP_WORD_SIZE]; /* the method that `auto` took, unless it was kept */
     char why[192];
 } dd_automatic;
 

@@ -125,7 +125,7 @@ static double expected_life(const dd_simulation *sim)
 
 /* `auto`, and methods whose maps are traced before they are used. `auto` says what it has chosen, if not to keep what
  * there is. */
-static int make_by_trial(dd_simulation *sim, const app_rebalance_options *options, app_rebalanced *made,
+static int make_by_trial(dd_simulation *sim, const app_rebalance_options *options, app_rebalanced *made, bool *kept,
                          int64_t *migrated, eqp_message *message)
 {
     dd_automatic automatic = {.kept = false};
@@ -133,9 +133,8 @@ static int make_by_trial(dd_simulation *sim, const app_rebalance_options *option
 
     if (code == EQP_OK) {
         *made = automatic.made;
-        made->units = automatic.row.units;
-        made->split_owners = automatic.row.split_owners;
         made->result.imbalance = automatic.row.evaluated.imbalance;
+        *kept = automatic.kept;
         memcpy(sim->now.common.why, automatic.why, sizeof automatic.why);
         if (!automatic.kept) {
             memcpy(sim->now.common.chosen, automatic.chosen, sizeof automatic.chosen);
@@ -151,6 +150,7 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     app_rebalanced made;
     int64_t migrated = 0, bytes = 0;
     double *measured = NULL;
+    bool kept = false;
     int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
 
     options.part_load = measured;
@@ -158,7 +158,7 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
     if (code == EQP_OK) {
         code = options.method == &app_method_auto || app_wants_trial(&options)
-                   ? make_by_trial(sim, &options, &made, &migrated, message)
+                   ? make_by_trial(sim, &options, &made, &kept, &migrated, message)
                    : dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map,
                                   &sim->map, &sim->totals, &made, &migrated, &bytes, message);
     }
@@ -166,10 +166,12 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     if (code == EQP_OK) {
         sim->has_map = true;
         sim->now.common.rebalanced = true;
-        sim->now.common.imbalance_promised = made.result.imbalance;
-        sim->now.common.units = made.units;
-        sim->now.common.split_owners = made.split_owners;
-        sim->now.common.unit_sizes = made.sizes;
+        if (!kept) { /* else what was said of the present map when it was made still holds */
+            sim->now.common.imbalance_promised = made.result.imbalance;
+            sim->now.common.units = made.units;
+            sim->now.common.split_owners = made.split_owners;
+            sim->now.common.unit_sizes = made.sizes;
+        }
         ledger->row.common.migrated += (double)migrated;
         ledger->row.common.bytes_sent += (double)bytes;
         /* What a method promises that does not weigh is known when the work has been counted. */

@@ -110,6 +110,9 @@ typedef struct eqp_cost_fit {
                                       relative: root mean squared relative error. A fraction. Digits below 1e-8 are
                                       rounding. */
     double samples;              /**< samples that went in: a count */
+    double factor;               /**< of the costs that eqp_cost_fit_near() expects, as the samples fit them best: those
+                                      of kinds that were never seen are likely that many times what was expected. 0
+                                      where nothing was */
 } eqp_cost_fit;
 
 /** Starts without samples. Returns EQP_OK or EQP_ERR_ARGUMENT for a number of kinds or a weighting that is none. */
