@@ -6,7 +6,7 @@
  *
  *     mpiexec -n 4 quadrature --method factoring --n 3780 --cost front */
 #include "loop_costs.h"
-#include "options.h"
+#include "loop_program.h"
 #include "quadrature_integrands.h"
 
 #include <equipoise/par.h>
@@ -16,9 +16,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { BAD_INPUT = 2, TROUBLE = 1, MOST_SAMPLES = 64 };
+enum { MOST_SAMPLES = 64 };
 
 typedef struct settings {
     const char *method, *trace;
@@ -269,55 +268,18 @@ done:
     return code;
 }
 
-static int refuse(int rank, int code, const eqp_message *message)
+static int run(MPI_Comm comm, const void *settings_of_line, eqp_message *message)
 {
-    if (rank == 0) {
-        const bool named = strncmp(message->text, "quadrature: ", strlen("quadrature: ")) == 0;
-        fprintf(stderr, "%s%s\n", named ? "" : "quadrature: ", message->text[0] ? message->text : eqp_error_text(code));
-    }
-    return code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN || code == EQP_ERR_IO ? BAD_INPUT : TROUBLE;
-}
+    const settings *s = settings_of_line;
+    const int code = loop_program_check_method(s->method, message);
 
-static int run(MPI_Comm comm, const settings *s, int rank)
-{
-    eqp_message message = {""};
-    int code = EQP_OK;
-
-    if (!eqp_schedule_method_find(s->method)) {
-        eqp_message_set(&message, "--method: '%.40s' is no method; `loop --method help` lists them", s->method);
-        code = EQP_ERR_UNKNOWN;
-    }
-    code = code ? code : run_loop(comm, s, &message);
-    if (!code && (fflush(stdout) != 0 || ferror(stdout))) {
-        eqp_message_set(&message, "standard output cannot be written");
-        code = EQP_ERR_IO;
-    }
-    return code ? refuse(rank, code, &message) : 0;
+    return code ? code : run_loop(comm, s, message);
 }
 
 int main(int argc, char **argv)
 {
     settings s;
-    app_action action;
-    eqp_message message = {""};
-    MPI_Comm comm = MPI_COMM_NULL;
-    char *text = NULL;
-    int rank, status = 0, code;
+    const loop_program program = {&command_line, &s, run};
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    code = app_options_parse(&command_line, argc, argv, &s, NULL, &action, &message);
-    code = code || action != APP_HELP ? code : app_options_help(&command_line, &text);
-    code = code ? code : eqp_comm_create(MPI_COMM_WORLD, &comm);
-    if (code) {
-        status = refuse(rank, code, &message);
-    } else if (action == APP_RUN) {
-        status = run(comm, &s, rank);
-    } else if (rank == 0) {
-        printf(action == APP_HELP ? "%s" : "quadrature %s\n", action == APP_HELP ? text : eqp_version());
-    }
-    free(text);
-    eqp_comm_free(&comm);
-    MPI_Finalize();
-    return status;
+    return loop_program_main(&program, MPI_COMM_WORLD, argc, argv);
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The loop on simulated ranks from outside: table 2.1 of the thesis (lib/include/equipoise/schedule.h), its table of
-# methods, its files, and rubbish in. Then the quadrature on real ranks ($1): what it computes does not depend on them.
+# methods, its files, and rubbish in. Then quadrature and heat on real ranks ($1, $2): what
+# they compute does not depend on them.
 source "$(dirname "$0")/lib.sh"
 
 # sizes METHOD EXPECTED...: the first chunks of 800 iterations on 4 ranks with the weights of the thesis.
@@ -96,4 +97,19 @@ refused 'samples' --samples 0
 refused 'tolerance' --tolerance 0
 refused 'integrator' --integrator guess
 refused 'nowhere' --n 10 --trace nowhere/trace
+
+APP=$2
+expect 1 --ring 10 --rings 12 --tolerance 1e-6
+cut -f 2,4,5,6 out >alone
+awk -F '\t' 'NR == 2 && ($2 != 120 || $4 < 100 || $5 > 1e-6 || $6 < 0.49 || $6 > 0.51) { exit 1 }' out || fail "heat: $(cat out)"
+expect 3 --ring 10 --rings 12 --tolerance 1e-6 --method adaptive-weighted-factoring
+cut -f 2,4,5,6 out | cmp alone - || fail "heat on 3 ranks: $(cat out)"
+expect 2 --ring 10 --rings 12 --tolerance 1e-6 --method awf-c --engine master --yield
+cut -f 2,4,5,6 out | cmp alone - || fail "heat by a master: $(cat out)"
+expect 3 --ring 3 --rings 2
+rm -f alone
+refused 'dynamic' --method dynamic
+refused 'ring' --ring 2
+refused 'rings' --rings 1
+refused 'tolerance' --tolerance -1
 finish
