@@ -73,7 +73,7 @@ def draw(run, rows):
         lines.append(f"$steps using {column}:xtic(1) title '{network}' linecolor rgb '{color}'")
     script = f"""set style data histograms
 set style fill solid 0.9
-set xtics rotate by -20 noenhanced
+set xtics rotate by -15 noenhanced font ',11'
 set ylabel "step by auto, of that by sfc"
 set yrange [0:*]
 plot {", ".join(lines)}

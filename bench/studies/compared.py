@@ -112,24 +112,29 @@ def best_group(rows, method, **wanted):
 
 def tally(words):
     """Words with how often each comes, the most frequent first."""
-    return ", ".join(f"{f'`{word}`' if ':' in word else word} {words.count(word)}"
+    return ", ".join(f"`{word}` {words.count(word)}"
                      for word in sorted(set(words), key=lambda word: (-words.count(word), word)))
 
 
 # What `auto` takes is written as for --balance: a method, perhaps with options.
-OPTIONS = {"split": "owners that weigh much are divided between parts", "even=step": "what is made even is the modelled step "
+OPTIONS = {"split": "owners where two parts meet are shared by them", "even=step": "what is made even is the modelled step "
            "of a part, its communication included, instead of its load"}
 
 
 def explained(rows):
     """Sentences about the words in the column `chosen`: those that are there, and what their options mean."""
-    words = sorted({row["chosen"] for row in rows if row["method"] == "auto"})
+    shown = {}  # with the groups that are best
+    for row in study.pick(rows, method="auto"):
+        case = tuple(row.get(key) for key in ("set", "seed", "parts", "network"))
+        if case not in shown or float(row["step_seconds"]) < float(shown[case]["step_seconds"]):
+            shown[case] = row
+    words = sorted({row["chosen"] for row in shown.values()})
     options = sorted({option for word in words for option in word.partition(":")[2].split(",") if option})
     text = "What `auto` took is a word of `--balance`; here it took " + ", ".join(f"`{word}`" for word in words) + "."
     if options:
         text += " Options: " + "; ".join(f"`{option}`: {OPTIONS[option]}" if option in OPTIONS else f"`{option}`"
                                          for option in options) + "."
-    even = [row for row in rows if row["method"] == "auto" and "even=step" in row["chosen"]]
+    even = [row for row in shown.values() if "even=step" in row["chosen"]]
     if even:
         most = 100 * max(study.values(even, "imbalance"))
         text += f" With even steps loads are not even: their imbalance is up to {most:.0f} % there."

@@ -108,12 +108,12 @@ def section(rows):
 A run with `--balance auto` ({run[0]['case']}, {int(run[0]['particles']):,} particles of `data/colliding-galaxies.hdf5`) spends
 {percent} % of the slowest ranks' seconds on balancing: {study.spread(study.values(run, 'seconds'), '{:.2f}')} s, beside
 {study.spread(study.values(run, 'force'), '{:.2f}')} s of forces and {study.spread(study.values(run, 'exchange'), '{:.2f}')} s of
-exchange ({len(run)} runs; median, least and largest). It took {took}.
+exchange (runs: {len(run)}; median, least and largest). It took {took}.
 """
     if compare:
         text += f"""
 `--compare` of {compare[0]['case']} (up to {int(compare[0]['parts']):,} parts), {int(compare[0]['particles']):,} particles, from start to
-end: {study.spread(study.values(compare, 'seconds'), '{:.1f}')} s of both ranks together ({len(compare)} seeds).
+end: {study.spread(study.values(compare, 'seconds'), '{:.1f}')} s of both ranks together (seeds: {len(compare)}).
 """
     return text
 

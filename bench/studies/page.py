@@ -22,7 +22,7 @@ STUDIES = ["unit_sizes", "sample_rates", "total_time", "large_network", "recover
 def wrapped(text):
     """Paragraphs at the width of the tree; tables, pictures and headings as they are."""
     blocks = re.split(r"\n{2,}", text.strip())
-    return "\n\n".join(block if block[0] in "|!#`" else textwrap.fill(" ".join(block.split()), 120,
+    return "\n\n".join(block if block[0] in "|!#" or block.startswith("```") else textwrap.fill(" ".join(block.split()), 120,
                                                                      break_long_words=False, break_on_hyphens=False)
                        for block in blocks)
 

@@ -12,7 +12,7 @@ NAME = "recovered"
 TITLE = "Imbalance recovered"
 
 METHODS = ["count", "sfc", "auto"]
-GROUPS = [16, 64]
+GROUPS = [8, 128]  # the smallest ones for evenness, the largest ones for speed
 PARTS = [128, 1024, 4096]
 NETWORKS = {"network": [128, 4096], "network-small": [128, 1024]}
 FILES = {"Tantalum.data": [128], "Copper.data": [128, 512], "180chains_16.10e.data": [128, 1024]}
@@ -60,12 +60,13 @@ def draw(run, rows):
             lines.append(f"${block} using 1:2 with linespoints pointtype 7 pointsize 0.6 dashtype {dash} "
                          f"linecolor rgb '{color}' title '{compared.plain(name)}, {method}'")
     script = f"""set logscale x 2
+set key vertical maxrows 5 font ',11'
 set xlabel "parts\\n "
 set ylabel 'imbalance recovered [%]'
 set yrange [*:100]
 plot {", ".join(lines)}
 """
-    study.plot(run, NAME, script, data, width=900, height=700)
+    study.plot(run, NAME, script, data, width=1300, height=700)
 
 
 def sizes(rows):

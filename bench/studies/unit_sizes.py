@@ -177,7 +177,7 @@ def section(rows):
     owners = {kind: study.median(study.values(study.pick(rows, kind=kind, strategy="none"), "mean")) for kind in KINDS}
     nodes = study.median(study.values(study.pick(rows, kind="network", strategy="none"), "owners"))
     return f"""How evenly a strategy cuts interactions into work units shows in the largest one: the part that has it is no lighter.
-{seeds} seeds, of the inputs and of the sampling; the median and, in brackets, the least and the largest of the seeds.
+Seeds: {seeds}, of the inputs and of the sampling; the median and, in brackets, the least and the largest of the seeds.
 Every interaction weighs 1, owners are single particles or nodes, every strategy makes as many units (within {100 * apart(rows):.0f} %). Gravity:
 `clusters`, {published.PARTICLES:,} particles (the paper's interact within a cutoff, section 5.2.3); {owners['barneshut']:,.0f} interactions per particle with the opening angle, and
 {owners['cutoff']:,.0f} with a cutoff that is chosen for that number. Networks: {nodes:,.0f} nodes with {owners['network']:,.0f} pairs of
