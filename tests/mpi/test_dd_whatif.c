@@ -613,6 +613,8 @@ static void check_far_parts(void)
     grid = (dd_grid){.n = {3, 3, 2}, .ncells = 18, .periodic = {true, true, false}};
     dd_far_parts_init(&parts, &grid, 5);
     CHECK(!dd_grid_has_far(&grid) && !dd_far_parts_piece(&parts, 0, &piece), "a far field without far cells");
+    dd_far_parts_init(&parts, &(dd_grid){.ncells = 0}, 5);
+    CHECK(!dd_far_parts_piece(&parts, 0, &piece) && piece.ncells == 0, "a far field without cells");
     grid = (dd_grid){.n = {3, 3, 3}, .ncells = 27, .periodic = {true, true, false}};
     CHECK(dd_grid_has_far(&grid), "cells at both free sides are not far");
 }

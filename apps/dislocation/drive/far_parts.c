@@ -49,12 +49,13 @@ void dd_far_parts_init(dd_far_parts *parts, const dd_grid *grid, int nparts)
 
 bool dd_far_parts_piece(const dd_far_parts *parts, int part, dd_far_piece *piece)
 {
-    const int64_t row = parts->ncells / parts->nrows;
+    int64_t row;
 
     *piece = (dd_far_piece){0};
-    if (part >= parts->runs * parts->slabs) {
+    if (part >= parts->runs * parts->slabs) { /* of a grid that is not known yet, too */
         return false;
     }
+    row = parts->ncells / parts->nrows;
     app_slice(parts->ncells, part / parts->slabs, parts->runs, &piece->cell, &piece->ncells);
     app_slice(parts->nrows, part % parts->slabs, parts->slabs, &piece->row, &piece->nrows);
     piece->source = piece->row * row;
