@@ -19,7 +19,7 @@ NETWORKS = {  # of computers: what --network is told
     "one node": "node={parts}",
 }
 METHODS = ["sfc", "auto"]
-MOST_SEEDS = 2  # a seed takes minutes
+MOST_SEEDS = 1  # a seed takes minutes
 GROUP = 64  # most particles of a group of targets: the default of the app
 PARTS_GRAVITY = [128, 2048]
 GENERATED, PARTS = "network-small", 512

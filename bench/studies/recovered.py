@@ -12,7 +12,7 @@ NAME = "recovered"
 TITLE = "Imbalance recovered"
 
 METHODS = ["count", "sfc", "auto"]
-GROUPS = [8, 128]  # the smallest ones for evenness, the largest ones for speed
+GROUPS = [16, 128]  # small ones for evenness, large ones for speed
 PARTS = [128, 1024, 4096]
 NETWORKS = {"network": [128, 4096], "network-small": [128, 1024]}
 FILES = {"Tantalum.data": [128], "Copper.data": [128, 512], "180chains_16.10e.data": [128, 1024]}
