@@ -8,7 +8,7 @@
  * the ranks, for each of them: on ranks that share a core, or wait for one, it says little. Methods
  * with few chunks show what a whole run costs: its agreements are in it. `fixed` has chunks of one iteration and gives
  * what others have left: the cost of chunks that can be given away. Row `swap` is one compare-and-swap in a window of
- * rank 0 by rank 1 alone, rank 0 waiting in a barrier. */
+ * rank 0 by the last rank alone, the others waiting in a barrier. */
 #include "timing.h"
 
 #include <equipoise/par.h>

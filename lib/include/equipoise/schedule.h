@@ -222,7 +222,8 @@ typedef struct eqp_schedule_outcome {
 
 /** Runs a loop in virtual time, with the rules that real ranks use. Two ranks that ask at the same time get their
  * chunks in the order of their numbers. Times are recorded as eqp_schedule_record() wants them, iteration by
- * iteration. Local, deterministic, O(n + chunks log nranks) and what the method costs.
+ * iteration. Local, deterministic, O(n + chunks log nranks), what the method costs, and O(nranks log n) for each end of
+ * a chunk that is given away.
  * \param[in,out] schedule  nothing of it was handed out yet; all of it is afterwards
  * \param[in]     cost      [n] seconds of each iteration at speed 1, finite and >= 0 (borrowed)
  * \param[in]     machine   NULL: the defaults (borrowed)
