@@ -449,6 +449,8 @@ int main(int argc, char **argv)
         {"split, tiles", "clusters:n=1500", "tiles:aspect=20",
          "--sample-rate=0.05 --imbalance-tol=0.0005 --rebalance=4"},
         {"sfc, renewed", "clusters:n=1500", "sfc", "--rebalance=4"},
+        {"split, sfc, renewed", "clusters:n=1500", "sfc:split,even=step", "--imbalance-tol=0.0005 --rebalance=3"},
+        {"feedback, renewed", "clusters:n=1500", "feedback", "--rebalance=2"},
         {"interaction, renewed", "clusters:n=1500", "interaction", "--rebalance=4"},
         {"adaptive", "clusters:n=1500", "interaction", "--sample-strategy=adaptive"},
         {"random", "clusters:n=1500", "interaction", "--sample-strategy=random"},
