@@ -8,9 +8,9 @@
  * that of the target. In a periodic direction each cell acts once, from its nearest image; one that is exactly half a
  * box away acts half from either side.
  *
- * How to use it: segments are added to moments that start as zeros, dd_far_set_moments() takes the sums, dd_far_stress()
- * gives the field in a cell, dd_far_force() what it does to a segment there. The same moments give the same bits on
- * every rank. */
+ * How to use it: segments are added to moments that start as zeros, dd_far_set_moments() takes the sums,
+ * dd_far_stress() gives the field in a cell, dd_far_force() what it does to a segment there. The same moments give the
+ * same bits on every rank. */
 #ifndef DD_FAR_H
 #define DD_FAR_H
 
