@@ -17,9 +17,9 @@ GOALS = {
     "network over boxes": (0.6, 0.3),
     "gravity over curve": (0.85, 0.65),
     "exchange": (0.4, 0.15),
-    "tiles": (1, 0.3),
+    "tiles": (0.3, 0.05),
     "share": (5, 2),
-    "comparison": (60, 20),
+    "comparison": (300, 60),
 }
 NODES = (4, 35)  # per part: the regime of the goals for networks
 PARTICLES = (8, 64)  # per part: that of gravity

@@ -514,6 +514,8 @@ int main(int argc, char **argv)
          STEPS SPLIT "--rebalance=2 --exchange=log+broadcast/4+node/4"},
         {"split, tiles", CHAINS, "tiles:aspect=20", STEPS SPLIT "--sample-rate=0.6 --rebalance=2"},
         {"jagged, two-stage", CHAINS, "jagged:columns=2", STEPS "--exchange=two-stage"},
+        {"units along the curve, even", CHAINS, "sfc:split,even=step", STEPS SPLIT "--rebalance=2 --exchange=log"},
+        {"feedback", CHAINS, "feedback", STEPS "--rebalance=1"},
         {"random", CHAINS, "interaction", STEPS "--sample-strategy=random --rebalance=3"},
     };
     int rank;
