@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+void app_trials_free(int n, app_trial *trials)
+{
+    for (int i = 0; i < n; i++) {
+        app_map_free(&trials[i].map);
+        free(trials[i].verdicts);
+        trials[i].verdicts = NULL;
+    }
+}
+
 static int create_evaluation(const app_whatif_state *state, int nparts, eqp_evaluation **evaluation)
 {
     const app_whatif *what = state->what;

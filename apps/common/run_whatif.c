@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void app_trials_free(int n, app_trial *trials)
-{
-    for (int i = 0; i < n; i++) {
-        app_map_free(&trials[i].map);
-        free(trials[i].verdicts);
-        trials[i].verdicts = NULL;
-    }
-}
-
 void app_whatif_close(app_whatif_state *state)
 {
     if (state != NULL) {
