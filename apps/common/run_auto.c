@@ -21,7 +21,7 @@ static const struct {
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
 
 /* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
-#define EVEN_EFFORT 4.0
+#define EVEN_EFFORT 6.0
 
 int app_auto_missing(const app_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
                      int *nmissing, app_method_choice **missing, eqp_message *message)

@@ -12,9 +12,9 @@
 
 /* Times that a map is made again. */
 #define LOAD_PASSES 6
-#define STEP_PASSES 3
+#define STEP_PASSES 6
 
-/* So many maps in a row that are no better end it. */
+/* So many maps in a row that are no better end it, or one more: a pass may try two. */
 #define MOST_IN_VAIN 2
 
 /* What a part has beside its items follows them: halves of what is learnt do not swing. */
@@ -192,6 +192,7 @@ typedef struct favourite {
     app_rebalanced *rebalanced;
     eqp_evaluation *evaluation;
     bool changed; /* since it was first evaluated */
+    int in_vain;  /* maps in a row that were no better */
 } favourite;
 
 /* Measures a map, and keeps it if its step is shorter. */
@@ -203,6 +204,7 @@ static int compete(const settling *s, const eqp_network *network, app_trial *nex
     int code;
 
     next->row.evaluated = *shortest;
+    best->in_vain++;
     code = measure(s, next, network, false, &evaluation, &next->row.evaluated);
     if (code == EQP_OK && next->row.evaluated.step_seconds < shortest->step_seconds) {
         eqp_evaluation *longer = best->evaluation;
@@ -210,6 +212,7 @@ static int compete(const settling *s, const eqp_network *network, app_trial *nex
         best->evaluation = evaluation;
         evaluation = longer;
         best->changed = true;
+        best->in_vain = 0;
         replace(best->trial, next, best->rebalanced, made);
     }
     eqp_evaluation_free(evaluation);
@@ -246,7 +249,7 @@ int app_whatif_settle_step(const app_whatif_state *state, app_newmap *newmap, co
     if (code == EQP_OK) {
         code = measure(&s, trial, network, true, &best.evaluation, &trial->row.evaluated);
     }
-    for (int pass = 0; pass < STEP_PASSES && code == EQP_OK; pass++) {
+    for (int pass = 0; pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN && code == EQP_OK; pass++) {
         code = compete_twice(&s, network, pass, &best);
     }
     if (code == EQP_OK && best.changed) {

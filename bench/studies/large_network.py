@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Modelled time of a step of a large dislocation network by every method: figures 4.8 and 4.9.
 
-Writes large_network.csv and large_network.png; takes some CPU minutes and 3 GB a seed. page.py puts them on the page."""
+Writes large_network.csv and large_network.png; takes ten CPU minutes and 7 GB a seed. page.py puts them on the page."""
 import functools
 import sys
 
@@ -16,7 +16,7 @@ TITLE = "A large network"
 
 METHODS = ["count", "sfc", "auto", *compared.OWN_METHODS]
 PARTS = [128, 512, 2048, 4096]
-TILES = "2,2,2"  # of a generated network, for 2e5 nodes or so
+TILES = "2,2,4"  # of a generated network, for 4e5 nodes or so
 MOST_SEEDS = 1  # a seed takes minutes
 SET = "network-large"
 
