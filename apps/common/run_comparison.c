@@ -20,7 +20,6 @@
  * behind them those that it wants beside; behind them the best of all these with even steps. */
 typedef struct comparison {
     int nasked, ntried, neven;
-    const app_methods *own;
     const app_method_choice *asked;     /* [nasked] */
     const app_method_choice *automatic; /* of those, or NULL */
     const app_method_choice **tried;    /* [ntried] */
@@ -40,7 +39,7 @@ static int plan_comparison(const app_methods *own, int nchoices, const app_metho
 {
     int nmissing = 0, code = EQP_OK;
 
-    *c = (comparison){.nasked = nchoices, .own = own, .asked = choice};
+    *c = (comparison){.nasked = nchoices, .asked = choice};
     for (int i = 0; i < nchoices; i++) {
         c->automatic = choice[i].method == &app_method_auto ? &choice[i] : c->automatic;
     }

@@ -85,10 +85,9 @@ double app_work_weight(const app_work_model *model, const int64_t *count)
 
 void app_owners_free(app_owners *owners)
 {
-    void *owned[] = {owners->owner,       owners->id,      owners->own_pin,    owners->count,
-                     owners->weight,      owners->seconds, owners->again,      owners->at_home,
-                     owners->pin_first,   owners->pin,     owners->tile_first, owners->tile_centroid,
-                     owners->tile_weight, owners->tile_pin};
+    void *owned[] = {owners->owner,         owners->id,          owners->own_pin,   owners->count, owners->weight,
+                     owners->seconds,       owners->again,       owners->pin_first, owners->pin,   owners->tile_first,
+                     owners->tile_centroid, owners->tile_weight, owners->tile_pin};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -291,9 +290,6 @@ static int make_room(app_owners *owners, int64_t n, int64_t npins, int64_t ntile
         code = eqp_array_create(&owners->again, n, sizeof *owners->again);
     }
     if (code == EQP_OK) {
-        code = eqp_array_create(&owners->at_home, n, sizeof *owners->at_home);
-    }
-    if (code == EQP_OK) {
         code = eqp_array_create(&owners->pin, npins, sizeof *owners->pin);
     }
     if (code == EQP_OK) {
@@ -369,7 +365,6 @@ static int make_owners(const app_survey *survey, const int *rank, int me, const 
         owners->count[o] = owner->interactions;
         owners->weight[o] = app_work_weight(model, owner->count);
         owners->again[o] = weight_of_kinds(model, model->once, owner->count);
-        owners->at_home[o] = weight_of_kinds(model, model->at_home, owner->count);
         owners->seconds[o] = app_costs_predict(costs, owner->count);
     }
     free(entries);

@@ -72,7 +72,6 @@ typedef struct app_work_model {
     int nkinds;
     const double *nominal; /* [nkinds] seconds */
     unsigned once;         /* bit k: sharers each do kind k, a single rank would do it once */
-    unsigned at_home;      /* bit k: kind k is done where an owner lives, whoever computes its interactions */
 } app_work_model;
 
 /* The model with what was measured instead of the nominal costs, once that is known (borrowed from costs): what a part
@@ -91,7 +90,6 @@ typedef struct app_owners {
     int64_t *count;     /* [n] interactions */
     double *weight;     /* [n] nanoseconds by the nominal costs */
     double *again;      /* [n] of the weight, what every rank that shares it does again */
-    double *at_home;    /* [n] of the weight, what is done at home */
     double *seconds;    /* [n] predicted from the measured costs */
     int64_t *pin_first; /* [n + 1] */
     int64_t *pin;

@@ -14,7 +14,7 @@
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
 static const double nominal[1] = {1e-9};
-static const app_work_model model = {1, nominal, 0, 0};
+static const app_work_model model = {1, nominal, 0};
 static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 
 /* Owners in two rows that have nothing to do with each other. Along the curve they take turns, so that a stretch of it

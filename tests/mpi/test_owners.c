@@ -14,7 +14,7 @@
 
 enum { KINDS = 3, PER_RANK = 40, TILES = 60, HEAVY = 3 };
 static const double nominal[KINDS] = {1e-9, 3e-9, 100e-9};
-static const app_work_model model = {KINDS, nominal, 1u << 2, 0}; /* kind 2: once for each owner */
+static const app_work_model model = {KINDS, nominal, 1u << 2}; /* kind 2: once for each owner */
 
 /* Owners of all ranks, in an order along the curve that has nothing to do with their homes. Every seventh is computed
  * by all ranks, a share each; HEAVY is more than

@@ -15,6 +15,7 @@
 #include <equipoise/error.h>
 #include <equipoise/random.h>
 
+#include "bh_nearest_unit.h"
 #include "bh_sets.h"
 
 typedef struct message {
@@ -35,18 +36,8 @@ typedef struct chooser {
 static inline bool is_chosen(void *user, const double centre[3])
 {
     const bh_sharing *sharing = &((const chooser *)user)->sharing;
-    double least = INFINITY;
-    int rank = -1;
-    for (int64_t u = 0; u < sharing->n; u++) {
-        double d2 = 0;
-        for (int k = 0; k < 3; k++) {
-            const double d = sharing->centroid[3 * u + k] - 0.5 * (centre[k] - sharing->centre[k]);
-            d2 += d * d;
-        }
-        rank = d2 < least ? sharing->rank[u] : rank;
-        least = d2 < least ? d2 : least;
-    }
-    return rank == sharing->me;
+
+    return bh_nearest_rank(sharing, centre) == sharing->me;
 }
 
 /* What a walk of this rank is to be told if ranks share all groups. The chooser must stay where it is. */

@@ -2,6 +2,7 @@
 /* Walks of ranks that share a group: the shares are the list, and nobody looks where nothing is its own. */
 #include <equipoise/random.h>
 
+#include "bh_nearest_unit.h"
 #include "bh_walk_groups.h"
 
 enum { MOST_UNITS = 40, MOST_RANKS = 6 };
@@ -15,28 +16,11 @@ typedef struct shared {
     bh_sharing sharing;
 } shared;
 
-/* The rank of the nearest unit, of equally near ones the first. */
-static int rank_of_tile(const bh_sharing *sharing, const double centre[3])
-{
-    double least = INFINITY;
-    int rank = -1;
-    for (int64_t u = 0; u < sharing->n; u++) {
-        double d2 = 0;
-        for (int k = 0; k < 3; k++) {
-            const double d = sharing->centroid[3 * u + k] - 0.5 * (centre[k] - sharing->centre[k]);
-            d2 += d * d;
-        }
-        rank = d2 < least ? sharing->rank[u] : rank;
-        least = d2 < least ? d2 : least;
-    }
-    return rank;
-}
-
 static bool keep_own(void *user, const double centre[3])
 {
     shared *s = user;
     s->searches++;
-    return rank_of_tile(&s->sharing, centre) == s->sharing.me;
+    return bh_nearest_rank(&s->sharing, centre) == s->sharing.me;
 }
 
 /* A centroid: that of a tile, near one, that of another unit, nearly that, or anywhere. Tiles lie on a grid, so that

@@ -5,7 +5,7 @@ const char *const bh_kind_names[BH_KINDS] = {"pair", "cell", "listed", "visit", 
 
 static const double nominal[BH_KINDS] = {2e-9, 4.6e-9, 3e-9, 8e-9, 3e-7};
 
-const app_work_model bh_work_model = {BH_KINDS, nominal, 1u << BH_KIND_GROUP, 0};
+const app_work_model bh_work_model = {BH_KINDS, nominal, 1u << BH_KIND_GROUP};
 
 int bh_costs_init(app_costs *costs)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const app_work_model dd_work_model = {DD_KINDS, dd_kind_nominal, 0, 1u << DD_KIND_SEGMENT};
+const app_work_model dd_work_model = {DD_KINDS, dd_kind_nominal, 0};
 
 /* x: [3][n]. */
 static int make_keys(const dd_domain *domain, int64_t n, const double *x, uint64_t *keys)
