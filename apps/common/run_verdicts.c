@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The present part of most of a split owner's work. */
+/* A part that computes some of an owner, and how much. */
 typedef struct vote {
     int part;
     double seconds;
