@@ -40,8 +40,10 @@ static int open_settling(settling *s)
 {
     int code = eqp_array_create(&s->total, 3 * (int64_t)s->nparts, sizeof *s->total);
 
-    s->given = s->total + s->nparts;
-    s->factor = s->given + s->nparts;
+    if (code == EQP_OK) {
+        s->given = s->total + s->nparts;
+        s->factor = s->given + s->nparts;
+    }
     return eqp_agree(s->state->comm, code, NULL);
 }
 

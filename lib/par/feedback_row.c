@@ -26,7 +26,9 @@ static int open_step(step *s)
 {
     int code = eqp_array_create(&s->load, 2 * (int64_t)s->options->nparts, sizeof *s->load);
 
-    s->particles = s->load + s->options->nparts;
+    if (!code) {
+        s->particles = s->load + s->options->nparts;
+    }
     code = code ? code : eqp_array_create(&s->density, s->items->n, sizeof *s->density);
     return eqp_agree(s->comm, code, NULL);
 }
