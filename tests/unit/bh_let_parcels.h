@@ -140,7 +140,7 @@ static inline void graft_all(bh_tree *tree, int from, const parcel *in)
     }
 }
 
-/* A list as bytes that do not depend on where a tree keeps its cells and particles. */
+/* More bytes of a message. */
 static inline void append(message *out, const void *bytes, size_t size)
 {
     if (out->size + size > out->capacity) {
@@ -150,6 +150,49 @@ static inline void append(message *out, const void *bytes, size_t size)
     }
     memcpy(out->bytes + out->size, bytes, size);
     out->size += size;
+}
+
+/* Everybody gets what it needs. */
+static inline void exchange(bh_part *parts, int nranks, const bh_mac *mac, bool shared)
+{
+    for (int to = 0; to < nranks; to++) {
+        for (int from = 0; from < nranks; from++) {
+            parcel out;
+            if (from == to) {
+                continue;
+            }
+            pack_for(parts, nranks, from, to, mac, shared, &out);
+            graft_all(&parts[to].tree, from, &out);
+            parcel_free(&out);
+        }
+        assert_int_equal(bh_tree_check(&parts[to].tree), EQP_OK);
+    }
+}
+
+/* A list as bytes that do not depend on where a tree keeps its cells and particles. */
+static inline void describe(const bh_tree *tree, const bh_list *list, message *cells, message *particles)
+{
+    assert_int_equal(list->nabsent, 0);
+    for (int64_t c = 0; c < list->ncells; c++) {
+        const bh_cell *cell = &tree->cell[list->cell[c]];
+        const uint64_t name[3] = {cell->key, (uint64_t)cell->level, (uint64_t)cell->count};
+        append(cells, name, sizeof(name));
+        append(cells, &cell->moments, sizeof(cell->moments));
+    }
+    for (int64_t r = 0; r < list->nruns; r++) {
+        for (int64_t i = list->run_first[r]; i < list->run_first[r] + list->run_count[r]; i++) {
+            const double body[4] = {tree->sources.x[i], tree->sources.y[i], tree->sources.z[i], tree->sources.m[i]};
+            append(particles, body, sizeof(body));
+        }
+    }
+}
+
+static inline void assert_same(const message *a, const message *b)
+{
+    assert_int_equal(a->size, b->size);
+    if (a->size > 0) {
+        assert_memory_equal(a->bytes, b->bytes, a->size);
+    }
 }
 
 static const bh_mac geometric = {.theta = 0.7};

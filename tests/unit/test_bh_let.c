@@ -2,47 +2,6 @@
 /* The lists of ranks that sent each other what they owe, against those of one that has everything. */
 #include "bh_let_parcels.h"
 
-static void exchange(bh_part *parts, int nranks, const bh_mac *mac, bool shared)
-{
-    for (int to = 0; to < nranks; to++) {
-        for (int from = 0; from < nranks; from++) {
-            parcel out;
-            if (from == to) {
-                continue;
-            }
-            pack_for(parts, nranks, from, to, mac, shared, &out);
-            graft_all(&parts[to].tree, from, &out);
-            parcel_free(&out);
-        }
-        assert_int_equal(bh_tree_check(&parts[to].tree), EQP_OK);
-    }
-}
-
-static void describe(const bh_tree *tree, const bh_list *list, message *cells, message *particles)
-{
-    assert_int_equal(list->nabsent, 0);
-    for (int64_t c = 0; c < list->ncells; c++) {
-        const bh_cell *cell = &tree->cell[list->cell[c]];
-        const uint64_t name[3] = {cell->key, (uint64_t)cell->level, (uint64_t)cell->count};
-        append(cells, name, sizeof(name));
-        append(cells, &cell->moments, sizeof(cell->moments));
-    }
-    for (int64_t r = 0; r < list->nruns; r++) {
-        for (int64_t i = list->run_first[r]; i < list->run_first[r] + list->run_count[r]; i++) {
-            const double body[4] = {tree->sources.x[i], tree->sources.y[i], tree->sources.z[i], tree->sources.m[i]};
-            append(particles, body, sizeof(body));
-        }
-    }
-}
-
-static void assert_same(const message *a, const message *b)
-{
-    assert_int_equal(a->size, b->size);
-    if (a->size > 0) {
-        assert_memory_equal(a->bytes, b->bytes, a->size);
-    }
-}
-
 static int64_t compare_lists(const bh_tree *a, const bh_tree *b, const bh_group *group, const bh_mac *mac, bh_list *la,
                              bh_list *lb)
 {

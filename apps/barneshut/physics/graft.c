@@ -156,27 +156,49 @@ static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsig
     return EQP_OK;
 }
 
-int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
+/* The cell that the bytes tell the block of, and how long that must be. */
+static int find_block(const bh_tree *tree, const void *block, size_t bytes, int64_t *number, int64_t *parent,
+                      size_t *size)
 {
-    const unsigned char *records = (const unsigned char *)block + sizeof(int64_t);
     uint64_t key;
-    int64_t id, parent;
+    int64_t id;
     int level;
-    if (home < 0 || size < sizeof(id)) {
+    if (bytes < sizeof(id)) {
         return EQP_ERR_FORMAT;
     }
     memcpy(&id, block, sizeof(id));
     if (!bh__address_of(id, &key, &level)) {
         return EQP_ERR_FORMAT;
     }
-    const int64_t number = find_cell(tree, key, level, &parent);
-    if (number < 0 || tree->cell[number].home != home) {
+    *number = find_cell(tree, key, level, parent);
+    if (*number < 0 || tree->cell[*number].home < 0) {
         return EQP_ERR_FORMAT;
     }
-    const bh_cell *cell = &tree->cell[number];
-    const bool inner = cell->nchild > 0;
-    if (size != (size_t)(inner ? bh_let_family_bytes(tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count))) {
+    *size = (size_t)bh__block_bytes(tree, &tree->cell[*number]);
+    return bytes < *size ? EQP_ERR_FORMAT : EQP_OK;
+}
+
+static int graft_block(bh_tree *tree, int64_t number, int64_t parent, const void *block)
+{
+    const unsigned char *records = (const unsigned char *)block + sizeof(int64_t);
+    return tree->cell[number].nchild > 0 ? graft_family(tree, number, parent, records)
+                                         : graft_leaf(tree, number, parent, records);
+}
+
+int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size)
+{
+    int64_t number, parent;
+    const int code = find_block(tree, block, bytes, &number, &parent, size);
+    return code == EQP_OK ? graft_block(tree, number, parent, block) : code;
+}
+
+int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
+{
+    int64_t number, parent;
+    size_t fits;
+    const int code = find_block(tree, block, size, &number, &parent, &fits);
+    if (code != EQP_OK || size != fits || tree->cell[number].home != home) {
         return EQP_ERR_FORMAT;
     }
-    return inner ? graft_family(tree, number, parent, records) : graft_leaf(tree, number, parent, records);
+    return graft_block(tree, number, parent, block);
 }

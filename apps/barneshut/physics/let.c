@@ -10,22 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t bh_let_family_bytes(bool bare, int nchild)
-{
-    return (int64_t)(sizeof(int64_t) + (size_t)nchild * bh__packed_bytes(bare));
-}
-
-int64_t bh_let_leaf_bytes(int64_t count)
-{
-    return (int64_t)sizeof(int64_t) + count * (int64_t)sizeof(bh__block_particle);
-}
-
-int64_t bh_block_id(uint64_t key, int level)
-{
-    const int unused = 3 * (EQP_CURVE_BITS - level);
-    return (int64_t)(key >> unused | (uint64_t)1 << (3 * level));
-}
-
 /* A cell on the way from the root to this rank's branches, in key order, parents first. */
 typedef struct stop {
     int64_t cell;
@@ -328,8 +312,7 @@ static int list_blocks(bh_let *let)
     for (int64_t b = 0; b < let->nblocks; b++) {
         const bh_cell *cell = &let->tree->cell[let->cell[b]];
         let->id[b] = bh_block_id(cell->key, cell->level);
-        let->bytes[b] =
-            cell->nchild > 0 ? bh_let_family_bytes(let->tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count);
+        let->bytes[b] = bh__block_bytes(let->tree, cell);
     }
     sort_wants(let);
     return EQP_OK;
@@ -353,37 +336,10 @@ int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks)
     return EQP_OK;
 }
 
-static unsigned char *put(unsigned char *to, const void *bytes, size_t size)
-{
-    memcpy(to, bytes, size);
-    return to + size;
-}
-
-static unsigned char *put_family(unsigned char *to, const bh_tree *tree, const bh_cell *cell)
-{
-    for (int64_t c = cell->child; c < cell->child + cell->nchild; c++) {
-        const bh_cell *child = &tree->cell[c];
-        to = bh__pack_cell(to, tree, child, (int)((child->key - cell->key) / bh__span(child->level)));
-    }
-    return to;
-}
-
-static unsigned char *put_leaf(unsigned char *to, const bh_sources *s, const bh_cell *leaf)
-{
-    for (int64_t i = leaf->first; i < leaf->first + leaf->count; i++) {
-        const bh__block_particle particle = {s->x[i], s->y[i], s->z[i], s->m[i]};
-        to = put(to, &particle, sizeof(particle));
-    }
-    return to;
-}
-
 void bh_let_pack(const bh_let *let, void *bytes)
 {
-    const bh_tree *tree = let->tree;
     unsigned char *to = bytes;
     for (int64_t b = 0; b < let->nblocks; b++) {
-        const bh_cell *cell = &tree->cell[let->cell[b]];
-        to = put(to, &let->id[b], sizeof(let->id[b]));
-        to = cell->nchild > 0 ? put_family(to, tree, cell) : put_leaf(to, &tree->sources, cell);
+        to = bh__block_pack(to, let->tree, &let->tree->cell[let->cell[b]]);
     }
 }

@@ -34,7 +34,16 @@ unsigned char *bh__pack_cell(unsigned char *to, const bh_tree *tree, const bh_ce
 /* Reads count, nchild and those moments that travel, others 0; returns where the record ends. */
 const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *tree, bh_cell *cell, int *rest);
 
+/* Bytes of the block of a cell, whose children or particles need not be here. */
+int64_t bh__block_bytes(const bh_tree *tree, const bh_cell *cell);
+
+/* Writes the block of a cell whose children or particles are here; returns where it ends. */
+unsigned char *bh__block_pack(unsigned char *to, const bh_tree *tree, const bh_cell *cell);
+
 /* The key and level that a block's number stands for; whether it can be one. */
 bool bh__address_of(int64_t id, uint64_t *key, int *level);
+
+/* As bh_let_graft(), of the block that `bytes` of them begin with, whoever has the cell. size: its bytes. */
+int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size);
 
 #endif

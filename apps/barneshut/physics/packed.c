@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cells as they travel: what a receiver can derive stays away. */
+/* Cells and blocks as they travel: what a receiver can derive stays away. */
 #include "let_format.h"
 
 #include <equipoise/error.h>
 
 #include <string.h>
+
+int64_t bh_let_family_bytes(bool bare, int nchild)
+{
+    return (int64_t)(sizeof(int64_t) + (size_t)nchild * bh__packed_bytes(bare));
+}
+
+int64_t bh_let_leaf_bytes(int64_t count)
+{
+    return (int64_t)sizeof(int64_t) + count * (int64_t)sizeof(bh__block_particle);
+}
+
+int64_t bh_block_id(uint64_t key, int level)
+{
+    const int unused = 3 * (EQP_CURVE_BITS - level);
+    return (int64_t)(key >> unused | (uint64_t)1 << (3 * level));
+}
 
 bool bh__address_of(int64_t id, uint64_t *key, int *level)
 {
@@ -58,6 +74,38 @@ const unsigned char *bh__unpack_cell(const unsigned char *from, const bh_tree *t
         memcpy(cell->moments.quad, packed.quad, sizeof(packed.quad));
     }
     return from;
+}
+
+int64_t bh__block_bytes(const bh_tree *tree, const bh_cell *cell)
+{
+    return cell->nchild > 0 ? bh_let_family_bytes(tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count);
+}
+
+static unsigned char *put_family(unsigned char *to, const bh_tree *tree, const bh_cell *cell)
+{
+    for (int64_t c = cell->child; c < cell->child + cell->nchild; c++) {
+        const bh_cell *child = &tree->cell[c];
+        to = bh__pack_cell(to, tree, child, (int)((child->key - cell->key) / bh__span(child->level)));
+    }
+    return to;
+}
+
+static unsigned char *put_leaf(unsigned char *to, const bh_sources *s, const bh_cell *leaf)
+{
+    for (int64_t i = leaf->first; i < leaf->first + leaf->count; i++) {
+        const bh__block_particle particle = {s->x[i], s->y[i], s->z[i], s->m[i]};
+        memcpy(to, &particle, sizeof(particle));
+        to += sizeof(particle);
+    }
+    return to;
+}
+
+unsigned char *bh__block_pack(unsigned char *to, const bh_tree *tree, const bh_cell *cell)
+{
+    const int64_t id = bh_block_id(cell->key, cell->level);
+    memcpy(to, &id, sizeof(id));
+    to += sizeof(id);
+    return cell->nchild > 0 ? put_family(to, tree, cell) : put_leaf(to, &tree->sources, cell);
 }
 
 int64_t bh_branch_bytes(const bh_tree *tree)

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A parcel is a head, the groups (a record and positions each) and then blocks, parents before children. */
+#include "parcel.h"
+
+#include "let_format.h"
+#include "walker.h"
+
+#include <equipoise/error.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Neighbouring groups whose blocks are found by one walk around all of them: it opens more than they do one by one. */
+#define WALK_TOGETHER 16
+
+typedef struct parcel_head {
+    int64_t ngroups, group_bytes;
+} parcel_head;
+
+typedef struct group_head {
+    int64_t tag, count;
+    double accel;
+} group_head;
+
+/* What a rank has: bit by bit, by the cell that a block is of. */
+typedef struct receiver {
+    int rank;
+    int64_t words, capacity;
+    uint64_t *has; /* [capacity], the first `words` of which mean something */
+} receiver;
+
+struct bh_packer {
+    const bh_tree *tree; /* borrowed; NULL: none yet */
+    int nreceivers, most_receivers;
+    receiver *receiver;
+    int64_t size, capacity; /* of the parcel at hand */
+    unsigned char *bytes;
+    bh_list list; /* scratch */
+};
+
+int bh_packer_create(bh_packer **packer)
+{
+    bh_packer *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        return EQP_ERR_MEMORY;
+    }
+    bh_list_init(&made->list);
+    *packer = made;
+    return EQP_OK;
+}
+
+void bh_packer_free(bh_packer *packer)
+{
+    if (packer != NULL) {
+        for (int r = 0; r < packer->nreceivers; r++) {
+            free(packer->receiver[r].has);
+        }
+        free(packer->receiver);
+        free(packer->bytes);
+        bh_list_free(&packer->list);
+        free(packer);
+    }
+}
+
+void bh_packer_begin(bh_packer *packer, const bh_tree *tree)
+{
+    packer->tree = tree;
+    for (int r = 0; r < packer->nreceivers; r++) {
+        packer->receiver[r].words = 0;
+    }
+}
+
+/* Room for the cells that there are by now; new ones nobody has. */
+static int extend(receiver *r, int64_t ncells)
+{
+    const int64_t words = (ncells + 63) / 64;
+    if (words > r->capacity) {
+        const int64_t capacity = words + words / 4 + 16;
+        uint64_t *larger = realloc(r->has, (size_t)capacity * sizeof(*larger));
+        if (larger == NULL) {
+            return EQP_ERR_MEMORY;
+        }
+        r->has = larger;
+        r->capacity = capacity;
+    }
+    if (words > r->words) {
+        memset(r->has + r->words, 0, (size_t)(words - r->words) * sizeof(*r->has));
+        r->words = words;
+    }
+    return EQP_OK;
+}
+
+/* The receiver with that rank, in *found. */
+static int find_receiver(bh_packer *packer, int rank, receiver **found)
+{
+    int r = 0;
+    while (r < packer->nreceivers && packer->receiver[r].rank != rank) {
+        r++;
+    }
+    if (r == packer->most_receivers) {
+        const int most = 2 * r + 8;
+        receiver *larger = realloc(packer->receiver, (size_t)most * sizeof(*larger));
+        if (larger == NULL) {
+            return EQP_ERR_MEMORY;
+        }
+        packer->receiver = larger;
+        packer->most_receivers = most;
+    }
+    if (r == packer->nreceivers) {
+        packer->receiver[packer->nreceivers++] = (receiver){.rank = rank};
+    }
+    *found = &packer->receiver[r];
+    return extend(*found, packer->tree->ncells);
+}
+
+/* Room for so many bytes more. */
+static int reserve(bh_packer *packer, int64_t more)
+{
+    const int64_t size = packer->size + more;
+    if (size <= packer->capacity) {
+        return EQP_OK;
+    }
+    const int64_t capacity = size + size / 2 + 4096;
+    unsigned char *larger = realloc(packer->bytes, (size_t)capacity);
+    if (larger == NULL) {
+        return EQP_ERR_MEMORY;
+    }
+    packer->bytes = larger;
+    packer->capacity = capacity;
+    return EQP_OK;
+}
+
+static int put(bh_packer *packer, const void *bytes, size_t size)
+{
+    const int code = reserve(packer, (int64_t)size);
+    if (code == EQP_OK) {
+        memcpy(packer->bytes + packer->size, bytes, size);
+        packer->size += (int64_t)size;
+    }
+    return code;
+}
+
+static int put_groups(bh_packer *packer, int64_t n, const bh_parcel_group *group)
+{
+    parcel_head head = {.ngroups = n};
+    int code = put(packer, &head, sizeof(head));
+    for (int64_t g = 0; g < n && code == EQP_OK; g++) {
+        const group_head record = {group[g].tag, group[g].group.count, group[g].group.accel};
+        const double *const at[3] = {group[g].x, group[g].y, group[g].z};
+        code = put(packer, &record, sizeof(record));
+        for (int k = 0; k < 3 && code == EQP_OK; k++) {
+            code = put(packer, at[k], (size_t)record.count * sizeof(double));
+        }
+    }
+    if (code == EQP_OK) {
+        head.group_bytes = packer->size - (int64_t)sizeof(head);
+        memcpy(packer->bytes, &head, sizeof(head));
+    }
+    return code;
+}
+
+__attribute__((noinline)) static int put_block(bh_packer *packer, receiver *to, int64_t number)
+{
+    const bh_cell *cell = &packer->tree->cell[number];
+    int code = EQP_OK;
+    to->has[number / 64] |= (uint64_t)1 << (number % 64);
+    if (cell->home >= 0 && cell->home != to->rank) { /* the top is everybody's */
+        const int64_t bytes = bh__block_bytes(packer->tree, cell);
+        code = reserve(packer, bytes);
+        if (code == EQP_OK) {
+            bh__block_pack(packer->bytes + packer->size, packer->tree, cell);
+            packer->size += bytes;
+        }
+    }
+    return code;
+}
+
+/* Mostly a block has been packed already: that question alone is worth asking in place. */
+static inline int add_block(bh_packer *packer, receiver *to, int64_t number)
+{
+    return to->has[number / 64] >> (number % 64) & 1 ? EQP_OK : put_block(packer, to, number);
+}
+
+/* All that the walk has opened, and the leaves that it has taken. What is absent here no group needs: a walk around
+ * several comes across more than they do. */
+static int add_opened(bh_packer *packer, receiver *to)
+{
+    const bh_frontier *frontier = &packer->list.frontier;
+    int code = EQP_OK;
+    for (int64_t i = 0; i < frontier->n && code == EQP_OK; i++) {
+        const int32_t number = frontier->family[i];
+        if (number < 0) {
+            continue;
+        }
+        const bh_family *family = &packer->tree->family[number];
+        unsigned leaves = frontier->taken[i] >> BH_FAMILY & ~(unsigned)family->absent;
+        code = add_block(packer, to, family->cell);
+        for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
+            code = add_block(packer, to, family->child + __builtin_ctz(leaves));
+        }
+    }
+    return code;
+}
+
+/* The blocks of one group, or of several in its bounds. */
+static int add_walk(bh_packer *packer, receiver *to, const bh_group *group, const bh_mac *mac, const bh_choice *choice)
+{
+    const bh_tree *tree = packer->tree;
+    const bh_cell *root = tree->root >= 0 ? &tree->cell[tree->root] : NULL;
+    bh__walker w;
+    int code = bh__walker_init(&w, tree, group, mac);
+    if (code == EQP_OK && choice != NULL && choice->sharing != NULL) {
+        code = bh__walker_share(&w, choice->sharing, &packer->list.region);
+    }
+    if (code != EQP_OK || root == NULL || bh__acts_whole(&w, root)) {
+        return code;
+    }
+    if (root->nchild == 0) {
+        return root->first != BH_ABSENT ? add_block(packer, to, tree->root) : EQP_OK;
+    }
+    if (root->child == BH_ABSENT) {
+        return EQP_OK;
+    }
+    code = bh__walk_open(&w, 1, &root->family, &packer->list);
+    if (code != EQP_OK) {
+        return code;
+    }
+    if (choice != NULL && choice->keep != NULL) {
+        bh__walk_best()->drop(&w, choice, &packer->list);
+    }
+    return add_opened(packer, to);
+}
+
+/* Takes another group in: what any of them opens, a walk around all opens as well. */
+static void widen(bh_group *around, const bh_group *group)
+{
+    for (int k = 0; k < 3; k++) {
+        around->lo[k] = fmin(around->lo[k], group->lo[k]);
+        around->hi[k] = fmax(around->hi[k], group->hi[k]);
+    }
+    around->accel = fmin(around->accel, group->accel);
+}
+
+/* Groups of which all tiles are wanted, from the first on, that one walk is made around. Those without a known
+ * acceleration have another criterion. */
+static int64_t count_together(int64_t n, const bh_parcel_group *group)
+{
+    int64_t count = 1;
+    while (count < n && count < WALK_TOGETHER && group[0].tag >= 0 && group[count].tag >= 0 &&
+           (group[count].group.accel > 0) == (group[0].group.accel > 0)) {
+        count++;
+    }
+    return count;
+}
+
+static int add_all(bh_packer *packer, receiver *to, int64_t n, const bh_parcel_group *group, const bh_mac *mac,
+                   bh_parcel_choose_fn choose, void *user)
+{
+    int code = EQP_OK;
+    for (int64_t g = 0; g < n && code == EQP_OK;) {
+        const int64_t together = count_together(n - g, group + g);
+        bh_group around = group[g].group;
+        for (int64_t i = 1; i < together; i++) {
+            widen(&around, &group[g + i].group);
+        }
+        code = add_walk(packer, to, &around, mac, group[g].tag < 0 ? choose(user, &group[g]) : NULL);
+        g += together;
+    }
+    return code;
+}
+
+int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_parcel_group *group, const bh_mac *mac,
+                   bh_parcel_choose_fn choose, void *user, void **data, size_t *bytes)
+{
+    receiver *at = NULL;
+    unsigned char *made = NULL;
+    if (packer->tree == NULL) {
+        return EQP_ERR_STATE;
+    }
+    if (n < 1 || to < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    int code = find_receiver(packer, to, &at);
+    if (code != EQP_OK) {
+        return code;
+    }
+    packer->size = 0;
+    code = put_groups(packer, n, group);
+    if (code == EQP_OK) {
+        code = add_all(packer, at, n, group, mac, choose, user);
+    }
+    if (code == EQP_OK) {
+        made = malloc((size_t)packer->size);
+        code = made == NULL ? EQP_ERR_MEMORY : EQP_OK;
+    }
+    if (code != EQP_OK) {
+        at->words = 0; /* what was set did not go */
+        return code;
+    }
+    memcpy(made, packer->bytes, (size_t)packer->size);
+    *data = made;
+    *bytes = (size_t)packer->size;
+    return EQP_OK;
+}
+
+static bool all_finite(int64_t n, const double *value)
+{
+    bool finite = true;
+    for (int64_t i = 0; i < n; i++) {
+        finite = finite && isfinite(value[i]);
+    }
+    return finite;
+}
+
+/* Reads the groups out of `bytes` bytes, which must be all of it. */
+static bool read_groups(const unsigned char *from, size_t bytes, int64_t n, bh_parcel_group *group)
+{
+    for (int64_t g = 0; g < n; g++) {
+        group_head record;
+        if (bytes < sizeof(record)) {
+            return false;
+        }
+        memcpy(&record, from, sizeof(record));
+        from += sizeof(record);
+        bytes -= sizeof(record);
+        if (record.count < 1 || record.count > INT32_MAX || !(record.accel >= 0) ||
+            bytes / (3 * sizeof(double)) < (size_t)record.count) {
+            return false;
+        }
+        const double *x = (const double *)(const void *)from;
+        bh_parcel_group *read = &group[g];
+        *read = (bh_parcel_group){.tag = record.tag, .x = x, .y = x + record.count, .z = x + 2 * record.count};
+        read->group.count = (int32_t)record.count;
+        read->group.accel = record.accel;
+        if (!all_finite(3 * record.count, x)) {
+            return false;
+        }
+        bh_group_bounds(record.count, read->x, read->y, read->z, read->group.lo, read->group.hi);
+        from += 3 * (size_t)record.count * sizeof(double);
+        bytes -= 3 * (size_t)record.count * sizeof(double);
+    }
+    return bytes == 0;
+}
+
+int bh_parcel_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_parcel_group *group)
+{
+    const unsigned char *from = data;
+    parcel_head head;
+    int code = EQP_OK;
+    if ((uintptr_t)data % sizeof(double) != 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (bytes < sizeof(head)) {
+        return EQP_ERR_FORMAT;
+    }
+    memcpy(&head, from, sizeof(head));
+    from += sizeof(head);
+    bytes -= sizeof(head);
+    if (n < 1 || head.ngroups != n || head.group_bytes < 0 || (uint64_t)head.group_bytes > bytes ||
+        !read_groups(from, (size_t)head.group_bytes, n, group)) {
+        return EQP_ERR_FORMAT;
+    }
+    from += head.group_bytes;
+    bytes -= (size_t)head.group_bytes;
+    while (bytes > 0 && code == EQP_OK) {
+        size_t size = 0;
+        code = bh__block_graft(tree, from, bytes, &size);
+        from += size;
+        bytes -= size;
+    }
+    return code;
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups that are given away: whoever opens the parcel makes the same lists as their owner, gets nothing twice, and
+ * does not trust what has come. */
+#include "bh_let_parcels.h"
+#include "failing_malloc.h"
+#include "opened.h"
+#include "parcel.h"
+
+enum { MOST_GROUPS = 600 };
+
+/* Who gives groups away, and how. */
+typedef struct giver {
+    bh_part *parts;
+    int nranks, owner;
+    bh_mac mac;
+    bool shared;
+    chooser chooser;
+    bh_packer *packer;
+} giver;
+
+static const bh_choice *choose_own(void *user, const bh_parcel_group *group)
+{
+    giver *g = user;
+    assert_true(group->tag < 0);
+    return choose(&g->chooser, &g->parts[0].tree.box, g->nranks, g->owner);
+}
+
+static giver giver_of(bh_part *parts, int nranks, int owner, const bh_mac *mac, bool shared)
+{
+    giver g = {.parts = parts, .nranks = nranks, .owner = owner, .mac = *mac, .shared = shared};
+    assert_int_equal(bh_packer_create(&g.packer), EQP_OK);
+    bh_packer_begin(g.packer, &parts[owner].tree);
+    return g;
+}
+
+/* One of the owner's groups. */
+static bh_parcel_group mine(const giver *g, int64_t i)
+{
+    const bh_part *part = &g->parts[g->owner];
+    const bh_group *group = &part->group[i];
+    const int64_t first = group->first;
+    return (bh_parcel_group){.group = *group,
+                             .tag = g->shared ? -1 - i : i,
+                             .x = part->set.x + first,
+                             .y = part->set.y + first,
+                             .z = part->set.z + first};
+}
+
+static int try_give(giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
+{
+    bh_parcel_group given[MOST_GROUPS];
+    assert_true(n <= MOST_GROUPS);
+    for (int64_t i = 0; i < n; i++) {
+        given[i] = mine(g, first + i);
+    }
+    return bh_packer_pack(g->packer, to, n, given, &g->mac, choose_own, g, data, bytes);
+}
+
+static void give(giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
+{
+    assert_int_equal(try_give(g, to, first, n, data, bytes), EQP_OK);
+    assert_true(*bytes % 8 == 0);
+}
+
+static int walk(giver *g, const bh_tree *tree, const bh_parcel_group *given, bh_list *list)
+{
+    const bh_choice *choice = given->tag < 0 ? choose_own(g, given) : NULL;
+    return bh_walk_sampled(tree, tree->root, &given->group, &g->mac, choice, 0, NULL, NULL, list);
+}
+
+/* The same targets and, on both trees, the same list. */
+static void assert_same_work(giver *g, int to, int64_t number, const bh_parcel_group *opened, bh_list list[2])
+{
+    const bh_parcel_group own = mine(g, number);
+    const bh_tree *tree[2] = {&g->parts[g->owner].tree, &g->parts[to].tree};
+    const double *const at[2][3] = {{own.x, own.y, own.z}, {opened->x, opened->y, opened->z}};
+    message cells[2] = {{0}, {0}}, particles[2] = {{0}, {0}};
+    assert_true(opened->tag == own.tag && opened->group.count == own.group.count);
+    assert_true(opened->group.accel == own.group.accel);
+    assert_memory_equal(opened->group.lo, own.group.lo, sizeof(own.group.lo));
+    assert_memory_equal(opened->group.hi, own.group.hi, sizeof(own.group.hi));
+    for (int k = 0; k < 3; k++) {
+        assert_memory_equal(at[0][k], at[1][k], (size_t)own.group.count * sizeof(double));
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(walk(g, tree[i], i == 0 ? &own : opened, &list[i]), EQP_OK);
+        describe(tree[i], &list[i], &cells[i], &particles[i]);
+    }
+    assert_same(&cells[0], &cells[1]);
+    assert_same(&particles[0], &particles[1]);
+    assert_true(list[0].nvisits == list[1].nvisits && list[0].nruns == list[1].nruns);
+    for (int i = 0; i < 2; i++) {
+        free(cells[i].bytes);
+        free(particles[i].bytes);
+    }
+}
+
+/* One rank gives all its groups to another, the last ones first, so many at a time. */
+static void give_all(giver *g, int to, int64_t at_a_time)
+{
+    bh_list list[2];
+    bh_list_init(&list[0]);
+    bh_list_init(&list[1]);
+    for (int64_t end = g->parts[g->owner].ngroups; end > 0;) {
+        const int64_t n = end < at_a_time ? end : at_a_time;
+        bh_parcel_group opened[MOST_GROUPS];
+        void *data;
+        size_t bytes;
+        give(g, to, end - n, n, &data, &bytes);
+        assert_int_equal(bh_parcel_open(&g->parts[to].tree, data, bytes, n, opened), EQP_OK);
+        for (int64_t i = 0; i < n; i++) {
+            assert_same_work(g, to, end - n + i, &opened[i], list);
+        }
+        free(data);
+        end -= n;
+    }
+    bh_list_free(&list[0]);
+    bh_list_free(&list[1]);
+    assert_int_equal(bh_tree_check(&g->parts[to].tree), EQP_OK);
+}
+
+/* Everybody gives to everybody. Owners have what they need of others; receivers lack nothing, whether they have that of
+ * their own groups as well or not. */
+static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nranks, const bh_mac *mac, bool shared)
+{
+    for (int owner = 0; owner < nranks; owner++) {
+        bh_part *parts;
+        bh_parts_make(set, leaf_size, group_size, nranks, 1 + owner % 2, &parts);
+        exchange(parts, nranks, mac, shared);
+        giver g = giver_of(parts, nranks, owner, mac, shared);
+        for (int to = 0; to < nranks; to++) {
+            if (to != owner) {
+                bh_part *bare;
+                bh_parts_make(set, leaf_size, group_size, nranks, 1 + owner % 2, &bare);
+                give_all(&g, to, to % 2 ? 9 : 64);
+                bh_packer_begin(g.packer, &parts[owner].tree);
+                bh_part *const kept = parts + to;
+                const bh_part swapped = *kept;
+                *kept = bare[to];
+                give_all(&g, to, to % 2 ? 64 : 1);
+                bare[to] = *kept;
+                *kept = swapped;
+                bh_parts_free(nranks, bare);
+            }
+        }
+        bh_packer_free(g.packer);
+        bh_parts_free(nranks, parts);
+    }
+}
+
+static void receivers_make_the_lists_of_the_owner(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_set_make((enum bh_set_kind)kind, 500, 23, &set);
+        for (int64_t i = 0; i < set.n; i += 11) {
+            set.accel[i] = 0; /* none known: these groups have another criterion */
+        }
+        const bh_mac within = cut(&set);
+        check_ranks(&set, 8, 8, 2, &geometric, false);
+        check_ranks(&set, 1, 12, 3, &geometric, false);
+        check_ranks(&set, 8, 4, 4, &relative, false);
+        check_ranks(&set, 8, 8, 3, &within, false);
+        set.bare = true;
+        check_ranks(&set, 8, 8, 3, &within, false);
+        bh_set_free(&set);
+    }
+}
+
+static void receivers_make_the_owners_share_of_a_list(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < BH_SET_KINDS; kind++) {
+        bh_set set;
+        bh_set_make((enum bh_set_kind)kind, 200, 29, &set);
+        const bh_mac within = cut(&set);
+        check_ranks(&set, 6, 10, 2, &geometric, true);
+        check_ranks(&set, 6, 10, 4, &relative, true);
+        check_ranks(&set, 6, 10, 3, &within, true);
+        set.bare = true;
+        check_ranks(&set, 6, 10, 3, &within, true);
+        bh_set_free(&set);
+    }
+}
+
+static void few_particles_and_many_ranks_agree(void **state)
+{
+    (void)state;
+    for (int64_t n = 1; n <= 4; n++) {
+        for (int nranks = 2; nranks <= 4; nranks++) {
+            bh_set set;
+            bh_set_make(BH_UNIFORM, n, 5, &set);
+            const bh_mac within = cut(&set);
+            check_ranks(&set, 4, 1, nranks, &geometric, false);
+            check_ranks(&set, 1, 1, nranks, &geometric, true);
+            set.bare = true;
+            check_ranks(&set, 1, 1, nranks, &within, false);
+            bh_set_free(&set);
+        }
+    }
+}
+
+/* Of a parcel's head and groups. */
+static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
+{
+    int64_t bytes = 16;
+    for (int64_t i = first; i < first + n; i++) {
+        bytes += 24 + 24 * g->parts[g->owner].group[i].count;
+    }
+    return bytes;
+}
+
+/* Of the blocks that a group's walk needs, those of ranks other than `to`. */
+static int64_t bytes_needed(giver *g, int to, int64_t number, bh_list *list)
+{
+    const bh_tree *tree = &g->parts[g->owner].tree;
+    const bh_parcel_group own = mine(g, number);
+    int64_t bytes = 0;
+    assert_int_equal(walk(g, tree, &own, list), EQP_OK);
+    for (int64_t i = 0; i < bh_opened_count(tree, list); i++) {
+        bh_opened opened;
+        bh_opened_get(tree, list, i, &opened);
+        if (opened.cell >= 0 && tree->cell[opened.cell].home >= 0 && tree->cell[opened.cell].home != to) {
+            bytes += bh_let_family_bytes(tree->bare, opened.nchild);
+        }
+        for (int k = 0; k < opened.nleaves; k++) {
+            const bh_cell *leaf = &tree->cell[opened.leaf[k]];
+            bytes += leaf->home != to ? bh_let_leaf_bytes(leaf->count) : 0;
+        }
+    }
+    return bytes;
+}
+
+static void a_group_alone_travels_with_what_it_needs_and_no_more(void **state)
+{
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        bh_set set;
+        bh_part *parts;
+        bh_list list;
+        bh_set_make(BH_CLUSTERED, 400, 9, &set);
+        bh_parts_make(&set, 4, 8, 3, 1, &parts);
+        exchange(parts, 3, &geometric, shared);
+        bh_list_init(&list);
+        giver g = giver_of(parts, 3, 1, &geometric, shared);
+        for (int64_t i = 0; i < parts[1].ngroups; i++) {
+            const int to = i % 2 ? 0 : 2;
+            void *data;
+            size_t bytes;
+            bh_packer_begin(g.packer, &parts[1].tree);
+            give(&g, to, i, 1, &data, &bytes);
+            assert_int_equal(bytes, bytes_of_groups(&g, i, 1) + bytes_needed(&g, to, i, &list));
+            free(data);
+        }
+        bh_list_free(&list);
+        bh_packer_free(g.packer);
+        bh_parts_free(3, parts);
+        bh_set_free(&set);
+    }
+}
+
+static void a_block_goes_to_each_receiver_once(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_part *parts;
+    void *data;
+    size_t bytes, first, both;
+    bh_set_make(BH_CLUSTERED, 400, 9, &set);
+    bh_parts_make(&set, 4, 8, 3, 1, &parts);
+    exchange(parts, 3, &geometric, false);
+    giver g = giver_of(parts, 3, 0, &geometric, false);
+    const int64_t n = parts[0].ngroups, half = n / 2;
+    give(&g, 1, 0, n, &data, &both);
+    free(data);
+    for (int to = 1; to < 3; to++) {
+        bh_packer_begin(g.packer, &parts[0].tree);
+        give(&g, to, 0, half, &data, &first);
+        free(data);
+        assert_true(first > (size_t)bytes_of_groups(&g, 0, half));
+        give(&g, to, 0, half, &data, &bytes);
+        free(data);
+        assert_int_equal(bytes, bytes_of_groups(&g, 0, half));
+        give(&g, 3 - to, 0, half, &data, &bytes); /* somebody else has not got them */
+        free(data);
+        assert_true(bytes > (size_t)bytes_of_groups(&g, 0, half));
+        give(&g, to, half, n - half, &data, &bytes);
+        free(data);
+        assert_true(to == 2 || first + bytes <= both + 2 * 16);
+    }
+    bh_packer_free(g.packer);
+    bh_parts_free(3, parts);
+    bh_set_free(&set);
+}
+
+/* Opens bytes that end where memory does, so that a sanitizer sees any step over their end. */
+static int open_copy(bh_tree *tree, const unsigned char *bytes, size_t size, int64_t n)
+{
+    bh_parcel_group opened[MOST_GROUPS];
+    unsigned char *copy = malloc(size > 0 ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, bytes, size);
+    const int code = bh_parcel_open(tree, copy, size, n, opened);
+    free(copy);
+    assert_int_equal(bh_tree_check(tree), EQP_OK);
+    return code;
+}
+
+static void change_bytes(bh_tree *tree, unsigned char *bytes, size_t size, int64_t n, int64_t *refused)
+{
+    for (uint64_t i = 0; i < 2000; i++) {
+        const size_t at = (size_t)eqp_random_below(7, 0, i, size);
+        const unsigned char was = bytes[at];
+        bytes[at] ^= (unsigned char)(1 + eqp_random_below(7, 1, i, 255));
+        const int code = open_copy(tree, bytes, size, n);
+        bytes[at] = was;
+        assert_true(code == EQP_OK || code == EQP_ERR_FORMAT);
+        *refused += code != EQP_OK;
+    }
+}
+
+static void check_damage(bool bare)
+{
+    bh_set set;
+    bh_part *parts;
+    void *data;
+    size_t bytes;
+    int64_t refused = 0;
+    bh_set_make(BH_UNIFORM, 150, 31, &set);
+    set.bare = bare;
+    const bh_mac mac = bare ? cut(&set) : geometric;
+    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    exchange(parts, 2, &mac, false);
+    giver g = giver_of(parts, 2, 0, &mac, false);
+    const int64_t n = 3;
+    give(&g, 1, 0, n, &data, &bytes);
+    const size_t groups = (size_t)bytes_of_groups(&g, 0, n);
+    bh_part *fresh;
+    bh_parts_make(&set, 4, 4, 2, 1, &fresh);
+    bh_tree *tree = &fresh[1].tree;
+    assert_true(bytes > groups);
+    for (size_t less = 0; less < bytes; less++) {
+        const int code = open_copy(tree, data, less, n);
+        assert_true(code == EQP_ERR_FORMAT || (code == EQP_OK && less >= groups));
+        refused += code != EQP_OK;
+    }
+    assert_true(refused > (int64_t)(bytes * 7 / 8)); /* what ends with a block lacks something, but fits */
+    assert_int_equal(open_copy(tree, data, bytes, n - 1), EQP_ERR_FORMAT);
+    assert_int_equal(open_copy(tree, data, bytes, n + 1), EQP_ERR_FORMAT);
+    assert_int_equal(open_copy(tree, data, bytes, 0), EQP_ERR_FORMAT);
+    refused = 0;
+    change_bytes(tree, data, bytes, n, &refused);
+    assert_true(refused > 1000);
+    bh_parts_free(2, fresh);
+    free(data);
+    bh_packer_free(g.packer);
+    bh_parts_free(2, parts);
+    bh_set_free(&set);
+}
+
+static void damaged_parcels_are_refused(void **state)
+{
+    (void)state;
+    check_damage(false);
+    check_damage(true);
+}
+
+static void a_parcel_of_other_particles_is_refused(void **state)
+{
+    (void)state;
+    bh_set set[2];
+    bh_part *parts[2];
+    void *data;
+    size_t bytes;
+    for (int i = 0; i < 2; i++) {
+        bh_set_make(BH_UNIFORM, 150, 31 + (uint64_t)i, &set[i]);
+        bh_parts_make(&set[i], 4, 4, 2, 1, &parts[i]);
+        exchange(parts[i], 2, &geometric, false);
+    }
+    giver g = giver_of(parts[0], 2, 0, &geometric, false);
+    give(&g, 1, 0, 2, &data, &bytes);
+    assert_int_equal(open_copy(&parts[1][1].tree, data, bytes, 2), EQP_ERR_FORMAT);
+    for (uint64_t i = 0; i < 2000; i++) { /* noise behind a good head */
+        unsigned char noise[400];
+        const size_t size = (size_t)eqp_random_below(2, 0, i, sizeof(noise)), head = (size_t)bytes_of_groups(&g, 0, 2);
+        for (size_t k = 0; k < size; k++) {
+            noise[k] = (unsigned char)eqp_random_below(3, i, k, 256);
+        }
+        memcpy(noise, data, size < head ? size : head);
+        assert_true(head < sizeof(noise));
+        assert_true(size == head || open_copy(&parts[0][1].tree, noise, size, 2) == EQP_ERR_FORMAT);
+    }
+    free(data);
+    bh_packer_free(g.packer);
+    for (int i = 0; i < 2; i++) {
+        bh_parts_free(2, parts[i]);
+        bh_set_free(&set[i]);
+    }
+}
+
+static void callers_mistakes_are_told(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_part *parts;
+    bh_packer *packer;
+    void *data = NULL;
+    size_t bytes = 7;
+    bh_set_make(BH_UNIFORM, 50, 3, &set);
+    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    exchange(parts, 2, &geometric, false);
+    giver g = giver_of(parts, 2, 0, &geometric, false);
+    bh_parcel_group one = mine(&g, 0);
+    assert_int_equal(bh_packer_create(&packer), EQP_OK);
+    assert_int_equal(bh_packer_pack(packer, 1, 1, &one, &geometric, NULL, NULL, &data, &bytes), EQP_ERR_STATE);
+    bh_packer_free(packer);
+    bh_packer_free(NULL);
+    assert_int_equal(bh_packer_pack(g.packer, 1, 0, &one, &geometric, NULL, NULL, &data, &bytes), EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_packer_pack(g.packer, -1, 1, &one, &geometric, NULL, NULL, &data, &bytes), EQP_ERR_ARGUMENT);
+    const bh_mac bad = {.theta = -1};
+    assert_int_equal(bh_packer_pack(g.packer, 1, 1, &one, &bad, NULL, NULL, &data, &bytes), EQP_ERR_ARGUMENT);
+    assert_true(data == NULL && bytes == 7);
+    give(&g, 1, 0, 1, &data, &bytes);
+    double *shifted = malloc(bytes + 8);
+    assert_non_null(shifted);
+    memcpy((unsigned char *)shifted + 1, data, bytes);
+    assert_int_equal(bh_parcel_open(&parts[1].tree, (unsigned char *)shifted + 1, bytes, 1, &one), EQP_ERR_ARGUMENT);
+    free(shifted);
+    free(data);
+    bh_packer_free(g.packer);
+    bh_parts_free(2, parts);
+    bh_set_free(&set);
+}
+
+static void failing_allocations_lose_nothing(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_part *parts;
+    size_t expected, bytes = 0;
+    void *data = NULL;
+    bh_packer *packer = NULL;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    bh_set_make(BH_UNIFORM, 150, 3, &set);
+    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    exchange(parts, 2, &geometric, false);
+    giver g = giver_of(parts, 2, 0, &geometric, false);
+    give(&g, 1, 0, 4, &data, &expected);
+    free(data);
+    bh_packer_free(g.packer);
+    failing_malloc_start(0);
+    assert_int_equal(bh_packer_create(&packer), EQP_ERR_MEMORY);
+    failing_malloc_stop();
+    g = giver_of(parts, 2, 0, &geometric, false);
+    for (int64_t k = 0;; k++) { /* what was not sent is sent the next time */
+        failing_malloc_start(k);
+        const int code = try_give(&g, 1, 0, 4, &data, &bytes);
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+    }
+    assert_int_equal(bytes, expected);
+    for (int64_t k = 0;; k++) {
+        bh_parcel_group opened[4];
+        failing_malloc_start(k);
+        const int code = bh_parcel_open(&parts[1].tree, data, bytes, 4, opened);
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_int_equal(bh_tree_check(&parts[1].tree), EQP_OK);
+    }
+    free(data);
+    bh_packer_free(g.packer);
+    bh_parts_free(2, parts);
+    bh_set_free(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(receivers_make_the_lists_of_the_owner),
+        cmocka_unit_test(receivers_make_the_owners_share_of_a_list),
+        cmocka_unit_test(few_particles_and_many_ranks_agree),
+        cmocka_unit_test(a_group_alone_travels_with_what_it_needs_and_no_more),
+        cmocka_unit_test(a_block_goes_to_each_receiver_once),
+        cmocka_unit_test(damaged_parcels_are_refused),
+        cmocka_unit_test(a_parcel_of_other_particles_is_refused),
+        cmocka_unit_test(callers_mistakes_are_told),
+        cmocka_unit_test(failing_allocations_lose_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
