@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "evaluate.h"
+#include "accounts.h"
 
 #include "../../common/run_files.h"
 #include "../physics/elastic/self.h"
@@ -12,9 +12,6 @@
 
 const char *const dd_kind_names[DD_KINDS] = {"pair", "parallel", "run", "segment", "cell"};
 const double dd_kind_nominal[DD_KINDS] = {5e-8, 2.8e-7, 3.5e-7, 5e-7, 2.4e-7};
-
-/* So many segments are timed together: reading the clock costs as much as some pairs. */
-#define BATCH_TARGETS 32
 
 void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pairs_fn pairs)
 {
@@ -144,79 +141,20 @@ static void own_forces(const dd_evaluator *evaluator, const dd_stage *stage, int
     }
 }
 
-static void pairs_of(const dd_evaluator *evaluator, const dd_stage *stage, int64_t cell, const dd_target *target,
-                     dd_counts *counts)
-{
-    const dd_segment segment = dd_stage_segment(stage, target->local);
-    dd_pair_counts pairs = {0, 0};
-    dd_run runs[DD_GRID_SOURCES];
-    double force[6] = {0.0};
-    const int nruns = dd_stage_target_runs(stage, target, cell, runs);
-
-    for (int r = 0; r < nruns; r++) {
-        evaluator->pairs(&evaluator->medium, &segment, &stage->columns, runs[r].first, runs[r].n, force, &pairs);
-    }
-    counts->of[DD_KIND_RUN] += nruns;
-    counts->of[DD_KIND_PAIR] += pairs.general;
-    counts->of[DD_KIND_PARALLEL] += pairs.parallel;
-    add_force(stage, target->local, force);
-}
-
-static void add_counts(dd_counts *sum, const dd_counts *counts)
-{
-    for (int k = 0; k < DD_KINDS; k++) {
-        sum->of[k] += counts->of[k];
-    }
-}
-
 /* The local segments, cell by cell. */
 typedef struct pass {
     dd_evaluator *evaluator;
     const dd_domain *domain;
     dd_stage *stage;
-    eqp_route *travelling; /* what is on its way meanwhile; NULL: nothing */
-    double begin;          /* of the batch */
-    dd_counts batch;
-    int64_t in_batch;
+    dd_batches batches;
     int64_t next; /* target */
 } pass;
-
-static void begin_batches(pass *p)
-{
-    p->batch = (dd_counts){{0}};
-    p->in_batch = 0;
-    p->begin = eqp_cpu_seconds();
-}
-
-static int end_batch(pass *p)
-{
-    const double seconds = eqp_cpu_seconds() - p->begin;
-    int code = EQP_OK;
-
-    if (p->in_batch > 0) {
-        code = app_timings_add(&p->evaluator->timings, DD_KINDS, p->batch.of, seconds);
-        add_counts(&p->evaluator->total, &p->batch);
-    }
-    p->evaluator->seconds += seconds;
-    if (p->travelling != NULL && code == EQP_OK) {
-        code = eqp_route_progress(p->travelling);
-    }
-    begin_batches(p);
-    return code;
-}
 
 /* To the account of the segment's owner. */
 static int note(pass *p, int64_t local, const dd_target *target, const dd_counts *counts)
 {
-    const int64_t source = p->stage->source[local];
-
-    add_counts(&p->batch, counts);
-    if (source >= 0) {
-        add_counts(&p->evaluator->of_node[p->stage->own_node[source]], counts);
-    } else {
-        add_counts(&p->evaluator->of_share[target->share], counts);
-    }
-    return ++p->in_batch >= BATCH_TARGETS ? end_batch(p) : EQP_OK;
+    dd_account(p->evaluator, p->stage, local, target, counts);
+    return dd_batches_add(&p->batches, counts);
 }
 
 static int one_cell(pass *p, int64_t cell)
@@ -230,9 +168,11 @@ static int one_cell(pass *p, int64_t cell)
     for (; p->next < stage->ntargets && stage->target[p->next].local < stage->cell_first[cell + 1] && code == EQP_OK;
          p->next++) {
         const dd_target *target = &stage->target[p->next];
+        dd_run runs[DD_GRID_SOURCES];
         dd_counts counts = {{0}};
-        pairs_of(p->evaluator, stage, cell, target, &counts);
-        if (counts.of[DD_KIND_RUN] > 0) {
+        const int nruns = dd_stage_target_runs(stage, target, cell, runs);
+        if (nruns > 0) {
+            dd_compute_pairs(p->evaluator, &stage->columns, target->local, nruns, runs, &counts);
             code = note(p, target->local, target, &counts);
         }
     }
@@ -245,13 +185,13 @@ static int some_cells(pass *p, bool alone)
     int code = EQP_OK;
 
     p->next = 0;
-    begin_batches(p);
+    dd_batches_begin(&p->batches);
     for (int64_t c = 0; c < p->stage->grid.ncells && code == EQP_OK; c++) {
         if ((p->stage->alone[c] != 0) == alone) {
             code = one_cell(p, c);
         }
     }
-    return code == EQP_OK ? end_batch(p) : code;
+    return code == EQP_OK ? dd_batches_end(&p->batches) : code;
 }
 
 /* What acts on each own segment alone. */
@@ -262,7 +202,7 @@ static int own_segments(pass *p)
     int64_t live = -1;
     int code = EQP_OK;
 
-    begin_batches(p);
+    dd_batches_begin(&p->batches);
     for (int64_t c = 0; c < stage->grid.ncells && code == EQP_OK; c++) {
         bool lives = false;
         for (int64_t i = stage->cell_first[c]; i < stage->cell_first[c + 1] && code == EQP_OK; i++) {
@@ -275,7 +215,7 @@ static int own_segments(pass *p)
             }
         }
     }
-    return code == EQP_OK ? end_batch(p) : code;
+    return code == EQP_OK ? dd_batches_end(&p->batches) : code;
 }
 
 int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts *parts, int part)
@@ -312,12 +252,12 @@ static int finish_far(pass *p, int *computed)
     if (code != EQP_OK) {
         return code;
     }
-    begin_batches(p);
+    dd_batches_begin(&p->batches);
     dd_field_compute(field, p->evaluator->far);
-    p->batch.of[DD_KIND_CELL] = dd_evaluator_far_cells(p->evaluator, &field->parts, p->domain->rank);
-    p->in_batch = field->piece.ncells;
+    p->batches.batch.of[DD_KIND_CELL] = dd_evaluator_far_cells(p->evaluator, &field->parts, p->domain->rank);
+    p->batches.in_batch = field->piece.ncells;
     if (*computed == EQP_OK) {
-        *computed = end_batch(p);
+        *computed = dd_batches_end(&p->batches);
     }
     code = dd_field_exchange(field);
     p->evaluator->traffic[DD_PHASE_FIELDS] = eqp_route_last_counts(field->back);
@@ -390,12 +330,12 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
     if (code != EQP_OK) {
         return code;
     }
-    p->travelling = p->stage->ends;
+    p->batches.travelling = p->stage->ends;
     *computed = some_cells(p, true);
     if (*computed == EQP_OK && !p->evaluator->has_far) {
         *computed = own_segments(p);
     }
-    p->travelling = NULL;
+    p->batches.travelling = NULL;
     code = dd_stage_finish(p->domain, p->stage);
     p->evaluator->traffic[DD_PHASE_SEGMENTS] = eqp_route_last_counts(p->stage->ends);
     return code;
@@ -410,12 +350,12 @@ static int compute(pass *p, int *computed)
     if (has_far) {
         add_moments(p->evaluator, p->stage);
         code = dd_field_start(&p->stage->field);
-        p->travelling = p->stage->field.out;
+        p->batches.travelling = p->stage->field.out;
     }
     if (code == EQP_OK && *computed == EQP_OK) {
         *computed = some_cells(p, false);
     }
-    p->travelling = NULL;
+    p->batches.travelling = NULL;
     if (code == EQP_OK && has_far) {
         code = finish_far(p, computed);
         if (code == EQP_OK && *computed == EQP_OK) {
@@ -442,7 +382,7 @@ static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd
 
 int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage)
 {
-    pass p = {.evaluator = evaluator, .domain = domain, .stage = stage};
+    pass p = {.evaluator = evaluator, .domain = domain, .stage = stage, .batches = {.evaluator = evaluator}};
     cargo c = {.out = NULL};
     const double begin = eqp_cpu_seconds();
     int computed = EQP_OK, code = eqp_agree(domain->comm, prepare(evaluator, domain, halo, stage, &c), NULL);

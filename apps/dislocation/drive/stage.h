@@ -95,6 +95,7 @@ int dd_stage_sender(const dd_stage *stage, int64_t ghost);
 int64_t dd_stage_cell(const dd_stage *stage, int64_t local);
 
 /* Segment at a place of the columns. */
+dd_segment dd_columns_segment(const dd_columns *columns, int64_t place);
 dd_segment dd_stage_segment(const dd_stage *stage, int64_t local);
 
 #endif

@@ -164,14 +164,19 @@ int64_t dd_stage_cell(const dd_stage *stage, int64_t local)
     return find_last(stage->cell_first, stage->grid.ncells, local);
 }
 
-dd_segment dd_stage_segment(const dd_stage *stage, int64_t local)
+dd_segment dd_columns_segment(const dd_columns *columns, int64_t place)
 {
     dd_segment segment;
 
     for (int d = 0; d < 3; d++) {
-        segment.x1[d] = stage->columns.at[d][local];
-        segment.x2[d] = stage->columns.at[3 + d][local];
-        segment.burgers[d] = stage->columns.at[6 + d][local];
+        segment.x1[d] = columns->at[d][place];
+        segment.x2[d] = columns->at[3 + d][place];
+        segment.burgers[d] = columns->at[6 + d][place];
     }
     return segment;
+}
+
+dd_segment dd_stage_segment(const dd_stage *stage, int64_t local)
+{
+    return dd_columns_segment(&stage->columns, local);
 }

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "iterations.h"
+
+#include <equipoise/base.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+int dd_runs_add(dd_run **runs, int64_t *n, int64_t *room, dd_run run)
+{
+    const int code = eqp_array_reserve(runs, room, *n + 1, sizeof **runs);
+    int64_t low = *n, high = *n, end = run.first + run.n;
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    /* Those that it meets; most come behind what is there. */
+    while (low > 0 && (*runs)[low - 1].first + (*runs)[low - 1].n >= run.first) {
+        low--;
+        high = (*runs)[low].first > end ? low : high;
+    }
+    if (high > low) {
+        const dd_run last = (*runs)[high - 1];
+        end = last.first + last.n > end ? last.first + last.n : end;
+        run.first = (*runs)[low].first < run.first ? (*runs)[low].first : run.first;
+        run.n = end - run.first;
+    }
+    memmove(*runs + low + 1, *runs + high, (size_t)(*n - high) * sizeof **runs);
+    (*runs)[low] = run;
+    *n += 1 - (high - low);
+    return EQP_OK;
+}
+
+int64_t dd_runs_place(const dd_run *runs, int64_t n, int64_t local)
+{
+    int64_t before = 0;
+
+    for (int64_t r = 0; r < n && local >= runs[r].first; r++) {
+        if (local < runs[r].first + runs[r].n) {
+            return before + local - runs[r].first;
+        }
+        before += runs[r].n;
+    }
+    return -1;
+}
+
+int dd_iteration_runs(const dd_stage *stage, const dd_target *target, int64_t *cell, dd_run runs[DD_GRID_SOURCES])
+{
+    while (target->local >= stage->cell_first[*cell + 1]) {
+        ++*cell;
+    }
+    return dd_stage_target_runs(stage, target, *cell, runs);
+}
+
+/* The list while it grows. */
+typedef struct maker {
+    const dd_stage *stage;
+    dd_iterations *list;
+    dd_run *touch; /* of the present iteration; owned */
+    int64_t ntouches, touch_room;
+    int64_t whole; /* cell of the last target that meets all that those behind it do; -1: none */
+    bool pairs;    /* the present iteration has any */
+} maker;
+
+static int touch(maker *m, dd_run run)
+{
+    return dd_runs_add(&m->touch, &m->ntouches, &m->touch_room, run);
+}
+
+/* What a target touches: of those of a cell that are computed here alone only the first has anything new. */
+static int touch_target(maker *m, const dd_target *target, int64_t *cell)
+{
+    dd_run runs[DD_GRID_SOURCES];
+    int n = 0, code = touch(m, (dd_run){target->local, 1});
+
+    while (target->local >= m->stage->cell_first[*cell + 1]) {
+        ++*cell;
+    }
+    if (target->share >= 0 || m->whole != *cell) {
+        n = dd_stage_target_runs(m->stage, target, *cell, runs);
+        m->whole = target->share < 0 ? *cell : m->whole;
+    }
+    for (int r = 0; r < n && code == EQP_OK; r++) {
+        code = touch(m, runs[r]);
+        m->pairs = true;
+    }
+    return code;
+}
+
+/* The targets before `end` as an iteration, unless they meet nobody. */
+static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
+{
+    dd_iterations *list = m->list;
+    int code = eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of);
+
+    if (code == EQP_OK) {
+        code = eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch);
+    }
+    if (code == EQP_OK && m->pairs) {
+        iteration.ntargets = end - iteration.target;
+        iteration.touch = list->ntouches;
+        iteration.ntouches = m->ntouches;
+        for (int64_t t = 0; t < m->ntouches; t++) {
+            list->touch[list->ntouches++] = m->touch[t];
+            iteration.touched += m->touch[t].n;
+        }
+        list->of[list->n++] = iteration;
+    }
+    m->ntouches = 0;
+    m->whole = -1;
+    m->pairs = false;
+    return code;
+}
+
+int dd_iterations_list(const dd_stage *stage, dd_iterations *list)
+{
+    maker m = {.stage = stage, .list = list, .whole = -1};
+    int64_t cell = 0, end;
+    int code = EQP_OK;
+
+    list->n = list->ntouches = 0;
+    for (int64_t t = 0; t < stage->ntargets && code == EQP_OK; t = end) {
+        dd_iteration iteration = {.target = t};
+        while (stage->target[t].local >= stage->cell_first[cell + 1]) {
+            cell++;
+        }
+        iteration.cell = cell;
+        for (end = t; end < stage->ntargets && end - t < DD_ITERATION_TARGETS && code == EQP_OK; end++) {
+            if (end - t >= DD_ITERATION_TARGETS / 2 && stage->target[end].local >= stage->cell_first[cell + 1]) {
+                break;
+            }
+            code = touch_target(&m, &stage->target[end], &cell);
+        }
+        if (code == EQP_OK) {
+            code = close_iteration(&m, iteration, end);
+        }
+    }
+    free(m.touch);
+    return code;
+}
+
+void dd_iterations_free(dd_iterations *list)
+{
+    free(list->of);
+    free(list->touch);
+    *list = (dd_iterations){.n = 0};
+}
