@@ -213,6 +213,9 @@ static int answer(const void *values, char **text, eqp_message *message)
     if (app_run_asks(settings->run.balance)) {
         return app_run_list_methods(&bh_methods, text);
     }
+    if (app_run_asks(settings->run.schedule_text)) {
+        return app_run_list_schedules(text);
+    }
     return app_run_asks(settings->run.generate) ? app_run_list_recipes(&bh_generators, text) : EQP_OK;
 }
 

@@ -16,7 +16,8 @@ void app_compare_first(app_run_settings *run)
     run->choice.method = run->method;
     run->choice.options.method = run->method;
     run->choice.options.split = run->choice.options.even_step = false;
-    run->steps = run->restart != NULL ? INT32_MAX : 0; /* a restart file stands at any step */
+    run->share = (app_share_choice){.kind = APP_SHARE_EQUAL}; /* of the parts, not of the ranks */
+    run->steps = run->restart != NULL ? INT32_MAX : 0;        /* a restart file stands at any step */
 }
 
 /* Who watches the rows come. */
@@ -46,6 +47,7 @@ int app_compare(app_comparison *comparison, app_record *record, eqp_message *mes
     int code = EQP_OK;
 
     what.plan = run->exchange_auto ? NULL : &run->exchange;
+    what.speeds = app_share_declared(&run->share);
     comparison->network = run->network;
     if (run->network_measure) {
         code = app_network_measure(comparison->what->comm, &comparison->network);

@@ -155,18 +155,14 @@ static void read_rows(const comparison *c, const app_trial *trials, app_compared
 /* The imbalance of an assignment made earlier, for the state as it is now. */
 static int look_again(const app_whatif_state *state, const app_trial *trial, double *imbalance)
 {
-    double *load = NULL, total = 0.0, most = 0.0;
+    double *load = NULL;
     int code = eqp_agree(state->comm, eqp_array_create(&load, trial->nparts, sizeof *load), NULL);
 
     if (code == EQP_OK) {
         code = app_whatif_loads(state, trial, load);
     }
-    for (int p = 0; p < trial->nparts && code == EQP_OK; p++) {
-        total += load[p];
-        most = fmax(most, load[p]);
-    }
     if (code == EQP_OK) {
-        *imbalance = total > 0 ? most * trial->nparts / total - 1.0 : 0.0;
+        *imbalance = app_speeds_imbalance(state->what->speeds, trial->nparts, load);
     }
     free(load);
     return code;

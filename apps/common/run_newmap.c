@@ -96,17 +96,19 @@ int app_newmap_open(MPI_Comm comm, const app_rebalance_options *options, app_own
     return EQP_OK;
 }
 
-/* Of the items each part is to get what is left of its part of all there is to do: shares [nparts] with sum 1, or NULL
- * where they are equal. */
+/* Of the items each part is to get what is left of its part of all there is to do, in proportion to its speed: shares
+ * [nparts] with sum 1, or NULL where they are equal. */
 static int make_shares(const app_newmap *newmap, const double *beside, double **shares)
 {
     const app_items *items = &newmap->items;
+    const app_speeds speeds = newmap->options.speeds;
     const int nparts = newmap->nparts;
     double even = 0.0, sum = 0.0, *share = NULL;
     int code;
 
     *shares = NULL;
-    if (beside == NULL || items->view.weight == NULL) { /* the same on all ranks */
+    beside = items->view.weight != NULL ? beside : NULL;
+    if (beside == NULL && speeds.n == 0) { /* the same on all ranks */
         return EQP_OK;
     }
     for (int64_t i = 0; i < items->view.n; i++) {
@@ -120,12 +122,13 @@ static int make_shares(const app_newmap *newmap, const double *beside, double **
         free(share);
         return code;
     }
-    for (int p = 0; p < nparts; p++) {
+    for (int p = 0; p < nparts && beside != NULL; p++) {
         even += beside[p];
     }
     even /= nparts;
     for (int p = 0; p < nparts; p++) {
-        share[p] = fmax(even - beside[p], SMALLEST_SHARE * fabs(even));
+        const double whole = even * app_speed_of(speeds, p);
+        share[p] = fmax(whole - (beside != NULL ? beside[p] : 0.0), SMALLEST_SHARE * whole);
         sum += share[p];
     }
     for (int p = 0; p < nparts; p++) {

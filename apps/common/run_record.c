@@ -44,6 +44,7 @@ static int set_head(const app_record *record, const app_record_head *head)
         eqp_field_count("ranks", record->nranks),    eqp_field_count("particles", head->particles),
         eqp_field_text("input", head->input),        eqp_field_text("balance", run->method->name),
         eqp_field_text("rebalance", run->rebalance), eqp_field_real("imbalance_tol", run->imbalance_tol),
+        eqp_field_text("share", run->share_text),    eqp_field_text("schedule", run->schedule_text),
     };
     int code = set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields);
 
@@ -148,6 +149,7 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_count("ghosts_total", now->ghosts_total),
         eqp_field_count("ghosts_max", now->ghosts_max),
         eqp_field_count("bytes_sent", now->bytes_sent),
+        eqp_field_count("handed", now->handed),
         eqp_field_count("units", now->units),
         eqp_field_count("split_owners", now->split_owners),
         eqp_field_real("unit_weight_max", now->unit_sizes.max),
@@ -188,7 +190,9 @@ static int add_loads(app_record *record, const app_record_row *row)
                                    .ghosts = (int64_t)of->ghosts,
                                    .bytes_sent = (int64_t)of->bytes_sent,
                                    .force_seconds = of->load,
-                                   .balance_seconds = of->balance_seconds};
+                                   .balance_seconds = of->balance_seconds,
+                                   .speed = of->speed,
+                                   .helped = (int64_t)of->helped};
         code = eqp_csv_add_load(record->loads, &load);
     }
     return code;

@@ -57,6 +57,19 @@ static const app_option output_rows[] = {
      .offset = AT(rebalance),
      .fallback = "auto",
      .help = "when the map is renewed: by the policy, only at the start, every N steps"},
+    {.name = "share",
+     .argument = "equal|speeds:S,...|measured|model",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(share_text),
+     .fallback = "equal",
+     .help = "how much work each rank is to get: alike, in proportion to relative speeds (repeated),\n"
+             "by measured speeds, or by speeds as functions of size: model[:" EQP_SPEEDS_KINDS "]"},
+    {.name = "schedule",
+     .argument = "none|METHOD",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(schedule_text),
+     .fallback = "none",
+     .help = "hand the work of a step out while it is done, on top of the map; 'help' lists the methods"},
     {.name = "imbalance-tol",
      .argument = "X",
      .type = APP_OPTION_REAL,
@@ -189,6 +202,43 @@ static int choose_methods(const app_methods *own, app_run_settings *run, const c
     return code;
 }
 
+static int choose_share(app_run_settings *run, const char **option, eqp_message *message)
+{
+    const char *text = run->share_text != NULL ? run->share_text : "equal";
+    int code = app_share_parse(text, &run->share, message);
+
+    *option = "share";
+    if (code == EQP_OK && run->ncompare > 0 && run->share.kind > APP_SHARE_SPEEDS) {
+        eqp_message_set(message, "%s: nothing is measured where no step is made", text);
+        code = EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i < run->nparts_list && code == EQP_OK; i++) {
+        code = app_share_check(&run->share, run->parts[i], message);
+    }
+    return code;
+}
+
+static int choose_schedule(app_run_settings *run, const char **option, eqp_message *message)
+{
+    const char *name = run->schedule_text;
+
+    *option = "schedule";
+    run->schedule = NULL;
+    if (name == NULL || strcmp(name, "none") == 0) {
+        return EQP_OK;
+    }
+    run->schedule = eqp_schedule_method_find(name);
+    if (run->schedule == NULL) {
+        eqp_message_set(message, "'%.100s' is no method; 'help' lists them", name);
+        return EQP_ERR_UNKNOWN;
+    }
+    if (run->ncompare > 0) {
+        eqp_message_set(message, "%s: nothing is handed out where no step is made", name);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
 static int choose_policy(app_run_settings *run, const char **option, eqp_message *message)
 {
     int code;
@@ -303,6 +353,8 @@ int app_run_choose(const char *program, const app_methods *own, app_run_settings
     code = code == EQP_OK ? choose_exchange(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_parts(run, &option, &inner) : code;
     code = code == EQP_OK ? check_nodes(run, &option, &inner) : code;
+    code = code == EQP_OK ? choose_share(run, &option, &inner) : code;
+    code = code == EQP_OK ? choose_schedule(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_network(run, &option, &inner) : code;
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: --%s: %s", program, option, inner.text[0] ? inner.text : eqp_error_text(code));
@@ -315,6 +367,7 @@ void app_run_settings_free(app_run_settings *run)
 {
     free(run->compare);
     free(run->parts);
+    app_share_choice_free(&run->share);
     run->compare = NULL;
     run->parts = NULL;
     run->ncompare = 0;
@@ -340,6 +393,26 @@ int app_run_list_methods(const app_methods *own, char **text)
 
     for (int i = 0; i < n && code == EQP_OK; i++) {
         const eqp_method *method = app_method_at(own, i);
+        code = eqp_table_cell(list, "%s", method->name);
+        if (code == EQP_OK) {
+            code = eqp_table_cell(list, "%s", method->summary);
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_table_text(list, text);
+    }
+    eqp_table_free(list);
+    return code;
+}
+
+int app_run_list_schedules(char **text)
+{
+    static const char *const header[] = {"method", "what it hands out"};
+    eqp_table *list = NULL;
+    int code = eqp_table_create(2, header, &list);
+
+    for (int i = 0; i < eqp_schedule_method_count() && code == EQP_OK; i++) {
+        const eqp_schedule_method *method = eqp_schedule_method_at(i);
         code = eqp_table_cell(list, "%s", method->name);
         if (code == EQP_OK) {
             code = eqp_table_cell(list, "%s", method->summary);

@@ -22,6 +22,7 @@
 
 #include <equipoise/exchange.h>
 #include <equipoise/policy.h>
+#include <equipoise/schedule.h>
 
 /* Most parts of a what-if. */
 #define APP_MOST_PARTS 65536
@@ -37,7 +38,7 @@ typedef struct app_run_settings {
     const char *report, *forces, *output;
     int64_t output_every;
     bool quiet, progress;
-    const char *exchange_text, *compare_text, *parts_text, *network_text;
+    const char *exchange_text, *compare_text, *parts_text, *network_text, *share_text, *schedule_text;
     /* derived: app_run_choose() */
     const eqp_method *method;
     app_method_choice choice; /* what --balance says, options included */
@@ -47,9 +48,11 @@ typedef struct app_run_settings {
     int ncompare;               /* 0: no what-if */
     app_method_choice *compare; /* [ncompare] owned */
     int nparts_list;
-    int64_t *parts;       /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
-    eqp_network network;  /* as given, else the defaults */
-    bool network_measure; /* alpha and beta are to be measured: see run_network.h */
+    int64_t *parts;                      /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
+    eqp_network network;                 /* as given, else the defaults */
+    bool network_measure;                /* alpha and beta are to be measured: see run_network.h */
+    app_share_choice share;              /* what --share says; owned */
+    const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */
 } app_run_settings;
 
 /* --generate, --restart, --steps, --dt, --seed; and --balance to --progress. Their texts can be replaced: see
@@ -60,9 +63,9 @@ extern const app_option_list app_run_input, app_run_output;
  * together. EQP_OK or EQP_ERR_ARGUMENT. */
 int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_message *message);
 
-/* Looks --balance and --compare up, in the library's table and then among the app's own rows (NULL: none), and reads
- * --rebalance, --exchange, --parts and --network. A text that is NULL counts as its default. EQP_OK; EQP_ERR_UNKNOWN,
- * EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */
+/* Looks --balance, --compare and --schedule up, methods in the library's table and then among the app's own rows (NULL:
+ * none), and reads --rebalance, --share, --exchange, --parts and --network. A text that is NULL counts as its default.
+ * EQP_OK; EQP_ERR_UNKNOWN, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */
 int app_run_choose(const char *program, const app_methods *own, app_run_settings *run, eqp_message *message);
 
 /* Frees what app_run_choose() has made; legal for settings that are zero, and twice. */
@@ -76,6 +79,9 @@ bool app_run_asks(const char *value);
 
 /* The text for `--balance help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
 int app_run_list_methods(const app_methods *own, char **text);
+
+/* The text for `--schedule help`: likewise. */
+int app_run_list_schedules(char **text);
 
 /* The text for `--generate help`: likewise. */
 int app_run_list_recipes(const app_recipes *table, char **text);

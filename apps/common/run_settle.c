@@ -31,9 +31,10 @@ typedef struct settling {
     eqp_message *message;
     int nparts;
     const double *base; /* [nparts] or NULL */
-    double *total;      /* seconds of each part with the last map */
-    double *given;      /* of its items */
-    double *factor;     /* of the seconds that the items of each part are to weigh */
+    app_speeds speeds;
+    double *total;  /* seconds of each part with the last map: of its work at its speed, and beside */
+    double *given;  /* of its items */
+    double *factor; /* of the seconds that the items of each part are to weigh */
 } settling;
 
 static int open_settling(settling *s)
@@ -52,10 +53,18 @@ static double find_imbalance(const settling *s)
     double sum = 0.0, most = 0.0;
 
     for (int p = 0; p < s->nparts; p++) {
-        sum += s->total[p];
+        sum += s->total[p] * app_speed_of(s->speeds, p);
         most = fmax(most, s->total[p]);
     }
     return sum > 0.0 ? most * s->nparts / sum - 1.0 : 0.0;
+}
+
+/* Seconds of work into seconds of the parts that do it. */
+static void take_speeds(const settling *s)
+{
+    for (int p = 0; p < s->nparts; p++) {
+        s->total[p] /= app_speed_of(s->speeds, p);
+    }
 }
 
 /* What a part has beside its items, more or less than others, is theirs: it depends on where they lie, and parts move
@@ -65,11 +74,13 @@ static void find_factors(settling *s)
     double mean = 0.0;
 
     for (int p = 0; p < s->nparts; p++) {
-        s->factor[p] = s->total[p] - s->given[p] - (s->base != NULL ? s->base[p] : 0.0);
+        const double known = s->given[p] + (s->base != NULL ? s->base[p] : 0.0);
+        s->factor[p] = s->total[p] - known / app_speed_of(s->speeds, p);
         mean += s->factor[p] / s->nparts;
     }
     for (int p = 0; p < s->nparts; p++) {
-        const double more = s->given[p] > 0.0 ? (s->factor[p] - mean) / s->given[p] : 0.0;
+        const double own = s->given[p] / app_speed_of(s->speeds, p);
+        const double more = own > 0.0 ? (s->factor[p] - mean) / own : 0.0;
         s->factor[p] = fmin(fmax(1.0 + more, LEAST_FACTOR), MOST_FACTOR);
     }
 }
@@ -108,12 +119,14 @@ int app_whatif_settle_loads(const app_whatif_state *state, app_newmap *newmap, c
     double least = 0.0;
     int in_vain = 0, code;
 
+    s.speeds = state->what->speeds;
     if (rebalanced->split_owners == 0) { /* the same on all ranks */
         return EQP_OK;
     }
     code = open_settling(&s);
     if (code == EQP_OK) {
         code = app_whatif_loads(state, trial, s.total);
+        take_speeds(&s);
         least = find_imbalance(&s);
     }
     for (int pass = 0; pass < LOAD_PASSES && in_vain < MOST_IN_VAIN && code == EQP_OK && least > imbalance_tol;
@@ -123,6 +136,7 @@ int app_whatif_settle_loads(const app_whatif_state *state, app_newmap *newmap, c
         code = make_again(&s, pass, &next, &made);
         if (code == EQP_OK) {
             code = app_whatif_loads(state, &next, s.total);
+            take_speeds(&s);
         }
         in_vain++;
         if (code == EQP_OK && find_imbalance(&s) < least) {
@@ -150,7 +164,7 @@ static int read_evaluation(const settling *s, eqp_evaluation *evaluation, const 
         code = eqp_evaluation_by_plan(evaluation, network, &plan, &exchange, result);
     }
     for (int p = 0; p < s->nparts && code == EQP_OK; p++) {
-        s->total[p] += eqp_evaluation_loads(evaluation)[p];
+        s->total[p] += eqp_evaluation_loads(evaluation)[p] / app_speed_of(s->speeds, p);
     }
     return code;
 }
@@ -248,6 +262,7 @@ int app_whatif_settle_step(const app_whatif_state *state, app_newmap *newmap, co
     favourite best = {.trial = trial, .rebalanced = rebalanced};
     int code = open_settling(&s);
 
+    s.speeds = state->what->speeds;
     if (code == EQP_OK) {
         code = measure(&s, trial, network, true, &best.evaluation, &trial->row.evaluated);
     }

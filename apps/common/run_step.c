@@ -46,6 +46,7 @@ static int take_imbalances(app_step *step, int nranks, const void *rows, size_t 
 int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes, double **loads)
 {
     double *made = NULL;
+    bool alike = true;
     const int code = eqp_agree(comm, eqp_array_create(&made, nranks, sizeof *made), NULL);
 
     if (code != EQP_OK) {
@@ -53,7 +54,11 @@ int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes
         return code;
     }
     for (int r = 0; r < nranks; r++) {
-        made[r] = app_row_of(rows, row_bytes, r)->load;
+        alike = alike && app_row_of(rows, row_bytes, r)->speed == app_row_of(rows, row_bytes, 0)->speed;
+    }
+    for (int r = 0; r < nranks; r++) {
+        const app_rank_row *row = app_row_of(rows, row_bytes, r);
+        made[r] = alike ? row->load : row->work;
     }
     *loads = made;
     return EQP_OK;
@@ -61,7 +66,7 @@ int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes
 
 int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_bytes)
 {
-    double interactions = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0;
+    double interactions = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0, handed = 0;
     int code = take_imbalances(step, nranks, rows, row_bytes);
 
     if (code != EQP_OK) {
@@ -75,6 +80,7 @@ int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_
         ghosts += row->ghosts;
         ghosts_max = fmax(ghosts_max, row->ghosts);
         bytes += row->bytes_sent;
+        handed += row->helped;
         step->exchange_seconds = fmax(step->exchange_seconds, row->exchange_seconds);
         step->balance_seconds = fmax(step->balance_seconds, row->balance_seconds);
     }
@@ -83,5 +89,6 @@ int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_
     step->ghosts_total = (int64_t)ghosts;
     step->ghosts_max = (int64_t)ghosts_max;
     step->bytes_sent = (int64_t)bytes;
+    step->handed = (int64_t)handed;
     return EQP_OK;
 }

@@ -16,11 +16,15 @@
 
 /* One rank in one step. All doubles, so that the ranks' rows travel as they are. */
 typedef struct app_rank_row {
-    double load, predicted; /* CPU seconds in forces, and what the cost model says of the same work */
-    double particles;       /* that it holds; nodes of a network */
-    double targets;         /* that it computed forces for */
-    double interactions;    /* that it computed */
-    double ghosts;          /* remote particles and cells that it needed */
+    double load,
+        predicted;       /* CPU seconds in forces, and what the cost model says of the same work at the rank's speed */
+    double work;         /* seconds of that work by the cost model, wherever it is done */
+    double speed;        /* relative speed by which the present map was made, see run_share.h */
+    double particles;    /* that it holds; nodes of a network */
+    double targets;      /* that it computed forces for */
+    double interactions; /* that it computed */
+    double helped;       /* pieces of others' loops that it computed: see --schedule */
+    double ghosts;       /* remote particles and cells that it needed */
     double bytes_sent, migrated;
     double exchange_seconds; /* CPU seconds in sending what forces need, and forces */
     double balance_seconds;  /* weighing, assigning, moving homes */
@@ -38,6 +42,7 @@ typedef struct app_step {
     double exchange_seconds, balance_seconds; /* of the largest rank */
     int64_t interactions, units, split_owners;
     int64_t migrated, ghosts_total, ghosts_max, bytes_sent;
+    int64_t handed;       /* pieces of loops that were computed by others than the map says */
     double correlation;   /* rank correlation of predicted and measured seconds of the timed batches */
     eqp_sizes unit_sizes; /* of the last map by units */
     char chosen[80];      /* by `auto`: the method of the present map */
@@ -48,12 +53,12 @@ typedef struct app_step {
 int app_rows_gather(MPI_Comm comm, int ndoubles, const void *mine, void *rows);
 
 /* Sets imbalance_predicted, imbalance_measured, load_max, load_mean, exchange_seconds, balance_seconds, interactions,
- * migrated, ghosts_total, ghosts_max and bytes_sent from rows [nranks], each of row_bytes and beginning with an
+ * migrated, ghosts_total, ghosts_max, bytes_sent and handed from rows [nranks], each of row_bytes and beginning with an
  * app_rank_row. Local; EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for a load that is none. */
 int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_bytes);
 
-/* The measured loads of rows [nranks]: owned by the caller, free(). All 0 before the first step. EQP_OK or
- * EQP_ERR_MEMORY on all ranks. Collective. */
+/* The measured loads of rows [nranks]: owned by the caller, free(). All 0 before the first step. Where ranks have
+ * different speeds, their work instead: what a map divides. EQP_OK or EQP_ERR_MEMORY on all ranks. Collective. */
 int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes, double **loads);
 
 /* Row r. */

@@ -23,6 +23,21 @@ static int create_evaluation(const app_whatif_state *state, int nparts, eqp_eval
     return eqp_evaluation_create(nparts, what->nphases, what->back, what->ghosts, evaluation);
 }
 
+static int set_speeds(app_speeds speeds, int nparts, eqp_evaluation *evaluation)
+{
+    double *speed = NULL;
+    int code = eqp_array_create(&speed, nparts, sizeof *speed);
+
+    for (int p = 0; p < nparts && code == EQP_OK; p++) {
+        speed[p] = app_speed_of(speeds, p);
+    }
+    if (code == EQP_OK) {
+        code = eqp_evaluation_speeds(evaluation, speed);
+    }
+    free(speed);
+    return code;
+}
+
 /* Adds up what the ranks have traced, on one of them. */
 static int gather(const app_whatif_state *state, int root, eqp_evaluation *evaluation)
 {
@@ -75,6 +90,9 @@ int app_whatif_trace(const app_whatif_state *state, const app_trial *trial, int 
     }
     if (code == EQP_OK) {
         code = gather(state, root, made);
+    }
+    if (code == EQP_OK && what->speeds.n > 0) {
+        code = eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL);
     }
     if (code == EQP_OK && state->rank == root) {
         *evaluation = made;

@@ -97,7 +97,7 @@ static int assign_own(app_whatif_state *state, app_trial *trial, app_rebalanced 
         code = EQP_ERR_ARGUMENT;
     }
     if (code == EQP_OK) {
-        code = what->assign(what->user, trial->choice->method, trial->nparts, &state->owners, part);
+        code = what->assign(what->user, trial->choice->method, trial->nparts, what->speeds, &state->owners, part);
     }
     if (code == EQP_OK) {
         code = app_newmap_of_owners(state->comm, &state->owners, part, state->nhome, &trial->map, &trial->verdicts);
@@ -110,12 +110,13 @@ static int assign_own(app_whatif_state *state, app_trial *trial, app_rebalanced 
 }
 
 /* What a trial's choice says of it. */
-static app_rebalance_options options_of(const app_trial *trial)
+static app_rebalance_options options_of(const app_whatif_state *state, const app_trial *trial)
 {
     app_rebalance_options options = trial->choice->options;
 
     options.method = trial->choice->method;
     options.nparts = trial->nparts;
+    options.speeds = state->what->speeds;
     return options;
 }
 
@@ -160,7 +161,7 @@ static int make_base(const app_whatif_state *state, int nparts, double **base)
 static int settle(const app_whatif_state *state, app_newmap *newmap, const double *base, const eqp_network *network,
                   app_trial *trial, app_rebalanced *rebalanced, eqp_message *message)
 {
-    const app_rebalance_options options = options_of(trial);
+    const app_rebalance_options options = options_of(state, trial);
     int code = app_newmap_assign(newmap, base, message);
 
     if (code == EQP_OK) {
@@ -178,7 +179,7 @@ static int settle(const app_whatif_state *state, app_newmap *newmap, const doubl
 static int make_map(app_whatif_state *state, const eqp_network *network, app_trial *trial, app_rebalanced *rebalanced,
                     eqp_message *message)
 {
-    const app_rebalance_options options = options_of(trial);
+    const app_rebalance_options options = options_of(state, trial);
     app_owners detailed = {.n = 0}, *owners = NULL;
     app_newmap *newmap = NULL;
     double *base = NULL;
@@ -227,7 +228,7 @@ static int assign(app_whatif_state *state, const eqp_network *network, app_trial
         trial->row.split_owners = trial->map.nsplit;
         return EQP_OK;
     }
-    options = options_of(trial);
+    options = options_of(state, trial);
     weights = wants_weights(&options);
     fresh = !state->known || (weights && !state->weighed);
     code = make_map(state, network, trial, &rebalanced, message);

@@ -18,6 +18,7 @@ typedef struct app_whatif {
     int nphases;                   /* of an exchange: see eqp_evaluation_create() */
     const int *back, *ghosts;      /* [nphases] */
     const eqp_exchange_plan *plan; /* how data travel (borrowed); NULL: by the cheapest plan */
+    app_speeds speeds;             /* of the parts: loads are seconds of work, which take a part its own time */
     const app_map *old; /* of a run whose map is to be renewed (borrowed): parts are ranks, and as little as possible is
                            to move; NULL: parts have nothing to do with where things are */
 
@@ -42,7 +43,8 @@ typedef struct app_whatif {
 
     /* Carries out a method of the app's own, whose row has no `assign`: owners in curve order (with `seconds`), a part
      * for each. NULL: there is none. */
-    int (*assign)(void *user, const eqp_method *method, int nparts, const app_owners *owners, int *part);
+    int (*assign)(void *user, const eqp_method *method, int nparts, app_speeds speeds, const app_owners *owners,
+                  int *part);
 
     /* Moves everything on by one step without a new map; owners keep their numbers and homes, so that verdicts still
      * hold. NULL: not possible. */

@@ -4,6 +4,8 @@
 #ifndef APP_RUN_WORDS_H
 #define APP_RUN_WORDS_H
 
+#include "run_share.h"
+
 #include <equipoise/balance.h>
 #include <equipoise/units.h>
 
@@ -22,6 +24,7 @@ typedef struct app_rebalance_options {
                                 (borrowed) */
     const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: the weights are
                                 taken for them (borrowed) */
+    app_speeds speeds;       /* of the parts */
     double imbalance_tol;    /* wanted: what the units are fine enough for */
     double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
     eqp_sample_strategy strategy;

@@ -239,6 +239,9 @@ static int answer(const void *values, char **text, eqp_message *message)
     if (app_run_asks(settings->run.balance)) {
         return app_run_list_methods(&dd_methods, text);
     }
+    if (app_run_asks(settings->run.schedule_text)) {
+        return app_run_list_schedules(text);
+    }
     return app_run_asks(settings->run.generate) ? app_run_list_recipes(&dd_generators, text) : EQP_OK;
 }
 

@@ -73,6 +73,7 @@ void eqp_evaluation_free(eqp_evaluation *e)
         eqp_needs_free(e->phase[k].needs);
     }
     free(e->load);
+    free(e->speed);
     free(e->common);
     free(e->recent);
     free(e);
@@ -87,6 +88,31 @@ int eqp_evaluation_load(eqp_evaluation *e, int part, double seconds)
         return EQP_ERR_DATA;
     }
     e->load[part] += seconds;
+    return EQP_OK;
+}
+
+int eqp_evaluation_speeds(eqp_evaluation *e, const double *speed)
+{
+    double *made = NULL, mean = 0;
+    int code;
+
+    if (!e) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int p = 0; p < e->nparts && speed; p++) {
+        if (!(speed[p] > 0) || !isfinite(speed[p])) {
+            return EQP_ERR_DATA;
+        }
+        mean += speed[p] / e->nparts;
+    }
+    if (speed && (!isfinite(mean) || (code = eqp_array_create(&made, e->nparts, sizeof *made)))) {
+        return isfinite(mean) ? code : EQP_ERR_DATA;
+    }
+    for (int p = 0; p < e->nparts && speed; p++) {
+        made[p] = speed[p] / mean;
+    }
+    free(e->speed);
+    e->speed = made;
     return EQP_OK;
 }
 

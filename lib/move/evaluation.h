@@ -41,6 +41,7 @@ typedef struct eqp__recent {
 struct eqp_evaluation {
     int nparts, nphases;
     double *load;
+    double *speed; /* [nparts] mean 1; NULL: all alike */
     int64_t *common;
     eqp__recent *recent;
     eqp__evaluated_phase phase[EQP_PHASES_MAX];

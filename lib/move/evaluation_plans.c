@@ -44,9 +44,9 @@ static eqp_evaluated summarise(const eqp_evaluation *e, const eqp_exchange_plan 
                        .step_seconds = -1};
 
     for (int p = 0; p < e->nparts; p++) {
-        const double step = e->load[p] + t->seconds[p];
+        const double load = e->speed ? e->load[p] / e->speed[p] : e->load[p], step = load + t->seconds[p];
         r.load_mean += e->load[p] / e->nparts;
-        r.load_max = e->load[p] > r.load_max ? e->load[p] : r.load_max;
+        r.load_max = load > r.load_max ? load : r.load_max;
         r.messages_max = larger(r.messages_max, larger(t->messages_sent[p], t->messages_received[p]));
         r.bytes_max = larger(r.bytes_max, larger(t->bytes_sent[p], t->bytes_received[p]));
         r.bytes_total += t->bytes_sent[p];

@@ -87,9 +87,9 @@ static int assign(MPI_Comm comm, void *user)
 
     CHECK_EQUAL(dd_whatif_create(&s->sim, &whatif), EQP_OK);
     failing_ranks_begin();
-    code = dd_whatif_functions(whatif)->assign(whatif, &dd_sectioning, 4, &owners, part);
+    code = dd_whatif_functions(whatif)->assign(whatif, &dd_sectioning, 4, (app_speeds){0, NULL}, &owners, part);
     if (code == EQP_OK) {
-        code = dd_whatif_functions(whatif)->assign(whatif, &dd_bisection, 4, &owners, part);
+        code = dd_whatif_functions(whatif)->assign(whatif, &dd_bisection, 4, (app_speeds){0, NULL}, &owners, part);
     }
     failing_ranks_end();
     dd_whatif_free(whatif);

@@ -392,7 +392,9 @@ static void loads_have_their_columns(void **state)
                               .ghosts = 103,
                               .bytes_sent = 104,
                               .force_seconds = 0.75,
-                              .balance_seconds = 2.0};
+                              .balance_seconds = 2.0,
+                              .speed = 1.5,
+                              .helped = 105};
     eqp_csv *csv = NULL;
     char path[512];
 
@@ -404,7 +406,7 @@ static void loads_have_their_columns(void **state)
     eqp_csv_free(csv);
     path_in("out/loads.csv", sizeof path, path);
     assert_file(path, "step,rank,load,method,predicted,particles,targets,interactions,ghosts,bytes_sent,force_seconds,"
-                      "balance_seconds\n3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2\n");
+                      "balance_seconds,speed,helped\n3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2,1.5,105\n");
 }
 
 static void a_table_is_aligned(void **state)

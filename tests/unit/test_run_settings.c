@@ -212,6 +212,15 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
         {{"--network=guess"}, "second: --network: 'guess' is neither measure nor alpha=S,beta=S,node=R"},
         {{"--exchange=pigeon"},
          "second: --exchange: 'pigeon' is not auto, nor a plan such as two-stage+broadcast/16+node/4"},
+        {{"--share=fair"},
+         "second: --share: 'fair' is not equal, speeds:S,..., measured or model[:constant|piecewise|akima]"},
+        {{"--share=speeds:1,0"}, "second: --share: '0' is no speed > 0"},
+        {{"--share=speeds:1,nan"}, "second: --share: 'nan' is no speed > 0"},
+        {{"--share=speeds"}, "second: --share: '' is not a list with commas: an item is empty"},
+        {{"--share=speeds:1,1e-9"}, "second: --share: '1e-9' is less than a thousandth of the largest speed"},
+        {{"--share=measured:2"}, "second: --share: measured takes no value"},
+        {{"--share=model:cubic"}, "second: --share: 'cubic' is not constant|piecewise|akima"},
+        {{"--schedule=lucky"}, "second: --schedule: 'lucky' is no method; 'help' lists them"},
         {{"--balance=interaction:pins=1"},
          "second: --balance: interaction: pins: '1' is not an integer from 2 to 65536"},
     };
@@ -227,8 +236,53 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
         code = code == EQP_OK ? app_run_choose("second", &methods, &s.run, &message) : code;
         assert_true(code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN);
         assert_string_equal(message.text, bad[i].line);
-        assert_true(s.run.compare == NULL && s.run.parts == NULL);
+        assert_true(s.run.compare == NULL && s.run.parts == NULL && s.run.share.speed == NULL);
     }
+}
+
+/* A comparison makes no steps. */
+static void what_takes_steps_to_learn_is_not_compared(void **state)
+{
+    static const char *const bad[][2] = {
+        {"--share=measured", "second: --share: measured: nothing is measured where no step is made"},
+        {"--share=model:akima", "second: --share: model:akima: nothing is measured where no step is made"},
+        {"--share=speeds:1,2,3", "second: --share: 3 speeds do not divide 8 parts"},
+        {"--schedule=guided", "second: --schedule: guided: nothing is handed out where no step is made"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *const argv[] = {"second", "file", "--compare=sfc", "--parts=3,8", bad[i][0]};
+        eqp_message message = {""};
+        settings s;
+        assert_int_equal(parse(5, argv, &s, NULL, &message), EQP_OK);
+        assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_ERR_ARGUMENT);
+        assert_string_equal(message.text, bad[i][1]);
+    }
+}
+
+static void shares_and_schedules_are_looked_up(void **state)
+{
+    static const char *const argv[] = {"second", "file", "--share=speeds:1,3", "--schedule", "awf-c"};
+    eqp_message message = {""};
+    settings s;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(parse(5, argv, &s, NULL, &message), EQP_OK);
+    assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+    assert_true(s.run.share.kind == APP_SHARE_SPEEDS && s.run.share.nspeeds == 2);
+    assert_ptr_equal(s.run.schedule, eqp_schedule_method_find("awf-c"));
+    app_run_settings_free(&s.run);
+    app_run_settings_free(&s.run);
+    assert_int_equal(parse(2, argv, &s, NULL, &message), EQP_OK);
+    assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
+    assert_true(s.run.share.kind == APP_SHARE_EQUAL && s.run.schedule == NULL);
+    assert_int_equal(app_run_list_schedules(&text), EQP_OK);
+    for (int i = 0; i < eqp_schedule_method_count(); i++) {
+        assert_non_null(strstr(text, eqp_schedule_method_at(i)->summary));
+    }
+    free(text);
 }
 
 static void files_are_named_after_the_output(void **state)
@@ -277,6 +331,8 @@ int main(void)
         cmocka_unit_test(a_what_if_has_methods_parts_and_a_network),
         cmocka_unit_test(without_them_a_run_takes_the_defaults),
         cmocka_unit_test(a_bad_what_if_is_refused_in_one_line),
+        cmocka_unit_test(what_takes_steps_to_learn_is_not_compared),
+        cmocka_unit_test(shares_and_schedules_are_looked_up),
         cmocka_unit_test(files_are_named_after_the_output),
         cmocka_unit_test(slices_cover_everything_once),
     };

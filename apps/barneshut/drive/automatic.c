@@ -42,8 +42,8 @@ static int take(bh_domain *domain, app_auto_answer *answer, app_map *map, app_re
     return code;
 }
 
-int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_settings *run, bool has_map,
-                      double life, double dt, app_map *map, app_costs *costs, app_rebalanced *rebalanced,
+int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_settings *run, app_speeds speeds,
+                      bool has_map, double life, double dt, app_map *map, app_costs *costs, app_rebalanced *rebalanced,
                       bh_automatic *automatic, eqp_message *message)
 {
     app_auto_question question = {.own = &bh_methods,
@@ -68,6 +68,7 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
         }
         app_map_init(&at_home); /* by which a what-if has its groups computed */
         what.what.old = has_map ? &at_home : NULL;
+        what.what.speeds = speeds;
         what.what.plan = run->exchange_auto ? NULL : &evaluator->plan;
         if (code == EQP_OK) {
             code = app_whatif_open(&what.what, &state);

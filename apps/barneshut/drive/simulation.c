@@ -76,8 +76,9 @@ static double expected_life(const bh_simulation *sim)
 /* `auto`, and methods whose maps are traced before they are used. */
 static int make_by_trial(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
 {
-    return bh_rebalance_auto(&sim->domain, &sim->evaluator, &sim->settings->run, has_map, expected_life(sim), sim->dt,
-                             &sim->map, &sim->costs, &ledger->rebalanced, &ledger->automatic, message);
+    return bh_rebalance_auto(&sim->domain, &sim->evaluator, &sim->settings->run, app_shares_speeds(sim->shares),
+                             has_map, expected_life(sim), sim->dt, &sim->map, &sim->costs, &ledger->rebalanced,
+                             &ledger->automatic, message);
 }
 
 static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
@@ -87,6 +88,7 @@ static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger,
     int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
 
     options.part_load = measured;
+    options.speeds = app_shares_speeds(sim->shares);
     if (code == EQP_OK && !sim->surveyed) {
         code = bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
                                    &ledger->map_bytes);
@@ -106,9 +108,11 @@ static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_m
     const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     const bool by_trial = options.method == &app_method_auto || app_wants_trial(&options);
     const double start = eqp_cpu_seconds();
-    const int code =
-        by_trial ? make_by_trial(sim, has_map, ledger, message) : make_by_method(sim, has_map, ledger, message);
+    int code = eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL);
 
+    if (code == EQP_OK) {
+        code = by_trial ? make_by_trial(sim, has_map, ledger, message) : make_by_method(sim, has_map, ledger, message);
+    }
     ledger->has_rebalanced = true;
     ledger->balance_seconds = eqp_cpu_seconds() - start;
     return code;
@@ -161,7 +165,6 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
     const int64_t bytes = bh_phases_bytes(e->phase);
 
     *row = (bh_rank_row){.common = {.load = e->seconds,
-                                    .predicted = app_costs_predict(&sim->costs, e->counts.of),
                                     .particles = (double)sim->domain.particles.n,
                                     .targets = (double)e->targets,
                                     .interactions = pairs + cells,
@@ -172,6 +175,7 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
                                     .balance_seconds = ledger->balance_seconds},
                          .pairs = pairs,
                          .cells = cells};
+    app_shares_fill_row(sim->shares, sim->domain.rank, app_costs_predict(&sim->costs, e->counts.of), &row->common);
 }
 
 /* Every rank sees every row, so that all draw the same conclusions. */
@@ -188,6 +192,7 @@ static int conclude_rows(bh_simulation *sim, const step_ledger *ledger)
         return code;
     }
     code = eqp_agree(sim->comm, app_step_take_rows(&now->common, sim->domain.nranks, sim->row, sizeof mine), NULL);
+    app_shares_learn(sim->shares, sim->row, sizeof mine);
     for (int r = 0; r < sim->domain.nranks; r++) {
         pairs += sim->row[r].pairs;
         cells += sim->row[r].cells;
@@ -386,6 +391,13 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     app_map_init(&sim->map);
     code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
     if (code == EQP_OK) {
+        eqp_message inner = {""};
+        code = app_shares_create(&settings->run.share, sim->domain.nranks, &sim->shares, &inner);
+        if (code == EQP_ERR_ARGUMENT) {
+            eqp_message_set(message, "barneshut: --share: %s", inner.text);
+        }
+    }
+    if (code == EQP_OK) {
         code = bh_evaluator_create(&mac, settings->softening, bh_settings_kernel(settings),
                                    (bh_precision)settings->precision, &sim->evaluator);
         if (code == EQP_ERR_STATE || code == EQP_ERR_UNKNOWN) {
@@ -424,6 +436,8 @@ void bh_simulation_free(bh_simulation *sim)
 {
     free(sim->row);
     sim->row = NULL;
+    app_shares_free(sim->shares);
+    sim->shares = NULL;
     bh_survey_free(&sim->survey);
     app_map_free(&sim->map);
     bh_evaluator_free(&sim->evaluator);

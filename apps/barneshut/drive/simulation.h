@@ -37,6 +37,7 @@ typedef struct bh_simulation {
     bool surveyed;
     eqp_units_totals totals; /* of all groups when the last map was made */
     eqp_policy policy;
+    app_shares *shares; /* how much work each rank is to get */
     double dt;
     bh_step now;      /* the last step */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */

@@ -41,6 +41,7 @@ static int choose(dd_simulation *sim, const app_auto_question *question, const a
     if (code == EQP_OK) {
         what = *dd_whatif_functions(whatif);
         what.old = sim->has_map ? &sim->map : NULL;
+        what.speeds = app_shares_speeds(sim->shares);
         what.plan = sim->settings->run.exchange_auto ? NULL : &sim->domain.plan;
         code = app_whatif_open(&what, &state);
     }

@@ -153,6 +153,10 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     bool kept = false;
     int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
 
+    if (code == EQP_OK) {
+        code = eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL);
+    }
+    options.speeds = app_shares_speeds(sim->shares);
     options.part_load = measured;
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
@@ -262,7 +266,7 @@ static void add_rows(dd_simulation *sim)
     memset(now->count, 0, sizeof now->count);
     for (int r = 0; r < sim->domain.nranks; r++) {
         const dd_rank_row *row = &sim->row[r];
-        most = fmax(most, row->work);
+        most = fmax(most, row->work / row->common.speed);
         sum += row->work;
         now->nodes += (int64_t)row->common.particles;
         now->segments += (int64_t)row->segments;
@@ -288,7 +292,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
     dd_rank_row *row = &ledger->row;
     int code = app_costs_correlation(&sim->costs, sim->comm, &sim->evaluator.timings, &sim->now.common.correlation);
 
-    row->common.predicted = app_costs_predict(&sim->costs, ledger->count);
+    app_shares_fill_row(sim->shares, sim->domain.rank, app_costs_predict(&sim->costs, ledger->count), &row->common);
     row->common.particles = (double)sim->domain.network.n;
     row->common.targets = (double)sim->stage.ntargets;
     row->common.ghosts = (double)(sim->stage.nghosts + sim->halo.nghosts);
@@ -298,7 +302,8 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
         row->count[k] = (double)sim->evaluator.total.of[k];
     }
     measure_segments(sim, row);
-    sim->box_load += row->common.load;
+    /* Declared speeds are what the walls are to follow; else what was measured shows them. */
+    sim->box_load += sim->settings->run.share.kind == APP_SHARE_SPEEDS ? row->common.predicted : row->common.load;
     if (code == EQP_OK) {
         code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
     }
@@ -316,6 +321,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
                                           .rebalanced = sim->now.common.rebalanced,
                                           .balance_seconds = sim->now.common.balance_seconds};
         add_rows(sim);
+        app_shares_learn(sim->shares, sim->row, sizeof *sim->row);
         sim->now.evaluations = ledger->evaluations;
         sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
         sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
@@ -414,6 +420,14 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     sim->domain.plan = settings->run.exchange;
     code = eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message);
     if (code == EQP_OK) {
+        eqp_message inner = {""};
+        code = app_shares_create(&settings->run.share, sim->domain.nranks, &sim->shares, &inner);
+        if (code == EQP_ERR_ARGUMENT) {
+            eqp_message_set(message, "dislocation: --share: %s", inner.text);
+        }
+        code = eqp_agree(sim->comm, code, message);
+    }
+    if (code == EQP_OK) {
         code = eqp_route_fit(sim->comm, &sim->domain.plan);
     }
     if (code == EQP_OK) {
@@ -438,6 +452,8 @@ void dd_simulation_free(dd_simulation *sim)
 {
     free(sim->row);
     sim->row = NULL;
+    app_shares_free(sim->shares);
+    sim->shares = NULL;
     eqp_boxes_free(sim->boxes);
     app_map_free(&sim->map);
     dd_stage_free(&sim->stage);

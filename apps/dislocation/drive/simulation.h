@@ -58,6 +58,7 @@ typedef struct dd_simulation {
     app_costs costs;
     eqp_units_totals totals; /* of all owners when the last map was made */
     eqp_policy policy;
+    app_shares *shares; /* how much work each rank is to get */
     bool has_map;
     double fresh;     /* imbalance of the work when the last map was new */
     double aged;      /* imbalance of the work for which the last map was made; 0: its effect is known */

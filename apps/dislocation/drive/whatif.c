@@ -84,9 +84,9 @@ static void base(void *user, int nparts, double *seconds)
     dd_evaluator_base(&w->sim->evaluator, &w->census.stage->grid, &w->costs, nparts, seconds);
 }
 
-/* What the boxes cost by the model: [parts], and the most of it. */
-static int weigh_boxes(const dd_whatif *w, const eqp_boxes *boxes, const app_owners *owners, double *loads,
-                       double *most)
+/* What the boxes cost by the model at their speeds: [parts], and the most of it. */
+static int weigh_boxes(const dd_whatif *w, const eqp_boxes *boxes, app_speeds speeds, const app_owners *owners,
+                       double *loads, double *most)
 {
     const int nparts = eqp_boxes_parts(boxes);
     int code;
@@ -99,21 +99,23 @@ static int weigh_boxes(const dd_whatif *w, const eqp_boxes *boxes, const app_own
     dd_evaluator_base(&w->sim->evaluator, &w->census.stage->grid, &w->costs, nparts, loads);
     *most = 0.0;
     for (int p = 0; p < nparts && code == EQP_OK; p++) {
+        loads[p] /= app_speed_of(speeds, p);
         *most = fmax(*most, loads[p]);
     }
     return code;
 }
 
 /* The walls as they are after so many moves on a network that does not change. */
-static int settle_boxes(const dd_whatif *w, const app_owners *owners, double *loads, eqp_boxes *boxes, eqp_boxes **best)
+static int settle_boxes(const dd_whatif *w, app_speeds speeds, const app_owners *owners, double *loads,
+                        eqp_boxes *boxes, eqp_boxes **best)
 {
     double most = 0.0, least = INFINITY;
-    int code = weigh_boxes(w, boxes, owners, loads, &most);
+    int code = weigh_boxes(w, boxes, speeds, owners, loads, &most);
 
     for (int move = 1; move <= WALL_MOVES && code == EQP_OK; move++) {
         code = eqp_agree(w->sim->comm, dd_baseline_move(&w->sim->domain, w->sim->cells, loads, boxes), NULL);
         if (code == EQP_OK) {
-            code = weigh_boxes(w, boxes, owners, loads, &most);
+            code = weigh_boxes(w, boxes, speeds, owners, loads, &most);
         }
         if (code == EQP_OK && move > WALL_MOVES - WALL_CHOICE && most < least) {
             eqp_boxes_free(*best);
@@ -125,7 +127,8 @@ static int settle_boxes(const dd_whatif *w, const app_owners *owners, double *lo
     return code;
 }
 
-static int assign(void *user, const eqp_method *method, int nparts, const app_owners *owners, int *part)
+static int assign(void *user, const eqp_method *method, int nparts, app_speeds speeds, const app_owners *owners,
+                  int *part)
 {
     const dd_whatif *w = user;
     eqp_boxes *boxes = NULL, *best = NULL;
@@ -140,7 +143,7 @@ static int assign(void *user, const eqp_method *method, int nparts, const app_ow
     }
     code = eqp_agree(w->sim->comm, code, NULL);
     if (code == EQP_OK) {
-        code = settle_boxes(w, owners, loads, boxes, &best);
+        code = settle_boxes(w, speeds, owners, loads, boxes, &best);
     }
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
         part[o] = eqp_boxes_find(best, owners->owner[o].centre);

@@ -166,9 +166,9 @@ typedef struct eqp_evaluation eqp_evaluation;
 
 /** What a plan makes of it. */
 typedef struct eqp_evaluated {
-    double load_max;           /**< seconds */
+    double load_max;           /**< seconds, at the parts' speeds */
     double load_mean;          /**< seconds */
-    double imbalance;          /**< of the loads: max / mean - 1; 0 without load */
+    double imbalance;          /**< of the loads: load_max / load_mean - 1; 0 without load */
     int64_t ghosts_total;      /**< elements of blocks that go out in phases with `ghosts`, counted once per part that
                                     needs them away from home */
     int64_t ghosts_max;        /**< of the part with most */
@@ -196,6 +196,13 @@ void eqp_evaluation_free(eqp_evaluation *evaluation);
 
 /** Adds load to a part, seconds >= 0. Local, O(1). EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA. */
 int eqp_evaluation_load(eqp_evaluation *evaluation, int part, double seconds);
+
+/** Says how fast the parts are: what takes a part `speed` = 2 half a load's seconds. Loads stay as they were added;
+ * from now on `load_max`, `step_seconds` and `imbalance` are those of loads over speeds, `load_mean` what an even
+ * division takes: all loads over all speeds. Local, O(nparts).
+ * \param[in] speed  [nparts] finite and > 0, taken relative to their mean (copied); NULL: all alike
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for a speed out of its range; unchanged then */
+int eqp_evaluation_speeds(eqp_evaluation *evaluation, const double *speed);
 
 /** Says that a part gives so many bytes to an allgather that all parts take part in. Adds up. Local, O(1).
  * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */

@@ -158,7 +158,7 @@ typedef struct eqp_load_row {
     int rank;               /**< MPI rank */
     double load;            /**< measured load: CPU seconds of computing forces */
     const char *method;     /**< balancing method (borrowed) */
-    double predicted;       /**< load that the cost model predicts: CPU seconds */
+    double predicted;       /**< load that the cost model predicts for that speed: CPU seconds */
     int64_t particles;      /**< particles that the rank holds */
     int64_t targets;        /**< particles that it computes forces for */
     int64_t interactions;   /**< interactions that it computed */
@@ -166,6 +166,8 @@ typedef struct eqp_load_row {
     int64_t bytes_sent;     /**< by the rank, in this step */
     double force_seconds;   /**< CPU seconds in forces, list building included */
     double balance_seconds; /**< CPU seconds in balancing and migration */
+    double speed;           /**< relative speed that the rank's share was made for; 1 where all are alike */
+    int64_t helped;         /**< pieces of other ranks' loops that it computed */
 } eqp_load_row;
 
 /** Starts dir/loads.csv with the columns of eqp_load_row in their order; makes the folder where needed. As

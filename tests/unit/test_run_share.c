@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much work each part of a run is to get: what --share says, and what is learnt from steps of ranks whose speeds
+ * are known here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include <equipoise/base.h>
+
+#include "run_share.h"
+
+#define RANKS 4
+
+static bool is_near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance;
+}
+
+static app_share_choice choice_of(const char *text)
+{
+    app_share_choice choice = {.nspeeds = 77};
+    eqp_message message = {""};
+
+    assert_int_equal(app_share_parse(text, &choice, &message), EQP_OK);
+    assert_string_equal(message.text, "");
+    return choice;
+}
+
+static void words_say_what_is_wanted(void **state)
+{
+    app_share_choice choice = choice_of("equal");
+
+    (void)state;
+    assert_true(choice.kind == APP_SHARE_EQUAL && app_share_declared(&choice).n == 0);
+    assert_true(choice_of("measured").kind == APP_SHARE_MEASURED);
+    choice = choice_of("model");
+    assert_true(choice.kind == APP_SHARE_MODEL && choice.model == EQP_SPEEDS_PIECEWISE);
+    assert_true(choice_of("model:akima").model == EQP_SPEEDS_AKIMA);
+    choice = choice_of("speeds:1,3");
+    assert_true(choice.kind == APP_SHARE_SPEEDS && choice.nspeeds == 2);
+    for (int p = 0; p < 6; p++) { /* repeated, mean 1 */
+        assert_true(is_near(app_speed_of(app_share_declared(&choice), p), p % 2 == 0 ? 0.5 : 1.5, 1e-15));
+    }
+    assert_int_equal(app_share_check(&choice, 6, NULL), EQP_OK);
+    assert_int_equal(app_share_check(&choice, 7, NULL), EQP_ERR_ARGUMENT);
+    app_share_choice_free(&choice);
+    assert_true(app_speed_of(app_share_declared(&choice), 5) == 1.0);
+    choice = choice_of("speeds:1e308,1e308,1e308"); /* their sum is no number */
+    assert_true(app_speed_of(app_share_declared(&choice), 0) == 1.0);
+    app_share_choice_free(&choice);
+}
+
+static void a_wrong_word_changes_nothing(void **state)
+{
+    static const char *const wrong[] = {"",          "speed",       "speeds",       "speeds:",      "speeds:1,,2",
+                                        "speeds:-1", "speeds:0",    "speeds:1,inf", "speeds:1,nan", "speeds:1;2",
+                                        "equal:1",   "measured:",   "model:",       "model:linear", "speeds:1,2000",
+                                        "Equal",     "speeds:0x1p1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        app_share_choice choice = {.nspeeds = 77};
+        eqp_message message = {""};
+        assert_int_equal(app_share_parse(wrong[i], &choice, &message), EQP_ERR_ARGUMENT);
+        assert_true(choice.nspeeds == 77 && choice.speed == NULL && message.text[0] != '\0');
+        assert_int_equal(app_share_parse(wrong[i], &choice, NULL), EQP_ERR_ARGUMENT);
+    }
+}
+
+/* Ranks whose time for some work is known: `total` of it divided by the shares, so often as maps are made. Returns how
+ * unequal the ranks' times are in the end. */
+static double run(const char *word, double total, int maps, double (*seconds)(int rank, double work))
+{
+    const app_share_choice choice = choice_of(word);
+    app_shares *shares = NULL;
+    app_rank_row row[RANKS];
+    double spread = 0.0;
+
+    assert_int_equal(app_shares_create(&choice, RANKS, &shares, NULL), EQP_OK);
+    for (int m = 0; m < maps; m++) {
+        double least = INFINITY, most = 0.0, sum = 0.0;
+        assert_int_equal(app_shares_renew(shares), EQP_OK);
+        for (int r = 0; r < RANKS; r++) {
+            const double speed = app_speed_of(app_shares_speeds(shares), r);
+            memset(&row[r], 0, sizeof row[r]);
+            app_shares_fill_row(shares, r, total / RANKS * speed, &row[r]);
+            assert_true(row[r].speed == speed && row[r].predicted == row[r].work / speed);
+            row[r].load = seconds(r, row[r].work);
+            least = fmin(least, row[r].load);
+            most = fmax(most, row[r].load);
+            sum += speed;
+        }
+        assert_true(is_near(sum, RANKS, 1e-9));
+        spread = most / least - 1.0;
+        for (int step = 0; step < 3; step++) { /* a map lasts */
+            app_shares_learn(shares, row, sizeof row[0]);
+        }
+    }
+    app_shares_free(shares);
+    return spread;
+}
+
+static double constant_speeds(int rank, double work)
+{
+    static const double speed[RANKS] = {1.0, 0.5, 2.0, 0.25};
+
+    return work / speed[rank];
+}
+
+/* Beyond 3 seconds of work rank 1 is slow: a cliff of memory. */
+static double with_a_cliff(int rank, double work)
+{
+    const double slow = rank == 1 && work > 3.0 ? fmax(0.1, 1.0 - 0.45 * (work - 3.0)) : 1.0;
+
+    return work / (rank == 0 ? 0.5 : slow);
+}
+
+static void speeds_are_measured(void **state)
+{
+    (void)state;
+    assert_true(run("equal", 8.0, 5, constant_speeds) > 6.9);
+    assert_true(run("measured", 8.0, 2, constant_speeds) < 1e-12);
+    assert_true(run("model", 8.0, 2, constant_speeds) < 1e-6);
+    assert_true(run("model:constant", 8.0, 2, constant_speeds) < 1e-12);
+    assert_true(run("model:akima", 8.0, 3, constant_speeds) < 1e-6);
+}
+
+static void a_speed_that_depends_on_size_takes_a_model(void **state)
+{
+    (void)state;
+    assert_true(run("model", 16.0, 12, with_a_cliff) < 0.05);
+    assert_true(run("model:akima", 16.0, 12, with_a_cliff) < 0.05);
+    for (int maps = 10; maps < 14; maps++) { /* for ever */
+        assert_true(run("measured", 16.0, maps, with_a_cliff) > 0.2);
+    }
+}
+
+/* Rows that say nothing leave the speeds as they are, and never make them useless. */
+static void what_is_no_time_teaches_nothing(void **state)
+{
+    static const double odd[] = {0.0, -1.0, NAN, INFINITY, 1e-300, DBL_MAX};
+    const app_share_choice choice = choice_of("measured");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        for (int which = 0; which < 2; which++) {
+            app_rank_row row[RANKS] = {{0}};
+            app_shares *shares = NULL;
+            assert_int_equal(app_shares_create(&choice, RANKS, &shares, NULL), EQP_OK);
+            for (int r = 0; r < RANKS; r++) {
+                row[r].load = r == 2 && which == 0 ? odd[i] : 2.0;
+                row[r].work = r == 2 && which == 1 ? odd[i] : 1.0;
+            }
+            app_shares_learn(shares, row, sizeof row[0]);
+            assert_int_equal(app_shares_renew(shares), EQP_OK);
+            for (int r = 0; r < RANKS; r++) {
+                const double speed = app_speed_of(app_shares_speeds(shares), r);
+                assert_true(speed > 0 && isfinite(speed));
+            }
+            app_shares_free(shares);
+        }
+    }
+}
+
+static void nothing_is_learnt_where_nothing_is_to_be(void **state)
+{
+    app_share_choice choice = choice_of("speeds:1,3");
+    app_rank_row row[RANKS] = {{0}};
+    app_shares *shares = NULL;
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(app_shares_create(&choice, 3, &shares, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "2 speeds do not divide 3 parts");
+    assert_null(shares);
+    assert_int_equal(app_shares_create(&choice, RANKS, &shares, NULL), EQP_OK);
+    for (int r = 0; r < RANKS; r++) {
+        row[r] = (app_rank_row){.work = 1, .load = 1};
+    }
+    app_shares_learn(shares, row, sizeof row[0]);
+    assert_int_equal(app_shares_renew(shares), EQP_OK);
+    assert_true(is_near(app_speed_of(app_shares_speeds(shares), 3), 1.5, 1e-15));
+    app_shares_free(shares);
+    app_share_choice_free(&choice);
+}
+
+static void imbalance_is_beside_the_shares(void **state)
+{
+    static const double load[] = {1, 3, 1, 3}, none[] = {0, 0}, unlike[] = {0.5, 1.5};
+    const app_speeds speeds = {2, unlike}, alike = {0, NULL};
+
+    (void)state;
+    assert_true(is_near(app_speeds_imbalance(speeds, 4, load), 0.0, 1e-15));
+    assert_true(is_near(app_speeds_imbalance(alike, 4, load), 0.5, 1e-15));
+    assert_true(app_speeds_imbalance(speeds, 2, none) == 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_say_what_is_wanted),
+        cmocka_unit_test(a_wrong_word_changes_nothing),
+        cmocka_unit_test(speeds_are_measured),
+        cmocka_unit_test(a_speed_that_depends_on_size_takes_a_model),
+        cmocka_unit_test(what_is_no_time_teaches_nothing),
+        cmocka_unit_test(nothing_is_learnt_where_nothing_is_to_be),
+        cmocka_unit_test(imbalance_is_beside_the_shares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
