@@ -19,7 +19,7 @@
 
 typedef struct settings {
     const char *method;
-    int64_t ring, rings, steps, seed;
+    int64_t ring, rings, steps, seed, chunk;
     int engine;
     double tolerance;
     bool yield;
@@ -63,6 +63,15 @@ static const app_option options[] = {
      .int_low = 1,
      .int_high = 1000000000,
      .help = "sweeps at most"},
+    {.name = "chunk",
+     .argument = "K",
+     .type = APP_OPTION_INT,
+     .offset = offsetof(settings, chunk),
+     .fallback = "0",
+     .int_low = 0,
+     .int_high = INT64_MAX,
+     .help = "as that of `loop`: the size of the first chunks, or of all; 0: by\n"
+             "the method's formula"},
     {.name = "engine",
      .type = APP_OPTION_CHOICE,
      .offset = offsetof(settings, engine),
@@ -150,8 +159,10 @@ static int prepare(solver *s, const settings *set)
     const eqp_loop_options how = {.result_bytes = sizeof(double),
                                   .yield = set->yield,
                                   .engine = set->engine == 1 ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED};
+    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
     int code = heat_mesh_create(set->ring, set->rings, (uint64_t)set->seed, &s->mesh);
 
+    rules.chunk = set->chunk;
     code = code ? code : eqp_array_create(&s->now, s->mesh.n, sizeof *s->now);
     code = code ? code : eqp_array_create(&s->then, s->mesh.n, sizeof *s->then);
     code = code ? code : eqp_array_create(&s->count, s->nranks, sizeof *s->count);
@@ -165,7 +176,7 @@ static int prepare(solver *s, const settings *set)
     }
     code = eqp_agree(s->comm, code, NULL);
     return code ? code
-                : eqp_loop_create(s->comm, eqp_schedule_method_find(set->method), s->mesh.n, NULL, &how, &s->loop);
+                : eqp_loop_create(s->comm, eqp_schedule_method_find(set->method), s->mesh.n, &rules, &how, &s->loop);
 }
 
 /* No node can be hotter than the hot end, or colder than the cold one, and the mean of a long cylinder is between. */

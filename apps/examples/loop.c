@@ -17,6 +17,7 @@ typedef struct settings {
     const char *method, *weights, *speeds, *cost, *stall;
     int64_t n, procs, chunk, dimensions, steps, seed;
     double mean, overhead, latency, factor;
+    int engine;
     bool chunks, yield;
 } settings;
 
@@ -109,8 +110,9 @@ static const app_option options[] = {
      .fallback = "0",
      .int_low = 0,
      .int_high = INT64_MAX,
-     .help = "fixed: the size; adaptive-factoring: a rank's first; 0: by the\n"
-             "formula"},
+     .help = "fixed: the size; adaptive-factoring and those with weights: a\n"
+             "rank's first, from which weighted-factoring then measures the\n"
+             "weights; 0: by the formula"},
     {.name = "factor",
      .argument = "X",
      .type = APP_OPTION_REAL,
@@ -119,6 +121,12 @@ static const app_option options[] = {
      .real_low = 1,
      .real_high = 1e6,
      .help = "factoring and its kin: a batch is 1/X of what is left"},
+    {.name = "engine",
+     .type = APP_OPTION_CHOICE,
+     .offset = offsetof(settings, engine),
+     .choices = "one-sided|master",
+     .help = "where iterations come from: the front of what is left, or first\n"
+             "from a rank's own part, then from that with most left"},
     {.name = "dimensions",
      .argument = "D",
      .type = APP_OPTION_INT,
@@ -279,6 +287,7 @@ static int read_scene(const settings *s, loop_scene *scene, eqp_message *message
     scene->machine.overhead = s->overhead;
     scene->machine.latency = s->latency;
     scene->machine.yield = s->yield;
+    scene->machine.master = s->engine == 1;
     return EQP_OK;
 }
 

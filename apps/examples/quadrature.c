@@ -21,7 +21,7 @@ enum { MOST_SAMPLES = 64 };
 
 typedef struct settings {
     const char *method, *trace;
-    int64_t n, samples, seed;
+    int64_t n, samples, seed, chunk;
     int cost, rule, engine;
     double tolerance;
     bool yield;
@@ -90,6 +90,15 @@ static const app_option options[] = {
      .choices = "own",
 #endif
      .help = "own: Gauss and Kronrod with bisection; gsl: QAGS, if built in"},
+    {.name = "chunk",
+     .argument = "K",
+     .type = APP_OPTION_INT,
+     .offset = offsetof(settings, chunk),
+     .fallback = "0",
+     .int_low = 0,
+     .int_high = INT64_MAX,
+     .help = "as that of `loop`: the size of the first chunks, or of all; 0: by\n"
+             "the method's formula"},
     {.name = "engine",
      .type = APP_OPTION_CHOICE,
      .offset = offsetof(settings, engine),
@@ -231,6 +240,7 @@ static int run_loop(MPI_Comm comm, const settings *s, eqp_message *message)
                                   .result_bytes = sizeof(profile),
                                   .yield = s->yield,
                                   .engine = s->engine == 1 ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED};
+    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
     job j = {.settings = s, .rule = quadrature_own};
     eqp_loop *loop = NULL;
     eqp_loop_result mine;
@@ -242,6 +252,7 @@ static int run_loop(MPI_Comm comm, const settings *s, eqp_message *message)
 #ifdef QUADRATURE_GSL
     j.rule = s->rule == 1 ? quadrature_gsl : quadrature_own;
 #endif
+    rules.chunk = s->chunk;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &nranks);
     part = eqp_schedule_part(s->n, nranks, rank);
@@ -252,7 +263,7 @@ static int run_loop(MPI_Comm comm, const settings *s, eqp_message *message)
         sets[i] = (set){number, loop_costs_is_heavy(s->cost, ((double)number + 0.5) / (double)s->n)};
     }
     if ((code = eqp_agree(comm, code, NULL)) ||
-        (code = eqp_loop_create(comm, eqp_schedule_method_find(s->method), s->n, NULL, &how, &loop))) {
+        (code = eqp_loop_create(comm, eqp_schedule_method_find(s->method), s->n, &rules, &how, &loop))) {
         goto done;
     }
     j.begun = eqp_wall_seconds();

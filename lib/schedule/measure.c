@@ -122,6 +122,13 @@ int eqp_schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sam
             (double)sample->count);
         share = share_of_speed(&now);
         break;
+    case EQP_SCHEDULE_LEARNS_FIRST:
+        if (schedule->options.chunk == 0 || share.of[EQP__MEASURED] > 0.0) {
+            return EQP_OK;
+        }
+        now = fold(&now, sample->seconds, (double)sample->count);
+        share = share_of_speed(&now);
+        break;
     case EQP_SCHEDULE_LEARNS_SPREAD:
         now = add_iterations(&now, sample);
         share = share_of_spread(&now);

@@ -19,13 +19,16 @@ static int64_t batch_end(const eqp_schedule *s)
     return c->size > (s->n - c->first) / s->nranks ? s->n : c->first + c->size * s->nranks;
 }
 
-/* Brings the cursor to the batch that the next iteration is in. Returns what is left of it. */
+/* Brings the cursor to the batch that the next iteration is in. Returns what is left of it. The user may say how large
+ * the chunks of the first are, from which weights are measured (section 4.8). */
 static int64_t find_batch(eqp_schedule *s)
 {
     eqp__cursor *c = &s->cursor;
 
     if (c->size == 0) {
-        c->size = chunk_of(s, s->n);
+        c->size = s->options.chunk > 0 && s->method->learns != EQP_SCHEDULE_LEARNS_NOTHING
+                      ? eqp__at_most((double)s->options.chunk, s->n)
+                      : chunk_of(s, s->n);
     }
     while (s->next[0] >= batch_end(s)) {
         c->first = batch_end(s);
@@ -53,7 +56,7 @@ static void propose_weighted(eqp_schedule *s, int rank, int *pool, int64_t *coun
     const int64_t most = find_batch(s);
 
     (void)pool;
-    *count = weighted(s->rank[rank].given, s->cursor.size, most);
+    *count = weighted(eqp_schedule_weight(s, rank), s->cursor.size, most);
 }
 
 /* A rank's weight is renewed when it comes to a batch. */
@@ -70,11 +73,14 @@ static void propose_by_batch(eqp_schedule *s, int rank, int *pool, int64_t *coun
     *count = weighted(me->weight, s->cursor.size, most);
 }
 
-/* Every chunk is a batch of its own. */
+/* Every chunk is a batch of its own; the first is as large as the user says. */
 static void propose_by_chunk(eqp_schedule *s, int rank, int *pool, int64_t *count)
 {
+    const bool first = s->options.chunk > 0 && !(eqp__schedule_share(s, rank).of[EQP__MEASURED] > 0.0);
+    const int64_t size = first ? eqp__at_most((double)s->options.chunk, s->left) : chunk_of(s, s->left);
+
     (void)pool;
-    *count = weighted(eqp_schedule_weight(s, rank), chunk_of(s, s->left), s->left);
+    *count = weighted(first ? s->rank[rank].given : eqp_schedule_weight(s, rank), size, s->left);
 }
 
 /* Eq. 2.16, with the root's difference written as a sum so that nothing cancels. Ranks that were not measured count as
@@ -103,7 +109,7 @@ const eqp_schedule_method eqp__schedule_factoring = {"factoring",
                                                      "half of what is left in equal chunks, again and again",
                                                      EQP_SCHEDULE_LEARNS_NOTHING, false, propose_factoring};
 const eqp_schedule_method eqp__schedule_weighted = {"weighted-factoring", "factoring in proportion to given weights",
-                                                    EQP_SCHEDULE_LEARNS_NOTHING, false, propose_weighted};
+                                                    EQP_SCHEDULE_LEARNS_FIRST, false, propose_weighted};
 const eqp_schedule_method eqp__schedule_awf = {"adaptive-weighted-factoring",
                                                "factoring in proportion to the speeds of earlier time steps",
                                                EQP_SCHEDULE_LEARNS_STEPS, false, propose_by_batch};

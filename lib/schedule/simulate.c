@@ -21,7 +21,8 @@ typedef struct simulation {
     actor *actor;    /* [nranks] */
     eqp__stalls stalls;
     eqp__turns turns;
-    int *idle; /* [nidle] ranks that would take a part of a chunk, if somebody had one */
+    eqp_schedule_chunk *part; /* [nranks] with a master: what of each rank's part nobody has got yet */
+    int *idle;                /* [nidle] ranks that would take a part of a chunk, if somebody had one */
     int nidle;
     double counter_free; /* when the next chunk can be handed out */
     eqp_schedule_outcome outcome;
@@ -80,6 +81,7 @@ static int prepare(simulation *sim, const double *cost)
     code = code ? code : eqp__turns_create(s->nranks, &sim->turns);
     code = code ? code : eqp_array_create(&sim->actor, s->nranks, sizeof *sim->actor);
     code = code ? code : eqp_array_create(&sim->idle, s->nranks, sizeof *sim->idle);
+    code = code || !sim->machine.master ? code : eqp_array_create(&sim->part, s->nranks, sizeof *sim->part);
     code = code ? code : s->n == INT64_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&sim->sum, s->n + 1, sizeof *sim->sum);
     if (!code && s->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
         code = eqp_array_create(&sim->squares, s->n + 1, sizeof *sim->squares);
@@ -87,6 +89,9 @@ static int prepare(simulation *sim, const double *cost)
     code = code ? code : sum_costs(sim, cost);
     for (int r = 0; r < s->nranks && !code; r++) {
         sim->actor[r].stall = sim->stalls.first[r];
+        if (sim->part) {
+            sim->part[r] = eqp_schedule_part(s->n, s->nranks, r);
+        }
         eqp__turns_set(&sim->turns, r, sim->machine.start ? sim->machine.start[r] : 0.0);
     }
     return code;
@@ -219,6 +224,36 @@ static void wake_one(simulation *sim, double now)
     }
 }
 
+/* Whose part a rank's next iterations come from when there is a master: its own, or that with most left. */
+static int source_of(const simulation *sim, int rank)
+{
+    const eqp_schedule_chunk *part = sim->part;
+    int best = rank;
+
+    for (int k = 0; k < sim->schedule->nranks && part[rank].count == 0; k++) {
+        best = part[k].count > part[best].count ? k : best;
+    }
+    return best;
+}
+
+/* What a master hands out: as many as the method says, but of one part; of another rank's from its end. */
+static eqp_schedule_chunk next_by_master(simulation *sim, int rank)
+{
+    eqp_schedule *s = sim->schedule;
+    const int source = source_of(sim, rank);
+    eqp_schedule_chunk *part = &sim->part[source], chunk = {0, 0};
+    int pool;
+
+    eqp__schedule_propose(s, rank, &pool, &chunk.count);
+    chunk.count = chunk.count < part->count ? chunk.count : part->count;
+    eqp__schedule_take(s, rank, pool, s->next[pool], chunk.count);
+    chunk.first = source == rank ? part->first : part->first + part->count - chunk.count;
+    part->first += source == rank ? chunk.count : 0;
+    part->count -= chunk.count;
+    s->rank[rank].last = chunk;
+    return chunk;
+}
+
 /* All messages take equally long, so ranks are served in the order in which they ask. */
 static void serve(simulation *sim, int rank)
 {
@@ -227,7 +262,11 @@ static void serve(simulation *sim, int rank)
     eqp_schedule_chunk chunk = {0, 0};
 
     finish(sim, rank, now);
-    (void)eqp_schedule_next(sim->schedule, rank, &chunk);
+    if (sim->part) {
+        chunk = next_by_master(sim, rank);
+    } else {
+        (void)eqp_schedule_next(sim->schedule, rank, &chunk);
+    }
     if (chunk.count > 0) {
         sim->counter_free = served;
         begin(sim, rank, EQP_SCHEDULE_HANDED, chunk, now, served + latency);
@@ -281,6 +320,7 @@ int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_
     eqp__turns_free(&sim.turns);
     free(sim.actor);
     free(sim.idle);
+    free(sim.part);
     free(sim.sum);
     free(sim.squares);
     return code;

@@ -23,6 +23,21 @@ sizes weighted-factoring 150 50 100 100 75 25 50 50
 expect 1 --method fixed --n 100 --procs 4 --chunk 30 --chunks
 [ "$(tr '\n' ' ' <out)" = '30 30 30 10 ' ] || fail "fixed: $(tr '\n' ' ' <out)"
 
+# The first chunks are as large as the user says, in proportion to the weights. A master hands out as large ones.
+for engine in one-sided master; do
+    expect 1 --method weighted-factoring --n 800 --procs 4 --chunk 20 --weights 1.5,0.5,1,1 --engine $engine --chunks
+    [ "$(head -n 4 out | tr '\n' ' ')" = '30 10 20 20 ' ] || fail "--chunk, $engine: $(head -n 4 out | tr '\n' ' ')"
+    [ "$(awk '{ sum += $1 } END { print sum }' out)" -eq 800 ] || fail "--chunk, $engine: chunks do not sum to 800"
+done
+
+# Dear iterations at the back: who begins there gets (15/16)^13 of a dear part at first, and keeps that; otherwise they
+# are handed out last, one by one.
+for engine in one-sided master; do
+    expect 1 --method guided --n 8000 --procs 16 --cost back --engine $engine
+    tail -n 1 out
+done | cut -f 5 >spans
+awk 'NR == 1 { first = $1 } END { exit !(NR == 2 && $1 > 1.2 * first) }' spans || fail "engines: $(cat spans)"
+
 # Every method of the list makes a row, in the order of the list; cost is procs times makespan.
 expect 1 --method help
 awk '{ print $1 }' out >names
@@ -34,7 +49,7 @@ tail -n +2 out | awk -F '\t' 'NF != 7 || $2 != 1000 || $3 != 7 || $4 < 7 || $4 >
     $5 <= 0 || $6 > 7 * $5 * (1 + 1e-6) || $6 < 7 * $5 * (1 - 1e-6) || $7 < 0 { exit 1 }' || fail "rows: $(cat out)"
 for n in 0 1 6; do
     for cost in uniform front back centre scatter; do
-        expect 1 --n $n --procs 7 --cost $cost
+        expect 1 --n $n --procs 7 --cost $cost --engine master
         awk -F '\t' -v n=$n 'NR > 1 && $4 > n { exit 1 }' out || fail "more chunks than $n iterations: $(cat out)"
     done
 done
@@ -68,6 +83,8 @@ refused 'stall' --n 10 --stall rank=4,at=0,seconds=1
 refused 'stall' --n 10 --stall rank=1,at=0,seconds=-1
 refused 'overhead' --n 10 --overhead -1
 refused 'factor' --n 10 --factor 0.5
+refused 'engine' --n 10 --engine two-sided
+refused 'chunk' --n 10 --chunk -1
 refused 'chunks' --n 10 --chunks --method self,static
 refused 'nonsense' --nonsense
 expect 1 --cost empty
@@ -80,6 +97,10 @@ expect 3 --n 500 --samples 1 --trace three --method self --yield
 cmp one three || fail 'what sets cost depends on the ranks'
 expect 3 --n 500 --samples 1 --trace three --method factoring --yield --engine master
 cmp one three || fail 'what sets cost depends on the engine'
+for engine in one-sided master; do
+    expect 3 --n 500 --samples 1 --trace three --method weighted-factoring --chunk 5 --engine $engine
+    cmp one three || fail "what sets cost depends on the first chunks: $engine"
+done
 [ "$(wc -l <one)" -eq 500 ] || fail "$(wc -l <one) lines of costs"
 awk '$1 <= 0 { exit 1 } { sum[NR <= 100] += $1 } END { exit sum[1] < sum[0] }' one || fail 'sets at the front are not hard'
 head -n 1 alone | cmp - <(head -n 1 out) || fail "header: $(cat alone)"
@@ -93,6 +114,7 @@ for n in 0 2; do
 done
 rm -f one three few alone
 refused 'dynamic' --method dynamic
+refused 'chunk' --chunk -1
 refused 'samples' --samples 0
 refused 'tolerance' --tolerance 0
 refused 'integrator' --integrator guess
@@ -104,7 +126,7 @@ cut -f 2,4,5,6 out >alone
 awk -F '\t' 'NR == 2 && ($2 != 120 || $4 < 100 || $5 > 1e-6 || $6 < 0.49 || $6 > 0.51) { exit 1 }' out || fail "heat: $(cat out)"
 expect 3 --ring 10 --rings 12 --tolerance 1e-6 --method adaptive-weighted-factoring
 cut -f 2,4,5,6 out | cmp alone - || fail "heat on 3 ranks: $(cat out)"
-expect 2 --ring 10 --rings 12 --tolerance 1e-6 --method awf-c --engine master --yield
+expect 2 --ring 10 --rings 12 --tolerance 1e-6 --method awf-c --engine master --yield --chunk 3
 cut -f 2,4,5,6 out | cmp alone - || fail "heat by a master: $(cat out)"
 expect 3 --ring 3 --rings 2
 rm -f alone

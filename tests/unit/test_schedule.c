@@ -262,6 +262,59 @@ static void weights_follow_chunks(void **state)
     }
 }
 
+/* Section 4.8: who sets the size of the first chunks has weights measured from them; weighted factoring keeps those. */
+static void first_chunks_are_as_the_user_says(void **state)
+{
+    static const char *const names[] = {"weighted-factoring", "awf-b", "awf-d", "awf-c", "awf-e"};
+    static const int64_t second[] = {95, 95, 95, 60, 60};
+
+    (void)state;
+    for (int m = 0; m < 5; m++) {
+        const eqp_schedule_options options = {NULL, 2.0, 20, 0.0, 0.0, 2};
+        eqp_schedule *schedule = schedule_of(names[m], 800, 2, &options);
+        eqp_schedule_chunk chunk;
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(eqp_schedule_next(schedule, r, &chunk), EQP_OK);
+            assert_int_equal(chunk.count, 20);
+        }
+        record(schedule, 0, 20, 2, 0, 0);
+        record(schedule, 1, 20, 6, 0, 0);
+        assert_weights(schedule, 1.5, 0.5);
+        /* 760 are left. */
+        assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+        assert_int_equal(chunk.count, 285);
+        assert_int_equal(eqp_schedule_next(schedule, 1, &chunk), EQP_OK);
+        assert_int_equal(chunk.count, second[m]);
+        record(schedule, 0, 285, 285, 0, 0);
+        assert_true((fabs(eqp_schedule_weight(schedule, 0) - 1.5) < 1e-12) == (m == 0));
+        eqp_schedule_free(schedule);
+    }
+}
+
+/* Given weights count for the first chunks; without a size nothing is measured, and factoring has no such size. */
+static void first_chunks_follow_given_weights(void **state)
+{
+    static const double weight[] = {3, 1};
+    eqp_schedule_options options = {weight, 2.0, 20, 0.0, 0.0, 2};
+    eqp_schedule *schedule = schedule_of("weighted-factoring", 800, 2, &options);
+    eqp_schedule_chunk chunk;
+
+    (void)state;
+    assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+    assert_int_equal(chunk.count, 30);
+    eqp_schedule_free(schedule);
+    schedule = schedule_of("factoring", 800, 2, &options);
+    assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+    assert_int_equal(chunk.count, 200);
+    eqp_schedule_free(schedule);
+    options.chunk = 0;
+    schedule = schedule_of("weighted-factoring", 800, 2, &options);
+    record(schedule, 0, 20, 2, 0, 0);
+    record(schedule, 1, 20, 2, 0, 0);
+    assert_weights(schedule, 1.5, 0.5);
+    eqp_schedule_free(schedule);
+}
+
 /* Eq. 2.11 to 2.16, written down once more. */
 static void adaptive_factoring_follows_the_formula(void **state)
 {
@@ -521,6 +574,8 @@ int main(void)
         cmocka_unit_test(equal_weights_are_factoring),
         cmocka_unit_test(weights_follow_time_steps),
         cmocka_unit_test(weights_follow_chunks),
+        cmocka_unit_test(first_chunks_are_as_the_user_says),
+        cmocka_unit_test(first_chunks_follow_given_weights),
         cmocka_unit_test(adaptive_factoring_follows_the_formula),
         cmocka_unit_test(adaptive_factoring_without_spread_is_static),
         cmocka_unit_test(bad_times_change_nothing),

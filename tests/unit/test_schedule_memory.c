@@ -48,6 +48,7 @@ static void simulating_survives_no_memory(void **state)
     machine.stall = &stall;
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         eqp_schedule *schedule = schedule_of(eqp_schedule_method_at(m)->name, 100, 5, NULL);
+        machine.master = m % 2 == 1;
         for (int64_t k = 0;; k++) {
             eqp_schedule_outcome outcome = {.chunks = -7};
             int code;

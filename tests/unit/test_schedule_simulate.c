@@ -37,7 +37,8 @@ static void note(void *user, const eqp_schedule_event *event)
     }
 }
 
-/* All methods, 1 to 64 ranks, uneven costs, speeds and starts, ranks that stall, chunks that are given away. */
+/* All methods, 1 to 64 ranks, uneven costs, speeds and starts, ranks that stall, chunks that are given away,
+ * one counter and a master. */
 static void every_iteration_once(void **state)
 {
     static const int ranks[] = {1, 2, 5, 16, 64};
@@ -59,11 +60,12 @@ static void every_iteration_once(void **state)
                     (eqp_schedule_stall){(int)eqp_random_below(seed, 3, i, (uint64_t)p),
                                          50 * eqp_random_uniform(seed, 4, i), 100 * eqp_random_uniform(seed, 5, i)};
             }
-            for (int i = 0; i < 10; i++) {
-                const int64_t n = sizes[i / 2];
+            for (int i = 0; i < 20; i++) {
+                const int64_t n = sizes[i / 4];
                 double *cost = costs_of(n, ++seed);
                 seen s = seen_create(n);
-                const eqp_schedule_machine machine = {speed, start, 10, stall, 1e-3, 1e-3, i % 2 == 1, note, &s};
+                const eqp_schedule_machine machine = {speed, start,      10,   stall, 1e-3,
+                                                      1e-3,  i % 2 == 1, note, &s,    i / 2 % 2 == 1};
                 const eqp_schedule_outcome o = simulate(eqp_schedule_method_at(m)->name, n, p, cost, NULL, &machine);
                 assert_true(i % 2 == 1 || o.given == 0);
                 assert_true(o.chunks <= n && (o.chunks > 0) == (n > 0) && (o.makespan > 0) == (n > 0));
@@ -209,6 +211,60 @@ static void overrun_chunks_are_given_away(void **state)
     assert_int_equal(o.chunks, 4 + o.given);
 }
 
+/* Where the chunks of a loop of 800 begin, of four ranks. */
+typedef struct beginnings {
+    int n;
+    eqp_schedule_chunk chunk[16];
+} beginnings;
+
+static void note_beginning(void *user, const eqp_schedule_event *event)
+{
+    beginnings *b = user;
+
+    if (event->kind == EQP_SCHEDULE_HANDED && b->n < 16) {
+        b->chunk[b->n++] = event->chunk;
+    }
+}
+
+/* Sections 3.6 and 3.7: as many as the rule says, but of the rank's own part first. Then from the end of the part that
+ * most is left of: by hand, with a last rank that is slow. */
+static void a_master_hands_out_parts(void **state)
+{
+    static const int64_t guided[] = {200, 150, 113, 85};
+    static const double speed[] = {1, 1, 1, 0.1}, few[] = {4, 4, 1, 1};
+    eqp_schedule_machine machine = free_machine();
+    beginnings b = {0};
+    double cost[800];
+
+    (void)state;
+    for (int i = 0; i < 800; i++) {
+        cost[i] = 1;
+    }
+    machine.master = true;
+    machine.speed = speed;
+    machine.event = note_beginning;
+    machine.user = &b;
+    (void)simulate("guided", 800, 4, cost, NULL, &machine);
+    for (int r = 0; r < 4; r++) {
+        assert_int_equal(b.chunk[r].first, 200 * r);
+        assert_int_equal(b.chunk[r].count, guided[r]);
+    }
+    /* 252 are left: rank 3 has begun 85. Rank 2 is back first and has 87 of its own, of which it gets 63. */
+    assert_true(b.chunk[4].first == 513 && b.chunk[4].count == 63);
+    /* Rank 1 gets 48 of its 50 at 150; then at 176 rank 2 gets its last 24, though 36 were proposed; at 198 rank 1 has
+     * 2 left; at 200 rank 0 has none and takes 115 / 4 from the end of the part of rank 3. */
+    assert_true(b.chunk[5].first == 350 && b.chunk[5].count == 48);
+    assert_true(b.chunk[6].first == 576 && b.chunk[6].count == 24);
+    assert_true(b.chunk[7].first == 398 && b.chunk[7].count == 2);
+    assert_true(b.chunk[8].first == 771 && b.chunk[8].count == 29);
+
+    machine = free_machine();
+    assert_true(simulate("self", 4, 2, few, NULL, &machine).makespan == 5);
+    machine.master = true;
+    assert_true(simulate("self", 4, 2, few, NULL, &machine).makespan == 6);
+    assert_true(simulate("static", 4, 2, few, NULL, &machine).makespan == 8);
+}
+
 /* The weights of a first time step make the second one better; speeds 1 and 3, so 400 / 4 is the best. */
 static void adaptive_weights_learn_from_time_steps(void **state)
 {
@@ -326,17 +382,12 @@ static void many_iterations_on_many_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_iteration_once),
-        cmocka_unit_test(self_scheduling_is_list_scheduling),
-        cmocka_unit_test(static_chunks_are_blocks),
-        cmocka_unit_test(handing_out_takes_time),
-        cmocka_unit_test(stalls_add_their_time_once),
-        cmocka_unit_test(who_stalls_gets_less),
-        cmocka_unit_test(makespan_is_within_its_bounds),
-        cmocka_unit_test(overrun_chunks_are_given_away),
-        cmocka_unit_test(adaptive_weights_learn_from_time_steps),
-        cmocka_unit_test(bad_worlds_are_refused),
-        cmocka_unit_test(absurd_costs_lose_nothing),
+        cmocka_unit_test(every_iteration_once),          cmocka_unit_test(self_scheduling_is_list_scheduling),
+        cmocka_unit_test(static_chunks_are_blocks),      cmocka_unit_test(handing_out_takes_time),
+        cmocka_unit_test(stalls_add_their_time_once),    cmocka_unit_test(who_stalls_gets_less),
+        cmocka_unit_test(makespan_is_within_its_bounds), cmocka_unit_test(overrun_chunks_are_given_away),
+        cmocka_unit_test(a_master_hands_out_parts),      cmocka_unit_test(adaptive_weights_learn_from_time_steps),
+        cmocka_unit_test(bad_worlds_are_refused),        cmocka_unit_test(absurd_costs_lose_nothing),
         cmocka_unit_test(many_iterations_on_many_ranks),
     };
 

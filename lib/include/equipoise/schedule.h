@@ -31,6 +31,7 @@ typedef struct eqp_schedule eqp_schedule;
 /** What a method learns from measured times. */
 enum eqp_schedule_learns {
     EQP_SCHEDULE_LEARNS_NOTHING = 0,
+    EQP_SCHEDULE_LEARNS_FIRST,    /**< a rank's speed, from its first chunk, where options say how large that is */
     EQP_SCHEDULE_LEARNS_STEPS,    /**< a rank's speed, from whole time steps */
     EQP_SCHEDULE_LEARNS_CHUNKS,   /**< a rank's speed, from chunks */
     EQP_SCHEDULE_LEARNS_OVERHEAD, /**< a rank's speed, from chunks and the time that getting them took */
@@ -62,8 +63,9 @@ typedef struct eqp_schedule_options {
     const double *weight; /**< [nranks] relative speeds, finite and > 0, in any unit; NULL: equal (copied). `weighted`
                              keeps them, the adaptive-weighted methods begin with them */
     double factor;        /**< x of eq. 2.2: a batch is 1/x of what is left, >= 1 */
-    int64_t chunk;        /**< `fixed`: the size of all chunks; `adaptive-factoring`: that of a rank's first. 0: by the
-                             formula, >= 0 */
+    int64_t chunk;        /**< `fixed`: the size of all chunks; `adaptive-factoring`: that of a rank's first; those with
+                             weights: that of the first batch's, of weight 1, and `weighted` then takes its weights from
+                             the times of each rank's first chunk, once. 0: by the formula, >= 0 */
     double overhead;      /**< `fixed`, h of eq. 2.1: seconds that handing out one chunk takes, >= 0 */
     double deviation;     /**< `fixed`, sigma of eq. 2.1: standard deviation of an iteration's seconds, >= 0 */
     int dimensions;       /**< `fractiling`: of the space whose Morton order the iterations follow, 1 to 3 */
@@ -198,14 +200,16 @@ typedef struct eqp_schedule_machine {
     bool yield;                      /**< a rank that gets nothing takes half of what the slowest has not begun */
     /** Told of every event in the order of their deciding; NULL: nobody is. */
     void (*event)(void *user, const eqp_schedule_event *event);
-    void *user; /**< handed to `event` (borrowed) */
+    void *user;  /**< handed to `event` (borrowed) */
+    bool master; /**< iterations of a rank's own part first, then from the end of the part that most is left of, as by
+                    EQP_LOOP_MASTER of schedule_run.h; else from the front of what is left */
 } eqp_schedule_machine;
 
 /** Initializer: equal ranks that start together, 0.5 microseconds for each chunk and 1 microsecond for a message, as
  * between ranks of one node. */
 #define EQP_SCHEDULE_MACHINE_DEFAULTS                                                                                  \
     {                                                                                                                  \
-        NULL, NULL, 0, NULL, 5e-7, 1e-6, false, NULL, NULL                                                             \
+        NULL, NULL, 0, NULL, 5e-7, 1e-6, false, NULL, NULL, false                                                      \
     }
 
 /** What came out of a simulation. */
