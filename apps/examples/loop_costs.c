@@ -25,7 +25,7 @@ bool loop_costs_is_heavy(int kind, double place)
     case CENTRE:
         return place >= 0.4 && place < 0.6;
     default:
-        return 4.0 * place - (int)(4.0 * place) < 0.2;
+        return 4.0 * place - (int)(4.0 * place) >= 0.8;
     }
 }
 

@@ -103,6 +103,10 @@ for engine in one-sided master; do
 done
 [ "$(wc -l <one)" -eq 500 ] || fail "$(wc -l <one) lines of costs"
 awk '$1 <= 0 { exit 1 } { sum[NR <= 100] += $1 } END { exit sum[1] < sum[0] }' one || fail 'sets at the front are not hard'
+expect 1 --n 400 --samples 1 --cost scatter --trace one
+awk '{ k = int((NR - 1) / 20); hard = k % 5 == 4; sum[hard] += $1; n[hard]++; run[k] += $1 }
+    END { for (k in run) { if (k % 5 == 4 && run[k] / 20 < 2 * sum[0] / n[0]) exit 1 } exit n[1] != 80 }' one ||
+    fail 'scattered sets are not hard at the ends of the quarters'
 head -n 1 alone | cmp - <(head -n 1 out) || fail "header: $(cat alone)"
 "$loop" --cost one --procs 16 --method static,guided >out 2>err || fail "loop on a trace: $(cat err)"
 for method in $(cat names); do
