@@ -11,9 +11,13 @@
 /* Enough that a message's cost does not matter, little enough to be had. */
 enum { BUFFER_BYTES = 1 << 20, ALIGNMENT = 64 };
 
-eqp_schedule_chunk eqp__loop_part(const eqp_loop *loop, int rank)
+eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank)
 {
-    return eqp_schedule_part(loop->schedule->n, loop->nranks, rank);
+    if (rank < 0 || rank >= loop->nranks) {
+        return (eqp_schedule_chunk){0, 0};
+    }
+    return loop->part ? (eqp_schedule_chunk){loop->part[rank], loop->part[rank + 1] - loop->part[rank]}
+                      : eqp_schedule_part(loop->schedule->n, loop->nranks, rank);
 }
 
 /* Ranks of a node may have their windows one behind the other. */
@@ -41,7 +45,7 @@ static int prepare(eqp_loop *loop, MPI_Aint *bytes)
 {
     const eqp_loop_options *o = &loop->options;
     const size_t most = o->data_bytes > o->result_bytes ? o->data_bytes : o->result_bytes;
-    const eqp_schedule_chunk part = eqp__loop_part(loop, loop->rank);
+    const eqp_schedule_chunk part = eqp_loop_part(loop, loop->rank);
     size_t all;
     int code;
 
@@ -89,7 +93,7 @@ void eqp__loop_data_free(eqp_loop *loop)
 
 void eqp__loop_data_put(eqp_loop *loop)
 {
-    const eqp_schedule_chunk part = eqp__loop_part(loop, loop->rank);
+    const eqp_schedule_chunk part = eqp_loop_part(loop, loop->rank);
 
     if (loop->options.data_bytes > 0 && part.count > 0) {
         memcpy(loop->byte, loop->work.data, (size_t)part.count * loop->options.data_bytes);
@@ -99,7 +103,7 @@ void eqp__loop_data_put(eqp_loop *loop)
 
 void eqp__loop_data_get(eqp_loop *loop)
 {
-    const eqp_schedule_chunk part = eqp__loop_part(loop, loop->rank);
+    const eqp_schedule_chunk part = eqp_loop_part(loop, loop->rank);
 
     if (loop->options.result_bytes > 0 && part.count > 0) {
         (void)MPI_Win_sync(loop->bytes);
@@ -147,7 +151,7 @@ int eqp__loop_compute(eqp_loop *loop, int64_t first, int64_t count)
     }
     while (count > 0 && !code) {
         const int owner = owner_of(loop, first);
-        const eqp_schedule_chunk part = eqp__loop_part(loop, owner);
+        const eqp_schedule_chunk part = eqp_loop_part(loop, owner);
         const int64_t until = part.first + part.count;
         int64_t now = count < until - first ? count : until - first;
         now = owner == loop->rank || now < loop->piece ? now : loop->piece;

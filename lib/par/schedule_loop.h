@@ -16,6 +16,7 @@ struct eqp_loop {
     eqp_loop_work work;
     eqp_schedule *schedule; /* as far as this rank knows: pools only shrink, so it never knows of too few iterations */
     bool ran;
+    int64_t *part, *wanted; /* [nranks + 1] with parcels: where each rank's part begins; to read into */
     eqp_loop_result result;
     double looked; /* when this rank last let MPI get on with what others want */
     MPI_Win words; /* every rank: what is left of its chunk; rank 0 also: the pools, the shares */
@@ -50,9 +51,6 @@ double eqp__loop_squares(double seconds, double squares, int64_t count, int64_t 
 
 /* Takes in what this rank's chunk took. Returns whether the method could use it. */
 bool eqp__loop_learn(eqp_loop *loop, const eqp_schedule_sample *sample);
-
-/* What an iteration's owner has. */
-eqp_schedule_chunk eqp__loop_part(const eqp_loop *loop, int rank);
 
 /* Computes consecutive iterations whose data may be anywhere. */
 int eqp__loop_compute(eqp_loop *loop, int64_t first, int64_t count);

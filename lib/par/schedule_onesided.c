@@ -28,7 +28,10 @@ static int read_words(eqp_loop *loop, int target, MPI_Aint at, int n, MPI_Dataty
 
 static bool learns_from_chunks(const eqp_loop *loop)
 {
-    return loop->schedule->method->learns >= EQP_SCHEDULE_LEARNS_CHUNKS;
+    const int learns = loop->schedule->method->learns;
+
+    return learns >= EQP_SCHEDULE_LEARNS_CHUNKS ||
+           (learns == EQP_SCHEDULE_LEARNS_FIRST && loop->schedule->options.chunk > 0);
 }
 
 /* What the others have measured. A share that is being written may be half old, half new: still two speeds of a rank.
@@ -180,6 +183,16 @@ static int learn(eqp_loop *loop, const eqp_schedule_sample *sample)
     return eqp__loop_learn(loop, sample) && learns_from_chunks(loop) ? write_share(loop) : EQP_OK;
 }
 
+/* How many of consecutive iterations are not in this rank's part. */
+static int64_t count_helped(const eqp_loop *loop, int64_t first, int64_t end)
+{
+    const eqp_schedule_chunk part = eqp_loop_part(loop, loop->rank);
+    const int64_t from = first > part.first ? first : part.first;
+    const int64_t until = end < part.first + part.count ? end : part.first + part.count;
+
+    return end - first - (until > from ? until - from : 0);
+}
+
 static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhead)
 {
     const bool cut = loop->options.yield || loop->schedule->method->learns == EQP_SCHEDULE_LEARNS_SPREAD;
@@ -209,6 +222,7 @@ static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhe
         return code;
     }
     sample.squares = eqp__loop_squares(sample.seconds, sample.squares, sample.count, pieces);
+    loop->result.helped += count_helped(loop, chunk.first, chunk.first + sample.count);
     return learn(loop, &sample);
 }
 

@@ -20,7 +20,11 @@ static int method_number(const eqp_schedule_method *method)
 
 static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_options *options)
 {
-    if (method_number(method) < 0 || n < 0 || options->grain < 0) {
+    if (method_number(method) < 0 || n < 0 || options->grain < 0 || options->most_given < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (options->parcels &&
+        (options->engine != EQP_LOOP_MASTER || n > 0 || options->data_bytes > 0 || options->result_bytes > 0)) {
         return EQP_ERR_ARGUMENT;
     }
     if (options->engine != EQP_LOOP_ONE_SIDED && options->engine != EQP_LOOP_MASTER) {
@@ -39,6 +43,7 @@ static int agree_on_arguments(MPI_Comm comm, const eqp_schedule_method *method, 
     code = code ? code : eqp_agree_same(comm, n);
     code = code ? code : eqp_agree_same(comm, options->engine);
     code = code ? code : eqp_agree_same(comm, options->yield);
+    code = code ? code : eqp_agree_same(comm, options->parcels);
     code = code ? code : eqp_agree_same(comm, (int64_t)options->data_bytes);
     return code ? code : eqp_agree_same(comm, (int64_t)options->result_bytes);
 }
@@ -85,6 +90,10 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     if (!code && options->engine == EQP_LOOP_MASTER) {
         code = eqp__loop_talk_create(l, &l->talk);
     }
+    if (!code && options->parcels) {
+        code = eqp_array_create(&l->part, (int64_t)l->nranks + 1, sizeof *l->part);
+        code = code ? code : eqp_array_create(&l->wanted, (int64_t)l->nranks + 1, sizeof *l->wanted);
+    }
     if ((code = eqp_agree(own, code, NULL)) || (code = eqp__loop_data_create(l)) || (code = create_words(l))) {
         eqp_loop_free(l);
         return code;
@@ -111,8 +120,32 @@ void eqp_loop_free(eqp_loop *loop)
     eqp_schedule_free(loop->schedule);
     free(loop->share);
     free(loop->pool);
+    free(loop->part);
+    free(loop->wanted);
     eqp_comm_free(&loop->comm);
     free(loop);
+}
+
+int eqp_loop_resize(eqp_loop *loop, int64_t mine)
+{
+    int64_t *first = loop->wanted;
+    int code = eqp_agree(loop->comm, mine < 0 || !loop->options.parcels ? EQP_ERR_ARGUMENT : EQP_OK, NULL);
+
+    if (code) {
+        return code;
+    }
+    if (MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int r = 0; r < loop->nranks; r++) {
+        if (first[r + 1] > INT64_MAX - first[r]) {
+            return EQP_ERR_OVERFLOW;
+        }
+        first[r + 1] += first[r];
+    }
+    loop->wanted = loop->part;
+    loop->part = first;
+    return EQP_OK;
 }
 
 double eqp_loop_weight(const eqp_loop *loop, int rank)
@@ -160,7 +193,9 @@ static int hand_out(eqp_loop *loop)
 {
     int code;
 
-    if (loop->ran) {
+    if (loop->part) {
+        eqp__schedule_restart_parts(loop->schedule, loop->part);
+    } else if (loop->ran) {
         (void)eqp_schedule_restart(loop->schedule, loop->schedule->n);
     }
     loop->ran = true;
@@ -174,16 +209,25 @@ static int hand_out(eqp_loop *loop)
     return code ? code : eqp__loop_help_yourselves(loop);
 }
 
+static bool is_complete(const eqp_loop *loop, const eqp_loop_work *work)
+{
+    const eqp_loop_options *o = &loop->options;
+    const bool owns = eqp_loop_part(loop, loop->rank).count > 0;
+    const eqp_loop_parcels *p = work ? work->parcels : NULL;
+
+    if (!work || !work->compute || (owns && o->data_bytes > 0 && !work->data) ||
+        (owns && o->result_bytes > 0 && !work->result)) {
+        return false;
+    }
+    return o->parcels ? p && p->pack && p->compute && p->take : !p;
+}
+
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result)
 {
     const eqp_loop_result nothing = {0};
-    bool owns, good;
     int code;
 
-    owns = eqp_schedule_part(loop->schedule->n, loop->nranks, loop->rank).count > 0;
-    good = work && work->compute && !(owns && loop->options.data_bytes > 0 && !work->data) &&
-           !(owns && loop->options.result_bytes > 0 && !work->result);
-    if ((code = eqp_agree(loop->comm, good ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
+    if ((code = eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
         return code;
     }
     loop->work = *work;

@@ -65,6 +65,10 @@ void eqp__schedule_set_next(eqp_schedule *schedule, int pool, int64_t next);
 eqp__share eqp__schedule_share(const eqp_schedule *schedule, int rank);
 void eqp__schedule_set_share(eqp_schedule *schedule, int rank, const eqp__share *share);
 
+/* eqp_schedule_restart() with parts that are given, and owned pools that are these: rank r has the iterations first[r]
+ * to first[r + 1] - 1. `first`: [nranks + 1] rising from 0. */
+void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first);
+
 /* The time step of eq. 2.4 is over. */
 void eqp__schedule_fold_step(eqp_schedule *schedule);
 

@@ -94,11 +94,12 @@ static int64_t part_boundary(const eqp_schedule *s, int p)
     return first / tile * tile;
 }
 
-static void fill_pools(eqp_schedule *s)
+/* `first`: where parts begin, or NULL: they are even. */
+static void fill_pools(eqp_schedule *s, const int64_t *first)
 {
     for (int p = 0; p < s->npools; p++) {
-        s->next[p] = s->npools == 1 ? 0 : part_boundary(s, p);
-        s->end[p] = s->npools == 1 ? s->n : part_boundary(s, p + 1);
+        s->next[p] = s->npools == 1 ? 0 : first ? first[p] : part_boundary(s, p);
+        s->end[p] = s->npools == 1 ? s->n : first ? first[p + 1] : part_boundary(s, p + 1);
     }
     s->left = s->n;
     s->cursor = (eqp__cursor){0, 0};
@@ -156,7 +157,7 @@ int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks
         return code;
     }
     set_weights(s, options->weight);
-    fill_pools(s);
+    fill_pools(s, NULL);
     *schedule = s;
     return EQP_OK;
 }
@@ -237,8 +238,15 @@ int eqp_schedule_restart(eqp_schedule *schedule, int64_t n)
     }
     eqp__schedule_fold_step(schedule);
     schedule->n = n;
-    fill_pools(schedule);
+    fill_pools(schedule, NULL);
     return EQP_OK;
+}
+
+void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first)
+{
+    eqp__schedule_fold_step(schedule);
+    schedule->n = first[schedule->nranks];
+    fill_pools(schedule, first);
 }
 
 int64_t eqp_schedule_left(const eqp_schedule *schedule)

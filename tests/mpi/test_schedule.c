@@ -172,7 +172,7 @@ static void data_travel_and_results_return(MPI_Comm comm)
     const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     int64_t *data = mpi_test_alloc(part.count, sizeof *data), *result = mpi_test_alloc(part.count, sizeof *result);
     body b = body_of(comm, n);
-    const eqp_loop_work work = {compute, &b, data, result};
+    const eqp_loop_work work = {.compute = compute, .user = &b, .data = data, .result = result};
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, n, &options);
@@ -214,7 +214,7 @@ static void large_data_travel_in_pieces(MPI_Comm comm)
     const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     unsigned char *data = mpi_test_alloc(part.count, size);
     double *result = mpi_test_alloc(part.count, sizeof *result);
-    const eqp_loop_work work = {compute_large, &size, data, result};
+    const eqp_loop_work work = {.compute = compute_large, .user = &size, .data = data, .result = result};
     eqp_loop *loop = loop_of(comm, "guided", n, &options);
 
     for (int64_t i = 0; i < part.count; i++) {
@@ -321,7 +321,7 @@ static void failures_reach_all_ranks(MPI_Comm comm)
         const size_t bytes = m % 3 == 0 ? 0 : sizeof *data;
         const eqp_loop_options options = {.data_bytes = bytes, .result_bytes = bytes, .yield = m % 2 == 0};
         body b = body_of(comm, 100);
-        const eqp_loop_work work = {compute, &b, data, result};
+        const eqp_loop_work work = {.compute = compute, .user = &b, .data = data, .result = result};
         eqp_loop_result mine = {.chunks = -7};
         eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, 100, &options);
         b.fails = 37 + m;

@@ -7,7 +7,10 @@
  * rank 0 enters MPI; it does so between the pieces of its chunks (eqp_loop_options::grain). Nothing is lost there, but
  * it is slow, and chunks are seldom given away. Master: all ask rank 0, which decides and works as the others do; a
  * rank gets iterations of its own part first, then those of the rank that has most left. Either way only the thread
- * that calls uses MPI (`MPI_THREAD_FUNNELED` suffices). */
+ * that calls uses MPI (`MPI_THREAD_FUNNELED` suffices).
+ *
+ * Where iterations lie on the ranks as they happen to, any number on each, and need whatever the caller packs for them,
+ * they travel as *parcels*: eqp_loop_options::parcels, eqp_loop_parcels, eqp_loop_resize(). */
 #ifndef EQUIPOISE_SCHEDULE_RUN_H
 #define EQUIPOISE_SCHEDULE_RUN_H
 
@@ -39,18 +42,49 @@ typedef struct eqp_loop_options {
                                one-sided and for neither of these, the chunk */
     double (*clock)(void);  /**< seconds; NULL: eqp_wall_seconds(), which also sees what slows a rank from outside */
     eqp_loop_engine engine; /**< who hands out */
+    bool parcels;           /**< each rank has as many iterations as it tells eqp_loop_resize(), and packs what others
+                               need to compute them. Only by a master, without data_bytes and result_bytes */
+    int64_t most_given; /**< iterations of a parcel at most, >= 0; 0: as many as the method says. A parcel is computed
+                           at one go, and others are not looked after meanwhile */
 } eqp_loop_options;
 
 /** Initializer: no data travel, chunks are kept. */
 #define EQP_LOOP_OPTIONS_DEFAULTS                                                                                      \
     {                                                                                                                  \
-        0, 0, false, 0, NULL, EQP_LOOP_ONE_SIDED                                                                       \
+        0, 0, false, 0, NULL, EQP_LOOP_ONE_SIDED, false, 0                                                             \
     }
 
-/** What a loop computes. An iteration's *owner* is the rank in whose part it is: eqp_schedule_part(). */
+/** How iterations are computed elsewhere than where they lie. Each function returns EQP_OK, or a code that ends the
+ * loop on all ranks, and then its out-arguments are not looked at; each may use MPI, but not wait for other ranks. They
+ * are called by the thread that runs the loop, between two pieces of this rank's own work. Numbers of iterations are
+ * those of the whole loop: eqp_loop_part(). */
+typedef struct eqp_loop_parcels {
+    /** Packs what another rank needs to compute iterations of this rank's part, count > 0.
+     * \param[in]  user   eqp_loop_work::user
+     * \param[in]  to     who will compute them
+     * \param[out] data   from malloc(); the loop frees it once it is sent
+     * \param[out] bytes  of it, 1 to 2^31 - 1; more ends the loop with EQP_ERR_OVERFLOW, nothing with
+     * EQP_ERR_ARGUMENT */
+    int (*pack)(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes);
+    /** Computes iterations of another rank's part, all of a parcel, from what that rank has packed.
+     * \param[in]  user          eqp_loop_work::user
+     * \param[in]  owner         whose iterations they are
+     * \param[in]  data          [bytes] what it has packed, aligned as by malloc() (borrowed)
+     * \param[out] result        from malloc(); the loop frees it once it is sent
+     * \param[out] result_bytes  of it, as of `pack` */
+    int (*compute)(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes, void **result,
+                   size_t *result_bytes);
+    /** Takes the results of iterations of this rank's part that another one has computed. Called once for each parcel,
+     * in any order.
+     * \param[in] user    eqp_loop_work::user
+     * \param[in] result  [bytes] what `compute` has made there, aligned as by malloc() (borrowed) */
+    int (*take)(void *user, int64_t first, int64_t count, const void *result, size_t bytes);
+} eqp_loop_parcels;
+
+/** What a loop computes. An iteration's *owner* is the rank in whose part it is: eqp_loop_part(). */
 typedef struct eqp_loop_work {
     /** Computes the iterations first to first + count - 1, count > 0. Returns EQP_OK, or a code that ends the loop on
-     * all ranks. May use MPI, but not wait for other ranks.
+     * all ranks. May use MPI, but not wait for other ranks. With parcels only iterations of this rank's part.
      * \param[in]  user    as below
      * \param[in]  data    [count][data_bytes] of these iterations; NULL where data_bytes is 0
      * \param[out] result  [count][result_bytes] of these iterations; NULL where result_bytes is 0 */
@@ -59,6 +93,8 @@ typedef struct eqp_loop_work {
     const void *data; /**< [part][data_bytes] of the iterations that this rank owns; NULL where there are none
                          (borrowed) */
     void *result; /**< [part][result_bytes] of the iterations that this rank owns, complete after the run (borrowed) */
+    const eqp_loop_parcels *parcels; /**< how others' iterations are computed: with eqp_loop_options::parcels, else NULL
+                                        (borrowed) */
 } eqp_loop_work;
 
 /** What one rank has done in a run. */
@@ -69,13 +105,14 @@ typedef struct eqp_loop_result {
     int64_t iterations; /**< that it computed */
     int64_t refused;    /**< chunks whose times could not be used: the clock went backwards, or nowhere */
     double seconds;     /**< that its chunks took, by the clock */
-    double overhead;    /**< that getting them took, by the clock */
+    double overhead;    /**< that getting them took, by the clock; of parcels with the time in which data came */
+    int64_t helped;     /**< of its iterations, those of other ranks' parts */
 } eqp_loop_result;
 
 /** Prepares a loop. Collective over `comm`, which is duplicated; fails on all ranks or on none. The window on rank 0
  * takes O(ranks), every rank O(ranks) and its share of data and results.
  * \param[in]  method   a row of eqp_schedule_method_at(); the same on all ranks (borrowed)
- * \param[in]  n        iterations, >= 0; the same on all ranks
+ * \param[in]  n        iterations, >= 0; the same on all ranks. With parcels 0: eqp_loop_resize() says how many
  * \param[in]  rules    NULL: the defaults (copied); the same on all ranks
  * \param[in]  options  NULL: the defaults (copied)
  * \param[out] loop     owned by the caller; unchanged on error
@@ -84,14 +121,33 @@ typedef struct eqp_loop_result {
 int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
                     const eqp_loop_options *options, eqp_loop **loop);
 
+/** Says how many iterations this rank has from now on, in a loop with parcels. Parts follow each other in the order of
+ * the ranks. Speeds that were learnt stay. Collective, one allgather; O(ranks).
+ * \param[in] mine  >= 0; the ranks may differ
+ * \return EQP_OK; EQP_ERR_ARGUMENT, also without eqp_loop_options::parcels; EQP_ERR_OVERFLOW where the sum is no int64_t;
+ * EQP_ERR_MPI. On error parts are as they were */
+int eqp_loop_resize(eqp_loop *loop, int64_t mine);
+
+/** The iterations that a rank has: with parcels what it told eqp_loop_resize(), else as eqp_schedule_part(). Local,
+ * O(1).
+ * \return a count of 0 for a rank out of range */
+eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank);
+
 /** Computes every iteration once: one time step. What was learnt of the ranks in earlier runs is used. Collective; a
  * rank that comes late finds less to do. A hand-out is one compare-and-swap in rank 0's window and another one for
  * every rank that came in between; methods that learn from chunks read O(ranks) numbers there, too. Which rank computes
  * what depends on times and is not the same in every run; what is computed is.
+ *
+ * With parcels a rank gets iterations of its own part first, from its beginning, as many as the method says and the
+ * part has; then a parcel from the end of the part of whom has most left. Methods of owned parts take the ranks' for
+ * theirs: `static` gives every rank its own as one chunk, `fractiling` looks at no places of space. With `yield` the
+ * end of a chunk of a rank's own part is packed and given away in mid-chunk; parcels are not divided again. They need
+ * memory while the loop runs: a rank that has none ends it.
  * \param[in]  work    (borrowed)
  * \param[out] result  of this rank; NULL: not wanted; unchanged on error
- * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MPI; or what `compute` returned on the lowest rank where it failed: then
- * some iterations were not computed, and the loop can be run again */
+ * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MPI; with parcels EQP_ERR_MEMORY, EQP_ERR_OVERFLOW; or what a function of
+ * the caller returned on the lowest rank where one failed: then some iterations were not computed, and the loop can be
+ * run again */
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result);
 
 /** What the ranks' relative speeds were taken for, as eqp_schedule_weight(), by this rank. Local. */
