@@ -47,6 +47,7 @@ void dd_account(dd_evaluator *evaluator, const dd_stage *stage, int64_t local, c
 {
     const int64_t source = stage->source[local];
 
+    add_counts(&evaluator->mapped, counts);
     if (source >= 0) {
         add_counts(&evaluator->of_node[stage->own_node[source]], counts);
     } else {

@@ -25,7 +25,8 @@ int dd_batches_end(dd_batches *batches);
 /* More work in this batch, which ends once it is large enough. */
 int dd_batches_add(dd_batches *batches, const dd_counts *counts);
 
-/* Work on a local segment to the account of its owner, whoever has done it. target: NULL for an own segment. Local. */
+/* Work on a local segment to the accounts of the map and of its owner, whoever has done it. target: NULL for an own
+ * segment. Local. */
 void dd_account(dd_evaluator *evaluator, const dd_stage *stage, int64_t local, const dd_target *target,
                 const dd_counts *counts);
 

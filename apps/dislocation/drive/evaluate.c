@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "accounts.h"
+#include "handout.h"
 
 #include "../../common/run_files.h"
 #include "../physics/elastic/self.h"
@@ -109,8 +110,9 @@ static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_ha
     if (code == EQP_OK) {
         code = clear_counts(stage->shares.n, &evaluator->of_share, &evaluator->share_room, &evaluator->of_shares);
     }
-    evaluator->total = (dd_counts){{0}};
+    evaluator->total = evaluator->mapped = (dd_counts){{0}};
     evaluator->seconds = 0.0;
+    evaluator->helped = 0;
     if (code == EQP_OK) {
         code = prepare_far(evaluator, domain, stage);
     }
@@ -256,6 +258,7 @@ static int finish_far(pass *p, int *computed)
     dd_field_compute(field, p->evaluator->far);
     p->batches.batch.of[DD_KIND_CELL] = dd_evaluator_far_cells(p->evaluator, &field->parts, p->domain->rank);
     p->batches.in_batch = field->piece.ncells;
+    p->evaluator->mapped.of[DD_KIND_CELL] = p->batches.batch.of[DD_KIND_CELL];
     if (*computed == EQP_OK) {
         *computed = dd_batches_end(&p->batches);
     }
@@ -331,7 +334,9 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
         return code;
     }
     p->batches.travelling = p->stage->ends;
-    *computed = some_cells(p, true);
+    if (p->evaluator->loop == NULL) {
+        *computed = some_cells(p, true);
+    }
     if (*computed == EQP_OK && !p->evaluator->has_far) {
         *computed = own_segments(p);
     }
@@ -341,7 +346,7 @@ static int fetch(pass *p, const dd_halo *halo, const cargo *c, int *computed)
     return code;
 }
 
-/* All other pairs, and the far field, whose moments travel meanwhile. */
+/* All other pairs, or all if they are handed out, and the far field, whose moments travel meanwhile. */
 static int compute(pass *p, int *computed)
 {
     const bool has_far = p->evaluator->has_far;
@@ -352,7 +357,9 @@ static int compute(pass *p, int *computed)
         code = dd_field_start(&p->stage->field);
         p->batches.travelling = p->stage->field.out;
     }
-    if (code == EQP_OK && *computed == EQP_OK) {
+    if (code == EQP_OK && p->evaluator->loop != NULL) {
+        *computed = dd_hand_out(&p->batches, p->domain, p->stage, *computed);
+    } else if (code == EQP_OK && *computed == EQP_OK) {
         *computed = some_cells(p, false);
     }
     p->batches.travelling = NULL;

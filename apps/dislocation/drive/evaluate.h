@@ -10,6 +10,8 @@
 #include "stage.h"
 #include "work.h"
 
+#include <equipoise/schedule_run.h>
+
 /* What travels in an evaluation. */
 enum {
     DD_PHASE_NODES,    /* positions of neighbours */
@@ -27,14 +29,17 @@ typedef struct dd_evaluator {
     double stress[6]; /* applied: xx yy zz yz zx xy */
     dd_far *far;      /* for the grid of the last evaluation; NULL before it */
     int64_t far_cells[3];
-    bool has_far; /* some cells are far from others */
+    bool has_far;   /* some cells are far from others */
+    eqp_loop *loop; /* hands out pairs: see handout.h; NULL: all are computed where the map says (borrowed) */
     /* of the last evaluation */
     dd_counts total;    /* on this rank */
+    dd_counts mapped;   /* what the map says of this rank, whoever has computed it */
     dd_counts *of_node; /* [of_nodes] on this rank for each own node; owned */
     int64_t of_nodes, node_room;
     dd_counts *of_share; /* [of_shares] on this rank for each of the stage's shares in nodes of others; owned */
     int64_t of_shares, share_room;
     double seconds;                      /* CPU seconds in forces on this rank */
+    int64_t helped;                      /* iterations of others that this rank computed */
     double exchange_seconds;             /* CPU seconds in sending and receiving, waiting included */
     int64_t bytes;                       /* sent by this rank */
     eqp_route_counts traffic[DD_PHASES]; /* of this rank */

@@ -4,6 +4,7 @@
 #include "advance.h"
 #include "automatic.h"
 #include "baseline.h"
+#include "handout.h"
 #include "rebalance.h"
 #include "setup.h"
 
@@ -40,7 +41,8 @@
 typedef struct step_ledger {
     dd_simulation *sim;
     dd_rank_row row;
-    int64_t count[DD_KINDS]; /* of all evaluations */
+    int64_t count[DD_KINDS];  /* of all evaluations */
+    int64_t mapped[DD_KINDS]; /* likewise, as the map says */
     int64_t evaluations;
 } step_ledger;
 
@@ -53,8 +55,10 @@ static void take_evaluation(void *user)
     ledger->row.common.load += e->seconds;
     ledger->row.common.exchange_seconds += e->exchange_seconds;
     ledger->row.common.bytes_sent += (double)e->bytes;
+    ledger->row.common.helped += (double)e->helped;
     for (int k = 0; k < DD_KINDS; k++) {
         ledger->count[k] += e->total.of[k];
+        ledger->mapped[k] += e->mapped.of[k];
     }
 }
 
@@ -157,7 +161,8 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
         code = eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL);
     }
     options.speeds = app_shares_speeds(sim->shares);
-    options.part_load = measured;
+    /* What was handed out was measured elsewhere. */
+    options.part_load = sim->evaluator.loop == NULL ? measured : NULL;
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
     options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
     if (code == EQP_OK) {
@@ -178,8 +183,9 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
         }
         ledger->row.common.migrated += (double)migrated;
         ledger->row.common.bytes_sent += (double)bytes;
-        /* What a method promises that does not weigh is known when the work has been counted. */
-        sim->fresh = needs_weights(options.method) ? made.result.imbalance : INFINITY;
+        /* What a method promises that does not weigh is known when the work has been counted; so is what is left when
+         * pairs are handed out. */
+        sim->fresh = needs_weights(options.method) && sim->evaluator.loop == NULL ? made.result.imbalance : INFINITY;
         sim->lost = 0.0;
         sim->aged = sim->now.imbalance_work;
     }
@@ -286,6 +292,19 @@ static void add_rows(dd_simulation *sim)
     }
 }
 
+/* Declared speeds are what the walls are to follow; else what was measured shows them, unless that was work of other
+ * boxes, too. */
+static double load_of_box(const dd_simulation *sim, const step_ledger *ledger)
+{
+    const app_rank_row *row = &ledger->row.common;
+    const bool declared = sim->settings->run.share.kind == APP_SHARE_SPEEDS;
+
+    if (sim->evaluator.loop != NULL) {
+        return app_costs_predict(&sim->costs, ledger->mapped) / (declared ? row->speed : 1.0);
+    }
+    return declared ? row->predicted : row->load;
+}
+
 /* Learns what work costs, tells the policy, gathers the ranks' rows. */
 static int conclude(dd_simulation *sim, step_ledger *ledger)
 {
@@ -302,8 +321,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
         row->count[k] = (double)sim->evaluator.total.of[k];
     }
     measure_segments(sim, row);
-    /* Declared speeds are what the walls are to follow; else what was measured shows them. */
-    sim->box_load += sim->settings->run.share.kind == APP_SHARE_SPEEDS ? row->common.predicted : row->common.load;
+    sim->box_load += load_of_box(sim, ledger);
     if (code == EQP_OK) {
         code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
     }
@@ -391,8 +409,9 @@ static int start(dd_simulation *sim, eqp_message *message)
         }
         /* Once more: what is reported is what the map gives. */
         sim->evaluator.timings.n = 0;
-        ledger.row.common.load = ledger.row.common.exchange_seconds = 0.0;
+        ledger.row.common.load = ledger.row.common.exchange_seconds = ledger.row.common.helped = 0.0;
         memset(ledger.count, 0, sizeof ledger.count);
+        memset(ledger.mapped, 0, sizeof ledger.mapped);
         if (code == EQP_OK) {
             code = evaluate(sim, &ledger);
         }
@@ -436,6 +455,9 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     if (code == EQP_OK) {
         code = eqp_agree(sim->comm, dd_setup(sim, message), message);
     }
+    if (code == EQP_OK && settings->run.schedule != NULL) {
+        code = dd_loop_create(sim->comm, settings->run.schedule, &sim->evaluator.loop);
+    }
     if (code == EQP_OK) {
         code = start(sim, message);
     }
@@ -458,6 +480,7 @@ void dd_simulation_free(dd_simulation *sim)
     app_map_free(&sim->map);
     dd_stage_free(&sim->stage);
     dd_halo_free(&sim->halo);
+    eqp_loop_free(sim->evaluator.loop);
     dd_evaluator_free(&sim->evaluator);
     dd_domain_free(&sim->domain);
     eqp_comm_free(&sim->comm);

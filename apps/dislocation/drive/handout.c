@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "handout.h"
+
+#include "parcel.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Iterations of a parcel: more share the segments that travel, fewer are divided better. */
+#define MOST_GIVEN 16
+
+/* This rank's iterations in an evaluation. */
+typedef struct handout {
+    dd_batches *batches;
+    dd_stage *stage;
+    dd_iterations list;
+    int64_t first;   /* number in the whole loop */
+    double *memory;  /* of the scratch; owned */
+    dd_columns here; /* the stage's segments, and forces of one iteration, else 0 */
+    int64_t added;   /* so many iterations are in the stage's forces */
+    double **done;   /* [list.n] forces of those that wait for others before them; owned */
+} handout;
+
+int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, eqp_loop **loop)
+{
+    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+
+    options.engine = EQP_LOOP_MASTER;
+    options.parcels = true;
+    options.most_given = MOST_GIVEN;
+    options.yield = true;
+    options.grain = 1;
+    return eqp_loop_create(comm, method, 0, NULL, &options, loop);
+}
+
+static int handout_create(handout *h)
+{
+    const int64_t room = h->stage->n + DD_LANES;
+    int code = dd_iterations_list(h->stage, &h->list);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&h->memory, 6 * room, sizeof *h->memory);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&h->done, h->list.n, sizeof *h->done);
+    }
+    h->here = h->stage->columns;
+    for (int c = 0; c < 6 && code == EQP_OK; c++) {
+        h->here.force[c] = h->memory + c * room;
+    }
+    return code;
+}
+
+static void handout_free(handout *h)
+{
+    for (int64_t i = 0; i < h->list.n && h->done != NULL; i++) {
+        free(h->done[i]);
+    }
+    free(h->done);
+    free(h->memory);
+    dd_iterations_free(&h->list);
+}
+
+/* The touched runs of an iteration. */
+static const dd_run *touches_of(const handout *h, const dd_iteration *iteration)
+{
+    return h->list.touch + iteration->touch;
+}
+
+/* Forces of an iteration, as an answer has them, to the stage's. */
+static void add_done(const handout *h, const dd_iteration *iteration, const double *force)
+{
+    const dd_run *touch = touches_of(h, iteration);
+
+    for (int c = 0; c < 6; c++) {
+        for (int64_t t = 0; t < iteration->ntouches; t++) {
+            double *to = h->stage->columns.force[c] + touch[t].first;
+            for (int64_t i = 0; i < touch[t].n; i++) {
+                to[i] += force[i];
+            }
+            force += touch[t].n;
+        }
+    }
+}
+
+/* Those that waited for the last one. */
+static void add_waiting(handout *h)
+{
+    for (; h->added < h->list.n && h->done[h->added] != NULL; h->added++) {
+        add_done(h, &h->list.of[h->added], h->done[h->added]);
+        free(h->done[h->added]);
+        h->done[h->added] = NULL;
+    }
+}
+
+/* Forces of an iteration from the scratch, as an answer has them; NULL: to the stage's. */
+static void empty_scratch(const handout *h, const dd_iteration *iteration, double *done)
+{
+    const dd_run *touch = touches_of(h, iteration);
+
+    for (int c = 0; c < 6; c++) {
+        for (int64_t t = 0; t < iteration->ntouches; t++) {
+            double *from = h->here.force[c] + touch[t].first, *to = h->stage->columns.force[c] + touch[t].first;
+            for (int64_t i = 0; i < touch[t].n; i++) {
+                if (done != NULL) {
+                    *done++ = from[i];
+                } else {
+                    to[i] += from[i];
+                }
+                from[i] = 0.0;
+            }
+        }
+    }
+}
+
+static int compute_iteration(handout *h, int64_t i)
+{
+    const dd_iteration *iteration = &h->list.of[i];
+    dd_evaluator *evaluator = h->batches->evaluator;
+    int64_t cell = iteration->cell;
+    double *done = NULL;
+    int code = EQP_OK;
+
+    if (i > h->added) {
+        done = malloc(dd_answer_force_bytes(iteration));
+        code = done == NULL ? EQP_ERR_MEMORY : EQP_OK;
+        h->done[i] = done;
+    }
+    dd_batches_begin(h->batches);
+    for (int64_t t = 0; t < iteration->ntargets && code == EQP_OK; t++) {
+        const dd_target *target = &h->stage->target[iteration->target + t];
+        dd_run runs[DD_GRID_SOURCES];
+        dd_counts counts = {{0}};
+        const int n = dd_iteration_runs(h->stage, target, &cell, runs);
+        if (n > 0) {
+            dd_compute_pairs(evaluator, &h->here, target->local, n, runs, &counts);
+            dd_account(evaluator, h->stage, target->local, target, &counts);
+            code = dd_batches_add(h->batches, &counts);
+        }
+    }
+    if (code != EQP_OK) {
+        return code;
+    }
+    empty_scratch(h, iteration, done);
+    code = dd_batches_end(h->batches);
+    if (done == NULL) {
+        h->added++;
+        add_waiting(h);
+    }
+    return code;
+}
+
+static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    handout *h = user;
+    int code = EQP_OK;
+
+    (void)data;
+    (void)result;
+    for (int64_t i = first - h->first; i < first - h->first + count && code == EQP_OK; i++) {
+        code = compute_iteration(h, i);
+    }
+    return code;
+}
+
+static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
+{
+    const handout *h = user;
+
+    (void)to;
+    return dd_parcel_pack(h->stage, &h->list, first - h->first, count, data, bytes);
+}
+
+static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+                          void **result, size_t *result_bytes)
+{
+    handout *h = user;
+
+    (void)owner;
+    (void)first;
+    (void)count;
+    return dd_parcel_compute(h->batches, data, bytes, result, result_bytes);
+}
+
+/* Work on the targets of an iteration that somebody else has done. */
+static int account_answer(const handout *h, const dd_iteration *iteration, const char *part)
+{
+    int code = EQP_OK;
+
+    for (int64_t t = 0; t < iteration->ntargets && code == EQP_OK; t++) {
+        const dd_target *target = &h->stage->target[iteration->target + t];
+        dd_counts counts = {{0}};
+        code = dd_answer_counts(iteration, part, t, &counts);
+        if (code == EQP_OK && counts.of[DD_KIND_RUN] > 0) {
+            dd_account(h->batches->evaluator, h->stage, target->local, target, &counts);
+        }
+    }
+    return code;
+}
+
+static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
+{
+    handout *h = user;
+    const char *part = result;
+    int code = EQP_OK;
+
+    for (int64_t i = first - h->first; i < first - h->first + count && code == EQP_OK; i++) {
+        const dd_iteration *iteration = &h->list.of[i];
+        const size_t mine = dd_answer_bytes(iteration);
+        if (mine > bytes) {
+            return EQP_ERR_FORMAT;
+        }
+        h->done[i] = malloc(dd_answer_force_bytes(iteration));
+        code = h->done[i] == NULL ? EQP_ERR_MEMORY : account_answer(h, iteration, part);
+        if (code == EQP_OK) {
+            memcpy(h->done[i], part, dd_answer_force_bytes(iteration));
+        }
+        part += mine;
+        bytes -= mine;
+    }
+    if (code == EQP_OK) {
+        add_waiting(h);
+    }
+    return code == EQP_OK && bytes > 0 ? EQP_ERR_FORMAT : code;
+}
+
+static int run(handout *h, int rank)
+{
+    static const eqp_loop_parcels parcels = {.pack = pack, .compute = compute_parcel, .take = take};
+    const eqp_loop_work work = {.compute = compute_own, .user = h, .parcels = &parcels};
+    dd_evaluator *evaluator = h->batches->evaluator;
+    eqp_loop_result result;
+    int code = eqp_loop_resize(evaluator->loop, h->list.n);
+
+    if (code == EQP_OK) {
+        h->first = eqp_loop_part(evaluator->loop, rank).first;
+        code = eqp_loop_run(evaluator->loop, &work, &result);
+    }
+    if (code == EQP_OK) {
+        evaluator->helped = result.helped;
+    }
+    return code;
+}
+
+int dd_hand_out(dd_batches *batches, const dd_domain *domain, dd_stage *stage, int computed)
+{
+    handout h = {.batches = batches, .stage = stage};
+    int code = eqp_agree(domain->comm, computed == EQP_OK ? handout_create(&h) : computed, NULL);
+
+    if (code == EQP_OK) {
+        code = run(&h, domain->rank);
+        if (code == EQP_OK && h.added < h.list.n) {
+            code = EQP_ERR_INTERNAL;
+        }
+    }
+    handout_free(&h);
+    return code;
+}
