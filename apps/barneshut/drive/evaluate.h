@@ -14,6 +14,9 @@
 typedef int (*bh_computed_fn)(void *user, const bh_tree *tree, const bh_works *works, int64_t work,
                               const bh_tile *tile);
 
+/* Who hands works out while they are computed, see handout.h. */
+struct bh_handout;
+
 typedef struct bh_evaluator {
     bh_mac mac;
     double eps;
@@ -21,14 +24,22 @@ typedef struct bh_evaluator {
     eqp_exchange_plan plan;  /* how everything travels: one that eqp_route_fit() lets pass */
     bh_computed_fn computed; /* NULL: nobody watches */
     void *computed_user;
+    struct bh_handout *handout; /* NULL: every rank computes its own works. Borrowed; the same on all ranks */
 } bh_evaluator;
+
+/* What was handed out. */
+typedef struct bh_handed {
+    int64_t helped;     /* works of other ranks that this one computed */
+    int64_t bytes_sent; /* in parcels of its own works, and results of others' */
+} bh_handed;
 
 typedef struct bh_evaluated {
     double seconds;                    /* CPU seconds of this rank in walking and forces: its load */
     double all_seconds;                /* CPU seconds with the exchange */
-    bh_counts counts;                  /* of this rank */
+    bh_counts counts;                  /* of what this rank computed */
     int64_t targets;                   /* their targets */
     int64_t ghosts;                    /* cells and particles that came from other ranks */
+    bh_handed handed;                  /* zeros without a handout */
     eqp_route_counts phase[BH_PHASES]; /* what this rank has sent and received */
     app_timings timings;               /* samples of this rank for the cost model; owned: app_timings_free() */
 } bh_evaluated;
@@ -38,7 +49,8 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
                         bh_evaluator *evaluator);
 void bh_evaluator_free(bh_evaluator *evaluator);
 
-/* The forces on all particles. survey: NULL, or one to fill meanwhile. Collective. */
+/* The forces on all particles. survey: NULL, or one to fill meanwhile. Collective. EQP_ERR_ARGUMENT, on all ranks,
+ * where works are handed out and somebody has a survey or watches: neither follows works to other ranks. */
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, bh_survey *survey,
                 bh_evaluated *result);
 

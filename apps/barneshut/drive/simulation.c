@@ -162,12 +162,13 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
 {
     const bh_evaluated *e = &ledger->evaluated;
     const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
-    const int64_t bytes = bh_phases_bytes(e->phase);
+    const int64_t bytes = bh_phases_bytes(e->phase) + e->handed.bytes_sent;
 
     *row = (bh_rank_row){.common = {.load = e->seconds,
                                     .particles = (double)sim->domain.particles.n,
                                     .targets = (double)e->targets,
                                     .interactions = pairs + cells,
+                                    .helped = (double)e->handed.helped,
                                     .ghosts = (double)e->ghosts,
                                     .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
                                     .migrated = (double)ledger->settled.migrated,
@@ -281,7 +282,8 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
     const unsigned needs = options.method->needs;
     const bool ready = !(needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
-    const bool wanted = ready && (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && due && !app_wants_trial(&options);
+    const bool weighs = (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && !app_wants_trial(&options);
+    const bool wanted = ready && weighs && due && sim->handout == NULL; /* no rank sees all of what it hands out */
     int code = EQP_OK;
 
     sim->surveyed = false;
@@ -417,6 +419,10 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         sim->evaluator.plan = settings->run.exchange;
         code = eqp_route_fit(sim->comm, &sim->evaluator.plan);
     }
+    if (code == EQP_OK && settings->run.schedule != NULL) {
+        code = bh_handout_create(sim->comm, settings->run.schedule, &sim->handout);
+        sim->evaluator.handout = sim->handout;
+    }
     if (code == EQP_OK) {
         code = bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message);
     }
@@ -440,6 +446,8 @@ void bh_simulation_free(bh_simulation *sim)
     sim->shares = NULL;
     bh_survey_free(&sim->survey);
     app_map_free(&sim->map);
+    bh_handout_free(sim->handout);
+    sim->handout = NULL;
     bh_evaluator_free(&sim->evaluator);
     bh_domain_free(&sim->domain);
     eqp_comm_free(&sim->comm);

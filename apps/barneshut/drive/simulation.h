@@ -3,6 +3,7 @@
 #ifndef BH_SIMULATION_H
 #define BH_SIMULATION_H
 
+#include "handout.h"
 #include "input.h"
 #include "rebalance.h"
 
@@ -31,6 +32,7 @@ typedef struct bh_simulation {
     bh_input input;
     bh_domain domain;
     bh_evaluator evaluator;
+    bh_handout *handout; /* with --schedule, else NULL */
     app_map map;
     app_costs costs;
     bh_survey survey; /* of the last evaluation, if it was taken: what a new map is made of */

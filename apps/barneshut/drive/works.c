@@ -23,8 +23,8 @@ void bh_works_init(bh_works *works)
 
 void bh_works_free(bh_works *works)
 {
-    void *owned[] = {works->work,       works->counts,    works->waits,    works->sent_group,
-                     works->sent_first, works->sent_rank, works->sent_own, works->result};
+    void *owned[] = {works->work,      works->waits,    works->sent_group, works->sent_first,
+                     works->sent_rank, works->sent_own, works->result};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -189,9 +189,6 @@ static int line_up(bh_works *works, const bh_work *local)
 
     works->n = works->nlocal + in.n;
     code = eqp_array_create(&works->work, works->n, sizeof *works->work);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&works->counts, works->n, sizeof *works->counts);
-    }
     if (code == EQP_OK) {
         code = eqp_array_create(&works->waits, works->n, sizeof *works->waits);
     }

@@ -22,9 +22,8 @@ typedef struct bh_work {
 
 typedef struct bh_works {
     int64_t n, nlocal;
-    bh_work *work;     /* [n] the nlocal that live here in key order, then the others by home, then in key order */
-    bh_counts *counts; /* [n] results */
-    bool *waits;       /* [n] whether it needs what is elsewhere; see bh_essential_start() */
+    bh_work *work; /* [n] the nlocal that live here in key order, then the others by home, then in key order */
+    bool *waits;   /* [n] whether it needs what is elsewhere; see bh_essential_start() */
     const bh_particles *particles; /* of the local ones (borrowed) */
     int64_t ngroups;
     const bh_group *group; /* [ngroups] all that live here (borrowed) */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pass.h"
+
+#include <equipoise/base.h>
+
+#include <string.h>
+
+/* Groups are timed in batches of about so many interactions: a tenth of a millisecond, which the clock resolves well
+ * and which leaves a rank dozens of samples. */
+#define BATCH_INTERACTIONS 50000
+
+void bh_pass_free(bh_pass *pass)
+{
+    bh_list_free(&pass->list);
+}
+
+/* What the walk tells of each tile that it keeps. */
+typedef struct tile_watch {
+    const bh_pass *pass;
+    int64_t work;
+    bool shared; /* a share of a group goes into the survey tile by tile */
+    bh_survey_pass survey;
+} tile_watch;
+
+static int tile_seen(void *user, const bh_tile *tile)
+{
+    tile_watch *watch = user;
+    const bh_pass *p = watch->pass;
+    const bh_evaluator *evaluator = p->evaluator;
+    int code = watch->shared ? bh_survey_tile_add(&watch->survey, tile) : EQP_OK;
+
+    if (code == EQP_OK && evaluator->computed != NULL) {
+        code = evaluator->computed(evaluator->computed_user, p->tree, p->works, watch->work, tile);
+    }
+    return code;
+}
+
+/* The list of a group, and how much work it is. watch: NULL, or told of all tiles. */
+static int list_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, tile_watch *watch, bh_counts *counts)
+{
+    bh_tile_choice choice;
+    int code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac,
+                               bh_tile_choose(&choice, p->map, tag, rank, group), watch != NULL ? UINT64_MAX : 0,
+                               tile_seen, watch, &p->list);
+
+    if (code == EQP_OK && p->list.nabsent > 0) {
+        code = EQP_ERR_INTERNAL; /* the essential tree lacks something */
+    }
+    if (code == EQP_OK) {
+        *counts = (bh_counts){.of = {[BH_KIND_PAIR] = p->list.nsources * group->count,
+                                     [BH_KIND_CELL] = p->list.ncells * group->count,
+                                     [BH_KIND_LISTED] = p->list.nsources + p->list.ncells,
+                                     [BH_KIND_VISIT] = p->list.nvisits,
+                                     [BH_KIND_GROUP] = 1}};
+    }
+    return code;
+}
+
+/* The list of one work, and its entry in the survey. */
+static int list_work(bh_pass *p, int64_t w, bh_counts *counts)
+{
+    const bh_work *work = &p->works->work[w];
+    tile_watch watch = {.pass = p, .work = w, .shared = p->survey != NULL && work->tag < 0};
+    const bool watched = watch.shared || p->evaluator->computed != NULL;
+    int code;
+
+    if (watch.shared) {
+        bh_survey_begin(&watch.survey, p->survey, work);
+    }
+    code = list_group(p, &work->group, work->tag, p->rank, watched ? &watch : NULL, counts);
+    if (code != EQP_OK || p->survey == NULL) {
+        return code;
+    }
+    return watch.shared ? bh_survey_end(&watch.survey, counts, p->list.ntiles)
+                        : bh_survey_whole(p->survey, work, p->tree, &p->list, counts);
+}
+
+/* The forces of the list that was made last. */
+static int force_group(bh_pass *p, int64_t count, const bh_work_targets *t)
+{
+    const size_t bytes = (size_t)count * sizeof(double);
+
+    memset(t->ax, 0, bytes);
+    memset(t->ay, 0, bytes);
+    memset(t->az, 0, bytes);
+    memset(t->pot, 0, bytes);
+    return bh_force(p->evaluator->kernel, p->tree, &p->list, p->evaluator->mac.G, p->evaluator->eps, count, t->x, t->y,
+                    t->z, t->ax, t->ay, t->az, t->pot);
+}
+
+static void add_done(bh_pass *p, int64_t count, const bh_counts *counts)
+{
+    bh_counts_add(&p->counts, counts);
+    bh_counts_add(&p->batch, counts);
+    p->targets += count;
+}
+
+int bh_pass_work(bh_pass *p, int64_t w)
+{
+    const int64_t count = p->works->work[w].group.count;
+    bh_work_targets t = bh_works_targets(p->works, w);
+    bh_counts counts;
+    int code = list_work(p, w, &counts);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    add_done(p, count, &counts);
+    if (p->scratch != NULL) {
+        t.ax = p->scratch;
+        t.ay = t.ax + count;
+        t.az = t.ay + count;
+        t.pot = t.az + count;
+    }
+    return p->forces ? force_group(p, count, &t) : EQP_OK;
+}
+
+int bh_pass_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, const bh_work_targets *targets)
+{
+    bh_counts counts;
+    int code = list_group(p, group, tag, rank, NULL, &counts);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    add_done(p, group->count, &counts);
+    return force_group(p, group->count, targets);
+}
+
+int bh_pass_end_sample(bh_pass *p)
+{
+    int code = EQP_OK;
+
+    if (p->timings != NULL && p->batch.of[BH_KIND_GROUP] > 0) {
+        code = app_timings_add(p->timings, BH_KINDS, p->batch.of, p->batch_seconds);
+    }
+    p->batch = (bh_counts){{0}};
+    p->batch_seconds = 0.0;
+    return code;
+}
+
+static bool is_large(const bh_counts *batch)
+{
+    return batch->of[BH_KIND_PAIR] + batch->of[BH_KIND_CELL] >= BATCH_INTERACTIONS;
+}
+
+int bh_pass_add_time(bh_pass *p, double start)
+{
+    const double seconds = eqp_cpu_seconds() - start;
+
+    p->seconds += seconds;
+    p->batch_seconds += seconds;
+    return is_large(&p->batch) ? bh_pass_end_sample(p) : EQP_OK;
+}
+
+/* One sample for the cost model; what is under way is moved on, and the next one starts. */
+static int close_batch(bh_pass *p, double *start)
+{
+    const double now = eqp_cpu_seconds();
+    int code;
+
+    p->seconds += now - *start;
+    p->batch_seconds = now - *start;
+    code = bh_pass_end_sample(p);
+    *start = now;
+    if (code == EQP_OK && p->fetch != NULL) {
+        code = bh_essential_progress(p->fetch);
+        *start = eqp_cpu_seconds(); /* a call of the system: not where nothing is under way */
+    }
+    return code;
+}
+
+int bh_pass_works(bh_pass *p, int64_t first, int64_t last, bh_selection selected)
+{
+    double start = eqp_cpu_seconds();
+    int code = EQP_OK;
+
+    for (int64_t w = first; w < last && code == EQP_OK; w++) {
+        if (selected != BH_ALL_WORKS && p->works->waits[w] != (selected == BH_WAITING_WORKS)) {
+            continue;
+        }
+        code = bh_pass_work(p, w);
+        if (code == EQP_OK && is_large(&p->batch)) {
+            code = close_batch(p, &start);
+        }
+    }
+    return code == EQP_OK ? close_batch(p, &start) : code;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One pass over works: lists, forces, surveys, and what they cost. Between evaluate.c and handout.c; nothing here
+ * communicates, but that what is under way is moved on. */
+#ifndef BH_PASS_H
+#define BH_PASS_H
+
+#include "evaluate.h"
+
+/* Set what is borrowed, the rest is zero; bh_pass_free() frees. */
+typedef struct bh_pass {
+    bh_evaluator *evaluator;
+    const bh_tree *tree;
+    const app_map *map;
+    int rank;
+    bh_works *works;
+    bh_survey *survey;    /* or NULL */
+    bool forces;          /* else lists only */
+    double *scratch;      /* where forces that nobody wants go, instead of to the targets; or NULL */
+    bh_fetch *fetch;      /* what is under way meanwhile; or NULL */
+    app_timings *timings; /* gets samples for the cost model; or NULL */
+    /* What has been done: */
+    double seconds; /* CPU seconds in lists and forces */
+    bh_counts counts;
+    int64_t targets;
+    /* Scratch: */
+    bh_list list;
+    bh_counts batch; /* of the sample at hand */
+    double batch_seconds;
+} bh_pass;
+
+void bh_pass_free(bh_pass *pass);
+
+/* List, survey and forces of one work, not timed. */
+int bh_pass_work(bh_pass *pass, int64_t w);
+
+/* List and forces of a group as a rank `rank` that has it would compute them, not timed, whoever looks on. */
+int bh_pass_group(bh_pass *pass, const bh_group *group, int64_t tag, int rank, const bh_work_targets *targets);
+
+/* Which works: all, those that have all they need before anything has arrived, or the others. */
+typedef enum bh_selection { BH_ALL_WORKS, BH_READY_WORKS, BH_WAITING_WORKS } bh_selection;
+
+/* The works first to last - 1 that are selected, timed in batches; ends the last one. */
+int bh_pass_works(bh_pass *pass, int64_t first, int64_t last, bh_selection selected);
+
+/* What was done since the clock of eqp_cpu_seconds() said `start` belongs to the sample at hand, which ends where it is
+ * large enough; bh_pass_end_sample() ends it in any case. */
+int bh_pass_add_time(bh_pass *pass, double start);
+int bh_pass_end_sample(bh_pass *pass);
+
+#endif

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Works that are handed out while they are computed: the same forces to the last bit and the same work, whoever
+ * computes them, by every method and for every way to share groups; and something is handed out. */
+#include "harness.h"
+
+#include "shell.h"
+#include "simulation.h"
+
+#include <equipoise/random.h>
+#include <equipoise/schedule.h>
+
+enum { FIELDS = 4 };
+
+/* A set of options; NULL ends them. */
+static void parse(bh_settings *settings, const char *const *option)
+{
+    const char *argv[24] = {"test", "--generate"};
+    int argc = 2;
+    app_action action;
+    eqp_message message = {""};
+
+    for (; *option != NULL; option++) {
+        argv[argc++] = *option;
+    }
+    CHECK_EQUAL(app_options_parse(bh_settings_table(), argc, (char **)argv, settings, NULL, &action, &message), EQP_OK);
+    CHECK_EQUAL(bh_settings_complete(settings, &message), EQP_OK);
+}
+
+static void create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim)
+{
+    eqp_message message = {""};
+    const int code = bh_simulation_create(comm, settings, sim, &message);
+
+    if (code != EQP_OK) {
+        fprintf(stderr, "%s\n", message.text);
+    }
+    CHECK_EQUAL(code, EQP_OK);
+}
+
+/* Accelerations and potentials of this rank's particles, one after another. */
+static double *fields_of(const bh_simulation *sim)
+{
+    const bh_particles *p = &sim->domain.particles;
+    const double *const field[FIELDS] = {p->ax, p->ay, p->az, p->pot};
+    double *kept = mpi_test_alloc(FIELDS * p->n, sizeof *kept);
+
+    for (int f = 0; f < FIELDS && p->n > 0; f++) {
+        memcpy(kept + f * p->n, field[f], (size_t)p->n * sizeof *kept);
+    }
+    return kept;
+}
+
+static void put_back(bh_simulation *sim, const double *kept)
+{
+    bh_particles *p = &sim->domain.particles;
+    double *const field[FIELDS] = {p->ax, p->ay, p->az, p->pot};
+
+    for (int f = 0; f < FIELDS && p->n > 0; f++) {
+        memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
+    }
+}
+
+/* What an evaluation has done on all ranks, and the forces of this one's particles. */
+typedef struct outcome {
+    int64_t done[BH_KINDS + 2]; /* work of each kind; targets; works of others */
+    double *field;
+} outcome;
+
+enum { TARGETS = BH_KINDS, HELPED };
+
+/* Evaluates with the forces `before` as those of the step before, on which the relative criterion depends. */
+static void evaluate(bh_simulation *sim, bh_handout *handout, const double *before, outcome *o)
+{
+    bh_evaluated evaluated;
+
+    put_back(sim, before);
+    CHECK_EQUAL(bh_domain_grow(&sim->domain), EQP_OK);
+    sim->evaluator.handout = handout;
+    CHECK_EQUAL(bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated), EQP_OK);
+    sim->evaluator.handout = NULL;
+    memcpy(o->done, evaluated.counts.of, sizeof evaluated.counts.of);
+    o->done[TARGETS] = evaluated.targets;
+    o->done[HELPED] = evaluated.handed.helped;
+    CHECK(evaluated.handed.helped == 0 || evaluated.handed.bytes_sent > 0);
+    CHECK_EQUAL(bh_tree_check(&sim->domain.tree), EQP_OK);
+    MPI_Allreduce(MPI_IN_PLACE, o->done, BH_KINDS + 2, MPI_INT64_T, MPI_SUM, sim->comm);
+    o->field = fields_of(sim);
+    app_timings_free(&evaluated.timings);
+}
+
+static void check_same(const bh_simulation *sim, const outcome *a, const outcome *b)
+{
+    for (int k = 0; k <= TARGETS; k++) {
+        CHECK_EQUAL(a->done[k], b->done[k]);
+    }
+    CHECK(memcmp(a->field, b->field, FIELDS * (size_t)sim->domain.particles.n * sizeof(double)) == 0);
+}
+
+/* Evaluates by a method, twice with what it has learnt; returns how many works others have computed. */
+static int64_t check_method(bh_simulation *sim, const eqp_schedule_method *method, const double *before,
+                            const outcome *reference)
+{
+    bh_handout *handout = NULL;
+    int64_t helped = 0;
+
+    CHECK_EQUAL(bh_handout_create(sim->comm, method, &handout), EQP_OK);
+    for (int round = 0; round < 2; round++) {
+        outcome o;
+        evaluate(sim, handout, before, &o);
+        check_same(sim, reference, &o);
+        helped += o.done[HELPED];
+        free(o.field);
+    }
+    bh_handout_free(handout);
+    return helped;
+}
+
+static int64_t check_methods(bh_simulation *sim)
+{
+    double *before = fields_of(sim);
+    outcome reference;
+    int64_t helped = 0;
+
+    evaluate(sim, NULL, before, &reference);
+    CHECK_EQUAL(reference.done[HELPED], 0);
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        helped += check_method(sim, eqp_schedule_method_at(m), before, &reference);
+    }
+    free(reference.field);
+    free(before);
+    return helped;
+}
+
+static void check_options(MPI_Comm comm, const char *const *option)
+{
+    bh_settings settings;
+    bh_simulation sim;
+
+    parse(&settings, option);
+    create(comm, &settings, &sim);
+    check_methods(&sim);
+    bh_simulation_free(&sim);
+}
+
+static void forces_are_the_same_whoever_computes_them(MPI_Comm comm)
+{
+    static const char *const none[] = {"clusters:n=900", "--balance", "none", "--group-size", "8", NULL};
+    static const char *const sfc[] = {"plummer:n=900", "--balance", "sfc", "--exchange", "log", NULL};
+    static const char *const split[] = {"clusters:n=900",         "--balance", "interaction", "--sample-rate=0.05",
+                                        "--imbalance-tol=0.0005", NULL};
+    static const char *const relative[] = {"disks:n=900",        "--balance",      "interaction",
+                                           "--opening=relative", "--group-size=8", NULL};
+    static const char *const within[] = {"clusters:n=900", "--balance", "none", "--cutoff=0.2", NULL};
+    static const char *const mixed[] = {"clusters:n=900", "--balance", "none", "--precision=mixed", NULL};
+    static const char *const few[] = {"plummer:n=3", "--balance", "none", NULL};
+    static const char *const *const option[] = {none, sfc, split, relative, within, mixed, few};
+
+    for (size_t i = 0; i < sizeof option / sizeof option[0]; i++) {
+        check_options(comm, option[i]);
+    }
+}
+
+/* All groups are shared by all ranks, each of which has its units anywhere around them. */
+static void share_everything(bh_simulation *sim)
+{
+    enum { SPLIT = 5, UNITS = 3 };
+    const bh_particles *p = &sim->domain.particles;
+    const int64_t each = UNITS * (int64_t)sim->domain.nranks;
+    int64_t nunits_of[SPLIT];
+    double *centroid = mpi_test_alloc(SPLIT * each * 3, sizeof *centroid);
+    int *rank = mpi_test_alloc(SPLIT * each, sizeof *rank);
+
+    for (int s = 0; s < SPLIT; s++) {
+        nunits_of[s] = each;
+    }
+    for (int64_t u = 0; u < SPLIT * each; u++) {
+        rank[u] = (int)(u % sim->domain.nranks);
+        for (int k = 0; k < 3; k++) {
+            const double at = eqp_random_uniform(3, (uint64_t)u, (uint64_t)k);
+            centroid[3 * u + k] = 0.2 * (at - 0.5) * sim->domain.box.side;
+        }
+    }
+    CHECK_EQUAL(app_map_set(&sim->map, SPLIT, nunits_of, centroid, rank), EQP_OK);
+    for (int64_t i = 0; i < p->n; i++) {
+        p->tag[i] = -1 - p->index[i] % SPLIT;
+    }
+    free(rank);
+    free(centroid);
+}
+
+static void shares_of_groups_are_computed_for_their_rank(MPI_Comm comm)
+{
+    static const char *const kinds[][6] = {{"clusters:n=600", "--balance", "none", "--group-size", "8", NULL},
+                                           {"clusters:n=600", "--balance", "none", "--cutoff=0.2", NULL}};
+
+    for (int kind = 0; kind < 2; kind++) {
+        bh_settings settings;
+        bh_simulation sim;
+        parse(&settings, kinds[kind]);
+        create(comm, &settings, &sim);
+        share_everything(&sim);
+        check_methods(&sim);
+        bh_simulation_free(&sim);
+    }
+}
+
+/* One rank has all works, its own and those that come from the others' particles. */
+static void works_of_one_rank_are_handed_out(MPI_Comm comm)
+{
+    static const char *const option[] = {"clusters:n=4000", "--balance", "none", "--group-size", "8", NULL};
+    const int nranks = mpi_test_size(comm);
+    bh_settings settings;
+    bh_simulation sim;
+
+    parse(&settings, option);
+    create(comm, &settings, &sim);
+    for (int loaded = 0; loaded<nranks; loaded += nranks> 1 ? nranks - 1 : 1) {
+        int64_t helped = 0;
+        for (int64_t i = 0; i < sim.domain.particles.n; i++) {
+            sim.domain.particles.tag[i] = loaded;
+        }
+        /* Ranks that get no processor meanwhile help nobody: not every time. */
+        for (int tries = 0; helped == 0 && tries < (nranks > 1 ? 20 : 1); tries++) {
+            helped = check_methods(&sim);
+        }
+        CHECK((helped > 0) == (nranks > 1));
+    }
+    bh_simulation_free(&sim);
+}
+
+static int mark_nothing(void *user, const bh_tree *tree, const bh_works *works, int64_t work, const bh_tile *tile)
+{
+    (void)user;
+    (void)tree;
+    (void)works;
+    (void)work;
+    (void)tile;
+    return EQP_OK;
+}
+
+static void who_watches_is_told_that_works_go_elsewhere(MPI_Comm comm)
+{
+    static const char *const option[] = {"clusters:n=300", "--balance", "none", NULL};
+    const bool last = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
+    bh_survey survey = {.brief = NULL};
+    bh_evaluated evaluated;
+    bh_settings settings;
+    bh_simulation sim;
+    bh_handout *handout = NULL;
+
+    parse(&settings, option);
+    create(comm, &settings, &sim);
+    CHECK_EQUAL(bh_handout_create(sim.comm, eqp_schedule_method_at(0), &handout), EQP_OK);
+    sim.evaluator.handout = handout;
+    CHECK_EQUAL(bh_domain_grow(&sim.domain), EQP_OK);
+    sim.evaluator.computed = last ? mark_nothing : NULL;
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, &sim.map, NULL, &evaluated), EQP_ERR_ARGUMENT);
+    sim.evaluator.computed = NULL;
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, &sim.map, last ? &survey : NULL, &evaluated),
+                EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, &sim.map, NULL, &evaluated), EQP_OK);
+    app_timings_free(&evaluated.timings);
+    sim.evaluator.handout = NULL;
+    bh_handout_free(handout);
+    bh_simulation_free(&sim);
+}
+
+/* Three steps; returns the forces of all particles by their index. */
+static double *run(MPI_Comm comm, const bh_settings *settings, int64_t interactions[4])
+{
+    bh_simulation sim;
+    eqp_message message = {""};
+    double *all;
+
+    create(comm, settings, &sim);
+    interactions[0] = sim.now.common.interactions;
+    for (int s = 1; s < 4; s++) {
+        int64_t helped = 0;
+        CHECK_EQUAL(bh_simulation_step(&sim, &message), EQP_OK);
+        interactions[s] = sim.now.common.interactions;
+        for (int r = 0; r < sim.domain.nranks; r++) {
+            helped += (int64_t)sim.row[r].common.helped;
+        }
+        CHECK_EQUAL(helped, sim.now.common.handed);
+        CHECK(helped == 0 || sim.handout != NULL);
+    }
+    all = mpi_test_alloc(3 * sim.input.total, sizeof *all);
+    for (int64_t i = 0; i < sim.domain.particles.n; i++) {
+        const int64_t at = 3 * sim.domain.particles.index[i];
+        all[at] = sim.domain.particles.ax[i];
+        all[at + 1] = sim.domain.particles.ay[i];
+        all[at + 2] = sim.domain.particles.az[i];
+    }
+    MPI_Allreduce(MPI_IN_PLACE, all, 3 * (int)sim.input.total, MPI_DOUBLE, MPI_SUM, comm);
+    bh_simulation_free(&sim);
+    return all;
+}
+
+static void steps_do_not_depend_on_the_schedule(MPI_Comm comm)
+{
+    static const char *const kept[] = {"clusters:n=1000", "--balance", "none", "--opening=relative", NULL};
+    static const char *const handed[] = {"clusters:n=1000",    "--balance",         "none",
+                                         "--opening=relative", "--schedule=guided", NULL};
+    static const char *const renewed[] = {"clusters:n=1000", "--balance",        "sfc", "--opening=relative",
+                                          "--rebalance=1",   "--schedule=awf-c", NULL};
+    bh_settings settings[3];
+    int64_t interactions[3][4];
+    double *force[3];
+
+    parse(&settings[0], kept);
+    parse(&settings[1], handed);
+    parse(&settings[2], renewed);
+    for (int i = 0; i < 3; i++) {
+        force[i] = run(comm, &settings[i], interactions[i]);
+        CHECK(memcmp(force[i], force[0], 3 * 1000 * sizeof(double)) == 0);
+        CHECK(memcmp(interactions[i], interactions[0], sizeof interactions[0]) == 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        free(force[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(forces_are_the_same_whoever_computes_them), MPI_TEST(shares_of_groups_are_computed_for_their_rank),
+        MPI_TEST(works_of_one_rank_are_handed_out),          MPI_TEST(who_watches_is_told_that_works_go_elsewhere),
+        MPI_TEST(steps_do_not_depend_on_the_schedule),
+    };
+
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
