@@ -118,9 +118,13 @@ static int make_shares(const app_newmap *newmap, const double *beside, double **
     if (code == EQP_OK) {
         code = eqp_agree(newmap->comm, eqp_array_create(&share, nparts, sizeof *share), NULL);
     }
-    if (code != EQP_OK || even <= 0.0) {
+    if (code != EQP_OK || (even <= 0.0 && speeds.n == 0)) {
         free(share);
         return code;
+    }
+    if (even <= 0.0) { /* nobody has weighed */
+        beside = NULL;
+        even = 1.0;
     }
     for (int p = 0; p < nparts && beside != NULL; p++) {
         even += beside[p];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluations: the same as adding up simulations of every phase, however they are filled, packed and joined. */
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -427,9 +429,41 @@ static void evaluations_survive_failing_allocations(void **state)
     free(bytes);
 }
 
+/* Parts of unlike speeds: the same as loads that are divided by them, but for the mean, which is that of the work. */
+static void speeds_stretch_loads(void **state)
+{
+    static const double speed[] = {2, 6, 4}, relative[] = {0.5, 1.5, 1.0}, load[] = {3, 3, 5};
+    static const double wrong[][3] = {
+        {1, 0, 1}, {1, -1, 1}, {NAN, 1, 1}, {1, INFINITY, 1}, {DBL_MAX, DBL_MAX, DBL_MAX}};
+    const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+    const eqp_network network = EQP_NETWORK_DEFAULTS;
+    eqp_evaluation *e = NULL;
+    eqp_evaluated r;
+
+    (void)state;
+    assert_int_equal(eqp_evaluation_create(3, 0, NULL, NULL, &e), EQP_OK);
+    for (int p = 0; p < 3; p++) {
+        assert_int_equal(eqp_evaluation_load(e, p, load[p]), EQP_OK);
+    }
+    assert_int_equal(eqp_evaluation_speeds(e, speed), EQP_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(eqp_evaluation_speeds(e, wrong[i]), EQP_ERR_DATA);
+    }
+    assert_int_equal(eqp_evaluation_speeds(NULL, speed), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r), EQP_OK);
+    assert_true(fabs(r.load_max - load[0] / relative[0]) < 1e-14 && fabs(r.load_mean - 11.0 / 3.0) < 1e-14);
+    assert_true(fabs(r.imbalance - (6.0 / (11.0 / 3.0) - 1.0)) < 1e-14 && r.step_seconds == r.load_max);
+    assert_true(eqp_evaluation_loads(e)[0] == load[0]);
+    assert_int_equal(eqp_evaluation_speeds(e, NULL), EQP_OK);
+    assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r), EQP_OK);
+    assert_true(r.load_max == 5.0 && fabs(r.imbalance - (5.0 / (11.0 / 3.0) - 1.0)) < 1e-14);
+    eqp_evaluation_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(speeds_stretch_loads),
         cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
         cmocka_unit_test(more_may_be_added_after_an_answer),
         cmocka_unit_test(split_streams_join_to_the_whole),
