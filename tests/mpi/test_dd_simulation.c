@@ -516,6 +516,10 @@ int main(int argc, char **argv)
         {"jagged, two-stage", CHAINS, "jagged:columns=2", STEPS "--exchange=two-stage"},
         {"units along the curve, even", CHAINS, "sfc:split,even=step", STEPS SPLIT "--rebalance=2 --exchange=log"},
         {"feedback", CHAINS, "feedback", STEPS "--rebalance=1"},
+        {"handed out", CHAINS, "none", STEPS "--schedule=adaptive-weighted-factoring"},
+        {"handed out, split, tiles, two-stage", CHAINS, "tiles:aspect=20",
+         STEPS SPLIT "--sample-rate=0.6 --rebalance=2 --exchange=two-stage --schedule=self"},
+        {"handed out, bisection", CHAINS, "bisection", STEPS "--rebalance=1 --schedule=awf-c"},
         {"random", CHAINS, "interaction", STEPS "--sample-strategy=random --rebalance=3"},
     };
     int rank;
