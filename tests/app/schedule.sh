@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Work that is handed out while it is done: the same forces as without on the same ranks, what was handed out is in the
+# report, and a method that is none is refused.
+source "$(dirname "$0")/lib.sh"
+same=$1
+
+expect 1 --schedule help
+for method in static factoring awf-c fractiling; do
+    grep -q "^$method " out || fail "--schedule help lists no $method: $(cat out)"
+done
+refused_by_all nonsense --generate plummer:n=100 --schedule nonsense
+refused schedule --generate plummer:n=100 --schedule factoring --compare none,sfc --parts 2
+
+for ranks in 1 3; do
+    for balance in none sfc; do
+        common=(--generate clusters:n=3000 --steps 2 --balance "$balance" --quiet)
+        expect "$ranks" "${common[@]}" --forces kept.hdf5 --report kept
+        expect "$ranks" "${common[@]}" --forces handed.hdf5 --report handed --schedule factoring
+        # Homes that follow measured loads change nothing: whole groups have the same bits wherever they are computed.
+        "$same" kept.hdf5 handed.hdf5 0 || fail "--schedule changes forces on $ranks ranks with $balance"
+        python3 - "$ranks" <<'PY' || fail "report on $ranks ranks with $balance"
+import csv, json, sys
+kept, handed = (json.load(open(f"{name}/report.json")) for name in ("kept", "handed"))
+assert len(kept["steps"]) == len(handed["steps"]) == 3
+rows = list(csv.DictReader(open("handed/loads.csv")))
+for i, (a, b) in enumerate(zip(kept["steps"], handed["steps"])):
+    assert a["interactions"] == b["interactions"] and a["handed"] == 0
+    mine = [row for row in rows if int(row["step"]) == i]
+    assert len(mine) == int(sys.argv[1]) and b["handed"] == sum(int(float(row["helped"])) for row in mine)
+    assert b["handed"] == 0 or int(sys.argv[1]) > 1
+    assert sum(int(float(row["interactions"])) for row in mine) >= b["interactions"]
+PY
+    done
+done
+finish
