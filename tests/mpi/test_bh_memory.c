@@ -144,6 +144,19 @@ static void steps_end_on_all_ranks_or_on_none(MPI_Comm comm)
     CHECK(failing_ranks_check(comm, step, &settings) > mpi_test_size(comm));
 }
 
+/* Which rank packs and which one computes parcels depends on times: there may be fewer or more allocations the next
+ * time, but a rank that lacks memory ends the step. */
+static void steps_that_are_handed_out_end_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    const char *const argv[] = {"test",         "--generate", "clusters:n=300", "--balance", "none",
+                                "--group-size", "8",          "--schedule",     "factoring"};
+    bh_settings settings;
+
+    parse(&settings, 9, argv);
+    CHECK(failing_ranks_check(comm, create, &settings) > mpi_test_size(comm));
+    CHECK(failing_ranks_check(comm, step, &settings) > mpi_test_size(comm));
+}
+
 static void files_are_written_on_all_ranks_or_on_none(MPI_Comm comm)
 {
     const char *const write[] = {"test", "--generate", "plummer:n=90", "--balance", "sfc", "--report", report};
@@ -175,6 +188,7 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(runs_begin_on_all_ranks_or_on_none),
         MPI_TEST(steps_end_on_all_ranks_or_on_none),
+        MPI_TEST(steps_that_are_handed_out_end_on_all_ranks_or_on_none),
         MPI_TEST(files_are_written_on_all_ranks_or_on_none),
     };
     int rank;
