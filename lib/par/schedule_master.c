@@ -53,7 +53,9 @@ int eqp__loop_give(eqp_loop *loop, int to)
     struct eqp__talk *t = loop->talk;
     const bool buffered = t->owner != loop->rank;
     const int64_t most = eqp__loop_most_given(loop);
-    eqp__word w = {.kind = EQP__GIFT, .rank = t->owner, .count = (t->end - t->at + 1) / 2};
+    /* Packing the last one takes longer than beginning with it. */
+    const int64_t rest = t->end - t->at, half = loop->options.parcels ? rest / 2 : rest - rest / 2;
+    eqp__word w = {.kind = EQP__GIFT, .rank = t->owner, .count = half};
     int done = 1, code;
 
     if (buffered && MPI_Test(&t->sending[1], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {

@@ -49,12 +49,29 @@ static int send_nothing(eqp_loop *loop, int to)
                                                                                       : EQP_OK;
 }
 
+/* Many MPIs get on with a large message only while its sender calls them, and the receiver does nothing but wait for
+ * it. So the sender stays for about as long as copying takes, and no longer: the receiver may be asleep. */
+static int push(struct eqp__talk *t)
+{
+    const double seconds_a_byte = 1e-9;
+    eqp__parcel *p = &t->sent[t->nsent - 1];
+    const double begin = eqp_wall_seconds();
+    int gone = 0;
+
+    do {
+        if (MPI_Test(&p->request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+    } while (!gone && eqp_wall_seconds() - begin < seconds_a_byte * p->size);
+    return EQP_OK;
+}
+
 int eqp__parcel_send(eqp_loop *loop, int to, int64_t first, int64_t count)
 {
     struct eqp__talk *t = loop->talk;
     void *data = NULL;
     size_t bytes = 0;
-    int failed = t->failed ? t->failed : make_room(t);
+    int failed = t->failed ? t->failed : make_room(t), code;
 
     failed = failed ? failed : loop->work.parcels->pack(loop->work.user, to, first, count, &data, &bytes);
     failed = failed ? failed : check_bytes(data, bytes);
@@ -63,7 +80,8 @@ int eqp__parcel_send(eqp_loop *loop, int to, int64_t first, int64_t count)
         return send_nothing(loop, to);
     }
     t->expected += count;
-    return send_bytes(loop, to, EQP__TAG_DATA, data, bytes);
+    code = send_bytes(loop, to, EQP__TAG_DATA, data, bytes);
+    return code ? code : push(t);
 }
 
 /* Begins to receive a message, if it has come. Without memory it is received and lost: whoever sends it waits until it
@@ -112,10 +130,9 @@ static int wait_for_data(eqp_loop *loop, int from, eqp__parcel *p)
 }
 
 /* Calls the caller's function, and times it. */
-static int compute_parcel(eqp_loop *loop, const eqp__parcel *data, eqp_schedule_sample *sample, void **result,
-                          size_t *bytes)
+static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__parcel *data, eqp_schedule_sample *sample,
+                        void **result, size_t *bytes)
 {
-    const eqp__word *a = &loop->talk->answer;
     const double begin = eqp__loop_now(loop);
     int code = loop->work.parcels->compute(loop->work.user, a->rank, a->first, a->count, data->bytes,
                                            (size_t)data->size, result, bytes);
@@ -129,32 +146,35 @@ static int compute_parcel(eqp_loop *loop, const eqp__parcel *data, eqp_schedule_
     return check_bytes(*result, *bytes);
 }
 
-int eqp__parcel_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty)
+/* The owner waits for a result, or for the word that there is none. */
+static int compute_and_return(eqp_loop *loop, const eqp__word *a, const eqp__parcel *data, eqp_schedule_sample *sample)
 {
     struct eqp__talk *t = loop->talk;
-    const eqp__word a = t->answer;
-    const double asked = eqp__loop_now(loop);
-    eqp__parcel data = {MPI_REQUEST_NULL, NULL, 0};
+    eqp__word w = {.kind = EQP__RESULT, .first = a->first, .count = a->count};
     void *result = NULL;
     size_t bytes = 0;
-    int failed, code;
+    int failed = t->failed ? t->failed : make_room(t), code;
 
-    if ((code = wait_for_data(loop, a.rank, &data))) {
+    failed = failed ? failed : call_compute(loop, a, data, sample, &result, &bytes);
+    eqp__talk_fail(t, failed);
+    w.failed = failed != EQP_OK;
+    code = eqp__talk_say(loop, a->rank, w);
+    return code || failed ? code : send_bytes(loop, a->rank, EQP__TAG_RESULT, result, bytes);
+}
+
+int eqp__parcel_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty)
+{
+    const eqp__word a = loop->talk->answer;
+    const double asked = eqp__loop_now(loop);
+    eqp__parcel data = {MPI_REQUEST_NULL, NULL, 0};
+    int code = wait_for_data(loop, a.rank, &data);
+
+    if (code) {
         return code;
     }
     sample->overhead += eqp__loop_now(loop) - asked;
     *empty = data.size == 0;
-    if (!*empty) {
-        failed = t->failed ? t->failed : make_room(t);
-        failed = failed ? failed : compute_parcel(loop, &data, sample, &result, &bytes);
-        eqp__talk_fail(t, failed);
-        code = eqp__talk_say(
-            loop, a.rank,
-            (eqp__word){.kind = EQP__RESULT, .first = a.first, .count = a.count, .failed = failed != EQP_OK});
-        if (!failed) {
-            code = code ? code : send_bytes(loop, a.rank, EQP__TAG_RESULT, result, bytes);
-        }
-    }
+    code = *empty ? EQP_OK : compute_and_return(loop, &a, &data, sample);
     free(data.bytes);
     return code;
 }

@@ -67,7 +67,7 @@ static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
     const int64_t most = eqp__loop_most_given(loop);
     eqp__row *part = &loop->talk->row[source];
     eqp__word w = {.kind = EQP__ASSIGN, .rank = source};
-    int code = EQP_OK;
+    int code;
 
     w.count = count < part->end - part->next ? count : part->end - part->next;
     w.count = source != rank && w.count > most ? most : w.count;
@@ -81,11 +81,13 @@ static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
     }
     loop->talk->row[rank].count = w.count;
     loop->talk->row[rank].empty = o->parcels && source != rank;
-    if (source != rank && (o->parcels || o->data_bytes + o->result_bytes > 0)) {
+    /* Who gets it hears of it first, and is ready for the data. */
+    code = eqp__talk_say(loop, rank, w);
+    if (!code && source != rank && (o->parcels || o->data_bytes + o->result_bytes > 0)) {
         code = eqp__talk_say(loop, source,
                              (eqp__word){.kind = EQP__YIELD, .rank = rank, .first = w.first, .count = w.count});
     }
-    return code ? code : eqp__talk_say(loop, rank, w);
+    return code;
 }
 
 /* Half of the longest chunk, as far as rank 0 knows. */

@@ -90,13 +90,16 @@ static eqp_loop_result run(MPI_Comm comm, eqp_loop *loop, body *b)
 {
     const eqp_loop_work work = {.compute = compute, .user = b};
     eqp_loop_result mine = {.chunks = -1};
-    int64_t sum, own = 0;
+    const eqp_schedule_chunk part = eqp_loop_part(loop, b->rank);
+    int64_t sum, own = 0, helped = 0;
 
     CHECK_EQUAL(eqp_loop_run(loop, &work, &mine), EQP_OK);
     for (int64_t i = 0; i < b->n; i++) {
         own += b->times[i];
+        helped += i < part.first || i >= part.first + part.count ? b->times[i] : 0;
     }
     CHECK_EQUAL(mine.iterations, own);
+    CHECK_EQUAL(mine.helped, helped);
     CHECK((mine.chunks > 0) >= (mine.iterations > 0) && mine.taken <= mine.chunks);
     sum = mine.iterations;
     CHECK_EQUAL(eqp_sum_int64(comm, 1, &sum), EQP_OK);

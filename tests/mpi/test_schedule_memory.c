@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank without memory makes a loop fail on all ranks, while it is prepared; running it allocates nothing. */
+/* A rank without memory makes a loop fail on all ranks: while it is prepared, as running it allocates nothing; with
+ * parcels also when it packs, sends, receives or computes one. */
 #include "harness.h"
 
 #include <equipoise/schedule_run.h>
 
+#include <time.h>
 #include <unistd.h>
 
 #include "failing_ranks.h"
@@ -49,9 +51,95 @@ static void loops_fail_on_all_ranks_or_on_none(MPI_Comm comm)
     }
 }
 
+/* More than MPI sends before anybody receives it. */
+enum { LARGE = 200000, ITERATIONS = 12 };
+
+static int new_parcel(void **parcel, size_t *bytes)
+{
+    *parcel = malloc(LARGE);
+    *bytes = LARGE;
+    return *parcel ? EQP_OK : EQP_ERR_MEMORY;
+}
+
+/* Until somebody has asked for a parcel, its owner is in no hurry. */
+static int compute_slowly(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    const struct timespec pause = {.tv_nsec = *(const int *)user > 0 ? 1000 : 5000 * 1000};
+
+    (void)first;
+    (void)count;
+    (void)data;
+    (void)result;
+    (void)nanosleep(&pause, NULL);
+    return EQP_OK;
+}
+
+static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
+{
+    int code = new_parcel(data, bytes);
+
+    (void)to;
+    *(int *)user += 1;
+    if (!code) {
+        memset(*data, (int)(first + count), *bytes);
+    }
+    return code;
+}
+
+static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+                          void **result, size_t *result_bytes)
+{
+    int code = new_parcel(result, result_bytes);
+
+    (void)user;
+    (void)owner;
+    CHECK(bytes == LARGE && ((const char *)data)[LARGE - 1] == (char)(first + count));
+    if (!code) {
+        memcpy(*result, data, LARGE);
+    }
+    return code;
+}
+
+static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
+{
+    (void)user;
+    CHECK(bytes == LARGE && ((const char *)result)[LARGE - 1] == (char)(first + count));
+    return EQP_OK;
+}
+
+/* All iterations lie on one rank. */
+static int owner;
+
+static int run_parcels(MPI_Comm comm, void *user)
+{
+    static const eqp_loop_parcels parcels = {pack, compute_parcel, take};
+    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .parcels = true, .grain = 1, .most_given = 1};
+    int packed = mpi_test_size(comm) == 1, code;
+    const eqp_loop_work work = {.compute = compute_slowly, .user = &packed, .parcels = &parcels};
+    eqp_loop *loop = NULL;
+
+    failing_ranks_begin();
+    code = eqp_loop_create(comm, user, 0, NULL, &options, &loop);
+    code = code ? code : eqp_loop_resize(loop, mpi_test_rank(comm) == owner ? ITERATIONS : 0);
+    code = code ? code : eqp_loop_run(loop, &work, NULL);
+    failing_ranks_end();
+    eqp_loop_free(loop);
+    return code;
+}
+
+static void parcels_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    const eqp_schedule_method *self = eqp_schedule_method_find("self");
+
+    for (owner = 0; owner < mpi_test_size(comm); owner++) {
+        CHECK(failing_ranks_check(comm, run_parcels, (void *)self) > 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    static const mpi_test tests[] = {MPI_TEST(loops_fail_on_all_ranks_or_on_none)};
+    static const mpi_test tests[] = {MPI_TEST(loops_fail_on_all_ranks_or_on_none),
+                                     MPI_TEST(parcels_fail_on_all_ranks_or_on_none)};
 
     if (!failing_malloc_only_ours()) {
         printf("skipped: allocations cannot be made to fail here\n");

@@ -4,6 +4,7 @@
  * run. */
 #include "harness.h"
 
+#include <equipoise/random.h>
 #include <equipoise/schedule_run.h>
 
 #include <limits.h>
@@ -226,8 +227,8 @@ static int try_to_run(body *b, eqp_loop_result *mine)
 {
     const eqp_loop_work work = {.compute = compute_own, .user = b, .parcels = &parcels};
 
-    memset(b->times, 0, (size_t)b->part.count);
     for (int64_t i = 0; i < b->part.count; i++) {
+        b->times[i] = 0;
         b->result[i] = -1;
     }
     b->computed = b->helped = b->packed = b->taken = 0;
@@ -292,13 +293,51 @@ static void every_method_computes_every_iteration_once(MPI_Comm comm)
             begin(comm, &b, eqp_schedule_method_at(m)->name,
                   (eqp_loop_options){.yield = yield == 1, .grain = m % 3, .most_given = m * (1 + yield) % 4});
             (void)run(comm, &b, NULL); /* nobody has said anything yet: no iterations */
-            for (int way = 0; way < LAYS; way++) {
+            /* Many ranks share few cores: a third of it there. */
+            for (int way = 0; way<LAYS; way += nranks> 7 ? 3 : 1) {
                 resize(&b, lay((way + m) % LAYS, rank, nranks));
                 (void)run(comm, &b, NULL);
                 (void)run(comm, &b, NULL);
             }
             end(&b);
         }
+    }
+}
+
+/* Whatever they are: methods, parts, parcels, ranks that sleep, ranks that fail. */
+static void random_loops_lose_nothing(MPI_Comm comm)
+{
+    const int nranks = mpi_test_size(comm), tries = nranks > 7 ? 12 : 40;
+    uint64_t at = 0; /* all ranks draw the same */
+
+    for (int k = 0; k < tries; k++) {
+        const int method = (int)eqp_random_below(11, nranks, at++, eqp_schedule_method_count());
+        const eqp_loop_options options = {.yield = eqp_random_below(11, nranks, at++, 2) == 1,
+                                          .grain = (int64_t)eqp_random_below(11, nranks, at++, 4),
+                                          .most_given = (int64_t)eqp_random_below(11, nranks, at++, 6)};
+        const int failing = (int)eqp_random_below(11, nranks, at++, 3 * (uint64_t)nranks);
+        body b;
+        begin(comm, &b, eqp_schedule_method_at(method)->name, options);
+        b.slow = (int)eqp_random_below(11, nranks, at++, (uint64_t)nranks + 2) - 2;
+        b.extra = (size_t)1 << eqp_random_below(11, nranks, at++, 18);
+        b.code = EQP_ERR_DATA;
+        for (int step = 0; step < 3; step++) {
+            const place fails = failing == b.rank ? (place)eqp_random_below(11, nranks, at, TAKE + 1) : NOWHERE;
+            int code;
+            at++;
+            for (int r = 0; r < nranks; r++) {
+                const int64_t some = (int64_t)eqp_random_below(11, nranks, at++, 30);
+                if (r == b.rank) {
+                    resize(&b, some > 20 ? 0 : some);
+                }
+            }
+            b.fails = fails;
+            code = try_to_run(&b, NULL);
+            CHECK(code == EQP_OK || (code == EQP_ERR_DATA && failing < nranks));
+            b.fails = NOWHERE;
+            (void)run(comm, &b, NULL);
+        }
+        end(&b);
     }
 }
 
@@ -595,6 +634,7 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(every_method_computes_every_iteration_once),
+        MPI_TEST(random_loops_lose_nothing),
         MPI_TEST(parts_are_what_ranks_say),
         MPI_TEST(slow_ranks_are_helped),
         MPI_TEST(static_parts_are_one_chunk_each),
