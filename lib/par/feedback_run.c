@@ -171,6 +171,13 @@ static int check(const step *s, size_t item_size, void *const *items, const eqp_
     return code ? code : eqp_agree_same(s->comm, (int64_t)item_size);
 }
 
+/* Whether other ranges than the present ones were the best, and the rule has them back. */
+static int goes_back(const eqp_feedback_state *state, enum eqp_feedback_verdict verdict)
+{
+    return state->options.rule == EQP_FEEDBACK_GUARDED && state->best_step < state->checks - 1 &&
+           (verdict == EQP_FEEDBACK_SWINGS || verdict == EQP_FEEDBACK_LAST_STEP);
+}
+
 static int balance(step *s, size_t item_size, void **items, eqp_feedback_share *share,
                    enum eqp_feedback_verdict *verdict)
 {
@@ -185,7 +192,7 @@ static int balance(step *s, size_t item_size, void **items, eqp_feedback_share *
         next.best_low = share->low;
         next.best_high = share->high;
     }
-    if (*verdict == EQP_FEEDBACK_GO_ON || *verdict == EQP_FEEDBACK_SWINGS) {
+    if (*verdict == EQP_FEEDBACK_GO_ON || goes_back(&next.state, *verdict)) {
         code = *verdict == EQP_FEEDBACK_GO_ON ? plan_step(s) : plan_return(s, &next);
         if (!code && item_size > 0) {
             code = move_items(s, item_size, *items);

@@ -105,7 +105,7 @@ enum eqp_feedback_verdict {
     EQP_FEEDBACK_CONVERGED = 1, /**< the paper's rule: the value no longer falls */
     EQP_FEEDBACK_WITHIN = 2,    /**< guarded: the imbalance is within the threshold */
     EQP_FEEDBACK_SWINGS = 3,    /**< guarded: no new best value for too long; the best bounds are those of best_step */
-    EQP_FEEDBACK_LAST_STEP = 4  /**< max_steps were taken */
+    EQP_FEEDBACK_LAST_STEP = 4  /**< max_steps were taken; guarded: the best bounds are those of best_step */
 };
 
 /** A rule's memory: plain data. Ranks that feed it the same reduced loads decide the same. */

@@ -33,8 +33,8 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
 
 /** Takes in what the ranges have cost and, if the rule says so, moves their boundaries and data: one step. A scan and
  * two reductions; each new boundary goes from the rank in whose range it lies to the two ranks that it divides, data go
- * from rank to rank directly, as many bytes as there are. Where the guarded rule finds that the loads swing, it goes
- * back to the ranges that were best. Collective, fails on all ranks or on none.
+ * from rank to rank directly, as many bytes as there are. Where the guarded rule finds that the loads swing, or has
+ * taken its last step, it goes back to the ranges that were best. Collective, fails on all ranks or on none.
  *
  * Call it after every step of the program, and no longer once the verdict is not EQP_FEEDBACK_GO_ON.
  * \param[in]     load       what this rank's range has cost, >= 0; without iterations it counts as 0
