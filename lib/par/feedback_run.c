@@ -33,6 +33,20 @@ static void step_free(step *s)
     free(s->items);
 }
 
+/* Ranks with options of their own would come to verdicts of their own, and wait for each other in different calls. */
+static int agree_options(MPI_Comm comm, const eqp_feedback_options *o)
+{
+    const double threshold = o->threshold + 0.0; /* -0 is the same number */
+    int64_t value[] = {(int64_t)o->rule, o->max_steps, o->patience, 0};
+    int code = EQP_OK;
+
+    memcpy(&value[3], &threshold, sizeof threshold);
+    for (size_t i = 0; i < sizeof value / sizeof value[0] && !code; i++) {
+        code = eqp_agree_same(comm, value[i]);
+    }
+    return code;
+}
+
 int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options *options, eqp_feedback_share *share)
 {
     eqp_feedback_share s = {0};
@@ -47,6 +61,7 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     code = code ? code : eqp_feedback_start(n, nranks, bound);
     code = eqp_agree(comm, code, NULL);
     code = code ? code : eqp_agree_same(comm, n);
+    code = code ? code : agree_options(comm, options);
     if (!code) {
         s.low = s.best_low = bound[rank];
         s.high = s.best_high = bound[rank + 1];

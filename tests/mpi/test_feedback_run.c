@@ -5,6 +5,7 @@
 #include <equipoise/feedback_run.h>
 #include <equipoise/random.h>
 
+#include <math.h>
 #include <unistd.h>
 
 #include "failing_ranks.h"
@@ -203,6 +204,32 @@ static void loads_and_options_that_are_none_are_refused_by_all(MPI_Comm comm)
     CHECK_EQUAL(eqp_feedback_balance(comm, 1, sizeof item, &items, &share, &verdict), EQP_ERR_ARGUMENT);
 }
 
+/* Ranks with rules of their own would come to verdicts of their own, and wait for each other for ever. */
+static void options_that_differ_are_refused_by_all(MPI_Comm comm)
+{
+    const int last = mpi_test_rank(comm) == mpi_test_size(comm) - 1;
+    const int expected = mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK;
+
+    for (int field = 0; field < 4; field++) {
+        eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, 10, 0.125, 3};
+        eqp_feedback_share share = {.low = -7};
+
+        CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &options, &share), EQP_OK);
+        share.low = -7;
+        if (last) {
+            options.rule = field == 0 ? EQP_FEEDBACK_PAPER : options.rule;
+            options.max_steps += field == 1;
+            options.threshold = field == 2 ? nextafter(options.threshold, 1) : options.threshold;
+            options.patience += field == 3;
+        }
+        CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &options, &share), expected);
+        CHECK(share.low >= 0 || (expected == EQP_ERR_ARGUMENT && share.low == -7));
+    }
+    eqp_feedback_options zero = {EQP_FEEDBACK_GUARDED, 10, last ? -0.0 : 0.0, 3};
+    eqp_feedback_share share;
+    CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &zero, &share), EQP_OK); /* the same number */
+}
+
 static int balance_with_little_memory(MPI_Comm comm, void *user)
 {
     const int64_t *load = user;
@@ -249,6 +276,7 @@ int main(int argc, char **argv)
         MPI_TEST(a_last_step_that_was_bad_is_taken_back),
         MPI_TEST(what_is_piled_up_is_spread),
         MPI_TEST(loads_and_options_that_are_none_are_refused_by_all),
+        MPI_TEST(options_that_differ_are_refused_by_all),
         MPI_TEST(data_of_any_size_move),
         MPI_TEST(lack_of_memory_fails_on_all_ranks_or_on_none),
     };

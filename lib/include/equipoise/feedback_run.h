@@ -24,11 +24,12 @@ typedef struct eqp_feedback_share {
     int64_t best_high;        /**< and its end */
 } eqp_feedback_share;
 
-/** Equal ranges to begin with, as eqp_feedback_start() makes them. Collective.
+/** Equal ranges to begin with, as eqp_feedback_start() makes them. Collective, fails on all ranks or on none.
  * \param[in]  n        iterations, the same on all ranks
  * \param[in]  options  the same on all ranks (borrowed)
  * \param[out] share    this rank's; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI on all ranks */
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_MPI, EQP_ERR_ARGUMENT for iterations or options that are none or that the
+ *         ranks differ in */
 int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options *options, eqp_feedback_share *share);
 
 /** Takes in what the ranges have cost and, if the rule says so, moves their boundaries and data: one step. A scan and
