@@ -25,13 +25,16 @@ typedef struct label {
 
 typedef struct body {
     eqp_loop *loop;
+    eqp_loop_work work;
     int rank, slow;          /* a rank that sleeps, or -1; -2: all that compute for others */
     bool alone;              /* there is no other rank */
     bool packs;              /* somebody may ask for a parcel */
     bool asked;              /* somebody has: a slow owner waits for that, as long as it has anything to do */
     int64_t most;            /* iterations of a parcel, 0: any number */
     size_t extra;            /* bytes more in each parcel and each result */
+    bool yield;              /* chunks may be divided */
     eqp_schedule_chunk part; /* of this rank */
+    int64_t front, back;     /* of the part, what nobody has got yet if chunks are not divided */
     int64_t *result;         /* [part.count] */
     unsigned char *times;    /* [part.count] how often each result has come */
     int64_t computed, helped, packed, taken;
@@ -59,6 +62,8 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
 
     CHECK(data == NULL && result == NULL);
     CHECK(count > 0 && first >= b->part.first && first + count <= b->part.first + b->part.count);
+    CHECK(b->yield || first == b->front);
+    b->front = first + count;
     b->computed += count;
     if (b->fails == OWN) {
         return b->code;
@@ -125,6 +130,8 @@ static int pack(void *user, int to, int64_t first, int64_t count, void **data, s
     b->asked = true;
     CHECK(b->packs && to != b->rank && count > 0 && (b->most == 0 || count <= b->most));
     CHECK(first >= b->part.first && first + count <= b->part.first + b->part.count);
+    CHECK(b->yield || first + count == b->back);
+    b->back = first;
     if (b->fails == PACK) {
         return fail(b, data, bytes);
     }
@@ -194,8 +201,10 @@ static void begin(MPI_Comm comm, body *b, const char *method, eqp_loop_options o
     *b = (body){.alone = mpi_test_size(comm) == 1,
                 .rank = mpi_test_rank(comm),
                 .slow = -1,
+                .yield = options.yield,
                 .most = options.most_given,
                 .packs = true};
+    b->work = (eqp_loop_work){.compute = compute_own, .user = b, .parcels = &parcels};
     CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(method), 0, NULL, &options, &b->loop), EQP_OK);
 }
 
@@ -225,15 +234,15 @@ static int64_t sum_of(MPI_Comm comm, int64_t mine)
 
 static int try_to_run(body *b, eqp_loop_result *mine)
 {
-    const eqp_loop_work work = {.compute = compute_own, .user = b, .parcels = &parcels};
-
     for (int64_t i = 0; i < b->part.count; i++) {
         b->times[i] = 0;
         b->result[i] = -1;
     }
     b->computed = b->helped = b->packed = b->taken = 0;
     b->asked = b->alone;
-    return eqp_loop_run(b->loop, &work, mine);
+    b->front = b->part.first;
+    b->back = b->part.first + b->part.count;
+    return eqp_loop_run(b->loop, &b->work, mine);
 }
 
 /* Runs once, and compares what the ranks say they did with what they did. Returns how many iterations others had. */
@@ -391,7 +400,7 @@ static void static_parts_are_one_chunk_each(MPI_Comm comm)
     eqp_loop_result mine;
     body b;
 
-    begin(comm, &b, "static", (eqp_loop_options){0});
+    begin(comm, &b, "static", (eqp_loop_options){.most_given = 1}); /* of what is not given */
     b.packs = false;
     resize(&b, lay(6, b.rank, mpi_test_size(comm)) - 3);
     CHECK_EQUAL(run(comm, &b, &mine), 0);
@@ -566,12 +575,12 @@ static void speeds_outlive_the_parts(MPI_Comm comm)
     static const eqp_loop_parcels timed = {pack, compute_away_by_rank, take};
     const int nranks = mpi_test_size(comm);
     double harmonic = 0;
-    eqp_loop_work work = {.compute = compute_by_rank, .parcels = &timed};
     body b;
 
     told_seconds = 0;
     begin(comm, &b, "adaptive-weighted-factoring", (eqp_loop_options){.clock = told_clock});
-    work.user = &b;
+    b.work.compute = compute_by_rank;
+    b.work.parcels = &timed;
     resize(&b, 40);
     for (int r = 0; r < nranks; r++) {
         harmonic += 1.0 / (r + 1);
@@ -580,11 +589,11 @@ static void speeds_outlive_the_parts(MPI_Comm comm)
     /* Until every rank has got something to be measured by: one that comes late gets nothing. */
     for (int64_t idle = 1; idle > 0;) {
         eqp_loop_result mine;
-        CHECK_EQUAL(eqp_loop_run(b.loop, &work, &mine), EQP_OK);
+        (void)run(comm, &b, &mine);
         idle = sum_of(comm, mine.iterations == 0);
     }
     resize(&b, 3 * b.rank);
-    CHECK_EQUAL(eqp_loop_run(b.loop, &work, NULL), EQP_OK);
+    (void)run(comm, &b, NULL);
     for (int r = 0; r < nranks; r++) {
         CHECK_NEAR(eqp_loop_weight(b.loop, r), nranks / harmonic / (r + 1), 1e-9);
     }
