@@ -131,14 +131,18 @@ static int create_learned(app_shares *s)
                : code;
 }
 
-int app_shares_create(const app_share_choice *choice, int nranks, app_shares **shares, eqp_message *message)
+int app_shares_create(const char *program, const app_share_choice *choice, int nranks, app_shares **shares,
+                      eqp_message *message)
 {
     app_shares *made = NULL;
-    int code = app_share_check(choice, nranks, message);
+    eqp_message inner = {""};
+    int code = app_share_check(choice, nranks, &inner);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made, 1, sizeof *made);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: --share: %s", program, inner.text);
+        return code;
     }
+    code = eqp_array_create(&made, 1, sizeof *made);
     if (code != EQP_OK) {
         return code;
     }

@@ -55,9 +55,10 @@ int app_share_check(const app_share_choice *choice, int64_t nparts, eqp_message 
 /* What the shares of a run's ranks follow from. */
 typedef struct app_shares app_shares;
 
-/* choice: borrowed. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT with a message for speeds that do not fit the ranks,
- * EQP_ERR_MEMORY. */
-int app_shares_create(const app_share_choice *choice, int nranks, app_shares **shares, eqp_message *message);
+/* choice: borrowed. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT with a message that begins with the program's name for
+ * speeds that do not fit the ranks, EQP_ERR_MEMORY. */
+int app_shares_create(const char *program, const app_share_choice *choice, int nranks, app_shares **shares,
+                      eqp_message *message);
 void app_shares_free(app_shares *shares);
 
 /* Takes in a step: rows [nranks] of row_bytes each that begin with an app_rank_row. What says nothing (no work, a time

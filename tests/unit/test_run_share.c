@@ -82,7 +82,7 @@ static double run(const char *word, double total, int maps, double (*seconds)(in
     app_rank_row row[RANKS];
     double spread = 0.0;
 
-    assert_int_equal(app_shares_create(&choice, RANKS, &shares, NULL), EQP_OK);
+    assert_int_equal(app_shares_create("app", &choice, RANKS, &shares, NULL), EQP_OK);
     for (int m = 0; m < maps; m++) {
         double least = INFINITY, most = 0.0, sum = 0.0;
         assert_int_equal(app_shares_renew(shares), EQP_OK);
@@ -152,7 +152,7 @@ static void what_is_no_time_teaches_nothing(void **state)
         for (int which = 0; which < 2; which++) {
             app_rank_row row[RANKS] = {{0}};
             app_shares *shares = NULL;
-            assert_int_equal(app_shares_create(&choice, RANKS, &shares, NULL), EQP_OK);
+            assert_int_equal(app_shares_create("app", &choice, RANKS, &shares, NULL), EQP_OK);
             for (int r = 0; r < RANKS; r++) {
                 row[r].load = r == 2 && which == 0 ? odd[i] : 2.0;
                 row[r].work = r == 2 && which == 1 ? odd[i] : 1.0;
@@ -176,10 +176,10 @@ static void nothing_is_learnt_where_nothing_is_to_be(void **state)
     eqp_message message = {""};
 
     (void)state;
-    assert_int_equal(app_shares_create(&choice, 3, &shares, &message), EQP_ERR_ARGUMENT);
-    assert_string_equal(message.text, "2 speeds do not divide 3 parts");
+    assert_int_equal(app_shares_create("app", &choice, 3, &shares, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "app: --share: 2 speeds do not divide 3 parts");
     assert_null(shares);
-    assert_int_equal(app_shares_create(&choice, RANKS, &shares, NULL), EQP_OK);
+    assert_int_equal(app_shares_create("app", &choice, RANKS, &shares, NULL), EQP_OK);
     for (int r = 0; r < RANKS; r++) {
         row[r] = (app_rank_row){.work = 1, .load = 1};
     }

@@ -89,6 +89,7 @@ static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger,
 
     options.part_load = measured;
     options.speeds = app_shares_speeds(sim->shares);
+    app_feedback_prepare(sim->feedback, &options);
     if (code == EQP_OK && !sim->surveyed) {
         code = bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
                                    &ledger->map_bytes);
@@ -266,7 +267,11 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
         common->unit_sizes = ledger->rebalanced.sizes;
     }
     const eqp_policy_sample sample = {common->load_max, common->load_mean, common->rebalanced, common->balance_seconds};
-    return eqp_agree(sim->comm, eqp_policy_record(&sim->policy, &sample), NULL);
+    code = eqp_policy_record(&sim->policy, &sample);
+    if (code == EQP_OK) {
+        code = app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, common->rebalanced);
+    }
+    return eqp_agree(sim->comm, code, NULL);
 }
 
 /* A map that has just been made lasts for longer than this step, unless each step is to have a new one. */
@@ -282,7 +287,8 @@ static int compute_forces(bh_simulation *sim, step_ledger *ledger)
     const unsigned needs = options.method->needs;
     const bool ready = !(needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
-    const bool weighs = (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && !app_wants_trial(&options);
+    const bool weighs =
+        (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && !app_wants_trial(&options) && sim->feedback == NULL;
     const bool wanted = ready && weighs && due && sim->handout == NULL; /* no rank sees all of what it hands out */
     int code = EQP_OK;
 
@@ -393,11 +399,10 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     app_map_init(&sim->map);
     code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
     if (code == EQP_OK) {
-        eqp_message inner = {""};
-        code = app_shares_create(&settings->run.share, sim->domain.nranks, &sim->shares, &inner);
-        if (code == EQP_ERR_ARGUMENT) {
-            eqp_message_set(message, "barneshut: --share: %s", inner.text);
-        }
+        code = app_shares_create("barneshut", &settings->run.share, sim->domain.nranks, &sim->shares, message);
+    }
+    if (code == EQP_OK) {
+        code = app_feedback_create(settings->run.method, sim->domain.nranks, &settings->run.policy, &sim->feedback);
     }
     if (code == EQP_OK) {
         code = bh_evaluator_create(&mac, settings->softening, bh_settings_kernel(settings),
@@ -443,6 +448,8 @@ void bh_simulation_free(bh_simulation *sim)
     free(sim->row);
     sim->row = NULL;
     app_shares_free(sim->shares);
+    app_feedback_free(sim->feedback);
+    sim->feedback = NULL;
     sim->shares = NULL;
     bh_survey_free(&sim->survey);
     app_map_free(&sim->map);
@@ -456,7 +463,8 @@ void bh_simulation_free(bh_simulation *sim)
 int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
-    bool renew = strcmp(sim->settings->run.method->name, "none") != 0 && eqp_policy_wants(&sim->policy);
+    bool renew = strcmp(sim->settings->run.method->name, "none") != 0 &&
+                 (eqp_policy_wants(&sim->policy) || app_feedback_wants(sim->feedback));
     step_ledger ledger = {0};
     int code;
 

@@ -7,7 +7,7 @@
 #include "input.h"
 #include "rebalance.h"
 
-#include "../../common/run_step.h"
+#include "../../common/run_feedback.h"
 
 #include "../physics/motion.h"
 
@@ -39,7 +39,8 @@ typedef struct bh_simulation {
     bool surveyed;
     eqp_units_totals totals; /* of all groups when the last map was made */
     eqp_policy policy;
-    app_shares *shares; /* how much work each rank is to get */
+    app_shares *shares;     /* how much work each rank is to get */
+    app_feedback *feedback; /* of --balance feedback, else NULL */
     double dt;
     bh_step now;      /* the last step */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */

@@ -161,6 +161,7 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
         code = eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL);
     }
     options.speeds = app_shares_speeds(sim->shares);
+    app_feedback_prepare(sim->feedback, &options);
     /* What was handed out was measured elsewhere. */
     options.part_load = sim->evaluator.loop == NULL ? measured : NULL;
     options.assign_tol = FINEST_SHARE * options.imbalance_tol;
@@ -217,6 +218,14 @@ static bool work_has_shifted(const dd_simulation *sim)
             sim->lost >= sim->patience * fmax(sim->policy.balance_seconds, 1e-6));
 }
 
+/* `feedback` knows seconds only, not what was counted. */
+static bool map_is_due(const dd_simulation *sim)
+{
+    const bool more = sim->feedback != NULL ? app_feedback_wants(sim->feedback) : work_has_shifted(sim);
+
+    return more || eqp_policy_wants(&sim->policy);
+}
+
 /* Nodes to where they should live before the step. */
 static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
@@ -238,7 +247,7 @@ static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messa
             code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
             ledger->row.common.migrated += (double)migrated;
         }
-    } else if (!none && (work_has_shifted(sim) || eqp_policy_wants(&sim->policy))) {
+    } else if (!none && map_is_due(sim)) {
         code = make_map(sim, ledger, message);
     } else {
         return EQP_OK;
@@ -344,6 +353,9 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
         sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
         sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
         code = eqp_policy_record(&sim->policy, &sample);
+        if (code == EQP_OK) {
+            code = app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, sim->now.common.rebalanced);
+        }
     }
     return eqp_agree(sim->comm, code, NULL);
 }
@@ -439,11 +451,10 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     sim->domain.plan = settings->run.exchange;
     code = eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message);
     if (code == EQP_OK) {
-        eqp_message inner = {""};
-        code = app_shares_create(&settings->run.share, sim->domain.nranks, &sim->shares, &inner);
-        if (code == EQP_ERR_ARGUMENT) {
-            eqp_message_set(message, "dislocation: --share: %s", inner.text);
-        }
+        code = app_shares_create("dislocation", &settings->run.share, sim->domain.nranks, &sim->shares, message);
+    }
+    if (code == EQP_OK) {
+        code = app_feedback_create(settings->run.method, sim->domain.nranks, &settings->run.policy, &sim->feedback);
         code = eqp_agree(sim->comm, code, message);
     }
     if (code == EQP_OK) {
@@ -475,6 +486,8 @@ void dd_simulation_free(dd_simulation *sim)
     free(sim->row);
     sim->row = NULL;
     app_shares_free(sim->shares);
+    app_feedback_free(sim->feedback);
+    sim->feedback = NULL;
     sim->shares = NULL;
     eqp_boxes_free(sim->boxes);
     app_map_free(&sim->map);

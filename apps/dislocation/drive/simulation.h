@@ -4,8 +4,8 @@
 #ifndef DD_SIMULATION_H
 #define DD_SIMULATION_H
 
+#include "../../common/run_feedback.h"
 #include "../../common/run_newmap.h"
-#include "../../common/run_step.h"
 #include "../physics/motion/loading.h"
 #include "../physics/motion/mobility.h"
 #include "../physics/motion/step.h"
@@ -58,7 +58,8 @@ typedef struct dd_simulation {
     app_costs costs;
     eqp_units_totals totals; /* of all owners when the last map was made */
     eqp_policy policy;
-    app_shares *shares; /* how much work each rank is to get */
+    app_shares *shares;     /* how much work each rank is to get */
+    app_feedback *feedback; /* of --balance feedback, else NULL */
     bool has_map;
     double fresh;     /* imbalance of the work when the last map was new */
     double aged;      /* imbalance of the work for which the last map was made; 0: its effect is known */
