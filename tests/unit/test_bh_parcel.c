@@ -18,11 +18,41 @@ typedef struct giver {
     bh_packer *packer;
 } giver;
 
+/* The owner's share of a group: units lie around the group, and who has the nearest ones depends on the group. */
 static const bh_choice *choose_own(void *user, const bh_parcel_group *group)
 {
     giver *g = user;
+    const bh_box *box = &g->parts[0].tree.box;
+    const bh_choice *choice = choose(&g->chooser, box, g->nranks, g->owner);
+    bh_sharing *sharing = &g->chooser.sharing;
     assert_true(group->tag < 0);
-    return choose(&g->chooser, &g->parts[0].tree.box, g->nranks, g->owner);
+    for (int64_t u = 0; u < sharing->n; u++) {
+        for (int k = 0; k < 3; k++) {
+            g->chooser.centroid[3 * u + k] -= 0.5 * (box->corner[k] + 0.5 * box->side);
+        }
+        g->chooser.rank[u] = (int)((u - group->tag) % g->nranks);
+    }
+    for (int k = 0; k < 3; k++) {
+        sharing->centre[k] = 0.5 * (group->group.lo[k] + group->group.hi[k]);
+    }
+    return choice;
+}
+
+/* Everybody has everything. */
+static void exchange_all(bh_part *parts, int nranks)
+{
+    const bh_mac open_all = {.theta = 0, .cutoff = parts[0].tree.bare ? 10 * parts[0].tree.box.side : 0};
+    exchange(parts, nranks, &open_all, false);
+}
+
+/* Everybody has what the owner needs: of shared groups nobody has worked out what that is. */
+static void exchange_needed(bh_part *parts, int nranks, const bh_mac *mac, bool shared)
+{
+    if (shared) {
+        exchange_all(parts, nranks);
+    } else {
+        exchange(parts, nranks, mac, false);
+    }
 }
 
 static giver giver_of(bh_part *parts, int nranks, int owner, const bh_mac *mac, bool shared)
@@ -126,7 +156,7 @@ static void check_ranks(const bh_set *set, int leaf_size, int group_size, int nr
     for (int owner = 0; owner < nranks; owner++) {
         bh_part *parts;
         bh_parts_make(set, leaf_size, group_size, nranks, 1 + owner % 2, &parts);
-        exchange(parts, nranks, mac, shared);
+        exchange_needed(parts, nranks, mac, shared);
         giver g = giver_of(parts, nranks, owner, mac, shared);
         for (int to = 0; to < nranks; to++) {
             if (to != owner) {
@@ -232,29 +262,37 @@ static int64_t bytes_needed(giver *g, int to, int64_t number, bh_list *list)
     return bytes;
 }
 
+static void check_needed(bh_part *parts, int nranks, int owner, const bh_mac *mac, bool shared)
+{
+    bh_list list;
+    bh_list_init(&list);
+    giver g = giver_of(parts, nranks, owner, mac, shared);
+    for (int64_t i = 0; i < parts[owner].ngroups; i++) {
+        const int to = (owner + 1 + (int)(i % (nranks - 1))) % nranks;
+        void *data;
+        size_t bytes;
+        bh_packer_begin(g.packer, &parts[owner].tree);
+        give(&g, to, i, 1, &data, &bytes);
+        assert_int_equal(bytes, bytes_of_groups(&g, i, 1) + bytes_needed(&g, to, i, &list));
+        free(data);
+    }
+    bh_list_free(&list);
+    bh_packer_free(g.packer);
+}
+
 static void a_group_alone_travels_with_what_it_needs_and_no_more(void **state)
 {
     (void)state;
     for (int shared = 0; shared < 2; shared++) {
         bh_set set;
         bh_part *parts;
-        bh_list list;
-        bh_set_make(BH_CLUSTERED, 400, 9, &set);
-        bh_parts_make(&set, 4, 8, 3, 1, &parts);
-        exchange(parts, 3, &geometric, shared);
-        bh_list_init(&list);
-        giver g = giver_of(parts, 3, 1, &geometric, shared);
-        for (int64_t i = 0; i < parts[1].ngroups; i++) {
-            const int to = i % 2 ? 0 : 2;
-            void *data;
-            size_t bytes;
-            bh_packer_begin(g.packer, &parts[1].tree);
-            give(&g, to, i, 1, &data, &bytes);
-            assert_int_equal(bytes, bytes_of_groups(&g, i, 1) + bytes_needed(&g, to, i, &list));
-            free(data);
+        bh_set_make(BH_CLUSTERED, 600, 9, &set);
+        bh_parts_make(&set, 2, 3, 3, 2, &parts);
+        const bh_mac fine = {.theta = 0.2}; /* leaves also far away, where one sharer's tiles meet another's */
+        exchange_needed(parts, 3, &fine, shared);
+        for (int owner = 0; owner < 3; owner++) {
+            check_needed(parts, 3, owner, &fine, shared);
         }
-        bh_list_free(&list);
-        bh_packer_free(g.packer);
         bh_parts_free(3, parts);
         bh_set_free(&set);
     }
@@ -364,6 +402,49 @@ static void damaged_parcels_are_refused(void **state)
     (void)state;
     check_damage(false);
     check_damage(true);
+}
+
+static void groups_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    static const double bad_accel[] = {-1, NAN}, bad_place[] = {NAN, INFINITY, -INFINITY};
+    static const int64_t bad_count[] = {0, -1, 1000, (int64_t)1 << 31, INT64_MAX};
+    enum { COUNT = 3, ACCEL, PLACE }; /* words of the first group, behind the head of two */
+    bh_set set;
+    bh_part *parts;
+    void *data;
+    size_t bytes;
+    bh_set_make(BH_UNIFORM, 150, 31, &set);
+    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    exchange(parts, 2, &geometric, false);
+    giver g = giver_of(parts, 2, 0, &geometric, false);
+    give(&g, 1, 0, 1, &data, &bytes);
+    const size_t size = (size_t)bytes_of_groups(&g, 0, 1); /* without blocks */
+    assert_true(set.n == 150 && size >= 8 * (PLACE + 3));
+    double *word = data;
+    assert_int_equal(open_copy(&parts[1].tree, data, size, 1), EQP_OK);
+    for (int place = PLACE; place < PLACE + 3; place++) {
+        const double was = word[place];
+        for (size_t i = 0; i < sizeof(bad_place) / sizeof(*bad_place); i++) {
+            word[place] = bad_place[i];
+            assert_int_equal(open_copy(&parts[1].tree, data, size, 1), EQP_ERR_FORMAT);
+        }
+        word[place] = was;
+    }
+    const double accel = word[ACCEL];
+    for (size_t i = 0; i < sizeof(bad_accel) / sizeof(*bad_accel); i++) {
+        word[ACCEL] = bad_accel[i];
+        assert_int_equal(open_copy(&parts[1].tree, data, size, 1), EQP_ERR_FORMAT);
+    }
+    word[ACCEL] = accel;
+    for (size_t i = 0; i < sizeof(bad_count) / sizeof(*bad_count); i++) {
+        memcpy(&word[COUNT], &bad_count[i], sizeof(*word));
+        assert_int_equal(open_copy(&parts[1].tree, data, size, 1), EQP_ERR_FORMAT);
+    }
+    free(data);
+    bh_packer_free(g.packer);
+    bh_parts_free(2, parts);
+    bh_set_free(&set);
 }
 
 static void a_parcel_of_other_particles_is_refused(void **state)
@@ -491,6 +572,7 @@ int main(void)
         cmocka_unit_test(a_group_alone_travels_with_what_it_needs_and_no_more),
         cmocka_unit_test(a_block_goes_to_each_receiver_once),
         cmocka_unit_test(damaged_parcels_are_refused),
+        cmocka_unit_test(groups_that_are_none_are_refused),
         cmocka_unit_test(a_parcel_of_other_particles_is_refused),
         cmocka_unit_test(callers_mistakes_are_told),
         cmocka_unit_test(failing_allocations_lose_nothing),
