@@ -176,6 +176,7 @@ static int read_list(const char *text, int nranks, double **list, eqp_message *m
 {
     char **words = NULL;
     double *read = NULL;
+    double sum = 0.0;
     int n = 0, code = app_parse_word_list(text, &n, &words, message);
 
     if (!code && n != nranks) {
@@ -188,6 +189,11 @@ static int read_list(const char *text, int nranks, double **list, eqp_message *m
             eqp_message_set(message, "'%.40s' is not a number > 0", words[i]);
             code = EQP_ERR_ARGUMENT;
         }
+        sum += code ? 0.0 : read[i];
+    }
+    if (!code && !isfinite(sum)) {
+        eqp_message_set(message, "the sum of the numbers is too large");
+        code = EQP_ERR_ARGUMENT;
     }
     free(words);
     if (code) {
@@ -211,6 +217,10 @@ static int read_stall(loop_scene *scene, const char *text, eqp_message *message)
     app_keyed_real(&keyed, "at", 0.0, false, 1e300, &scene->stall.at);
     app_keyed_real(&keyed, "seconds", 0.0, false, 1e300, &scene->stall.seconds);
     code = app_keyed_end(&keyed, message);
+    if (!code && !(scene->stall.seconds > 0.0)) {
+        eqp_message_set(message, "seconds: how long?");
+        code = EQP_ERR_ARGUMENT;
+    }
     scene->stall.rank = (int)rank;
     scene->machine.nstalls = 1;
     scene->machine.stall = &scene->stall;
@@ -299,7 +309,8 @@ static void print_size(void *user, const eqp_schedule_event *event)
     }
 }
 
-static int run_method(const loop_scene *scene, const eqp_schedule_method *method)
+/* header: whether the table has one by now. */
+static int run_method(const loop_scene *scene, const eqp_schedule_method *method, bool *header)
 {
     const settings *s = scene->settings;
     eqp_schedule_machine machine = scene->machine;
@@ -315,6 +326,10 @@ static int run_method(const loop_scene *scene, const eqp_schedule_method *method
         code = code ? code : eqp_schedule_simulate(schedule, scene->cost, &machine, &outcome);
     }
     eqp_schedule_free(schedule);
+    if (!code && !s->chunks && !*header) {
+        *header = true;
+        printf("method\tn\tprocs\tchunks\tmakespan\tcost\tcov\n");
+    }
     if (!code && !s->chunks) {
         printf("%s\t%" PRId64 "\t%d\t%" PRId64 "\t%.9g\t%.9g\t%.9g\n", method->name, scene->n, scene->nranks,
                outcome.chunks, outcome.makespan, outcome.cost, outcome.cov);
@@ -324,6 +339,7 @@ static int run_method(const loop_scene *scene, const eqp_schedule_method *method
 
 static int run_methods(const loop_scene *scene, int n, char *const *names, eqp_message *message)
 {
+    bool header = false;
     int code = EQP_OK;
 
     for (int i = 0; i < n; i++) {
@@ -336,11 +352,8 @@ static int run_methods(const loop_scene *scene, int n, char *const *names, eqp_m
         eqp_message_set(message, "--chunks: of one method only");
         return EQP_ERR_ARGUMENT;
     }
-    if (!scene->settings->chunks) {
-        printf("method\tn\tprocs\tchunks\tmakespan\tcost\tcov\n");
-    }
     for (int i = 0; i < n && !code; i++) {
-        code = run_method(scene, eqp_schedule_method_find(names[i]));
+        code = run_method(scene, eqp_schedule_method_find(names[i]), &header);
     }
     return code;
 }

@@ -74,6 +74,8 @@ refused 'procs' --n 10 --procs 0
 refused 'weights' --n 10 --procs 4 --weights 1,2,3
 refused 'weights' --n 10 --procs 2 --weights 1,0
 refused 'weights' --n 10 --procs 2 --weights 1,nan
+refused 'stall: seconds' --n 10 --procs 2 --stall rank=1
+refused 'weights: the sum' --n 10 --procs 2 --weights 1e308,1e308
 refused 'speeds' --n 10 --procs 2 --speeds 1,-1
 refused 'missing' --cost missing
 refused 'negative:2' --cost negative
