@@ -85,12 +85,12 @@ static void world_free(world *w)
 }
 
 /* Those of the tests: dense, sparse, with free boundaries, with owners that are shared. */
-enum { WORLDS = 5 };
+enum { WORLDS = 6 };
 static void world_number(world *w, int i)
 {
-    static const int64_t cells[WORLDS][3] = {{3, 4, 3}, {3, 3, 5}, {4, 3, 9}, {4, 4, 4}, {5, 4, 3}};
-    static const int64_t crowd[WORLDS] = {12, 60, 2, 9, 20};
-    static const int every[WORLDS] = {0, 0, 0, 3, 2};
+    static const int64_t cells[WORLDS][3] = {{3, 4, 3}, {3, 3, 5}, {4, 3, 9}, {4, 4, 4}, {5, 4, 3}, {3, 3, 3}};
+    static const int64_t crowd[WORLDS] = {12, 60, 2, 9, 20, 150};
+    static const int every[WORLDS] = {0, 0, 0, 3, 2, 5};
 
     world_create(w, cells[i], i != 3, crowd[i], every[i], 77u + (unsigned)i);
 }
@@ -138,6 +138,8 @@ static void runs_are_united_as_their_segments_are(void **state)
 
 static void iterations_have_each_target_with_pairs_once_and_say_what_they_touch(void **state)
 {
+    int64_t full = 0;
+
     (void)state;
     for (int i = 0; i < WORLDS; i++) {
         world w;
@@ -150,7 +152,7 @@ static void iterations_have_each_target_with_pairs_once_and_say_what_they_touch(
             const dd_iteration *iteration = &list.of[k];
             unsigned char *marks = calloc((size_t)w.stage.n + 1, 1);
             unsigned char *touched = calloc((size_t)w.stage.n + 1, 1);
-            int64_t sum = 0;
+            int64_t sum = 0, pairs = 0;
             dd_run runs[DD_GRID_SOURCES];
             for (; next < iteration->target; next++) { /* left out */
                 assert_int_equal(runs_of(&w.stage, next, runs), 0);
@@ -161,8 +163,10 @@ static void iterations_have_each_target_with_pairs_once_and_say_what_they_touch(
             for (; next < iteration->target + iteration->ntargets; next++) {
                 const int n = runs_of(&w.stage, next, runs);
                 mark(marks, (dd_run){w.stage.target[next].local, 1});
+                assert_true(pairs < DD_ITERATION_PAIRS);
                 for (int r = 0; r < n; r++) {
                     mark(marks, runs[r]);
+                    pairs += runs[r].n;
                 }
             }
             for (int64_t t = iteration->touch; t < iteration->touch + iteration->ntouches; t++) {
@@ -171,6 +175,8 @@ static void iterations_have_each_target_with_pairs_once_and_say_what_they_touch(
             }
             assert_memory_equal(marks, touched, (size_t)w.stage.n);
             assert_int_equal(iteration->touched, sum);
+            assert_true(pairs > 0);
+            full += pairs >= DD_ITERATION_PAIRS;
             free(marks);
             free(touched);
         }
@@ -181,6 +187,7 @@ static void iterations_have_each_target_with_pairs_once_and_say_what_they_touch(
         dd_iterations_free(&list);
         world_free(&w);
     }
+    assert_true(full > 0);
 }
 
 /* What an iteration does at home, as an answer has it: owned by the caller. */

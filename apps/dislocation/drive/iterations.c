@@ -58,8 +58,9 @@ typedef struct maker {
     dd_iterations *list;
     dd_run *touch; /* of the present iteration; owned */
     int64_t ntouches, touch_room;
-    int64_t whole; /* cell of the last target that meets all that those behind it do; -1: none */
-    bool pairs;    /* the present iteration has any */
+    int64_t whole;       /* cell of a target that meets all that those behind it do; -1: none */
+    int64_t whole_pairs; /* of it, and its place: those behind it meet one less for each place */
+    int64_t pairs;       /* of the present iteration */
 } maker;
 
 static int touch(maker *m, dd_run run)
@@ -71,6 +72,7 @@ static int touch(maker *m, dd_run run)
 static int touch_target(maker *m, const dd_target *target, int64_t *cell)
 {
     dd_run runs[DD_GRID_SOURCES];
+    int64_t pairs = 0;
     int n = 0, code = touch(m, (dd_run){target->local, 1});
 
     while (target->local >= m->stage->cell_first[*cell + 1]) {
@@ -78,12 +80,18 @@ static int touch_target(maker *m, const dd_target *target, int64_t *cell)
     }
     if (target->share >= 0 || m->whole != *cell) {
         n = dd_stage_target_runs(m->stage, target, *cell, runs);
-        m->whole = target->share < 0 ? *cell : m->whole;
+        for (int r = 0; r < n && code == EQP_OK; r++) {
+            code = touch(m, runs[r]);
+            pairs += runs[r].n;
+        }
+        if (target->share < 0) {
+            m->whole = *cell;
+            m->whole_pairs = pairs + target->local;
+        }
+    } else {
+        pairs = m->whole_pairs - target->local;
     }
-    for (int r = 0; r < n && code == EQP_OK; r++) {
-        code = touch(m, runs[r]);
-        m->pairs = true;
-    }
+    m->pairs += pairs;
     return code;
 }
 
@@ -96,7 +104,7 @@ static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
     if (code == EQP_OK) {
         code = eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch);
     }
-    if (code == EQP_OK && m->pairs) {
+    if (code == EQP_OK && m->pairs > 0) {
         iteration.ntargets = end - iteration.target;
         iteration.touch = list->ntouches;
         iteration.ntouches = m->ntouches;
@@ -108,7 +116,7 @@ static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
     }
     m->ntouches = 0;
     m->whole = -1;
-    m->pairs = false;
+    m->pairs = 0;
     return code;
 }
 
@@ -125,7 +133,9 @@ int dd_iterations_list(const dd_stage *stage, dd_iterations *list)
             cell++;
         }
         iteration.cell = cell;
-        for (end = t; end < stage->ntargets && end - t < DD_ITERATION_TARGETS && code == EQP_OK; end++) {
+        for (end = t;
+             end < stage->ntargets && end - t < DD_ITERATION_TARGETS && m.pairs < DD_ITERATION_PAIRS && code == EQP_OK;
+             end++) {
             if (end - t >= DD_ITERATION_TARGETS / 2 && stage->target[end].local >= stage->cell_first[cell + 1]) {
                 break;
             }
