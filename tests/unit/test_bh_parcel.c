@@ -286,7 +286,7 @@ static void a_group_alone_travels_with_what_it_needs_and_no_more(void **state)
     for (int shared = 0; shared < 2; shared++) {
         bh_set set;
         bh_part *parts;
-        bh_set_make(BH_CLUSTERED, 600, 9, &set);
+        bh_set_make(shared ? BH_UNIFORM : BH_CLUSTERED, 600, 9, &set);
         bh_parts_make(&set, 2, 3, 3, 2, &parts);
         const bh_mac fine = {.theta = 0.2}; /* leaves also far away, where one sharer's tiles meet another's */
         exchange_needed(parts, 3, &fine, shared);
