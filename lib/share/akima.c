@@ -61,11 +61,9 @@ static void add_ends(eqp__curve *c, double n)
     }
 }
 
-void eqp__curve_akima(eqp__curve *curve, int npoints, const eqp__speed_point *point, double n)
+void eqp__curve_smooth(eqp__curve *curve)
 {
     curve->smooth = true;
-    sort_points(curve, npoints, point);
-    add_ends(curve, n);
     for (int i = 0; i < curve->n; i++) {
         double d = find_knot_slope(curve, i);
 
@@ -80,4 +78,11 @@ void eqp__curve_akima(eqp__curve *curve, int npoints, const eqp__speed_point *po
     /* Constant outside, so the ends are flat. */
     curve->d[0] = 0.0;
     curve->d[curve->n - 1] = 0.0;
+}
+
+void eqp__curve_akima(eqp__curve *curve, int npoints, const eqp__speed_point *point, double n)
+{
+    sort_points(curve, npoints, point);
+    add_ends(curve, n);
+    eqp__curve_smooth(curve);
 }

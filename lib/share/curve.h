@@ -12,8 +12,9 @@ typedef struct eqp__speed_point {
     double size, speed;
 } eqp__speed_point;
 
-/* Knots: the points, and both ends of a spline. Before the first and beyond the last one speed is constant. */
-enum { EQP__CURVE_KNOTS = EQP_SPEEDS_POINTS + 2 };
+/* Knots: the points, both ends of a spline, and ends of plateaus. Before the first and beyond the last one speed is
+ * constant. */
+enum { EQP__CURVE_PLATEAUS = 8, EQP__CURVE_KNOTS = EQP_SPEEDS_POINTS + 2 + EQP__CURVE_PLATEAUS };
 typedef struct eqp__curve {
     int n;                      /* knots, >= 1 */
     bool smooth;                /* cubics with the slopes d; else straight pieces */
@@ -30,6 +31,13 @@ void eqp__curve_piecewise(eqp__curve *curve, int npoints, const eqp__speed_point
 
 /* Akima's spline through points over [0, n], positive everywhere. */
 void eqp__curve_akima(eqp__curve *curve, int npoints, const eqp__speed_point *point, double n);
+
+/* Slopes of Akima's spline through the knots. */
+void eqp__curve_smooth(eqp__curve *curve);
+
+/* Plateaus beside a fall go on for a part of it: at most EQP__CURVE_PLATEAUS knots more, at the first falls. Knots that
+ * there are stay; pieces that fall still fall, and nothing else changes but slopes of splines. */
+void eqp__curve_extend_plateaus(eqp__curve *curve);
 
 /* Speed at a size, and its derivative (slope may be NULL). */
 double eqp__curve_speed(const eqp__curve *curve, double size, double *slope);

@@ -4,7 +4,9 @@
  * to grow with size, too, which rules out a first rise that is steeper than the line itself.
  *
  * The newest point counts most, for a machine may change: points are placed from the newest to the oldest, each moved
- * into the range that the newer ones leave it. Points of a function that has the shape are never moved. */
+ * into the range that the newer ones leave it. Points of a function that has the shape are never moved. Nor does a
+ * difference within the noise of a measurement move an older point by more than itself: of two newer points on a
+ * plateau, the faster one may be the larger, and what was measured before the fall would not fit that rise. */
 #include "share/curve.h"
 
 #include <math.h>
@@ -12,6 +14,8 @@
 
 /* By how much time has to grow between two points: a relative slack that keeps crossings apart. */
 #define GROWTH 1e-9
+/* Speeds that differ by less may be the same. */
+#define NOISE 0.01
 
 static double find_slope(const eqp__curve *c, int left)
 {
@@ -50,9 +54,43 @@ static void bound_from_right(const eqp__curve *c, int j, double x, double *low, 
     }
 }
 
-static void place(eqp__curve *c, const eqp__speed_point *point)
+/* Whether older points would be moved by more than the height of a step from (x0, s0) to (x1, s1): by a rise those
+ * before it that lie above its line, by a fall those after it that lie higher. */
+static bool moves_older(double x0, double s0, double x1, double s1, int nolder, const eqp__speed_point *older)
 {
-    const double x = point->size;
+    const double slope = (s1 - s0) / (x1 - x0);
+
+    for (int i = 0; i < nolder; i++) {
+        const double x = older[i].size, s = older[i].speed;
+
+        if (s1 > s0 ? x < x0 && s - (s0 + slope * (x - x0)) > s1 - s0 : x > x1 && s - s1 > s0 - s1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_noise(double s, double other)
+{
+    return s != other && fabs(s - other) < NOISE * other;
+}
+
+/* The speed of a point that shall become knot j, or that of a knot beside it, if the step between them is noise. */
+static double level(const eqp__curve *c, int j, double x, double s, int nolder, const eqp__speed_point *older)
+{
+    if (j > 0 && is_noise(s, c->s[j - 1]) && moves_older(c->x[j - 1], c->s[j - 1], x, s, nolder, older)) {
+        s = c->s[j - 1];
+    }
+    if (j < c->n && is_noise(s, c->s[j]) && moves_older(x, s, c->x[j], c->s[j], nolder, older)) {
+        s = c->s[j];
+    }
+    return s;
+}
+
+/* Makes a knot of point[i]; those before it are older. */
+static void place(eqp__curve *c, int i, const eqp__speed_point *point)
+{
+    const double x = point[i].size;
     double low = 0.0, high = INFINITY, speed;
     int j = 0;
 
@@ -65,7 +103,8 @@ static void place(eqp__curve *c, const eqp__speed_point *point)
     if (j < c->n) {
         bound_from_right(c, j, x, &low, &high);
     }
-    speed = fmin(fmax(point->speed, low), high);
+    speed = fmin(fmax(point[i].speed, low), high);
+    speed = fmin(fmax(level(c, j, x, speed, i, point), low), high);
     if (low > high && j > 0 && j < c->n) {
         /* Rounding, or times that hardly differ: what is on the piece fits. */
         speed = extend(c, j, find_slope(c, j - 1), x);
@@ -82,6 +121,6 @@ void eqp__curve_piecewise(eqp__curve *curve, int npoints, const eqp__speed_point
     curve->n = 0;
     curve->smooth = false;
     for (int i = npoints - 1; i >= 0; i--) {
-        place(curve, &point[i]);
+        place(curve, i, point);
     }
 }

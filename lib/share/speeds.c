@@ -148,9 +148,11 @@ void eqp__speeds_curve(const eqp_speeds *speeds, int rank, double mean, eqp__cur
         break;
     case EQP_SPEEDS_PIECEWISE:
         eqp__curve_piecewise(curve, points->n, points->point);
+        eqp__curve_extend_plateaus(curve);
         break;
     case EQP_SPEEDS_AKIMA:
         eqp__curve_akima(curve, points->n, points->point, speeds->n);
+        eqp__curve_extend_plateaus(curve);
         break;
     }
 }

@@ -247,6 +247,106 @@ static void points_of_any_shape_are_moved_into_the_right_one(void **state)
     }
 }
 
+/* Whether the curve still goes through its knots. */
+static void assert_knots_stay(const eqp__curve *before, const eqp__curve *after)
+{
+    assert_in_range(after->n, before->n, before->n + EQP__CURVE_PLATEAUS);
+    assert_true(after->n <= EQP__CURVE_KNOTS);
+    for (int j = 0; j < before->n; j++) {
+        assert_near(eqp__curve_speed(after, before->x[j], NULL), before->s[j], 1e-9 * before->s[j]);
+    }
+}
+
+/* Points that fall in steps, for many plateaus: the shape of section 5.2 is kept. */
+static void plateaus_go_on_within_the_shape(void **state)
+{
+    uint64_t seed = 15;
+    eqp__speed_point point[EQP_SPEEDS_POINTS];
+    eqp__curve curve;
+    int longer = 0, full = 0;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        const int n = 1 + (int)(noise(&seed) * EQP_SPEEDS_POINTS);
+
+        for (int k = 0; k < n; k++) {
+            const double level = noise(&seed) < 0.3 ? 0.6 * noise(&seed) : 1.0 - 0.002 * noise(&seed);
+            point[k].size = 1.0 + k + 0.9 * noise(&seed);
+            point[k].speed = k > 0 ? point[k - 1].speed * level : 1000.0;
+        }
+        eqp__curve_piecewise(&curve, n, point);
+        const eqp__curve before = curve;
+        eqp__curve_extend_plateaus(&curve);
+        assert_knots_stay(&before, &curve);
+        assert_shape(&curve);
+        longer += curve.n > before.n;
+        full += curve.n >= before.n + EQP__CURVE_PLATEAUS - 1;
+    }
+    assert_true(longer > 1000 && full > 100);
+}
+
+static void splines_stay_positive_where_plateaus_go_on(void **state)
+{
+    uint64_t seed = 16;
+    eqp__speed_point point[EQP_SPEEDS_POINTS];
+    eqp__curve curve;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        const int n = 1 + (int)(noise(&seed) * 30.0);
+
+        for (int k = 0; k < n; k++) {
+            point[k] = (eqp__speed_point){1.0 + k + 0.8 * noise(&seed), exp(5.0 * noise(&seed) * noise(&seed))};
+        }
+        eqp__curve_akima(&curve, n, point, 40.0 * noise(&seed));
+        const eqp__curve before = curve;
+        eqp__curve_extend_plateaus(&curve);
+        assert_knots_stay(&before, &curve);
+        for (double x = 0.0; x < 45.0; x += 0.01) {
+            assert_true(eqp__curve_speed(&curve, x, NULL) > 0.0);
+        }
+    }
+}
+
+/* Between two plateaus a fall takes the middle half, beside a slope seven eighths, and a gentle one is left alone. */
+static void plateaus_go_on_beside_falls_only(void **state)
+{
+    eqp__curve curve;
+
+    (void)state;
+    eqp__curve_piecewise(&curve, 2, (const eqp__speed_point[]){{100, 50}, {180, 10}});
+    eqp__curve_extend_plateaus(&curve);
+    assert_near(eqp__curve_speed(&curve, 120, NULL), 50.0, 1e-12);
+    assert_near(eqp__curve_speed(&curve, 140, NULL), 30.0, 1e-12);
+    assert_near(eqp__curve_speed(&curve, 160, NULL), 10.0, 1e-12);
+    eqp__curve_piecewise(&curve, 3, (const eqp__speed_point[]){{100, 50}, {140, 20}, {180, 10}});
+    eqp__curve_extend_plateaus(&curve);
+    assert_near(eqp__curve_speed(&curve, 105, NULL), 50.0, 1e-12);
+    assert_near(eqp__curve_speed(&curve, 122.5, NULL), 35.0, 1e-12);
+    assert_near(eqp__curve_speed(&curve, 157.5, NULL), 15.0, 1e-12);
+    assert_near(eqp__curve_speed(&curve, 175, NULL), 10.0, 1e-12);
+    eqp__curve_piecewise(&curve, 2, (const eqp__speed_point[]){{100, 50}, {180, 40}});
+    eqp__curve_extend_plateaus(&curve);
+    assert_int_equal(curve.n, 2);
+    /* Sizes without a number between them. */
+    eqp__curve_piecewise(&curve, 2, (const eqp__speed_point[]){{1.0, 50}, {nextafter(1.0, 2.0), 10}});
+    eqp__curve_extend_plateaus(&curve);
+    assert_int_equal(curve.n, 2);
+}
+
+/* Noise of a slow plateau, the larger size being the faster: what was measured before the fall stays. */
+static void noise_of_a_plateau_moves_no_older_point(void **state)
+{
+    const eqp__speed_point point[] = {{1000, 300}, {3000, 50.2}, {2000, 50.0}};
+    eqp__curve curve;
+
+    (void)state;
+    eqp__curve_piecewise(&curve, 3, point);
+    assert_near(eqp__curve_speed(&curve, 1000, NULL), 300.0, 1e-12);
+    assert_near(eqp__curve_speed(&curve, 2000, NULL), 50.0, 1e-12);
+    assert_near(eqp__curve_speed(&curve, 3000, NULL), 50.0, 1e-12);
+}
+
 static void splines_pass_through_their_points_smooth_and_positive(void **state)
 {
     uint64_t seed = 13;
@@ -339,6 +439,10 @@ int main(void)
         cmocka_unit_test(hybrj_and_bisection_find_the_same_division),
         cmocka_unit_test(points_of_the_right_shape_are_never_moved),
         cmocka_unit_test(points_of_any_shape_are_moved_into_the_right_one),
+        cmocka_unit_test(plateaus_go_on_within_the_shape),
+        cmocka_unit_test(splines_stay_positive_where_plateaus_go_on),
+        cmocka_unit_test(plateaus_go_on_beside_falls_only),
+        cmocka_unit_test(noise_of_a_plateau_moves_no_older_point),
         cmocka_unit_test(splines_pass_through_their_points_smooth_and_positive),
         cmocka_unit_test(a_spline_is_straight_where_its_points_are),
         cmocka_unit_test(the_size_of_a_time_is_the_first_one),

@@ -107,57 +107,173 @@ static eqp_speeds_functions *make_cliff(uint64_t *seed, int nranks, double n, do
     return declare(text);
 }
 
-enum { CLIFFS = 300, LIMIT = 50 };
-
-/* Of 300 random cliffs: where each model settles within ten iterations, and where it does within fifty. */
-static void count_settled(double narrow, int *within_ten, int *at_all)
+/* Fewest items that take at least some time, by bisection: declared times of these cliffs grow with size. */
+static int64_t fewest_for(const eqp_speeds_functions *functions, int rank, int64_t n, double seconds)
 {
-    uint64_t seed = 22;
+    int64_t low = 0, high = n + 1;
+
+    while (low < high) {
+        const int64_t middle = (low + high) / 2;
+        if (declared_seconds(functions, rank, middle) >= seconds) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* Whether shares exist with all times from `seconds` to (1 + tolerance) seconds. Those of a rank are all between two
+ * numbers, so sums are, too. sign: below 0 where too few items can be placed, above 0 where too many must be. */
+static bool can_all_take(const eqp_speeds_functions *functions, int64_t n, double tolerance, double seconds, int *sign)
+{
+    int64_t fewest = 0, most = 0;
+    bool gap = false;
+
+    for (int r = 0; r < eqp_speeds_functions_ranks(functions); r++) {
+        const int64_t low = fewest_for(functions, r, n, seconds);
+        int64_t high = fewest_for(functions, r, n, seconds * (1.0 + tolerance)) - 1;
+
+        high += declared_seconds(functions, r, high + 1) <= seconds * (1.0 + tolerance);
+        gap = gap || high < low;
+        fewest += low;
+        most += high;
+    }
+    *sign = (fewest > n) - (most < n);
+    return !gap && *sign == 0;
+}
+
+/* Whether any shares take equal times within the tolerance. The shortest of their times is that of some share of some
+ * rank, and all of those are tried, but for times that place too few or too many items: both sums grow with time. */
+static bool is_divisible(const eqp_speeds_functions *functions, int64_t n, double tolerance)
+{
+    for (int r = 0; r < eqp_speeds_functions_ranks(functions); r++) {
+        int64_t low = 1, high = n;
+        int sign = 0;
+
+        while (low < high) {
+            const int64_t middle = (low + high) / 2;
+            (void)can_all_take(functions, n, tolerance, declared_seconds(functions, r, middle), &sign);
+            if (sign >= 0) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        for (sign = 0; low <= n && sign <= 0; low++) {
+            if (can_all_take(functions, n, tolerance, declared_seconds(functions, r, low), &sign)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* By trying all shares of three ranks. */
+static void is_divisible_agrees_with_brute_force(void **state)
+{
+    uint64_t seed = 23;
+    int divisible = 0;
+
+    (void)state;
+    for (int i = 0; i < 150; i++) {
+        const int64_t n = 30 + (int64_t)(120.0 * noise(&seed));
+        eqp_speeds_functions *functions = make_cliff(&seed, 3, (double)n, 0.01);
+        bool found = false;
+
+        for (int64_t a = 1; a < n - 1 && !found; a++) {
+            for (int64_t b = 1; a + b < n && !found; b++) {
+                const double t[3] = {declared_seconds(functions, 0, a), declared_seconds(functions, 1, b),
+                                     declared_seconds(functions, 2, n - a - b)};
+                const double least = fmin(fmin(t[0], t[1]), t[2]), most = fmax(fmax(t[0], t[1]), t[2]);
+                found = most <= least * 1.05;
+            }
+        }
+        assert_int_equal(is_divisible(functions, n, 0.05), found);
+        divisible += found;
+        eqp_speeds_functions_free(functions);
+    }
+    assert_in_range(divisible, 30, 120);
+}
+
+enum { CLIFFS = 300, SEEDS = 3, LIMIT = 50 };
+
+/* How many random cliffs settle. */
+typedef struct tally {
+    int cliffs;        /* where equal times are possible */
+    int impossible;    /* where no shares of whole items are within the tolerance */
+    int within_ten[3]; /* iterations, of each kind of model */
+    int at_all[3];     /* within LIMIT */
+} tally;
+
+static void add_cliffs(double narrow, uint64_t seed, tally *sum)
+{
     int64_t share[MOST_RANKS];
 
     for (int i = 0; i < CLIFFS; i++) {
         const int nranks = 2 + (int)(noise(&seed) * 7.0);
         const int64_t n = nranks * (int64_t)(1000.0 + 9000.0 * noise(&seed));
         eqp_speeds_functions *functions = make_cliff(&seed, nranks, (double)n, narrow);
+        const bool possible = is_divisible(functions, n, 0.05);
 
+        sum->cliffs += possible;
+        sum->impossible += !possible;
         for (int kind = 0; kind < 3; kind++) {
             const int iterations = iterations_until(functions, (eqp_speeds_kind)kind, n, 0.05, LIMIT, share);
-            within_ten[kind] += iterations > 0 && iterations <= 10;
-            at_all[kind] += iterations > 0;
+            sum->within_ten[kind] += possible && iterations > 0 && iterations <= 10;
+            sum->at_all[kind] += iterations > 0;
         }
         eqp_speeds_functions_free(functions);
     }
-    print_message(
-        "of %d cliffs that are %g to %g of the memory wide, within ten iterations: constant %d, piecewise %d, "
-        "akima %d; within %d: %d, %d, %d\n",
-        CLIFFS, narrow, narrow + 0.1, within_ten[0], within_ten[1], within_ten[2], LIMIT, at_all[0], at_all[1],
-        at_all[2]);
+}
+
+static void print_tally(double narrow, const tally *t)
+{
+    print_message("cliffs that are %g to %g of the memory wide: %d, and %d that cannot be even; within ten iterations: "
+                  "constant %d, piecewise %d, akima %d; all within %d: %d, %d, %d\n",
+                  narrow, narrow + 0.1, t->cliffs, t->impossible, t->within_ten[0], t->within_ten[1], t->within_ten[2],
+                  LIMIT, t->at_all[0], t->at_all[1], t->at_all[2]);
+}
+
+/* The first seed's cliffs, and all together. A model that is tuned to some is not better at the others. */
+static void count_settled(double narrow, tally *first, tally *all)
+{
+    *first = *all = (tally){0};
+    add_cliffs(narrow, 22, first);
+    for (int seed = 22; seed < 22 + SEEDS; seed++) {
+        add_cliffs(narrow, (uint64_t)seed, all);
+    }
+    print_tally(narrow, first);
+    print_tally(narrow, all);
 }
 
 static void partial_models_settle_at_random_cliffs(void **state)
 {
-    int within_ten[3] = {0}, at_all[3] = {0};
+    tally first, all;
 
     (void)state;
-    count_settled(0.1, within_ten, at_all);
-    assert_int_equal(at_all[EQP_SPEEDS_PIECEWISE], CLIFFS);
-    assert_int_equal(at_all[EQP_SPEEDS_AKIMA], CLIFFS);
-    assert_true(within_ten[EQP_SPEEDS_PIECEWISE] >= CLIFFS * 95 / 100);
-    assert_true(within_ten[EQP_SPEEDS_AKIMA] >= CLIFFS * 95 / 100);
-    assert_true(at_all[EQP_SPEEDS_CONSTANT] < CLIFFS / 2);
+    count_settled(0.1, &first, &all);
+    assert_int_equal(all.at_all[EQP_SPEEDS_PIECEWISE], SEEDS * CLIFFS);
+    assert_int_equal(all.at_all[EQP_SPEEDS_AKIMA], SEEDS * CLIFFS);
+    assert_int_equal(first.cliffs, CLIFFS);
+    assert_true(first.within_ten[EQP_SPEEDS_PIECEWISE] >= 299);
+    assert_true(first.within_ten[EQP_SPEEDS_AKIMA] >= 300);
+    assert_true(first.at_all[EQP_SPEEDS_CONSTANT] < CLIFFS / 2);
 }
 
-/* The steeper the fall, the closer a size has to be to it: a bracket narrows by about half in an iteration. */
+/* The steeper the fall, the closer a size has to be to it: what is not known of it halves in an iteration. */
 static void most_partial_models_settle_at_steep_cliffs(void **state)
 {
-    int within_ten[3] = {0}, at_all[3] = {0};
+    tally first, all;
 
     (void)state;
-    count_settled(0.01, within_ten, at_all);
-    assert_int_equal(at_all[EQP_SPEEDS_PIECEWISE], CLIFFS);
-    assert_int_equal(at_all[EQP_SPEEDS_AKIMA], CLIFFS);
-    assert_true(within_ten[EQP_SPEEDS_PIECEWISE] >= CLIFFS * 85 / 100);
-    assert_true(within_ten[EQP_SPEEDS_AKIMA] >= CLIFFS * 85 / 100);
+    count_settled(0.01, &first, &all);
+    assert_int_equal(all.at_all[EQP_SPEEDS_PIECEWISE], SEEDS * CLIFFS);
+    assert_int_equal(all.at_all[EQP_SPEEDS_AKIMA], SEEDS * CLIFFS);
+    assert_true(first.within_ten[EQP_SPEEDS_PIECEWISE] >= 284);
+    assert_true(first.within_ten[EQP_SPEEDS_AKIMA] >= 293);
+    assert_true(all.within_ten[EQP_SPEEDS_PIECEWISE] >= all.cliffs * 95 / 100);
+    assert_true(all.within_ten[EQP_SPEEDS_AKIMA] >= all.cliffs * 96 / 100);
 }
 
 /* A fall within one item: no shares take equal times. Both models try the item that does not fit, and leave it. */
@@ -200,6 +316,7 @@ int main(void)
         cmocka_unit_test(both_partial_models_settle_at_the_cliff),
         cmocka_unit_test(without_the_cliff_all_models_settle_at_once),
         cmocka_unit_test(models_agree_where_speed_is_flat),
+        cmocka_unit_test(is_divisible_agrees_with_brute_force),
         cmocka_unit_test(partial_models_settle_at_random_cliffs),
         cmocka_unit_test(most_partial_models_settle_at_steep_cliffs),
         cmocka_unit_test(an_item_that_does_not_fit_is_left_to_others),

@@ -117,7 +117,10 @@ int eqp_speeds_points(const eqp_speeds *speeds, int rank);
 
 /** A rank's modelled speed. A rank without a point is thought to be as fast as the mean of the newest points of the
  * others. Before the first and beyond the last point speed is constant. Piecewise models pass through the newest point;
- * an older one that does not fit its shape together with newer ones is moved by as little as fits. Local,
+ * an older one that does not fit its shape together with newer ones is moved by as little as fits. Where speed falls by
+ * more than a third from one point to the next, a plateau on either side is thought to go on for a quarter of the way,
+ * or an eighth where the other side slopes: so the next shares halve what is not known of a cliff, and do not creep
+ * along it. Local,
  * O(EQP_SPEEDS_POINTS^2), O(nranks) more for a rank without a point.
  * \param[in]  size   items, >= 0
  * \param[out] speed  items per second, > 0; unchanged on error
