@@ -27,21 +27,21 @@ double eqp_schedule_weight(const eqp_schedule *s, int rank)
     const eqp__share *sum = &s->share[1];
     const double measured = sum->of[EQP__MEASURED];
     eqp__share mine;
-    double mean, reference, total;
+    double mean, shared;
 
     if (rank < 0 || rank >= s->nranks) {
         return 0.0;
     }
     mine = eqp__schedule_share(s, rank);
-    if (!(measured > 0.0) || s->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
+    if (!(mine.of[EQP__MEASURED] > 0.0) || s->method->learns == EQP_SCHEDULE_LEARNS_SPREAD) {
         return s->rank[rank].given;
     }
-    /* Eq. 2.5 and 2.6; a rank without measurements keeps what it was given. */
+    /* Times tell only how the measured ranks compare with each other. So those divide what they were given, eq. 2.9
+     * with this for P, and a rank without measurements keeps its weight; in the end all are measured, and this is P. */
+    shared = measured < s->nranks ? sum->of[EQP__GIVEN] : s->nranks;
+    /* Eq. 2.5, 2.6 and 2.8. */
     mean = sum->of[EQP__FIRST] / measured;
-    reference = mine.of[EQP__MEASURED] > 0.0 ? mean * mine.of[EQP__INVERSE] : s->rank[rank].given;
-    /* Eq. 2.8 and 2.9. */
-    total = mean * sum->of[EQP__INVERSE] + fmax(s->nranks - sum->of[EQP__GIVEN], 0.0);
-    return reference * s->nranks / total;
+    return mean * mine.of[EQP__INVERSE] * shared / (mean * sum->of[EQP__INVERSE]);
 }
 
 /* Eq. 2.4 with one more time step, or one more chunk. */

@@ -262,6 +262,71 @@ static void weights_follow_chunks(void **state)
     }
 }
 
+static void assert_four_weights(const eqp_schedule *schedule, double a, double b, double c, double d)
+{
+    const double expected[] = {a, b, c, d};
+
+    for (int r = 0; r < 4; r++) {
+        assert_true(fabs(eqp_schedule_weight(schedule, r) - expected[r]) < 1e-12);
+    }
+}
+
+/* Measured ranks divide anew what they were given together; of the others nothing is known that was not known before.
+ */
+static void measured_ranks_share_what_they_were_given(void **state)
+{
+    static const char *const names[] = {"awf-b", "awf-c", "awf-d", "awf-e"};
+    eqp_schedule_options options = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+
+    (void)state;
+    options.weight = table_weights;
+    for (int m = 0; m < 4; m++) {
+        eqp_schedule *schedule = schedule_of(names[m], 800, 4, &options);
+        assert_four_weights(schedule, 1.5, 0.5, 1, 1);
+        /* Ranks that are as fast as was said keep their weights, whoever is first, and in whatever unit of time. */
+        record(schedule, 0, 150, 1e-3 * 150 / 1.5, 0, 0);
+        assert_four_weights(schedule, 1.5, 0.5, 1, 1);
+        record(schedule, 3, 100, 1e-3 * 100, 0, 0);
+        assert_four_weights(schedule, 1.5, 0.5, 1, 1);
+        record(schedule, 1, 50, 1e-3 * 50 / 0.5, 0, 0);
+        assert_four_weights(schedule, 1.5, 0.5, 1, 1);
+        record(schedule, 2, 100, 1e-3 * 100, 0, 0);
+        assert_four_weights(schedule, 1.5, 0.5, 1, 1);
+        eqp_schedule_free(schedule);
+
+        /* Speeds of two that lie far apart leave the others as they were. */
+        schedule = schedule_of(names[m], 800, 4, &options);
+        record(schedule, 2, 100, 10, 0, 0);
+        record(schedule, 0, 100, 1000, 0, 0);
+        assert_four_weights(schedule, 2.5 / 101, 0.5, 250.0 / 101, 1);
+        record(schedule, 1, 100, 10, 0, 0);
+        assert_four_weights(schedule, 3.0 / 201, 300.0 / 201, 300.0 / 201, 1);
+        record(schedule, 3, 100, 10, 0, 0);
+        assert_four_weights(schedule, 4.0 / 301, 400.0 / 301, 400.0 / 301, 400.0 / 301);
+        eqp_schedule_free(schedule);
+    }
+}
+
+/* The second batch of table 2.1, where only the first rank has been measured, at what was said of it. */
+static void second_batch_knows_who_was_as_fast_as_said(void **state)
+{
+    eqp_schedule_options options = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule *schedule;
+    eqp_schedule_chunk chunk;
+
+    (void)state;
+    options.weight = table_weights;
+    schedule = schedule_of("awf-b", 800, 4, &options);
+    for (int r = 0; r < 4; r++) {
+        assert_int_equal(eqp_schedule_next(schedule, r, &chunk), EQP_OK);
+        assert_int_equal(chunk.count, 100 * table_weights[r]);
+    }
+    record(schedule, 0, 150, 100, 0, 0);
+    assert_int_equal(eqp_schedule_next(schedule, 0, &chunk), EQP_OK);
+    assert_int_equal(chunk.count, 75);
+    eqp_schedule_free(schedule);
+}
+
 /* Section 4.8: who sets the size of the first chunks has weights measured from them; weighted factoring keeps those. */
 static void first_chunks_are_as_the_user_says(void **state)
 {
@@ -574,6 +639,8 @@ int main(void)
         cmocka_unit_test(equal_weights_are_factoring),
         cmocka_unit_test(weights_follow_time_steps),
         cmocka_unit_test(weights_follow_chunks),
+        cmocka_unit_test(measured_ranks_share_what_they_were_given),
+        cmocka_unit_test(second_batch_knows_who_was_as_fast_as_said),
         cmocka_unit_test(first_chunks_are_as_the_user_says),
         cmocka_unit_test(first_chunks_follow_given_weights),
         cmocka_unit_test(adaptive_factoring_follows_the_formula),
