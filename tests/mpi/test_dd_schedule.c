@@ -204,6 +204,7 @@ static void work_is_that_of_who_computes(MPI_Comm comm)
         CHECK_EQUAL(timed, computed);
         CHECK(e->seconds >= 0 && e->exchange_seconds >= 0);
         CHECK(e->helped > 0 || computed <= mapped);
+        CHECK((e->handed_bytes > 0) == (e->helped > 0 || computed < mapped));
         CHECK_EQUAL(e->total.of[DD_KIND_SEGMENT], e->mapped.of[DD_KIND_SEGMENT]);
         CHECK_EQUAL(e->total.of[DD_KIND_CELL], e->mapped.of[DD_KIND_CELL]);
         given[0] = e->helped;

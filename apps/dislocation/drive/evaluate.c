@@ -112,7 +112,7 @@ static int prepare(dd_evaluator *evaluator, const dd_domain *domain, const dd_ha
     }
     evaluator->total = evaluator->mapped = (dd_counts){{0}};
     evaluator->seconds = 0.0;
-    evaluator->helped = 0;
+    evaluator->helped = evaluator->handed_bytes = 0;
     if (code == EQP_OK) {
         code = prepare_far(evaluator, domain, stage);
     }
@@ -317,7 +317,7 @@ static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *
 
 static int64_t bytes_of(const dd_evaluator *evaluator)
 {
-    int64_t bytes = 0;
+    int64_t bytes = evaluator->handed_bytes;
 
     for (int p = 0; p < DD_PHASES; p++) {
         bytes += evaluator->traffic[p].bytes_sent;

@@ -42,6 +42,7 @@ typedef struct dd_evaluator {
     int64_t helped;                      /* iterations of others that this rank computed */
     double exchange_seconds;             /* CPU seconds in sending and receiving, waiting included */
     int64_t bytes;                       /* sent by this rank */
+    int64_t handed_bytes;                /* of these, with what was handed out: no phase's */
     eqp_route_counts traffic[DD_PHASES]; /* of this rank */
     app_timings timings;                 /* batches of the work, of all evaluations since they were cleared */
 } dd_evaluator;
@@ -50,8 +51,8 @@ void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pair
 void dd_evaluator_free(dd_evaluator *evaluator);
 
 /* Sets the force of every arm of the own nodes, for positions as they are: refreshes the halo and the stage first. What
- * needs own segments only is computed while the others travel, the rest while moments do; the order of all sums follows
- * from ranks and plan alone. Collective. */
+ * needs own segments only is computed while the others travel, the rest while moments do; pairs that are handed out,
+ * all of them then. The order of all sums follows from ranks, map and plan alone. Collective. */
 int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage);
 
 /* Far cells in the piece of the far field that a part computes: work that no map deals out. O(its cells). Local. */

@@ -169,20 +169,24 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
 static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
 {
     const handout *h = user;
+    const int code = dd_parcel_pack(h->stage, &h->list, first - h->first, count, data, bytes);
 
     (void)to;
-    return dd_parcel_pack(h->stage, &h->list, first - h->first, count, data, bytes);
+    h->batches->evaluator->handed_bytes += code == EQP_OK ? (int64_t)*bytes : 0;
+    return code;
 }
 
 static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
                           void **result, size_t *result_bytes)
 {
     handout *h = user;
+    const int code = dd_parcel_compute(h->batches, data, bytes, result, result_bytes);
 
     (void)owner;
     (void)first;
     (void)count;
-    return dd_parcel_compute(h->batches, data, bytes, result, result_bytes);
+    h->batches->evaluator->handed_bytes += code == EQP_OK ? (int64_t)*result_bytes : 0;
+    return code;
 }
 
 /* Work on the targets of an iteration that somebody else has done. */
