@@ -52,10 +52,16 @@ int eqp_feedback_function(int function, int64_t n, int nranks, int64_t *load)
     return EQP_OK;
 }
 
+/* Iterations between two sums that are kept: few enough to add up at every boundary, and the sums are then nothing
+ * beside the loads. */
+enum { BLOCK = 64 };
+
 /* All ranks of a simulation. */
 typedef struct simulation {
     int nranks;
-    int64_t *prefix;       /* [n + 1] load before each iteration */
+    const int64_t *each;   /* [n] load of each iteration */
+    int64_t *prefix;       /* [n / BLOCK + 1] load before each block */
+    int64_t total;         /* of all */
     int64_t *bound, *next; /* [nranks + 1] */
     int64_t *best;         /* [nranks + 1] bounds with the smallest load difference */
     int64_t *load;         /* [nranks] */
@@ -63,18 +69,38 @@ typedef struct simulation {
     eqp_feedback_run result;
 } simulation;
 
-static int sum_up(int64_t n, const int64_t *load, int64_t *prefix)
+static int sum_up(simulation *s, int64_t n)
 {
+    int64_t sum = 0;
+
     for (int64_t m = 0; m < n; m++) {
-        if (load[m] < 0) {
+        if (m % BLOCK == 0) {
+            s->prefix[m / BLOCK] = sum;
+        }
+        if (s->each[m] < 0) {
             return EQP_ERR_ARGUMENT;
         }
-        if (load[m] > INT64_MAX - prefix[m]) {
+        if (s->each[m] > INT64_MAX - sum) {
             return EQP_ERR_OVERFLOW;
         }
-        prefix[m + 1] = prefix[m] + load[m];
+        sum += s->each[m];
     }
+    if (n % BLOCK == 0) {
+        s->prefix[n / BLOCK] = sum;
+    }
+    s->total = sum;
     return EQP_OK;
+}
+
+/* Load before iteration m. */
+static int64_t sum_before(const simulation *s, int64_t m)
+{
+    int64_t sum = s->prefix[m / BLOCK];
+
+    for (int64_t i = m - m % BLOCK; i < m; i++) {
+        sum += s->each[i];
+    }
+    return sum;
 }
 
 static void close_simulation(simulation *s)
@@ -91,12 +117,12 @@ static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nr
     const int64_t bounds = (int64_t)nranks + 1;
     int code = EQP_OK;
 
-    *s = (simulation){.nranks = nranks};
-    if ((code = eqp_array_create(&s->prefix, n + 1, sizeof *s->prefix)) ||
+    *s = (simulation){.nranks = nranks, .each = load};
+    if ((code = eqp_array_create(&s->prefix, n / BLOCK + 1, sizeof *s->prefix)) ||
         (code = eqp_array_create(&s->bound, bounds, sizeof *s->bound)) ||
         (code = eqp_array_create(&s->next, bounds, sizeof *s->next)) ||
         (code = eqp_array_create(&s->best, bounds, sizeof *s->best)) ||
-        (code = eqp_array_create(&s->load, nranks, sizeof *s->load)) || (code = sum_up(n, load, s->prefix)) ||
+        (code = eqp_array_create(&s->load, nranks, sizeof *s->load)) || (code = sum_up(s, n)) ||
         (code = eqp_feedback_start(n, nranks, s->bound))) {
         close_simulation(s);
     }
@@ -106,10 +132,14 @@ static int open_simulation(simulation *s, int64_t n, const int64_t *load, int nr
 /* What the ranks would measure. */
 static void measure(simulation *s)
 {
+    int64_t before = sum_before(s, s->bound[0]);
+
     s->max = 0;
     for (int r = 0; r < s->nranks; r++) {
-        s->load[r] = s->prefix[s->bound[r + 1]] - s->prefix[s->bound[r]];
+        const int64_t after = sum_before(s, s->bound[r + 1]);
+        s->load[r] = after - before;
         s->max = s->load[r] > s->max ? s->load[r] : s->max;
+        before = after;
     }
 }
 
@@ -140,14 +170,14 @@ static int take_step(simulation *s)
     return code;
 }
 
-static int run(simulation *s, int64_t total, eqp_feedback_state *state, double *difference)
+static int run(simulation *s, eqp_feedback_state *state, double *difference)
 {
-    const double unit = total > 0 ? (double)total : 1;
+    const double unit = s->total > 0 ? (double)s->total : 1;
     int code = EQP_OK;
 
     for (;;) {
         measure(s);
-        code = eqp_feedback_check(state, s->nranks, s->max, total, &s->result.verdict);
+        code = eqp_feedback_check(state, s->nranks, s->max, s->total, &s->result.verdict);
         if (code) {
             return code;
         }
@@ -182,7 +212,7 @@ int eqp_feedback_simulate(int64_t n, const int64_t *load, int nranks, const eqp_
     if (code) {
         return code;
     }
-    code = run(&s, s.prefix[n], &state, difference);
+    code = run(&s, &state, difference);
     if (!code) {
         const int64_t *kept = options->rule == EQP_FEEDBACK_GUARDED ? s.best : s.bound;
         *result = s.result;

@@ -266,6 +266,31 @@ static double difference_of(const int64_t *load, int nranks, const int64_t *boun
     return ((double)max - (double)total / nranks) / (double)total;
 }
 
+/* Ranges of any length and place have the loads of their iterations, however the simulation adds them up. */
+static void simulated_ranks_have_the_loads_of_their_iterations(void **state)
+{
+    int64_t load[1000], bound[MAX_RANKS + 1], start[MAX_RANKS + 1];
+    double difference[4];
+
+    (void)state;
+    for (int round = 0; round < 500; round++) {
+        const int64_t n = round < 4 ? 64 * round : 1 + below(1000);
+        const int nranks = 1 + (int)below(MAX_RANKS);
+        const eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, (int)below(4), 0, 4};
+        eqp_feedback_run run;
+
+        for (int64_t m = 0; m < n; m++) {
+            load[m] = 1 + below(100);
+        }
+        assert_int_equal(eqp_feedback_simulate(n, load, nranks, &options, bound, difference, &run), EQP_OK);
+        assert_int_equal(eqp_feedback_start(n, nranks, start), EQP_OK);
+        if (n > 0) {
+            assert_true(fabs(difference_of(load, nranks, start) - difference[0]) < 1e-14);
+            assert_true(fabs(difference_of(load, nranks, bound) - run.load_difference) < 1e-14);
+        }
+    }
+}
+
 static void guarded_rule_goes_past_a_bad_step(void **state)
 {
     const eqp_feedback_options guarded = EQP_FEEDBACK_OPTIONS_DEFAULTS;
@@ -429,6 +454,7 @@ int main(void)
         cmocka_unit_test(one_step_balances_what_is_constant_in_each_rank),
         cmocka_unit_test(ranks_without_load_keep_what_they_have),
         cmocka_unit_test(one_rank_no_iterations_more_ranks_than_iterations),
+        cmocka_unit_test(simulated_ranks_have_the_loads_of_their_iterations),
         cmocka_unit_test(guarded_rule_goes_past_a_bad_step),
         cmocka_unit_test(threshold_is_good_enough),
         cmocka_unit_test(swinging_stops_at_the_best_bounds),
