@@ -12,6 +12,10 @@
 
 #define PROGRAM "feedback"
 
+/* What is held in memory: 8 bytes for each iteration, its load, and 32 for each rank. */
+#define MOST_ITERATIONS 500000000 /* 4 GB */
+#define MOST_PROCS 10000000       /* 0.3 GB */
+
 typedef struct settings {
     int64_t function, iterations, steps, patience, data;
     const char *procs;
@@ -36,14 +40,14 @@ static const app_option options[] = {
      .offset = offsetof(settings, iterations),
      .fallback = "500000",
      .int_low = 1,
-     .int_high = INT32_MAX,
-     .help = "iterations that are divided"},
+     .int_high = MOST_ITERATIONS,
+     .help = "iterations that are divided, at most 500,000,000; each takes 8 bytes of memory"},
     {.name = "procs",
      .argument = "P,P,...",
      .type = APP_OPTION_TEXT,
      .offset = offsetof(settings, procs),
      .fallback = "2,8,16,32,64,128,256,1024,4096",
-     .help = "numbers of simulated ranks, a line of the table each"},
+     .help = "numbers of simulated ranks, a line of the table each; at most 10,000,000"},
     {.name = "rule",
      .type = APP_OPTION_CHOICE,
      .offset = offsetof(settings, rule),
@@ -104,6 +108,11 @@ static eqp_feedback_options rule_of(const settings *s)
                                   .patience = (int)s->patience};
 }
 
+static void print_header(const settings *s)
+{
+    printf("function\titerations\tprocs\tsteps\tload_difference%s\n", s->data > 0 ? "\tmoved" : "");
+}
+
 /* moved: iterations that changed their rank */
 static void print_line(const settings *s, int64_t procs, int steps, double difference, int64_t moved)
 {
@@ -114,14 +123,21 @@ static void print_line(const settings *s, int64_t procs, int steps, double diffe
     printf("\n");
 }
 
-static int simulate(const settings *s, int64_t procs, int64_t *load, double *difference)
+/* A line of the table, or its lines; `first` makes them the first ones. */
+static int simulate(const settings *s, int64_t procs, bool first, int64_t *load, double *difference)
 {
     const eqp_feedback_options rule = rule_of(s);
     eqp_feedback_run run;
-    int code = eqp_feedback_function((int)s->function, s->iterations, (int)procs, load);
+    int code = EQP_OK;
 
+    if (first || s->function == 2) { /* the others are the same for all ranks */
+        code = eqp_feedback_function((int)s->function, s->iterations, (int)procs, load);
+    }
     if (code || (code = eqp_feedback_simulate(s->iterations, load, (int)procs, &rule, NULL, difference, &run))) {
         return code;
+    }
+    if (first) {
+        print_header(s);
     }
     for (int step = 0; s->history && step <= run.steps; step++) {
         print_line(s, procs, step, difference[step], 0);
@@ -139,11 +155,8 @@ static int print_table(const settings *s, int n, const int64_t *procs)
     int code = eqp_array_create(&load, s->iterations, sizeof *load);
 
     code = code ? code : eqp_array_create(&difference, s->steps + 1, sizeof *difference);
-    if (!code) {
-        printf("function\titerations\tprocs\tsteps\tload_difference%s\n", s->data > 0 ? "\tmoved" : "");
-    }
     for (int i = 0; i < n && !code; i++) {
-        code = simulate(s, procs[i], load, difference);
+        code = simulate(s, procs[i], i == 0, load, difference);
     }
     free(load);
     free(difference);
@@ -159,7 +172,7 @@ static int run(const settings *s, eqp_message *message)
         eqp_message_set(message, PROGRAM ": --data: not with --history, which tells of single steps");
         return EQP_ERR_ARGUMENT;
     }
-    code = app_parse_int_list(s->procs, 1, INT32_MAX - 1, &n, &procs, message);
+    code = app_parse_int_list(s->procs, 1, MOST_PROCS, &n, &procs, message);
 
     if (code) {
         eqp_message_set(message, PROGRAM ": --procs: %s", message->text[0] ? message->text : eqp_error_text(code));

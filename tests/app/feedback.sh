@@ -57,6 +57,9 @@ refused 'function' --function 6
 refused 'function' --function sine
 refused 'iterations' --iterations 0
 refused 'iterations' --iterations 1e6
+refused 'iterations.* 500000000' --iterations 500000001
+refused 'iterations' --iterations 2147483647 --procs 4
+refused 'procs.* 10000000' --procs 4,10000001
 refused 'procs' --procs 0
 refused 'procs' --procs 2,,4
 refused 'procs' --procs 2,x
@@ -69,6 +72,15 @@ refused 'patience' --patience 0
 refused 'colour' --colour
 refused 'snapshot' snapshot
 refused 'procs' --procs
+
+# A table whose first line fails has no header either. Sanitizers need more room than they are given here.
+if (ulimit -v 500000 && "$APP" --version) >out 2>err; then
+    (ulimit -v 500000 && "$APP" --function 2 --iterations 25000000 --procs 10000000) >out 2>err
+    status=$?
+    [ "$status" -eq 1 ] || fail "status $status without memory"
+    [ ! -s out ] || fail "a table without memory: $(cat out)"
+    [ "$(wc -l <err)" -eq 1 ] || fail "not one line without memory: $(cat err)"
+fi
 
 expect 1 --help
 grep -q -- '--iterations' out || fail "no help"
