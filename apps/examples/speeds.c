@@ -85,7 +85,8 @@ typedef struct run {
     eqp_speeds *speeds;
     int nranks;
     int64_t iteration;
-    int64_t *history; /* [iterations][nranks] shares */
+    int64_t *history; /* [iteration + 1][nranks] shares */
+    int64_t room;     /* of history, in numbers */
     int64_t *share;   /* [nranks] of this iteration, within history */
     double *seconds;  /* [nranks] */
     double spread;
@@ -130,8 +131,9 @@ static int say_unsettled(const run *r)
                                 "; times differ by %.3g %%",
                         r->iteration + 1, same, r->iteration, 100.0 * r->spread);
     } else {
-        eqp_message_set(&m, PROGRAM ": not settled after %" PRId64 " iterations: times differ by %.3g %%%s",
-                        r->iteration + 1, 100.0 * r->spread, same >= 0 ? ", the shares stay" : "");
+        eqp_message_set(&m, PROGRAM ": not settled after %" PRId64 " iteration%s: times differ by %.3g %%%s",
+                        r->iteration + 1, r->iteration > 0 ? "s" : "", 100.0 * r->spread,
+                        same >= 0 ? ", the shares stay" : "");
     }
     return say(m.text);
 }
@@ -156,6 +158,9 @@ static int iterate(run *r)
 
     (void)printf("iteration\trank\tshare\tseconds\n");
     for (r->iteration = 0;; r->iteration++) {
+        if ((code = eqp_array_reserve(&r->history, &r->room, (r->iteration + 1) * r->nranks, sizeof *r->history))) {
+            break;
+        }
         r->share = r->history + r->iteration * r->nranks;
         if ((code = eqp_speeds_share(r->speeds, r->share, NULL))) {
             break;
@@ -194,7 +199,6 @@ static int simulate(const settings *s)
     r.functions = functions;
     r.nranks = eqp_speeds_functions_ranks(functions);
     code = eqp_speeds_create((eqp_speeds_kind)s->model, r.nranks, (double)s->n, &r.speeds);
-    code = code ? code : eqp_array_create(&r.history, s->iterations * r.nranks, sizeof *r.history);
     code = code ? code : eqp_array_create(&r.seconds, r.nranks, sizeof *r.seconds);
     if (code) {
         eqp_message_set(&message, PROGRAM ": %s", eqp_error_text(code));
