@@ -4,6 +4,7 @@
 #include "par/schedule_loop.h"
 
 #include <equipoise/par.h>
+#include <equipoise/random.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,19 +34,54 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
     return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 }
 
-/* The options that make ranks act differently, if they have others. */
-static int agree_on_arguments(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
-                              const eqp_loop_options *options)
+static void mix(uint64_t *hash, const void *bits)
 {
-    int code = eqp_agree(comm, check(method, n, options), NULL);
+    uint64_t word;
 
-    code = code ? code : eqp_agree_same(comm, method_number(method));
-    code = code ? code : eqp_agree_same(comm, n);
-    code = code ? code : eqp_agree_same(comm, options->engine);
-    code = code ? code : eqp_agree_same(comm, options->yield);
-    code = code ? code : eqp_agree_same(comm, options->parcels);
-    code = code ? code : eqp_agree_same(comm, (int64_t)options->data_bytes);
-    return code ? code : eqp_agree_same(comm, (int64_t)options->result_bytes);
+    memcpy(&word, bits, sizeof word);
+    *hash = eqp_random_bits(*hash, word, 0);
+}
+
+/* Of all that ranks could mean differently; a clock is each rank's own. */
+static int64_t hash_arguments(const eqp_schedule_method *method, int64_t n, int nranks,
+                              const eqp_schedule_options *rules, const eqp_loop_options *options)
+{
+    const int64_t whole[] = {method_number(method),
+                             n,
+                             options->engine,
+                             options->yield,
+                             options->parcels,
+                             (int64_t)options->data_bytes,
+                             (int64_t)options->result_bytes,
+                             options->grain,
+                             options->most_given,
+                             rules->chunk,
+                             rules->dimensions,
+                             rules->weight != NULL};
+    const double real[] = {rules->factor, rules->overhead, rules->deviation};
+    uint64_t hash = 0;
+
+    for (size_t k = 0; k < sizeof whole / sizeof whole[0]; k++) {
+        mix(&hash, &whole[k]);
+    }
+    for (size_t k = 0; k < sizeof real / sizeof real[0]; k++) {
+        mix(&hash, &real[k]);
+    }
+    for (int r = 0; rules->weight && r < nranks; r++) {
+        mix(&hash, &rules->weight[r]);
+    }
+    return (int64_t)(hash >> 1);
+}
+
+/* With other options or rules ranks would wait for each other in different calls, or hand out what others have. */
+static int agree_on_arguments(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
+                              const eqp_schedule_options *rules, const eqp_loop_options *options)
+{
+    const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    int rank, nranks = 0, code = check(method, n, options);
+
+    code = eqp_agree(comm, code ? code : eqp__comm_shape(comm, &rank, &nranks), NULL);
+    return code ? code : eqp_agree_same(comm, hash_arguments(method, n, nranks, rules ? rules : &defaults, options));
 }
 
 static int create_words(eqp_loop *loop)
@@ -73,7 +109,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     int code = eqp_comm_create(comm, &own);
 
     options = options ? options : &defaults;
-    if (code || (code = agree_on_arguments(own, method, n, options)) ||
+    if (code || (code = agree_on_arguments(own, method, n, rules, options)) ||
         (code = eqp_agree(own, eqp_array_create(&l, 1, sizeof *l), NULL))) {
         goto failed;
     }

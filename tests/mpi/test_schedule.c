@@ -385,6 +385,68 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     eqp_loop_free(NULL);
 }
 
+/* Of whatever the ranks say, one says something else. */
+static void ranks_that_differ_are_refused_by_all(MPI_Comm comm)
+{
+    const eqp_schedule_options usual = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    const eqp_loop_options plain = EQP_LOOP_OPTIONS_DEFAULTS;
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
+    const int expected = nranks > 1 ? EQP_ERR_ARGUMENT : EQP_OK;
+    double *equal = mpi_test_alloc(nranks, sizeof *equal), *other = mpi_test_alloc(nranks, sizeof *other);
+    enum { RULES = 7, OPTIONS = 5 };
+    eqp_schedule_options rules[RULES];
+    eqp_loop_options options[OPTIONS];
+    eqp_loop *loop = NULL;
+
+    for (int k = 0; k < RULES; k++) {
+        rules[k] = usual;
+    }
+    for (int r = 0; r < nranks; r++) {
+        equal[r] = other[r] = 1.0;
+    }
+    other[nranks - 1] = 2.0;
+    rules[0].factor = 3.0;
+    rules[1].chunk = 4;
+    rules[2].overhead = 1e-3;
+    rules[3].deviation = 1e-3;
+    rules[4].dimensions = 3;
+    rules[5].weight = equal;
+    rules[6].weight = other;
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (int k = 0; k < RULES; k++) {
+            const eqp_schedule_options *good = k == 6 ? &rules[5] : k % 2 ? &usual : NULL;
+            CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_at(m), 50, rank == m % nranks ? &rules[k] : good,
+                                        NULL, &loop),
+                        expected);
+            CHECK((loop != NULL) == (nranks == 1));
+            eqp_loop_free(loop);
+            loop = NULL;
+        }
+    }
+    for (int k = 0; k < OPTIONS; k++) {
+        options[k] = plain;
+    }
+    options[0].grain = 7;
+    options[1].yield = true;
+    options[2].engine = EQP_LOOP_MASTER;
+    options[3].most_given = 2;
+    options[4].result_bytes = 8;
+    for (int k = 0; k < OPTIONS; k++) {
+        CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find("guided"), 50, &usual,
+                                    rank == k % nranks ? &options[k] : &plain, &loop),
+                    expected);
+        eqp_loop_free(loop);
+        loop = NULL;
+    }
+    /* Clocks are each rank's own. */
+    options[0] = plain;
+    options[0].clock = rank % 2 ? clock_stands : NULL;
+    CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find("guided"), 50, NULL, &options[0], &loop), EQP_OK);
+    eqp_loop_free(loop);
+    free(equal);
+    free(other);
+}
+
 #define BY_MASTER(test)                                                                                                \
     static void test##_by_master(MPI_Comm comm)                                                                        \
     {                                                                                                                  \
@@ -422,6 +484,7 @@ int main(int argc, char **argv)
         MPI_TEST(failures_reach_all_ranks),
         MPI_TEST(failures_reach_all_ranks_by_master),
         MPI_TEST(bad_arguments_are_refused_by_all),
+        MPI_TEST(ranks_that_differ_are_refused_by_all),
     };
 
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
