@@ -139,10 +139,10 @@ eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank);
  * what depends on times and is not the same in every run; what is computed is.
  *
  * With parcels a rank gets iterations of its own part first, from its beginning, as many as the method says and the
- * part has; then a parcel from the end of the part of whom has most left. Methods of owned parts take the ranks' for
- * theirs: `static` gives every rank its own as one chunk, `fractiling` looks at no places of space. With `yield` the
- * end of a chunk of a rank's own part is packed and given away in mid-chunk; parcels are not divided again. They need
- * memory while the loop runs: a rank that has none ends it.
+ * part has; then a parcel from the end of the part of whom has most left. Methods of owned parts take these for
+ * theirs: `static` gives every rank its own as one chunk. With `yield` the end of a chunk of a rank's own part is
+ * packed and given away in mid-chunk; parcels are not divided again. They need memory while the loop runs: a rank that
+ * has none ends it.
  * \param[in]  work    (borrowed)
  * \param[out] result  of this rank; NULL: not wanted; unchanged on error
  * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MPI; with parcels EQP_ERR_MEMORY, EQP_ERR_OVERFLOW; or what a function of

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A loop whose iterations travel in parcels, with everything checked that can be: what is packed, computed and taken,
+ * where it comes from, and that each result comes home once. To be included after harness.h. */
+#ifndef TESTS_PARCELS_BODY_H
+#define TESTS_PARCELS_BODY_H
+
+#include <equipoise/schedule_run.h>
+
+#include <limits.h>
+#include <time.h>
+
+/* Where a rank shall fail. */
+typedef enum place { NOWHERE, OWN, PACK, AWAY, TAKE } place;
+
+/* How a function of the caller fails: by a code, or by what it hands over. */
+typedef enum manner { CODE, NOTHING, NO_BYTES, TOO_LARGE } manner;
+
+/* A parcel, or what was made of it: values follow. */
+typedef struct label {
+    int64_t first, count;
+    int owner, helper;
+} label;
+
+typedef struct body {
+    eqp_loop *loop;
+    eqp_loop_work work;
+    int rank, slow;          /* a rank that sleeps, or -1; -2: all that compute for others */
+    bool alone;              /* there is no other rank */
+    bool packs;              /* somebody may ask for a parcel */
+    bool asked;              /* somebody has: a slow owner waits for that, as long as it has anything to do */
+    int64_t most;            /* iterations of a parcel, 0: any number */
+    size_t extra;            /* bytes more in each parcel and each result */
+    bool yield;              /* chunks may be divided */
+    eqp_schedule_chunk part; /* of this rank */
+    int64_t front, back;     /* of the part, what nobody has got yet if chunks are not divided */
+    int64_t *result;         /* [part.count] */
+    unsigned char *times;    /* [part.count] how often each result has come */
+    int64_t computed, helped, packed, taken;
+    place fails;
+    manner how;
+    int code;
+} body;
+
+static inline void sleep_a_little(long microseconds)
+{
+    const struct timespec pause = {.tv_nsec = 1000 * microseconds};
+
+    (void)nanosleep(&pause, NULL);
+}
+
+static inline int64_t value_of(int64_t iteration)
+{
+    return iteration * iteration + 7;
+}
+
+/* The result at home needs nobody's data. */
+static inline int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    body *b = user;
+
+    CHECK(data == NULL && result == NULL);
+    CHECK(count > 0 && first >= b->part.first && first + count <= b->part.first + b->part.count);
+    CHECK(b->yield || first == b->front);
+    b->front = first + count;
+    b->computed += count;
+    if (b->fails == OWN) {
+        return b->code;
+    }
+    for (int64_t i = first - b->part.first; i < first - b->part.first + count; i++) {
+        b->result[i] = 3 * value_of(b->part.first + i);
+        b->times[i]++;
+    }
+    if (b->rank == b->slow) {
+        sleep_a_little(b->asked ? 200 : 5000);
+    }
+    return EQP_OK;
+}
+
+/* What a failing function hands over. */
+static inline int fail(const body *b, void **bytes, size_t *size)
+{
+    if (b->how == CODE) {
+        return b->code;
+    }
+    *bytes = b->how == NOTHING ? NULL : mpi_test_alloc(1, 1);
+    *size = b->how == NO_BYTES ? 0 : (size_t)INT_MAX + 1;
+    return EQP_OK;
+}
+
+/* A label, one number for each iteration, and bytes that follow from their places. */
+static inline char *new_parcel(const body *b, const label *l, size_t *size)
+{
+    const size_t numbers = (size_t)l->count * sizeof(int64_t);
+    char *parcel;
+
+    *size = sizeof *l + numbers + b->extra;
+    parcel = mpi_test_alloc((int64_t)*size, 1);
+    memcpy(parcel, l, sizeof *l);
+    for (size_t i = 0; i < b->extra; i++) {
+        parcel[sizeof *l + numbers + i] = (char)((size_t)l->first + 31 * i);
+    }
+    return parcel;
+}
+
+static inline void check_parcel(const body *b, const char *parcel, size_t size, int owner, int helper, int64_t first,
+                                int64_t count)
+{
+    const size_t numbers = (size_t)count * sizeof(int64_t);
+    label l;
+
+    CHECK_EQUAL(size, sizeof l + numbers + b->extra);
+    memcpy(&l, parcel, sizeof l);
+    CHECK_EQUAL(l.first, first);
+    CHECK_EQUAL(l.count, count);
+    CHECK_EQUAL(l.owner, owner);
+    CHECK(helper < 0 || l.helper == helper);
+    for (size_t i = 0; i < b->extra; i++) {
+        CHECK_EQUAL(parcel[sizeof l + numbers + i], (char)((size_t)first + 31 * i));
+    }
+}
+
+static inline int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
+{
+    body *b = user;
+    const label l = {first, count, b->rank, to};
+    char *parcel;
+
+    b->asked = true;
+    CHECK(b->packs && to != b->rank && count > 0 && (b->most == 0 || count <= b->most));
+    CHECK(first >= b->part.first && first + count <= b->part.first + b->part.count);
+    CHECK(b->yield || first + count == b->back);
+    b->back = first;
+    if (b->fails == PACK) {
+        return fail(b, data, bytes);
+    }
+    b->packed += count;
+    parcel = new_parcel(b, &l, bytes);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t value = value_of(first + i);
+        memcpy(parcel + sizeof l + (size_t)i * sizeof value, &value, sizeof value);
+    }
+    *data = parcel;
+    return EQP_OK;
+}
+
+static inline int compute_away(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+                               void **result, size_t *result_bytes)
+{
+    body *b = user;
+    const eqp_schedule_chunk part = eqp_loop_part(b->loop, owner);
+    const label l = {first, count, owner, b->rank};
+    char *back;
+
+    CHECK(owner != b->rank && first >= part.first && first + count <= part.first + part.count);
+    check_parcel(b, data, bytes, owner, b->rank, first, count);
+    if (b->fails == AWAY) {
+        return fail(b, result, result_bytes);
+    }
+    b->computed += count;
+    b->helped += count;
+    back = new_parcel(b, &l, result_bytes);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t value;
+        memcpy(&value, (const char *)data + sizeof l + (size_t)i * sizeof value, sizeof value);
+        value *= 3;
+        memcpy(back + sizeof l + (size_t)i * sizeof value, &value, sizeof value);
+    }
+    if (b->rank == b->slow || b->slow == -2) {
+        sleep_a_little(200);
+    }
+    *result = back;
+    return EQP_OK;
+}
+
+static inline int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
+{
+    body *b = user;
+
+    check_parcel(b, result, bytes, b->rank, -1, first, count);
+    if (b->fails == TAKE) {
+        return b->code;
+    }
+    b->taken += count;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = first - b->part.first + i;
+        CHECK(at >= 0 && at < b->part.count);
+        memcpy(&b->result[at], (const char *)result + sizeof(label) + (size_t)i * sizeof(int64_t), sizeof(int64_t));
+        b->times[at]++;
+    }
+    return EQP_OK;
+}
+
+static const eqp_loop_parcels parcels = {pack, compute_away, take};
+
+static inline void body_begin(MPI_Comm comm, body *b, const char *method, eqp_loop_options options)
+{
+    options.engine = EQP_LOOP_MASTER;
+    options.parcels = true;
+    *b = (body){.alone = mpi_test_size(comm) == 1,
+                .rank = mpi_test_rank(comm),
+                .slow = -1,
+                .yield = options.yield,
+                .most = options.most_given,
+                .packs = true};
+    b->work = (eqp_loop_work){.compute = compute_own, .user = b, .parcels = &parcels};
+    CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(method), 0, NULL, &options, &b->loop), EQP_OK);
+}
+
+static inline void body_resize(body *b, int64_t mine)
+{
+    CHECK_EQUAL(eqp_loop_resize(b->loop, mine), EQP_OK);
+    b->part = eqp_loop_part(b->loop, b->rank);
+    CHECK_EQUAL(b->part.count, mine);
+    free(b->result);
+    free(b->times);
+    b->result = mpi_test_alloc(mine, sizeof *b->result);
+    b->times = mpi_test_alloc(mine, 1);
+}
+
+static inline void body_end(body *b)
+{
+    eqp_loop_free(b->loop);
+    free(b->result);
+    free(b->times);
+}
+
+static inline int64_t sum_of(MPI_Comm comm, int64_t mine)
+{
+    CHECK_EQUAL(eqp_sum_int64(comm, 1, &mine), EQP_OK);
+    return mine;
+}
+
+static inline int body_try(body *b, eqp_loop_result *mine)
+{
+    for (int64_t i = 0; i < b->part.count; i++) {
+        b->times[i] = 0;
+        b->result[i] = -1;
+    }
+    b->computed = b->helped = b->packed = b->taken = 0;
+    b->asked = b->alone;
+    b->front = b->part.first;
+    b->back = b->part.first + b->part.count;
+    return eqp_loop_run(b->loop, &b->work, mine);
+}
+
+/* Runs once, and compares what the ranks say they did with what they did. Returns how many iterations others had. */
+static inline int64_t body_run(MPI_Comm comm, body *b, eqp_loop_result *result)
+{
+    eqp_loop_result mine = {.chunks = -1};
+    int64_t helped;
+
+    CHECK_EQUAL(body_try(b, &mine), EQP_OK);
+    for (int64_t i = 0; i < b->part.count; i++) {
+        CHECK_EQUAL(b->times[i], 1);
+        CHECK_EQUAL(b->result[i], 3 * value_of(b->part.first + i));
+    }
+    CHECK_EQUAL(mine.iterations, b->computed);
+    CHECK_EQUAL(mine.helped, b->helped);
+    CHECK_EQUAL(b->packed, b->taken);
+    CHECK((mine.chunks > 0) == (mine.iterations > 0) && mine.taken <= mine.chunks);
+    helped = sum_of(comm, mine.helped);
+    CHECK_EQUAL(sum_of(comm, b->taken), helped);
+    CHECK_EQUAL(sum_of(comm, mine.iterations), sum_of(comm, b->part.count));
+    if (result) {
+        *result = mine;
+    }
+    return helped;
+}
+
+/* Ways for iterations to lie on ranks. */
+enum { LAYS = 7 };
+
+static inline int64_t lay(int way, int rank, int nranks)
+{
+    switch (way) {
+    case 0:
+        return 0;
+    case 1:
+        return rank == 0 ? 60 : 0;
+    case 2:
+        return rank == nranks - 1 ? 61 : 0;
+    case 3:
+        return 1;
+    case 4:
+        return rank % 2 == 1 ? 9 : 0;
+    case 5:
+        return rank == nranks / 2 ? nranks - 1 : 0;
+    default:
+        return rank * 7 % 5 * 8 + 3;
+    }
+}
+
+#endif

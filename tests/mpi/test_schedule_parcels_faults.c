@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loops whose iterations travel in parcels: a failure anywhere ends them on all ranks, and the next run is as good as
+ * ever; bad clocks, parcels and arguments lose nothing. */
+#include "harness.h"
+
+#include "parcels_body.h"
+
+#include <math.h>
+
+/* What a run returns on every rank where some fail; the next one is as good as ever. */
+static void check_failure(MPI_Comm comm, body *b, int expected)
+{
+    eqp_loop_result mine = {.chunks = -7};
+
+    CHECK_EQUAL(body_try(b, &mine), expected);
+    CHECK((mine.chunks == -7) == (expected != EQP_OK));
+    for (int64_t i = 0; i < b->part.count; i++) {
+        CHECK(b->times[i] <= 1);
+    }
+    b->fails = NOWHERE;
+    (void)body_run(comm, b, NULL);
+}
+
+/* The owner has everything and is slow, so that others help; all of them fail in what they do for it. */
+static void failures_reach_all_ranks(MPI_Comm comm)
+{
+    static const char *const names[] = {"self", "static", "awf-b", "fractiling"};
+    const int nranks = mpi_test_size(comm);
+
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
+            body b;
+            body_begin(comm, &b, names[k], (eqp_loop_options){.yield = true, .grain = 1});
+            b.slow = owner;
+            b.extra = k % 2 * 9000;
+            b.code = EQP_ERR_DATA;
+            body_resize(&b, b.rank == owner ? 50 : 0);
+            for (place p = OWN; p <= TAKE; p++) {
+                const bool happens = p == OWN || nranks > 1;
+                b.fails = p == AWAY ? (b.rank == owner ? NOWHERE : p) : b.rank == owner ? p : NOWHERE;
+                check_failure(comm, &b, happens ? EQP_ERR_DATA : EQP_OK);
+            }
+            body_end(&b);
+        }
+    }
+}
+
+/* Ranks that fail by themselves, each with a code of its own: that of the lowest counts. */
+static void the_lowest_failing_rank_is_heard(MPI_Comm comm)
+{
+    static const int codes[] = {EQP_ERR_DATA, EQP_ERR_STATE, EQP_ERR_INTERNAL};
+    body b;
+
+    body_begin(comm, &b, "static", (eqp_loop_options){0});
+    body_resize(&b, 5);
+    b.fails = OWN;
+    b.code = codes[b.rank % 3];
+    check_failure(comm, &b, EQP_ERR_DATA);
+    b.fails = b.rank > 0 ? OWN : NOWHERE;
+    check_failure(comm, &b, mpi_test_size(comm) > 1 ? codes[1] : EQP_OK);
+    body_end(&b);
+}
+
+/* Nothing handed over, no bytes, or more than a message can have: nobody reads what is not there. */
+static void parcels_that_are_none_are_refused(MPI_Comm comm)
+{
+    static const int expected[] = {EQP_ERR_DATA, EQP_ERR_ARGUMENT, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW};
+    const int nranks = mpi_test_size(comm);
+
+    for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
+        body b;
+        body_begin(comm, &b, "self", (eqp_loop_options){.grain = 1});
+        b.slow = owner;
+        b.code = EQP_ERR_DATA;
+        body_resize(&b, b.rank == owner ? 30 : 0);
+        for (b.how = CODE; b.how <= TOO_LARGE; b.how++) {
+            for (place p = PACK; p <= AWAY; p++) {
+                b.fails = (p == PACK) == (b.rank == owner) ? p : NOWHERE;
+                check_failure(comm, &b, nranks > 1 ? expected[b.how] : EQP_OK);
+            }
+        }
+        body_end(&b);
+    }
+}
+
+static double clock_at; /* of the clocks below */
+
+static double clock_backwards(void)
+{
+    return clock_at -= 1.0;
+}
+
+static double clock_nowhere(void)
+{
+    return NAN;
+}
+
+static void bad_clocks_lose_nothing(MPI_Comm comm)
+{
+    double (*const clocks[])(void) = {clock_backwards, clock_nowhere};
+
+    for (int m = 0; m < eqp_schedule_method_count(); m++) {
+        for (int c = 0; c < 2; c++) {
+            eqp_loop_result mine;
+            body b;
+            body_begin(comm, &b, eqp_schedule_method_at(m)->name,
+                       (eqp_loop_options){.clock = clocks[c], .yield = c == 1});
+            body_resize(&b, lay(1 + (m + c) % (LAYS - 1), b.rank, mpi_test_size(comm)));
+            (void)body_run(comm, &b, &mine);
+            CHECK(mine.refused >= (mine.iterations > 0));
+            body_end(&b);
+        }
+    }
+}
+
+static void bad_arguments_are_refused_by_all(MPI_Comm comm)
+{
+    const eqp_schedule_method *self = eqp_schedule_method_find("self");
+    const int rank = mpi_test_rank(comm), last = mpi_test_size(comm) - 1;
+    const eqp_loop_options good = {.engine = EQP_LOOP_MASTER, .parcels = true};
+    eqp_loop_options bad[] = {good, good, good, good};
+    eqp_loop_parcels half = parcels;
+    eqp_loop_work work = {.compute = compute_own};
+    eqp_loop *loop = NULL;
+
+    bad[0].engine = EQP_LOOP_ONE_SIDED;
+    bad[1].data_bytes = 8;
+    bad[2].result_bytes = 8;
+    bad[3].most_given = -1;
+    for (int k = 0; k < 4; k++) {
+        CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, rank == last ? &bad[k] : &good, &loop), EQP_ERR_ARGUMENT);
+    }
+    CHECK_EQUAL(eqp_loop_create(comm, self, 5, NULL, &good, &loop), EQP_ERR_ARGUMENT);
+    CHECK(loop == NULL);
+    CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, &good, &loop), EQP_OK);
+    CHECK_EQUAL(eqp_loop_resize(loop, 4), EQP_OK);
+    CHECK_EQUAL(eqp_loop_resize(loop, rank == last ? -1 : 4), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_resize(loop, INT64_MAX), last > 0 ? EQP_ERR_OVERFLOW : EQP_OK);
+    CHECK_EQUAL(eqp_loop_part(loop, rank).count, last > 0 ? 4 : INT64_MAX);
+    CHECK_EQUAL(eqp_loop_resize(loop, 0), EQP_OK);
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
+    half.take = rank == last ? NULL : take;
+    work.parcels = &half;
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
+    work.parcels = &parcels;
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_OK);
+    eqp_loop_free(loop);
+    /* Parcels and their parts belong together. */
+    CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, NULL, &loop), EQP_OK);
+    CHECK_EQUAL(eqp_loop_resize(loop, 4), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
+    eqp_loop_free(loop);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(failures_reach_all_ranks),          MPI_TEST(the_lowest_failing_rank_is_heard),
+        MPI_TEST(parcels_that_are_none_are_refused), MPI_TEST(bad_clocks_lose_nothing),
+        MPI_TEST(bad_arguments_are_refused_by_all),
+    };
+
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
