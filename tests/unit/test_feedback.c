@@ -58,8 +58,9 @@ static void published_results_come_out(void **state)
     }
 }
 
-/* The same source, in words: sines over 1024 ranks take 9 and 12 steps; with few ranks the first step makes matters
- * worse and the rule stops; 5000 iterations of the shorter sine take two steps. */
+/* The same source, in words: sines over 1024 ranks take 9 and 12 steps (4.2.2); with few ranks the first step makes
+ * matters worse and the rule stops (4.4); 1280 ranks are an outlier of function 3 (4.1.2); 5000 iterations of the
+ * shorter sine take two steps. */
 static void described_results_come_out(void **state)
 {
     static const struct {
@@ -77,6 +78,62 @@ static void described_results_come_out(void **state)
         assert_int_equal(run.steps, described[i].steps);
         assert_true(run.steps > 1 || difference[1] > difference[0]);
     }
+    const int outlier = simulate(3, 500000, 1280, &papers_rule, NULL, NULL).steps;
+    assert_true(outlier > simulate(3, 500000, 1024, &papers_rule, NULL, NULL).steps);
+    assert_true(outlier > simulate(3, 500000, 1536, &papers_rule, NULL, NULL).steps);
+    assert_true(outlier > simulate(4, 500000, 1280, &papers_rule, NULL, NULL).steps);
+}
+
+/* Three of its statements do not come out of its equations: 9 steps of function 4 with 750,000 iterations, and a worse
+ * first step of both sines on 64 ranks. */
+static void described_results_that_differ(void **state)
+{
+    double difference[26];
+
+    (void)state;
+    assert_int_equal(simulate(4, 750000, 1024, &papers_rule, NULL, NULL).steps, 6);
+    for (int function = 3; function <= 4; function++) {
+        assert_int_equal(simulate(function, 500000, 64, &papers_rule, NULL, difference).steps, 3);
+        assert_true(difference[1] < 0.9 * difference[0]);
+    }
+}
+
+/* Function 4 as a C program has it whose iterations are of 32 bits: m a wraps around, a negative remainder is no spike,
+ * b / 10 is an integer, and so are both summands. */
+static int64_t spikes_of_32_bits(int64_t m, int64_t sine)
+{
+    const int64_t a = 11003, b = 10007, two_32 = (int64_t)1 << 32, wrapped = m * a % two_32;
+    const int64_t remainder = (wrapped < two_32 / 2 ? wrapped : wrapped - two_32) % b;
+
+    return sine + (2 * remainder >= b ? remainder / (b / 10) : 0);
+}
+
+/* With those all that the source tells of function 4 comes out. */
+static void described_results_of_spikes_come_out_of_32_bits(void **state)
+{
+    static const struct {
+        int nranks, steps;
+        int64_t n;
+    } described[] = {{1024, 9, 750000}, {1024, 12, 1000000}, {8, 1, 500000},
+                     {16, 1, 500000},   {32, 1, 500000},     {64, 1, 500000}};
+    int64_t *load = calloc(1000000, sizeof *load);
+    double difference[26];
+    eqp_feedback_run run;
+
+    (void)state;
+    assert_non_null(load);
+    for (size_t i = 0; i < sizeof described / sizeof described[0]; i++) {
+        assert_int_equal(eqp_feedback_function(3, described[i].n, 1, load), EQP_OK);
+        for (int64_t m = 0; m < described[i].n; m++) {
+            load[m] = spikes_of_32_bits(m, load[m]);
+        }
+        assert_int_equal(
+            eqp_feedback_simulate(described[i].n, load, described[i].nranks, &papers_rule, NULL, difference, &run),
+            EQP_OK);
+        assert_int_equal(run.steps, described[i].steps);
+        assert_true(run.steps > 1 || difference[1] > difference[0]);
+    }
+    free(load);
 }
 
 static void functions_are_those_of_the_source(void **state)
@@ -449,6 +506,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_results_come_out),
         cmocka_unit_test(described_results_come_out),
+        cmocka_unit_test(described_results_that_differ),
+        cmocka_unit_test(described_results_of_spikes_come_out_of_32_bits),
         cmocka_unit_test(functions_are_those_of_the_source),
         cmocka_unit_test(every_iteration_goes_to_its_new_rank_once),
         cmocka_unit_test(one_step_balances_what_is_constant_in_each_rank),
