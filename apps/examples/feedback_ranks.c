@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of a triangle, row m with m numbers to be summed, in ranges of rows that balance themselves: after every pass
- * each rank tells how much it had to do, and rows move with their data. Loads are counted here, so that the result is
- * the same everywhere; in a program they are eqp_cpu_seconds(), made integers by eqp_feedback_load().
+ * each rank tells how long it took, and rows move with their data. The seconds are counted here, a nanosecond for each
+ * addition, so that the result is the same everywhere; in a program they are differences of eqp_cpu_seconds().
  *
  * mpicc -std=c11 feedback_ranks.c $(pkg-config --cflags --libs equipoise) -o feedback_ranks
  * mpiexec -n 4 ./feedback_ranks */
@@ -19,8 +19,8 @@ typedef struct row {
     int64_t sum; /* of all passes */
 } row;
 
-/* The work of a pass: adds 1 to m for every row m. Returns how many additions that took. */
-static int64_t add_rows(row *rows, const eqp_feedback_share *share)
+/* The work of a pass: adds 1 to m for every row m. Returns how many seconds that took. */
+static double add_rows(row *rows, const eqp_feedback_share *share)
 {
     int64_t additions = 0;
 
@@ -30,7 +30,7 @@ static int64_t add_rows(row *rows, const eqp_feedback_share *share)
             additions++;
         }
     }
-    return additions;
+    return 1e-9 * (double)additions;
 }
 
 /* Whether every row of mine is where it should be and has had all passes. */
@@ -45,34 +45,51 @@ static int check_rows(const row *rows, const eqp_feedback_share *share, int pass
     return EQP_OK;
 }
 
+static int print_pass(MPI_Comm comm, int pass, double seconds)
+{
+    eqp_load_statistics loads;
+    int rank, code = eqp_load_statistics_all(comm, 1, &seconds, &loads);
+
+    MPI_Comm_rank(comm, &rank);
+    if (!code && rank == 0) {
+        printf("pass %d: largest load / mean - 1 = %.2e\n", pass, loads.imbalance);
+    }
+    return code;
+}
+
+/* Passes until the ranges are as good as they get. Rows share->low to share->high - 1 are mine, and change. */
+static int run_passes(MPI_Comm comm, row **rows, eqp_feedback_share *share, int *passes)
+{
+    enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
+    int code = EQP_OK;
+
+    for (*passes = 0; !code && verdict == EQP_FEEDBACK_GO_ON; ++*passes) {
+        const double seconds = add_rows(*rows, share);
+        int64_t load = 0;
+
+        code = eqp_feedback_load(seconds, 1e-9, &load);
+        code = eqp_agree(comm, code, NULL); /* what one rank cannot do, none does */
+        code = code ? code : eqp_feedback_balance(comm, load, sizeof **rows, rows, share, &verdict);
+        code = code ? code : print_pass(comm, *passes + 1, seconds);
+    }
+    return code;
+}
+
 static int run(MPI_Comm comm)
 {
     const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
-    enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
     eqp_feedback_share share;
     row *rows = NULL;
-    int rank, passes = 0;
-    int code = eqp_feedback_share_init(comm, ROWS, &options, &share);
+    int passes = 0, code = eqp_feedback_share_init(comm, ROWS, &options, &share);
 
     if (code) {
         return code;
     }
-    MPI_Comm_rank(comm, &rank);
     code = eqp_agree(comm, eqp_array_create(&rows, share.high - share.low, sizeof *rows), NULL);
     for (int64_t m = share.low; m < share.high && !code; m++) {
         rows[m - share.low].number = m;
     }
-    while (!code && verdict == EQP_FEEDBACK_GO_ON) {
-        const int64_t load = add_rows(rows, &share);
-        eqp_load_statistics loads;
-
-        passes++;
-        code = eqp_load_statistics_all(comm, 1, &(double){(double)load}, &loads);
-        if (!code && rank == 0) {
-            printf("pass %d: largest load / mean - 1 = %.2e\n", passes, loads.imbalance);
-        }
-        code = code ? code : eqp_feedback_balance(comm, load, sizeof *rows, &rows, &share, &verdict);
-    }
+    code = code ? code : run_passes(comm, &rows, &share, &passes);
     code = eqp_agree(comm, code ? code : check_rows(rows, &share, passes), NULL);
     free(rows);
     return code;

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every code block of a page occurs, letter for letter, in a source file: what readers copy is what was compiled.
-# usage: check_embed_page.sh PAGE SOURCE
+# Every code block of a page occurs, letter for letter, in a source file: what readers copy is what was compiled. With a
+# LANGUAGE only its blocks.
+# usage: check_embed_page.sh PAGE SOURCE [LANGUAGE]
 set -eu
 page=$1
 source=$2
 
-awk -v source="$source" '
+awk -v source="$source" -v language="${3-}" '
     BEGIN {
         while ((getline line < source) > 0)
             text = text line "\n"
@@ -18,12 +19,15 @@ awk -v source="$source" '
     }
     /^```/ && !inside {
         inside = 1
+        skip = language != "" && $0 != "```" language
         start = FNR
         block = ""
         next
     }
     /^```/ {
         inside = 0
+        if (skip)
+            next
         blocks++
         # A single line may be part of a line; several lines are whole lines.
         wanted = gsub(/\n/, "\n", block) > 1 ? "\n" block : substr(block, 1, length(block) - 1)
@@ -39,7 +43,7 @@ awk -v source="$source" '
             print FILENAME ":" start ": this block does not end"
             bad = 1
         }
-        if (!bad && blocks < 2) {
+        if (!bad && blocks < (language == "" ? 2 : 1)) {
             print FILENAME ": holds no code"
             bad = 1
         }
