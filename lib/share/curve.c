@@ -15,6 +15,26 @@ void eqp__curve_constant(eqp__curve *curve, double speed)
     curve->s[0] = speed;
 }
 
+/* A piece in Bernstein's form: speed is a mean of the four numbers, all of them positive (see akima.c), so that
+ * rounding cannot make it 0 however far they are apart. */
+static void find_bernstein(const eqp__curve *c, int j, double b[4])
+{
+    const double h = c->x[j + 1] - c->x[j], third = (c->s[j + 1] - c->s[j]) / 3.0;
+
+    b[0] = c->s[j];
+    b[1] = c->s[j] + (c->smooth ? c->d[j] * h / 3.0 : third);
+    b[2] = c->s[j + 1] - (c->smooth ? c->d[j + 1] * h / 3.0 : third);
+    b[3] = c->s[j + 1];
+}
+
+/* Speed at the fraction t of a piece. */
+static double mean_of(const double b[4], double t)
+{
+    const double w = 1.0 - t;
+
+    return w * w * (w * b[0] + 3.0 * t * b[1]) + t * t * (3.0 * w * b[2] + t * b[3]);
+}
+
 /* Coefficients of powers of (size - x[j]) of piece j. */
 static void find_cubic(const eqp__curve *c, int j, double a[4])
 {
@@ -29,7 +49,7 @@ static void find_cubic(const eqp__curve *c, int j, double a[4])
 double eqp__curve_speed(const eqp__curve *curve, double size, double *slope)
 {
     int low = 0, high = curve->n - 1;
-    double a[4], u;
+    double b[4], h, t;
 
     if (size <= curve->x[0] || size >= curve->x[high]) {
         if (slope) {
@@ -45,12 +65,14 @@ double eqp__curve_speed(const eqp__curve *curve, double size, double *slope)
             high = middle;
         }
     }
-    find_cubic(curve, low, a);
-    u = size - curve->x[low];
+    find_bernstein(curve, low, b);
+    h = curve->x[low + 1] - curve->x[low];
+    t = (size - curve->x[low]) / h;
     if (slope) {
-        *slope = a[1] + u * (2.0 * a[2] + u * 3.0 * a[3]);
+        const double w = 1.0 - t;
+        *slope = 3.0 / h * (w * w * (b[1] - b[0]) + 2.0 * w * t * (b[2] - b[1]) + t * t * (b[3] - b[2]));
     }
-    return a[0] + u * (a[1] + u * (a[2] + u * a[3]));
+    return mean_of(b, t);
 }
 
 double eqp__curve_seconds(const eqp__curve *curve, double size, double *rate)
@@ -65,9 +87,9 @@ double eqp__curve_seconds(const eqp__curve *curve, double size, double *rate)
 }
 
 /* What a rank could compute in the time beyond what it has: negative where a size takes longer. */
-static double find_excess(const double a[4], double x, double seconds, double u)
+static double find_excess(const double b[4], double x, double h, double seconds, double u)
 {
-    return seconds * (a[0] + u * (a[1] + u * (a[2] + u * a[3]))) - (x + u);
+    return seconds * mean_of(b, u / h) - (x + u);
 }
 
 /* Where the excess of a piece has its extremes, in order, within (0, h). Returns how many. */
@@ -102,10 +124,11 @@ static int find_extremes(const double a[4], double seconds, double h, double ext
 static double find_crossing(const eqp__curve *c, int j, double seconds)
 {
     const double x = c->x[j], h = c->x[j + 1] - x;
-    double a[4], end[3], low = 0.0;
+    double a[4], b[4], end[3], low = 0.0;
     int n = 0;
 
     find_cubic(c, j, a);
+    find_bernstein(c, j, b);
     if (c->smooth) {
         n = find_extremes(a, seconds, h, end);
     }
@@ -113,7 +136,7 @@ static double find_crossing(const eqp__curve *c, int j, double seconds)
     for (int i = 0; i < n; i++) {
         double high = end[i];
 
-        if (find_excess(a, x, seconds, high) > 0.0) {
+        if (find_excess(b, x, h, seconds, high) > 0.0) {
             low = high;
             continue;
         }
@@ -125,7 +148,7 @@ static double find_crossing(const eqp__curve *c, int j, double seconds)
             if (middle <= low || middle >= high) {
                 break;
             }
-            if (find_excess(a, x, seconds, middle) > 0.0) {
+            if (find_excess(b, x, h, seconds, middle) > 0.0) {
                 low = middle;
             } else {
                 high = middle;

@@ -40,8 +40,9 @@ static void find_bounds(division *d, double *low, double *high)
         *low = fmin(*low, seconds);
         *high = fmax(*high, seconds);
     }
-    /* A spline may have taken as long for fewer items already. Beyond n, time grows without end. */
-    while (find_total(d, *high) < d->n) {
+    /* A spline may have taken as long for fewer items already. Beyond n, time grows without end, if not beyond numbers.
+     */
+    while (find_total(d, *high) < d->n && *high < 0.25 * DBL_MAX) {
         *high *= 2.0;
     }
 }

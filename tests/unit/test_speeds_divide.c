@@ -386,6 +386,39 @@ static void splines_pass_through_their_points_smooth_and_positive(void **state)
 
 /* Akima 1970: where the slopes of the two pieces on one side are equal, the curve takes that slope; the spline is local
  * and has no overshoot beside a flat stretch of two pieces. */
+/* Speeds as far apart as they may be, from one knot to the next: no division takes for ever, no speed is 0. */
+static void speeds_may_be_orders_apart(void **state)
+{
+    uint64_t seed = 17;
+
+    (void)state;
+    for (int world = 0; world < 2000; world++) {
+        const int nranks = 1 + (int)(noise(&seed) * 4.0), npoints = 1 + (int)(noise(&seed) * 8.0);
+        const double decades = 59.0 * noise(&seed), n = 1.0 + floor(1000.0 * noise(&seed));
+        double size[4], sum = 0.0, speed = 0.0;
+        eqp_speeds *speeds = NULL;
+
+        assert_int_equal(eqp_speeds_create(world % 2 ? EQP_SPEEDS_AKIMA : EQP_SPEEDS_PIECEWISE, nranks, n, &speeds),
+                         EQP_OK);
+        for (int p = 0; p < nranks * npoints; p++) {
+            const double items = 1.0 + floor(100.0 * noise(&seed));
+            speed = pow(10.0, (noise(&seed) - 0.5) * decades);
+            assert_int_equal(eqp_speeds_add(speeds, p % nranks, items, items / speed), EQP_OK);
+        }
+        assert_int_equal(eqp_speeds_divide(speeds, size, NULL), EQP_OK);
+        for (int r = 0; r < nranks; r++) {
+            assert_true(size[r] > 0.0 && isfinite(size[r]));
+            sum += size[r];
+            for (double at = 0.5; at < 110.0; at += 0.5) {
+                assert_int_equal(eqp_speeds_speed(speeds, r, at, &speed), EQP_OK);
+                assert_true(speed > 0.0 && isfinite(speed));
+            }
+        }
+        assert_near(sum, n, 1e-9 * n);
+        eqp_speeds_free(speeds);
+    }
+}
+
 static void a_spline_is_straight_where_its_points_are(void **state)
 {
     const eqp__speed_point point[] = {{1, 10}, {2, 12}, {3, 14}, {4, 16}, {5, 3}, {6, 3}, {7, 3}, {8, 3}};
@@ -444,6 +477,7 @@ int main(void)
         cmocka_unit_test(plateaus_go_on_beside_falls_only),
         cmocka_unit_test(noise_of_a_plateau_moves_no_older_point),
         cmocka_unit_test(splines_pass_through_their_points_smooth_and_positive),
+        cmocka_unit_test(speeds_may_be_orders_apart),
         cmocka_unit_test(a_spline_is_straight_where_its_points_are),
         cmocka_unit_test(the_size_of_a_time_is_the_first_one),
     };
