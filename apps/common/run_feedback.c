@@ -29,22 +29,22 @@ struct app_feedback {
     double *best;        /* [nranks] particles of each at the best step, mean 1 */
 };
 
-int app_feedback_create(const eqp_method *method, int nranks, const eqp_policy_options *policy, app_feedback **feedback)
+int app_feedback_create(const app_run_settings *run, int nranks, app_feedback **feedback)
 {
     app_feedback *made = NULL;
     int code;
 
-    if (method != eqp_method_find("feedback")) {
+    if (run->method != eqp_method_find("feedback") || run->schedule != NULL) {
         return EQP_OK;
     }
     code = eqp_array_create(&made, 1, sizeof *made);
     if (code == EQP_OK) {
         made->nranks = nranks;
-        made->by_loads = *method;
+        made->by_loads = *run->method;
         made->by_loads.needs = 0;
         made->options = (eqp_feedback_options)EQP_FEEDBACK_OPTIONS_DEFAULTS;
-        made->options.threshold = policy->imbalance_tol;
-        made->ruled = policy->mode == EQP_POLICY_AUTO;
+        made->options.threshold = run->policy.imbalance_tol;
+        made->ruled = run->policy.mode == EQP_POLICY_AUTO;
         code = eqp_feedback_init(&made->state, &made->options);
     }
     if (code == EQP_OK) {

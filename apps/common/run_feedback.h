@@ -4,19 +4,17 @@
 #ifndef APP_RUN_FEEDBACK_H
 #define APP_RUN_FEEDBACK_H
 
+#include "run_settings.h"
 #include "run_step.h"
-#include "run_words.h"
 
 #include <equipoise/feedback.h>
-#include <equipoise/policy.h>
 
 typedef struct app_feedback app_feedback;
 
-/* For a run with another method *feedback stays as it is: NULL, with which all of this does nothing. policy: of the
- * run. Only where it leaves the choice (EQP_POLICY_AUTO) there is a rule: its imbalance_tol is good enough. Local.
- * EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY. */
-int app_feedback_create(const eqp_method *method, int nranks, const eqp_policy_options *policy,
-                        app_feedback **feedback);
+/* For a run with another method *feedback stays as it is: NULL, with which all of this does nothing; and so where work
+ * is handed out, since measured loads then say nothing of the map. Only where the policy is automatic there is a rule:
+ * its imbalance_tol is good enough. Local. EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY. */
+int app_feedback_create(const app_run_settings *run, int nranks, app_feedback **feedback);
 void app_feedback_free(app_feedback *feedback);
 
 /* Takes in a step: rows [nranks] of row_bytes each that begin with an app_rank_row, the same on all ranks. rebalanced:

@@ -65,11 +65,12 @@ static const app_option output_rows[] = {
      .help = "how much work each rank is to get: alike, in proportion to relative speeds (repeated),\n"
              "by measured speeds, or by speeds as functions of size: model[:" EQP_SPEEDS_KINDS "]"},
     {.name = "schedule",
-     .argument = "none|METHOD",
-     .type = APP_OPTION_TEXT,
+     .argument = "none|METHOD[:chunk=N,factor=X]",
+     .type = APP_OPTION_KEYED,
      .offset = AT(schedule_text),
      .fallback = "none",
-     .help = "hand the work of a step out while it is done, on top of the map; 'help' lists the methods"},
+     .help = "hand the work of a step out while it is done, on top of the map; 'help' lists the methods;\n"
+             "chunk: size of all chunks (fixed) or of first ones; factor: a batch is 1/X of what is left"},
     {.name = "imbalance-tol",
      .argument = "X",
      .type = APP_OPTION_REAL,
@@ -218,25 +219,42 @@ static int choose_share(app_run_settings *run, const char **option, eqp_message 
     return code;
 }
 
+/* METHOD[:chunk=N,factor=X]. */
+static int read_schedule(app_run_settings *run, eqp_message *message)
+{
+    app_keyed keyed;
+    int code = app_keyed_parse(run->schedule_text, &keyed, message);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    run->schedule = eqp_schedule_method_find(keyed.kind);
+    if (run->schedule == NULL) {
+        eqp_message_set(message, "'%.100s' is no method; 'help' lists them", run->schedule_text);
+        app_keyed_free(&keyed);
+        return EQP_ERR_UNKNOWN;
+    }
+    app_keyed_int(&keyed, "chunk", 1, INT32_MAX, &run->schedule_rules.chunk);
+    app_keyed_real(&keyed, "factor", 1, false, INFINITY, &run->schedule_rules.factor);
+    return app_keyed_end(&keyed, message);
+}
+
 static int choose_schedule(app_run_settings *run, const char **option, eqp_message *message)
 {
-    const char *name = run->schedule_text;
+    int code;
 
     *option = "schedule";
     run->schedule = NULL;
-    if (name == NULL || strcmp(name, "none") == 0) {
+    run->schedule_rules = (eqp_schedule_options)EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    if (run->schedule_text == NULL || strcmp(run->schedule_text, "none") == 0) {
         return EQP_OK;
     }
-    run->schedule = eqp_schedule_method_find(name);
-    if (run->schedule == NULL) {
-        eqp_message_set(message, "'%.100s' is no method; 'help' lists them", name);
-        return EQP_ERR_UNKNOWN;
-    }
-    if (run->ncompare > 0) {
-        eqp_message_set(message, "%s: nothing is handed out where no step is made", name);
+    code = read_schedule(run, message);
+    if (code == EQP_OK && run->ncompare > 0) {
+        eqp_message_set(message, "%s: nothing is handed out where no step is made", run->schedule_text);
         return EQP_ERR_ARGUMENT;
     }
-    return EQP_OK;
+    return code;
 }
 
 static int choose_policy(app_run_settings *run, const char **option, eqp_message *message)

@@ -53,6 +53,7 @@ typedef struct app_run_settings {
     bool network_measure;                /* alpha and beta are to be measured: see run_network.h */
     app_share_choice share;              /* what --share says; owned */
     const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */
+    eqp_schedule_options schedule_rules; /* how; without weights */
 } app_run_settings;
 
 /* --generate, --restart, --steps, --dt, --seed; and --balance to --progress. Their texts can be replaced: see

@@ -181,6 +181,14 @@ app_speeds app_shares_speeds(const app_shares *shares)
     return (app_speeds){shares->speed != NULL ? shares->nranks : 0, shares->speed};
 }
 
+eqp_schedule_options app_shares_rules(const app_shares *shares, const eqp_schedule_options *rules)
+{
+    eqp_schedule_options weighted = *rules;
+
+    weighted.weight = shares->speed;
+    return weighted;
+}
+
 void app_shares_fill_row(const app_shares *shares, int rank, double work, app_rank_row *row)
 {
     row->work = work;

@@ -6,6 +6,7 @@
 
 #include "run_step.h"
 
+#include <equipoise/schedule.h>
 #include <equipoise/speeds.h>
 
 /* Relative speeds of any number of parts, mean 1: part p has that of p modulo n. Borrowed. Zeros: all are alike. */
@@ -70,6 +71,10 @@ int app_shares_renew(app_shares *shares);
 
 /* Relative speeds of the ranks that the last renewal has found: those of the present map. Borrowed until the next. */
 app_speeds app_shares_speeds(const app_shares *shares);
+
+/* The rules of a run's loops, with the speeds as weights of the methods that have any (borrowed: until the next
+ * renewal). */
+eqp_schedule_options app_shares_rules(const app_shares *shares, const eqp_schedule_options *rules);
 
 /* Sets work, speed and predicted of a rank's row: seconds of its work by the cost model. */
 void app_shares_fill_row(const app_shares *shares, int rank, double work, app_rank_row *row);

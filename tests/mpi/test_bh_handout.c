@@ -103,7 +103,7 @@ static int64_t check_method(bh_simulation *sim, const eqp_schedule_method *metho
     bh_handout *handout = NULL;
     int64_t helped = 0;
 
-    CHECK_EQUAL(bh_handout_create(sim->comm, method, &handout), EQP_OK);
+    CHECK_EQUAL(bh_handout_create(sim->comm, method, NULL, &handout), EQP_OK);
     for (int round = 0; round < 2; round++) {
         outcome o;
         evaluate(sim, handout, before, &o);
@@ -250,7 +250,7 @@ static void who_watches_is_told_that_works_go_elsewhere(MPI_Comm comm)
 
     parse(&settings, option);
     create(comm, &settings, &sim);
-    CHECK_EQUAL(bh_handout_create(sim.comm, eqp_schedule_method_at(0), &handout), EQP_OK);
+    CHECK_EQUAL(bh_handout_create(sim.comm, eqp_schedule_method_at(0), NULL, &handout), EQP_OK);
     sim.evaluator.handout = handout;
     CHECK_EQUAL(bh_domain_grow(&sim.domain), EQP_OK);
     sim.evaluator.computed = last ? mark_nothing : NULL;

@@ -149,7 +149,7 @@ static void check_plan(MPI_Comm comm, const map_plan *plan)
     outcome_take(&sim, &without);
     CHECK_EQUAL(without.helped, 0);
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
-        CHECK_EQUAL(dd_loop_create(sim.comm, eqp_schedule_method_at(m), &sim.evaluator.loop), EQP_OK);
+        CHECK_EQUAL(dd_loop_create(sim.comm, eqp_schedule_method_at(m), NULL, &sim.evaluator.loop), EQP_OK);
         for (int again = 0; again < 2; again++) { /* the second time ranks are known */
             outcome o;
             CHECK_EQUAL(evaluate(&sim), EQP_OK);
@@ -189,7 +189,7 @@ static void work_is_that_of_who_computes(MPI_Comm comm)
     int64_t given[2] = {0, 0};
 
     simulation_create(comm, &plans[2], &settings, &sim);
-    CHECK_EQUAL(dd_loop_create(sim.comm, eqp_schedule_method_find("factoring"), &sim.evaluator.loop), EQP_OK);
+    CHECK_EQUAL(dd_loop_create(sim.comm, eqp_schedule_method_find("factoring"), NULL, &sim.evaluator.loop), EQP_OK);
     for (int i = 0; i < 20 && given[0] == 0; i++) {
         int64_t timed = 0, computed = 0, mapped = 0;
         CHECK_EQUAL(evaluate(&sim), EQP_OK);
@@ -240,7 +240,7 @@ static void all_fail_where_one_has_no_memory(MPI_Comm comm)
         return;
     }
     simulation_create(comm, &small, &settings, &sim);
-    CHECK_EQUAL(dd_loop_create(sim.comm, eqp_schedule_method_find("self"), &sim.evaluator.loop), EQP_OK);
+    CHECK_EQUAL(dd_loop_create(sim.comm, eqp_schedule_method_find("self"), NULL, &sim.evaluator.loop), EQP_OK);
     CHECK_EQUAL(evaluate(&sim), EQP_OK);
     outcome_take(&sim, &before);
     CHECK(failing_ranks_check(comm, evaluate_without_memory, &sim) > 5);

@@ -32,7 +32,9 @@ static void begin(world *w, const eqp_policy_options *policy, double (*cost)(int
 {
     memset(w, 0, sizeof *w);
     w->cost = cost;
-    assert_int_equal(app_feedback_create(eqp_method_find("feedback"), RANKS, policy, &w->feedback), EQP_OK);
+    assert_int_equal(app_feedback_create(&(app_run_settings){.method = eqp_method_find("feedback"), .policy = *policy},
+                                         RANKS, &w->feedback),
+                     EQP_OK);
     assert_int_equal(eqp_feedback_start(ITEMS, RANKS, w->bound), EQP_OK);
 }
 
@@ -180,7 +182,14 @@ static void other_methods_have_none(void **state)
     app_rebalance_options options = {.method = eqp_method_find("sfc")};
 
     (void)state;
-    assert_int_equal(app_feedback_create(options.method, RANKS, &automatic, &none), EQP_OK);
+    assert_int_equal(
+        app_feedback_create(&(app_run_settings){.method = options.method, .policy = automatic}, RANKS, &none), EQP_OK);
+    assert_null(none);
+    assert_int_equal(app_feedback_create(&(app_run_settings){.method = eqp_method_find("feedback"),
+                                                             .policy = automatic,
+                                                             .schedule = eqp_schedule_method_at(0)},
+                                         RANKS, &none),
+                     EQP_OK);
     assert_null(none);
     assert_false(app_feedback_wants(none));
     assert_int_equal(app_feedback_record(none, NULL, 0, true), EQP_OK);

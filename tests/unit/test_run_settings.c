@@ -221,6 +221,10 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
         {{"--share=measured:2"}, "second: --share: measured takes no value"},
         {{"--share=model:cubic"}, "second: --share: 'cubic' is not constant|piecewise|akima"},
         {{"--schedule=lucky"}, "second: --schedule: 'lucky' is no method; 'help' lists them"},
+        {{"--schedule=chunk=4"}, "second: --schedule: 'chunk=4' is no method; 'help' lists them"},
+        {{"--schedule=fixed:chunk=0"}, "second: --schedule: chunk: '0' is not an integer from 1 to 2147483647"},
+        {{"--schedule=factoring:factor=0.5"}, "second: --schedule: factor: '0.5' is not a number >= 1"},
+        {{"--schedule=fixed:size=4"}, "second: --schedule: size: no such key; known: chunk factor"},
         {{"--balance=interaction:pins=1"},
          "second: --balance: interaction: pins: '1' is not an integer from 2 to 65536"},
     };
@@ -263,7 +267,7 @@ static void what_takes_steps_to_learn_is_not_compared(void **state)
 
 static void shares_and_schedules_are_looked_up(void **state)
 {
-    static const char *const argv[] = {"second", "file", "--share=speeds:1,3", "--schedule", "awf-c"};
+    static const char *const argv[] = {"second", "file", "--share=speeds:1,3", "--schedule", "awf-c:factor=4,chunk=9"};
     eqp_message message = {""};
     settings s;
     char *text = NULL;
@@ -273,11 +277,12 @@ static void shares_and_schedules_are_looked_up(void **state)
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
     assert_true(s.run.share.kind == APP_SHARE_SPEEDS && s.run.share.nspeeds == 2);
     assert_ptr_equal(s.run.schedule, eqp_schedule_method_find("awf-c"));
+    assert_true(s.run.schedule_rules.factor == 4.0 && s.run.schedule_rules.chunk == 9);
     app_run_settings_free(&s.run);
     app_run_settings_free(&s.run);
     assert_int_equal(parse(2, argv, &s, NULL, &message), EQP_OK);
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
-    assert_true(s.run.share.kind == APP_SHARE_EQUAL && s.run.schedule == NULL);
+    assert_true(s.run.share.kind == APP_SHARE_EQUAL && s.run.schedule == NULL && s.run.schedule_rules.factor == 2.0);
     assert_int_equal(app_run_list_schedules(&text), EQP_OK);
     for (int i = 0; i < eqp_schedule_method_count(); i++) {
         assert_non_null(strstr(text, eqp_schedule_method_at(i)->summary));

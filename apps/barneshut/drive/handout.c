@@ -34,7 +34,8 @@ typedef struct run {
     int64_t bytes_sent;
 } run;
 
-static int create_loop(MPI_Comm comm, const eqp_schedule_method *method, eqp_loop **loop)
+static int create_loop(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
+                       eqp_loop **loop)
 {
     eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
 
@@ -43,10 +44,11 @@ static int create_loop(MPI_Comm comm, const eqp_schedule_method *method, eqp_loo
     options.yield = true;
     options.grain = GRAIN;
     options.most_given = MOST_GIVEN;
-    return eqp_loop_create(comm, method, 0, NULL, &options, loop);
+    return eqp_loop_create(comm, method, 0, rules, &options, loop);
 }
 
-int bh_handout_create(MPI_Comm comm, const eqp_schedule_method *method, bh_handout **handout)
+int bh_handout_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
+                      bh_handout **handout)
 {
     bh_handout *made = NULL;
     int code = eqp_array_create(&made, 1, sizeof *made);
@@ -56,7 +58,7 @@ int bh_handout_create(MPI_Comm comm, const eqp_schedule_method *method, bh_hando
     }
     code = eqp_agree(comm, code, NULL);
     if (code == EQP_OK) {
-        code = create_loop(comm, method, &made->loop);
+        code = create_loop(comm, method, rules, &made->loop);
     }
     if (code != EQP_OK) {
         bh_handout_free(made);

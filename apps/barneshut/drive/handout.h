@@ -14,8 +14,9 @@
 typedef struct bh_handout bh_handout;
 
 /* Collective over `comm`, which is duplicated; fails on all ranks or on none, as eqp_loop_create(). method: the same on
- * all ranks (borrowed). */
-int bh_handout_create(MPI_Comm comm, const eqp_schedule_method *method, bh_handout **handout);
+ * all ranks (borrowed). rules: NULL: the defaults (copied). */
+int bh_handout_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
+                      bh_handout **handout);
 
 /* Collective; NULL on all ranks is legal. */
 void bh_handout_free(bh_handout *handout);

@@ -87,7 +87,7 @@ static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger,
     double *measured = NULL;
     int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
 
-    options.part_load = measured;
+    options.part_load = sim->handout == NULL ? measured : NULL; /* else it says nothing of the map */
     options.speeds = app_shares_speeds(sim->shares);
     app_feedback_prepare(sim->feedback, &options);
     if (code == EQP_OK && !sim->surveyed) {
@@ -402,7 +402,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         code = app_shares_create("barneshut", &settings->run.share, sim->domain.nranks, &sim->shares, message);
     }
     if (code == EQP_OK) {
-        code = app_feedback_create(settings->run.method, sim->domain.nranks, &settings->run.policy, &sim->feedback);
+        code = app_feedback_create(&settings->run, sim->domain.nranks, &sim->feedback);
     }
     if (code == EQP_OK) {
         code = bh_evaluator_create(&mac, settings->softening, bh_settings_kernel(settings),
@@ -425,7 +425,8 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         code = eqp_route_fit(sim->comm, &sim->evaluator.plan);
     }
     if (code == EQP_OK && settings->run.schedule != NULL) {
-        code = bh_handout_create(sim->comm, settings->run.schedule, &sim->handout);
+        const eqp_schedule_options rules = app_shares_rules(sim->shares, &settings->run.schedule_rules);
+        code = bh_handout_create(sim->comm, settings->run.schedule, &rules, &sim->handout);
         sim->evaluator.handout = sim->handout;
     }
     if (code == EQP_OK) {

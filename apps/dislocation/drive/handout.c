@@ -24,7 +24,7 @@ typedef struct handout {
     double **done;   /* [list.n] forces of those that wait for others before them; owned */
 } handout;
 
-int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, eqp_loop **loop)
+int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules, eqp_loop **loop)
 {
     eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
 
@@ -33,7 +33,7 @@ int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, eqp_loop **
     options.most_given = MOST_GIVEN;
     options.yield = true;
     options.grain = 1;
-    return eqp_loop_create(comm, method, 0, NULL, &options, loop);
+    return eqp_loop_create(comm, method, 0, rules, &options, loop);
 }
 
 static int handout_create(handout *h)

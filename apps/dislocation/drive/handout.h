@@ -8,8 +8,10 @@
 
 #include <equipoise/schedule.h>
 
-/* A loop for dd_evaluator::loop; it learns how fast the ranks are. Collective. */
-int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, eqp_loop **loop);
+/* A loop for dd_evaluator::loop; it learns how fast the ranks are. rules: NULL: the defaults (copied).
+ * Collective. */
+int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
+                   eqp_loop **loop);
 
 /* All pairs, by the evaluator's loop. Remote segments are complete. Forces have the same bits whoever computes what,
  * for the same ranks and map. Work and time are the batches' of who computes, the accounts of owners stay where they

@@ -454,7 +454,7 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
         code = app_shares_create("dislocation", &settings->run.share, sim->domain.nranks, &sim->shares, message);
     }
     if (code == EQP_OK) {
-        code = app_feedback_create(settings->run.method, sim->domain.nranks, &settings->run.policy, &sim->feedback);
+        code = app_feedback_create(&settings->run, sim->domain.nranks, &sim->feedback);
         code = eqp_agree(sim->comm, code, message);
     }
     if (code == EQP_OK) {
@@ -467,7 +467,8 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
         code = eqp_agree(sim->comm, dd_setup(sim, message), message);
     }
     if (code == EQP_OK && settings->run.schedule != NULL) {
-        code = dd_loop_create(sim->comm, settings->run.schedule, &sim->evaluator.loop);
+        const eqp_schedule_options rules = app_shares_rules(sim->shares, &settings->run.schedule_rules);
+        code = dd_loop_create(sim->comm, settings->run.schedule, &rules, &sim->evaluator.loop);
     }
     if (code == EQP_OK) {
         code = start(sim, message);
