@@ -402,18 +402,22 @@ bool app_run_asks(const char *value)
     return value != NULL && strcmp(value, "help") == 0;
 }
 
-int app_run_list_methods(const app_methods *own, char **text)
+/* Rows of a table of methods, as --X help shows them. */
+typedef struct listed {
+    const char *name, *summary;
+} listed;
+
+static int list_rows(const char *what, int n, listed (*row)(const void *user, int i), const void *user, char **text)
 {
-    static const char *const header[] = {"method", "what it does"};
-    const int n = eqp_method_count() + (own != NULL ? own->n : 0);
+    const char *const header[] = {"method", what};
     eqp_table *list = NULL;
     int code = eqp_table_create(2, header, &list);
 
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        const eqp_method *method = app_method_at(own, i);
-        code = eqp_table_cell(list, "%s", method->name);
+        const listed shown = row(user, i);
+        code = eqp_table_cell(list, "%s", shown.name);
         if (code == EQP_OK) {
-            code = eqp_table_cell(list, "%s", method->summary);
+            code = eqp_table_cell(list, "%s", shown.summary);
         }
     }
     if (code == EQP_OK) {
@@ -423,24 +427,29 @@ int app_run_list_methods(const app_methods *own, char **text)
     return code;
 }
 
+static listed method_row(const void *own, int i)
+{
+    const eqp_method *method = app_method_at(own, i);
+
+    return (listed){method->name, method->summary};
+}
+
+int app_run_list_methods(const app_methods *own, char **text)
+{
+    return list_rows("what it does", eqp_method_count() + (own != NULL ? own->n : 0), method_row, own, text);
+}
+
+static listed schedule_row(const void *none, int i)
+{
+    const eqp_schedule_method *method = eqp_schedule_method_at(i);
+
+    (void)none;
+    return (listed){method->name, method->summary};
+}
+
 int app_run_list_schedules(char **text)
 {
-    static const char *const header[] = {"method", "what it hands out"};
-    eqp_table *list = NULL;
-    int code = eqp_table_create(2, header, &list);
-
-    for (int i = 0; i < eqp_schedule_method_count() && code == EQP_OK; i++) {
-        const eqp_schedule_method *method = eqp_schedule_method_at(i);
-        code = eqp_table_cell(list, "%s", method->name);
-        if (code == EQP_OK) {
-            code = eqp_table_cell(list, "%s", method->summary);
-        }
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_text(list, text);
-    }
-    eqp_table_free(list);
-    return code;
+    return list_rows("what it hands out", eqp_schedule_method_count(), schedule_row, NULL, text);
 }
 
 static int list_kind(eqp_table *list, const app_recipe_kind *kind)
