@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts of a domain as roots of its cumulative time function. */
+#include "assign/functional_look.h"
+
 #include <equipoise/base.h>
-#include <equipoise/functional.h>
 
 #include <float.h>
 #include <math.h>
@@ -82,7 +83,7 @@ static int common_sign(const eqp_functional_time *time, double low, double high)
         return 2;
     }
     for (int i = 0; i < PROBES; i++) {
-        const int here = bend_sign(time, low + (high - low) * (i + 0.5) / PROBES);
+        const int here = bend_sign(time, low + (high - low) * ((i + 0.5) / PROBES));
         if (here == 2 || (i > 0 && here != sign)) {
             return 2;
         }
@@ -188,7 +189,7 @@ static double brent(search *s)
 
 static int is_time(const eqp_functional_time *time)
 {
-    return time && time->value && isfinite(time->low) && isfinite(time->high) && time->low <= time->high;
+    return time && time->value && isfinite(time->low) && isfinite(time->high - time->low) && time->low <= time->high;
 }
 
 /* sign: of t'' in the whole domain, 2 for unknown. f at both ends is known. */
@@ -217,7 +218,7 @@ int eqp_functional_solve(const eqp_functional_time *time, double target, double 
         return EQP_ERR_ARGUMENT;
     }
     const double t_low = time->value(time->user, time->low), t_high = time->value(time->user, time->high);
-    if (!isfinite(t_low) || !isfinite(t_high) || t_high < t_low) {
+    if (!isfinite(t_low) || !isfinite(t_high - t_low) || t_high < t_low) {
         return EQP_ERR_DATA;
     }
     if (!(target >= t_low && target <= t_high)) {
@@ -228,12 +229,31 @@ int eqp_functional_solve(const eqp_functional_time *time, double target, double 
     return solve_between(&s, common_sign(time, time->low, time->high), guess, root);
 }
 
+int eqp__functional_look(const eqp_functional_time *time, double *t_low, double *t_high)
+{
+    const double first = time->value(time->user, time->low), end = time->value(time->user, time->high);
+    double last = first;
+
+    if (!isfinite(first) || !isfinite(end - first)) {
+        return EQP_ERR_DATA;
+    }
+    for (int i = 1; i <= LOOKS; i++) {
+        const double x = i < LOOKS ? time->low + (time->high - time->low) * ((double)i / LOOKS) : time->high;
+        const double t = time->value(time->user, x);
+        if (!(t >= last - rounding(first, end)) || !isfinite(t)) {
+            return EQP_ERR_DATA;
+        }
+        last = fmax(t, last);
+    }
+    *t_low = first;
+    *t_high = end;
+    return EQP_OK;
+}
+
 /* Sums the speeds; looks at t from end to end. */
 static int check_cut(const eqp_functional_time *time, int nnodes, const double *speed, double *speeds, double *t_low,
                      double *t_high)
 {
-    double last;
-
     if (!is_time(time) || nnodes < 1) {
         return EQP_ERR_ARGUMENT;
     }
@@ -244,20 +264,7 @@ static int check_cut(const eqp_functional_time *time, int nnodes, const double *
         }
         *speeds += speed[i];
     }
-    if (!isfinite(*speeds)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    last = *t_low = time->value(time->user, time->low);
-    *t_high = time->value(time->user, time->high);
-    for (int i = 1; i <= LOOKS; i++) {
-        const double x = i < LOOKS ? time->low + (time->high - time->low) * i / LOOKS : time->high;
-        const double t = time->value(time->user, x);
-        if (!(t >= last - rounding(*t_low, *t_high)) || !isfinite(t)) {
-            return EQP_ERR_DATA;
-        }
-        last = fmax(t, last);
-    }
-    return isfinite(*t_low) && isfinite(*t_high - *t_low) ? EQP_OK : EQP_ERR_DATA;
+    return isfinite(*speeds) ? eqp__functional_look(time, t_low, t_high) : EQP_ERR_ARGUMENT;
 }
 
 /* One cut, with a share of the time before it; in lengths if there is no time. */

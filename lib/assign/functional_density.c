@@ -97,6 +97,9 @@ static int sum_up(box *b, int axis, double *x, double *t, double *slope)
             place[axis] = d->low[axis] + (cell + gauss_place[g]) * width;
             t[cell + 1] += gauss_weight[g] * width * sum_across(b, 0, place);
         }
+        if (!b->code && !isfinite(t[cell] + slope[cell])) {
+            b->code = EQP_ERR_OVERFLOW;
+        }
     }
     return b->code;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Analytic forms of cumulative time functions, and their fits to samples. */
-#include <equipoise/functional.h>
+#include "assign/functional_look.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -241,6 +241,7 @@ int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x
     const int parameters = form == EQP_FUNCTIONAL_POLYNOMIAL ? PARAMETERS : 2;
     eqp_functional_family f = {.form = form};
     eqp_functional_time time;
+    double t_low, t_high, misfit;
     int code = EQP_OK;
 
     if (form < EQP_FUNCTIONAL_POWER || form > EQP_FUNCTIONAL_POLYNOMIAL || n < parameters || !x || !t || !family) {
@@ -254,12 +255,14 @@ int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x
     } else {
         fit_line(n, x, t, &f);
     }
-    if (code || eqp_functional_family_time(&f, x[0], x[n - 1], &time)) {
+    /* Parameters of samples that no such form is near may be good, and yet too large or small for its values. */
+    if (code || eqp_functional_family_time(&f, x[0], x[n - 1], &time) || eqp__functional_look(&time, &t_low, &t_high) ||
+        !isfinite(misfit = relative_error(&time, n, x, t))) {
         return EQP_ERR_DATA;
     }
     *family = f;
     if (error) {
-        *error = relative_error(&time, n, x, t);
+        *error = misfit;
     }
     return EQP_OK;
 }

@@ -13,6 +13,23 @@ struct eqp_functional_profile {
     double *past; /* [cells] of the passes before it, fading */
 };
 
+/* Where cell i begins. */
+static double edge(const eqp_functional_profile_options *o, int64_t i)
+{
+    return i < o->cells ? o->low + (o->high - o->low) * ((double)i / (double)o->cells) : o->high;
+}
+
+/* Cells may be too many for doubles to tell their edges apart. */
+static int edges_rise(const eqp_functional_profile_options *o)
+{
+    for (int64_t i = 0; i < o->cells; i++) {
+        if (!(edge(o, i + 1) > edge(o, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int eqp_functional_profile_create(const eqp_functional_profile_options *options, eqp_functional_profile **profile)
 {
     const eqp_functional_profile_options *o = options;
@@ -31,6 +48,10 @@ int eqp_functional_profile_create(const eqp_functional_profile_options *options,
         (code = eqp_array_create(&p->past, o->cells, sizeof *p->past))) {
         eqp_functional_profile_free(p);
         return code;
+    }
+    if (!edges_rise(o)) {
+        eqp_functional_profile_free(p);
+        return EQP_ERR_ARGUMENT;
     }
     *profile = p;
     return EQP_OK;
@@ -63,7 +84,7 @@ int eqp_functional_profile_add(eqp_functional_profile *profile, double from, dou
     }
     for (int64_t cell = cell_of(o, first); cell <= cell_of(o, last); cell++) {
         const double part = fmin(last, (double)cell + 1) - fmax(first, (double)cell);
-        profile->now[cell] += part > 0 ? seconds * part / (last - first) : 0;
+        profile->now[cell] += part > 0 ? seconds * (part / (last - first)) : 0;
     }
     return EQP_OK;
 }
@@ -76,6 +97,7 @@ double *eqp_functional_profile_cells(eqp_functional_profile *profile, int64_t *c
 
 int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const double *time, int *recut)
 {
+    const double keep = profile ? profile->options.keep : 0;
     double spread = 0;
     int code = profile && recut ? eqp_functional_spread(n, time, &spread) : EQP_ERR_ARGUMENT;
 
@@ -83,7 +105,7 @@ int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const do
         return code;
     }
     for (int64_t i = 0; i < profile->options.cells; i++) {
-        profile->past[i] = profile->options.keep * profile->past[i] + profile->now[i];
+        profile->past[i] = keep > 0 ? keep * profile->past[i] + profile->now[i] : profile->now[i];
         profile->now[i] = 0;
     }
     profile->passes++;
@@ -101,11 +123,13 @@ int eqp_functional_profile_time(const eqp_functional_profile *profile, eqp_funct
         (code = eqp_array_create(&t, o->cells + 1, sizeof *t))) {
         goto done;
     }
-    for (int64_t i = 0; i <= o->cells; i++) {
-        x[i] = i < o->cells ? o->low + (o->high - o->low) * ((double)i / (double)o->cells) : o->high;
-        t[i] = i > 0 ? t[i - 1] + profile->past[i - 1] : 0;
+    x[0] = edge(o, 0);
+    for (int64_t i = 0; i < o->cells && !code; i++) {
+        x[i + 1] = edge(o, i + 1);
+        t[i + 1] = t[i] + profile->past[i];
+        code = !(profile->past[i] >= 0) ? EQP_ERR_DATA : isfinite(t[i + 1]) ? EQP_OK : EQP_ERR_OVERFLOW;
     }
-    code = eqp_functional_samples_create(o->cells + 1, x, t, NULL, samples);
+    code = code ? code : eqp_functional_samples_create(o->cells + 1, x, t, NULL, samples);
 done:
     free(x);
     free(t);

@@ -3,6 +3,7 @@
 #include <equipoise/base.h>
 #include <equipoise/functional.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,16 +87,31 @@ static void estimate_slopes(eqp_functional_samples *s)
     s->slope[last] = last > 1 ? fmax(0, 2 * mean_rise(s, last - 1) - s->slope[last - 1]) : mean_rise(s, 0);
 }
 
-/* Fritsch and Carlson: a piece whose end slopes lie in a circle of three times its mean rise cannot fall. */
+/* Fritsch and Carlson: a piece whose end slopes lie in a circle of three times its mean rise cannot fall. Slopes that
+ * are too small to be exact would lie where they happen to be rounded to. */
 static void limit_slopes(eqp_functional_samples *s)
 {
     for (int64_t i = 0; i < s->n - 1; i++) {
         const double rise = mean_rise(s, i), steep = hypot(s->slope[i], s->slope[i + 1]);
-        if (steep > 3 * rise) {
-            s->slope[i] *= 3 * rise / steep;
-            s->slope[i + 1] *= 3 * rise / steep;
+        if (rise < DBL_MIN) {
+            s->slope[i] = s->slope[i + 1] = 0;
+        } else if (steep > 3 * rise) {
+            s->slope[i] = s->slope[i] / steep * (3 * rise);
+            s->slope[i + 1] = s->slope[i + 1] / steep * (3 * rise);
         }
     }
+}
+
+/* Whether all pieces can be evaluated: what a double cannot hold between two samples would be no time. */
+static int check_pieces(const eqp_functional_samples *s)
+{
+    for (int64_t i = 0; i < s->n - 1; i++) {
+        const piece p = get_piece(s, i);
+        if (!isfinite(fabs(p.a) + fabs(p.b) + fabs(p.c))) {
+            return EQP_ERR_OVERFLOW;
+        }
+    }
+    return EQP_OK;
 }
 
 static int check_samples(int64_t n, const double *x, const double *t, const double *slope)
@@ -108,7 +124,10 @@ static int check_samples(int64_t n, const double *x, const double *t, const doub
             return EQP_ERR_DATA;
         }
     }
-    return EQP_OK;
+    if (!isfinite(x[n - 1] - x[0])) {
+        return EQP_ERR_ARGUMENT;
+    }
+    return isfinite(t[n - 1] - t[0]) ? EQP_OK : EQP_ERR_OVERFLOW;
 }
 
 int eqp_functional_samples_create(int64_t n, const double *x, const double *t, const double *slope,
@@ -134,6 +153,10 @@ int eqp_functional_samples_create(int64_t n, const double *x, const double *t, c
         estimate_slopes(s);
     }
     limit_slopes(s);
+    if ((code = check_pieces(s))) {
+        eqp_functional_samples_free(s);
+        return code;
+    }
     *samples = s;
     return EQP_OK;
 }

@@ -24,7 +24,7 @@ extern "C" {
  * and may be called with any x from low to high. */
 typedef struct eqp_functional_time {
     double low;                                  /**< where the domain begins, finite */
-    double high;                                 /**< where it ends, >= low, finite */
+    double high;                                 /**< where it ends, >= low; high - low is finite, too */
     double (*value)(const void *user, double x); /**< t(x), never falling; t(low) need not be 0 */
     double (*slope)(const void *user, double x); /**< t'(x), or NULL: not known */
     double (*bend)(const void *user, double x);  /**< t''(x), or NULL: not known */
@@ -51,8 +51,8 @@ typedef struct eqp_functional_root {
  * \param[in]  target  t(low) to t(high)
  * \param[in]  guess   in the domain
  * \param[out] root    where
- * \return EQP_OK, EQP_ERR_ARGUMENT for a target or a guess that is out of range, EQP_ERR_DATA for a t that is not finite
- *         or that falls */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a domain that is none and a target or a guess that is out of range, EQP_ERR_DATA
+ *         for a t that falls, or that or whose rise is not finite, as far as it was looked at */
 int eqp_functional_solve(const eqp_functional_time *time, double target, double guess, eqp_functional_root *root);
 
 /** How cuts were found. */
@@ -70,8 +70,9 @@ typedef struct eqp_functional_search {
  * \param[in]  speed   [nnodes] relative speeds, > 0; NULL: equal (borrowed)
  * \param[out] bound   [nnodes + 1] ascending: node i has bound[i] to bound[i + 1]; the ends are exactly low and high
  * \param[out] search  NULL: not wanted
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for a domain or speeds that are none, EQP_ERR_DATA for a t that is
- *         not finite or that falls, as far as it was looked at */
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for a domain or speeds that are none, also for a domain whose length
+ *         a double cannot hold, EQP_ERR_DATA for a t that falls, or that or whose rise is not finite, as far as it was
+ *         looked at */
 int eqp_functional_cut(const eqp_functional_time *time, int nnodes, const double *speed, double *bound,
                        eqp_functional_search *search);
 
@@ -103,13 +104,15 @@ typedef struct eqp_functional_family {
 int eqp_functional_family_time(const eqp_functional_family *family, double low, double high, eqp_functional_time *time);
 
 /** Fits a form to measured cumulative times, by least squares of relative errors: for the first two forms of the
- * logarithms, for polynomials with no coefficient below 0, so that the fit never falls. Local, O(n), deterministic.
+ * logarithms, for polynomials with no coefficient below 0, so that the fit never falls. eqp_functional_cut() can cut a
+ * fit from the first sample to the last. Local, O(n), deterministic.
  * \param[in]  n       samples, at least as many as the form has parameters
  * \param[in]  x       [n] ascending, in the form's domain, > 0 (borrowed)
  * \param[in]  t       [n] > 0, not falling (borrowed)
  * \param[out] family  the fit
  * \param[out] error   root mean square of the relative errors of t; NULL: not wanted
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for samples that are no such times or that no such form fits */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for samples that are no such times or that no such form fits, also where
+ *         the fit or its error would not be finite between them */
 int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x, const double *t,
                        eqp_functional_family *family, double *error);
 
@@ -119,11 +122,12 @@ typedef struct eqp_functional_samples eqp_functional_samples;
 
 /** Takes samples in. Local, O(n).
  * \param[in]  n        >= 2
- * \param[in]  x        [n] strictly ascending (copied)
+ * \param[in]  x        [n] strictly ascending, the last minus the first finite (copied)
  * \param[in]  t        [n] cumulative times, not falling (copied)
  * \param[in]  slope    [n] t'(x) >= 0 where it is known: lowered where the pieces would fall; NULL: estimated (copied)
  * \param[out] samples  owned by the caller; eqp_functional_samples_free()
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, EQP_ERR_DATA for times that fall, are negative slopes or not finite */
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, EQP_ERR_DATA for times that fall, slopes that are negative, either
+ *         not finite, EQP_ERR_OVERFLOW for rises so steep that a double cannot hold what lies in between */
 int eqp_functional_samples_create(int64_t n, const double *x, const double *t, const double *slope,
                                   eqp_functional_samples **samples);
 
@@ -189,7 +193,9 @@ typedef struct eqp_functional_domain {
  * \param[in]  user       handed to it
  * \param[out] direction  the one that was taken; NULL: not wanted
  * \param[out] samples    t(x) from low[direction] to high[direction]; owned by the caller
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, EQP_ERR_DATA for a density that is negative or not finite */
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for a domain that is none or more cells than doubles can tell apart,
+ *         EQP_ERR_DATA for a density that is negative or not finite, EQP_ERR_OVERFLOW for sums of it that are not,
+ *         and as eqp_functional_samples_create() */
 int eqp_functional_reduce(eqp_functional_density density, const void *user, const eqp_functional_domain *domain,
                           int *direction, eqp_functional_samples **samples);
 
@@ -215,7 +221,7 @@ typedef struct eqp_functional_profile_options {
 
 /** An empty profile. Local, O(cells).
  * \param[out] profile  owned by the caller; eqp_functional_profile_free()
- * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT */
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, also for more cells than doubles can tell apart in the domain */
 int eqp_functional_profile_create(const eqp_functional_profile_options *options, eqp_functional_profile **profile);
 
 /** Adds the time of what lies between two places, spread evenly over it. Local, O(cells between them).
@@ -238,8 +244,10 @@ double *eqp_functional_profile_cells(eqp_functional_profile *profile, int64_t *c
 int eqp_functional_profile_pass(eqp_functional_profile *profile, int n, const double *time, int *recut);
 
 /** t(x) as profiled in the passes so far. Local, O(cells).
- * \param[out] samples  owned by the caller
- * \return EQP_OK, EQP_ERR_MEMORY */
+ * \param[out] samples  owned by the caller; unchanged on error
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW where the times sum up to more than a double
+ *         can hold, or as eqp_functional_samples_create(), EQP_ERR_DATA for cells in which the caller has
+ *         written what is no time */
 int eqp_functional_profile_time(const eqp_functional_profile *profile, eqp_functional_samples **samples);
 
 /** Frees; NULL is legal. */

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Functional balancing at the ends of what a double can hold: what is taken can be cut, the rest has its code. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "functional_cases.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+enum { MAX_SAMPLES = 20, ROUNDS = 4000 };
+
+/* A number of any size, from 1e-e to 1e+e. */
+static double any_size(double e)
+{
+    return pow(10, (2 * uniform() - 1) * e);
+}
+
+static double any_exponent(void)
+{
+    static const double exponents[] = {1, 3, 10, 100, 150, 300, 307.9};
+
+    return exponents[(int)(6.99 * uniform())];
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* [n] ascending, with some that are the same if they may. */
+static void draw_ascending(int n, int strictly, double *x)
+{
+    const double e = any_exponent();
+
+    for (int i = 0; i < n; i++) {
+        x[i] = any_size(e);
+    }
+    qsort(x, (size_t)n, sizeof *x, compare);
+    for (int i = 1; i < n; i++) {
+        if (!strictly && uniform() < 0.2) {
+            x[i] = x[i - 1];
+        } else if (strictly && !(x[i] > x[i - 1])) {
+            x[i] = nextafter(x[i - 1], INFINITY);
+        }
+    }
+}
+
+static void check_cut(const eqp_functional_time *time)
+{
+    enum { NODES = 7 };
+    double bound[NODES + 1];
+
+    assert_int_equal(eqp_functional_cut(time, NODES, NULL, bound, NULL), EQP_OK);
+    assert_true(bound[0] == time->low && bound[NODES] == time->high);
+    for (int i = 0; i < NODES; i++) {
+        assert_true(bound[i] <= bound[i + 1]);
+    }
+}
+
+static void what_was_fitted_can_be_cut(void **state)
+{
+    int fitted[EQP_FUNCTIONAL_POLYNOMIAL + 1] = {0}, refused = 0;
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        const int n = 3 + (int)((MAX_SAMPLES - 3) * uniform());
+        double x[MAX_SAMPLES], t[MAX_SAMPLES];
+
+        draw_ascending(n, 1, x);
+        draw_ascending(n, 0, t);
+        for (int form = EQP_FUNCTIONAL_POWER; form <= EQP_FUNCTIONAL_POLYNOMIAL; form++) {
+            eqp_functional_family family = {.c = {-1}};
+            eqp_functional_time time;
+            double error = -1;
+            const int code = eqp_functional_fit((enum eqp_functional_form)form, n, x, t, &family, &error);
+
+            assert_true(code == EQP_OK || (code == EQP_ERR_DATA && family.c[0] == -1 && error == -1));
+            if (code == EQP_OK) {
+                assert_true(error >= 0 && isfinite(error));
+                assert_int_equal(eqp_functional_family_time(&family, x[0], x[n - 1], &time), EQP_OK);
+                check_cut(&time);
+            }
+            fitted[form] += code == EQP_OK;
+            refused += code == EQP_ERR_DATA;
+        }
+    }
+    assert_true(fitted[0] > ROUNDS / 2 && fitted[1] > 0 && fitted[2] > ROUNDS / 3 && refused > ROUNDS / 10);
+}
+
+static void what_lies_between_samples_can_be_cut(void **state)
+{
+    int taken = 0, refused = 0;
+
+    (void)state;
+    for (int round = 0; round < 3 * ROUNDS; round++) {
+        const int n = 2 + (int)((MAX_SAMPLES - 2) * uniform());
+        const double x_shift = uniform() < 0.3, t_shift = uniform() < 0.3, e = any_exponent();
+        double x[MAX_SAMPLES], t[MAX_SAMPLES], slope[MAX_SAMPLES];
+        eqp_functional_samples *samples = NULL;
+
+        draw_ascending(n, 1, x);
+        draw_ascending(n, 0, t);
+        for (int i = 0; i < n; i++) {
+            slope[i] = uniform() < 0.2 ? 0 : any_size(e);
+        }
+        for (int i = 0; i < n; i++) { /* around 0, where only a few of them are left apart */
+            t[i] -= t_shift * t[n - 1] / 2;
+            x[i] = x_shift > 0 ? (2.0 * i / n - 1) * x[n - 1] : x[i];
+        }
+        if (x_shift > 0) {
+            qsort(x, (size_t)n, sizeof *x, compare);
+        }
+        const int code = eqp_functional_samples_create(n, x, t, uniform() < 0.5 ? slope : NULL, &samples);
+        if (code == EQP_OK) {
+            const eqp_functional_time time = eqp_functional_samples_time(samples);
+            check_cut(&time);
+        }
+        assert_true(code == EQP_OK || ((code == EQP_ERR_OVERFLOW || code == EQP_ERR_ARGUMENT) && !samples));
+        taken += code == EQP_OK;
+        refused += code != EQP_OK;
+        eqp_functional_samples_free(samples);
+    }
+    assert_true(taken > ROUNDS && refused > 0);
+}
+
+static void what_was_profiled_can_be_cut(void **state)
+{
+    int taken = 0, too_large = 0, too_fine = 0;
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        const double e = any_exponent(), seconds = any_exponent();
+        eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
+        eqp_functional_profile *profile = NULL;
+        eqp_functional_samples *samples = NULL;
+
+        options.low = uniform() < 0.5 ? 0 : any_size(e);
+        options.high = options.low + any_size(e);
+        options.cells = 1 + (int64_t)(300 * uniform());
+        options.keep = uniform();
+        int code = eqp_functional_profile_create(&options, &profile);
+        too_fine += code == EQP_ERR_ARGUMENT;
+        for (int i = 0; i < 10 && !code; i++) {
+            const double from = options.low + (options.high - options.low) * uniform();
+            int recut;
+            assert_int_equal(eqp_functional_profile_add(profile, from, options.high, any_size(seconds)), EQP_OK);
+            assert_int_equal(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut), EQP_OK);
+        }
+        if (!code) {
+            code = eqp_functional_profile_time(profile, &samples);
+            assert_true(code == EQP_OK || (code == EQP_ERR_OVERFLOW && !samples));
+            too_large += code == EQP_ERR_OVERFLOW;
+        }
+        if (!code) {
+            const eqp_functional_time time = eqp_functional_samples_time(samples);
+            check_cut(&time);
+            taken++;
+        }
+        eqp_functional_samples_free(samples);
+        eqp_functional_profile_free(profile);
+    }
+    assert_true(taken > ROUNDS / 3 && too_large > 0 && too_fine > 0);
+}
+
+/* Each time is one; their sum is not. Once they have faded, all is well again. */
+static void profiled_times_beyond_a_double_overflow(void **state)
+{
+    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
+    eqp_functional_profile *profile = NULL;
+    eqp_functional_samples *samples = NULL;
+    int recut;
+
+    (void)state;
+    options.keep = 0;
+    assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_OK);
+    for (int cell = 0; cell < 2; cell++) {
+        assert_int_equal(eqp_functional_profile_add(profile, 0.5 * cell, 0.5 * cell, 1e308), EQP_OK);
+    }
+    assert_int_equal(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut), EQP_OK);
+    assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_OVERFLOW);
+    for (int twice = 0; twice < 2; twice++) { /* one cell alone is more than a double */
+        assert_int_equal(eqp_functional_profile_add(profile, 0.5, 0.5, 1e308), EQP_OK);
+    }
+    assert_int_equal(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut), EQP_OK);
+    assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_OVERFLOW);
+    assert_null(samples);
+
+    assert_int_equal(eqp_functional_profile_add(profile, 0, 1, 1e307), EQP_OK);
+    assert_int_equal(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut), EQP_OK);
+    assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_OK);
+    const eqp_functional_time time = eqp_functional_samples_time(samples);
+    double bound[3];
+    assert_int_equal(eqp_functional_cut(&time, 2, NULL, bound, NULL), EQP_OK);
+    assert_true(near(bound[1], 0.5, 1e-12));
+    eqp_functional_samples_free(samples);
+    eqp_functional_profile_free(profile);
+}
+
+static void cells_that_are_no_times_are_refused(void **state)
+{
+    static const double bad[] = {-1, NAN};
+    eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        eqp_functional_profile *profile = NULL;
+        eqp_functional_samples *samples = NULL;
+        int64_t cells;
+        int recut;
+
+        assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_OK);
+        eqp_functional_profile_cells(profile, &cells)[3] = bad[i];
+        assert_int_equal(eqp_functional_profile_pass(profile, 1, &(double){1}, &recut), EQP_OK);
+        assert_int_equal(eqp_functional_profile_time(profile, &samples), EQP_ERR_DATA);
+        assert_int_equal(eqp_functional_profile_time(NULL, &samples), EQP_ERR_ARGUMENT);
+        assert_null(samples);
+        eqp_functional_profile_free(profile);
+    }
+    eqp_functional_profile *profile = NULL;
+    options.low = 1e15;
+    options.high = 1e15 + 1; /* eight doubles lie between them */
+    options.cells = 9;
+    assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_ERR_ARGUMENT);
+    options.cells = 8;
+    assert_int_equal(eqp_functional_profile_create(&options, &profile), EQP_OK);
+    eqp_functional_profile_free(profile);
+}
+
+static double straight(const void *user, double x)
+{
+    return *(const double *)user * x;
+}
+
+static void domains_and_rises_beyond_a_double_are_refused(void **state)
+{
+    const double one = 1, ten = 10;
+    eqp_functional_time time = {.low = -1e308, .high = 1e308, .value = straight, .user = &(double){1e-308}};
+    eqp_functional_root root;
+    double bound[5];
+
+    (void)state;
+    assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_functional_solve(&time, 0, 0, &root), EQP_ERR_ARGUMENT);
+    time.low = -7e307;
+    check_cut(&time);
+    time.user = &one; /* the rise is 1.7e308 */
+    check_cut(&time);
+    assert_int_equal(eqp_functional_solve(&time, 0, 1, &root), EQP_OK);
+    time.low = -1e307;
+    time.high = 1e307;
+    time.user = &ten; /* t is finite, the rise is not */
+    assert_int_equal(eqp_functional_cut(&time, 4, NULL, bound, NULL), EQP_ERR_DATA);
+    assert_int_equal(eqp_functional_solve(&time, 0, 1, &root), EQP_ERR_DATA);
+}
+
+static double steep_density(const void *user, const double x[3])
+{
+    (void)x;
+    return *(const double *)user;
+}
+
+static void densities_beyond_a_double_overflow(void **state)
+{
+    const eqp_functional_domain square = {.dims = 2, .low = {0, 0}, .high = {4, 4}, .direction = 0, .cells = 3};
+    eqp_functional_samples *samples = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_functional_reduce(steep_density, &(double){5e307}, &square, NULL, &samples), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_functional_reduce(steep_density, &(double){2e307}, &square, NULL, &samples), EQP_ERR_OVERFLOW);
+    assert_null(samples);
+    assert_int_equal(eqp_functional_reduce(steep_density, &(double){1e306}, &square, NULL, &samples), EQP_OK);
+    const eqp_functional_time time = eqp_functional_samples_time(samples);
+    check_cut(&time);
+    eqp_functional_samples_free(samples);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_fitted_can_be_cut),
+        cmocka_unit_test(what_lies_between_samples_can_be_cut),
+        cmocka_unit_test(what_was_profiled_can_be_cut),
+        cmocka_unit_test(profiled_times_beyond_a_double_overflow),
+        cmocka_unit_test(cells_that_are_no_times_are_refused),
+        cmocka_unit_test(domains_and_rises_beyond_a_double_are_refused),
+        cmocka_unit_test(densities_beyond_a_double_overflow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
