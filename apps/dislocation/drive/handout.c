@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Iterations of a parcel: more share the segments that travel, fewer are divided better. */
-#define MOST_GIVEN 4
+#define MOST_GIVEN 8
 
 /* This rank's iterations in an evaluation. */
 typedef struct handout {

@@ -7,10 +7,10 @@
 
 #include "stage.h"
 
-/* At most so many targets, and none more when there are so many pairs: about a millisecond, after which others are
+/* At most so many targets, and none more when there are so many pairs: half a millisecond or so, after which others are
  * looked after. Targets of a cell are not mixed with others if there are half as many. */
 #define DD_ITERATION_TARGETS 32
-#define DD_ITERATION_PAIRS (INT64_C(1) << 15)
+#define DD_ITERATION_PAIRS (INT64_C(1) << 14)
 
 typedef struct dd_iteration {
     int64_t target, ntargets; /* places in the stage's list */
