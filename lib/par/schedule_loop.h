@@ -18,10 +18,12 @@ struct eqp_loop {
     bool ran;
     int64_t *part, *wanted; /* [nranks + 1] with parcels: where each rank's part begins; to read into */
     eqp_loop_result result;
-    double looked; /* when this rank last let MPI get on with what others want */
-    MPI_Win words; /* every rank: what is left of its chunk; rank 0 also: the pools, the shares */
+    double looked; /* when this rank last let MPI get on with what others want, by the loop's clock */
+    double since;  /* when it came back from that, by MPI's */
+    MPI_Win words; /* every rank: the end of its chunk that others may take; rank 0 also: the pools, the shares */
     int64_t *word;
     int64_t cell;           /* this rank's word, as it was last seen */
+    int64_t *cells;         /* [nranks] of all, to read into */
     int64_t *pool;          /* [npools] to read into */
     double *share;          /* [nranks][EQP__SHARES] of all, to read into and to write from */
     MPI_Win bytes;          /* every rank: data and results of its part; MPI_WIN_NULL: nothing travels */

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ranks help themselves: a pool is a counter in rank 0's window that a compare-and-swap moves. A rank proposes a chunk
- * from what it knows; if the counter has moved, it learns where it is and proposes again. What is left of a rank's
- * chunk is a word in its own window, which others can make shorter in the same way. */
+ * from what it knows; if the counter has moved, it learns where it is and proposes again.
+ *
+ * With `yield` the end of a rank's chunk is a word in its own window, which others can make shorter in the same way.
+ * Its beginning is the rank's alone, and computed first; when that is done, the rank takes some more from the word, and
+ * when others have taken most of the word, it puts some back. Every change is a compare-and-swap of the whole word, so
+ * each iteration has one taker. The word stands still while the rank works on its own: where one-sided operations are
+ * messages, what others read and what they swap are served between two different pieces, and if each piece moved the
+ * word, they would always be late. */
 #include "par/schedule_loop.h"
 
 #include <math.h>
+
+/* Seconds between two looks after others, and at most between two of a rank that has nothing else to do. */
+#define SOON 2e-5
+#define LATER 1e-3
+/* What part of its time a rank that computes looks after others, and how many seconds at a time. */
+#define LOOKING (1.0 / 256)
+#define LONGEST_LOOK 1e-4
 
 static int swap(eqp_loop *loop, int target, MPI_Aint at, int64_t expected, int64_t wanted, int64_t *found)
 {
@@ -118,14 +131,15 @@ static int claim(eqp_loop *loop, eqp_schedule_chunk *chunk)
     return code;
 }
 
-static int64_t cell_of(int64_t first, int64_t end)
+/* The iterations middle to end - 1, for everybody; and whether more may come. */
+static int64_t cell_of(int64_t middle, int64_t end, bool more)
 {
-    return first << 31 | end;
+    return (int64_t)more << 62 | middle << 31 | end;
 }
 
-static int64_t first_of(int64_t cell)
+static int64_t middle_of(int64_t cell)
 {
-    return cell >> 31;
+    return cell >> 31 & INT32_MAX;
 }
 
 static int64_t end_of(int64_t cell)
@@ -133,49 +147,121 @@ static int64_t end_of(int64_t cell)
     return cell & INT32_MAX;
 }
 
-/* Shows others what they may take. Only this rank writes a cell in which nothing is left. */
-static int show(eqp_loop *loop, int64_t first, int64_t end)
+static bool more_of(int64_t cell)
 {
-    const int64_t empty = loop->cell;
-    int64_t found;
-    int code = swap(loop, loop->rank, EQP__LOOP_CELL, empty, cell_of(first, end), &found);
-
-    loop->cell = cell_of(first, end);
-    return code ? code : found == empty ? EQP_OK : EQP_ERR_INTERNAL;
+    return cell >> 62;
 }
 
-/* Begins with the next piece of the chunk that is shown: [*first, *end) is what is left of it. *count 0: others have
- * taken all of that. */
-static int begin_piece(eqp_loop *loop, int64_t first, int64_t *end, int64_t *count)
+static int64_t size_of(int64_t cell)
 {
-    for (;;) {
-        const int64_t most = *end - first;
-        const int64_t now = *count < most ? *count : most;
-        int64_t found;
-        int code =
-            now > 0 ? swap(loop, loop->rank, EQP__LOOP_CELL, loop->cell, cell_of(first + now, *end), &found) : EQP_OK;
-        if (code || now == 0 || found == loop->cell) {
-            loop->cell = now > 0 ? cell_of(first + now, *end) : loop->cell;
-            *count = now;
-            return code;
-        }
-        loop->cell = found;
-        *end = end_of(found);
+    return end_of(cell) - middle_of(cell);
+}
+
+/* What this rank has still to begin of its chunk: first to middle - 1 alone, and middle to end - 1 unless others take
+ * it, in whole pieces. */
+typedef struct rest {
+    int64_t first, middle, end;
+    int64_t grain; /* iterations of a piece */
+} rest;
+
+/* How many of a rest are best this rank's alone: a quarter, as others take half of what they see and so get nearly half
+ * of all; but two pieces, so that the word stands still for a while. */
+static int64_t keep_of(int64_t count, int64_t grain)
+{
+    const int64_t quarter = count / 4 / grain * grain;
+
+    if (count - grain <= grain) {
+        return count < grain ? count : grain;
     }
+    return quarter > 2 * grain ? quarter : 2 * grain;
+}
+
+/* Shows others what is behind `middle`; if they have changed the word since it was last seen, takes that in instead. A
+ * word that shows nothing is changed by nobody else. */
+static int show(eqp_loop *loop, rest *r, int64_t middle)
+{
+    const int64_t wanted = cell_of(middle, r->end, middle - r->first - r->grain > r->grain);
+    int64_t found;
+    int code = swap(loop, loop->rank, EQP__LOOP_CELL, loop->cell, wanted, &found);
+
+    if (!code && found == loop->cell) {
+        loop->cell = wanted;
+        r->middle = middle;
+    } else if (!code) {
+        loop->cell = found;
+        r->end = end_of(found);
+    }
+    return code;
+}
+
+/* Begins with the next piece. *count 0: nothing is left, others have taken the rest. Then the word says that nothing
+ * more comes. */
+static int begin_piece(eqp_loop *loop, rest *r, int64_t *count)
+{
+    int code = EQP_OK;
+
+    while (!code && r->first == r->middle && (r->middle < r->end || more_of(loop->cell))) {
+        code = show(loop, r, r->first + keep_of(r->end - r->first, r->grain));
+    }
+    *count = r->middle - r->first < r->grain ? r->middle - r->first : r->grain;
+    r->first += *count;
+    return code;
+}
+
+/* Others have taken nearly all that they were shown: shows them some of this rank's own. */
+static int show_more(eqp_loop *loop, rest *r)
+{
+    const int64_t mine = r->middle - r->first;
+    int64_t keep;
+    int code = EQP_OK;
+
+    if (mine <= r->grain || (code = read_words(loop, loop->rank, EQP__LOOP_CELL, 1, MPI_INT64_T, &loop->cell))) {
+        return code;
+    }
+    r->end = end_of(loop->cell);
+    keep = keep_of(r->end - r->first, r->grain);
+    return mine > keep && (r->middle == r->end || mine > 2 * keep) ? show(loop, r, r->first + keep) : EQP_OK;
+}
+
+/* After a failure: nobody shall take anything, or wait for more. */
+static void withdraw(eqp_loop *loop)
+{
+    int64_t found;
+
+    while (!swap(loop, loop->rank, EQP__LOOP_CELL, loop->cell, 0, &found) && found != loop->cell) {
+        loop->cell = found;
+    }
+    loop->cell = 0;
+}
+
+static int let_others_on(eqp_loop *loop, double until)
+{
+    int flag;
+
+    do {
+        if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, loop->comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        loop->since = MPI_Wtime();
+    } while (loop->since < until);
+    return EQP_OK;
 }
 
 /* Where one-sided operations are messages, those of others get on only while this rank is in MPI. A look costs as much
- * as some chunks, so short pieces share one. */
-static int let_others_on(eqp_loop *loop, double now)
+ * as some chunks, so short pieces share one; after a long piece there is time for an answer, and for what its rank then
+ * asks. */
+static int look_after_others(eqp_loop *loop, rest *r, double now)
 {
-    const double often = 2e-5;
-    int flag;
+    double begin;
+    int code;
 
-    if ((loop->rank != 0 && !loop->options.yield) || (now >= loop->looked && now - loop->looked < often)) {
+    if ((loop->rank != 0 && !loop->options.yield) || (now >= loop->looked && now - loop->looked < SOON)) {
         return EQP_OK;
     }
     loop->looked = now;
-    return MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, loop->comm, &flag, MPI_STATUS_IGNORE) ? EQP_ERR_MPI : EQP_OK;
+    begin = MPI_Wtime();
+    code = let_others_on(loop, begin + fmin(LOOKING * (begin - loop->since), LONGEST_LOOK));
+    return code || !loop->options.yield ? code : show_more(loop, r);
 }
 
 static int learn(eqp_loop *loop, const eqp_schedule_sample *sample)
@@ -195,30 +281,32 @@ static int64_t count_helped(const eqp_loop *loop, int64_t first, int64_t end)
 
 static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhead)
 {
-    const bool cut = loop->options.yield || loop->schedule->method->learns == EQP_SCHEDULE_LEARNS_SPREAD;
-    const int64_t grain = cut || loop->options.grain > 0 ? eqp__loop_grain(loop, chunk.count) : chunk.count;
+    const bool yield = loop->options.yield;
+    const bool cut = yield || loop->schedule->method->learns == EQP_SCHEDULE_LEARNS_SPREAD;
+    const int64_t end = chunk.first + chunk.count;
+    rest r = {chunk.first, end, end, chunk.count};
     eqp_schedule_sample sample = {0, 0.0, 0.0, overhead};
-    int64_t first = chunk.first, end = chunk.first + chunk.count, pieces = 0;
-    int code = loop->options.yield ? show(loop, first, end) : EQP_OK;
+    int64_t pieces = 0, count = 0;
+    int code = EQP_OK;
 
+    r.grain = cut || loop->options.grain > 0 ? eqp__loop_grain(loop, chunk.count) : chunk.count;
+    if (yield && r.grain < chunk.count) {
+        code = show(loop, &r, chunk.first + keep_of(chunk.count, r.grain));
+    }
     loop->result.chunks++;
-    while (!code && first < end) {
-        int64_t count = grain < end - first ? grain : end - first;
-        double begin, now;
-        if (loop->options.yield && ((code = begin_piece(loop, first, &end, &count)) || count == 0)) {
-            break;
-        }
-        begin = eqp__loop_now(loop);
-        code = eqp__loop_compute(loop, first, count);
+    while (!code && !(code = begin_piece(loop, &r, &count)) && count > 0) {
+        const double begin = eqp__loop_now(loop);
+        double now;
+        code = eqp__loop_compute(loop, r.first - count, count);
         now = eqp__loop_now(loop);
-        code = code ? code : let_others_on(loop, now);
+        code = code ? code : look_after_others(loop, &r, now);
         sample.count += count;
         sample.seconds += now - begin;
         sample.squares += (now - begin) * (now - begin) / (double)count;
-        first += count;
         pieces++;
     }
-    if (code || sample.count == 0) {
+    if (code) {
+        withdraw(loop);
         return code;
     }
     sample.squares = eqp__loop_squares(sample.seconds, sample.squares, sample.count, pieces);
@@ -226,46 +314,75 @@ static int compute_chunk(eqp_loop *loop, eqp_schedule_chunk chunk, double overhe
     return learn(loop, &sample);
 }
 
-/* The rank that shows the longest rest of a chunk; -1: nobody has any. */
-static int find_longest(eqp_loop *loop, int *from, int64_t *cell)
+/* What all others show. All are asked before the first answers, as each may take a piece's time. */
+static int read_cells(eqp_loop *loop)
 {
-    int64_t most = 0, found = 0;
+    int64_t *cell = loop->cells;
+
+    for (int r = 0; r < loop->nranks; r++) {
+        if (r != loop->rank && MPI_Get_accumulate(NULL, 0, MPI_INT64_T, &cell[r], 1, MPI_INT64_T, r, EQP__LOOP_CELL, 1,
+                                                  MPI_INT64_T, MPI_NO_OP, loop->words) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return MPI_Win_flush_all(loop->words) != MPI_SUCCESS ? EQP_ERR_MPI : EQP_OK;
+}
+
+/* The rank that shows most; -1: nobody shows anything. */
+static int find_longest(const eqp_loop *loop, bool *more)
+{
+    int64_t most = 0;
+    int from = -1;
+
+    *more = false;
+    for (int r = 1; r < loop->nranks; r++) {
+        const int rank = (loop->rank + r) % loop->nranks;
+        *more = *more || more_of(loop->cells[rank]);
+        if (size_of(loop->cells[rank]) > most) {
+            most = size_of(loop->cells[rank]);
+            from = rank;
+        }
+    }
+    return from;
+}
+
+/* Half of what a rank shows. If that has changed, half of what it shows now: that it has come to show less can happen a
+ * few times only. */
+static int take_shown(eqp_loop *loop, int from, eqp_schedule_chunk *chunk)
+{
+    int64_t cell = loop->cells[from];
     int code = EQP_OK;
 
-    *from = -1;
-    for (int r = 1; r < loop->nranks && !code; r++) {
-        const int rank = (loop->rank + r) % loop->nranks;
-        code = read_words(loop, rank, EQP__LOOP_CELL, 1, MPI_INT64_T, &found);
-        if (!code && end_of(found) - first_of(found) > most) {
-            most = end_of(found) - first_of(found);
-            *cell = found;
-            *from = rank;
+    while (!code && chunk->count == 0 && size_of(cell) > 0) {
+        const int64_t count = (size_of(cell) + 1) / 2;
+        int64_t found;
+        code = swap(loop, from, EQP__LOOP_CELL, cell, cell - count, &found);
+        if (!code && found == cell) {
+            *chunk = (eqp_schedule_chunk){end_of(cell) - count, count};
         }
+        cell = found;
     }
     return code;
 }
 
-/* Half of what is left of a pool whose rank has not come for it; or half of the longest rest of a chunk. */
-static int take_from_others(eqp_loop *loop, eqp_schedule_chunk *chunk)
+/* Half of what is left of a pool whose rank has not come for it; or half of the longest end of a chunk. A count of 0:
+ * nothing is left, unless there is more to come. */
+static int take_from_others(eqp_loop *loop, eqp_schedule_chunk *chunk, bool *more)
 {
     eqp_schedule *s = loop->schedule;
-    int code = read_pools(loop), from = 0;
+    int code = eqp_schedule_left(s) > 0 ? read_pools(loop) : EQP_OK, from = 0;
 
     *chunk = (eqp_schedule_chunk){0, 0};
+    *more = false;
     for (int p = 0; p < s->npools && !code; p++) {
         while (!code && chunk->count == 0 && s->next[p] < s->end[p]) {
             code = take(loop, p, (s->end[p] - s->next[p] + 1) / 2, chunk);
         }
     }
-    while (!code && chunk->count == 0 && from >= 0) {
-        int64_t cell = 0, found, middle;
-        if ((code = find_longest(loop, &from, &cell)) || from < 0) {
-            break;
-        }
-        middle = end_of(cell) - (end_of(cell) - first_of(cell) + 1) / 2;
-        code = swap(loop, from, EQP__LOOP_CELL, cell, cell_of(first_of(cell), middle), &found);
-        if (!code && found == cell) {
-            *chunk = (eqp_schedule_chunk){middle, end_of(cell) - middle};
+    while (!code && chunk->count == 0 && from >= 0 && !(code = read_cells(loop))) {
+        from = find_longest(loop, more);
+        if (from >= 0) {
+            code = take_shown(loop, from, chunk);
         }
     }
     return code;
@@ -288,20 +405,26 @@ static void empty_pools(eqp_loop *loop)
 int eqp__loop_help_yourselves(eqp_loop *loop)
 {
     eqp_schedule_chunk chunk;
-    bool helps = false;
+    bool helps = false, more = false;
+    double pause = SOON;
     int code = EQP_OK;
 
-    for (;;) {
+    loop->since = MPI_Wtime();
+    while (!code) {
         const double asked = eqp__loop_now(loop);
-        code = helps ? take_from_others(loop, &chunk) : claim(loop, &chunk);
-        if (!code && chunk.count == 0 && loop->options.yield && !helps) {
-            helps = true;
-            continue;
-        }
-        if (code || chunk.count == 0 || (code = compute_chunk(loop, chunk, eqp__loop_now(loop) - asked))) {
+        code = helps ? take_from_others(loop, &chunk, &more) : claim(loop, &chunk);
+        if (!code && chunk.count > 0) {
+            code = compute_chunk(loop, chunk, eqp__loop_now(loop) - asked);
+            loop->result.taken += helps;
+            pause = SOON;
+        } else if (!code && more) {
+            /* Who asks costs those who work, too: each time a longer pause. */
+            code = let_others_on(loop, MPI_Wtime() + pause);
+            pause = fmin(2.0 * pause, LATER);
+        } else if (helps || !loop->options.yield) {
             break;
         }
-        loop->result.taken += helps;
+        helps = helps || chunk.count == 0;
     }
     if (code && code != EQP_ERR_MPI) {
         empty_pools(loop);

@@ -123,6 +123,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     code = eqp_schedule_create(method, n, l->nranks, rules, &l->schedule);
     code = code ? code : eqp_array_create(&l->share, (int64_t)l->nranks * EQP__SHARES, sizeof *l->share);
     code = code ? code : eqp_array_create(&l->pool, l->schedule->npools, sizeof *l->pool);
+    code = code ? code : eqp_array_create(&l->cells, l->nranks, sizeof *l->cells);
     if (!code && options->engine == EQP_LOOP_MASTER) {
         code = eqp__loop_talk_create(l, &l->talk);
     }
@@ -156,6 +157,7 @@ void eqp_loop_free(eqp_loop *loop)
     eqp_schedule_free(loop->schedule);
     free(loop->share);
     free(loop->pool);
+    free(loop->cells);
     free(loop->part);
     free(loop->wanted);
     eqp_comm_free(&loop->comm);

@@ -12,7 +12,9 @@
 typedef struct body {
     int64_t n;
     int rank, slow;       /* a rank that sleeps, or -1 */
+    long pause;           /* its microseconds in every call */
     int64_t fails;        /* this iteration fails, or -1 */
+    int code;             /* with this */
     unsigned char *times; /* [n] how often this rank has computed it */
     int64_t calls;
 } body;
@@ -39,7 +41,7 @@ static int compute(void *user, int64_t first, int64_t count, const void *data, v
     for (int64_t i = first; i < first + count; i++) {
         b->times[i]++;
         if (i == b->fails) {
-            return EQP_ERR_DATA;
+            return b->code;
         }
         if (data) {
             CHECK_EQUAL(((const int64_t *)data)[i - first], value_of(i));
@@ -49,14 +51,14 @@ static int compute(void *user, int64_t first, int64_t count, const void *data, v
         }
     }
     if (b->rank == b->slow) {
-        sleep_a_little(300);
+        sleep_a_little(b->pause);
     }
     return EQP_OK;
 }
 
 static body body_of(MPI_Comm comm, int64_t n)
 {
-    return (body){n, mpi_test_rank(comm), -1, -1, mpi_test_alloc(n, 1), 0};
+    return (body){n, mpi_test_rank(comm), -1, 300, -1, EQP_ERR_DATA, mpi_test_alloc(n, 1), 0};
 }
 
 static void check_once(MPI_Comm comm, body *b)
@@ -146,24 +148,72 @@ static void ranks_that_stall_lose_nothing(MPI_Comm comm)
     }
 }
 
-/* Static chunks, of which one is slow: its rank gives away what it has not begun. */
+/* Static chunks, of which one is slow: its rank gives away what it has not begun. Where one-sided operations are
+ * messages each of them takes some pieces' time, so there are many. */
 static void overrun_chunks_are_given_away(MPI_Comm comm)
 {
-    const eqp_loop_options options = {.yield = true, .grain = 1};
+    enum { EACH = 200 };
     const int nranks = mpi_test_size(comm);
-    body b = body_of(comm, 40 * nranks);
-    eqp_loop *loop = loop_of(comm, "static", b.n, &options);
-    eqp_loop_result mine;
-    int64_t taken;
 
-    b.slow = 0;
-    mine = run(comm, loop, &b);
-    taken = mine.taken;
-    CHECK_EQUAL(eqp_sum_int64(comm, 1, &taken), EQP_OK);
-    CHECK(nranks == 1 ? taken == 0 : taken > 0);
-    CHECK(nranks == 1 || b.rank != 0 || mine.iterations < 40);
-    eqp_loop_free(loop);
-    free(b.times);
+    for (int64_t grain = 1; grain <= 4; grain += 3) {
+        const eqp_loop_options options = {.yield = true, .grain = grain};
+        body b = body_of(comm, (int64_t)EACH * nranks);
+        eqp_loop *loop = loop_of(comm, "static", b.n, &options);
+        eqp_loop_result mine;
+        int64_t taken;
+
+        b.slow = 0;
+        b.pause = 500 * (long)grain;
+        mine = run(comm, loop, &b);
+        taken = mine.taken;
+        CHECK_EQUAL(eqp_sum_int64(comm, 1, &taken), EQP_OK);
+        CHECK(nranks == 1 ? taken == 0 : taken > 0);
+        CHECK(nranks == 1 || b.rank != 0 || mine.iterations < EACH);
+        eqp_loop_free(loop);
+        free(b.times);
+    }
+}
+
+/* Several ranks take from each other all the time: chunks are cut, and their ends cut again. */
+static void what_is_taken_is_given_away_again(MPI_Comm comm)
+{
+    const int nranks = mpi_test_size(comm);
+
+    for (int k = 0; k < 24; k++) {
+        const eqp_loop_options options = {.yield = true, .grain = k % 4 == 3 ? INT64_MAX : k % 4};
+        body b = body_of(comm, 10 * nranks + 7 * k);
+        eqp_loop *loop = loop_of(comm, k % 2 ? "fractiling" : "static", b.n, &options);
+        b.slow = k % nranks;
+        b.pause = 100;
+        (void)run(comm, loop, &b);
+        b.slow = (k + 1) % nranks;
+        (void)run(comm, loop, &b);
+        eqp_loop_free(loop);
+        free(b.times);
+    }
+}
+
+/* The slow rank fails while the others wait for what it may still give away. */
+static void who_waits_for_more_hears_of_a_failure(MPI_Comm comm)
+{
+    static const int codes[] = {EQP_ERR_DATA, EQP_ERR_MPI};
+    const eqp_loop_options options = {.yield = true, .grain = 1};
+
+    for (int k = 0; k < 6; k++) {
+        body b = body_of(comm, 60 * mpi_test_size(comm));
+        const eqp_loop_work work = {.compute = compute, .user = &b};
+        eqp_loop *loop = loop_of(comm, "static", b.n, &options);
+        b.slow = 0;
+        b.pause = 1000;
+        b.fails = 1 + k;
+        b.code = codes[k % 2];
+        CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), b.code);
+        b.fails = -1;
+        memset(b.times, 0, (size_t)b.n);
+        (void)run(comm, loop, &b);
+        eqp_loop_free(loop);
+        free(b.times);
+    }
 }
 
 /* Data come from their owner and results go there, whoever computes. */
@@ -458,6 +508,8 @@ static void ranks_that_differ_are_refused_by_all(MPI_Comm comm)
 BY_MASTER(every_method_computes_every_iteration_once)
 BY_MASTER(ranks_that_stall_lose_nothing)
 BY_MASTER(overrun_chunks_are_given_away)
+BY_MASTER(what_is_taken_is_given_away_again)
+BY_MASTER(who_waits_for_more_hears_of_a_failure)
 BY_MASTER(data_travel_and_results_return)
 BY_MASTER(large_data_travel_in_pieces)
 BY_MASTER(bad_clocks_lose_nothing)
@@ -473,6 +525,10 @@ int main(int argc, char **argv)
         MPI_TEST(ranks_that_stall_lose_nothing_by_master),
         MPI_TEST(overrun_chunks_are_given_away),
         MPI_TEST(overrun_chunks_are_given_away_by_master),
+        MPI_TEST(what_is_taken_is_given_away_again),
+        MPI_TEST(what_is_taken_is_given_away_again_by_master),
+        MPI_TEST(who_waits_for_more_hears_of_a_failure),
+        MPI_TEST(who_waits_for_more_hears_of_a_failure_by_master),
         MPI_TEST(data_travel_and_results_return),
         MPI_TEST(data_travel_and_results_return_by_master),
         MPI_TEST(large_data_travel_in_pieces),

@@ -4,10 +4,10 @@
  *
  * Two engines, one interface. One-sided, the default: there is no master, counters lie in a window of rank 0, and ranks
  * help themselves by MPI's one-sided operations. Where an MPI library makes messages of these, others get on only when
- * rank 0 enters MPI; it does so between the pieces of its chunks (eqp_loop_options::grain). Nothing is lost there, but
- * it is slow, and chunks are seldom given away. Master: all ask rank 0, which decides and works as the others do; a
- * rank gets iterations of its own part first, then those of the rank that has most left. Either way only the thread
- * that calls uses MPI (`MPI_THREAD_FUNNELED` suffices).
+ * rank 0 enters MPI, and with `yield` who gives away; they do so between the pieces of their chunks
+ * (eqp_loop_options::grain). Nothing is lost there, but a hand-out then takes as long as a piece or some. Master: all
+ * ask rank 0, which decides and works as the others do; a rank gets iterations of its own part first, then those of the
+ * rank that has most left. Either way only the thread that calls uses MPI (`MPI_THREAD_FUNNELED` suffices).
  *
  * Where iterations lie on the ranks as they happen to, any number on each, and need whatever the caller packs for them,
  * they travel as *parcels*: eqp_loop_options::parcels, eqp_loop_parcels, eqp_loop_resize(). */
@@ -35,8 +35,8 @@ typedef enum eqp_loop_engine {
 typedef struct eqp_loop_options {
     size_t data_bytes;      /**< what an iteration reads and only its owner has; 0: every rank has all that it needs */
     size_t result_bytes;    /**< what an iteration writes and its owner gets; 0: nothing, or the caller sees to it */
-    bool yield;             /**< ranks without a chunk take half of what another one has not begun. One-sided: below
-                               2^31 iterations */
+    bool yield;             /**< ranks without a chunk take half of what another one has not begun, one-sided nearly
+                               half, and below 2^31 iterations */
     int64_t grain;          /**< iterations of a piece: between pieces chunks can be given away and other ranks are
                                looked after, and each piece is timed for the spread. 0: a sixteenth of a chunk;
                                one-sided and for neither of these, the chunk */
