@@ -2,40 +2,17 @@
 #include "simulation.h"
 
 #include "advance.h"
-#include "automatic.h"
 #include "baseline.h"
 #include "handout.h"
 #include "rebalance.h"
+#include "renew.h"
 #include "setup.h"
-
-#include "../../common/run_auto.h"
 
 #include <equipoise/par.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The imbalance of the work may grow by so much before a new map is made without asking what that costs. */
-#define JUMP 0.03
-
-/* A new map has helped if it left no more than this part of the imbalance; else the next one waits for twice the loss,
- * up to so many times. */
-#define HELPED 0.75
-#define MOST_PATIENCE 64.0
-
-/* A new map is to leave room for its ageing: of the wanted imbalance it takes only this part. */
-#define FRESH_SHARE 0.25
-
-/* Steps that `auto` expects its first map to last, and that it expects of any at least. */
-#define FIRST_LIFE 50.0
-#define SHORT_LIFE 5.0
-
-/* Units as fine as that can be assigned to this part of it, nearly for nothing. */
-#define FINEST_SHARE 0.05
-
-/* Units for an imbalance below this one are too many for anybody. */
-#define FINEST_UNITS 1e-4
 
 /* What a step does on this rank. */
 typedef struct step_ledger {
@@ -107,155 +84,19 @@ static bool has_own_method(const dd_simulation *sim)
     return sim->boxes != NULL;
 }
 
-static bool needs_weights(const eqp_method *method)
-{
-    return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
-}
-
-/* Steps for which a map that is made now will be used: about as many as the last one, at first FIRST_LIFE. */
-static double expected_life(const dd_simulation *sim)
-{
-    const eqp_policy *policy = &sim->policy;
-    const double left = fmax(1.0, (double)(sim->input.last_step - sim->now.common.step));
-
-    if (policy->options.mode == EQP_POLICY_NEVER) {
-        return left;
-    }
-    if (policy->options.mode == EQP_POLICY_EVERY) {
-        return fmin(left, (double)policy->options.every);
-    }
-    return fmin(left, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
-}
-
-/* `auto`, and methods whose maps are traced before they are used. `auto` says what it has chosen, if not to keep what
- * there is. */
-static int make_by_trial(dd_simulation *sim, const app_rebalance_options *options, app_rebalanced *made, bool *kept,
-                         int64_t *migrated, eqp_message *message)
-{
-    dd_automatic automatic = {.kept = false};
-    const int code = dd_rebalance_auto(sim, options, expected_life(sim), migrated, &automatic, message);
-
-    if (code == EQP_OK) {
-        *made = automatic.made;
-        made->result.imbalance = automatic.row.evaluated.imbalance;
-        *kept = automatic.kept;
-        memcpy(sim->now.common.why, automatic.why, sizeof automatic.why);
-        if (!automatic.kept) {
-            memcpy(sim->now.common.chosen, automatic.chosen, sizeof automatic.chosen);
-        }
-    }
-    return code;
-}
-
-/* A new map from what the last evaluation has counted. */
-static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
-{
-    app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    app_rebalanced made;
-    int64_t migrated = 0, bytes = 0;
-    double *measured = NULL;
-    bool kept = false;
-    int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
-
-    if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL);
-    }
-    options.speeds = app_shares_speeds(sim->shares);
-    app_feedback_prepare(sim->feedback, &options);
-    /* What was handed out was measured elsewhere. */
-    options.part_load = sim->evaluator.loop == NULL ? measured : NULL;
-    options.assign_tol = FINEST_SHARE * options.imbalance_tol;
-    options.imbalance_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
-    if (code == EQP_OK) {
-        code = options.method == &app_method_auto || app_wants_trial(&options)
-                   ? make_by_trial(sim, &options, &made, &kept, &migrated, message)
-                   : dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, sim->has_map,
-                                  &sim->map, &sim->totals, &made, &migrated, &bytes, message);
-    }
-    free(measured);
-    if (code == EQP_OK) {
-        sim->has_map = true;
-        sim->now.common.rebalanced = true;
-        if (!kept) { /* else what was said of the present map when it was made still holds */
-            sim->now.common.imbalance_promised = made.result.imbalance;
-            sim->now.common.units = made.units;
-            sim->now.common.split_owners = made.split_owners;
-            sim->now.common.unit_sizes = made.sizes;
-        }
-        ledger->row.common.migrated += (double)migrated;
-        ledger->row.common.bytes_sent += (double)bytes;
-        /* What a method promises that does not weigh is known when the work has been counted; so is what is left when
-         * pairs are handed out. */
-        sim->fresh = needs_weights(options.method) && sim->evaluator.loop == NULL ? made.result.imbalance : INFINITY;
-        sim->lost = 0.0;
-        sim->aged = sim->now.imbalance_work;
-    }
-    return code;
-}
-
-/* Walls move every so many steps, unless the command line says otherwise. */
-static bool boxes_are_due(const dd_simulation *sim)
-{
-    const eqp_policy_options *policy = &sim->settings->run.policy;
-    int64_t every = sim->input.control.balance_every;
-
-    if (policy->mode == EQP_POLICY_EVERY) {
-        every = policy->every;
-    } else if (policy->mode == EQP_POLICY_NEVER) {
-        every = 0;
-    }
-    return every > 0 && (sim->now.common.step + 1 - sim->input.control.first_step) % every == 0;
-}
-
-/* Remeshing shifts work at once, before it can be seen in seconds what the map is still worth: the work that was
- * counted tells. A method whose new map has not helped is asked less and less often. */
-static bool work_has_shifted(const dd_simulation *sim)
-{
-    const double imbalance = sim->now.imbalance_work, jump = sim->fresh + sim->patience * JUMP;
-
-    return sim->settings->run.policy.mode == EQP_POLICY_AUTO &&
-           (imbalance > fmax(jump, sim->settings->run.imbalance_tol) ||
-            sim->lost >= sim->patience * fmax(sim->policy.balance_seconds, 1e-6));
-}
-
-/* `feedback` knows seconds only, not what was counted. */
-static bool map_is_due(const dd_simulation *sim)
-{
-    const bool more = sim->feedback != NULL ? app_feedback_wants(sim->feedback) : work_has_shifted(sim);
-
-    return more || eqp_policy_wants(&sim->policy);
-}
-
 /* Nodes to where they should live before the step. */
 static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
-    const bool none = strcmp(sim->settings->run.method->name, "none") == 0;
-    int64_t migrated = 0;
-    int code = EQP_OK;
+    bool renewed = false;
+    int code = dd_renew_if_due(sim, &ledger->row.common, &renewed, message);
 
-    sim->now.common.rebalanced = false;
-    sim->now.common.why[0] = '\0';
-    if (has_own_method(sim)) {
-        if (!boxes_are_due(sim)) {
-            return EQP_OK;
-        }
-        code = dd_baseline_rebalance(&sim->domain, sim->cells, sim->box_load, sim->boxes);
-        sim->box_load = 0.0;
-        sim->now.common.rebalanced = true;
-        if (code == EQP_OK) {
-            code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
-            ledger->row.common.migrated += (double)migrated;
-        }
-    } else if (!none && map_is_due(sim)) {
-        code = make_map(sim, ledger, message);
-    } else {
-        return EQP_OK;
-    }
-    if (code == EQP_OK) {
+    if (code == EQP_OK && renewed) {
         code = plan(sim);
     }
-    ledger->row.common.balance_seconds += eqp_cpu_seconds() - begin;
+    if (renewed) {
+        ledger->row.common.balance_seconds += eqp_cpu_seconds() - begin;
+    }
     return code;
 }
 
@@ -291,14 +132,7 @@ static void add_rows(dd_simulation *sim)
         }
     }
     now->imbalance_work = sum > 0 ? most * sim->domain.nranks / sum - 1.0 : 0.0;
-    if (isinf(sim->fresh)) {
-        sim->fresh = now->imbalance_work;
-    }
-    sim->lost += fmax(now->imbalance_work - sim->fresh, 0.0) * now->common.load_mean;
-    if (sim->aged > 0.0) { /* the first step with a new map */
-        sim->patience = now->imbalance_work > HELPED * sim->aged ? fmin(2.0 * sim->patience, MOST_PATIENCE) : 1.0;
-        sim->aged = 0.0;
-    }
+    dd_renew_learn(sim);
 }
 
 /* Declared speeds are what the walls are to follow; else what was measured shows them, unless that was work of other
@@ -409,11 +243,11 @@ static int start(dd_simulation *sim, eqp_message *message)
     if (code == EQP_OK) {
         code = evaluate(sim, &ledger);
     }
-    if (code == EQP_OK && !has_own_method(sim) && needs_weights(sim->settings->run.method)) {
+    if (code == EQP_OK && !has_own_method(sim) && dd_renew_weighs(sim->settings->run.method)) {
         code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
         if (code == EQP_OK) {
             const double start_of_map = eqp_cpu_seconds();
-            code = make_map(sim, &ledger, message);
+            code = dd_renew_make(sim, &ledger.row.common, message);
             if (code == EQP_OK) {
                 code = plan(sim);
             }
