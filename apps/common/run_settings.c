@@ -392,6 +392,34 @@ void app_run_settings_free(app_run_settings *run)
     run->nparts_list = 0;
 }
 
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+
+    for (size_t i = 0; i < size; i++) { /* FNV-1a */
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+uint64_t app_run_settings_hash(const app_run_settings *run)
+{
+    const char *const text[] = {run->snapshot,     run->generate,   run->restart,       run->balance,
+                                run->rebalance,    run->share_text, run->schedule_text, run->exchange_text,
+                                run->compare_text, run->parts_text, run->network_text};
+    const double number[] = {run->dt, run->imbalance_tol, run->sample_rate, run->sample_threshold};
+    const int64_t count[] = {run->steps,        run->seed,           run->sample_strategy,
+                             run->output_every, run->output != NULL, run->forces != NULL};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
+        const char *word = text[i] != NULL ? text[i] : "\x01";
+        hash = hash_bytes(hash, word, strlen(word) + 1);
+    }
+    hash = hash_bytes(hash, number, sizeof number);
+    return hash_bytes(hash, count, sizeof count);
+}
+
 const char *app_run_input_path(const app_run_settings *run)
 {
     return run->restart != NULL ? run->restart : run->snapshot;

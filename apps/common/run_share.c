@@ -15,6 +15,13 @@
 /* Declared speeds may differ by as much. A part that is slower than that had better have no rank. */
 #define LEAST_SPEED 1e-3
 
+/* Measured speeds that differ by less say nothing: what is alike differs by some percent. */
+#define OTHER_SPEED 0.1
+
+/* A model settles within so many maps (Clarke 2011); then the wait for the next one doubles, so often at most. */
+#define MAPS_IN_A_ROW 10
+#define LONGEST_WAIT 20
+
 static void scale_to_mean_one(int n, double *speed)
 {
     double sum = 0.0;
@@ -115,7 +122,10 @@ struct app_shares {
     eqp_speeds *speeds;    /* of the learned kinds, else NULL */
     double *speed;         /* [nranks] of the last renewal */
     double *work, *second; /* [nranks] since the last renewal */
-    int64_t steps;         /* since then */
+    int64_t evaluations;   /* since then */
+    bool automatic;
+    int maps;      /* in a row that were made for other speeds */
+    int64_t steps; /* since the last renewal */
 };
 
 static int create_learned(app_shares *s)
@@ -131,8 +141,8 @@ static int create_learned(app_shares *s)
                : code;
 }
 
-int app_shares_create(const char *program, const app_share_choice *choice, int nranks, app_shares **shares,
-                      eqp_message *message)
+int app_shares_create(const char *program, const app_share_choice *choice, bool automatic, int nranks,
+                      app_shares **shares, eqp_message *message)
 {
     app_shares *made = NULL;
     eqp_message inner = {""};
@@ -148,6 +158,7 @@ int app_shares_create(const char *program, const app_share_choice *choice, int n
     }
     made->choice = choice;
     made->nranks = nranks;
+    made->automatic = automatic;
     if (choice->kind != APP_SHARE_EQUAL) {
         code = eqp_array_create(&made->speed, nranks, sizeof *made->speed);
     }
@@ -185,7 +196,7 @@ eqp_schedule_options app_shares_rules(const app_shares *shares, const eqp_schedu
 {
     eqp_schedule_options weighted = *rules;
 
-    weighted.weight = shares->speed;
+    weighted.weight = shares->speeds == NULL ? shares->speed : NULL;
     return weighted;
 }
 
@@ -196,7 +207,28 @@ void app_shares_fill_row(const app_shares *shares, int rank, double work, app_ra
     row->predicted = work / row->speed;
 }
 
-void app_shares_learn(app_shares *shares, const void *rows, size_t row_bytes)
+/* Whether what ranks took for their work says other speeds than those of the map. */
+static bool differ(const app_shares *shares)
+{
+    double sum = 0.0, map = 0.0;
+    bool other = false;
+
+    for (int r = 0; r < shares->nranks; r++) {
+        if (shares->second[r] > 0) {
+            sum += shares->work[r] / shares->second[r];
+            map += shares->speed[r];
+        }
+    }
+    for (int r = 0; r < shares->nranks && sum > 0; r++) {
+        if (shares->second[r] > 0) {
+            const double speed = shares->work[r] / shares->second[r] / sum * map;
+            other = other || fabs(speed - shares->speed[r]) > OTHER_SPEED * shares->speed[r];
+        }
+    }
+    return other;
+}
+
+void app_shares_learn(app_shares *shares, int64_t evaluations, const void *rows, size_t row_bytes)
 {
     for (int r = 0; r < shares->nranks && shares->speeds != NULL; r++) {
         const app_rank_row *row = app_row_of(rows, row_bytes, r);
@@ -205,7 +237,19 @@ void app_shares_learn(app_shares *shares, const void *rows, size_t row_bytes)
             shares->second[r] += row->load;
         }
     }
-    shares->steps += shares->speeds != NULL;
+    if (shares->speeds != NULL) {
+        shares->evaluations += evaluations;
+        shares->steps++;
+        shares->maps = shares->steps > MAPS_IN_A_ROW && !differ(shares) ? 0 : shares->maps;
+    }
+}
+
+bool app_shares_want(const app_shares *shares)
+{
+    const int more = shares->maps - MAPS_IN_A_ROW;
+    const int64_t patience = more < 0 ? 1 : INT64_C(2) << (more < LONGEST_WAIT ? more : LONGEST_WAIT);
+
+    return shares->automatic && shares->speeds != NULL && shares->steps >= patience && differ(shares);
 }
 
 int app_shares_renew(app_shares *shares)
@@ -213,18 +257,19 @@ int app_shares_renew(app_shares *shares)
     double total = 0.0, *size = NULL;
     int code;
 
-    if (shares->steps == 0) {
+    if (shares->evaluations == 0) {
         return EQP_OK;
     }
+    shares->maps += differ(shares);
     for (int r = 0; r < shares->nranks; r++) {
-        const double steps = (double)shares->steps;
-        total += shares->work[r] / steps;
+        const double times = (double)shares->evaluations;
+        total += shares->work[r] / times;
         if (shares->work[r] > 0) {
-            (void)eqp_speeds_add(shares->speeds, r, shares->work[r] / steps, shares->second[r] / steps);
+            (void)eqp_speeds_add(shares->speeds, r, shares->work[r] / times, shares->second[r] / times);
         }
         shares->work[r] = shares->second[r] = 0.0;
     }
-    shares->steps = 0;
+    shares->steps = shares->evaluations = 0;
     if (eqp_speeds_resize(shares->speeds, total) != EQP_OK || !(total > 0)) {
         return EQP_OK; /* no work, or so much that nobody can divide it: nothing was learnt */
     }

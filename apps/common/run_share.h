@@ -9,6 +9,8 @@
 #include <equipoise/schedule.h>
 #include <equipoise/speeds.h>
 
+#include <stdbool.h>
+
 /* Relative speeds of any number of parts, mean 1: part p has that of p modulo n. Borrowed. Zeros: all are alike. */
 typedef struct app_speeds {
     int n;
@@ -56,15 +58,20 @@ int app_share_check(const app_share_choice *choice, int64_t nparts, eqp_message 
 /* What the shares of a run's ranks follow from. */
 typedef struct app_shares app_shares;
 
-/* choice: borrowed. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT with a message that begins with the program's name for
- * speeds that do not fit the ranks, EQP_ERR_MEMORY. */
-int app_shares_create(const char *program, const app_share_choice *choice, int nranks, app_shares **shares,
-                      eqp_message *message);
+/* choice: borrowed. automatic: the policy leaves it open when maps are made. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT
+ * with a message that begins with the program's name for speeds that do not fit the ranks, EQP_ERR_MEMORY. */
+int app_shares_create(const char *program, const app_share_choice *choice, bool automatic, int nranks,
+                      app_shares **shares, eqp_message *message);
 void app_shares_free(app_shares *shares);
 
-/* Takes in a step: rows [nranks] of row_bytes each that begin with an app_rank_row. What says nothing (no work, a time
- * that is none) is left out. Local. */
-void app_shares_learn(app_shares *shares, const void *rows, size_t row_bytes);
+/* Takes in a step: rows [nranks] of row_bytes each that begin with an app_rank_row, of so many evaluations of the
+ * forces together (a size is the work of one). What says nothing (no work, a time that is none) is left out. Local. */
+void app_shares_learn(app_shares *shares, int64_t evaluations, const void *rows, size_t row_bytes);
+
+/* Whether speeds turn out to be others than those of the present map by more than a tenth, so that a map is to be made
+ * before the next step whatever the policy says, which takes what the first map has reached for all that can be. After
+ * ten maps in a row it takes longer and longer. Never where the policy is not automatic. */
+bool app_shares_want(const app_shares *shares);
 
 /* New speeds for the next map, by what was learnt. Local; EQP_OK or EQP_ERR_MEMORY, and the speeds stay. */
 int app_shares_renew(app_shares *shares);
@@ -72,8 +79,7 @@ int app_shares_renew(app_shares *shares);
 /* Relative speeds of the ranks that the last renewal has found: those of the present map. Borrowed until the next. */
 app_speeds app_shares_speeds(const app_shares *shares);
 
-/* The rules of a run's loops, with the speeds as weights of the methods that have any (borrowed: until the next
- * renewal). */
+/* The rules of a run's loops, with declared speeds as weights of the methods that have any (borrowed). */
 eqp_schedule_options app_shares_rules(const app_shares *shares, const eqp_schedule_options *rules);
 
 /* Sets work, speed and predicted of a rank's row: seconds of its work by the cost model. */

@@ -17,6 +17,7 @@ static int take_imbalances(app_step *step, int nranks, const void *rows, size_t 
 {
     double *load = NULL, *predicted = NULL;
     eqp_load_statistics measured = {0}, model = {0};
+    double work = 0.0;
     int code = eqp_array_create(&load, nranks, sizeof *load);
 
     if (code == EQP_OK) {
@@ -25,6 +26,7 @@ static int take_imbalances(app_step *step, int nranks, const void *rows, size_t 
     for (int r = 0; r < nranks && code == EQP_OK; r++) {
         load[r] = app_row_of(rows, row_bytes, r)->load;
         predicted[r] = app_row_of(rows, row_bytes, r)->predicted;
+        work += app_row_of(rows, row_bytes, r)->work / nranks;
     }
     if (code == EQP_OK) {
         code = eqp_load_statistics_compute(nranks, load, &measured);
@@ -34,7 +36,7 @@ static int take_imbalances(app_step *step, int nranks, const void *rows, size_t 
     }
     if (code == EQP_OK) {
         step->imbalance_measured = measured.imbalance;
-        step->imbalance_predicted = model.imbalance;
+        step->imbalance_predicted = work > 0 ? fmax(model.max / work - 1.0, 0.0) : 0.0;
         step->load_max = measured.max;
         step->load_mean = measured.mean;
     }

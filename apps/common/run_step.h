@@ -35,7 +35,7 @@ typedef struct app_step {
     int64_t step;
     double time;
     bool rebalanced;
-    double imbalance_predicted;               /* by the cost model, for the work that was done */
+    double imbalance_predicted;               /* largest time by the cost model over that of an even division, - 1 */
     double imbalance_measured;                /* of CPU seconds in forces */
     double imbalance_promised;                /* by the balancer when it made the present map */
     double load_max, load_mean;               /* CPU seconds */

@@ -99,6 +99,20 @@ static int answer_questions(const app_program *program, int rank, app_action act
     return code == EQP_OK && text == NULL ? -1 : print_owned(name, rank, code, text, message);
 }
 
+/* Ranks may be started with lines of their own, and so with kernels of their own; but all must want the same run. */
+static int agree_on_settings(MPI_Comm world, const app_program *program, eqp_message *message)
+{
+    const app_run_settings *run =
+        (const app_run_settings *)(const void *)((const char *)program->settings + program->line->shared_offset);
+    int code = eqp_agree_same(world, (int64_t)app_run_settings_hash(run));
+
+    if (code == EQP_ERR_ARGUMENT) {
+        eqp_message_set(message, "%s: the ranks were started with different options of input, steps or balancing",
+                        program->line->program);
+    }
+    return code;
+}
+
 static int run_program(const app_program *program, MPI_Comm world, int argc, char **argv)
 {
     app_action action;
@@ -118,7 +132,10 @@ static int run_program(const app_program *program, MPI_Comm world, int argc, cha
     if (code == EQP_OK) {
         command = join_command(argc, argv);
         code = command == NULL ? EQP_ERR_MEMORY : app_signals_install();
-        code = eqp_agree(world, code, &message);
+    }
+    code = eqp_agree(world, code, &message);
+    if (code == EQP_OK) {
+        code = agree_on_settings(world, program, &message);
     }
     if (code == EQP_OK) {
         code = program->simulate(world, program->settings, command, &stopped, &message);

@@ -82,7 +82,7 @@ static double run(const char *word, double total, int maps, double (*seconds)(in
     app_rank_row row[RANKS];
     double spread = 0.0;
 
-    assert_int_equal(app_shares_create("app", &choice, RANKS, &shares, NULL), EQP_OK);
+    assert_int_equal(app_shares_create("app", &choice, true, RANKS, &shares, NULL), EQP_OK);
     for (int m = 0; m < maps; m++) {
         double least = INFINITY, most = 0.0, sum = 0.0;
         assert_int_equal(app_shares_renew(shares), EQP_OK);
@@ -99,7 +99,7 @@ static double run(const char *word, double total, int maps, double (*seconds)(in
         assert_true(is_near(sum, RANKS, 1e-9));
         spread = most / least - 1.0;
         for (int step = 0; step < 3; step++) { /* a map lasts */
-            app_shares_learn(shares, row, sizeof row[0]);
+            app_shares_learn(shares, 1, row, sizeof row[0]);
         }
     }
     app_shares_free(shares);
@@ -141,6 +141,74 @@ static void a_speed_that_depends_on_size_takes_a_model(void **state)
     }
 }
 
+/* Maps of a run whose policy never asks, over some steps: how many are made. swing: by how much a rank's speed goes up
+ * and down from step to step. */
+static int count_maps(const char *word, bool automatic, int steps, double swing)
+{
+    const app_share_choice choice = choice_of(word);
+    app_shares *shares = NULL;
+    app_rank_row row[RANKS];
+    int maps = 0;
+
+    assert_int_equal(app_shares_create("app", &choice, automatic, RANKS, &shares, NULL), EQP_OK);
+    for (int s = 0; s < steps; s++) {
+        if (app_shares_want(shares)) {
+            assert_int_equal(app_shares_renew(shares), EQP_OK);
+            maps++;
+        }
+        for (int r = 0; r < RANKS; r++) {
+            memset(&row[r], 0, sizeof row[r]);
+            app_shares_fill_row(shares, r, 8.0 / RANKS * app_speed_of(app_shares_speeds(shares), r), &row[r]);
+            row[r].load = swing > 0 ? row[r].work / (1.0 + swing * ((s + r) % 2)) : constant_speeds(r, row[r].work);
+        }
+        app_shares_learn(shares, 1, row, sizeof row[0]);
+    }
+    app_shares_free(shares);
+    return maps;
+}
+
+static void a_map_is_due_when_speeds_turn_out_to_be_others(void **state)
+{
+    (void)state;
+    assert_int_equal(count_maps("measured", true, 50, 0.0), 1); /* the first one knew nothing */
+    assert_int_equal(count_maps("model", true, 50, 0.0), 1);
+    assert_int_equal(count_maps("measured", false, 50, 0.0), 0);
+    assert_int_equal(count_maps("equal", true, 50, 0.0), 0);
+    assert_int_equal(count_maps("measured", true, 500, 0.1), 0);     /* noise */
+    assert_in_range(count_maps("measured", true, 5000, 0.9), 1, 40); /* what nobody can follow */
+}
+
+/* A size is the work of one evaluation, however many a step takes. */
+static void evaluations_of_a_step_are_one_size(void **state)
+{
+    const app_share_choice choice = choice_of("model");
+    app_shares *shares[2] = {NULL, NULL};
+    app_rank_row row[RANKS];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(app_shares_create("app", &choice, true, RANKS, &shares[k], NULL), EQP_OK);
+        for (int map = 0; map < 6; map++) {
+            const int64_t evaluations = k == 0 ? 1 : 1 + 3 * (map % 2);
+            for (int r = 0; r < RANKS; r++) {
+                memset(&row[r], 0, sizeof row[r]);
+                app_shares_fill_row(shares[k], r, 16.0 / RANKS * app_speed_of(app_shares_speeds(shares[k]), r),
+                                    &row[r]);
+                row[r].load = (double)evaluations * with_a_cliff(r, row[r].work);
+                row[r].work *= (double)evaluations;
+            }
+            app_shares_learn(shares[k], evaluations, row, sizeof row[0]);
+            assert_int_equal(app_shares_renew(shares[k]), EQP_OK);
+        }
+    }
+    for (int r = 0; r < RANKS; r++) {
+        assert_true(is_near(app_speed_of(app_shares_speeds(shares[0]), r),
+                            app_speed_of(app_shares_speeds(shares[1]), r), 1e-12));
+    }
+    app_shares_free(shares[0]);
+    app_shares_free(shares[1]);
+}
+
 /* Rows that say nothing leave the speeds as they are, and never make them useless. */
 static void what_is_no_time_teaches_nothing(void **state)
 {
@@ -152,12 +220,12 @@ static void what_is_no_time_teaches_nothing(void **state)
         for (int which = 0; which < 2; which++) {
             app_rank_row row[RANKS] = {{0}};
             app_shares *shares = NULL;
-            assert_int_equal(app_shares_create("app", &choice, RANKS, &shares, NULL), EQP_OK);
+            assert_int_equal(app_shares_create("app", &choice, true, RANKS, &shares, NULL), EQP_OK);
             for (int r = 0; r < RANKS; r++) {
                 row[r].load = r == 2 && which == 0 ? odd[i] : 2.0;
                 row[r].work = r == 2 && which == 1 ? odd[i] : 1.0;
             }
-            app_shares_learn(shares, row, sizeof row[0]);
+            app_shares_learn(shares, 1, row, sizeof row[0]);
             assert_int_equal(app_shares_renew(shares), EQP_OK);
             for (int r = 0; r < RANKS; r++) {
                 const double speed = app_speed_of(app_shares_speeds(shares), r);
@@ -176,14 +244,14 @@ static void nothing_is_learnt_where_nothing_is_to_be(void **state)
     eqp_message message = {""};
 
     (void)state;
-    assert_int_equal(app_shares_create("app", &choice, 3, &shares, &message), EQP_ERR_ARGUMENT);
+    assert_int_equal(app_shares_create("app", &choice, true, 3, &shares, &message), EQP_ERR_ARGUMENT);
     assert_string_equal(message.text, "app: --share: 2 speeds do not divide 3 parts");
     assert_null(shares);
-    assert_int_equal(app_shares_create("app", &choice, RANKS, &shares, NULL), EQP_OK);
+    assert_int_equal(app_shares_create("app", &choice, true, RANKS, &shares, NULL), EQP_OK);
     for (int r = 0; r < RANKS; r++) {
         row[r] = (app_rank_row){.work = 1, .load = 1};
     }
-    app_shares_learn(shares, row, sizeof row[0]);
+    app_shares_learn(shares, 1, row, sizeof row[0]);
     assert_int_equal(app_shares_renew(shares), EQP_OK);
     assert_true(is_near(app_speed_of(app_shares_speeds(shares), 3), 1.5, 1e-15));
     app_shares_free(shares);
@@ -208,6 +276,8 @@ int main(void)
         cmocka_unit_test(a_wrong_word_changes_nothing),
         cmocka_unit_test(speeds_are_measured),
         cmocka_unit_test(a_speed_that_depends_on_size_takes_a_model),
+        cmocka_unit_test(a_map_is_due_when_speeds_turn_out_to_be_others),
+        cmocka_unit_test(evaluations_of_a_step_are_one_size),
         cmocka_unit_test(what_is_no_time_teaches_nothing),
         cmocka_unit_test(nothing_is_learnt_where_nothing_is_to_be),
         cmocka_unit_test(imbalance_is_beside_the_shares),

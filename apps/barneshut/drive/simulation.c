@@ -194,7 +194,7 @@ static int conclude_rows(bh_simulation *sim, const step_ledger *ledger)
         return code;
     }
     code = eqp_agree(sim->comm, app_step_take_rows(&now->common, sim->domain.nranks, sim->row, sizeof mine), NULL);
-    app_shares_learn(sim->shares, sim->row, sizeof mine);
+    app_shares_learn(sim->shares, 1, sim->row, sizeof mine);
     for (int r = 0; r < sim->domain.nranks; r++) {
         pairs += sim->row[r].pairs;
         cells += sim->row[r].cells;
@@ -399,7 +399,8 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     app_map_init(&sim->map);
     code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
     if (code == EQP_OK) {
-        code = app_shares_create("barneshut", &settings->run.share, sim->domain.nranks, &sim->shares, message);
+        code = app_shares_create("barneshut", &settings->run.share, settings->run.policy.mode == EQP_POLICY_AUTO,
+                                 sim->domain.nranks, &sim->shares, message);
     }
     if (code == EQP_OK) {
         code = app_feedback_create(&settings->run, sim->domain.nranks, &sim->feedback);
@@ -465,7 +466,7 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
     bool renew = strcmp(sim->settings->run.method->name, "none") != 0 &&
-                 (eqp_policy_wants(&sim->policy) || app_feedback_wants(sim->feedback));
+                 (eqp_policy_wants(&sim->policy) || app_feedback_wants(sim->feedback) || app_shares_want(sim->shares));
     step_ledger ledger = {0};
     int code;
 

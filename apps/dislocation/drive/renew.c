@@ -149,7 +149,7 @@ static bool map_is_due(const dd_simulation *sim)
 {
     const bool more = sim->feedback != NULL ? app_feedback_wants(sim->feedback) : work_has_shifted(sim);
 
-    return more || eqp_policy_wants(&sim->policy);
+    return more || app_shares_want(sim->shares) || eqp_policy_wants(&sim->policy);
 }
 
 /* Walls to where the load says, and nodes to where their boxes are then. */

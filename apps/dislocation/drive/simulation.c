@@ -182,7 +182,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
                                           .rebalanced = sim->now.common.rebalanced,
                                           .balance_seconds = sim->now.common.balance_seconds};
         add_rows(sim);
-        app_shares_learn(sim->shares, sim->row, sizeof *sim->row);
+        app_shares_learn(sim->shares, ledger->evaluations, sim->row, sizeof *sim->row);
         sim->now.evaluations = ledger->evaluations;
         sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
         sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
@@ -285,12 +285,13 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     sim->domain.plan = settings->run.exchange;
     code = eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message);
     if (code == EQP_OK) {
-        code = app_shares_create("dislocation", &settings->run.share, sim->domain.nranks, &sim->shares, message);
+        code = app_shares_create("dislocation", &settings->run.share, settings->run.policy.mode == EQP_POLICY_AUTO,
+                                 sim->domain.nranks, &sim->shares, message);
     }
     if (code == EQP_OK) {
         code = app_feedback_create(&settings->run, sim->domain.nranks, &sim->feedback);
-        code = eqp_agree(sim->comm, code, message);
     }
+    code = eqp_agree(sim->comm, code, message);
     if (code == EQP_OK) {
         code = eqp_route_fit(sim->comm, &sim->domain.plan);
     }
