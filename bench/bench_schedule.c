@@ -6,8 +6,8 @@
  * By default 200,000 iterations, 9 times. CSV of rank 0: chunks are those of all ranks in the median run, cpu_us CPU
  * microseconds of all ranks for each of them, least and median of the runs; wall_us wall microseconds of the run, times
  * the ranks, for each of them: on ranks that share a core, or wait for one, it says little. Methods
- * with few chunks show what a whole run costs: its agreements are in it. `fixed` has chunks of one iteration and gives
- * what others have left: the cost of chunks that can be given away. Row `swap` is one compare-and-swap in a window of
+ * with few chunks show what a whole run costs: its agreements are in it. `fixed` has chunks of one iteration and
+ * `yield`: what that costs where there is nothing to give. Row `swap` is one compare-and-swap in a window of
  * rank 0 by the last rank alone, the others waiting in a barrier. */
 #include "timing.h"
 
