@@ -83,15 +83,13 @@ int app_feedback_record(app_feedback *feedback, const void *rows, size_t row_byt
 {
     enum eqp_feedback_verdict verdict;
     double total = 0.0, most = 0.0;
-    bool alike = true;
+    bool alike;
     int code;
 
     if (feedback == NULL || !feedback->ruled || !rebalanced || feedback->phase != STEPPING) {
         return EQP_OK;
     }
-    for (int r = 0; r < feedback->nranks; r++) {
-        alike = alike && app_row_of(rows, row_bytes, r)->speed == app_row_of(rows, row_bytes, 0)->speed;
-    }
+    alike = app_rows_alike(feedback->nranks, rows, row_bytes);
     for (int r = 0; r < feedback->nranks; r++) { /* what the steps go by: see app_rows_loads() */
         const app_rank_row *row = app_row_of(rows, row_bytes, r);
         total += alike ? row->load : row->work;

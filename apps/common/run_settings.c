@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_settings.h"
 
+#include <equipoise/random.h>
 #include <equipoise/report.h>
 
 #include <math.h>
@@ -392,17 +393,17 @@ void app_run_settings_free(app_run_settings *run)
     run->nparts_list = 0;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes;
 
-    for (size_t i = 0; i < size; i++) { /* FNV-1a */
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < size; i++) {
+        hash = eqp_random_bits(hash, at[i], 0);
     }
     return hash;
 }
 
-uint64_t app_run_settings_hash(const app_run_settings *run)
+int64_t app_run_settings_hash(const app_run_settings *run)
 {
     const char *const text[] = {run->snapshot,     run->generate,   run->restart,       run->balance,
                                 run->rebalance,    run->share_text, run->schedule_text, run->exchange_text,
@@ -410,14 +411,14 @@ uint64_t app_run_settings_hash(const app_run_settings *run)
     const double number[] = {run->dt, run->imbalance_tol, run->sample_rate, run->sample_threshold};
     const int64_t count[] = {run->steps,        run->seed,           run->sample_strategy,
                              run->output_every, run->output != NULL, run->forces != NULL};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
         const char *word = text[i] != NULL ? text[i] : "\x01";
-        hash = hash_bytes(hash, word, strlen(word) + 1);
+        hash = mix(hash, word, strlen(word) + 1);
     }
-    hash = hash_bytes(hash, number, sizeof number);
-    return hash_bytes(hash, count, sizeof count);
+    hash = mix(hash, number, sizeof number);
+    return (int64_t)(mix(hash, count, sizeof count) >> 1);
 }
 
 const char *app_run_input_path(const app_run_settings *run)

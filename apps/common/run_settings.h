@@ -72,9 +72,9 @@ int app_run_choose(const char *program, const app_methods *own, app_run_settings
 /* Frees what app_run_choose() has made; legal for settings that are zero, and twice. */
 void app_run_settings_free(app_run_settings *run);
 
-/* A number that differs (almost surely) where two settings want different runs: inputs, steps, balancing, what-ifs; not
- * where they write or show something else. Local. */
-uint64_t app_run_settings_hash(const app_run_settings *run);
+/* A number >= 0 that differs (almost surely) where two settings want different runs: inputs, steps, balancing,
+ * what-ifs; not where they write or show something else. Local. */
+int64_t app_run_settings_hash(const app_run_settings *run);
 
 /* The file that is read: snapshot or restart; NULL where the input is generated. */
 const char *app_run_input_path(const app_run_settings *run);

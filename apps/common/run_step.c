@@ -45,18 +45,25 @@ static int take_imbalances(app_step *step, int nranks, const void *rows, size_t 
     return code;
 }
 
+bool app_rows_alike(int nranks, const void *rows, size_t row_bytes)
+{
+    bool alike = true;
+
+    for (int r = 1; r < nranks; r++) {
+        alike = alike && app_row_of(rows, row_bytes, r)->speed == app_row_of(rows, row_bytes, 0)->speed;
+    }
+    return alike;
+}
+
 int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes, double **loads)
 {
     double *made = NULL;
-    bool alike = true;
+    const bool alike = app_rows_alike(nranks, rows, row_bytes);
     const int code = eqp_agree(comm, eqp_array_create(&made, nranks, sizeof *made), NULL);
 
     if (code != EQP_OK) {
         free(made);
         return code;
-    }
-    for (int r = 0; r < nranks; r++) {
-        alike = alike && app_row_of(rows, row_bytes, r)->speed == app_row_of(rows, row_bytes, 0)->speed;
     }
     for (int r = 0; r < nranks; r++) {
         const app_rank_row *row = app_row_of(rows, row_bytes, r);

@@ -57,6 +57,9 @@ int app_rows_gather(MPI_Comm comm, int ndoubles, const void *mine, void *rows);
  * app_rank_row. Local; EQP_OK, EQP_ERR_MEMORY, EQP_ERR_DATA for a load that is none. */
 int app_step_take_rows(app_step *step, int nranks, const void *rows, size_t row_bytes);
 
+/* Whether all ranks have the same relative speed, so that measured seconds say how much work each has. Local. */
+bool app_rows_alike(int nranks, const void *rows, size_t row_bytes);
+
 /* The measured loads of rows [nranks]: owned by the caller, free(). All 0 before the first step. Where ranks have
  * different speeds, their work instead: what a map divides. EQP_OK or EQP_ERR_MEMORY on all ranks. Collective. */
 int app_rows_loads(MPI_Comm comm, int nranks, const void *rows, size_t row_bytes, double **loads);

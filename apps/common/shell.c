@@ -107,7 +107,7 @@ static int agree_on_settings(MPI_Comm world, const app_program *program, eqp_mes
     int code = EQP_OK;
 
     if (program->line->after == &app_run_output) { /* else there are no such settings */
-        code = eqp_agree_same(world, (int64_t)app_run_settings_hash(run));
+        code = eqp_agree_same(world, app_run_settings_hash(run));
     }
     if (code == EQP_ERR_ARGUMENT) {
         eqp_message_set(message, "%s: the ranks were started with different options of input, steps or balancing",

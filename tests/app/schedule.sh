@@ -19,6 +19,8 @@ for ranks in 1 3; do
         expect "$ranks" "${common[@]}" --forces handed.hdf5 --report handed --schedule factoring
         # Homes that follow measured loads change nothing: whole groups have the same bits wherever they are computed.
         "$same" kept.hdf5 handed.hdf5 0 || fail "--schedule changes forces on $ranks ranks with $balance"
+        expect "$ranks" "${common[@]}" --forces fixed.hdf5 --schedule fixed:chunk=3
+        "$same" kept.hdf5 fixed.hdf5 0 || fail "--schedule fixed:chunk=3 changes forces on $ranks ranks with $balance"
         python3 - "$ranks" <<'PY' || fail "report on $ranks ranks with $balance"
 import csv, json, sys
 kept, handed = (json.load(open(f"{name}/report.json")) for name in ("kept", "handed"))

@@ -290,6 +290,32 @@ static void shares_and_schedules_are_looked_up(void **state)
     free(text);
 }
 
+/* What every rank must want alike, and where it may differ. */
+static void runs_that_differ_have_other_numbers(void **state)
+{
+    const app_run_settings run = {.generate = "a", .steps = 3, .balance = "sfc", .share_text = "equal"};
+    app_run_settings other[] = {run, run, run, run, run, run}, same = run;
+    char word[] = "sfc";
+
+    (void)state;
+    other[0].generate = NULL;
+    other[0].snapshot = NULL;
+    other[0].restart = "a"; /* the same word, elsewhere */
+    other[1].steps = 4;
+    other[2].balance = "sf";
+    other[3].share_text = "measured";
+    other[4].imbalance_tol = 0.5;
+    other[5].output = "file";
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+        assert_true(app_run_settings_hash(&other[i]) != app_run_settings_hash(&run));
+        assert_true(app_run_settings_hash(&other[i]) >= 0);
+    }
+    same.balance = word; /* texts count, not where they are */
+    same.report = "folder";
+    same.quiet = true;
+    assert_true(app_run_settings_hash(&same) == app_run_settings_hash(&run));
+}
+
 static void files_are_named_after_the_output(void **state)
 {
     static const char *const ending[] = {".data", NULL};
@@ -338,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_bad_what_if_is_refused_in_one_line),
         cmocka_unit_test(what_takes_steps_to_learn_is_not_compared),
         cmocka_unit_test(shares_and_schedules_are_looked_up),
+        cmocka_unit_test(runs_that_differ_have_other_numbers),
         cmocka_unit_test(files_are_named_after_the_output),
         cmocka_unit_test(slices_cover_everything_once),
     };
