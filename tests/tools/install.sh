@@ -61,6 +61,16 @@ done
 package=equipoise-sampling
 $with_library && package=equipoise
 read -r -a flags <<<"$(pkg-config --cflags "$package")"
+# Every symbol that the libraries export is declared in a public header, and the reverse.
+find "$root/include/equipoise" -name '*.h' -printf '#include <equipoise/%f>\n' |
+    "${compiler[@]}" -std=c11 -E -P "${flags[@]}" -x c - | tr '\n' ' ' |
+    sed -E -e ':inner' -e 's/\{[^{}]*\}/;/g; t inner' -e 's/;/\n/g' | grep -v -w -E 'typedef|static' |
+    sed -n -E -e 's/^ *extern .*\b(eqp_[a-z0-9_]+) *$/\1/p' -e 's/^[^(]*\b(eqp_[a-z0-9_]+) *\(.*/\1/p' |
+    sort >"$tmp/declared"
+for library in "$root/$libdir"/libequipoise*.so; do
+    nm -D --defined-only "$library" | awk '{ print $3 }'
+done | sort >"$tmp/exported"
+diff "$tmp/declared" "$tmp/exported" >&2 || fail "< are declared in headers, > exported by the libraries: not the same"
 for header in "$root"/include/equipoise/*.h; do
     name=equipoise/$(basename "$header")
     echo "#include <$name>" >"$tmp/alone.c"
