@@ -420,7 +420,7 @@ static int check_given(const char *path, const eqp_paradis_control *c, eqp_messa
 
 int eqp_paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
 {
-    eqp__output out;
+    eqp_output *out;
     eqp__c_locale c;
     int rc;
 
@@ -429,15 +429,15 @@ int eqp_paradis_control_write(const char *path, const eqp_paradis_control *contr
         return EQP_ERR_ARGUMENT;
     }
     rc = check_given(path, control, message);
-    rc = rc != EQP_OK ? rc : eqp__output_begin(path, &out, message);
+    rc = rc != EQP_OK ? rc : eqp_output_create(path, &out, message);
     if (rc != EQP_OK) {
         return rc;
     }
     eqp__c_locale_enter(&c);
-    (void)fprintf(out.to, "#  ParaDiS control parameters, written by Equipoise %s\n", eqp_version());
+    (void)fprintf(eqp_output_stream(out), "#  ParaDiS control parameters, written by Equipoise %s\n", eqp_version());
     for (int i = 0; i < ROWS; i++) {
-        put_row(out.to, control, &table[i]);
+        put_row(eqp_output_stream(out), control, &table[i]);
     }
     eqp__c_locale_leave(&c);
-    return eqp__output_finish(&out, message);
+    return eqp_output_commit(out, message);
 }

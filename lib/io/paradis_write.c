@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct eqp_paradis_writer {
-    eqp__output out;
+    eqp_output *out;
     int64_t nnodes, nwritten;
 };
 
@@ -96,13 +96,13 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
     if (rc != EQP_OK) {
         return eqp__explain(rc, path, message);
     }
-    rc = eqp__output_begin(path, &w->out, message);
+    rc = eqp_output_create(path, &w->out, message);
     if (rc == EQP_OK) {
         w->nnodes = header->nnodes;
         eqp__c_locale_enter(&c);
-        put_header(w->out.to, header, ndomains, domain);
+        put_header(eqp_output_stream(w->out), header, ndomains, domain);
         eqp__c_locale_leave(&c);
-        rc = eqp__output_check(&w->out, message);
+        rc = eqp_output_check(w->out, message);
     }
     if (rc == EQP_OK) {
         *writer = w;
@@ -133,7 +133,7 @@ static int check_node(const eqp_paradis_writer *w, const eqp_paradis_node *n, co
         good = is_tag(arm[i].tag) && is_vector(arm[i].burgers) && is_vector(arm[i].normal);
     }
     if (!good) {
-        eqp_message_set(message, "%s: node %u,%u: a number or a tag that no file can hold", w->out.path,
+        eqp_message_set(message, "%s: node %u,%u: a number or a tag that no file can hold", eqp_output_path(w->out),
                         EQP_PARADIS_DOMAIN(n->tag), EQP_PARADIS_INDEX(n->tag));
         return EQP_ERR_ARGUMENT;
     }
@@ -158,7 +158,7 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
     int rc = EQP_OK;
 
     if (n < 0 || n > writer->nnodes - writer->nwritten) {
-        eqp_message_set(message, "%s: more than the %lld nodes that were announced", writer->out.path,
+        eqp_message_set(message, "%s: more than the %lld nodes that were announced", eqp_output_path(writer->out),
                         (long long)writer->nnodes);
         return EQP_ERR_ARGUMENT;
     }
@@ -168,8 +168,8 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
 
         rc = check_node(writer, &node[i], its, message);
         if (rc == EQP_OK) {
-            put_node(writer->out.to, &node[i], its);
-            rc = eqp__output_check(&writer->out, message);
+            put_node(eqp_output_stream(writer->out), &node[i], its);
+            rc = eqp_output_check(writer->out, message);
         }
     }
     eqp__c_locale_leave(&c);
@@ -182,12 +182,12 @@ int eqp_paradis_write_finish(eqp_paradis_writer *writer, eqp_message *message)
     int rc;
 
     if (writer->nwritten < writer->nnodes) {
-        eqp_message_set(message, "%s: %lld nodes of %lld that were announced", writer->out.path,
+        eqp_message_set(message, "%s: %lld nodes of %lld that were announced", eqp_output_path(writer->out),
                         (long long)writer->nwritten, (long long)writer->nnodes);
         eqp_paradis_write_discard(writer);
         return EQP_ERR_ARGUMENT;
     }
-    rc = eqp__output_finish(&writer->out, message);
+    rc = eqp_output_commit(writer->out, message);
     free(writer);
     return rc;
 }
@@ -195,7 +195,7 @@ int eqp_paradis_write_finish(eqp_paradis_writer *writer, eqp_message *message)
 void eqp_paradis_write_discard(eqp_paradis_writer *writer)
 {
     if (writer) {
-        eqp__output_discard(&writer->out);
+        eqp_output_discard(writer->out);
         free(writer);
     }
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 struct eqp_vtk_writer {
-    eqp__output out;
+    eqp_output *out;
     bool any; /* a piece has been written, and these are its optional arrays: */
     bool v, burgers, type, rank;
 };
@@ -172,22 +172,23 @@ int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_me
     if (rc != EQP_OK) {
         return eqp__explain(rc, path, message);
     }
-    rc = eqp__output_begin(path, &w->out, message);
+    rc = eqp_output_create(path, &w->out, message);
     if (rc != EQP_OK) {
         eqp_vtk_discard(w);
         return rc;
     }
-    (void)fprintf(w->out.to,
+    (void)fprintf(eqp_output_stream(w->out),
                   "<?xml version=\"1.0\"?>\n<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"%s\" "
                   "header_type=\"UInt64\">\n<PolyData>\n<FieldData>\n",
                   byte_order());
-    (void)fputs("<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"binary\">\n", w->out.to);
-    s = (stream){.to = w->out.to};
+    (void)fputs("<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"binary\">\n",
+                eqp_output_stream(w->out));
+    s = (stream){.to = eqp_output_stream(w->out)};
     put_bytes(&s, &(uint64_t){sizeof time}, sizeof(uint64_t));
     put_bytes(&s, &time, sizeof time);
     end_array(&s);
-    (void)fputs("</FieldData>\n", w->out.to);
-    rc = eqp__output_check(&w->out, message);
+    (void)fputs("</FieldData>\n", eqp_output_stream(w->out));
+    rc = eqp_output_check(w->out, message);
     if (rc == EQP_OK) {
         *writer = w;
     } else {
@@ -199,14 +200,14 @@ int eqp_vtk_begin(const char *path, double time, eqp_vtk_writer **writer, eqp_me
 static int check_piece(const eqp_vtk_writer *w, const eqp_vtk_piece *p, eqp_message *message)
 {
     if (p->npoints < 0 || p->nlines < 0 || (p->npoints > 0 && !p->x) || (p->nlines > 0 && !p->end)) {
-        eqp_message_set(message, "%s: points without places, or lines without ends", w->out.path);
+        eqp_message_set(message, "%s: points without places, or lines without ends", eqp_output_path(w->out));
         return EQP_ERR_ARGUMENT;
     }
     for (int64_t i = 0; i < p->nlines; i++) {
         for (int e = 0; e < 2; e++) {
             if (p->end[i][e] < 0 || p->end[i][e] >= p->npoints) {
-                eqp_message_set(message, "%s: line %lld ends at point %lld of %lld", w->out.path, (long long)i,
-                                (long long)p->end[i][e], (long long)p->npoints);
+                eqp_message_set(message, "%s: line %lld ends at point %lld of %lld", eqp_output_path(w->out),
+                                (long long)i, (long long)p->end[i][e], (long long)p->npoints);
                 return EQP_ERR_ARGUMENT;
             }
         }
@@ -215,7 +216,7 @@ static int check_piece(const eqp_vtk_writer *w, const eqp_vtk_piece *p, eqp_mess
     if (w->any && ((p->npoints > 0 && (p->v != NULL) != w->v) ||
                    (p->nlines > 0 && ((p->burgers != NULL) != w->burgers || (p->type != NULL) != w->type ||
                                       (p->rank != NULL) != w->rank)))) {
-        eqp_message_set(message, "%s: a piece with other arrays than the first", w->out.path);
+        eqp_message_set(message, "%s: a piece with other arrays than the first", eqp_output_path(w->out));
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;
@@ -236,8 +237,8 @@ int eqp_vtk_add(eqp_vtk_writer *writer, const eqp_vtk_piece *piece, eqp_message 
         writer->rank = piece->rank != NULL;
         writer->any = true;
     }
-    put_piece(writer->out.to, piece, writer);
-    return eqp__output_check(&writer->out, message);
+    put_piece(eqp_output_stream(writer->out), piece, writer);
+    return eqp_output_check(writer->out, message);
 }
 
 int eqp_vtk_finish(eqp_vtk_writer *writer, eqp_message *message)
@@ -245,10 +246,10 @@ int eqp_vtk_finish(eqp_vtk_writer *writer, eqp_message *message)
     int rc;
 
     if (!writer->any) {
-        put_piece(writer->out.to, &(eqp_vtk_piece){0}, writer);
+        put_piece(eqp_output_stream(writer->out), &(eqp_vtk_piece){0}, writer);
     }
-    (void)fputs("</PolyData>\n</VTKFile>\n", writer->out.to);
-    rc = eqp__output_finish(&writer->out, message);
+    (void)fputs("</PolyData>\n</VTKFile>\n", eqp_output_stream(writer->out));
+    rc = eqp_output_commit(writer->out, message);
     free(writer);
     return rc;
 }
@@ -256,14 +257,14 @@ int eqp_vtk_finish(eqp_vtk_writer *writer, eqp_message *message)
 void eqp_vtk_discard(eqp_vtk_writer *writer)
 {
     if (writer) {
-        eqp__output_discard(&writer->out);
+        eqp_output_discard(writer->out);
         free(writer);
     }
 }
 
 int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame *frame, eqp_message *message)
 {
-    eqp__output out;
+    eqp_output *out;
     eqp__c_locale c;
     int rc;
 
@@ -277,18 +278,19 @@ int eqp_vtk_write_series(const char *path, int64_t nframes, const eqp_vtk_frame 
             return EQP_ERR_ARGUMENT;
         }
     }
-    rc = eqp__output_begin(path, &out, message);
+    rc = eqp_output_create(path, &out, message);
     if (rc != EQP_OK) {
         return rc;
     }
     eqp__c_locale_enter(&c);
-    (void)fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n", out.to);
+    (void)fputs("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n",
+                eqp_output_stream(out));
     for (int64_t i = 0; i < nframes; i++) {
-        (void)fprintf(out.to, "<DataSet timestep=\"%.17g\" part=\"0\" file=\"", frame[i].time);
-        eqp__put_escaped(out.to, eqp__base_name(frame[i].path));
-        (void)fputs("\"/>\n", out.to);
+        (void)fprintf(eqp_output_stream(out), "<DataSet timestep=\"%.17g\" part=\"0\" file=\"", frame[i].time);
+        eqp__put_escaped(eqp_output_stream(out), eqp__base_name(frame[i].path));
+        (void)fputs("\"/>\n", eqp_output_stream(out));
     }
-    (void)fputs("</Collection>\n</VTKFile>\n", out.to);
+    (void)fputs("</Collection>\n</VTKFile>\n", eqp_output_stream(out));
     eqp__c_locale_leave(&c);
-    return eqp__output_finish(&out, message);
+    return eqp_output_commit(out, message);
 }

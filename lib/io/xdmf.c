@@ -96,7 +96,7 @@ static int put_all(FILE *to, int nframes, const eqp_snapshot_frame *frame)
 
 int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message)
 {
-    eqp__output out;
+    eqp_output *out;
     int rc;
 
     if (!path || nframes < 1 || !frame) {
@@ -109,14 +109,14 @@ int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_fr
             return EQP_ERR_ARGUMENT;
         }
     }
-    rc = eqp__output_begin(path, &out, message);
+    rc = eqp_output_create(path, &out, message);
     if (rc != EQP_OK) {
         return rc;
     }
-    rc = put_all(out.to, nframes, frame);
+    rc = put_all(eqp_output_stream(out), nframes, frame);
     if (rc == EQP_OK) {
-        return eqp__output_finish(&out, message);
+        return eqp_output_commit(out, message);
     }
-    eqp__output_discard(&out);
+    eqp_output_discard(out);
     return eqp__explain(rc, path, message);
 }

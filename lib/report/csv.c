@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/file.h>
 #include <equipoise/report.h>
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "report/file.h"
 
 struct eqp_csv {
-    eqp__file file;
+    eqp_output *file;
     int ncolumns;
     char **column;
     bool finished;
@@ -88,13 +89,13 @@ int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eq
             goto fail;
         }
     }
-    code = eqp__report_file_open(&c->file, path, message);
+    code = eqp_output_create(path, &c->file, message);
     if (code) {
         goto fail;
     }
     for (int i = 0; i < ncolumns; i++) {
-        write_text(c->file.stream, column[i]);
-        (void)fputc(i + 1 < ncolumns ? ',' : '\n', c->file.stream);
+        write_text(eqp_output_stream(c->file), column[i]);
+        (void)fputc(i + 1 < ncolumns ? ',' : '\n', eqp_output_stream(c->file));
     }
     *csv = c;
     return EQP_OK;
@@ -117,8 +118,8 @@ int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field)
         }
     }
     for (int i = 0; i < n; i++) {
-        write_field(csv->file.stream, &field[i]);
-        (void)fputc(i + 1 < n ? ',' : '\n', csv->file.stream);
+        write_field(eqp_output_stream(csv->file), &field[i]);
+        (void)fputc(i + 1 < n ? ',' : '\n', eqp_output_stream(csv->file));
     }
     return EQP_OK;
 }
@@ -128,8 +129,10 @@ int eqp_csv_finish(eqp_csv *csv, eqp_message *message)
     if (csv->finished) {
         return EQP_ERR_STATE;
     }
+    eqp_output *file = csv->file;
+    csv->file = NULL;
     csv->finished = true;
-    return eqp__report_file_commit(&csv->file, message);
+    return eqp_output_commit(file, message);
 }
 
 void eqp_csv_free(eqp_csv *csv)
@@ -137,7 +140,7 @@ void eqp_csv_free(eqp_csv *csv)
     if (!csv) {
         return;
     }
-    eqp__report_file_discard(&csv->file);
+    eqp_output_discard(csv->file);
     for (int i = 0; i < csv->ncolumns; i++) {
         free(csv->column[i]);
     }

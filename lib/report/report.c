@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/file.h>
 #include <equipoise/report.h>
 
 #include <math.h>
@@ -295,18 +296,18 @@ done:
 
 static int write_json(const json_t *root, const char *path, eqp_message *message)
 {
-    eqp__file file;
-    int code = eqp__report_file_open(&file, path, message);
+    eqp_output *file;
+    int code = eqp_output_create(path, &file, message);
 
     if (code) {
         return code;
     }
-    if (json_dumpf(root, file.stream, JSON_INDENT(2)) && !ferror(file.stream)) {
-        eqp__report_file_discard(&file);
+    if (json_dumpf(root, eqp_output_stream(file), JSON_INDENT(2)) && !eqp_output_check(file, NULL)) {
+        eqp_output_discard(file);
         return EQP_ERR_MEMORY;
     }
-    (void)fputc('\n', file.stream);
-    return eqp__report_file_commit(&file, message);
+    (void)fputc('\n', eqp_output_stream(file));
+    return eqp_output_commit(file, message);
 }
 
 int eqp_report_write(const eqp_report *report, const char *dir, eqp_message *message)

@@ -72,6 +72,7 @@ MAY_INCLUDE["unit test"] = [layer for layer in MAY_INCLUDE["test"] if layer != "
 PUBLIC_HEADERS = {
     "sampling/include/equipoise/error.h": "errors",
     "lib/include/equipoise/equipoise.h": "umbrella",
+    "lib/include/equipoise/file.h": "base",
     "lib/include/equipoise/paradis.h": "io",
     "lib/include/equipoise/snapshot.h": "io",
     "lib/include/equipoise/vtk.h": "io",
