@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "versions.h"
 #include <equipoise/curve.h>
 #include <equipoise/error.h>
 #include <math.h>
@@ -115,17 +116,6 @@ void eqp_hilbert_children(uint64_t key, int level, unsigned char child[8])
 /* Points are taken in blocks, so that the compiler can work on several at once. */
 #define BLOCK 256
 
-/* Where the linker can choose at run time, the loops over a block are there for several instruction sets. Nothing in
- * them could be fused, so all give the same numbers. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__has_attribute)
-#if __has_attribute(target_clones)
-#define FOR_ALL_MACHINES __attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-#endif
-#ifndef FOR_ALL_MACHINES
-#define FOR_ALL_MACHINES
-#endif
-
 /* A division, not a product with 1 / side: it is exact for points on the faces of octree cells. */
 static inline uint32_t grid_coordinate(double x, double corner, double side)
 {
@@ -137,9 +127,10 @@ static inline uint32_t grid_coordinate(double x, double corner, double side)
     return (uint32_t)(int32_t)t;
 }
 
-/* The children that hold each point, three bits a level from the highest on. */
-FOR_ALL_MACHINES static void find_children(int n, const double *const x[3], const double corner[3], double side,
-                                           uint64_t *children)
+/* The children that hold each point, three bits a level from the highest on. Nothing in these loops could be fused, so
+ * all versions give the same numbers. */
+EQP__VERSIONS("avx512f", "avx2", "default")
+static void find_children(int n, const double *const x[3], const double corner[3], double side, uint64_t *children)
 {
     uint32_t grid[3][BLOCK];
 

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The nearest of an owner's centroids: of one point, or of many at a time. */
 #include "units_internal.h"
+#include "versions.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Where the compiler can, it makes two versions of a loop and the program takes the one that the machine runs best.
- * Both compute the same numbers. Sanitizers start too late for that. */
-#if defined(__has_attribute) && defined(__x86_64__) && defined(__linux__) && defined(__GLIBC__) &&                     \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#if __has_attribute(target_clones)
-#define TWO_VERSIONS __attribute__((target_clones("avx2", "default")))
-#endif
-#endif
-#ifndef TWO_VERSIONS
-#define TWO_VERSIONS
-#endif
 
 /* Points that are searched for at a time, and up to how many centroids that is faster than the tree. */
 #define BLOCK 32
@@ -53,7 +42,7 @@ int64_t eqp__cells_nearest(int dim, int64_t n, const double *centroid, const eqp
 }
 
 /* BLOCK points of three dimensions: the same sums in the same order as nearest_linear(). */
-TWO_VERSIONS
+EQP__VERSIONS("avx2", "default")
 static void nearest_block(int64_t n, const double *centroid, const double *point, int64_t *cell)
 {
     double x[BLOCK], y[BLOCK], z[BLOCK], least[BLOCK];

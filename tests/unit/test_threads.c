@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The sampler in several threads at once: each with objects of its own, and all with a tree and units that they share.
+ * Every thread gets what one thread alone gets. Linked with a build of the sampler for ThreadSanitizer as well, which
+ * also sees races that change no result. */
+#include "units_world.h"
+
+#include <equipoise/curve.h>
+#include <equipoise/kdtree.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { THREADS = 4, POINTS = 3000, QUERIES = 300, NEAREST = 8, OWNERS = 60 };
+
+/* What threads share, and none changes. */
+struct shared {
+    double point[3][POINTS], of_point[POINTS][3];
+    float of_pointf[POINTS][3];
+    eqp_kdtree *tree;
+    eqp_kdtreef *treef;
+    struct world world;
+    eqp_units *units;
+};
+
+static struct shared shared;
+
+struct result {
+    pthread_t thread;
+    uint64_t digest;
+    int code;
+};
+
+/* FNV-1a */
+static void take(struct result *r, const void *bytes, size_t size)
+{
+    const unsigned char *at = bytes;
+
+    for (size_t i = 0; i < size; i++) {
+        r->digest = (r->digest ^ at[i]) * UINT64_C(0x100000001b3);
+    }
+}
+
+static void note(struct result *r, int code)
+{
+    r->code = r->code == EQP_OK ? code : r->code;
+}
+
+static int visit(void *user, int64_t index, double dist2)
+{
+    take(user, &index, sizeof index);
+    take(user, &dist2, sizeof dist2);
+    return 0;
+}
+
+static int visitf(void *user, int64_t index, float dist2)
+{
+    return visit(user, index, dist2);
+}
+
+static void query_trees(struct result *r, const eqp_kdtree *tree, const eqp_kdtreef *treef)
+{
+    for (int i = 0; i < QUERIES; i++) {
+        int64_t index[NEAREST] = {0}, found = 0;
+        double dist2[NEAREST] = {0};
+        float dist2f[NEAREST] = {0};
+
+        note(r, eqp_kdtree_nearest_k(tree, shared.of_point[i], NEAREST, &found, index, dist2));
+        take(r, index, sizeof index);
+        take(r, dist2, sizeof dist2);
+        note(r, eqp_kdtreef_nearest_k(treef, shared.of_pointf[i], NEAREST, &found, index, dist2f));
+        take(r, index, sizeof index);
+        note(r, eqp_kdtree_nearest(tree, shared.of_point[i], index, dist2));
+        take(r, index, sizeof *index);
+        note(r, eqp_kdtree_radius(tree, shared.of_point[i], 0.005, visit, r));
+        note(r, eqp_kdtreef_radius(treef, shared.of_pointf[i], 0.005f, visitf, r));
+    }
+}
+
+/* The unit of every interaction, and what the units are. */
+static void query_units(struct result *r, const eqp_units *units, const struct world *world)
+{
+    for (int64_t i = 0; i < world->n; i++) {
+        for (int64_t j = 0; j < world->total[i]; j++) {
+            double centroid[3];
+            world_centroid(world, world->id[i], j, centroid);
+            const int64_t unit = eqp_units_find(units, i, centroid);
+            take(r, &unit, sizeof unit);
+        }
+    }
+    for (int64_t u = 0; u < eqp_units_count(units); u++) {
+        eqp_unit unit;
+        note(r, eqp_units_get(units, u, &unit));
+        take(r, &unit.id, sizeof unit.id);
+        take(r, &unit.weight, sizeof unit.weight);
+    }
+}
+
+static int make_trees(eqp_kdtree **tree, eqp_kdtreef **treef)
+{
+    const int code = eqp_kdtree_create(POINTS, 3, shared.of_point[0], NULL, tree);
+
+    return code == EQP_OK ? eqp_kdtreef_create(POINTS, 3, shared.of_pointf[0], NULL, treef) : code;
+}
+
+static int make_units(struct world *world, eqp_units **units)
+{
+    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+
+    options.nparts = 8;
+    options.imbalance = 0.02;
+    return eqp_units_create_serial(world->n, world->id, world_enumerate, world, &options, units);
+}
+
+/* Trees, units and keys of its own, then the shared ones. */
+static void *work(void *user)
+{
+    const double corner[3] = {0, 0, 0};
+    struct result *r = user;
+    struct world world = shared.world; /* the callback counts its calls in it */
+    uint64_t *key = calloc(POINTS, sizeof *key);
+    eqp_kdtree *tree = NULL;
+    eqp_kdtreef *treef = NULL;
+    eqp_units *units = NULL;
+
+    r->digest = UINT64_C(0xcbf29ce484222325);
+    note(r, key ? eqp_hilbert_keys(POINTS, shared.point[0], shared.point[1], shared.point[2], corner, 1, key)
+                : EQP_ERR_MEMORY);
+    note(r, make_trees(&tree, &treef));
+    note(r, make_units(&world, &units));
+    if (r->code == EQP_OK) {
+        take(r, key, POINTS * sizeof *key);
+        query_trees(r, tree, treef);
+        query_units(r, units, &world);
+        query_trees(r, shared.tree, shared.treef);
+        query_units(r, shared.units, &world);
+    }
+    eqp_units_free(units);
+    eqp_kdtreef_free(treef);
+    eqp_kdtree_free(tree);
+    free(key);
+    return NULL;
+}
+
+static int make_shared(void)
+{
+    for (int i = 0; i < POINTS; i++) {
+        for (int k = 0; k < 3; k++) {
+            shared.of_point[i][k] = eqp_random_uniform(1, (uint64_t)i, (uint64_t)k);
+            shared.point[k][i] = shared.of_point[i][k];
+            shared.of_pointf[i][k] = (float)shared.of_point[i][k];
+        }
+    }
+    shared.world = world_create(OWNERS, 30);
+    shared.world.batch = WORLD_BATCH; /* enough to look at several interactions at a time */
+    const int code = make_trees(&shared.tree, &shared.treef);
+    return code == EQP_OK ? make_units(&shared.world, &shared.units) : code;
+}
+
+int main(void)
+{
+    struct result alone = {0}, result[THREADS] = {{0}};
+    int wrong = 0, nthreads = 0;
+
+    note(&alone, make_shared());
+    if (alone.code == EQP_OK) {
+        (void)work(&alone);
+    }
+    if (alone.code != EQP_OK) {
+        (void)fprintf(stderr, "test_threads: %s\n", eqp_error_text(alone.code));
+        return 1;
+    }
+    while (nthreads < THREADS && pthread_create(&result[nthreads].thread, NULL, work, &result[nthreads]) == 0) {
+        nthreads++;
+    }
+    for (int t = 0; t < nthreads; t++) {
+        wrong += pthread_join(result[t].thread, NULL) != 0;
+        wrong += result[t].code != EQP_OK || result[t].digest != alone.digest;
+    }
+    (void)printf("%d threads, %d differ from one thread alone\n", nthreads, wrong);
+    eqp_units_free(shared.units);
+    eqp_kdtreef_free(shared.treef);
+    eqp_kdtree_free(shared.tree);
+    world_free(&shared.world);
+    return nthreads == THREADS && wrong == 0 ? 0 : 1;
+}
