@@ -90,29 +90,69 @@ void app_slice(int64_t n, int rank, int nranks, int64_t *first, int64_t *count)
     *count = each + (rank < more);
 }
 
-int app_write_in_turn(MPI_Comm comm, const app_file_writer *writer, void *file, eqp_message *message)
+/* Rows on the way to rank 0. */
+enum { BLOCK_ROWS = 1 << 16, BLOCK_TAG = 77 };
+
+static int64_t block_of(int64_t n, int64_t at)
 {
-    int me, nranks, code;
+    return n - at < BLOCK_ROWS ? n - at : BLOCK_ROWS;
+}
+
+static void send_columns(MPI_Comm comm, int ncolumns, int64_t n, const void *const *column)
+{
+    MPI_Send(&n, 1, MPI_INT64_T, 0, BLOCK_TAG, comm);
+    for (int64_t at = 0; at < n; at += BLOCK_ROWS) {
+        for (int c = 0; c < ncolumns; c++) {
+            MPI_Send((const uint64_t *)column[c] + at, (int)block_of(n, at), MPI_UINT64_T, 0, BLOCK_TAG, comm);
+        }
+    }
+}
+
+/* Takes everything of one rank in, but after an error writes no more: the sender does not know of it. */
+static int take_columns(MPI_Comm comm, int from, const app_file_writer *writer, void *file, int ncolumns,
+                        uint64_t *const *block, int code, eqp_message *message)
+{
+    int64_t n;
+
+    MPI_Recv(&n, 1, MPI_INT64_T, from, BLOCK_TAG, comm, MPI_STATUS_IGNORE);
+    for (int64_t at = 0; at < n; at += BLOCK_ROWS) {
+        for (int c = 0; c < ncolumns; c++) {
+            MPI_Recv(block[c], (int)block_of(n, at), MPI_UINT64_T, from, BLOCK_TAG, comm, MPI_STATUS_IGNORE);
+        }
+        code = code == EQP_OK ? writer->write(file, block_of(n, at), (const void *const *)block, message) : code;
+    }
+    return code;
+}
+
+int app_write_columns(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, int64_t n,
+                      const void *const *column, eqp_message *message)
+{
+    uint64_t *block[APP_FILE_COLUMNS] = {NULL};
+    int me, nranks, code = EQP_OK;
 
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
-    code = me == 0 ? writer->create(file, message) : EQP_OK;
+    for (int c = 0; c < ncolumns && me == 0 && nranks > 1 && code == EQP_OK; c++) {
+        code = eqp_array_create(&block[c], BLOCK_ROWS, sizeof *block[c]);
+    }
+    code = me == 0 && code == EQP_OK ? writer->begin(file, message) : code;
     code = eqp_agree(comm, code, message);
-    if (code != EQP_OK) {
-        return code;
+    if (code == EQP_OK && me != 0) {
+        send_columns(comm, ncolumns, n, column);
+    } else if (code == EQP_OK) {
+        code = writer->write(file, n, column, message);
+        for (int r = 1; r < nranks; r++) {
+            code = take_columns(comm, r, writer, file, ncolumns, block, code, message);
+        }
+        code = code == EQP_OK ? writer->finish(file, message) : code;
     }
-    for (int r = 0; r < nranks && code == EQP_OK; r++) {
-        code = r == me ? writer->write(file, message) : EQP_OK;
-        code = eqp_agree(comm, code, message);
-    }
-    if (code == EQP_OK) {
-        code = me == 0 ? writer->commit(file, message) : EQP_OK;
-        code = eqp_agree(comm, code, message);
-    }
-    if (code != EQP_OK && me == 0) {
+    if (me == 0) {
         writer->discard(file);
     }
-    return code;
+    for (int c = 0; c < ncolumns; c++) {
+        free(block[c]);
+    }
+    return eqp_agree(comm, code, message);
 }
 
 static uint64_t place_of(const void *record)
@@ -176,36 +216,37 @@ int app_file_order(MPI_Comm comm, size_t size, int64_t n, void *records, int64_t
 
 typedef struct forces_file {
     const char *path;
-    int64_t rows, first, n; /* of all, and this rank's slice of them */
+    int64_t rows; /* of all ranks */
     uint64_t *id;
     double *x, *y, *z;
+    eqp_table_writer *writer;
 } forces_file;
 
-static const eqp_column forces_columns[2] = {{"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3}};
-
-static int forces_create(void *file, eqp_message *message)
+static int forces_begin(void *file, eqp_message *message)
 {
-    const forces_file *f = file;
-    return eqp_table_write_create(f->path, f->rows, 2, forces_columns, message);
+    static const eqp_column column[2] = {{"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3}};
+    forces_file *f = file;
+
+    return eqp_table_write_begin(f->path, f->rows, 2, column, &f->writer, message);
 }
 
-static int forces_write(void *file, eqp_message *message)
+static int forces_write(void *file, int64_t n, const void *const *column, eqp_message *message)
 {
-    const forces_file *f = file;
-    const void *const data[] = {f->id, f->x, f->y, f->z};
-    return eqp_table_write_slice(f->path, 2, forces_columns, f->first, f->n, data, message);
+    return eqp_table_write_rows(((forces_file *)file)->writer, n, column, message);
 }
 
-static int forces_commit(void *file, eqp_message *message)
+static int forces_finish(void *file, eqp_message *message)
 {
-    const forces_file *f = file;
-    return eqp_table_write_commit(f->path, message);
+    forces_file *f = file;
+    eqp_table_writer *writer = f->writer;
+
+    f->writer = NULL;
+    return eqp_table_write_finish(writer, message);
 }
 
 static void forces_discard(void *file)
 {
-    const forces_file *f = file;
-    eqp_table_write_discard(f->path);
+    eqp_table_write_discard(((forces_file *)file)->writer);
 }
 
 static int forces_take(forces_file *file, int64_t n, const app_force *force)
@@ -228,17 +269,16 @@ static int forces_take(forces_file *file, int64_t n, const app_force *force)
             (*fields[d])[i] = force[i].force[d];
         }
     }
-    file->n = n;
     return code;
 }
 
 int app_forces_write(MPI_Comm comm, const char *path, int64_t n, app_force *force, eqp_message *message)
 {
-    static const app_file_writer writer = {forces_create, forces_write, forces_commit, forces_discard};
+    static const app_file_writer writer = {forces_begin, forces_write, forces_finish, forces_discard};
     forces_file file = {.path = path};
     app_force *slice = NULL;
-    int64_t nslice = 0;
-    int code = app_file_order(comm, sizeof *force, n, force, &nslice, &slice, &file.first);
+    int64_t nslice = 0, first;
+    int code = app_file_order(comm, sizeof *force, n, force, &nslice, &slice, &first);
 
     if (code == EQP_OK) {
         code = eqp_scan_int64(comm, nslice, NULL, &file.rows);
@@ -247,7 +287,8 @@ int app_forces_write(MPI_Comm comm, const char *path, int64_t n, app_force *forc
         code = eqp_agree(comm, forces_take(&file, nslice, slice), NULL);
     }
     if (code == EQP_OK) {
-        code = app_write_in_turn(comm, &writer, &file, message);
+        code = app_write_columns(comm, &writer, &file, 4, nslice,
+                                 (const void *const[]){file.id, file.x, file.y, file.z}, message);
     } else {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }

@@ -40,17 +40,21 @@ void app_series_free(app_series *series);
 /* Equal slices of 0 .. n - 1, as even as can be: this rank's. Local. */
 void app_slice(int64_t n, int rank, int nranks, int64_t *first, int64_t *count);
 
-/* A file that all ranks write: rank 0 creates, all write their slice in turn (a serial HDF5 library serves one rank at
- * a time), rank 0 commits, or discards after an error of any rank. */
+/* A file that rank 0 writes for all (a serial HDF5 library serves one process): only there are these called. */
 typedef struct app_file_writer {
-    int (*create)(void *file, eqp_message *message);
-    int (*write)(void *file, eqp_message *message); /* this rank's slice, which `file` knows */
-    int (*commit)(void *file, eqp_message *message);
-    void (*discard)(void *file);
+    int (*begin)(void *file, eqp_message *message);
+    int (*write)(void *file, int64_t n, const void *const *column, eqp_message *message); /* the next n rows */
+    int (*finish)(void *file, eqp_message *message);
+    void (*discard)(void *file); /* always, after finish() too */
 } app_file_writer;
 
-/* Collective. */
-int app_write_in_turn(MPI_Comm comm, const app_file_writer *writer, void *file, eqp_message *message);
+#define APP_FILE_COLUMNS 16
+
+/* Writes columns of words of 8 bytes, at most APP_FILE_COLUMNS: those of rank 0, then those of rank 1, and so on. They
+ * come to rank 0 in blocks, so that it needs no more memory than for one. column [ncolumns][n] of this rank (borrowed).
+ * Collective. */
+int app_write_columns(MPI_Comm comm, const app_file_writer *writer, void *file, int ncolumns, int64_t n,
+                      const void *const *column, eqp_message *message);
 
 /* Brings records into the order of a file, cut into one run per rank, equally many to each. A record is `size` bytes,
  * a multiple of 8, and begins with its place in the file, a uint64_t below UINT64_MAX; no two places alike.

@@ -211,13 +211,6 @@ static int add_place(place_list *list, const char *what, const char *path, const
     return code;
 }
 
-/* Everything is written under a temporary name first. */
-static int add_both(place_list *list, const char *what, const char *path)
-{
-    int code = add_place(list, what, path, "");
-    return code == EQP_OK ? add_place(list, what, path, ".part") : code;
-}
-
 /* The files that have the output's name with other endings. */
 static int add_beside(place_list *list, const looking *l, const char *const *ending)
 {
@@ -226,7 +219,7 @@ static int add_beside(place_list *list, const looking *l, const char *const *end
     for (int i = 0; ending != NULL && ending[i] != NULL && code == EQP_OK; i++) {
         char *name = NULL;
         code = app_name_beside(l->naming, l->run->output, ending[i], &name);
-        code = code == EQP_OK ? add_both(list, "--output", name) : code;
+        code = code == EQP_OK ? add_place(list, "--output", name, "") : code;
         free(name);
     }
     return code;
@@ -240,7 +233,7 @@ static int add_output(place_list *list, const looking *l)
         return EQP_OK;
     }
     if (l->run->output_every == 0) {
-        code = add_both(list, "--output", l->run->output);
+        code = add_place(list, "--output", l->run->output, "");
         code = code == EQP_OK ? add_beside(list, l, l->naming->each) : code;
     }
     return code == EQP_OK ? add_beside(list, l, l->naming->beside) : code;
@@ -334,7 +327,7 @@ static int check_clashes(const looking *l)
     int code = add_place(&list, NULL, app_run_input_path(l->run), "");
 
     code = code == EQP_OK ? add_output(&list, l) : code;
-    code = code == EQP_OK ? add_both(&list, "--forces", l->run->forces) : code;
+    code = code == EQP_OK ? add_place(&list, "--forces", l->run->forces, "") : code;
     code = code == EQP_OK ? add_report(&list, l) : code;
     code = code == EQP_OK ? find_clash(l, &list) : code;
     list_free(&list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regular files, and nothing else: opened without waiting, read to the last byte, replaced whole or not at all. */
+/* Regular files, and nothing else: opened without waiting, read to the last byte. */
 #include "io/internal.h"
 
 #include <errno.h>
@@ -99,57 +99,5 @@ int eqp__path_join(const char *path, const char *suffix, char **joined)
     memcpy(name, path, length);
     memcpy(name + length, suffix, more + 1);
     *joined = name;
-    return EQP_OK;
-}
-
-int eqp__temporary_name(const char *path, char **name)
-{
-    return eqp__path_join(path, ".part", name);
-}
-
-int eqp__temporary_create(const char *path, const char *temporary, eqp_message *message)
-{
-    struct stat status;
-    int fd;
-
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        return not_regular(path, status.st_mode, message);
-    }
-    /* Removed first: the name may be that of a link or a pipe, and no other may be written through it. */
-    if (unlink(temporary) != 0 && errno != ENOENT) {
-        eqp_message_set(message, "%s: %s", temporary, strerror(errno));
-        return EQP_ERR_IO;
-    }
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        eqp_message_set(message, "%s: %s", temporary, strerror(errno));
-        return EQP_ERR_IO;
-    }
-    close(fd);
-    return EQP_OK;
-}
-
-static int flush_file(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int failed = fd < 0 || fsync(fd) != 0;
-    int saved = errno;
-
-    eqp__file_close(fd);
-    errno = saved;
-    return failed ? -1 : 0;
-}
-
-int eqp__temporary_commit(const char *path, const char *temporary, eqp_message *message)
-{
-    /* The data first: a name that points at data which never reached the disk would be a damaged file after a crash. */
-    if (flush_file(temporary) != 0) {
-        eqp_message_set(message, "%s: %s", temporary, strerror(errno));
-        return EQP_ERR_IO;
-    }
-    if (rename(temporary, path) != 0) {
-        eqp_message_set(message, "%s: cannot replace: %s", path, strerror(errno));
-        return EQP_ERR_IO;
-    }
     return EQP_OK;
 }

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { LEAST_TYPES = 6, STANDARD = 4, MOST_FILES = 1 << 14 };
 
@@ -36,20 +35,6 @@ int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k,
         snprintf(suffix, sizeof suffix, ".%d.hdf5", k);
     }
     return eqp__path_join(path, suffix, name);
-}
-
-static int layout_names(const char *path, const eqp_snapshot_layout *layout, int k, char **name, char **temporary)
-{
-    int rc = eqp__layout_path(path, layout, k, name);
-
-    if (rc == EQP_OK) {
-        rc = eqp__temporary_name(*name, temporary);
-        if (rc != EQP_OK) {
-            free(*name);
-            *name = NULL;
-        }
-    }
-    return rc;
 }
 
 static int check_layout(const char *path, const eqp_snapshot_layout *l, eqp_message *message)
@@ -204,207 +189,229 @@ static int create_type(const char *path, hid_t file, const eqp_snapshot_layout *
     return rc;
 }
 
-static int create_file(const char *path, const eqp_snapshot_layout *l, int k, eqp_message *message)
-{
-    char *name = NULL, *temporary = NULL;
-    eqp__hdf5_output out = {.file = -1};
-    int rc = layout_names(path, l, k, &name, &temporary);
-
-    rc = rc != EQP_OK ? rc : eqp__hdf5_create_new(name, temporary, &out, message);
-    rc = rc != EQP_OK ? rc : fill_group(temporary, out.file, "Header", l, k, put_header, message);
-    if (rc == EQP_OK && l->nattributes > 0) {
-        rc = fill_group(temporary, out.file, "Equipoise", l, k, put_attributes, message);
-    }
-    for (int t = 0; rc == EQP_OK && t < l->ntypes; t++) {
-        int64_t n = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
-
-        rc = n == 0 ? EQP_OK : create_type(temporary, out.file, l, t, n, message);
-    }
-    rc = eqp__hdf5_finish(temporary, &out, rc, message);
-    free(temporary);
-    free(name);
-    return rc;
-}
-
-int eqp_snapshot_write_create(const char *path, const eqp_snapshot_layout *layout, eqp_message *message)
-{
-    eqp__hdf5_quiet quiet;
-    int rc = check_layout(path, layout, message);
-
-    if (rc != EQP_OK) {
-        return rc;
-    }
-    eqp__hdf5_enter(&quiet);
-    for (int k = 0; rc == EQP_OK && k < eqp__layout_files(layout); k++) {
-        rc = create_file(path, layout, k, message);
-    }
-    eqp__hdf5_leave(&quiet);
-    if (rc != EQP_OK) {
-        eqp_snapshot_write_discard(path, layout);
-    }
-    return eqp__explain(rc, path, message);
-}
-
-/* A slice and where its next run of one type starts. */
+/* The columns of a slice, from its first particle on. */
 typedef struct slice {
-    const char *path; /* of the temporary file */
-    const eqp_snapshot_layout *layout;
     const eqp_snapshot_arrays *arrays;
     const void *const *data;
-    int64_t first, n; /* global order */
 } slice;
 
-static int write_further(const slice *s, hid_t group, int64_t row, int64_t n, int64_t done, eqp_message *message)
-{
-    int at = 0, rc = EQP_OK;
+struct eqp_snapshot_writer {
+    eqp_snapshot_layout layout; /* its pointers are the caller's */
+    char *path;
+    int nfiles;
+    eqp__hdf5_output *file; /* [nfiles] */
+    int64_t total, written; /* in the global order */
+};
 
-    for (int c = 0; rc == EQP_OK && c < s->layout->ncolumns; c++) {
-        const eqp_column *column = &s->layout->column[c];
+static int create_file(const eqp_snapshot_writer *w, int k, eqp_message *message)
+{
+    const eqp_snapshot_layout *l = &w->layout;
+    eqp__hdf5_output *out = &w->file[k];
+    char *name = NULL;
+    int code;
+
+    EQP_TRY(eqp__layout_path(w->path, l, k, &name));
+    EQP_TRY(eqp__hdf5_create(name, out, message));
+    code = fill_group(name, out->file, "Header", l, k, put_header, message);
+    if (code == EQP_OK && l->nattributes > 0) {
+        code = fill_group(name, out->file, "Equipoise", l, k, put_attributes, message);
+    }
+    for (int t = 0; code == EQP_OK && t < l->ntypes; t++) {
+        int64_t n = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
+
+        code = n == 0 ? EQP_OK : create_type(name, out->file, l, t, n, message);
+    }
+    code = eqp__hdf5_check(out, code, message);
+done:
+    free(name);
+    return code;
+}
+
+int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *layout, eqp_snapshot_writer **writer,
+                             eqp_message *message)
+{
+    eqp__hdf5_quiet quiet;
+    eqp_snapshot_writer *w = NULL;
+    int code = check_layout(path, layout, message);
+
+    if (code != EQP_OK || !writer) {
+        return code != EQP_OK ? code : EQP_ERR_ARGUMENT;
+    }
+    eqp__hdf5_enter(&quiet);
+    EQP_TRY(eqp_array_create(&w, 1, sizeof *w));
+    w->layout = *layout;
+    EQP_TRY(eqp__path_join(path, "", &w->path));
+    EQP_TRY(eqp_array_create(&w->file, eqp__layout_files(layout), sizeof *w->file));
+    w->nfiles = eqp__layout_files(layout);
+    for (int k = 0; k < w->nfiles; k++) {
+        w->file[k].file = w->file[k].driver = -1;
+    }
+    for (int t = 0; t < layout->ntypes; t++) {
+        w->total += layout->type_n[t];
+    }
+    for (int k = 0; k < w->nfiles; k++) {
+        EQP_TRY(create_file(w, k, message));
+    }
+done:
+    eqp__hdf5_leave(&quiet);
+    if (code == EQP_OK) {
+        *writer = w;
+    } else {
+        eqp_snapshot_write_discard(w);
+    }
+    return eqp__explain(code, path, message);
+}
+
+static int write_further(const eqp_snapshot_writer *w, const char *path, const slice *s, hid_t group, int64_t row,
+                         int64_t n, int64_t done, eqp_message *message)
+{
+    int at = 0, code = EQP_OK;
+
+    for (int c = 0; code == EQP_OK && c < w->layout.ncolumns; c++) {
+        const eqp_column *column = &w->layout.column[c];
         const void *part[EQP_COLUMN_WIDTH];
 
         for (int i = 0; i < column->width; i++) {
             part[i] = (const char *)s->data[at + i] + 8 * done;
         }
-        rc = eqp__hdf5_write_column(s->path, group, column, row, n, 1, part, message);
+        code = eqp__hdf5_write_column(path, group, column, row, n, 1, part, message);
         at += column->width;
     }
-    return rc;
+    return code;
 }
 
-static int write_ids(const slice *s, hid_t group, int64_t row, int64_t n, int64_t done, eqp_message *message)
+static int write_ids(const eqp_snapshot_writer *w, const char *path, const slice *s, hid_t group, int64_t row,
+                     int64_t n, int64_t done, eqp_message *message)
 {
     int64_t *id = NULL;
-    int rc = EQP_OK;
+    int code = EQP_OK;
 
     if (s->arrays->id) {
-        return eqp__hdf5_write_column(s->path, group, &standard[2], row, n, 1,
-                                      (const void *const[]){s->arrays->id + done}, message);
+        return eqp__hdf5_write_column(path, group, &standard[2], row, n, 1, (const void *const[]){s->arrays->id + done},
+                                      message);
     }
-    rc = eqp_array_create(&id, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, sizeof *id);
-    for (int64_t at = 0; rc == EQP_OK && at < n; at += EQP__BLOCK_ROWS) {
+    code = eqp_array_create(&id, n < EQP__BLOCK_ROWS ? n : EQP__BLOCK_ROWS, sizeof *id);
+    for (int64_t at = 0; code == EQP_OK && at < n; at += EQP__BLOCK_ROWS) {
         int64_t now = n - at < EQP__BLOCK_ROWS ? n - at : EQP__BLOCK_ROWS;
 
         for (int64_t i = 0; i < now; i++) {
-            id[i] = s->first + done + at + i;
+            id[i] = w->written + done + at + i;
         }
-        rc = eqp__hdf5_write_column(s->path, group, &standard[2], row + at, now, 1, (const void *const[]){id}, message);
+        code = eqp__hdf5_write_column(path, group, &standard[2], row + at, now, 1, (const void *const[]){id}, message);
     }
     free(id);
-    return rc;
+    return code;
 }
 
-/* n particles of one type that start `done` particles into the slice, to rows from `row` on. */
-static int write_run(const slice *s, hid_t file, int type, int64_t row, int64_t n, int64_t done, eqp_message *message)
+/* n particles of one type that start `done` particles into the slice, to rows from `row` on of file k. */
+static int write_run(const eqp_snapshot_writer *w, int k, const slice *s, int type, int64_t row, int64_t n,
+                     int64_t done, eqp_message *message)
 {
     const eqp_snapshot_arrays *a = s->arrays;
-    const eqp_snapshot_layout *l = s->layout;
+    const eqp_snapshot_layout *l = &w->layout;
     const void *const x[] = {a->x + done, a->y + done, a->z + done}, *const m[] = {a->m + done};
     const void *const v[] = {a->vx ? a->vx + done : NULL, a->vy ? a->vy + done : NULL, a->vz ? a->vz + done : NULL};
     double factor = eqp__is_cosmological(l->time, l->redshift, l->omega0) ? 1 / sqrt(l->time) : 1;
+    const char *path = eqp_output_path(w->file[k].output);
     char name[32];
     hid_t group;
-    int rc;
+    int code;
 
     snprintf(name, sizeof name, "PartType%d", type);
-    group = H5Gopen2(file, name, H5P_DEFAULT);
+    group = H5Gopen2(w->file[k].file, name, H5P_DEFAULT);
     if (group < 0) {
-        eqp_message_set(message, "%s: HDF5 cannot open the group %s", s->path, name);
-        return EQP_ERR_IO;
+        eqp_message_set(message, "%s: HDF5 cannot open the group %s", path, name);
+        code = EQP_ERR_IO;
+        goto done;
     }
-    rc = eqp__hdf5_write_column(s->path, group, &standard[0], row, n, 1, x, message);
-    rc = rc != EQP_OK ? rc : eqp__hdf5_write_column(s->path, group, &standard[1], row, n, factor, v, message);
-    rc = rc != EQP_OK ? rc : write_ids(s, group, row, n, done, message);
-    rc = rc != EQP_OK ? rc : eqp__hdf5_write_column(s->path, group, &standard[3], row, n, 1, m, message);
-    rc = rc != EQP_OK ? rc : write_further(s, group, row, n, done, message);
-    H5Gclose(group);
-    return rc;
+    EQP_TRY(eqp__hdf5_write_column(path, group, &standard[0], row, n, 1, x, message));
+    EQP_TRY(eqp__hdf5_write_column(path, group, &standard[1], row, n, factor, v, message));
+    EQP_TRY(write_ids(w, path, s, group, row, n, done, message));
+    EQP_TRY(eqp__hdf5_write_column(path, group, &standard[3], row, n, 1, m, message));
+    code = write_further(w, path, s, group, row, n, done, message);
+done:
+    if (group >= 0) {
+        H5Gclose(group);
+    }
+    return eqp__hdf5_check(&w->file[k], code, message);
 }
 
-/* The runs of a slice in file k, whose particles start at `*start` in the global order; moves it to the next file. */
-static int write_file(slice *s, const char *path, int k, int64_t *start, eqp_message *message)
+/* The runs of one type in one file, each file's types one after the other, as far as n particles go. */
+static int write_runs(const eqp_snapshot_writer *w, const slice *s, int64_t n, eqp_message *message)
 {
-    const eqp_snapshot_layout *l = s->layout;
-    char *name = NULL, *temporary = NULL;
-    eqp__hdf5_output out = {.file = -1};
-    int rc = layout_names(path, l, k, &name, &temporary);
+    const eqp_snapshot_layout *l = &w->layout;
+    int64_t start = 0; /* of a file's type in the global order */
+    int code = EQP_OK;
 
-    s->path = temporary;
-    for (int t = 0; rc == EQP_OK && t < l->ntypes; t++) {
-        int64_t count = eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
-        int64_t from = *start < s->first ? s->first : *start;
-        int64_t to = *start + count < s->first + s->n ? *start + count : s->first + s->n;
+    for (int k = 0; k < w->nfiles; k++) {
+        for (int t = 0; t < l->ntypes; t++) {
+            int64_t end = start + eqp__layout_first(l, t, k + 1) - eqp__layout_first(l, t, k);
+            int64_t from = start < w->written ? w->written : start;
+            int64_t to = end < w->written + n ? end : w->written + n;
 
-        if (from < to && out.file < 0) {
-            rc = eqp__hdf5_open_again(temporary, &out, message);
+            if (code == EQP_OK && from < to) {
+                code = write_run(w, k, s, t, from - start, to - from, from - w->written, message);
+            }
+            start = end;
         }
-        if (rc == EQP_OK && from < to) {
-            rc = write_run(s, out.file, t, from - *start, to - from, from - s->first, message);
-        }
-        *start += count;
     }
-    rc = eqp__hdf5_finish(temporary, &out, rc, message);
-    free(temporary);
-    free(name);
-    return rc;
+    return code;
 }
 
-int eqp_snapshot_write_slice(const char *path, const eqp_snapshot_layout *layout, int64_t first, int64_t n,
-                             const eqp_snapshot_arrays *arrays, const void *const *data, eqp_message *message)
+int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_snapshot_arrays *arrays,
+                             const void *const *data, eqp_message *message)
 {
-    slice s = {.layout = layout, .arrays = arrays, .data = data, .first = first, .n = n};
+    const slice s = {arrays, data};
     eqp__hdf5_quiet quiet;
-    int64_t all = 0, start = 0;
-    int rc = check_layout(path, layout, message);
+    int code;
 
-    if (rc != EQP_OK) {
-        return rc;
-    }
-    for (int t = 0; t < layout->ntypes; t++) {
-        all += layout->type_n[t];
-    }
-    if (first < 0 || n < 0 || first > all || n > all - first || !arrays || (layout->ncolumns > 0 && !data && n > 0) ||
-        (n > 0 && (!arrays->x || !arrays->y || !arrays->z || !arrays->m))) {
-        eqp_message_set(message, "%s: slice %lld + %lld of %lld particles: out of range, or without data", path,
-                        (long long)first, (long long)n, (long long)all);
+    if (!writer || n < 0 || n > writer->total - writer->written || !arrays ||
+        (n > 0 && ((writer->layout.ncolumns > 0 && !data) || !arrays->x || !arrays->y || !arrays->z || !arrays->m))) {
+        eqp_message_set(message, "%s: slice %lld + %lld of %lld particles: out of range, or without data",
+                        writer ? writer->path : "", writer ? (long long)writer->written : 0, (long long)n,
+                        writer ? (long long)writer->total : 0);
         return EQP_ERR_ARGUMENT;
     }
-    if (n == 0) {
-        return EQP_OK;
+    eqp__hdf5_enter(&quiet);
+    code = write_runs(writer, &s, n, message);
+    eqp__hdf5_leave(&quiet);
+    writer->written += code == EQP_OK ? n : 0;
+    return eqp__explain(code, writer->path, message);
+}
+
+int eqp_snapshot_write_finish(eqp_snapshot_writer *writer, eqp_message *message)
+{
+    eqp__hdf5_quiet quiet;
+    int code = EQP_OK;
+
+    if (!writer || writer->written < writer->total) {
+        eqp_message_set(message, "%s: fewer particles than were announced", writer ? writer->path : "");
+        code = EQP_ERR_ARGUMENT;
     }
     eqp__hdf5_enter(&quiet);
-    for (int k = 0; rc == EQP_OK && k < eqp__layout_files(layout) && start < first + n; k++) {
-        rc = write_file(&s, path, k, &start, message);
+    for (int k = 0; code == EQP_OK && k < writer->nfiles; k++) {
+        code = eqp__hdf5_complete(&writer->file[k], message);
+    }
+    for (int k = 0; code == EQP_OK && k < writer->nfiles; k++) {
+        code = eqp__hdf5_commit(&writer->file[k], message);
     }
     eqp__hdf5_leave(&quiet);
-    return eqp__explain(rc, path, message);
+    eqp_snapshot_write_discard(writer);
+    return code;
 }
 
-int eqp_snapshot_write_commit(const char *path, const eqp_snapshot_layout *layout, eqp_message *message)
+void eqp_snapshot_write_discard(eqp_snapshot_writer *writer)
 {
-    int rc = check_layout(path, layout, message);
+    eqp__hdf5_quiet quiet;
 
-    for (int k = 0; rc == EQP_OK && k < eqp__layout_files(layout); k++) {
-        char *name, *temporary;
-
-        rc = layout_names(path, layout, k, &name, &temporary);
-        if (rc == EQP_OK) {
-            rc = eqp__temporary_commit(name, temporary, message);
-            free(temporary);
-            free(name);
+    if (writer) {
+        eqp__hdf5_enter(&quiet);
+        for (int k = 0; k < writer->nfiles; k++) {
+            eqp__hdf5_discard(&writer->file[k]);
         }
-    }
-    return eqp__explain(rc, path, message);
-}
-
-void eqp_snapshot_write_discard(const char *path, const eqp_snapshot_layout *layout)
-{
-    for (int k = 0; path && layout && k < eqp__layout_files(layout); k++) {
-        char *name, *temporary;
-
-        if (layout_names(path, layout, k, &name, &temporary) == EQP_OK) {
-            unlink(temporary);
-            free(temporary);
-            free(name);
-        }
+        eqp__hdf5_leave(&quiet);
+        free(writer->file);
+        free(writer->path);
+        free(writer);
     }
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files for writing, on a disk that may be full. HDF5 (1.10) cannot close a file that it could not write: it keeps
- * it open, and crashes or loops when the program ends. So this driver of its own tells HDF5 that all went well, keeps
- * the first error, and eqp__hdf5_finish() reports it. Otherwise it does what HDF5's usual driver does. */
+/* HDF5 files for writing, into the one descriptor of an eqp_output and on a disk that may be full. HDF5 (1.10) cannot
+ * close a file that it could not write: it keeps it open, and crashes or loops when the program ends. So this driver of
+ * its own tells HDF5 that all went well and leaves the first error to the output, whose commit reports it. Otherwise it
+ * does what HDF5's usual driver does. */
 #include "io/hdf5_util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,41 +16,39 @@
 
 /* What HDF5 carries from the access properties to the open file. */
 typedef struct properties {
-    int *error; /* errno of the first failure; 0: none (borrowed) */
+    eqp_output *output; /* (borrowed) */
 } properties;
 
 typedef struct open_file {
     H5FD_t common; /* HDF5's own, first */
-    int fd;
-    int *error;
+    eqp_output *output;
+    int fd;                 /* the output's */
     haddr_t allocated, end; /* as far as HDF5 has given space away, and as far as there are bytes */
 } open_file;
 
 static void note(open_file *f)
 {
-    if (*f->error == 0) {
-        *f->error = errno != 0 ? errno : EIO;
-    }
+    eqp_output_note(f->output, errno);
 }
 
+/* The name is for HDF5's messages: the file is open already. */
 static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t most)
 {
     const properties *p = H5Pget_driver_info(access);
     open_file *f = calloc(1, sizeof *f);
-    int mode = (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY) | (flags & H5F_ACC_TRUNC ? O_TRUNC : 0) |
-               (flags & H5F_ACC_CREAT ? O_CREAT : 0) | (flags & H5F_ACC_EXCL ? O_EXCL : 0);
     struct stat status;
 
+    (void)name;
+    (void)flags;
     (void)most;
     if (!p || !f) {
         free(f);
         return NULL;
     }
-    f->error = p->error;
-    f->fd = open(name, mode | O_CLOEXEC, 0666);
-    if (f->fd < 0 || fstat(f->fd, &status) != 0) {
+    f->output = p->output;
+    f->fd = eqp_output_descriptor(p->output);
+    if (fstat(f->fd, &status) != 0) {
         note(f);
-        eqp__file_close(f->fd);
         free(f);
         return NULL;
     }
@@ -60,12 +58,7 @@ static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr
 
 static herr_t driver_close(H5FD_t *file)
 {
-    open_file *f = (open_file *)file;
-
-    if (close(f->fd) != 0) {
-        note(f);
-    }
-    free(f);
+    free(file);
     return 0;
 }
 
@@ -135,7 +128,7 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
     if (address + bytes > f->end) {
         f->end = address + bytes;
     }
-    while (bytes > 0 && *f->error == 0) {
+    while (bytes > 0 && eqp_output_check(f->output, NULL) == EQP_OK) {
         ssize_t put;
 
         errno = 0;
@@ -159,7 +152,7 @@ static herr_t driver_truncate(H5FD_t *file, hid_t transfer, hbool_t closing)
     (void)transfer;
     (void)closing;
     if (f->allocated != f->end) {
-        if (*f->error == 0 && ftruncate(f->fd, (off_t)f->allocated) != 0) {
+        if (eqp_output_check(f->output, NULL) == EQP_OK && ftruncate(f->fd, (off_t)f->allocated) != 0) {
             note(f);
         }
         f->end = f->allocated;
@@ -189,12 +182,11 @@ static const H5FD_class_t driver = {
 };
 
 /* Access properties with the driver; -1: it cannot be had. */
-static hid_t begin(eqp__hdf5_output *out)
+static hid_t access_properties(const eqp__hdf5_output *out)
 {
-    const properties p = {&out->error};
+    const properties p = {out->output};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 
-    *out = (eqp__hdf5_output){.file = -1, .driver = H5FDregister(&driver)};
     if (access >= 0 && (out->driver < 0 || H5Pset_driver(access, out->driver, &p) < 0)) {
         H5Pclose(access);
         access = -1;
@@ -202,74 +194,78 @@ static hid_t begin(eqp__hdf5_output *out)
     return access;
 }
 
-/* The last thing: HDF5 closes a file by way of its driver, and does not hold on to it while it does. */
-static void end(eqp__hdf5_output *out)
+static int cannot(const char *path, const char *what, eqp_message *message)
 {
+    eqp_message_set(message, "%s: HDF5 cannot %s it", path, what);
+    return EQP_ERR_IO;
+}
+
+/* HDF5 closes a file by way of its driver, and does not hold on to it while it does. */
+static bool close_file(eqp__hdf5_output *out)
+{
+    bool closed = out->file < 0 || (H5Fflush(out->file, H5F_SCOPE_LOCAL) >= 0 && H5Fclose(out->file) >= 0);
+
     if (out->driver >= 0) {
         H5FDunregister(out->driver);
     }
     out->file = out->driver = -1;
+    return closed;
 }
 
-static int cannot(const char *path, const char *what, const eqp__hdf5_output *out, eqp_message *message)
+int eqp__hdf5_create(const char *path, eqp__hdf5_output *out, eqp_message *message)
 {
-    if (out->error != 0) {
-        eqp_message_set(message, "%s: cannot be written: %s", path, strerror(out->error));
-    } else {
-        eqp_message_set(message, "%s: HDF5 cannot %s it", path, what);
-    }
-    return EQP_ERR_IO;
-}
-
-int eqp__hdf5_create_new(const char *path, const char *temporary, eqp__hdf5_output *out, eqp_message *message)
-{
-    int rc = eqp__temporary_create(path, temporary, message);
+    int code = eqp_output_create(path, &out->output, message);
     hid_t access;
 
-    if (rc != EQP_OK) {
-        return rc;
+    out->file = out->driver = -1;
+    if (code != EQP_OK) {
+        return code;
     }
-    access = begin(out);
+    out->driver = H5FDregister(&driver);
+    access = access_properties(out);
     if (access >= 0) {
-        out->file = H5Fcreate(temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+        out->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
         H5Pclose(access);
     }
     if (out->file < 0) {
-        end(out);
-        unlink(temporary);
-        return cannot(temporary, "create", out, message);
+        code = eqp_output_check(out->output, message);
+        code = code == EQP_OK ? cannot(path, "create", message) : code;
+        eqp__hdf5_discard(out);
     }
-    return EQP_OK;
+    return code;
 }
 
-int eqp__hdf5_open_again(const char *temporary, eqp__hdf5_output *out, eqp_message *message)
+int eqp__hdf5_check(const eqp__hdf5_output *out, int code, eqp_message *message)
 {
-    hid_t access = begin(out);
+    int written = eqp_output_check(out->output, message);
 
-    if (access >= 0) {
-        out->file = H5Fopen(temporary, H5F_ACC_RDWR, access);
-        H5Pclose(access);
-    }
-    if (out->file < 0) {
-        end(out);
-        return cannot(temporary, "open", out, message);
-    }
-    return EQP_OK;
+    return written == EQP_OK ? code : written;
 }
 
-int eqp__hdf5_finish(const char *temporary, eqp__hdf5_output *out, int rc, eqp_message *message)
+int eqp__hdf5_complete(eqp__hdf5_output *out, eqp_message *message)
 {
-    bool flushed, closed;
+    bool closed = close_file(out);
+    int code = eqp_output_check(out->output, message);
 
-    if (out->file < 0) {
-        return rc;
+    return code == EQP_OK && !closed ? cannot(eqp_output_path(out->output), "write", message) : code;
+}
+
+int eqp__hdf5_commit(eqp__hdf5_output *out, eqp_message *message)
+{
+    int code = eqp__hdf5_complete(out, message);
+
+    if (code == EQP_OK) {
+        code = eqp_output_commit(out->output, message);
+        out->output = NULL;
     }
-    flushed = H5Fflush(out->file, H5F_SCOPE_LOCAL) >= 0;
-    closed = H5Fclose(out->file) >= 0;
-    end(out);
-    /* The disk's own words explain whatever HDF5 has said after them. */
-    if (out->error != 0 || (rc == EQP_OK && !(flushed && closed))) {
-        rc = cannot(temporary, "write", out, message);
-    }
-    return rc;
+    eqp__hdf5_discard(out);
+    return code;
+}
+
+void eqp__hdf5_discard(eqp__hdf5_output *out)
+{
+    eqp_output_note(out->output, 0); /* nothing more needs to be written */
+    close_file(out);
+    eqp_output_discard(out->output);
+    out->output = NULL;
 }

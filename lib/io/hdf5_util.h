@@ -5,6 +5,8 @@
 
 #include "io/internal.h"
 
+#include <equipoise/file.h>
+
 #include <hdf5.h>
 
 /* HDF5 prints its errors by a process-wide setting that belongs to the caller: off inside our calls, then as it was. */
@@ -45,18 +47,23 @@ int eqp__hdf5_read_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, 
 int eqp__hdf5_write_rows(hid_t dataset, eqp_kind kind, int width, int64_t first, int64_t n, double factor,
                          const void *const *data);
 
-/* hdf5_file.c. A temporary file that is being written. It must stay where it is until the end. */
+/* hdf5_file.c. An HDF5 file that is being written. {.file = -1, .driver = -1} is none. */
 typedef struct eqp__hdf5_output {
-    hid_t file; /* -1: not open */
-    hid_t driver;
-    int error; /* errno of the first write that failed; HDF5 does not learn of it */
+    hid_t file;         /* -1: not open */
+    hid_t driver;       /* -1: none */
+    eqp_output *output; /* keeps the first error: HDF5 does not learn of it */
 } eqp__hdf5_output;
 
-/* Makes it (and leaves none on error), or opens it once more. */
-int eqp__hdf5_create_new(const char *path, const char *temporary, eqp__hdf5_output *out, eqp_message *message);
-int eqp__hdf5_open_again(const char *temporary, eqp__hdf5_output *out, eqp_message *message);
-/* Closes it, if it is open. Returns rc, or that something could not be written. */
-int eqp__hdf5_finish(const char *temporary, eqp__hdf5_output *out, int rc, eqp_message *message);
+/* On error out is none. */
+int eqp__hdf5_create(const char *path, eqp__hdf5_output *out, eqp_message *message);
+/* The code of something that was written, or that the disk has refused it: the disk's own words explain whatever HDF5
+ * has said after them. */
+int eqp__hdf5_check(const eqp__hdf5_output *out, int code, eqp_message *message);
+/* HDF5 has written all; the file waits for its name. */
+int eqp__hdf5_complete(eqp__hdf5_output *out, eqp_message *message);
+/* Both leave it none; on error no temporary file is left. */
+int eqp__hdf5_commit(eqp__hdf5_output *out, eqp_message *message);
+void eqp__hdf5_discard(eqp__hdf5_output *out);
 
 /* hdf5_write.c: the steps that tables and snapshots share. */
 int eqp__hdf5_check_columns(int n, const eqp_column *column, eqp_message *message);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files written by many ranks with the serial library: one rank makes the file with datasets of full size, then
- * the ranks open it in turn and write their rows, then one gives it its name. */
+/* HDF5 files of known size: datasets are made in full, then their rows come in order. */
 #include "io/hdf5_util.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int cannot(const char *path, const char *what, eqp_message *message)
 {
@@ -88,83 +86,95 @@ int eqp__hdf5_write_column(const char *path, hid_t group, const eqp_column *colu
     return rc;
 }
 
-int eqp_table_write_create(const char *path, int64_t rows, int ncolumns, const eqp_column *column, eqp_message *message)
+struct eqp_table_writer {
+    eqp__hdf5_output out;
+    int64_t rows, written;
+    int ncolumns;
+    eqp_column *column; /* [ncolumns] their names are the caller's */
+};
+
+int eqp_table_write_begin(const char *path, int64_t rows, int ncolumns, const eqp_column *column,
+                          eqp_table_writer **writer, eqp_message *message)
 {
     eqp__hdf5_quiet quiet;
-    char *temporary = NULL;
-    eqp__hdf5_output out = {.file = -1};
-    bool created;
-    int rc;
+    eqp_table_writer *w = NULL;
+    int code;
 
-    if (!path || rows < 0 || rows > EQP__MOST_PARTICLES || ncolumns < 1 || !column) {
+    if (!path || rows < 0 || rows > EQP__MOST_PARTICLES || ncolumns < 1 || !column || !writer) {
         eqp_message_set(message, "a table needs a name, columns and a number of rows");
         return EQP_ERR_ARGUMENT;
     }
     eqp__hdf5_enter(&quiet);
-    rc = eqp__hdf5_check_columns(ncolumns, column, message);
-    rc = rc != EQP_OK ? rc : eqp__temporary_name(path, &temporary);
-    rc = rc != EQP_OK ? rc : eqp__hdf5_create_new(path, temporary, &out, message);
-    created = rc == EQP_OK;
-    for (int c = 0; rc == EQP_OK && c < ncolumns; c++) {
-        rc = eqp__hdf5_create_column(temporary, out.file, &column[c], rows, message);
+    EQP_TRY(eqp__hdf5_check_columns(ncolumns, column, message));
+    EQP_TRY(eqp_array_create(&w, 1, sizeof *w));
+    w->out.file = w->out.driver = -1;
+    EQP_TRY(eqp_array_create(&w->column, ncolumns, sizeof *w->column));
+    memcpy(w->column, column, (size_t)ncolumns * sizeof *column);
+    w->ncolumns = ncolumns;
+    w->rows = rows;
+    EQP_TRY(eqp__hdf5_create(path, &w->out, message));
+    for (int c = 0; code == EQP_OK && c < ncolumns; c++) {
+        code = eqp__hdf5_create_column(path, w->out.file, &column[c], rows, message);
     }
-    rc = eqp__hdf5_finish(temporary, &out, rc, message);
-    if (rc != EQP_OK && created) {
-        unlink(temporary);
-    }
+    code = eqp__hdf5_check(&w->out, code, message);
+done:
     eqp__hdf5_leave(&quiet);
-    free(temporary);
-    return eqp__explain(rc, path, message);
+    if (code == EQP_OK) {
+        *writer = w;
+    } else {
+        eqp_table_write_discard(w);
+    }
+    return eqp__explain(code, path, message);
 }
 
-int eqp_table_write_slice(const char *path, int ncolumns, const eqp_column *column, int64_t first, int64_t n,
-                          const void *const *data, eqp_message *message)
+int eqp_table_write_rows(eqp_table_writer *writer, int64_t n, const void *const *data, eqp_message *message)
 {
     eqp__hdf5_quiet quiet;
-    char *temporary = NULL;
-    eqp__hdf5_output out = {.file = -1};
-    int rc;
+    const char *path = writer ? eqp_output_path(writer->out.output) : "";
+    int code = EQP_OK;
 
-    if (!path || ncolumns < 1 || !column || first < 0 || n < 0 || !data) {
-        eqp_message_set(message, "a slice of a table needs a name, columns, rows and data");
+    if (!writer || n < 0 || n > writer->rows - writer->written || !data) {
+        eqp_message_set(message, "%s: more rows than were announced, or none", path);
         return EQP_ERR_ARGUMENT;
     }
     eqp__hdf5_enter(&quiet);
-    rc = eqp__hdf5_check_columns(ncolumns, column, message);
-    rc = rc != EQP_OK ? rc : eqp__temporary_name(path, &temporary);
-    rc = rc != EQP_OK ? rc : eqp__hdf5_open_again(temporary, &out, message);
-    for (int c = 0, at = 0; rc == EQP_OK && c < ncolumns; at += column[c++].width) {
-        rc = eqp__hdf5_write_column(temporary, out.file, &column[c], first, n, 1, data + at, message);
+    for (int c = 0, at = 0; code == EQP_OK && c < writer->ncolumns; at += writer->column[c++].width) {
+        code = eqp__hdf5_write_column(path, writer->out.file, &writer->column[c], writer->written, n, 1, data + at,
+                                      message);
     }
-    rc = eqp__hdf5_finish(temporary, &out, rc, message);
+    code = eqp__hdf5_check(&writer->out, code, message);
     eqp__hdf5_leave(&quiet);
-    free(temporary);
-    return eqp__explain(rc, path, message);
+    writer->written += code == EQP_OK ? n : 0;
+    return eqp__explain(code, path, message);
 }
 
-int eqp_table_write_commit(const char *path, eqp_message *message)
+int eqp_table_write_finish(eqp_table_writer *writer, eqp_message *message)
 {
-    char *temporary;
-    int rc;
+    eqp__hdf5_quiet quiet;
+    int code = EQP_OK;
 
-    if (!path) {
-        eqp_message_set(message, "a table needs a name");
-        return EQP_ERR_ARGUMENT;
+    if (!writer || writer->written < writer->rows) {
+        eqp_message_set(message, "%s: fewer rows than were announced",
+                        writer ? eqp_output_path(writer->out.output) : "");
+        code = EQP_ERR_ARGUMENT;
+    } else {
+        eqp__hdf5_enter(&quiet);
+        code = eqp__hdf5_commit(&writer->out, message);
+        eqp__hdf5_leave(&quiet);
     }
-    rc = eqp__temporary_name(path, &temporary);
-    if (rc == EQP_OK) {
-        rc = eqp__temporary_commit(path, temporary, message);
-        free(temporary);
-    }
-    return eqp__explain(rc, path, message);
+    eqp_table_write_discard(writer);
+    return code;
 }
 
-void eqp_table_write_discard(const char *path)
+void eqp_table_write_discard(eqp_table_writer *writer)
 {
-    char *temporary;
+    eqp__hdf5_quiet quiet;
 
-    if (path && eqp__temporary_name(path, &temporary) == EQP_OK) {
-        unlink(temporary);
-        free(temporary);
+    if (writer) {
+        eqp__hdf5_enter(&quiet);
+        eqp__hdf5_discard(&writer->out);
+        eqp__hdf5_leave(&quiet);
+        free(writer->column);
+        free(writer);
     }
 }

@@ -96,12 +96,6 @@ int eqp__explain(int rc, const char *path, eqp_message *message);
 /* file.c. path + suffix, owned by the caller. */
 int eqp__path_join(const char *path, const char *suffix, char **joined);
 
-/* file.c. A file that is to replace `path`: its temporary name, made empty; then its data on the disk and under the
- * name. */
-int eqp__temporary_name(const char *path, char **name);
-int eqp__temporary_create(const char *path, const char *temporary, eqp_message *message);
-int eqp__temporary_commit(const char *path, const char *temporary, eqp_message *message);
-
 /* Names of written files: the target itself or target.k.hdf5; owned by the caller. hdf5_write.c */
 int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k, char **name);
 /* First particle of a type in file k of the layout, counted within the type; k = nfiles gives all. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the mini-apps share between ranks: file order, files written in turn, places of output, costs, rows. */
+/* What the mini-apps share between ranks: file order, files written by one for all, places of output, costs, rows. */
 #include "harness.h"
 
 #include "run_costs.h"
@@ -48,62 +48,80 @@ static void records_come_into_file_order(MPI_Comm comm)
     free(mine);
 }
 
-typedef struct turns {
-    int rank, fails_at; /* rank whose write fails */
-    int created, written, committed, discarded;
-} turns;
+/* A file in which row i of all holds i and -i. */
+typedef struct rows_file {
+    int64_t rows, fails_at; /* rows so far; the row that cannot be written, -1: all can */
+    int begun, finished, discarded;
+} rows_file;
 
-static int turn_create(void *file, eqp_message *message)
+static int rows_begin(void *file, eqp_message *message)
 {
     (void)message;
-    ((turns *)file)->created++;
+    ((rows_file *)file)->begun++;
     return EQP_OK;
 }
 
-static int turn_write(void *file, eqp_message *message)
+static int rows_write(void *file, int64_t n, const void *const *column, eqp_message *message)
 {
-    turns *t = file;
+    rows_file *f = file;
 
-    t->written++;
-    if (t->rank == t->fails_at) {
-        eqp_message_set(message, "rank %d cannot", t->rank);
-        return EQP_ERR_IO;
+    for (int64_t i = 0; i < n; i++) {
+        CHECK_EQUAL(((const int64_t *)column[0])[i], f->rows);
+        CHECK(((const double *)column[1])[i] == -(double)f->rows);
+        if (f->rows == f->fails_at) {
+            eqp_message_set(message, "row %lld", (long long)f->rows);
+            return EQP_ERR_IO;
+        }
+        f->rows++;
     }
     return EQP_OK;
 }
 
-static int turn_commit(void *file, eqp_message *message)
+static int rows_finish(void *file, eqp_message *message)
 {
     (void)message;
-    ((turns *)file)->committed++;
+    ((rows_file *)file)->finished++;
     return EQP_OK;
 }
 
-static void turn_discard(void *file)
+static void rows_discard(void *file)
 {
-    ((turns *)file)->discarded++;
+    ((rows_file *)file)->discarded++;
 }
 
-static void a_file_is_whole_or_not_there(MPI_Comm comm)
+/* Ranks hold unlike numbers of rows, one of them more than go on their way at once, one of them none. */
+static void rows_of_all_ranks_come_in_order(MPI_Comm comm)
 {
-    static const app_file_writer writer = {turn_create, turn_write, turn_commit, turn_discard};
-    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    static const app_file_writer writer = {rows_begin, rows_write, rows_finish, rows_discard};
+    int rank = mpi_test_rank(comm);
+    int64_t n = rank == 1 ? 0 : rank == 2 ? 150000 : 1000 + rank, first = 0, total = 0;
+    int64_t *number = mpi_test_alloc(n, sizeof *number);
+    double *minus = mpi_test_alloc(n, sizeof *minus);
 
-    for (int fails_at = -1; fails_at < size; fails_at++) {
-        turns t = {rank, fails_at, 0, 0, 0, 0};
+    CHECK_EQUAL(eqp_scan_int64(comm, n, &first, &total), EQP_OK);
+    for (int64_t i = 0; i < n; i++) {
+        number[i] = first + i;
+        minus[i] = -(double)(first + i);
+    }
+    for (int k = 0; k < 4; k++) {
+        const int64_t fails_at[] = {-1, 0, total / 2, total - 1};
+        rows_file f = {.fails_at = fails_at[k]};
         eqp_message message = {""};
         char expected[32] = "";
 
-        CHECK_EQUAL(app_write_in_turn(comm, &writer, &t, &message), fails_at < 0 ? EQP_OK : EQP_ERR_IO);
-        if (fails_at >= 0) {
-            snprintf(expected, sizeof expected, "rank %d cannot", fails_at);
+        CHECK_EQUAL(app_write_columns(comm, &writer, &f, 2, n, (const void *const[]){number, minus}, &message),
+                    k == 0 ? EQP_OK : EQP_ERR_IO);
+        if (k > 0) {
+            snprintf(expected, sizeof expected, "row %lld", (long long)fails_at[k]);
         }
         CHECK(strcmp(message.text, expected) == 0);
-        CHECK_EQUAL(t.created, rank == 0);
-        CHECK_EQUAL(t.written, fails_at < 0 || rank <= fails_at);
-        CHECK_EQUAL(t.committed, rank == 0 && fails_at < 0);
-        CHECK_EQUAL(t.discarded, rank == 0 && fails_at >= 0);
+        CHECK_EQUAL(f.begun, rank == 0);
+        CHECK_EQUAL(f.finished, rank == 0 && k == 0);
+        CHECK_EQUAL(f.discarded, rank == 0);
+        CHECK_EQUAL(f.rows, rank > 0 ? 0 : k == 0 ? total : fails_at[k]);
     }
+    free(minus);
+    free(number);
 }
 
 /* The same name on all ranks of one communicator. */
@@ -313,7 +331,7 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(records_come_into_file_order),
-        MPI_TEST(a_file_is_whole_or_not_there),
+        MPI_TEST(rows_of_all_ranks_come_in_order),
         MPI_TEST(no_file_of_a_run_is_another),
         MPI_TEST(forces_are_written_in_order_or_not_at_all),
         MPI_TEST(costs_are_learnt_from_all_ranks),

@@ -55,14 +55,14 @@ static int write_snapshot(const char *path, int nfiles, eqp_message *message)
     eqp_snapshot_layout l = some_layout(nfiles);
     particles p = model_particles(1, 6, (int64_t[]){0, N, 0, 0, 0, 0}, (double[]){0, 0, 0, 0, 0, 0}, 1, false);
     eqp_snapshot_arrays arrays = particles_arrays(&p);
-    int rc = eqp_snapshot_write_create(path, &l, message);
+    eqp_snapshot_writer *writer = NULL;
+    int rc = eqp_snapshot_write_begin(path, &l, &writer, message);
 
+    rc = rc != EQP_OK ? rc : eqp_snapshot_write_slice(writer, N, &arrays, NULL, message);
     if (rc == EQP_OK) {
-        rc = eqp_snapshot_write_slice(path, &l, 0, N, &arrays, NULL, message);
-        rc = rc != EQP_OK ? rc : eqp_snapshot_write_commit(path, &l, message);
-        if (rc != EQP_OK) {
-            eqp_snapshot_write_discard(path, &l);
-        }
+        rc = eqp_snapshot_write_finish(writer, message);
+    } else {
+        eqp_snapshot_write_discard(writer);
     }
     particles_free(&p);
     return rc;
@@ -74,15 +74,14 @@ static int write_table(const char *path, eqp_message *message)
     static uint64_t id[N];
     static double f[N];
     const void *const data[] = {id, f, f, f};
-    int rc = eqp_table_write_create(path, N, 2, column, message);
+    eqp_table_writer *writer = NULL;
+    int rc = eqp_table_write_begin(path, N, 2, column, &writer, message);
 
+    rc = rc != EQP_OK ? rc : eqp_table_write_rows(writer, N, data, message);
     if (rc == EQP_OK) {
-        rc = eqp_table_write_slice(path, 2, column, 0, N, data, message);
-        rc = rc != EQP_OK ? rc : eqp_table_write_commit(path, message);
-        if (rc != EQP_OK) {
-            eqp_table_write_discard(path);
-        }
+        return eqp_table_write_finish(writer, message);
     }
+    eqp_table_write_discard(writer);
     return rc;
 }
 
@@ -129,7 +128,7 @@ static void the_old_file_survives_a_full_disk(void **state)
                          message.text);
             }
             assert_int_equal(strncmp(message.text, path, strlen(path)), 0);
-            assert_non_null(strstr(message.text, "File too large"));
+            assert_non_null(strstr(message.text, ": cannot be written: File too large"));
             check_old(path);
         }
         assert_int_equal(write_some(what, path, &message), EQP_OK);

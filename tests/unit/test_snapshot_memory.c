@@ -120,17 +120,14 @@ static int write_snapshot(eqp_message *message)
     const eqp_snapshot_arrays arrays = {
         .x = (double *)ones, .y = (double *)ones, .z = (double *)ones, .m = (double *)ones, .id = (int64_t *)ids};
     const void *const data[] = {ones};
-    const char *path = in_folder("several");
-    int code;
+    eqp_snapshot_writer *writer = NULL;
+    int code = eqp_snapshot_write_begin(in_folder("several"), &layout, &writer, message);
 
-    code = eqp_snapshot_write_create(path, &layout, message);
+    code = code != EQP_OK ? code : eqp_snapshot_write_slice(writer, N, &arrays, data, message);
     if (code == EQP_OK) {
-        code = eqp_snapshot_write_slice(path, &layout, 0, N, &arrays, data, message);
-        code = code != EQP_OK ? code : eqp_snapshot_write_commit(path, &layout, message);
-        if (code != EQP_OK) {
-            eqp_snapshot_write_discard(path, &layout);
-        }
+        return eqp_snapshot_write_finish(writer, message);
     }
+    eqp_snapshot_write_discard(writer);
     return code;
 }
 
@@ -156,15 +153,14 @@ static int read_snapshot(eqp_message *message)
 static int write_table(eqp_message *message)
 {
     const void *const data[] = {ones};
-    const char *path = in_folder("table");
-    int code = eqp_table_write_create(path, N, 1, &potential, message);
+    eqp_table_writer *writer = NULL;
+    int code = eqp_table_write_begin(in_folder("table"), N, 1, &potential, &writer, message);
+
+    code = code != EQP_OK ? code : eqp_table_write_rows(writer, N, data, message);
     if (code == EQP_OK) {
-        code = eqp_table_write_slice(path, 1, &potential, 0, N, data, message);
-        code = code != EQP_OK ? code : eqp_table_write_commit(path, message);
-        if (code != EQP_OK) {
-            eqp_table_write_discard(path);
-        }
+        return eqp_table_write_finish(writer, message);
     }
+    eqp_table_write_discard(writer);
     return code;
 }
 

@@ -11,12 +11,6 @@
 static const char *const endings[] = {".hdf5", ".h5", NULL}, *const beside[] = {".xdmf", NULL};
 const app_naming bh_naming = {.ending = endings, .numbered = ".hdf5", .beside = beside};
 
-/* Particles in the order of a file, cut into one run per rank. */
-typedef struct file_slice {
-    bh_particles particles;
-    int64_t first; /* place of its first particle in the file */
-} file_slice;
-
 /* A particle on its way into a file: its place, then itself. */
 enum { RECORD_WORDS = 1 + BH_PARTICLE_FIELDS };
 
@@ -26,27 +20,28 @@ static uint64_t place_of(const bh_particles *p, int64_t i)
     return (uint64_t)p->kind[i] << 56 | (uint64_t)p->index[i];
 }
 
-static int slice_make(const bh_simulation *sim, file_slice *slice)
+/* Particles in the order of a file, cut into one run per rank. */
+static int slice_make(const bh_simulation *sim, bh_particles *slice)
 {
     const bh_particles *p = &sim->domain.particles;
-    int64_t nreceived = 0;
+    int64_t nreceived = 0, first;
     uint64_t *out = NULL, *in = NULL;
     int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * RECORD_WORDS, sizeof *out), NULL);
 
-    bh_particles_init(&slice->particles);
+    bh_particles_init(slice);
     for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
         out[RECORD_WORDS * i] = place_of(p, i);
         bh_particles_pack(p, i, out + RECORD_WORDS * i + 1);
     }
     if (code == EQP_OK) {
-        code = app_file_order(sim->comm, RECORD_WORDS * sizeof *out, p->n, out, &nreceived, &in, &slice->first);
+        code = app_file_order(sim->comm, RECORD_WORDS * sizeof *out, p->n, out, &nreceived, &in, &first);
     }
     free(out);
     if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, bh_particles_resize(&slice->particles, nreceived), NULL);
+        code = eqp_agree(sim->comm, bh_particles_resize(slice, nreceived), NULL);
     }
     for (int64_t i = 0; i < nreceived && code == EQP_OK; i++) {
-        bh_particles_unpack(&slice->particles, i, in + RECORD_WORDS * i + 1);
+        bh_particles_unpack(slice, i, in + RECORD_WORDS * i + 1);
     }
     free(in);
     return code;
@@ -57,35 +52,36 @@ typedef struct snapshot_file {
     eqp_snapshot_layout layout;
     eqp_column column[2];
     eqp_attribute attribute[2];
-    const file_slice *slice;
+    eqp_snapshot_writer *writer;
 } snapshot_file;
 
-static int snapshot_create(void *file, eqp_message *message)
+static int snapshot_begin(void *file, eqp_message *message)
 {
-    const snapshot_file *f = file;
-    return eqp_snapshot_write_create(f->path, &f->layout, message);
+    snapshot_file *f = file;
+    return eqp_snapshot_write_begin(f->path, &f->layout, &f->writer, message);
 }
 
-static int snapshot_write(void *file, eqp_message *message)
+/* The columns as bh_output_snapshot() gives them. */
+static int snapshot_write(void *file, int64_t n, const void *const *column, eqp_message *message)
 {
-    const snapshot_file *f = file;
-    const bh_particles *p = &f->slice->particles;
+    void *const *c = (void *const *)column; /* only read */
     const eqp_snapshot_arrays arrays = {
-        .x = p->x, .y = p->y, .z = p->z, .vx = p->vx, .vy = p->vy, .vz = p->vz, .m = p->m, .id = p->id};
-    const void *const data[] = {p->ax, p->ay, p->az, p->pot};
-    return eqp_snapshot_write_slice(f->path, &f->layout, f->slice->first, p->n, &arrays, data, message);
+        .x = c[0], .y = c[1], .z = c[2], .vx = c[3], .vy = c[4], .vz = c[5], .m = c[6], .id = c[7]};
+    return eqp_snapshot_write_slice(((snapshot_file *)file)->writer, n, &arrays, column + 8, message);
 }
 
-static int snapshot_commit(void *file, eqp_message *message)
+static int snapshot_finish(void *file, eqp_message *message)
 {
-    const snapshot_file *f = file;
-    return eqp_snapshot_write_commit(f->path, &f->layout, message);
+    snapshot_file *f = file;
+    eqp_snapshot_writer *writer = f->writer;
+
+    f->writer = NULL;
+    return eqp_snapshot_write_finish(writer, message);
 }
 
 static void snapshot_discard(void *file)
 {
-    const snapshot_file *f = file;
-    eqp_snapshot_write_discard(f->path, &f->layout);
+    eqp_snapshot_write_discard(((snapshot_file *)file)->writer);
 }
 
 static int count_types(const bh_simulation *sim, int64_t type_n[EQP_SNAPSHOT_TYPES])
@@ -119,21 +115,22 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
 
 int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *message)
 {
-    static const app_file_writer writer = {snapshot_create, snapshot_write, snapshot_commit, snapshot_discard};
+    static const app_file_writer writer = {snapshot_begin, snapshot_write, snapshot_finish, snapshot_discard};
     snapshot_file file;
-    file_slice slice;
+    bh_particles slice;
     int code = slice_make(sim, &slice);
 
     if (code == EQP_OK) {
         code = describe_snapshot(sim, path, &file);
     }
     if (code == EQP_OK) {
-        file.slice = &slice;
-        code = app_write_in_turn(sim->comm, &writer, &file, message);
+        const bh_particles *p = &slice;
+        const void *const column[] = {p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m, p->id, p->ax, p->ay, p->az, p->pot};
+        code = app_write_columns(sim->comm, &writer, &file, 12, p->n, column, message);
     } else {
         eqp_message_set(message, "%s: %s", path, eqp_error_text(code));
     }
-    bh_particles_free(&slice.particles);
+    bh_particles_free(&slice);
     return code;
 }
 

@@ -137,7 +137,7 @@ void eqp_paradis_fold(const double min[3], const double max[3], const bool perio
 /** A network that is being written. */
 typedef struct eqp_paradis_writer eqp_paradis_writer;
 
-/** Begins a `.data` file of version 5 under the temporary name `path.part`. A file that has the target's name is not
+/** Begins a `.data` file of version 5 under a temporary name (see file.h). A file that has the target's name is not
  * touched. Local; one rank.
  * \param[in]  path      target (copied)
  * \param[in]  header    min, max, nnodes; geometry if its product is ndomains; the rest is not used (borrowed)

@@ -2,9 +2,9 @@
 /** \file snapshot.h
  * \brief Snapshots of particles: read slices of files in several formats, write GADGET HDF5 slice by slice.
  *
- * Nothing here communicates. To read, every rank opens the same path and reads its own slice. To write, one rank
- * creates the file, the ranks write their slices *one after the other* (the serial HDF5 library serves one process at a
- * time; pass a token or use barriers), and one rank commits. Memory is O(slice) at any time, never O(file).
+ * Nothing here communicates. To read, every rank opens the same path and reads its own slice. To write, one rank holds
+ * the writer and gets the particles of the others slice by slice, in the order of the file (the serial HDF5 library
+ * serves one process). Memory is O(slice) at any time, never O(file).
  *
  * Formats, found from the content and never from the name:
  * - GADGET HDF5 in one or several files, any number of particle types up to #EQP_SNAPSHOT_TYPES;
@@ -142,7 +142,7 @@ typedef struct eqp_attribute {
     int64_t integer;  /**< the number, otherwise; EQP_KIND_UINT64 keeps its bits */
 } eqp_attribute;
 
-/** Reads a number that eqp_snapshot_write_create() stored. Local.
+/** Reads a number that eqp_snapshot_write_begin() stored. Local.
  * \param[in]     snapshot   (borrowed)
  * \param[in,out] attribute  name and kind in, `real` or `integer` out; unchanged on error
  * \param[out]    message    may be NULL; unchanged on success
@@ -161,7 +161,7 @@ int eqp_snapshot_get_attribute(const eqp_snapshot *snapshot, eqp_attribute *attr
 int eqp_snapshot_read_column(const eqp_snapshot *snapshot, const eqp_column *column, int64_t first, int64_t n,
                              void *const *data, eqp_message *message);
 
-/** What a snapshot to be written holds. The same on every rank. All pointers are borrowed. */
+/** What a snapshot to be written holds. All pointers are borrowed, until the writer is freed. */
 typedef struct eqp_snapshot_layout {
     int ntypes;                         /**< 1 .. EQP_SNAPSHOT_TYPES; fewer than 6 are stored as 6 */
     int64_t type_n[EQP_SNAPSHOT_TYPES]; /**< particles of each type, over all ranks */
@@ -185,46 +185,49 @@ typedef struct eqp_snapshot_layout {
         .ntypes = 6, .hubble = 1, .nfiles = 1                                                                          \
     }
 
-/** Makes a new GADGET HDF5 file (or several) with datasets of full size, under a temporary name beside the target:
- * `path.part`. A file that has the target's name is not touched. Call it on one rank. O(1) but for reserving the space.
- * Particles are in the order of reading: with one file all of type 0, then type 1, and so on. If redshift and time make
- * the file cosmological (see above), velocities are stored as u = v / sqrt(time).
+/** A snapshot that is being written. */
+typedef struct eqp_snapshot_writer eqp_snapshot_writer;
+
+/** Begins a GADGET HDF5 file (or several) with datasets of full size, under a temporary name (see file.h). A file that
+ * has the target's name is not touched. Local; one rank. O(1) but for reserving the space. Particles are in the order
+ * of reading: with one file all of type 0, then type 1, and so on. If redshift and time make the file cosmological (see
+ * above), velocities are stored as u = v / sqrt(time).
  *
- * \param[in]  path     target (borrowed)
- * \param[in]  layout   (borrowed)
+ * \param[in]  path     target (copied)
+ * \param[in]  layout   (copied; what it points to is borrowed until the writer is freed)
+ * \param[out] writer   eqp_snapshot_write_finish() or eqp_snapshot_write_discard() it; unchanged on error
  * \param[out] message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO (then no temporary file is left), EQP_ERR_MEMORY */
-int eqp_snapshot_write_create(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
+int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *layout, eqp_snapshot_writer **writer,
+                             eqp_message *message);
 
-/** Writes particles [first, first + n) of the global order into the temporary file(s). One rank at a time, after
- * eqp_snapshot_write_create() and before eqp_snapshot_write_commit(). The slices must cover every particle once: what
- * no slice covers is undefined. Types follow from the layout, arrays->type is not used. O(n) time, O(1) memory.
+/** Writes the next n particles of the global order. Types follow from the layout, arrays->type is not used. O(n) time,
+ * O(1) memory.
  *
- * \param[in]  path      target, as given to eqp_snapshot_write_create()
- * \param[in]  layout    as given to eqp_snapshot_write_create()
- * \param[in]  first, n  range of the global order
- * \param[in]  arrays    columns [n], only read; id NULL: the global order; velocities NULL: zeros (borrowed)
- * \param[in]  data      the arrays of the further columns, one after the other: the width of column 0 many, then those
- *                       of column 1, ...; NULL if there are none (borrowed)
- * \param[out] message   may be NULL; unchanged on success
+ * \param[in,out] writer   after an error other than EQP_ERR_ARGUMENT it can only be discarded
+ * \param[in]     n        >= 0, no more than are left
+ * \param[in]     arrays   columns [n], only read; id NULL: the global order; velocities NULL: zeros (borrowed)
+ * \param[in]     data     the arrays of the further columns, one after the other: the width of column 0 many, then
+ *                         those of column 1, ...; NULL if there are none (borrowed)
+ * \param[out]    message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
-int eqp_snapshot_write_slice(const char *path, const eqp_snapshot_layout *layout, int64_t first, int64_t n,
-                             const eqp_snapshot_arrays *arrays, const void *const *data, eqp_message *message);
+int eqp_snapshot_write_slice(eqp_snapshot_writer *writer, int64_t n, const eqp_snapshot_arrays *arrays,
+                             const void *const *data, eqp_message *message);
 
-/** Gives the finished temporary file(s) the target's name, after the data have reached the disk. One rank, after all
- * slices. Until then, and if this fails, an older file of that name is whole. Several files are renamed one by one.
+/** Gives the finished file(s) the target's name, after the data have reached the disk. Frees the writer in any case; on
+ * error no temporary file is left, and an older file of that name is whole. Several files are renamed one by one.
  *
- * \param[in]  path,layout   as given to eqp_snapshot_write_create()
- * \param[out] message       may be NULL; unchanged on success
- * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY */
-int eqp_snapshot_write_commit(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
+ * \param[in]  writer   (owned: taken)
+ * \param[out] message  may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT for fewer particles than the layout has, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_snapshot_write_finish(eqp_snapshot_writer *writer, eqp_message *message);
 
-/** Removes the temporary file(s), if any, after an error. One rank. The target is not touched. */
-void eqp_snapshot_write_discard(const char *path, const eqp_snapshot_layout *layout);
+/** Removes the temporary file(s) and frees the writer; NULL is legal. The target is not touched. */
+void eqp_snapshot_write_discard(eqp_snapshot_writer *writer);
 
 /** One time of an XDMF series. */
 typedef struct eqp_snapshot_frame {
-    const char *path;                  /**< a snapshot's target, as given to eqp_snapshot_write_create() */
+    const char *path;                  /**< a snapshot's target, as given to eqp_snapshot_write_begin() */
     const eqp_snapshot_layout *layout; /**< what it was written with */
 } eqp_snapshot_frame;
 
@@ -239,31 +242,34 @@ typedef struct eqp_snapshot_frame {
  * \return EQP_OK, EQP_ERR_ARGUMENT (another folder, no frames), EQP_ERR_IO, EQP_ERR_MEMORY */
 int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_frame *frame, eqp_message *message);
 
-/** Makes an HDF5 file with datasets in its root group, under the temporary name `path.part`. One rank; then
- * eqp_table_write_slice() on all, one after the other, then eqp_table_write_commit() on one, as for snapshots.
- * \param[in]  path      target (borrowed)
+/** A table that is being written. */
+typedef struct eqp_table_writer eqp_table_writer;
+
+/** Begins an HDF5 file with datasets in its root group, as eqp_snapshot_write_begin() does. Local; one rank.
+ * \param[in]  path      target (copied)
  * \param[in]  rows      rows of every dataset, >= 0
  * \param[in]  ncolumns  datasets, >= 1
- * \param[in]  column    [ncolumns] for example {"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3} (borrowed)
+ * \param[in]  column    [ncolumns] for example {"ids", EQP_KIND_UINT64, 1}, {"forces", EQP_KIND_DOUBLE, 3} (copied; the
+ *                       names are borrowed until the writer is freed)
+ * \param[out] writer    eqp_table_write_finish() or eqp_table_write_discard() it; unchanged on error
  * \param[out] message   may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO (then no temporary file is left), EQP_ERR_MEMORY */
-int eqp_table_write_create(const char *path, int64_t rows, int ncolumns, const eqp_column *column,
-                           eqp_message *message);
+int eqp_table_write_begin(const char *path, int64_t rows, int ncolumns, const eqp_column *column,
+                          eqp_table_writer **writer, eqp_message *message);
 
-/** Writes rows [first, first + n) of every column. One rank at a time. O(n) time, O(1) memory of its own.
- * \param[in]  path,ncolumns,column  as given to eqp_table_write_create()
- * \param[in]  first, n              a range of the rows
- * \param[in]  data                  the columns' arrays [n], one per component, one column after the other (borrowed)
- * \param[out] message               may be NULL; unchanged on success
+/** Writes the next n rows of every column. O(n) time, O(1) memory of its own.
+ * \param[in,out] writer   after an error other than EQP_ERR_ARGUMENT it can only be discarded
+ * \param[in]     n        >= 0, no more than are left
+ * \param[in]     data     the columns' arrays [n], one per component, one column after the other (borrowed)
+ * \param[out]    message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_MEMORY */
-int eqp_table_write_slice(const char *path, int ncolumns, const eqp_column *column, int64_t first, int64_t n,
-                          const void *const *data, eqp_message *message);
+int eqp_table_write_rows(eqp_table_writer *writer, int64_t n, const void *const *data, eqp_message *message);
 
-/** As eqp_snapshot_write_commit(), for a table. */
-int eqp_table_write_commit(const char *path, eqp_message *message);
+/** As eqp_snapshot_write_finish(), for a table. */
+int eqp_table_write_finish(eqp_table_writer *writer, eqp_message *message);
 
 /** As eqp_snapshot_write_discard(), for a table. */
-void eqp_table_write_discard(const char *path);
+void eqp_table_write_discard(eqp_table_writer *writer);
 
 #ifdef __cplusplus
 }

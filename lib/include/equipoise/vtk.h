@@ -32,7 +32,7 @@ typedef struct eqp_vtk_piece {
 /** A `.vtp` file that is being written. */
 typedef struct eqp_vtk_writer eqp_vtk_writer;
 
-/** Begins a `.vtp` file under the temporary name `path.part`. Local, one rank.
+/** Begins a `.vtp` file under a temporary name (see file.h). Local, one rank.
  * \param[in]  path     target (copied)
  * \param[in]  time     of what it shows, stored as TimeValue
  * \param[out] writer   eqp_vtk_finish() or eqp_vtk_discard() it; unchanged on error
