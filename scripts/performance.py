@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+import wholefile
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLUMMER = "plummer:n=100000"
 
@@ -369,7 +371,7 @@ def main():
                 print(f"performance: {title}: {reason}", file=sys.stderr)
         if text is not None:
             lines += ["", f"## {title}", "", text]
-    with open(arguments.output, "w", encoding="utf-8") as file:
+    with wholefile.written(arguments.output) as file:
         file.write("\n".join(lines) + "\n")
 
 

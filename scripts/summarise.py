@@ -4,8 +4,8 @@
 
 usage: summarise.py FOLDER
 
-FOLDER/NAME/report.json is what `barneshut --report FOLDER/NAME`, or that of another app, wrote. Exit status 2 if there is no run or a report is
-damaged.
+FOLDER/NAME/report.json is what `barneshut --report FOLDER/NAME`, or that of another app, wrote. Exit status 2 if there is no run, a report is
+damaged, or summary.csv cannot be written.
 """
 import argparse
 import collections
@@ -13,6 +13,8 @@ import csv
 import json
 import os
 import sys
+
+import wholefile
 
 FIRST = ["none", "count", "rcb", "sectioning", "bisection", "sfc", "interaction", "tiles", "jagged", "feedback"]  # the usual order; other runs follow by name
 
@@ -120,7 +122,7 @@ def caption(runs):
 
 
 def write_summary(path, rows):
-    with open(path, "w", encoding="utf-8", newline="") as f:
+    with wholefile.written(path) as f:
         writer = csv.DictWriter(f, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
@@ -136,7 +138,12 @@ def main(arguments):
         print(f"summarise: {error}", file=sys.stderr)
         return 2
     rows = [summary(run) for run in runs]
-    write_summary(os.path.join(options.folder, "summary.csv"), rows)
+    path = os.path.join(options.folder, "summary.csv")
+    try:
+        write_summary(path, rows)
+    except OSError as error:
+        print(f"summarise: {path}: cannot be written: {error.strerror}", file=sys.stderr)
+        return 2
     print(caption(runs))
     print()
     for line in table(rows):

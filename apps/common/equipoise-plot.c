@@ -4,6 +4,7 @@
 
 #include <equipoise/base.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,8 @@ int main(int argc, char **argv)
 {
     int first = 1;
 
+    /* A file that may not grow is an error like others. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     for (; first < argc && argv[first][0] == '-'; first++) {
         if (strcmp(argv[first], "--") == 0) {
             first++;

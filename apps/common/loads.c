@@ -29,12 +29,19 @@ typedef struct reading {
     char *field[NCOLUMNS]; /* of the present row; NULL: absent */
     int64_t step;
     int rank;
-    double *load; /* [room] of each rank, sum of the steps */
-    int64_t room;
+    double *load, *total; /* [room] of each rank: of this step; sum of the steps before */
+    int64_t load_room, total_room;
     step_sum measured, predicted;
     app_loads loads;
+    const app_loads_visitor *visitor; /* or NULL */
     eqp_message *message;
 } reading;
+
+/* A row's numbers, without its particles. */
+typedef struct numbers {
+    int64_t step, rank;
+    double load, predicted; /* NaN: not known */
+} numbers;
 
 static int refuse(const reading *r, const char *what)
 {
@@ -86,20 +93,32 @@ static int read_header(reading *r, char *row)
     return EQP_OK;
 }
 
-/* A step is complete: its imbalances. */
+/* NaN where it is not known. */
+static double imbalance_of(reading *r, const step_sum *sum)
+{
+    double mean = sum->total / r->loads.ranks;
+    double imbalance = mean > 0.0 ? sum->largest / mean - 1.0 : 0.0;
+
+    if (!sum->known) {
+        return NAN;
+    }
+    r->loads.imbalance_low = fmin(r->loads.imbalance_low, imbalance);
+    r->loads.imbalance_high = fmax(r->loads.imbalance_high, imbalance);
+    return imbalance;
+}
+
+/* All ranks have given their rows. */
 static void end_step(reading *r)
 {
-    const step_sum *sum[] = {&r->measured, &r->predicted};
+    const double measured = imbalance_of(r, &r->measured), predicted = imbalance_of(r, &r->predicted);
 
-    for (int i = 0; i < 2; i++) {
-        double mean = sum[i]->total / r->loads.ranks;
-        double imbalance = mean > 0.0 ? sum[i]->largest / mean - 1.0 : 0.0;
-
-        if (sum[i]->known) {
-            r->loads.imbalance_low = fmin(r->loads.imbalance_low, imbalance);
-            r->loads.imbalance_high = fmax(r->loads.imbalance_high, imbalance);
-            r->loads.predicted = r->loads.predicted || sum[i] == &r->predicted;
-        }
+    r->loads.predicted = r->loads.predicted || r->predicted.known;
+    r->loads.last = r->step;
+    for (int k = 0; k < r->loads.ranks; k++) {
+        r->total[k] += r->load[k];
+    }
+    if (r->visitor) {
+        r->visitor->step(r->visitor->user, r->step, measured, predicted);
     }
 }
 
@@ -128,7 +147,7 @@ static int place_row(reading *r, int64_t step, int64_t rank)
     if (new_step) {
         r->measured = r->predicted = (step_sum){.known = true};
     }
-    r->loads.last = r->step = step;
+    r->step = step;
     r->rank = (int)rank;
     r->rows++;
     return EQP_OK;
@@ -136,37 +155,35 @@ static int place_row(reading *r, int64_t step, int64_t rank)
 
 static void add_to_step(step_sum *sum, double value)
 {
+    sum->known = sum->known && !isnan(value);
     sum->largest = fmax(sum->largest, value);
     sum->total += value;
 }
 
-static int add_load(reading *r, double load)
+static int add_loads(reading *r, double load, double predicted)
 {
-    if (r->rank >= r->room) {
-        int64_t room = r->room > 0 ? 2 * r->room : 64;
-        double *more = realloc(r->load, (size_t)room * sizeof *more);
+    int code = eqp_array_reserve(&r->load, &r->load_room, r->rank + 1, sizeof *r->load);
 
-        if (!more) {
-            return EQP_ERR_MEMORY;
-        }
-        memset(more + r->room, 0, (size_t)(room - r->room) * sizeof *more);
-        r->load = more;
-        r->room = room;
+    code = code ? code : eqp_array_reserve(&r->total, &r->total_room, r->rank + 1, sizeof *r->total);
+    if (code) {
+        return code;
     }
-    r->load[r->rank] += load;
+    r->total[r->rank] = r->step == r->loads.first ? 0.0 : r->total[r->rank];
+    r->load[r->rank] = load;
     add_to_step(&r->measured, load);
-    if (!isfinite(r->load[r->rank]) || !isfinite(r->measured.total)) {
+    add_to_step(&r->predicted, predicted);
+    if (!isfinite(r->total[r->rank] + load) || !isfinite(r->measured.total)) {
         return refuse(r, "the loads add up to more than a number holds");
+    }
+    if (r->predicted.known && !isfinite(r->predicted.total)) {
+        return refuse(r, "the predicted loads add up to more than a number holds");
     }
     return EQP_OK;
 }
 
-static int read_row(reading *r, char *row)
+static int parse_row(reading *r, char *row, numbers *of)
 {
-    int64_t step, rank, particles = 0;
-    double load, predicted;
     char *text;
-    int code;
 
     memset(r->field, 0, sizeof r->field);
     for (int i = 0; (text = next_field(&row)); i++) {
@@ -179,29 +196,33 @@ static int read_row(reading *r, char *row)
             return refuse(r, "the row is too short");
         }
     }
-    if (app_parse_int(r->field[STEP], &step) || app_parse_int(r->field[RANK], &rank) || rank >= INT_MAX) {
+    of->predicted = NAN;
+    if (app_parse_int(r->field[STEP], &of->step) || app_parse_int(r->field[RANK], &of->rank) || of->rank >= INT_MAX) {
         return refuse(r, "step or rank is not an integer");
     }
-    if (app_parse_real(r->field[LOAD], &load) || load < 0.0) {
+    if (app_parse_real(r->field[LOAD], &of->load) || of->load < 0.0) {
         return refuse(r, "load is not a number >= 0");
     }
-    code = place_row(r, step, rank);
-    code = code ? code : add_load(r, load);
-    if (code) {
-        return code;
-    }
-    if (!*r->field[PREDICTED]) {
-        r->predicted.known = false;
-    } else if (app_parse_real(r->field[PREDICTED], &predicted)) {
+    if (*r->field[PREDICTED] && app_parse_real(r->field[PREDICTED], &of->predicted)) {
         return refuse(r, "predicted is not a number");
-    } else {
-        add_to_step(&r->predicted, predicted);
-        if (!isfinite(r->predicted.total)) {
-            return refuse(r, "the predicted loads add up to more than a number holds");
-        }
     }
-    if (r->column[PARTICLES] < 0 || step > r->loads.first) {
-        return EQP_OK;
+    return EQP_OK;
+}
+
+/* whole: the line has its end. */
+static int read_row(reading *r, char *row, bool whole)
+{
+    int64_t particles = 0;
+    numbers of;
+    int code = parse_row(r, row, &of);
+
+    if (code == EQP_ERR_DATA && !whole && r->rows > 0 && r->step > r->loads.first) {
+        return EQP_OK; /* the end of a file that is being written */
+    }
+    code = code ? code : place_row(r, of.step, of.rank);
+    code = code ? code : add_loads(r, of.load, of.predicted);
+    if (code || r->column[PARTICLES] < 0 || of.step > r->loads.first) {
+        return code;
     }
     if (app_parse_int(r->field[PARTICLES], &particles) || particles < 0 || particles > INT64_MAX - r->loads.particles) {
         return refuse(r, "particles is not an integer >= 0");
@@ -219,10 +240,12 @@ static int read_lines(reading *r, FILE *file)
 
     errno = 0;
     while (!code && (length = getline(&row, &room, file)) >= 0) {
+        bool whole = length > 0 && row[length - 1] == '\n';
+
         while (length > 0 && (row[length - 1] == '\n' || row[length - 1] == '\r')) {
             row[--length] = '\0';
         }
-        code = r->line++ == 0 ? read_header(r, row) : read_row(r, row);
+        code = r->line++ == 0 ? read_header(r, row) : read_row(r, row, whole);
     }
     if (!code && !feof(file)) {
         eqp_message_set(r->message, "%.250s: cannot read: %s", r->path, strerror(errno));
@@ -239,13 +262,15 @@ static int finish(reading *r)
         eqp_message_set(r->message, "%.250s: holds no loads", r->path);
         return EQP_ERR_DATA;
     }
-    if (r->rank + 1 != r->loads.ranks) {
-        return refuse(r, "the last step has too few ranks");
+    if (r->rank + 1 == r->loads.ranks) {
+        end_step(r);
     }
-    end_step(r);
     for (int k = 0; k < r->loads.ranks; k++) {
-        r->loads.mean += r->load[k] / r->loads.ranks;
-        r->loads.largest = fmax(r->loads.largest, r->load[k]);
+        r->loads.mean += r->total[k] / r->loads.ranks;
+        r->loads.largest = fmax(r->loads.largest, r->total[k]);
+        if (r->visitor) {
+            r->visitor->rank(r->visitor->user, k, r->total[k]);
+        }
     }
     if (r->column[PARTICLES] < 0) {
         r->loads.particles = -1;
@@ -253,7 +278,7 @@ static int finish(reading *r)
     return EQP_OK;
 }
 
-/* gnuplot reads it again, so it must be there twice; and to open a pipe would wait for whoever writes into it. */
+/* It is read twice; and to open a pipe would wait for whoever writes into it. */
 static int open_regular(const char *path, FILE **file, eqp_message *message)
 {
     struct stat status;
@@ -272,9 +297,9 @@ static int open_regular(const char *path, FILE **file, eqp_message *message)
     return EQP_OK;
 }
 
-int app_loads_read(const char *path, app_loads *loads, eqp_message *message)
+int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message)
 {
-    reading r = {.path = path, .message = message, .loads = {.imbalance_low = INFINITY}};
+    reading r = {.path = path, .message = message, .visitor = visitor, .loads = {.imbalance_low = INFINITY}};
     FILE *file = NULL;
     int code = open_regular(path, &file, message);
 
@@ -286,6 +311,7 @@ int app_loads_read(const char *path, app_loads *loads, eqp_message *message)
     if (!code) {
         *loads = r.loads;
     }
+    free(r.total);
     free(r.load);
     (void)fclose(file);
     return code;

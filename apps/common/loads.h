@@ -17,10 +17,19 @@ typedef struct app_loads {
     double imbalance_low, imbalance_high; /* of a step, measured and predicted: max / mean - 1 */
 } app_loads;
 
+/* Called while a file is read: after each step with its imbalances, max / mean - 1 (predicted: NaN where it is not
+ * known); and at the end with each rank's load, the sum of all steps in CPU seconds. */
+typedef struct app_loads_visitor {
+    void *user;
+    void (*step)(void *user, int64_t step, double measured, double predicted);
+    void (*rank)(void *user, int rank, double load);
+} app_loads_visitor;
+
 /* Reads a file of eqp_csv_create_loads, or one with the columns step, rank, load and predicted (which may be empty).
- * Rows must come step by step, and rank by rank in a step. O(size of the file); memory for one row and one number per
- * rank. EQP_OK; EQP_ERR_IO, EQP_ERR_FORMAT (not such a file at all) or EQP_ERR_DATA with path, line and mistake in the
- * message; EQP_ERR_MEMORY. */
-int app_loads_read(const char *path, app_loads *loads, eqp_message *message);
+ * Rows must come step by step, and rank by rank in a step; a last step without all of its rows, after others, is left
+ * out: the run that writes them goes on, or was killed. visitor: may be NULL. O(size of the file); memory for one row
+ * and a few numbers per rank. EQP_OK; EQP_ERR_IO, EQP_ERR_FORMAT (not such a file at all) or EQP_ERR_DATA with path,
+ * line and mistake in the message; EQP_ERR_MEMORY. */
+int app_loads_read(const char *path, const app_loads_visitor *visitor, app_loads *loads, eqp_message *message);
 
 #endif

@@ -17,7 +17,6 @@
 /* What is drawn, beside the files themselves. */
 typedef struct plan {
     int n;
-    const char *dir;
     const app_plot_series *series; /* [n] */
     const char **label;            /* [n] theirs */
     app_loads *loads;              /* [n] */
@@ -26,31 +25,24 @@ typedef struct plan {
     double load;                   /* largest of all */
     double low, high;              /* ends of the axis of imbalance, per cent */
     bool same;                     /* all runs have as many particles, ranks and steps */
+    eqp_message *message;
 } plan;
 
 static const char script_head[] =
-    "# Draws loads.png, loads.svg, imbalance.png and imbalance.svg: gnuplot " SCRIPT ", inside this folder.\n"
+    "# Draws loads.png, loads.svg, imbalance.png and imbalance.svg: gnuplot " SCRIPT ", in any folder.\n"
     "set encoding utf8\n"
-    "set datafile separator comma\n"
-    "set datafile columnheaders\n"
     "set datafile missing NaN\n"
-    "set key noenhanced outside bottom center horizontal Left reverse samplen 3 width -1\n"
+    "set key noenhanced outside bottom center horizontal Left reverse samplen 3 width -1\n" APP_PLOT_TARGET
     "set border 3 linecolor rgb '#404040'\n"
     "set tics nomirror out\n"
     "set grid ytics linetype 1 linewidth 0.5 linecolor rgb '#d0d0d0'\n"
     "set style fill solid 0.9 noborder\n";
 
-/* A step's rows come rank by rank, so a running peak and total give its imbalance at the last rank. */
+/* The data of run i: number 2 i - 2 its steps, number 2 i - 1 its ranks. */
 static const char script_tail[] =
     "width = 0.8 / n\n"
     "center(i) = (i - (n + 1) / 2.0) * width\n"
     "set boxwidth width absolute\n"
-    "peak = 0.0\n"
-    "total = 0.0\n"
-    "percent(rank, load, count) = (peak = rank == 0 || load > peak ? load : peak, \\\n"
-    "    total = rank == 0 ? load : total + load, rank < count - 1 || total != total ? NaN : \\\n"
-    "    total > 0 && peak * count / total - 1 > lowest / 100 ? 100 * (peak * count / total - 1) : lowest)\n"
-    "number(name) = strcol(name) eq '' ? NaN : column(name)\n"
     "svg = \"set terminal svg size 960,600 font 'sans,14' linewidth 1.5 background rgb 'white'\"\n"
     "png = \"set terminal png size 1280,800 linewidth 2\"\n"
     "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
@@ -58,7 +50,7 @@ static const char script_tail[] =
     "}\n"
     "do for [kind in 'png svg'] {\n"
     "    eval kind eq 'svg' ? svg : png\n"
-    "    set output 'loads.' . kind\n"
+    "    set output target(kind eq 'svg', 'loads.' . kind)\n"
     "    set title 'Load per rank: ' . caption noenhanced\n"
     "    set xlabel \"rank\\n \"\n"
     "    set ylabel 'load, sum of all steps [CPU s]'\n"
@@ -69,17 +61,17 @@ static const char script_tail[] =
     "    set xtics autofreq\n"
     "    if (ranks_most <= 32) { set xtics 0, 1, ranks_most - 1 }\n"
     "    if (bars) {\n"
-    "        plot for [i=1:n] file[i] using (column('rank') + center(i)):(column('load')) smooth frequency \\\n"
+    "        plot for [i=1:n] $data index 2 * i - 1 using ($1 + center(i)):2 \\\n"
     "            with boxes linecolor rgb color[i] title label[i], \\\n"
     "            for [i=1:n] mean[i] with lines dashtype (10, 6) linecolor rgb dark[i] notitle, \\\n"
     "            NaN with lines dashtype (10, 6) linecolor rgb '#404040' title 'mean'\n"
     "    } else {\n"
-    "        plot for [i=1:n] file[i] using (column('rank')):(column('load')) smooth frequency \\\n"
+    "        plot for [i=1:n] $data index 2 * i - 1 using 1:2 \\\n"
     "            with histeps linecolor rgb color[i] title label[i], \\\n"
     "            for [i=1:n] mean[i] with lines dashtype (10, 6) linecolor rgb dark[i] notitle, \\\n"
     "            NaN with lines dashtype (10, 6) linecolor rgb '#404040' title 'mean'\n"
     "    }\n"
-    "    set output 'imbalance.' . kind\n"
+    "    set output target(2 + (kind eq 'svg'), 'imbalance.' . kind)\n"
     "    set title 'Imbalance: ' . caption noenhanced\n"
     "    set xlabel \"step\\n \"\n"
     "    set ylabel 'imbalance: max / mean - 1 [%]'\n"
@@ -89,11 +81,9 @@ static const char script_tail[] =
     "    eval percent_tics\n"
     "    set xtics autofreq\n"
     "    if (step_last - step_first < 10) { set xtics step_first, 1, step_last }\n"
-    "    plot for [i=1:n] file[i] \\\n"
-    "        using (column('step')):(percent(column('rank'), column('load'), ranks[i])) \\\n"
+    "    plot for [i=1:n] $data index 2 * i - 2 using 1:2 \\\n"
     "        with linespoints pointtype 7 pointsize 0.6 linewidth 1.5 linecolor rgb color[i] title label[i], \\\n"
-    "        for [k=1:npredicted] file[predicted[k]] \\\n"
-    "        using (column('step')):(percent(column('rank'), number('predicted'), ranks[predicted[k]])) \\\n"
+    "        for [k=1:npredicted] $data index 2 * predicted[k] - 2 using 1:3 \\\n"
     "        with lines dashtype (8, 6) linecolor rgb color[predicted[k]] notitle, \\\n"
     "        NaN with linespoints pointtype 7 pointsize 0.6 linewidth 1.5 linecolor rgb '#404040' title 'measured', "
     "\\\n"
@@ -149,10 +139,8 @@ static void put_run(FILE *stream, const plan *p, int i)
 
     (void)fprintf(stream, "label[%d] = ", i + 1);
     app__plot_label(stream, p->series[i].label);
-    (void)fprintf(stream, "\nfile[%d] = ", i + 1);
-    app__plot_path(stream, p->dir, p->series[i].loads);
     (void)fprintf(stream, "\ncolor[%d] = '#%06x'\ndark[%d] = '#%06x'\n", i + 1, color, i + 1, darker(color));
-    (void)fprintf(stream, "ranks[%d] = %d\nmean[%d] = %.9g\n", i + 1, run->ranks, i + 1, run->mean);
+    (void)fprintf(stream, "mean[%d] = %.9g\n", i + 1, run->mean);
 }
 
 /* 1, 2 and 5 in each decade; the lowest stands for all that is less. */
@@ -185,8 +173,7 @@ static void put_axes(FILE *stream, const plan *p)
     (void)fprintf(stream, "load_range = 'set yrange [0:%s]'\n", p->load > 0.0 ? "*" : "1");
     (void)fprintf(stream, "step_first = %.1f\nstep_last = %.1f\nalone = %d\n", (double)p->first, (double)p->last,
                   p->first == p->last);
-    (void)fprintf(stream, "lowest = %g\npercent_first = 0.9 * %.9g\npercent_last = %.9g\n", LOWEST_IMBALANCE, p->low,
-                  p->high);
+    (void)fprintf(stream, "percent_first = 0.9 * %.9g\npercent_last = %.9g\n", p->low, p->high);
     put_percent_tics(stream, p);
     /* gnuplot looks at the first place even where it loops over none. */
     (void)fputs("predicted[1] = 1\n", stream);
@@ -198,19 +185,59 @@ static void put_axes(FILE *stream, const plan *p)
     (void)fprintf(stream, "npredicted = %d\n", npredicted);
 }
 
-static void put_script(FILE *stream, const void *user)
+static double percent(double imbalance)
+{
+    return fmax(100.0 * imbalance, LOWEST_IMBALANCE);
+}
+
+static void put_step(void *user, int64_t step, double measured, double predicted)
+{
+    FILE *stream = user;
+
+    (void)fprintf(stream, "%lld %.9g ", (long long)step, percent(measured));
+    if (isnan(predicted)) {
+        (void)fputs("NaN\n", stream);
+    } else {
+        (void)fprintf(stream, "%.9g\n", percent(predicted));
+    }
+}
+
+/* The first one parts the steps from the ranks. */
+static void put_rank(void *user, int rank, double load)
+{
+    (void)fprintf(user, "%s%d %.9g\n", rank == 0 ? "\n\n" : "", rank, load);
+}
+
+static int put_data(FILE *stream, const plan *p)
+{
+    const app_loads_visitor visitor = {stream, put_step, put_rank};
+    app_loads loads;
+    int code = EQP_OK;
+
+    (void)fputs("$data << EOD\n", stream);
+    for (int i = 0; i < p->n && !code; i++) {
+        (void)fputs(i > 0 ? "\n\n" : "", stream);
+        code = app_loads_read(p->series[i].loads, &visitor, &loads, p->message);
+    }
+    (void)fputs("EOD\n", stream);
+    return code;
+}
+
+static int put_script(FILE *stream, const void *user)
 {
     const plan *p = user;
+    int code;
 
-    (void)fprintf(stream, "%sn = %d\n", script_head, p->n);
-    (void)fputs("array label[n]\narray file[n]\narray color[n]\narray dark[n]\narray ranks[n]\narray mean[n]\narray "
-                "predicted[n]\n",
-                stream);
+    (void)fprintf(stream,
+                  "%sn = %d\narray label[n]\narray color[n]\narray dark[n]\narray mean[n]\narray predicted[n]\n",
+                  script_head, p->n);
+    code = put_data(stream, p);
     for (int i = 0; i < p->n; i++) {
         put_run(stream, p, i);
     }
     put_axes(stream, p);
     (void)fputs(script_tail, stream);
+    return code;
 }
 
 /* Decades from below the smallest imbalance to the next 1, 2 or 5 above the largest: at least one decade. */
@@ -227,13 +254,13 @@ static void choose_percent(plan *p, double low, double high)
                                             : 10.0 * decade;
 }
 
-static int read_runs(plan *p, eqp_message *message)
+static int read_runs(plan *p)
 {
     double low = INFINITY, high = 0.0;
 
     for (int i = 0; i < p->n; i++) {
         app_loads *run = &p->loads[i], *front = &p->loads[0];
-        int code = app_loads_read(p->series[i].loads, run, message);
+        int code = app_loads_read(p->series[i].loads, NULL, run, p->message);
 
         if (code) {
             return code;
@@ -257,17 +284,18 @@ static int read_runs(plan *p, eqp_message *message)
 
 int app_plot_loads(const char *dir, int n, const app_plot_series *series, eqp_message *message)
 {
-    plan p = {.n = n, .dir = dir, .series = series};
+    static const char *const image[] = {"loads.png", "loads.svg", "imbalance.png", "imbalance.svg", NULL};
+    plan p = {.n = n, .series = series, .message = message};
+    const app_plot plot = {.dir = dir, .script = SCRIPT, .image = image, .put = put_script, .user = &p};
     int code = n < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&p.loads, n, sizeof *p.loads);
 
     code = code ? code : eqp_array_create(&p.label, n, sizeof *p.label);
     for (int i = 0; i < n && !code; i++) {
         p.label[i] = series[i].label;
     }
-    code = code ? code : read_runs(&p, message);
+    code = code ? code : read_runs(&p);
     code = code ? code : eqp_report_directory(dir, message);
-    code = code ? code : app__plot_write(dir, SCRIPT, put_script, &p, message);
-    code = code ? code : app__plot_draw(dir, SCRIPT, message);
+    code = code ? code : app__plot_make(&plot, message);
     free(p.label);
     free(p.loads);
     return code;

@@ -20,18 +20,23 @@ typedef struct app_plot_series {
  * EQP_ERR_MEMORY; EQP_ERR_ARGUMENT for n < 1. The message is one line for stderr. */
 int app_plot_loads(const char *dir, int n, const app_plot_series *series, eqp_message *message);
 
+/* What is drawn of one method at one number of parts. */
+typedef struct app_plot_point {
+    double imbalance, ghosts, step_seconds, step_seconds_ideal;
+} app_plot_point;
+
 /* A comparison of methods at several numbers of parts. */
 typedef struct app_plot_comparison {
-    const char *dir; /* holds compare.csv: by parts, then the same methods in the same order */
+    const char *dir;
     int nmethods;
     const char *const *method; /* [nmethods] */
     int nparts;
-    const int64_t *parts; /* [nparts] ascending */
+    const int64_t *parts;        /* [nparts] ascending */
+    const app_plot_point *point; /* [nparts * nmethods] by parts, then by method */
 } app_plot_comparison;
 
-/* Draws compare_imbalance, compare_ghosts, compare_time and compare_efficiency, each .png and .svg, from
- * dir/compare.csv: against the number of parts, a line per method. Leaves dir/compare.gp. Otherwise as
- * app_plot_loads(). */
+/* Draws compare_imbalance, compare_ghosts, compare_time and compare_efficiency, each .png and .svg: against the number
+ * of parts, a line per method. Leaves dir/compare.gp. Otherwise as app_plot_loads(). */
 int app_plot_compare(const app_plot_comparison *comparison, eqp_message *message);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plot_draw.h"
 
+#include <equipoise/file.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +19,9 @@
 
 #define MOST_SECONDS 30 /* for gnuplot: plots are a help, and a run must end */
 #define LABEL_LENGTH 40 /* bytes; a longer name is cut in the legend */
+#define MOST_IMAGES 8
+
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:=+-_/()";
 
 /* environ has no header of its own in POSIX. */
 extern char **environ;
@@ -43,17 +49,45 @@ static const struct {
                {"interaction", GREEN}, {"tiles", ORANGE},    {"jagged", SKY},     {"feedback", YELLOW},
                {"auto", BLACK},        {"sectioning", GREY}, {"bisection", BROWN}};
 
-/* In single quotes only the quote itself is special. */
-void app__plot_quote(FILE *stream, const char *text)
+/* Bytes of the character of UTF-8 that the text begins with; 0: it does not begin with a whole one. */
+static size_t character_length(const char *text)
 {
-    (void)fputc('\'', stream);
-    for (; *text; text++) {
-        if (*text == '\'') {
-            (void)fputc('\'', stream);
-        }
-        (void)fputc(*text == '\n' ? ' ' : *text, stream);
+    const unsigned char *byte = (const unsigned char *)text;
+    const size_t length = byte[0] < 0x80 ? 1 : byte[0] < 0xc2 ? 0 : byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
+    /* Neither a longer form than is needed, nor half of a pair of UTF-16, nor beyond Unicode. */
+    const unsigned char low = byte[0] == 0xe0 ? 0xa0 : byte[0] == 0xf0 ? 0x90 : 0x80;
+    const unsigned char high = byte[0] == 0xed ? 0x9f : byte[0] == 0xf4 ? 0x8f : 0xbf;
+
+    if (byte[0] > 0xf4 || (length > 1 && (byte[1] < low || byte[1] > high))) {
+        return 0;
     }
-    (void)fputc('\'', stream);
+    for (size_t i = 2; i < length; i++) {
+        if ((byte[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+/* A string of gnuplot. Backquotes, quotes, backslashes, macros and line feeds mean something to it inside of strings
+ * too, so whatever is no letter is written as its number; and as ? if it has no shape. */
+static void put_quoted(FILE *stream, const char *text)
+{
+    (void)fputc('"', stream);
+    while (*text) {
+        const size_t length = character_length(text);
+        const unsigned char first = (unsigned char)text[0];
+
+        if (length == 0 || first < ' ' || first == 0x7f || (first == 0xc2 && (unsigned char)text[1] < 0xa0)) {
+            (void)fputc('?', stream);
+        } else if (length == 1 && !strchr(plain, *text)) {
+            (void)fprintf(stream, "\\%03o", first);
+        } else {
+            (void)fprintf(stream, "%.*s", (int)length, text);
+        }
+        text += length > 0 ? length : 1;
+    }
+    (void)fputc('"', stream);
 }
 
 /* Names of one kind often differ at the end only, so the middle goes. */
@@ -63,41 +97,18 @@ void app__plot_label(FILE *stream, const char *text)
     size_t length = strlen(text), front = LABEL_LENGTH / 2, back = length - LABEL_LENGTH / 2;
 
     if (length <= LABEL_LENGTH) {
-        (void)snprintf(label, sizeof label, "%s", text);
-    } else {
-        /* Not within a character of UTF-8. */
-        while (front > 0 && ((unsigned char)text[front] & 0xc0) == 0x80) {
-            front--;
-        }
-        while (back < length && ((unsigned char)text[back] & 0xc0) == 0x80) {
-            back++;
-        }
-        (void)snprintf(label, sizeof label, "%.*s...%s", (int)front, text, text + back);
+        put_quoted(stream, text);
+        return;
     }
-    for (char *c = label; *c; c++) {
-        if ((unsigned char)*c < ' ' || *c == 0x7f) {
-            *c = '?';
-        }
+    /* Not within a character of UTF-8. */
+    while (front > 0 && ((unsigned char)text[front] & 0xc0) == 0x80) {
+        front--;
     }
-    app__plot_quote(stream, label);
-}
-
-void app__plot_path(FILE *stream, const char *dir, const char *path)
-{
-    size_t length = strlen(dir);
-    char here[4096], whole[8192];
-
-    while (length > 1 && dir[length - 1] == '/') {
-        length--;
+    while (back < length && ((unsigned char)text[back] & 0xc0) == 0x80) {
+        back++;
     }
-    if (strncmp(path, dir, length) == 0 && path[length] == '/') {
-        path += length;
-        path += strspn(path, "/");
-    } else if (path[0] != '/' && getcwd(here, sizeof here)) {
-        (void)snprintf(whole, sizeof whole, "%s/%s", here, path);
-        path = whole;
-    }
-    app__plot_quote(stream, path);
+    (void)snprintf(label, sizeof label, "%.*s...%s", (int)front, text, text + back);
+    put_quoted(stream, label);
 }
 
 /* The method of a label; -1: it is none. */
@@ -144,54 +155,37 @@ unsigned app__plot_color(int n, const char *const *label, int i)
     return nleft > 0 ? left[place % nleft] : colors[place % ncolors];
 }
 
-int app__plot_write(const char *dir, const char *name, void (*put)(FILE *stream, const void *user), const void *user,
-                    eqp_message *message)
-{
-    size_t size = strlen(dir) + strlen(name) + 2;
-    char *path = malloc(size);
-    FILE *stream;
-    int broken;
+/* Script and images while they are made. */
+typedef struct drawing {
+    const app_plot *plot;
+    eqp_output *script, *image[MOST_IMAGES];
+    int nimages, last_descriptor;
+} drawing;
 
-    if (!path) {
-        return EQP_ERR_MEMORY;
+static int begin_file(drawing *d, const char *name, eqp_output **file, eqp_message *message)
+{
+    const size_t size = strlen(d->plot->dir) + strlen(name) + 2;
+    char *path = malloc(size);
+    int code = path ? EQP_OK : EQP_ERR_MEMORY;
+
+    if (!code) {
+        (void)snprintf(path, size, "%s/%s", d->plot->dir, name);
+        eqp_output_sweep(path);
+        code = eqp_output_create(path, file, message);
     }
-    (void)snprintf(path, size, "%s/%s", dir, name);
-    stream = fopen(path, "w");
-    if (!stream) {
-        eqp_message_set(message, "%s: cannot write: %s", path, strerror(errno));
-        free(path);
-        return EQP_ERR_IO;
-    }
-    put(stream, user);
-    broken = ferror(stream);
-    if (fclose(stream) || broken) {
-        eqp_message_set(message, "%s: cannot write: %s", path, strerror(errno));
-        free(path);
-        return EQP_ERR_IO;
+    if (!code && eqp_output_descriptor(*file) > d->last_descriptor) {
+        d->last_descriptor = eqp_output_descriptor(*file);
     }
     free(path);
-    return EQP_OK;
+    return code;
 }
 
-/* cd 'dir'; load 'name' */
-static char *make_command(const char *dir, const char *name)
+static int write_script(drawing *d, eqp_message *message)
 {
-    char *command = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&command, &size);
+    int code = begin_file(d, d->plot->script, &d->script, message);
 
-    if (!stream) {
-        return NULL;
-    }
-    (void)fputs("cd ", stream);
-    app__plot_quote(stream, dir);
-    (void)fputs("; load ", stream);
-    app__plot_quote(stream, name);
-    if (fclose(stream)) {
-        free(command);
-        return NULL;
-    }
-    return command;
+    code = code ? code : d->plot->put(eqp_output_stream(d->script), d->plot->user);
+    return code ? code : eqp_output_publish(d->script, message);
 }
 
 /* Waits for the plotter; one that hangs, or that is at work when a signal asks us to end, is killed. 0, or an errno. */
@@ -212,22 +206,39 @@ static int wait_for(pid_t child, int *status)
     }
 }
 
-/* Starts gnuplot without a terminal of ours and waits. -1: it is not there; otherwise its exit status. */
-static int run_gnuplot(char *command)
+/* gnuplot gets the script and the images as descriptors, so that no name is on its command line. They come after all of
+ * ours, not to close one that is still to be passed on. */
+static int pass_files(const drawing *d, posix_spawn_file_actions_t *actions)
 {
-    char name[] = "gnuplot", option[] = "-e";
-    char *const argv[] = {name, option, command, NULL};
+    int next = d->last_descriptor + 1;
+    int failed = posix_spawn_file_actions_adddup2(actions, eqp_output_descriptor(d->script), next);
+
+    for (int i = 0; i < d->nimages && !failed; i++) {
+        failed = posix_spawn_file_actions_adddup2(actions, eqp_output_descriptor(d->image[i]), ++next);
+    }
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && !failed; fd++) {
+        failed =
+            posix_spawn_file_actions_addopen(actions, fd, "/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY, 0);
+    }
+    return failed;
+}
+
+/* Starts gnuplot without a terminal of ours and waits. -1: it is not there; otherwise its exit status. */
+static int run_gnuplot(const drawing *d)
+{
+    char name[] = "gnuplot", option[] = "-e", first[32], script[32];
+    char *const argv[] = {name, option, first, script, NULL};
     posix_spawn_file_actions_t actions;
-    int status = 0, started;
+    int status = 0;
+    bool started;
     pid_t child;
 
-    if (posix_spawn_file_actions_init(&actions)) {
+    (void)snprintf(script, sizeof script, "/dev/fd/%d", d->last_descriptor + 1);
+    (void)snprintf(first, sizeof first, "first = %d", d->last_descriptor + 2);
+    if (lseek(eqp_output_descriptor(d->script), 0, SEEK_SET) != 0 || posix_spawn_file_actions_init(&actions)) {
         return 1;
     }
-    started = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0 &&
-              posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-              posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0) == 0 &&
-              posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ) == 0;
+    started = pass_files(d, &actions) == 0 && posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ) == 0;
     (void)posix_spawn_file_actions_destroy(&actions);
     if (!started) {
         return -1;
@@ -239,23 +250,61 @@ static int run_gnuplot(char *command)
     return !WIFEXITED(status) ? 1 : WEXITSTATUS(status) == 127 ? -1 : WEXITSTATUS(status);
 }
 
-int app__plot_draw(const char *dir, const char *name, eqp_message *message)
+/* gnuplot does not say that a disk was full; but the last bytes of an image are always the same. */
+static bool is_whole(const eqp_output *image)
 {
-    char *command = make_command(dir, name);
-    int status;
+    const char *path = eqp_output_path(image);
+    const char *last = strcmp(path + strlen(path) - 4, ".svg") == 0 ? "</svg>" : "IEND\xae\x42\x60\x82";
+    const int fd = eqp_output_descriptor(image);
+    struct stat status;
+    char end[16];
+    size_t n = sizeof end;
 
-    if (!command) {
-        return EQP_ERR_MEMORY;
+    if (fstat(fd, &status) != 0 || status.st_size < (off_t)n ||
+        pread(fd, end, n, status.st_size - (off_t)n) != (ssize_t)n) {
+        return false;
     }
-    status = run_gnuplot(command);
-    free(command);
+    while (n > strlen(last) && end[n - 1] == '\n') {
+        n--;
+    }
+    return memcmp(end + n - strlen(last), last, strlen(last)) == 0;
+}
+
+static int draw(drawing *d, eqp_message *message)
+{
+    const app_plot *plot = d->plot;
+    const int status = run_gnuplot(d);
+
     if (status < 0) {
-        eqp_message_set(message, "no plots: gnuplot is not installed; it draws them from %s/%s", dir, name);
+        eqp_message_set(message, "no plots: gnuplot is not installed; it draws them from %s/%s", plot->dir,
+                        plot->script);
         return EQP_ERR_UNKNOWN;
     }
-    if (status > 0) {
-        eqp_message_set(message, "no plots: gnuplot cannot draw %s/%s", dir, name);
-        return EQP_ERR_IO;
+    for (int i = 0; i < d->nimages; i++) {
+        if (status > 0 || !is_whole(d->image[i])) {
+            eqp_message_set(message, "no plots: gnuplot cannot draw %s/%s", plot->dir, plot->script);
+            return EQP_ERR_IO;
+        }
     }
     return EQP_OK;
+}
+
+int app__plot_make(const app_plot *plot, eqp_message *message)
+{
+    drawing d = {.plot = plot, .last_descriptor = STDERR_FILENO};
+    int code = write_script(&d, message);
+
+    for (; plot->image[d.nimages] && !code; d.nimages += !code) {
+        code = begin_file(&d, plot->image[d.nimages], &d.image[d.nimages], message);
+    }
+    code = code ? code : draw(&d, message);
+    for (int i = 0; i < d.nimages; i++) {
+        if (code) {
+            eqp_output_discard(d.image[i]);
+        } else {
+            code = eqp_output_commit(d.image[i], message);
+        }
+    }
+    eqp_output_discard(d.script);
+    return code;
 }

@@ -7,24 +7,28 @@
 
 #include <stdio.h>
 
-/* A string of gnuplot in single quotes. */
-void app__plot_quote(FILE *stream, const char *text);
-
-/* A name for the legend, quoted: on one line, and of a length that leaves room for the plot. */
+/* A name for the legend, quoted: on one line of UTF-8, and of a length that leaves room for the plot. */
 void app__plot_label(FILE *stream, const char *text);
-
-/* The path of a file as seen from inside dir, quoted. */
-void app__plot_path(FILE *stream, const char *dir, const char *path);
 
 /* The colour of label i of n, as 0xRRGGBB: a method keeps its own whatever it is compared with. */
 unsigned app__plot_color(int n, const char *const *label, int i);
 
-/* Writes dir/name. EQP_OK; EQP_ERR_IO with a line; EQP_ERR_MEMORY. */
-int app__plot_write(const char *dir, const char *name, void (*put)(FILE *stream, const void *user), const void *user,
-                    eqp_message *message);
+/* A script and the images that it draws. gnuplot executes what some names of files begin with, so a script holds its
+ * data, no name of a file but those of its images, and users' words only as labels. It opens image number i by
+ * target(i, name): inside dir that is the name, and where we have it drawn a descriptor. */
+#define APP_PLOT_TARGET "target(i, name) = exists('first') ? sprintf('/dev/fd/%d', first + i) : name\n"
+typedef struct app_plot {
+    const char *dir;
+    const char *script;                         /* name in dir */
+    const char *const *image;                   /* names in dir, at most 8, .png or .svg; ends with NULL */
+    int (*put)(FILE *stream, const void *user); /* writes the script: EQP_OK or a code */
+    const void *user;
+} app_plot;
 
-/* Has gnuplot load dir/name inside dir, and waits for it. EQP_OK; EQP_ERR_UNKNOWN where there is no gnuplot;
- * EQP_ERR_IO where it fails; EQP_ERR_MEMORY. The message is one line for stderr. */
-int app__plot_draw(const char *dir, const char *name, eqp_message *message);
+/* Writes the script into dir, and has gnuplot draw the images, for which it waits. Each file is written beside and
+ * renamed when it is whole; an error leaves the old one. EQP_OK; EQP_ERR_UNKNOWN where there is no gnuplot (the script
+ * is there); EQP_ERR_IO where a file cannot be written or gnuplot fails; EQP_ERR_MEMORY; or what `put` returned. The
+ * message is one line for stderr. */
+int app__plot_make(const app_plot *plot, eqp_message *message);
 
 #endif

@@ -370,6 +370,7 @@ int app_compare_plot(const char *dir, int n, const app_compared *rows, eqp_messa
     app_plot_comparison plot = {.dir = dir};
     const char **label = NULL;
     int64_t *parts = NULL;
+    app_plot_point *point = NULL;
     group first = {0, rows};
     int code = EQP_ERR_ARGUMENT;
 
@@ -381,16 +382,23 @@ int app_compare_plot(const char *dir, int n, const app_compared *rows, eqp_messa
         code = eqp_array_create(&parts, n / first.n, sizeof *parts);
     }
     if (code == EQP_OK) {
+        code = eqp_array_create(&point, n, sizeof *point);
+    }
+    if (code == EQP_OK) {
         plot.nmethods = first.n;
         plot.method = label;
         plot.nparts = n / first.n;
         plot.parts = parts;
+        plot.point = point;
         for (int i = 0; i < n; i++) {
+            const eqp_evaluated *e = &rows[i].evaluated;
+            point[i] = (app_plot_point){e->imbalance, (double)e->ghosts_total, e->step_seconds, e->step_seconds_ideal};
             label[i % first.n] = rows[i].method;
             parts[i / first.n] = rows[i].parts;
         }
         code = app_plot_compare(&plot, message);
     }
+    free(point);
     free(parts);
     free(label);
     return code;

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int code;
 
     fuzz_save(path, data, size);
-    code = app_loads_read(path, &loads, &message);
+    code = app_loads_read(path, NULL, &loads, &message);
     if (code != EQP_OK) {
         fuzz_require(code == EQP_ERR_FORMAT || code == EQP_ERR_DATA);
         fuzz_require(loads.ranks == -7);

@@ -72,12 +72,17 @@ damaged "line 3: the row is too short" $header 0,0,1,x,1,1 1,0,1
 damaged "line 2: rows are not" $header 0,1,1,x,1,1
 damaged "line 3: rows are not" $header 0,0,1,x,1,1 0,0,1,x,1,1
 damaged "line 3: rows are not" $header 1,0,1,x,1,1 0,0,1,x,1,1
-damaged "line 4: the last step has too few" $header 0,0,1,x,1,1 0,1,1,x,1,1 1,0,1,x,1,1
 damaged "line 5: the step before has too few" $header 0,0,1,x,1,1 0,1,1,x,1,1 1,0,1,x,1,1 2,0,1,x,1,1
 damaged "line 4: the step has more" $header 0,0,1,x,1,1 1,0,1,x,1,1 1,1,1,x,1,1
 
 "$plot" --help | grep -q "^Usage: equipoise-plot OUTDIR LABEL=LOADS.CSV" || fail "--help"
 "$plot" --version | grep -q -E '^equipoise-plot [0-9]+\.[0-9]+\.[0-9]+$' || fail "--version"
+
+# What the system says when a file may not grow; the old script stays.
+mkdir old && echo old | tee old/plots.gp >old/loads.png
+(ulimit -f 1 && exec "$plot" old a=four.csv 2>said) && fail "a script that cannot be written is no failure"
+grep -q -x "equipoise-plot: old/plots.gp: cannot be written: File too large" said || fail "a full disk: $(cat said)"
+[ "$(cat old/plots.gp)" = old ] || fail "a full disk has cost the old script"
 
 # Without gnuplot: one line, and what gnuplot needs later.
 mkdir empty
@@ -105,7 +110,72 @@ for name in four one many; do
     "$plot" -- "$name" sfc="$name.csv" 2>said || fail "$name: $(cat said)"
     check_plots "$name"
 done
-# The script draws the plots again.
-rm four/*.png
-(cd four && gnuplot plots.gp) || fail "plots.gp does not draw"
-check_plots four
+# The script draws the same plots again, wherever it is.
+mkdir again
+cp four/plots.gp again/
+(cd again && gnuplot plots.gp) || fail "plots.gp does not draw"
+for file in four/*; do
+    cmp "$file" "again/${file#*/}" || fail "plots.gp draws another ${file#*/}"
+done
+
+# The end of a run that was killed while it wrote, or that goes on, is left out: the same plots.
+"$plot" cut four=four.csv
+cp -r cut whole
+for end in '3,0,2,"a,b",1.5,512\n3,1,1,"a' '3,0' '3,0,2,"a,b",1.5,512\n'; do
+    # shellcheck disable=SC2059 # with line feeds
+    { cat four.csv && printf "$end"; } >cut.csv
+    "$plot" cut four=cut.csv 2>said || fail "a run that was cut off: $(cat said)"
+    cmp whole/plots.gp cut/plots.gp || fail "the end '$end' is drawn"
+done
+
+# Images that a disk has no room for: the old ones stay.
+echo old | tee old/loads.svg old/imbalance.png >old/imbalance.svg
+(ulimit -f 8 && exec "$plot" old a=four.csv 2>said) && fail "images that cannot be written are no failure"
+grep -q "no plots" said || fail "a full disk: $(cat said)"
+for file in old/loads.png old/loads.svg old/imbalance.png old/imbalance.svg; do
+    [ "$(cat $file)" = old ] || fail "a full disk has cost the old $file"
+done
+[ "$(ls -A old | wc -l)" = 5 ] || fail "left on a full disk: $(ls -A old)"
+
+# A link is replaced, not followed.
+mkdir linked
+for file in plots.gp loads.png loads.svg imbalance.png imbalance.svg; do
+    echo mine >"mine.$file"
+    ln -s "../mine.$file" "linked/$file"
+done
+"$plot" linked four=four.csv || fail "links"
+for file in plots.gp loads.png loads.svg imbalance.png imbalance.svg; do
+    [ "$(cat "mine.$file")" = mine ] || fail "writes through the link linked/$file"
+    [ ! -L "linked/$file" ] || fail "linked/$file is still a link"
+done
+
+# Names that gnuplot or a shell would execute, words of its enhanced mode, and every byte that a name can have: nothing
+# is executed, and the legend says what was given, with ? for what is no letter.
+every=$(printf '%b' "$(printf '\\x%02x' $(seq 1 46) $(seq 48 255))")
+names=('<touch pwned' '| touch pwned' '`touch pwned`' '$(touch pwned)' "'; system('touch pwned'); '"
+    '"; system("touch pwned"); "' $'\nsystem "touch pwned"\n' $'EOD\n!touch pwned' "\\'" '@x^{y}_z & &lt; %s' '$data' '-'
+    $'\xff\xc3 \xed\xa0\x80 \xf5\x80\x80\x80 \u2264' "$every")
+for dir in '<touch pwned `touch pwned`' "$every"; do
+    mkdir "$dir"
+    runs=()
+    for name in "${names[@]}"; do
+        cp four.csv "$dir/$name"
+        runs+=("${name//=/}=$dir/$name")
+    done
+    "$plot" "$dir" "${runs[@]}" 2>said || fail "odd names: $(cat said)"
+    check_plots "$dir"
+    python3 - "$dir" "${names[@]//=/}" <<'EOF' || fail "the legend of odd names"
+import os, sys
+from xml.etree import ElementTree
+for name in map(os.fsencode, sys.argv[2:]):
+    if len(name) > 40:
+        name = name[:20] + b"..." + name[-20:]
+    shown = "".join("?" if c < " " or "\x7f" <= c < "\xa0" or "\udc80" <= c <= "\udcff" else c
+                    for c in name.decode(errors="surrogateescape"))
+    for image in ("loads", "imbalance"):
+        texts = ["".join(text.itertext()).strip()
+                 for text in ElementTree.parse(f"{sys.argv[1]}/{image}.svg").iter("{http://www.w3.org/2000/svg}text")]
+        assert shown.strip() in texts, (shown, texts)
+EOF
+done
+[ -z "$(find . -name pwned)" ] || fail "executed: $(find . -name pwned)"

@@ -101,6 +101,26 @@ class Summarise(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines()[0], "runs of different sizes")
         self.assertEqual([row["ranks"] for row in rows_of(self.path("summary.csv"))], ["4", "4", "4", "6"])
 
+    def test_a_link_is_replaced(self):
+        with open(self.path("mine"), "w", encoding="utf-8") as f:
+            f.write("mine")
+        os.symlink("mine", self.path("summary.csv"))
+        self.assertEqual(summarise(self.folder).returncode, 0)
+        self.assertFalse(os.path.islink(self.path("summary.csv")))
+        with open(self.path("mine"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "mine")
+
+    def test_a_file_that_cannot_be_written_leaves_the_old_one(self):
+        with open(self.path("summary.csv"), "w", encoding="utf-8") as f:
+            f.write("old")
+        limit = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"]
+        done = subprocess.run([*limit, sys.executable, SUMMARISE, self.folder], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, f"summarise: {self.path('summary.csv')}: cannot be written: File too large\n")
+        with open(self.path("summary.csv"), encoding="utf-8") as f:
+            self.assertEqual(f.read(), "old")
+        self.assertFalse([name for name in os.listdir(self.folder) if name.endswith(".part")])
+
     def damaged(self, name, text):
         with open(self.path("sfc", name), "w", encoding="utf-8") as f:
             f.write(text)

@@ -69,7 +69,7 @@ static void fail_one_by_one(int (*call)(void), int without_failure)
 static int read_loads(void)
 {
     app_loads loads = {.ranks = -7};
-    int code = app_loads_read(loads_csv, &loads, NULL);
+    int code = app_loads_read(loads_csv, NULL, &loads, NULL);
 
     return (loads.ranks == -7) == (code != EQP_OK) ? code : EQP_ERR_INTERNAL;
 }
