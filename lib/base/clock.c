@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/base.h>
+#include <equipoise/version.h>
 
 #include <time.h>
 
-#include "base/version.h"
-
 const char *eqp_version(void)
 {
-    return EQP__VERSION;
+    return EQP_VERSION;
 }
 
 static double seconds_of(clockid_t clock)
