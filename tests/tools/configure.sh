@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: configure.sh SOURCE COMPILER...
+# The build has the MPI that CC or MPICC asks for, or none: one line that names what does not fit. The serial HDF5 is
+# taken where there are two. The other MPI, Zoltan and HDF5 are fakes made here.
+set -u
+source=$1
+compiler=("${@:2}")
+failures=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+unset MPICC CC CFLAGS LDFLAGS
+
+fail()
+{
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+# configure NAME [VARIABLE=VALUE]...: Meson's output in file NAME, the build directory is build-NAME.
+configure()
+{
+    local name=$1
+    shift
+    env CC="${compiler[*]}" "$@" meson setup "$tmp/build-$name" "$source" -Dtests=disabled -Dbench=false >"$tmp/$name" 2>&1
+}
+
+# refused NAME PATTERN [VARIABLE=VALUE]...: by one line of ours that matches.
+refused()
+{
+    local name=$1 pattern=$2
+    shift 2
+    configure "$name" "$@" && fail "$name is accepted"
+    [ "$(grep -c 'ERROR: ' "$tmp/$name")" -eq 1 ] && grep -q -E "ERROR: .*$pattern" "$tmp/$name" ||
+        fail "$name: not one line with '$pattern': $(tail -n 3 "$tmp/$name")"
+}
+
+# An MPI with its wrapper, and a Zoltan that is linked with it.
+mkdir "$tmp/mpi" "$tmp/zoltan" "$tmp/parallel"
+cat >"$tmp/mpi/mpi.h" <<'END'
+typedef int MPI_Comm;
+int MPI_Init(int *argc, char ***argv);
+END
+echo '#include "mpi.h"
+int MPI_Init(int *argc, char ***argv) { return *argc < 0 || !argv; }' >"$tmp/mpi/mpi.c"
+echo 'int MPI_Init(int *argc, char ***argv);
+int Zoltan_Initialize(int argc, char **argv, float *version) { return version ? MPI_Init(&argc, &argv) : 0; }' \
+    >"$tmp/zoltan/zoltan.c"
+"${compiler[@]}" -shared -fPIC -o "$tmp/mpi/libfakempi.so" "$tmp/mpi/mpi.c" &&
+    "${compiler[@]}" -shared -fPIC -o "$tmp/zoltan/libtrilinos_zoltan.so" "$tmp/zoltan/zoltan.c" -L"$tmp/mpi" -lfakempi ||
+    exit 1
+cat >"$tmp/mpi/mpicc" <<END
+#!/bin/sh
+flags='-I$tmp/mpi -L$tmp/mpi -lfakempi'
+[ "\$1" != -show ] || exec echo cc \$flags
+exec ${compiler[*]} "\$@" \$flags
+END
+chmod +x "$tmp/mpi/mpicc"
+# An HDF5 that calls itself parallel, under the name that every variant has.
+printf 'Name: HDF5\nDescription: fake\nVersion: 1.12.0\nCflags: -I%s\nLibs:\n' "$tmp/parallel" >"$tmp/parallel/hdf5.pc"
+echo '#define H5_HAVE_PARALLEL 1' >"$tmp/parallel/H5pubconf.h"
+
+export LD_LIBRARY_PATH=$tmp/mpi
+both='Zoltan .*/libtrilinos_zoltan\.so.* is linked with .*/libmpi.*, this build with .*/libfakempi\.so'
+refused other-zoltan "$both" CC="$tmp/mpi/mpicc"
+refused two-mpi "CC is .*, MPICC is true" CC="$tmp/mpi/mpicc" MPICC=true
+
+LD_LIBRARY_PATH=$tmp/mpi:$tmp/zoltan
+if configure same MPICC="$tmp/mpi/mpicc" LDFLAGS="-L$tmp/zoltan" PKG_CONFIG_PATH="$tmp/parallel"; then
+    # Configured again without the variable, the build keeps what was asked for.
+    meson setup --reconfigure "$tmp/build-same" >"$tmp/again" 2>&1 || fail "again: $(tail -n 3 "$tmp/again")"
+    file=$tmp/build-same/meson-private/equipoise.pc
+    grep -q -e "-L$tmp/mpi -lfakempi" "$file" && grep -q -e "-I$tmp/mpi" "$file" || fail "equipoise.pc: $(cat "$file")"
+    grep -q ompi "$file" && fail "Open MPI is used: $(cat "$file")"
+    if pkg-config --exists hdf5-serial; then
+        grep -q hdf5-serial "$file" || fail "not the serial HDF5: $(cat "$file")"
+    fi
+else
+    fail "a Zoltan of the same MPI: $(tail -n 5 "$tmp/same")"
+fi
+mv "$tmp/parallel/hdf5.pc" "$tmp/parallel/hdf5-serial.pc"
+refused parallel-hdf5 'HDF5 .* parallel' PKG_CONFIG_PATH="$tmp/parallel"
+[ "$failures" -eq 0 ] || exit 1
+echo "all as expected"

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Run while configuring, linked with MPI and Zoltan: names both and fails if Zoltan is linked with another MPI. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <zoltan.h>
+
+/* The file whose MPI_Init a handle finds. */
+static const char *mpi_of(void *handle)
+{
+    Dl_info info;
+    void *init = dlsym(handle, "MPI_Init");
+
+    return init && dladdr(init, &info) ? info.dli_fname : NULL;
+}
+
+int main(int argc, char **argv)
+{
+    Dl_info info;
+    float version;
+    void *call = dlsym(RTLD_DEFAULT, "Zoltan_Initialize");
+    void *zoltan = call && dladdr(call, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+
+    if (zoltan) {
+        const char *mpi = mpi_of(RTLD_DEFAULT);
+        const char *other = mpi_of(zoltan); /* in what Zoltan was linked with */
+
+        if (mpi && other && strcmp(mpi, other) != 0) {
+            printf("Zoltan %s is linked with %s, this build with %s\n", info.dli_fname, other, mpi);
+            return 1;
+        }
+    } else if (argc > 9) { /* never: nothing of the libraries runs, but both have to be linked */
+        MPI_Init(&argc, &argv);
+        Zoltan_Initialize(argc, argv, &version);
+    }
+    return 0;
+}
