@@ -58,6 +58,9 @@ def show(test):
 
 
 def main(arguments):
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0
     tests = [test for argument in arguments for test in records(argument)]
     passed = sum(test["result"] in PASSED for test in tests)
     skipped = [test for test in tests if test["result"] in SKIPPED]

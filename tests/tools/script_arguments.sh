@@ -22,8 +22,13 @@ refused()
 }
 
 for script in setup test demo make-data; do
-    "./scripts/$script" --help | grep -q "^usage: scripts/$script" || fail "$script --help"
+    for help in -h --help; do
+        "./scripts/$script" "$help" | grep -q "^usage: scripts/$script" || fail "$script $help"
+    done
     refused "./scripts/$script" --nonsense
+done
+for script in scripts/*.py tests/fuzz/run.sh; do
+    "./$script" -h | grep "^usage: .*$(basename "$script")" >/dev/null || fail "$script -h"
 done
 refused ./scripts/test --suite
 refused ./scripts/test --suite nonsense
