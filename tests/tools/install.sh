@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `meson install` into a DESTDIR: everything is there, nothing names the place where it was built or staged, and
-# programs build against the installed tree with pkg-config and with CMake.
-# usage: install.sh BUILD_DIR PREFIX LIBDIR WITH_LIBRARY(true|false) COMPILER...
+# `meson install` into a DESTDIR: everything is there, nothing names the place where it was built or staged, faults of
+# memory are hard to use, and programs of all kinds build against the installed tree, or with Equipoise as a subproject,
+# and run.
+# usage: install.sh SOURCE BUILD PREFIX LIBDIR WITH_LIBRARY(true|false) COMPILER...
 set -eu
-build=$1 prefix=$2 libdir=$3 with_library=$4
-shift 4
+source=$1 build=$2 prefix=$3 libdir=$4 with_library=$5
+shift 5
 compiler=("$@")
 
 fail()
@@ -23,7 +24,7 @@ DESTDIR=$stage meson install -C "$build" --no-rebuild >"$tmp/log" 2>&1 || {
 }
 root=$stage$prefix
 
-wanted=(include/equipoise/error.h "$libdir/libequipoise-sampling.so" "$libdir/pkgconfig/equipoise-sampling.pc"
+wanted=(include/equipoise/error.h include/equipoise/version.h "$libdir/libequipoise-sampling.so" "$libdir/pkgconfig/equipoise-sampling.pc"
     "$libdir/cmake/Equipoise/EquipoiseConfig.cmake" "$libdir/cmake/Equipoise/EquipoiseConfigVersion.cmake")
 if $with_library; then
     wanted+=(include/equipoise/balance.h "$libdir/libequipoise.so" "$libdir/pkgconfig/equipoise.pc" bin/barneshut
@@ -45,6 +46,12 @@ for library in "$root/$libdir"/*.so; do
         fail "$library looks for libraries in the build folder"
     fi
 done
+for file in "$root/$libdir"/libequipoise*.so "$root"/bin/*; do
+    readelf -d -l "$file" >"$tmp/elf"
+    grep -q GNU_RELRO "$tmp/elf" && grep -q -E 'FLAGS.* NOW' "$tmp/elf" || fail "$file: tables of pointers stay writable"
+    grep -A 1 GNU_STACK "$tmp/elf" | grep -q RWE && fail "$file: the stack is executable"
+    readelf -h "$file" | grep -q 'Type: *DYN' || fail "$file is not position-independent"
+done
 needed=$(readelf -d "$root/$libdir/libequipoise-sampling.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 for library in $needed; do
     case $library in
@@ -54,9 +61,10 @@ for library in $needed; do
 done
 # Every header compiles alone, as C11 and, where there is a C++ compiler, as C++; MPI headers need pkg-config's flags.
 export PKG_CONFIG_PATH=$tmp/pc
-mkdir "$PKG_CONFIG_PATH"
+mkdir "$tmp/pc" "$tmp/pc--static"
 for file in "$root/$libdir"/pkgconfig/*.pc; do
-    sed "s|^prefix=.*|prefix=$root|" "$file" >"$PKG_CONFIG_PATH/$(basename "$file")"
+    sed "s|^prefix=.*|prefix=$root|" "$file" >"$tmp/pc/$(basename "$file")"
+    sed "s|^prefix=.*|prefix=$tmp/static|" "$file" >"$tmp/pc--static/$(basename "$file")"
 done
 package=equipoise-sampling
 $with_library && package=equipoise
@@ -71,24 +79,32 @@ for library in "$root/$libdir"/libequipoise*.so; do
     nm -D --defined-only "$library" | awk '{ print $3 }'
 done | sort >"$tmp/exported"
 diff "$tmp/declared" "$tmp/exported" >&2 || fail "< are declared in headers, > exported by the libraries: not the same"
+
+# Every header compiles alone, as C11, and all of them as C++, where there is a compiler; MPI's own may warn.
+for i in "${!flags[@]}"; do
+    case ${flags[i]} in
+    "-I$root"*) ;;
+    -I*) flags[i]=-isystem${flags[i]#-I} ;;
+    esac
+done
 for header in "$root"/include/equipoise/*.h; do
     name=equipoise/$(basename "$header")
     echo "#include <$name>" >"$tmp/alone.c"
-    "${compiler[@]}" -std=c11 -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only "$tmp/alone.c" ||
+    cat "$tmp/alone.c" >>"$tmp/all.h"
+    "${compiler[@]}" -std=c11 -pedantic -Wall -Wextra -Werror "${flags[@]}" -fsyntax-only "$tmp/alone.c" ||
         fail "$name needs others before it"
-    if command -v c++ >/dev/null; then
-        cp "$tmp/alone.c" "$tmp/alone.cc"
-        c++ -Wall -Wextra -Werror "${flags[@]}" -DOMPI_SKIP_MPICXX -fsyntax-only "$tmp/alone.cc" ||
-            fail "$name is not usable from C++"
-    fi
 done
 
+# The consumers: one program for the sampler, one for the library that needs all of it, the latter as C and as C++.
+version=$(pkg-config --modversion "$package")
 cat >"$tmp/sampling.c" <<'END'
 #include <equipoise/error.h>
+#include <equipoise/version.h>
 #include <string.h>
 int main(void)
 {
-    return strcmp(eqp_error_text(EQP_OK), "no error") != 0;
+    return strcmp(eqp_error_text(EQP_OK), "no error") != 0 || strcmp(eqp_sampling_version(), EQP_VERSION) != 0 ||
+           strcmp(EQP_VERSION, VERSION) != 0 || EQP_VERSION_NUMBER < EQP_VERSION_MINOR * 100;
 }
 END
 cat >"$tmp/equipoise.c" <<'END'
@@ -97,7 +113,7 @@ cat >"$tmp/equipoise.c" <<'END'
 #include <string.h>
 int main(int argc, char **argv)
 {
-    int failed = strcmp(eqp_version(), VERSION) != 0 || eqp_method_find("sfc") == NULL;
+    int failed = strcmp(eqp_version(), VERSION) != 0 || eqp_method_find("interaction") == NULL;
     if (argc > 1 && MPI_Init(&argc, &argv) == MPI_SUCCESS) {
         MPI_Finalize();
     }
@@ -105,48 +121,122 @@ int main(int argc, char **argv)
 }
 END
 programs=(sampling)
-$with_library && programs+=(equipoise)
-version=$(pkg-config --modversion "$package")
-export LD_LIBRARY_PATH=$root/$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+feature=disabled
+if $with_library; then
+    programs+=(equipoise)
+    feature=enabled
+fi
 for name in "${programs[@]}"; do
-    package=$name
-    [ "$name" = equipoise ] || package=equipoise-$name
-    read -r -a flags <<<"$(pkg-config --cflags --libs "$package")"
-    libraries=()
-    # A program that calls MPI itself links it itself.
-    [ "$name" = equipoise ] && read -r -a libraries <<<"$(pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link)"
-    "${compiler[@]}" -DVERSION="\"$version\"" -o "$tmp/with-pkg-config-$name" "$tmp/$name.c" \
-        "${flags[@]}" "${libraries[@]}" ||
-        fail "$name does not link with pkg-config"
-    "$tmp/with-pkg-config-$name" || fail "the program built with pkg-config fails: $name"
+    cp "$tmp/$name.c" "$tmp/$name.cc"
 done
+cat "$tmp/all.h" >>"$tmp/$name.cc"
+export LD_LIBRARY_PATH=$root/$libdir${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# The installed tree with static libraries alone, where they were built.
+static=false
+if [ -e "$root/$libdir/libequipoise-sampling.a" ]; then
+    static=true
+    mkdir "$tmp/static"
+    cp -R "$root/." "$tmp/static"
+    rm "$tmp/static/$libdir"/*.so*
+fi
+defines=("-DVERSION=\"$version\"")
 
-if command -v cmake >/dev/null; then
-    mkdir "$tmp/cmake"
-    cp "$tmp"/*.c "$tmp/cmake"
+# with_pkg_config NAME [--static]
+with_pkg_config()
+{
+    local package=$1 program=$tmp/pkg-config-$1${2-} libraries=() flags
+    [ "$package" = equipoise ] || package=equipoise-$package
+    read -r -a flags <<<"$(PKG_CONFIG_PATH=$tmp/pc${2-} pkg-config --cflags --libs ${2-} "$package")"
+    # A program that calls MPI itself links it itself.
+    [ "$1" = equipoise ] && read -r -a libraries <<<"$(pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link)"
+    "${compiler[@]}" "${defines[@]}" -o "$program" "$tmp/$1.c" "${flags[@]}" "${libraries[@]}" && "$program"
+}
+
+with_pedantic_cxx()
+{
+    c++ -std=c++11 -pedantic -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX "${defines[@]}" "${flags[@]}" -x c++ \
+        -fsyntax-only "$tmp/${programs[-1]}.cc"
+}
+
+# with_cmake LANGUAGE ROOT [OPTION]
+with_cmake()
+{
+    local folder=$tmp/cmake-$1-$(basename "$2") name suffix=c
+    [ "$1" = C ] || suffix=cc
+    mkdir "$folder"
     {
         echo "cmake_minimum_required(VERSION 3.12)"
-        echo "project(consumer C)"
+        echo "project(consumer $1)"
+        # A version that we do not offer is not found.
+        echo "find_package(Equipoise 999.0 QUIET)"
+        echo "if(Equipoise_FOUND)"
+        echo "  message(FATAL_ERROR \"version 999.0 is found\")"
+        echo "endif()"
         for name in "${programs[@]}"; do
             echo "find_package(Equipoise $version REQUIRED COMPONENTS $name)"
-            echo "add_executable(with-cmake-$name $name.c)"
+            echo "add_executable(with-cmake-$name $tmp/$name.$suffix)"
             echo "target_link_libraries(with-cmake-$name Equipoise::$name)"
             echo "target_compile_definitions(with-cmake-$name PRIVATE VERSION=\"$version\")"
         done
-    } >"$tmp/cmake/CMakeLists.txt"
-    {
-        cmake -S "$tmp/cmake" -B "$tmp/cmake/build" -DCMAKE_PREFIX_PATH="$root" &&
-            cmake --build "$tmp/cmake/build"
-    } >"$tmp/log" 2>&1 || {
-        cat "$tmp/log" >&2
-        fail "CMake cannot use the installed tree"
-    }
+    } >"$folder/CMakeLists.txt"
+    cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$2" && cmake --build "$folder/build" || return
     for name in "${programs[@]}"; do
-        "$tmp/cmake/build/with-cmake-$name" || fail "the program built with CMake fails: $name"
+        "$folder/build/with-cmake-$name" || return
     done
-    # A version that we do not offer must not be found.
-    sed -i "s/find_package(Equipoise $version/find_package(Equipoise 999.0/" "$tmp/cmake/CMakeLists.txt"
-    if cmake -S "$tmp/cmake" -B "$tmp/cmake/build2" -DCMAKE_PREFIX_PATH="$root" >"$tmp/log" 2>&1; then
-        fail "CMake finds version 999.0"
-    fi
+}
+
+# with_meson NAME OPTION...: the dependencies of installed trees, or of the subproject.
+with_meson()
+{
+    local folder=$tmp/meson-$1 name
+    shift
+    mkdir -p "$folder/subprojects"
+    cp "$tmp"/*.c "$folder"
+    ln -s "$source" "$folder/subprojects/equipoise"
+    {
+        echo "project('consumer', 'c')"
+        echo "add_project_arguments('-DVERSION=\"$version\"', language: 'c')"
+        echo "executable('sampling', 'sampling.c', dependencies: dependency('equipoise-sampling', fallback: 'equipoise'))"
+        if $with_library; then
+            echo "mpi = dependency('mpi', language: 'c')"
+            echo "executable('equipoise', 'equipoise.c', dependencies: [dependency('equipoise', fallback: 'equipoise'), mpi])"
+        fi
+    } >"$folder/meson.build"
+    meson setup "$@" "$folder/build" "$folder" && ninja -C "$folder/build" "${programs[@]}" || return
+    for name in "${programs[@]}"; do
+        "$folder/build/$name" || return
+    done
+}
+
+# Side by side, each in a folder of its own.
+kinds=()
+
+# start NAME COMMAND...
+start()
+{
+    kinds+=("$1")
+    ("${@:2}") >"$tmp/log-$1" 2>&1 &
+    pids+=($!)
+}
+pids=()
+for name in "${programs[@]}"; do
+    start "pkg-config-$name" with_pkg_config "$name"
+    ! $static || start "pkg-config-static-$name" with_pkg_config "$name" --static
+done
+start meson-installed with_meson installed
+start meson-subproject with_meson subproject -Doptimization=0 -Ddebug=false -Dequipoise:lib="$feature" \
+    --force-fallback-for=equipoise,equipoise-sampling
+if command -v cmake >/dev/null; then
+    start cmake-c with_cmake C "$root"
+    ! $static || start cmake-static with_cmake C "$tmp/static"
 fi
+if command -v c++ >/dev/null; then
+    start c++-pedantic with_pedantic_cxx
+    ! command -v cmake >/dev/null || start cmake-c++-only with_cmake CXX "$root"
+fi
+for i in "${!kinds[@]}"; do
+    wait "${pids[i]}" || {
+        cat "$tmp/log-${kinds[i]}" >&2
+        fail "a program of this kind cannot be built or does not run: ${kinds[i]}"
+    }
+done
