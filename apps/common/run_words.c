@@ -60,6 +60,11 @@ const eqp_method *app_method_find(const app_methods *own, const char *name)
     return NULL;
 }
 
+bool app_method_weighs(const eqp_method *method)
+{
+    return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
+}
+
 bool app_wants_units(const app_rebalance_options *options)
 {
     return options->split || (options->method->needs & EQP_NEEDS_UNITS) != 0;

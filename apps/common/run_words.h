@@ -41,6 +41,9 @@ typedef struct app_rebalance_options {
     bool even_step;          /* load and exchange together are to be even, not the load alone */
 } app_rebalance_options;
 
+/* Whether a method goes by counted work. */
+bool app_method_weighs(const eqp_method *method);
+
 /* Whether work units are assigned, not whole owners. */
 bool app_wants_units(const app_rebalance_options *options);
 

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A new map has helped if it left no more than this part of the work imbalance. */
+#define HELPED 0.75
+#define MOST_PATIENCE 64.0
+
 int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
 {
     char *end;
@@ -38,27 +42,42 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
     bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
                  (options->mode == EQP_POLICY_EVERY && options->every >= 1);
 
-    if (!known || !(options->imbalance_tol >= 0.0) || options->settle < 1) {
+    if (!known || !(options->imbalance_tol >= 0.0) || options->settle < 1 || !(options->jump >= 0.0)) {
         return EQP_ERR_ARGUMENT;
     }
     memset(policy, 0, sizeof *policy);
     policy->options = *options;
+    policy->patience = 1.0;
     return EQP_OK;
 }
 
-static bool is_time(double seconds)
+static bool is_amount(double x)
 {
-    return isfinite(seconds) && seconds >= 0.0;
+    return isfinite(x) && x >= 0.0;
+}
+
+/* A new map: it helps if it leaves less of an imbalance that was not promised. */
+static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
+{
+    const double before = policy->work_imbalance, now = sample->work_imbalance;
+
+    if (policy->has_map && before > fmax(policy->options.imbalance_tol, policy->promised)) {
+        policy->patience = now > HELPED * before ? fmin(2.0 * policy->patience, MOST_PATIENCE) : 1.0;
+    }
+    policy->promised = sample->promised < 0.0 ? now : sample->promised;
+    policy->broken = 0.0;
 }
 
 int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 {
     double mean = sample->seconds_mean;
 
-    if (!is_time(sample->seconds_max) || !is_time(mean) || (sample->rebalanced && !is_time(sample->balance_seconds))) {
+    if (!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
+        (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised)))) {
         return EQP_ERR_DATA;
     }
     if (sample->rebalanced) {
+        take_promise(policy, sample);
         policy->has_map = true;
         policy->balance_seconds = sample->balance_seconds;
         policy->steps = 0;
@@ -74,12 +93,24 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     policy->steps++;
     policy->sum_max += sample->seconds_max;
     policy->sum_mean += mean;
+    policy->work_imbalance = sample->work_imbalance;
+    policy->broken += fmax(sample->work_imbalance - policy->promised, 0.0) * mean;
     return EQP_OK;
 }
 
 double eqp_policy_loss(const eqp_policy *policy)
 {
     return fmax(policy->sum_max - policy->sum_mean * (1.0 + policy->reached), 0.0);
+}
+
+/* Another reason than seconds, whose noise hides much: the work that was counted is not divided as was promised. */
+static bool broke_promise(const eqp_policy *policy)
+{
+    const eqp_policy_options *o = &policy->options;
+    const double beyond = policy->work_imbalance - policy->promised;
+
+    return beyond > 0.0 && policy->work_imbalance > o->imbalance_tol &&
+           (beyond > policy->patience * o->jump || policy->broken >= policy->patience * policy->balance_seconds);
 }
 
 bool eqp_policy_wants(const eqp_policy *policy)
@@ -94,8 +125,9 @@ bool eqp_policy_wants(const eqp_policy *policy)
         return policy->steps >= o->every;
     case EQP_POLICY_AUTO:
         /* The last step has to be bad too: a hiccup that is over is no reason for a new map. */
-        return policy->imbalance > fmax(o->imbalance_tol, policy->reached) &&
-               eqp_policy_loss(policy) >= policy->balance_seconds;
+        return (policy->imbalance > fmax(o->imbalance_tol, policy->reached) &&
+                eqp_policy_loss(policy) >= policy->balance_seconds) ||
+               broke_promise(policy);
     case EQP_POLICY_NEVER:
         break;
     }
@@ -114,7 +146,9 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     }
     const double mean = policy->sum_mean / (double)policy->steps;
     const double last = fmax(policy->imbalance - policy->reached, 0.0) * mean;
-    return eqp_policy_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds;
+    const double lately = fmax(policy->work_imbalance - policy->promised, 0.0) * mean;
+    return eqp_policy_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds ||
+           policy->broken + 2.0 * lately >= 0.5 * policy->patience * policy->balance_seconds;
 }
 
 int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants)

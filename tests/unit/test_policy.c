@@ -25,6 +25,7 @@ static void assert_same_options(const eqp_policy_options *a, const eqp_policy_op
     assert_int_equal(a->mode, b->mode);
     assert_true(a->every == b->every && a->imbalance_tol == b->imbalance_tol);
     assert_int_equal(a->settle, b->settle);
+    assert_true(a->jump == b->jump);
 }
 
 static void assert_same_policy(const eqp_policy *a, const eqp_policy *b)
@@ -33,6 +34,8 @@ static void assert_same_policy(const eqp_policy *a, const eqp_policy *b)
     assert_int_equal(a->has_map, b->has_map);
     assert_true(a->steps == b->steps && a->balance_seconds == b->balance_seconds && a->reached == b->reached);
     assert_true(a->imbalance == b->imbalance && a->sum_max == b->sum_max && a->sum_mean == b->sum_mean);
+    assert_true(a->work_imbalance == b->work_imbalance && a->promised == b->promised);
+    assert_true(a->broken == b->broken && a->patience == b->patience);
 }
 
 /* A made-up application: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean
@@ -52,6 +55,7 @@ static int run(const eqp_policy_options *options, int n, double fresh, double ag
         trace[i].seconds_max = 1.0 + fresh + ageing * age;
         trace[i].rebalanced = renewed[i];
         trace[i].balance_seconds = price;
+        trace[i].work_imbalance = trace[i].promised = 0.0;
         assert_int_equal(eqp_policy_record(&policy, &trace[i]), EQP_OK);
     }
     return maps;
@@ -156,7 +160,7 @@ static void an_imbalance_within_the_tolerance_is_left_alone(void **state)
 static void a_hiccup_that_is_over_is_no_reason(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.01, 1.0, true, 2.0}, hiccup = {9.0, 1.0, false, 0.0};
+    eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0}, hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -172,7 +176,8 @@ static void a_hiccup_that_is_over_is_no_reason(void **state)
 static void a_hiccup_right_after_balancing_hides_nothing(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0}, good = {1.0, 1.0, false, 0.0}, bad = {1.5, 1.0, false, 0.0};
+    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0}, good = {1.0, 1.0, false, 0.0, 0.0, 0.0},
+                      bad = {1.5, 1.0, false, 0.0, 0.0, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -188,7 +193,7 @@ static void a_hiccup_right_after_balancing_hides_nothing(void **state)
 static void later_luck_does_not_move_the_mark(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.2, 1.0, true, 1.0}, lucky = {1.0, 1.0, false, 0.0};
+    eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0}, lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -204,7 +209,7 @@ static void later_luck_does_not_move_the_mark(void **state)
 static void without_work_there_is_no_imbalance(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {0.0, 0.0, true, 0.0};
+    eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0};
     eqp_policy policy;
 
     (void)state;
@@ -272,7 +277,7 @@ static void a_new_map_is_announced(void **state)
             maps += renewed;
             ready = eqp_policy_may_want(&policy); /* before the step is known */
             announced += ready;
-            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0};
+            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0, 0.0, 0.0};
             assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
         }
         if (o == 2) {
@@ -285,10 +290,90 @@ static void a_new_map_is_announced(void **state)
     }
 }
 
+/* As run(), but seconds are the same in all steps and say nothing; the work's imbalance is `first` with the first map,
+ * which was made for other work, and `later` with all that follow. All promise 1 %. */
+static int run_work(const eqp_policy_options *options, int n, double first, double later, double price)
+{
+    eqp_policy policy;
+    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01};
+    int maps = 0;
+
+    assert_int_equal(eqp_policy_init(&policy, options), EQP_OK);
+    for (int i = 0; i < n; i++) {
+        const bool ready = eqp_policy_may_want(&policy);
+
+        sample.rebalanced = eqp_policy_wants(&policy);
+        assert_true(!sample.rebalanced || ready || i == 0 || options->jump < INFINITY);
+        maps += sample.rebalanced;
+        sample.work_imbalance = maps > 1 ? later : first;
+        assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
+    }
+    return maps;
+}
+
+/* It loses 0.3 seconds in each step, which seconds do not show: they were as bad when the map was fresh. */
+static void a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    const eqp_policy_options never = options_of(EQP_POLICY_NEVER, 1), rarely = options_of(EQP_POLICY_EVERY, 100);
+
+    (void)state;
+    assert_int_equal(run_work(&o, 10, 0.31, 0.01, 2.9), 1);
+    assert_int_equal(run_work(&o, 11, 0.31, 0.01, 2.9), 2);
+    assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 2.9), 2);
+    assert_int_equal(run_work(&o, 1000, 0.0199, 0.01, 0.0), 1); /* good enough */
+    o.imbalance_tol = 0.4;
+    assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 0.0), 1);
+    assert_int_equal(run_work(&never, 1000, 0.31, 0.01, 0.0), 1);
+    assert_int_equal(run_work(&rarely, 100, 0.31, 0.01, 0.0), 1);
+}
+
+/* A map costs what is lost in 3 steps. The next ones are asked for after 3, 6, 12, ... steps, at most 192. */
+static void a_promise_that_nothing_keeps_is_asked_for_less_and_less(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+
+    (void)state;
+    assert_int_equal(run_work(&o, 3 * (1 + 2 + 4 + 8 + 16 + 32 + 64) + 1, 0.31, 0.31, 0.899), 8);
+    assert_int_equal(run_work(&o, 3 * (1 + 2 + 4 + 8 + 16 + 32 + 64 + 64 + 64) + 1, 0.31, 0.31, 0.899), 10);
+    o.jump = 0.04; /* times 8 it is more than what is beyond the promise */
+    assert_int_equal(run_work(&o, 1000, 0.31, 0.31, 1e9), 4);
+}
+
+static void a_jump_of_the_work_asks_whatever_a_map_costs(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+
+    (void)state;
+    assert_int_equal(run_work(&o, 2, 0.31, 0.01, 1e9), 1);
+    o.jump = 0.31;
+    assert_int_equal(run_work(&o, 1000, 0.31, 0.01, 1e9), 1);
+    o.jump = 0.29;
+    assert_int_equal(run_work(&o, 2, 0.31, 0.01, 1e9), 2);
+}
+
+static void what_promises_nothing_is_held_to_its_first_step(void **state)
+{
+    eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+    eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0};
+    eqp_policy policy;
+
+    (void)state;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+        assert_false(eqp_policy_wants(&policy));
+        s.rebalanced = false;
+    }
+    s.work_imbalance = 1.01;
+    assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+    assert_true(eqp_policy_wants(&policy));
+}
+
 static void wrong_options_and_samples_are_refused(void **state)
 {
     eqp_policy_options good = EQP_POLICY_OPTIONS_DEFAULTS, o = good;
-    eqp_policy_sample ok = {1.0, 1.0, true, 1.0}, bad[4] = {ok, ok, ok, ok};
+    eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0}, bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy, old;
 
     (void)state;
@@ -300,13 +385,18 @@ static void wrong_options_and_samples_are_refused(void **state)
     o = good;
     o.settle = 0;
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_ERR_ARGUMENT);
+    o = good;
+    o.jump = NAN;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_ERR_ARGUMENT);
     o = options_of(EQP_POLICY_EVERY, 0);
     assert_int_equal(eqp_policy_init(&policy, &o), EQP_ERR_ARGUMENT);
     bad[0].seconds_max = NAN;
     bad[1].seconds_mean = -1.0;
     bad[2].balance_seconds = INFINITY;
     bad[3].balance_seconds = -1.0;
-    for (int i = 0; i < 4; i++) {
+    bad[4].work_imbalance = -0.1;
+    bad[5].promised = INFINITY;
+    for (int i = 0; i < 6; i++) {
         assert_int_equal(eqp_policy_record(&policy, &bad[i]), EQP_ERR_DATA);
     }
     assert_same_policy(&policy, &old);
@@ -331,6 +421,10 @@ int main(void)
         cmocka_unit_test(a_trace_replays),
         cmocka_unit_test(a_policy_can_be_stored_and_goes_on),
         cmocka_unit_test(a_new_map_is_announced),
+        cmocka_unit_test(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map),
+        cmocka_unit_test(a_promise_that_nothing_keeps_is_asked_for_less_and_less),
+        cmocka_unit_test(a_jump_of_the_work_asks_whatever_a_map_costs),
+        cmocka_unit_test(what_promises_nothing_is_held_to_its_first_step),
         cmocka_unit_test(wrong_options_and_samples_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

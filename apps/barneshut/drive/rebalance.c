@@ -72,7 +72,7 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_re
     bh_works works;
     int code;
 
-    if (!(options->method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS))) {
+    if (!app_method_weighs(options->method)) {
         const app_survey_detail nothing = {.heavy = INFINITY, .pin_below = 0};
         app_survey_clear(&survey->owners, &nothing);
         return survey_groups(domain, survey);

@@ -15,10 +15,6 @@
 /* Time of a step without --dt: this part of the time in which the largest acceleration crosses the softening length. */
 #define STEP_FRACTION 0.1
 
-/* Steps that `auto` expects its first map to last, and that it expects of any at least. */
-#define FIRST_LIFE 50.0
-#define SHORT_LIFE 5.0
-
 /* Costs of this rank in one step, until they become its row. */
 typedef struct step_ledger {
     bh_settled settled;
@@ -35,6 +31,11 @@ static void tag_all(bh_particles *p, int rank)
     for (int64_t i = 0; i < p->n; i++) {
         p->tag[i] = rank;
     }
+}
+
+static app_renewal renewal_of(const bh_simulation *sim)
+{
+    return (app_renewal){&sim->settings->run, &sim->policy, sim->feedback, sim->shares};
 }
 
 /* Homes follow the map: each group to the rank that computes it (a shared one to a rank that shares it). */
@@ -58,27 +59,14 @@ static int follow_map(bh_simulation *sim, step_ledger *ledger)
     return code;
 }
 
-/* Steps for which a map that is made now will be used: about as many as the last one, at first FIRST_LIFE. */
-static double expected_life(const bh_simulation *sim)
-{
-    const eqp_policy *policy = &sim->policy;
-    const double left = fmax(1.0, (double)(sim->settings->run.steps - sim->now.common.step));
-
-    if (policy->options.mode == EQP_POLICY_NEVER) {
-        return left;
-    }
-    if (policy->options.mode == EQP_POLICY_EVERY) {
-        return fmin(left, (double)policy->options.every);
-    }
-    return fmin(left, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
-}
-
 /* `auto`, and methods whose maps are traced before they are used. */
 static int make_by_trial(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
 {
+    const app_renewal renewal = renewal_of(sim);
+
     return bh_rebalance_auto(&sim->domain, &sim->evaluator, &sim->settings->run, app_shares_speeds(sim->shares),
-                             has_map, expected_life(sim), sim->dt, &sim->map, &sim->costs, &ledger->rebalanced,
-                             &ledger->automatic, message);
+                             has_map, app_renewal_life(&renewal, sim->settings->run.steps - sim->now.common.step),
+                             sim->dt, &sim->map, &sim->costs, &ledger->rebalanced, &ledger->automatic, message);
 }
 
 static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
@@ -266,7 +254,9 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
         common->split_owners = ledger->rebalanced.split_owners;
         common->unit_sizes = ledger->rebalanced.sizes;
     }
-    const eqp_policy_sample sample = {common->load_max, common->load_mean, common->rebalanced, common->balance_seconds};
+    const app_renewal renewal = renewal_of(sim);
+    const eqp_policy_sample sample =
+        app_renewal_sample(&renewal, common, common->imbalance_predicted, ledger->automatic.kept);
     code = eqp_policy_record(&sim->policy, &sample);
     if (code == EQP_OK) {
         code = app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, common->rebalanced);
@@ -284,11 +274,9 @@ static bool every_step(const eqp_policy *policy)
 static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 {
     const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    const unsigned needs = options.method->needs;
-    const bool ready = !(needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
+    const bool ready = !(options.method->needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
-    const bool weighs =
-        (needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) && !app_wants_trial(&options) && sim->feedback == NULL;
+    const bool weighs = app_method_weighs(options.method) && !app_wants_trial(&options) && sim->feedback == NULL;
     const bool wanted = ready && weighs && due && sim->handout == NULL; /* no rank sees all of what it hands out */
     int code = EQP_OK;
 
@@ -465,12 +453,11 @@ void bh_simulation_free(bh_simulation *sim)
 int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
-    bool renew = strcmp(sim->settings->run.method->name, "none") != 0 &&
-                 (eqp_policy_wants(&sim->policy) || app_feedback_wants(sim->feedback) || app_shares_want(sim->shares));
+    const app_renewal renewal = renewal_of(sim);
     step_ledger ledger = {0};
     int code;
 
-    code = renew ? make_map(sim, true, &ledger, message) : EQP_OK;
+    code = app_renewal_wants(&renewal) ? make_map(sim, true, &ledger, message) : EQP_OK;
     if (code == EQP_OK) {
         bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
         bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);

@@ -7,7 +7,7 @@
 #include "input.h"
 #include "rebalance.h"
 
-#include "../../common/run_feedback.h"
+#include "../../common/run_policy.h"
 
 #include "../physics/motion.h"
 

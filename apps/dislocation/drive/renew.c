@@ -13,20 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The imbalance of the work may grow by so much before a new map is made without asking what that costs. */
-#define JUMP 0.03
-
-/* A new map has helped if it left no more than this part of the imbalance; else the next one waits for twice the loss,
- * up to so many times. */
-#define HELPED 0.75
-#define MOST_PATIENCE 64.0
-
 /* A new map is to leave room for its ageing: of the wanted imbalance it takes only this part. */
 #define FRESH_SHARE 0.25
-
-/* Steps that `auto` expects its first map to last, and that it expects of any at least. */
-#define FIRST_LIFE 50.0
-#define SHORT_LIFE 5.0
 
 /* Units as fine as that can be assigned to this part of it, nearly for nothing. */
 #define FINEST_SHARE 0.05
@@ -34,24 +22,9 @@
 /* Units for an imbalance below this one are too many for anybody. */
 #define FINEST_UNITS 1e-4
 
-bool dd_renew_weighs(const eqp_method *method)
+app_renewal dd_renewal_of(const dd_simulation *sim)
 {
-    return (method->needs & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
-}
-
-/* Steps for which a map that is made now will be used: about as many as the last one, at first FIRST_LIFE. */
-static double expected_life(const dd_simulation *sim)
-{
-    const eqp_policy *policy = &sim->policy;
-    const double left = fmax(1.0, (double)(sim->input.last_step - sim->now.common.step));
-
-    if (policy->options.mode == EQP_POLICY_NEVER) {
-        return left;
-    }
-    if (policy->options.mode == EQP_POLICY_EVERY) {
-        return fmin(left, (double)policy->options.every);
-    }
-    return fmin(left, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
+    return (app_renewal){&sim->settings->run, &sim->policy, sim->feedback, sim->shares};
 }
 
 /* `auto`, and methods whose maps are traced before they are used. `auto` says what it has chosen, if not to keep what
@@ -59,8 +32,11 @@ static double expected_life(const dd_simulation *sim)
 static int make_by_trial(dd_simulation *sim, const app_rebalance_options *options, app_rebalanced *made, bool *kept,
                          int64_t *migrated, eqp_message *message)
 {
+    const app_renewal renewal = dd_renewal_of(sim);
     dd_automatic automatic = {.kept = false};
-    const int code = dd_rebalance_auto(sim, options, expected_life(sim), migrated, &automatic, message);
+    const int code =
+        dd_rebalance_auto(sim, options, app_renewal_life(&renewal, sim->input.last_step - sim->now.common.step),
+                          migrated, &automatic, message);
 
     if (code == EQP_OK) {
         *made = automatic.made;
@@ -110,11 +86,7 @@ int dd_renew_make(dd_simulation *sim, app_rank_row *row, eqp_message *message)
         }
         row->migrated += (double)migrated;
         row->bytes_sent += (double)bytes;
-        /* What a method promises that does not weigh is known when the work has been counted; so is what is left when
-         * pairs are handed out. */
-        sim->fresh = dd_renew_weighs(options.method) && sim->evaluator.loop == NULL ? made.result.imbalance : INFINITY;
-        sim->lost = 0.0;
-        sim->aged = sim->now.imbalance_work;
+        sim->kept_map = kept;
     }
     return code;
 }
@@ -131,25 +103,6 @@ static bool boxes_are_due(const dd_simulation *sim)
         every = 0;
     }
     return every > 0 && (sim->now.common.step + 1 - sim->input.control.first_step) % every == 0;
-}
-
-/* Remeshing shifts work at once, before it can be seen in seconds what the map is still worth: the work that was
- * counted tells. A method whose new map has not helped is asked less and less often. */
-static bool work_has_shifted(const dd_simulation *sim)
-{
-    const double imbalance = sim->now.imbalance_work, jump = sim->fresh + sim->patience * JUMP;
-
-    return sim->settings->run.policy.mode == EQP_POLICY_AUTO &&
-           (imbalance > fmax(jump, sim->settings->run.imbalance_tol) ||
-            sim->lost >= sim->patience * fmax(sim->policy.balance_seconds, 1e-6));
-}
-
-/* `feedback` knows seconds only, not what was counted. */
-static bool map_is_due(const dd_simulation *sim)
-{
-    const bool more = sim->feedback != NULL ? app_feedback_wants(sim->feedback) : work_has_shifted(sim);
-
-    return more || app_shares_want(sim->shares) || eqp_policy_wants(&sim->policy);
 }
 
 /* Walls to where the load says, and nodes to where their boxes are then. */
@@ -169,27 +122,13 @@ static int move_walls(dd_simulation *sim, app_rank_row *row)
 
 int dd_renew_if_due(dd_simulation *sim, app_rank_row *row, bool *renewed, eqp_message *message)
 {
-    const bool none = strcmp(sim->settings->run.method->name, "none") == 0;
+    const app_renewal renewal = dd_renewal_of(sim);
 
     sim->now.common.rebalanced = false;
     sim->now.common.why[0] = '\0';
-    *renewed = sim->boxes != NULL ? boxes_are_due(sim) : !none && map_is_due(sim);
+    *renewed = sim->boxes != NULL ? boxes_are_due(sim) : app_renewal_wants(&renewal);
     if (!*renewed) {
         return EQP_OK;
     }
     return sim->boxes != NULL ? move_walls(sim, row) : dd_renew_make(sim, row, message);
-}
-
-void dd_renew_learn(dd_simulation *sim)
-{
-    const double imbalance = sim->now.imbalance_work;
-
-    if (isinf(sim->fresh)) {
-        sim->fresh = imbalance;
-    }
-    sim->lost += fmax(imbalance - sim->fresh, 0.0) * sim->now.common.load_mean;
-    if (sim->aged > 0.0) { /* the first step with a new map */
-        sim->patience = imbalance > HELPED * sim->aged ? fmin(2.0 * sim->patience, MOST_PATIENCE) : 1.0;
-        sim->aged = 0.0;
-    }
 }

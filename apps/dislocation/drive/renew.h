@@ -5,8 +5,7 @@
 
 #include "simulation.h"
 
-/* Whether a method goes by counted work: there is none before the first forces. */
-bool dd_renew_weighs(const eqp_method *method);
+app_renewal dd_renewal_of(const dd_simulation *sim);
 
 /* A new map from what the last evaluation has counted, and nodes to where it wants them: the stage is freed and the
  * halo void then. row: gets what was sent. Collective. */
@@ -15,8 +14,5 @@ int dd_renew_make(dd_simulation *sim, app_rank_row *row, eqp_message *message);
 /* That, or other walls of boxes, if they are due before the next step: then *renewed is set, else nothing happens.
  * Collective. */
 int dd_renew_if_due(dd_simulation *sim, app_rank_row *row, bool *renewed, eqp_message *message);
-
-/* Takes in how uneven the work of the step was (sim->now). Local. */
-void dd_renew_learn(dd_simulation *sim);
 
 #endif

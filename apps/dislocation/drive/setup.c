@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* Remeshing shifts work at once: so much more imbalance than promised is reason enough for a new map. */
+#define JUMP 0.03
+
 /* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
 #define LONGEST 0.9
 
@@ -116,7 +119,9 @@ int dd_setup(dd_simulation *sim, eqp_message *message)
         code = app_costs_init(&sim->costs, DD_KINDS, dd_kind_nominal);
     }
     if (code == EQP_OK) {
-        code = eqp_policy_init(&sim->policy, &sim->settings->run.policy);
+        eqp_policy_options policy = sim->settings->run.policy;
+        policy.jump = JUMP;
+        code = eqp_policy_init(&sim->policy, &policy);
     }
     if (code == EQP_OK && (method == &dd_sectioning || method == &dd_bisection)) {
         code = dd_baseline_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,

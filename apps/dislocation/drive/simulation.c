@@ -132,7 +132,6 @@ static void add_rows(dd_simulation *sim)
         }
     }
     now->imbalance_work = sum > 0 ? most * sim->domain.nranks / sum - 1.0 : 0.0;
-    dd_renew_learn(sim);
 }
 
 /* Declared speeds are what the walls are to follow; else what was measured shows them, unless that was work of other
@@ -177,11 +176,10 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
         code = app_step_take_rows(&sim->now.common, sim->domain.nranks, sim->row, sizeof *sim->row);
     }
     if (code == EQP_OK) {
-        const eqp_policy_sample sample = {.seconds_max = sim->now.common.load_max,
-                                          .seconds_mean = sim->now.common.load_mean,
-                                          .rebalanced = sim->now.common.rebalanced,
-                                          .balance_seconds = sim->now.common.balance_seconds};
+        const app_renewal renewal = dd_renewal_of(sim);
+        eqp_policy_sample sample;
         add_rows(sim);
+        sample = app_renewal_sample(&renewal, &sim->now.common, sim->now.imbalance_work, sim->kept_map);
         app_shares_learn(sim->shares, ledger->evaluations, sim->row, sizeof *sim->row);
         sim->now.evaluations = ledger->evaluations;
         sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
@@ -243,7 +241,7 @@ static int start(dd_simulation *sim, eqp_message *message)
     if (code == EQP_OK) {
         code = evaluate(sim, &ledger);
     }
-    if (code == EQP_OK && !has_own_method(sim) && dd_renew_weighs(sim->settings->run.method)) {
+    if (code == EQP_OK && !has_own_method(sim) && app_method_weighs(sim->settings->run.method)) {
         code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
         if (code == EQP_OK) {
             const double start_of_map = eqp_cpu_seconds();
@@ -272,7 +270,9 @@ static int start(dd_simulation *sim, eqp_message *message)
 
 int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message)
 {
-    dd_simulation made = {.settings = settings, .patience = 1.0};
+    dd_simulation made = {
+        .settings = settings,
+    };
     int code = eqp_comm_create(comm, &made.comm);
 
     if (code != EQP_OK) {

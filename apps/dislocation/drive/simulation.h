@@ -4,8 +4,8 @@
 #ifndef DD_SIMULATION_H
 #define DD_SIMULATION_H
 
-#include "../../common/run_feedback.h"
 #include "../../common/run_newmap.h"
+#include "../../common/run_policy.h"
 #include "../physics/motion/loading.h"
 #include "../physics/motion/mobility.h"
 #include "../physics/motion/step.h"
@@ -61,10 +61,7 @@ typedef struct dd_simulation {
     app_shares *shares;     /* how much work each rank is to get */
     app_feedback *feedback; /* of --balance feedback, else NULL */
     bool has_map;
-    double fresh;     /* imbalance of the work when the last map was new */
-    double aged;      /* imbalance of the work for which the last map was made; 0: its effect is known */
-    double patience;  /* how many times a map's cost must be lost before the next one, >= 1 */
-    double lost;      /* CPU seconds since then, by what the imbalance of the work has grown */
+    bool kept_map;    /* when a map was asked for last, `auto` kept the present one */
     eqp_boxes *boxes; /* sectioning and bisection: nodes live in their boxes; else NULL */
     double box_load;  /* CPU seconds in forces on this rank since the walls moved last */
     dd_step now;      /* the last step */

@@ -9,6 +9,7 @@
 
 #include <equipoise/base.h>
 
+#include <math.h>
 #include <stdbool.h>
 
 #ifdef __cplusplus
@@ -29,12 +30,14 @@ typedef struct eqp_policy_options {
     double imbalance_tol; /**< auto: an imbalance up to this fraction is good enough, >= 0 */
     int settle;           /**< auto: among so many first steps with a new map the best one shows what the method can
                                reach; more than one, so that a hiccup is not taken for it, >= 1 */
+    double jump;          /**< auto: a work imbalance that is larger than promised by more than this is reason enough,
+                               whatever a map costs; for work that shifts at once. >= 0, INFINITY: never */
 } eqp_policy_options;
 
-/** Automatic, imbalance up to 2 %. */
+/** Automatic, imbalance up to 2 %, the cost of a map always counts. */
 #define EQP_POLICY_OPTIONS_DEFAULTS                                                                                    \
     {                                                                                                                  \
-        EQP_POLICY_AUTO, 1, 0.02, 3                                                                                    \
+        EQP_POLICY_AUTO, 1, 0.02, 3, INFINITY                                                                          \
     }
 
 /** One step of a run, as recorded. */
@@ -43,6 +46,9 @@ typedef struct eqp_policy_sample {
     double seconds_mean;    /**< mean load of the ranks in this step */
     bool rebalanced;        /**< a new map was made just before this step */
     double balance_seconds; /**< what that map cost, migration included; ignored where !rebalanced */
+    double work_imbalance;  /**< max / mean - 1 of the work that was counted in this step; 0 where nobody counts */
+    double promised;        /**< the same, as the method promised it of that map; ignored where !rebalanced; < 0: it
+                                 promises nothing, and what this step's work shows stands for it */
 } eqp_policy_sample;
 
 /** A policy's memory: plain data, copied, stored and sent freely. */
@@ -55,6 +61,10 @@ typedef struct eqp_policy {
     double imbalance;           /**< of the last step */
     double sum_max;             /**< seconds since the last map: largest load of each step */
     double sum_mean;            /**< seconds since the last map: mean load of each step */
+    double work_imbalance;      /**< of the last step */
+    double promised;            /**< work imbalance that the last map promised */
+    double broken;              /**< seconds lost since the last map by work imbalance beyond the promise */
+    double patience;            /**< how many times a map's cost must be lost that way, >= 1 */
 } eqp_policy;
 
 /** Reads `auto`, `never` or a number of steps into options->mode and options->every; the rest stays. Local.
@@ -65,12 +75,16 @@ int eqp_policy_options_parse(const char *text, eqp_policy_options *options);
 int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options);
 
 /** Takes one step in. Local, O(1).
- * \return EQP_OK, or EQP_ERR_DATA for seconds that are negative or not finite; unchanged on error */
+ * \return EQP_OK, or EQP_ERR_DATA for seconds or imbalances that are negative or not finite; unchanged on error */
 int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
 
-/** Whether the map should be renewed before the next step. Before any sample: true. Automatic: when the last step's
- * imbalance is over the tolerance and over what the last map reached, and the seconds lost since then, beyond those
- * that the map loses when it is fresh, are at least what a map costs. Local, O(1), changes nothing. */
+/** Whether the map should be renewed before the next step. Before any sample: true. Automatic, for one of two reasons:
+ * - The last step's imbalance is over the tolerance and over what the last map reached, and the seconds lost since
+ * then, beyond those that the map loses when it is fresh, are at least what a map costs.
+ * - The last step's work imbalance is over the tolerance and over what the last map promised, and exceeds the promise
+ * by more than `jump`, or the seconds lost beyond the promise are at least what a map costs. Where a new map leaves
+ * more than three quarters of the work imbalance, the next one has to wait for twice the loss and twice the jump, up to
+ * 64 times: a promise that cannot be kept does not renew the map again and again. Local, O(1), changes nothing. */
 bool eqp_policy_wants(const eqp_policy *policy);
 
 /** Whether eqp_policy_wants() may be true after the next step, if that is not much worse than the last one: for callers
