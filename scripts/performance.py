@@ -115,8 +115,8 @@ def force_table(rows):
 def forces(bench):
     text = (
         "Lists and forces of all particles on one core, leaves of 16, groups of 64; errors against direct summation at "
-        "2000 particles. The relative criterion takes the accelerations of the step before, as every step of a run but "
-        "the first does. A Plummer sphere of 100,000 particles, softening 0.01:\n\n"
+        "2000 particles. The relative criterion takes the accelerations of the step before, as every step of a run "
+        "does. A Plummer sphere of 100,000 particles, softening 0.01:\n\n"
         + force_table(force_rows(bench, PLUMMER, "0.01", PLUMMER))
     )
     if bench.galaxy:

@@ -128,6 +128,17 @@ static int prepare(bh_simulation *sim, step_ledger *ledger)
     return code;
 }
 
+/* The relative criterion goes by accelerations, which a snapshot does not have: the geometric one gives them. So the
+ * first map is made of the lists that steps have, and step 0 has them as well. */
+static int find_accelerations(bh_simulation *sim)
+{
+    bh_evaluated unseen;
+    int code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &unseen);
+
+    app_timings_free(&unseen.timings);
+    return code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
+}
+
 /* First homes by count, then the first map. */
 static int prepare_first(bh_simulation *sim, bool balance, step_ledger *ledger, eqp_message *message)
 {
@@ -138,6 +149,9 @@ static int prepare_first(bh_simulation *sim, bool balance, step_ledger *ledger, 
     }
     tag_all(&sim->domain.particles, sim->domain.rank);
     code = bh_domain_grow(&sim->domain);
+    if (code == EQP_OK && sim->evaluator.mac.relative && sim->settings->run.restart == NULL) {
+        code = find_accelerations(sim);
+    }
     if (code == EQP_OK && balance) {
         code = make_map(sim, false, ledger, message);
         if (code == EQP_OK) {
