@@ -4,6 +4,7 @@
 
 #include "assign/parts.h"
 #include "assign/shares.h"
+#include "par/comm.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>
@@ -120,69 +121,6 @@ static int check_values(const eqp_balance_items *t, eqp_message *message)
     return EQP_OK;
 }
 
-static int64_t bits_of(double x)
-{
-    int64_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* FNV-1a: enough to notice that two ranks do not mean the same. */
-static int64_t hash_bytes(const void *data, size_t size)
-{
-    const unsigned char *byte = data;
-    uint64_t hash = 14695981039346656037u;
-
-    for (size_t k = 0; k < size; k++) {
-        hash = (hash ^ byte[k]) * 1099511628211u;
-    }
-    return (int64_t)(hash >> 1);
-}
-
-/* Options and the set of arrays must be the same on all ranks, or ranks would wait for each other in different calls.
- */
-static int check_alike(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *t,
-                       const eqp_balance_options *o, eqp_message *message)
-{
-    const struct {
-        const char *what;
-        int64_t value;
-    } option[] = {
-        {"the method", hash_bytes(method->name, strlen(method->name))},
-        {"the number of parts", o->nparts},
-        {"the shares", o->share ? hash_bytes(o->share, (size_t)o->nparts * sizeof *o->share) : 0},
-        {"the imbalance tolerance", bits_of(o->imbalance_tol)},
-        {"the seed", (int64_t)o->seed},
-        {"the weight of communication", bits_of(o->repart_quality)},
-        {"the aspect of tiles", bits_of(o->aspect)},
-        {"the number of columns", o->columns},
-        {"the measured loads", o->part_load ? hash_bytes(o->part_load, (size_t)o->nparts * sizeof *o->part_load) : 0},
-    };
-    const void *array[] = {t->weight, t->particles, t->size, t->point, t->source, t->pin_first, t->pin_weight};
-    enum { ARRAYS = sizeof array / sizeof array[0] };
-    int64_t users[2 * ARRAYS];
-
-    for (size_t k = 0; k < sizeof option / sizeof option[0]; k++) {
-        int code = eqp_agree_same(comm, option[k].value);
-        if (code) {
-            eqp_message_set(message, "balance: the ranks differ in %s", option[k].what);
-            return code;
-        }
-    }
-    for (int k = 0; k < ARRAYS; k++) {
-        users[2 * k] = t->n > 0 && array[k];
-        users[2 * k + 1] = t->n > 0 && !array[k];
-    }
-    int code = eqp_sum_int64(comm, 2 * ARRAYS, users);
-    for (int k = 0; k < ARRAYS && !code; k++) {
-        if (users[2 * k] && users[2 * k + 1]) {
-            code = refuse(message, EQP_ERR_ARGUMENT, "an array is given on some ranks only");
-        }
-    }
-    return code;
-}
-
 /* The items as the methods see them, with everything that has a default filled in. */
 typedef struct complete {
     eqp_balance_items items;
@@ -219,7 +157,7 @@ static int check_total(MPI_Comm comm, const eqp_balance_items *items)
     for (int64_t i = 0; i < items->n; i++) {
         total += items->weight[i];
     }
-    int code = eqp_sum_double(comm, 1, &total);
+    int code = eqp__sum_double(comm, 1, &total);
     return code ? code : isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW;
 }
 
@@ -247,7 +185,7 @@ static int describe(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance
             sum[2] += t->size ? t->size[i] : 0;
         }
     }
-    if (code || (code = eqp_sum_int64(comm, 3, sum))) {
+    if (code || (code = eqp__sum_int64(comm, 3, sum))) {
         return code;
     }
     if (MPI_Allreduce(&largest, &all, 1, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS) {
@@ -270,29 +208,89 @@ static int describe(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance
     return EQP_OK;
 }
 
-static int run_method(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
+static int64_t bits_of(double x)
+{
+    int64_t bits;
+
+    x += 0.0; /* -0 is the same number */
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static int64_t print_of(const eqp_method *method)
+{
+    int64_t print = method->needs;
+
+    for (const char *at = method->name; *at; at++) {
+        print = eqp__print_words(print, 1, &(int64_t){*at});
+    }
+    return print;
+}
+
+/* Agrees on a code, on the options and on the set of arrays: else ranks would wait for each other in different calls.
+ * Collective. */
+static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
+                         const eqp_balance_options *o, eqp_message *message)
+{
+    enum { OPTIONS = 9, ARRAYS = 7 };
+    static const char *const what[OPTIONS] = {
+        "the method",        "the number of parts",         "the shares",          "the imbalance tolerance",
+        "the seed",          "the weight of communication", "the aspect of tiles", "the number of columns",
+        "the measured loads"};
+    int64_t pair[OPTIONS + ARRAYS][2];
+
+    for (int k = 0; k < OPTIONS + ARRAYS; k++) {
+        pair[k][0] = pair[k][1] = INT64_MAX;
+    }
+    if (!code) {
+        const int64_t option[OPTIONS] = {
+            print_of(method),          o->nparts,        eqp__print_words(0, o->nparts, o->share),
+            bits_of(o->imbalance_tol), (int64_t)o->seed, bits_of(o->repart_quality),
+            bits_of(o->aspect),        o->columns,       eqp__print_words(0, o->nparts, o->part_load)};
+        const void *array[ARRAYS] = {t->weight, t->particles, t->size,      t->point,
+                                     t->source, t->pin_first, t->pin_weight};
+
+        for (int k = 0; k < OPTIONS; k++) {
+            eqp__put_value(pair[k], option[k]);
+        }
+        for (int k = 0; k < ARRAYS && t->n > 0; k++) {
+            eqp__put_value(pair[OPTIONS + k], array[k] != NULL);
+        }
+    }
+    code = eqp__agree_least(comm, code, 2 * (OPTIONS + ARRAYS), pair[0], message);
+    for (int k = 0; k < OPTIONS + ARRAYS && !code; k++) {
+        if (eqp__pair_differs(pair[k])) {
+            eqp_message_set(message, "balance: %s%s", k < OPTIONS ? "the ranks differ in " : "",
+                            k < OPTIONS ? what[k] : "an array is given on some ranks only");
+            code = EQP_ERR_ARGUMENT;
+        }
+    }
+    return code;
+}
+
+static int run_method(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *items,
                       const eqp_balance_options *options, int *part, eqp_balance_result *result, eqp_message *message)
 {
     complete c = {0};
     eqp_balance_result r = {.imbalance_unrepaired = NAN, .imbalance_curve = NAN};
-    eqp_balance_options here = *options;
-    here.message = message;
-    int code = check_alike(comm, method, items, options, message);
+    eqp_balance_options here = EQP_BALANCE_OPTIONS_DEFAULTS;
 
-    if (code) {
-        return code;
+    code = code ? code : complete_open(items, &c);
+    EQP_TRY(agree_on_call(comm, code, method, items, options, message));
+    here = *options;
+    here.message = message;
+    EQP_TRY(check_total(comm, &c.items));
+    EQP_TRY(method->assign(comm, &c.items, &here, c.part, &r));
+    EQP_TRY(describe(comm, &c.items, options, c.part, &r));
+    if (items->n > 0) {
+        memcpy(part, c.part, (size_t)items->n * sizeof *part);
     }
-    if (!(code = eqp_agree(comm, complete_open(items, &c), NULL)) && !(code = check_total(comm, &c.items)) &&
-        !(code = method->assign(comm, &c.items, &here, c.part, &r)) &&
-        !(code = describe(comm, &c.items, options, c.part, &r))) {
-        if (items->n > 0) {
-            memcpy(part, c.part, (size_t)items->n * sizeof *part);
-        }
-        if (result) {
-            *result = r;
-        }
-    } else if (message->text[0] == '\0') {
-        eqp_message_set(message, "balance: method %s: %s", method->name, eqp_error_text(code));
+    if (result) {
+        *result = r;
+    }
+done:
+    if (code && message->text[0] == '\0') {
+        eqp_message_set(message, "balance: method %s: %s", method ? method->name : "", eqp_error_text(code));
     }
     complete_close(&c);
     return code;
@@ -303,7 +301,7 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
 {
     MPI_Comm own = MPI_COMM_NULL;
     eqp_message message = {""};
-    int code = eqp_comm_create(comm, &own);
+    int code = eqp__comm_dup(comm, &own);
 
     if (code) {
         return code;
@@ -311,9 +309,7 @@ int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items
     code = check_options(method, options, &message);
     code = code ? code : check_arrays(method, items, part, &message);
     code = code ? code : check_values(items, &message);
-    if (!(code = eqp_agree(own, code, &message))) {
-        code = run_method(own, method, items, options, part, result, &message);
-    }
+    code = run_method(own, code, method, items, options, part, result, &message);
     if (code && options && options->message) {
         *options->message = message;
     }

@@ -3,20 +3,36 @@
 #include "par/comm.h"
 
 #include <equipoise/par.h>
+#include <equipoise/random.h>
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-int eqp_comm_create(MPI_Comm comm, MPI_Comm *own)
+int eqp__comm_dup(MPI_Comm comm, MPI_Comm *own)
 {
     MPI_Comm copy = MPI_COMM_NULL;
 
-    if (comm == MPI_COMM_NULL || !own) {
+    if (comm == MPI_COMM_NULL) {
         return EQP_ERR_ARGUMENT;
     }
     if (MPI_Comm_dup(comm, &copy) != MPI_SUCCESS || MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
+    }
+    *own = copy;
+    return EQP_OK;
+}
+
+int eqp_comm_create(MPI_Comm comm, MPI_Comm *own)
+{
+    MPI_Comm copy = MPI_COMM_NULL;
+    int code = eqp__comm_dup(comm, &copy);
+
+    if (code) {
+        return code;
+    }
+    if ((code = eqp_agree(copy, own ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
+        (void)MPI_Comm_free(&copy);
+        return code;
     }
     *own = copy;
     return EQP_OK;
@@ -31,37 +47,47 @@ void eqp_comm_free(MPI_Comm *own)
 
 int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks)
 {
+    if (comm == MPI_COMM_NULL) {
+        return EQP_ERR_ARGUMENT;
+    }
     if (MPI_Comm_rank(comm, rank) != MPI_SUCCESS || MPI_Comm_size(comm, nranks) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     return EQP_OK;
 }
 
-int eqp_agree(MPI_Comm comm, int code, eqp_message *message)
+int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message)
 {
-    int rank, nranks, first = INT_MAX, mine = INT_MAX;
+    int64_t mine[1 + EQP__AGREE_MOST] = {INT64_MAX}, all[1 + EQP__AGREE_MOST];
+    int rank, nranks, failed = eqp__comm_shape(comm, &rank, &nranks);
     struct {
         int code;
         eqp_message message;
     } told = {.code = code};
 
-    if (eqp__comm_shape(comm, &rank, &nranks)) {
-        return EQP_ERR_MPI;
+    if (failed) {
+        return failed;
     }
     if (code) {
         /* Whoever only heard of a failure comes after all that failed themselves. */
-        mine = code == EQP_ERR_REMOTE ? nranks + rank : rank;
+        mine[0] = code == EQP_ERR_REMOTE ? nranks + rank : rank;
     }
-    if (MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS) {
+    for (int k = 0; k < n; k++) {
+        mine[1 + k] = least[k];
+    }
+    if (MPI_Allreduce(mine, all, 1 + n, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    if (first == INT_MAX) {
+    if (all[0] == INT64_MAX) {
+        for (int k = 0; k < n; k++) {
+            least[k] = all[1 + k];
+        }
         return EQP_OK;
     }
     if (message) {
         told.message = *message;
     }
-    if (MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, first % nranks, comm) != MPI_SUCCESS) {
+    if (MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(all[0] % nranks), comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if (message) {
@@ -70,15 +96,34 @@ int eqp_agree(MPI_Comm comm, int code, eqp_message *message)
     return told.code;
 }
 
+int eqp_agree(MPI_Comm comm, int code, eqp_message *message)
+{
+    return eqp__agree_least(comm, code, 0, NULL, message);
+}
+
+int eqp__agree_alike(MPI_Comm comm, int code, int64_t value)
+{
+    int64_t pair[2];
+
+    eqp__put_value(pair, value);
+    code = eqp__agree_least(comm, code, 2, pair, NULL);
+    return !code && eqp__pair_differs(pair) ? EQP_ERR_ARGUMENT : code;
+}
+
 int eqp_agree_same(MPI_Comm comm, int64_t value)
 {
-    /* ~value falls as value grows and cannot overflow, so one minimum finds both ends. */
-    int64_t mine[2] = {value, ~value}, least[2];
+    return eqp__agree_alike(comm, EQP_OK, value);
+}
 
-    if (MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
+int64_t eqp__print_words(int64_t print, int64_t n, const void *words)
+{
+    uint64_t hash = eqp_random_bits((uint64_t)print, (uint64_t)n, words != NULL), word;
+
+    for (int64_t i = 0; words && i < n; i++) {
+        memcpy(&word, (const char *)words + (size_t)i * sizeof word, sizeof word);
+        hash = eqp_random_bits(hash, word, 0);
     }
-    return least[0] == ~least[1] ? EQP_OK : EQP_ERR_ARGUMENT;
+    return (int64_t)(hash >> 1);
 }
 
 int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total)
@@ -123,30 +168,42 @@ static int sum_values(MPI_Comm comm, int64_t n, void *value, size_t size, MPI_Da
     const int64_t piece = 1 << 24;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
-    }
-    if ((code = eqp_agree(comm, n < 0 || (n > 0 && !value) ? EQP_ERR_ARGUMENT : EQP_OK, NULL)) ||
-        (code = eqp_agree_same(comm, n))) {
-        return code;
-    }
-    for (int64_t at = 0; at < n; at += piece) {
+    for (int64_t at = 0; at < n && !code; at += piece) {
         int count = (int)(n - at < piece ? n - at : piece);
         char *part = (char *)value + (size_t)at * size;
         if (MPI_Reduce(rank == 0 ? MPI_IN_PLACE : part, part, count, type, MPI_SUM, 0, comm) != MPI_SUCCESS ||
             MPI_Bcast(part, count, type, 0, comm) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
+            code = EQP_ERR_MPI;
         }
     }
-    return EQP_OK;
+    return code;
 }
 
-int eqp_sum_double(MPI_Comm comm, int64_t n, double *value)
+int eqp__sum_double(MPI_Comm comm, int64_t n, double *value)
 {
     return sum_values(comm, n, value, sizeof *value, MPI_DOUBLE);
 }
 
-int eqp_sum_int64(MPI_Comm comm, int64_t n, int64_t *value)
+int eqp__sum_int64(MPI_Comm comm, int64_t n, int64_t *value)
 {
     return sum_values(comm, n, value, sizeof *value, MPI_INT64_T);
+}
+
+static int agree_on_array(MPI_Comm comm, int64_t n, const void *value)
+{
+    return eqp__agree_alike(comm, n < 0 || (n > 0 && !value) ? EQP_ERR_ARGUMENT : EQP_OK, n);
+}
+
+int eqp_sum_double(MPI_Comm comm, int64_t n, double *value)
+{
+    const int code = agree_on_array(comm, n, value);
+
+    return code ? code : eqp__sum_double(comm, n, value);
+}
+
+int eqp_sum_int64(MPI_Comm comm, int64_t n, int64_t *value)
+{
+    const int code = agree_on_array(comm, n, value);
+
+    return code ? code : eqp__sum_int64(comm, n, value);
 }

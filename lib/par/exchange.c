@@ -5,6 +5,7 @@
 #include "par/comm.h"
 
 #include <equipoise/par.h>
+#include <equipoise/random.h>
 
 #include <limits.h>
 #include <stdlib.h>
@@ -22,8 +23,7 @@ typedef struct exchange {
     char *recv;
 } exchange;
 
-/* Adds up counts; EQP_ERR_ARGUMENT for a negative one, EQP_ERR_OVERFLOW for more bytes than there are addresses. */
-static int sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum)
+int eqp__sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum)
 {
     size_t bytes;
     int64_t total = 0;
@@ -41,29 +41,37 @@ static int sum_counts(int nranks, const int64_t *count, size_t size, int64_t *su
     return eqp_array_bytes(total, size, &bytes);
 }
 
-int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_count, int64_t *total)
+int eqp__exchange_counts(MPI_Comm comm, int code, int64_t same, const int64_t *send_count, int64_t *recv_count,
+                         int64_t *total)
 {
     int rank, nranks;
     int64_t sum = 0;
-    int code = eqp__comm_shape(comm, &rank, &nranks);
+    int failed = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
+    if (failed) {
+        return failed;
     }
-    code = !send_count || !recv_count ? EQP_ERR_ARGUMENT : sum_counts(nranks, send_count, 1, &sum);
-    if ((code = eqp_agree(comm, code, NULL))) {
+    if (!code) {
+        code = !send_count || !recv_count ? EQP_ERR_ARGUMENT : eqp__sum_counts(nranks, send_count, 1, &sum);
+    }
+    if ((code = eqp__agree_alike(comm, code, same))) {
         return code;
     }
     if (MPI_Alltoall(send_count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    if ((code = eqp_agree(comm, sum_counts(nranks, recv_count, 1, &sum), NULL))) {
+    if ((code = eqp_agree(comm, eqp__sum_counts(nranks, recv_count, 1, &sum), NULL))) {
         return code;
     }
     if (total) {
         *total = sum;
     }
     return EQP_OK;
+}
+
+int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_count, int64_t *total)
+{
+    return eqp__exchange_counts(comm, EQP_OK, 0, send_count, recv_count, total);
 }
 
 static int64_t count_pieces(const exchange *x, int64_t count)
@@ -152,39 +160,45 @@ static int exchange_dense(const exchange *x, int *counts)
 
 /* What all ranks have to know before they start. */
 typedef struct census {
-    int64_t failed;     /* ranks whose arguments are wrong */
-    int64_t difference; /* elements sent less elements received */
-    int64_t large;      /* ranks with more bytes than an int counts */
-    int64_t pairs;      /* pairs of ranks with something to say */
+    uint64_t failed;     /* ranks whose arguments are wrong */
+    uint64_t difference; /* marks of what is sent less marks of what is expected: 0 if that is the same */
+    uint64_t large;      /* ranks with more bytes than an int counts */
+    uint64_t pairs;      /* pairs of ranks with something to say */
 } census;
+
+/* Of a number of elements between two ranks, as random as it must be for sums of others not to be equal. */
+static uint64_t mark(int from, int to, int64_t count)
+{
+    return count == 0 ? 0 : eqp_random_bits((uint64_t)count, (uint64_t)from, (uint64_t)to);
+}
 
 static int take_census(const exchange *x, int code, census *all)
 {
-    int64_t sent = 0, received = 0, mine[4] = {0}, sum[4];
+    int64_t sent = 0, received = 0;
+    uint64_t mine[4] = {0}, sum[4];
 
     if (!code) {
         code = x->size < 1 || !x->send_count || !x->recv_count ? EQP_ERR_ARGUMENT : EQP_OK;
     }
     if (!code) {
-        code = sum_counts(x->nranks, x->send_count, x->size, &sent);
+        code = eqp__sum_counts(x->nranks, x->send_count, x->size, &sent);
     }
     if (!code) {
-        code = sum_counts(x->nranks, x->recv_count, x->size, &received);
+        code = eqp__sum_counts(x->nranks, x->recv_count, x->size, &received);
     }
-    if (!code &&
-        ((sent > 0 && !x->send) || (received > 0 && !x->recv) || x->send_count[x->rank] != x->recv_count[x->rank])) {
+    if (!code && ((sent > 0 && !x->send) || (received > 0 && !x->recv))) {
         code = EQP_ERR_ARGUMENT;
     }
     if (code) {
         mine[0] = 1;
     } else {
-        mine[1] = sent - received;
         mine[2] = (size_t)sent * x->size > x->piece || (size_t)received * x->size > x->piece;
         for (int r = 0; r < x->nranks; r++) {
+            mine[1] += mark(x->rank, r, x->send_count[r]) - mark(r, x->rank, x->recv_count[r]);
             mine[3] += r != x->rank && x->send_count[r] > 0;
         }
     }
-    if (MPI_Allreduce(mine, sum, 4, MPI_INT64_T, MPI_SUM, x->comm) != MPI_SUCCESS) {
+    if (MPI_Allreduce(mine, sum, 4, MPI_UINT64_T, MPI_SUM, x->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     *all = (census){sum[0], sum[1], sum[2], sum[3]};
@@ -219,8 +233,10 @@ int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, co
     int *counts = NULL;
     census all = {0};
 
-    if (eqp__comm_shape(comm, &x.rank, &x.nranks)) {
-        return EQP_ERR_MPI;
+    int failed = eqp__comm_shape(comm, &x.rank, &x.nranks);
+
+    if (failed) {
+        return failed;
     }
     code = take_census(&x, code, &all);
     if (all.failed) {
@@ -230,8 +246,8 @@ int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, co
         return code ? code : EQP_ERR_ARGUMENT;
     }
     /* Where most ranks talk to most, the library's own algorithms beat a message per pair. */
-    int dense = !all.large && all.pairs > (int64_t)x.nranks * x.nranks / 4;
-    code = eqp_agree(comm, allocate_work(&x, dense, &posted, &counts), NULL);
+    int dense = !all.large && all.pairs > (uint64_t)x.nranks * (uint64_t)x.nranks / 4;
+    code = eqp__agree_alike(comm, allocate_work(&x, dense, &posted, &counts), (int64_t)element_size);
     if (!code && dense) {
         code = exchange_dense(&x, counts);
     } else if (!code) {
@@ -286,26 +302,33 @@ static int gather_large(MPI_Comm comm, int nranks, int rank, size_t size, const 
     return EQP_OK;
 }
 
-int eqp_gather_all(MPI_Comm comm, size_t element_size, int64_t n, const void *send, const int64_t *count, void *recv)
+int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, const int64_t *count,
+                    void *recv)
 {
-    int rank, nranks, *counts = NULL;
+    int rank, nranks, failed = eqp__comm_shape(comm, &rank, &nranks), *counts = NULL;
     int64_t sum = 0;
-    int code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if (code) {
-        return code;
+    if (failed) {
+        return failed;
     }
-    code = element_size < 1 || n < 0 || (n > 0 && !send) || !count ? EQP_ERR_ARGUMENT : EQP_OK;
-    code = code ? code : sum_counts(nranks, count, element_size, &sum);
+    if (!code) {
+        code = element_size < 1 || n < 0 || (n > 0 && !send) || !count ? EQP_ERR_ARGUMENT : EQP_OK;
+    }
+    code = code ? code : eqp__sum_counts(nranks, count, element_size, &sum);
     if (!code && (count[rank] != n || (sum > 0 && !recv))) {
         code = EQP_ERR_ARGUMENT;
     }
     code = code ? code : eqp_array_create(&counts, 2 * (int64_t)nranks, sizeof *counts);
-    if (!(code = eqp_agree(comm, code, NULL))) {
+    if (!(code = eqp__agree_alike(comm, code, eqp__print_words((int64_t)element_size, nranks, code ? NULL : count)))) {
         code = (size_t)sum * element_size <= EQP__MESSAGE_BYTES
                    ? gather_small(comm, nranks, rank, element_size, send, count, counts, recv)
                    : gather_large(comm, nranks, rank, element_size, send, count, recv);
     }
     free(counts);
     return code;
+}
+
+int eqp_gather_all(MPI_Comm comm, size_t element_size, int64_t n, const void *send, const int64_t *count, void *recv)
+{
+    return eqp__gather_all(comm, EQP_OK, element_size, n, send, count, recv);
 }

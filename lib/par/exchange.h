@@ -2,6 +2,7 @@
 #ifndef EQUIPOISE_PAR_EXCHANGE_H
 #define EQUIPOISE_PAR_EXCHANGE_H
 
+#include <equipoise/move.h>
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +14,19 @@
  * Collective; a failure anywhere is the result everywhere, and then nothing is sent. */
 int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, const int64_t *send_count,
                   const void *send, const int64_t *recv_count, void *recv);
+
+/* Adds up counts; EQP_ERR_ARGUMENT for a negative one, EQP_ERR_OVERFLOW for more bytes than there are addresses. */
+int eqp__sum_counts(int nranks, const int64_t *count, size_t size, int64_t *sum);
+
+/* eqp_exchange_counts() and eqp_gather_all() for a caller that may have failed already (`code`). `same` must be equal
+ * on all ranks, else EQP_ERR_ARGUMENT. Collective. */
+int eqp__exchange_counts(MPI_Comm comm, int code, int64_t same, const int64_t *send_count, int64_t *recv_count,
+                         int64_t *total);
+int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, const void *send, const int64_t *count,
+                    void *recv);
+
+/* eqp_move_apply(), likewise. */
+int eqp__move_apply(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                    const void *send, void *recv);
 
 #endif

@@ -10,6 +10,13 @@
 
 enum { LOW_TAG = 1, HIGH_TAG = 2 };
 
+/* What every rank tells all others: its load and its ranges, now and at their best. */
+typedef struct told {
+    int64_t load, low, high, best_low, best_high;
+} told;
+
+enum { TOLD = sizeof(told) / sizeof(int64_t) };
+
 /* One step on its way. */
 typedef struct step {
     MPI_Comm comm;
@@ -19,7 +26,7 @@ typedef struct step {
     int64_t *bound;       /* [count] new boundaries, while they are sent */
     MPI_Request *request; /* [2 count] */
     int64_t *to, *from;   /* [nranks] iterations sent and received */
-    int64_t *range;       /* [nranks][2] of all ranks, to go back to */
+    told *all;            /* [nranks] */
     char *items;          /* what arrives */
 } step;
 
@@ -29,22 +36,17 @@ static void step_free(step *s)
     free(s->request);
     free(s->to);
     free(s->from);
-    free(s->range);
+    free(s->all);
     free(s->items);
 }
 
 /* Ranks with options of their own would come to verdicts of their own, and wait for each other in different calls. */
-static int agree_options(MPI_Comm comm, const eqp_feedback_options *o)
+static int64_t print_of(int64_t number, const eqp_feedback_options *o)
 {
+    const int64_t whole[] = {number, (int64_t)o->rule, o->max_steps, o->patience};
     const double threshold = o->threshold + 0.0; /* -0 is the same number */
-    int64_t value[] = {(int64_t)o->rule, o->max_steps, o->patience, 0};
-    int code = EQP_OK;
 
-    memcpy(&value[3], &threshold, sizeof threshold);
-    for (size_t i = 0; i < sizeof value / sizeof value[0] && !code; i++) {
-        code = eqp_agree_same(comm, value[i]);
-    }
-    return code;
+    return eqp__print_words(eqp__print_words(0, 4, whole), 1, &threshold);
 }
 
 int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options *options, eqp_feedback_share *share)
@@ -59,9 +61,7 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     code = share ? eqp_feedback_init(&s.state, options) : EQP_ERR_ARGUMENT;
     code = code ? code : eqp_array_create(&bound, (int64_t)nranks + 1, sizeof *bound);
     code = code ? code : eqp_feedback_start(n, nranks, bound);
-    code = eqp_agree(comm, code, NULL);
-    code = code ? code : eqp_agree_same(comm, n);
-    code = code ? code : agree_options(comm, options);
+    code = eqp__agree_alike(comm, code, code ? 0 : print_of(n, options));
     if (!code) {
         s.low = s.best_low = bound[rank];
         s.high = s.best_high = bound[rank + 1];
@@ -71,17 +71,40 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
     return code;
 }
 
-/* What all loads come to, and what the rule makes of them. */
-static int look(step *s, eqp_feedback_state *state, enum eqp_feedback_verdict *verdict)
+/* Whether ranges lie one behind the other, and those at their best too, which cover the same iterations. */
+static int are_ranges(int nranks, const told *all)
 {
-    int64_t max = s->me.load;
-    int code = eqp_scan_int64(s->comm, s->me.load, &s->me.before, &s->me.total);
+    const told *last = &all[nranks - 1];
+    int fit = all[0].low >= 0 && all[0].low == all[0].best_low && last->high == last->best_high;
 
-    if (code) {
-        return code;
+    for (int r = 0; r < nranks && fit; r++) {
+        fit = all[r].high >= all[r].low && all[r].best_high >= all[r].best_low &&
+              (r == 0 || (all[r].low == all[r - 1].high && all[r].best_low == all[r - 1].best_high));
     }
-    if (MPI_Allreduce(MPI_IN_PLACE, &max, 1, MPI_INT64_T, MPI_MAX, s->comm) != MPI_SUCCESS) {
+    return fit;
+}
+
+/* What all loads come to, and what the rule makes of them. Every rank looks at what all have told, so that what is
+ * wrong with it is seen everywhere. */
+static int look(step *s, const eqp_feedback_share *share, eqp_feedback_state *state, enum eqp_feedback_verdict *verdict)
+{
+    const told mine = {s->me.load, share->low, share->high, share->best_low, share->best_high};
+    int64_t max = 0;
+
+    if (MPI_Allgather(&mine, TOLD, MPI_INT64_T, s->all, TOLD, MPI_INT64_T, s->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
+    }
+    if (!are_ranges(s->me.nranks, s->all)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int r = 0; r < s->me.nranks; r++) {
+        const int64_t load = s->all[r].load;
+        if (load > INT64_MAX - s->me.total) {
+            return EQP_ERR_OVERFLOW;
+        }
+        s->me.before = r == s->me.rank ? s->me.total : s->me.before;
+        s->me.total += load;
+        max = load > max ? load : max;
     }
     return eqp_feedback_check(state, s->me.nranks, max, s->me.total, verdict);
 }
@@ -140,26 +163,16 @@ static int plan_step(step *s)
     return code;
 }
 
-/* Back to the best ranges: who has them is not known from loads, so all ranks tell theirs. */
-static int plan_return(step *s, const eqp_feedback_share *share)
+/* Back to the best ranges. */
+static void plan_return(step *s)
 {
-    const int64_t mine[2] = {share->best_low, share->best_high};
-    int code = eqp_agree(s->comm, eqp_array_create(&s->range, 2 * (int64_t)s->me.nranks, sizeof *s->range), NULL);
-
-    if (code) {
-        return code;
-    }
-    if (MPI_Allgather(mine, 2, MPI_INT64_T, s->range, 2, MPI_INT64_T, s->comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    s->low = mine[0];
-    s->high = mine[1];
+    s->low = s->all[s->me.rank].best_low;
+    s->high = s->all[s->me.rank].best_high;
     for (int r = 0; r < s->me.nranks; r++) {
-        const int64_t low = s->range[2 * r] > s->me.low ? s->range[2 * r] : s->me.low;
-        const int64_t high = s->range[2 * r + 1] < s->me.high ? s->range[2 * r + 1] : s->me.high;
+        const int64_t low = s->all[r].best_low > s->me.low ? s->all[r].best_low : s->me.low;
+        const int64_t high = s->all[r].best_high < s->me.high ? s->all[r].best_high : s->me.high;
         s->to[r] = high > low ? high - low : 0;
     }
-    return EQP_OK;
 }
 
 /* Ranges lie in the order of the ranks before and after, so items need no sorting on either side. */
@@ -177,13 +190,28 @@ static int move_items(step *s, size_t item_size, const void *items)
     return code ? code : eqp_exchange(s->comm, item_size, s->to, items, s->from, s->items);
 }
 
-static int check(const step *s, size_t item_size, void *const *items, const eqp_feedback_share *share)
+/* Arguments and memory of all ranks. Collective. */
+static int open_step(step *s, int64_t load, size_t item_size, void *const *items, const eqp_feedback_share *share)
 {
-    const int64_t n = share ? share->high - share->low : -1;
-    int code = n < 0 || s->me.load < 0 || (item_size > 0 && (!items || (n > 0 && !*items))) ? EQP_ERR_ARGUMENT : EQP_OK;
+    const int range = share && share->low >= 0 && share->high >= share->low;
+    int64_t print = 0;
+    int code = !range || load < 0 || (item_size > 0 && (!items || (share->high > share->low && !*items)))
+                   ? EQP_ERR_ARGUMENT
+                   : EQP_OK;
 
-    code = eqp_agree(s->comm, code, NULL);
-    return code ? code : eqp_agree_same(s->comm, (int64_t)item_size);
+    code = code ? code : eqp_array_create(&s->to, s->me.nranks, sizeof *s->to);
+    code = code ? code : eqp_array_create(&s->from, s->me.nranks, sizeof *s->from);
+    code = code ? code : eqp_array_create(&s->all, s->me.nranks, sizeof *s->all);
+    if (!code) {
+        const int64_t whole[] = {(int64_t)item_size, share->state.checks, share->state.best_step};
+        const double real[] = {share->state.value, share->state.best};
+        s->me.low = share->low;
+        s->me.high = share->high;
+        s->me.load = share->high > share->low ? load : 0;
+        print = print_of(eqp__print_words(0, 3, whole), &share->state.options);
+        print = eqp__print_words(print, 2, real);
+    }
+    return eqp__agree_alike(s->comm, code, print);
 }
 
 /* Whether other ranges than the present ones were the best, and the rule has them back. */
@@ -198,7 +226,7 @@ static int balance(step *s, size_t item_size, void **items, eqp_feedback_share *
 {
     eqp_feedback_share next = *share;
     const int steps = share->state.checks;
-    int code = look(s, &next.state, verdict);
+    int code = look(s, share, &next.state, verdict);
 
     if (code) {
         return code;
@@ -208,7 +236,11 @@ static int balance(step *s, size_t item_size, void **items, eqp_feedback_share *
         next.best_high = share->high;
     }
     if (*verdict == EQP_FEEDBACK_GO_ON || goes_back(&next.state, *verdict)) {
-        code = *verdict == EQP_FEEDBACK_GO_ON ? plan_step(s) : plan_return(s, &next);
+        if (*verdict == EQP_FEEDBACK_GO_ON) {
+            code = plan_step(s);
+        } else {
+            plan_return(s);
+        }
         if (!code && item_size > 0) {
             code = move_items(s, item_size, *items);
         }
@@ -240,17 +272,7 @@ int eqp_feedback_balance(MPI_Comm comm, int64_t load, size_t item_size, void *da
     if (data && item_size > 0) {
         memcpy(&items, data, sizeof items);
     }
-    s.me.load = load;
-    code = check(&s, item_size, data ? &items : NULL, verdict ? share : NULL);
-    if (code) {
-        return code;
-    }
-    s.me.low = share->low;
-    s.me.high = share->high;
-    s.me.load = share->high > share->low ? load : 0;
-    code = eqp_array_create(&s.to, s.me.nranks, sizeof *s.to);
-    code = code ? code : eqp_array_create(&s.from, s.me.nranks, sizeof *s.from);
-    code = eqp_agree(comm, code, NULL);
+    code = open_step(&s, load, item_size, data ? &items : NULL, verdict ? share : NULL);
     code = code ? code : balance(&s, item_size, &items, share, &said);
     step_free(&s);
     if (!code) {

@@ -158,6 +158,21 @@ static int find_cuts(quantiles *q, const int64_t *weight, const double *share)
     return code;
 }
 
+/* Ranks with other parts would reduce other numbers of cuts, with other shares halve other ranges. */
+static int agree_on_cuts(MPI_Comm comm, int code, int64_t n, const int64_t *weight, int nparts, const double *share)
+{
+    int64_t pair[4] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+
+    if (!code) {
+        eqp__put_value(pair, eqp__print_words(0, nparts, share));
+    }
+    if (n > 0) {
+        eqp__put_value(pair + 2, weight != NULL);
+    }
+    code = eqp__agree_least(comm, code, 4, pair, NULL);
+    return !code && (eqp__pair_differs(pair) || eqp__pair_differs(pair + 2)) ? EQP_ERR_ARGUMENT : code;
+}
+
 int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
                  uint64_t *cut)
 {
@@ -165,10 +180,8 @@ int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *w
     int code = check_keys(n, key, weight, nparts, share, cut);
 
     code = code ? code : allocate(&q);
-    if ((code = eqp_agree(comm, code, NULL)) || (code = eqp_agree_same(comm, nparts)) ||
-        (code = find_cuts(&q, weight, eqp__shares_reduce(nparts, share)))) {
-        goto done;
-    }
+    EQP_TRY(agree_on_cuts(comm, code, n, weight, nparts, share));
+    EQP_TRY(find_cuts(&q, weight, eqp__shares_reduce(nparts, share)));
     cut[0] = 0;
     cut[nparts] = UINT64_MAX;
     for (int k = 0; k < q.ncuts; k++) {

@@ -3,6 +3,7 @@
 #include <equipoise/par.h>
 
 #include "assign/parts.h"
+#include "par/comm.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,10 +15,9 @@ int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int
     int64_t *count = NULL;
     int code = loads ? eqp__part_loads_add(n, weight, part, nparts, share, &sum, &count) : EQP_ERR_ARGUMENT;
 
-    if ((code = eqp_agree(comm, code, NULL)) || (code = eqp_sum_double(comm, nparts, sum)) ||
-        (code = eqp_sum_int64(comm, nparts, count))) {
-        goto done;
-    }
+    EQP_TRY(eqp__agree_alike(comm, code, code ? 0 : eqp__print_words(0, nparts, share)));
+    EQP_TRY(eqp__sum_double(comm, nparts, sum));
+    EQP_TRY(eqp__sum_int64(comm, nparts, count));
     eqp__part_loads_finish(nparts, share, sum, count, loads);
     for (int p = 0; load && p < nparts; p++) {
         load[p] = sum[p];
@@ -44,7 +44,7 @@ static int add_sums(MPI_Comm comm, int64_t n, const double *load, double centre,
     }
     sums->max = all[0];
     sums->min = -all[1];
-    return eqp_sum_double(comm, (int64_t)(sizeof sums->power / sizeof sums->power[0]), sums->power);
+    return eqp__sum_double(comm, (int64_t)(sizeof sums->power / sizeof sums->power[0]), sums->power);
 }
 
 int eqp_load_statistics_all(MPI_Comm comm, int64_t n, const double *load, eqp_load_statistics *statistics)

@@ -19,9 +19,9 @@ static int check_plan(MPI_Comm comm, const eqp_move_plan *plan)
 
 int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_count, int64_t *nrecv)
 {
-    int code = eqp_agree(comm, check_plan(comm, plan), NULL);
+    const int code = check_plan(comm, plan);
 
-    return code ? code : eqp_exchange_counts(comm, eqp_move_plan_arrays(plan).count, recv_count, nrecv);
+    return eqp__exchange_counts(comm, code, 0, code ? NULL : eqp_move_plan_arrays(plan).count, recv_count, nrecv);
 }
 
 /* Checks a transfer and makes a buffer for the plan's elements in send order. items: the side of the plan that is in
@@ -39,19 +39,24 @@ static int open_buffer(MPI_Comm comm, const eqp_move_plan *plan, size_t element_
     return view.n > 0 && !items ? EQP_ERR_ARGUMENT : eqp_array_create(buffer, view.n, element_size);
 }
 
-int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
-                   const void *send, void *recv)
+int eqp__move_apply(MPI_Comm comm, int code, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                    const void *send, void *recv)
 {
     void *packed = NULL;
     const int64_t *send_count = NULL;
-    int code = open_buffer(comm, plan, element_size, send, &packed, &send_count);
 
-    if (!code) {
+    if (!code && !(code = open_buffer(comm, plan, element_size, send, &packed, &send_count))) {
         eqp_move_pack(plan, element_size, send, packed);
     }
     code = eqp__exchange(comm, code, EQP__MESSAGE_BYTES, element_size, send_count, packed, recv_count, recv);
     free(packed);
     return code;
+}
+
+int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
+                   const void *send, void *recv)
+{
+    return eqp__move_apply(comm, EQP_OK, plan, recv_count, element_size, send, recv);
 }
 
 int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,

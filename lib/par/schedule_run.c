@@ -4,7 +4,6 @@
 #include "par/schedule_loop.h"
 
 #include <equipoise/par.h>
-#include <equipoise/random.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,17 +33,10 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
     return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 }
 
-static void mix(uint64_t *hash, const void *bits)
-{
-    uint64_t word;
-
-    memcpy(&word, bits, sizeof word);
-    *hash = eqp_random_bits(*hash, word, 0);
-}
-
-/* Of all that ranks could mean differently; a clock is each rank's own. */
-static int64_t hash_arguments(const eqp_schedule_method *method, int64_t n, int nranks,
-                              const eqp_schedule_options *rules, const eqp_loop_options *options)
+/* Of all that ranks could mean differently; a clock is each rank's own. With other options or rules ranks would wait
+ * for each other in different calls, or hand out what others have. */
+static int64_t print_of(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *rules,
+                        const eqp_loop_options *options)
 {
     const int64_t whole[] = {method_number(method),
                              n,
@@ -56,32 +48,12 @@ static int64_t hash_arguments(const eqp_schedule_method *method, int64_t n, int 
                              options->grain,
                              options->most_given,
                              rules->chunk,
-                             rules->dimensions,
-                             rules->weight != NULL};
+                             rules->dimensions};
     const double real[] = {rules->factor, rules->overhead, rules->deviation};
-    uint64_t hash = 0;
+    int64_t print = eqp__print_words(0, sizeof whole / sizeof whole[0], whole);
 
-    for (size_t k = 0; k < sizeof whole / sizeof whole[0]; k++) {
-        mix(&hash, &whole[k]);
-    }
-    for (size_t k = 0; k < sizeof real / sizeof real[0]; k++) {
-        mix(&hash, &real[k]);
-    }
-    for (int r = 0; rules->weight && r < nranks; r++) {
-        mix(&hash, &rules->weight[r]);
-    }
-    return (int64_t)(hash >> 1);
-}
-
-/* With other options or rules ranks would wait for each other in different calls, or hand out what others have. */
-static int agree_on_arguments(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
-                              const eqp_schedule_options *rules, const eqp_loop_options *options)
-{
-    const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
-    int rank, nranks = 0, code = check(method, n, options);
-
-    code = eqp_agree(comm, code ? code : eqp__comm_shape(comm, &rank, &nranks), NULL);
-    return code ? code : eqp_agree_same(comm, hash_arguments(method, n, nranks, rules ? rules : &defaults, options));
+    print = eqp__print_words(print, sizeof real / sizeof real[0], real);
+    return eqp__print_words(print, nranks, rules->weight);
 }
 
 static int create_words(eqp_loop *loop)
@@ -104,22 +76,29 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
                     const eqp_loop_options *options, eqp_loop **loop)
 {
     const eqp_loop_options defaults = EQP_LOOP_OPTIONS_DEFAULTS;
+    const eqp_schedule_options usual = EQP_SCHEDULE_OPTIONS_DEFAULTS;
     eqp_loop *l = NULL;
     MPI_Comm own = MPI_COMM_NULL;
-    int code = eqp_comm_create(comm, &own);
+    int rank = 0, nranks = 0, code = eqp__comm_dup(comm, &own);
 
+    if (code) {
+        return code;
+    }
     options = options ? options : &defaults;
-    if (code || (code = agree_on_arguments(own, method, n, rules, options)) ||
-        (code = eqp_agree(own, eqp_array_create(&l, 1, sizeof *l), NULL))) {
-        goto failed;
+    code = loop ? check(method, n, options) : EQP_ERR_ARGUMENT;
+    code = code ? code : eqp__comm_shape(own, &rank, &nranks);
+    code = code ? code : eqp_array_create(&l, 1, sizeof *l);
+    code = eqp__agree_alike(own, code, code ? 0 : print_of(method, n, nranks, rules ? rules : &usual, options));
+    if (code) {
+        free(l);
+        eqp_comm_free(&own);
+        return code;
     }
     l->options = *options;
     l->comm = own;
     l->words = l->bytes = MPI_WIN_NULL;
-    if (eqp__comm_shape(own, &l->rank, &l->nranks)) {
-        code = EQP_ERR_MPI;
-        goto failed;
-    }
+    l->rank = rank;
+    l->nranks = nranks;
     code = eqp_schedule_create(method, n, l->nranks, rules, &l->schedule);
     code = code ? code : eqp_array_create(&l->share, (int64_t)l->nranks * EQP__SHARES, sizeof *l->share);
     code = code ? code : eqp_array_create(&l->pool, l->schedule->npools, sizeof *l->pool);
@@ -137,10 +116,6 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     }
     *loop = l;
     return EQP_OK;
-failed:
-    free(l);
-    eqp_comm_free(&own);
-    return code;
 }
 
 void eqp_loop_free(eqp_loop *loop)
@@ -166,12 +141,16 @@ void eqp_loop_free(eqp_loop *loop)
 
 int eqp_loop_resize(eqp_loop *loop, int64_t mine)
 {
-    int64_t *first = loop->wanted;
-    int code = eqp_agree(loop->comm, mine < 0 || !loop->options.parcels ? EQP_ERR_ARGUMENT : EQP_OK, NULL);
+    int64_t *first = NULL;
+    int code;
 
-    if (code) {
+    if (!loop) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_agree(loop->comm, mine < 0 || !loop->options.parcels ? EQP_ERR_ARGUMENT : EQP_OK, NULL))) {
         return code;
     }
+    first = loop->wanted;
     if (MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
@@ -265,6 +244,9 @@ int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *res
     const eqp_loop_result nothing = {0};
     int code;
 
+    if (!loop) {
+        return EQP_ERR_ARGUMENT;
+    }
     if ((code = eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
         return code;
     }

@@ -13,7 +13,8 @@ extern "C" {
 #endif
 
 /** What is assigned: this rank's items, in curve order over the ranks (rank 0's items come first along the curve, then
- * rank 1's). All arrays are borrowed. With n == 0 every pointer may be NULL. */
+ * rank 1's). All arrays are borrowed. With n == 0 every pointer may be NULL; of the ranks with items either all or none
+ * give an array, `part_now` apart. */
 typedef struct eqp_balance_items {
     int64_t n;                /**< items of this rank */
     const int64_t *id;        /**< [n] global ids, >= 0, no two alike on any rank */
@@ -30,7 +31,7 @@ typedef struct eqp_balance_items {
                           for one id the largest counts. NULL on all ranks: 1 each, and moving an item costs 1 */
 } eqp_balance_items;
 
-/** How it is assigned; the same on all ranks. */
+/** How it is assigned; the same on all ranks, contents of arrays included, but for `message`. */
 typedef struct eqp_balance_options {
     int nparts;            /**< number of parts, >= 1; not tied to the number of ranks */
     const double *share;   /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
@@ -119,15 +120,15 @@ int eqp_method_count(void);
  * seed.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
- * \param[in]  method   a row of the table or one of your own
+ * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and needs
  * \param[in]  items    this rank's items
  * \param[in]  options  NULL is an error: nparts has no default that would make sense
  * \param[out] part     [n] 0 to nparts - 1; unchanged on error
  * \param[out] result   may be NULL
- * \return EQP_OK; EQP_ERR_ARGUMENT for options that differ between ranks or are out of range, or a missing array that
- * the method needs; EQP_ERR_DATA for a value in an array that is none (NaN, negative) and, from `rcb` and
- * `interaction`, for two items of one id; EQP_ERR_MEMORY;
- * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_MPI */
+ * \return EQP_OK; EQP_ERR_ARGUMENT for a method or options that differ between ranks or are out of range, a missing array
+ * that the method needs, or one that only some ranks give; EQP_ERR_DATA for a value in an array that is none (NaN,
+ * negative) and, from `rcb` and `interaction`, for two items of one id; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW;
+ * EQP_ERR_ZOLTAN; EQP_ERR_MPI */
 int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
                 const eqp_balance_options *options, int *part, eqp_balance_result *result);
 

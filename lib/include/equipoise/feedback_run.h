@@ -32,9 +32,9 @@ typedef struct eqp_feedback_share {
  *         ranks differ in */
 int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options *options, eqp_feedback_share *share);
 
-/** Takes in what the ranges have cost and, if the rule says so, moves their boundaries and data: one step. A scan and
- * two reductions; each new boundary goes from the rank in whose range it lies to the two ranks that it divides, data go
- * from rank to rank directly, as many bytes as there are. Where the guarded rule finds that the loads swing, or has
+/** Takes in what the ranges have cost and, if the rule says so, moves their boundaries and data: one step. A reduction
+ * and an allgather; each new boundary goes from the rank in whose range it lies to the two ranks that it divides, data
+ * go from rank to rank directly, as many bytes as there are. Where the guarded rule finds that the loads swing, or has
  * taken its last step, it goes back to the ranges that were best. Collective, fails on all ranks or on none.
  *
  * Call it after every step of the program, and no longer once the verdict is not EQP_FEEDBACK_GO_ON.
@@ -42,9 +42,11 @@ int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options
  * \param[in]     item_size  bytes of one iteration's data, the same on all ranks; 0: there are none
  * \param[in,out] data       address of a pointer to [high - low] items, which is freed and replaced by a new array
  *                           (malloc) if the range changes; NULL if item_size is 0
- * \param[in,out] share      its range is the new one; unchanged on error, as are the data
+ * \param[in,out] share      its range is the new one; unchanged on error, as are the data. The state is the same on all
+ *                           ranks; the ranges lie one behind the other, and those at their best too
  * \param[out]    verdict    whether a step was taken, or why not; the same on all ranks
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for a total load beyond 64 bits, EQP_ERR_MPI */
+ * \return EQP_OK, EQP_ERR_ARGUMENT also where ranks differ, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW for a total load beyond 64
+ *         bits, EQP_ERR_MPI; on all ranks */
 int eqp_feedback_balance(MPI_Comm comm, int64_t load, size_t item_size, void *data, eqp_feedback_share *share,
                          enum eqp_feedback_verdict *verdict);
 

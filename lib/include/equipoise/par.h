@@ -6,6 +6,12 @@
  * arguments and lack of memory are agreed on before any data travel, and all ranks return the code of the lowest
  * failing rank. The one exception is #EQP_ERR_MPI, after which the communicator must not be used.
  *
+ * An argument "the same on all ranks" is compared by the reduction that agrees on the code: if one rank passes another
+ * value, all ranks return #EQP_ERR_ARGUMENT. Every other argument is a rank's own. A pointer is NULL only where that is
+ * said, or for an array of no elements. The communicator itself must be the same on all ranks, too, but nothing can
+ * compare it: MPI_COMM_NULL is #EQP_ERR_ARGUMENT for its caller alone and at once, and the other ranks wait until that
+ * rank makes the call with theirs.
+ *
  * Give these functions a communicator of eqp_comm_create(), so that their messages cannot meet the application's. */
 #ifndef EQUIPOISE_PAR_H
 #define EQUIPOISE_PAR_H
@@ -23,10 +29,12 @@ extern "C" {
 #endif
 
 /** Duplicates a communicator and makes its errors return instead of aborting. Collective.
- * \param[out] own  owned by the caller; eqp_comm_free() */
+ * \param[out] own  owned by the caller; eqp_comm_free()
+ * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MPI on all ranks */
 int eqp_comm_create(MPI_Comm comm, MPI_Comm *own);
 
-/** Frees a communicator of eqp_comm_create() and sets it to MPI_COMM_NULL, which is legal to free. Collective. */
+/** Frees a communicator of eqp_comm_create() and sets it to MPI_COMM_NULL, which is legal to free, as is NULL.
+ * Collective. */
 void eqp_comm_free(MPI_Comm *own);
 
 /** Makes all ranks return the same code. If every rank passes EQP_OK it costs one small allreduce and returns EQP_OK.
@@ -48,8 +56,9 @@ int eqp_agree_same(MPI_Comm comm, int64_t value);
 int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total);
 
 /** Adds arrays over the ranks; every rank gets the same bits. Collective.
- * \param[in]     n      the same on all ranks
- * \param[in,out] value  [n] */
+ * \param[in]     n      the same on all ranks, >= 0
+ * \param[in,out] value  [n]
+ * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MPI on all ranks */
 int eqp_sum_double(MPI_Comm comm, int64_t n, double *value);
 
 /** \copydoc eqp_sum_double */
@@ -57,8 +66,14 @@ int eqp_sum_int64(MPI_Comm comm, int64_t n, int64_t *value);
 
 /** Loads of an assignment whose items are spread over the ranks: the distributed form of eqp_parts_load(). Collective,
  * O(n + nparts), every rank gets the same bits.
- * \param[out] load   [nparts] or NULL
- * \param[out] loads  summary */
+ * \param[in]  n       items of this rank
+ * \param[in]  weight  [n] finite, >= 0 (borrowed)
+ * \param[in]  part    [n] 0 to nparts - 1 (borrowed)
+ * \param[in]  nparts  >= 1, the same on all ranks
+ * \param[in]  share   [nparts] or NULL: equal; the same on all ranks (borrowed)
+ * \param[out] load    [nparts] or NULL
+ * \param[out] loads   summary
+ * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
 int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts, const double *share,
                        double *load, eqp_part_loads *loads);
 
@@ -77,7 +92,7 @@ int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_
 
 /** All-to-all exchange of variable length with 64-bit counts. Elements lie one after another, by rank. When few pairs
  * of ranks have anything to say, or more than an int can count, it sends messages between those pairs only, in pieces
- * that MPI can count. Collective. EQP_ERR_ARGUMENT if counts of two ranks do not fit each other in sum.
+ * that MPI can count. Collective. EQP_ERR_ARGUMENT also if a rank expects another number of elements than it is sent.
  * \param[in]  element_size  bytes, >= 1, the same on all ranks
  * \param[in]  send_count    [ranks] elements for each rank (borrowed)
  * \param[in]  send          [sum of send_count] elements (borrowed)
@@ -87,27 +102,30 @@ int eqp_exchange(MPI_Comm comm, size_t element_size, const int64_t *send_count, 
                  const int64_t *recv_count, void *recv);
 
 /** Collects arrays of every rank on every rank, in rank order, with 64-bit counts. Collective.
- * \param[in]  n      elements of this rank
- * \param[in]  send   [n] elements (borrowed)
- * \param[in]  count  [ranks] elements of each rank (borrowed)
- * \param[out] recv   [sum of count] elements */
+ * \param[in]  element_size  bytes, >= 1, the same on all ranks
+ * \param[in]  n             elements of this rank
+ * \param[in]  send          [n] elements (borrowed)
+ * \param[in]  count         [ranks] elements of each rank, the same on all ranks (borrowed)
+ * \param[out] recv          [sum of count] elements */
 int eqp_gather_all(MPI_Comm comm, size_t element_size, int64_t n, const void *send, const int64_t *count, void *recv);
 
 /** Tells every rank what a migration brings it. The plan's nranks must be the size of the communicator. Collective.
  * \param[out] recv_count  [ranks] elements from each rank
- * \param[out] nrecv       their sum */
+ * \param[out] nrecv       their sum; may be NULL */
 int eqp_move_counts(MPI_Comm comm, const eqp_move_plan *plan, int64_t *recv_count, int64_t *nrecv);
 
 /** Sends one array along a plan; call it for every array of the items. What arrives is ordered by sending rank, else in
  * the sender's order, so that items in curve order over the ranks that move in curve order stay so. Collective.
- * \param[in]  recv_count  [ranks] of eqp_move_counts() (borrowed)
- * \param[in]  send        [n] elements in item order (borrowed)
- * \param[out] recv        [nrecv] elements */
+ * \param[in]  plan          this rank's
+ * \param[in]  recv_count    [ranks] of eqp_move_counts() (borrowed)
+ * \param[in]  element_size  bytes, >= 1, the same on all ranks
+ * \param[in]  send          [n] elements in item order (borrowed)
+ * \param[out] recv          [nrecv] elements */
 int eqp_move_apply(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
                    const void *send, void *recv);
 
 /** Sends one array back along a plan, to the ranks and places it came from: the inverse of eqp_move_apply().
- * Collective.
+ * Collective, arguments as there.
  * \param[in]  send  [nrecv] elements in arrival order (borrowed)
  * \param[out] recv  [n] elements in item order */
 int eqp_move_return(MPI_Comm comm, const eqp_move_plan *plan, const int64_t *recv_count, size_t element_size,
@@ -144,7 +162,8 @@ int eqp_send_records(MPI_Comm comm, size_t element_size, int64_t n, const int *d
  * allreduces and O(n + nparts log n) per bit.
  * \param[in]  n       keys of this rank
  * \param[in]  key     [n] ascending, below UINT64_MAX (borrowed)
- * \param[in]  weight  [n] >= 0, sum over all ranks below 2^62; NULL: 1 each (borrowed); all ranks alike
+ * \param[in]  weight  [n] >= 0, sum over all ranks below 2^62; NULL: 1 each (borrowed); on all ranks with keys or
+ *                     on none
  * \param[in]  nparts  the same on all ranks
  * \param[in]  share   [nparts] or NULL: equal; the same on all ranks (borrowed)
  * \param[out] cut     [nparts + 1] ascending; cut[0] == 0, cut[nparts] == UINT64_MAX */

@@ -31,7 +31,7 @@ typedef enum eqp_loop_engine {
     EQP_LOOP_MASTER     /**< rank 0, by messages */
 } eqp_loop_engine;
 
-/** How a loop runs; the same on all ranks. */
+/** How a loop runs; the same on all ranks, but for the clock. */
 typedef struct eqp_loop_options {
     size_t data_bytes;      /**< what an iteration reads and only its owner has; 0: every rank has all that it needs */
     size_t result_bytes;    /**< what an iteration writes and its owner gets; 0: nothing, or the caller sees to it */
@@ -113,8 +113,8 @@ typedef struct eqp_loop_result {
  * takes O(ranks), every rank O(ranks) and its share of data and results.
  * \param[in]  method   a row of eqp_schedule_method_at(); the same on all ranks (borrowed)
  * \param[in]  n        iterations, >= 0; the same on all ranks. With parcels 0: eqp_loop_resize() says how many
- * \param[in]  rules    NULL: the defaults (copied); the same on all ranks
- * \param[in]  options  NULL: the defaults (copied)
+ * \param[in]  rules    NULL: the defaults (copied); the same on all ranks, weights included
+ * \param[in]  options  NULL: the defaults (copied); the same on all ranks
  * \param[out] loop     owned by the caller; unchanged on error
  * \return EQP_OK; EQP_ERR_ARGUMENT also where ranks differ; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW for an iteration of 2^31
  * bytes, or one-sided `yield` with 2^31 iterations; EQP_ERR_MPI */
@@ -125,7 +125,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
  * the ranks. Speeds that were learnt stay. Collective, one allgather; O(ranks).
  * \param[in] mine  >= 0; the ranks may differ
  * \return EQP_OK; EQP_ERR_ARGUMENT, also without eqp_loop_options::parcels; EQP_ERR_OVERFLOW where the sum is no int64_t;
- * EQP_ERR_MPI. On error parts are as they were */
+ * EQP_ERR_MPI; on all ranks, but a NULL loop is told to its caller alone. On error parts are as they were */
 int eqp_loop_resize(eqp_loop *loop, int64_t mine);
 
 /** The iterations that a rank has: with parcels what it told eqp_loop_resize(), else as eqp_schedule_part(). Local,
@@ -143,11 +143,11 @@ eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank);
  * theirs: `static` gives every rank its own as one chunk. With `yield` the end of a chunk of a rank's own part is
  * packed and given away in mid-chunk; parcels are not divided again. They need memory while the loop runs: a rank that
  * has none ends it.
- * \param[in]  work    (borrowed)
+ * \param[in]  work    each rank's own (borrowed)
  * \param[out] result  of this rank; NULL: not wanted; unchanged on error
  * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_MPI; with parcels EQP_ERR_MEMORY, EQP_ERR_OVERFLOW; or what a function of
  * the caller returned on the lowest rank where one failed: then some iterations were not computed, and the loop can be
- * run again */
+ * run again. On all ranks, but a NULL loop is told to its caller alone */
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result);
 
 /** What the ranks' relative speeds were taken for, as eqp_schedule_weight(), by this rank. Local. */
