@@ -16,22 +16,6 @@ static int64_t number_of(const eqp_exchange_plan *plan)
     return (int64_t)plan->stages + 4 * (int64_t)plan->broadcast + ((int64_t)plan->node << 40);
 }
 
-/* The same plan on all ranks, and one that they can follow. Collective. */
-static int open_plan(eqp_route *route, const eqp_exchange_plan *plan)
-{
-    int code = eqp__comm_shape(route->comm, &route->rank, &route->nranks);
-
-    if (code) {
-        return code;
-    }
-    if ((code = eqp_agree(route->comm, eqp__stages_make(plan, route->nranks, &route->stages), NULL)) ||
-        (code = eqp_agree_same(route->comm, number_of(plan)))) {
-        return code;
-    }
-    route->plan = *plan;
-    return EQP_OK;
-}
-
 /* Numbers the requests of a side. */
 static int count_requests(const eqp_route *route, eqp__messages *side)
 {
@@ -84,41 +68,47 @@ static int create_buffers(eqp_route *route)
 }
 
 /* Collective. */
-static int fill(eqp_route *route, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks)
+static int fill(eqp_route *route, const eqp_route_blocks *blocks)
 {
-    int code = open_plan(route, plan);
+    int code = eqp__route_split(route);
 
-    if (code || (code = eqp__route_split(route)) || (code = eqp__route_inspect(route, blocks))) {
+    if (code || (code = eqp__route_inspect(route, blocks))) {
         return code;
     }
     code = create_buffers(route);
     if (route->node != MPI_COMM_NULL) {
         code = eqp_agree(route->comm, code, NULL); /* memory is shared by all of a node or by none */
     }
-    if ((code = eqp_agree(route->comm, code ? code : eqp__route_memory(route), NULL))) {
-        return code;
-    }
-    return MPI_Allreduce(MPI_IN_PLACE, &route->whole_doubles, 1, MPI_INT64_T, MPI_MIN, route->comm) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    code = code ? code : eqp__route_memory(route);
+    return eqp__agree_least(route->comm, code, 1, &route->whole_doubles, NULL);
 }
 
 int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, size_t largest,
                       eqp_route **route)
 {
     eqp_route *made = NULL;
-    int code = route ? eqp_array_create(&made, 1, sizeof *made) : EQP_ERR_ARGUMENT;
+    eqp__stages stages;
+    int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
 
-    if ((code = eqp_agree(comm, code, NULL))) {
+    if (code) {
+        return code;
+    }
+    code = route ? eqp__stages_make(plan, nranks, &stages) : EQP_ERR_ARGUMENT;
+    code = code ? code : eqp_array_create(&made, 1, sizeof *made);
+    if ((code = eqp__agree_alike(comm, code, code ? 0 : number_of(plan)))) {
         free(made);
         return code;
     }
     made->comm = comm;
+    made->rank = rank;
+    made->nranks = nranks;
+    made->plan = *plan;
+    made->stages = stages;
     made->lane = made->node = MPI_COMM_NULL;
     made->window = MPI_WIN_NULL;
-    made->node_request = MPI_REQUEST_NULL;
+    made->node_request = made->told_request = MPI_REQUEST_NULL;
     made->largest = largest;
-    if ((code = fill(made, plan, blocks))) {
+    if ((code = fill(made, blocks))) {
         eqp_route_free(made);
         return code;
     }
@@ -136,6 +126,7 @@ void eqp_route_free(eqp_route *route)
     if (!route) {
         return;
     }
+    eqp__route_end_trip(route);
     eqp__route_unsplit(route);
     free(route->sent.list);
     free(route->received.list);

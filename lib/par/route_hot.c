@@ -87,7 +87,7 @@ int eqp__hot_out(eqp_route *route)
     }
     for (int64_t i = 0; i < route->to_hot.n; i++) {
         const eqp__span *s = &route->to_hot.list[i];
-        if (s->bytes > 0) {
+        if (s->bytes > 0 && route->data) {
             memcpy(route->segment + s->to, route->data + s->from, (size_t)s->bytes);
         }
     }

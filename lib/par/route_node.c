@@ -149,10 +149,8 @@ int eqp_route_fit(MPI_Comm comm, eqp_exchange_plan *plan)
         return code;
     }
     code = !plan || plan->node < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&leader, nranks, sizeof *leader);
-    if ((code = eqp_agree(comm, code, NULL)) || (code = eqp_agree_same(comm, plan->node)) ||
-        (code = find_leaders(comm, rank, leader))) {
-        goto done;
-    }
+    EQP_TRY(eqp__agree_alike(comm, code, code ? 0 : plan->node));
+    EQP_TRY(find_leaders(comm, rank, leader));
     node = plan->node < nranks ? plan->node : nranks;
     while (node > 1 && (nranks % node != 0 || !fits(node, nranks, leader))) {
         node--;

@@ -87,6 +87,8 @@ struct eqp_route {
     MPI_Request *hot_request;
     int64_t nhot_requests;
     MPI_Request node_request;
+    MPI_Request told_request; /* of what all ranks know of the trip's start in the end */
+    int failed;               /* code of this rank's start, then of all ranks' */
     eqp_route_counts counting, counts;
 };
 
@@ -100,6 +102,9 @@ void eqp__route_unsplit(eqp_route *route);
 
 /* Lets the ranks of a node see what each has written. Collective in the node. */
 int eqp__route_meet(eqp_route *route);
+
+/* route_trip.c: waits for the end of a trip that was begun; its result is lost. Collective if there is one. */
+void eqp__route_end_trip(eqp_route *route);
 
 /* route_hot.c: broadcast and its reverse. */
 int64_t eqp__hot_requests(const eqp_route *route);

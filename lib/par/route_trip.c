@@ -69,40 +69,68 @@ static int complete(const eqp__messages *side, int stage, MPI_Request *request, 
 static int wait_all(eqp_route *route, const eqp__messages *sent, MPI_Request *request)
 {
     return MPI_Waitall((int)sent->nrequests, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
-                   MPI_Waitall((int)route->nhot_requests, route->hot_request, MPI_STATUSES_IGNORE) == MPI_SUCCESS
+                   MPI_Waitall((int)route->nhot_requests, route->hot_request, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
+                   MPI_Wait(&route->told_request, MPI_STATUS_IGNORE) == MPI_SUCCESS
                ? EQP_OK
                : EQP_ERR_MPI;
 }
 
 /* Lets MPI work on what is left. */
-static int poke(const eqp_route *route)
+static int poke(eqp_route *route)
 {
     int done;
 
-    return MPI_Testall((int)route->nhot_requests, route->hot_request, &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS
+    return MPI_Testall((int)route->nhot_requests, route->hot_request, &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
+                   MPI_Test(&route->told_request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS
                ? EQP_OK
                : EQP_ERR_MPI;
 }
 
-static void begin_trip(eqp_route *route, eqp__trip trip, const void *data)
+/* A rank that has failed makes the trip all the same, without data, so that nobody waits for it in vain; its code
+ * travels beside the data. All codes are negative. */
+static int begin_trip(eqp_route *route, eqp__trip trip, const void *data, int code)
 {
     route->trip = trip;
     route->data = data;
     route->counting = (eqp_route_counts){0};
     route->nhot_requests = 0;
+    route->failed = code;
+    return MPI_Iallreduce(MPI_IN_PLACE, &route->failed, 1, MPI_INT, MPI_MIN, route->comm, &route->told_request) ==
+                   MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
 }
 
-static void end_trip(eqp_route *route)
+/* After an error of MPI nothing that was begun can be waited for. */
+static int leave(eqp_route *route, int code)
+{
+    route->trip = code == EQP_ERR_MPI ? EQP__TRIP_NONE : route->trip;
+    return code;
+}
+
+/* Returns the code of all ranks. */
+static int end_trip(eqp_route *route)
 {
     route->trip = EQP__TRIP_NONE;
     route->data = NULL;
-    route->counts = route->counting;
+    if (route->failed == EQP_OK) {
+        route->counts = route->counting;
+    }
+    return route->failed;
 }
 
 static void copy_bytes(char *to, const char *from, int64_t bytes)
 {
     if (bytes > 0) {
         memcpy(to, from, (size_t)bytes);
+    }
+}
+
+/* Copies out of this rank's blocks, if it has come with any. */
+static void copy_own(const eqp_route *route, char *to, const eqp__span *s)
+{
+    if (route->data) {
+        copy_bytes(to, route->data + s->from, s->bytes);
     }
 }
 
@@ -119,7 +147,11 @@ static int send_stage(eqp_route *route, int stage)
 
         for (int64_t k = m->piece; k < m->piece + m->npieces; k++) {
             const eqp__span *s = &route->pieces.list[k];
-            copy_bytes(to, (s->who == EQP__OWN ? route->data : route->segment) + s->from, s->bytes);
+            if (s->who == EQP__OWN) {
+                copy_own(route, to, s);
+            } else {
+                copy_bytes(to, route->segment + s->from, s->bytes);
+            }
             to += s->bytes;
         }
         if (post(route, m, route->packed + m->at, 1, TAG_OUT, route->sent_request)) {
@@ -147,23 +179,24 @@ int eqp_route_start(eqp_route *route, const void *data)
 {
     int code;
 
-    if (!route || (route->own_bytes > 0 && !data)) {
+    if (!route) {
         return EQP_ERR_ARGUMENT;
     }
     if (route->trip != EQP__TRIP_NONE) {
         return EQP_ERR_STATE;
     }
-    begin_trip(route, EQP__TRIP_OUT, data);
+    code = route->own_bytes > 0 && !data ? EQP_ERR_ARGUMENT : EQP_OK;
     route->stage = 0;
-    if (post_receives(route, &route->received, route->segment, TAG_OUT, route->received_request)) {
-        return EQP_ERR_MPI;
+    if (begin_trip(route, EQP__TRIP_OUT, data, code) ||
+        post_receives(route, &route->received, route->segment, TAG_OUT, route->received_request) ||
+        send_stage(route, 0)) {
+        return leave(route, EQP_ERR_MPI);
     }
-    code = send_stage(route, 0);
     for (int64_t i = 0; i < route->to_own.n; i++) {
         const eqp__span *s = &route->to_own.list[i];
-        copy_bytes(route->segment + s->to, route->data + s->from, s->bytes);
+        copy_own(route, route->segment + s->to, s);
     }
-    return code ? code : eqp__hot_out(route);
+    return leave(route, eqp__hot_out(route) ? EQP_ERR_MPI : code);
 }
 
 /* What arrives, out of the segments of the node, which may then change again. */
@@ -183,7 +216,7 @@ int eqp_route_finish(eqp_route *route, const void **received)
 {
     int code;
 
-    if (!route || !received) {
+    if (!route) {
         return EQP_ERR_ARGUMENT;
     }
     if (route->trip != EQP__TRIP_OUT) {
@@ -191,11 +224,12 @@ int eqp_route_finish(eqp_route *route, const void **received)
     }
     code = advance_out(route, 1);
     code = code ? code : wait_all(route, &route->sent, route->sent_request);
-    if (code || (code = take_arrivals(route))) {
-        return code;
+    if (code || (code = take_arrivals(route)) || (code = end_trip(route))) {
+        return leave(route, code);
     }
-    end_trip(route);
-    *received = route->arrived ? route->arrived : route->segment;
+    if (received) {
+        *received = route->arrived ? route->arrived : route->segment;
+    }
     return EQP_OK;
 }
 
@@ -255,7 +289,9 @@ static int contribute(eqp_route *route)
     for (int64_t i = 0; i < route->contributions.n; i++) {
         const eqp__span *s = &route->contributions.list[i];
         const char *from = route->node == MPI_COMM_NULL ? route->data : route->segments[s->who];
-        add_doubles(route->adding + s->to, from + s->from, s->bytes);
+        if (from) {
+            add_doubles(route->adding + s->to, from + s->from, s->bytes);
+        }
     }
     route->contributed = 1;
     route->stage = route->stages.n - 1;
@@ -310,7 +346,7 @@ int eqp_route_back_start(eqp_route *route, const void *mine)
 {
     int code;
 
-    if (!route || !route->whole_doubles || (route->arrived_bytes > 0 && !mine)) {
+    if (!route || !route->whole_doubles) {
         return EQP_ERR_ARGUMENT;
     }
     if (route->trip != EQP__TRIP_NONE) {
@@ -319,18 +355,20 @@ int eqp_route_back_start(eqp_route *route, const void *mine)
     if (!route->adding && (code = open_sums(route))) {
         return code;
     }
-    begin_trip(route, EQP__TRIP_BACK, mine);
+    code = route->arrived_bytes > 0 && !mine ? EQP_ERR_ARGUMENT : EQP_OK;
     route->contributed = 0;
-    if (post_receives(route, &route->sent, route->packed, TAG_BACK, route->sent_request)) {
-        return EQP_ERR_MPI;
+    if (begin_trip(route, EQP__TRIP_BACK, mine, code) ||
+        post_receives(route, &route->sent, route->packed, TAG_BACK, route->sent_request)) {
+        return leave(route, EQP_ERR_MPI);
     }
     if (route->node == MPI_COMM_NULL) {
-        return contribute(route);
+        return leave(route, contribute(route) ? EQP_ERR_MPI : code);
     }
-    copy_bytes(route->segment, mine, route->arrived_bytes);
-    return MPI_Win_sync(route->window) == MPI_SUCCESS && MPI_Ibarrier(route->node, &route->node_request) == MPI_SUCCESS
-               ? EQP_OK
-               : EQP_ERR_MPI;
+    copy_bytes(route->segment, mine, mine ? route->arrived_bytes : 0);
+    if (MPI_Win_sync(route->window) != MPI_SUCCESS || MPI_Ibarrier(route->node, &route->node_request) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    return leave(route, code);
 }
 
 /* Sums of own blocks, stage by stage in the order in which they came in. */
@@ -357,7 +395,7 @@ int eqp_route_back_finish(eqp_route *route, double *sum)
 {
     int code;
 
-    if (!route || (route->own_bytes > 0 && !sum)) {
+    if (!route) {
         return EQP_ERR_ARGUMENT;
     }
     if (route->trip != EQP__TRIP_BACK) {
@@ -366,12 +404,22 @@ int eqp_route_back_finish(eqp_route *route, double *sum)
     code = advance_back(route, 1);
     code = code ? code : wait_all(route, &route->received, route->received_request);
     /* Nobody may write where others of the node still read contributions. */
-    if (code || (code = eqp__route_meet(route))) {
-        return code;
+    if (code || (code = eqp__route_meet(route)) || (code = end_trip(route))) {
+        return leave(route, code);
     }
-    collect_sums(route, sum);
-    end_trip(route);
+    if (sum) {
+        collect_sums(route, sum);
+    }
     return EQP_OK;
+}
+
+void eqp__route_end_trip(eqp_route *route)
+{
+    if (route->trip == EQP__TRIP_OUT) {
+        (void)eqp_route_finish(route, NULL);
+    } else if (route->trip == EQP__TRIP_BACK) {
+        (void)eqp_route_back_finish(route, NULL);
+    }
 }
 
 int eqp_route_progress(eqp_route *route)
@@ -385,5 +433,5 @@ int eqp_route_progress(eqp_route *route)
         return EQP_OK;
     }
     code = route->trip == EQP__TRIP_OUT ? advance_out(route, 0) : advance_back(route, 0);
-    return code ? code : poke(route);
+    return leave(route, code ? code : poke(route));
 }

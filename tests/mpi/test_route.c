@@ -472,19 +472,23 @@ static void calls_out_of_turn_are_refused(MPI_Comm comm)
     CHECK_EQUAL(eqp_route_progress(route), EQP_OK);
     CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_ERR_STATE);
-    CHECK_EQUAL(eqp_route_start(route, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_route_start(NULL, &value), EQP_ERR_ARGUMENT);
+    /* A start without data is on its way all the same: its end says the code on all ranks. */
+    CHECK_EQUAL(eqp_route_start(route, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_start(route, &value), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_ARGUMENT);
+    CHECK(received == NULL);
     CHECK_EQUAL(eqp_route_start(route, &value), EQP_OK);
     CHECK_EQUAL(eqp_route_start(route, &value), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_route_back_start(route, &value), EQP_ERR_STATE);
     CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_ERR_STATE);
-    CHECK_EQUAL(eqp_route_finish(route, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_route_finish(route, &received), EQP_OK);
     CHECK(size == 1 || *(const double *)received == left);
     CHECK_EQUAL(eqp_route_back_start(route, NULL), size == 1 ? EQP_OK : EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(eqp_route_back_start(route, &value), size == 1 ? EQP_ERR_STATE : EQP_OK);
+    CHECK_EQUAL(eqp_route_back_start(route, &value), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_route_back_finish(route, &sum), size == 1 ? EQP_OK : EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_route_back_start(route, &value), EQP_OK);
     CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_STATE);
-    CHECK_EQUAL(eqp_route_back_finish(route, NULL), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_OK);
     CHECK_EQUAL(sum, size == 1 ? 0 : (mpi_test_rank(comm) + 1) % size);
     eqp_route_free(route);

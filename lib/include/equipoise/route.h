@@ -13,9 +13,11 @@
  * program keeps; routes that take turns share one. Making a route and other calls of par.h are fine while another route
  * travels.
  *
- * While a trip is on its way no rank asks whether others have failed: wrong arguments of a trip are told to their
- * caller alone, before anything is sent (EQP_ERR_ARGUMENT; EQP_ERR_STATE for a start during a trip or a finish without
- * one). After EQP_ERR_MPI neither the route nor its communicator can be used. */
+ * A start waits for nobody, so it tells a wrong argument to its caller alone. But the trip is made, and its finish
+ * returns that code on all ranks: *after a start that failed call finish all the same*, or eqp_route_free(). The ranks'
+ * codes meet in an allreduce that travels beside the data. Calls out of turn are EQP_ERR_STATE for their caller, and
+ * nothing happens: a start during a trip, a finish without one. A route that is NULL is EQP_ERR_ARGUMENT for its
+ * caller, too. After EQP_ERR_MPI neither the route nor its communicator can be used. */
 #ifndef EQUIPOISE_ROUTE_H
 #define EQUIPOISE_ROUTE_H
 
@@ -72,13 +74,13 @@ typedef struct eqp_route_counts {
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI on all ranks */
 int eqp_route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, eqp_route **route);
 
-/** Frees a route that is not on its way; NULL is legal. Collective for plans with node > 1 (all ranks or none pass
- * NULL), else local. */
+/** Frees a route; NULL is legal. A trip on its way is ended first, as by a finish. Collective for plans with node > 1
+ * (all ranks or none pass NULL) and for a route on its way, else local. */
 void eqp_route_free(eqp_route *route);
 
 /** The plan as it can be carried out here: `node` becomes the largest number not above it that divides the ranks and
  * whose groups of consecutive ranks all share memory. Collective.
- * \param[in,out] plan  its node >= 1, the same on all ranks; unchanged on error
+ * \param[in,out] plan  its node >= 1, the same on all ranks; nothing else of it is looked at; unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
 int eqp_route_fit(MPI_Comm comm, eqp_exchange_plan *plan);
 
@@ -88,7 +90,7 @@ eqp_route_view eqp_route_arrivals(const eqp_route *route);
 /** Sends blocks out; returns while they travel, waiting for nobody. Collective.
  * \param[in]  data  this rank's blocks one after another, without gaps, in their order (borrowed until
  *                   eqp_route_finish()); NULL where they have no bytes
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE, EQP_ERR_MPI */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE, EQP_ERR_MPI, of this rank alone */
 int eqp_route_start(eqp_route *route, const void *data);
 
 /** Moves things on, if anything has arrived: call it now and then between start and finish. With several stages nothing
@@ -96,16 +98,17 @@ int eqp_route_start(eqp_route *route, const void *data);
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI */
 int eqp_route_progress(eqp_route *route);
 
-/** Waits until all that this rank needs is here. Collective.
+/** Waits until all that this rank needs is here, and until all ranks have started. Collective.
  * \param[out] received  block i at received + offset[i], aligned for any type if all sizes are; borrowed from the route
- *                       until its next start or its end, trips back apart
- * \return as eqp_route_start() */
+ *                       until its next start or its end, trips back apart; unchanged on error. NULL: not wanted
+ * \return EQP_OK; EQP_ERR_ARGUMENT on all ranks if a start had a wrong argument; EQP_ERR_STATE, EQP_ERR_MPI */
 int eqp_route_finish(eqp_route *route, const void **received);
 
 /** Brings contributions back, which are doubles, and adds them up on their way; returns while they travel. Every rank
  * that needs a block contributes to it. All blocks of all ranks must have whole doubles, else EQP_ERR_ARGUMENT on all.
  * The first trip back of a route makes its memory, as much as arrives at each stage, and waits for all ranks to have
- * it; later ones wait for nobody. Collective.
+ * it; later ones wait for nobody. Collective. Only where EQP_ERR_ARGUMENT or EQP_ERR_MEMORY comes on all ranks no trip
+ * is made.
  * \param[in]  mine  contributions at the offsets of eqp_route_arrivals(), in bytes, aligned for doubles (borrowed until
  *                   eqp_route_back_finish()); NULL where nothing arrives
  * \return as eqp_route_start(), or EQP_ERR_MEMORY on all ranks */
@@ -114,8 +117,8 @@ int eqp_route_back_start(eqp_route *route, const void *mine);
 /** Waits for the contributions to this rank's blocks. The order of the additions follows from plan and ranks alone: the
  * same trip gives the same bits again (for broadcast blocks if MPI's reduce-scatter does). Collective.
  * \param[out] sum  sums of this rank's blocks, without this rank's own, one after another as given to eqp_route_start();
- *                  blocks that nobody contributes to are 0
- * \return as eqp_route_start() */
+ *                  blocks that nobody contributes to are 0; unchanged on error. NULL: not wanted
+ * \return as eqp_route_finish() */
 int eqp_route_back_finish(eqp_route *route, double *sum);
 
 /** Counts of the last trip out or back. Local. */

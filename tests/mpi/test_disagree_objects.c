@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* As test_disagree.c, for what ranks keep from call to call: feedback's ranges, loops, routes. After a call that was
+ * refused the object does its work, or is freed. */
+#include "disagree.h"
+
+#include <equipoise/feedback_run.h>
+#include <equipoise/route.h>
+#include <equipoise/schedule_run.h>
+
+/* ---- feedback ---- */
+
+static eqp_feedback_options feedback_options(const seat *s)
+{
+    eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, 10, 0.125, 3};
+
+    options.rule = is(s, "options.rule: another") ? EQP_FEEDBACK_PAPER : options.rule;
+    options.max_steps = is(s, "options.max_steps: 9 for 10") ? 9 : is(s, "options.max_steps: -1") ? -1 : 10;
+    options.threshold = is(s, "options.threshold: 0.25 for 0.125") ? 0.25 : 0.125;
+    options.patience = is(s, "options.patience: 2 for 3") ? 2 : is(s, "options.patience: 0") ? 0 : 3;
+    return options;
+}
+
+static int feedback_share_init(const seat *s)
+{
+    const eqp_feedback_options options = feedback_options(s);
+    eqp_feedback_share share = {.low = -7};
+    const int code = CALL(s, eqp_feedback_share_init(s->argument,
+                                                     is(s, "n: -1")           ? -1
+                                                     : is(s, "n: 99 for 100") ? 99
+                                                                              : 100,
+                                                     is(s, "options: NULL") ? NULL : &options,
+                                                     is(s, "share: NULL") ? NULL : &share));
+
+    CHECK((share.low == -7) == (code != EQP_OK));
+    return code;
+}
+
+static int feedback_balance(const seat *s)
+{
+    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_share share, before;
+    enum eqp_feedback_verdict verdict;
+    int64_t *items;
+
+    CHECK_EQUAL(eqp_feedback_share_init(s->comm, 100, &options, &share), EQP_OK);
+    items = mpi_test_alloc(share.high - share.low, sizeof *items);
+    share.low += is(s, "share.low: one later");
+    share.high -= is(s, "share.high: one earlier");
+    share.best_low += is(s, "share.best_low: one later");
+    share.best_high -= is(s, "share.best_high: one earlier");
+    share.state.checks += is(s, "share.state: another step");
+    before = share;
+    const int code =
+        CALL(s, eqp_feedback_balance(s->argument,
+                                     is(s, "load: -1")           ? -1
+                                     : is(s, "load: 500 for 10") ? 500
+                                                                 : 10,
+                                     is(s, "item_size: 4 for 8") ? 4
+                                     : is(s, "item_size: 0")     ? 0
+                                                                 : 8,
+                                     is(s, "data: NULL") ? NULL : &items, is(s, "share: NULL") ? NULL : &share,
+                                     is(s, "verdict: NULL") ? NULL : &verdict));
+    CHECK(!code || memcmp(&share, &before, sizeof share) == 0);
+    free(items);
+    return code;
+}
+
+static void rows_of_feedback(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_feedback_share_init", feedback_share_init, "comm: NULL", ALONE},
+        {"eqp_feedback_share_init", feedback_share_init, "n: -1", WRONG},
+        {"eqp_feedback_share_init", feedback_share_init, "n: 99 for 100", SAME},
+        {"eqp_feedback_share_init", feedback_share_init, "options: NULL", WRONG},
+        {"eqp_feedback_share_init", feedback_share_init, "options.rule: another", SAME},
+        {"eqp_feedback_share_init", feedback_share_init, "options.max_steps: 9 for 10", SAME},
+        {"eqp_feedback_share_init", feedback_share_init, "options.max_steps: -1", WRONG},
+        {"eqp_feedback_share_init", feedback_share_init, "options.threshold: 0.25 for 0.125", SAME},
+        {"eqp_feedback_share_init", feedback_share_init, "options.patience: 2 for 3", SAME},
+        {"eqp_feedback_share_init", feedback_share_init, "options.patience: 0", WRONG},
+        {"eqp_feedback_share_init", feedback_share_init, "share: NULL", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "comm: NULL", ALONE},
+        {"eqp_feedback_balance", feedback_balance, "load: -1", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "load: 500 for 10", EQP_OK},
+        {"eqp_feedback_balance", feedback_balance, "item_size: 4 for 8", SAME},
+        {"eqp_feedback_balance", feedback_balance, "item_size: 0", SAME},
+        {"eqp_feedback_balance", feedback_balance, "data: NULL", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "share: NULL", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "share.low: one later", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "share.high: one earlier", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "share.best_low: one later", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "share.best_high: one earlier", WRONG},
+        {"eqp_feedback_balance", feedback_balance, "share.state: another step", SAME},
+        {"eqp_feedback_balance", feedback_balance, "verdict: NULL", WRONG},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
+/* ---- loops ---- */
+
+enum { ITERATIONS = 50 };
+
+static int compute(void *user, int64_t first, int64_t count, const void *data, void *result)
+{
+    (void)user, (void)first;
+    for (int64_t i = 0; i < count && data && result; i++) {
+        ((double *)result)[i] = ((const double *)data)[i];
+    }
+    return EQP_OK;
+}
+
+static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
+{
+    (void)user, (void)to, (void)first, (void)count;
+    *data = mpi_test_alloc(1, 1);
+    *bytes = 1;
+    return EQP_OK;
+}
+
+static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+                          void **result, size_t *result_bytes)
+{
+    (void)data, (void)bytes;
+    return pack(user, owner, first, count, result, result_bytes);
+}
+
+static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
+{
+    (void)user, (void)first, (void)count, (void)result, (void)bytes;
+    return EQP_OK;
+}
+
+static int loop_create(const seat *s)
+{
+    double even[MOST_RANKS], twice[MOST_RANKS];
+    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_loop *loop = NULL;
+
+    for (int r = 0; r < s->size; r++) {
+        even[r] = 1;
+        twice[r] = 2;
+    }
+    rules.weight = is(s, "rules.weight: NULL") ? NULL : is(s, "rules.weight: others") ? twice : even;
+    rules.factor = is(s, "rules.factor: 3 for 2") ? 3 : 2;
+    rules.chunk = is(s, "rules.chunk: 1 for 0");
+    rules.overhead = is(s, "rules.overhead: 1 for 0");
+    rules.deviation = is(s, "rules.deviation: 1 for 0");
+    rules.dimensions = is(s, "rules.dimensions: 3 for 2") ? 3 : is(s, "rules.dimensions: 0") ? 0 : 2;
+    options.data_bytes = is(s, "options.data_bytes: 8 for 0") ? 8 : 0;
+    options.result_bytes = is(s, "options.result_bytes: 8 for 0") ? 8 : 0;
+    options.yield = is(s, "options.yield: true for false");
+    options.grain = is(s, "options.grain: 1 for 0") ? 1 : is(s, "options.grain: -1") ? -1 : 0;
+    options.clock = is(s, "options.clock: another") ? eqp_cpu_seconds : NULL;
+    options.engine = is(s, "options.engine: another") ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED;
+    options.most_given = is(s, "options.most_given: 1 for 0");
+    if (is(s, "options.parcels: true for false")) {
+        options.parcels = true;
+        options.engine = EQP_LOOP_MASTER;
+    }
+    const int code =
+        CALL(s, eqp_loop_create(s->argument,
+                                is(s, "method: NULL") ? NULL : eqp_schedule_method_at(is(s, "method: another") ? 1 : 2),
+                                is(s, "n: -1")  ? -1
+                                : is(s, "n: 0") ? 0
+                                                : ITERATIONS,
+                                is(s, "rules: NULL") ? NULL : &rules, is(s, "options: NULL") ? NULL : &options,
+                                is(s, "loop: NULL") ? NULL : &loop));
+
+    CHECK((loop == NULL) == (code != EQP_OK));
+    eqp_loop_free(loop);
+    return code;
+}
+
+/* A loop whose iterations lie where they were made. */
+static eqp_loop *loop_of_parcels(const seat *s)
+{
+    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .parcels = true};
+    eqp_loop *loop = NULL;
+
+    CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), 0, NULL, &options, &loop), EQP_OK);
+    return loop;
+}
+
+static int loop_resize(const seat *s)
+{
+    eqp_loop *loop = loop_of_parcels(s);
+    const bool none = is(s, "loop: NULL");
+    const int64_t mine = is(s, "mine: -1") ? -1 : is(s, "mine: INT64_MAX") ? INT64_MAX : is(s, "mine: 5 for 3") ? 5 : 3;
+    const int code = CALL(s, eqp_loop_resize(none ? NULL : loop, mine));
+
+    CHECK_EQUAL(eqp_loop_part(loop, s->rank).count, code ? 0 : mine);
+    eqp_loop_free(loop);
+    return code;
+}
+
+static int run_twice(const seat *s, eqp_loop *loop, eqp_loop_work *work)
+{
+    const eqp_loop_work right = *work;
+    eqp_loop_parcels parcels = {NULL, NULL, NULL};
+    eqp_loop_result result;
+    const bool none = is(s, "loop: NULL");
+
+    work->compute = is(s, "work.compute: NULL") ? NULL : work->compute;
+    work->user = is(s, "work.user: another") ? &result : work->user;
+    work->data = is(s, "work.data: NULL") ? NULL : work->data;
+    work->result = is(s, "work.result: NULL") ? NULL : work->result;
+    work->parcels = is(s, "work.parcels: NULL") ? NULL : is(s, "work.parcels: of NULLs") ? &parcels : work->parcels;
+    const int code = CALL(
+        s, eqp_loop_run(none ? NULL : loop, is(s, "work: NULL") ? NULL : work, is(s, "result: NULL") ? NULL : &result));
+
+    CHECK_EQUAL(eqp_loop_run(loop, &right, &result), EQP_OK);
+    eqp_loop_free(loop);
+    return code;
+}
+
+static int loop_run(const seat *s)
+{
+    double in[ITERATIONS] = {0}, out[ITERATIONS];
+    int code = EQP_OK;
+
+    for (int engine = EQP_LOOP_ONE_SIDED; engine <= EQP_LOOP_MASTER; engine++) {
+        const eqp_loop_options options = {
+            .data_bytes = sizeof in[0], .result_bytes = sizeof out[0], .engine = (eqp_loop_engine)engine};
+        eqp_loop_work work = {compute, NULL, in, out, NULL};
+        eqp_loop *loop = NULL;
+
+        CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), ITERATIONS, NULL, &options, &loop), EQP_OK);
+        const int now = run_twice(s, loop, &work);
+        CHECK(engine == EQP_LOOP_ONE_SIDED || code == now);
+        code = now;
+    }
+    return code;
+}
+
+static int loop_run_parcels(const seat *s)
+{
+    const eqp_loop_parcels parcels = {pack, compute_parcel, take};
+    eqp_loop_work work = {compute, NULL, NULL, NULL, &parcels};
+    eqp_loop *loop = loop_of_parcels(s);
+
+    CHECK_EQUAL(eqp_loop_resize(loop, 3), EQP_OK);
+    return run_twice(s, loop, &work);
+}
+
+static int loop_free(const seat *s)
+{
+    eqp_loop *loop = loop_of_parcels(s);
+
+    if (is(s, "loop: NULL")) {
+        eqp_loop_free(NULL);
+    }
+    eqp_loop_free(loop);
+    return EQP_OK;
+}
+
+static void rows_of_loops(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_loop_create", loop_create, "comm: NULL", ALONE},
+        {"eqp_loop_create", loop_create, "method: NULL", WRONG},
+        {"eqp_loop_create", loop_create, "method: another", SAME},
+        {"eqp_loop_create", loop_create, "n: -1", WRONG},
+        {"eqp_loop_create", loop_create, "n: 0", SAME},
+        {"eqp_loop_create", loop_create, "rules: NULL", SAME},
+        {"eqp_loop_create", loop_create, "rules.weight: NULL", SAME},
+        {"eqp_loop_create", loop_create, "rules.weight: others", SAME},
+        {"eqp_loop_create", loop_create, "rules.factor: 3 for 2", SAME},
+        {"eqp_loop_create", loop_create, "rules.chunk: 1 for 0", SAME},
+        {"eqp_loop_create", loop_create, "rules.overhead: 1 for 0", SAME},
+        {"eqp_loop_create", loop_create, "rules.deviation: 1 for 0", SAME},
+        {"eqp_loop_create", loop_create, "rules.dimensions: 3 for 2", SAME},
+        {"eqp_loop_create", loop_create, "rules.dimensions: 0", WRONG},
+        {"eqp_loop_create", loop_create, "options: NULL", EQP_OK},
+        {"eqp_loop_create", loop_create, "options.data_bytes: 8 for 0", SAME},
+        {"eqp_loop_create", loop_create, "options.result_bytes: 8 for 0", SAME},
+        {"eqp_loop_create", loop_create, "options.yield: true for false", SAME},
+        {"eqp_loop_create", loop_create, "options.grain: 1 for 0", SAME},
+        {"eqp_loop_create", loop_create, "options.grain: -1", WRONG},
+        {"eqp_loop_create", loop_create, "options.clock: another", EQP_OK},
+        {"eqp_loop_create", loop_create, "options.engine: another", SAME},
+        {"eqp_loop_create", loop_create, "options.parcels: true for false", WRONG},
+        {"eqp_loop_create", loop_create, "options.most_given: 1 for 0", SAME},
+        {"eqp_loop_create", loop_create, "loop: NULL", WRONG},
+        {"eqp_loop_resize", loop_resize, "loop: NULL", ALONE},
+        {"eqp_loop_resize", loop_resize, "mine: -1", WRONG},
+        {"eqp_loop_resize", loop_resize, "mine: 5 for 3", EQP_OK},
+        {"eqp_loop_resize", loop_resize, "mine: INT64_MAX", TOO_LARGE},
+        {"eqp_loop_run", loop_run, "loop: NULL", ALONE},
+        {"eqp_loop_run", loop_run, "work: NULL", WRONG},
+        {"eqp_loop_run", loop_run, "work.compute: NULL", WRONG},
+        {"eqp_loop_run", loop_run, "work.user: another", EQP_OK},
+        {"eqp_loop_run", loop_run, "work.data: NULL", WRONG},
+        {"eqp_loop_run", loop_run, "work.result: NULL", WRONG},
+        {"eqp_loop_run", loop_run, "result: NULL", EQP_OK},
+        {"eqp_loop_run", loop_run_parcels, "work.parcels: NULL", WRONG},
+        {"eqp_loop_run", loop_run_parcels, "work.parcels: of NULLs", WRONG},
+        {"eqp_loop_free", loop_free, "loop: NULL", EQP_OK},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
+/* ---- routes ---- */
+
+/* A block for every rank from every rank, of two doubles. */
+typedef struct scene {
+    int64_t id, bytes, first[2];
+    int rank[MOST_RANKS];
+    double data[2];
+    eqp_route_blocks blocks;
+} scene;
+
+static void make_scene(const seat *s, scene *all)
+{
+    *all = (scene){.id = 10 + s->rank, .bytes = 16, .first = {0, s->size}, .data = {s->rank, 1}};
+    for (int r = 0; r < s->size; r++) {
+        all->rank[r] = r;
+    }
+    all->blocks = (eqp_route_blocks){1, &all->id, &all->bytes, all->first, all->rank};
+}
+
+static int route_create(const seat *s)
+{
+    eqp_exchange_plan plan = {EQP_STAGES_DIRECT, 0, 1};
+    eqp_route *route = NULL;
+    scene all;
+
+    make_scene(s, &all);
+    plan.stages = is(s, "plan.stages: another") ? EQP_STAGES_LOG : plan.stages;
+    plan.broadcast = is(s, "plan.broadcast: 4 for 0") ? 4 : is(s, "plan.broadcast: -1") ? -1 : 0;
+    plan.node = is(s, "plan.node: all for 1") ? s->size : is(s, "plan.node: 0") ? 0 : 1;
+    all.blocks.n = is(s, "blocks.n: -1") ? -1 : is(s, "blocks.n: 0") ? 0 : 1;
+    all.blocks.id = is(s, "blocks.id: NULL") ? NULL : all.blocks.id;
+    all.blocks.bytes = is(s, "blocks.bytes: NULL") ? NULL : all.blocks.bytes;
+    all.bytes = is(s, "blocks.bytes: -1") ? -1 : is(s, "blocks.bytes: 8 for 16") ? 8 : 16;
+    all.blocks.first = is(s, "blocks.first: NULL") ? NULL : all.blocks.first;
+    all.first[1] = is(s, "blocks.first: descending") ? -1 : all.first[1];
+    all.blocks.rank = is(s, "blocks.rank: NULL") ? NULL : all.blocks.rank;
+    all.rank[0] = is(s, "blocks.rank: no rank") ? s->size : all.rank[0];
+    const int code =
+        CALL(s, eqp_route_create(s->argument, is(s, "plan: NULL") ? NULL : &plan,
+                                 is(s, "blocks: NULL") ? NULL : &all.blocks, is(s, "route: NULL") ? NULL : &route));
+
+    CHECK((route == NULL) == (code != EQP_OK));
+    eqp_route_free(route);
+    return code;
+}
+
+static int route_fit(const seat *s)
+{
+    eqp_exchange_plan plan = {is(s, "plan.stages: another") ? EQP_STAGES_TWO : EQP_STAGES_LOG,
+                              is(s, "plan.broadcast: 4 for 0") ? 4 : 0,
+                              is(s, "plan.node: 2 for 3") ? 2
+                              : is(s, "plan.node: 0")     ? 0
+                                                          : 3};
+
+    return CALL(s, eqp_route_fit(s->argument, is(s, "plan: NULL") ? NULL : &plan));
+}
+
+/* A trip out and one back; what a rank that differs is told at once, and what all are told in the end. */
+static int trips(const seat *s, eqp_route *route, const scene *all)
+{
+    const eqp_route_view in = eqp_route_arrivals(route);
+    const bool none = is(s, "route: NULL"), no_data = is(s, "data: NULL"), no_mine = is(s, "mine: NULL");
+    double given[2 * MOST_RANKS], sum[2];
+    const void *got = NULL;
+    int begun, code;
+
+    for (int i = 0; i < 2 * MOST_RANKS; i++) {
+        given[i] = 1 + s->rank;
+    }
+    CHECK(!none ||
+          (eqp_route_start(NULL, all->data) == EQP_ERR_ARGUMENT && eqp_route_finish(NULL, &got) == EQP_ERR_ARGUMENT &&
+           eqp_route_back_start(NULL, given) == EQP_ERR_ARGUMENT &&
+           eqp_route_back_finish(NULL, sum) == EQP_ERR_ARGUMENT));
+    begun = eqp_route_start(route, no_data ? NULL : all->data);
+    CHECK_EQUAL(begun, no_data ? EQP_ERR_ARGUMENT : EQP_OK);
+    code = eqp_route_finish(route, is(s, "received: NULL") ? NULL : &got);
+    for (int64_t i = 0; got && i < in.n; i++) {
+        CHECK(((const double *)got)[in.offset[i] / 8] == in.home[i]);
+    }
+    if (code) {
+        return code;
+    }
+    begun = eqp_route_back_start(route, no_mine ? NULL : given);
+    CHECK_EQUAL(begun, no_mine && s->size > 1 ? EQP_ERR_ARGUMENT : EQP_OK);
+    code = eqp_route_back_finish(route, is(s, "sum: NULL") ? NULL : sum);
+    CHECK(code || is(s, "sum: NULL") || sum[0] == s->size * (s->size + 1) / 2 - 1 - s->rank);
+    return code;
+}
+
+static int route_trips(const seat *s)
+{
+    const eqp_exchange_plan plans[] = {
+        {EQP_STAGES_DIRECT, 0, 1}, {EQP_STAGES_LOG, 0, 1}, {EQP_STAGES_TWO, 1, 1}, {EQP_STAGES_DIRECT, 0, s->size}};
+    const seat right = {.comm = s->comm, .rank = s->rank, .size = s->size, .what = ""};
+    int code = EQP_OK;
+    scene all;
+
+    make_scene(s, &all);
+    for (size_t p = 0; p < sizeof plans / sizeof plans[0]; p++) {
+        eqp_route *route = NULL;
+
+        CHECK_EQUAL(eqp_route_create(s->comm, &plans[p], &all.blocks, &route), EQP_OK);
+        const int now = trips(s, route, &all);
+        CHECK(p == 0 || now == code);
+        code = now;
+        CHECK_EQUAL(trips(&right, route, &all), EQP_OK);
+        /* A start that has failed, and then nothing but the end. */
+        (void)eqp_route_start(route, is(s, "data: NULL") ? NULL : all.data);
+        eqp_route_free(is(s, "route: NULL") ? NULL : route);
+        eqp_route_free(is(s, "route: NULL") ? route : NULL);
+    }
+    return code;
+}
+
+static void rows_of_routes(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_route_create", route_create, "comm: NULL", ALONE},
+        {"eqp_route_create", route_create, "plan: NULL", WRONG},
+        {"eqp_route_create", route_create, "plan.stages: another", SAME},
+        {"eqp_route_create", route_create, "plan.broadcast: 4 for 0", SAME},
+        {"eqp_route_create", route_create, "plan.broadcast: -1", WRONG},
+        {"eqp_route_create", route_create, "plan.node: all for 1", SAME},
+        {"eqp_route_create", route_create, "plan.node: 0", WRONG},
+        {"eqp_route_create", route_create, "blocks: NULL", WRONG},
+        {"eqp_route_create", route_create, "blocks.n: -1", WRONG},
+        {"eqp_route_create", route_create, "blocks.n: 0", EQP_OK},
+        {"eqp_route_create", route_create, "blocks.id: NULL", WRONG},
+        {"eqp_route_create", route_create, "blocks.bytes: NULL", WRONG},
+        {"eqp_route_create", route_create, "blocks.bytes: -1", WRONG},
+        {"eqp_route_create", route_create, "blocks.bytes: 8 for 16", EQP_OK},
+        {"eqp_route_create", route_create, "blocks.first: NULL", WRONG},
+        {"eqp_route_create", route_create, "blocks.first: descending", WRONG},
+        {"eqp_route_create", route_create, "blocks.rank: NULL", WRONG},
+        {"eqp_route_create", route_create, "blocks.rank: no rank", WRONG},
+        {"eqp_route_create", route_create, "route: NULL", WRONG},
+        {"eqp_route_fit", route_fit, "comm: NULL", ALONE},
+        {"eqp_route_fit", route_fit, "plan: NULL", WRONG},
+        {"eqp_route_fit", route_fit, "plan.stages: another", EQP_OK},
+        {"eqp_route_fit", route_fit, "plan.broadcast: 4 for 0", EQP_OK},
+        {"eqp_route_fit", route_fit, "plan.node: 2 for 3", SAME},
+        {"eqp_route_fit", route_fit, "plan.node: 0", WRONG},
+        {"eqp_route_start", route_trips, "route: NULL", EQP_OK},
+        {"eqp_route_start", route_trips, "data: NULL", WRONG},
+        {"eqp_route_finish", route_trips, "route: NULL", EQP_OK},
+        {"eqp_route_finish", route_trips, "received: NULL", EQP_OK},
+        {"eqp_route_back_start", route_trips, "route: NULL", EQP_OK},
+        {"eqp_route_back_start", route_trips, "mine: NULL", SAME},
+        {"eqp_route_back_finish", route_trips, "route: NULL", EQP_OK},
+        {"eqp_route_back_finish", route_trips, "sum: NULL", EQP_OK},
+        {"eqp_route_free", route_trips, "route: NULL", EQP_OK},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(rows_of_feedback),
+        MPI_TEST(rows_of_loops),
+        MPI_TEST(rows_of_routes),
+    };
+    only_row = argc > 2 ? argv[2] : NULL;
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every argument of every collective public function, and every field of what it is given, has a row in
+tests/mpi/test_disagree*.c, where one rank differs in it.
+
+A function is collective if it takes a communicator, or an object made with one and its comment does not say "Local".
+
+usage: check_disagree.py SOURCE_ROOT
+"""
+import glob
+import os
+import re
+import sys
+
+DECLARATION = re.compile(r"(?:/\*\*((?:(?!\*/).)*)\*/\s*)?^(?:int|void|double|\w+(?: \*)?) ?(eqp_\w+)\(([^;{}]*)\);", re.S | re.M)
+STRUCT = re.compile(r"typedef struct (\w+) \{(.*?)\n\} \1;", re.S)
+BY_ADDRESS = {"eqp_schedule_method"}  # rows of a table: a copy is none
+ROW = re.compile(r'\{"(eqp_\w+)",\s*\w+,\s*"([\w.]+):')
+
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
+
+
+def uncommented(text):
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+
+
+def field_names(body):
+    for declaration in uncommented(body).split(";"):
+        found = re.search(r"\(\*(\w+)\)\(|(\w+)\s*(?:\[[^]]*\])?\s*$", declaration)
+        if found:
+            yield found.group(1) or found.group(2)
+
+
+def wanted(headers):
+    """(function, argument or argument.field) of all that needs a row."""
+    functions = [match.groups() for text in headers for match in DECLARATION.finditer(text)]
+    fields = {name: list(field_names(body)) for text in headers for name, body in STRUCT.findall(text)}
+    objects = {name for _, _, arguments in functions if "MPI_Comm" in arguments
+               for name in re.findall(r"(eqp_\w+) \*\*", arguments)}
+    for comment, function, arguments in functions:
+        comment = comment or ""
+        types = re.findall(r"\w+", arguments)
+        if "MPI_Comm" not in types and (not objects.intersection(types) or re.search(r"\bLocal\b", comment)):
+            continue
+        for argument in arguments.split(","):
+            kind, name = re.search(r"(\w+)[ *]*\b(\w+)\s*$", argument.strip()).groups()
+            yield function, name
+            given = "const " in argument or re.search(r"\[in,out\] +" + name + r"\b", comment)
+            if given and kind not in BY_ADDRESS and len(fields.get(kind, [])) > 1:
+                for field in fields[kind]:
+                    yield function, f"{name}.{field}"
+
+
+def complaints(root):
+    headers = [read(path) for path in sorted(glob.glob(os.path.join(root, "lib/include/equipoise/*.h")))]
+    tests = [read(path) for path in glob.glob(os.path.join(root, "tests/mpi/test_disagree*.c"))]
+    rows = {row for text in tests for row in ROW.findall(text)}
+    needed = set(wanted(headers))
+    if not needed or not rows:
+        yield "no collective functions, or no rows"
+    for function, argument in sorted(needed - rows):
+        yield f"{function}: no row for {argument}"
+    for function, argument in sorted(rows - needed):
+        yield f"{function}: a row for {argument}, which it does not have"
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    found = list(complaints(arguments[0]))
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
