@@ -47,11 +47,11 @@ static int write_forces(void *user, const char *path, eqp_message *message)
 }
 
 /* Steps until the last one or a signal. */
-static int run(bh_simulation *sim, bh_record *record, int *stopped, eqp_message *message)
+static int run(bh_simulation *sim, bh_record *record, const char *restart, int *stopped, eqp_message *message)
 {
     running user = {sim, record};
     const app_run steps = {.program = "barneshut",
-                           .restart_path = "barneshut-restart.hdf5",
+                           .restart_path = restart,
                            .settings = &sim->settings->run,
                            .naming = &bh_naming,
                            .comm = sim->comm,
@@ -106,8 +106,8 @@ static int finish(const bh_simulation *sim, bh_record *record, eqp_message *mess
     return code;
 }
 
-static int simulate_steps(MPI_Comm comm, const bh_settings *settings, const char *command, int *stopped,
-                          eqp_message *message)
+static int simulate_steps(MPI_Comm comm, const bh_settings *settings, const char *command, const char *restart,
+                          int *stopped, eqp_message *message)
 {
     bh_simulation sim;
     bh_record record = {0};
@@ -119,7 +119,7 @@ static int simulate_steps(MPI_Comm comm, const bh_settings *settings, const char
     warn_of_box(&sim);
     code = bh_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
-        code = run(&sim, &record, stopped, message);
+        code = run(&sim, &record, restart, stopped, message);
     }
     if (code == EQP_OK) {
         code = finish(&sim, &record, message);
@@ -195,13 +195,17 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
 static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
 {
     const bh_settings *settings = values;
-    int code = app_places_check(comm, "barneshut", &settings->run, &bh_naming, message);
+    app_places places;
+    int code =
+        app_places_take(comm, "barneshut", &settings->run, &bh_naming, "barneshut-restart.hdf5", &places, message);
 
     if (code != EQP_OK) {
         return code;
     }
-    return settings->run.ncompare > 0 ? simulate_compare(comm, settings, command, message)
-                                      : simulate_steps(comm, settings, command, stopped, message);
+    code = settings->run.ncompare > 0 ? simulate_compare(comm, settings, command, message)
+                                      : simulate_steps(comm, settings, command, places.restart, stopped, message);
+    app_places_free(&places);
+    return code;
 }
 
 /* The lists of names. */

@@ -5,6 +5,8 @@
 
 #include "run_settings.h"
 
+#include <equipoise/file.h>
+
 #include <mpi.h>
 
 /* How the files of --output FILE are called. FILE without a known ending is the stem of all other names. */
@@ -20,11 +22,30 @@ typedef struct app_naming {
 int app_name_beside(const app_naming *naming, const char *path, const char *ending, char **name);
 int app_name_numbered(const app_naming *naming, const char *path, int64_t step, const char *ending, char **name);
 
+#define APP_RESTART_NAME 64
+enum { APP_LOCKS = 4 };
+
+/* The names that a run has for itself from start to end. Zeros are none. */
+typedef struct app_places {
+    char restart[APP_RESTART_NAME]; /* the restart file: on all ranks; the rest is rank 0's */
+    int nlocks;
+    eqp_lock *lock[APP_LOCKS];
+    char *path[APP_LOCKS]; /* of the locks */
+    char *made;            /* the report's folder */
+    int nmade;             /* folders that were made for it, itself and above */
+} app_places;
+
 /* Whether the files that a run is to write can be made, as far as that can be told now, and are no two of them nor the
- * input the same, so that hours of work do not end in "no such directory". EQP_ERR_IO or EQP_ERR_ARGUMENT with one
- * line. Collective: rank 0 looks. */
-int app_places_check(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
-                     eqp_message *message);
+ * input the same, so that hours of work do not end in "no such directory". Then locks them: the stems of --output and
+ * --forces, the folder of --report, the restart file, and removes what dead runs have left beside them. Where another
+ * run has the restart file's name, a number is added to it.
+ * restart: its usual name with an ending. EQP_ERR_IO or EQP_ERR_ARGUMENT with one line, and nothing is left then.
+ * Collective: rank 0 looks and locks. */
+int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
+                    const char *restart, app_places *places, eqp_message *message);
+
+/* Gives them up. */
+void app_places_free(app_places *places);
 
 /* The snapshots that a run has written so far. Zeros are an empty one. */
 typedef struct app_series {

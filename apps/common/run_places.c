@@ -3,8 +3,10 @@
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
+#include <equipoise/report.h>
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -334,18 +336,149 @@ static int check_clashes(const looking *l)
     return code;
 }
 
-int app_places_check(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
-                     eqp_message *message)
+static int take_lock(const looking *l, const char *option, const char *path, app_places *places)
+{
+    eqp_message inner = {""};
+    int code;
+
+    /* Two of this run's own names may have one lock. */
+    for (int i = 0; i < places->nlocks; i++) {
+        if (same_inode(path, places->path[i])) {
+            return EQP_OK;
+        }
+    }
+    code = eqp_lock_take(path, l->program, &places->lock[places->nlocks], &inner);
+    if (code != EQP_OK) {
+        eqp_message_set(l->message, "%s: %s: %s", l->program, option, inner.text);
+        return code;
+    }
+    places->path[places->nlocks] = strdup(path);
+    return places->path[places->nlocks++] == NULL ? EQP_ERR_MEMORY : EQP_OK;
+}
+
+/* The stem of a name: locked, and clear of what dead runs have left. */
+static int take_stem(const looking *l, const char *option, const char *path, app_places *places)
+{
+    char *stem = NULL, *lock = NULL;
+    int code = EQP_OK;
+
+    if (path == NULL) {
+        return EQP_OK;
+    }
+    EQP_TRY(app_name_beside(l->naming, path, "", &stem));
+    EQP_TRY(app_name_beside(l->naming, path, ".lock", &lock));
+    EQP_TRY(take_lock(l, option, lock, places));
+    eqp_output_sweep(stem);
+done:
+    free(lock);
+    free(stem);
+    return code == EQP_ERR_STATE ? EQP_ERR_IO : code;
+}
+
+/* The report's folder is made now, since its lock lies in it; a run that leaves nothing there takes it away again. */
+static int take_report(const looking *l, app_places *places)
+{
+    const char *report = l->run->report;
+    char *at = NULL, *inside = NULL;
+    int code = EQP_OK;
+
+    if (report == NULL) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_array_create(&inside, (int64_t)strlen(report) + 16, 1));
+    places->made = strdup(report);
+    for (at = strdup(report); at != NULL && access(at, F_OK) != 0; places->nmade++) {
+        char *above = folder_of(at);
+        free(at);
+        at = above;
+    }
+    free(at);
+    EQP_TRY(eqp_report_directory(report, l->message));
+    strcat(strcpy(inside, report), "/");
+    eqp_output_sweep(inside);
+    EQP_TRY(take_lock(l, "--report", strcat(inside, "report.lock"), places));
+done:
+    free(inside);
+    return code == EQP_ERR_STATE ? EQP_ERR_IO : code;
+}
+
+/* Name number i of a restart file: runs side by side in one folder have one each. */
+static void name_restart(const char *restart, int i, char name[APP_RESTART_NAME])
+{
+    const char *ending = strrchr(restart, '.');
+    char number[16] = "";
+
+    if (i > 0) {
+        snprintf(number, sizeof number, "-%d", i + 1);
+    }
+    snprintf(name, APP_RESTART_NAME, "%.*s%s%s", (int)(ending - restart), restart, number, ending);
+}
+
+/* A folder that takes no files matters only if there will be a signal. */
+static int take_restart(const looking *l, const char *restart, app_places *places, int *number)
+{
+    int code = EQP_ERR_STATE;
+
+    for (int i = 0; i < 1000 && code == EQP_ERR_STATE; i++) {
+        char name[APP_RESTART_NAME], lock[APP_RESTART_NAME + 8];
+
+        name_restart(restart, i, name);
+        *strrchr(name, '.') = '\0';
+        snprintf(lock, sizeof lock, "%s.lock", name);
+        code = take_lock(l, "restart file", lock, places);
+        *number = i;
+        if (code == EQP_OK) {
+            eqp_output_sweep(name);
+        }
+    }
+    return code == EQP_ERR_STATE || code == EQP_ERR_IO ? EQP_OK : code;
+}
+
+static int check_all(const looking *l)
+{
+    int code = check_clashes(l);
+
+    code = code == EQP_OK ? check_file(l, "output", l->run->output) : code;
+    code = code == EQP_OK ? check_file(l, "forces", l->run->forces) : code;
+    return code == EQP_OK ? check_report(l) : code;
+}
+
+int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
+                    const char *restart, app_places *places, eqp_message *message)
 {
     const looking l = {program, run, naming, message};
-    int rank, code = EQP_OK;
+    int rank, number = 0, code = EQP_OK;
 
+    *places = (app_places){.nlocks = 0};
     MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
-        code = check_clashes(&l);
-        code = code == EQP_OK ? check_file(&l, "output", run->output) : code;
-        code = code == EQP_OK ? check_file(&l, "forces", run->forces) : code;
-        code = code == EQP_OK ? check_report(&l) : code;
+        code = check_all(&l);
+        code = code == EQP_OK ? take_stem(&l, "--output", run->output, places) : code;
+        code = code == EQP_OK ? take_stem(&l, "--forces", run->forces, places) : code;
+        code = code == EQP_OK ? take_report(&l, places) : code;
+        code = code == EQP_OK ? take_restart(&l, restart, places, &number) : code;
     }
-    return eqp_agree(comm, code, message);
+    code = eqp_agree(comm, code, message);
+    if (code == EQP_OK) {
+        MPI_Bcast(&number, 1, MPI_INT, 0, comm);
+        name_restart(restart, number, places->restart);
+    } else {
+        app_places_free(places);
+    }
+    return code;
+}
+
+void app_places_free(app_places *places)
+{
+    for (int i = 0; i < places->nlocks; i++) {
+        eqp_lock_free(places->lock[i]);
+        free(places->path[i]);
+    }
+    for (int i = 0; i < places->nmade && places->made != NULL && rmdir(places->made) == 0; i++) {
+        char *above = folder_of(places->made);
+        free(places->made);
+        places->made = above;
+    }
+    free(places->made);
+    *places = (app_places){.nlocks = 0};
 }

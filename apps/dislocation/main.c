@@ -53,12 +53,12 @@ static int write_forces(void *user, const char *path, eqp_message *message)
 }
 
 /* Steps until the last one, of the command line or the control file, or until a signal. */
-static int run(dd_simulation *sim, app_record *record, int *stopped, eqp_message *message)
+static int run(dd_simulation *sim, app_record *record, const char *restart, int *stopped, eqp_message *message)
 {
     running user = {sim, record};
     app_run_settings settings = sim->settings->run;
     const app_run steps = {.program = "dislocation",
-                           .restart_path = "dislocation-restart.data",
+                           .restart_path = restart,
                            .settings = &settings,
                            .naming = dd_files_naming(settings.output),
                            .comm = sim->comm,
@@ -105,8 +105,8 @@ static int finish(const dd_simulation *sim, app_record *record, eqp_message *mes
     return code;
 }
 
-static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char *command, int *stopped,
-                          eqp_message *message)
+static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char *command, const char *restart,
+                          int *stopped, eqp_message *message)
 {
     dd_simulation sim;
     app_record *record = NULL;
@@ -117,7 +117,7 @@ static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char
     }
     code = dd_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
-        code = run(&sim, record, stopped, message);
+        code = run(&sim, record, restart, stopped, message);
     }
     if (code == EQP_OK) {
         code = finish(&sim, record, message);
@@ -219,13 +219,17 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
 static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
 {
     const dd_settings *settings = values;
-    int code = app_places_check(comm, "dislocation", &settings->run, dd_files_naming(settings->run.output), message);
+    app_places places;
+    int code = app_places_take(comm, "dislocation", &settings->run, dd_files_naming(settings->run.output),
+                               "dislocation-restart.data", &places, message);
 
     if (code != EQP_OK) {
         return code;
     }
-    return settings->run.ncompare > 0 ? simulate_compare(comm, settings, command, message)
-                                      : simulate_steps(comm, settings, command, stopped, message);
+    code = settings->run.ncompare > 0 ? simulate_compare(comm, settings, command, message)
+                                      : simulate_steps(comm, settings, command, places.restart, stopped, message);
+    app_places_free(&places);
+    return code;
 }
 
 /* The lists of names, and what the kernels are worth. */

@@ -251,8 +251,8 @@ static bool is_temporary(const char *name, const char *stem, size_t stem_length)
     const char *tail = name + length - TAIL;
 
     return length > stem_length + TAIL - 1 && strncmp(name, stem, stem_length) == 0 &&
-           strchr("._-", name[stem_length]) && tail[0] == '.' && strspn(tail + 1, letter) == LETTERS &&
-           strcmp(tail + 1 + LETTERS, ending) == 0;
+           (stem_length == 0 || strchr("._-", name[stem_length])) && tail[0] == '.' &&
+           strspn(tail + 1, letter) == LETTERS && strcmp(tail + 1 + LETTERS, ending) == 0;
 }
 
 static void remove_dead(const char *path)

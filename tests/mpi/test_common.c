@@ -144,42 +144,96 @@ static void touch(MPI_Comm comm, const char *path)
     MPI_Barrier(comm);
 }
 
+/* Takes all places and gives them up. */
+static int look(MPI_Comm comm, const app_run_settings *run, const app_naming *naming, const char *restart,
+                eqp_message *message)
+{
+    app_places places;
+    int code = app_places_take(comm, "second", run, naming, restart, &places, message);
+
+    if (code == EQP_OK) {
+        CHECK(strcmp(places.restart, restart) == 0);
+        app_places_free(&places);
+    }
+    return code;
+}
+
 /* A second app's names: each snapshot has two files, the series one. */
 static void no_file_of_a_run_is_another(MPI_Comm comm)
 {
     static const char *const ending[] = {".data", NULL}, *const each[] = {".ctrl", NULL},
                              *const beside[] = {".pvd", NULL};
     const app_naming naming = {ending, ".data", each, beside};
-    char folder[64], in[96], out[96], other[96], expected[256];
+    char folder[64], in[96], out[96], other[96], restart[96], expected[256];
     eqp_message message = {""};
 
     name_folder(comm, folder);
     snprintf(in, sizeof in, "%s/in.data", folder);
     snprintf(out, sizeof out, "%s/out.data", folder);
+    snprintf(restart, sizeof restart, "%s/restart.data", folder);
     touch(comm, in);
     app_run_settings run = {.snapshot = in, .output = out, .steps = 10};
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_OK);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_OK);
     run.output = in;
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_ERR_ARGUMENT);
     snprintf(expected, sizeof expected, "second: %s: the input would be overwritten", in);
     CHECK(strcmp(message.text, expected) == 0);
     run.output = out;
     snprintf(other, sizeof other, "%s/out.ctrl", folder);
     run.forces = other;
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_ERR_ARGUMENT);
     run.output_every = 4; /* then it is out_000004.ctrl that is written */
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_OK);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_OK);
     snprintf(other, sizeof other, "%s/out_000008.ctrl", folder);
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_ERR_ARGUMENT);
     snprintf(other, sizeof other, "%s/out_000009.ctrl", folder);
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_OK);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_OK);
     snprintf(other, sizeof other, "%s/out.pvd", folder);
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_ERR_ARGUMENT);
     snprintf(other, sizeof other, "%s/none/forces.hdf5", folder);
-    CHECK_EQUAL(app_places_check(comm, "second", &run, &naming, &message), EQP_ERR_IO);
+    CHECK_EQUAL(look(comm, &run, &naming, restart, &message), EQP_ERR_IO);
     MPI_Barrier(comm);
     if (mpi_test_rank(comm) == 0) {
         CHECK(unlink(in) == 0 && rmdir(folder) == 0); /* looking makes nothing */
+    }
+}
+
+/* Every place is had by one run at a time, the restart file's under one name each, and in the end nothing is left. */
+static void a_place_is_had_by_one_run(MPI_Comm comm)
+{
+    static const char *const ending[] = {".data", NULL};
+    const app_naming naming = {ending, ".data", NULL, NULL};
+    char folder[64], out[96], other[160], report[96], forces[96], restart[96];
+    eqp_message message = {""};
+    app_places first, second;
+
+    name_folder(comm, folder);
+    snprintf(out, sizeof out, "%s/out.data", folder);
+    snprintf(other, sizeof other, "%s/../%s/out", folder, folder);
+    snprintf(forces, sizeof forces, "%s/forces", folder);
+    snprintf(report, sizeof report, "%s/some/report", folder);
+    snprintf(restart, sizeof restart, "%s/restart.data", folder);
+    app_run_settings run = {.output = out, .forces = forces, .report = report, .steps = 10}, rival = {.output = other};
+    CHECK_EQUAL(app_places_take(comm, "one", &run, &naming, restart, &first, &message), EQP_OK);
+    CHECK(strcmp(first.restart, restart) == 0);
+    for (int k = 0; k < 3; k++) {
+        CHECK_EQUAL(app_places_take(comm, "two", &rival, &naming, restart, &second, &message), EQP_ERR_IO);
+        CHECK(strncmp(message.text,
+                      k == 0   ? "two: --output: "
+                      : k == 1 ? "two: --forces: "
+                               : "two: --report: ",
+                      15) == 0);
+        CHECK(strstr(message.text, ": in use by one, process ") != NULL);
+        rival = k == 0 ? (app_run_settings){.forces = forces} : (app_run_settings){.report = report};
+    }
+    rival = (app_run_settings){.steps = 1};
+    CHECK_EQUAL(app_places_take(comm, "two", &rival, &naming, restart, &second, &message), EQP_OK);
+    CHECK(strstr(second.restart, "/restart-2.data") != NULL);
+    app_places_free(&second);
+    app_places_free(&first);
+    MPI_Barrier(comm);
+    if (mpi_test_rank(comm) == 0) {
+        CHECK(rmdir(folder) == 0); /* nothing is left */
     }
 }
 
@@ -333,6 +387,7 @@ int main(int argc, char **argv)
         MPI_TEST(records_come_into_file_order),
         MPI_TEST(rows_of_all_ranks_come_in_order),
         MPI_TEST(no_file_of_a_run_is_another),
+        MPI_TEST(a_place_is_had_by_one_run),
         MPI_TEST(forces_are_written_in_order_or_not_at_all),
         MPI_TEST(costs_are_learnt_from_all_ranks),
         MPI_TEST(wrong_nominal_costs_hardly_count_where_samples_tell),

@@ -297,6 +297,8 @@ static void files_of_dead_writers_are_swept_and_no_others(void **state)
     assert_int_equal(eqp_output_commit(live, NULL), EQP_OK);
     check_text(in_folder("run.hdf5"), "whole");
     eqp_output_sweep(in_folder("none/run"));
+    eqp_output_sweep(in_folder("")); /* all in the folder: the other stem's, too */
+    assert_int_equal(files_in_folder(false), 6);
     eqp_output_sweep(NULL);
 }
 

@@ -68,7 +68,8 @@ void eqp_output_discard(eqp_output *output);
 
 /** Removes temporary files whose writers are dead. Files of live writers stay, and where the file system has no locks,
  * all stay. Local, O(files in the folder).
- * \param[in] stem  as in the names STEM, STEM.more, STEM_more and STEM-more of the targets, with its folder (borrowed) */
+ * \param[in] stem  as in the names STEM, STEM.more, STEM_more and STEM-more of the targets, with its folder; all in the folder if it
+ *                   ends in '/' (borrowed) */
 void eqp_output_sweep(const char *stem);
 
 /** A name that this run owns. */
