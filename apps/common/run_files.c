@@ -3,6 +3,7 @@
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
+#include <equipoise/random.h>
 #include <equipoise/snapshot.h>
 
 #include <stdio.h>
@@ -212,6 +213,22 @@ int app_file_order(MPI_Comm comm, size_t size, int64_t n, void *records, int64_t
     memcpy(slice, &in, sizeof in);
     *first = before;
     return EQP_OK;
+}
+
+uint64_t app_checksum_row(int64_t place, int at, int nwords, const uint64_t *word)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < nwords; i++) {
+        sum += eqp_random_bits(word[i], (uint64_t)place, (uint64_t)(at + i));
+    }
+    return sum;
+}
+
+uint64_t app_checksum_sum(MPI_Comm comm, uint64_t part)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &part, 1, MPI_UINT64_T, MPI_SUM, comm);
+    return part;
 }
 
 typedef struct forces_file {

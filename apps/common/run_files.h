@@ -83,6 +83,12 @@ int app_write_columns(MPI_Comm comm, const app_file_writer *writer, void *file, 
  * which is number *first of all. Collective; unchanged on error. */
 int app_file_order(MPI_Comm comm, size_t size, int64_t n, void *records, int64_t *nslice, void *slice, int64_t *first);
 
+/* A checksum of rows of words, whichever ranks hold which: the sum of this over all rows. place: in the file; at: of
+ * the first of these words in its row. Local. */
+uint64_t app_checksum_row(int64_t place, int at, int nwords, const uint64_t *word);
+/* The sum. Collective. */
+uint64_t app_checksum_sum(MPI_Comm comm, uint64_t part);
+
 /* One force, at home on the rank that gives it. */
 typedef struct app_force {
     uint64_t place; /* in the order of the input, unique: it need not be without gaps */

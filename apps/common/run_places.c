@@ -414,21 +414,34 @@ static void name_restart(const char *restart, int i, char name[APP_RESTART_NAME]
     snprintf(name, APP_RESTART_NAME, "%.*s%s%s", (int)(ending - restart), restart, number, ending);
 }
 
+/* The lock of name number i, and in `name` the stem. */
+static void name_restart_lock(const char *restart, int i, char name[APP_RESTART_NAME], char lock[APP_RESTART_NAME + 8])
+{
+    name_restart(restart, i, name);
+    *strrchr(name, '.') = '\0';
+    snprintf(lock, APP_RESTART_NAME + 8, "%s.lock", name);
+}
+
 /* A folder that takes no files matters only if there will be a signal. */
 static int take_restart(const looking *l, const char *restart, app_places *places, int *number)
 {
+    char name[APP_RESTART_NAME], lock[APP_RESTART_NAME + 8];
     int code = EQP_ERR_STATE;
 
     for (int i = 0; i < 1000 && code == EQP_ERR_STATE; i++) {
-        char name[APP_RESTART_NAME], lock[APP_RESTART_NAME + 8];
-
-        name_restart(restart, i, name);
-        *strrchr(name, '.') = '\0';
-        snprintf(lock, sizeof lock, "%s.lock", name);
+        name_restart_lock(restart, i, name, lock);
         code = take_lock(l, "restart file", lock, places);
         *number = i;
-        if (code == EQP_OK) {
-            eqp_output_sweep(name);
+    }
+    if (code == EQP_OK) {
+        eqp_output_sweep(name);
+    }
+    /* Dead runs may have left locks of higher numbers, which nobody else would ever take. */
+    for (int i = *number + 1; i < *number + 10; i++) {
+        eqp_lock *stale = NULL;
+        name_restart_lock(restart, i, name, lock);
+        if (access(lock, F_OK) == 0 && eqp_lock_take(lock, l->program, &stale, NULL) == EQP_OK) {
+            eqp_lock_free(stale);
         }
     }
     return code == EQP_ERR_STATE || code == EQP_ERR_IO ? EQP_OK : code;

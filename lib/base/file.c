@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -304,12 +305,19 @@ static int cannot_lock(const char *path, int reason, eqp_message *message)
     return EQP_ERR_IO;
 }
 
-/* What the holder has written; not yet, perhaps. */
+/* What the holder writes; it may just be about to. */
 static int refuse(const char *path, int fd, eqp_message *message)
 {
+    const struct timespec moment = {.tv_nsec = 10000000};
     char text[HELD_MOST + 1] = "";
-    ssize_t n = pread(fd, text, HELD_MOST, 0);
+    ssize_t n = 0;
 
+    for (int i = 0; i < ATTEMPTS && n <= 0; i++) {
+        n = pread(fd, text, HELD_MOST, 0);
+        if (n <= 0) {
+            (void)nanosleep(&moment, NULL);
+        }
+    }
     text[n > 0 ? n : 0] = '\0';
     text[strcspn(text, "\n")] = '\0';
     eqp_message_set(message, "%s: %s", path, text[0] != '\0' ? text : "in use by another run");

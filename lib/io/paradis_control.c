@@ -39,6 +39,7 @@ typedef struct row {
 #define NUMBER 0, INT_MAX
 
 static const row table[] = {
+    {"networkChecksum", NAME, AT(checksum), 1, 0, 0},
     {"Layout", HEADING, 0, 0, 0, 0},
     {"numXdoms", INT, AT(domains[0]), 1, 1, INT_MAX},
     {"numYdoms", INT, AT(domains[1]), 1, 1, INT_MAX},
@@ -84,6 +85,8 @@ static const row table[] = {
     {"edotdir", REAL, AT(direction), 3, ANY},
     {"appliedStress", REAL, AT(stress), 6, ANY},
     {"totpStn", REAL, AT(plastic_strain), 6, ANY},
+    {"End", HEADING, 0, 0, 0, 0},
+    {"networkChecksum", NAME, AT(checksum), 1, 0, 0}, /* once more: then the file is whole */
 };
 
 enum { ROWS = sizeof table / sizeof table[0] };
@@ -206,9 +209,23 @@ static bool is_zero(const double v[3])
     return v[0] == 0 && v[1] == 0 && v[2] == 0;
 }
 
+/* A file that has the checksum once only has lost its end. */
+static int check_end(const eqp__lines *l, int nchecksums, const char *first, const eqp_paradis_control *control,
+                     eqp_message *message)
+{
+    if (nchecksums == 1 || (nchecksums > 1 && strcmp(first, control->checksum) != 0)) {
+        eqp_message_set(message, "%s: is torn: its networkChecksum does not stand at both ends", l->path);
+        return EQP_ERR_FORMAT;
+    }
+    return EQP_OK;
+}
+
 static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
                            eqp_message *message)
 {
+    char first[EQP_PARADIS_NAME] = "";
+    int nchecksums = 0;
+
     for (;;) {
         eqp__statement s;
         const row *r;
@@ -216,7 +233,7 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
         int rc = eqp__lines_next(l, &text, message);
 
         if (rc != EQP_OK || !text) {
-            return rc;
+            return rc != EQP_OK ? rc : check_end(l, nchecksums, first, control, message);
         }
         rc = eqp__statement_read(l, text, &s, message);
         if (rc != EQP_OK) {
@@ -225,6 +242,9 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
         r = find_row(s.key);
         if (r) {
             rc = take_value(l, &s, r, control, message);
+            if (r->at == AT(checksum) && nchecksums++ == 0) {
+                memcpy(first, control->checksum, sizeof first);
+            }
             if (rc == EQP_OK && r->at == AT(direction) && is_zero(control->direction)) {
                 rc = eqp__lines_refuse(l, EQP_ERR_DATA, message, "%s: is no direction", s.key);
             }
@@ -364,47 +384,49 @@ int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box
     return rc;
 }
 
-static void put_reals(FILE *to, const char *key, int count, const double *value)
+static void put_reals(FILE *to, const char *prefix, const char *key, int count, const double *value)
 {
     if (count == 1) {
-        (void)fprintf(to, "%s = %.17g\n", key, value[0]);
+        (void)fprintf(to, "%s%s = %.17g\n", prefix, key, value[0]);
         return;
     }
-    (void)fprintf(to, "%s = [\n", key);
+    (void)fprintf(to, "%s%s = [\n", prefix, key);
     for (int i = 0; i < count; i++) {
-        (void)fprintf(to, "  %.17g\n", value[i]);
+        (void)fprintf(to, "%s  %.17g\n", prefix, value[i]);
     }
-    (void)fprintf(to, "  ]\n");
+    (void)fprintf(to, "%s  ]\n", prefix);
 }
 
-static void put_row(FILE *to, const eqp_paradis_control *control, const row *r)
+static void put_row(FILE *to, const char *prefix, const eqp_paradis_control *control, const row *r)
 {
     const void *at = (const char *)control + r->at;
 
     switch (r->kind) {
     case HEADING:
-        (void)fprintf(to, "\n#  %s\n\n", r->key);
+        (void)fprintf(to, "%s\n%s#  %s\n%s\n", prefix, prefix, r->key, prefix);
         break;
     case INT:
-        (void)fprintf(to, "%s = %d\n", r->key, *(const int *)at);
+        (void)fprintf(to, "%s%s = %d\n", prefix, r->key, *(const int *)at);
         break;
     case LONG:
-        (void)fprintf(to, "%s = %lld\n", r->key, (long long)*(const int64_t *)at);
+        (void)fprintf(to, "%s%s = %lld\n", prefix, r->key, (long long)*(const int64_t *)at);
         break;
     case NAME:
-        (void)fprintf(to, "%s = \"%s\"\n", r->key, (const char *)at);
+        if (*(const char *)at || r->at != AT(checksum)) {
+            (void)fprintf(to, "%s%s = \"%s\"\n", prefix, r->key, (const char *)at);
+        }
         break;
     case REAL:
     case DERIVED:
         if (!isnan(*(const double *)at)) {
-            put_reals(to, r->key, r->count, at);
+            put_reals(to, prefix, r->key, r->count, at);
         }
         break;
     }
 }
 
 /* What the reader would refuse must not be written. */
-static int check_given(const char *path, const eqp_paradis_control *c, eqp_message *message)
+int eqp__control_check(const char *path, const eqp_paradis_control *c, eqp_message *message)
 {
     for (int i = 0; i < ROWS; i++) {
         bool left_out = table[i].kind == DERIVED && isnan(*(const double *)((const char *)c + table[i].at));
@@ -418,26 +440,32 @@ static int check_given(const char *path, const eqp_paradis_control *c, eqp_messa
     return EQP_OK;
 }
 
+void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *control)
+{
+    eqp__c_locale c;
+
+    eqp__c_locale_enter(&c);
+    (void)fprintf(to, "%s#  ParaDiS control parameters, written by Equipoise %s\n", prefix, eqp_version());
+    for (int i = 0; i < ROWS; i++) {
+        put_row(to, prefix, control, &table[i]);
+    }
+    eqp__c_locale_leave(&c);
+}
+
 int eqp_paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message)
 {
     eqp_output *out;
-    eqp__c_locale c;
     int rc;
 
     if (!path || !control) {
         eqp_message_set(message, "parameters need the name of a file");
         return EQP_ERR_ARGUMENT;
     }
-    rc = check_given(path, control, message);
+    rc = eqp__control_check(path, control, message);
     rc = rc != EQP_OK ? rc : eqp_output_create(path, &out, message);
     if (rc != EQP_OK) {
         return rc;
     }
-    eqp__c_locale_enter(&c);
-    (void)fprintf(eqp_output_stream(out), "#  ParaDiS control parameters, written by Equipoise %s\n", eqp_version());
-    for (int i = 0; i < ROWS; i++) {
-        put_row(eqp_output_stream(out), control, &table[i]);
-    }
-    eqp__c_locale_leave(&c);
+    eqp__control_put(eqp_output_stream(out), "", control);
     return eqp_output_commit(out, message);
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <zlib.h>
 
 typedef struct eqp__lines {
@@ -27,6 +28,11 @@ void eqp__lines_close(eqp__lines *lines);
 
 /* The next line that is neither blank nor a comment, without its comment; good until the next call. NULL at the end. */
 int eqp__lines_next(eqp__lines *lines, char **text, eqp_message *message);
+
+/* paradis_control.c. What the reader would refuse must not be written; parameters as the lines of a `.ctrl` file,
+ * each behind a prefix. */
+int eqp__control_check(const char *path, const eqp_paradis_control *control, eqp_message *message);
+void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *control);
 
 /* "PATH: line N: ..."; returns code. */
 int eqp__lines_refuse(const eqp__lines *lines, int code, eqp_message *message, const char *format, ...)

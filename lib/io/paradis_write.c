@@ -3,6 +3,7 @@
 #include "io/c_locale.h"
 #include "io/internal.h"
 #include "io/output.h"
+#include "io/paradis_text.h"
 
 #include <equipoise/paradis.h>
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 
 struct eqp_paradis_writer {
-    eqp_output *out;
+    eqp_output *out, *control; /* the parameters, or NULL */
     int64_t nnodes, nwritten;
 };
 
@@ -112,6 +113,27 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
     return rc;
 }
 
+int eqp_paradis_write_control(eqp_paradis_writer *writer, const char *path, const eqp_paradis_control *control,
+                              eqp_message *message)
+{
+    int code;
+
+    if (!writer || !path || !control || writer->nwritten > 0 || writer->control) {
+        eqp_message_set(message, "parameters need a name, and come before nodes");
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp__control_check(path, control, message));
+    EQP_TRY(eqp_output_create(path, &writer->control, message));
+    eqp__control_put(eqp_output_stream(writer->control), "", control);
+    (void)fflush(
+        eqp_output_stream(writer->control)); /* whether they can be written shows before any file is replaced */
+    EQP_TRY(eqp_output_check(writer->control, message));
+    eqp__control_put(eqp_output_stream(writer->out), "#= ", control);
+    code = eqp_output_check(writer->out, message);
+done:
+    return eqp__explain(code, path, message);
+}
+
 static bool is_tag(uint64_t tag)
 {
     return EQP_PARADIS_DOMAIN(tag) <= INT32_MAX && EQP_PARADIS_INDEX(tag) <= INT32_MAX;
@@ -188,13 +210,19 @@ int eqp_paradis_write_finish(eqp_paradis_writer *writer, eqp_message *message)
         return EQP_ERR_ARGUMENT;
     }
     rc = eqp_output_commit(writer->out, message);
-    free(writer);
+    writer->out = NULL;
+    if (rc == EQP_OK && writer->control) {
+        rc = eqp_output_commit(writer->control, message);
+        writer->control = NULL;
+    }
+    eqp_paradis_write_discard(writer);
     return rc;
 }
 
 void eqp_paradis_write_discard(eqp_paradis_writer *writer)
 {
     if (writer) {
+        eqp_output_discard(writer->control);
         eqp_output_discard(writer->out);
         free(writer);
     }

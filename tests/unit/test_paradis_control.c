@@ -212,6 +212,36 @@ static void what_is_written_comes_back_to_the_last_bit(void **state)
     assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_ERR_ARGUMENT);
 }
 
+/* A file that names its network does so at both ends: cut anywhere in between, it is refused. */
+static void a_torn_file_is_refused(void **state)
+{
+    eqp_paradis_control c = control_good(usual), back = eqp_paradis_control_defaults;
+    char text[8192] = "", *first;
+    eqp_message message = {""};
+    FILE *file;
+
+    (void)state;
+    strcpy(c.checksum, "0123456789abcdef");
+    assert_int_equal(eqp_paradis_control_write(in_folder("whole"), &c, NULL), EQP_OK);
+    assert_int_equal(eqp_paradis_control_read(in_folder("whole"), &back, NULL, NULL, NULL), EQP_OK);
+    assert_string_equal(back.checksum, "0123456789abcdef");
+    file = fopen(in_folder("whole"), "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    first = strchr(strstr(text, "networkChecksum"), '\n');
+    assert_non_null(first);
+    /* Without its last newline it is whole. */
+    for (size_t length = strlen(text) - 2; length > (size_t)(first - text); length -= 7) {
+        text[length] = '\0';
+        save_text(in_folder("torn"), text);
+        assert_true(eqp_paradis_control_read(in_folder("torn"), &back, NULL, NULL, &message) < 0);
+    }
+    save_text(in_folder("mixed"), "networkChecksum = \"1\"\nrc = 2\nnetworkChecksum = \"2\"\n");
+    assert_int_equal(eqp_paradis_control_read(in_folder("mixed"), &back, NULL, NULL, &message), EQP_ERR_FORMAT);
+    assert_non_null(strstr(message.text, "mixed: is torn"));
+}
+
 /* Real files, with the edges of the boxes that belong to them. */
 static void real_files_are_read(void **state)
 {
@@ -265,6 +295,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_not_given_follows_from_the_rest, files_clear),
         cmocka_unit_test_setup(what_does_not_fit_together_is_named, files_clear),
         cmocka_unit_test_setup(bad_values_name_the_line, files_clear),
+        cmocka_unit_test_setup(a_torn_file_is_refused, files_clear),
         cmocka_unit_test_setup(what_is_written_comes_back_to_the_last_bit, files_clear),
         cmocka_unit_test_setup(real_files_are_read, files_clear),
     };

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void number(bh_particles *p, int64_t first)
 {
@@ -73,9 +74,59 @@ static int read_slice(const eqp_snapshot *snapshot, int64_t first, int64_t count
     return code;
 }
 
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *p, int64_t first, int64_t step, double dt, double time)
+{
+    const uint64_t moment[] = {(uint64_t)step, bits_of(dt), bits_of(time)};
+    uint64_t sum = 0;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        const uint64_t word[] = {(uint64_t)p->id[i], (uint64_t)p->kind[i], bits_of(p->m[i]),  bits_of(p->x[i]),
+                                 bits_of(p->y[i]),   bits_of(p->z[i]),     bits_of(p->vx[i]), bits_of(p->vy[i]),
+                                 bits_of(p->vz[i]),  bits_of(p->ax[i]),    bits_of(p->ay[i]), bits_of(p->az[i]),
+                                 bits_of(p->pot[i])};
+        sum += app_checksum_row(first + i, 0, sizeof word / sizeof word[0], word);
+    }
+    return app_checksum_sum(comm, sum) + app_checksum_row(-1, 0, 3, moment);
+}
+
+/* Files of older versions have no checksum; but what was never written is nothing but zeros. Collective. */
+static int check_restart(MPI_Comm comm, const char *path, const bh_particles *p, const bh_input *input, int64_t first,
+                         const eqp_attribute *checksum, eqp_message *message)
+{
+    int64_t nonzero = 0;
+    bool damaged;
+    int code;
+
+    if (checksum->name != NULL) {
+        damaged = bh_input_checksum(comm, p, first, input->step, input->dt, input->time) != (uint64_t)checksum->integer;
+    } else {
+        for (int64_t i = 0; i < p->n; i++) {
+            nonzero += p->id[i] != 0 || p->m[i] != 0 || p->x[i] != 0;
+        }
+        code = eqp_sum_int64(comm, 1, &nonzero);
+        if (code != EQP_OK) {
+            return code;
+        }
+        damaged = nonzero == 0;
+    }
+    if (damaged) {
+        eqp_message_set(message, "%s: is damaged: %s", path,
+                        checksum->name != NULL ? "its checksum is not that of its particles" : "nothing but zeros");
+    }
+    return damaged ? EQP_ERR_FORMAT : EQP_OK;
+}
+
 /* What only a restart file has: where it stopped, and the forces that the relative criterion goes on from. */
 static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t steps, int64_t first, int64_t count,
-                        bh_particles *p, bh_input *input, eqp_message *message)
+                        bh_particles *p, bh_input *input, eqp_attribute *checksum, eqp_message *message)
 {
     eqp_attribute step = {.name = "step", .kind = EQP_KIND_INT64}, dt = {.name = "dt", .kind = EQP_KIND_DOUBLE};
     const eqp_column acceleration = {"Acceleration", EQP_KIND_DOUBLE, 3}, potential = {"Potential", EQP_KIND_DOUBLE, 1};
@@ -105,13 +156,21 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
                         (long long)step.integer);
         return EQP_ERR_ARGUMENT;
     }
+    if (code == EQP_OK) {
+        *checksum = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64};
+        code = eqp_snapshot_get_attribute(snapshot, checksum, message);
+        if (code == EQP_ERR_UNKNOWN) {
+            checksum->name = NULL;
+            code = EQP_OK;
+        }
+    }
     input->step = step.integer;
     input->dt = dt.real;
     return code;
 }
 
 static int read_file(int rank, int nranks, const bh_settings *settings, bh_particles *p, bh_input *input,
-                     eqp_message *message)
+                     eqp_attribute *checksum, eqp_message *message)
 {
     const char *path = app_run_input_path(&settings->run);
     eqp_snapshot *snapshot = NULL;
@@ -129,7 +188,7 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     app_slice(info->n, rank, nranks, &first, &count);
     code = read_slice(snapshot, first, count, p, message);
     if (code == EQP_OK && settings->run.restart != NULL) {
-        code = read_restart(snapshot, path, settings->run.steps, first, count, p, input, message);
+        code = read_restart(snapshot, path, settings->run.steps, first, count, p, input, checksum, message);
     }
     eqp_snapshot_close(snapshot);
     return code;
@@ -138,6 +197,7 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
 int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *particles, bh_input *input,
                   eqp_message *message)
 {
+    eqp_attribute checksum = {.name = NULL};
     int rank, nranks, code;
 
     MPI_Comm_rank(comm, &rank);
@@ -146,7 +206,13 @@ int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *part
     if (settings->run.generate != NULL) {
         code = generate(rank, nranks, settings, particles, input, message);
     } else {
-        code = read_file(rank, nranks, settings, particles, input, message);
+        code = read_file(rank, nranks, settings, particles, input, &checksum, message);
     }
-    return eqp_agree(comm, code, message);
+    code = eqp_agree(comm, code, message);
+    if (code == EQP_OK && settings->run.restart != NULL) {
+        int64_t first, count;
+        app_slice(input->total, rank, nranks, &first, &count);
+        code = check_restart(comm, settings->run.restart, particles, input, first, &checksum, message);
+    }
+    return code;
 }

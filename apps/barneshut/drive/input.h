@@ -21,4 +21,9 @@ typedef struct bh_input {
 int bh_input_read(MPI_Comm comm, const bh_settings *settings, bh_particles *particles, bh_input *input,
                   eqp_message *message);
 
+/* The checksum that a restart file carries: of its particles, of which this rank has a run from number `first` of the
+ * file on, and of the moment. Collective. */
+uint64_t bh_input_checksum(MPI_Comm comm, const bh_particles *particles, int64_t first, int64_t step, double dt,
+                           double time);
+
 #endif

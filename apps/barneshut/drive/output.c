@@ -21,10 +21,10 @@ static uint64_t place_of(const bh_particles *p, int64_t i)
 }
 
 /* Particles in the order of a file, cut into one run per rank. */
-static int slice_make(const bh_simulation *sim, bh_particles *slice)
+static int slice_make(const bh_simulation *sim, bh_particles *slice, int64_t *first)
 {
     const bh_particles *p = &sim->domain.particles;
-    int64_t nreceived = 0, first;
+    int64_t nreceived = 0;
     uint64_t *out = NULL, *in = NULL;
     int code = eqp_agree(sim->comm, eqp_array_create(&out, p->n * RECORD_WORDS, sizeof *out), NULL);
 
@@ -34,7 +34,7 @@ static int slice_make(const bh_simulation *sim, bh_particles *slice)
         bh_particles_pack(p, i, out + RECORD_WORDS * i + 1);
     }
     if (code == EQP_OK) {
-        code = app_file_order(sim->comm, RECORD_WORDS * sizeof *out, p->n, out, &nreceived, &in, &first);
+        code = app_file_order(sim->comm, RECORD_WORDS * sizeof *out, p->n, out, &nreceived, &in, first);
     }
     free(out);
     if (code == EQP_OK) {
@@ -51,7 +51,7 @@ typedef struct snapshot_file {
     const char *path;
     eqp_snapshot_layout layout;
     eqp_column column[2];
-    eqp_attribute attribute[2];
+    eqp_attribute attribute[3];
     eqp_snapshot_writer *writer;
 } snapshot_file;
 
@@ -118,13 +118,18 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
     static const app_file_writer writer = {snapshot_begin, snapshot_write, snapshot_finish, snapshot_discard};
     snapshot_file file;
     bh_particles slice;
-    int code = slice_make(sim, &slice);
+    int64_t first;
+    int code = slice_make(sim, &slice, &first);
 
     if (code == EQP_OK) {
         code = describe_snapshot(sim, path, &file);
     }
     if (code == EQP_OK) {
         const bh_particles *p = &slice;
+        const uint64_t checksum =
+            bh_input_checksum(sim->comm, p, first, sim->now.common.step, sim->dt, sim->now.common.time);
+        file.attribute[2] = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64, .integer = (int64_t)checksum};
+        file.layout.nattributes = 3;
         const void *const column[] = {p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m, p->id, p->ax, p->ay, p->az, p->pot};
         code = app_write_columns(sim->comm, &writer, &file, 12, p->n, column, message);
     } else {

@@ -83,6 +83,28 @@ static int generate(const dd_settings *settings, dd_domain *domain, dd_input *in
     return code;
 }
 
+uint64_t dd_input_node_checksum(int64_t place, uint64_t tag, const double x[3], int constraint)
+{
+    uint64_t word[5] = {tag, (uint64_t)constraint};
+
+    memcpy(word + 2, x, 3 * sizeof *x);
+    return app_checksum_row(place, 0, 5, word);
+}
+
+/* Without normals, which are brought to unit length when they are read. */
+uint64_t dd_input_arm_checksum(int64_t place, int k, uint64_t tag, const double burgers[3])
+{
+    uint64_t word[4] = {tag};
+
+    memcpy(word + 1, burgers, 3 * sizeof *burgers);
+    return app_checksum_row(place, 5 + 4 * k, 4, word);
+}
+
+void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME])
+{
+    snprintf(text, EQP_PARADIS_NAME, "%016llx", (unsigned long long)sum);
+}
+
 /* A node of a file as one of the network. */
 static int make_node(const dd_domain *domain, const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order,
                      dd_node *node)
@@ -105,7 +127,7 @@ static int make_node(const dd_domain *domain, const eqp_paradis_node *from, cons
 
 /* The nodes of a block, which begins with number `at`, that belong to this rank. */
 static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end,
-                      eqp_message *message)
+                      uint64_t *checksum, eqp_message *message)
 {
     int code = EQP_OK;
 
@@ -114,6 +136,11 @@ static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t
         dd_node node = {0};
         if (at + i < first || at + i >= end) {
             continue;
+        }
+        *checksum += dd_input_node_checksum(at + i, from->tag, from->x, from->constraint);
+        for (int k = 0; k < from->narms; k++) {
+            const eqp_paradis_arm *arm = &block->arm[from->first_arm + k];
+            *checksum += dd_input_arm_checksum(at + i, k, arm->tag, arm->burgers);
         }
         code = make_node(domain, from, block->arm + from->first_arm, at + i, &node);
         if (code == EQP_OK) {
@@ -130,7 +157,7 @@ static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t
 }
 
 /* Every rank goes through the file up to the end of its slice; the last one sees whether the file is whole. */
-static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, eqp_message *message)
+static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *checksum, eqp_message *message)
 {
     const int64_t total = eqp_paradis_get_header(reader)->nnodes;
     eqp_paradis_block block = {0};
@@ -143,7 +170,7 @@ static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, eqp_message
         if (code != EQP_OK || block.n == 0) {
             break;
         }
-        code = take_block(domain, &block, at, first, first + count, message);
+        code = take_block(domain, &block, at, first, first + count, checksum, message);
         at += block.n;
         if (code != EQP_OK) {
             name_input(eqp_paradis_path(reader), message);
@@ -152,7 +179,7 @@ static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, eqp_message
     return code;
 }
 
-static int read_file(const char *path, dd_domain *domain, dd_input *input, eqp_message *message)
+static int read_file(const char *path, dd_domain *domain, dd_input *input, uint64_t *checksum, eqp_message *message)
 {
     eqp_paradis_reader *reader = NULL;
     int code = eqp_paradis_open(path, &reader, message);
@@ -168,7 +195,7 @@ static int read_file(const char *path, dd_domain *domain, dd_input *input, eqp_m
         code = EQP_ERR_FORMAT;
     }
     if (code == EQP_OK) {
-        code = read_slice(reader, domain, message);
+        code = read_slice(reader, domain, checksum, message);
     }
     eqp_paradis_close(reader);
     return code;
@@ -318,10 +345,26 @@ static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_mes
     return code;
 }
 
+/* Are the parameters of a restart those of its network? Older versions, and ParaDiS, do not say. Collective. */
+static int check_pair(const dd_domain *domain, const char *data, const char *ctrl, const char *named, uint64_t part,
+                      eqp_message *message)
+{
+    char found[EQP_PARADIS_NAME];
+
+    dd_input_checksum_text(app_checksum_sum(domain->comm, part), found);
+    if (named[0] == '\0' || strcmp(named, found) == 0) {
+        return EQP_OK;
+    }
+    eqp_message_set(message, "%s: belongs to another network than that of %s, which has its own in lines '#= '", ctrl,
+                    data);
+    return EQP_ERR_FORMAT;
+}
+
 int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
 {
     const char *data = NULL, *ctrl = settings->ctrl;
     char *own_data = NULL, *own_ctrl = NULL;
+    uint64_t checksum = 0;
     int code = EQP_OK;
 
     *input = (dd_input){0};
@@ -337,11 +380,14 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
         code = find_last_step(settings, ctrl, input, message);
     }
     if (code == EQP_OK && data != NULL) {
-        code = read_file(data, domain, input, message);
+        code = read_file(data, domain, input, &checksum, message);
     } else if (code == EQP_OK) {
         code = generate(settings, domain, input, message);
     }
     code = eqp_agree(domain->comm, code, message);
+    if (code == EQP_OK && settings->run.restart != NULL) {
+        code = check_pair(domain, data, ctrl, input->control.checksum, checksum, message);
+    }
     if (code == EQP_OK) {
         code = connect(data != NULL ? data : input->format, domain, input, message);
     }

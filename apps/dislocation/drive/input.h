@@ -24,4 +24,10 @@ typedef struct dd_input {
  * slice. Collective: all ranks fail with the same code and line, or none; the domain can be freed in any case. */
 int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message);
 
+/* The checksum by which parameters name their network: the sum over nodes and arms, and its text. place: of the node in
+ * the file; k: of the arm in the node. */
+uint64_t dd_input_node_checksum(int64_t place, uint64_t tag, const double x[3], int constraint);
+uint64_t dd_input_arm_checksum(int64_t place, int k, uint64_t tag, const double burgers[3]);
+void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME]);
+
 #endif

@@ -179,7 +179,9 @@ static int take_nodes(void *user, dd_inbox *in, eqp_message *message)
     return code;
 }
 
-static int begin(const dd_domain *domain, const char *path, eqp_paradis_writer **writer, eqp_message *message)
+/* Rank 0 begins both files. */
+static int begin(const dd_domain *domain, const char *path, const eqp_paradis_control *control, const char *ctrl,
+                 eqp_paradis_writer **writer, eqp_message *message)
 {
     eqp_paradis_header header = {.nnodes = domain->network.n};
     int code = eqp_sum_int64(domain->comm, 1, &header.nnodes);
@@ -190,6 +192,7 @@ static int begin(const dd_domain *domain, const char *path, eqp_paradis_writer *
     }
     if (code == EQP_OK && domain->rank == 0) {
         code = eqp_paradis_write_begin(path, &header, 0, NULL, writer, message);
+        code = code == EQP_OK ? eqp_paradis_write_control(*writer, ctrl, control, message) : code;
     }
     return eqp_agree(domain->comm, code, message);
 }
@@ -210,7 +213,27 @@ static eqp_paradis_control control_of(const dd_input *input, const dd_moment *no
     return control;
 }
 
-static int write_pair(const dd_domain *domain, const eqp_paradis_control *control, const char *data, const char *ctrl,
+/* Of the nodes as they will be read. */
+static int checksum_of(const dd_domain *domain, const run *r, char text[EQP_PARADIS_NAME])
+{
+    uint64_t sum = 0;
+    int64_t first = 0;
+    int code = eqp_scan_int64(domain->comm, r->n, &first, NULL);
+
+    for (int64_t i = 0; i < r->n && code == EQP_OK; i++) {
+        const dd_node *node = &r->node[i];
+        sum += dd_input_node_checksum(first + i, node->tag, node->x, node->constraint);
+        for (int k = 0; k < node->narms; k++) {
+            sum += dd_input_arm_checksum(first + i, k, node->arm[k].tag, node->arm[k].burgers);
+        }
+    }
+    if (code == EQP_OK) {
+        dd_input_checksum_text(app_checksum_sum(domain->comm, sum), text);
+    }
+    return code;
+}
+
+static int write_pair(const dd_domain *domain, eqp_paradis_control *control, const char *data, const char *ctrl,
                       eqp_message *message)
 {
     data_file file = {.writer = NULL};
@@ -218,18 +241,18 @@ static int write_pair(const dd_domain *domain, const eqp_paradis_control *contro
     int code = make_run(domain, &file.run);
 
     if (code == EQP_OK) {
-        code = begin(domain, data, &file.writer, message);
+        code = checksum_of(domain, &file.run, control->checksum);
+    }
+    if (code == EQP_OK) {
+        code = begin(domain, data, control, ctrl, &file.writer, message);
     }
     if (code == EQP_OK) {
         relay.nblocks = (file.run.n + BLOCK - 1) / BLOCK;
         code = dd_relay_run(domain->comm, &relay, message);
     }
     if (code == EQP_OK && domain->rank == 0) {
-        code = eqp_paradis_control_write(ctrl, control, message);
-        if (code == EQP_OK) {
-            code = eqp_paradis_write_finish(file.writer, message);
-            file.writer = NULL;
-        }
+        code = eqp_paradis_write_finish(file.writer, message);
+        file.writer = NULL;
     }
     eqp_paradis_write_discard(file.writer);
     free(file.node);
@@ -241,7 +264,7 @@ static int write_pair(const dd_domain *domain, const eqp_paradis_control *contro
 int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_moment *now, const char *name,
                       eqp_message *message)
 {
-    const eqp_paradis_control control = control_of(input, now);
+    eqp_paradis_control control = control_of(input, now);
     char *data = NULL, *ctrl = NULL;
     eqp_message what = {""};
     int code = eqp_agree(domain->comm, dd_files_pair(name, &data, &ctrl), NULL);

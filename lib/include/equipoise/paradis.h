@@ -160,8 +160,8 @@ int eqp_paradis_write_begin(const char *path, const eqp_paradis_header *header, 
 int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_paradis_node *node,
                             const eqp_paradis_arm *arm, eqp_message *message);
 
-/** Gives the file the target's name, after its data have reached the disk. Frees the writer in any case; on error no
- * temporary file is left, and an older file of that name is whole.
+/** Gives the file the target's name, after its data have reached the disk, and then that of the parameters. Frees the
+ * writer in any case; on error no temporary file is left, and an older file of that name is whole.
  * \param[in]  writer   (owned: taken)
  * \param[out] message  may be NULL; unchanged on success
  * \return EQP_OK, EQP_ERR_ARGUMENT for fewer nodes than announced, EQP_ERR_IO */
@@ -212,6 +212,7 @@ typedef struct eqp_paradis_control {
     int64_t first_step;                /**< [cycleStart: 0] >= 0: steps that an earlier run has made */
     double time;                       /**< [timeNow: 0] s, >= 0: when that run ended */
     double plastic_strain[6];          /**< [totpStn: 0] of that run: xx yy zz yz zx xy */
+    char checksum[EQP_PARADIS_NAME];   /**< [networkChecksum: none] of the network that it belongs to: the caller's */
 } eqp_paradis_control;
 
 /** All defaults; what follows from others, and what is required, is NaN. */
@@ -219,7 +220,8 @@ extern const eqp_paradis_control eqp_paradis_control_defaults;
 
 /** Reads a `.ctrl` file: what it says replaces what *control holds, so start with eqp_paradis_control_defaults. Keys
  * are those of the table in eqp_paradis_control, in small or capital letters; others are passed over if they have the
- * form of one. Of a key that stands twice the last counts. Local.
+ * form of one. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at the beginning
+ * and at the end of the file: once only, or with two values, the file is torn. Local.
  * \param[in]     path     (borrowed)
  * \param[in,out] control  unchanged on error
  * \param[out]    nignored how many other keys there were; may be NULL; unchanged on error
@@ -242,6 +244,17 @@ int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box
  * whole or not at all. Numbers have all digits. Local, one rank.
  * \return EQP_OK, EQP_ERR_ARGUMENT for a name with characters that no string can hold, EQP_ERR_IO, EQP_ERR_MEMORY */
 int eqp_paradis_control_write(const char *path, const eqp_paradis_control *control, eqp_message *message);
+
+/** Adds the parameters that belong to the network: as the `.ctrl` file `path`, which gets its name when the network
+ * does, and in the network's own file in comments, lines that begin with `#= `. So a network whose writer was killed
+ * between the two names still has its parameters. Before the first node.
+ * \param[in,out] writer   after an error it can only be discarded
+ * \param[in]     path     of the `.ctrl` file (copied)
+ * \param[in]     control  (borrowed)
+ * \param[out]    message  may be NULL; unchanged on success
+ * \return EQP_OK, EQP_ERR_ARGUMENT as eqp_paradis_control_write() or after the first node, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_paradis_write_control(eqp_paradis_writer *writer, const char *path, const eqp_paradis_control *control,
+                              eqp_message *message);
 
 #ifdef __cplusplus
 }
