@@ -221,6 +221,7 @@ static int check_totals(const eqp_units_options *options, int64_t n, const int64
         return EQP_OK;
     }
     bool fits = before->owners >= 0 && before->interactions >= 0 && before->weight >= 0 && before->draws >= 0 &&
+                all->owners >= 0 && all->interactions >= 0 && all->weight >= 0 && all->draws >= 0 &&
                 all->owners - before->owners >= mine.owners &&
                 all->interactions - before->interactions >= mine.interactions &&
                 all->weight - before->weight >= mine.weight && all->weight < EQP__WEIGHT_LIMIT;

@@ -7,12 +7,12 @@
 
 bool eqp_sink_wants_centroids(const eqp_sink *sink)
 {
-    return sink->centroids;
+    return sink && sink->centroids;
 }
 
 bool eqp_sink_wants_pins(const eqp_sink *sink)
 {
-    return sink->pins;
+    return sink && sink->pins;
 }
 
 /* One weight after the other: for those that are wrong, or too large for the way below. */

@@ -21,6 +21,7 @@ double eqp_sizes_bin_start(int bin)
 
 int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size)
 {
+    EQP_REQUIRE(sizes);
     eqp_sizes sum = *sizes;
 
     if (n < 0 || (n > 0 && !size)) {
@@ -33,24 +34,42 @@ int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size)
         }
         sum.max = sum.n == 0 || x > sum.max ? x : sum.max;
         sum.min = sum.n == 0 || x < sum.min ? x : sum.min;
+        if (sum.n == INT64_MAX) {
+            return EQP_ERR_OVERFLOW;
+        }
         sum.n++;
         sum.sum += x;
         sum.sum_squares += x * x;
         if (x > 0) {
             sum.sum_logs += log(x);
-            sum.bin[bin_of(x)]++;
+            sum.bin[bin_of(x)] += sum.bin[bin_of(x)] < INT64_MAX;
         } else {
-            sum.zeros++;
+            sum.zeros += sum.zeros < INT64_MAX;
         }
     }
     *sizes = sum;
     return EQP_OK;
 }
 
-void eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece)
+/* Whether no count is negative or above that of all sizes. */
+static bool are_counts(const eqp_sizes *s)
 {
+    bool good = s && s->n >= 0 && s->zeros >= 0 && s->zeros <= s->n;
+
+    for (int b = 0; good && b < EQP_SIZES_BINS; b++) {
+        good = s->bin[b] >= 0 && s->bin[b] <= s->n;
+    }
+    return good;
+}
+
+int eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece)
+{
+    EQP_REQUIRE(are_counts(sizes) && are_counts(piece));
+    if (piece->n > INT64_MAX - sizes->n) {
+        return EQP_ERR_OVERFLOW;
+    }
     if (piece->n == 0) {
-        return;
+        return EQP_OK;
     }
     sizes->max = sizes->n == 0 || piece->max > sizes->max ? piece->max : sizes->max;
     sizes->min = sizes->n == 0 || piece->min < sizes->min ? piece->min : sizes->min;
@@ -62,6 +81,7 @@ void eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece)
     for (int b = 0; b < EQP_SIZES_BINS; b++) {
         sizes->bin[b] += piece->bin[b];
     }
+    return EQP_OK;
 }
 
 /* Derivative of ln Gamma and its derivative: recurrence up to x >= 10, then the asymptotic series (Abramowitz and
@@ -84,9 +104,7 @@ static void digamma_trigamma(double x, double *digamma, double *trigamma)
 
 int eqp_sizes_fit_gamma(const eqp_sizes *sizes, double *k, double *theta)
 {
-    if (!sizes || !k || !theta) {
-        return EQP_ERR_ARGUMENT;
-    }
+    EQP_REQUIRE(are_counts(sizes) && k && theta);
     int64_t n = sizes->n - sizes->zeros;
     if (n < 2) {
         return EQP_ERR_DATA;

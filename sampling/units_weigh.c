@@ -193,7 +193,8 @@ done:
 int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int64_t *id, const int64_t *count,
                          const double *weight, eqp_units_totals *totals)
 {
-    if (eqp__units_options_check(options) != EQP_OK || n < 0 || !totals || (n > 0 && (!id || !count || !weight))) {
+    if (eqp__units_options_check(options) != EQP_OK || n < 0 || !totals || (n > 0 && (!id || !count || !weight)) ||
+        totals->owners < 0 || totals->interactions < 0 || totals->weight < 0 || totals->draws < 0) {
         return EQP_ERR_ARGUMENT;
     }
     bool draw = options->strategy == EQP_SAMPLE_RANDOM && options->rate > 0;
@@ -213,9 +214,16 @@ int eqp_units_totals_add(const eqp_units_options *options, int64_t n, const int6
         if (count[i] > INT64_MAX - sum.interactions || fixed >= EQP__WEIGHT_LIMIT - sum.weight) {
             return EQP_ERR_OVERFLOW;
         }
+        const int64_t drawn = draw ? eqp__draws(draw_seed, id[i], count[i], options->rate) : 0;
+        if (drawn > INT64_MAX - sum.draws) {
+            return EQP_ERR_OVERFLOW;
+        }
         sum.interactions += count[i];
         sum.weight += fixed;
-        sum.draws += draw ? eqp__draws(draw_seed, id[i], count[i], options->rate) : 0;
+        sum.draws += drawn;
+    }
+    if (n > INT64_MAX - sum.owners) {
+        return EQP_ERR_OVERFLOW;
     }
     sum.owners += n;
     *totals = sum;

@@ -208,8 +208,8 @@ static int add_sizes(MPI_Comm comm, const app_units *units, eqp_sizes *sizes)
         return code;
     }
     code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
-    for (int64_t r = 0; r < n; r++) {
-        eqp_sizes_merge(sizes, &all[r]);
+    for (int64_t r = 0; code == EQP_OK && r < n; r++) {
+        code = eqp_sizes_merge(sizes, &all[r]);
     }
     free(all);
     return code;

@@ -6,7 +6,7 @@
 
 static int check_values(int64_t n, const double *model, const double *measured)
 {
-    if (n < 1) {
+    if (n < 1 || !model || !measured) {
         return EQP_ERR_ARGUMENT;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -66,6 +66,7 @@ static double correlate(int64_t n, const double *a, const double *b)
 
 int eqp_load_correlation(int64_t n, const double *model, const double *measured, double *r)
 {
+    EQP_REQUIRE(r);
     int code = check_values(n, model, measured);
 
     if (code) {
@@ -106,6 +107,7 @@ static void find_ranks(int64_t n, const double *value, ranked *order, double *ra
 
 int eqp_load_rank_correlation(int64_t n, const double *model, const double *measured, double *r)
 {
+    EQP_REQUIRE(r);
     ranked *order = NULL;
     double *rank_model = NULL, *rank_measured = NULL;
     int code = check_values(n, model, measured);
@@ -127,6 +129,7 @@ done:
 
 int eqp_load_rmse(int64_t n, const double *model, const double *measured, double *rmse)
 {
+    EQP_REQUIRE(rmse);
     double largest = 0.0, squares = 0.0;
     int code = check_values(n, model, measured);
 

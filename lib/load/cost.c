@@ -35,12 +35,13 @@ static int pair_index(int k, int l)
 
 static bool are_sums(const eqp_cost_sums *sums)
 {
-    return sums->nkinds >= 1 && sums->nkinds <= EQP_COST_KINDS &&
+    return sums && sums->nkinds >= 1 && sums->nkinds <= EQP_COST_KINDS &&
            (sums->weighting == EQP_COST_ABSOLUTE || sums->weighting == EQP_COST_RELATIVE);
 }
 
 int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weighting)
 {
+    EQP_REQUIRE(sums);
     eqp_cost_sums s;
 
     memset(&s, 0, sizeof s);
@@ -55,6 +56,7 @@ int eqp_cost_sums_init(eqp_cost_sums *sums, int nkinds, eqp_cost_weighting weigh
 
 int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
 {
+    EQP_REQUIRE(are_sums(sums) && count);
     double *sum = sums->sum;
     double weight = 1.0;
     bool empty = true;
@@ -89,6 +91,7 @@ int eqp_cost_sums_add(eqp_cost_sums *sums, const int64_t *count, double seconds)
 
 int eqp_cost_sums_merge(eqp_cost_sums *sums, const eqp_cost_sums *other)
 {
+    EQP_REQUIRE(are_sums(sums) && are_sums(other));
     if (sums->nkinds != other->nkinds || sums->weighting != other->weighting) {
         return EQP_ERR_ARGUMENT;
     }
@@ -292,7 +295,7 @@ int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double 
     eqp_cost_fit f;
     double x[EQP_COST_KINDS], mean;
 
-    if (!are_sums(sums) || !are_expected(sums->nkinds, expected, lean)) {
+    if (!fit || !expected || !are_sums(sums) || !are_expected(sums->nkinds, expected, lean)) {
         return EQP_ERR_ARGUMENT;
     }
     for (int i = 0; i < EQP_COST_SUMS; i++) {
@@ -322,6 +325,9 @@ int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double 
 
 double eqp_cost_fit_predict(const eqp_cost_fit *fit, const int64_t *count)
 {
+    if (!fit || !count || fit->nkinds > EQP_COST_KINDS) {
+        return 0.0;
+    }
     double seconds = 0.0;
 
     for (int k = 0; k < fit->nkinds; k++) {

@@ -7,7 +7,7 @@ int eqp_load_sums_compute(int64_t n, const double *load, double centre, eqp_load
 {
     eqp_load_sums s = {centre, -INFINITY, INFINITY, {0.0}};
 
-    if (n < 0 || !isfinite(centre)) {
+    if (n < 0 || (n > 0 && !load) || !sums || !isfinite(centre)) {
         return EQP_ERR_ARGUMENT;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -30,6 +30,7 @@ int eqp_load_sums_compute(int64_t n, const double *load, double centre, eqp_load
 
 int eqp_load_sums_merge(eqp_load_sums *sums, const eqp_load_sums *other)
 {
+    EQP_REQUIRE(sums && other);
     if (sums->centre != other->centre) {
         return EQP_ERR_ARGUMENT;
     }
@@ -64,12 +65,13 @@ static void find_shape(const eqp_load_sums *sums, eqp_load_statistics *s)
 
 int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics *statistics)
 {
+    EQP_REQUIRE(sums && statistics);
     eqp_load_statistics s = {.max = sums->max, .min = sums->min};
 
     if (!(sums->power[0] >= 1.0)) {
         return EQP_ERR_ARGUMENT;
     }
-    if (!isfinite(sums->power[4]) || !isfinite(sums->centre * sums->power[0])) {
+    if (!isfinite(sums->power[4]) || !(sums->power[0] < 0x1p63)) {
         return EQP_ERR_OVERFLOW;
     }
     s.count = (int64_t)sums->power[0];
@@ -77,7 +79,7 @@ int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics
     s.mean = s.sum / sums->power[0];
     s.imbalance = s.mean > 0.0 ? fmax(s.max / s.mean - 1.0, 0.0) : 0.0;
     find_shape(sums, &s);
-    if (!isfinite(s.skewness) || !isfinite(s.kurtosis)) {
+    if (!isfinite(s.sum) || !isfinite(s.standard_deviation) || !isfinite(s.skewness) || !isfinite(s.kurtosis)) {
         return EQP_ERR_OVERFLOW;
     }
     *statistics = s;
@@ -86,6 +88,7 @@ int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics
 
 int eqp_load_statistics_compute(int64_t n, const double *load, eqp_load_statistics *statistics)
 {
+    EQP_REQUIRE(statistics);
     eqp_load_sums sums;
     int code = n < 1 ? EQP_ERR_ARGUMENT : eqp_load_sums_compute(n, load, 0.0, &sums);
 

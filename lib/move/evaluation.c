@@ -87,6 +87,9 @@ int eqp_evaluation_load(eqp_evaluation *e, int part, double seconds)
     if (!(seconds >= 0) || !isfinite(seconds)) {
         return EQP_ERR_DATA;
     }
+    if (!isfinite(e->load[part] + seconds)) {
+        return EQP_ERR_OVERFLOW;
+    }
     e->load[part] += seconds;
     return EQP_OK;
 }
@@ -130,7 +133,7 @@ int eqp_evaluation_common(eqp_evaluation *e, int part, int64_t bytes)
 
 const double *eqp_evaluation_loads(const eqp_evaluation *e)
 {
-    return e->load;
+    return e ? e->load : NULL;
 }
 
 /* The slot of a number: its own, or the empty one where it belongs. */

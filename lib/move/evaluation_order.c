@@ -2,6 +2,7 @@
 /* The phases of an evaluation by homes, which is how traffic is counted, and what no plan changes: ghosts and
  * neighbours. */
 #include "evaluation.h"
+#include "traffic.h"
 
 #include <equipoise/base.h>
 
@@ -93,6 +94,12 @@ static int order_phase(eqp__evaluated_phase *phase, int nparts)
         goto done;
     }
     place_blocks(phase, nparts, place, users, &o);
+    for (int64_t k = 0, bytes = 0, elements = 0; k < o.n; k++) {
+        if ((code = eqp__traffic_add(&bytes, o.bytes[k], o.first[k + 1] - o.first[k])) ||
+            (code = eqp__traffic_add(&elements, o.elements[k], o.first[k + 1] - o.first[k]))) {
+            goto done;
+        }
+    }
     for (int64_t i = 0; i < nkeys; i++) {
         const int64_t b = eqp__key_block(key[i]);
         if (phase->block[b].home != eqp__key_part(key[i])) {

@@ -318,7 +318,7 @@ static int check_head(const eqp_evaluation *e, size_t size, const unsigned char 
         const int64_t common = count_at(at, HEADER + (int64_t)e->nparts + p);
         double load;
         memcpy(&load, at + ((size_t)HEADER + (size_t)p) * sizeof load, sizeof load);
-        if (!(load >= 0) || !isfinite(load) || common < 0 || common > INT64_MAX - e->common[p]) {
+        if (!(load >= 0) || !isfinite(e->load[p] + load) || common < 0 || common > INT64_MAX - e->common[p]) {
             return EQP_ERR_FORMAT;
         }
     }

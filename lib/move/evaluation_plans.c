@@ -35,7 +35,8 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static eqp_evaluated summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, const eqp_traffic *t)
+static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, const eqp_traffic *t,
+                     eqp_evaluated *result)
 {
     eqp_evaluated r = {.plan = *plan,
                        .ghosts_total = e->ghosts_total,
@@ -49,6 +50,9 @@ static eqp_evaluated summarise(const eqp_evaluation *e, const eqp_exchange_plan 
         r.load_max = load > r.load_max ? load : r.load_max;
         r.messages_max = larger(r.messages_max, larger(t->messages_sent[p], t->messages_received[p]));
         r.bytes_max = larger(r.bytes_max, larger(t->bytes_sent[p], t->bytes_received[p]));
+        if (t->bytes_sent[p] > INT64_MAX - r.bytes_total) { /* a broadcast counts for every part */
+            return EQP_ERR_OVERFLOW;
+        }
         r.bytes_total += t->bytes_sent[p];
         if (step > r.step_seconds) {
             r.step_seconds = step;
@@ -58,7 +62,8 @@ static eqp_evaluated summarise(const eqp_evaluation *e, const eqp_exchange_plan 
     r.step_seconds_ideal = r.load_mean;
     /* A mean that is rounded may lie above loads that are all alike. */
     r.imbalance = r.load_max > r.load_mean ? r.load_max / r.load_mean - 1 : 0;
-    return r;
+    *result = r;
+    return EQP_OK;
 }
 
 static void add_traffic(int nparts, const eqp_traffic *from, const eqp_traffic *to)
@@ -102,7 +107,7 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
     }
     for (int level = 0; code == EQP_OK && level < family->nlevels; level++) {
         const eqp_exchange_plan plan = {family->stages, family->broadcast[level], family->node};
-        result[level] = summarise(e, &plan, &sum[level]);
+        code = summarise(e, &plan, &sum[level], &result[level]);
     }
     if (code == EQP_OK && traffic) {
         add_traffic(e->nparts, &sum[0], traffic);
@@ -128,7 +133,7 @@ int eqp_evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const 
         return EQP_ERR_ARGUMENT;
     }
     const eqp__plan_family family = {plan->stages, plan->node, 1, {plan->broadcast}};
-    if ((code = eqp__evaluation_order(e))) {
+    if ((code = eqp__evaluation_order(e)) || (traffic && (code = eqp__traffic_check(traffic, e->nparts)))) {
         return code;
     }
     return evaluate(e, network, &family, traffic, result);

@@ -213,13 +213,17 @@ static int check(const problem *p)
 {
     const eqp_network *network = p->network;
     const int code = eqp__phase_check(&p->phase, p->nparts);
+    int64_t sum = 0;
 
     if (code || !network || !(network->alpha >= 0) || !(network->beta >= 0) || network->node < 1) {
-        return EQP_ERR_ARGUMENT;
+        return code ? code : EQP_ERR_ARGUMENT;
     }
     for (int64_t b = 0; b < p->phase.nblocks; b++) {
         if ((p->fixed && p->fixed[b] < 0) || (p->owner && (p->owner[b] < 0 || p->owner[b] >= p->nparts))) {
             return EQP_ERR_ARGUMENT;
+        }
+        if (p->fixed && eqp__traffic_add(&sum, p->fixed[b], 1)) {
+            return EQP_ERR_OVERFLOW;
         }
     }
     return EQP_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The strides of a plan's stages. */
 #include "stages.h"
+#include "needs.h"
 
 #include <equipoise/base.h>
 
@@ -19,8 +20,8 @@ int eqp__stages_make(const eqp_exchange_plan *plan, int nparts, eqp__stages *sta
 {
     eqp__stages s = {0};
 
-    if (!plan || !stages || nparts < 1 || plan->node < 1 || plan->broadcast < 0 || nparts % plan->node != 0 ||
-        plan->stages < EQP_STAGES_DIRECT || plan->stages > EQP_STAGES_LOG) {
+    if (!plan || !stages || nparts < 1 || nparts > EQP__PARTS_MAX || plan->node < 1 || plan->broadcast < 0 ||
+        nparts % plan->node != 0 || plan->stages < EQP_STAGES_DIRECT || plan->stages > EQP_STAGES_LOG) {
         return EQP_ERR_ARGUMENT;
     }
     s.node = plan->node;

@@ -334,8 +334,24 @@ int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_famil
     return code;
 }
 
+int eqp__traffic_check(const eqp_traffic *t, int nparts)
+{
+    const int64_t *const array[] = {t->messages_sent, t->messages_received, t->bytes_sent, t->bytes_received};
+
+    for (int k = 0; k < 4; k++) {
+        for (int p = 0; array[k] && p < nparts; p++) {
+            if (array[k][p] > INT64_MAX / 4) {
+                return EQP_ERR_OVERFLOW;
+            }
+        }
+    }
+    return EQP_OK;
+}
+
 int eqp__phase_check(const eqp_phase *phase, int nparts)
 {
+    int64_t sum = 0;
+
     if (!phase || nparts < 1 || phase->nblocks < 0 ||
         (phase->nblocks > 0 && (!phase->bytes || !phase->home || !phase->first || phase->first[0] < 0))) {
         return EQP_ERR_ARGUMENT;
@@ -351,6 +367,9 @@ int eqp__phase_check(const eqp_phase *phase, int nparts)
                 return EQP_ERR_ARGUMENT;
             }
         }
+        if (eqp__traffic_add(&sum, phase->bytes[b], phase->first[b + 1] - phase->first[b])) {
+            return EQP_ERR_OVERFLOW;
+        }
     }
     return EQP_OK;
 }
@@ -358,13 +377,12 @@ int eqp__phase_check(const eqp_phase *phase, int nparts)
 int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
                        const eqp_traffic *traffic)
 {
+    EQP_REQUIRE(plan && plan->broadcast >= 0 && traffic && (!traffic->seconds || network));
     eqp__plan_family family;
+    int code;
 
-    if (!plan || !traffic || (traffic->seconds && !network) || eqp__phase_check(phase, nparts)) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (plan->broadcast < 0) {
-        return EQP_ERR_ARGUMENT;
+    if ((code = eqp__phase_check(phase, nparts)) || (code = eqp__traffic_check(traffic, nparts))) {
+        return code;
     }
     family = (eqp__plan_family){plan->stages, plan->node, 1, {plan->broadcast}};
     return eqp__traffic_count(phase, nparts, &family, network, traffic);
@@ -381,7 +399,12 @@ int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *
         if (bytes[p] < 0) {
             return EQP_ERR_ARGUMENT;
         }
-        all += bytes[p];
+        if (eqp__traffic_add(&all, bytes[p], 1)) {
+            return EQP_ERR_OVERFLOW;
+        }
+    }
+    if (eqp__traffic_check(traffic, nparts)) {
+        return EQP_ERR_OVERFLOW;
     }
     if (all > 0) {
         record_lane(bytes, 0, 1, nparts, network, traffic);

@@ -25,7 +25,24 @@ eqp__plan_family eqp__plan_family_of(int nplans, const eqp_exchange_plan *plan, 
 int eqp__traffic_count(const eqp_phase *phase, int nparts, const eqp__plan_family *family, const eqp_network *network,
                        const eqp_traffic *traffic);
 
-/* EQP_OK or EQP_ERR_ARGUMENT. */
+/* Most bytes or elements of a phase, each block times those that need it. Then no sum over the stages of all phases
+ * overflows. */
+#define EQP__TRAFFIC_MAX ((int64_t)1 << 55)
+
+/* Adds a block to such a sum. EQP_OK or EQP_ERR_OVERFLOW. */
+static inline int eqp__traffic_add(int64_t *sum, int64_t size, int64_t users)
+{
+    if (size > (EQP__TRAFFIC_MAX - *sum) / (users > 1 ? users : 1)) {
+        return EQP_ERR_OVERFLOW;
+    }
+    *sum += size * (users > 1 ? users : 1);
+    return EQP_OK;
+}
+
+/* Whether a phase, or several, can be added to what is there already. EQP_OK or EQP_ERR_OVERFLOW. */
+int eqp__traffic_check(const eqp_traffic *traffic, int nparts);
+
+/* EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW. */
 int eqp__phase_check(const eqp_phase *phase, int nparts);
 
 /* The smallest k with 2^k >= n: how many messages an allgather takes. */

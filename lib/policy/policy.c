@@ -12,6 +12,7 @@
 
 int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
 {
+    EQP_REQUIRE(text && options);
     char *end;
     long long every;
 
@@ -39,6 +40,7 @@ int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
 
 int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
 {
+    EQP_REQUIRE(policy && options);
     bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
                  (options->mode == EQP_POLICY_EVERY && options->every >= 1);
 
@@ -70,6 +72,7 @@ static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
 
 int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 {
+    EQP_REQUIRE(policy && sample);
     double mean = sample->seconds_mean;
 
     if (!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
@@ -100,6 +103,9 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 
 double eqp_policy_loss(const eqp_policy *policy)
 {
+    if (!policy) {
+        return 0.0;
+    }
     return fmax(policy->sum_max - policy->sum_mean * (1.0 + policy->reached), 0.0);
 }
 
@@ -115,6 +121,9 @@ static bool broke_promise(const eqp_policy *policy)
 
 bool eqp_policy_wants(const eqp_policy *policy)
 {
+    if (!policy) {
+        return false;
+    }
     const eqp_policy_options *o = &policy->options;
 
     if (!policy->has_map) {
@@ -136,6 +145,9 @@ bool eqp_policy_wants(const eqp_policy *policy)
 
 bool eqp_policy_may_want(const eqp_policy *policy)
 {
+    if (!policy) {
+        return false;
+    }
     const eqp_policy_options *o = &policy->options;
 
     if (o->mode == EQP_POLICY_EVERY) {
@@ -153,12 +165,18 @@ bool eqp_policy_may_want(const eqp_policy *policy)
 
 int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants)
 {
-    eqp_policy policy;
-    int code = eqp_policy_init(&policy, options);
+    eqp_policy fresh, policy;
+    int code = eqp_policy_init(&fresh, options);
 
+    EQP_REQUIRE(n >= 0 && (n == 0 || (sample && wants)));
+    policy = fresh;
+    for (int64_t i = 0; i < n && !code; i++) {
+        code = eqp_policy_record(&policy, &sample[i]);
+    }
+    policy = fresh;
     for (int64_t i = 0; i < n && !code; i++) {
         wants[i] = eqp_policy_wants(&policy);
-        code = eqp_policy_record(&policy, &sample[i]);
+        (void)eqp_policy_record(&policy, &sample[i]);
     }
     return code;
 }

@@ -24,6 +24,9 @@ void eqp__schedule_set_share(eqp_schedule *s, int rank, const eqp__share *share)
 
 double eqp_schedule_weight(const eqp_schedule *s, int rank)
 {
+    if (!s) {
+        return 0.0;
+    }
     const eqp__share *sum = &s->share[1];
     const double measured = sum->of[EQP__MEASURED];
     eqp__share mine;
@@ -99,6 +102,7 @@ static bool is_time(double seconds)
 
 int eqp_schedule_record(eqp_schedule *schedule, int rank, const eqp_schedule_sample *sample)
 {
+    EQP_REQUIRE(schedule && sample);
     eqp__rank now;
     eqp__share share;
 

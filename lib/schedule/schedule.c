@@ -42,6 +42,9 @@ static int64_t part_first(int64_t n, int nranks, int rank)
 
 eqp_schedule_chunk eqp_schedule_part(int64_t n, int nranks, int rank)
 {
+    if (n < 0 || nranks < 1 || rank < 0 || rank >= nranks) {
+        return (eqp_schedule_chunk){0, 0};
+    }
     const int64_t first = part_first(n, nranks, rank);
 
     return (eqp_schedule_chunk){first, part_first(n, nranks, rank + 1) - first};
@@ -200,6 +203,7 @@ void eqp__schedule_take(eqp_schedule *s, int rank, int pool, int64_t first, int6
 
 int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chunk)
 {
+    EQP_REQUIRE(schedule && chunk);
     int64_t count;
     int pool;
 
@@ -214,6 +218,7 @@ int eqp_schedule_next(eqp_schedule *schedule, int rank, eqp_schedule_chunk *chun
 
 int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, eqp_schedule_chunk *chunk)
 {
+    EQP_REQUIRE(schedule && chunk);
     eqp_schedule_chunk *giver;
     int64_t end;
 
@@ -233,6 +238,7 @@ int eqp_schedule_yield(eqp_schedule *schedule, int from, int to, int64_t first, 
 
 int eqp_schedule_restart(eqp_schedule *schedule, int64_t n)
 {
+    EQP_REQUIRE(schedule);
     if (n < 0) {
         return EQP_ERR_ARGUMENT;
     }
@@ -251,5 +257,5 @@ void eqp__schedule_restart_parts(eqp_schedule *schedule, const int64_t *first)
 
 int64_t eqp_schedule_left(const eqp_schedule *schedule)
 {
-    return schedule->left;
+    return schedule ? schedule->left : 0;
 }

@@ -299,6 +299,7 @@ static void sum_up(simulation *sim)
 int eqp_schedule_simulate(eqp_schedule *schedule, const double *cost, const eqp_schedule_machine *machine,
                           eqp_schedule_outcome *outcome)
 {
+    EQP_REQUIRE(schedule && outcome);
     const eqp_schedule_machine defaults = EQP_SCHEDULE_MACHINE_DEFAULTS;
     simulation sim = {.schedule = schedule, .machine = machine ? *machine : defaults};
     int code;

@@ -428,6 +428,19 @@ static void the_largest_counts_and_times_fit(void **state)
     assert_near(eqp_cost_fit_predict(&fit, count) / 1.1e-100, 1.0, 1e-6);
 }
 
+static void sums_of_too_many_kinds_are_refused(void **state)
+{
+    eqp_cost_sums sums = {.nkinds = 16}, other = {.nkinds = 16};
+    const int64_t count[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+    (void)state;
+    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_cost_sums_merge(&sums, &other), EQP_ERR_ARGUMENT);
+    assert_true(eqp_cost_fit_predict(&(eqp_cost_fit){.nkinds = 16}, count) == 0.0);
+    sums.nkinds = 0;
+    assert_int_equal(eqp_cost_sums_add(&sums, count, 1.0), EQP_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +458,7 @@ int main(void)
         cmocka_unit_test(samples_that_say_nothing_are_left_out),
         cmocka_unit_test(wrong_samples_are_refused_and_change_nothing),
         cmocka_unit_test(the_largest_counts_and_times_fit),
+        cmocka_unit_test(sums_of_too_many_kinds_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -460,6 +460,55 @@ static void speeds_stretch_loads(void **state)
     eqp_evaluation_free(e);
 }
 
+static void sums_that_do_not_fit_are_errors(void **state)
+{
+    static const int out[1] = {0}, ghosts[1] = {1};
+    const eqp_network net = {1, 1, 1};
+    eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+    eqp_evaluated r = {.load_max = -7};
+    size_t size;
+    void *bytes;
+
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) { /* too many bytes, elements, bytes that all get, seconds */
+        eqp_evaluation *e, *sum;
+        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &e), EQP_OK);
+        assert_int_equal(eqp_evaluation_create(3, 1, out, ghosts, &sum), EQP_OK);
+        for (int64_t block = 0; block < 5; block++) {
+            const int64_t much = INT64_MAX / 4;
+            assert_int_equal(eqp_evaluation_block(e, 0, block, kind == 0 ? much : 1, kind == 1 ? much : 1, 0), EQP_OK);
+            assert_int_equal(eqp_evaluation_need(e, 0, block, 1 + (int)(block % 2)), EQP_OK);
+        }
+        for (int part = 0; part < 3 && kind == 2; part++) {
+            assert_int_equal(eqp_evaluation_common(e, part, INT64_MAX), EQP_OK);
+        }
+        assert_int_equal(eqp_evaluation_load(e, 0, kind == 3 ? 1.7e308 : 1), EQP_OK);
+        assert_int_equal(eqp_evaluation_load(e, 0, 1.7e308), kind == 3 ? EQP_ERR_OVERFLOW : EQP_OK);
+        assert_int_equal(eqp_evaluation_pack(e, &size, &bytes), EQP_OK);
+        assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_OK);
+        if (kind == 3) {
+            assert_int_equal(eqp_evaluation_merge(sum, size, bytes), EQP_ERR_FORMAT);
+        } else {
+            assert_int_equal(eqp_evaluation_by_plan(sum, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
+            assert_int_equal(eqp_evaluation_best(sum, &net, &r), EQP_ERR_OVERFLOW);
+            assert_true(r.load_max == -7);
+        }
+        free(bytes);
+        eqp_evaluation_free(sum);
+        eqp_evaluation_free(e);
+    }
+    /* What a broadcast counts for every part fits no sum over the parts. */
+    eqp_evaluation *e;
+    assert_int_equal(eqp_evaluation_create(1024, 1, out, ghosts, &e), EQP_OK);
+    for (int part = 0; part < 1024; part++) {
+        assert_int_equal(eqp_evaluation_need(e, 0, 0, part), EQP_OK);
+        assert_int_equal(eqp_evaluation_common(e, part, INT64_C(1) << 44), EQP_OK);
+    }
+    assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 0), EQP_OK);
+    assert_int_equal(eqp_evaluation_by_plan(e, &net, &plan, NULL, &r), EQP_ERR_OVERFLOW);
+    eqp_evaluation_free(e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +520,7 @@ int main(void)
         cmocka_unit_test(others_parts_phases_and_blocks_do_not_join),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(evaluations_survive_failing_allocations),
+        cmocka_unit_test(sums_that_do_not_fit_are_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,6 +377,29 @@ static void homes_of_wrong_input_are_refused(void **state)
     assert_int_equal(home[0], 1);
 }
 
+static void counts_that_do_not_fit_are_errors(void **state)
+{
+    const int64_t much[2] = {INT64_MAX, INT64_MAX}, first[3] = {0, 1, 2}, few[2] = {1, 1};
+    const int home[2] = {0, 0}, part[2] = {1, 1};
+    const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+    int64_t sent[2] = {0, 0};
+    const eqp_traffic traffic = {.bytes_sent = sent};
+    eqp_phase phase = {0, 2, much, home, first, part};
+    int chosen[2] = {0, 0};
+
+    (void)state;
+    assert_int_equal(eqp_exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_exchange_count_all(much, 2, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_homes_choose(2, much, first, part, NULL, NULL, 2, &network, chosen), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_homes_choose(2, few, first, part, much, NULL, 2, &network, chosen), EQP_ERR_OVERFLOW);
+    assert_true(sent[0] == 0 && sent[1] == 0);
+    phase.bytes = few;
+    sent[0] = INT64_MAX;
+    assert_int_equal(eqp_exchange_count(&phase, 2, &plan, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_exchange_count_all(few, 2, &network, &traffic), EQP_ERR_OVERFLOW);
+    assert_true(sent[0] == INT64_MAX && sent[1] == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +416,7 @@ int main(void)
         cmocka_unit_test(blocks_that_all_need_are_shared_out),
         cmocka_unit_test(homes_survive_failing_allocations),
         cmocka_unit_test(homes_of_wrong_input_are_refused),
+        cmocka_unit_test(counts_that_do_not_fit_are_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,6 +292,25 @@ static void a_rank_correlation_survives_failing_allocations(void **state)
     assert_near(r, 1.0, 1e-15);
 }
 
+static void sums_out_of_range_are_errors(void **state)
+{
+    eqp_load_sums sums = {1e300, 1e300, 0, {1.7e308, 0, 0, 0, 0}};
+    const double largest[3] = {1.7e308, 1.7e308, 0.0};
+    eqp_load_statistics s = {.count = -7};
+
+    (void)state;
+    assert_int_equal(eqp_load_statistics_from_sums(&sums, &s), EQP_ERR_OVERFLOW);
+    sums.centre = 0.0; /* a count that no int64_t holds */
+    assert_int_equal(eqp_load_statistics_from_sums(&sums, &s), EQP_ERR_OVERFLOW);
+    sums.power[0] = 4.0;
+    sums.centre = 1.7e308; /* a sum that is infinite */
+    assert_int_equal(eqp_load_statistics_from_sums(&sums, &s), EQP_ERR_OVERFLOW);
+    sums.power[2] = INFINITY;
+    assert_int_equal(eqp_load_statistics_from_sums(&sums, &s), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_load_statistics_compute(3, largest, &s), EQP_ERR_OVERFLOW);
+    assert_int_equal(s.count, -7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +329,7 @@ int main(void)
         cmocka_unit_test(rmse_by_hand_and_extreme),
         cmocka_unit_test(wrong_comparisons_are_refused),
         cmocka_unit_test(a_rank_correlation_survives_failing_allocations),
+        cmocka_unit_test(sums_out_of_range_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -628,6 +628,17 @@ static void fractiles_are_tiles(void **state)
     eqp_schedule_free(schedule);
 }
 
+static void no_ranks_have_no_parts(void **state)
+{
+    (void)state;
+    assert_int_equal(eqp_schedule_part(10, 0, 0).count, 0);
+    assert_int_equal(eqp_schedule_part(INT64_MIN, -1, 0).count, 0);
+    assert_int_equal(eqp_schedule_part(-1, 2, 0).count, 0);
+    assert_int_equal(eqp_schedule_part(10, 2, 2).count, 0);
+    assert_int_equal(eqp_schedule_part(10, 2, INT32_MAX).count, 0);
+    assert_int_equal(eqp_schedule_part(INT64_MAX, 2, 1).count, INT64_MAX / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -652,6 +663,7 @@ int main(void)
         cmocka_unit_test(as_many_iterations_as_can_be_counted),
         cmocka_unit_test(morton_order_is_that_of_interleaved_bits),
         cmocka_unit_test(fractiles_are_tiles),
+        cmocka_unit_test(no_ranks_have_no_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

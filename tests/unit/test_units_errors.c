@@ -407,6 +407,36 @@ static void rebuilding_survives_failing_allocations(void **state)
     eqp_units_free(units);
 }
 
+static void totals_and_counts_that_cannot_be_are_refused(void **state)
+{
+    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const eqp_units_totals none = EQP_UNITS_TOTALS_ZERO, before = {5, 5, 5, 5};
+    const int64_t id = 1, count = 1;
+    const double weight = 1;
+    eqp_units *units = NULL;
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const int64_t low = INT64_MIN;
+        eqp_units_totals bad = {k == 0 ? low : 9, k == 1 ? low : 9, k == 2 ? low : 9, k == 3 ? low : 9}, sum = bad;
+        assert_int_equal(eqp_units_create(0, NULL, NULL, NULL, lattice, NULL, &options, &bad, &before, &units),
+                         EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_units_totals_add(&options, 1, &id, &count, &weight, &sum), EQP_ERR_ARGUMENT);
+        assert_memory_equal(&sum, &bad, sizeof sum);
+    }
+    eqp_units_totals full = none;
+    full.owners = INT64_MAX;
+    assert_int_equal(eqp_units_totals_add(&options, 1, &id, &count, &weight, &full), EQP_ERR_OVERFLOW);
+    /* Sizes of units, likewise. */
+    eqp_sizes sizes = {.n = INT64_MAX}, more = {.n = 1};
+    assert_int_equal(eqp_sizes_merge(&sizes, &more), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_sizes_add(&sizes, 1, &weight), EQP_ERR_OVERFLOW);
+    more.bin[0] = 2;
+    assert_int_equal(eqp_sizes_merge(&sizes, &more), EQP_ERR_ARGUMENT);
+    assert_true(sizes.n == INT64_MAX && sizes.bin[0] == 0);
+    assert_null(units);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +453,7 @@ int main(void)
         cmocka_unit_test(a_place_that_is_no_number_still_has_a_unit),
         cmocka_unit_test(every_failing_allocation_is_survived),
         cmocka_unit_test(rebuilding_survives_failing_allocations),
+        cmocka_unit_test(totals_and_counts_that_cannot_be_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

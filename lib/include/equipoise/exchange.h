@@ -74,7 +74,7 @@ int eqp_exchange_plan_parse(const char *name, eqp_exchange_plan *plan);
 /** Plans that are worth trying for so many parts on a network: every number of stages with broadcast 0, 4 and 16, and
  * each with and without shared memory where `node` > 1 divides the parts. plan: [EQP_EXCHANGE_PLANS_MAX]. The simplest
  * come first, and where parts are so few that two are the same only the simpler one is there. Local. Returns how many,
- * at least 1. */
+ * at least 1, or EQP_ERR_ARGUMENT unless there are 1 to 65,536 parts. */
 int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan);
 
 /** Who needs which block: a set of (block, part) that is filled as a stream, in any order, with repetitions. */
@@ -131,8 +131,8 @@ typedef struct eqp_traffic {
  * allgather or reduce-scatter of hot blocks every part has ceil(log2 N) messages out and in (N: parts, or nodes) and
  * receives the bytes of all hot blocks (of its lane) but its own ones; what it sends counts as much as it receives. It
  * is one more stage; a lane that has no hot blocks skips it.
- * Local, O(needs x stages), deterministic.
- * \return EQP_OK, EQP_ERR_ARGUMENT (a node that does not divide the parts, a part out of range), EQP_ERR_MEMORY */
+ * Local, O(needs x stages), deterministic. At most 2^55 bytes of blocks times parts, and 2^61 in *traffic before.
+ * \return EQP_OK, EQP_ERR_ARGUMENT (no divisor of the parts, a part out of range), EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
 int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_plan *plan, const eqp_network *network,
                        const eqp_traffic *traffic);
 
@@ -140,7 +140,7 @@ int eqp_exchange_count(const eqp_phase *phase, int nparts, const eqp_exchange_pl
  * ceil(log2 P) messages out and in, and received (and counted as sent) all bytes but its own; nothing where nobody
  * gives a byte. Local, O(nparts).
  * \param[in]  bytes  [nparts] >= 0 (borrowed)
- * \return EQP_OK or EQP_ERR_ARGUMENT */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_OVERFLOW as eqp_exchange_count() */
 int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *network, const eqp_traffic *traffic);
 
 /** Chooses homes so that no part sends much: every block stays or goes to one of the parts that need it. Blocks are
@@ -149,12 +149,12 @@ int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *
  * result is kept: the one with the smallest largest time of a part by the cheapest of eqp_exchange_plans(). The homes
  * given are one of the candidates, so that the result is never worse by that measure; blocks that nobody needs stay.
  * Local, O(orders x plans x needs), deterministic.
- * \param[in]      nblocks,bytes,first,part  as in eqp_phase, out
+ * \param[in]      nblocks,bytes,first,part  as in eqp_phase, out; all NULL without blocks, part NULL without needs
  * \param[in]      fixed  [nblocks] bytes that `owner` has to send to the home of the block if that is another part; of 0
  *                        nothing is sent; NULL: 0 each (borrowed)
  * \param[in]      owner  [nblocks] part that computes most for the block; NULL: the home given (borrowed)
  * \param[in,out]  home   [nblocks] 0 to nparts - 1; unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as eqp_exchange_count() */
 int eqp_homes_choose(int64_t nblocks, const int64_t *bytes, const int64_t *first, const int *part, const int64_t *fixed,
                      const int *owner, int nparts, const eqp_network *network, int *home);
 
@@ -194,7 +194,7 @@ int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *g
 /** Frees; NULL is legal. */
 void eqp_evaluation_free(eqp_evaluation *evaluation);
 
-/** Adds load to a part, seconds >= 0. Local, O(1). EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA. */
+/** Adds load to a part, seconds >= 0. Local, O(1). EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA, EQP_ERR_OVERFLOW. */
 int eqp_evaluation_load(eqp_evaluation *evaluation, int part, double seconds);
 
 /** Says how fast the parts are: what takes a part `speed` = 2 half a load's seconds. Loads stay as they were added;
@@ -227,7 +227,7 @@ int eqp_evaluation_need(eqp_evaluation *evaluation, int phase, int64_t block, in
 const double *eqp_evaluation_loads(const eqp_evaluation *evaluation);
 
 /** What one plan makes of it; if `traffic` is not NULL also what every part sends (added to its arrays). Local,
- * O(needs x stages). More may be added afterwards.
+ * O(needs x stages). More may be added afterwards. EQP_ERR_OVERFLOW as eqp_exchange_count().
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_UNKNOWN for a needed block that nobody declared */
 int eqp_evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
                            const eqp_traffic *traffic, eqp_evaluated *result);

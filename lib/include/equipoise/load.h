@@ -53,7 +53,7 @@ int eqp_load_sums_merge(eqp_load_sums *sums, const eqp_load_sums *other);
 /** The finish: sums to statistics. Local, O(1).
  * \param[out] statistics  unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT without a load, EQP_ERR_OVERFLOW where the loads are so large (1e75) that their
- *         fourth powers are infinite */
+ *         fourth powers are infinite, or more than an int64_t counts */
 int eqp_load_statistics_from_sums(const eqp_load_sums *sums, eqp_load_statistics *statistics);
 
 /** Both rounds and the finish for loads that are all here. Local, O(n), deterministic.

@@ -101,8 +101,8 @@ double eqp_policy_loss(const eqp_policy *policy);
  * \param[in]  options  (borrowed)
  * \param[in]  n        steps, >= 0
  * \param[in]  sample   [n] (borrowed)
- * \param[out] wants    [n]
- * \return the codes of eqp_policy_init() and eqp_policy_record(); on error the rest of wants is unchanged */
+ * \param[out] wants    [n]; unchanged on error
+ * \return the codes of eqp_policy_init() and eqp_policy_record(); EQP_ERR_ARGUMENT for a negative n */
 int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants);
 
 #ifdef __cplusplus

@@ -140,7 +140,7 @@ int eqp_schedule_restart(eqp_schedule *schedule, int64_t n);
 /** The part of a rank when n iterations are divided as evenly as can be, in order: what `static` gives it. Local, O(1).
  * \param[in] n       iterations, >= 0
  * \param[in] nranks  >= 1
- * \param[in] rank    0 to nranks - 1 */
+ * \param[in] rank    0 to nranks - 1; a count of 0 for arguments out of their range */
 eqp_schedule_chunk eqp_schedule_part(int64_t n, int nranks, int rank);
 
 /** Iterations that nobody has got yet. */

@@ -37,6 +37,19 @@ enum eqp_error {
 /** The text of a return code; "unknown error" for a number that is none. Never NULL; static storage. Local, O(1). */
 const char *eqp_error_text(int code);
 
+/** Ends a function that returns a code with #EQP_ERR_ARGUMENT unless its arguments are what they must be.
+ *
+ * A pointer may be NULL where the comment of a function says so, where an array has no items, and wherever a message
+ * can be asked for. Any other NULL is a mistake that every function of the libraries survives: one that returns `int`
+ * returns #EQP_ERR_ARGUMENT, one that returns something else returns zero (false, NULL, a struct of zeros), one that
+ * returns nothing does nothing. */
+#define EQP_REQUIRE(condition)                                                                                         \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            return EQP_ERR_ARGUMENT;                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
 #ifdef __cplusplus
 }
 #endif

@@ -345,9 +345,9 @@ int eqp_units_of_owner(const eqp_units *units, int64_t owner, int64_t *first, in
  * one with the nearest centroid (of equal ones the first) in an owner that was split. Local: no search for an owner
  * with one unit, linear in up to 64 centroids, else a k-d tree. Any number of threads may search at the same time.
  * \param[in] units
- * \param[in] owner     0 .. n - 1 (not checked)
+ * \param[in] owner     0 .. n - 1
  * \param[in] centroid  [dim] as in eqp_batch; may be NULL for an owner with one unit
- * \return the unit's number, 0 .. eqp_units_count() - 1 */
+ * \return the unit's number, 0 .. eqp_units_count() - 1; -1 for an owner out of range or a missing centroid */
 int64_t eqp_units_find(const eqp_units *units, int64_t owner, const double *centroid);
 
 /** Bins of a histogram of unit sizes: four per factor of two, as in the paper's logarithmic figures. */
@@ -370,11 +370,11 @@ typedef struct eqp_sizes {
  * \param[in,out] sizes  unchanged on error
  * \param[in]     n      >= 0
  * \param[in]     size   [n], >= 0 and finite (borrowed)
- * \return EQP_OK, EQP_ERR_ARGUMENT, or EQP_ERR_DATA */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW, or EQP_ERR_DATA */
 int eqp_sizes_add(eqp_sizes *sizes, int64_t n, const double *size);
 
-/** Adds the statistics of another piece. Local, O(1). */
-void eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece);
+/** Adds another piece. Local, O(1). Returns EQP_OK, EQP_ERR_ARGUMENT for counts that cannot be, or EQP_ERR_OVERFLOW. */
+int eqp_sizes_merge(eqp_sizes *sizes, const eqp_sizes *piece);
 
 /** Statistics of the weights of this rank's units. A unit that lies across two ranks counts as two. Local, O(units). */
 void eqp_units_sizes(const eqp_units *units, eqp_sizes *sizes);
