@@ -94,6 +94,9 @@ uint64_t eqp_hilbert_key(uint32_t x, uint32_t y, uint32_t z)
 
 void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z)
 {
+    if (!x || !y || !z) {
+        return;
+    }
     const uint64_t children = translate(child_at_place, key);
 
     *x = gather(children >> 2);
@@ -103,6 +106,9 @@ void eqp_hilbert_cell(uint64_t key, uint32_t *x, uint32_t *y, uint32_t *z)
 
 void eqp_hilbert_children(uint64_t key, int level, unsigned char child[8])
 {
+    if (!child) {
+        return;
+    }
     unsigned state = 0;
 
     for (int l = 0; l < level; l++) {

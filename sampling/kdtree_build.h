@@ -459,12 +459,12 @@ void KD_PUBLIC(free)(KD_TREE *tree)
 
 int64_t KD_PUBLIC(count)(const KD_TREE *tree)
 {
-    return tree->n;
+    return tree ? tree->n : 0;
 }
 
 int KD_PUBLIC(dim)(const KD_TREE *tree)
 {
-    return tree->dim;
+    return tree ? tree->dim : EQP_ERR_ARGUMENT;
 }
 
 /* A coordinate of point i of a leaf. */

@@ -18,6 +18,9 @@ static uint64_t join(uint32_t low, uint32_t high)
 
 void eqp_random_block(uint64_t seed, uint64_t stream, uint64_t counter, uint64_t bits[2])
 {
+    if (!bits) {
+        return;
+    }
     uint32_t c0 = (uint32_t)counter;
     uint32_t c1 = (uint32_t)(counter >> 32);
     uint32_t c2 = (uint32_t)stream;
@@ -72,6 +75,9 @@ uint64_t eqp_random_below(uint64_t seed, uint64_t stream, uint64_t counter, uint
 
 void eqp_random_normal(uint64_t seed, uint64_t stream, uint64_t counter, double deviate[2])
 {
+    if (!deviate) {
+        return;
+    }
     uint64_t bits[2];
 
     eqp_random_block(seed, stream, counter, bits);

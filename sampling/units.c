@@ -269,12 +269,12 @@ int eqp_units_rebuild(int dim, int64_t n, const int64_t *first, const int64_t *u
 
 int64_t eqp_units_count(const eqp_units *units)
 {
-    return units->count;
+    return units ? units->count : 0;
 }
 
 double eqp_units_target_weight(const eqp_units *units)
 {
-    return units->target;
+    return units ? units->target : 0.0;
 }
 
 int eqp_units_get(const eqp_units *units, int64_t unit, eqp_unit *result)
@@ -297,12 +297,18 @@ int eqp_units_get(const eqp_units *units, int64_t unit, eqp_unit *result)
 
 void eqp_units_owners(const eqp_units *units, const int64_t **first, const int64_t **owner)
 {
+    if (!units || !first || !owner) {
+        return;
+    }
     *first = units->owner_first;
     *owner = units->owner_list;
 }
 
 void eqp_units_pins(const eqp_units *units, const int64_t **first, const int64_t **pin)
 {
+    if (!units || !first || !pin) {
+        return;
+    }
     *first = units->pin_first;
     *pin = units->pin_list;
 }
@@ -318,10 +324,16 @@ int eqp_units_of_owner(const eqp_units *units, int64_t owner, int64_t *first, in
 
 int64_t eqp_units_find(const eqp_units *units, int64_t owner, const double *centroid)
 {
+    if (!units || owner < 0 || owner >= units->n) {
+        return units ? -1 : 0;
+    }
     int64_t unit = units->owner_unit[owner];
 
     if (unit >= 0) {
         return unit;
+    }
+    if (!centroid) {
+        return -1;
     }
     const struct eqp__split_owner *split = &units->split[-1 - unit];
     return split->first + eqp__cells_nearest(units->dim, split->count, split->centroid, split->tree, centroid);
@@ -329,6 +341,9 @@ int64_t eqp_units_find(const eqp_units *units, int64_t owner, const double *cent
 
 void eqp_units_sizes(const eqp_units *units, eqp_sizes *sizes)
 {
+    if (!units || !sizes) {
+        return;
+    }
     *sizes = (eqp_sizes){0};
     for (int64_t i = 0; i < units->count; i++) {
         double weight = (double)units->unit[i].weight / units->scale;

@@ -14,7 +14,7 @@ int eqp_boxes_geometry(int nparts, int n[3])
 {
     int64_t best = INT64_MAX;
 
-    if (nparts < 1) {
+    if (nparts < 1 || !n) {
         return EQP_ERR_ARGUMENT;
     }
     for (int64_t c = 1; c * c * c <= nparts; c++) {
@@ -99,6 +99,7 @@ static int create_empty(eqp_boxes_kind kind, const double low[3], const double h
 
 int eqp_boxes_create(eqp_boxes_kind kind, const double low[3], const double high[3], const int n[3], eqp_boxes **boxes)
 {
+    EQP_REQUIRE(low && high && n && boxes);
     eqp_boxes *result;
     int code = create_empty(kind, low, high, n, &result);
 
@@ -132,6 +133,7 @@ static bool fits(const eqp_boxes *boxes, const double *bounds)
 
 int eqp_boxes_restore(eqp_boxes_kind kind, const int n[3], int next, const double *bounds, eqp_boxes **boxes)
 {
+    EQP_REQUIRE(n && bounds && boxes);
     eqp_boxes *result;
     int code = check_counts(kind, n);
     size_t last;
@@ -160,6 +162,7 @@ int eqp_boxes_restore(eqp_boxes_kind kind, const int n[3], int next, const doubl
 
 int eqp_boxes_copy(const eqp_boxes *boxes, eqp_boxes **copy)
 {
+    EQP_REQUIRE(boxes && copy);
     eqp_boxes *result;
     int code = create_empty(boxes->kind, boxes->low, boxes->high, boxes->n, &result);
 
@@ -187,31 +190,38 @@ void eqp_boxes_free(eqp_boxes *boxes)
 
 int eqp_boxes_parts(const eqp_boxes *boxes)
 {
+    EQP_REQUIRE(boxes);
     return boxes->parts;
 }
 
 eqp_boxes_kind eqp_boxes_kind_of(const eqp_boxes *boxes)
 {
-    return boxes->kind;
+    return boxes ? boxes->kind : (eqp_boxes_kind)0;
 }
 
 void eqp_boxes_counts(const eqp_boxes *boxes, int n[3])
 {
+    if (!boxes || !n) {
+        return;
+    }
     memcpy(n, boxes->n, sizeof boxes->n);
 }
 
 int eqp_boxes_next(const eqp_boxes *boxes)
 {
+    EQP_REQUIRE(boxes);
     return boxes->next;
 }
 
 int eqp_boxes_find(const eqp_boxes *boxes, const double x[3])
 {
+    EQP_REQUIRE(boxes && x);
     return boxes->kind == EQP_BOXES_SECTIONS ? eqp__sections_find(boxes, x) : eqp__bisection_find(boxes, x);
 }
 
 int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double high[3])
 {
+    EQP_REQUIRE(boxes && low && high);
     if (part < 0 || part >= boxes->parts) {
         return EQP_ERR_ARGUMENT;
     }
@@ -225,6 +235,9 @@ int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double hig
 
 void eqp_boxes_store(const eqp_boxes *boxes, double *bounds)
 {
+    if (!boxes || !bounds) {
+        return;
+    }
     for (int p = 0; p < boxes->parts; p++) {
         (void)eqp_boxes_bounds(boxes, p, bounds + 6 * (size_t)p, bounds + 6 * (size_t)p + 3);
     }
@@ -258,6 +271,7 @@ static int check_options(const eqp_boxes_options *options)
 int eqp_boxes_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxes_options *options,
                         eqp_boxes_change *change)
 {
+    EQP_REQUIRE(boxes && load);
     const eqp_boxes_options defaults = EQP_BOXES_OPTIONS_DEFAULTS;
     const eqp_boxes_options *with = options ? options : &defaults;
     eqp_boxes_change made = {0, -1, -1, 0, 0};

@@ -29,14 +29,14 @@ static int first_boundary(int64_t sum, int nranks, int64_t total)
 
 static int is_rank(const eqp_feedback_rank *r)
 {
-    return r->nranks >= 1 && r->rank >= 0 && r->rank < r->nranks && r->low >= 0 && r->high >= r->low && r->load >= 0 &&
-           r->before >= 0 && r->total >= 0 && r->before <= r->total && r->load <= r->total - r->before &&
-           (r->high > r->low || r->load == 0);
+    return r && r->nranks >= 1 && r->rank >= 0 && r->rank < r->nranks && r->low >= 0 && r->high >= r->low &&
+           r->load >= 0 && r->before >= 0 && r->total >= 0 && r->before <= r->total &&
+           r->load <= r->total - r->before && (r->high > r->low || r->load == 0);
 }
 
 int eqp_feedback_inside(const eqp_feedback_rank *rank, int *first, int *count)
 {
-    if (!rank || !first || !count || !is_rank(rank)) {
+    if (!first || !count || !is_rank(rank)) {
         return EQP_ERR_ARGUMENT;
     }
     if (rank->total == 0) {
@@ -51,6 +51,9 @@ int eqp_feedback_inside(const eqp_feedback_rank *rank, int *first, int *count)
 
 int64_t eqp_feedback_bound(const eqp_feedback_rank *rank, int k)
 {
+    if (!is_rank(rank)) {
+        return 0;
+    }
     double wanted = target_load(k, rank->nranks, rank->total) - (double)rank->before;
     double each = (double)rank->load / (double)(rank->high - rank->low);
     double place = floor(wanted / each);
@@ -63,6 +66,10 @@ int64_t eqp_feedback_bound(const eqp_feedback_rank *rank, int k)
 
 eqp_feedback_piece eqp_feedback_piece_at(const eqp_feedback_rank *rank, int first, int count, int i)
 {
+    if (!is_rank(rank) || first < 1 || first > rank->nranks || count < 0 || count > rank->nranks - first || i < 0 ||
+        i > count) {
+        return (eqp_feedback_piece){0};
+    }
     eqp_feedback_piece piece = {first - 1 + i, rank->low, rank->high};
 
     if (i > 0) {

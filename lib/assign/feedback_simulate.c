@@ -25,11 +25,9 @@ static double spike(int64_t m)
 
 int eqp_feedback_function(int function, int64_t n, int nranks, int64_t *load)
 {
+    EQP_REQUIRE(n >= 0 && nranks >= 1 && (n == 0 || load));
     if (function < 1 || function > EQP_FEEDBACK_FUNCTIONS) {
         return EQP_ERR_UNKNOWN;
-    }
-    if (n < 0 || nranks < 1 || (n > 0 && !load)) {
-        return EQP_ERR_ARGUMENT;
     }
     for (int64_t m = 0; m < n; m++) {
         switch (function) {

@@ -92,7 +92,7 @@ static int common_sign(const eqp_functional_time *time, double low, double high)
     return sign;
 }
 
-int eqp_functional_newton_converges(const eqp_functional_time *time, double low, double high)
+bool eqp_functional_newton_converges(const eqp_functional_time *time, double low, double high)
 {
     return time && low <= high && common_sign(time, low, high) != 2;
 }

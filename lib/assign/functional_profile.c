@@ -91,6 +91,9 @@ int eqp_functional_profile_add(eqp_functional_profile *profile, double from, dou
 
 double *eqp_functional_profile_cells(eqp_functional_profile *profile, int64_t *cells)
 {
+    if (!profile || !cells) {
+        return NULL;
+    }
     *cells = profile->options.cells;
     return profile->now;
 }

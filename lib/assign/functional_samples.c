@@ -163,6 +163,9 @@ int eqp_functional_samples_create(int64_t n, const double *x, const double *t, c
 
 eqp_functional_time eqp_functional_samples_time(const eqp_functional_samples *samples)
 {
+    if (!samples) {
+        return (eqp_functional_time){0};
+    }
     return (eqp_functional_time){samples->x[0], samples->x[samples->n - 1], samples_value, samples_slope, samples_bend,
                                  samples};
 }

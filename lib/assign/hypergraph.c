@@ -303,6 +303,9 @@ int eqp_hypergraph_weigh(eqp_hypergraph *graph, int64_t nids, const int64_t *id,
 
 eqp_hypergraph_view eqp_hypergraph_arrays(const eqp_hypergraph *g)
 {
+    if (!g) {
+        return (eqp_hypergraph_view){0};
+    }
     return (eqp_hypergraph_view){.nvertices = g->nvertices,
                                  .nedges = g->nedges,
                                  .npins = g->npins,

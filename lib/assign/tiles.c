@@ -165,11 +165,15 @@ void eqp_tiles_free(eqp_tiles *tree)
 }
 int eqp_tiles_nparts(const eqp_tiles *tree)
 {
+    EQP_REQUIRE(tree);
     return tree->plan.nparts;
 }
 
 void eqp_tiles_directions(const eqp_tiles *tree, int count[9])
 {
+    if (!tree || !count) {
+        return;
+    }
     memset(count, 0, EQP__TILE_DIRECTIONS * sizeof *count);
     for (int i = 0; i < tree->plan.nparts - 1; i++) {
         count[tree->cut[i].direction]++;
@@ -178,6 +182,7 @@ void eqp_tiles_directions(const eqp_tiles *tree, int count[9])
 
 int eqp_tiles_find(const eqp_tiles *tree, const double target[3], const double source[3])
 {
+    EQP_REQUIRE(tree && target && source);
     eqp__tile_item t = {.weight = 0};
 
     for (int k = 0; k < 3; k++) {

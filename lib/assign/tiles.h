@@ -101,7 +101,7 @@ static inline uint32_t eqp__tile_coordinate(const eqp__tile_grid *grid, int axis
 {
     double q = (0.5 * x - grid->low[axis]) * grid->scale;
 
-    return q <= 0 ? 0 : q >= EQP__TILE_RANGE ? (uint32_t)EQP__TILE_RANGE : (uint32_t)q;
+    return !(q > 0) ? 0 : q >= EQP__TILE_RANGE ? (uint32_t)EQP__TILE_RANGE : (uint32_t)q;
 }
 
 /* What every rank must know of all items before they are put on the grid. */

@@ -6,7 +6,7 @@
 
 int eqp_array_bytes(int64_t count, size_t size, size_t *bytes)
 {
-    if (count < 0 || size == 0) {
+    if (count < 0 || size == 0 || !bytes) {
         return EQP_ERR_ARGUMENT;
     }
     if ((uint64_t)count > (uint64_t)PTRDIFF_MAX / size) {
@@ -25,7 +25,7 @@ static void store_pointer(void *array, void *items)
 int eqp_array_create(void *array, int64_t count, size_t size)
 {
     size_t bytes;
-    int code = eqp_array_bytes(count, size, &bytes);
+    int code = array ? eqp_array_bytes(count, size, &bytes) : EQP_ERR_ARGUMENT;
     void *items;
 
     if (code) {
@@ -41,6 +41,7 @@ int eqp_array_create(void *array, int64_t count, size_t size)
 
 int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size)
 {
+    EQP_REQUIRE(array && capacity);
     int64_t wanted = count;
     size_t bytes;
     void *items;

@@ -25,7 +25,7 @@ static void mark_cut(char *text, size_t size)
 static void write_line(eqp_message *message, const char *format, va_list arguments)
 {
     char text[sizeof message->text];
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    int length = format ? vsnprintf(text, sizeof text, format, arguments) : -1;
 
     if (length < 0) {
         (void)snprintf(text, sizeof text, "(a message that cannot be formatted)");

@@ -37,7 +37,7 @@ int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k,
     return eqp__path_join(path, suffix, name);
 }
 
-static int check_layout(const char *path, const eqp_snapshot_layout *l, eqp_message *message)
+int eqp__layout_check(const char *path, const eqp_snapshot_layout *l, eqp_message *message)
 {
     bool good = path && path[0] && l && l->ntypes >= 1 && l->ntypes <= EQP_SNAPSHOT_TYPES && l->nfiles <= MOST_FILES &&
                 l->ncolumns >= 0 && l->nattributes >= 0 && (l->ncolumns == 0 || l->column) &&
@@ -232,7 +232,7 @@ int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *layout
 {
     eqp__hdf5_quiet quiet;
     eqp_snapshot_writer *w = NULL;
-    int code = check_layout(path, layout, message);
+    int code = eqp__layout_check(path, layout, message);
 
     if (code != EQP_OK || !writer) {
         return code != EQP_OK ? code : EQP_ERR_ARGUMENT;

@@ -101,6 +101,8 @@ int eqp__layout_path(const char *path, const eqp_snapshot_layout *layout, int k,
 /* First particle of a type in file k of the layout, counted within the type; k = nfiles gives all. */
 int64_t eqp__layout_first(const eqp_snapshot_layout *layout, int type, int k);
 int eqp__layout_files(const eqp_snapshot_layout *layout);
+/* Whether a layout can be written; a message if not. */
+int eqp__layout_check(const char *path, const eqp_snapshot_layout *layout, eqp_message *message);
 
 static inline uint32_t eqp__get_u32(const unsigned char *p, bool big)
 {

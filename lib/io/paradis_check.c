@@ -43,6 +43,7 @@ static int check_arms(const eqp_paradis_node *node, const eqp_paradis_arm *arm, 
 
 int eqp_paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *arm, eqp_message *message)
 {
+    EQP_REQUIRE(node && (arm || node->narms == 0));
     double sum[3] = {0}, scale = 0;
     int rc = check_arms(node, arm, message);
 
@@ -70,6 +71,9 @@ int eqp_paradis_check_node(const eqp_paradis_node *node, const eqp_paradis_arm *
 
 void eqp_paradis_fold(const double min[3], const double max[3], const bool periodic[3], double x[3])
 {
+    if (!min || !max || !periodic || !x) {
+        return;
+    }
     for (int d = 0; d < 3; d++) {
         double edge = max[d] - min[d];
 

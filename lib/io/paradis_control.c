@@ -358,6 +358,7 @@ static void fill(double *value, double derived)
 
 int eqp_paradis_control_complete(eqp_paradis_control *control, const double *box, eqp_message *message)
 {
+    EQP_REQUIRE(control);
     const double triangle = sqrt(3) / 4, pi = 3.14159265358979323846;
     eqp_paradis_control c = *control;
     int rc = EQP_OK;

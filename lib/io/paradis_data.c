@@ -161,17 +161,17 @@ int eqp_paradis_open(const char *path, eqp_paradis_reader **reader, eqp_message 
 
 const eqp_paradis_header *eqp_paradis_get_header(const eqp_paradis_reader *reader)
 {
-    return &reader->header;
+    return reader ? &reader->header : NULL;
 }
 
 int64_t eqp_paradis_line(const eqp_paradis_reader *reader)
 {
-    return reader->lines.line;
+    return reader ? reader->lines.line : 0;
 }
 
 const char *eqp_paradis_path(const eqp_paradis_reader *reader)
 {
-    return reader->lines.path;
+    return reader ? reader->lines.path : NULL;
 }
 
 void eqp_paradis_close(eqp_paradis_reader *reader)

@@ -176,6 +176,7 @@ static void put_node(FILE *to, const eqp_paradis_node *n, const eqp_paradis_arm 
 int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_paradis_node *node,
                             const eqp_paradis_arm *arm, eqp_message *message)
 {
+    EQP_REQUIRE(writer && (node || n == 0));
     eqp__c_locale c;
     int rc = EQP_OK;
 
@@ -188,7 +189,7 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
     for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
         const eqp_paradis_arm *its = node[i].narms > 0 ? arm + node[i].first_arm : NULL;
 
-        rc = check_node(writer, &node[i], its, message);
+        rc = node[i].narms > 0 && !arm ? EQP_ERR_ARGUMENT : check_node(writer, &node[i], its, message);
         if (rc == EQP_OK) {
             put_node(eqp_output_stream(writer->out), &node[i], its);
             rc = eqp_output_check(writer->out, message);
@@ -201,6 +202,7 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
 
 int eqp_paradis_write_finish(eqp_paradis_writer *writer, eqp_message *message)
 {
+    EQP_REQUIRE(writer);
     int rc;
 
     if (writer->nwritten < writer->nnodes) {

@@ -107,7 +107,7 @@ void eqp_snapshot_close(eqp_snapshot *snapshot)
 
 const eqp_snapshot_info *eqp_snapshot_get_info(const eqp_snapshot *snapshot)
 {
-    return &snapshot->info;
+    return snapshot ? &snapshot->info : NULL;
 }
 
 static eqp_snapshot_arrays shifted(const eqp_snapshot_arrays *a, int64_t k)

@@ -224,6 +224,7 @@ static int check_piece(const eqp_vtk_writer *w, const eqp_vtk_piece *p, eqp_mess
 
 int eqp_vtk_add(eqp_vtk_writer *writer, const eqp_vtk_piece *piece, eqp_message *message)
 {
+    EQP_REQUIRE(writer && piece);
     int rc = check_piece(writer, piece, message);
 
     /* Pieces of ranks that hold nothing have nothing to say about arrays. */
@@ -243,6 +244,7 @@ int eqp_vtk_add(eqp_vtk_writer *writer, const eqp_vtk_piece *piece, eqp_message 
 
 int eqp_vtk_finish(eqp_vtk_writer *writer, eqp_message *message)
 {
+    EQP_REQUIRE(writer);
     int rc;
 
     if (!writer->any) {

@@ -108,6 +108,10 @@ int eqp_snapshot_write_xdmf(const char *path, int nframes, const eqp_snapshot_fr
             eqp_message_set(message, "%s: snapshot %d is not in the same folder", path, i);
             return EQP_ERR_ARGUMENT;
         }
+        rc = eqp__layout_check(frame[i].path, frame[i].layout, message);
+        if (rc != EQP_OK) {
+            return rc;
+        }
     }
     rc = eqp_output_create(path, &out, message);
     if (rc != EQP_OK) {

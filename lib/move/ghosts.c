@@ -186,6 +186,9 @@ done:
 
 eqp_ghost_view eqp_ghost_plan_arrays(const eqp_ghost_plan *g)
 {
+    if (!g) {
+        return (eqp_ghost_view){0};
+    }
     eqp_ghost_view v = {.nparts = g->nparts,
                         .npairs = g->npairs,
                         .nghosts = g->nghosts,

@@ -52,6 +52,9 @@ done:
 
 eqp_move_view eqp_move_plan_arrays(const eqp_move_plan *plan)
 {
+    if (!plan) {
+        return (eqp_move_view){0};
+    }
     return (eqp_move_view){plan->n, plan->nranks, plan->order, plan->count, plan->offset};
 }
 
@@ -68,6 +71,9 @@ void eqp_move_plan_free(eqp_move_plan *plan)
 
 void eqp_move_pack(const eqp_move_plan *plan, size_t element_size, const void *in, void *out)
 {
+    if (!plan || !in || !out) {
+        return;
+    }
     const char *from = in;
     char *to = out;
 
@@ -78,6 +84,9 @@ void eqp_move_pack(const eqp_move_plan *plan, size_t element_size, const void *i
 
 void eqp_move_unpack(const eqp_move_plan *plan, size_t element_size, const void *in, void *out)
 {
+    if (!plan || !in || !out) {
+        return;
+    }
     const char *from = in;
     char *to = out;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exchange plans: their names, and which of them are worth trying. */
+#include "needs.h"
 #include "traffic.h"
 
 #include <equipoise/base.h>
@@ -14,6 +15,9 @@ enum { NSTAGES = sizeof stages_name / sizeof *stages_name };
 
 void eqp_exchange_plan_name(const eqp_exchange_plan *plan, char name[EQP_EXCHANGE_NAME_SIZE])
 {
+    if (!plan || !name) {
+        return;
+    }
     const int known = (int)plan->stages >= 0 && (int)plan->stages < NSTAGES;
     char broadcast[24] = "", node[20] = "";
 
@@ -100,6 +104,7 @@ static int stages_are_new(const eqp_exchange_plan *plan, int nparts)
 
 int eqp_exchange_plans(int nparts, const eqp_network *network, eqp_exchange_plan *plan)
 {
+    EQP_REQUIRE(nparts >= 1 && nparts <= EQP__PARTS_MAX && network && plan);
     static const int broadcast[] = {0, 4, 16};
     const int shared = network->node > 1 && nparts % network->node == 0;
     int n = 0;

@@ -154,6 +154,9 @@ void eqp_route_free(eqp_route *route)
 
 eqp_route_view eqp_route_arrivals(const eqp_route *route)
 {
+    if (!route) {
+        return (eqp_route_view){0};
+    }
     return (eqp_route_view){.n = route->narrivals,
                             .id = route->arrival_id,
                             .home = route->arrival_home,
@@ -163,5 +166,5 @@ eqp_route_view eqp_route_arrivals(const eqp_route *route)
 
 eqp_route_counts eqp_route_last_counts(const eqp_route *route)
 {
-    return route->counts;
+    return route ? route->counts : (eqp_route_counts){0};
 }

@@ -13,7 +13,7 @@ enum { BUFFER_BYTES = 1 << 20, ALIGNMENT = 64 };
 
 eqp_schedule_chunk eqp_loop_part(const eqp_loop *loop, int rank)
 {
-    if (rank < 0 || rank >= loop->nranks) {
+    if (!loop || rank < 0 || rank >= loop->nranks) {
         return (eqp_schedule_chunk){0, 0};
     }
     return loop->part ? (eqp_schedule_chunk){loop->part[rank], loop->part[rank + 1] - loop->part[rank]}

@@ -167,7 +167,7 @@ int eqp_loop_resize(eqp_loop *loop, int64_t mine)
 
 double eqp_loop_weight(const eqp_loop *loop, int rank)
 {
-    return eqp_schedule_weight(loop->schedule, rank);
+    return loop ? eqp_schedule_weight(loop->schedule, rank) : 0.0;
 }
 
 /* Every rank knows what it has measured itself; now all know all of it. */

@@ -71,6 +71,7 @@ static void write_field(FILE *stream, const eqp_field *field)
 
 int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message)
 {
+    EQP_REQUIRE(path && column && csv);
     eqp_csv *c;
     int code = ncolumns < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&c, 1, sizeof *c);
 
@@ -83,9 +84,9 @@ int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eq
     }
     c->ncolumns = ncolumns;
     for (int i = 0; i < ncolumns; i++) {
-        c->column[i] = strdup(column[i]);
+        c->column[i] = column[i] ? strdup(column[i]) : NULL;
         if (!c->column[i]) {
-            code = EQP_ERR_MEMORY;
+            code = column[i] ? EQP_ERR_MEMORY : EQP_ERR_ARGUMENT;
             goto fail;
         }
     }
@@ -106,6 +107,7 @@ fail:
 
 int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field)
 {
+    EQP_REQUIRE(csv && field);
     if (csv->finished) {
         return EQP_ERR_STATE;
     }
@@ -126,6 +128,7 @@ int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field)
 
 int eqp_csv_finish(eqp_csv *csv, eqp_message *message)
 {
+    EQP_REQUIRE(csv);
     if (csv->finished) {
         return EQP_ERR_STATE;
     }
@@ -150,6 +153,7 @@ void eqp_csv_free(eqp_csv *csv)
 
 int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message)
 {
+    EQP_REQUIRE(dir && csv);
     static const char *const column[] = {
         "step",         "rank",   "load",       "method",        "predicted",       "particles", "targets",
         "interactions", "ghosts", "bytes_sent", "force_seconds", "balance_seconds", "speed",     "helped"};
@@ -170,6 +174,7 @@ int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message)
 
 int eqp_csv_add_load(eqp_csv *csv, const eqp_load_row *row)
 {
+    EQP_REQUIRE(csv && row);
     const eqp_field field[] = {
         eqp_field_count("step", row->step),
         eqp_field_count("rank", row->rank),

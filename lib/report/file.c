@@ -33,6 +33,7 @@ static bool is_directory(const char *path)
 
 int eqp_report_directory(const char *dir, eqp_message *message)
 {
+    EQP_REQUIRE(dir);
     char *path = strdup(dir);
     int code = EQP_OK;
 

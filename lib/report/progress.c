@@ -21,6 +21,7 @@ static void format_time(double seconds, size_t size, char *text)
 
 int eqp_progress_format(const eqp_progress *progress, size_t size, char *text)
 {
+    EQP_REQUIRE(progress && text);
     char bar[WIDEST_BAR + 1], elapsed[40], left[48] = "", ahead[40];
     double fraction;
     int full;

@@ -92,6 +92,7 @@ static int put_field(json_t *object, const eqp_field *field)
 
 int eqp_report_create(const char *app, eqp_report **report)
 {
+    EQP_REQUIRE(app && report);
     eqp_report *r;
     int code = eqp_array_create(&r, 1, sizeof *r);
 
@@ -126,6 +127,7 @@ void eqp_report_free(eqp_report *report)
 
 int eqp_report_set(eqp_report *report, eqp_field field)
 {
+    EQP_REQUIRE(report);
     for (size_t k = 0; k < NKEYS && field.name; k++) {
         if (strcmp(field.name, keys[k].name) == 0 && (keys[k].owner == OWN_FUNCTION || keys[k].type != field.type)) {
             return EQP_ERR_ARGUMENT;
@@ -136,6 +138,7 @@ int eqp_report_set(eqp_report *report, eqp_field field)
 
 int eqp_report_set_counts(eqp_report *report, const char *name, int64_t n, const int64_t *count)
 {
+    EQP_REQUIRE(report && (count || n == 0));
     json_t *list;
     int code = is_name(name) && n >= 0 ? EQP_OK : EQP_ERR_ARGUMENT;
 
@@ -156,6 +159,7 @@ int eqp_report_set_counts(eqp_report *report, const char *name, int64_t n, const
 
 int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count)
 {
+    EQP_REQUIRE(report);
     eqp_field field = eqp_field_count(kind, count);
 
     return put_field(json_object_get(report->root, "interactions_by_kind"), &field);
@@ -163,6 +167,7 @@ int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t co
 
 int eqp_report_set_cost(eqp_report *report, const char *kind, double seconds)
 {
+    EQP_REQUIRE(report);
     eqp_field field = eqp_field_real(kind, seconds);
 
     return put_field(json_object_get(report->root, "cost_seconds_by_kind"), &field);
@@ -190,6 +195,7 @@ static json_t *make_row(int n, const eqp_field *field, int *code)
 
 int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation)
 {
+    EQP_REQUIRE(report);
     const eqp_field field[] = {eqp_field_real("rmse", rmse), eqp_field_real("rank_correlation", rank_correlation)};
     int code;
     json_t *model = make_row(2, field, &code);
@@ -199,6 +205,7 @@ int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlatio
 
 static int add_row(eqp_report *report, const char *list, int n, const eqp_field *field)
 {
+    EQP_REQUIRE(report && (field || n == 0));
     int code;
     json_t *row = make_row(n, field, &code);
 
@@ -312,6 +319,7 @@ static int write_json(const json_t *root, const char *path, eqp_message *message
 
 int eqp_report_write(const eqp_report *report, const char *dir, eqp_message *message)
 {
+    EQP_REQUIRE(report && dir);
     char *json_path = eqp__report_file_join(dir, "report.json"), *csv_path = eqp__report_file_join(dir, "compare.csv");
     json_t *compare = json_object_get(report->root, "compare");
     int code = json_path && csv_path ? eqp_report_directory(dir, message) : EQP_ERR_MEMORY;

@@ -16,6 +16,7 @@ struct eqp_table {
 
 int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table)
 {
+    EQP_REQUIRE(header && table);
     eqp_table *t;
     int code = ncolumns < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&t, 1, sizeof *t);
 
@@ -36,6 +37,7 @@ int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table)
 
 int eqp_table_cell(eqp_table *table, const char *format, ...)
 {
+    EQP_REQUIRE(table && format);
     va_list arguments;
     char *text;
     int length;
@@ -131,6 +133,7 @@ static void put_rule(const eqp_table *table, const layout *columns, FILE *stream
 
 int eqp_table_text(const eqp_table *table, char **text)
 {
+    EQP_REQUIRE(table && text);
     int64_t nrows = (table->ncells + table->ncolumns - 1) / table->ncolumns;
     layout *columns = NULL;
     FILE *stream;

@@ -151,6 +151,7 @@ static int read_lines(reading *r, const char *text, int64_t length)
 int eqp_speeds_functions_parse(const char *text, int64_t length, const char *name, eqp_speeds_functions **functions,
                                eqp_message *message)
 {
+    EQP_REQUIRE(text && name && functions);
     reading r = {.name = name, .message = message};
     locale_t own, before;
     int code;
@@ -214,6 +215,7 @@ static int read_file(const char *path, char **text, int64_t *length, eqp_message
 
 int eqp_speeds_functions_read(const char *path, eqp_speeds_functions **functions, eqp_message *message)
 {
+    EQP_REQUIRE(path && functions);
     char *text = NULL;
     int64_t length = 0;
     int code = read_file(path, &text, &length, message);
@@ -237,11 +239,13 @@ void eqp_speeds_functions_free(eqp_speeds_functions *functions)
 
 int eqp_speeds_functions_ranks(const eqp_speeds_functions *functions)
 {
+    EQP_REQUIRE(functions);
     return functions->nranks;
 }
 
 int eqp_speeds_functions_seconds(const eqp_speeds_functions *functions, int rank, double size, double *seconds)
 {
+    EQP_REQUIRE(functions && seconds);
     if (rank < 0 || rank >= functions->nranks || !(size >= 0.0) || !isfinite(size)) {
         return EQP_ERR_ARGUMENT;
     }

@@ -43,6 +43,7 @@ static int find_sum(int64_t n, int nranks, const double *size, double *largest, 
 
 int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
 {
+    EQP_REQUIRE(size && share);
     quota_rest *left = NULL;
     double largest, sum;
     int64_t missing = n;
@@ -154,6 +155,7 @@ static void lighten_slowest(rounding *r)
 
 int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result *result)
 {
+    EQP_REQUIRE(speeds && share);
     const int nranks = speeds->nranks;
     const double mean = eqp__speeds_mean(speeds);
     eqp_speeds_result division;
@@ -185,6 +187,7 @@ done:
 
 int eqp_speeds_spread(int nranks, const double *seconds, double *spread)
 {
+    EQP_REQUIRE(seconds && spread);
     double least = INFINITY, most = 0.0;
 
     if (nranks < 1) {

@@ -15,6 +15,7 @@ static bool is_count(double n)
 
 int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **speeds)
 {
+    EQP_REQUIRE(speeds);
     eqp_speeds *s = NULL;
     int code;
 
@@ -42,6 +43,7 @@ void eqp_speeds_free(eqp_speeds *speeds)
 
 int eqp_speeds_resize(eqp_speeds *speeds, double n)
 {
+    EQP_REQUIRE(speeds);
     if (!is_count(n)) {
         return EQP_ERR_ARGUMENT;
     }
@@ -92,6 +94,7 @@ static void add_point(eqp__speed_points *points, double size, double seconds)
 
 int eqp_speeds_add(eqp_speeds *speeds, int rank, double size, double seconds)
 {
+    EQP_REQUIRE(speeds);
     const int code = rank >= 0 && rank < speeds->nranks ? check_point(size, seconds) : EQP_ERR_ARGUMENT;
 
     if (!code) {
@@ -102,6 +105,7 @@ int eqp_speeds_add(eqp_speeds *speeds, int rank, double size, double seconds)
 
 int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *seconds)
 {
+    EQP_REQUIRE(speeds && share && seconds);
     for (int r = 0; r < speeds->nranks; r++) {
         const int code = check_point((double)share[r], seconds[r]);
         if (code) {
@@ -116,6 +120,7 @@ int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *se
 
 int eqp_speeds_points(const eqp_speeds *speeds, int rank)
 {
+    EQP_REQUIRE(speeds);
     return rank >= 0 && rank < speeds->nranks ? speeds->ranks[rank].n : 0;
 }
 
@@ -174,6 +179,7 @@ int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve 
 
 int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed)
 {
+    EQP_REQUIRE(speeds && speed);
     const bool legal = rank >= 0 && rank < speeds->nranks && size >= 0.0 && isfinite(size);
     const double mean = legal ? eqp__speeds_mean(speeds) : 0.0;
     eqp__curve curve;
@@ -191,6 +197,7 @@ int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *sp
 
 int eqp_speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds)
 {
+    EQP_REQUIRE(speeds && seconds);
     double speed;
     const int code = eqp_speeds_speed(speeds, rank, size, &speed);
 
@@ -205,6 +212,7 @@ enum { KINDS = sizeof kind_names / sizeof kind_names[0] };
 
 int eqp_speeds_kind_parse(const char *text, eqp_speeds_kind *kind)
 {
+    EQP_REQUIRE(text && kind);
     for (int k = 0; k < KINDS; k++) {
         if (strcmp(text, kind_names[k]) == 0) {
             *kind = (eqp_speeds_kind)k;

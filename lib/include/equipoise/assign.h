@@ -82,7 +82,7 @@ typedef struct eqp_hypergraph_view {
  * \param[in]  n          number of units, >= 0
  * \param[in]  weight     [n] cost of each unit, or NULL: 1 (copied)
  * \param[in]  pin_first  [n + 1] ascending, pin_first[0] == 0 (borrowed for the call)
- * \param[in]  pin        [pin_first[n]] ids >= 0 (borrowed for the call)
+ * \param[in]  pin        [pin_first[n]] ids >= 0; NULL: there are none (borrowed for the call)
  * \param[out] graph      owned by the caller; eqp_hypergraph_free()
  * \return EQP_OK, EQP_ERR_MEMORY or EQP_ERR_ARGUMENT */
 int eqp_hypergraph_create(int64_t n, const double *weight, const int64_t *pin_first, const int64_t *pin,

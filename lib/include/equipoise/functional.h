@@ -14,6 +14,7 @@
 #define EQUIPOISE_FUNCTIONAL_H
 
 #include <equipoise/error.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -34,8 +35,8 @@ typedef struct eqp_functional_time {
 /** Whether Newton's method is sure to find any root of t(x) - c between low and high (appendix A): t' > 0, and t'' is
  * of one sign and not 0, or 0 everywhere. Looked at in eight places; the search itself looks again at each of its
  * points.
- * Local. \return 1, or 0 if not or not known */
-int eqp_functional_newton_converges(const eqp_functional_time *time, double low, double high);
+ * Local. \return true, or false if not or not known */
+bool eqp_functional_newton_converges(const eqp_functional_time *time, double low, double high);
 
 /** A place in the domain, and how it was found. */
 typedef struct eqp_functional_root {

@@ -95,9 +95,9 @@ int eqp_exchange_counts(MPI_Comm comm, const int64_t *send_count, int64_t *recv_
  * that MPI can count. Collective. EQP_ERR_ARGUMENT also if a rank expects another number of elements than it is sent.
  * \param[in]  element_size  bytes, >= 1, the same on all ranks
  * \param[in]  send_count    [ranks] elements for each rank (borrowed)
- * \param[in]  send          [sum of send_count] elements (borrowed)
+ * \param[in]  send          [sum of send_count] elements; NULL where there are none (borrowed)
  * \param[in]  recv_count    [ranks] elements from each rank: eqp_exchange_counts() (borrowed)
- * \param[out] recv          [sum of recv_count] elements, by sending rank; must not overlap `send` */
+ * \param[out] recv          [sum of recv_count] elements by sending rank, not over `send`; NULL where there are none */
 int eqp_exchange(MPI_Comm comm, size_t element_size, const int64_t *send_count, const void *send,
                  const int64_t *recv_count, void *recv);
 

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One small object of every opaque type, for calls.h. A type that has no make_ here does not compile. */
+#ifndef EQUIPOISE_TEST_OBJECTS_H
+#define EQUIPOISE_TEST_OBJECTS_H
+
+#include "calls.h"
+
+/* An object that cannot be made ends the child: then no call of it would mean anything. */
+static inline void made(int code, const char *what)
+{
+    if (code) {
+        fprintf(stderr, "objects: %s: %s\n", what, eqp_error_text(code));
+        _exit(3);
+    }
+}
+
+#ifdef EQUIPOISE_UNITS_H
+static eqp_sink *the_sink;
+
+static inline eqp_sink *make_eqp_sink(void)
+{
+    return the_sink;
+}
+
+static inline int two_interactions(void *user, int64_t owner, eqp_sink *to)
+{
+    const double centroid[6] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+    const int64_t pin[2] = {5, 6};
+    const eqp_batch batch = {2, centroid, NULL, 1, pin};
+
+    (void)user;
+    (void)owner;
+    return eqp_sink_add(to, &batch);
+}
+
+static inline eqp_units *make_eqp_units(void)
+{
+    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const int64_t id[2] = {3, 4};
+    eqp_units *units = NULL;
+
+    made(eqp_units_create_serial(2, id, two_interactions, NULL, &options, &units), "units");
+    return units;
+}
+
+static void (*run_in_sink)(void);
+
+static inline int in_sink(void *user, int64_t owner, eqp_sink *to)
+{
+    (void)user;
+    (void)owner;
+    the_sink = to;
+    run_in_sink();
+    return EQP_OK;
+}
+#endif
+
+#ifdef EQUIPOISE_KDTREE_H
+static inline eqp_kdtree *make_eqp_kdtree(void)
+{
+    const double points[4] = {0.0, 0.0, 1.0, 1.0};
+    eqp_kdtree *tree = NULL;
+
+    made(eqp_kdtree_create(2, 2, points, NULL, &tree), "kdtree");
+    return tree;
+}
+
+static inline eqp_kdtreef *make_eqp_kdtreef(void)
+{
+    const float points[4] = {0.0F, 0.0F, 1.0F, 1.0F};
+    eqp_kdtreef *tree = NULL;
+
+    made(eqp_kdtreef_create(2, 2, points, NULL, &tree), "kdtreef");
+    return tree;
+}
+#endif
+
+#ifdef EQUIPOISE_ASSIGN_H
+static inline eqp_hypergraph *make_eqp_hypergraph(void)
+{
+    const int64_t first[3] = {0, 1, 2}, pin[2] = {7, 7};
+    eqp_hypergraph *graph = NULL;
+
+    made(eqp_hypergraph_create(2, NULL, first, pin, &graph), "hypergraph");
+    return graph;
+}
+#endif
+
+#ifdef EQUIPOISE_BOXES_H
+static inline eqp_boxes *make_eqp_boxes(void)
+{
+    const double low[3] = {0, 0, 0}, high[3] = {1, 1, 1};
+    const int n[3] = {2, 1, 1};
+    eqp_boxes *boxes = NULL;
+
+    made(eqp_boxes_create(EQP_BOXES_BISECTION, low, high, n, &boxes), "boxes");
+    return boxes;
+}
+#endif
+
+#ifdef EQUIPOISE_EXCHANGE_H
+static inline eqp_needs *make_eqp_needs(void)
+{
+    eqp_needs *needs = NULL;
+
+    made(eqp_needs_create(2, &needs), "needs");
+    return needs;
+}
+
+static inline eqp_evaluation *make_eqp_evaluation(void)
+{
+    const int out[2] = {0, 0};
+    eqp_evaluation *evaluation = NULL;
+
+    made(eqp_evaluation_create(2, 2, out, out, &evaluation), "evaluation");
+    return evaluation;
+}
+#endif
+
+#ifdef EQUIPOISE_FUNCTIONAL_H
+static inline eqp_functional_samples *make_eqp_functional_samples(void)
+{
+    const double x[2] = {0, 1}, t[2] = {0, 1};
+    eqp_functional_samples *samples = NULL;
+
+    made(eqp_functional_samples_create(2, x, t, NULL, &samples), "functional samples");
+    return samples;
+}
+
+static inline eqp_functional_profile *make_eqp_functional_profile(void)
+{
+    const eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
+    eqp_functional_profile *profile = NULL;
+
+    made(eqp_functional_profile_create(&options, &profile), "profile");
+    return profile;
+}
+#endif
+
+#ifdef EQUIPOISE_MOVE_H
+static inline eqp_move_plan *make_eqp_move_plan(void)
+{
+#ifdef MPI_VERSION
+    enum { RANKS = 1 };
+#else
+    enum { RANKS = 2 };
+#endif
+    const int dest[2] = {RANKS - 1, 0};
+    eqp_move_plan *plan = NULL;
+
+    made(eqp_move_plan_create(2, dest, RANKS, &plan), "move plan");
+    return plan;
+}
+
+static inline eqp_ghost_plan *make_eqp_ghost_plan(void)
+{
+    const int part[2] = {0, 1}, home[2] = {0, 0};
+    const int64_t id[2] = {0, 1};
+    eqp_ghost_plan *plan = NULL;
+
+    made(eqp_ghost_plan_create(2, part, id, 2, id, home, 2, &plan), "ghost plan");
+    return plan;
+}
+#endif
+
+#ifdef EQUIPOISE_PARADIS_H
+static inline eqp_paradis_writer *begin_network(const char *path)
+{
+    eqp_paradis_header header = {0};
+    eqp_paradis_writer *writer = NULL;
+
+    for (int d = 0; d < 3; d++) {
+        header.max[d] = 1.0;
+    }
+    header.nnodes = 2;
+    made(eqp_paradis_write_begin(path, &header, 0, NULL, &writer, NULL), path);
+    return writer;
+}
+
+static inline eqp_paradis_writer *make_eqp_paradis_writer(void)
+{
+    return begin_network("written.data");
+}
+
+static inline eqp_paradis_reader *make_eqp_paradis_reader(void)
+{
+    eqp_paradis_reader *reader = NULL;
+
+    if (access("read.data", R_OK)) {
+        const eqp_paradis_arm arm[2] = {{1, {1, 0, 0}, {0, 0, 0}}, {0, {-1, 0, 0}, {0, 0, 0}}};
+        const eqp_paradis_node node[2] = {{0, {0, 0, 0}, EQP_PARADIS_PINNED, 1, 0},
+                                          {1, {0.5, 0, 0}, EQP_PARADIS_PINNED, 1, 1}};
+        eqp_paradis_writer *writer = begin_network("read.data");
+        made(eqp_paradis_write_nodes(writer, 2, node, arm, NULL), "nodes");
+        made(eqp_paradis_write_finish(writer, NULL), "network");
+    }
+    made(eqp_paradis_open("read.data", &reader, NULL), "read.data");
+    return reader;
+}
+#endif
+
+#ifdef EQUIPOISE_FILE_H
+static inline eqp_output *make_eqp_output(void)
+{
+    eqp_output *output = NULL;
+
+    made(eqp_output_create("written", &output, NULL), "output");
+    return output;
+}
+
+static inline eqp_lock *make_eqp_lock(void)
+{
+    eqp_lock *lock = NULL;
+
+    made(eqp_lock_take("lock", "calls", &lock, NULL), "lock");
+    return lock;
+}
+#endif
+
+#ifdef EQUIPOISE_REPORT_H
+static inline eqp_report *make_eqp_report(void)
+{
+    eqp_report *report = NULL;
+
+    made(eqp_report_create("calls", &report), "report");
+    return report;
+}
+
+static inline eqp_csv *make_eqp_csv(void)
+{
+    eqp_csv *csv = NULL;
+
+    made(eqp_csv_create_loads(".", &csv, NULL), "csv");
+    return csv;
+}
+
+static inline eqp_table *make_eqp_table(void)
+{
+    const char *const header[2] = {"a", "b"};
+    eqp_table *table = NULL;
+
+    made(eqp_table_create(2, header, &table), "table");
+    return table;
+}
+#endif
+
+#ifdef EQUIPOISE_SCHEDULE_H
+static inline eqp_schedule *make_eqp_schedule(void)
+{
+    eqp_schedule *schedule = NULL;
+
+    made(eqp_schedule_create(eqp_schedule_method_at(0), 16, 2, NULL, &schedule), "schedule");
+    return schedule;
+}
+#endif
+
+#ifdef EQUIPOISE_SNAPSHOT_H
+static inline eqp_snapshot *make_eqp_snapshot(void)
+{
+    eqp_snapshot *snapshot = NULL;
+
+    if (access("read.txt", R_OK)) {
+        FILE *file = fopen("read.txt", "w");
+        if (!file || fputs("0 0 0 0 0 0 1\n1 1 1 0 0 0 1\n", file) < 0 || fclose(file)) {
+            made(EQP_ERR_IO, "read.txt");
+        }
+    }
+    made(eqp_snapshot_open("read.txt", &snapshot, NULL), "read.txt");
+    return snapshot;
+}
+
+static inline eqp_snapshot_writer *make_eqp_snapshot_writer(void)
+{
+    eqp_snapshot_layout layout = EQP_SNAPSHOT_LAYOUT_DEFAULTS;
+    eqp_snapshot_writer *writer = NULL;
+
+    layout.type_n[0] = 2;
+    made(eqp_snapshot_write_begin("written.hdf5", &layout, &writer, NULL), "snapshot");
+    return writer;
+}
+
+static inline eqp_table_writer *make_eqp_table_writer(void)
+{
+    const eqp_column column = {"a", EQP_KIND_DOUBLE, 1};
+    eqp_table_writer *writer = NULL;
+
+    made(eqp_table_write_begin("table.hdf5", 2, 1, &column, &writer, NULL), "table file");
+    return writer;
+}
+#endif
+
+#ifdef EQUIPOISE_SPEEDS_H
+static inline eqp_speeds *make_eqp_speeds(void)
+{
+    eqp_speeds *speeds = NULL;
+
+    made(eqp_speeds_create((eqp_speeds_kind)0, 2, 10.0, &speeds), "speeds");
+    return speeds;
+}
+
+static inline eqp_speeds_functions *make_eqp_speeds_functions(void)
+{
+    static const char text[] = "0 1 1\n0 2 2\n1 1 1\n";
+    eqp_speeds_functions *functions = NULL;
+
+    made(eqp_speeds_functions_parse(text, (int64_t)strlen(text), "text", &functions, NULL), "speed functions");
+    return functions;
+}
+#endif
+
+#ifdef EQUIPOISE_TILES_H
+static inline eqp_tiles *make_eqp_tiles(void)
+{
+    const double target[6] = {0, 0, 0, 1, 1, 1};
+    const eqp_tiles_items items = {2, target, NULL, NULL};
+    eqp_tiles_options options = EQP_TILES_OPTIONS_DEFAULTS;
+    eqp_tiles *tree = NULL;
+
+    options.nparts = 2;
+    made(eqp_tiles_create(&items, &options, NULL, &tree, NULL), "tiles");
+    return tree;
+}
+#endif
+
+#ifdef EQUIPOISE_VTK_H
+static inline eqp_vtk_writer *make_eqp_vtk_writer(void)
+{
+    eqp_vtk_writer *writer = NULL;
+
+    made(eqp_vtk_begin("written.vtp", 0.0, &writer, NULL), "vtk");
+    return writer;
+}
+#endif
+
+#ifdef MPI_VERSION
+static MPI_Comm world_comm = MPI_COMM_NULL;
+
+static MPI_Comm plain_comm(void)
+{
+    return world_comm;
+}
+
+static MPI_Comm plain_own_comm(void)
+{
+    MPI_Comm own = MPI_COMM_NULL;
+
+    made(eqp_comm_create(MPI_COMM_SELF, &own), "communicator");
+    return own;
+}
+
+static inline eqp_route *make_eqp_route(void)
+{
+    const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+    const eqp_route_blocks none = {0};
+    eqp_route *route = NULL;
+
+    made(eqp_route_create(world_comm, &plan, &none, &route), "route");
+    return route;
+}
+
+static inline eqp_loop *make_eqp_loop(void)
+{
+    eqp_loop *loop = NULL;
+
+    made(eqp_loop_create(world_comm, eqp_schedule_method_at(0), 16, NULL, NULL, &loop), "loop");
+    return loop;
+}
+
+static inline void with_world(void (*run)(void))
+{
+    MPI_Init(NULL, NULL);
+    world_comm = plain_own_comm();
+    run();
+}
+#else
+static inline void with_world(void (*run)(void))
+{
+    const int64_t id = 1;
+    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    int64_t count;
+    double weight;
+
+    run_in_sink = run;
+    eqp_owners_weigh(1, &id, NULL, in_sink, NULL, &options, &count, &weight);
+}
+#endif
+
+#endif
