@@ -7,6 +7,7 @@
 
 #include "../common/compare.h"
 #include "../common/shell.h"
+#include "../common/signals.h"
 
 #include <equipoise/base.h>
 
@@ -57,6 +58,8 @@ static int run(bh_simulation *sim, bh_record *record, const char *restart, int *
                            .comm = sim->comm,
                            .user = &user,
                            .now = &sim->now.common,
+                           .completes = sim->input.kick > 0,
+                           .owes = &sim->kick,
                            .step = take_step,
                            .record = record_step,
                            .snapshot = write_snapshot,
@@ -180,6 +183,7 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
         eqp_message_set(message, "barneshut: --compare: %s", eqp_error_text(code));
     }
     if (code == EQP_OK) {
+        app_signals_keep(); /* a file that is begun is completed */
         code = finish(&sim, &record, message);
     }
     if (code == EQP_OK) {

@@ -116,14 +116,13 @@ static int agree_on_settings(MPI_Comm world, const app_program *program, eqp_mes
     return code;
 }
 
-static int run_program(const app_program *program, MPI_Comm world, int argc, char **argv)
+static int run_program(const app_program *program, MPI_Comm world, int rank, int argc, char **argv)
 {
     app_action action;
     eqp_message message = {""};
     char *command = NULL;
-    int stopped = 0, status = -1, rank, code;
+    int stopped = 0, status = -1, code;
 
-    MPI_Comm_rank(world, &rank);
     code = app_options_parse(program->line, argc, argv, program->settings, NULL, &action, &message);
     if (code == EQP_OK) {
         status = answer_questions(program, rank, action, &message);
@@ -134,7 +133,7 @@ static int run_program(const app_program *program, MPI_Comm world, int argc, cha
     }
     if (code == EQP_OK) {
         command = join_command(argc, argv);
-        code = command == NULL ? EQP_ERR_MEMORY : app_signals_install();
+        code = command == NULL ? EQP_ERR_MEMORY : EQP_OK;
     }
     code = eqp_agree(world, code, &message);
     if (code == EQP_OK) {
@@ -171,7 +170,8 @@ static void open_closed_streams(void)
 
 int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
 {
-    int status;
+    char line[160];
+    int rank, status;
 
     open_closed_streams();
     give_large_blocks_back();
@@ -179,7 +179,14 @@ int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
         fprintf(stderr, "%s: MPI cannot start\n", program->line->program);
         return EXIT_TROUBLE;
     }
-    status = run_program(program, world, argc, argv);
+    MPI_Comm_rank(world, &rank);
+    snprintf(line, sizeof line, "%s: ended by a signal before there was anything to save\n", program->line->program);
+    if (app_signals_install() == EQP_OK) {
+        app_signals_share(world);
+        app_signals_expendable(rank == 0 ? line : NULL);
+    }
+    status = run_program(program, world, rank, argc, argv);
+    app_signals_restore();
     MPI_Finalize();
     return status;
 }
@@ -221,13 +228,13 @@ static int agree_signal(MPI_Comm comm)
     return pending;
 }
 
-static int write_restart(const app_run *run, eqp_message *message)
+static int write_restart(const app_run *run, bool within, eqp_message *message)
 {
     int code = run->snapshot(run->user, run->restart_path, message);
 
     if (code == EQP_OK && rank_of(run) == 0) {
-        fprintf(stderr, "%s%s: stopped after step %lld; go on with --restart %s\n", run->settings->progress ? "\n" : "",
-                run->program, (long long)run->now->step, run->restart_path);
+        fprintf(stderr, "%s%s: stopped %s step %lld; go on with --restart %s\n", run->settings->progress ? "\n" : "",
+                run->program, within ? "within" : "after", (long long)run->now->step, run->restart_path);
     }
     return code;
 }
@@ -253,19 +260,34 @@ static int write_snapshot(const app_run *run, app_series *series, bool numbered,
     return code == EQP_OK && run->index != NULL ? run->index(run->user, series, message) : code;
 }
 
-static int take_step(const app_run *run, app_series *series, eqp_message *message)
+/* The numbered snapshot of the present step, if there is to be one. */
+static int write_numbered(const app_run *run, app_series *series, eqp_message *message)
 {
     const app_run_settings *s = run->settings;
+    const bool due = s->output_every > 0 && (run->now->step % s->output_every == 0 || run->now->step == s->steps);
+
+    return due ? write_snapshot(run, series, true, message) : EQP_OK;
+}
+
+static int take_step(const app_run *run, app_series *series, eqp_message *message)
+{
     int code = run->step(run->user, message);
 
     if (code == EQP_OK) {
         code = run->record(run->user, message);
     }
-    if (code == EQP_OK && s->output_every > 0 &&
-        (run->now->step % s->output_every == 0 || run->now->step == s->steps)) {
-        code = write_snapshot(run, series, true, message);
-    }
-    return code;
+    return code == EQP_OK ? write_numbered(run, series, message) : code;
+}
+
+/* A signal came during a step, which was not taken to its end. */
+static int abandon_step(const app_run *run, int64_t before, app_series *series, eqp_message *message)
+{
+    const bool whole = run->owes == NULL || *run->owes == 0;
+    int code;
+
+    *message = (eqp_message){""};
+    code = whole && run->now->step > before ? write_numbered(run, series, message) : EQP_OK;
+    return code == EQP_OK ? write_restart(run, !whole, message) : code;
 }
 
 int app_run_steps(const app_run *run, int *stopped, eqp_message *message)
@@ -274,16 +296,27 @@ int app_run_steps(const app_run *run, int *stopped, eqp_message *message)
     const int64_t first = run->now->step;
     double begin = eqp_wall_seconds();
     app_series series = {0};
-    int code = run->record(run->user, message);
+    int code;
 
     *stopped = 0;
+    app_signals_keep();
+    code = run->record(run->user, message);
+    if (code == EQP_OK && run->completes) {
+        code = write_numbered(run, &series, message);
+    }
     while (code == EQP_OK && run->now->step < s->steps) {
+        const int64_t before = run->now->step;
         *stopped = agree_signal(run->comm);
         if (*stopped != 0) {
-            code = write_restart(run, message);
+            code = write_restart(run, false, message);
             break;
         }
         code = take_step(run, &series, message);
+        if (code == EQP_ERR_STOPPED) {
+            *stopped = agree_signal(run->comm);
+            code = abandon_step(run, before, &series, message);
+            break;
+        }
         if (code == EQP_OK) {
             show_progress(run, first, begin);
         }

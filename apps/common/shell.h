@@ -58,6 +58,10 @@ typedef struct app_run {
     MPI_Comm comm;
     void *user;          /* passed to the functions */
     const app_step *now; /* the last step, of the simulation: `step` and `imbalance_measured` are read */
+    bool completes;      /* the state that the run begins with ends a step of the run before */
+    const double *owes;  /* not 0: a step that was stopped has left a state that is not whole; NULL: never so */
+    /* EQP_ERR_STOPPED: a signal has ended it early. A snapshot is then a file from which --restart goes on; `now` is of
+     * the step before, or of that step, which the run that goes on will not take again. */
     int (*step)(void *user, eqp_message *message);
     int (*record)(void *user, eqp_message *message); /* takes the last step into the record */
     /* A snapshot from which --restart goes on. */
@@ -68,7 +72,8 @@ typedef struct app_run {
 } app_run;
 
 /* Records the present state, then steps until the last one or until a signal, on which it writes restart_path. Numbered
- * snapshots on the way; snapshot and forces at the end. Collective. *stopped: the signal; else 0. */
+ * snapshots on the way; snapshot and forces at the end. A signal that comes when all steps are done is too late to
+ * change anything. Collective. *stopped: the signal; else 0. */
 int app_run_steps(const app_run *run, int *stopped, eqp_message *message);
 
 #endif

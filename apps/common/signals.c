@@ -1,21 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "signals.h"
 
-#include <signal.h>
-#include <stdbool.h>
-#include <string.h>
+#include <equipoise/base.h>
+#include <equipoise/par.h>
 
-#include <equipoise/error.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A second signal so many seconds after the first is one of its own: launchers and `timeout` often send the same one
+ * to a process and to its group. */
+#define SECOND_SIGNAL 1.0
+
+/* A step that ends within so many seconds of a signal is completed. */
+#define GRACE 0.5
 
 /* A handler has no arguments of ours, so these are the one place of an app that is not on a stack. */
 static volatile sig_atomic_t pending;
+static volatile double noted; /* when, by eqp_wall_seconds() */
+static volatile sig_atomic_t expendable;
+static const char *volatile last_words; /* NULL: none */
 static bool installed;
 static struct sigaction old_interrupt, old_terminate, old_too_large;
 
+/* The same for all ranks of this node. */
+static volatile int *shared_signal; /* NULL: not shared */
+static MPI_Win shared_window = MPI_WIN_NULL;
+
+/* Nothing but calls that a handler may make. */
+static void end_at_once(int signal_number)
+{
+    if (last_words != NULL && expendable) {
+        (void)!write(STDERR_FILENO, last_words, strlen(last_words));
+    }
+    _exit(128 + signal_number);
+}
+
 static void take_note(int signal_number)
 {
+    const double now = eqp_wall_seconds();
+
+    if (expendable || (pending && now - noted >= SECOND_SIGNAL)) {
+        end_at_once(signal_number);
+    }
     if (!pending) {
+        noted = now;
         pending = signal_number;
+        if (shared_signal != NULL) {
+            *shared_signal = signal_number;
+        }
     }
 }
 
@@ -32,6 +66,7 @@ int app_signals_install(void)
     action.sa_flags = SA_RESTART;
     (void)sigemptyset(&action.sa_mask);
     pending = 0;
+    expendable = 0;
     if (sigaction(SIGINT, &action, &old_interrupt)) {
         return EQP_ERR_INTERNAL;
     }
@@ -49,9 +84,59 @@ int app_signals_install(void)
     return EQP_OK;
 }
 
+void app_signals_share(MPI_Comm comm)
+{
+    MPI_Comm own = MPI_COMM_NULL, node = MPI_COMM_NULL;
+    MPI_Aint bytes;
+    int rank, unit, *word = NULL;
+
+    if (eqp_comm_create(comm, &own) != EQP_OK) {
+        return;
+    }
+    if (MPI_Comm_split_type(own, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) == MPI_SUCCESS &&
+        MPI_Comm_rank(node, &rank) == MPI_SUCCESS &&
+        MPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)sizeof *word : 0, (int)sizeof *word, MPI_INFO_NULL, node, &word,
+                                &shared_window) == MPI_SUCCESS &&
+        MPI_Win_shared_query(shared_window, 0, &bytes, &unit, &word) == MPI_SUCCESS) {
+        if (rank == 0) {
+            *word = 0;
+        }
+        (void)MPI_Barrier(node);
+        shared_signal = word;
+        if (pending) {
+            *shared_signal = (int)pending; /* it came before there was this place */
+        }
+    }
+    eqp_comm_free(&node);
+    eqp_comm_free(&own);
+}
+
+void app_signals_expendable(const char *line)
+{
+    last_words = line;
+    expendable = 1;
+    if (app_signals_pending() != 0) {
+        end_at_once(app_signals_pending());
+    }
+}
+
+void app_signals_keep(void)
+{
+    expendable = 0;
+}
+
 int app_signals_pending(void)
 {
+    if (!pending && shared_signal != NULL && *shared_signal != 0) {
+        noted = eqp_wall_seconds();
+        pending = *shared_signal;
+    }
     return (int)pending;
+}
+
+int app_signals_stop(void)
+{
+    return app_signals_pending() != 0 && eqp_wall_seconds() - noted >= GRACE ? EQP_ERR_STOPPED : EQP_OK;
 }
 
 void app_signals_restore(void)
@@ -61,5 +146,10 @@ void app_signals_restore(void)
         (void)sigaction(SIGTERM, &old_terminate, NULL);
         (void)sigaction(SIGXFSZ, &old_too_large, NULL);
         installed = false;
+    }
+    pending = 0;
+    shared_signal = NULL;
+    if (shared_window != MPI_WIN_NULL) {
+        (void)MPI_Win_free(&shared_window);
     }
 }

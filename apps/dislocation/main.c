@@ -9,6 +9,7 @@
 
 #include "../common/compare.h"
 #include "../common/shell.h"
+#include "../common/signals.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -200,6 +201,7 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
         code = app_compare(&comparison, record, message);
     }
     if (code == EQP_OK) {
+        app_signals_keep(); /* a file that is begun is completed */
         code = finish(&sim, record, message);
     }
     if (code == EQP_OK) {

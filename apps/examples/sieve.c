@@ -3,7 +3,6 @@
  * ranks' work is balanced, in counted divisions, so that the answer is the same on every machine. */
 #include "shell.h"
 #include "sieve_work.h"
-#include "signals.h"
 
 #include <equipoise/functional.h>
 #include <equipoise/par.h>
@@ -90,7 +89,6 @@ typedef struct sieving {
     int64_t *primes, *operations; /* [nnodes] */
     double *time;                 /* [nnodes] operations */
     double *x, *t;                /* [nnodes + 1] samples of cumulative time */
-    int stopped;                  /* signal */
 } sieving;
 
 static int open_sieving(sieving *s)
@@ -120,28 +118,20 @@ static void close_sieving(sieving *s)
     free(s->t);
 }
 
-/* One node's range in small parts, so that Ctrl-C does not wait for long. */
 static int try_range(sieving *s, int node, sieve_count *count)
 {
-    enum { PART = 100000 };
     int64_t check = 0;
-    int code = EQP_OK;
+    int code;
 
-    for (int64_t low = s->first[node]; low < s->first[node + 1] && !app_signals_pending(); low += PART) {
-        const int64_t end = s->first[node + 1] - low < PART ? s->first[node + 1] : low + PART;
-        sieve_try(&s->table, s->divisors, low, end, count);
-    }
-    if (!app_signals_pending()) {
-        code = sieve_cross_out(&s->table, s->first[node], s->first[node + 1], &check);
-        code = code ? code : check == count->primes ? EQP_OK : EQP_ERR_INTERNAL;
-    }
-    return code;
+    sieve_try(&s->table, s->divisors, s->first[node], s->first[node + 1], count);
+    code = sieve_cross_out(&s->table, s->first[node], s->first[node + 1], &check);
+    return code ? code : check == count->primes ? EQP_OK : EQP_ERR_INTERNAL;
 }
 
 /* Collective: all nodes' counts on all ranks. */
 static int try_all(sieving *s, eqp_message *message)
 {
-    int code = EQP_OK, pending;
+    int code = EQP_OK;
 
     for (int node = 0; node < s->nnodes && !code; node++) {
         sieve_count count = {0};
@@ -159,8 +149,6 @@ static int try_all(sieving *s, eqp_message *message)
     }
     MPI_Allreduce(MPI_IN_PLACE, s->primes, s->nnodes, MPI_INT64_T, MPI_SUM, s->comm);
     MPI_Allreduce(MPI_IN_PLACE, s->operations, s->nnodes, MPI_INT64_T, MPI_SUM, s->comm);
-    pending = app_signals_pending();
-    MPI_Allreduce(&pending, &s->stopped, 1, MPI_INT, MPI_MAX, s->comm);
     for (int node = 0; node < s->nnodes; node++) {
         s->time[node] = (double)s->operations[node];
     }
@@ -295,14 +283,14 @@ static int sieve_with(sieving *s, sieve_divisors divisors, eqp_message *message)
     if (o->split != 2 || count_first) {
         code = split_linear(s);
         code = code ? code : try_all(s, message);
-        if (!code && !s->stopped && o->split != 2) {
+        if (!code && o->split != 2) {
             code = print_lines(s, "linear");
         }
     }
-    if (functional && !code && !s->stopped) {
+    if (functional && !code) {
         code = split_functional(s);
         code = code ? code : try_all(s, message);
-        if (!code && !s->stopped) {
+        if (!code) {
             code = print_lines(s, "functional");
         }
     }
@@ -316,6 +304,7 @@ static int run(MPI_Comm comm, const void *values, const char *command, int *stop
     int code;
 
     (void)command;
+    (void)stopped;
     MPI_Comm_rank(comm, &s.rank);
     MPI_Comm_size(comm, &s.nranks);
     s.nnodes = o->nodes > 0 ? (int)o->nodes : s.nranks;
@@ -327,11 +316,10 @@ static int run(MPI_Comm comm, const void *values, const char *command, int *stop
     if (!code && o->divisors != 2) {
         code = sieve_with(&s, SIEVE_PRIMES, message);
     }
-    if (!code && !s.stopped && o->divisors != 1) {
+    if (!code && o->divisors != 1) {
         code = sieve_with(&s, SIEVE_ODD, message);
     }
     code = eqp_agree(comm, code || s.rank != 0 ? code : app_check_printed(PROGRAM, message), message);
-    *stopped = s.stopped;
     close_sieving(&s);
     return code;
 }

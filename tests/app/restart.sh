@@ -37,7 +37,7 @@ cp said err
 [ "$status" -eq 143 ] || fail "status $status instead of 143 after SIGTERM -- $(cat err)"
 [ "$(grep -c 'go on with --restart' err)" -eq 1 ] || fail "what to do next: $(cat err)"
 [ -z "$(find . -name '*.lock' -o -name '*.part')" ] || fail "left of a run: $(find . -name '*.lock' -o -name '*.part')"
-step=$(sed -n 's/.*after step \([0-9]*\);.*/\1/p' err)
+step=$(sed -n 's/.*stopped [a-z]* step \([0-9]*\);.*/\1/p' err)
 expect 2 --restart barneshut-restart.hdf5 --steps "$((step + 2))" --report again
 [ "$(python3 -c 'import json; print(json.load(open("again/report.json"))["steps"][0]["step"])')" = "$step" ] ||
     fail "the report of the continued run does not begin at step $step"

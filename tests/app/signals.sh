@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # What ends a run from outside: Ctrl-C and SIGTERM leave a restart file from which the run goes on as if nothing had been,
-# whoever of launcher and ranks they reach; a rank that is killed ends the job, and every file is whole.
+# whoever of launcher and ranks they reach, and nothing where there is nothing to save yet; a rank that is killed ends the
+# job, and every file is whole.
 source "$(dirname "$0")/lib.sh"
 same=$1
 mpiexec=${MPIEXEC:-mpirun}
@@ -77,13 +78,14 @@ stop()
     status=$?
     [ "$3" = launcher ] && [ "$status" -ne 0 ] || [ "$status" -eq "$expected" ] || fail "status $status after $*"
     [ "$(grep -c 'go on with --restart barneshut-restart.hdf5' err)" -eq 1 ] || fail "what to do next after $*: $(cat err)"
-    step=$(sed -n 's/.*stopped after step \([0-9]*\);.*/\1/p' err)
-    [ "${step:-0}" -ge 3 ] || fail "stopped after step '$step': $*"
+    step=$(sed -n 's/.*stopped [a-z]* step \([0-9]*\);.*/\1/p' err)
+    [ "${step:-0}" -ge 3 ] || fail "stopped at step '$step': $*"
+    steps=$step
+    [ -f "run_$(printf %06d "$step").hdf5" ] || return # that step took long, and is left to the run that goes on
     # The restart file is what was written at the same step without any signal.
     expect 3 --restart barneshut-restart.hdf5 --steps "$step" --quiet --forces stopped.hdf5
     expect 3 --restart "run_$(printf %06d "$step").hdf5" --steps "$step" --quiet --forces regular.hdf5
     "$same" stopped.hdf5 regular.hdf5 0 || fail "the restart file is not the state of step $step: $*"
-    steps=$step
 }
 
 # continues METHOD RANKS TOLERANCE: the stopped run goes on for three steps as one that was never stopped.
@@ -105,6 +107,38 @@ for row in 'sfc TERM launcher' 'rcb INT launcher' 'count TERM rank' 'interaction
     continues "$method" 3 "$bits"
     continues interaction 2 1e-9
 done
+
+# takes_signals: whether a process has handlers of its own for SIGTERM.
+takes_signals()
+{
+    local caught
+    caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$1/status" 2>/dev/null)
+    (((16#${caught:-0} & 0x4000) != 0))
+}
+
+# Reading, trees, first forces, a comparison: long before any of it would be done the run ends, and leaves nothing.
+mkdir early
+cd early || exit 1
+heavy=(--generate plummer:n=4000000 --theta 0.1 --kernel plain)
+for row in 'TERM rank --steps 3 --output never.hdf5' 'INT ranks --compare all --parts 64 --report never'; do
+    read -ra words <<<"$row"
+    "$mpiexec" -n 2 "$APP" "${heavy[@]}" "${words[@]:2}" >../out 2>../err &
+    launcher=$!
+    for _ in $(seq 600); do
+        mapfile -t ranks < <(ranks_of "$launcher")
+        [ "${#ranks[@]}" -eq 2 ] && takes_signals "${ranks[0]}" && takes_signals "${ranks[1]}" && break
+        sleep 0.1
+    done
+    sleep 1
+    [ "${words[1]}" = ranks ] || ranks=("${ranks[1]}")
+    kill "-${words[0]}" "${ranks[@]}"
+    ends "$row"
+    status=$?
+    [ "$status" -eq $((128 + $(kill -l "${words[0]}"))) ] || fail "status $status: $row: $(cat ../err)"
+    [ "$(grep -c 'ended by a signal before there was anything to save' ../err)" -eq 1 ] || fail "$row: $(cat ../err)"
+    [ -z "$(ls)" ] || fail "left behind: $row: $(ls)"
+done
+cd ..
 
 # A rank is killed, in the middle of anything: a message, the end, and whole files under their final names.
 for victim in 1 3; do

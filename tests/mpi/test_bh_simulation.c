@@ -4,6 +4,8 @@
 #include "failures.h"
 #include "meet.h"
 
+#include "output.h"
+#include "signals.h"
 #include "simulation.h"
 
 #include "order.h"
@@ -11,9 +13,11 @@
 #include <equipoise/curve.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* All particles in the global order, on every rank: what the marks are counted against. */
 typedef struct everybody {
@@ -437,6 +441,77 @@ static void check_nobody_holds_everything(void)
     bh_simulation_free(&one);
 }
 
+/* A signal in the middle of this rank's forces, and time for nobody to wait for their end. */
+static int raise_signal(void *user, const bh_tree *tree, const bh_works *works, int64_t w, const bh_tile *tile)
+{
+    bool *raised = user;
+
+    (void)tree;
+    (void)works;
+    (void)tile;
+    if (w == 1 && !*raised) {
+        *raised = true;
+        (void)raise(SIGTERM);
+        for (const double begin = MPI_Wtime(); app_signals_stop() == EQP_OK && MPI_Wtime() < begin + 10;) {
+        }
+    }
+    return EQP_OK;
+}
+
+/* One rank gets a signal in the second step's forces: all stop, and the run that goes on has the bits of one that was
+ * never stopped. */
+static void check_stopped_within_a_step(const char *opening)
+{
+    bh_settings settings;
+    bh_simulation whole, part, rest;
+    eqp_message message = {""};
+    char path[64];
+    bool raised = false;
+    int rank, size;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    snprintf(path, sizeof path, "stopped-%d-%s.hdf5", size, opening + 2);
+    parse(&settings, "disks:n=1200", "sfc", opening);
+    CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &whole, &message) == EQP_OK, "%s", message.text);
+    CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &part, &message) == EQP_OK, "%s", message.text);
+    for (int i = 0; i < 2; i++) {
+        CHECK(bh_simulation_step(&whole, &message) == EQP_OK, "%s", message.text);
+    }
+    CHECK(bh_simulation_step(&part, &message) == EQP_OK, "%s", message.text);
+    CHECK(app_signals_install() == EQP_OK, "signals");
+    app_signals_share(MPI_COMM_WORLD);
+    part.evaluator.computed = rank == size - 1 ? raise_signal : NULL;
+    part.evaluator.computed_user = &raised;
+    CHECK(bh_simulation_step(&part, &message) == EQP_ERR_STOPPED, "%s: a step goes on after a signal", opening);
+    CHECK(app_signals_pending() == SIGTERM, "%s: a rank does not know of the signal", opening);
+    app_signals_restore();
+    CHECK(part.now.common.step == 2 && part.kick == 0.5 * part.dt, "%s: step %lld, kick %g", opening,
+          (long long)part.now.common.step, part.kick);
+    CHECK(bh_output_snapshot(&part, path, &message) == EQP_OK, "%s", message.text);
+    settings.run.generate = NULL;
+    settings.run.restart = path;
+    CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &rest, &message) == EQP_OK, "%s", message.text);
+    if (failures == 0) {
+        const double *const is[] = {rest.domain.particles.x, rest.domain.particles.vx, rest.domain.particles.ax};
+        const double *const was[] = {whole.domain.particles.x, whole.domain.particles.vx, whole.domain.particles.ax};
+        CHECK(rest.now.common.step == 2 && rest.now.common.time == whole.now.common.time, "%s: goes on at step %lld",
+              opening, (long long)rest.now.common.step);
+        for (int f = 0; f < 3; f++) {
+            double *a = by_index(&rest, is[f]), *b = by_index(&whole, was[f]);
+            CHECK(memcmp(a, b, (size_t)whole.input.total * sizeof *a) == 0, "%s: field %d has other bits", opening, f);
+            free(a);
+            free(b);
+        }
+    }
+    bh_simulation_free(&rest);
+    bh_simulation_free(&part);
+    bh_simulation_free(&whole);
+    if (rank == 0) {
+        (void)unlink(path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const test_plan clusters[] = {
@@ -477,6 +552,8 @@ int main(int argc, char **argv)
     check_family((int)(sizeof relative / sizeof relative[0]), relative);
     check_family((int)(sizeof within / sizeof within[0]), within);
     check_nobody_holds_everything();
+    check_stopped_within_a_step("--opening=relative");
+    check_stopped_within_a_step("--opening=geometric");
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

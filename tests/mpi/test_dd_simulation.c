@@ -5,6 +5,7 @@
 #include "failures.h"
 #include "meet.h"
 
+#include "signals.h"
 #include "simulation.h"
 
 #include "elastic/self.h"
@@ -12,6 +13,7 @@
 #include <equipoise/par.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -494,6 +496,88 @@ static void check_nobody_holds_everything(void)
     dd_simulation_free(&sim);
 }
 
+static int64_t calls, stop_at; /* of the kernel by this rank in a step; which of them gets a signal, -1: none */
+
+/* Stands for the kernel: a signal in one of its calls, and time for nobody to wait for the end of the step. */
+static void raise_signal(const dd_medium *medium, const dd_segment *target, const dd_columns *sources, int64_t first,
+                         int64_t n, double force[6], dd_pair_counts *counts)
+{
+    if (calls++ == stop_at) {
+        (void)raise(SIGTERM);
+        for (const double begin = MPI_Wtime(); app_signals_stop() == EQP_OK && MPI_Wtime() < begin + 10;) {
+        }
+    }
+    computing(medium, target, sources, first, n, force, counts);
+}
+
+/* A run of two steps; in the second the last rank gets a signal in a call of its kernel. The state after it. */
+static int run_stopped(int64_t call, outcome *o, double *next_dt, int64_t *step)
+{
+    const test_plan plan = {"stopped", "chains:n=6,box=6000,maxseg=500", "count",
+                            "--steps=6 --cells=5 --r-tol=20 --rann=60 --stress=0,0,0,5e8,5e8,0 --rebalance=never"};
+    dd_settings settings;
+    dd_simulation sim;
+    eqp_message message = {""};
+    int code;
+
+    parse(&settings, &plan);
+    code = dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message);
+    CHECK(code == EQP_OK, "%s", message.text);
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = dd_simulation_step(&sim, &message);
+    CHECK(code == EQP_OK, "%s", message.text);
+    outcome_take(&sim, 0, o);
+    *next_dt = sim.stepper.dt;
+    CHECK(app_signals_install() == EQP_OK, "signals");
+    app_signals_share(MPI_COMM_WORLD);
+    computing = sim.evaluator.pairs;
+    sim.evaluator.pairs = raise_signal;
+    calls = 0;
+    stop_at = sim.domain.rank == sim.domain.nranks - 1 ? call : -1;
+    code = dd_simulation_step(&sim, &message);
+    outcome_take(&sim, 1, o);
+    app_signals_restore();
+    *step = sim.now.common.step;
+    if (call == 0) {
+        CHECK(sim.stepper.dt == *next_dt, "the next step would be %g instead of %g long", sim.stepper.dt, *next_dt);
+    }
+    dd_simulation_free(&sim);
+    return code;
+}
+
+static void check_places(const outcome *a, int when_a, const outcome *b, int when_b, const char *what)
+{
+    CHECK(a->n[when_a] == b->n[when_b], "%s: other nodes", what);
+    for (int64_t i = 0; i < a->n[when_a] && i < b->n[when_b]; i++) {
+        const state *left = &a->node[when_a][i], *right = &b->node[when_b][i];
+        CHECK(left->tag == right->tag && left->narms == right->narms && memcmp(left->x, right->x, sizeof left->x) == 0,
+              "%s: node %llx is elsewhere", what, (unsigned long long)left->tag);
+    }
+}
+
+/* A step that a signal ends leaves the network as it was before it, or as it is after it: both can be gone on from. */
+static void check_stopped_within_a_step(void)
+{
+    outcome whole = {.n = {0}}, early = {.n = {0}}, late = {.n = {0}};
+    double dt;
+    int64_t step;
+    int64_t last;
+
+    CHECK(run_stopped(-1, &whole, &dt, &step) == EQP_OK && step == 2, "a step that nobody stops");
+    last = calls - 1;
+    CHECK(run_stopped(0, &early, &dt, &step) == EQP_ERR_STOPPED && step == 1, "stopped early: at step %lld",
+          (long long)step);
+    check_places(&early, 1, &whole, 0, "stopped early");
+    CHECK(run_stopped(last > 0 ? last - 1 : 0, &late, &dt, &step) == EQP_ERR_STOPPED && step == 2,
+          "stopped late: at step %lld", (long long)step);
+    check_places(&late, 1, &whole, 1, "stopped late");
+    outcome_free(&whole);
+    outcome_free(&early);
+    outcome_free(&late);
+}
+
 int main(int argc, char **argv)
 {
 #define CHAINS "chains:n=6,box=6000,maxseg=500"
@@ -529,6 +613,7 @@ int main(int argc, char **argv)
     check_family(6000.0, (int)(sizeof plans / sizeof plans[0]), plans);
     check_against_direct_sum();
     check_nobody_holds_everything();
+    check_stopped_within_a_step();
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

@@ -129,6 +129,7 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
                         bh_particles *p, bh_input *input, eqp_attribute *checksum, eqp_message *message)
 {
     eqp_attribute step = {.name = "step", .kind = EQP_KIND_INT64}, dt = {.name = "dt", .kind = EQP_KIND_DOUBLE};
+    eqp_attribute kick = {.name = "kick", .kind = EQP_KIND_DOUBLE};
     const eqp_column acceleration = {"Acceleration", EQP_KIND_DOUBLE, 3}, potential = {"Potential", EQP_KIND_DOUBLE, 1};
     void *const a[] = {p->ax, p->ay, p->az}, *const pot[] = {p->pot};
     int code = eqp_snapshot_get_attribute(snapshot, &step, message);
@@ -146,9 +147,18 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
         eqp_message_set(message, "%s: no restart file: it does not say at which step it was written", path);
         return EQP_ERR_FORMAT;
     }
-    if (code == EQP_OK && (step.integer < 0 || !(dt.real > 0))) {
-        eqp_message_set(message, "%s: /Equipoise: step %lld or dt %g is out of range", path, (long long)step.integer,
-                        dt.real);
+    if (code == EQP_OK) {
+        eqp_message why = {""};
+        code = eqp_snapshot_get_attribute(snapshot, &kick, &why);
+        if (code == EQP_ERR_UNKNOWN) {
+            code = EQP_OK; /* the velocities are whole */
+        } else if (code != EQP_OK) {
+            *message = why;
+        }
+    }
+    if (code == EQP_OK && (step.integer < 0 || !(dt.real > 0) || !(kick.real >= 0))) {
+        eqp_message_set(message, "%s: /Equipoise: step %lld, dt %g or kick %g is out of range", path,
+                        (long long)step.integer, dt.real, kick.real);
         return EQP_ERR_FORMAT;
     }
     if (code == EQP_OK && step.integer > steps) {
@@ -166,6 +176,7 @@ static int read_restart(const eqp_snapshot *snapshot, const char *path, int64_t 
     }
     input->step = step.integer;
     input->dt = dt.real;
+    input->kick = kick.real;
     return code;
 }
 

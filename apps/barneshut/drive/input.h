@@ -13,6 +13,7 @@ typedef struct bh_input {
     double time;
     int64_t step; /* 0, or where a restart file goes on */
     double dt;    /* of a restart file; else 0 */
+    double kick;  /* s, that the velocities of a restart file still lack: it was written within a step; else 0 */
     double box;   /* edge of the periodic box that the file names, which forces do not know; else 0 */
     char format[64];
 } bh_input;

@@ -51,7 +51,7 @@ typedef struct snapshot_file {
     const char *path;
     eqp_snapshot_layout layout;
     eqp_column column[2];
-    eqp_attribute attribute[3];
+    eqp_attribute attribute[4];
     eqp_snapshot_writer *writer;
 } snapshot_file;
 
@@ -104,7 +104,8 @@ static int describe_snapshot(const bh_simulation *sim, const char *path, snapsho
     file->layout.column = file->column;
     file->attribute[0] = (eqp_attribute){.name = "step", .kind = EQP_KIND_INT64, .integer = sim->now.common.step};
     file->attribute[1] = (eqp_attribute){.name = "dt", .kind = EQP_KIND_DOUBLE, .real = sim->dt};
-    file->layout.nattributes = 2;
+    file->attribute[2] = (eqp_attribute){.name = "kick", .kind = EQP_KIND_DOUBLE, .real = sim->kick};
+    file->layout.nattributes = sim->kick > 0 ? 3 : 2;
     file->layout.attribute = file->attribute;
     int code = count_types(sim, file->layout.type_n);
     while (file->layout.ntypes > 6 && file->layout.type_n[file->layout.ntypes - 1] == 0) {
@@ -128,8 +129,8 @@ int bh_output_snapshot(bh_simulation *sim, const char *path, eqp_message *messag
         const bh_particles *p = &slice;
         const uint64_t checksum =
             bh_input_checksum(sim->comm, p, first, sim->now.common.step, sim->dt, sim->now.common.time);
-        file.attribute[2] = (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64, .integer = (int64_t)checksum};
-        file.layout.nattributes = 3;
+        file.attribute[file.layout.nattributes++] =
+            (eqp_attribute){.name = "checksum", .kind = EQP_KIND_UINT64, .integer = (int64_t)checksum};
         const void *const column[] = {p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m, p->id, p->ax, p->ay, p->az, p->pot};
         code = app_write_columns(sim->comm, &writer, &file, 12, p->n, column, message);
     } else {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pass.h"
 
+#include "../../common/signals.h"
+
 #include <equipoise/base.h>
 
 #include <string.h>
@@ -39,10 +41,13 @@ static int tile_seen(void *user, const bh_tile *tile)
 static int list_group(bh_pass *p, const bh_group *group, int64_t tag, int rank, tile_watch *watch, bh_counts *counts)
 {
     bh_tile_choice choice;
-    int code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac,
+    int code = app_signals_stop();
+
+    if (code == EQP_OK) {
+        code = bh_walk_sampled(p->tree, p->tree->root, group, &p->evaluator->mac,
                                bh_tile_choose(&choice, p->map, tag, rank, group), watch != NULL ? UINT64_MAX : 0,
                                tile_seen, watch, &p->list);
-
+    }
     if (code == EQP_OK && p->list.nabsent > 0) {
         code = EQP_ERR_INTERNAL; /* the essential tree lacks something */
     }

@@ -335,9 +335,9 @@ static int choose_dt(bh_simulation *sim, eqp_message *message)
     return EQP_OK;
 }
 
-/* A run that goes on does so with the forces of its restart file: those of the relative criterion depend on the step
- * before, so that new ones would not have the same bits. */
-static int keep_restart_forces(bh_simulation *sim, step_ledger *ledger)
+/* Forces while those that the particles have are kept aside. They come back where `back` says so, and where a signal
+ * has ended the evaluation. */
+static int compute_beside(bh_simulation *sim, step_ledger *ledger, bool back)
 {
     bh_particles *p = &sim->domain.particles;
     double *const field[] = {p->ax, p->ay, p->az, p->pot};
@@ -349,11 +349,44 @@ static int keep_restart_forces(bh_simulation *sim, step_ledger *ledger)
     }
     if (code == EQP_OK) {
         code = compute_forces(sim, ledger);
-    }
-    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
-        memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
+        back = code == EQP_OK ? back : code == EQP_ERR_STOPPED;
+        for (int f = 0; f < 4 && p->n > 0 && back; f++) {
+            memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
+        }
     }
     free(kept);
+    return code;
+}
+
+/* A run that goes on does so with the forces of its restart file: those of the relative criterion depend on the step
+ * before, so that new ones would not have the same bits. One that was stopped within a step has no others, and
+ * completes that step. */
+static int compute_first(bh_simulation *sim, step_ledger *ledger)
+{
+    bh_particles *p = &sim->domain.particles;
+    int code;
+
+    if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
+        return compute_beside(sim, ledger, true);
+    }
+    code = compute_forces(sim, ledger);
+    if (code == EQP_OK) {
+        bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+    }
+    return code;
+}
+
+/* The particles have moved. A signal that ends the evaluation leaves the step to the run that goes on: half a kick is
+ * owed then, and forces by the relative criterion need those of the step before. */
+static int compute_step(bh_simulation *sim, step_ledger *ledger)
+{
+    int code = sim->settings->opening == 1 ? compute_beside(sim, ledger, false) : compute_forces(sim, ledger);
+
+    if (code == EQP_ERR_STOPPED) {
+        sim->kick = 0.5 * sim->dt;
+        sim->now.common.step++;
+        sim->now.common.time += sim->dt;
+    }
     return code;
 }
 
@@ -364,7 +397,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     int code = prepare_first(sim, strcmp(s->run.method->name, "none") != 0, &ledger, message);
 
     if (code == EQP_OK) {
-        code = s->run.restart != NULL ? keep_restart_forces(sim, &ledger) : compute_forces(sim, &ledger);
+        code = compute_first(sim, &ledger);
     }
     if (code == EQP_OK) {
         sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
@@ -478,7 +511,7 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
         code = prepare(sim, &ledger);
     }
     if (code == EQP_OK) {
-        code = compute_forces(sim, &ledger);
+        code = compute_step(sim, &ledger);
     }
     if (code == EQP_OK) {
         bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);

@@ -42,6 +42,7 @@ typedef struct bh_simulation {
     app_shares *shares;     /* how much work each rank is to get */
     app_feedback *feedback; /* of --balance feedback, else NULL */
     double dt;
+    double kick;      /* s, of a step that a signal has ended: the velocities lack it; else 0 */
     bh_step now;      /* the last step */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */
 } bh_simulation;

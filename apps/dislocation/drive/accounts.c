@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "accounts.h"
 
+#include "../../common/signals.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -38,8 +40,13 @@ int dd_batches_end(dd_batches *batches)
 
 int dd_batches_add(dd_batches *batches, const dd_counts *counts)
 {
+    int code = app_signals_stop();
+
     add_counts(&batches->batch, counts);
-    return ++batches->in_batch >= DD_BATCH_TARGETS ? dd_batches_end(batches) : EQP_OK;
+    if (code == EQP_OK && ++batches->in_batch >= DD_BATCH_TARGETS) {
+        code = dd_batches_end(batches);
+    }
+    return code;
 }
 
 void dd_account(dd_evaluator *evaluator, const dd_stage *stage, int64_t local, const dd_target *target,

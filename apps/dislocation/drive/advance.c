@@ -143,6 +143,7 @@ static int add_strain(const dd_motion *motion, const states *s, double strain[6]
 
 int dd_advance(const dd_motion *motion, dd_evaluated_fn evaluated, void *user, double strain[6], double spin[3])
 {
+    const dd_stepper before = *motion->stepper;
     states s = {.n = 0};
     int code = states_create(motion, &s);
 
@@ -151,6 +152,12 @@ int dd_advance(const dd_motion *motion, dd_evaluated_fn evaluated, void *user, d
     }
     if (code == EQP_OK) {
         code = add_strain(motion, &s, strain, spin);
+    }
+    if (code == EQP_ERR_STOPPED) {
+        *motion->stepper = before;
+        for (int64_t i = 0; i < s.n; i++) {
+            memcpy(motion->domain->network.node[i].x, s.x0 + 3 * i, 3 * sizeof(double));
+        }
     }
     states_free(&s);
     return code;

@@ -255,7 +255,9 @@ static int finish_far(pass *p, int *computed)
         return code;
     }
     dd_batches_begin(&p->batches);
-    dd_field_compute(field, p->evaluator->far);
+    if (*computed == EQP_OK) {
+        *computed = dd_field_compute(field, p->evaluator->far);
+    }
     p->batches.batch.of[DD_KIND_CELL] = dd_evaluator_far_cells(p->evaluator, &field->parts, p->domain->rank);
     p->batches.in_batch = field->piece.ncells;
     p->evaluator->mapped.of[DD_KIND_CELL] = p->batches.batch.of[DD_KIND_CELL];

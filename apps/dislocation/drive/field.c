@@ -3,6 +3,8 @@
 
 #include "blocks.h"
 
+#include "../../common/signals.h"
+
 #include <equipoise/par.h>
 
 #include <limits.h>
@@ -10,6 +12,9 @@
 #include <string.h>
 
 #define MOMENT_BYTES (DD_FAR_MOMENTS * (int64_t)sizeof(double))
+/* Cells between two looks for a signal: a quarter of a second where there are a million cells. */
+#define CELLS_AT_ONCE 8
+
 #define FIELD_BYTES (DD_FAR_FIELD * (int64_t)sizeof(double))
 
 /* As MPI_MAXLOC has it: of equal counts the lowest rank. */
@@ -232,11 +237,17 @@ int dd_field_take_moments(dd_field *field, dd_far *far)
     return code;
 }
 
-void dd_field_compute(dd_field *field, const dd_far *far)
+int dd_field_compute(dd_field *field, const dd_far *far)
 {
     const dd_far_piece *piece = &field->piece;
+    int code = EQP_OK;
 
-    dd_far_stress_rows(far, piece->row, piece->nrows, piece->cell, piece->ncells, field->made);
+    for (int64_t c = 0; c < piece->ncells && code == EQP_OK; c += CELLS_AT_ONCE) {
+        const int64_t n = piece->ncells - c < CELLS_AT_ONCE ? piece->ncells - c : CELLS_AT_ONCE;
+        dd_far_stress_rows(far, piece->row, piece->nrows, piece->cell + c, n, field->made + c * DD_FAR_FIELD);
+        code = app_signals_stop();
+    }
+    return code;
 }
 
 /* The place of a cell among those with own segments. */

@@ -38,8 +38,8 @@ void dd_field_free(dd_field *field);
 int dd_field_start(dd_field *field);
 /* Waits for the moments that this rank needs and sets them. Collective. */
 int dd_field_take_moments(dd_field *field, dd_far *far);
-/* What this rank makes of them. Local. */
-void dd_field_compute(dd_field *field, const dd_far *far);
+/* What this rank makes of them. EQP_OK or EQP_ERR_STOPPED. Local. */
+int dd_field_compute(dd_field *field, const dd_far *far);
 /* All that others have made, to where it is wanted. Collective. */
 int dd_field_exchange(dd_field *field);
 

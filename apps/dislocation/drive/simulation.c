@@ -406,10 +406,12 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
     }
     if (code == EQP_OK) {
         code = settle(sim, &ledger);
+        if (code == EQP_OK || code == EQP_ERR_STOPPED) { /* a restart computes the forces, and needs no more */
+            sim->now.common.step++;
+            sim->now.common.time += sim->now.dt;
+        }
     }
     if (code == EQP_OK) {
-        sim->now.common.step++;
-        sim->now.common.time += sim->now.dt;
         code = conclude(sim, &ledger);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
