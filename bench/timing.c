@@ -8,7 +8,7 @@
 
 void bench_times_add_since(bench_times *times, double start)
 {
-    bench_times_add(times, eqp_cpu_seconds() - start);
+    bench_times_add(times, eqp_cpu_seconds_since(start));
 }
 
 void bench_times_add(bench_times *times, double seconds)

@@ -99,7 +99,7 @@ static int try_one(app_whatif_state *state, const app_auto_question *question, c
     }
     if (code == EQP_OK) {
         *row = trial.row;
-        *seconds = eqp_cpu_seconds() - begin;
+        *seconds = eqp_cpu_seconds_since(begin);
         if (MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, app_whatif_comm(state)) != MPI_SUCCESS) {
             code = EQP_ERR_MPI;
         }

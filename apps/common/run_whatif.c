@@ -82,7 +82,7 @@ static int know(app_whatif_state *state, bool weights)
     code = learn(state, weights, &rough, &state->owners, weights ? &state->totals : NULL);
     state->known = code == EQP_OK;
     state->weighed = state->known && weights;
-    state->seconds[weights] = eqp_cpu_seconds() - begin;
+    state->seconds[weights] = eqp_cpu_seconds_since(begin);
     return code;
 }
 
@@ -233,7 +233,7 @@ static int assign(app_whatif_state *state, const eqp_network *network, app_trial
     fresh = !state->known || (weights && !state->weighed);
     code = make_map(state, network, trial, &rebalanced, message);
     /* What was learnt for another method would have had to be learnt for this one. */
-    seconds = eqp_cpu_seconds() - begin + (fresh ? 0.0 : state->seconds[weights]);
+    seconds = eqp_cpu_seconds_since(begin) + (fresh ? 0.0 : state->seconds[weights]);
     if (code == EQP_OK &&
         MPI_Allreduce(&seconds, &trial->row.balance_seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;

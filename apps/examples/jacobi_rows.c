@@ -105,7 +105,7 @@ int jacobi_rows_iterate(jacobi_rows *rows, double *seconds, double *residual)
         worst[1] = fmax(worst[1], fabs(row[RIGHT_SIDE]));
     }
     /* A clock may not have moved. */
-    *seconds = rows->share[rows->rank] > 0 ? fmax(eqp_cpu_seconds() - begin, 1e-9) : 0.0;
+    *seconds = rows->share[rows->rank] > 0 ? fmax(eqp_cpu_seconds_since(begin), 1e-9) : 0.0;
     if (MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_DOUBLE, MPI_MAX, rows->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }

@@ -22,6 +22,13 @@ double eqp_cpu_seconds(void)
     return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
+double eqp_cpu_seconds_since(double begin)
+{
+    const double seconds = eqp_cpu_seconds() - begin;
+
+    return seconds > 0.0 ? seconds : 0.0;
+}
+
 double eqp_wall_seconds(void)
 {
     return seconds_of(CLOCK_MONOTONIC);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The distributed gravity code: every interaction exactly once and the same forces, for every rank count, method and
  * exchange plan, on the first step and after twenty steps with an old map; no rank holds everything. */
+#include "../unit/fake_clock.h"
 #include "failures.h"
 #include "meet.h"
 
@@ -512,6 +513,44 @@ static void check_stopped_within_a_step(const char *opening)
     }
 }
 
+/* The clock of CPU time goes back now and then, on ranks that differ: runs do not end, and their loads are none below
+ * 0. */
+static void check_clocks_that_go_back(void)
+{
+    static const char *const plan[][2] = {{"interaction", "--rebalance=auto --share=measured"},
+                                          {"feedback", "--rebalance=1"},
+                                          {"auto", "--rebalance=2"},
+                                          {"sfc", "--schedule=adaptive-weighted-factoring"}};
+    bh_settings settings;
+    bh_simulation sim;
+    eqp_message message = {""};
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (size_t i = 0; i < sizeof plan / sizeof plan[0]; i++) {
+        int code;
+        parse(&settings, "clusters:n=1500", plan[i][0], plan[i][1]);
+        fake_clock_every = 2 + rank % 3;
+        fake_clock_readings = 0;
+        code = bh_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message);
+        CHECK(code == EQP_OK, "%s: %s", plan[i][0], message.text);
+        for (int step = 0; step < 4 && code == EQP_OK; step++) {
+            code = bh_simulation_step(&sim, &message);
+            CHECK(code == EQP_OK, "%s: %s", plan[i][0], message.text);
+            for (int r = 0; r < sim.domain.nranks; r++) {
+                const app_rank_row *row = &sim.row[r].common;
+                CHECK(row->load >= 0 && row->exchange_seconds >= 0 && row->balance_seconds >= 0, "%s: rank %d",
+                      plan[i][0], r);
+            }
+        }
+        CHECK(fake_clock_readings >= fake_clock_every, "%s: nobody reads this clock", plan[i][0]);
+        if (code == EQP_OK) {
+            bh_simulation_free(&sim);
+        }
+        fake_clock_every = 0;
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const test_plan clusters[] = {
@@ -552,6 +591,7 @@ int main(int argc, char **argv)
     check_family((int)(sizeof relative / sizeof relative[0]), relative);
     check_family((int)(sizeof within / sizeof within[0]), within);
     check_nobody_holds_everything();
+    check_clocks_that_go_back();
     check_stopped_within_a_step("--opening=relative");
     check_stopped_within_a_step("--opening=geometric");
     meet();

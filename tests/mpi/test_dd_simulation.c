@@ -2,6 +2,7 @@
 /* The distributed dislocation code: every pair of near segments exactly once, the same network and the same forces, for
  * every rank count, method and way that data take, at the start and after steps that change the topology; no rank holds
  * everything. */
+#include "../unit/fake_clock.h"
 #include "failures.h"
 #include "meet.h"
 
@@ -578,6 +579,40 @@ static void check_stopped_within_a_step(void)
     outcome_free(&late);
 }
 
+/* The clock of CPU time goes back now and then, on ranks that differ: runs do not end. */
+static void check_clocks_that_go_back(void)
+{
+#define CELLS "--cells=5 --r-tol=20 --rann=60 --steps=6 "
+    static const test_plan plan[] = {
+        {"auto, clock", "chains:n=6,box=6000,maxseg=500", "interaction", CELLS "--share=measured"},
+        {"bisection, clock", "chains:n=6,box=6000,maxseg=500", "bisection", CELLS "--rebalance=1"},
+        {"feedback, clock", "chains:n=6,box=6000,maxseg=500", "feedback", CELLS "--rebalance=1"},
+    };
+    dd_settings settings;
+    dd_simulation sim;
+    eqp_message message = {""};
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (size_t i = 0; i < sizeof plan / sizeof plan[0]; i++) {
+        int code;
+        parse(&settings, &plan[i]);
+        fake_clock_every = 2 + rank % 3;
+        fake_clock_readings = 0;
+        code = dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message);
+        CHECK(code == EQP_OK, "%s: %s", plan[i].what, message.text);
+        for (int step = 0; step < 3 && code == EQP_OK; step++) {
+            code = dd_simulation_step(&sim, &message);
+            CHECK(code == EQP_OK, "%s: %s", plan[i].what, message.text);
+        }
+        CHECK(fake_clock_readings >= fake_clock_every, "%s: nobody reads this clock", plan[i].what);
+        if (code == EQP_OK) {
+            dd_simulation_free(&sim);
+        }
+        fake_clock_every = 0;
+    }
+}
+
 int main(int argc, char **argv)
 {
 #define CHAINS "chains:n=6,box=6000,maxseg=500"
@@ -613,6 +648,7 @@ int main(int argc, char **argv)
     check_family(6000.0, (int)(sizeof plans / sizeof plans[0]), plans);
     check_against_direct_sum();
     check_nobody_holds_everything();
+    check_clocks_that_go_back();
     check_stopped_within_a_step();
     meet();
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -10,6 +10,7 @@
 #include <equipoise/base.h>
 
 #include "failing_malloc.h"
+#include "fake_clock.h"
 
 static void a_message_is_formatted(void **state)
 {
@@ -221,6 +222,19 @@ static void clocks_do_not_go_back(void **state)
     }
 }
 
+static void a_clock_that_goes_back_has_not_moved(void **state)
+{
+    const double begin = eqp_cpu_seconds();
+
+    (void)state;
+    assert_true(eqp_cpu_seconds_since(begin) >= 0.0);
+    assert_true(eqp_cpu_seconds_since(begin - 3.0) >= 3.0);
+    fake_clock_every = 1;
+    assert_true(eqp_cpu_seconds() < begin);
+    assert_true(eqp_cpu_seconds_since(begin) == 0.0);
+    fake_clock_every = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +252,7 @@ int main(void)
         cmocka_unit_test(failing_allocations_change_nothing),
         cmocka_unit_test(the_version_is_the_projects),
         cmocka_unit_test(clocks_do_not_go_back),
+        cmocka_unit_test(a_clock_that_goes_back_has_not_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, 
     }
     bh_pass_free(&p);
     bh_works_free(&works);
-    result->all_seconds = eqp_cpu_seconds() - begin;
+    result->all_seconds = eqp_cpu_seconds_since(begin);
     return code;
 }
 

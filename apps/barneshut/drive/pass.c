@@ -151,7 +151,7 @@ static bool is_large(const bh_counts *batch)
 
 int bh_pass_add_time(bh_pass *p, double start)
 {
-    const double seconds = eqp_cpu_seconds() - start;
+    const double seconds = eqp_cpu_seconds_since(start);
 
     p->seconds += seconds;
     p->batch_seconds += seconds;
@@ -161,11 +161,11 @@ int bh_pass_add_time(bh_pass *p, double start)
 /* One sample for the cost model; what is under way is moved on, and the next one starts. */
 static int close_batch(bh_pass *p, double *start)
 {
-    const double now = eqp_cpu_seconds();
+    const double now = eqp_cpu_seconds(), seconds = now > *start ? now - *start : 0.0;
     int code;
 
-    p->seconds += now - *start;
-    p->batch_seconds = now - *start;
+    p->seconds += seconds;
+    p->batch_seconds = seconds;
     code = bh_pass_end_sample(p);
     *start = now;
     if (code == EQP_OK && p->fetch != NULL) {

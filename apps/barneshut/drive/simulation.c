@@ -103,7 +103,7 @@ static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_m
         code = by_trial ? make_by_trial(sim, has_map, ledger, message) : make_by_method(sim, has_map, ledger, message);
     }
     ledger->has_rebalanced = true;
-    ledger->balance_seconds = eqp_cpu_seconds() - start;
+    ledger->balance_seconds = eqp_cpu_seconds_since(start);
     return code;
 }
 
@@ -175,7 +175,7 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
                                     .ghosts = (double)e->ghosts,
                                     .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
                                     .migrated = (double)ledger->settled.migrated,
-                                    .exchange_seconds = e->all_seconds - e->seconds,
+                                    .exchange_seconds = fmax(e->all_seconds - e->seconds, 0.0),
                                     .balance_seconds = ledger->balance_seconds},
                          .pairs = pairs,
                          .cells = cells};

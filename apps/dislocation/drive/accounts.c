@@ -23,7 +23,7 @@ void dd_batches_begin(dd_batches *batches)
 int dd_batches_end(dd_batches *batches)
 {
     dd_evaluator *evaluator = batches->evaluator;
-    const double seconds = eqp_cpu_seconds() - batches->begin;
+    const double seconds = eqp_cpu_seconds_since(batches->begin);
     int code = EQP_OK;
 
     if (batches->in_batch > 0) {

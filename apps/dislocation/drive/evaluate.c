@@ -8,6 +8,7 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -410,6 +411,6 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
         code = deliver(evaluator, domain, halo, stage, &c, computed);
     }
     free(c.out);
-    evaluator->exchange_seconds = eqp_cpu_seconds() - begin - evaluator->seconds;
+    evaluator->exchange_seconds = fmax(eqp_cpu_seconds_since(begin) - evaluator->seconds, 0.0);
     return code;
 }

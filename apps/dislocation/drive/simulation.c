@@ -95,7 +95,7 @@ static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messa
         code = plan(sim);
     }
     if (renewed) {
-        ledger->row.common.balance_seconds += eqp_cpu_seconds() - begin;
+        ledger->row.common.balance_seconds += eqp_cpu_seconds_since(begin);
     }
     return code;
 }
@@ -234,7 +234,7 @@ static int start(dd_simulation *sim, eqp_message *message)
     const double begin = eqp_cpu_seconds();
     int code = first_homes(sim, message);
 
-    ledger.row.common.balance_seconds = eqp_cpu_seconds() - begin;
+    ledger.row.common.balance_seconds = eqp_cpu_seconds_since(begin);
     if (code == EQP_OK) {
         code = plan(sim);
     }
@@ -249,7 +249,7 @@ static int start(dd_simulation *sim, eqp_message *message)
             if (code == EQP_OK) {
                 code = plan(sim);
             }
-            ledger.row.common.balance_seconds += eqp_cpu_seconds() - start_of_map;
+            ledger.row.common.balance_seconds += eqp_cpu_seconds_since(start_of_map);
         }
         /* Once more: what is reported is what the map gives. */
         sim->evaluator.timings.n = 0;

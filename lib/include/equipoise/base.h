@@ -95,6 +95,10 @@ const char *eqp_version(void);
 /** CPU seconds that the calling thread has used: what loads are measured in, since wall time lies on shared cores. */
 double eqp_cpu_seconds(void);
 
+/** CPU seconds that the calling thread has used since eqp_cpu_seconds() was `begin`; 0 where the clock has gone back,
+ * as those of some virtual machines do. */
+double eqp_cpu_seconds_since(double begin);
+
 /** Seconds of a clock that only goes forward; its zero means nothing. */
 double eqp_wall_seconds(void);
 
