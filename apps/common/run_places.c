@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_files.h"
+#include "signals.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -464,6 +465,7 @@ int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *
 
     *places = (app_places){.nlocks = 0};
     MPI_Comm_rank(comm, &rank);
+    app_signals_keep();
     if (rank == 0) {
         code = check_all(&l);
         code = code == EQP_OK ? take_stem(&l, "--output", run->output, places) : code;
@@ -475,6 +477,8 @@ int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *
     if (code == EQP_OK) {
         MPI_Bcast(&number, 1, MPI_INT, 0, comm);
         name_restart(restart, number, places->restart);
+        app_signals_clear_away(places->nlocks, places->path, places->nmade > 0 ? places->made : NULL);
+        app_signals_expendable();
     } else {
         app_places_free(places);
     }
@@ -483,6 +487,8 @@ int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *
 
 void app_places_free(app_places *places)
 {
+    app_signals_keep();
+    app_signals_clear_away(0, NULL, NULL);
     for (int i = 0; i < places->nlocks; i++) {
         eqp_lock_free(places->lock[i]);
         free(places->path[i]);

@@ -183,10 +183,12 @@ int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
     snprintf(line, sizeof line, "%s: ended by a signal before there was anything to save\n", program->line->program);
     if (app_signals_install() == EQP_OK) {
         app_signals_share(world);
-        app_signals_expendable(rank == 0 ? line : NULL);
+        app_signals_last_words(rank == 0 ? line : NULL);
+        app_signals_expendable();
     }
     status = run_program(program, world, rank, argc, argv);
     app_signals_restore();
+    app_signals_last_words(NULL);
     MPI_Finalize();
     return status;
 }

@@ -21,6 +21,9 @@ static volatile sig_atomic_t pending;
 static volatile double noted; /* when, by eqp_wall_seconds() */
 static volatile sig_atomic_t expendable;
 static const char *volatile last_words; /* NULL: none */
+static char *const *volatile own_file;  /* [own_files] */
+static const char *volatile own_folder; /* NULL: none */
+static volatile sig_atomic_t own_files;
 static bool installed;
 static struct sigaction old_interrupt, old_terminate, old_too_large;
 
@@ -33,6 +36,12 @@ static void end_at_once(int signal_number)
 {
     if (last_words != NULL && expendable) {
         (void)!write(STDERR_FILENO, last_words, strlen(last_words));
+    }
+    for (int i = 0; i < own_files; i++) {
+        (void)unlink(own_file[i]);
+    }
+    if (own_folder != NULL) {
+        (void)rmdir(own_folder);
     }
     _exit(128 + signal_number);
 }
@@ -111,9 +120,21 @@ void app_signals_share(MPI_Comm comm)
     eqp_comm_free(&own);
 }
 
-void app_signals_expendable(const char *line)
+void app_signals_last_words(const char *line)
 {
     last_words = line;
+}
+
+void app_signals_clear_away(int n, char *const *file, const char *folder)
+{
+    own_files = 0;
+    own_file = file;
+    own_folder = folder;
+    own_files = n;
+}
+
+void app_signals_expendable(void)
+{
     expendable = 1;
     if (app_signals_pending() != 0) {
         end_at_once(app_signals_pending());

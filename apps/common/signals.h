@@ -17,11 +17,17 @@ int app_signals_install(void);
 void app_signals_share(MPI_Comm comm);
 
 /* The process may be lost: from now on, and if a signal has come before, SIGINT and SIGTERM end it at once, with exit
- * status 128 + signal. line: is written to standard error then, NULL: nothing (borrowed, until app_signals_keep()). */
-void app_signals_expendable(const char *line);
+ * status 128 + signal. Local. */
+void app_signals_expendable(void);
 
 /* From now on there is something to save: signals set the flag again. */
 void app_signals_keep(void);
+
+/* What a process that ends at once leaves: a line on standard error, NULL: none; and without these files [n] and this
+ * folder, if it is empty; NULL: none. All is borrowed until other things are named. A process that a second signal ends
+ * says nothing. */
+void app_signals_last_words(const char *line);
+void app_signals_clear_away(int n, char *const *file, const char *folder);
 
 /* The first signal since app_signals_install, or 0. The exit status is then 128 + signal. */
 int app_signals_pending(void);
