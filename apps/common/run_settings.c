@@ -21,6 +21,13 @@ static const app_option input_rows[] = {
      .type = APP_OPTION_TEXT,
      .offset = AT(restart),
      .help = "go on from a restart file; --steps counts from the very beginning"},
+    {.name = "max-particles",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = AT(max_particles),
+     .int_low = 1,
+     .int_high = INT64_MAX,
+     .help = "refuse an input with more; without it 1000000 of a file, or 4 for each of its bytes"},
     {.name = "steps",
      .argument = "N",
      .type = APP_OPTION_INT,
@@ -409,7 +416,7 @@ int64_t app_run_settings_hash(const app_run_settings *run)
                                 run->rebalance,    run->share_text, run->schedule_text, run->exchange_text,
                                 run->compare_text, run->parts_text, run->network_text};
     const double number[] = {run->dt, run->imbalance_tol, run->sample_rate, run->sample_threshold};
-    const int64_t count[] = {run->steps,        run->seed,           run->sample_strategy,
+    const int64_t count[] = {run->steps,        run->max_particles,  run->seed,          run->sample_strategy,
                              run->output_every, run->output != NULL, run->forces != NULL};
     uint64_t hash = 0;
 
@@ -419,6 +426,23 @@ int64_t app_run_settings_hash(const app_run_settings *run)
     }
     hash = mix(hash, number, sizeof number);
     return (int64_t)(mix(hash, count, sizeof count) >> 1);
+}
+
+int app_run_check_particles(const app_run_settings *run, const char *input, int64_t n, int64_t bytes,
+                            eqp_message *message)
+{
+    const int64_t per_byte = bytes < INT64_MAX / APP_PARTICLES_PER_BYTE ? bytes * APP_PARTICLES_PER_BYTE : INT64_MAX;
+    int64_t most = run->max_particles;
+
+    if (most == 0) {
+        most = bytes == 0 ? INT64_MAX : per_byte > APP_PARTICLES_OF_A_FILE ? per_byte : APP_PARTICLES_OF_A_FILE;
+    }
+    if (n > most) {
+        eqp_message_set(message, "%s: %lld particles or nodes; the limit is %lld (--max-particles)", input,
+                        (long long)n, (long long)most);
+        return EQP_ERR_DATA;
+    }
+    return EQP_OK;
 }
 
 const char *app_run_input_path(const app_run_settings *run)

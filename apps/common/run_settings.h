@@ -30,7 +30,8 @@
 typedef struct app_run_settings {
     const char *snapshot, *generate, *restart;
     int64_t steps, seed;
-    double dt; /* 0: not given */
+    double dt;             /* 0: not given */
+    int64_t max_particles; /* 0: not given */
     const char *balance, *rebalance;
     double imbalance_tol;
     int sample_strategy; /* an eqp_sample_strategy */
@@ -56,8 +57,8 @@ typedef struct app_run_settings {
     eqp_schedule_options schedule_rules; /* how; without weights */
 } app_run_settings;
 
-/* --generate, --restart, --steps, --dt, --seed; and --balance to --progress. Their texts can be replaced: see
- * app_option_text. */
+/* --generate, --restart, --max-particles, --steps, --dt, --seed; and --balance to --progress. Their texts can be
+ * replaced: see app_option_text. */
 extern const app_option_list app_run_input, app_run_output;
 
 /* Exactly one of snapshot, generate and restart; --output-every only with --output, --parts and --compare only
@@ -75,6 +76,15 @@ void app_run_settings_free(app_run_settings *run);
 /* A number >= 0 that differs (almost surely) where two settings want different runs: inputs, steps, balancing,
  * what-ifs; not where they write or show something else. Local. */
 int64_t app_run_settings_hash(const app_run_settings *run);
+
+/* Particles without --max-particles: of a file so many, or so many for each of its bytes, whichever is more. */
+#define APP_PARTICLES_OF_A_FILE 1000000
+#define APP_PARTICLES_PER_BYTE 4
+
+/* Before memory is asked for: are n particles, or nodes, of an input few enough? bytes: of its files; 0: it is
+ * generated, and without --max-particles its own options are the limit. EQP_OK, or EQP_ERR_DATA with a line. */
+int app_run_check_particles(const app_run_settings *run, const char *input, int64_t n, int64_t bytes,
+                            eqp_message *message);
 
 /* The file that is read: snapshot or restart; NULL where the input is generated. */
 const char *app_run_input_path(const app_run_settings *run);

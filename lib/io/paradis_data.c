@@ -106,11 +106,12 @@ static int find_next(const eqp_paradis_reader *r, int k, char **path, eqp_messag
 }
 
 /* A count that the files cannot hold would make callers ask for memory. */
-static int check_count(const eqp_paradis_reader *r, eqp_message *message)
+static int check_count(eqp_paradis_reader *r, eqp_message *message)
 {
     /* In units of a node; packed files count as what they could hold at most. */
     double most = (double)r->lines.size * (r->lines.packed ? MOST_PACKING : 1);
 
+    r->header.bytes = r->lines.size;
     for (int k = 1; k < r->header.nfiles; k++) {
         struct stat status;
         char *path = NULL;
@@ -119,7 +120,10 @@ static int check_count(const eqp_paradis_reader *r, eqp_message *message)
         if (rc != EQP_OK) {
             return rc;
         }
-        most += stat(path, &status) == 0 ? (double)status.st_size * MOST_PACKING : 0;
+        if (stat(path, &status) == 0) {
+            most += (double)status.st_size * MOST_PACKING;
+            r->header.bytes += (int64_t)status.st_size;
+        }
         free(path);
     }
     if ((double)r->header.nnodes * LEAST_NODE_BYTES > most) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Where the file number stands in a name: the last ".digits" before a dot or the end. */
 typedef struct numbered {
@@ -97,6 +98,7 @@ int eqp__header_check(const eqp__file *file, eqp_message *message)
 /* Loads one more file; the path is owned by the snapshot from here on. */
 static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
 {
+    struct stat status;
     eqp__file *file;
     int rc = eqp_array_reserve(&s->file, &s->capacity, s->info.nfiles + 1, sizeof *s->file);
 
@@ -117,6 +119,7 @@ static int add_file(eqp_snapshot *s, char *path, eqp_message *message)
         s->info.type_n[t] += file->header.n[t];
     }
     s->info.n += file->n;
+    s->info.bytes += stat(path, &status) == 0 ? (int64_t)status.st_size : 0;
     if (s->info.n > EQP__MOST_PARTICLES) {
         eqp_message_set(message, "%s: more than 2^48 particles", path);
         return EQP_ERR_FORMAT;

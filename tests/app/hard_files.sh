@@ -51,6 +51,14 @@ rmdir set.1
 cp unique.dat set.1
 refused_by_all 'set.1: header disagrees' set.2 --steps 0
 
+# More particles than are wanted: in a file, generated, in a restart file.
+expect 1 unique.dat --steps 0 --quiet --output limit.hdf5
+for input in unique.dat '--generate plummer:n=300' '--restart limit.hdf5'; do
+    read -ra words <<<"$input"
+    refused_by_all '300 particles or nodes; the limit is 299 (--max-particles)' "${words[@]}" --steps 0 --max-particles 299
+    expect 1 "${words[@]}" --steps 0 --quiet --max-particles 300
+done
+
 # Coordinates up to 1e18 in a file of floats: finite forces, the same on any ranks.
 for ranks in 1 3; do
     expect "$ranks" huge.dat --steps 0 --quiet --softening 1e15 --forces "huge-$ranks.hdf5"

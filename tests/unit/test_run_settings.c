@@ -352,6 +352,25 @@ static void slices_cover_everything_once(void **state)
     assert_true(count == 0 && first == 2);
 }
 
+static void a_file_has_few_particles_a_byte(void **state)
+{
+    app_run_settings run = {.max_particles = 0};
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(app_run_check_particles(&run, "file", APP_PARTICLES_OF_A_FILE, 10, &message), EQP_OK);
+    assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 7500000, &message), EQP_OK);
+    assert_string_equal(message.text, "");
+    assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 700000, &message), EQP_ERR_DATA);
+    assert_string_equal(message.text, "file: 30000000 particles or nodes; the limit is 2800000 (--max-particles)");
+    assert_int_equal(app_run_check_particles(&run, "generated", INT64_MAX, 0, &message), EQP_OK);
+    assert_int_equal(app_run_check_particles(&run, "file", INT64_MAX, INT64_MAX, &message), EQP_OK);
+    run.max_particles = 30000000;
+    assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000000), 700000, &message), EQP_OK);
+    assert_int_equal(app_run_check_particles(&run, "file", INT64_C(30000001), INT64_MAX, &message), EQP_ERR_DATA);
+    assert_int_equal(app_run_check_particles(&run, "generated", INT64_C(30000001), 0, &message), EQP_ERR_DATA);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +386,7 @@ int main(void)
         cmocka_unit_test(runs_that_differ_have_other_numbers),
         cmocka_unit_test(files_are_named_after_the_output),
         cmocka_unit_test(slices_cover_everything_once),
+        cmocka_unit_test(a_file_has_few_particles_a_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

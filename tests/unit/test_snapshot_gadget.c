@@ -241,6 +241,7 @@ static void several_files_are_one_snapshot(void **state)
         check_slices(in_folder(given[k]), &whole);
         s = open_good(in_folder(given[k]));
         assert_int_equal(eqp_snapshot_get_info(s)->nfiles, 3);
+        assert_true(eqp_snapshot_get_info(s)->bytes > 3 * 256);
         assert_int_equal(eqp_snapshot_get_info(s)->type_n[1], 4);
         eqp_snapshot_close(s);
     }

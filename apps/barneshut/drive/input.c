@@ -25,6 +25,10 @@ static int generate(int rank, int nranks, const bh_settings *settings, bh_partic
     int code;
 
     input->total = bh_generator_count(&settings->generator);
+    code = app_run_check_particles(&settings->run, "barneshut: --generate", input->total, 0, message);
+    if (code != EQP_OK) {
+        return code;
+    }
     snprintf(input->format, sizeof input->format, "generated %s", settings->generator.kind->name);
     app_slice(input->total, rank, nranks, &first, &count);
     code = bh_particles_resize(p, count);
@@ -197,7 +201,10 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     input->box = info->box_size;
     snprintf(input->format, sizeof input->format, "%s", info->format);
     app_slice(info->n, rank, nranks, &first, &count);
-    code = read_slice(snapshot, first, count, p, message);
+    code = app_run_check_particles(&settings->run, path, info->n, info->bytes, message);
+    if (code == EQP_OK) {
+        code = read_slice(snapshot, first, count, p, message);
+    }
     if (code == EQP_OK && settings->run.restart != NULL) {
         code = read_restart(snapshot, path, settings->run.steps, first, count, p, input, checksum, message);
     }

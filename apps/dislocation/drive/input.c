@@ -70,6 +70,11 @@ static int generate(const dd_settings *settings, dd_domain *domain, dd_input *in
     }
     place_box(domain, domain->low, high, input->control.boundary);
     snprintf(input->format, sizeof input->format, "generated %s", generator->kind->name);
+    code =
+        app_run_check_particles(&settings->run, "dislocation: --generate", dd_generator_count(generator), 0, message);
+    if (code != EQP_OK) {
+        return code;
+    }
     app_slice(dd_generator_count(generator), domain->rank, domain->nranks, &first, &count);
     code = dd_generator_make(generator, first, count, &domain->network);
     if (code != EQP_OK) {
@@ -179,7 +184,8 @@ static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *c
     return code;
 }
 
-static int read_file(const char *path, dd_domain *domain, dd_input *input, uint64_t *checksum, eqp_message *message)
+static int read_file(const char *path, const dd_settings *settings, dd_domain *domain, dd_input *input,
+                     uint64_t *checksum, eqp_message *message)
 {
     eqp_paradis_reader *reader = NULL;
     int code = eqp_paradis_open(path, &reader, message);
@@ -193,6 +199,9 @@ static int read_file(const char *path, dd_domain *domain, dd_input *input, uint6
     if (header->nnodes < 1) {
         eqp_message_set(message, "%s: no nodes", path);
         code = EQP_ERR_FORMAT;
+    }
+    if (code == EQP_OK) {
+        code = app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message);
     }
     if (code == EQP_OK) {
         code = read_slice(reader, domain, checksum, message);
@@ -380,7 +389,7 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
         code = find_last_step(settings, ctrl, input, message);
     }
     if (code == EQP_OK && data != NULL) {
-        code = read_file(data, domain, input, &checksum, message);
+        code = read_file(data, settings, domain, input, &checksum, message);
     } else if (code == EQP_OK) {
         code = generate(settings, domain, input, message);
     }

@@ -73,6 +73,7 @@ typedef struct eqp_paradis_header {
     double min[3];     /**< lower corner of the box */
     double max[3];     /**< upper corner of the box, above the lower in every direction */
     int64_t nnodes;    /**< in all files */
+    int64_t bytes;     /**< of all files: packed ones hold up to a thousand times as much; 0 where nothing was read */
     int decomposition; /**< 1 (slabs, columns, boxes) or 2 (a list of boxes); 0 where the file does not say */
     int geometry[3];   /**< domains in x, y, z; 0 0 0 where the file does not say */
 } eqp_paradis_header;
@@ -189,7 +190,7 @@ typedef struct eqp_paradis_control {
     double dt_decrement;               /**< [dtDecrementFact: 0.5] > 0, < 1 */
     double tolerance;                  /**< [rTol: 0.25 rc] b, > 0 */
     double max_seg;                    /**< [maxSeg] b, > 0; required */
-    double min_seg;                    /**< [minSeg: maxSeg / 5] b, > 0, < maxSeg / 2 */
+    double min_seg;                    /**< [minSeg: maxSeg / 5] b, > 0, <= maxSeg / 2 */
     int remesh_rule;                   /**< [remeshRule: 2] */
     double area_min;                   /**< no key: min(2 rTol maxSeg, sqrt(3)/4 minSeg^2), b^2 */
     double area_max;                   /**< no key: (4 area_min + sqrt(3)/4 maxSeg^2) / 2, b^2 */
@@ -213,17 +214,19 @@ typedef struct eqp_paradis_control {
     double time;                       /**< [timeNow: 0] s, >= 0: when that run ended */
     double plastic_strain[6];          /**< [totpStn: 0] of that run: xx yy zz yz zx xy */
     char checksum[EQP_PARADIS_NAME];   /**< [networkChecksum: none] of the network that it belongs to: the caller's */
+    char *others;                      /**< statements with other keys, a line each as they stood, or NULL: they are
+                                          written again; owned by whoever has read them: eqp_paradis_control_free() */
 } eqp_paradis_control;
 
 /** All defaults; what follows from others, and what is required, is NaN. */
 extern const eqp_paradis_control eqp_paradis_control_defaults;
 
 /** Reads a `.ctrl` file: what it says replaces what *control holds, so start with eqp_paradis_control_defaults. Keys
- * are those of the table in eqp_paradis_control, in small or capital letters; others are passed over if they have the
- * form of one. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at the beginning
+ * are those of the table in eqp_paradis_control, in small or capital letters; others are kept as text if they have the
+ * form of one, up to 1 MiB. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at the beginning
  * and at the end of the file: once only, or with two values, the file is torn. Local.
  * \param[in]     path     (borrowed)
- * \param[in,out] control  unchanged on error
+ * \param[in,out] control  unchanged on error; its `others` are replaced: eqp_paradis_control_free() it
  * \param[out]    nignored how many other keys there were; may be NULL; unchanged on error
  * \param[out]    ignored  their names, as many as fit, "fmEnabled, savecn, ..."; may be NULL; unchanged on error
  * \param[out]    message  may be NULL; unchanged on success
@@ -232,7 +235,10 @@ extern const eqp_paradis_control eqp_paradis_control_defaults;
 int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int64_t *nignored, eqp_message *ignored,
                              eqp_message *message);
 
-/** Fills in what was not given and checks what must fit together: maxSeg and rc are there, minSeg < maxSeg / 2, and no
+/** Frees what eqp_paradis_control_read() has allocated. The parameters can be used on; NULL is legal. */
+void eqp_paradis_control_free(eqp_paradis_control *control);
+
+/** Fills in what was not given and checks what must fit together: maxSeg and rc are there, minSeg <= maxSeg / 2, and no
  * segment longer than 0.9 of a cell. Pure; calling it twice changes nothing.
  * \param[in,out] control  unchanged on error
  * \param[in]     box      [3] edges of the box, b; NULL: cells are not looked at (borrowed)

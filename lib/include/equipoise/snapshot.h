@@ -73,6 +73,8 @@ typedef struct eqp_snapshot_info {
     bool cosmological;                  /**< velocities are converted from u, see above */
     bool has_ids;                       /**< otherwise ids are 0 .. n - 1 in the global order */
     int nfiles;                         /**< files that hold the particles */
+    int64_t bytes; /**< of these files. Packed datasets hold up to a thousand times as much: n per byte says what a
+                      reader is about to believe */
 } eqp_snapshot_info;
 
 /** Columns of a slice: structure of arrays, each [n] or NULL (when reading: not wanted, and then not read nor checked;
