@@ -227,6 +227,7 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
     int nchecksums = 0;
 
     for (;;) {
+        const int64_t nkept = l->nkept;
         eqp__statement s;
         const row *r;
         char *text;
@@ -241,6 +242,7 @@ static int read_statements(eqp__lines *l, eqp_paradis_control *control, int64_t 
         }
         r = find_row(s.key);
         if (r) {
+            l->nkept = nkept; /* only what is not understood is kept */
             rc = take_value(l, &s, r, control, message);
             if (r->at == AT(checksum) && nchecksums++ == 0) {
                 memcpy(first, control->checksum, sizeof first);
@@ -277,12 +279,21 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
         return rc;
     }
     found = *control;
+    l.keeps = true;
     eqp__c_locale_enter(&c);
     rc = read_statements(&l, &found, &nothers, &others, message);
     eqp__c_locale_leave(&c);
     if (rc == EQP_OK && l.line == 0) {
         eqp_message_set(message, "%s: is empty", path);
         rc = EQP_ERR_FORMAT;
+    }
+    if (rc == EQP_OK) {
+        free(control->others);
+        found.others = l.nkept > 0 ? l.kept : NULL;
+        if (l.nkept > 0) {
+            l.kept[l.nkept] = '\0';
+            l.kept = NULL;
+        }
     }
     eqp__lines_close(&l);
     if (rc == EQP_OK) {
@@ -295,6 +306,14 @@ int eqp_paradis_control_read(const char *path, eqp_paradis_control *control, int
         }
     }
     return rc;
+}
+
+void eqp_paradis_control_free(eqp_paradis_control *control)
+{
+    if (control) {
+        free(control->others);
+        control->others = NULL;
+    }
 }
 
 /* Values that did not come from a file, or follow from others. */
@@ -333,8 +352,8 @@ static int check_row(const eqp_paradis_control *c, const row *r, eqp_message *me
 
 static int check_lengths(const eqp_paradis_control *c, const double *box, eqp_message *message)
 {
-    if (!(c->min_seg < 0.5 * c->max_seg)) {
-        eqp_message_set(message, "minSeg: %g is not below half of maxSeg, %g", c->min_seg, c->max_seg);
+    if (!(c->min_seg <= 0.5 * c->max_seg)) {
+        eqp_message_set(message, "minSeg: %g is more than half of maxSeg, %g", c->min_seg, c->max_seg);
         return EQP_ERR_ARGUMENT;
     }
     for (int d = 0; box && d < 3; d++) {
@@ -441,6 +460,16 @@ int eqp__control_check(const char *path, const eqp_paradis_control *c, eqp_messa
     return EQP_OK;
 }
 
+static void put_others(FILE *to, const char *prefix, const char *line)
+{
+    (void)fprintf(to, "%s\n%s#  Kept for other programs\n%s\n", prefix, prefix, prefix);
+    while (*line) {
+        const int length = (int)strcspn(line, "\n");
+        (void)fprintf(to, "%s%.*s\n", prefix, length, line);
+        line += length + 1;
+    }
+}
+
 void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *control)
 {
     eqp__c_locale c;
@@ -448,6 +477,9 @@ void eqp__control_put(FILE *to, const char *prefix, const eqp_paradis_control *c
     eqp__c_locale_enter(&c);
     (void)fprintf(to, "%s#  ParaDiS control parameters, written by Equipoise %s\n", prefix, eqp_version());
     for (int i = 0; i < ROWS; i++) {
+        if (i == ROWS - 2 && control->others) { /* what is behind them ends the file */
+            put_others(to, prefix, control->others);
+        }
         put_row(to, prefix, control, &table[i]);
     }
     eqp__c_locale_leave(&c);

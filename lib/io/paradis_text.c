@@ -9,9 +9,24 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { LINE_BYTES = 1 << 16 };
+
+/* Its first bytes say so. What cannot be read here will be met again. */
+static int refuse_hdf5(int fd, const char *path, eqp_message *message)
+{
+    static const char signature[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+    char head[sizeof signature];
+
+    if (pread(fd, head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head, signature, sizeof head) != 0) {
+        return EQP_OK;
+    }
+    eqp_message_set(message, "%s: is an HDF5 file, not text as ParaDiS writes it", path);
+    return EQP_ERR_FORMAT;
+}
 
 int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message)
 {
@@ -19,6 +34,7 @@ int eqp__lines_open(const char *path, eqp__lines *lines, eqp_message *message)
     int fd = -1;
     int rc = eqp__file_open(path, &fd, &l.size, message);
 
+    rc = rc != EQP_OK ? rc : refuse_hdf5(fd, path, message);
     rc = rc != EQP_OK ? rc : eqp__path_join(path, "", &l.path);
     rc = rc != EQP_OK ? rc : eqp_array_create(&l.buffer, LINE_BYTES + 1, 1);
     if (rc == EQP_OK) {
@@ -45,6 +61,7 @@ void eqp__lines_close(eqp__lines *lines)
     }
     free(lines->path);
     free(lines->buffer);
+    free(lines->kept);
     *lines = (eqp__lines){0};
 }
 
@@ -152,6 +169,27 @@ static char *skip_blanks(char *p)
     return p;
 }
 
+/* More than this of statements that nobody knows is no file of parameters. */
+#define MOST_KEPT (1 << 20)
+
+static int keep_line(eqp__lines *l, const char *text, eqp_message *message)
+{
+    const size_t length = strlen(text);
+    int rc;
+
+    if (l->nkept + (int64_t)length > MOST_KEPT) {
+        return eqp__lines_refuse(l, EQP_ERR_DATA, message, "more than 1 MiB of statements with unknown keys");
+    }
+    rc = eqp_array_reserve(&l->kept, &l->kept_room, l->nkept + (int64_t)length + 2, 1);
+    if (rc != EQP_OK) {
+        return eqp__explain(rc, l->path, message);
+    }
+    memcpy(l->kept + l->nkept, text, length);
+    l->nkept += (int64_t)length;
+    memcpy(l->kept + l->nkept++, "\n", 2);
+    return EQP_OK;
+}
+
 int eqp__lines_next(eqp__lines *lines, char **text, eqp_message *message)
 {
     for (;;) {
@@ -163,7 +201,7 @@ int eqp__lines_next(eqp__lines *lines, char **text, eqp_message *message)
         cut_comment(*text);
         *text = skip_blanks(*text);
         if (**text) {
-            return EQP_OK;
+            return lines->keeps ? keep_line(lines, *text, message) : EQP_OK;
         }
     }
 }
@@ -259,7 +297,10 @@ int eqp__statement_read(eqp__lines *lines, char *text, eqp__statement *statement
     bool closed = false;
     int rc;
 
-    if (length == 0 || length >= sizeof statement->key || *p != '=') {
+    if (length > 0 && length < sizeof statement->key && *p != '=') {
+        return eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "%.*s: no '=' follows", (int)length, text);
+    }
+    if (length == 0 || length >= sizeof statement->key) {
         return eqp__lines_refuse(lines, EQP_ERR_FORMAT, message, "is not 'key = value'");
     }
     *statement = (eqp__statement){0};

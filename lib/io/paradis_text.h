@@ -20,6 +20,9 @@ typedef struct eqp__lines {
     char *buffer;      /* owned */
     size_t begin, end; /* what is fetched and not given out */
     bool ended;        /* nothing is left to fetch */
+    bool keeps;        /* what eqp__lines_next() gives out is kept, too, a line each: */
+    char *kept;        /* [nkept + 1] owned, NULL: none */
+    int64_t nkept, kept_room;
 } eqp__lines;
 
 /* On error *lines holds nothing. */

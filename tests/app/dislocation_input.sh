@@ -58,6 +58,12 @@ END
 }
 
 network good.data
+refused_by_all 'good.data: 11 particles or nodes; the limit is 10 (--max-particles)' good.data --steps 0 --max-particles 10
+printf '\211HDF\r\n\032\nand what follows' >snapshot.hdf5
+refused 'snapshot.hdf5: is an HDF5 file' snapshot.hdf5 --steps 0
+refused 'snapshot.hdf5: is an HDF5 file' good.data --ctrl snapshot.hdf5 --steps 0
+printf 'maxSeg 400\n' >noequal.ctrl
+refused "noequal.ctrl: line 1: maxSeg: no '=' follows" good.data --ctrl noequal.ctrl --steps 0
 expect 1 good.data --steps 1 --quiet
 expect 3 good.data --steps 1 --quiet
 

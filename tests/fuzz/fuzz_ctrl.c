@@ -5,6 +5,7 @@
 #include <equipoise/paradis.h>
 
 #include <math.h>
+#include <string.h>
 
 static void require_complete(eqp_paradis_control control)
 {
@@ -18,7 +19,7 @@ static void require_complete(eqp_paradis_control control)
         return;
     }
     fuzz_require(control.tolerance > 0 && control.annihilation > 0 && control.next_dt > 0);
-    fuzz_require(control.min_seg > 0 && control.min_seg < control.max_seg / 2 && isfinite(control.core_energy));
+    fuzz_require(control.min_seg > 0 && control.min_seg <= control.max_seg / 2 && isfinite(control.core_energy));
     again = control;
     fuzz_require(eqp_paradis_control_complete(&again, NULL, NULL) == EQP_OK);
     fuzz_require(memcmp(&again, &control, sizeof again) == 0);
@@ -43,11 +44,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_require(nignored >= 0 && (nignored == 0) == (ignored.text[0] == '\0'));
     require_complete(control);
+    fuzz_require((nignored == 0) == (control.others == NULL));
     /* Writing waits for the disk: not every time. */
     if (size % 4 == 0) {
         fuzz_require(eqp_paradis_control_write(path, &control, NULL) == EQP_OK);
         fuzz_require(eqp_paradis_control_read(path, &again, &nignored, NULL, NULL) == EQP_OK);
-        fuzz_require(nignored == 0 && memcmp(&control, &again, sizeof control) == 0);
+        fuzz_require((control.others == NULL) == (again.others == NULL));
+        fuzz_require(control.others == NULL || strcmp(control.others, again.others) == 0);
+        eqp_paradis_control_free(&again);
+        again.others = control.others;
+        fuzz_require(memcmp(&control, &again, sizeof control) == 0);
     }
+    eqp_paradis_control_free(&control);
     return 0;
 }

@@ -353,7 +353,7 @@ static const struct {
     {"a Burgers vector that is lost", "0,3 1 0 0", "0,3 1 0.5 0", "0,2"},
     {"no length", "3,9 0 30 30 1 7", "3,9 0 0 30 1 7", "3,9"},
     {"no length but for the box", "3,9 0 30 30 1 7", "3,9 0 100 30 1 7", "3,9"},
-    {"longer than half the box", "3,9 0 30 30 1 7", "3,9 40 40 30 1 7", "3,9"},
+    {"longer than half the box", "3,9 0 30 30 1 7", "3,9 40 40 30 1 7", "a segment is shorter than 50 b"},
     {"no number", "0,3 10 10 0 2 0", "0,3 10 nan 0 2 0", "0,3"},
     {"a loose end", "3,9 0 30 30 1 7", "3,9 0 30 30 1 0", "3,9"},
     {"fewer nodes than announced", "nodeCount = 6", "nodeCount = 7", "line"},

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+long syscall(long number, ...); /* not of POSIX */
+
 /* Each so many-th reading of the thread's CPU clock is earlier than the one before it, and all after it by as much: 10
  * ms. 0: the clock is as it is. */
 static int fake_clock_every;

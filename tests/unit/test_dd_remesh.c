@@ -28,8 +28,10 @@ static void rules_have_defaults_and_refuse_nonsense(void **state)
     assert_true(rules.min_seg > 0 && rules.min_seg <= 25);
     assert_true(fabs(rules.area_min - fmin(2 * 0.25 * 100, sqrt(3) / 4 * rules.min_seg * rules.min_seg)) < 1e-9);
     assert_true(fabs(rules.area_max - (4 * rules.area_min + sqrt(3) / 4 * 1e4) / 2) < 1e-9);
+    dd_rules even = {.max_seg = 10, .min_seg = 5, .r_tol = 1};
+    assert_int_equal(dd_rules_complete(&even), EQP_OK);
     const dd_rules bad[] = {{.max_seg = 0, .r_tol = 1},
-                            {.max_seg = 10, .min_seg = 5, .r_tol = 1},
+                            {.max_seg = 10, .min_seg = 5.01, .r_tol = 1},
                             {.max_seg = 10},
                             {.max_seg = NAN, .r_tol = 1},
                             {.max_seg = 10, .min_seg = -1, .r_tol = 1},

@@ -43,9 +43,10 @@ static void a_file_replaces_what_it_names(void **state)
     assert_string_equal(c.mobility, "FCC_0");
     assert_string_equal(c.integrator, d.integrator);
     assert_true(isnan(c.tolerance) && isnan(c.core_energy) && isnan(c.min_seg));
+    eqp_paradis_control_free(&c);
 }
 
-static void other_keys_are_counted_and_listed(void **state)
+static void other_keys_are_counted_listed_and_kept(void **state)
 {
     eqp_paradis_control c = eqp_paradis_control_defaults;
     eqp_message ignored = {"?"};
@@ -57,6 +58,7 @@ static void other_keys_are_counted_and_listed(void **state)
     assert_int_equal(eqp_paradis_control_read(in_folder("run.ctrl"), &c, &n, &ignored, NULL), EQP_OK);
     assert_int_equal(n, 2);
     assert_string_equal(ignored.text, "dirname, unheard");
+    assert_non_null(strstr(c.others, "unheard = [ 1 2 ]\n"));
     for (int i = 0; i < 200; i++) {
         snprintf(many + strlen(many), sizeof many - strlen(many), "some_key_%d =\n", i);
     }
@@ -65,6 +67,26 @@ static void other_keys_are_counted_and_listed(void **state)
     assert_int_equal(n, 200);
     assert_int_equal(strncmp(ignored.text, "some_key_0, some_key_1, ", 24), 0);
     assert_string_equal(ignored.text + strlen(ignored.text) - 3, "...");
+    assert_null(strstr(c.others, "unheard"));
+    assert_null(strstr(c.others, "rc"));
+    assert_non_null(strstr(c.others, "some_key_0 =\nsome_key_1 =\n"));
+    eqp_paradis_control_free(&c);
+    assert_null(c.others);
+}
+
+static void what_is_not_understood_is_written_again(void **state)
+{
+    static const char text[] = "rc = 1\nfmEnabled = 0 # a comment\nmaxSeg = 10\nsavecn = [\n  1 2\n  3 \"a # b\"\n]\n";
+    static const char kept[] = "fmEnabled = 0 \nsavecn = [\n1 2\n3 \"a # b\"\n]\n";
+    eqp_paradis_control c = control_good(text), back = eqp_paradis_control_defaults;
+
+    (void)state;
+    assert_string_equal(c.others, kept);
+    assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_OK);
+    assert_int_equal(eqp_paradis_control_read(in_folder("copy"), &back, NULL, NULL, NULL), EQP_OK);
+    assert_string_equal(back.others, kept);
+    eqp_paradis_control_free(&c);
+    eqp_paradis_control_free(&back);
 }
 
 static void what_is_not_given_follows_from_the_rest(void **state)
@@ -114,7 +136,7 @@ static void what_does_not_fit_together_is_named(void **state)
     (void)state;
     check_incomplete("rc = 1\n", NULL, "maxSeg: is required");
     check_incomplete("maxSeg = 1\n", NULL, "rc: is required");
-    check_incomplete("rc = 1\nmaxSeg = 10\nminSeg = 5\n", NULL, "minSeg: 5 is not below half");
+    check_incomplete("rc = 1\nmaxSeg = 10\nminSeg = 5.1\n", NULL, "minSeg: 5.1 is more than half of maxSeg, 10");
     check_incomplete("rc = 1\nmaxSeg = 400\n", box, "maxSeg: 400 is more than 0.9");
     c = control_good("rc = 1\nmaxSeg = 390\n");
     assert_int_equal(eqp_paradis_control_complete(&c, box, NULL), EQP_OK);
@@ -149,6 +171,19 @@ static void refuse(const char *text, int code, const char *says)
     assert_true(n == -5 && strcmp(ignored.text, "unchanged") == 0);
 }
 
+static void keys_that_nobody_knows_have_an_end(void **state)
+{
+    const size_t size = 3 << 20;
+    char *text = calloc(size + 64, 1);
+
+    (void)state;
+    for (size_t at = 0; at < size; at += 32) {
+        memcpy(text + at, "some_key = 1                   \n", 32);
+    }
+    refuse(text, EQP_ERR_DATA, "more than 1 MiB of statements with unknown keys");
+    free(text);
+}
+
 static void bad_values_name_the_line(void **state)
 {
     char long_name[200] = "rc = 1\nmobilityLaw = ";
@@ -171,7 +206,7 @@ static void bad_values_name_the_line(void **state)
     refuse("rc = five\n", EQP_ERR_FORMAT, "rc: 'five' is not a number");
     refuse("rc =\n", EQP_ERR_FORMAT, "rc: 0 values instead of 1");
     refuse("rc = 1 2\n", EQP_ERR_FORMAT, "rc: several values without brackets");
-    refuse("rc\n", EQP_ERR_FORMAT, "line 1: is not 'key = value'");
+    refuse("rc\n", EQP_ERR_FORMAT, "line 1: rc: no '=' follows");
     refuse("# only\nedotdir = [ 1 0\n", EQP_ERR_FORMAT, "line 2: edotdir: the file ends within the list");
     refuse("edotdir = [ 1 0 ]\n", EQP_ERR_FORMAT, "edotdir: 2 values instead of 3");
     refuse("edotdir = [ 1 0 0 ] 0\n", EQP_ERR_FORMAT, "edotdir: something follows the list");
@@ -201,6 +236,9 @@ static void what_is_written_comes_back_to_the_last_bit(void **state)
         assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_OK);
         back = eqp_paradis_control_defaults;
         assert_int_equal(eqp_paradis_control_read(in_folder("copy"), &back, NULL, NULL, NULL), EQP_OK);
+        assert_string_equal(back.others, c.others);
+        eqp_paradis_control_free(&back);
+        back.others = c.others;
         back.area_min = c.area_min; /* has no key */
         back.area_max = c.area_max;
         assert_memory_equal(&back, &c, sizeof c);
@@ -210,6 +248,7 @@ static void what_is_written_comes_back_to_the_last_bit(void **state)
     assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_ERR_ARGUMENT);
     memset(c.mobility, 'x', sizeof c.mobility);
     assert_int_equal(eqp_paradis_control_write(in_folder("copy"), &c, NULL), EQP_ERR_ARGUMENT);
+    eqp_paradis_control_free(&c);
 }
 
 /* A file that names its network does so at both ends: cut anywhere in between, it is refused. */
@@ -240,6 +279,8 @@ static void a_torn_file_is_refused(void **state)
     save_text(in_folder("mixed"), "networkChecksum = \"1\"\nrc = 2\nnetworkChecksum = \"2\"\n");
     assert_int_equal(eqp_paradis_control_read(in_folder("mixed"), &back, NULL, NULL, &message), EQP_ERR_FORMAT);
     assert_non_null(strstr(message.text, "mixed: is torn"));
+    eqp_paradis_control_free(&c);
+    eqp_paradis_control_free(&back);
 }
 
 /* Real files, with the edges of the boxes that belong to them. */
@@ -280,6 +321,7 @@ static void real_files_are_read(void **state)
         assert_int_equal(c.steps, real[i].steps);
         assert_string_equal(c.mobility, real[i].mobility);
         assert_int_equal(c.cells[2], 4);
+        eqp_paradis_control_free(&c);
     }
     if (found == 0) {
         print_message("no real parameters here\n");
@@ -291,11 +333,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_file_replaces_what_it_names, files_clear),
-        cmocka_unit_test_setup(other_keys_are_counted_and_listed, files_clear),
+        cmocka_unit_test_setup(other_keys_are_counted_listed_and_kept, files_clear),
+        cmocka_unit_test_setup(what_is_not_understood_is_written_again, files_clear),
         cmocka_unit_test_setup(what_is_not_given_follows_from_the_rest, files_clear),
         cmocka_unit_test_setup(what_does_not_fit_together_is_named, files_clear),
         cmocka_unit_test_setup(bad_values_name_the_line, files_clear),
         cmocka_unit_test_setup(a_torn_file_is_refused, files_clear),
+        cmocka_unit_test_setup(keys_that_nobody_knows_have_an_end, files_clear),
         cmocka_unit_test_setup(what_is_written_comes_back_to_the_last_bit, files_clear),
         cmocka_unit_test_setup(real_files_are_read, files_clear),
     };

@@ -54,7 +54,7 @@ static void bad_headers_name_the_line(void **state)
     change("10 20 30\n", "10 20 30 40\n", EQP_ERR_FORMAT, "line 27: domainDecomposition: more than its 7");
     change("10 20 30\n", "10 20 inf\n", EQP_ERR_DATA, "domainDecomposition");
     change("nodalData = ", "nodalData = 4", EQP_ERR_FORMAT, "line 28: something follows");
-    change("nodeCount =", "nodeCount", EQP_ERR_FORMAT, "line 13: is not 'key = value'");
+    change("nodeCount =", "nodeCount", EQP_ERR_FORMAT, "line 13: nodeCount: no '=' follows");
     change("  10\n  20", "  10\n  \x01", EQP_ERR_FORMAT, "maxCoordinates: '?' is not a number");
     check_refused("", EQP_ERR_FORMAT, "ends before nodalData: empty");
 }

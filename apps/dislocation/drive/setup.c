@@ -23,9 +23,9 @@ static int set_cells(dd_simulation *sim, eqp_message *message)
         sim->cells[d] = control->cells[d];
         if (sim->input.longest > LONGEST * width) {
             eqp_message_set(message,
-                            "dislocation: a segment of the input is %g b long, more than %g of a cell (%g b wide): "
-                            "give fewer --cells",
-                            sim->input.longest, LONGEST, width);
+                            "dislocation: a segment of the input is %g b long, more than the %g b that %g of a cell "
+                            "are: give fewer --cells",
+                            sim->input.longest, LONGEST * width, LONGEST);
             return EQP_ERR_ARGUMENT;
         }
         if (control->max_seg > LONGEST * width) {

@@ -325,6 +325,7 @@ void dd_simulation_free(dd_simulation *sim)
     app_feedback_free(sim->feedback);
     sim->feedback = NULL;
     sim->shares = NULL;
+    eqp_paradis_control_free(&sim->input.control);
     eqp_boxes_free(sim->boxes);
     app_map_free(&sim->map);
     dd_stage_free(&sim->stage);

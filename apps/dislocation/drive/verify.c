@@ -8,6 +8,7 @@
 #include <equipoise/par.h>
 
 #include <math.h>
+#include <stdio.h>
 
 /* An arm as its neighbour hears of it. */
 typedef struct claim {
@@ -20,14 +21,16 @@ typedef struct findings {
     double longest;
     dd_tag node, neighbour; /* of the fault; DD_NO_TAG: none */
     const char *what;
+    double limit; /* of a length, b; 0: it says nothing */
 } findings;
 
-static void refuse(const claim *c, const char *what, findings *f)
+static void refuse(const claim *c, const char *what, double limit, findings *f)
 {
     if (c->node < f->node || (c->node == f->node && c->neighbour < f->neighbour)) {
         f->node = c->node;
         f->neighbour = c->neighbour;
         f->what = what;
+        f->limit = limit;
     }
 }
 
@@ -53,7 +56,7 @@ static void check_claim(const dd_domain *domain, const claim *c, findings *f)
     double offset[3], difference = 0, largest = 0, length;
 
     if (back == NULL) {
-        refuse(c, "no arm leads back from", f);
+        refuse(c, "no arm leads back from", 0, f);
         return;
     }
     for (int d = 0; d < 3; d++) {
@@ -61,17 +64,17 @@ static void check_claim(const dd_domain *domain, const claim *c, findings *f)
         largest = fmax(largest, fabs(c->burgers[d]));
     }
     if (!(difference <= DD_CHECK_BURGERS * largest)) {
-        refuse(c, "its Burgers vector is not the opposite of that of the arm from", f);
+        refuse(c, "its Burgers vector is not the opposite of that of the arm from", 0, f);
         return;
     }
     dd_domain_offset(domain, c->x, node->x, offset);
     length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2]);
     if (!(length > 0)) {
-        refuse(c, "no length between it and", f);
+        refuse(c, "no length between it and", 0, f);
         return;
     }
     if (length >= half_box(domain)) {
-        refuse(c, "half the box or more lies between it and", f);
+        refuse(c, "half the box or more lies between it and", half_box(domain), f);
         return;
     }
     f->longest = fmax(f->longest, length);
@@ -101,6 +104,7 @@ static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
 static int judge(const dd_domain *domain, const findings *f, eqp_message *message)
 {
     uint64_t lowest = f->node;
+    char limit[64] = "";
     int code = EQP_OK;
 
     if (MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_UINT64_T, MPI_MIN, domain->comm) != MPI_SUCCESS) {
@@ -108,15 +112,18 @@ static int judge(const dd_domain *domain, const findings *f, eqp_message *messag
     }
     if (lowest != DD_NO_TAG) {
         code = f->node == lowest ? EQP_ERR_DATA : EQP_ERR_REMOTE;
-        eqp_message_set(message, "node %u,%u: %s %u,%u", DD_TAG_DOMAIN(f->node), DD_TAG_INDEX(f->node),
-                        f->what != NULL ? f->what : "", DD_TAG_DOMAIN(f->neighbour), DD_TAG_INDEX(f->neighbour));
+        if (f->limit > 0) {
+            snprintf(limit, sizeof limit, ": a segment is shorter than %g b", f->limit);
+        }
+        eqp_message_set(message, "node %u,%u: %s %u,%u%s", DD_TAG_DOMAIN(f->node), DD_TAG_INDEX(f->node),
+                        f->what != NULL ? f->what : "", DD_TAG_DOMAIN(f->neighbour), DD_TAG_INDEX(f->neighbour), limit);
     }
     return eqp_agree(domain->comm, code, message);
 }
 
 int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message)
 {
-    findings found = {0, DD_NO_TAG, DD_NO_TAG, NULL};
+    findings found = {0, DD_NO_TAG, DD_NO_TAG, NULL, 0};
     dd_outbox out = {0};
     dd_inbox in = {0};
     int64_t narms = 0;

@@ -34,7 +34,7 @@ int dd_rules_complete(dd_rules *rules)
     }
     if (!is_positive(full.max_seg) || !is_positive(full.min_seg) || !is_positive(full.area_min) ||
         !is_positive(full.area_max) || !is_positive(full.r_tol) || !is_positive(full.rann) ||
-        full.min_seg >= full.max_seg / 2.0 || full.area_min >= full.area_max) {
+        full.min_seg > full.max_seg / 2.0 || full.area_min >= full.area_max) {
         return EQP_ERR_ARGUMENT;
     }
     *rules = full;
