@@ -98,6 +98,7 @@ static const app_option table[] = {
 static const app_option_text texts[] = {
     {.name = "generate", .help = "make the particles instead of reading them; 'help' lists the kinds"},
     {.name = "dt", .help = "time of one step; without it 0.1 sqrt(softening / largest acceleration)"},
+    {.name = "forces", .help = "write the last accelerations: HDF5 with ids [n] and forces [n][3] (per unit mass)"},
     {.name = "output", .help = "write a GADGET HDF5 snapshot at the end, and an XDMF file for ParaView"},
 };
 
