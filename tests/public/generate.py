@@ -231,6 +231,8 @@ class Writer:
             s = self.slot('MAY_BE_NULL' if allowed else 'POINTER', path)
             return f'null({s}) ? NULL : ({thing.cast})buffer({s})'
         elif stars == '*':
+            if base == 'char' and member and 'owned' in member:
+                return self.pointer(path, allowed, 'strdup("x")')
             if base == 'char' and thing.const:
                 self.arrays |= self.is_array(thing.name, member)
                 return self.pointer(path, allowed, '"x"')
