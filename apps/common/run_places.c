@@ -426,12 +426,13 @@ static void name_restart_lock(const char *restart, int i, char name[APP_RESTART_
 /* A folder that takes no files matters only if there will be a signal. */
 static int take_restart(const looking *l, const char *restart, app_places *places, int *number)
 {
+    const looking quiet = {l->program, l->run, l->naming, NULL};
     char name[APP_RESTART_NAME], lock[APP_RESTART_NAME + 8];
     int code = EQP_ERR_STATE;
 
     for (int i = 0; i < 1000 && code == EQP_ERR_STATE; i++) {
         name_restart_lock(restart, i, name, lock);
-        code = take_lock(l, "restart file", lock, places);
+        code = take_lock(&quiet, "restart file", lock, places);
         *number = i;
     }
     if (code == EQP_OK) {

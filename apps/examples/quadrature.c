@@ -9,6 +9,7 @@
 #include "loop_program.h"
 #include "quadrature_integrands.h"
 
+#include <equipoise/file.h>
 #include <equipoise/par.h>
 #include <equipoise/schedule_run.h>
 
@@ -161,19 +162,16 @@ static int compute(void *user, int64_t first, int64_t count, const void *data, v
 
 static int write_trace(const char *path, int64_t n, const profile *profiles, eqp_message *message)
 {
-    FILE *file = fopen(path, "w");
-    bool good = file != NULL;
+    eqp_output *file;
+    int code = eqp_output_create(path, &file, message);
 
-    for (int64_t i = 0; i < n && good; i++) {
-        good = fprintf(file, "%.9g\n", 1e-7 * (double)profiles[i].evaluations) > 0;
+    if (code) {
+        return code;
     }
-    if (file && fclose(file) != 0) {
-        good = false;
+    for (int64_t i = 0; i < n; i++) {
+        (void)fprintf(eqp_output_stream(file), "%.9g\n", 1e-7 * (double)profiles[i].evaluations);
     }
-    if (!good) {
-        eqp_message_set(message, "--trace: %s: cannot be written", path);
-    }
-    return good ? EQP_OK : EQP_ERR_IO;
+    return eqp_output_commit(file, message);
 }
 
 /* One line, of all ranks' numbers. */

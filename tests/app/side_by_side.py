@@ -214,6 +214,8 @@ with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as s
             fail("a reference run")
     for number in range(ROUNDS):
         one_round(number)
+        if number % 10 == 9:
+            print(f"{number + 1} rounds: {counted}", flush=True)
     # The next runs of these names remove what killed ones have left.
     for name in "ab":
         last = run(*VARIANTS[0], "--steps", "1", "--output", f"out-{name}{ENDING}", "--report", f"report-{name}",

@@ -89,6 +89,8 @@ FORBIDDEN_IN_LIBRARIES = [
     (re.compile(r"\b(printf|vprintf|puts|putchar|perror)\s*\("), "prints with"),
     (re.compile(r"\b(exit|_exit|_Exit|quick_exit|abort|MPI_Abort)\s*\("), "ends the program with"),
 ]
+# Files are written through <equipoise/file.h>: whole or not at all, and in one way of saying why not.
+WRITES = re.compile(r"""\b(?:(fopen|freopen|gzopen)\s*\([^;]*?,\s*"[wa]|(O_CREAT|rename)\b)""")
 COMM_WORLD = re.compile(r"\bMPI_COMM_WORLD\b")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
@@ -219,6 +221,10 @@ class Tree:
                     self.report(path, line, f"{layer} must not include {kind} ({name})")
 
     def check_words(self, path, layer, text):
+        if layer not in ("test", "unit test", "bench") and path != "lib/base/file.c":
+            code = without_comments(text)
+            for match in WRITES.finditer(code):
+                self.report(path, line_of(code, match.start()), f"writes a file by {match.group(1) or match.group(2)}")
         text = without_comments_and_texts(text)
         if layer in LIBRARY_LAYERS:
             for pattern, verb in FORBIDDEN_IN_LIBRARIES:

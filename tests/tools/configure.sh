@@ -68,7 +68,7 @@ refused two-mpi "CC is .*, MPICC is true" CC="$tmp/mpi/mpicc" MPICC=true
 LD_LIBRARY_PATH=$tmp/mpi:$tmp/zoltan
 if configure same MPICC="$tmp/mpi/mpicc" LDFLAGS="-L$tmp/zoltan" PKG_CONFIG_PATH="$tmp/parallel"; then
     # Configured again without the variable, the build keeps what was asked for.
-    meson setup --reconfigure "$tmp/build-same" >"$tmp/again" 2>&1 || fail "again: $(tail -n 3 "$tmp/again")"
+    meson setup --reconfigure "$tmp/build-same" "$source" >"$tmp/again" 2>&1 || fail "again: $(tail -n 3 "$tmp/again")"
     file=$tmp/build-same/meson-private/equipoise.pc
     grep -q -e "-L$tmp/mpi -lfakempi" "$file" && grep -q -e "-I$tmp/mpi" "$file" || fail "equipoise.pc: $(cat "$file")"
     grep -q ompi "$file" && fail "Open MPI is used: $(cat "$file")"

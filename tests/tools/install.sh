@@ -3,10 +3,10 @@
 # `meson install` into a DESTDIR: everything is there, nothing names the place where it was built or staged, faults of
 # memory are hard to use, and programs of all kinds build against the installed tree, or with Equipoise as a subproject,
 # and run.
-# usage: install.sh SOURCE BUILD PREFIX LIBDIR WITH_LIBRARY(true|false) COMPILER...
+# usage: install.sh SOURCE BUILD PREFIX LIBDIR WITH_LIBRARY(true|false) HARDENED(true|false) COMPILER...
 set -eu
-source=$1 build=$2 prefix=$3 libdir=$4 with_library=$5
-shift 5
+source=$1 build=$2 prefix=$3 libdir=$4 with_library=$5 hardened=$6
+shift 6
 compiler=("$@")
 
 fail()
@@ -51,6 +51,9 @@ for file in "$root/$libdir"/libequipoise*.so "$root"/bin/*; do
     grep -q GNU_RELRO "$tmp/elf" && grep -q -E 'FLAGS.* NOW' "$tmp/elf" || fail "$file: tables of pointers stay writable"
     grep -A 1 GNU_STACK "$tmp/elf" | grep -q RWE && fail "$file: the stack is executable"
     readelf -h "$file" | grep -q 'Type: *DYN' || fail "$file is not position-independent"
+    ! $hardened || nm -D "$file" | grep -q -w __stack_chk_fail || fail "$file: the stack has no guard"
+    ! $hardened || [ "${file##*/}" = libequipoise-sampling.so ] || nm -D "$file" | grep -q '_chk\b' ||
+        fail "$file: copies are not checked"
 done
 needed=$(readelf -d "$root/$libdir/libequipoise-sampling.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
 for library in $needed; do

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: setup.sh SOURCE
+# scripts/setup says what it does; without root it gives up only if a package is missing that the build needs. Packages,
+# Meson and Ninja are fakes.
+set -u
+failures=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+mkdir "$tmp/bin" "$tmp/scripts"
+cp "$1/scripts/setup" "$tmp/scripts"
+
+fail()
+{
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+# fake NAME LINE...: a program of that name.
+fake()
+{
+    { echo '#!/bin/sh' && printf '%s\n' "${@:2}"; } >"$tmp/bin/$1"
+    chmod +x "$tmp/bin/$1"
+}
+
+fake id 'echo 1000'
+fake sudo 'exit 1'
+fake dpkg-query 'for name; do :; done
+case " $MISSING " in *" $name "*) echo not-installed ;; *) echo installed ;; esac'
+fake meson "[ \"\$1\" = --version ] || { mkdir -p '$tmp/build' && : >'$tmp/build/build.ninja'; }" \
+    '[ -z "${REFUSE-}" ] || { echo "meson.build:1:0: ERROR: Problem encountered: $REFUSE"; exit 1; }'
+fake ninja "[ -e '$tmp/built' ] && echo 'ninja: no work to do.' && exit
+case \" \$* \" in *' -n '*) ;; *) : >'$tmp/built' ;; esac"
+
+# setup EXPECTED_STATUS: what it says in files out and err.
+setup()
+{
+    local status=0
+    PATH=$tmp/bin:$PATH "$tmp/scripts/setup" >"$tmp/out" 2>"$tmp/err" || status=$?
+    [ "$status" -eq "$1" ] || fail "status $status instead of $1: $(cat "$tmp/out" "$tmp/err")"
+}
+
+export MISSING='libhdf5-dev scdoc'
+setup 1
+[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'missing packages.* libhdf5-dev$' "$tmp/err" || fail "$(cat "$tmp/err")"
+MISSING='gnuplot-nox gnuplot-qt gnuplot-x11 scdoc doxygen'
+REFUSE='no such MPI' setup 1
+[ "$(grep -vc lacking "$tmp/err")" -eq 1 ] && grep -q '^setup: no such MPI$' "$tmp/err" || fail "$(cat "$tmp/err")"
+rm -rf "$tmp/build"
+setup 0
+for lack in 'gnuplot-nox: plots' 'scdoc: man pages' 'doxygen: the pages'; do
+    grep -q "$lack.* lacking" "$tmp/err" || fail "does not say '$lack': $(cat "$tmp/err")"
+done
+grep -q configuring "$tmp/out" && grep -q compiling "$tmp/out" || fail "says only $(cat "$tmp/out")"
+MISSING=
+setup 0
+[ "$(cat "$tmp/out" "$tmp/err")" = "setup: $tmp/build is ready" ] || fail "again: $(cat "$tmp/out" "$tmp/err")"
+[ "$failures" -eq 0 ] || exit 1
+echo "all as expected"
