@@ -187,9 +187,10 @@ int eqp_paradis_write_nodes(eqp_paradis_writer *writer, int64_t n, const eqp_par
     }
     eqp__c_locale_enter(&c);
     for (int64_t i = 0; rc == EQP_OK && i < n; i++) {
-        const eqp_paradis_arm *its = node[i].narms > 0 ? arm + node[i].first_arm : NULL;
+        const bool has_arms = node[i].narms > 0, good = !has_arms || (arm && node[i].first_arm >= 0);
+        const eqp_paradis_arm *its = has_arms && good ? arm + node[i].first_arm : NULL;
 
-        rc = node[i].narms > 0 && !arm ? EQP_ERR_ARGUMENT : check_node(writer, &node[i], its, message);
+        rc = good ? check_node(writer, &node[i], its, message) : EQP_ERR_ARGUMENT;
         if (rc == EQP_OK) {
             put_node(eqp_output_stream(writer->out), &node[i], its);
             rc = eqp_output_check(writer->out, message);

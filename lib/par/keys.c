@@ -13,7 +13,7 @@ typedef struct quantiles {
     int64_t n;
     const uint64_t *key;
     int64_t *prefix;     /* [n + 1] weight before each key */
-    int ncuts;           /* nparts - 1 */
+    int ncuts;           /* nparts - 1, >= 0 */
     double *target;      /* [ncuts] weight wanted below each cut */
     uint64_t *low;       /* [ncuts] less weight than the target lies below this key */
     uint64_t *high;      /* [ncuts] at least the target lies below this one */
@@ -176,7 +176,7 @@ static int agree_on_cuts(MPI_Comm comm, int code, int64_t n, const int64_t *weig
 int eqp_key_cuts(MPI_Comm comm, int64_t n, const uint64_t *key, const int64_t *weight, int nparts, const double *share,
                  uint64_t *cut)
 {
-    quantiles q = {.comm = comm, .n = n, .key = key, .ncuts = nparts - 1};
+    quantiles q = {.comm = comm, .n = n, .key = key, .ncuts = nparts > 0 ? nparts - 1 : 0};
     int code = check_keys(n, key, weight, nparts, share, cut);
 
     code = code ? code : allocate(&q);
