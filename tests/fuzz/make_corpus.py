@@ -382,6 +382,131 @@ def make_speeds():
     save("speeds", "empty", "")
 
 
+def make_dd_options():
+    def lines(*words):
+        return "".join(word + "\n" for word in words)
+
+    for number, recipe in enumerate((
+            "frank-read", "frank-read:n=3,box=2000,length=900,angle=30,maxseg=200,seed=5", "loops:n=2,sides=5,radius=300",
+            "loops:radius=1e9", "lines:along112=1,n=7", "lines:box=100,maxseg=1", "chains:n=40,corners=3,spread=2",
+            "chains:spread=nan", "chains:n=1,n=2", "loops:sides=3.5", "frank-read:n=1e9,box=1e9,maxseg=1", "knots", ":", "chains:",
+            "lines:seed=18446744073709551615", "help")):
+        save("dd_options", f"generate-{number:02}", lines("--generate", recipe, "--steps=3"))
+    save("dd_options", "all", lines(
+        "copper.data", "--ctrl=c.ctrl", "--tile", "2,1,3", "--cells=4,5,6", "--integrator", "euler", "--mobility=BCC_0", "--max-seg",
+        "400", "--min-seg=20", "--r-tol=1", "--rann=2", "--rc=5", "--mu=54.6e9", "--nu=-0.5", "--burg=2.5e-10",
+        "--stress", "0,0,5e8,0,-1,0", "--strain-rate=-1e3", "--isa=plain", "--balance=bisection", "--quiet"))
+    save("dd_options", "check-forces", lines("--check-forces", "table.tsv"))
+    save("dd_options", "restart-with-ctrl", lines("--restart", "a.data", "--ctrl", "b.ctrl"))
+    save("dd_options", "restart-with-tile", lines("--restart", "a.data", "--tile", "2"))
+    for name, option in (("tile-0", "--tile=0,1,1"), ("tile-large", "--tile=2147483647,2,2"), ("tile-two", "--tile=1,2"),
+                         ("cells-one", "--cells=9"), ("cells-two", "--cells=3,4"), ("cells-many", "--cells=1001"),
+                         ("stress-five", "--stress=1,2,3,4,5"), ("stress-seven", "--stress=1,2,3,4,5,6,7"),
+                         ("stress-nan", "--stress=1,2,3,4,5,nan"), ("stress-open", "--stress=1,2,3,4,5,"),
+                         ("nu", "--nu=0.5"), ("segments", "--min-seg=500"), ("largest", "--max-seg=1e308"),
+                         ("smallest", "--max-seg=1e-320"), ("word", "--mobility=HCP"), ("schedule", "--schedule=factoring")):
+        save("dd_options", name, lines("--generate=lines:n=1", option))
+    save("dd_options", "what-if", lines("a.data", "--compare=all", "--parts=4,16", "--network=alpha=1e-6,node=4"))
+
+
+def make_forces():
+    medium = "a\tmu\tnu"
+    pair = "\t".join([f"p{i}{c}" for i in (1, 2, 3, 4) for c in "xyz"] + [f"b{i}{c}" for i in ("12", "34") for c in "xyz"])
+    pair += f"\t{medium}\t" + "\t".join(f"fq{i}{c}" for i in (1, 2, 3, 4) for c in "xyz")
+    one = "\t".join([f"p{i}{c}" for i in (1, 2) for c in "xyz"] + ["bx", "by", "bz"])
+    one += f"\t{medium}\t" + "\t".join(f"fq{i}{c}" for i in (1, 2) for c in "xyz")
+    apart = "0 0 0 9 0 0 0 5 0 9 6 3 0 1 0 0.5 0.5 0 1 2 0.3" + " 0.1 -0.2 0.3" * 4
+    alone = "0 0 0 9 1 0 0 1 0 1 2 0.3" + " 1e-3 2e-3 -3e-3" * 2
+
+    def table(names, *rows):
+        return "# forces\n" + names + "\n" + "".join("\t".join(row.split(" ")) + "\n" for row in rows)
+
+    save("forces", "pairs", table(pair, apart, apart.replace("9 0 0", "0 0 7")))
+    save("forces", "selves", table(one, alone))
+    save("forces", "categories", table("category\t" + one, "near " + alone, "far " + alone, "near " + alone, "x" * 60 + " " + alone))
+    save("forces", "other-columns", table("box\t" + one + "\tnote", "7 " + alone + " n"))
+    save("forces", "parallel", table(pair, apart.replace("9 6 3", "9 5 0")))
+    save("forces", "the-same-segment", table(pair, apart.replace("0 5 0 9 6 3", "0 0 0 9 0 0")))
+    save("forces", "no-length", table(one, alone.replace("9 1 0", "0 0 0", 1)))
+    save("forces", "no-core", table(one, alone.replace(" 1 2 0.3", " 0 2 0.3")))
+    save("forces", "no-modulus", table(one, alone.replace(" 1 2 0.3", " 1 -2 0.3")))
+    save("forces", "ratio", table(one, alone.replace(" 1 2 0.3", " 1 2 0.5")))
+    save("forces", "no-forces", table(one, alone.replace("1e-3 2e-3 -3e-3", "0 0 0")))
+    save("forces", "extremes", table(one, alone.replace("9 1 0", "1e300 1 0"), alone.replace(" 1 2 0.3", " 1e-300 1e300 0.3")))
+    save("forces", "nan", table(one, alone.replace("2e-3", "nan")))
+    save("forces", "no-number", table(one, alone.replace("2e-3", "2e-3x")))
+    save("forces", "short", table(one, alone[:-6]))
+    save("forces", "no-column", table(one.replace("fq2z", "fq9z"), alone))
+    save("forces", "column-twice", table(one + "\tnu", alone + " x"))
+    save("forces", "zero-byte", table(one, alone).replace("1e-3", "1\0"))
+    save("forces", "no-rows", table(one))
+    save("forces", "crlf", table(one, alone).replace("\n", "\r\n"))
+    save("forces", "control-category", table("category\t" + one, "\33[2J " + alone))
+    save("forces", "empty", "")
+
+
+def make_words():
+    save("words", "methods", "sfc\nnone\nsectioning\nbisection\nauto\nfeedback\nfunctional\nno-such")
+    save("words", "options", "interaction:pins=2\ninteraction:full\ninteraction:start=rcb,rate=0.5,threshold=2,strategy=stride\n"
+         "tiles:aspect=1.5\njagged:aspect=2,columns=3\nsfc:split,even=step\nrcb:split,even=load\nhypergraph:rate=1")
+    save("words", "refused", "interaction:pins=2,full\ninteraction:pins=1\ninteraction:pins=2,pins=3\nsfc:split=1\nsfc:even\n"
+         "sfc:even=\nsfc:\nsfc:,\n:\n,\ninteraction:start=interaction\ntiles:aspect=0\ntiles:aspect=nan\nsfc:pins=2\n"
+         "interaction:rate=1e-400\ninteraction:threshold=1.2\njagged:columns=65537")
+    save("words", "lists", "sfc,rcb\nall\nall,sfc\ninteraction:pins=2,start=rcb,sfc,tiles:aspect=2\nsfc,sfc\nsfc,\n,sfc\n"
+         "sfc,pins=2\ninteraction:pins=2,split,rcb")
+    save("words", "long", "interaction:" + "rate=0.5," * 8 + "\n" + "x" * 63 + "\n" + "x" * 64 + "\n" + "sfc," * 70)
+    save("words", "plans", "direct\ntwo-stage\nlog\ndirect+broadcast/4\nlog+node/8\ntwo-stage+broadcast/16+node/2")
+    save("words", "plans-refused", "direct+broadcast/0\nlog+node/1\nlog+node/0\nlog+node/-2\nlog+node/2147483648\nlog+node/4+broadcast/4\n"
+         "direct+\ndirect+broadcast/\ndirect+broadcast/4x\ndirect+broadcast/ 4\ndirect+broadcast/04\nlog+node/99999999999999999999")
+    save("words", "empty", "")
+
+
+def make_evaluation():
+    phases = ((0, 1), (1, 0), (0, 0))
+
+    def packed(parts, blocks, loads=None, common=None):
+        """blocks: for each phase (number, bytes, elements, home, users)"""
+        n = len(blocks)
+        loads = loads or [1.5 * p for p in range(parts)]
+        common = common or [10 * p for p in range(parts)]
+        flags = [sum(phase[i] << k for k, phase in enumerate(phases[:n])) for i in (0, 1)]
+        out = bytes([parts - 1 + 16 * n]) + b"EQEVAL01" + struct.pack("<4q", parts, n, *flags)
+        out += struct.pack(f"<{parts}d{parts}q", *loads, *common)
+        for rows in blocks:
+            users = [u for row in rows for u in row[4]]
+            out += struct.pack("<2q", len(rows), len(users))
+            for column in range(3):
+                out += struct.pack(f"<{len(rows)}q", *(row[column] for row in rows))
+            out += struct.pack(f"<{len(rows)}i", *(row[3] for row in rows))
+            out += struct.pack(f"<{len(rows)}i", *(len(row[4]) for row in rows))
+            out += struct.pack(f"<{len(users)}H", *users)
+        return out
+
+    rows = [(-4, 100, 2, 0, (1, 2)), (7, 50, 1, 2, (0,)), (9, 0, 0, 1, ())]
+    usual = packed(3, [rows, rows[:1]])
+    save("evaluation", "usual", usual)
+    save("evaluation", "nothing", packed(1, []))
+    save("evaluation", "hot", packed(16, [[(b, 8 * b, b, b, tuple(range(16))) for b in range(16)]] * 3))
+    save("evaluation", "never-declared", packed(3, [[(5, 0, 0, -1, (1,))]]))
+    save("evaluation", "largest", packed(2, [[(5, 2**63 - 1, 2**63 - 1, 0, (1,))]], common=[2**62, 0]))
+    save("evaluation", "bytes-overflow", packed(3, [[(5, 2**62, 1, 0, (1, 2)), (6, 2**62, 1, 0, (1, 2))]]))
+    save("evaluation", "elements-overflow", packed(3, [[(5, 1, 2**62, 0, (1, 2)), (6, 1, 2**62, 1, (0, 2))]]))
+    save("evaluation", "common-overflows", packed(2, [], common=[2**62, 2**62]))
+    save("evaluation", "loads-overflow", packed(2, [], loads=[1.7e308, 1.7e308]))
+    save("evaluation", "not-in-order", packed(3, [[(7, 1, 1, 0, (1,)), (7, 1, 1, 0, (2,))]]))
+    save("evaluation", "home-out-of-range", packed(3, [[(7, 1, 1, 3, (1,))]]))
+    save("evaluation", "user-out-of-range", packed(3, [[(7, 1, 1, 0, (3,))]]))
+    save("evaluation", "users-twice", packed(3, [[(7, 1, 1, 0, (1, 1))]]))
+    save("evaluation", "negative-bytes", packed(3, [[(7, -1, 1, 0, (1,))]]))
+    save("evaluation", "negative-load", packed(2, [], loads=[-1.0, 0.0]))
+    save("evaluation", "nan", packed(2, [], loads=[float("nan"), 0.0]))
+    save("evaluation", "for-others", b"\x25" + usual[1:])
+    save("evaluation", "truncated", usual[:-1])
+    save("evaluation", "junk-behind", usual + b"\1")
+    save("evaluation", "blocks-lie", usual[:1 + 8 * 11] + struct.pack("<q", 2**61) + usual[1 + 8 * 12:])
+    save("evaluation", "empty", b"")
+
+
 clear()
 make_gadget()
 make_tipsy()
@@ -393,3 +518,7 @@ make_hdf5()
 make_paradis()
 make_ctrl()
 make_speeds()
+make_dd_options()
+make_forces()
+make_words()
+make_evaluation()
