@@ -28,7 +28,12 @@ static int take_step(void *user, eqp_message *message)
 static int record_step(void *user, eqp_message *message)
 {
     const running *r = user;
-    return bh_record_step(r->record, r->sim, message);
+    int code = bh_record_step(r->record, r->sim, message);
+
+    if (code == EQP_OK) {
+        app_record_print(r->record->record);
+    }
+    return code;
 }
 
 static int write_snapshot(void *user, const char *path, eqp_message *message)
@@ -69,22 +74,29 @@ static int run(bh_simulation *sim, bh_record *record, const char *restart, int *
     return app_run_steps(&steps, stopped, message);
 }
 
-static void print_summary(const bh_simulation *sim, const bh_record *record)
+/* Before the table of the steps. */
+static void print_title(const bh_simulation *sim)
+{
+    const app_run_settings *settings = &sim->settings->run;
+
+    if (!settings->quiet && sim->domain.rank == 0) {
+        printf("barneshut %s: %lld particles (%s) on %d ranks, --balance %s, dt %g\n\n", eqp_version(),
+               (long long)sim->input.total, sim->input.format, sim->domain.nranks, settings->method->name, sim->dt);
+    }
+}
+
+/* After it. */
+static void print_summary(const bh_simulation *sim)
 {
     const bh_step *now = &sim->now;
-    const app_run_settings *settings = &sim->settings->run;
-    char *text = NULL;
 
-    if (settings->quiet || sim->domain.rank != 0 || app_record_table(record->record, &text) != EQP_OK) {
+    if (sim->settings->run.quiet || sim->domain.rank != 0) {
         return;
     }
-    printf("barneshut %s: %lld particles (%s) on %d ranks, --balance %s, dt %g\n\n%s\n", eqp_version(),
-           (long long)sim->input.total, sim->input.format, sim->domain.nranks, settings->method->name, sim->dt, text);
-    printf("%lld interactions in the last step: %lld particle pairs, %lld particle-cell\n",
+    printf("\n%lld interactions in the last step: %lld particle pairs, %lld particle-cell\n",
            (long long)now->common.interactions, (long long)now->pairs, (long long)now->cells);
     printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
            "force, balance: CPU seconds of the largest rank\n");
-    free(text);
 }
 
 static void warn_of_box(const bh_simulation *sim)
@@ -122,13 +134,14 @@ static int simulate_steps(MPI_Comm comm, const bh_settings *settings, const char
     warn_of_box(&sim);
     code = bh_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
+        print_title(&sim);
         code = run(&sim, &record, restart, stopped, message);
     }
     if (code == EQP_OK) {
         code = finish(&sim, &record, message);
     }
     if (code == EQP_OK) {
-        print_summary(&sim, &record);
+        print_summary(&sim);
         code = app_check_printed("barneshut", message);
     }
     app_record_free(record.record);

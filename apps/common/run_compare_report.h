@@ -8,7 +8,7 @@
 
 #include <equipoise/report.h>
 
-/* Adds the rows to the key `compare`; eqp_report_write() then also writes compare.csv. EQP_OK or EQP_ERR_MEMORY. */
+/* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. EQP_OK or EQP_ERR_MEMORY. */
 int app_compare_add(eqp_report *report, int n, const app_compared *rows);
 
 /* One line for each row, a blank one between numbers of parts. An asterisk marks the smallest imbalance, number of

@@ -19,9 +19,10 @@ struct app_record {
     const char *program;         /* borrowed */
     const app_run_settings *run; /* borrowed */
     int ncolumns;                /* of the app's own in the table */
-    eqp_report *report;          /* rank 0 */
+    eqp_report *report;          /* rank 0, with --report */
     eqp_csv *loads;              /* rank 0, with --report */
-    eqp_table *table;            /* rank 0 */
+    bool begun;                  /* loads.csv has its name, and report.json of an older run is gone */
+    eqp_table *table;            /* rank 0, without --quiet */
     int nrows;                   /* of a comparison; 0: there is none */
     const app_compared *rows;    /* [nrows] borrowed */
 };
@@ -53,8 +54,9 @@ static int set_head(const app_record *record, const app_record_head *head)
 
 static int create_table(app_record *record, const app_record_head *head)
 {
-    static const char *const common[] = {"step",   "rebalanced", "predicted", "measured",
-                                         "ghosts", "force s",    "balance s"};
+    /* Blanks are room for what later steps may need. */
+    static const char *const common[] = {"  step",    "rebalanced", "predicted", "measured",
+                                         "   ghosts", "force s",    "balance s"};
     const int ncommon = (int)(sizeof common / sizeof common[0]);
     const char **header = NULL;
     int code = eqp_array_create(&header, ncommon + head->ncolumns, sizeof *header);
@@ -71,17 +73,18 @@ static int create_table(app_record *record, const app_record_head *head)
 
 static int create_on_first(app_record *record, const app_record_head *head, eqp_message *message)
 {
-    int code = eqp_report_create(head->program, &record->report);
+    const app_run_settings *run = head->run;
+    int code = EQP_OK;
 
-    if (code == EQP_OK) {
-        code = set_head(record, head);
+    if (!run->quiet) {
+        EQP_TRY(create_table(record, head));
     }
-    if (code == EQP_OK) {
-        code = create_table(record, head);
+    if (run->report != NULL) {
+        EQP_TRY(eqp_report_create(head->program, run->report, &record->report, message));
+        EQP_TRY(set_head(record, head));
+        EQP_TRY(eqp_csv_create_loads(run->report, &record->loads, message));
     }
-    if (code == EQP_OK && head->run->report != NULL) {
-        code = eqp_csv_create_loads(head->run->report, &record->loads, message);
-    }
+done:
     return code;
 }
 
@@ -173,11 +176,34 @@ static int add_step(app_record *record, const app_record_row *row)
     return code;
 }
 
+/* A loads.csv beside the report of another run would mix them. */
+static void remove_old_report(const char *dir)
+{
+    const size_t room = strlen(dir) + sizeof "/report.json";
+    char *path = malloc(room);
+
+    if (path != NULL) {
+        snprintf(path, room, "%s/report.json", dir);
+        (void)remove(path);
+        free(path);
+    }
+}
+
+/* The file is there up to this step even if the run is killed. One that cannot be written does not cost the run: that
+ * it cannot is told at its end. */
+static void publish_loads(app_record *record)
+{
+    if (eqp_csv_publish(record->loads, NULL) == EQP_OK && !record->begun) {
+        record->begun = true;
+        remove_old_report(record->run->report);
+    }
+}
+
 static int add_loads(app_record *record, const app_record_row *row)
 {
     int code = EQP_OK;
 
-    for (int r = 0; r < record->nranks && record->loads != NULL && code == EQP_OK; r++) {
+    for (int r = 0; r < record->nranks && code == EQP_OK; r++) {
         const app_rank_row *of = app_row_of(row->rows, row->row_bytes, r);
         const eqp_load_row load = {.step = row->step->step,
                                    .rank = r,
@@ -194,6 +220,9 @@ static int add_loads(app_record *record, const app_record_row *row)
                                    .speed = of->speed,
                                    .helped = (int64_t)of->helped};
         code = eqp_csv_add_load(record->loads, &load);
+    }
+    if (code == EQP_OK) {
+        publish_loads(record);
     }
     return code;
 }
@@ -231,14 +260,14 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
 {
     int code = EQP_OK;
 
-    if (record->rank == 0) {
+    if (record->report != NULL) {
         code = add_step(record, row);
         if (code == EQP_OK) {
             code = add_loads(record, row);
         }
-        if (code == EQP_OK) {
-            code = add_line(record, row);
-        }
+    }
+    if (record->table != NULL && code == EQP_OK) {
+        code = add_line(record, row);
     }
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
@@ -266,7 +295,7 @@ int app_record_compare(app_record *record, const eqp_network *network, int n, co
 
     record->nrows = n;
     record->rows = rows;
-    if (record->rank == 0) {
+    if (record->report != NULL) {
         code = add_comparison(record, network);
     }
     if (code != EQP_OK) {
@@ -301,7 +330,7 @@ static int add_peaks(app_record *record)
     if (code == EQP_OK && MPI_Gather(&here, 1, MPI_INT64_T, peak, 1, MPI_INT64_T, 0, record->comm) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
     }
-    if (code == EQP_OK && record->rank == 0) {
+    if (code == EQP_OK && record->report != NULL) {
         code = eqp_report_set_counts(record->report, "peak_bytes", record->nranks, peak);
     }
     free(peak);
@@ -335,7 +364,7 @@ static int write_files(app_record *record, const app_record_totals *totals, eqp_
         code = eqp_csv_finish(record->loads, message);
     }
     if (code == EQP_OK) {
-        code = eqp_report_write(record->report, record->run->report, message);
+        code = eqp_report_finish(record->report, message);
     }
     return code == EQP_OK ? plot(record, note) : code;
 }
@@ -344,7 +373,7 @@ int app_record_finish(app_record *record, const app_record_totals *totals, eqp_m
 {
     int code = add_peaks(record);
 
-    if (code == EQP_OK && record->rank == 0 && record->run->report != NULL) {
+    if (code == EQP_OK && record->report != NULL) {
         code = write_files(record, totals, message, note);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
@@ -353,8 +382,17 @@ int app_record_finish(app_record *record, const app_record_totals *totals, eqp_m
     return eqp_agree(record->comm, code, message);
 }
 
-int app_record_table(const app_record *record, char **text)
+void app_record_print(app_record *record)
 {
-    *text = NULL;
-    return record->table == NULL ? EQP_OK : eqp_table_text(record->table, text);
+    char *text = NULL;
+
+    if (record->table == NULL || eqp_table_take(record->table, &text) != EQP_OK) {
+        return;
+    }
+    if (record->run->progress) {
+        (void)fputs("\r\033[K", stderr);
+    }
+    (void)fputs(text, stdout);
+    (void)fflush(stdout);
+    free(text);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run leaves for people and programs: report.json, loads.csv, plots, the table on the terminal. Rank 0 writes.
+/* What a run leaves for people and programs: report.json, loads.csv, plots, the table on the terminal. Rank 0 writes,
+ * each step as it comes: a run that is killed leaves loads.csv up to its last step, and no report.json.
  *
  * An app gives its own fields and columns; those that every mini-app has come first and are filled from the settings,
  * the app_step and the rows of the ranks. */
@@ -65,7 +66,7 @@ typedef struct app_record_totals {
  * empty. */
 int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note);
 
-/* The table of the run for a person: owned by the caller; NULL on other ranks than 0. Local. */
-int app_record_table(const app_record *record, char **text);
+/* Prints the table of the steps that came since the last call, on rank 0, unless the run is quiet. Local. */
+void app_record_print(app_record *record);
 
 #endif

@@ -38,6 +38,7 @@ int app_exit_status(int code)
 
 int app_check_printed(const char *program, eqp_message *message)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return EQP_OK;
     }

@@ -32,7 +32,12 @@ static int take_step(void *user, eqp_message *message)
 static int record_step(void *user, eqp_message *message)
 {
     const running *r = user;
-    return dd_record_step(r->record, r->sim, message);
+    int code = dd_record_step(r->record, r->sim, message);
+
+    if (code == EQP_OK) {
+        app_record_print(r->record);
+    }
+    return code;
 }
 
 static int write_snapshot(void *user, const char *path, eqp_message *message)
@@ -75,23 +80,30 @@ static int run(dd_simulation *sim, app_record *record, const char *restart, int 
     return app_run_steps(&steps, stopped, message);
 }
 
-static void print_summary(const dd_simulation *sim, const app_record *record)
+/* Before the table of the steps. */
+static void print_title(const dd_simulation *sim)
+{
+    const app_run_settings *settings = &sim->settings->run;
+
+    if (!settings->quiet && sim->domain.rank == 0) {
+        printf("dislocation %s: %lld nodes (%s) on %d ranks, --balance %s, %lld x %lld x %lld cells\n\n", eqp_version(),
+               (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, settings->method->name,
+               (long long)sim->cells[0], (long long)sim->cells[1], (long long)sim->cells[2]);
+    }
+}
+
+/* After it. */
+static void print_summary(const dd_simulation *sim)
 {
     const dd_step *now = &sim->now;
-    const app_run_settings *settings = &sim->settings->run;
-    char *text = NULL;
 
-    if (settings->quiet || sim->domain.rank != 0 || app_record_table(record, &text) != EQP_OK) {
+    if (sim->settings->run.quiet || sim->domain.rank != 0) {
         return;
     }
-    printf("dislocation %s: %lld nodes (%s) on %d ranks, --balance %s, %lld x %lld x %lld cells\n\n%s\n", eqp_version(),
-           (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, settings->method->name,
-           (long long)sim->cells[0], (long long)sim->cells[1], (long long)sim->cells[2], text);
-    printf("%lld segment pairs in the last evaluation, %lld of them near-parallel; %lld segments\n",
+    printf("\n%lld segment pairs in the last evaluation, %lld of them near-parallel; %lld segments\n",
            (long long)now->common.interactions, (long long)now->count[DD_KIND_PARALLEL], (long long)now->segments);
     printf("predicted: imbalance by the cost model; measured: of CPU seconds in forces\n"
            "force, balance: CPU seconds of the largest rank; strain is plastic, stress applied, in Pa\n");
-    free(text);
 }
 
 /* What a run leaves: files, and a note on stderr. */
@@ -118,13 +130,14 @@ static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char
     }
     code = dd_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
+        print_title(&sim);
         code = run(&sim, record, restart, stopped, message);
     }
     if (code == EQP_OK) {
         code = finish(&sim, record, message);
     }
     if (code == EQP_OK) {
-        print_summary(&sim, record);
+        print_summary(&sim);
         code = app_check_printed("dislocation", message);
     }
     app_record_free(record);

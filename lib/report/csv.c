@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/file.h"
 
@@ -12,6 +13,7 @@ struct eqp_csv {
     eqp_output *file;
     int ncolumns;
     char **column;
+    off_t published; /* bytes under the final name; 0: it has none yet */
     bool finished;
 };
 
@@ -124,6 +126,24 @@ int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field)
         (void)fputc(i + 1 < n ? ',' : '\n', eqp_output_stream(csv->file));
     }
     return EQP_OK;
+}
+
+int eqp_csv_publish(eqp_csv *csv, eqp_message *message)
+{
+    EQP_REQUIRE(csv);
+    int fd, code;
+
+    if (csv->finished) {
+        return EQP_ERR_STATE;
+    }
+    fd = eqp_output_descriptor(csv->file);
+    code = eqp_output_publish(csv->file, message);
+    if (code == EQP_OK) {
+        csv->published = lseek(fd, 0, SEEK_CUR);
+    } else if (csv->published > 0 && ftruncate(fd, csv->published) != 0) {
+        return code; /* half a row stays: there is nothing else that could be done */
+    }
+    return code;
 }
 
 int eqp_csv_finish(eqp_csv *csv, eqp_message *message)

@@ -12,11 +12,14 @@
 #include "report/utf8.h"
 
 struct eqp_report {
-    json_t *root;
+    json_t *root; /* all keys but those that are in the file already */
+    char *dir;
+    eqp_output *file; /* NULL: finished */
+    int64_t nsteps;
 };
 
-/* Who may set a key. */
-typedef enum key_owner { FREE_KEY, OWN_FUNCTION } key_owner;
+/* Who may set a key. Those that stream are written as they come, before all others. */
+typedef enum key_owner { FREE_KEY, OWN_FUNCTION, STREAMED } key_owner;
 
 /* Every key of the schema in the order of the file; a key that is not here belongs to the application. */
 static const struct key {
@@ -24,9 +27,10 @@ static const struct key {
     key_owner owner;
     eqp_field_type type; /* for those that eqp_report_set() sets */
 } keys[] = {
-    {"schema", OWN_FUNCTION, EQP_FIELD_COUNT},
-    {"app", OWN_FUNCTION, EQP_FIELD_TEXT},
-    {"version", OWN_FUNCTION, EQP_FIELD_TEXT},
+    {"schema", STREAMED, EQP_FIELD_COUNT},
+    {"app", STREAMED, EQP_FIELD_TEXT},
+    {"version", STREAMED, EQP_FIELD_TEXT},
+    {"steps", STREAMED, EQP_FIELD_COUNT},
     {"command", FREE_KEY, EQP_FIELD_TEXT},
     {"seed", FREE_KEY, EQP_FIELD_COUNT},
     {"ranks", FREE_KEY, EQP_FIELD_COUNT},
@@ -35,7 +39,6 @@ static const struct key {
     {"interactions_by_kind", OWN_FUNCTION, EQP_FIELD_COUNT},
     {"cost_seconds_by_kind", OWN_FUNCTION, EQP_FIELD_REAL},
     {"model", OWN_FUNCTION, EQP_FIELD_REAL},
-    {"steps", OWN_FUNCTION, EQP_FIELD_COUNT},
     {"compare", OWN_FUNCTION, EQP_FIELD_COUNT},
 };
 #define NKEYS (sizeof keys / sizeof keys[0])
@@ -90,37 +93,77 @@ static int put_field(json_t *object, const eqp_field *field)
     return is_name(field->name) ? put(object, field->name, field_to_json(field)) : EQP_ERR_ARGUMENT;
 }
 
-int eqp_report_create(const char *app, eqp_report **report)
+/* The text of a value, without its first bytes, goes to the file as a whole: without memory there is nothing of it. */
+static int write_value(eqp_report *report, const char *before, const json_t *value, size_t flags, int without)
 {
-    EQP_REQUIRE(app && report);
-    eqp_report *r;
-    int code = eqp_array_create(&r, 1, sizeof *r);
+    char *text = value ? json_dumps(value, flags | JSON_ENCODE_ANY) : NULL;
 
-    if (code) {
-        return code;
+    if (!text) {
+        return EQP_ERR_MEMORY;
     }
+    (void)fprintf(eqp_output_stream(report->file), "%s%s", before, text + without);
+    free(text);
+    return EQP_OK;
+}
+
+static int write_text(eqp_report *report, const char *before, const char *text)
+{
+    json_t *value = text_to_json(text);
+    int code = write_value(report, before, value, 0, 0);
+
+    json_decref(value);
+    return code;
+}
+
+static int open_file(eqp_report *report, const char *app, eqp_message *message)
+{
+    char *path = NULL;
+    int code;
+
+    EQP_TRY(eqp_report_directory(report->dir, message));
+    path = eqp__report_file_join(report->dir, "report.json");
+    EQP_TRY(path ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_TRY(eqp_output_create(path, &report->file, message));
+    (void)fprintf(eqp_output_stream(report->file), "{\n  \"schema\": %d,\n", EQP_REPORT_SCHEMA);
+    EQP_TRY(write_text(report, "  \"app\": ", app));
+    EQP_TRY(write_text(report, ",\n  \"version\": ", eqp_version()));
+    (void)fputs(",\n  \"steps\": [", eqp_output_stream(report->file));
+done:
+    free(path);
+    return code;
+}
+
+int eqp_report_create(const char *app, const char *dir, eqp_report **report, eqp_message *message)
+{
+    EQP_REQUIRE(app && dir && report);
+    eqp_report *r = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&r, 1, sizeof *r));
     r->root = json_object();
-    code = r->root ? EQP_OK : EQP_ERR_MEMORY;
-    for (size_t k = 0; k < NKEYS && !code; k++) {
-        code = put(r->root, keys[k].name, json_null());
+    r->dir = strdup(dir);
+    EQP_TRY(r->root && r->dir ? EQP_OK : EQP_ERR_MEMORY);
+    for (size_t k = 0; k < NKEYS; k++) {
+        EQP_TRY(keys[k].owner == STREAMED ? EQP_OK : put(r->root, keys[k].name, json_null()));
     }
-    if (code || (code = put(r->root, "schema", json_integer(EQP_REPORT_SCHEMA))) ||
-        (code = put(r->root, "app", text_to_json(app))) ||
-        (code = put(r->root, "version", text_to_json(eqp_version()))) ||
-        (code = put(r->root, "interactions_by_kind", json_object())) ||
-        (code = put(r->root, "cost_seconds_by_kind", json_object())) || (code = put(r->root, "steps", json_array())) ||
-        (code = put(r->root, "compare", json_array())) || (code = eqp_report_set_model(r, NAN, NAN))) {
-        eqp_report_free(r);
-        return code;
-    }
+    EQP_TRY(put(r->root, "interactions_by_kind", json_object()));
+    EQP_TRY(put(r->root, "cost_seconds_by_kind", json_object()));
+    EQP_TRY(put(r->root, "compare", json_array()));
+    EQP_TRY(eqp_report_set_model(r, NAN, NAN));
+    EQP_TRY(open_file(r, app, message));
     *report = r;
     return EQP_OK;
+done:
+    eqp_report_free(r);
+    return code;
 }
 
 void eqp_report_free(eqp_report *report)
 {
     if (report) {
+        eqp_output_discard(report->file);
         json_decref(report->root);
+        free(report->dir);
         free(report);
     }
 }
@@ -129,7 +172,7 @@ int eqp_report_set(eqp_report *report, eqp_field field)
 {
     EQP_REQUIRE(report);
     for (size_t k = 0; k < NKEYS && field.name; k++) {
-        if (strcmp(field.name, keys[k].name) == 0 && (keys[k].owner == OWN_FUNCTION || keys[k].type != field.type)) {
+        if (strcmp(field.name, keys[k].name) == 0 && (keys[k].owner != FREE_KEY || keys[k].type != field.type)) {
             return EQP_ERR_ARGUMENT;
         }
     }
@@ -203,26 +246,30 @@ int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlatio
     return model ? put(report->root, "model", model) : code;
 }
 
-static int add_row(eqp_report *report, const char *list, int n, const eqp_field *field)
-{
-    EQP_REQUIRE(report && (field || n == 0));
-    int code;
-    json_t *row = make_row(n, field, &code);
-
-    if (row && json_array_append_new(json_object_get(report->root, list), row)) {
-        code = EQP_ERR_MEMORY;
-    }
-    return code;
-}
-
 int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field)
 {
-    return add_row(report, "steps", n, field);
+    EQP_REQUIRE(report && (field || n == 0));
+    int code = report->file ? EQP_OK : EQP_ERR_STATE;
+    json_t *row = code ? NULL : make_row(n, field, &code);
+
+    if (row) {
+        code = write_value(report, report->nsteps > 0 ? ",\n    " : "\n    ", row, 0, 0);
+        json_decref(row);
+    }
+    report->nsteps += code == EQP_OK;
+    return code;
 }
 
 int eqp_report_add_compare(eqp_report *report, int n, const eqp_field *field)
 {
-    return add_row(report, "compare", n, field);
+    EQP_REQUIRE(report && (field || n == 0));
+    int code = report->file ? EQP_OK : EQP_ERR_STATE;
+    json_t *row = code ? NULL : make_row(n, field, &code);
+
+    if (row && json_array_append_new(json_object_get(report->root, "compare"), row)) {
+        code = EQP_ERR_MEMORY;
+    }
+    return code;
 }
 
 static eqp_field json_to_field(const char *name, const json_t *value)
@@ -301,34 +348,27 @@ done:
     return code;
 }
 
-static int write_json(const json_t *root, const char *path, eqp_message *message)
+int eqp_report_finish(eqp_report *report, eqp_message *message)
 {
-    eqp_output *file;
-    int code = eqp_output_create(path, &file, message);
-
-    if (code) {
-        return code;
-    }
-    if (json_dumpf(root, eqp_output_stream(file), JSON_INDENT(2)) && !eqp_output_check(file, NULL)) {
-        eqp_output_discard(file);
-        return EQP_ERR_MEMORY;
-    }
-    (void)fputc('\n', eqp_output_stream(file));
-    return eqp_output_commit(file, message);
-}
-
-int eqp_report_write(const eqp_report *report, const char *dir, eqp_message *message)
-{
-    EQP_REQUIRE(report && dir);
-    char *json_path = eqp__report_file_join(dir, "report.json"), *csv_path = eqp__report_file_join(dir, "compare.csv");
+    EQP_REQUIRE(report);
     json_t *compare = json_object_get(report->root, "compare");
-    int code = json_path && csv_path ? eqp_report_directory(dir, message) : EQP_ERR_MEMORY;
+    eqp_output *file = NULL;
+    char *path = NULL;
+    int code;
 
-    if (!code && json_array_size(compare) > 0) {
-        code = write_rows(compare, csv_path, message);
-    }
-    code = code ? code : write_json(report->root, json_path, message);
-    free(csv_path);
-    free(json_path);
+    EQP_TRY(report->file ? EQP_OK : EQP_ERR_STATE);
+    path = eqp__report_file_join(report->dir, "compare.csv");
+    EQP_TRY(path ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_TRY(json_array_size(compare) > 0 ? write_rows(compare, path, message) : EQP_OK);
+    /* The other keys go on in the object that the file has begun. */
+    EQP_TRY(write_value(report, report->nsteps > 0 ? "\n  ]," : "],", report->root, JSON_INDENT(2), 1));
+    (void)fputc('\n', eqp_output_stream(report->file));
+    file = report->file;
+    report->file = NULL;
+    code = eqp_output_commit(file, message);
+done:
+    eqp_output_discard(report->file);
+    report->file = NULL;
+    free(path);
     return code;
 }

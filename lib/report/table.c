@@ -8,10 +8,17 @@
 
 #include "report/utf8.h"
 
+/* A column's width and on which side its cells stand. */
+typedef struct layout {
+    size_t width;
+    bool right;
+} layout;
+
 struct eqp_table {
     int ncolumns;
     int64_t ncells, capacity; /* the header's cells come first */
     char **cell;
+    layout *columns; /* [ncolumns] of the rows that were taken; NULL: none were */
 };
 
 int eqp_table_create(int ncolumns, const char *const *header, eqp_table **table)
@@ -77,21 +84,20 @@ static const char *cell_text(const eqp_table *table, int64_t row, int column)
     return i < table->ncells ? table->cell[i] : "";
 }
 
-/* A column's width and on which side its cells stand. */
-typedef struct layout {
-    size_t width;
-    bool right;
-} layout;
-
 static void find_layout(const eqp_table *table, int64_t nrows, layout *columns)
 {
     for (int c = 0; c < table->ncolumns; c++) {
-        columns[c].right = nrows > 1;
+        if (table->columns) {
+            columns[c] = table->columns[c];
+        } else {
+            columns[c].right = nrows > 1;
+        }
         for (int64_t r = 0; r < nrows; r++) {
             size_t width = eqp__utf8_count(cell_text(table, r, c));
 
             columns[c].width = width > columns[c].width ? width : columns[c].width;
-            columns[c].right = columns[c].right && (r == 0 || looks_like_number(cell_text(table, r, c)));
+            columns[c].right =
+                columns[c].right && (table->columns || r == 0 || looks_like_number(cell_text(table, r, c)));
         }
     }
 }
@@ -131,39 +137,64 @@ static void put_rule(const eqp_table *table, const layout *columns, FILE *stream
     }
 }
 
-int eqp_table_text(const eqp_table *table, char **text)
+/* columns: [ncolumns] zeros; on success those of the lines. */
+static int make_lines(const eqp_table *table, layout *columns, char **text)
 {
-    EQP_REQUIRE(table && text);
     int64_t nrows = (table->ncells + table->ncolumns - 1) / table->ncolumns;
-    layout *columns = NULL;
-    FILE *stream;
     char *lines = NULL;
     size_t size = 0;
-    int code = eqp_array_create(&columns, table->ncolumns, sizeof *columns);
+    FILE *stream = open_memstream(&lines, &size);
+    int code;
 
-    if (code) {
-        return code;
-    }
-    stream = open_memstream(&lines, &size);
     if (!stream) {
-        free(columns);
         return EQP_ERR_MEMORY;
     }
     find_layout(table, nrows, columns);
-    put_row(table, 0, columns, stream);
-    put_rule(table, columns, stream);
+    if (!table->columns) {
+        put_row(table, 0, columns, stream);
+        put_rule(table, columns, stream);
+    }
     for (int64_t r = 1; r < nrows; r++) {
         put_row(table, r, columns, stream);
     }
     /* All are asked: the stream is closed in any case, and closing it without memory leaves no text and no error. */
     code = ferror(stream) ? EQP_ERR_MEMORY : EQP_OK;
     code = fclose(stream) || !lines ? EQP_ERR_MEMORY : code;
-    free(columns);
     if (code) {
         free(lines);
         return code;
     }
     *text = lines;
+    return EQP_OK;
+}
+
+int eqp_table_text(const eqp_table *table, char **text)
+{
+    EQP_REQUIRE(table && text);
+    layout *columns = NULL;
+    int code = eqp_array_create(&columns, table->ncolumns, sizeof *columns);
+
+    code = code ? code : make_lines(table, columns, text);
+    free(columns);
+    return code;
+}
+
+int eqp_table_take(eqp_table *table, char **text)
+{
+    EQP_REQUIRE(table && text);
+    layout *columns = NULL;
+    int code = eqp_array_create(&columns, table->ncolumns, sizeof *columns);
+
+    code = code ? code : make_lines(table, columns, text);
+    if (code) {
+        free(columns);
+        return code;
+    }
+    while (table->ncells > table->ncolumns) {
+        free(table->cell[--table->ncells]);
+    }
+    free(table->columns);
+    table->columns = columns;
     return EQP_OK;
 }
 
@@ -175,6 +206,7 @@ void eqp_table_free(eqp_table *table)
     for (int64_t i = 0; i < table->ncells; i++) {
         free(table->cell[i]);
     }
+    free(table->columns);
     free(table->cell);
     free(table);
 }

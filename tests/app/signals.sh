@@ -37,6 +37,8 @@ ranks_of()
 begin()
 {
     rm -f barneshut-restart.hdf5 run_*.hdf5*
+    mkdir -p unused
+    echo "of an older run" >unused/report.json
     "$mpiexec" -n 3 "$APP" "${common[@]}" --balance "$1" --steps 100000000 --output run.hdf5 --output-every 1 \
         --report unused >out 2>err &
     launcher=$!
@@ -146,6 +148,17 @@ for victim in 1 3; do
     kill -KILL "$(ranks_of "$launcher" | sed -n "${victim}p")"
     ends "rank $victim killed" && fail "status 0 after a rank was killed"
     [ -s err ] || fail "no message after a rank was killed"
+    # Every step that has a snapshot, but for the last one, has been recorded: whole rows, and no report of another run.
+    python3 - run_*.hdf5 <<'EOF' || fail "loads.csv of a run that was killed"
+import csv, os, sys
+text = open("unused/loads.csv", newline="").read()
+rows = list(csv.DictReader(text.splitlines()))
+steps = len(rows) // 3
+assert text.endswith("\n") and steps >= len(sys.argv), (steps, sys.argv)
+assert [(int(row["step"]), int(row["rank"])) for row in rows] == [(k // 3, k % 3) for k in range(3 * steps)]
+assert all(float(row["load"]) >= 0 and row["helped"] for row in rows)
+assert not os.path.exists("unused/report.json")
+EOF
     for file in run_*.hdf5; do
         expect 1 "$file" --steps 0 --quiet
     done

@@ -222,7 +222,7 @@ static inline eqp_report *make_eqp_report(void)
 {
     eqp_report *report = NULL;
 
-    made(eqp_report_create("calls", &report), "report");
+    made(eqp_report_create("calls", ".", &report, NULL), "report");
     return report;
 }
 

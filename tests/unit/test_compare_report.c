@@ -100,9 +100,9 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     (void)state;
     rows[1].imbalance_next = NAN;
     strcpy(rows[1].chosen, "sfc");
-    assert_int_equal(eqp_report_create("test", &report), EQP_OK);
+    assert_int_equal(eqp_report_create("test", folder, &report, NULL), EQP_OK);
     assert_int_equal(app_compare_add(report, 2, rows), EQP_OK);
-    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     file = fopen(path_of("compare.csv"), "r");
     assert_non_null(file);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <dirent.h>
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -123,20 +124,10 @@ static int fill_report(eqp_report *report)
 
 static void a_report_says_what_it_was_told(void **state)
 {
-    static const char *const order[] = {"schema",
-                                        "app",
-                                        "version",
-                                        "command",
-                                        "seed",
-                                        "ranks",
-                                        "particles",
-                                        "interactions",
-                                        "interactions_by_kind",
-                                        "cost_seconds_by_kind",
-                                        "model",
-                                        "steps",
-                                        "compare",
-                                        "theta"};
+    static const char *const order[] = {
+        "schema",  "app",     "version", "steps", /* which do not wait for what comes later */
+        "command", "seed",    "ranks",   "particles", "interactions", "interactions_by_kind", "cost_seconds_by_kind",
+        "model",   "compare", "theta"};
     eqp_report *report = NULL;
     eqp_message message = {""};
     char path[512];
@@ -145,10 +136,13 @@ static void a_report_says_what_it_was_told(void **state)
     size_t i = 0;
 
     (void)state;
-    assert_int_equal(eqp_report_create("barneshut", &report), EQP_OK);
-    assert_int_equal(fill_report(report), EQP_OK);
     path_in("a/b/c", sizeof path, path);
-    assert_int_equal(eqp_report_write(report, path, &message), EQP_OK);
+    assert_int_equal(eqp_report_create("barneshut", path, &report, &message), EQP_OK);
+    assert_int_equal(fill_report(report), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, &message), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, &message), EQP_ERR_STATE);
+    assert_int_equal(eqp_report_add_step(report, 0, NULL), EQP_ERR_STATE);
+    assert_int_equal(eqp_report_add_compare(report, 0, NULL), EQP_ERR_STATE);
     eqp_report_free(report);
     assert_int_equal(count_entries(path), 2);
     path_in("a/b/c/report.json", sizeof path, path);
@@ -184,9 +178,9 @@ static void compared_rows_make_a_csv_of_all_their_columns(void **state)
     char path[512];
 
     (void)state;
-    assert_int_equal(eqp_report_create("barneshut", &report), EQP_OK);
+    assert_int_equal(eqp_report_create("barneshut", folder, &report, NULL), EQP_OK);
     assert_int_equal(fill_report(report), EQP_OK);
-    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     path_in("compare.csv", sizeof path, path);
     assert_file(path, "method,parts,imbalance,exchange\n"
@@ -201,8 +195,8 @@ static void a_report_without_rows_has_no_csv_and_every_key(void **state)
     json_t *root;
 
     (void)state;
-    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
-    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     assert_int_equal(count_entries(folder), 1);
     path_in("report.json", sizeof path, path);
@@ -221,14 +215,14 @@ static void an_array_of_counts_is_a_key(void **state)
     json_t *root, *list;
 
     (void)state;
-    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
     assert_int_equal(eqp_report_set_counts(report, "peaks", 3, peaks), EQP_OK);
     assert_int_equal(eqp_report_set_counts(report, "none", 0, NULL), EQP_OK);
     assert_int_equal(eqp_report_set_counts(report, "steps", 3, peaks), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_set_counts(report, "", 3, peaks), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_set_counts(report, NULL, 3, peaks), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_set_counts(report, "peaks", -1, peaks), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     path_in("report.json", sizeof path, path);
     root = json_load_file(path, 0, NULL);
@@ -252,7 +246,7 @@ static void wrong_fields_are_refused_and_change_nothing(void **state)
     json_t *root;
 
     (void)state;
-    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
     assert_int_equal(eqp_report_set(report, eqp_field_count("schema", 2)), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_set(report, eqp_field_text("steps", "none")), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_set(report, eqp_field_text("seed", "42")), EQP_ERR_ARGUMENT);
@@ -261,7 +255,7 @@ static void wrong_fields_are_refused_and_change_nothing(void **state)
     assert_int_equal(eqp_report_set(report, eqp_field_count("\xff", 1)), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_add_step(report, 2, twice), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_report_add_compare(report, 1, unnamed), EQP_ERR_ARGUMENT);
-    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     path_in("report.json", sizeof path, path);
     root = json_load_file(path, 0, NULL);
@@ -283,9 +277,9 @@ static void bytes_that_are_not_utf8_do_not_cost_the_report(void **state)
     json_t *root;
 
     (void)state;
-    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
+    assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
     assert_int_equal(eqp_report_set(report, eqp_field_text("command", wild)), EQP_OK);
-    assert_int_equal(eqp_report_write(report, folder, NULL), EQP_OK);
+    assert_int_equal(eqp_report_finish(report, NULL), EQP_OK);
     eqp_report_free(report);
     path_in("report.json", sizeof path, path);
     root = json_load_file(path, 0, NULL);
@@ -307,10 +301,9 @@ static void a_place_that_cannot_be_written_is_named(void **state)
     assert_non_null(file);
     (void)fclose(file);
     path_in("file/sub", sizeof inside, inside);
-    assert_int_equal(eqp_report_create("x", &report), EQP_OK);
-    assert_int_equal(eqp_report_write(report, path, &message), EQP_ERR_IO);
+    assert_int_equal(eqp_report_create("x", path, &report, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, path));
-    assert_int_equal(eqp_report_write(report, inside, &message), EQP_ERR_IO);
+    assert_int_equal(eqp_report_create("x", inside, &report, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, inside));
     assert_int_equal(eqp_report_directory("", &message), EQP_ERR_IO);
     assert_int_equal(eqp_csv_create_loads(inside, &csv, &message), EQP_ERR_IO);
@@ -318,10 +311,10 @@ static void a_place_that_cannot_be_written_is_named(void **state)
     /* A folder where the file should be: nothing is left beside it. */
     path_in("report.json", sizeof path, path);
     assert_int_equal(mkdir(path, 0777), 0);
-    assert_int_equal(eqp_report_write(report, folder, &message), EQP_ERR_IO);
+    assert_int_equal(eqp_report_create("x", folder, &report, &message), EQP_ERR_IO);
     assert_non_null(strstr(message.text, path));
     assert_int_equal(count_entries(folder), 2);
-    eqp_report_free(report);
+    assert_null(report);
 }
 
 static void a_full_disk_is_noticed(void **state)
@@ -383,6 +376,89 @@ static void a_csv_appears_only_when_it_is_finished(void **state)
     eqp_csv_free(NULL);
 }
 
+static void a_published_csv_has_the_rows_so_far(void **state)
+{
+    static const char *const column[] = {"a"};
+    const eqp_field row = eqp_field_count("a", 12345678);
+    struct rlimit limit, before;
+    eqp_message message = {""};
+    eqp_csv *csv = NULL;
+    char path[512];
+
+    (void)state;
+    path_in("t.csv", sizeof path, path);
+    assert_int_equal(eqp_csv_create(path, 1, column, &csv, NULL), EQP_OK);
+    assert_int_equal(eqp_csv_add(csv, 1, &row), EQP_OK);
+    assert_int_equal(eqp_csv_publish(csv, &message), EQP_OK);
+    assert_file(path, "a\n12345678\n");
+    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(eqp_csv_add(csv, 1, &row), EQP_OK);
+    assert_int_equal(eqp_csv_publish(csv, &message), EQP_OK);
+    assert_file(path, "a\n12345678\n12345678\n");
+    /* A disk that is full in the middle of the fourth row: the third, of the same step, goes too. */
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 33;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(eqp_csv_add(csv, 1, &row), EQP_OK);
+    assert_int_equal(eqp_csv_add(csv, 1, &row), EQP_OK);
+    assert_int_equal(eqp_csv_publish(csv, &message), EQP_ERR_IO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(message.text, "t.csv: cannot be written: File too large"));
+    assert_file(path, "a\n12345678\n12345678\n");
+    assert_int_equal(eqp_csv_add(csv, 1, &row), EQP_OK);
+    assert_int_equal(eqp_csv_finish(csv, &message), EQP_ERR_IO);
+    assert_int_equal(eqp_csv_publish(csv, &message), EQP_ERR_STATE);
+    eqp_csv_free(csv);
+    assert_file(path, "a\n12345678\n12345678\n");
+    assert_int_equal(count_entries(folder), 1);
+}
+
+/* Bytes that the program has allocated. */
+static size_t held(void)
+{
+#if defined(__GLIBC__) && __GLIBC__ == 2 && __GLIBC_MINOR__ >= 33
+    const struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+static void rows_do_not_stay_in_memory(void **state)
+{
+    static const char *const header[] = {"step", "method"};
+    const eqp_field step[] = {eqp_field_count("step", 7), eqp_field_text("method", "interaction")};
+    const eqp_load_row row = {.method = "interaction"};
+    eqp_report *report = NULL;
+    eqp_csv *csv = NULL;
+    eqp_table *table = NULL;
+    size_t begin = 0;
+
+    (void)state;
+    assert_int_equal(eqp_report_create("x", folder, &report, NULL), EQP_OK);
+    assert_int_equal(eqp_csv_create_loads(folder, &csv, NULL), EQP_OK);
+    assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
+    for (int i = 0; i < 2000; i++) {
+        char *text = NULL;
+
+        assert_int_equal(eqp_report_add_step(report, 2, step), EQP_OK);
+        assert_int_equal(eqp_csv_add_load(csv, &row), EQP_OK);
+        assert_int_equal(eqp_csv_publish(csv, NULL), EQP_OK);
+        assert_int_equal(eqp_table_cell(table, "%d", i), EQP_OK);
+        assert_int_equal(eqp_table_cell(table, "interaction"), EQP_OK);
+        assert_int_equal(eqp_table_take(table, &text), EQP_OK);
+        free(text);
+        begin = i == 10 ? held() : begin;
+    }
+    assert_true(held() <= begin + 1000);
+    eqp_table_free(table);
+    eqp_csv_free(csv);
+    eqp_report_free(report);
+}
+
 static void loads_have_their_columns(void **state)
 {
     const eqp_load_row row = {.step = 3,
@@ -439,6 +515,30 @@ static void a_table_is_aligned(void **state)
     free(text);
     eqp_table_free(table);
     eqp_table_free(NULL);
+}
+
+static void a_table_can_be_taken_row_by_row(void **state)
+{
+    static const char *const header[] = {"  n", "what", "empty"};
+    static const char *const lines[] = {"  n  what  empty\n---  ----  -----\n  1  a         -\n", "200  b       1.5\n",
+                                        "3000  longer     -2\n   4  c\n", ""};
+    eqp_table *table = NULL;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(3, header, &table), EQP_OK);
+    for (int i = 0; i < 4; i++) {
+        static const char *const cells[][6] = {
+            {"1", "a", "-"}, {"200", "b", "1.5"}, {"3000", "longer", "-2", "4", "c"}};
+
+        for (int c = 0; i < 3 && c < 6 && cells[i][c]; c++) {
+            assert_int_equal(eqp_table_cell(table, "%s", cells[i][c]), EQP_OK);
+        }
+        assert_int_equal(eqp_table_take(table, &text), EQP_OK);
+        assert_string_equal(text, lines[i]);
+        free(text);
+    }
+    eqp_table_free(table);
 }
 
 static void an_empty_table_is_its_header(void **state)
@@ -546,10 +646,10 @@ static void until_nothing_fails(int (*call)(void))
 static int whole_report(void)
 {
     eqp_report *report = NULL;
-    int code = eqp_report_create("barneshut", &report);
+    int code = eqp_report_create("barneshut", folder, &report, NULL);
 
     code = code ? code : fill_report(report);
-    code = code ? code : eqp_report_write(report, folder, NULL);
+    code = code ? code : eqp_report_finish(report, NULL);
     eqp_report_free(report);
     return code;
 }
@@ -565,6 +665,9 @@ static int whole_table(void)
         code = eqp_table_cell(table, "%d", i);
     }
     code = code ? code : eqp_table_text(table, &text);
+    free(code ? NULL : text);
+    text = NULL;
+    code = code ? code : eqp_table_take(table, &text);
     if ((text != NULL) != (code == EQP_OK)) {
         code = EQP_ERR_INTERNAL;
     }
@@ -580,6 +683,7 @@ static int whole_loads(void)
     int code = eqp_csv_create_loads(folder, &csv, NULL);
 
     code = code ? code : eqp_csv_add_load(csv, &row);
+    code = code ? code : eqp_csv_publish(csv, NULL);
     code = code ? code : eqp_csv_finish(csv, NULL);
     eqp_csv_free(csv);
     return code;
@@ -609,8 +713,11 @@ int main(void)
         IN_FOLDER(a_place_that_cannot_be_written_is_named),
         IN_FOLDER(a_full_disk_is_noticed),
         IN_FOLDER(a_csv_appears_only_when_it_is_finished),
+        IN_FOLDER(a_published_csv_has_the_rows_so_far),
+        IN_FOLDER(rows_do_not_stay_in_memory),
         IN_FOLDER(loads_have_their_columns),
         cmocka_unit_test(a_table_is_aligned),
+        cmocka_unit_test(a_table_can_be_taken_row_by_row),
         cmocka_unit_test(an_empty_table_is_its_header),
         cmocka_unit_test(a_table_of_many_rows_has_a_line_for_each),
         cmocka_unit_test(progress_shows_share_and_time),

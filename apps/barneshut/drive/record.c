@@ -14,7 +14,7 @@ static const char *opening_name(const bh_settings *s)
 
 int bh_record_create(const bh_simulation *sim, const char *command, bh_record *record, eqp_message *message)
 {
-    static const char *const column[] = {"energy", "dE/E"};
+    static const char *const column[] = {"        energy", "    dE/E"};
     const bh_settings *s = sim->settings;
     const eqp_field field[] = {
         eqp_field_text("opening", opening_name(s)),

@@ -5,7 +5,7 @@
 
 int dd_record_create(const dd_simulation *sim, const char *command, app_record **record, eqp_message *message)
 {
-    static const char *const column[] = {"nodes", "pairs", "dt", "strain", "stress"};
+    static const char *const column[] = {"   nodes", "      pairs", "      dt", "    strain", "    stress"};
     const dd_medium *medium = &sim->evaluator.medium;
     dd_isa isa = DD_ISA_AUTO;
     dd_pairs_fn pairs;

@@ -3,7 +3,8 @@
  * \brief What a run found, for programs (JSON, CSV) and for people (tables, progress).
  *
  * Files are written beside their final name and renamed when they are complete, so a reader never sees half a file.
- * Everything here is local: one rank writes. */
+ * Rows go to the file as they come: a run of any number of steps needs no more memory than a short one. Everything here
+ * is local: one rank writes. */
 #ifndef EQUIPOISE_REPORT_H
 #define EQUIPOISE_REPORT_H
 
@@ -87,12 +88,14 @@ int eqp_report_directory(const char *dir, eqp_message *message);
 typedef struct eqp_report eqp_report;
 
 /** Starts a report: schema, `app`, this library's version; every other key of the schema is there and null or empty.
- * \param[in]  app     name of the program (copied)
- * \param[out] report  owned by the caller; eqp_report_free()
- * \return EQP_OK or EQP_ERR_MEMORY */
-int eqp_report_create(const char *app, eqp_report **report);
+ * \param[in]  app      name of the program (borrowed)
+ * \param[in]  dir      folder, made where needed; an older report.json there stays until eqp_report_finish() (copied)
+ * \param[out] report   owned by the caller; eqp_report_free()
+ * \param[out] message  on error: the path and the reason; may be NULL
+ * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY */
+int eqp_report_create(const char *app, const char *dir, eqp_report **report, eqp_message *message);
 
-/** Frees a report; NULL is legal. */
+/** Frees a report; one that was not finished leaves no file. NULL is legal. */
 void eqp_report_free(eqp_report *report);
 
 /** Sets a key of the whole run: `command` (text), `seed`, `ranks`, `particles`, `interactions` (counts), or any key
@@ -114,26 +117,27 @@ int eqp_report_set_cost(eqp_report *report, const char *kind, double seconds);
 /** Sets the quality of the cost model: relative error and rank correlation. Codes as eqp_report_set(). */
 int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation);
 
-/** Appends a row to `steps`. O(n).
+/** Appends a row to `steps`: a line of the file, nothing in memory. O(n).
  * \param[in] n      fields, >= 0
  * \param[in] field  [n], names all different (copied)
- * \return EQP_OK, EQP_ERR_ARGUMENT for a missing or repeated name, EQP_ERR_MEMORY; the report is unchanged on error */
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a missing or repeated name, EQP_ERR_MEMORY; the report is unchanged on error;
+ *         EQP_ERR_STATE after eqp_report_finish(). Errors of the disk show up there */
 int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field);
 
-/** Appends a row to `compare`. As eqp_report_add_step(). */
+/** Appends a row to `compare`, which stays in memory. Otherwise as eqp_report_add_step(). */
 int eqp_report_add_compare(eqp_report *report, int n, const eqp_field *field);
 
-/** Writes dir/report.json and, where there are rows to compare, dir/compare.csv, whose columns are all the fields of
- * the rows in the order in which they first appear. Makes the folder where needed.
+/** Completes report.json and gives it its name; where there are rows to compare, also writes compare.csv, whose columns
+ * are all the fields of the rows in the order in which they first appear.
  * \param[out] message  on error: the path and the reason; may be NULL
- * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY */
-int eqp_report_write(const eqp_report *report, const char *dir, eqp_message *message);
+ * \return EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY, EQP_ERR_STATE where it was called before */
+int eqp_report_finish(eqp_report *report, eqp_message *message);
 
 /** A CSV file in the making: a header, then rows; comma, RFC 4180 quotes, line feeds, reals with 17 digits. */
 typedef struct eqp_csv eqp_csv;
 
 /** Starts a file beside `path`, with its header.
- * \param[in]  path     final name; an older file stays until eqp_csv_finish() (copied)
+ * \param[in]  path     final name; an older file stays until eqp_csv_publish() or eqp_csv_finish() (copied)
  * \param[in]  ncolumns >= 1
  * \param[in]  column   [ncolumns] names (copied)
  * \param[out] csv      owned by the caller; eqp_csv_free()
@@ -146,10 +150,16 @@ int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eq
  *         after eqp_csv_finish(). Errors of the disk show up in eqp_csv_finish() */
 int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field);
 
+/** Gives the file its name now, if it has not got it, and writes all rows that were added: for files that are read while
+ * they grow, or that must be there when the program is killed. O(rows since the last call).
+ * \return EQP_OK, EQP_ERR_STATE after eqp_csv_finish(), or EQP_ERR_IO with the path in the message: then the rows since
+ *         the last call are not in the file, and no more will be */
+int eqp_csv_publish(eqp_csv *csv, eqp_message *message);
+
 /** Completes the file and gives it its name. Returns EQP_OK, EQP_ERR_IO with the path in the message, EQP_ERR_STATE. */
 int eqp_csv_finish(eqp_csv *csv, eqp_message *message);
 
-/** Frees it; a file that was not finished is removed. NULL is legal. */
+/** Frees it; a file that was neither published nor finished is removed. NULL is legal. */
 void eqp_csv_free(eqp_csv *csv);
 
 /** One row of loads.csv: one rank in one step. */
@@ -197,6 +207,13 @@ int eqp_table_cell(eqp_table *table, const char *format, ...) EQP_PRINTF(2, 3);
  * \param[out] text  zero-terminated, each line ended; owned by the caller: free()
  * \return EQP_OK or EQP_ERR_MEMORY */
 int eqp_table_text(const eqp_table *table, char **text);
+
+/** The rows since the last call as lines, and forgets them: a table that is printed while it grows. The first call puts
+ * header and rule before them and decides which columns stand to the right. Columns become wider for a longer cell from
+ * then on; leading blanks in a header keep room for it.
+ * \param[out] text  as eqp_table_text()
+ * \return EQP_OK or EQP_ERR_MEMORY; the table is unchanged on error */
+int eqp_table_take(eqp_table *table, char **text);
 
 /** Frees a table; NULL is legal. */
 void eqp_table_free(eqp_table *table);
