@@ -337,7 +337,8 @@ static int check_clashes(const looking *l)
     return code;
 }
 
-static int take_lock(const looking *l, const char *option, const char *path, app_places *places)
+/* target: what the lock is for. */
+static int take_lock(const looking *l, const char *option, const char *target, const char *path, app_places *places)
 {
     eqp_message inner = {""};
     int code;
@@ -350,7 +351,7 @@ static int take_lock(const looking *l, const char *option, const char *path, app
     }
     code = eqp_lock_take(path, l->program, &places->lock[places->nlocks], &inner);
     if (code != EQP_OK) {
-        eqp_message_set(l->message, "%s: %s: %s", l->program, option, inner.text);
+        eqp_message_set(l->message, "%s: %s: %s: %s", l->program, option, target, inner.text);
         return code;
     }
     places->path[places->nlocks] = strdup(path);
@@ -368,7 +369,7 @@ static int take_stem(const looking *l, const char *option, const char *path, app
     }
     EQP_TRY(app_name_beside(l->naming, path, "", &stem));
     EQP_TRY(app_name_beside(l->naming, path, ".lock", &lock));
-    EQP_TRY(take_lock(l, option, lock, places));
+    EQP_TRY(take_lock(l, option, path, lock, places));
     eqp_output_sweep(stem);
 done:
     free(lock);
@@ -397,7 +398,7 @@ static int take_report(const looking *l, app_places *places)
     EQP_TRY(eqp_report_directory(report, l->message));
     strcat(strcpy(inside, report), "/");
     eqp_output_sweep(inside);
-    EQP_TRY(take_lock(l, "--report", strcat(inside, "report.lock"), places));
+    EQP_TRY(take_lock(l, "--report", report, strcat(inside, "report.lock"), places));
 done:
     free(inside);
     return code == EQP_ERR_STATE ? EQP_ERR_IO : code;
@@ -432,7 +433,7 @@ static int take_restart(const looking *l, const char *restart, app_places *place
 
     for (int i = 0; i < 1000 && code == EQP_ERR_STATE; i++) {
         name_restart_lock(restart, i, name, lock);
-        code = take_lock(&quiet, "restart file", lock, places);
+        code = take_lock(&quiet, "restart file", restart, lock, places);
         *number = i;
     }
     if (code == EQP_OK) {
