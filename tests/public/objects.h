@@ -371,6 +371,8 @@ static inline void with_world(void (*run)(void))
     MPI_Init(NULL, NULL);
     world_comm = plain_own_comm();
     run();
+    /* A launcher takes a process that does not for one that has failed. */
+    MPI_Finalize();
 }
 #else
 static inline void with_world(void (*run)(void))
