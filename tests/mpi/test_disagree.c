@@ -159,16 +159,16 @@ static int exchange_counts(const seat *s)
                                        is(s, "recv_count: NULL") ? NULL : recv, is(s, "total: NULL") ? NULL : &total));
 }
 
-/* Counts with one element more for the next rank, or that one taken from those of the rank after it. */
+/* Counts with one element more for the next rank, or one of the next rank's for the rank after it. */
 static void shift(const seat *s, int64_t *count, const char *more, const char *other)
 {
     const int next = (s->rank + 1) % s->size, after = (s->rank + 2) % s->size;
 
-    count[next] += is(s, more) || (is(s, other) && s->size > 2);
-    count[after] -= is(s, other) && s->size > 2;
+    count[next] += is(s, more) - (is(s, other) && s->size > 2);
+    count[after] += is(s, other) && s->size > 2;
 }
 
-/* All to all, or around a ring: the two ways in which data travel. */
+/* All to all, or around a ring, which from four ranks on are messages: the two ways in which data travel. */
 static int exchange_by(const seat *s, bool ring)
 {
     int64_t out[MOST_RANKS + 1] = {0}, in[MOST_RANKS + 1] = {0};
@@ -176,8 +176,8 @@ static int exchange_by(const seat *s, bool ring)
     const size_t size = is(s, "element_size: 4 for 8") ? 4 : is(s, "element_size: 0") ? 0 : 8;
 
     for (int r = 0; r < s->size; r++) {
-        out[r] = !ring || r == (s->rank + 1) % s->size || r == (s->rank + 2) % s->size ? 2 : 0;
-        in[r] = !ring || s->rank == (r + 1) % s->size || s->rank == (r + 2) % s->size ? 2 : 0;
+        out[r] = !ring || r == (s->rank + 1) % s->size ? 2 : 0;
+        in[r] = !ring || s->rank == (r + 1) % s->size ? 2 : 0;
     }
     shift(s, out, "send_count: one more", "send_count: another rank's");
     shift(s, in, "recv_count: one more", "recv_count: another rank's");
