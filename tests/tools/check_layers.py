@@ -62,7 +62,7 @@ MAY_INCLUDE = {
     "main": ["errors", "umbrella", "common", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
     "example": ["errors", "umbrella", "common", "MPI", "GSL"] + PUBLIC,
     "bench": ["errors", "umbrella", "common", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
-    "test": ["unit test", "errors", "umbrella", "common", "recipe", "physics", "drive", "MPI", "HDF5", "zlib", "jansson",
+    "test": ["unit test", "errors", "umbrella", "common", "recipe", "physics", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
              "cmocka", "Zoltan", "the C library's own", "sanitizers"] + PUBLIC,
 }
 # A test with ranks may stand between the library and Zoltan.
