@@ -188,7 +188,7 @@ class Writer:
     def pointer(self, name, allowed, value):
         return f'null({self.slot("MAY_BE_NULL" if allowed else "POINTER", name)}) ? NULL : {value}'
 
-    def stub(self, returns, parameters, name):
+    def make_callback(self, returns, parameters, name):
         if returns not in ('int', 'void', 'double'):
             fail(f'{self.function.name}: unknown callback {name}')
         key = f'stub_{self.function.name}_{name}'
@@ -204,7 +204,7 @@ class Writer:
         """A C expression for an argument, or for a member with its comment. Adds its slots."""
         w = self.world
         if thing.callback:
-            return self.pointer(path, allowed, self.stub(*thing.callback, path.replace('->', '_')))
+            return self.pointer(path, allowed, self.make_callback(*thing.callback, path.replace('->', '_')))
         base, stars = thing.base, thing.stars
         if thing.dims and member is None:
             stars += '*'
@@ -213,7 +213,7 @@ class Writer:
         number = base in INTEGERS or base in REALS or plain in w.enums
         if stars == '':
             if base in w.callbacks:
-                return self.pointer(path, allowed, self.stub(*w.callbacks[base], path.replace('->', '_')))
+                return self.pointer(path, allowed, self.make_callback(*w.callbacks[base], path.replace('->', '_')))
             if base == 'MPI_Comm':
                 return f'null({self.slot("POINTER", path)}) ? MPI_COMM_NULL : plain_comm()'
             if base in REALS:
