@@ -264,7 +264,9 @@ static void the_network_decides(MPI_Comm comm)
     CHECK(strcmp(quiet.choice->method->name, balanced.choice->method->name) != 0);
     /* The same dear network, but all parts share memory: as if messages were free. */
     CHECK_EQUAL(together.row.evaluated.exchange_seconds, 0);
-    CHECK_EQUAL(together.row.evaluated.step_seconds, balanced.row.evaluated.step_seconds);
+    /* Two maps are as short but for rounding: what making them took, which is measured, decides between them. */
+    CHECK_NEAR(together.row.evaluated.step_seconds, balanced.row.evaluated.step_seconds,
+               1e-12 * balanced.row.evaluated.step_seconds);
     CHECK(together.row.evaluated.load_max < quiet.row.evaluated.load_max);
     forget(&balanced);
     forget(&quiet);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 static int64_t failing_malloc_left = -1; /* -1: nothing fails */
+static int failing_malloc_single;        /* whether all go on after the one that failed */
 static int64_t failing_malloc_failures;
 
 /* Where the code lies whose allocations may fail; see failing_malloc_only_ours(). 0 modules: everywhere. */
@@ -37,7 +38,15 @@ static int failing_malloc_modules;
 static inline void failing_malloc_start(int64_t successes)
 {
     failing_malloc_failures = 0;
+    failing_malloc_single = 0;
     failing_malloc_left = successes;
+}
+
+/* The same, but only the first allocation after the successful ones fails. */
+static inline void failing_malloc_start_single(int64_t successes)
+{
+    failing_malloc_start(successes);
+    failing_malloc_single = 1;
 }
 
 /* How many allocations failed since the start. */
@@ -89,6 +98,9 @@ static inline int failing_malloc_refuses(const void *caller)
         return 0;
     }
     failing_malloc_failures++;
+    if (failing_malloc_single) {
+        failing_malloc_left = -1;
+    }
     errno = ENOMEM;
     return 1;
 }

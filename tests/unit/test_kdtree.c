@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kdtree_check.h"
-#include "memory.h"
+#include "failing_malloc.h"
 #include <equipoise/kdtree.h>
 #include <equipoise/random.h>
 #include <float.h>

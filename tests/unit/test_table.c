@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/report.h>
+
+#include "failing_malloc.h"
+
+static void a_table_is_aligned(void **state)
+{
+    static const char *const header[] = {"method", "\xce\xbb %", "ghosts", "mixed"};
+    eqp_table *table = NULL;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(4, header, &table), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%s", "count"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%.1f%%", 123.4), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%d", 7), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%d", 1), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "interaction"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "-"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "%d", -1000000), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "a b"), EQP_OK);
+    assert_int_equal(eqp_table_cell(table, "\xc3\xa9"), EQP_OK);
+    assert_int_equal(eqp_table_text(table, &text), EQP_OK);
+    assert_string_equal(text, "method          \xce\xbb %    ghosts  mixed\n"
+                              "-----------  ------  --------  -----\n"
+                              "count        123.4%         7  1\n"
+                              "interaction       -  -1000000  a b\n"
+                              "\xc3\xa9\n");
+    free(text);
+    eqp_table_free(table);
+    eqp_table_free(NULL);
+}
+
+static void a_table_can_be_taken_row_by_row(void **state)
+{
+    static const char *const header[] = {"  n", "what", "empty"};
+    static const char *const lines[] = {"  n  what  empty\n---  ----  -----\n  1  a         -\n", "200  b       1.5\n",
+                                        "3000  longer     -2\n   4  c\n", ""};
+    eqp_table *table = NULL;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(3, header, &table), EQP_OK);
+    for (int i = 0; i < 4; i++) {
+        static const char *const cells[][6] = {
+            {"1", "a", "-"}, {"200", "b", "1.5"}, {"3000", "longer", "-2", "4", "c"}};
+
+        for (int c = 0; i < 3 && c < 6 && cells[i][c]; c++) {
+            assert_int_equal(eqp_table_cell(table, "%s", cells[i][c]), EQP_OK);
+        }
+        assert_int_equal(eqp_table_take(table, &text), EQP_OK);
+        assert_string_equal(text, lines[i]);
+        free(text);
+    }
+    eqp_table_free(table);
+}
+
+static void an_empty_table_is_its_header(void **state)
+{
+    static const char *const header[] = {"a", "bcd"};
+    eqp_table *table = NULL;
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(0, header, &table), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
+    assert_int_equal(eqp_table_text(table, &text), EQP_OK);
+    assert_string_equal(text, "a  bcd\n-  ---\n");
+    free(text);
+    eqp_table_free(table);
+}
+
+static void a_table_of_many_rows_has_a_line_for_each(void **state)
+{
+    static const char *const header[] = {"n", "square"};
+    eqp_table *table = NULL;
+    char *text = NULL, *line;
+    int lines = 0;
+
+    (void)state;
+    assert_int_equal(eqp_table_create(2, header, &table), EQP_OK);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(eqp_table_cell(table, "%d", i), EQP_OK);
+        assert_int_equal(eqp_table_cell(table, "%d", i * i), EQP_OK);
+    }
+    assert_int_equal(eqp_table_text(table, &text), EQP_OK);
+    for (line = text; *line; line = strchr(line, '\n') + 1) {
+        lines++;
+        assert_int_equal(strcspn(line, "\n"), 3 + 2 + 6);
+    }
+    assert_int_equal(lines, 1002);
+    free(text);
+    eqp_table_free(table);
+}
+
+static void progress_shows_share_and_time(void **state)
+{
+    eqp_progress p = {12, 40, 30.0, 10, "step", "imbalance 2 %"};
+    char text[200];
+
+    (void)state;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[###.......] 12/40 step, 0:30 elapsed, 1:10 left, imbalance 2 %");
+    p.done = 0;
+    p.note = NULL;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[..........] 0/40 step, 0:30 elapsed");
+    p.done = 40;
+    p.elapsed_seconds = 3725.0;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[##########] 40/40 step, 1:02:05 elapsed");
+    p.done = 39;
+    p.elapsed_seconds = 1e300;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_true(strncmp(text, "[#########.] 39/40", 18) == 0);
+    p.done = p.total = 0;
+    p.elapsed_seconds = 0.0;
+    assert_int_equal(eqp_progress_format(&p, sizeof text, text), EQP_OK);
+    assert_string_equal(text, "[##########] 0/0 step, 0:00 elapsed");
+    assert_int_equal(eqp_progress_format(&p, 5, text), EQP_OK);
+    assert_string_equal(text, "[###");
+}
+
+static void impossible_progress_is_refused(void **state)
+{
+    const eqp_progress bad[] = {{-1, 4, 0.0, 10, "s", NULL}, {5, 4, 0.0, 10, "s", NULL}, {1, 4, NAN, 10, "s", NULL},
+                                {1, 4, -1.0, 10, "s", NULL}, {1, 4, 0.0, 0, "s", NULL},  {1, 4, 0.0, 101, "s", NULL}};
+    char text[20] = "old";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(eqp_progress_format(&bad[i], sizeof text, text), EQP_ERR_ARGUMENT);
+    }
+    assert_string_equal(text, "old");
+}
+
+static int whole_table(void)
+{
+    static const char *const header[] = {"a", "b"};
+    eqp_table *table = NULL;
+    char *text = NULL;
+    int code = eqp_table_create(2, header, &table);
+
+    for (int i = 0; i < 40 && !code; i++) {
+        code = eqp_table_cell(table, "%d", i);
+    }
+    code = code ? code : eqp_table_text(table, &text);
+    free(code ? NULL : text);
+    text = NULL;
+    code = code ? code : eqp_table_take(table, &text);
+    if ((text != NULL) != (code == EQP_OK)) {
+        code = EQP_ERR_INTERNAL;
+    }
+    free(text);
+    eqp_table_free(table);
+    return code;
+}
+
+static void a_table_needs_its_memory(void **state)
+{
+    int64_t k = 0;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t failures = 1; failures > 0; k++) {
+        failing_malloc_start(k);
+        int code = whole_table();
+        failures = failing_malloc_stop();
+        assert_int_equal(code, failures > 0 ? EQP_ERR_MEMORY : EQP_OK);
+    }
+    assert_true(k > 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_is_aligned),
+        cmocka_unit_test(a_table_can_be_taken_row_by_row),
+        cmocka_unit_test(an_empty_table_is_its_header),
+        cmocka_unit_test(a_table_of_many_rows_has_a_line_for_each),
+        cmocka_unit_test(progress_shows_share_and_time),
+        cmocka_unit_test(impossible_progress_is_refused),
+        cmocka_unit_test(a_table_needs_its_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
