@@ -184,7 +184,7 @@ static void a_real_galaxy_with_two_kinds_of_particles(void **state)
     if (folder != NULL) {
         snprintf(path, sizeof path, "%s/%s", folder, name);
     } else {
-        snprintf(path, sizeof path, "%s/../shared/data/%s", EQP_SOURCE_ROOT, name);
+        snprintf(path, sizeof path, "%s/../shared/data/%s", PROJECT_SOURCE_ROOT, name);
     }
     FILE *file = fopen(path, "rb");
     if (file == NULL) {

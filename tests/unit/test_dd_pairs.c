@@ -41,7 +41,7 @@ static FILE *open_shared(const char *name)
     if (folder != NULL) {
         snprintf(path, sizeof path, "%s/dislocation/%s", folder, name);
     } else {
-        snprintf(path, sizeof path, "%s/../shared/data/dislocation/%s", EQP_SOURCE_ROOT, name);
+        snprintf(path, sizeof path, "%s/../shared/data/dislocation/%s", PROJECT_SOURCE_ROOT, name);
     }
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
