@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collective calls in which one rank runs out of memory: every rank in turn, at every of its allocations in turn. Only
- * what this project allocates fails; what MPI and the other libraries do without memory is not ours to test. To be
- * included once in a program, after harness.h. */
+/* Collective calls in which one rank runs out of memory: every rank in turn, at each place of the program that allocates,
+ * by each way of two calls that leads there, the first and the last time that this happens. What an earlier check of the
+ * same action has seen fail on a rank is not tried there again. Only what this project allocates fails; what MPI and the other
+ * libraries do without memory is not ours to test. To be included once in a program, after harness.h. */
 #ifndef EQP_FAILING_RANKS_H
 #define EQP_FAILING_RANKS_H
 
 #include "../unit/failing_malloc.h"
+
+#if defined(__GLIBC__)
+#include <execinfo.h>
+#endif
 
 /* A collective call between failing_ranks_begin() and failing_ranks_end(). Returns its code; frees what it made. */
 typedef int (*failing_ranks_action)(MPI_Comm comm, void *user);
@@ -15,9 +20,7 @@ static int64_t failing_ranks_failures;
 
 static inline void failing_ranks_begin(void)
 {
-    if (failing_ranks_successes >= 0) {
-        failing_malloc_start(failing_ranks_successes);
-    }
+    failing_malloc_start(failing_ranks_successes >= 0 ? failing_ranks_successes : INT64_MAX);
 }
 
 static inline void failing_ranks_end(void)
@@ -43,17 +46,71 @@ static inline int failing_ranks_try(MPI_Comm comm, int victim, int64_t successes
     return failed;
 }
 
-/* Fails on all ranks or on none, whoever lacks memory and when. Returns how many tries failed. */
+/* The places of this rank, by the innermost calls: this file's and malloc.h's own two, who allocates, who called that. */
+enum { FAILING_RANKS_PLACES = 4096, FAILING_RANKS_DEPTH = 4 };
+static struct {
+    uint64_t name;
+    int64_t first, last; /* which allocations */
+    int done;
+} failing_ranks_place[FAILING_RANKS_PLACES];
+static int failing_ranks_nplaces;
+static failing_ranks_action failing_ranks_now;
+
+static inline void failing_ranks_watch(int64_t successes)
+{
+    uint64_t name = (uint64_t)(uintptr_t)failing_ranks_now;
+    int p = 0;
+
+#if defined(__GLIBC__)
+    void *caller[FAILING_RANKS_DEPTH];
+    const int depth = backtrace(caller, FAILING_RANKS_DEPTH);
+    for (int i = 0; i < depth; i++) {
+        name = (name ^ (uint64_t)(uintptr_t)caller[i]) * UINT64_C(0x9E3779B97F4A7C15);
+    }
+#else
+    name += (uint64_t)successes; /* each of them */
+#endif
+    while (p < failing_ranks_nplaces && failing_ranks_place[p].name != name) {
+        p++;
+    }
+    CHECK(p < FAILING_RANKS_PLACES);
+    if (p == failing_ranks_nplaces) {
+        failing_ranks_place[failing_ranks_nplaces++].name = name;
+        failing_ranks_place[p].first = successes;
+    }
+    failing_ranks_place[p].last = failing_ranks_place[p].done ? failing_ranks_place[p].last : successes;
+}
+
+/* Fails on all ranks or on none, whoever lacks memory and where. Returns how many allocations all ranks make where none
+ * fails. */
 static inline int64_t failing_ranks_check(MPI_Comm comm, failing_ranks_action action, void *user)
 {
-    int64_t tries = 0;
+    int64_t allocations = 0;
 
+    failing_ranks_now = action;
+    failing_malloc_watcher = failing_ranks_watch;
+    CHECK(!failing_ranks_try(comm, MPI_PROC_NULL, 0, action, user));
+    failing_malloc_watcher = NULL;
+    MPI_Allreduce(&failing_malloc_seen, &allocations, 1, MPI_INT64_T, MPI_SUM, comm);
     for (int victim = 0; victim < mpi_test_size(comm); victim++) {
-        for (int64_t k = 0; failing_ranks_try(comm, victim, k, action, user); k++) {
-            tries++;
+        int places = failing_ranks_nplaces;
+        MPI_Bcast(&places, 1, MPI_INT, victim, comm);
+        for (int p = 0; p < places; p++) {
+            int64_t when[2] = {-1, -1};
+            if (mpi_test_rank(comm) == victim && !failing_ranks_place[p].done) {
+                when[0] = failing_ranks_place[p].first;
+                when[1] = failing_ranks_place[p].last;
+                failing_ranks_place[p].done = 1;
+            }
+            MPI_Bcast(when, 2, MPI_INT64_T, victim, comm);
+            for (int t = 0; t < 2 && when[t] >= 0 && (t == 0 || when[1] > when[0]); t++) {
+                (void)failing_ranks_try(comm, victim, when[t], action, user);
+            }
         }
     }
-    return tries;
+    /* What failed has spoilt nothing. */
+    CHECK(!failing_ranks_try(comm, MPI_PROC_NULL, 0, action, user));
+    return allocations;
 }
 
 #endif

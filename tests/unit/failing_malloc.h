@@ -26,6 +26,9 @@
 
 static int64_t failing_malloc_left = -1; /* -1: nothing fails */
 static int failing_malloc_single;        /* whether all go on after the one that failed */
+static int64_t failing_malloc_seen;      /* allocations since the start, those that were refused left out */
+/* Told of each allocation that succeeds, if it is set. */
+static void (*failing_malloc_watcher)(int64_t successes);
 static int64_t failing_malloc_failures;
 
 /* Where the code lies whose allocations may fail; see failing_malloc_only_ours(). 0 modules: everywhere. */
@@ -38,6 +41,7 @@ static int failing_malloc_modules;
 static inline void failing_malloc_start(int64_t successes)
 {
     failing_malloc_failures = 0;
+    failing_malloc_seen = 0;
     failing_malloc_single = 0;
     failing_malloc_left = successes;
 }
@@ -95,6 +99,10 @@ static inline int failing_malloc_refuses(const void *caller)
     }
     if (failing_malloc_left > 0) {
         failing_malloc_left--;
+        if (failing_malloc_watcher) {
+            failing_malloc_watcher(failing_malloc_seen);
+        }
+        failing_malloc_seen++;
         return 0;
     }
     failing_malloc_failures++;
