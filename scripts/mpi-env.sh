@@ -16,7 +16,9 @@ fi
 : "${OMPI_MCA_hwloc_base_binding_policy:=none}"
 # Containers forbid the system call behind single copies; Open MPI then warns on every rank.
 : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}"
-export OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_mpi_yield_when_idle
+# Messages stay in memory: to look for networks takes longer than a short run.
+: "${OMPI_MCA_pml:=ob1}"
+export OMPI_MCA_pml OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_mpi_yield_when_idle
 export OMPI_MCA_hwloc_base_binding_policy OMPI_MCA_btl_vader_single_copy_mechanism
 
 # Open MPI 5 reads the first and the third of these under other names.

@@ -10,6 +10,12 @@ work=$(mktemp -d)
 sessions=$(mktemp -d)
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_orte_tmpdir_base=$sessions
 trap 'rm -rf "$work" "$sessions"' EXIT
+# The interpreter itself: what PATH has may be a script that looks for it each time.
+python=$(python3 -c 'import sys; print(sys.executable)')
+python3()
+{
+    "$python" "$@"
+}
 cd "$work" || exit 1
 failures=0
 
@@ -28,7 +34,9 @@ run()
     if [ "$ranks" -eq 1 ]; then
         "$APP" "$@" >out 2>err
     else
-        "${MPIEXEC:-mpirun}" -n "$ranks" "$APP" "$@" >out 2>err
+        # Where a rank ends with a status, Open MPI's launcher waits a second for the others, which have ended, too.
+        OMPI_MCA_odls_base_sigkill_timeout=${OMPI_MCA_odls_base_sigkill_timeout:-0} \
+            "${MPIEXEC:-mpirun}" -n "$ranks" "$APP" "$@" >out 2>err
     fi
 }
 

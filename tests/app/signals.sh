@@ -6,8 +6,9 @@
 source "$(dirname "$0")/lib.sh"
 same=$1
 mpiexec=${MPIEXEC:-mpirun}
-# Open MPI's launcher waits so many seconds before it passes a signal on, and again before it kills.
-export OMPI_MCA_odls_base_sigkill_timeout=4
+# Open MPI's launcher waits so many seconds before it passes a signal on, and again before it kills. Ranks that end by
+# themselves need no time from it.
+patience=1
 
 # All processes here: id, parent, name.
 processes()
@@ -39,7 +40,7 @@ begin()
     rm -f barneshut-restart.hdf5 run_*.hdf5*
     mkdir -p unused
     echo "of an older run" >unused/report.json
-    "$mpiexec" -n 3 "$APP" "${common[@]}" --balance "$1" --steps 100000000 --output run.hdf5 --output-every 1 \
+    OMPI_MCA_odls_base_sigkill_timeout=$patience "$mpiexec" -n 3 "$APP" "${common[@]}" --balance "$1" --steps 100000000 --output run.hdf5 --output-every 1 \
         --report unused >out 2>err &
     launcher=$!
     for _ in $(seq 600); do
@@ -69,6 +70,7 @@ ends()
 stop()
 {
     local status expected=$((128 + $(kill -l "$2"))) step
+    [ "$3" = launcher ] && patience=4 || patience=1
     begin "$1"
     # shellcheck disable=SC2046 # a list of numbers
     case $3 in
@@ -124,7 +126,7 @@ cd early || exit 1
 heavy=(--generate plummer:n=4000000 --theta 0.1 --kernel plain)
 for row in 'TERM rank --steps 3 --output never.hdf5' 'INT ranks --compare all --parts 64 --report never'; do
     read -ra words <<<"$row"
-    "$mpiexec" -n 2 "$APP" "${heavy[@]}" "${words[@]:2}" >../out 2>../err &
+    OMPI_MCA_odls_base_sigkill_timeout=$patience "$mpiexec" -n 2 "$APP" "${heavy[@]}" "${words[@]:2}" >../out 2>../err &
     launcher=$!
     for _ in $(seq 600); do
         mapfile -t ranks < <(ranks_of "$launcher")
