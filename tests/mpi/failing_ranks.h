@@ -8,8 +8,8 @@
 
 #include "../unit/failing_malloc.h"
 
-#if defined(__GLIBC__)
-#include <execinfo.h>
+#if defined(__GNUC__)
+#include <unwind.h>
 #endif
 
 /* A collective call between failing_ranks_begin() and failing_ranks_end(). Returns its code; frees what it made. */
@@ -56,17 +56,31 @@ static struct {
 static int failing_ranks_nplaces;
 static failing_ranks_action failing_ranks_now;
 
+#if defined(__GNUC__)
+/* The innermost calls, mixed into a number. */
+typedef struct failing_ranks_calls {
+    uint64_t name;
+    int depth;
+} failing_ranks_calls;
+
+static inline _Unwind_Reason_Code failing_ranks_call(struct _Unwind_Context *context, void *user)
+{
+    failing_ranks_calls *calls = user;
+
+    calls->name = (calls->name ^ (uint64_t)_Unwind_GetIP(context)) * UINT64_C(0x9E3779B97F4A7C15);
+    return ++calls->depth < FAILING_RANKS_DEPTH ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+#endif
+
 static inline void failing_ranks_watch(int64_t successes)
 {
     uint64_t name = (uint64_t)(uintptr_t)failing_ranks_now;
     int p = 0;
 
-#if defined(__GLIBC__)
-    void *caller[FAILING_RANKS_DEPTH];
-    const int depth = backtrace(caller, FAILING_RANKS_DEPTH);
-    for (int i = 0; i < depth; i++) {
-        name = (name ^ (uint64_t)(uintptr_t)caller[i]) * UINT64_C(0x9E3779B97F4A7C15);
-    }
+#if defined(__GNUC__)
+    failing_ranks_calls calls = {.name = name};
+    (void)_Unwind_Backtrace(failing_ranks_call, &calls);
+    name = calls.name;
 #else
     name += (uint64_t)successes; /* each of them */
 #endif

@@ -428,11 +428,14 @@ static void check_nobody_holds_everything(void)
     int world;
 
     MPI_Comm_size(MPI_COMM_WORLD, &world);
+    if (world <= 4) {
+        return;
+    }
     parse(&whole, "plummer:n=30000", "none", NULL);
     parse(&part, "plummer:n=30000", "sfc", NULL);
     CHECK(bh_simulation_create(MPI_COMM_SELF, &whole, &one, &message) == EQP_OK, "%s", message.text);
     CHECK(bh_simulation_create(MPI_COMM_WORLD, &part, &many, &message) == EQP_OK, "%s", message.text);
-    if (failures == 0 && world > 4) {
+    if (failures == 0) {
         CHECK(2 * many.domain.tree.sources.n < one.domain.tree.sources.n, "%lld of %lld particles on one rank",
               (long long)many.domain.tree.sources.n, (long long)one.domain.tree.sources.n);
         CHECK(4 * many.domain.tree.ncells < 3 * one.domain.tree.ncells, "%lld of %lld cells on one rank",

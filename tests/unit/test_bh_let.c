@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists of ranks that sent each other what they owe, against those of one that has everything. */
 #include "bh_let_parcels.h"
+#include "slow.h"
 
 static int64_t compare_lists(const bh_tree *a, const bh_tree *b, const bh_group *group, const bh_mac *mac, bh_list *la,
                              bh_list *lb)
@@ -72,7 +73,7 @@ static void lists_do_not_depend_on_the_number_of_ranks(void **state)
     static const int sizes[][2] = {{8, 8}, {1, 12}, {16, 4}};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
-        bh_set_make((enum bh_set_kind)kind, 700, 11, &set);
+        bh_set_make((enum bh_set_kind)kind, slow_here() ? 150 : 700, 11, &set);
         for (size_t r = 0; r < sizeof(ranks) / sizeof(*ranks); r++) {
             for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
                 check_ranks(&set, sizes[s][0], sizes[s][1], ranks[r], 1, &geometric);
@@ -176,7 +177,7 @@ static void dealt_tiles_are_computed_exactly_once(void **state)
     (void)state;
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
-        bh_set_make((enum bh_set_kind)kind, 300, 23, &set);
+        bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 300, 23, &set);
         check_dealt_tiles(&set, 3, &geometric);
         const bh_mac within = cut(&set);
         check_dealt_tiles(&set, 2, &relative);
@@ -269,7 +270,7 @@ static void opened_branches_are_found_whatever_was_grafted(void **state)
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         for (int nranks = 1; nranks <= 4; nranks++) {
             bh_set set;
-            bh_set_make((enum bh_set_kind)kind, 300, 17, &set);
+            bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 300, 17, &set);
             const bh_mac within = cut(&set);
             check_branches(&set, nranks, 8, &geometric);
             check_branches(&set, nranks, 2, &relative);
@@ -291,7 +292,7 @@ static void what_is_absent_is_found_before_and_after_the_exchange(void **state)
                 bh_set set;
                 bh_part *parts;
                 int64_t absent = 0;
-                bh_set_make((enum bh_set_kind)kind, 300, 3, &set);
+                bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 300, 3, &set);
                 bh_parts_make(&set, 8, 8, nranks, 2, &parts);
                 for (int r = 0; r < nranks; r++) {
                     chooser c;

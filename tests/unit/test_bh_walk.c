@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists of groups, of trees with everything on one rank. */
 #include "bh_walk_groups.h"
+#include "slow.h"
+
+/* Fewer particles where many take too long. */
+static int64_t few(int64_t n)
+{
+    return slow_here() && n > 50 ? n / 6 : n;
+}
 
 /* Adds one to every particle that the list covers. */
 static void cover(const bh_tree *tree, const bh_list *list, int *covered)
@@ -59,9 +66,9 @@ static void covers_once(const bh_tree *tree, const bh_group *group, const bh_mac
 static void every_particle_acts_exactly_once(void **state)
 {
     (void)state;
-    for_each_group(300, 8, 8, covers_once);
-    for_each_group(150, 1, 20, covers_once);
-    for_each_group(150, 20, 3, covers_once);
+    for_each_group(few(300), 8, 8, covers_once);
+    for_each_group(few(150), 1, 20, covers_once);
+    for_each_group(few(150), 20, 3, covers_once);
     for_each_group(2, 1, 1, covers_once);
     for_each_group(1, 1, 1, covers_once);
 }
@@ -143,8 +150,8 @@ static void follows_criterion(const bh_tree *tree, const bh_group *group, const 
 static void cells_act_as_the_criterion_says(void **state)
 {
     (void)state;
-    for_each_group(600, 4, 8, follows_criterion);
-    for_each_group(200, 1, 3, follows_criterion);
+    for_each_group(few(600), 4, 8, follows_criterion);
+    for_each_group(few(200), 1, 3, follows_criterion);
 }
 
 /* Collects what seen() hears and compares it with the list. */
@@ -196,7 +203,7 @@ static void tiles_are_list(const bh_tree *tree, const bh_group *group, const bh_
 static void tiles_make_up_the_list_in_key_order(void **state)
 {
     (void)state;
-    for_each_group(300, 4, 8, tiles_are_list);
+    for_each_group(few(300), 4, 8, tiles_are_list);
     for_each_group(2, 4, 8, tiles_are_list);
 }
 
@@ -242,7 +249,7 @@ static void colours_partition(const bh_tree *tree, const bh_group *group, const 
 static void a_filter_partitions_the_list(void **state)
 {
     (void)state;
-    for_each_group(300, 4, 8, colours_partition);
+    for_each_group(few(300), 4, 8, colours_partition);
     for_each_group(3, 4, 8, colours_partition);
 }
 
@@ -283,8 +290,8 @@ static void every_version_makes_the_same_lists(void **state)
 {
     (void)state;
     assert_string_equal(bh__walk_table[bh__walk_table_size - 1]->name, "plain");
-    for_each_group(500, 4, 16, versions_agree);
-    for_each_group(200, 1, 5, versions_agree);
+    for_each_group(few(500), 4, 16, versions_agree);
+    for_each_group(few(200), 1, 5, versions_agree);
     for_each_group(2, 1, 1, versions_agree);
 }
 
@@ -325,7 +332,7 @@ static void pins_choose_the_tiles(const bh_tree *tree, const bh_group *group, co
 static void pins_sample_the_tiles(void **state)
 {
     (void)state;
-    for_each_group(300, 4, 16, pins_choose_the_tiles);
+    for_each_group(few(300), 4, 16, pins_choose_the_tiles);
     for_each_group(1, 1, 1, pins_choose_the_tiles);
 }
 
@@ -393,7 +400,7 @@ static void list_tells_tiles(const bh_tree *tree, const bh_group *group, const b
 static void lists_tell_of_their_tiles(void **state)
 {
     (void)state;
-    for_each_group(600, 4, 8, list_tells_tiles);
+    for_each_group(few(600), 4, 8, list_tells_tiles);
     for_each_group(3, 8, 8, list_tells_tiles); /* the root is a leaf */
 }
 

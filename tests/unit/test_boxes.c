@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "failing_malloc.h"
+#include "slow.h"
 
 #include <equipoise/boxes.h>
 #include <equipoise/random.h>
@@ -54,7 +55,7 @@ static void make_points(void)
 static void loads_from_points(const eqp_boxes *boxes, double *load)
 {
     memset(load, 0, MAX_PARTS * sizeof *load);
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < (slow_here() ? POINTS / 20 : POINTS); i++) {
         load[eqp_boxes_find(boxes, point[i])] += 1;
     }
 }
@@ -380,7 +381,7 @@ static void one_part_with_everything(void **state)
                 int heavy = last ? part_counts[c] - 1 : 0;
                 memset(load, 0, sizeof load);
                 load[heavy] = 1e-3;
-                for (int call = 0; call < 1000; call++) {
+                for (int call = 0; call < (slow_here() ? 200 : 1000); call++) {
                     assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
                 }
                 check_cover(boxes);
@@ -400,7 +401,7 @@ static void a_point_load_leaves_boxes_of_positive_size(void **state)
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
             eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
-            for (int call = 0; call < 2000; call++) {
+            for (int call = 0; call < (slow_here() ? 300 : 2000); call++) {
                 memset(load, 0, sizeof load);
                 load[eqp_boxes_find(boxes, where)] = 1;
                 assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);

@@ -7,11 +7,17 @@
 #include <cmocka.h>
 
 #include "functional_cases.h"
+#include "slow.h"
 
 #include <float.h>
 #include <stdlib.h>
 
-enum { MAX_SAMPLES = 20, ROUNDS = 4000 };
+enum { MAX_SAMPLES = 20 };
+
+static int rounds(void)
+{
+    return slow_here() ? 400 : 4000;
+}
 
 /* A number of any size, from 1e-e to 1e+e. */
 static double any_size(double e)
@@ -68,7 +74,7 @@ static void what_was_fitted_can_be_cut(void **state)
     int fitted[EQP_FUNCTIONAL_POLYNOMIAL + 1] = {0}, refused = 0;
 
     (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
         const int n = 3 + (int)((MAX_SAMPLES - 3) * uniform());
         double x[MAX_SAMPLES], t[MAX_SAMPLES];
 
@@ -90,7 +96,7 @@ static void what_was_fitted_can_be_cut(void **state)
             refused += code == EQP_ERR_DATA;
         }
     }
-    assert_true(fitted[0] > ROUNDS / 2 && fitted[1] > 0 && fitted[2] > ROUNDS / 3 && refused > ROUNDS / 10);
+    assert_true(fitted[0] > rounds() / 2 && fitted[1] > 0 && fitted[2] > rounds() / 3 && refused > rounds() / 10);
 }
 
 static void what_lies_between_samples_can_be_cut(void **state)
@@ -98,7 +104,7 @@ static void what_lies_between_samples_can_be_cut(void **state)
     int taken = 0, refused = 0;
 
     (void)state;
-    for (int round = 0; round < 3 * ROUNDS; round++) {
+    for (int round = 0; round < 3 * rounds(); round++) {
         const int n = 2 + (int)((MAX_SAMPLES - 2) * uniform());
         const double x_shift = uniform() < 0.3, t_shift = uniform() < 0.3, e = any_exponent();
         double x[MAX_SAMPLES], t[MAX_SAMPLES], slope[MAX_SAMPLES];
@@ -126,7 +132,7 @@ static void what_lies_between_samples_can_be_cut(void **state)
         refused += code != EQP_OK;
         eqp_functional_samples_free(samples);
     }
-    assert_true(taken > ROUNDS && refused > 0);
+    assert_true(taken > rounds() && refused > 0);
 }
 
 static void what_was_profiled_can_be_cut(void **state)
@@ -134,7 +140,7 @@ static void what_was_profiled_can_be_cut(void **state)
     int taken = 0, too_large = 0, too_fine = 0;
 
     (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds(); round++) {
         const double e = any_exponent(), seconds = any_exponent();
         eqp_functional_profile_options options = EQP_FUNCTIONAL_PROFILE_DEFAULTS;
         eqp_functional_profile *profile = NULL;
@@ -165,7 +171,7 @@ static void what_was_profiled_can_be_cut(void **state)
         eqp_functional_samples_free(samples);
         eqp_functional_profile_free(profile);
     }
-    assert_true(taken > ROUNDS / 3 && too_large > 0 && too_fine > 0);
+    assert_true(taken > rounds() / 3 && too_large > 0 && too_fine > 0);
 }
 
 /* Each time is one; their sum is not. Once they have faded, all is well again. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "kdtree_check.h"
 #include "failing_malloc.h"
+#include "slow.h"
 #include <equipoise/kdtree.h>
 #include <equipoise/random.h>
 #include <float.h>
@@ -15,12 +16,6 @@
 #include <cmocka.h>
 
 #define MAX_POINTS 600
-
-/* Memcheck looks at memory, of which some thousand points show it as much as many, in a fraction of a minute. */
-static bool below_valgrind(void)
-{
-    return getenv("EQP_BELOW_VALGRIND") != NULL;
-}
 
 enum kind { UNIFORM, LATTICE, EQUAL, LINE, AXIS, CLUSTERS, HALVES, HUGE_RANGE, TINY, PLANE, FAR, KINDS };
 

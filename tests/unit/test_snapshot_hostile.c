@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* HDF5 files that are well formed for HDF5 and no snapshots: objects of every other type and shape, numbers that are
  * nowhere, links and datasets that lead to other files of the machine. */
+#include "slow.h"
 #include "snapshot_hdf5_files.h"
 
 static const double zeros[64];
@@ -222,6 +223,9 @@ static void every_other_type_of_dataset_is_refused(void **state)
 
     (void)state;
     for (int k = 0; k < 2 * OTHER_TYPES; k++) {
+        if (slow_here() && k % 2 != k / 2 % 2) {
+            continue;
+        }
         hid_t file, group = open_without(name[k % 2], &file), type = other_type(k / 2);
         spec s = usual();
 
@@ -261,7 +265,7 @@ static void every_other_type_of_attribute_is_refused(void **state)
 {
     (void)state;
     for (int a = 0; a < ATTRIBUTES; a++) {
-        for (int k = 0; k < OTHER_TYPES - 2; k++) {
+        for (int k = slow_here() ? a % 5 : 0; k < OTHER_TYPES - 2; k += slow_here() ? 5 : 1) {
             hid_t file, header = open_header_without(attributes[a], &file), type = other_type(k);
             hid_t space = H5Screate_simple(1, (hsize_t[]){6}, NULL), attribute;
 
@@ -281,7 +285,7 @@ static void every_other_length_of_attribute_is_refused(void **state)
 {
     (void)state;
     for (int a = 0; a < ATTRIBUTES; a++) {
-        for (int k = 0; k < 4; k++) {
+        for (int k = slow_here() ? a % 4 : 0; k < 4; k += slow_here() ? 4 : 1) {
             hid_t file, header = open_header_without(attributes[a], &file), attribute, space;
             bool one_will_do = a == 3 || a > 4;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Models that learn from what they decide: where speed is flat, and at the cliff where memory ends. */
+#include "slow.h"
 #include "speeds_world.h"
 
 /* Four ranks that share 11,000 rows like cluster 2 of Clarke 2011, table 1: two of little memory, whose speed falls to
@@ -9,6 +10,17 @@ static const char cliff[] = "0 2400 900\n0 2640 30\n"
                             "2 5200 850\n2 5720 28\n"
                             "3 9000 840\n";
 enum { ROWS = 11000 };
+
+static int some(int n)
+{
+    return slow_here() ? n / 10 : n;
+}
+
+/* Of few, one or two that are unlucky count for more. */
+static int most_of(int n)
+{
+    return slow_here() ? n / 10 - n / 100 : n;
+}
 
 static void the_constant_model_swings_for_ever_at_the_cliff(void **state)
 {
@@ -62,7 +74,7 @@ static void models_agree_where_speed_is_flat(void **state)
     int64_t share[3][MOST_RANKS];
 
     (void)state;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < some(200); i++) {
         const int nranks = 1 + (int)(noise(&seed) * MOST_RANKS);
         const int64_t n = (int64_t)(noise(&seed) * 1e5);
         char text[MOST_RANKS * 40];
@@ -194,7 +206,7 @@ static void is_divisible_agrees_with_brute_force(void **state)
     int divisible = 0;
 
     (void)state;
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0; i < some(CASES); i++) {
         const int64_t n = 30 + (int64_t)((MOST - 30) * noise(&seed));
         eqp_speeds_functions *functions = make_cliff(&seed, 3, (double)n, 0.01);
 
@@ -208,7 +220,7 @@ static void is_divisible_agrees_with_brute_force(void **state)
         divisible += found;
         eqp_speeds_functions_free(functions);
     }
-    assert_in_range(divisible, 30, 120);
+    assert_in_range(divisible, slow_here() ? 1 : 30, some(120));
 }
 
 enum { CLIFFS = 300, LIMIT = 50 };
@@ -225,7 +237,7 @@ static void add_cliffs(double narrow, uint64_t seed, tally *sum)
 {
     int64_t share[MOST_RANKS];
 
-    for (int i = 0; i < CLIFFS; i++) {
+    for (int i = 0; i < some(CLIFFS); i++) {
         const int nranks = 2 + (int)(noise(&seed) * 7.0);
         const int64_t n = nranks * (int64_t)(1000.0 + 9000.0 * noise(&seed));
         eqp_speeds_functions *functions = make_cliff(&seed, nranks, (double)n, narrow);
@@ -257,12 +269,12 @@ static void partial_models_settle_at_random_cliffs(void **state)
     (void)state;
     add_cliffs(0.1, 22, &sum);
     print_tally(0.1, &sum);
-    assert_int_equal(sum.cliffs, CLIFFS);
-    assert_int_equal(sum.at_all[EQP_SPEEDS_PIECEWISE], CLIFFS);
-    assert_int_equal(sum.at_all[EQP_SPEEDS_AKIMA], CLIFFS);
-    assert_true(sum.within_ten[EQP_SPEEDS_PIECEWISE] >= 299);
-    assert_true(sum.within_ten[EQP_SPEEDS_AKIMA] >= 300);
-    assert_true(sum.at_all[EQP_SPEEDS_CONSTANT] < CLIFFS / 2);
+    assert_int_equal(sum.cliffs, some(CLIFFS));
+    assert_int_equal(sum.at_all[EQP_SPEEDS_PIECEWISE], some(CLIFFS));
+    assert_int_equal(sum.at_all[EQP_SPEEDS_AKIMA], some(CLIFFS));
+    assert_true(sum.within_ten[EQP_SPEEDS_PIECEWISE] >= most_of(299));
+    assert_true(sum.within_ten[EQP_SPEEDS_AKIMA] >= most_of(300));
+    assert_true(sum.at_all[EQP_SPEEDS_CONSTANT] < some(CLIFFS) / 2);
 }
 
 /* The steeper the fall, the closer a size has to be to it: what is not known of it halves in an iteration. Some rule
@@ -274,16 +286,16 @@ static void most_partial_models_settle_at_steep_cliffs(void **state)
     (void)state;
     add_cliffs(0.01, 22, &sum);
     print_tally(0.01, &sum);
-    assert_true(sum.within_ten[EQP_SPEEDS_PIECEWISE] >= 284);
-    assert_true(sum.within_ten[EQP_SPEEDS_AKIMA] >= 293);
+    assert_true(sum.within_ten[EQP_SPEEDS_PIECEWISE] >= most_of(284));
+    assert_true(sum.within_ten[EQP_SPEEDS_AKIMA] >= most_of(293));
     add_cliffs(0.01, 23, &sum);
     add_cliffs(0.01, 24, &sum);
     print_tally(0.01, &sum);
-    assert_int_equal(sum.cliffs + sum.impossible, 3 * CLIFFS);
-    assert_int_equal(sum.at_all[EQP_SPEEDS_PIECEWISE], 3 * CLIFFS);
-    assert_int_equal(sum.at_all[EQP_SPEEDS_AKIMA], 3 * CLIFFS);
-    assert_true(sum.within_ten[EQP_SPEEDS_PIECEWISE] >= 860);
-    assert_true(sum.within_ten[EQP_SPEEDS_AKIMA] >= 881);
+    assert_int_equal(sum.cliffs + sum.impossible, 3 * some(CLIFFS));
+    assert_int_equal(sum.at_all[EQP_SPEEDS_PIECEWISE], 3 * some(CLIFFS));
+    assert_int_equal(sum.at_all[EQP_SPEEDS_AKIMA], 3 * some(CLIFFS));
+    assert_true(sum.within_ten[EQP_SPEEDS_PIECEWISE] >= most_of(860));
+    assert_true(sum.within_ten[EQP_SPEEDS_AKIMA] >= most_of(881));
 }
 
 /* A fall within one item: no shares take equal times. Both models try the item that does not fit, and leave it. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "failing_malloc.h"
+#include "slow.h"
 #include "units_world.h"
 
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
@@ -121,7 +122,7 @@ static void identical_centroids_make_one_unit_and_an_end(void **state)
 static int lattice(void *user, int64_t owner, eqp_sink *sink)
 {
     (void)user;
-    for (int j = 0; j < 4000; j++) {
+    for (int j = 0; j < (slow_here() ? 1000 : 4000); j++) {
         uint64_t r = eqp_random_below(21, (uint64_t)owner, (uint64_t)j, 8);
         const double place[2] = {(double)(r % 4), (double)(r / 4)};
         const eqp_batch batch = {.n = 1, .centroid = place};
@@ -356,7 +357,7 @@ static void every_failing_allocation_is_survived(void **state)
         skip();
     }
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(12, 150);
+        struct world w = world_create(12, slow_here() ? 40 : 150);
         eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
         eqp_units *units = NULL;
         int64_t failed = 0;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "slow.h"
 #include "units_world.h"
 
 static const eqp_sample_strategy strategies[] = {EQP_SAMPLE_RANDOM, EQP_SAMPLE_PARTICLE, EQP_SAMPLE_ADAPTIVE,
@@ -181,7 +182,7 @@ static void the_same_units_on_any_number_of_ranks(void **state)
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int64_t wanted = 12; wanted < 1000; wanted *= 8) { /* merged, mixed, split */
-            struct world w = world_create(120, 15);
+            struct world w = world_create(slow_here() ? 60 : 120, 15);
             struct table serial = {0};
             eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
             eqp_units *units = NULL;
@@ -192,7 +193,7 @@ static void the_same_units_on_any_number_of_ranks(void **state)
             assert_int_equal(eqp_units_create_serial(w.n, w.id, world_enumerate, &w, &options, &units), EQP_OK);
             table_add(&serial, units, options.seed);
             assert_int_equal(serial.n, eqp_units_count(units)); /* ids are different */
-            for (int k = 0; k < 4; k++) {
+            for (int k = 0; k < 4; k += slow_here() ? 3 : 1) {
                 int64_t cut[MAX_RANKS];
                 struct table table = {0};
                 for (int r = 0; r < ranks[k]; r++) {
@@ -277,7 +278,8 @@ static void the_order_in_which_owners_are_looked_at_is_irrelevant(void **state)
 /* Along another curve the merged units differ, but a split owner's cells are its own affair. */
 static void a_split_owner_has_the_same_cells_anywhere_on_the_curve(void **state)
 {
-    struct world w = world_create(40, 200), v = world_create(40, 200);
+    const int64_t least = slow_here() ? 60 : 200;
+    struct world w = world_create(40, least), v = world_create(40, least);
     eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
     eqp_units *a, *b;
 
@@ -343,7 +345,7 @@ static void a_rebuilt_map_answers_the_same(void **state)
     assert_int_equal(eqp_units_rebuild(3, w.n, first, unit_id, centroid, &copy), EQP_OK);
     assert_int_equal(eqp_units_count(copy), eqp_units_count(units));
     for (int64_t i = 0; i < w.n; i++) {
-        for (uint64_t j = 0; j < 200; j++) {
+        for (uint64_t j = 0; j < (slow_here() ? 20 : 200); j++) {
             double place[3];
             eqp_unit x, y;
             for (int d = 0; d < 3; d++) {

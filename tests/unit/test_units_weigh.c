@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "slow.h"
 #include "units_world.h"
 
 enum { OWNERS = 3000, PARTS = 50 };
@@ -47,7 +48,7 @@ static double noise(struct world *w, eqp_sample_strategy strategy, double rate, 
     double sum = 0;
     int terms = 0;
 
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= (slow_here() ? 1 : 4); seed++) {
         eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
         options.strategy = strategy;
         options.weigh_rate = rate;
@@ -68,7 +69,7 @@ static double noise(struct world *w, eqp_sample_strategy strategy, double rate, 
 
 static void a_global_stride_has_far_less_noise_than_random_draws(void **state)
 {
-    struct world w = world_create(OWNERS, 20);
+    struct world w = world_create(slow_here() ? OWNERS / 3 : OWNERS, 20);
     int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
     (void)state;
@@ -161,23 +162,24 @@ static void the_gamma_fit_recovers_its_parameters(void **state)
 {
     static const double shape[] = {1, 2, 5, 12};
     static double x[20000];
+    const int64_t n = slow_here() ? 4000 : 20000;
 
     (void)state;
     for (int s = 0; s < 4; s++) {
         eqp_sizes sizes = {0};
         double k, theta;
-        for (uint64_t i = 0; i < 20000; i++) {
+        for (uint64_t i = 0; i < (uint64_t)n; i++) {
             double log_product = 0; /* of `shape` uniform numbers: a gamma deviate of whole shape */
             for (uint64_t j = 0; j < (uint64_t)shape[s]; j++) {
                 log_product += log(1 - eqp_random_uniform(5 + (uint64_t)s, i, j));
             }
             x[i] = -37 * log_product;
         }
-        assert_int_equal(eqp_sizes_add(&sizes, 20000, x), EQP_OK);
+        assert_int_equal(eqp_sizes_add(&sizes, n, x), EQP_OK);
         assert_int_equal(eqp_sizes_fit_gamma(&sizes, &k, &theta), EQP_OK);
         assert_true(fabs(k / shape[s] - 1) < 0.04);
         assert_true(fabs(theta / 37 - 1) < 0.04);
-        assert_true(fabs(k * theta - sizes.sum / 20000) < 1e-9 * k * theta);
+        assert_true(fabs(k * theta - sizes.sum / (double)n) < 1e-9 * k * theta);
     }
 }
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sanitizers and memcheck look at memory: a few points and steps show it to them as well as many, in a fraction of the
+ * time, and what is accurate stays so. */
+#ifndef EQP_TEST_SLOW_H
+#define EQP_TEST_SLOW_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define EQP_BELOW_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define EQP_BELOW_SANITIZER 1
+#endif
+
+/* Whether this program runs below one of them. scripts/test says so of memcheck. */
+static inline bool slow_here(void)
+{
+#if defined(EQP_BELOW_SANITIZER)
+    return true;
+#else
+    return getenv("EQP_BELOW_VALGRIND") != NULL;
+#endif
+}
+
+#endif
