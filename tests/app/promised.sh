@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # On 16 ranks the first map of every method that weighs fits the work that the steps have by the relative criterion, and
-# of some by the geometric one, which has no first step of its own: the imbalance that is counted stays at 5 %, at 10 % for the hypergraph. Steps are short, so that the map does not age. It does so after a restart.
+# of some by the geometric one, which has no first step of its own: the imbalance that is counted stays at 5 %, at 10 % for
+# the hypergraph. Steps are short, so that the map does not age. It does so after a restart.
 source "$(dirname "$0")/lib.sh"
 common=(--generate disks:n=8192,seed=2 --group-size 16 --dt 0.001 --steps 2 --quiet)
 # Even steps are even loads where messages cost nearly nothing.

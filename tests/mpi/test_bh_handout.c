@@ -3,8 +3,6 @@
  * computes them, by every method and for every way to share groups; and something is handed out. */
 #include "harness.h"
 
-#include "../unit/slow.h"
-
 #include "shell.h"
 #include "simulation.h"
 
@@ -121,7 +119,7 @@ static int64_t check_method(bh_simulation *sim, const eqp_schedule_method *metho
 static int64_t check_methods(bh_simulation *sim)
 {
     static int turn;
-    const int every = sim->domain.nranks > 3 || slow_here() ? 3 : 1;
+    const int every = sim->domain.nranks > 3 ? 3 : 1;
     double *before = fields_of(sim);
     outcome reference;
     int64_t helped = 0;

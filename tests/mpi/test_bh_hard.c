@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hard sets of particles: on 1, 3 and 8 ranks, with every method on 3, the forces are those of direct summation before and
- * after three steps, the interactions are those of one rank, every number is finite, and what is conserved stays. */
+/* Hard sets of particles: on 1, 3 and 8 ranks, with every method on 3, the forces are those of direct summation before
+ * and after three steps, the interactions are those of one rank, every number is finite, and what is conserved stays.
+ */
 #include "failures.h"
 #include "meet.h"
 

@@ -16,13 +16,19 @@
 #define EQP_BELOW_SANITIZER 1
 #endif
 
-/* Whether this program runs below one of them. scripts/test says so of memcheck. */
+/* Whether this program runs below memcheck: scripts/test says so. */
+static inline bool memcheck_here(void)
+{
+    return getenv("EQP_BELOW_VALGRIND") != NULL;
+}
+
+/* Whether it runs below any of them. */
 static inline bool slow_here(void)
 {
 #if defined(EQP_BELOW_SANITIZER)
     return true;
 #else
-    return getenv("EQP_BELOW_VALGRIND") != NULL;
+    return memcheck_here();
 #endif
 }
 

@@ -73,7 +73,7 @@ static void lists_do_not_depend_on_the_number_of_ranks(void **state)
     static const int sizes[][2] = {{8, 8}, {1, 12}, {16, 4}};
     for (int kind = 0; kind < BH_SET_KINDS; kind++) {
         bh_set set;
-        bh_set_make((enum bh_set_kind)kind, slow_here() ? 150 : 700, 11, &set);
+        bh_set_make((enum bh_set_kind)kind, slow_here() ? 80 : 700, 11, &set);
         for (size_t r = 0; r < sizeof(ranks) / sizeof(*ranks); r++) {
             for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
                 check_ranks(&set, sizes[s][0], sizes[s][1], ranks[r], 1, &geometric);

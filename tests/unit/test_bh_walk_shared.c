@@ -11,7 +11,7 @@ enum { MOST_UNITS = 40, MOST_RANKS = 6 };
 /* Fewer particles where many take too long. */
 static int64_t few(int64_t n)
 {
-    return slow_here() && n > 50 ? n / 4 : n;
+    return slow_here() && n > 50 ? n / 6 : n;
 }
 
 /* Work units of a group, of ranks 0 to nranks - 1; not every rank has one. */

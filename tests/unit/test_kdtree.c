@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "kdtree_check.h"
 #include "failing_malloc.h"
+#include "kdtree_check.h"
 #include "slow.h"
 #include <equipoise/kdtree.h>
 #include <equipoise/random.h>

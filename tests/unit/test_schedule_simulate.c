@@ -49,7 +49,8 @@ static void every_iteration_once(void **state)
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (size_t k = 0; k < sizeof ranks / sizeof ranks[0]; k++) {
             const int p = ranks[k];
-            const int64_t sizes[] = {0, 1, p - 1, p, (700 + (int64_t)eqp_random_below(3, ++seed, 0, 700)) / (slow_here() ? 5 : 1)};
+            const int64_t sizes[] = {0, 1, p - 1, p,
+                                     (700 + (int64_t)eqp_random_below(3, ++seed, 0, 700)) / (slow_here() ? 5 : 1)};
             double speed[64], start[64];
             eqp_schedule_stall stall[10];
             for (int r = 0; r < p; r++) {

@@ -56,7 +56,7 @@ static void every_interaction_is_in_exactly_one_unit(void **state)
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int weighted = 0; weighted < 2; weighted++) {
             for (int64_t wanted = 5; wanted <= 3200; wanted *= 8) {
-                struct world w = world_create(slow_here() ? 30 : 100, slow_here() ? 15 : 60);
+                struct world w = world_create(slow_here() ? 20 : 100, slow_here() ? 10 : 60);
                 eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
                 options.strategy = strategies[s];
                 options.units = wanted;
@@ -201,11 +201,11 @@ static void a_heavy_owner_between_light_ones_stands_alone(void **state)
 
 static void the_unit_size_follows_from_imbalance_and_parts(void **state)
 {
-    struct world w = world_create(300, 40);
+    struct world w = world_create(slow_here() ? 75 : 300, 40);
     eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
 
     (void)state;
-    options.nparts = 16;
+    options.nparts = slow_here() ? 4 : 16;
     options.imbalance = 0.05;
     eqp_units *units = create(&w, &options);
     double load = (double)world_interactions(&w) / options.nparts;
@@ -233,7 +233,7 @@ static void a_rate_gives_units_per_interaction(void **state)
 {
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(slow_here() ? 150 : 400, 40);
+        struct world w = world_create(slow_here() ? 100 : 400, 40);
         eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
         options.strategy = strategies[s];
         options.rate = 0.002;
@@ -369,7 +369,7 @@ static void the_same_units_for_any_batches_and_every_dimension(void **state)
 {
     (void)state;
     for (int dim = 1; dim <= EQP_UNITS_MAX_DIM; dim++) {
-        struct world w = world_create(20, slow_here() ? 40 : 100);
+        struct world w = world_create(20, slow_here() ? 25 : 100);
         eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
         options.dim = w.dim = dim;
         options.strategy = dim % 2 ? EQP_SAMPLE_ADAPTIVE : EQP_SAMPLE_STRIDE;

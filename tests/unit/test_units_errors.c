@@ -357,7 +357,7 @@ static void every_failing_allocation_is_survived(void **state)
         skip();
     }
     for (int s = 0; s < NSTRATEGIES; s++) {
-        struct world w = world_create(12, slow_here() ? 40 : 150);
+        struct world w = world_create(slow_here() ? 6 : 12, slow_here() ? 30 : 150);
         eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
         eqp_units *units = NULL;
         int64_t failed = 0;
