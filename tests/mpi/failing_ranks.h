@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective calls in which one rank runs out of memory: every rank in turn, at each place of the program that
- * allocates, by each way of two calls that leads there, the first and the last time that this happens. What an earlier
- * check of the same action has seen fail on a rank is not tried there again. Only what this project allocates fails;
- * what MPI and the other libraries do without memory is not ours to test. To be included once in a program, after
- * harness.h. */
+ * allocates, by each way of two calls or three that leads there, the first and the last time that this happens. What an
+ * earlier check of the same action has seen fail on a rank is not tried there again. Only what this project allocates
+ * fails; what MPI and the other libraries do without memory is not ours to test. To be included once in a program,
+ * after harness.h. */
 #ifndef EQP_FAILING_RANKS_H
 #define EQP_FAILING_RANKS_H
 
@@ -47,9 +47,9 @@ static inline int failing_ranks_try(MPI_Comm comm, int victim, int64_t successes
     return failed;
 }
 
-/* The places of this rank, by the innermost calls: this file's and malloc.h's own two, who allocates, who called that.
- */
-enum { FAILING_RANKS_PLACES = 4096, FAILING_RANKS_DEPTH = 4 };
+/* The places of this rank, by the innermost calls: two or three here and in failing_malloc.h, who allocates, who called
+ * that. */
+enum { FAILING_RANKS_PLACES = 4096, FAILING_RANKS_DEPTH = 5 };
 static struct {
     uint64_t name;
     int64_t first, last; /* which allocations */

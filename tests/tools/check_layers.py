@@ -32,6 +32,7 @@ EXTERNAL = [
     ("sleef.h", "vector functions"),
     ("malloc.h", "the C library's own"),
     ("dlfcn.h", "the C library's own"),
+    ("unwind.h", "the compiler's own"),
     ("sanitizer/*.h", "sanitizers"),
 ]
 
@@ -63,7 +64,7 @@ MAY_INCLUDE = {
     "example": ["errors", "umbrella", "common", "MPI", "GSL"] + PUBLIC,
     "bench": ["errors", "umbrella", "common", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
     "test": ["unit test", "errors", "umbrella", "common", "recipe", "physics", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
-             "cmocka", "Zoltan", "the C library's own", "sanitizers"] + PUBLIC,
+             "cmocka", "Zoltan", "the C library's own", "the compiler's own", "sanitizers"] + PUBLIC,
 }
 # A test with ranks may stand between the library and Zoltan.
 MAY_INCLUDE["unit test"] = [layer for layer in MAY_INCLUDE["test"] if layer != "Zoltan"]
