@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The loops over the axes are written once and compiled for 2, 3 and any dimension, which needs them inlined. */
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(EQP_SANITIZED)
 #define KD_INLINE static inline __attribute__((always_inline))
 #else
 #define KD_INLINE static inline

@@ -139,8 +139,8 @@ static int64_t list_entries(int64_t n, const app_owner *owner, const int64_t *pi
             entries[count] = (entry){&owner[i], pin, tile, before + count};
             count++;
         }
-        pin += pin == NULL ? 0 : owner[i].npins;
-        tile += tile == NULL ? 0 : owner[i].ntiles;
+        pin = pin == NULL ? NULL : pin + owner[i].npins;
+        tile = tile == NULL ? NULL : tile + owner[i].ntiles;
     }
     return count;
 }

@@ -168,10 +168,14 @@ static void add_block(ledger *l, int64_t b)
 {
     const eqp_phase *phase = l->phase;
     const int64_t n = phase->first[b + 1] - phase->first[b], bytes = phase->bytes[b];
-    const int home = phase->home[b], node = home / l->stages.node, *part = phase->part + phase->first[b];
+    const int home = phase->home[b], node = home / l->stages.node, *part;
     int64_t split = 0, behind, users = n;
     int level, before = 0;
 
+    if (n == 0) {
+        return;
+    }
+    part = phase->part + phase->first[b];
     while (split < n && part[split] / l->stages.node < node) {
         split++;
     }

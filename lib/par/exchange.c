@@ -112,14 +112,15 @@ static int exchange_messages(const exchange *x, requests *posted)
 
     for (int r = 0; r < x->nranks; r++) {
         size_t bytes = (size_t)x->recv_count[r] * x->size;
-        if (r != x->rank && post_pieces(x, r, x->recv_count[r], x->recv + recv_at, 0, posted)) {
+        if (r != x->rank && x->recv_count[r] > 0 && post_pieces(x, r, x->recv_count[r], x->recv + recv_at, 0, posted)) {
             return EQP_ERR_MPI;
         }
         recv_at += bytes;
     }
     for (int r = 0; r < x->nranks; r++) {
         size_t bytes = (size_t)x->send_count[r] * x->size;
-        if (r != x->rank && post_pieces(x, r, x->send_count[r], (char *)x->send + send_at, 1, posted)) {
+        if (r != x->rank && x->send_count[r] > 0 &&
+            post_pieces(x, r, x->send_count[r], (char *)x->send + send_at, 1, posted)) {
             return EQP_ERR_MPI;
         }
         send_at += bytes;

@@ -1,18 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds the fuzz targets with clang, AddressSanitizer and UndefinedBehaviorSanitizer, and runs each from its kept corpus,
-# five at a time. One line per target; inputs that fail are kept in a folder that is named, together with the logs.
-# Status: 0 nothing was found, 1 something was, 2 wrong use, 77 there is no clang.
+# Builds with scripts/setup --sanitize and runs each fuzz target from its kept corpus, five at a time. One line per target;
+# inputs that fail are kept in a folder that is named, together with the logs.
+# Status: 0 nothing was found, 1 something was, 2 wrong use, 77 there is no clang with libFuzzer.
 set -eu
 
 usage()
 {
-    echo "usage: tests/fuzz/run.sh [--build DIR] [--target NAME]... [SECONDS_EACH]"
-    echo "Without --build: in a new folder that is removed again. Without --target: all. Without SECONDS_EACH: 60."
+    echo "usage: tests/fuzz/run.sh [--target NAME]... [SECONDS_EACH]"
+    echo "Without --target: all. Without SECONDS_EACH: 60."
 }
 
 seconds=60
-build=
 chosen=
 while [ $# -gt 0 ]; do
     case "$1" in
@@ -20,12 +19,12 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
-    --build | --target)
+    --target)
         if [ $# -lt 2 ]; then
             usage >&2
             exit 2
         fi
-        if [ "$1" = --build ]; then build=$2; else chosen="$chosen $2"; fi
+        chosen="$chosen $2"
         shift 2
         ;;
     '' | *[!0-9]*)
@@ -39,11 +38,6 @@ while [ $# -gt 0 ]; do
     esac
 done
 
-clang=${CLANG:-clang}
-if ! command -v "$clang" >/dev/null; then
-    echo "fuzzing: skipped: there is no clang" >&2
-    exit 77
-fi
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 temporary=$(mktemp -d)
@@ -51,36 +45,22 @@ trap 'rm -rf "$temporary"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# A clang without its runtime cannot link a target.
-echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return data && size ? 0 : 0; }' \
-    >"$temporary/probe.c"
-if ! "$clang" -fsanitize=fuzzer,address,undefined "$temporary/probe.c" -o "$temporary/probe" 2>/dev/null; then
-    echo "fuzzing: skipped: $clang has no libFuzzer (Debian: libclang-rt-14-dev or libclang-rt-dev)" >&2
-    exit 77
-fi
-
-build=${build:-$temporary/build}
-if [ ! -f "$build/build.ninja" ]; then
-    CC=$clang meson setup "$build" "$root" -Dfuzz=true -Dbench=false -Db_sanitize=address,undefined -Db_lundef=false \
-        -Ddefault_library=static -Doptimization=1 >"$temporary/setup.log" 2>&1 || {
-        tail -n 50 "$temporary/setup.log" >&2
-        exit 1
-    }
-fi
+"$root/scripts/setup" --sanitize >"$temporary/setup.log" 2>&1 || {
+    cat "$temporary/setup.log" >&2
+    exit 1
+}
+build=$root/build-sanitize
 targets=${chosen:-$(cd "$here/corpus" && echo *)}
-programs=
 for target in $targets; do
     if [ ! -f "$here/fuzz_$target.c" ]; then
         echo "run.sh: no target '$target'; there are: $(cd "$here/corpus" && echo *)" >&2
         exit 2
     fi
-    programs="$programs tests/fuzz/fuzz_$target"
+    if [ ! -x "$build/tests/fuzz/fuzz_$target" ]; then
+        echo "fuzzing: skipped: there is no clang with libFuzzer (Debian: clang, libclang-rt-14-dev or libclang-rt-dev)" >&2
+        exit 77
+    fi
 done
-# shellcheck disable=SC2086 # a list of words
-ninja -C "$build" $programs >"$temporary/ninja.log" 2>&1 || {
-    tail -n 50 "$temporary/ninja.log" >&2
-    exit 1
-}
 
 # What fails outlives this run: it has to be looked at.
 found=$(mktemp -d)

@@ -313,7 +313,7 @@ static void child(void)
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         signal(ends[i], ended);
     }
-#if !defined(__SANITIZE_ADDRESS__)
+#ifndef EQP_SANITIZED
     setrlimit(RLIMIT_DATA, &most);
 #endif
     (void)most;

@@ -7,15 +7,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define EQP_BELOW_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define EQP_BELOW_SANITIZER 1
-#endif
-
 /* Whether this program runs below memcheck: scripts/test says so. */
 static inline bool memcheck_here(void)
 {
@@ -25,7 +16,7 @@ static inline bool memcheck_here(void)
 /* Whether it runs below any of them. */
 static inline bool slow_here(void)
 {
-#if defined(EQP_BELOW_SANITIZER)
+#ifdef EQP_SANITIZED
     return true;
 #else
     return memcheck_here();

@@ -17,7 +17,11 @@
  * and sqrt(8). Differences d are source - target here. No include guard: that is the point. */
 
 #ifndef BH_INLINE
+#ifdef EQP_SANITIZED
+#define BH_INLINE static inline
+#else
 #define BH_INLINE static inline __attribute__((always_inline))
+#endif
 /* So many targets share the loads of sources. More than registers hold, but the same operations of several side by side
  * keep the pipelines busy, and that counts for more than what is spilt. */
 #define BH_AT_ONCE 4

@@ -148,8 +148,10 @@ int bh__walker_share(bh__walker *w, const bh_sharing *sharing, bh_region *region
     const int code = region_reserve(region, own * region->nplanes);
     for (int64_t u = 0; u < sharing->n && code == EQP_OK; u++) {
         if (sharing->rank[u] == sharing->me) {
-            put_piece(sharing, sharing->centroid + 3 * u, scale2, slack, region->nplanes,
-                      region->planes + region->n * region->nplanes);
+            if (region->nplanes > 0) {
+                put_piece(sharing, sharing->centroid + 3 * u, scale2, slack, region->nplanes,
+                          region->planes + region->n * region->nplanes);
+            }
             region->n++;
         }
     }
