@@ -249,14 +249,13 @@ int eqp_units_rebuild(int dim, int64_t n, const int64_t *first, const int64_t *u
     if (code != EQP_OK || !units) {
         return code != EQP_OK ? code : EQP_ERR_ARGUMENT;
     }
-    code = eqp__units_new(dim, n, 1, &u);
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+    EQP_TRY(eqp__units_new(dim, n, 1, &u));
+    for (int64_t i = 0; i < n; i++) {
         int64_t count = first[i + 1] - first[i];
-        code = rebuild_owner(u, i, count, unit_id + first[i], count > 1 ? centroid + first[i] * dim : NULL, &last);
+        EQP_TRY(rebuild_owner(u, i, count, unit_id + first[i], count > 1 ? centroid + first[i] * dim : NULL, &last));
     }
-    if (code == EQP_OK) {
-        code = eqp__units_finish(u);
-    }
+    EQP_TRY(eqp__units_finish(u));
+done:
     if (code != EQP_OK) {
         eqp_units_free(u);
         return code;

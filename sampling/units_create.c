@@ -173,14 +173,12 @@ static int add_heavy(struct builder *b, int64_t owner, int64_t id, int64_t count
         }
         /* Nothing with a weight was enumerated: the owner stays as the caller described it. */
     }
-    code = add_whole(b, owner, count, weight, place.base, &unit);
-    if (code == EQP_OK) {
-        code = eqp__sketches_reset(&b->lone_pins, 1);
-    }
-    if (code == EQP_OK) {
-        code = collect_pins(b, &b->lone_pins, owner, id);
-    }
-    return code == EQP_OK ? store_pins(b, &b->lone_pins, 0, unit) : code;
+    EQP_TRY(add_whole(b, owner, count, weight, place.base, &unit));
+    EQP_TRY(eqp__sketches_reset(&b->lone_pins, 1));
+    EQP_TRY(collect_pins(b, &b->lone_pins, owner, id));
+    EQP_TRY(store_pins(b, &b->lone_pins, 0, unit));
+done:
+    return code;
 }
 
 static int add_owner(struct builder *b, int64_t owner, int64_t id, int64_t count, double weight)
@@ -307,16 +305,13 @@ int eqp_units_create_known(int64_t n, const int64_t *id, const int64_t *count, c
     if (code != EQP_OK) {
         return code;
     }
-    code = builder_init(&b, options, &whole, before, all == NULL);
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        code = add_owner(&b, i, id[i], count[i], weight[i]);
+    EQP_TRY(builder_init(&b, options, &whole, before, all == NULL));
+    for (int64_t i = 0; i < n; i++) {
+        EQP_TRY(add_owner(&b, i, id[i], count[i], weight[i]));
     }
-    if (code == EQP_OK) {
-        code = close_open(&b);
-    }
-    if (code == EQP_OK) {
-        code = eqp__units_finish(b.units);
-    }
+    EQP_TRY(close_open(&b));
+    EQP_TRY(eqp__units_finish(b.units));
+done:
     eqp__splitter_free(&b.splitter);
     eqp__sketches_free(&b.open_pins);
     eqp__sketches_free(&b.lone_pins);

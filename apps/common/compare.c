@@ -15,7 +15,8 @@ void app_compare_first(app_run_settings *run)
     run->method = eqp_method_find("sfc");
     run->choice.method = run->method;
     run->choice.options.method = run->method;
-    run->choice.options.split = run->choice.options.even_step = false;
+    run->choice.options.how.split = false;
+    run->choice.options.how.even = 0;
     run->share = (app_share_choice){.kind = APP_SHARE_EQUAL}; /* of the parts, not of the ranks */
     run->steps = run->restart != NULL ? INT32_MAX : 0;        /* a restart file stands at any step */
 }
@@ -52,14 +53,12 @@ int app_compare(app_comparison *comparison, app_record *record, eqp_message *mes
     if (run->network_measure) {
         code = app_network_measure(comparison->what->comm, &comparison->network);
     }
-    if (code == EQP_OK) {
-        code = app_whatif_compare(&what, comparison->own, run->ncompare, run->compare, run->nparts_list, run->parts,
-                                  &comparison->network, &comparison->rows, show, &w, message);
-    }
-    if (code == EQP_OK) {
-        comparison->n = run->ncompare * run->nparts_list;
-        code = app_record_compare(record, &comparison->network, comparison->n, comparison->rows, message);
-    }
+    EQP_TRY(code);
+    EQP_TRY(app_whatif_compare(&what, comparison->own, run->ncompare, run->compare, run->nparts_list, run->parts,
+                               &comparison->network, &comparison->rows, show, &w, message));
+    comparison->n = run->ncompare * run->nparts_list;
+    EQP_TRY(app_record_compare(record, &comparison->network, comparison->n, comparison->rows, message));
+done:
     return code;
 }
 
@@ -72,29 +71,25 @@ void app_compare_free(app_comparison *comparison)
 
 int app_compare_text(const app_comparison *comparison, char **text)
 {
-    static const char format[] = "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
-                                 "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; %s\n"
-                                 "not in it: about a hundred collective calls of a real step, CPU time outside forces\n\n"
-                                 "%s\n";
+    static const char format[] =
+        "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
+        "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; %s\n"
+        "not in it: about a hundred collective calls of a real step, CPU time outside forces\n\n"
+        "%s\n";
     const eqp_network *network = &comparison->network;
     const char *node = network->node > 1 ? "ranks on a node" : "rank on a node";
     const char *plan = comparison->run->exchange_auto ? "every method with its cheapest exchange plan"
                                                       : "every method with the exchange plan of --exchange";
     char *table = NULL, *verdict = NULL, *made = NULL;
-    int size, code = app_compare_table(comparison->n, comparison->rows, &table);
+    int size, code;
 
-    if (code == EQP_OK) {
-        code = app_compare_verdict(comparison->n, comparison->rows, &verdict);
-    }
-    if (code == EQP_OK) {
-        size = snprintf(NULL, 0, format, table, network->alpha, network->beta, network->node, node, plan, verdict);
-        code = eqp_array_create(&made, (int64_t)size + 1, 1);
-    }
-    if (code == EQP_OK) {
-        snprintf(made, (size_t)size + 1, format, table, network->alpha, network->beta, network->node, node, plan,
-                 verdict);
-        *text = made;
-    }
+    EQP_TRY(app_compare_table(comparison->n, comparison->rows, &table));
+    EQP_TRY(app_compare_verdict(comparison->n, comparison->rows, &verdict));
+    size = snprintf(NULL, 0, format, table, network->alpha, network->beta, network->node, node, plan, verdict);
+    EQP_TRY(eqp_array_create(&made, (int64_t)size + 1, 1));
+    snprintf(made, (size_t)size + 1, format, table, network->alpha, network->beta, network->node, node, plan, verdict);
+    *text = made;
+done:
     free(table);
     free(verdict);
     return code;

@@ -16,7 +16,7 @@
 typedef struct app_comparison {
     const char *program;
     const app_run_settings *run; /* of the user: methods, parts, network, report, quiet, progress */
-    const app_methods *own;      /* the app's own rows, or NULL */
+    const eqp_methods *own;      /* the app's own rows, or NULL */
     const app_whatif *what;
     /* set by app_compare() */
     eqp_network network;

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "describe.h"
 #include "options.h"
 
 /* One "key=value"; cuts it in two. */
@@ -107,7 +106,7 @@ void app_keyed_int(app_keyed *keyed, const char *key, int64_t low, int64_t high,
     eqp_message message;
 
     if (text) {
-        note(keyed, key, app__read_int(text, low, high, value, &message), &message);
+        note(keyed, key, eqp_read_int(text, low, high, value, &message), &message);
     }
 }
 
@@ -117,7 +116,7 @@ void app_keyed_real(app_keyed *keyed, const char *key, double low, bool open_low
     eqp_message message;
 
     if (text) {
-        note(keyed, key, app__read_real(text, low, open_low, high, value, &message), &message);
+        note(keyed, key, eqp_read_real(text, low, open_low, high, value, &message), &message);
     }
 }
 
@@ -127,7 +126,7 @@ void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, in
     eqp_message message;
 
     if (text) {
-        note(keyed, key, app__read_choice(text, choices, value, &message), &message);
+        note(keyed, key, eqp_read_choice(text, choices, value, &message), &message);
     }
 }
 

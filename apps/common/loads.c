@@ -197,13 +197,14 @@ static int parse_row(reading *r, char *row, numbers *of)
         }
     }
     of->predicted = NAN;
-    if (app_parse_int(r->field[STEP], &of->step) || app_parse_int(r->field[RANK], &of->rank) || of->rank >= INT_MAX) {
+    if (eqp_read_int(r->field[STEP], INT64_MIN, INT64_MAX, &of->step, NULL) ||
+        eqp_read_int(r->field[RANK], INT64_MIN, INT_MAX - 1, &of->rank, NULL)) {
         return refuse(r, "step or rank is not an integer");
     }
-    if (app_parse_real(r->field[LOAD], &of->load) || of->load < 0.0) {
+    if (eqp_read_real(r->field[LOAD], 0.0, false, INFINITY, &of->load, NULL)) {
         return refuse(r, "load is not a number >= 0");
     }
-    if (*r->field[PREDICTED] && app_parse_real(r->field[PREDICTED], &of->predicted)) {
+    if (*r->field[PREDICTED] && eqp_read_real(r->field[PREDICTED], -INFINITY, false, INFINITY, &of->predicted, NULL)) {
         return refuse(r, "predicted is not a number");
     }
     return EQP_OK;
@@ -224,7 +225,7 @@ static int read_row(reading *r, char *row, bool whole)
     if (code || r->column[PARTICLES] < 0 || of.step > r->loads.first) {
         return code;
     }
-    if (app_parse_int(r->field[PARTICLES], &particles) || particles < 0 || particles > INT64_MAX - r->loads.particles) {
+    if (eqp_read_int(r->field[PARTICLES], 0, INT64_MAX - r->loads.particles, &particles, NULL)) {
         return refuse(r, "particles is not an integer >= 0");
     }
     r->loads.particles += particles;

@@ -23,20 +23,18 @@ void app_map_free(app_map *map)
 static int rebuild(int64_t nsplit, const int64_t *nunits_of, const double *centroid, int64_t nunits, eqp_units **units)
 {
     int64_t *first = NULL, *unit_id = NULL;
-    int code = eqp_array_create(&first, nsplit + 1, sizeof *first);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&unit_id, nunits, sizeof *unit_id);
+    EQP_TRY(eqp_array_create(&first, nsplit + 1, sizeof *first));
+    EQP_TRY(eqp_array_create(&unit_id, nunits, sizeof *unit_id));
+    for (int64_t s = 0; s < nsplit; s++) {
+        first[s + 1] = first[s] + nunits_of[s];
     }
-    if (code == EQP_OK) {
-        for (int64_t s = 0; s < nsplit; s++) {
-            first[s + 1] = first[s] + nunits_of[s];
-        }
-        for (int64_t u = 0; u < nunits; u++) {
-            unit_id[u] = u;
-        }
-        code = eqp_units_rebuild(3, nsplit, first, unit_id, centroid, units);
+    for (int64_t u = 0; u < nunits; u++) {
+        unit_id[u] = u;
     }
+    EQP_TRY(eqp_units_rebuild(3, nsplit, first, unit_id, centroid, units));
+done:
     free(unit_id);
     free(first);
     return code;

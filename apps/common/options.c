@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "describe.h"
-
 /* A command line half read. The caller's values are touched only when all of it is read. */
 typedef struct reading {
     const app_command_line *line;
@@ -23,7 +21,7 @@ static int store_int(const app_option *option, const char *text, char *field, eq
     int64_t low = any ? INT64_MIN : option->int_low;
     int64_t high = any || option->int_high < low ? INT64_MAX : option->int_high;
     int64_t value;
-    int code = app__read_int(text, low, high, &value, message);
+    int code = eqp_read_int(text, low, high, &value, message);
 
     if (!code) {
         memcpy(field, &value, sizeof value);
@@ -37,7 +35,7 @@ static int store_real(const app_option *option, const char *text, char *field, e
     double low = no_limits && !option->open_low ? -INFINITY : option->real_low;
     double high = no_limits ? INFINITY : option->real_high;
     double value;
-    int code = app__read_real(text, low, option->open_low, high, &value, message);
+    int code = eqp_read_real(text, low, option->open_low, high, &value, message);
 
     if (!code) {
         memcpy(field, &value, sizeof value);
@@ -48,7 +46,7 @@ static int store_real(const app_option *option, const char *text, char *field, e
 static int store_choice(const app_option *option, const char *text, char *field, eqp_message *message)
 {
     int value;
-    int code = app__read_choice(text, option->choices, &value, message);
+    int code = eqp_read_choice(text, option->choices, &value, message);
 
     if (!code) {
         memcpy(field, &value, sizeof value);

@@ -4,7 +4,7 @@
 #ifndef APP_OPTIONS_H
 #define APP_OPTIONS_H
 
-#include <equipoise/base.h>
+#include <equipoise/option.h>
 
 #include <stdbool.h>
 
@@ -83,14 +83,6 @@ bool app_options_given(const app_command_line *line, const void *values, const c
 
 /* The text of --help, made from the table. Owned by the caller: free(). EQP_OK or EQP_ERR_MEMORY. */
 int app_options_help(const app_command_line *line, char **text);
-
-/* Strict numbers: the whole text, decimal, no blanks, no overflow; reals finite. EQP_OK or EQP_ERR_ARGUMENT, and the
- * value is unchanged. */
-int app_parse_int(const char *text, int64_t *value);
-int app_parse_real(const char *text, double *value);
-
-/* Number of a word among words separated by '|'. EQP_OK or EQP_ERR_UNKNOWN, and the value is unchanged. */
-int app_parse_choice(const char *text, const char *choices, int *value);
 
 /* Integers separated by commas, each within the limits: at least one. values is owned by the caller: free().
  * EQP_OK, EQP_ERR_ARGUMENT with a message "'x' is not ...", EQP_ERR_MEMORY. */

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const eqp_method app_method_auto = {"auto", "the cheapest of those that are worth a trial, by exact evaluation",
-                                    EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS, NULL};
+const eqp_method app_method_auto = {.name = "auto",
+                                    .summary = "the cheapest of those that are worth a trial, by exact evaluation",
+                                    .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS};
 
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
  * of what the curve's trial has cost. The curve is tried without a question. */
@@ -23,7 +24,7 @@ static const struct {
 /* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
 #define EVEN_EFFORT 6.0
 
-int app_auto_missing(const app_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
+int app_auto_missing(const eqp_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
                      int *nmissing, app_method_choice **missing, eqp_message *message)
 {
     app_method_choice *made = NULL;
@@ -49,7 +50,7 @@ int app_auto_missing(const app_methods *own, const app_rebalance_options *run, i
 
 bool app_can_even(const app_method_choice *choice)
 {
-    return app_method_can_even(choice->method) && !choice->options.even_step;
+    return (choice->method->flags & EQP_CAN_EVEN) && !choice->options.how.even;
 }
 
 void app_even_word(const app_method_choice *choice, app_method_choice *even)
@@ -57,8 +58,8 @@ void app_even_word(const app_method_choice *choice, app_method_choice *even)
     const char joint = strchr(choice->name, ':') == NULL ? ':' : ',';
 
     *even = *choice;
-    even->options.even_step = true;
-    snprintf(even->name, sizeof even->name, "%.*s%ceven=step", APP_WORD_LETTERS, choice->name, joint);
+    even->options.how.even = 1;
+    snprintf(even->name, sizeof even->name, "%.*s%ceven=step", EQP_WORD_LETTERS, choice->name, joint);
 }
 
 /* What a trial costs over the life of its map: its making, unless it is there already, and its steps. */
@@ -93,18 +94,14 @@ static int try_one(app_whatif_state *state, const app_auto_question *question, c
         *copy = *choice;
         trial.choice = copy;
     }
-    code = eqp_agree(app_whatif_comm(state), code, message);
-    if (code == EQP_OK) {
-        code = app_whatif_try(state, 1, &trial, &question->network, message);
+    EQP_TRY(eqp_agree(app_whatif_comm(state), code, message));
+    EQP_TRY(app_whatif_try(state, 1, &trial, &question->network, message));
+    *row = trial.row;
+    *seconds = eqp_cpu_seconds_since(begin);
+    if (MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, app_whatif_comm(state)) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
-    if (code == EQP_OK) {
-        *row = trial.row;
-        *seconds = eqp_cpu_seconds_since(begin);
-        if (MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, app_whatif_comm(state)) != MPI_SUCCESS) {
-            code = EQP_ERR_MPI;
-        }
-    }
-    if (code == EQP_OK && (cost_of(question, &trial.row, false) < *cost || (answer->choice == NULL && !answer->keep))) {
+    if (cost_of(question, &trial.row, false) < *cost || (answer->choice == NULL && !answer->keep)) {
         *cost = cost_of(question, &trial.row, false);
         app_trials_free(1, &answer->trial);
         free(answer->choice);
@@ -113,6 +110,7 @@ static int try_one(app_whatif_state *state, const app_auto_question *question, c
         answer->keep = false;
         return EQP_OK;
     }
+done:
     app_trials_free(1, &trial);
     free(copy);
     return code;

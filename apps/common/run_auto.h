@@ -12,7 +12,7 @@ extern const eqp_method app_method_auto;
 
 /* Those of its candidates, with the options of `run`, that are not among choice [n]: *missing is owned by the caller,
  * free(). EQP_OK, EQP_ERR_MEMORY or a code of app_word_parse(). Local. */
-int app_auto_missing(const app_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
+int app_auto_missing(const eqp_methods *own, const app_rebalance_options *run, int n, const app_method_choice *choice,
                      int *nmissing, app_method_choice **missing, eqp_message *message);
 
 /* Whether a choice can be had with even steps and has not got them: the parts must have shares in weighted items. */
@@ -23,7 +23,7 @@ void app_even_word(const app_method_choice *choice, app_method_choice *even);
 
 /* What is known when a choice is made. */
 typedef struct app_auto_question {
-    const app_methods *own;        /* the app's own rows (NULL: none) */
+    const eqp_methods *own;        /* the app's own rows (NULL: none) */
     app_rebalance_options options; /* of the run */
     int nparts;
     double life; /* steps that a map is expected to last, > 0 */

@@ -130,25 +130,18 @@ static int add_percent(eqp_table *table, const char *format, double share)
 static int add_work(eqp_table *table, const group *g, const app_compared *row)
 {
     const eqp_evaluated *e = &row->evaluated;
-    int code = eqp_table_cell(table, "%d", row->parts);
+    int code;
 
-    if (code == EQP_OK) {
-        code = row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
-                                      : eqp_table_cell(table, "%s (%s)", row->method, row->chosen);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of));
-    }
-    if (code == EQP_OK) {
-        code = add_percent(table, "%.2f%%", row->imbalance_next);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of));
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(table, "%lld", (long long)e->ghosts_max);
-    }
-    return code == EQP_OK ? eqp_table_cell(table, "%d", e->neighbours_max) : code;
+    EQP_TRY(eqp_table_cell(table, "%d", row->parts));
+    EQP_TRY(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
+                                   : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
+    EQP_TRY(eqp_table_cell(table, "%.2f%%%s", 100.0 * e->imbalance, mark(g, row, imbalance_of)));
+    EQP_TRY(add_percent(table, "%.2f%%", row->imbalance_next));
+    EQP_TRY(eqp_table_cell(table, "%lld%s", (long long)e->ghosts_total, mark(g, row, ghosts_of)));
+    EQP_TRY(eqp_table_cell(table, "%lld", (long long)e->ghosts_max));
+    EQP_TRY(eqp_table_cell(table, "%d", e->neighbours_max));
+done:
+    return code;
 }
 
 static int add_time(eqp_table *table, const group *g, const app_compared *row)
@@ -157,20 +150,14 @@ static int add_time(eqp_table *table, const group *g, const app_compared *row)
     int code;
 
     eqp_exchange_plan_name(&row->evaluated.plan, plan);
-    code = eqp_table_cell(table, "%.4g%s", 1e3 * seconds_of(row), mark(g, row, seconds_of));
-    if (code == EQP_OK) {
-        code = add_percent(table, "%.1f%%", efficiency_of(row));
-    }
-    if (code == EQP_OK) {
-        code = add_percent(table, "%+.1f%%", gain_of(row, find(g, STRAW_MAN)));
-    }
-    if (code == EQP_OK) {
-        code = add_percent(table, "%+.1f%%", gain_of(row, find(g, SIMPLE)));
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(table, "%.3g", row->balance_seconds);
-    }
-    return code == EQP_OK ? eqp_table_cell(table, "%s", plan) : code;
+    EQP_TRY(eqp_table_cell(table, "%.4g%s", 1e3 * seconds_of(row), mark(g, row, seconds_of)));
+    EQP_TRY(add_percent(table, "%.1f%%", efficiency_of(row)));
+    EQP_TRY(add_percent(table, "%+.1f%%", gain_of(row, find(g, STRAW_MAN))));
+    EQP_TRY(add_percent(table, "%+.1f%%", gain_of(row, find(g, SIMPLE))));
+    EQP_TRY(eqp_table_cell(table, "%.3g", row->balance_seconds));
+    EQP_TRY(eqp_table_cell(table, "%s", plan));
+done:
+    return code;
 }
 
 static int with_legend(const eqp_table *table, char **text)
@@ -378,26 +365,22 @@ int app_compare_plot(const char *dir, int n, const app_compared *rows, eqp_messa
         first = group_of(n, rows);
         code = is_regular(n, rows, &first) ? eqp_array_create(&label, first.n, sizeof *label) : EQP_ERR_ARGUMENT;
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&parts, n / first.n, sizeof *parts);
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&parts, n / first.n, sizeof *parts));
+    EQP_TRY(eqp_array_create(&point, n, sizeof *point));
+    plot.nmethods = first.n;
+    plot.method = label;
+    plot.nparts = n / first.n;
+    plot.parts = parts;
+    plot.point = point;
+    for (int i = 0; i < n; i++) {
+        const eqp_evaluated *e = &rows[i].evaluated;
+        point[i] = (app_plot_point){e->imbalance, (double)e->ghosts_total, e->step_seconds, e->step_seconds_ideal};
+        label[i % first.n] = rows[i].method;
+        parts[i / first.n] = rows[i].parts;
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&point, n, sizeof *point);
-    }
-    if (code == EQP_OK) {
-        plot.nmethods = first.n;
-        plot.method = label;
-        plot.nparts = n / first.n;
-        plot.parts = parts;
-        plot.point = point;
-        for (int i = 0; i < n; i++) {
-            const eqp_evaluated *e = &rows[i].evaluated;
-            point[i] = (app_plot_point){e->imbalance, (double)e->ghosts_total, e->step_seconds, e->step_seconds_ideal};
-            label[i % first.n] = rows[i].method;
-            parts[i / first.n] = rows[i].parts;
-        }
-        code = app_plot_compare(&plot, message);
-    }
+    EQP_TRY(app_plot_compare(&plot, message));
+done:
     free(point);
     free(parts);
     free(label);

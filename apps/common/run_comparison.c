@@ -34,7 +34,7 @@ static void comparison_free(comparison *c)
     free(c->even);
 }
 
-static int plan_comparison(const app_methods *own, int nchoices, const app_method_choice *choice, int ncounts,
+static int plan_comparison(const eqp_methods *own, int nchoices, const app_method_choice *choice, int ncounts,
                            comparison *c, eqp_message *message)
 {
     int nmissing = 0, code = EQP_OK;
@@ -47,20 +47,18 @@ static int plan_comparison(const app_methods *own, int nchoices, const app_metho
         code = app_auto_missing(own, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message);
         c->neven = EVENED;
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const app_method_choice *));
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even);
-    }
-    for (int i = 0; i < nchoices && code == EQP_OK; i++) {
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const app_method_choice *)));
+    EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));
+    for (int i = 0; i < nchoices; i++) {
         if (choice[i].method != &app_method_auto) {
             c->tried[c->ntried++] = &choice[i];
         }
     }
-    for (int i = 0; i < nmissing && code == EQP_OK; i++) {
+    for (int i = 0; i < nmissing; i++) {
         c->tried[c->ntried++] = &c->missing[i];
     }
+done:
     return code;
 }
 
@@ -156,14 +154,12 @@ static void read_rows(const comparison *c, const app_trial *trials, app_compared
 static int look_again(const app_whatif_state *state, const app_trial *trial, double *imbalance)
 {
     double *load = NULL;
-    int code = eqp_agree(state->comm, eqp_array_create(&load, trial->nparts, sizeof *load), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = app_whatif_loads(state, trial, load);
-    }
-    if (code == EQP_OK) {
-        *imbalance = app_speeds_imbalance(state->what->speeds, trial->nparts, load);
-    }
+    EQP_TRY(eqp_agree(state->comm, eqp_array_create(&load, trial->nparts, sizeof *load), NULL));
+    EQP_TRY(app_whatif_loads(state, trial, load));
+    *imbalance = app_speeds_imbalance(state->what->speeds, trial->nparts, load);
+done:
     free(load);
     return code;
 }
@@ -200,7 +196,7 @@ static int compare_one(app_whatif_state *state, const comparison *c, int nparts,
     return code == EQP_OK && c->neven > 0 ? try_even(state, c, trials, even, network, message) : code;
 }
 
-int app_whatif_compare(const app_whatif *what, const app_methods *own, int nchoices, const app_method_choice *choice,
+int app_whatif_compare(const app_whatif *what, const eqp_methods *own, int nchoices, const app_method_choice *choice,
                        int ncounts, const int64_t *parts, const eqp_network *network, app_compared **rows,
                        void (*on_rows)(void *user, int n, const app_compared *rows), void *rows_user,
                        eqp_message *message)
@@ -218,25 +214,20 @@ int app_whatif_compare(const app_whatif *what, const app_methods *own, int nchoi
     if (code == EQP_OK) {
         code = eqp_array_create(&made, (int64_t)nchoices * ncounts, sizeof *made);
     }
-    code = eqp_agree(what->comm, code, message);
-    if (code == EQP_OK) {
-        code = app_whatif_open(what, &state);
-    }
-    for (int k = 0; k < ncounts && code == EQP_OK; k++) {
-        code = compare_one(state, &c, (int)parts[k], trials + k * each, c.even + k * c.neven, network, message);
-        if (code == EQP_OK) {
-            read_rows(&c, trials + k * each, made + k * nchoices);
-        }
-        if (code == EQP_OK && on_rows != NULL) {
+    EQP_TRY(eqp_agree(what->comm, code, message));
+    EQP_TRY(app_whatif_open(what, &state));
+    for (int k = 0; k < ncounts; k++) {
+        EQP_TRY(compare_one(state, &c, (int)parts[k], trials + k * each, c.even + k * c.neven, network, message));
+        read_rows(&c, trials + k * each, made + k * nchoices);
+        if (on_rows != NULL) {
             on_rows(rows_user, nchoices, made + k * nchoices);
         }
     }
-    if (code == EQP_OK) {
-        code = look_ahead(state, each * ncounts, trials, message);
-    }
-    for (int k = 0; k < ncounts && code == EQP_OK; k++) {
+    EQP_TRY(look_ahead(state, each * ncounts, trials, message));
+    for (int k = 0; k < ncounts; k++) {
         read_rows(&c, trials + k * each, made + k * nchoices);
     }
+done:
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "what-if: %s", eqp_error_text(code));
     }

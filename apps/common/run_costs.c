@@ -42,12 +42,10 @@ int app_costs_fit(app_costs *costs, MPI_Comm comm, const app_timings *timings)
     for (int i = 0; i < EQP_COST_SUMS; i++) {
         costs->samples.sum[i] *= FADING;
     }
-    if (code == EQP_OK) {
-        code = eqp_cost_sums_merge(&costs->samples, &all);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, eqp_cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit), NULL);
-    }
+    EQP_TRY(code);
+    EQP_TRY(eqp_cost_sums_merge(&costs->samples, &all));
+    EQP_TRY(eqp_agree(comm, eqp_cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit), NULL));
+done:
     if (code != EQP_OK) {
         return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */
     }

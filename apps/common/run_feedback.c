@@ -34,22 +34,19 @@ int app_feedback_create(const app_run_settings *run, int nranks, app_feedback **
     app_feedback *made = NULL;
     int code;
 
-    if (run->method != eqp_method_find("feedback") || run->schedule != NULL) {
+    if (!(run->method->flags & EQP_BY_LOADS) || run->schedule != NULL) {
         return EQP_OK;
     }
-    code = eqp_array_create(&made, 1, sizeof *made);
-    if (code == EQP_OK) {
-        made->nranks = nranks;
-        made->by_loads = *run->method;
-        made->by_loads.needs = 0;
-        made->options = (eqp_feedback_options)EQP_FEEDBACK_OPTIONS_DEFAULTS;
-        made->options.threshold = run->policy.imbalance_tol;
-        made->ruled = run->policy.mode == EQP_POLICY_AUTO;
-        code = eqp_feedback_init(&made->state, &made->options);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made->best, nranks, sizeof *made->best);
-    }
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    made->nranks = nranks;
+    made->by_loads = *run->method;
+    made->by_loads.flags = 0;
+    made->options = (eqp_feedback_options)EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    made->options.threshold = run->policy.imbalance_tol;
+    made->ruled = run->policy.mode == EQP_POLICY_AUTO;
+    EQP_TRY(eqp_feedback_init(&made->state, &made->options));
+    EQP_TRY(eqp_array_create(&made->best, nranks, sizeof *made->best));
+done:
     if (code != EQP_OK) {
         app_feedback_free(made);
         return code;

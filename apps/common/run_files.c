@@ -188,21 +188,16 @@ int app_file_order(MPI_Comm comm, size_t size, int64_t n, void *records, int64_t
     if (code == EQP_OK) {
         code = eqp_array_create(&writer, n, sizeof *writer);
     }
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        sort_by_place(size, n, records);
-        for (int64_t i = 0; i < n; i++) {
-            place[i] = place_of((const char *)records + (size_t)i * size);
-        }
-        code = eqp_deal_keys(comm, n, place, writer);
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    sort_by_place(size, n, records);
+    for (int64_t i = 0; i < n; i++) {
+        place[i] = place_of((const char *)records + (size_t)i * size);
     }
-    if (code == EQP_OK) {
-        code = eqp_send_records(comm, size, n, writer, records, &nin, &in);
-    }
-    if (code == EQP_OK) {
-        sort_by_place(size, nin, in);
-        code = eqp_scan_int64(comm, nin, &before, NULL);
-    }
+    EQP_TRY(eqp_deal_keys(comm, n, place, writer));
+    EQP_TRY(eqp_send_records(comm, size, n, writer, records, &nin, &in));
+    sort_by_place(size, nin, in);
+    EQP_TRY(eqp_scan_int64(comm, nin, &before, NULL));
+done:
     free(writer);
     free(place);
     if (code != EQP_OK) {
@@ -269,23 +264,19 @@ static void forces_discard(void *file)
 static int forces_take(forces_file *file, int64_t n, const app_force *force)
 {
     double *const *const fields[] = {&file->x, &file->y, &file->z};
-    int code = eqp_array_create(&file->id, n, sizeof *file->id);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&file->x, n, sizeof *file->x);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&file->y, n, sizeof *file->y);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&file->z, n, sizeof *file->z);
-    }
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&file->id, n, sizeof *file->id));
+    EQP_TRY(eqp_array_create(&file->x, n, sizeof *file->x));
+    EQP_TRY(eqp_array_create(&file->y, n, sizeof *file->y));
+    EQP_TRY(eqp_array_create(&file->z, n, sizeof *file->z));
+    for (int64_t i = 0; i < n; i++) {
         file->id[i] = force[i].id;
         for (int d = 0; d < 3; d++) {
             (*fields[d])[i] = force[i].force[d];
         }
     }
+done:
     return code;
 }
 

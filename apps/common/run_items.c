@@ -21,20 +21,18 @@ static int items_create(app_items *items, int64_t n)
 {
     int64_t **counts[] = {&items->id, &items->particles, &items->size};
     int **parts[] = {&items->part_now, &items->part};
-    int code = eqp_array_create(&items->weight, n, sizeof *items->weight);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&items->point, 3 * n, sizeof *items->point);
+    EQP_TRY(eqp_array_create(&items->weight, n, sizeof *items->weight));
+    EQP_TRY(eqp_array_create(&items->point, 3 * n, sizeof *items->point));
+    EQP_TRY(eqp_array_create(&items->source, 3 * n, sizeof *items->source));
+    for (int i = 0; i < 3; i++) {
+        EQP_TRY(eqp_array_create(counts[i], n, sizeof(int64_t)));
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&items->source, 3 * n, sizeof *items->source);
+    for (int i = 0; i < 2; i++) {
+        EQP_TRY(eqp_array_create(parts[i], n, sizeof(int)));
     }
-    for (int i = 0; i < 3 && code == EQP_OK; i++) {
-        code = eqp_array_create(counts[i], n, sizeof(int64_t));
-    }
-    for (int i = 0; i < 2 && code == EQP_OK; i++) {
-        code = eqp_array_create(parts[i], n, sizeof(int));
-    }
+done:
     items->view = (eqp_balance_items){.n = n,
                                       .id = items->id,
                                       .weight = items->weight,

@@ -87,18 +87,17 @@ static int agree_seconds(MPI_Comm comm, double *seconds)
     int code;
 
     MPI_Comm_size(comm, &size);
-    code = eqp_agree(comm, eqp_array_create(&all, size, sizeof *all), NULL);
-    if (code == EQP_OK && MPI_Allgather(seconds, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&all, size, sizeof *all), NULL));
+    if (MPI_Allgather(seconds, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
-    for (int r = 0; r < size && code == EQP_OK; r++) {
+    for (int r = 0; r < size; r++) {
         if (!isnan(all[r])) {
             all[n++] = all[r];
         }
     }
-    if (code == EQP_OK) {
-        *seconds = median(n, all);
-    }
+    *seconds = median(n, all);
+done:
     free(all);
     return code;
 }
@@ -120,16 +119,12 @@ int app_network_measure(MPI_Comm comm, eqp_network *network)
         code = code == EQP_OK ? time_trips(&p, LARGE_TRIPS, LARGE, buffer, &large) : code;
         code = eqp_agree(comm, code, NULL);
     }
-    if (code == EQP_OK) {
-        code = agree_seconds(comm, &small);
-    }
-    if (code == EQP_OK) {
-        code = agree_seconds(comm, &large);
-    }
-    if (code == EQP_OK) {
-        network->alpha = small;
-        network->beta = fmax(large - small, 0.0) / LARGE;
-    }
+    EQP_TRY(code);
+    EQP_TRY(agree_seconds(comm, &small));
+    EQP_TRY(agree_seconds(comm, &large));
+    network->alpha = small;
+    network->beta = fmax(large - small, 0.0) / LARGE;
+done:
     free(buffer);
     return code;
 }

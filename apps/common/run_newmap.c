@@ -54,15 +54,14 @@ static int make_items(app_newmap *newmap, const app_map *old)
     if (code == EQP_OK) {
         code = eqp_array_create(&newmap->seconds, items->view.n, sizeof *newmap->seconds);
     }
-    code = eqp_agree(newmap->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_scan_int64(newmap->comm, items->view.n, &before, &newmap->nitems);
-    }
-    for (int64_t i = 0; i < items->view.n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(newmap->comm, code, NULL));
+    EQP_TRY(eqp_scan_int64(newmap->comm, items->view.n, &before, &newmap->nitems));
+    for (int64_t i = 0; i < items->view.n; i++) {
         items->id[i] = before + i;
         newmap->seconds[i] = items->weight[i];
     }
-    if (!(newmap->options.method->needs & EQP_NEEDS_WEIGHTS)) {
+done:
+    if (!(newmap->options.method->flags & EQP_NEEDS_WEIGHTS)) {
         items->view.weight = NULL; /* nobody has weighed: particles count */
     }
     return code;
@@ -114,10 +113,9 @@ static int make_shares(const app_newmap *newmap, const double *beside, double **
     for (int64_t i = 0; i < items->view.n; i++) {
         even += items->weight[i];
     }
-    code = eqp_sum_double(newmap->comm, 1, &even);
-    if (code == EQP_OK) {
-        code = eqp_agree(newmap->comm, eqp_array_create(&share, nparts, sizeof *share), NULL);
-    }
+    EQP_TRY(eqp_sum_double(newmap->comm, 1, &even));
+    EQP_TRY(eqp_agree(newmap->comm, eqp_array_create(&share, nparts, sizeof *share), NULL));
+done:
     if (code != EQP_OK || (even <= 0.0 && speeds.n == 0)) {
         free(share);
         return code;
@@ -145,9 +143,16 @@ static int make_shares(const app_newmap *newmap, const double *beside, double **
 /* The parts of another method instead of the present ones. */
 static int start_from(app_newmap *newmap, const eqp_balance_options *wanted)
 {
+    const eqp_method *start = newmap->options.how.start;
     app_items *items = &newmap->items;
-    int code = eqp_balance(newmap->comm, newmap->options.start, &items->view, wanted, items->part, NULL);
+    eqp_balance_options first = *wanted;
+    int code;
 
+    first.settings = (eqp_settings){{0}};
+    if (newmap->options.aspect > 0) {
+        (void)eqp_method_suggest(start, "aspect", newmap->options.aspect, &first.settings);
+    }
+    code = eqp_balance(newmap->comm, start, &items->view, &first, items->part, NULL);
     for (int64_t i = 0; i < items->view.n && code == EQP_OK; i++) {
         items->part_now[i] = items->part[i];
     }
@@ -165,17 +170,19 @@ int app_newmap_assign(app_newmap *newmap, const double *beside, eqp_message *mes
     wanted.share = shares;
     wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
     wanted.seed = options->seed;
-    wanted.aspect = options->aspect;
-    wanted.columns = (int)(options->columns < wanted.nparts ? options->columns : wanted.nparts);
+    wanted.settings = options->settings;
     wanted.part_load = options->part_load;
     wanted.message = message;
-    if (code == EQP_OK && options->start != NULL) {
-        code = start_from(newmap, &wanted);
+    EQP_TRY(code);
+    if (options->aspect > 0) {
+        (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }
-    if (code == EQP_OK) {
-        code = eqp_balance(newmap->comm, options->method, &newmap->items.view, &wanted, newmap->items.part,
-                           &newmap->result);
+    if (options->how.start != NULL) {
+        EQP_TRY(start_from(newmap, &wanted));
     }
+    EQP_TRY(
+        eqp_balance(newmap->comm, options->method, &newmap->items.view, &wanted, newmap->items.part, &newmap->result));
+done:
     free(shares);
     return code;
 }
@@ -236,14 +243,12 @@ int app_newmap_make(MPI_Comm comm, const app_rebalance_options *options, app_own
                     eqp_message *message)
 {
     app_newmap *newmap = NULL;
-    int code = app_newmap_open(comm, options, owners, old, &newmap, message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = app_newmap_assign(newmap, options->base, message);
-    }
-    if (code == EQP_OK) {
-        code = app_newmap_take(newmap, NULL, nhome, made, verdicts, rebalanced);
-    }
+    EQP_TRY(app_newmap_open(comm, options, owners, old, &newmap, message));
+    EQP_TRY(app_newmap_assign(newmap, options->base, message));
+    EQP_TRY(app_newmap_take(newmap, NULL, nhome, made, verdicts, rebalanced));
+done:
     app_newmap_close(newmap);
     return code;
 }

@@ -158,8 +158,8 @@ static int pack_foreign(const app_survey *survey, const int *rank, int me, int n
             sent[2 * nranks + rank[i]] += survey->owner[i].ntiles;
         }
     }
-    code = eqp_array_create(&next, 3 * (int64_t)nranks, sizeof *next);
-    for (int r = 0; r < nranks && code == EQP_OK; r++) {
+    EQP_TRY(eqp_array_create(&next, 3 * (int64_t)nranks, sizeof *next));
+    for (int r = 0; r < nranks; r++) {
         next[r] = out->n;
         next[nranks + r] = out->npins;
         next[2 * nranks + r] = out->ntiles;
@@ -167,10 +167,8 @@ static int pack_foreign(const app_survey *survey, const int *rank, int me, int n
         out->npins += sent[nranks + r];
         out->ntiles += sent[2 * nranks + r];
     }
-    if (code == EQP_OK) {
-        code = bundle_create(out);
-    }
-    for (int64_t i = 0, pin = 0, tile = 0; i < survey->n && code == EQP_OK; i++) {
+    EQP_TRY(bundle_create(out));
+    for (int64_t i = 0, pin = 0, tile = 0; i < survey->n; i++) {
         const app_owner *owner = &survey->owner[i];
         const int r = rank[i];
         if (r != me) {
@@ -189,6 +187,7 @@ static int pack_foreign(const app_survey *survey, const int *rank, int me, int n
         pin += owner->npins;
         tile += owner->ntiles;
     }
+done:
     free(next);
     return code;
 }
@@ -209,21 +208,15 @@ static int send_foreign(MPI_Comm comm, const app_survey *survey, const int *rank
     }
     code = eqp_agree(comm, code, NULL);
     int64_t *const total[] = {&in->n, &in->npins, &in->ntiles};
-    for (int i = 0; i < 3 && code == EQP_OK; i++) {
-        code = eqp_exchange_counts(comm, sent + i * nranks, received + i * nranks, total[i]);
+    EQP_TRY(code);
+    for (int i = 0; i < 3; i++) {
+        EQP_TRY(eqp_exchange_counts(comm, sent + i * nranks, received + i * nranks, total[i]));
     }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, bundle_create(in), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(comm, sizeof *out.owner, sent, out.owner, received, in->owner);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(comm, sizeof *out.pin, sent + nranks, out.pin, received + nranks, in->pin);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(comm, sizeof *out.tile, sent + 2 * nranks, out.tile, received + 2 * nranks, in->tile);
-    }
+    EQP_TRY(eqp_agree(comm, bundle_create(in), NULL));
+    EQP_TRY(eqp_exchange(comm, sizeof *out.owner, sent, out.owner, received, in->owner));
+    EQP_TRY(eqp_exchange(comm, sizeof *out.pin, sent + nranks, out.pin, received + nranks, in->pin));
+    EQP_TRY(eqp_exchange(comm, sizeof *out.tile, sent + 2 * nranks, out.tile, received + 2 * nranks, in->tile));
+done:
     *bytes += out.n * (int64_t)sizeof *out.owner + out.npins * (int64_t)sizeof *out.pin +
               out.ntiles * (int64_t)sizeof *out.tile;
     bundle_free(&out);
@@ -275,31 +268,21 @@ static void add_share(const app_work_model *model, app_owner *owner, const app_o
 static int make_room(app_owners *owners, int64_t n, int64_t npins, int64_t ntiles)
 {
     int64_t **const number[] = {&owners->id, &owners->own_pin, &owners->count, &owners->pin_first, &owners->tile_first};
-    int code = eqp_array_create(&owners->owner, n, sizeof *owners->owner);
+    int code;
 
-    for (int i = 0; i < 5 && code == EQP_OK; i++) {
-        code = eqp_array_create(number[i], n + 1, sizeof(int64_t));
+    EQP_TRY(eqp_array_create(&owners->owner, n, sizeof *owners->owner));
+    for (int i = 0; i < 5; i++) {
+        EQP_TRY(eqp_array_create(number[i], n + 1, sizeof(int64_t)));
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->weight, n, sizeof *owners->weight);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->seconds, n, sizeof *owners->seconds);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->again, n, sizeof *owners->again);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->pin, npins, sizeof *owners->pin);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->tile_centroid, 3 * ntiles, sizeof *owners->tile_centroid);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&owners->tile_weight, ntiles, sizeof *owners->tile_weight);
-    }
-    return code == EQP_OK ? eqp_array_create(&owners->tile_pin, APP_TILE_PINS * ntiles, sizeof *owners->tile_pin)
-                          : code;
+    EQP_TRY(eqp_array_create(&owners->weight, n, sizeof *owners->weight));
+    EQP_TRY(eqp_array_create(&owners->seconds, n, sizeof *owners->seconds));
+    EQP_TRY(eqp_array_create(&owners->again, n, sizeof *owners->again));
+    EQP_TRY(eqp_array_create(&owners->pin, npins, sizeof *owners->pin));
+    EQP_TRY(eqp_array_create(&owners->tile_centroid, 3 * ntiles, sizeof *owners->tile_centroid));
+    EQP_TRY(eqp_array_create(&owners->tile_weight, ntiles, sizeof *owners->tile_weight));
+    EQP_TRY(eqp_array_create(&owners->tile_pin, APP_TILE_PINS * ntiles, sizeof *owners->tile_pin));
+done:
+    return code;
 }
 
 /* Owners from entries in order, shares of one owner together; each field of tiles by itself, as the sampler wants it.
@@ -345,21 +328,19 @@ static int make_owners(const app_survey *survey, const int *rank, int me, const 
 {
     entry *entries = NULL;
     int64_t n = 0, npins = 0, ntiles = 0;
-    int code = eqp_array_create(&entries, survey->n + in->n, sizeof *entries);
+    int code;
 
-    if (code == EQP_OK) {
-        n = list_entries(survey->n, survey->owner, survey->pin, survey->tile, rank, me, 0, entries);
-        n += list_entries(in->n, in->owner, in->pin, in->tile, NULL, 0, n, entries + n);
-        sort_entries(n, entries);
-        for (int64_t i = 0; i < n; i++) {
-            npins += entries[i].owner->npins;
-            ntiles += entries[i].owner->ntiles;
-        }
-        code = make_room(owners, n, npins, ntiles);
+    EQP_TRY(eqp_array_create(&entries, survey->n + in->n, sizeof *entries));
+    n = list_entries(survey->n, survey->owner, survey->pin, survey->tile, rank, me, 0, entries);
+    n += list_entries(in->n, in->owner, in->pin, in->tile, NULL, 0, n, entries + n);
+    sort_entries(n, entries);
+    for (int64_t i = 0; i < n; i++) {
+        npins += entries[i].owner->npins;
+        ntiles += entries[i].owner->ntiles;
     }
-    if (code == EQP_OK) {
-        fill_owners(n, entries, model, owners);
-    }
+    EQP_TRY(make_room(owners, n, npins, ntiles));
+    fill_owners(n, entries, model, owners);
+done:
     for (int64_t o = 0; o < owners->n; o++) {
         const app_owner *owner = &owners->owner[o];
         owners->count[o] = owner->interactions;
@@ -397,26 +378,25 @@ static int cut_curve(MPI_Comm comm, int nranks, int64_t nkeys, const uint64_t *k
         const int64_t at = nkeys * (2 * i + 1) / (2 * SHOWN);
         mine[i] = (shown_key){nkeys > 0 ? keys[at] : 0, (double)nkeys / SHOWN};
     }
-    if (code == EQP_OK &&
-        MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
+    EQP_TRY(code);
+    if (MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
-    if (code == EQP_OK) {
-        qsort(all, (size_t)total, sizeof *all, compare_shown);
-        for (int i = 0; i < total; i++) {
-            sum += all[i].owners;
-        }
-        cut[0] = 0;
-        for (int i = 0; i < total; i++) {
-            for (; r < nranks && before >= sum * r / nranks && before > 0.0; r++) {
-                cut[r] = all[i].key;
-            }
-            before += all[i].owners;
-        }
-        for (; r <= nranks; r++) {
-            cut[r] = UINT64_MAX;
-        }
+    qsort(all, (size_t)total, sizeof *all, compare_shown);
+    for (int i = 0; i < total; i++) {
+        sum += all[i].owners;
     }
+    cut[0] = 0;
+    for (int i = 0; i < total; i++) {
+        for (; r < nranks && before >= sum * r / nranks && before > 0.0; r++) {
+            cut[r] = all[i].key;
+        }
+        before += all[i].owners;
+    }
+    for (; r <= nranks; r++) {
+        cut[r] = UINT64_MAX;
+    }
+done:
     free(all);
     return code;
 }
@@ -447,13 +427,12 @@ static int deal_out(MPI_Comm comm, const app_survey *survey, int64_t nkeys, cons
     if (code == EQP_OK) {
         code = eqp_array_create(rank, survey->n, sizeof **rank);
     }
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = cut_curve(comm, nranks, nkeys, keys, cut);
-    }
-    for (int64_t i = 0; i < survey->n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(cut_curve(comm, nranks, nkeys, keys, cut));
+    for (int64_t i = 0; i < survey->n; i++) {
         (*rank)[i] = find_rank(nranks, cut, survey->owner[i].key);
     }
+done:
     free(cut);
     return code;
 }
@@ -468,15 +447,11 @@ int app_owners_line_up(MPI_Comm comm, const app_survey *survey, const app_work_m
 
     MPI_Comm_rank(comm, &me);
     *owners = (app_owners){.n = 0};
-    if (code == EQP_OK) {
-        code = send_foreign(comm, survey, rank, &in, bytes);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, make_owners(survey, rank, me, &in, model, costs, owners), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_scan_int64(comm, owners->n, &before, NULL);
-    }
+    EQP_TRY(code);
+    EQP_TRY(send_foreign(comm, survey, rank, &in, bytes));
+    EQP_TRY(eqp_agree(comm, make_owners(survey, rank, me, &in, model, costs, owners), NULL));
+    EQP_TRY(eqp_scan_int64(comm, owners->n, &before, NULL));
+done:
     for (int64_t o = 0; o < owners->n; o++) {
         owners->id[o] = before + o;
         owners->own_pin[o] = owners->owner[o].pin >= 0 ? owners->owner[o].pin : before + o;

@@ -2,7 +2,6 @@
 #include "run_policy.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Steps that a first map is expected to last, and that any is at least. */
 #define FIRST_LIFE 50.0
@@ -10,7 +9,7 @@
 
 bool app_renewal_wants(const app_renewal *renewal)
 {
-    return strcmp(renewal->run->method->name, "none") != 0 &&
+    return !(renewal->run->method->flags & EQP_KEEPS) &&
            (eqp_policy_wants(renewal->policy) || app_feedback_wants(renewal->feedback) ||
             app_shares_want(renewal->shares));
 }

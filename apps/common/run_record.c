@@ -203,7 +203,7 @@ static int add_loads(app_record *record, const app_record_row *row)
 {
     int code = EQP_OK;
 
-    for (int r = 0; r < record->nranks && code == EQP_OK; r++) {
+    for (int r = 0; r < record->nranks; r++) {
         const app_rank_row *of = app_row_of(row->rows, row->row_bytes, r);
         const eqp_load_row load = {.step = row->step->step,
                                    .rank = r,
@@ -219,40 +219,29 @@ static int add_loads(app_record *record, const app_record_row *row)
                                    .balance_seconds = of->balance_seconds,
                                    .speed = of->speed,
                                    .helped = (int64_t)of->helped};
-        code = eqp_csv_add_load(record->loads, &load);
+        EQP_TRY(eqp_csv_add_load(record->loads, &load));
     }
-    if (code == EQP_OK) {
-        publish_loads(record);
-    }
+    publish_loads(record);
+done:
     return code;
 }
 
 static int add_line(app_record *record, const app_record_row *row)
 {
     const app_step *now = row->step;
-    int code = eqp_table_cell(record->table, "%lld", (long long)now->step);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_table_cell(record->table, "%s", now->rebalanced ? "yes" : "");
+    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->step));
+    EQP_TRY(eqp_table_cell(record->table, "%s", now->rebalanced ? "yes" : ""));
+    EQP_TRY(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_predicted));
+    EQP_TRY(eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_measured));
+    EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->ghosts_total));
+    EQP_TRY(eqp_table_cell(record->table, "%.4f", now->load_max));
+    EQP_TRY(eqp_table_cell(record->table, "%.4f", now->balance_seconds));
+    for (int i = 0; i < record->ncolumns; i++) {
+        EQP_TRY(eqp_table_cell(record->table, "%s", row->cell[i]));
     }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_predicted);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(record->table, "%.2f%%", 100.0 * now->imbalance_measured);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(record->table, "%lld", (long long)now->ghosts_total);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(record->table, "%.4f", now->load_max);
-    }
-    if (code == EQP_OK) {
-        code = eqp_table_cell(record->table, "%.4f", now->balance_seconds);
-    }
-    for (int i = 0; i < record->ncolumns && code == EQP_OK; i++) {
-        code = eqp_table_cell(record->table, "%s", row->cell[i]);
-    }
+done:
     return code;
 }
 
@@ -277,15 +266,14 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
 
 static int add_comparison(app_record *record, const eqp_network *network)
 {
-    int code = eqp_report_set(record->report, eqp_field_real("network_alpha", network->alpha));
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_report_set(record->report, eqp_field_real("network_beta", network->beta));
-    }
-    if (code == EQP_OK) {
-        code = eqp_report_set(record->report, eqp_field_count("network_node", network->node));
-    }
-    return code == EQP_OK ? app_compare_add(record->report, record->nrows, record->rows) : code;
+    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_alpha", network->alpha)));
+    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_beta", network->beta)));
+    EQP_TRY(eqp_report_set(record->report, eqp_field_count("network_node", network->node)));
+    EQP_TRY(app_compare_add(record->report, record->nrows, record->rows));
+done:
+    return code;
 }
 
 int app_record_compare(app_record *record, const eqp_network *network, int n, const app_compared *rows,
@@ -358,15 +346,14 @@ static int plot(const app_record *record, eqp_message *note)
 
 static int write_files(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
 {
-    int code = set_totals(record, totals);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_csv_finish(record->loads, message);
-    }
-    if (code == EQP_OK) {
-        code = eqp_report_finish(record->report, message);
-    }
-    return code == EQP_OK ? plot(record, note) : code;
+    EQP_TRY(set_totals(record, totals));
+    EQP_TRY(eqp_csv_finish(record->loads, message));
+    EQP_TRY(eqp_report_finish(record->report, message));
+    EQP_TRY(plot(record, note));
+done:
+    return code;
 }
 
 int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)

@@ -192,12 +192,12 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
     return EQP_OK;
 }
 
-static int choose_methods(const app_methods *own, app_run_settings *run, const char **option, eqp_message *message)
+static int choose_methods(const eqp_methods *own, app_run_settings *run, const char **option, eqp_message *message)
 {
     const app_rebalance_options plain = {.imbalance_tol = run->imbalance_tol,
-                                         .strategy = (eqp_sample_strategy)run->sample_strategy,
-                                         .sample_rate = run->sample_rate,
-                                         .sample_threshold = run->sample_threshold,
+                                         .how = {.strategy = (eqp_sample_strategy)run->sample_strategy,
+                                                 .rate = run->sample_rate,
+                                                 .threshold = run->sample_threshold},
                                          .seed = (uint64_t)run->seed};
     int code;
 
@@ -369,7 +369,7 @@ static int choose_network(app_run_settings *run, const char **option, eqp_messag
     return code;
 }
 
-int app_run_choose(const char *program, const app_methods *own, app_run_settings *run, eqp_message *message)
+int app_run_choose(const char *program, const eqp_methods *own, app_run_settings *run, eqp_message *message)
 {
     eqp_message inner = {""};
     const char *option = "balance";
@@ -455,54 +455,54 @@ bool app_run_asks(const char *value)
     return value != NULL && strcmp(value, "help") == 0;
 }
 
-/* Rows of a table of methods, as --X help shows them. */
-typedef struct listed {
-    const char *name, *summary;
-} listed;
-
-static int list_rows(const char *what, int n, listed (*row)(const void *user, int i), const void *user, char **text)
+static int list_method(eqp_table *list, const eqp_method *method)
 {
-    const char *const header[] = {"method", what};
-    eqp_table *list = NULL;
-    int code = eqp_table_create(2, header, &list);
+    const eqp_option *option;
+    int code;
 
-    for (int i = 0; i < n && code == EQP_OK; i++) {
-        const listed shown = row(user, i);
-        code = eqp_table_cell(list, "%s", shown.name);
-        if (code == EQP_OK) {
-            code = eqp_table_cell(list, "%s", shown.summary);
-        }
+    EQP_TRY(eqp_table_cell(list, "%s", method->name));
+    EQP_TRY(eqp_table_cell(list, "%s", method->summary));
+    for (int i = 0; (option = eqp_choice_option(method, i)) != NULL; i++) {
+        EQP_TRY(eqp_table_cell(list, option->type == EQP_OPTION_FLAG ? "  %s" : "  %s=", option->name));
+        EQP_TRY(eqp_table_cell(list, "  %s", option->help));
     }
-    if (code == EQP_OK) {
-        code = eqp_table_text(list, text);
+done:
+    return code;
+}
+
+int app_run_list_methods(const eqp_methods *own, char **text)
+{
+    static const char *const header[] = {"method and options", "what it does"};
+    const eqp_method *method;
+    eqp_table *list = NULL;
+    int code;
+
+    EQP_TRY(eqp_table_create(2, header, &list));
+    for (int i = 0; (method = eqp_methods_at(own, i)) != NULL; i++) {
+        EQP_TRY(list_method(list, method));
     }
+    EQP_TRY(eqp_table_text(list, text));
+done:
     eqp_table_free(list);
     return code;
 }
 
-static listed method_row(const void *own, int i)
-{
-    const eqp_method *method = app_method_at(own, i);
-
-    return (listed){method->name, method->summary};
-}
-
-int app_run_list_methods(const app_methods *own, char **text)
-{
-    return list_rows("what it does", eqp_method_count() + (own != NULL ? own->n : 0), method_row, own, text);
-}
-
-static listed schedule_row(const void *none, int i)
-{
-    const eqp_schedule_method *method = eqp_schedule_method_at(i);
-
-    (void)none;
-    return (listed){method->name, method->summary};
-}
-
 int app_run_list_schedules(char **text)
 {
-    return list_rows("what it hands out", eqp_schedule_method_count(), schedule_row, NULL, text);
+    static const char *const header[] = {"method", "what it hands out"};
+    const eqp_schedule_method *method;
+    eqp_table *list = NULL;
+    int code;
+
+    EQP_TRY(eqp_table_create(2, header, &list));
+    for (int i = 0; (method = eqp_schedule_method_at(i)) != NULL; i++) {
+        EQP_TRY(eqp_table_cell(list, "%s", method->name));
+        EQP_TRY(eqp_table_cell(list, "%s", method->summary));
+    }
+    EQP_TRY(eqp_table_text(list, text));
+done:
+    eqp_table_free(list);
+    return code;
 }
 
 static int list_kind(eqp_table *list, const app_recipe_kind *kind)

@@ -68,7 +68,7 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
 /* Looks --balance, --compare and --schedule up, methods in the library's table and then among the app's own rows (NULL:
  * none), and reads --rebalance, --share, --exchange, --parts and --network. A text that is NULL counts as its default.
  * EQP_OK; EQP_ERR_UNKNOWN, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */
-int app_run_choose(const char *program, const app_methods *own, app_run_settings *run, eqp_message *message);
+int app_run_choose(const char *program, const eqp_methods *own, app_run_settings *run, eqp_message *message);
 
 /* Frees what app_run_choose() has made; legal for settings that are zero, and twice. */
 void app_run_settings_free(app_run_settings *run);
@@ -93,7 +93,7 @@ const char *app_run_input_path(const app_run_settings *run);
 bool app_run_asks(const char *value);
 
 /* The text for `--balance help`: owned by the caller. EQP_OK or EQP_ERR_MEMORY. */
-int app_run_list_methods(const app_methods *own, char **text);
+int app_run_list_methods(const eqp_methods *own, char **text);
 
 /* The text for `--schedule help`: likewise. */
 int app_run_list_schedules(char **text);

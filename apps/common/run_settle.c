@@ -88,16 +88,14 @@ static void find_factors(settling *s)
 /* The next map. pass: from 0 up. */
 static int make_again(settling *s, int pass, app_trial *next, app_rebalanced *rebalanced)
 {
-    int code = app_newmap_given(s->newmap, s->given);
+    int code;
 
-    if (code == EQP_OK) {
-        find_factors(s);
-        app_newmap_reweigh(s->newmap, s->factor, pass == 0 ? 1.0 : LATER_SHARE);
-        code = app_newmap_assign(s->newmap, s->base, s->message);
-    }
-    if (code == EQP_OK) {
-        code = app_newmap_take(s->newmap, NULL, s->state->nhome, &next->map, &next->verdicts, rebalanced);
-    }
+    EQP_TRY(app_newmap_given(s->newmap, s->given));
+    find_factors(s);
+    app_newmap_reweigh(s->newmap, s->factor, pass == 0 ? 1.0 : LATER_SHARE);
+    EQP_TRY(app_newmap_assign(s->newmap, s->base, s->message));
+    EQP_TRY(app_newmap_take(s->newmap, NULL, s->state->nhome, &next->map, &next->verdicts, rebalanced));
+done:
     return code;
 }
 

@@ -45,10 +45,9 @@ static int read_speeds(const char *text, app_share_choice *choice, eqp_message *
         code = eqp_array_create(&speed, n, sizeof *speed);
     }
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        code = app_parse_real(words[i], &speed[i]);
-        if (code != EQP_OK || !(speed[i] > 0)) {
+        code = eqp_read_real(words[i], 0.0, true, INFINITY, &speed[i], NULL);
+        if (code != EQP_OK) {
             eqp_message_set(message, "'%.40s' is no speed > 0", words[i]);
-            code = EQP_ERR_ARGUMENT;
         }
         most = code == EQP_OK ? fmax(most, speed[i]) : most;
     }
@@ -81,7 +80,7 @@ int app_share_parse(const char *text, app_share_choice *choice, eqp_message *mes
     if (length < sizeof word) {
         memcpy(word, text, length);
     }
-    if (app_parse_choice(word, WORDS, &kind) != EQP_OK) {
+    if (eqp_read_choice(word, WORDS, &kind, NULL) != EQP_OK) {
         eqp_message_set(message, "'%.100s' is not equal, speeds:S,..., measured or model[:" EQP_SPEEDS_KINDS "]", text);
         return EQP_ERR_ARGUMENT;
     }
@@ -131,14 +130,13 @@ struct app_shares {
 static int create_learned(app_shares *s)
 {
     const bool constant = s->choice->kind == APP_SHARE_MEASURED;
-    int code = eqp_array_create(&s->work, s->nranks, sizeof *s->work);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&s->second, s->nranks, sizeof *s->second);
-    }
-    return code == EQP_OK
-               ? eqp_speeds_create(constant ? EQP_SPEEDS_CONSTANT : s->choice->model, s->nranks, 0, &s->speeds)
-               : code;
+    EQP_TRY(eqp_array_create(&s->work, s->nranks, sizeof *s->work));
+    EQP_TRY(eqp_array_create(&s->second, s->nranks, sizeof *s->second));
+    EQP_TRY(eqp_speeds_create(constant ? EQP_SPEEDS_CONSTANT : s->choice->model, s->nranks, 0, &s->speeds));
+done:
+    return code;
 }
 
 int app_shares_create(const char *program, const app_share_choice *choice, bool automatic, int nranks,
@@ -273,16 +271,13 @@ int app_shares_renew(app_shares *shares)
     if (eqp_speeds_resize(shares->speeds, total) != EQP_OK || !(total > 0)) {
         return EQP_OK; /* no work, or so much that nobody can divide it: nothing was learnt */
     }
-    code = eqp_array_create(&size, shares->nranks, sizeof *size);
-    if (code == EQP_OK) {
-        code = eqp_speeds_divide(shares->speeds, size, NULL);
-    }
-    for (int r = 0; r < shares->nranks && code == EQP_OK; r++) {
+    EQP_TRY(eqp_array_create(&size, shares->nranks, sizeof *size));
+    EQP_TRY(eqp_speeds_divide(shares->speeds, size, NULL));
+    for (int r = 0; r < shares->nranks; r++) {
         shares->speed[r] = fmax(size[r] * shares->nranks / total, LEAST_SPEED);
     }
-    if (code == EQP_OK) {
-        scale_to_mean_one(shares->nranks, shares->speed);
-    }
+    scale_to_mean_one(shares->nranks, shares->speed);
+done:
     free(size);
     return code;
 }

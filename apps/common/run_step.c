@@ -18,28 +18,22 @@ static int take_imbalances(app_step *step, int nranks, const void *rows, size_t 
     double *load = NULL, *predicted = NULL;
     eqp_load_statistics measured = {0}, model = {0};
     double work = 0.0;
-    int code = eqp_array_create(&load, nranks, sizeof *load);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&predicted, nranks, sizeof *predicted);
-    }
-    for (int r = 0; r < nranks && code == EQP_OK; r++) {
+    EQP_TRY(eqp_array_create(&load, nranks, sizeof *load));
+    EQP_TRY(eqp_array_create(&predicted, nranks, sizeof *predicted));
+    for (int r = 0; r < nranks; r++) {
         load[r] = app_row_of(rows, row_bytes, r)->load;
         predicted[r] = app_row_of(rows, row_bytes, r)->predicted;
         work += app_row_of(rows, row_bytes, r)->work / nranks;
     }
-    if (code == EQP_OK) {
-        code = eqp_load_statistics_compute(nranks, load, &measured);
-    }
-    if (code == EQP_OK) {
-        code = eqp_load_statistics_compute(nranks, predicted, &model);
-    }
-    if (code == EQP_OK) {
-        step->imbalance_measured = measured.imbalance;
-        step->imbalance_predicted = work > 0 ? fmax(model.max / work - 1.0, 0.0) : 0.0;
-        step->load_max = measured.max;
-        step->load_mean = measured.mean;
-    }
+    EQP_TRY(eqp_load_statistics_compute(nranks, load, &measured));
+    EQP_TRY(eqp_load_statistics_compute(nranks, predicted, &model));
+    step->imbalance_measured = measured.imbalance;
+    step->imbalance_predicted = work > 0 ? fmax(model.max / work - 1.0, 0.0) : 0.0;
+    step->load_max = measured.max;
+    step->load_mean = measured.mean;
+done:
     free(predicted);
     free(load);
     return code;

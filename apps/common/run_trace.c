@@ -83,21 +83,19 @@ int app_whatif_trace(const app_whatif_state *state, const app_trial *trial, int 
 {
     const app_whatif *what = state->what;
     eqp_evaluation *made = NULL;
-    int code = eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, false, made);
+    EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &made), NULL));
+    EQP_TRY(what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, false, made));
+    EQP_TRY(gather(state, root, made));
+    if (what->speeds.n > 0) {
+        EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
-    if (code == EQP_OK) {
-        code = gather(state, root, made);
-    }
-    if (code == EQP_OK && what->speeds.n > 0) {
-        code = eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL);
-    }
-    if (code == EQP_OK && state->rank == root) {
+    if (state->rank == root) {
         *evaluation = made;
         made = NULL;
     }
+done:
     eqp_evaluation_free(made);
     return code;
 }
@@ -106,15 +104,13 @@ int app_whatif_loads(const app_whatif_state *state, const app_trial *trial, doub
 {
     const app_whatif *what = state->what;
     eqp_evaluation *evaluation = NULL;
-    int code = eqp_agree(state->comm, create_evaluation(state, trial->nparts, &evaluation), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, true, evaluation);
-    }
-    if (code == EQP_OK) {
-        memcpy(loads, eqp_evaluation_loads(evaluation), (size_t)trial->nparts * sizeof *loads);
-        code = eqp_sum_double(state->comm, trial->nparts, loads);
-    }
+    EQP_TRY(eqp_agree(state->comm, create_evaluation(state, trial->nparts, &evaluation), NULL));
+    EQP_TRY(what->trace(what->user, trial->nparts, &trial->map, trial->verdicts, true, evaluation));
+    memcpy(loads, eqp_evaluation_loads(evaluation), (size_t)trial->nparts * sizeof *loads);
+    EQP_TRY(eqp_sum_double(state->comm, trial->nparts, loads));
+done:
     eqp_evaluation_free(evaluation);
     return code;
 }

@@ -47,8 +47,8 @@ app_rebalance_options app_rebalance_of(const app_run_settings *run)
 
 static int pins_per_unit(const app_rebalance_options *options, double units)
 {
-    if (options->most_pins > 0) {
-        return options->most_pins == TWO_PINS ? 0 : (int)options->most_pins; /* two are not sampled but looked up */
+    if (options->how.pins > 0) {
+        return options->how.pins == TWO_PINS ? 0 : (int)options->how.pins; /* two are not sampled but looked up */
     }
     return (int)fmin(fmax(ALL_PINS / units, LEAST_PINS), MOST_PINS);
 }
@@ -57,12 +57,12 @@ static eqp_units_options units_options(const app_rebalance_options *options, int
 {
     eqp_units_options wanted = EQP_UNITS_OPTIONS_DEFAULTS;
 
-    wanted.strategy = options->strategy;
+    wanted.strategy = options->how.strategy;
     wanted.seed = options->seed;
-    wanted.rate = options->sample_rate;
+    wanted.rate = options->how.rate;
     wanted.imbalance = options->imbalance_tol > 0 ? options->imbalance_tol : 0.001;
     wanted.nparts = nparts;
-    wanted.threshold = options->sample_threshold;
+    wanted.threshold = options->how.threshold;
     wanted.weight_bits = WEIGHT_BITS;
     return wanted;
 }
@@ -76,10 +76,10 @@ app_survey_detail app_rebalance_detail(const app_rebalance_options *options, int
     if (!app_wants_units(options)) {
         return detail;
     }
-    if (options->full && last->interactions > MOST_FULL) {
+    if (options->how.full && last->interactions > MOST_FULL) {
         return detail; /* app_units_make() will refuse */
     }
-    if (options->full || options->strategy == EQP_SAMPLE_RANDOM) {
+    if (options->how.full || options->how.strategy == EQP_SAMPLE_RANDOM) {
         return (app_survey_detail){.heavy = 0.0, .pin_below = UINT64_MAX}; /* draws may fall into any owner */
     }
     if (eqp_units_target(&wanted, last, &target, &rate) == EQP_OK && target > 0) {
@@ -87,9 +87,9 @@ app_survey_detail app_rebalance_detail(const app_rebalance_options *options, int
         const double spare = fmin(fmax(sqrt((double)last->owners / units), LEAST_SPARE), MOST_SPARE);
         const double share = spare * pins_per_unit(options, units) * units / (double)last->interactions;
         detail.heavy =
-            SURELY * target * (options->strategy == EQP_SAMPLE_PARTICLE ? NEVER_CUT : fmin(2.0, wanted.threshold));
+            SURELY * target * (options->how.strategy == EQP_SAMPLE_PARTICLE ? NEVER_CUT : fmin(2.0, wanted.threshold));
         detail.pin_below =
-            share < 1.0 && options->most_pins != TWO_PINS ? (uint64_t)(share * ldexp(1.0, 63)) : UINT64_MAX;
+            share < 1.0 && options->how.pins != TWO_PINS ? (uint64_t)(share * ldexp(1.0, 63)) : UINT64_MAX;
     }
     return detail;
 }
@@ -264,12 +264,12 @@ static int weigh(const app_rebalance_options *options, const app_owners *owners,
 {
     int code = eqp_array_create(&made->weight, made->n, sizeof *made->weight);
 
-    for (int64_t u = 0; u < made->n && code == EQP_OK && !options->full; u++) {
+    for (int64_t u = 0; u < made->n && code == EQP_OK && !options->how.full; u++) {
         eqp_unit unit;
         code = eqp_units_get(made->units, u, &unit);
         made->weight[u] = unit.weight;
     }
-    for (int64_t o = 0; o < owners->n && code == EQP_OK && options->full; o++) {
+    for (int64_t o = 0; o < owners->n && code == EQP_OK && options->how.full; o++) {
         int64_t first, count;
         code = eqp_units_of_owner(made->units, o, &first, &count);
         if (code == EQP_OK && count > 1) {
@@ -359,7 +359,7 @@ static int complete(const app_rebalance_options *options, const app_owners *owne
     made->n = eqp_units_count(made->units);
     eqp_units_pins(made->units, &made->pin_first, &made->pin);
     code = weigh(options, owners, made);
-    return code == EQP_OK && options->most_pins == TWO_PINS ? take_two_pins(options, owners, made) : code;
+    return code == EQP_OK && options->how.pins == TWO_PINS ? take_two_pins(options, owners, made) : code;
 }
 
 int app_units_make(MPI_Comm comm, const app_rebalance_options *options, int nparts, app_owners *owners,
@@ -369,7 +369,7 @@ int app_units_make(MPI_Comm comm, const app_rebalance_options *options, int npar
     int code;
 
     *units = made;
-    if (options->full) {
+    if (options->how.full) {
         code = refuse_full(comm, options, nparts, owners, all, message);
         code = code == EQP_OK ? make_full(comm, options, nparts, owners, &made.units) : code;
     } else {

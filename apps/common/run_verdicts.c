@@ -189,23 +189,17 @@ static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, 
 {
     split_table all = {0};
     int64_t before = 0;
-    int code = eqp_scan_int64(comm, mine->nsplit, &before, NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_gather_records(comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit, &all.nunits_of);
-    }
-    if (code == EQP_OK) {
-        code = eqp_gather_records(comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits, &all.centroid);
-    }
-    if (code == EQP_OK) {
-        code = eqp_gather_records(comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, app_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL);
-    }
-    for (int64_t o = 0; o < nowners && code == EQP_OK; o++) {
+    EQP_TRY(eqp_scan_int64(comm, mine->nsplit, &before, NULL));
+    EQP_TRY(eqp_gather_records(comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit, &all.nunits_of));
+    EQP_TRY(eqp_gather_records(comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits, &all.centroid));
+    EQP_TRY(eqp_gather_records(comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank));
+    EQP_TRY(eqp_agree(comm, app_map_set(made, all.nsplit, all.nunits_of, all.centroid, all.rank), NULL));
+    for (int64_t o = 0; o < nowners; o++) {
         verdict[o].tag -= verdict[o].tag < 0 ? before : 0;
     }
+done:
     *nsplit = all.nsplit;
     split_table_free(&all);
     return code;
@@ -291,12 +285,10 @@ int app_verdicts_make(MPI_Comm comm, const app_owners *owners, const app_units *
         code = code ? code : read_parts(owners, units, part, &h, &table, verdict);
         code = eqp_agree(comm, code, NULL);
     }
-    if (code == EQP_OK) {
-        code = share_table(comm, &table, owners->n, verdict, made, nsplit);
-    }
-    if (code == EQP_OK) {
-        code = send_verdicts(comm, owners, verdict, nhome, verdicts);
-    }
+    EQP_TRY(code);
+    EQP_TRY(share_table(comm, &table, owners->n, verdict, made, nsplit));
+    EQP_TRY(send_verdicts(comm, owners, verdict, nhome, verdicts));
+done:
     if (code != EQP_OK) {
         app_map_free(made);
     }

@@ -55,13 +55,12 @@ static int learn(const app_whatif_state *state, bool weights, const app_survey_d
 
     wanted.cost = model.nominal;
     app_survey_clear(&survey, &wanted);
-    code = what->survey(what->user, weights, &survey);
-    if (code == EQP_OK && totals != NULL) {
-        code = app_survey_totals(state->comm, &survey, &model, totals);
+    EQP_TRY(what->survey(what->user, weights, &survey));
+    if (totals != NULL) {
+        EQP_TRY(app_survey_totals(state->comm, &survey, &model, totals));
     }
-    if (code == EQP_OK) {
-        code = app_owners_line_up(state->comm, &survey, &model, what->costs, state->nhome, state->key, owners, &bytes);
-    }
+    EQP_TRY(app_owners_line_up(state->comm, &survey, &model, what->costs, state->nhome, state->key, owners, &bytes));
+done:
     app_survey_free(&survey);
     return code;
 }
@@ -91,20 +90,16 @@ static int assign_own(app_whatif_state *state, app_trial *trial, app_rebalanced 
 {
     const app_whatif *what = state->what;
     int *part = NULL;
-    int code = eqp_agree(state->comm, eqp_array_create(&part, state->owners.n, sizeof *part), NULL);
+    int code;
 
-    if (code == EQP_OK && what->assign == NULL) {
-        code = EQP_ERR_ARGUMENT;
+    EQP_TRY(eqp_agree(state->comm, eqp_array_create(&part, state->owners.n, sizeof *part), NULL));
+    if (what->assign == NULL) {
+        EQP_TRY(EQP_ERR_ARGUMENT);
     }
-    if (code == EQP_OK) {
-        code = what->assign(what->user, trial->choice->method, trial->nparts, what->speeds, &state->owners, part);
-    }
-    if (code == EQP_OK) {
-        code = app_newmap_of_owners(state->comm, &state->owners, part, state->nhome, &trial->map, &trial->verdicts);
-    }
-    if (code == EQP_OK) {
-        code = eqp_scan_int64(state->comm, state->owners.n, NULL, &rebalanced->units);
-    }
+    EQP_TRY(what->assign(what->user, trial->choice->method, trial->nparts, what->speeds, &state->owners, part));
+    EQP_TRY(app_newmap_of_owners(state->comm, &state->owners, part, state->nhome, &trial->map, &trial->verdicts));
+    EQP_TRY(eqp_scan_int64(state->comm, state->owners.n, NULL, &rebalanced->units));
+done:
     free(part);
     return code;
 }
@@ -124,7 +119,7 @@ static app_rebalance_options options_of(const app_whatif_state *state, const app
 static bool wants_weights(const app_rebalance_options *options)
 {
     return options->method->assign == NULL || app_wants_units(options) ||
-           (options->method->needs & EQP_NEEDS_WEIGHTS) != 0;
+           (options->method->flags & EQP_NEEDS_WEIGHTS) != 0;
 }
 
 /* The owners that a trial assigns: the common ones, or with the detail that its units want, which then are *detailed.
@@ -167,10 +162,10 @@ static int settle(const app_whatif_state *state, app_newmap *newmap, const doubl
     if (code == EQP_OK) {
         code = app_newmap_take(newmap, NULL, state->nhome, &trial->map, &trial->verdicts, rebalanced);
     }
-    if (code == EQP_OK && (options.split || (options.method->needs & EQP_NEEDS_SOURCES) != 0)) {
+    if (code == EQP_OK && (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0)) {
         code = app_whatif_settle_loads(state, newmap, base, options.imbalance_tol, trial, rebalanced, message);
     }
-    if (code == EQP_OK && options.even_step) {
+    if (code == EQP_OK && options.how.even) {
         code = app_whatif_settle_step(state, newmap, base, network, trial, rebalanced, message);
     }
     return code;
@@ -183,23 +178,17 @@ static int make_map(app_whatif_state *state, const eqp_network *network, app_tri
     app_owners detailed = {.n = 0}, *owners = NULL;
     app_newmap *newmap = NULL;
     double *base = NULL;
-    int code = know(state, wants_weights(&options));
+    int code;
 
-    if (code == EQP_OK && trial->choice->method->assign == NULL) {
+    EQP_TRY(know(state, wants_weights(&options)));
+    if (trial->choice->method->assign == NULL) {
         return assign_own(state, trial, rebalanced);
     }
-    if (code == EQP_OK) {
-        code = make_base(state, trial->nparts, &base);
-    }
-    if (code == EQP_OK) {
-        code = find_owners(state, &options, &detailed, &owners);
-    }
-    if (code == EQP_OK) {
-        code = app_newmap_open(state->comm, &options, owners, state->what->old, &newmap, message);
-    }
-    if (code == EQP_OK) {
-        code = settle(state, newmap, base, network, trial, rebalanced, message);
-    }
+    EQP_TRY(make_base(state, trial->nparts, &base));
+    EQP_TRY(find_owners(state, &options, &detailed, &owners));
+    EQP_TRY(app_newmap_open(state->comm, &options, owners, state->what->old, &newmap, message));
+    EQP_TRY(settle(state, newmap, base, network, trial, rebalanced, message));
+done:
     app_newmap_close(newmap);
     app_owners_free(&detailed);
     free(base);
@@ -209,7 +198,7 @@ static int make_map(app_whatif_state *state, const eqp_network *network, app_tri
 /* Whether a trial's evaluation comes with its map. */
 static bool settles_step(const app_trial *trial)
 {
-    return trial->choice != NULL && trial->choice->options.even_step;
+    return trial->choice != NULL && trial->choice->options.how.even;
 }
 
 /* The map of a trial, and what is known of it without a trace. */

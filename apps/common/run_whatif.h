@@ -54,7 +54,7 @@ typedef struct app_whatif {
 /* One row of a comparison: the keys of `compare` in report.json (docs/compare.md). */
 typedef struct app_compared {
     const char *method;         /* as written (borrowed) */
-    char chosen[APP_WORD_SIZE]; /* by `auto`; "" for any other method */
+    char chosen[EQP_WORD_SIZE]; /* by `auto`; "" for any other method */
     int parts;
     int64_t units, split_owners;
     double sample_rate;     /* units per interaction; 0: owners were assigned whole */
@@ -95,7 +95,7 @@ int app_whatif_try(app_whatif_state *state, int n, app_trial *trials, const eqp_
  * smallest step time among those that are compared and its own candidates (own: the app's rows, or NULL). rows:
  * [ncounts x nchoices] by parts, then by method, owned by the caller: free(). on_rows: called on all ranks after each
  * number of parts with its rows (progress), or NULL. Collective. */
-int app_whatif_compare(const app_whatif *what, const app_methods *own, int nchoices, const app_method_choice *choice,
+int app_whatif_compare(const app_whatif *what, const eqp_methods *own, int nchoices, const app_method_choice *choice,
                        int ncounts, const int64_t *parts, const eqp_network *network, app_compared **rows,
                        void (*on_rows)(void *user, int n, const app_compared *rows), void *rows_user,
                        eqp_message *message);

@@ -136,13 +136,10 @@ static int run_program(const app_program *program, MPI_Comm world, int rank, int
         command = join_command(argc, argv);
         code = command == NULL ? EQP_ERR_MEMORY : EQP_OK;
     }
-    code = eqp_agree(world, code, &message);
-    if (code == EQP_OK) {
-        code = agree_on_settings(world, program, &message);
-    }
-    if (code == EQP_OK) {
-        code = program->simulate(world, program->settings, command, &stopped, &message);
-    }
+    EQP_TRY(eqp_agree(world, code, &message));
+    EQP_TRY(agree_on_settings(world, program, &message));
+    EQP_TRY(program->simulate(world, program->settings, command, &stopped, &message));
+done:
     print_failure(rank, code, &message);
     free(command);
     return code == EQP_OK && stopped != 0 ? 128 + stopped : app_exit_status(code);
@@ -252,13 +249,10 @@ static int write_snapshot(const app_run *run, app_series *series, bool numbered,
     if (numbered) {
         code = app_name_numbered(run->naming, output, run->now->step, run->naming->numbered, &path);
     }
-    code = eqp_agree(run->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = run->snapshot(run->user, numbered ? path : output, message);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(run->comm, app_series_add(series, numbered ? path : output, run->now->time), NULL);
-    }
+    EQP_TRY(eqp_agree(run->comm, code, NULL));
+    EQP_TRY(run->snapshot(run->user, numbered ? path : output, message));
+    EQP_TRY(eqp_agree(run->comm, app_series_add(series, numbered ? path : output, run->now->time), NULL));
+done:
     free(path);
     return code == EQP_OK && run->index != NULL ? run->index(run->user, series, message) : code;
 }

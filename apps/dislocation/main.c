@@ -128,18 +128,13 @@ static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char
     if (code != EQP_OK) {
         return code;
     }
-    code = dd_record_create(&sim, command, &record, message);
-    if (code == EQP_OK) {
-        print_title(&sim);
-        code = run(&sim, record, restart, stopped, message);
-    }
-    if (code == EQP_OK) {
-        code = finish(&sim, record, message);
-    }
-    if (code == EQP_OK) {
-        print_summary(&sim);
-        code = app_check_printed("dislocation", message);
-    }
+    EQP_TRY(dd_record_create(&sim, command, &record, message));
+    print_title(&sim);
+    EQP_TRY(run(&sim, record, restart, stopped, message));
+    EQP_TRY(finish(&sim, record, message));
+    print_summary(&sim);
+    EQP_TRY(app_check_printed("dislocation", message));
+done:
     app_record_free(record);
     dd_simulation_free(&sim);
     return code;

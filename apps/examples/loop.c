@@ -185,7 +185,7 @@ static int read_list(const char *text, int nranks, double **list, eqp_message *m
     }
     code = code ? code : eqp_array_create(&read, nranks, sizeof *read);
     for (int i = 0; i < n && !code; i++) {
-        if ((code = app_parse_real(words[i], &read[i])) || !(read[i] > 0.0)) {
+        if ((code = eqp_read_real(words[i], 0.0, true, INFINITY, &read[i], NULL))) {
             eqp_message_set(message, "'%.40s' is not a number > 0", words[i]);
             code = EQP_ERR_ARGUMENT;
         }
@@ -246,7 +246,7 @@ static int read_cost(loop_scene *scene, eqp_message *message)
     if (code != EQP_ERR_UNKNOWN) {
         return code;
     }
-    if (app_parse_choice(s->cost, LOOP_COSTS_KINDS, &(int){0}) == EQP_OK) {
+    if (eqp_read_choice(s->cost, LOOP_COSTS_KINDS, &(int){0}, NULL) == EQP_OK) {
         eqp_message_set(message, "--n: how many iterations?");
         return EQP_ERR_ARGUMENT;
     }

@@ -4,6 +4,7 @@
 #include "options.h"
 
 #include <equipoise/random.h>
+#include <math.h>
 
 #include <ctype.h>
 #include <errno.h>
@@ -32,7 +33,7 @@ bool loop_costs_is_heavy(int kind, double place)
 int loop_costs_make(const char *kind, int64_t n, double mean, uint64_t seed, double **cost)
 {
     double *made = NULL, sum = 0.0;
-    int number, code = app_parse_choice(kind, LOOP_COSTS_KINDS, &number);
+    int number, code = eqp_read_choice(kind, LOOP_COSTS_KINDS, &number, NULL);
 
     if (code || (code = eqp_array_create(&made, n, sizeof *made))) {
         return code;
@@ -80,7 +81,7 @@ static int read_numbers(FILE *file, const char *path, int64_t *n, double **cost,
 
     while (!code && read_word(file, &line, word, sizeof word) > 0) {
         double value;
-        if (app_parse_real(word, &value) || value < 0.0) {
+        if (eqp_read_real(word, 0.0, false, INFINITY, &value, NULL)) {
             eqp_message_set(message, "%s:%lld: '%.40s' is not a number >= 0", path, (long long)line, word);
             return EQP_ERR_FORMAT;
         }

@@ -228,21 +228,17 @@ int eqp__bisection_rebalance(eqp_boxes *boxes, const double *load, const eqp_box
 {
     double *sum = NULL;
     extent *old = NULL, *now = NULL;
-    int code = eqp_array_create(&sum, boxes->npiece, sizeof *sum);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&old, boxes->npiece, sizeof *old);
+    EQP_TRY(eqp_array_create(&sum, boxes->npiece, sizeof *sum));
+    EQP_TRY(eqp_array_create(&old, boxes->npiece, sizeof *old));
+    EQP_TRY(eqp_array_create(&now, boxes->npiece, sizeof *now));
+    sum_up(boxes, load, sum);
+    change->level = coarsest(boxes, sum, options->tolerance);
+    if (change->level >= 0) {
+        cut_anew(boxes, sum, change->level, options, old, now, change);
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&now, boxes->npiece, sizeof *now);
-    }
-    if (code == EQP_OK) {
-        sum_up(boxes, load, sum);
-        change->level = coarsest(boxes, sum, options->tolerance);
-        if (change->level >= 0) {
-            cut_anew(boxes, sum, change->level, options, old, now, change);
-        }
-    }
+done:
     free(sum);
     free(old);
     free(now);

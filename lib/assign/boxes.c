@@ -86,13 +86,11 @@ static int create_empty(eqp_boxes_kind kind, const double low[3], const double h
             code = is_wide(low[d], high[d], boxes->least[d]) ? code : EQP_ERR_ARGUMENT;
         }
     }
-    if (code == EQP_OK) {
-        code = kind == EQP_BOXES_SECTIONS ? eqp__sections_create(boxes) : eqp__bisection_create(boxes);
-    }
-    if (code == EQP_OK) {
-        *result = boxes;
-        return EQP_OK;
-    }
+    EQP_TRY(code);
+    EQP_TRY(kind == EQP_BOXES_SECTIONS ? eqp__sections_create(boxes) : eqp__bisection_create(boxes));
+    *result = boxes;
+    return EQP_OK;
+done:
     eqp_boxes_free(boxes);
     return code;
 }

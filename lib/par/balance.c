@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,30 @@ static int refuse(eqp_message *message, int code, const char *what)
     return code;
 }
 
+/* Numbers that are neither zero, which is for the method to decide, nor what their row allows. */
+static bool is_set_well(const eqp_option *option, const eqp_settings *settings)
+{
+    const char *at = (const char *)settings + option->offset;
+    double real = 0;
+    int64_t number = 0;
+
+    if (option->offset > sizeof *settings - sizeof number) {
+        return option->type != EQP_OPTION_INT && option->type != EQP_OPTION_REAL;
+    }
+    if (option->type == EQP_OPTION_REAL) {
+        memcpy(&real, at, sizeof real);
+        return real == 0 || (real >= option->low && real <= option->high && isfinite(real));
+    }
+    if (option->type == EQP_OPTION_INT) {
+        memcpy(&number, at, sizeof number);
+        return number == 0 || ((double)number >= option->low && (double)number <= option->high);
+    }
+    return true;
+}
+
 static int check_options(const eqp_method *method, const eqp_balance_options *o, eqp_message *message)
 {
-    if (!method || !method->assign || !method->name || !o) {
+    if (!method || !method->assign || !method->name || !o || (method->noptions > 0 && !method->option)) {
         return refuse(message, EQP_ERR_ARGUMENT, "no method or no options");
     }
     if (o->nparts < 1) {
@@ -34,11 +56,11 @@ static int check_options(const eqp_method *method, const eqp_balance_options *o,
     if (!(o->imbalance_tol >= 0) || !isfinite(o->imbalance_tol)) {
         return refuse(message, EQP_ERR_ARGUMENT, "the imbalance tolerance must not be negative");
     }
-    if (!(o->repart_quality >= 0) || !isfinite(o->repart_quality)) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the weight of communication against migration must not be negative");
-    }
-    if (!(o->aspect >= 0) || !isfinite(o->aspect) || o->columns < 0) {
-        return refuse(message, EQP_ERR_ARGUMENT, "the shape of tiles must not be negative");
+    for (int i = 0; i < method->noptions; i++) {
+        if (!is_set_well(&method->option[i], &o->settings)) {
+            eqp_message_set(message, "balance: %s: %s is out of range", method->name, method->option[i].name);
+            return EQP_ERR_ARGUMENT;
+        }
     }
     for (int p = 0; o->part_load && p < o->nparts; p++) {
         if (!(o->part_load[p] >= 0) || !isfinite(o->part_load[p])) {
@@ -56,13 +78,13 @@ static int check_arrays(const eqp_method *method, const eqp_balance_items *items
     if (items->n == 0) {
         return EQP_OK;
     }
-    if ((method->needs & EQP_NEEDS_WEIGHTS) && !items->weight) {
+    if ((method->flags & EQP_NEEDS_WEIGHTS) && !items->weight) {
         return refuse(message, EQP_ERR_ARGUMENT, "the method needs weights");
     }
-    if ((method->needs & EQP_NEEDS_POINTS) && !items->point) {
+    if ((method->flags & EQP_NEEDS_POINTS) && !items->point) {
         return refuse(message, EQP_ERR_ARGUMENT, "the method needs positions");
     }
-    if ((method->needs & EQP_NEEDS_PINS) && !items->pin_first) {
+    if ((method->flags & EQP_NEEDS_PINS) && !items->pin_first) {
         return refuse(message, EQP_ERR_ARGUMENT, "the method needs pins");
     }
     if (items->pin_first && (items->pin_first[0] != 0 || (items->pin_first[items->n] > 0 && !items->pin))) {
@@ -219,7 +241,7 @@ static int64_t bits_of(double x)
 
 static int64_t print_of(const eqp_method *method)
 {
-    int64_t print = method->needs;
+    int64_t print = method->flags;
 
     for (const char *at = method->name; *at; at++) {
         print = eqp__print_words(print, 1, &(int64_t){*at});
@@ -232,21 +254,23 @@ static int64_t print_of(const eqp_method *method)
 static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
                          const eqp_balance_options *o, eqp_message *message)
 {
-    enum { OPTIONS = 9, ARRAYS = 7 };
+    enum { OPTIONS = 7, ARRAYS = 7, SETTINGS = sizeof o->settings / sizeof(int64_t) };
     static const char *const what[OPTIONS] = {
-        "the method",        "the number of parts",         "the shares",          "the imbalance tolerance",
-        "the seed",          "the weight of communication", "the aspect of tiles", "the number of columns",
-        "the measured loads"};
+        "the method",         "the number of parts",      "the shares", "the imbalance tolerance", "the seed",
+        "the measured loads", "the options of the method"};
     int64_t pair[OPTIONS + ARRAYS][2];
 
     for (int k = 0; k < OPTIONS + ARRAYS; k++) {
         pair[k][0] = pair[k][1] = INT64_MAX;
     }
     if (!code) {
-        const int64_t option[OPTIONS] = {
-            print_of(method),          o->nparts,        eqp__print_words(0, o->nparts, o->share),
-            bits_of(o->imbalance_tol), (int64_t)o->seed, bits_of(o->repart_quality),
-            bits_of(o->aspect),        o->columns,       eqp__print_words(0, o->nparts, o->part_load)};
+        const int64_t option[OPTIONS] = {print_of(method),
+                                         o->nparts,
+                                         eqp__print_words(0, o->nparts, o->share),
+                                         bits_of(o->imbalance_tol),
+                                         (int64_t)o->seed,
+                                         eqp__print_words(0, o->nparts, o->part_load),
+                                         eqp__print_words(0, SETTINGS, &o->settings)};
         const void *array[ARRAYS] = {t->weight, t->particles, t->size,      t->point,
                                      t->source, t->pin_first, t->pin_weight};
 

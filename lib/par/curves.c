@@ -186,9 +186,13 @@ static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_
     return EQP_OK;
 }
 
-const eqp_method eqp__method_none = {"none", "keep the present parts", 0, assign_none};
+const eqp_method eqp__method_none = {
+    .name = "none", .summary = "keep the present parts", .flags = EQP_KEEPS, .assign = assign_none};
 
-const eqp_method eqp__method_count = {"count", "equal numbers of particles along the curve", 0, assign_count};
+const eqp_method eqp__method_count = {
+    .name = "count", .summary = "equal numbers of particles along the curve", .assign = assign_count};
 
-const eqp_method eqp__method_sfc = {"sfc", "equal work along the curve, the best cut there is", EQP_NEEDS_WEIGHTS,
-                                    assign_sfc};
+const eqp_method eqp__method_sfc = {.name = "sfc",
+                                    .summary = "equal work along the curve, the best cut there is",
+                                    .flags = EQP_NEEDS_WEIGHTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
+                                    .assign = assign_sfc};

@@ -158,5 +158,7 @@ static int assign_feedback(MPI_Comm comm, const eqp_balance_items *items, const 
     return code;
 }
 
-const eqp_method eqp__method_feedback = {"feedback", "cuts of the curve moved by the measured loads of the parts alone",
-                                         EQP_NEEDS_WEIGHTS, assign_feedback};
+const eqp_method eqp__method_feedback = {.name = "feedback",
+                                         .summary = "cuts of the curve moved by the measured loads of the parts alone",
+                                         .flags = EQP_NEEDS_WEIGHTS | EQP_BY_LOADS,
+                                         .assign = assign_feedback};

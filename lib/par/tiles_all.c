@@ -11,7 +11,9 @@
 #include <equipoise/par.h>
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Up to so many items (8 MiB) every rank bisects all of them: that takes less time than the messages of a common
  * bisection. */
@@ -92,19 +94,31 @@ static int estimate_columns(MPI_Comm comm, const eqp__tile_plan *plan, int64_t n
     return code;
 }
 
+/* Of the rows' own options. */
+typedef struct own_settings {
+    double aspect;   /* 0: the default of eqp_tiles_options */
+    int64_t columns; /* 0: an estimate decides */
+} own_settings;
+
+#define MOST_COLUMNS 65536
+
 static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                    enum eqp_tiles_shape shape, int64_t most_gathered, int *part)
 {
     const eqp_tiles_items mine = {items->n, items->point, items->source, items->weight};
     const eqp_tiles_options usual = EQP_TILES_OPTIONS_DEFAULTS;
-    eqp__tile_plan plan = {.nparts = options->nparts, .aspect = options->aspect > 0 ? options->aspect : usual.aspect};
+    own_settings own;
+    eqp__tile_plan plan = {.nparts = options->nparts, .aspect = usual.aspect};
     eqp__tile_item *item = NULL;
     eqp__tile_scope scope;
-    int columns = options->columns < options->nparts ? options->columns : options->nparts;
+    int columns;
     double *shares = NULL;
     int64_t before = 0;
     int code = find_scope(comm, &mine, &before, &scope);
 
+    memcpy(&own, &options->settings, sizeof own);
+    plan.aspect = own.aspect > 0 ? own.aspect : plan.aspect;
+    columns = (int)(own.columns < options->nparts ? own.columns : options->nparts);
     if (code || scope.n == 0) {
         return code;
     }
@@ -152,10 +166,25 @@ static int assign_jagged(MPI_Comm comm, const eqp_balance_items *items, const eq
     return eqp__tiles_assign(comm, items, options, EQP_TILES_JAGGED, MOST_GATHERED, part, result);
 }
 
-enum { NEEDS = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_NEEDS_SOURCES | EQP_NEEDS_UNITS };
+enum { FLAGS = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_NEEDS_SOURCES | EQP_NEEDS_UNITS | EQP_CAN_EVEN };
 
-const eqp_method eqp__method_tiles = {"tiles", "equal work by bisection of targets, sources and what lies between",
-                                      NEEDS, assign_tiles};
+/* `tiles` has the first of them. */
+static const eqp_option own_options[] = {{"aspect", EQP_OPTION_REAL, offsetof(own_settings, aspect), 0, true, INFINITY,
+                                          NULL, "cost of a source that two parts share, in shared targets"},
+                                         {"columns", EQP_OPTION_INT, offsetof(own_settings, columns), 1, false,
+                                          MOST_COLUMNS, NULL,
+                                          "parts per strip; without it those that share least by an estimate"}};
 
-const eqp_method eqp__method_jagged = {"jagged", "equal work in strips of targets, each cut along its sources", NEEDS,
-                                       assign_jagged};
+const eqp_method eqp__method_tiles = {.name = "tiles",
+                                      .summary = "equal work by bisection of targets, sources and what lies between",
+                                      .flags = FLAGS,
+                                      .assign = assign_tiles,
+                                      .noptions = 1,
+                                      .option = own_options};
+
+const eqp_method eqp__method_jagged = {.name = "jagged",
+                                       .summary = "equal work in strips of targets, each cut along its sources",
+                                       .flags = FLAGS,
+                                       .assign = assign_jagged,
+                                       .noptions = 2,
+                                       .option = own_options};

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,13 +219,20 @@ static int partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_ba
     return code;
 }
 
+/* Of the row's own options. */
+typedef struct own_settings {
+    double fresh; /* 0: the present parts are refined, so that little moves. Anew cuts some percent less, moves much */
+} own_settings;
+
 static int assign_interaction(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
                               int *part, eqp_balance_result *result)
 {
+    own_settings own;
     int from_present;
     int64_t npins = items->n > 0 ? items->pin_first[items->n] : 0, all_pins = 0, all_items = 0;
     int code = eqp_scan_int64(comm, npins, NULL, &all_pins);
 
+    memcpy(&own, &options->settings, sizeof own);
     if (code || (code = eqp_scan_int64(comm, items->n, NULL, &all_items)) ||
         (code = choose_start(comm, items, options, part, &from_present, result))) {
         return code;
@@ -233,10 +241,19 @@ static int assign_interaction(MPI_Comm comm, const eqp_balance_items *items, con
      * anything, and Zoltan fails on a single vertex. A curve's parts are refined: a fresh start on sampled pins ends
      * with up to twice the ghosts, since it knows less of who is near whom than the curve does. */
     if (options->nparts > 1 && all_pins > 0 && all_items > options->nparts) {
-        code = partition(comm, items, options, from_present ? options->repart_quality : 0, part);
+        code = partition(comm, items, options, from_present ? own.fresh : 0, part);
     }
     return code ? code : eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
 }
 
-const eqp_method eqp__method_interaction = {"interaction", "hypergraph of work units and the particles they touch",
-                                            EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_NEEDS_UNITS, assign_interaction};
+static const eqp_option own_options[] = {
+    {"fresh", EQP_OPTION_REAL, offsetof(own_settings, fresh), 0, true, INFINITY, NULL,
+     "parts are made anew, communication weighing so many times migration; else the present ones are refined"}};
+
+const eqp_method eqp__method_interaction = {.name = "interaction",
+                                            .summary = "hypergraph of work units and the particles they touch",
+                                            .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_NEEDS_UNITS |
+                                                     EQP_REFINES | EQP_CAN_EVEN,
+                                            .assign = assign_interaction,
+                                            .noptions = (int)(sizeof own_options / sizeof own_options[0]),
+                                            .option = own_options};

@@ -182,5 +182,7 @@ static int assign_rcb(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
     return eqp__rcb_assign(comm, items, options, MOST_ON_ROOT, part, result);
 }
 
-const eqp_method eqp__method_rcb = {"rcb", "recursive coordinate bisection of the work",
-                                    EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS, assign_rcb};
+const eqp_method eqp__method_rcb = {.name = "rcb",
+                                    .summary = "recursive coordinate bisection of the work",
+                                    .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
+                                    .assign = assign_rcb};

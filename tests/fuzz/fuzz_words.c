@@ -11,11 +11,10 @@ static void require_choice(const app_method_choice *c)
     const app_rebalance_options *o = &c->options;
 
     fuzz_require(c->method != NULL && o->method == c->method);
-    fuzz_require(c->name[0] != '\0' && strlen(c->name) <= APP_WORD_LETTERS);
-    fuzz_require(o->sample_rate >= 0 && o->sample_rate <= 1);
-    fuzz_require(isfinite(o->sample_threshold) && o->sample_threshold >= 1.25);
-    fuzz_require(isfinite(o->aspect) && o->aspect >= 0 && o->columns >= 0 && o->most_pins >= 0);
-    fuzz_require(!o->full || o->most_pins == 0);
+    fuzz_require(c->name[0] != '\0' && strlen(c->name) <= EQP_WORD_LETTERS);
+    fuzz_require(o->how.rate >= 0 && o->how.rate <= 1);
+    fuzz_require(isfinite(o->how.threshold) && o->how.threshold >= 1.25);
+    fuzz_require(o->how.pins >= 0 && (!o->how.full || o->how.pins == 0));
 }
 
 static void require_refused(int code, const eqp_message *message)
@@ -26,7 +25,7 @@ static void require_refused(int code, const eqp_message *message)
 
 static void parse_method(const char *text)
 {
-    const app_rebalance_options run = {.sample_threshold = 2};
+    const app_rebalance_options run = {.how.threshold = 2};
     const app_method_choice before = {.name = "before"};
     app_method_choice choice = before, *choices = NULL;
     eqp_message message = {""};

@@ -180,7 +180,7 @@ static const eqp_network nothing = {0.0, 0.0, 1}, dear = {0.0, 1.0, 1}, one_node
 static app_rebalance_options options_of(const eqp_method *method)
 {
     return (app_rebalance_options){
-        .method = method, .imbalance_tol = 0.02, .strategy = EQP_SAMPLE_STRIDE, .sample_threshold = 2.0, .seed = 1};
+        .method = method, .imbalance_tol = 0.02, .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}, .seed = 1};
 }
 
 /* What was chosen for parts that live so many steps. present: or NULL. */

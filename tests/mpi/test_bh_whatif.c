@@ -242,9 +242,9 @@ static void check_product(MPI_Comm comm)
     char name[EQP_EXCHANGE_NAME_SIZE], what[128];
 
     every_plan(plan);
-    for (int m = 0; app_method_at(&bh_methods, m) != NULL; m++) {
-        const eqp_method *method = app_method_at(&bh_methods, m);
-        const bool units = (method->needs & EQP_NEEDS_UNITS) != 0;
+    for (int m = 0; eqp_methods_at(&bh_methods, m) != NULL; m++) {
+        const eqp_method *method = eqp_methods_at(&bh_methods, m);
+        const bool units = (method->flags & EQP_NEEDS_UNITS) != 0;
         for (int i = 0; i < EVERY_PLAN; i++) {
             eqp_exchange_plan_name(&plan[i], name);
             snprintf(what, sizeof what, "%s, %s", method->name, name);

@@ -460,17 +460,15 @@ static int balance(const seat *s)
                                    is(s, "options.share: NULL") ? NULL : share,
                                    is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
                                    is(s, "options.seed: 2 for 1") ? 2 : 1,
-                                   is(s, "options.repart_quality: 3 for 0") ? 3 : 0,
                                    is(s, "options.message: NULL") ? NULL : &message,
-                                   is(s, "options.aspect: 1 for 0") ? 1 : 0,
-                                   is(s, "options.columns: 1 for 0"),
-                                   is(s, "options.part_load: NULL") ? NULL : even};
+                                   is(s, "options.part_load: NULL") ? NULL : even,
+                                   {{is(s, "options.settings: 3 for 0") ? 3 : 0}}};
     eqp_balance_result result;
     int part[2] = {-7, -7};
 
     method.name = is(s, "method.name: another") ? "another" : method.name;
     method.summary = is(s, "method.summary: another") ? "another" : method.summary;
-    method.needs = is(s, "method.needs: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.needs;
+    method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
     method.assign = is(s, "method.assign: NULL") ? NULL : method.assign;
     if (is(s, "options.nparts: 1 for 2")) {
         options.nparts = 1;
@@ -490,7 +488,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "method: NULL", WRONG},
         {"eqp_balance", balance, "method.name: another", SAME},
         {"eqp_balance", balance, "method.summary: another", EQP_OK},
-        {"eqp_balance", balance, "method.needs: another", SAME},
+        {"eqp_balance", balance, "method.flags: another", SAME},
         {"eqp_balance", balance, "method.assign: NULL", WRONG},
         {"eqp_balance", balance, "items: NULL", WRONG},
         {"eqp_balance", balance, "items.n: 0", EQP_OK},
@@ -512,11 +510,9 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "options.share: others", SAME},
         {"eqp_balance", balance, "options.imbalance_tol: 0.5 for 1", SAME},
         {"eqp_balance", balance, "options.seed: 2 for 1", SAME},
-        {"eqp_balance", balance, "options.repart_quality: 3 for 0", SAME},
         {"eqp_balance", balance, "options.message: NULL", EQP_OK},
-        {"eqp_balance", balance, "options.aspect: 1 for 0", SAME},
-        {"eqp_balance", balance, "options.columns: 1 for 0", SAME},
         {"eqp_balance", balance, "options.part_load: NULL", SAME},
+        {"eqp_balance", balance, "options.settings: 3 for 0", SAME},
         {"eqp_balance", balance, "part: NULL", WRONG},
         {"eqp_balance", balance, "result: NULL", EQP_OK},
     };

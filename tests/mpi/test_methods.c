@@ -417,7 +417,11 @@ static void check_common_tiles(MPI_Comm comm, problem is, enum eqp_tiles_shape s
 
     items.pin_first = NULL; /* the repair is none of this test's */
     options.imbalance_tol = 1e30;
-    options.columns = is.nparts % 3; /* 0: they are estimated; and maybe more than there are parts */
+    if (is.nparts % 3 > 0) { /* else they are estimated; and maybe more than there are parts */
+        CHECK_EQUAL(eqp_method_set(eqp_method_find("jagged"), "columns", is.nparts % 3 == 1 ? "1" : "2",
+                                   &options.settings, NULL),
+                    EQP_OK);
+    }
     CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, 0, part, &together), EQP_OK);
     CHECK_EQUAL(eqp__tiles_assign(comm, &items, &options, shape, INT64_MAX, same, &alike), EQP_OK);
     CHECK(memcmp(part, same, (size_t)items.n * sizeof *part) == 0);
@@ -453,7 +457,7 @@ static void repartitioning_anew_keeps_the_promises(MPI_Comm comm)
         pin_weight[k] = 32 + k % 7;
     }
     items.pin_weight = pin_weight;
-    options.repart_quality = 10;
+    CHECK_EQUAL(eqp_method_set(eqp_method_find("interaction"), "fresh", "10", &options.settings, NULL), EQP_OK);
     CHECK_EQUAL(eqp_balance(comm, eqp_method_find("interaction"), &items, &options, part, &r), EQP_OK);
     CHECK(r.within);
     CHECK_EQUAL(r.empty_parts, 0);

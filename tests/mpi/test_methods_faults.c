@@ -16,7 +16,7 @@ static void methods_that_need_no_arrays_take_none(MPI_Comm comm)
 
     options.nparts = mpi_test_size(comm);
     for (int m = 0; m < eqp_method_count(); m++) {
-        int needs = eqp_method_at(m)->needs != 0;
+        int needs = (eqp_method_at(m)->flags & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_NEEDS_PINS)) != 0;
         CHECK_EQUAL(eqp_balance(comm, eqp_method_at(m), &items, &options, part, &r), needs ? EQP_ERR_ARGUMENT : EQP_OK);
         CHECK(needs || r.imbalance == 0);
     }
@@ -57,12 +57,9 @@ enum fault {
     WRONG_SHARES,
     NAN_SHARE,
     NEGATIVE_SHARE,
-    OTHER_QUALITY,
-    NAN_QUALITY,
-    OTHER_ASPECT,
-    NAN_ASPECT,
-    OTHER_COLUMNS,
-    NEGATIVE_COLUMNS,
+    OTHER_SETTING,
+    NAN_SETTING,
+    NEGATIVE_SETTING,
     OTHER_METHOD,
     FAULTS
 };
@@ -71,7 +68,7 @@ enum fault {
 static int is_a_difference(enum fault fault)
 {
     return fault == OTHER_PARTS || fault == OTHER_TOLERANCE || fault == OTHER_SEED || fault == OTHER_SHARES ||
-           fault == OTHER_QUALITY || fault == OTHER_ASPECT || fault == OTHER_COLUMNS || fault == OTHER_METHOD;
+           fault == OTHER_SETTING || fault == OTHER_METHOD;
 }
 
 /* Only Zoltan is told ids. */
@@ -169,14 +166,10 @@ static void spoil_options(call *c, enum fault fault)
         c->share[0] = -0.5;
         c->share[1] = 1.25;
     }
-    if (fault == OTHER_QUALITY || fault == NAN_QUALITY) {
-        c->options.repart_quality = fault == NAN_QUALITY ? NAN : 3;
-    }
-    if (fault == OTHER_ASPECT || fault == NAN_ASPECT) {
-        c->options.aspect = fault == NAN_ASPECT ? NAN : 3;
-    }
-    if (fault == OTHER_COLUMNS || fault == NEGATIVE_COLUMNS) {
-        c->options.columns = fault == NEGATIVE_COLUMNS ? -1 : 2;
+    if (fault == OTHER_SETTING || fault == NAN_SETTING || fault == NEGATIVE_SETTING) {
+        const double setting = fault == OTHER_SETTING ? 3 : fault == NAN_SETTING ? NAN : -1;
+        /* The first option of all that have any is a real number. */
+        memcpy(&c->options.settings, &setting, sizeof setting);
     }
     if (fault == OTHER_TOLERANCE || fault == NAN_TOLERANCE) {
         c->options.imbalance_tol = fault == NAN_TOLERANCE ? NAN : 0.5;
@@ -196,9 +189,12 @@ static int is_harmless(const eqp_method *method, enum fault fault, int nranks)
     if (is_about_ids(fault)) {
         return strcmp(method->name, "rcb") != 0 && strcmp(method->name, "interaction") != 0;
     }
-    return nranks == 1 && ((fault == NO_WEIGHT && !(method->needs & EQP_NEEDS_WEIGHTS)) ||
-                           (fault == NO_POINT && !(method->needs & EQP_NEEDS_POINTS)) ||
-                           (fault == NO_PINS && !(method->needs & EQP_NEEDS_PINS)));
+    if (fault == NAN_SETTING || fault == NEGATIVE_SETTING) {
+        return nranks == 1 && method->noptions == 0;
+    }
+    return nranks == 1 && ((fault == NO_WEIGHT && !(method->flags & EQP_NEEDS_WEIGHTS)) ||
+                           (fault == NO_POINT && !(method->flags & EQP_NEEDS_POINTS)) ||
+                           (fault == NO_PINS && !(method->flags & EQP_NEEDS_PINS)));
 }
 
 static void check_fault(MPI_Comm comm, const eqp_method *method, enum fault fault)

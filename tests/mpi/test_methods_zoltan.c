@@ -195,7 +195,7 @@ static void large_edges_are_not_dropped(MPI_Comm comm)
     for (int64_t i = 0; i < ITEMS; i++) {
         l.present[i] = (int)(l.id[i] * 2 / all);
     }
-    l.options.repart_quality = 1000;
+    CHECK_EQUAL(eqp_method_set(eqp_method_find("interaction"), "fresh", "1000", &l.options.settings, NULL), EQP_OK);
     CHECK_EQUAL(balance(comm, "interaction", &l), EQP_OK);
     int64_t here[2] = {0, 0};
     for (int64_t i = 0; i < ITEMS; i++) {

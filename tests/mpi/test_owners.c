@@ -240,7 +240,7 @@ static int make_units(MPI_Comm comm, const char *word, const int64_t *interactio
                       app_units *units, eqp_message *message)
 {
     static const app_rebalance_options run = {
-        .imbalance_tol = 0.02, .strategy = EQP_SAMPLE_STRIDE, .sample_threshold = 2.0, .seed = 1};
+        .imbalance_tol = 0.02, .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}, .seed = 1};
     const world w = make_world(comm);
     app_survey survey = {.n = 0};
     app_method_choice choice;
@@ -341,7 +341,7 @@ static int make_map(MPI_Comm comm, const char *method, const app_map *old, bool 
 {
     const world w = make_world(comm);
     static const app_rebalance_options run = {
-        .imbalance_tol = 0.02, .strategy = EQP_SAMPLE_STRIDE, .sample_threshold = 2.0, .seed = 1};
+        .imbalance_tol = 0.02, .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}, .seed = 1};
     app_method_choice choice;
     app_survey survey = {.n = 0};
     app_owners owners = {.n = 0};
@@ -493,8 +493,7 @@ static void totals_say_what_a_survey_keeps(MPI_Comm comm)
     const world w = make_world(comm);
     app_rebalance_options options = {.method = eqp_method_find("interaction"),
                                      .imbalance_tol = 0.02,
-                                     .strategy = EQP_SAMPLE_STRIDE,
-                                     .sample_threshold = 2.0};
+                                     .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
     app_survey survey = {.n = 0};
     eqp_units_totals totals;
 
@@ -505,16 +504,16 @@ static void totals_say_what_a_survey_keeps(MPI_Comm comm)
     app_survey_detail detail = app_rebalance_detail(&options, w.size, &totals);
     CHECK(detail.heavy > 0 && detail.heavy < INFINITY && detail.pin_below > 0);
     CHECK(app_rebalance_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
-    options.most_pins = 2;
+    options.how.pins = 2;
     CHECK(app_rebalance_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* looked up among all */
-    options.most_pins = 0;
-    options.full = true;
+    options.how.pins = 0;
+    options.how.full = true;
     detail = app_rebalance_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
     totals.interactions = (int64_t)1 << 40;
     CHECK(isinf(app_rebalance_detail(&options, w.size, &totals).heavy)); /* it will be refused: nothing is kept */
-    options.full = false;
-    options.strategy = EQP_SAMPLE_RANDOM;
+    options.how.full = false;
+    options.how.strategy = EQP_SAMPLE_RANDOM;
     detail = app_rebalance_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
     options.method = eqp_method_find("sfc");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes a C program that calls every function of the public headers with NULL and with extreme numbers.
 
-generate.py OUTPUT HEADER...   Functions of HEADERs that include <mpi.h> are called if MPI is among the names of OUTPUT.
+generate.py OUTPUT HEADER...   Functions of HEADERs that need MPI are called if MPI is among the names of OUTPUT.
 
 An argument, and a member of a struct that an argument points to, is a slot: a pointer or a number. calls.h goes through
 the slots of a function. What the header allows to be NULL is read from its comments. A declaration that this program
@@ -30,7 +30,7 @@ class Header:
     def __init__(self, path):
         text = path.read_text()
         self.name = path.name
-        self.mpi = '<mpi.h>' in text
+        self.mpi = '<mpi.h>' in text or '<equipoise/balance.h>' in text
         self.comments = []
         text = re.sub(r'/\*.*?\*/', self.keep, text, flags=re.S)
         text = re.sub(r'\\\n', ' ', text)
@@ -270,6 +270,12 @@ class Writer:
             kind = f'{const}{base} *const'
             item = '(char *)"x"' if base == 'char' else f'buffer({e})'
             self.before.append(f'{kind} row{s}[9] = {{null({e}) ? NULL : {item}' + f', {item}' * 8 + '};')
+            return f'null({s}) ? NULL : row{s}'
+        elif stars == '*const*' and base in w.structs:
+            self.arrays = True
+            s = self.slot('MAY_BE_NULL' if allowed else 'POINTER', path)
+            row = self.struct(base, path + '->row', 1)
+            self.before.append(f'const {base} *const row{s}[9] = {{{", ".join([row] * 9)}}};')
             return f'null({s}) ? NULL : row{s}'
         elif stars == '**':
             s = self.slot('MAY_BE_NULL' if allowed else 'POINTER', path)

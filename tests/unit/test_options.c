@@ -307,19 +307,19 @@ static void numbers_are_read_whole_or_not_at_all(void **state)
 
     (void)state;
     for (size_t k = 0; k < sizeof bad_ints / sizeof bad_ints[0]; k++) {
-        assert_int_equal(app_parse_int(bad_ints[k], &i), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_read_int(bad_ints[k], INT64_MIN, INT64_MAX, &i, NULL), EQP_ERR_ARGUMENT);
     }
     for (size_t k = 0; k < sizeof bad_reals / sizeof bad_reals[0]; k++) {
-        assert_int_equal(app_parse_real(bad_reals[k], &r), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_read_real(bad_reals[k], -INFINITY, false, INFINITY, &r, NULL), EQP_ERR_ARGUMENT);
     }
     assert_true(i == 77 && r == 77.0);
-    assert_int_equal(app_parse_int("-0012", &i), EQP_OK);
+    assert_int_equal(eqp_read_int("-0012", INT64_MIN, INT64_MAX, &i, NULL), EQP_OK);
     assert_true(i == -12);
-    assert_int_equal(app_parse_real("1e-310", &r), EQP_OK);
+    assert_int_equal(eqp_read_real("1e-310", -INFINITY, false, INFINITY, &r, NULL), EQP_OK);
     assert_true(r > 0.0 && r < 2e-310);
-    assert_int_equal(app_parse_real("+.5E+1", &r), EQP_OK);
+    assert_int_equal(eqp_read_real("+.5E+1", -INFINITY, false, INFINITY, &r, NULL), EQP_OK);
     assert_true(r == 5.0);
-    assert_int_equal(app_parse_real("-0", &r), EQP_OK);
+    assert_int_equal(eqp_read_real("-0", -INFINITY, false, INFINITY, &r, NULL), EQP_OK);
     assert_true(r == 0.0);
 }
 

@@ -63,7 +63,7 @@ static const char *make_map(world *w)
     double before = 0.0;
 
     app_feedback_prepare(w->feedback, &options);
-    assert_int_equal(options.method->needs, 0); /* nobody has to weigh */
+    assert_int_equal(options.method->flags, 0); /* nobody has to weigh */
     for (int r = 0; r < RANKS; r++) {
         load[r] = (int64_t)(1e6 * w->row[r].load);
         before += app_speed_of(options.speeds, r);

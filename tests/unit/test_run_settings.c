@@ -44,10 +44,10 @@ static const app_command_line line = {.program = "second",
                                       .ntexts = 2,
                                       .values_size = sizeof(settings)};
 
-static const eqp_method slabs = {"slabs", "cuts of its own", EQP_NEEDS_WEIGHTS, NULL};
-static const eqp_method impostor = {"sfc", "has the name of a row of the table", 0, NULL};
+static const eqp_method slabs = {.name = "slabs", .summary = "cuts of its own", .flags = EQP_NEEDS_WEIGHTS};
+static const eqp_method impostor = {.name = "sfc", .summary = "has the name of a row of the table"};
 static const eqp_method *const rows[] = {&impostor, &slabs};
-static const app_methods methods = {rows, 2};
+static const eqp_methods methods = {rows, 2};
 
 static int parse(int argc, const char *const *argv, settings *s, bool *given, eqp_message *message)
 {
@@ -161,7 +161,7 @@ static void a_what_if_has_methods_parts_and_a_network(void **state)
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
     assert_int_equal(s.run.ncompare, 3);
     assert_string_equal(s.run.compare[1].name, "interaction:pins=2");
-    assert_true(s.run.compare[1].options.most_pins == 2 && s.run.compare[0].options.most_pins == 0);
+    assert_true(s.run.compare[1].options.how.pins == 2 && s.run.compare[0].options.how.pins == 0);
     assert_true(s.run.compare[1].options.imbalance_tol == s.run.imbalance_tol && s.run.compare[0].options.seed == 1);
     assert_ptr_equal(s.run.compare[2].method, &slabs);
     assert_int_equal(s.run.nparts_list, 2); /* ascending, each once */

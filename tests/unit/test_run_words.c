@@ -13,12 +13,12 @@
 #include "failing_malloc.h"
 #include "run_words.h"
 
-static const eqp_method slabs = {"slabs", "cuts of its own", EQP_NEEDS_WEIGHTS, NULL};
-static const eqp_method impostor = {"sfc", "has the name of a row of the table", 0, NULL};
+static const eqp_method slabs = {.name = "slabs", .summary = "cuts of its own", .flags = EQP_NEEDS_WEIGHTS};
+static const eqp_method impostor = {.name = "sfc", .summary = "has the name of a row of the table"};
 static const eqp_method *const rows[] = {&impostor, &slabs};
-static const app_methods own = {rows, 2};
+static const eqp_methods own = {rows, 2};
 static const app_rebalance_options run = {
-    .imbalance_tol = 0.1, .strategy = EQP_SAMPLE_STRIDE, .sample_rate = 0.5, .sample_threshold = 2, .seed = 7};
+    .imbalance_tol = 0.1, .how = {.strategy = EQP_SAMPLE_STRIDE, .rate = 0.5, .threshold = 2}, .seed = 7};
 
 static void a_word_changes_what_it_names_and_nothing_else(void **state)
 {
@@ -28,20 +28,21 @@ static void a_word_changes_what_it_names_and_nothing_else(void **state)
     (void)state;
     assert_int_equal(app_word_parse(&own, &run, "interaction", &c, &message), EQP_OK);
     assert_ptr_equal(c.method, eqp_method_find("interaction"));
-    assert_true(c.options.method == c.method && c.options.most_pins == 0 && !c.options.full && c.options.start == NULL);
-    assert_true(c.options.imbalance_tol == 0.1 && c.options.sample_rate == 0.5 && c.options.seed == 7);
+    assert_true(c.options.method == c.method && c.options.how.pins == 0 && !c.options.how.full &&
+                c.options.how.start == NULL);
+    assert_true(c.options.imbalance_tol == 0.1 && c.options.how.rate == 0.5 && c.options.seed == 7);
     assert_int_equal(app_word_parse(&own, &run, "interaction:pins=2", &c, &message), EQP_OK);
-    assert_true(c.options.most_pins == 2 && c.options.sample_rate == 0.5);
+    assert_true(c.options.how.pins == 2 && c.options.how.rate == 0.5);
     assert_string_equal(c.name, "interaction:pins=2");
     assert_int_equal(app_word_parse(&own, &run, "interaction:full,start=rcb", &c, &message), EQP_OK);
-    assert_true(c.options.full && c.options.most_pins == 0);
-    assert_ptr_equal(c.options.start, eqp_method_find("rcb"));
+    assert_true(c.options.how.full && c.options.how.pins == 0);
+    assert_ptr_equal(c.options.how.start, eqp_method_find("rcb"));
     assert_int_equal(app_word_parse(&own, &run, "interaction:start=curve", &c, &message), EQP_OK);
-    assert_null(c.options.start);
+    assert_null(c.options.how.start);
     assert_int_equal(app_word_parse(&own, &run, "interaction:strategy=adaptive,rate=0.016,threshold=4", &c, &message),
                      EQP_OK);
-    assert_true(c.options.strategy == EQP_SAMPLE_ADAPTIVE && c.options.sample_rate == 0.016);
-    assert_true(c.options.sample_threshold == 4);
+    assert_true(c.options.how.strategy == EQP_SAMPLE_ADAPTIVE && c.options.how.rate == 0.016);
+    assert_true(c.options.how.threshold == 4);
 }
 
 static void rows_of_the_table_come_first(void **state)
@@ -54,9 +55,9 @@ static void rows_of_the_table_come_first(void **state)
     assert_int_equal(app_word_parse(&own, &run, "slabs", &c, NULL), EQP_OK);
     assert_ptr_equal(c.method, &slabs);
     assert_int_equal(app_word_parse(NULL, &run, "slabs", &c, NULL), EQP_ERR_UNKNOWN);
-    assert_ptr_equal(app_method_at(&own, eqp_method_count() + 1), &slabs);
-    assert_null(app_method_at(&own, eqp_method_count() + 2));
-    assert_null(app_method_at(NULL, eqp_method_count()));
+    assert_ptr_equal(eqp_methods_at(&own, eqp_method_count() + 1), &slabs);
+    assert_null(eqp_methods_at(&own, eqp_method_count() + 2));
+    assert_null(eqp_methods_at(NULL, eqp_method_count()));
 }
 
 /* Whoever has the rows. */
@@ -70,31 +71,62 @@ static void owners_can_be_split_and_steps_even(void **state)
     assert_int_equal(app_word_parse(NULL, &run, "sfc:even=load", &c, NULL), EQP_OK);
     assert_false(app_wants_units(&c.options) || app_wants_trial(&c.options));
     assert_int_equal(app_word_parse(NULL, &run, "sfc:split", &c, NULL), EQP_OK);
-    assert_true(app_wants_units(&c.options) && app_wants_trial(&c.options) && !c.options.even_step);
+    assert_true(app_wants_units(&c.options) && app_wants_trial(&c.options) && !c.options.how.even);
     assert_int_equal(app_word_parse(NULL, &run, "rcb:split,even=step", &c, NULL), EQP_OK);
-    assert_true(app_wants_units(&c.options) && app_wants_trial(&c.options) && c.options.even_step);
+    assert_true(app_wants_units(&c.options) && app_wants_trial(&c.options) && c.options.how.even);
     assert_int_equal(app_word_parse(NULL, &run, "interaction:pins=2,even=step", &c, NULL), EQP_OK);
-    assert_true(c.options.even_step && c.options.most_pins == 2);
+    assert_true(c.options.how.even && c.options.how.pins == 2);
     assert_string_equal(c.name, "interaction:pins=2,even=step");
 }
 
-static void tiles_have_a_shape(void **state)
+/* Words of settings: what a row's offset says. */
+static double real_at(const app_method_choice *c, size_t offset)
 {
-    static const eqp_method tiles = {"tiles", "", EQP_NEEDS_WEIGHTS, NULL}, jagged = {"jagged", "", 0, NULL};
-    static const eqp_method *const row[] = {&tiles, &jagged};
-    static const app_methods both = {row, 2};
+    double value;
+
+    memcpy(&value, (const char *)&c->options.settings + offset, sizeof value);
+    return value;
+}
+
+static void methods_have_options_of_their_own(void **state)
+{
+    const eqp_option *columns = &eqp_method_find("jagged")->option[1];
     eqp_message message = {""};
     app_method_choice c;
 
     (void)state;
-    assert_int_equal(app_word_parse(&both, &run, "tiles:aspect=1.5", &c, NULL), EQP_OK);
-    assert_true(c.options.aspect == 1.5 && c.options.columns == 0);
-    assert_int_equal(app_word_parse(&both, &run, "jagged:columns=4,aspect=2", &c, NULL), EQP_OK);
-    assert_true(c.options.aspect == 2 && c.options.columns == 4);
-    assert_int_equal(app_word_parse(&both, &run, "tiles:columns=4", &c, NULL), EQP_ERR_UNKNOWN);
-    assert_int_equal(app_word_parse(&both, &run, "tiles:aspect=0", &c, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(columns->name, "columns");
+    assert_int_equal(app_word_parse(NULL, &run, "tiles:aspect=1.5", &c, NULL), EQP_OK);
+    assert_true(real_at(&c, c.method->option->offset) == 1.5);
+    assert_int_equal(app_word_parse(NULL, &run, "jagged:columns=4,aspect=2", &c, NULL), EQP_OK);
+    assert_true(real_at(&c, c.method->option->offset) == 2);
+    assert_int_equal(c.options.settings.word[columns->offset / sizeof(int64_t)], 4);
+    assert_int_equal(app_word_parse(NULL, &run, "tiles:columns=4", &c, NULL), EQP_ERR_UNKNOWN);
+    assert_int_equal(app_word_parse(NULL, &run, "tiles:aspect=0", &c, &message), EQP_ERR_ARGUMENT);
     assert_string_equal(message.text, "tiles: aspect: '0' is not a number > 0");
-    assert_int_equal(app_word_parse(&both, &run, "jagged:columns=0", &c, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(app_word_parse(NULL, &run, "jagged:columns=0", &c, NULL), EQP_ERR_ARGUMENT);
+}
+
+/* What a program knows better than a method, and people better than the program. */
+static void what_is_suggested_gives_way(void **state)
+{
+    const eqp_method *tiles = eqp_method_find("tiles");
+    app_method_choice c;
+    eqp_settings *settings = &c.options.settings;
+
+    (void)state;
+    assert_int_equal(app_word_parse(NULL, &run, "tiles", &c, NULL), EQP_OK);
+    assert_int_equal(eqp_method_suggest(tiles, "aspect", 3.5, settings), EQP_OK);
+    assert_true(real_at(&c, tiles->option->offset) == 3.5);
+    assert_int_equal(eqp_method_suggest(tiles, "aspect", 7, settings), EQP_OK);
+    assert_true(real_at(&c, tiles->option->offset) == 3.5);
+    assert_int_equal(eqp_method_suggest(tiles, "aspect", 0, settings), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_method_suggest(tiles, "columns", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_method_suggest(eqp_method_find("jagged"), "columns", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_method_suggest(eqp_method_find("sfc"), "aspect", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_method_set(tiles, "aspect", "2", settings, NULL), EQP_OK);
+    assert_true(real_at(&c, tiles->option->offset) == 2);
+    assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL), EQP_ERR_UNKNOWN); /* none of its own */
 }
 
 static void what_is_no_word_is_refused_and_changes_nothing(void **state)
@@ -117,7 +149,7 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"sfc:even", EQP_ERR_ARGUMENT, "sfc: even needs a value"},
         {"sfc:even=both", EQP_ERR_ARGUMENT, "sfc: even: 'both' is none of: load step"},
         {"interaction:pin=2", EQP_ERR_UNKNOWN,
-         "interaction has no option 'pin'; known: pins full start strategy rate threshold even"},
+         "interaction has no option 'pin'; known: pins full start strategy rate threshold fresh even"},
         {"interaction:pins", EQP_ERR_ARGUMENT, "interaction: pins needs a value"},
         {"interaction:pins=", EQP_ERR_ARGUMENT, "interaction: pins needs a value"},
         {"interaction:full=yes", EQP_ERR_ARGUMENT, "interaction: full takes no value"},
@@ -125,7 +157,7 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"interaction:pins=2,pins=2", EQP_ERR_ARGUMENT, "interaction: pins stands twice"},
         {"interaction:pins=2,full", EQP_ERR_ARGUMENT, "interaction: full has all pins: not together with pins"},
         {"interaction:pins=2,", EQP_ERR_UNKNOWN,
-         "interaction has no option ''; known: pins full start strategy rate threshold even"},
+         "interaction has no option ''; known: pins full start strategy rate threshold fresh even"},
         {"interaction:rate=0", EQP_ERR_ARGUMENT, "interaction: rate: '0' is not a number > 0 and <= 1"},
         {"interaction:threshold=1", EQP_ERR_ARGUMENT, "interaction: threshold: '1' is not a number >= 1.25"},
         {"interaction:strategy=best", EQP_ERR_ARGUMENT,
@@ -164,8 +196,8 @@ static void an_option_goes_on_with_the_word_before(void **state)
     for (int i = 0; i < n; i++) {
         assert_string_equal(c[i].name, names[i]);
     }
-    assert_true(c[0].options.most_pins == 2 && c[0].options.start == eqp_method_find("rcb"));
-    assert_true(c[2].options.full && c[2].options.most_pins == 0);
+    assert_true(c[0].options.how.pins == 2 && c[0].options.how.start == eqp_method_find("rcb"));
+    assert_true(c[2].options.how.full && c[2].options.how.pins == 0);
     free(c);
 }
 
@@ -243,7 +275,8 @@ int main(void)
         cmocka_unit_test(a_word_changes_what_it_names_and_nothing_else),
         cmocka_unit_test(rows_of_the_table_come_first),
         cmocka_unit_test(owners_can_be_split_and_steps_even),
-        cmocka_unit_test(tiles_have_a_shape),
+        cmocka_unit_test(methods_have_options_of_their_own),
+        cmocka_unit_test(what_is_suggested_gives_way),
         cmocka_unit_test(what_is_no_word_is_refused_and_changes_nothing),
         cmocka_unit_test(an_option_goes_on_with_the_word_before),
         cmocka_unit_test(all_means_every_row_but_none),

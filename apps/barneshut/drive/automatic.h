@@ -9,7 +9,7 @@
 /* What was found beside the map. */
 typedef struct bh_automatic {
     bool kept;                  /* the present map is the best: nothing has changed */
-    char chosen[APP_WORD_SIZE]; /* the method */
+    char chosen[EQP_WORD_SIZE]; /* the method */
     char why[192];              /* one line */
 } bh_automatic;
 

@@ -60,18 +60,16 @@ int bh_domain_rehome_by_count(bh_domain *domain)
     uint64_t *cut = malloc((size_t)(domain->nranks + 1) * sizeof *cut);
     int *rank = malloc((size_t)(domain->nranks + 1) * sizeof *rank);
     int64_t n = 0;
-    int code = eqp_agree(domain->comm, cut == NULL || rank == NULL ? EQP_ERR_MEMORY : EQP_OK, NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_key_cuts(domain->comm, domain->particles.n, domain->particles.key, NULL, domain->nranks, NULL, cut);
+    EQP_TRY(eqp_agree(domain->comm, cut == NULL || rank == NULL ? EQP_ERR_MEMORY : EQP_OK, NULL));
+    EQP_TRY(eqp_key_cuts(domain->comm, domain->particles.n, domain->particles.key, NULL, domain->nranks, NULL, cut));
+    for (int r = 0; r < domain->nranks && cut[r] < EQP_CURVE_END; r++) {
+        cut[n] = cut[r];
+        rank[n++] = r;
     }
-    if (code == EQP_OK) {
-        for (int r = 0; r < domain->nranks && cut[r] < EQP_CURVE_END; r++) {
-            cut[n] = cut[r];
-            rank[n++] = r;
-        }
-        code = eqp_agree(domain->comm, bh_homes_set(&domain->homes, n, cut, rank), NULL);
-    }
+    EQP_TRY(eqp_agree(domain->comm, bh_homes_set(&domain->homes, n, cut, rank), NULL));
+done:
     free(rank);
     free(cut);
     return code;
@@ -164,10 +162,9 @@ static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay)
     int code;
 
     pack_round(domain, waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND, out);
-    code = eqp_send_records(domain->comm, BH_PARTICLE_BYTES, out->n, out->home, out->records, &n, &in);
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, take_in(&domain->particles, *nstay, n, in), NULL);
-    }
+    EQP_TRY(eqp_send_records(domain->comm, BH_PARTICLE_BYTES, out->n, out->home, out->records, &n, &in));
+    EQP_TRY(eqp_agree(domain->comm, take_in(&domain->particles, *nstay, n, in), NULL));
+done:
     *nstay += n;
     free(in);
     return code;
@@ -227,16 +224,15 @@ int bh_domain_settle(bh_domain *domain, bh_settled *settled)
     bool changed = !domain->has_box || memcmp(&box, &domain->box, sizeof box) != 0;
     domain->box = box;
     domain->has_box = true;
-    code = eqp_agree(domain->comm, compute_keys(domain), NULL);
-    if (code == EQP_OK && changed) {
+    EQP_TRY(eqp_agree(domain->comm, compute_keys(domain), NULL));
+    if (changed) {
         settled->box_changed = true;
-        code = bh_domain_rehome_by_count(domain);
+        EQP_TRY(bh_domain_rehome_by_count(domain));
     }
-    if (code == EQP_OK) {
-        code =
-            bh_homes_snap(&domain->homes, domain->comm, domain->particles.n, domain->particles.key, limit_of(domain));
-    }
-    return code == EQP_OK ? migrate(domain, settled) : code;
+    EQP_TRY(bh_homes_snap(&domain->homes, domain->comm, domain->particles.n, domain->particles.key, limit_of(domain)));
+    EQP_TRY(migrate(domain, settled));
+done:
+    return code;
 }
 
 typedef struct home_run {
@@ -281,13 +277,10 @@ static int follow_groups(const bh_domain *domain, const int *rank_of_group, bh_h
         }
         interval = here;
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_gather_records(domain->comm, sizeof *runs, n, runs, &ntotal, &all);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, set_homes(homes, ntotal, all), NULL);
-    }
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    EQP_TRY(eqp_gather_records(domain->comm, sizeof *runs, n, runs, &ntotal, &all));
+    EQP_TRY(eqp_agree(domain->comm, set_homes(homes, ntotal, all), NULL));
+done:
     free(all);
     free(runs);
     return code;
@@ -318,12 +311,12 @@ static int build_branches(bh_domain *domain)
     const bh_particles *p = &domain->particles;
     bh_interval *interval = NULL;
     int nintervals = 0;
-    int code = bh_homes_intervals(&domain->homes, domain->rank, &nintervals, &interval);
+    int code;
 
-    if (code == EQP_OK) {
-        code = bh_tree_build(&domain->tree, &domain->box, p->n, p->key, p->x, p->y, p->z, p->m, nintervals, interval,
-                             domain->rank);
-    }
+    EQP_TRY(bh_homes_intervals(&domain->homes, domain->rank, &nintervals, &interval));
+    EQP_TRY(bh_tree_build(&domain->tree, &domain->box, p->n, p->key, p->x, p->y, p->z, p->m, nintervals, interval,
+                          domain->rank));
+done:
     free(interval);
     return eqp_agree(domain->comm, code, NULL);
 }
@@ -362,17 +355,15 @@ static int make_groups(bh_domain *domain)
     double *accel = NULL;
     int64_t *tag = NULL, ngroups = 0;
     bh_group *group = NULL;
-    int code = eqp_array_create(&accel, p->n, sizeof *accel);
+    int code;
 
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&accel, p->n, sizeof *accel));
+    for (int64_t i = 0; i < p->n; i++) {
         accel[i] = sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]);
     }
-    if (code == EQP_OK) {
-        code = bh_groups_make(&domain->tree, p->key, domain->group_size, accel, &ngroups, &group);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&tag, ngroups, sizeof *tag);
-    }
+    EQP_TRY(bh_groups_make(&domain->tree, p->key, domain->group_size, accel, &ngroups, &group));
+    EQP_TRY(eqp_array_create(&tag, ngroups, sizeof *tag));
+done:
     free(accel);
     if (code != EQP_OK) {
         free(group);

@@ -55,20 +55,14 @@ static void requests_free(request_list *list)
 
 static int requests_create(request_list *list, int64_t n, int64_t bytes, int nranks)
 {
-    int code = eqp_array_create(&list->id, n, sizeof *list->id);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&list->bytes, n, sizeof *list->bytes);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&list->first, n + 1, sizeof *list->first);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&list->last, nranks, sizeof *list->last);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&list->data, n, (size_t)bytes);
-    }
+    EQP_TRY(eqp_array_create(&list->id, n, sizeof *list->id));
+    EQP_TRY(eqp_array_create(&list->bytes, n, sizeof *list->bytes));
+    EQP_TRY(eqp_array_create(&list->first, n + 1, sizeof *list->first));
+    EQP_TRY(eqp_array_create(&list->last, nranks, sizeof *list->last));
+    EQP_TRY(eqp_array_create(&list->data, n, (size_t)bytes));
+done:
     list->end = list->data;
     return code;
 }
@@ -87,17 +81,15 @@ static int add_request(request_list *list, const bh_tree *tree, const bh_works *
     bh_request request = {.tag = works->tag[g], .accel = group->accel};
     int code = EQP_OK;
 
-    for (int64_t i = 0; i < walk->nabsent && code == EQP_OK; i++) {
+    for (int64_t i = 0; i < walk->nabsent; i++) {
         const int home = tree->cell[walk->absent[i]].home;
         if (home != alone && list->last[home] != g + 1) {
             list->last[home] = g + 1;
-            code = eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank);
-            if (code == EQP_OK) {
-                list->rank[list->nranks++] = home;
-            }
+            EQP_TRY(eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank));
+            list->rank[list->nranks++] = home;
         }
     }
-    if (code == EQP_OK && list->nranks > begin) {
+    if (list->nranks > begin) {
         qsort(list->rank + begin, (size_t)(list->nranks - begin), sizeof *list->rank, compare_ranks);
         memcpy(request.lo, group->lo, sizeof request.lo);
         memcpy(request.hi, group->hi, sizeof request.hi);
@@ -107,6 +99,7 @@ static int add_request(request_list *list, const bh_tree *tree, const bh_works *
         list->bytes[list->n++] = bytes;
         list->first[list->n] = list->nranks;
     }
+done:
     return code;
 }
 

@@ -54,15 +54,13 @@ static int compute_all(bh_pass *p, bh_domain *domain, bh_traffic *traffic)
 static int hand_out_all(bh_pass *p, bh_domain *domain, bh_traffic *traffic, bh_evaluated *result)
 {
     const bool watched = p->survey != NULL || p->evaluator->computed != NULL;
-    int code = eqp_agree(domain->comm, watched ? EQP_ERR_ARGUMENT : EQP_OK, NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = bh_essential_fetch(&domain->tree, domain->comm, &p->evaluator->plan, p->works, &p->evaluator->mac,
-                                  p->map, traffic);
-    }
-    if (code == EQP_OK) {
-        code = bh_handout_run(p->evaluator->handout, domain->comm, p, &domain->tree, traffic, &result->handed);
-    }
+    EQP_TRY(eqp_agree(domain->comm, watched ? EQP_ERR_ARGUMENT : EQP_OK, NULL));
+    EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, &p->evaluator->plan, p->works, &p->evaluator->mac, p->map,
+                               traffic));
+    EQP_TRY(bh_handout_run(p->evaluator->handout, domain->comm, p, &domain->tree, traffic, &result->handed));
+done:
     return code;
 }
 
@@ -92,25 +90,17 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, 
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
-    code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
-                         domain->tag, map, &traffic.phase[BH_PHASE_WORKS]);
-    if (code == EQP_OK) {
-        code = bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group);
-    }
-    if (code == EQP_OK) {
-        code =
-            evaluator->handout != NULL ? hand_out_all(&p, domain, &traffic, result) : compute_all(&p, domain, &traffic);
-    }
-    if (code == EQP_OK) {
-        code =
-            bh_works_return(&works, domain->comm, &domain->particles, domain->group, &traffic.phase[BH_PHASE_FORCES]);
-    }
-    for (int64_t i = 0; i < domain->particles.n && code == EQP_OK; i++) {
+    EQP_TRY(bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
+                          domain->tag, map, &traffic.phase[BH_PHASE_WORKS]));
+    EQP_TRY(bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group));
+    EQP_TRY(evaluator->handout != NULL ? hand_out_all(&p, domain, &traffic, result)
+                                       : compute_all(&p, domain, &traffic));
+    EQP_TRY(bh_works_return(&works, domain->comm, &domain->particles, domain->group, &traffic.phase[BH_PHASE_FORCES]));
+    for (int64_t i = 0; i < domain->particles.n; i++) {
         domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);
     }
-    if (code == EQP_OK) {
-        take_results(&p, &traffic, result);
-    }
+    take_results(&p, &traffic, result);
+done:
     bh_pass_free(&p);
     bh_works_free(&works);
     result->all_seconds = eqp_cpu_seconds_since(begin);

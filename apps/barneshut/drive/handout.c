@@ -117,21 +117,19 @@ static int pack(void *user, int to, int64_t first, int64_t count, void **data, s
     run *r = user;
     const bh_works *works = r->pass->works;
     share_choice choice = {.pass = r->pass};
-    int code = reserve_groups(r->handout, count);
+    int code;
 
-    for (int64_t i = 0; i < count && code == EQP_OK; i++) {
+    EQP_TRY(reserve_groups(r->handout, count));
+    for (int64_t i = 0; i < count; i++) {
         const int64_t w = first - r->first + i;
         const bh_work_targets t = bh_works_targets(works, w);
         r->handout->group[i] =
             (bh_parcel_group){.group = works->work[w].group, .tag = works->work[w].tag, .x = t.x, .y = t.y, .z = t.z};
     }
-    if (code == EQP_OK) {
-        code = bh_packer_pack(r->handout->packer, to, count, r->handout->group, &r->pass->evaluator->mac, choose_share,
-                              &choice, data, bytes);
-    }
-    if (code == EQP_OK) {
-        r->bytes_sent += (int64_t)*bytes;
-    }
+    EQP_TRY(bh_packer_pack(r->handout->packer, to, count, r->handout->group, &r->pass->evaluator->mac, choose_share,
+                           &choice, data, bytes));
+    r->bytes_sent += (int64_t)*bytes;
+done:
     return code;
 }
 
@@ -182,12 +180,10 @@ static int compute_parcel(void *user, int owner, int64_t first, int64_t count, c
     int code = open_parcel(r, count, data, bytes, &targets);
 
     (void)first;
-    if (code == EQP_OK) {
-        code = eqp_array_create(&forces, 4 * targets, sizeof *forces);
-    }
-    if (code == EQP_OK) {
-        code = compute_groups(r, owner, count, forces);
-    }
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&forces, 4 * targets, sizeof *forces));
+    EQP_TRY(compute_groups(r, owner, count, forces));
+done:
     if (code != EQP_OK) {
         free(forces);
         return code;
@@ -233,12 +229,9 @@ int bh_handout_run(bh_handout *handout, MPI_Comm comm, bh_pass *pass, bh_tree *t
     }
     r.first = eqp_loop_part(handout->loop, pass->rank).first;
     bh_packer_begin(handout->packer, tree);
-    code = eqp_loop_run(handout->loop, &work, &done);
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, bh_pass_end_sample(pass), NULL);
-    }
-    if (code == EQP_OK) {
-        *handed = (bh_handed){.helped = done.helped, .bytes_sent = r.bytes_sent};
-    }
+    EQP_TRY(eqp_loop_run(handout->loop, &work, &done));
+    EQP_TRY(eqp_agree(comm, bh_pass_end_sample(pass), NULL));
+    *handed = (bh_handed){.helped = done.helped, .bytes_sent = r.bytes_sent};
+done:
     return code;
 }

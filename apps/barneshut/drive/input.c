@@ -31,10 +31,9 @@ static int generate(int rank, int nranks, const bh_settings *settings, bh_partic
     }
     snprintf(input->format, sizeof input->format, "generated %s", settings->generator.kind->name);
     app_slice(input->total, rank, nranks, &first, &count);
-    code = bh_particles_resize(p, count);
-    if (code == EQP_OK) {
-        code = bh_generate(&settings->generator, first, count, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m);
-    }
+    EQP_TRY(bh_particles_resize(p, count));
+    EQP_TRY(bh_generate(&settings->generator, first, count, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->m));
+done:
     if (code != EQP_OK) {
         eqp_message_set(message, "barneshut: --generate: %s", eqp_error_text(code));
         return code;
@@ -50,26 +49,17 @@ static int generate(int rank, int nranks, const bh_settings *settings, bh_partic
 static int read_slice(const eqp_snapshot *snapshot, int64_t first, int64_t count, bh_particles *p, eqp_message *message)
 {
     int8_t *type = NULL;
-    int code = eqp_array_create(&type, count, sizeof *type);
+    int code;
 
-    if (code == EQP_OK) {
-        code = bh_particles_resize(p, count);
-    }
-    if (code == EQP_OK) {
-        const eqp_snapshot_arrays arrays = {.x = p->x,
-                                            .y = p->y,
-                                            .z = p->z,
-                                            .vx = p->vx,
-                                            .vy = p->vy,
-                                            .vz = p->vz,
-                                            .m = p->m,
-                                            .id = p->id,
-                                            .type = type};
-        code = eqp_snapshot_read(snapshot, first, count, &arrays, message);
-    }
-    for (int64_t i = 0; i < count && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&type, count, sizeof *type));
+    EQP_TRY(bh_particles_resize(p, count));
+    const eqp_snapshot_arrays arrays = {
+        .x = p->x, .y = p->y, .z = p->z, .vx = p->vx, .vy = p->vy, .vz = p->vz, .m = p->m, .id = p->id, .type = type};
+    EQP_TRY(eqp_snapshot_read(snapshot, first, count, &arrays, message));
+    for (int64_t i = 0; i < count; i++) {
         p->kind[i] = type[i];
     }
+done:
     if (code == EQP_ERR_MEMORY) {
         eqp_message_set(message, "barneshut: %s", eqp_error_text(code));
     }
@@ -201,13 +191,12 @@ static int read_file(int rank, int nranks, const bh_settings *settings, bh_parti
     input->box = info->box_size;
     snprintf(input->format, sizeof input->format, "%s", info->format);
     app_slice(info->n, rank, nranks, &first, &count);
-    code = app_run_check_particles(&settings->run, path, info->n, info->bytes, message);
-    if (code == EQP_OK) {
-        code = read_slice(snapshot, first, count, p, message);
+    EQP_TRY(app_run_check_particles(&settings->run, path, info->n, info->bytes, message));
+    EQP_TRY(read_slice(snapshot, first, count, p, message));
+    if (settings->run.restart != NULL) {
+        EQP_TRY(read_restart(snapshot, path, settings->run.steps, first, count, p, input, checksum, message));
     }
-    if (code == EQP_OK && settings->run.restart != NULL) {
-        code = read_restart(snapshot, path, settings->run.steps, first, count, p, input, checksum, message);
-    }
+done:
     eqp_snapshot_close(snapshot);
     return code;
 }

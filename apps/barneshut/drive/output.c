@@ -164,25 +164,21 @@ int bh_output_xdmf(bh_simulation *sim, const app_series *series, const char *out
     eqp_snapshot_frame *frame = NULL;
     eqp_snapshot_layout *layout = NULL;
     char *path = NULL;
-    int code = describe_snapshot(sim, output, &like);
+    int code;
 
-    if (code == EQP_OK) {
-        code = app_name_beside(&bh_naming, output, beside[0], &path);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&frame, series->n, sizeof *frame);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&layout, series->n, sizeof *layout);
-    }
-    for (int64_t i = 0; i < series->n && code == EQP_OK; i++) {
+    EQP_TRY(describe_snapshot(sim, output, &like));
+    EQP_TRY(app_name_beside(&bh_naming, output, beside[0], &path));
+    EQP_TRY(eqp_array_create(&frame, series->n, sizeof *frame));
+    EQP_TRY(eqp_array_create(&layout, series->n, sizeof *layout));
+    for (int64_t i = 0; i < series->n; i++) {
         layout[i] = like.layout;
         layout[i].time = series->time[i];
         frame[i] = (eqp_snapshot_frame){series->path[i], &layout[i]};
     }
-    if (code == EQP_OK && sim->domain.rank == 0) {
-        code = eqp_snapshot_write_xdmf(path, (int)series->n, frame, message);
+    if (sim->domain.rank == 0) {
+        EQP_TRY(eqp_snapshot_write_xdmf(path, (int)series->n, frame, message));
     }
+done:
     free(layout);
     free(frame);
     free(path);

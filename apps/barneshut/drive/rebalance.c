@@ -51,7 +51,7 @@ static int survey_twice(bh_domain *domain, bh_evaluator *evaluator, const app_re
     app_survey_clear(&survey->owners, &rough);
     code = bh_evaluate_survey(evaluator, &domain->tree, map, domain->rank, works, survey);
     code = eqp_agree(domain->comm, code, NULL);
-    if (code != EQP_OK || !(options->method->needs & EQP_NEEDS_UNITS)) {
+    if (code != EQP_OK || !(options->method->flags & EQP_NEEDS_UNITS)) {
         return code;
     }
     code = app_survey_totals(domain->comm, &survey->owners, &model, &totals);
@@ -78,18 +78,12 @@ int bh_rebalance_survey(bh_domain *domain, bh_evaluator *evaluator, const app_re
         return survey_groups(domain, survey);
     }
     bh_works_init(&works);
-    code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
-                         domain->tag, map, &traffic.phase[BH_PHASE_WORKS]);
-    if (code == EQP_OK) {
-        code =
-            bh_essential_fetch(&domain->tree, domain->comm, &evaluator->plan, &works, &evaluator->mac, map, &traffic);
-    }
-    if (code == EQP_OK) {
-        code = bh_rebalance_learn(domain, evaluator, map, &works, costs);
-    }
-    if (code == EQP_OK) {
-        code = survey_twice(domain, evaluator, options, map, costs, &works, survey);
-    }
+    EQP_TRY(bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
+                          domain->tag, map, &traffic.phase[BH_PHASE_WORKS]));
+    EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, &evaluator->plan, &works, &evaluator->mac, map, &traffic));
+    EQP_TRY(bh_rebalance_learn(domain, evaluator, map, &works, costs));
+    EQP_TRY(survey_twice(domain, evaluator, options, map, costs, &works, survey));
+done:
     *bytes += bh_phases_bytes(traffic.phase);
     bh_works_free(&works);
     return code;
@@ -128,19 +122,15 @@ int bh_rebalance(bh_domain *domain, const bh_survey *survey, const app_rebalance
 
     app_map_init(&made);
     *rebalanced = (app_rebalanced){.units = 0};
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+    EQP_TRY(code);
+    for (int64_t g = 0; g < domain->ngroups; g++) {
         key[g] = domain->group[g].key;
     }
-    if (code == EQP_OK) {
-        code = app_owners_line_up(domain->comm, &survey->owners, &model, costs, domain->ngroups, key, &owners, bytes);
-    }
-    if (code == EQP_OK) {
-        code = app_newmap_make(domain->comm, options, &owners, has_map ? map : NULL, domain->ngroups, &made, &verdict,
-                               rebalanced, message);
-    }
-    if (code == EQP_OK) {
-        code = bh_rebalance_apply(domain, verdict);
-    }
+    EQP_TRY(app_owners_line_up(domain->comm, &survey->owners, &model, costs, domain->ngroups, key, &owners, bytes));
+    EQP_TRY(app_newmap_make(domain->comm, options, &owners, has_map ? map : NULL, domain->ngroups, &made, &verdict,
+                            rebalanced, message));
+    EQP_TRY(bh_rebalance_apply(domain, verdict));
+done:
     if (code == EQP_OK) {
         app_map_free(map);
         *map = made;

@@ -14,7 +14,7 @@
 #define AT(field) offsetof(bh_settings, field)
 
 static const eqp_method *const own_methods[] = {&app_method_auto};
-const app_methods bh_methods = {own_methods, 1};
+const eqp_methods bh_methods = {own_methods, 1};
 
 static const app_option table[] = {
     {.name = "theta",

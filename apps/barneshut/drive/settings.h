@@ -23,7 +23,7 @@ typedef struct bh_settings {
 } bh_settings;
 
 /* Methods beside those of the library's table. */
-extern const app_methods bh_methods;
+extern const eqp_methods bh_methods;
 
 /* The command line as a table, for parsing and for help. */
 const app_command_line *bh_settings_table(void);

@@ -48,13 +48,10 @@ static int follow_map(bh_simulation *sim, step_ledger *ledger)
     for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
         rank_of_group[g] = app_map_own_rank(&sim->map, domain->tag[g]);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = bh_domain_rehome(domain, rank_of_group);
-    }
-    if (code == EQP_OK) {
-        code = bh_domain_settle(domain, &ledger->settled);
-    }
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    EQP_TRY(bh_domain_rehome(domain, rank_of_group));
+    EQP_TRY(bh_domain_settle(domain, &ledger->settled));
+done:
     free(rank_of_group);
     return code;
 }
@@ -78,14 +75,14 @@ static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger,
     options.part_load = sim->handout == NULL ? measured : NULL; /* else it says nothing of the map */
     options.speeds = app_shares_speeds(sim->shares);
     app_feedback_prepare(sim->feedback, &options);
-    if (code == EQP_OK && !sim->surveyed) {
-        code = bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
-                                   &ledger->map_bytes);
+    EQP_TRY(code);
+    if (!sim->surveyed) {
+        EQP_TRY(bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
+                                    &ledger->map_bytes));
     }
-    if (code == EQP_OK) {
-        code = bh_rebalance(&sim->domain, &sim->survey, &options, has_map, &sim->map, &sim->costs, &ledger->rebalanced,
-                            &ledger->map_bytes, message);
-    }
+    EQP_TRY(bh_rebalance(&sim->domain, &sim->survey, &options, has_map, &sim->map, &sim->costs, &ledger->rebalanced,
+                         &ledger->map_bytes, message));
+done:
     sim->totals = ledger->rebalanced.totals;
     free(measured);
     return code;
@@ -148,16 +145,15 @@ static int prepare_first(bh_simulation *sim, bool balance, step_ledger *ledger, 
         return code;
     }
     tag_all(&sim->domain.particles, sim->domain.rank);
-    code = bh_domain_grow(&sim->domain);
-    if (code == EQP_OK && sim->evaluator.mac.relative && sim->settings->run.restart == NULL) {
-        code = find_accelerations(sim);
+    EQP_TRY(bh_domain_grow(&sim->domain));
+    if (sim->evaluator.mac.relative && sim->settings->run.restart == NULL) {
+        EQP_TRY(find_accelerations(sim));
     }
-    if (code == EQP_OK && balance) {
-        code = make_map(sim, false, ledger, message);
-        if (code == EQP_OK) {
-            code = settle_and_grow(sim, ledger);
-        }
+    if (balance) {
+        EQP_TRY(make_map(sim, false, ledger, message));
+        EQP_TRY(settle_and_grow(sim, ledger));
     }
+done:
     return code;
 }
 
@@ -215,10 +211,9 @@ static int add_sums(bh_simulation *sim, bh_sums *sums)
 
     bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, sums);
     memcpy(values, sums, sizeof values);
-    code = eqp_sum_double(sim->comm, BH_SUMS_DOUBLES, values);
-    if (code == EQP_OK) {
-        memcpy(sums, values, sizeof values);
-    }
+    EQP_TRY(eqp_sum_double(sim->comm, BH_SUMS_DOUBLES, values));
+    memcpy(sums, values, sizeof values);
+done:
     return code;
 }
 
@@ -271,10 +266,9 @@ static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *
     const app_renewal renewal = renewal_of(sim);
     const eqp_policy_sample sample =
         app_renewal_sample(&renewal, common, common->imbalance_predicted, ledger->automatic.kept);
-    code = eqp_policy_record(&sim->policy, &sample);
-    if (code == EQP_OK) {
-        code = app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, common->rebalanced);
-    }
+    EQP_TRY(eqp_policy_record(&sim->policy, &sample));
+    EQP_TRY(app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, common->rebalanced));
+done:
     return eqp_agree(sim->comm, code, NULL);
 }
 
@@ -288,7 +282,7 @@ static bool every_step(const eqp_policy *policy)
 static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 {
     const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    const bool ready = !(options.method->needs & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
+    const bool ready = !(options.method->flags & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
     const bool weighs = app_method_weighs(options.method) && !app_wants_trial(&options) && sim->feedback == NULL;
     const bool wanted = ready && weighs && due && sim->handout == NULL; /* no rank sees all of what it hands out */
@@ -369,10 +363,9 @@ static int compute_first(bh_simulation *sim, step_ledger *ledger)
     if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
         return compute_beside(sim, ledger, true);
     }
-    code = compute_forces(sim, ledger);
-    if (code == EQP_OK) {
-        bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
-    }
+    EQP_TRY(compute_forces(sim, ledger));
+    bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+done:
     return code;
 }
 
@@ -394,23 +387,17 @@ static int start(bh_simulation *sim, eqp_message *message)
 {
     const bh_settings *s = sim->settings;
     step_ledger ledger = {0};
-    int code = prepare_first(sim, strcmp(s->run.method->name, "none") != 0, &ledger, message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = compute_first(sim, &ledger);
-    }
-    if (code == EQP_OK) {
-        sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
-        code = sim->dt > 0 ? EQP_OK : choose_dt(sim, message);
-    }
-    if (code == EQP_OK) {
-        code = add_sums(sim, &sim->now.sums);
-    }
-    if (code == EQP_OK) {
-        sim->now.common.step = sim->input.step;
-        sim->now.common.time = sim->input.time;
-        code = conclude(sim, &ledger, message);
-    }
+    EQP_TRY(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), &ledger, message));
+    EQP_TRY(compute_first(sim, &ledger));
+    sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
+    EQP_TRY(sim->dt > 0 ? EQP_OK : choose_dt(sim, message));
+    EQP_TRY(add_sums(sim, &sim->now.sums));
+    sim->now.common.step = sim->input.step;
+    sim->now.common.time = sim->input.time;
+    EQP_TRY(conclude(sim, &ledger, message));
+done:
     app_timings_free(&ledger.evaluated.timings);
     return code;
 }
@@ -465,12 +452,10 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
         code = bh_handout_create(sim->comm, settings->run.schedule, &rules, &sim->handout);
         sim->evaluator.handout = sim->handout;
     }
-    if (code == EQP_OK) {
-        code = bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message);
-    }
-    if (code == EQP_OK) {
-        code = start(sim, message);
-    }
+    EQP_TRY(code);
+    EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
+    EQP_TRY(start(sim, message));
+done:
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "barneshut: first forces: %s", eqp_error_text(code));
     }
@@ -504,24 +489,17 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
     step_ledger ledger = {0};
     int code;
 
-    code = app_renewal_wants(&renewal) ? make_map(sim, true, &ledger, message) : EQP_OK;
-    if (code == EQP_OK) {
-        bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
-        bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
-        code = prepare(sim, &ledger);
-    }
-    if (code == EQP_OK) {
-        code = compute_step(sim, &ledger);
-    }
-    if (code == EQP_OK) {
-        bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
-        code = add_sums(sim, &sim->now.sums);
-    }
-    if (code == EQP_OK) {
-        sim->now.common.step++;
-        sim->now.common.time += sim->dt;
-        code = conclude(sim, &ledger, message);
-    }
+    EQP_TRY(app_renewal_wants(&renewal) ? make_map(sim, true, &ledger, message) : EQP_OK);
+    bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+    bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
+    EQP_TRY(prepare(sim, &ledger));
+    EQP_TRY(compute_step(sim, &ledger));
+    bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+    EQP_TRY(add_sums(sim, &sim->now.sums));
+    sim->now.common.step++;
+    sim->now.common.time += sim->dt;
+    EQP_TRY(conclude(sim, &ledger, message));
+done:
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.common.step + 1, eqp_error_text(code));
     }

@@ -46,12 +46,12 @@ static int declare_cell(tracing *t, const bh_cell *cell, int home, bool is_branc
     const bh_tree *tree = &t->trace->domain->tree;
     const bool inner = cell->nchild > 0;
     const int64_t bytes = inner ? bh_let_family_bytes(tree->bare, cell->nchild) : bh_let_leaf_bytes(cell->count);
-    int code = is_branch ? eqp_evaluation_common(t->evaluation, home, bh_branch_bytes(tree)) : EQP_OK;
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(cell->key, cell->level), bytes,
-                                    inner ? cell->nchild : cell->count, home);
-    }
+    EQP_TRY(is_branch ? eqp_evaluation_common(t->evaluation, home, bh_branch_bytes(tree)) : EQP_OK);
+    EQP_TRY(eqp_evaluation_block(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(cell->key, cell->level), bytes,
+                                 inner ? cell->nchild : cell->count, home));
+done:
     return code;
 }
 
@@ -203,17 +203,17 @@ static int send_group(tracing *t, int64_t g, int home, int n)
     if (n == 1 && t->ranks[0] == home) {
         return EQP_OK;
     }
-    code = eqp_evaluation_block(t->evaluation, BH_PHASE_WORKS, block, bh_work_bytes(group->count), group->count, home);
-    if (code == EQP_OK) {
-        code = eqp_evaluation_block(t->evaluation, BH_PHASE_FORCES, block, bh_result_bytes(group->count), group->count,
-                                    home);
-    }
-    for (int r = 0; r < n && code == EQP_OK; r++) {
+    EQP_TRY(
+        eqp_evaluation_block(t->evaluation, BH_PHASE_WORKS, block, bh_work_bytes(group->count), group->count, home));
+    EQP_TRY(
+        eqp_evaluation_block(t->evaluation, BH_PHASE_FORCES, block, bh_result_bytes(group->count), group->count, home));
+    for (int r = 0; r < n; r++) {
         if (t->ranks[r] != home) {
-            code = eqp_evaluation_need(t->evaluation, BH_PHASE_WORKS, block, t->ranks[r]);
-            code = code ? code : eqp_evaluation_need(t->evaluation, BH_PHASE_FORCES, block, t->ranks[r]);
+            EQP_TRY(eqp_evaluation_need(t->evaluation, BH_PHASE_WORKS, block, t->ranks[r]));
+            EQP_TRY(eqp_evaluation_need(t->evaluation, BH_PHASE_FORCES, block, t->ranks[r]));
         }
     }
+done:
     return code;
 }
 

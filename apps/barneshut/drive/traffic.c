@@ -14,16 +14,12 @@ int64_t bh_phases_bytes(const eqp_route_counts phase[BH_PHASES])
 int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, const void *data,
             eqp_route **route, const void **received, eqp_route_counts *counts)
 {
-    int code = eqp_route_create(comm, plan, blocks, route);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_route_start(*route, data);
-    }
-    if (code == EQP_OK) {
-        code = eqp_route_finish(*route, received);
-    }
-    if (code == EQP_OK) {
-        *counts = eqp_route_last_counts(*route);
-    }
+    EQP_TRY(eqp_route_create(comm, plan, blocks, route));
+    EQP_TRY(eqp_route_start(*route, data));
+    EQP_TRY(eqp_route_finish(*route, received));
+    *counts = eqp_route_last_counts(*route);
+done:
     return code;
 }

@@ -58,16 +58,15 @@ static int carry_tags(const bh_whatif *w, const app_verdict *verdict, int64_t **
     if (code == EQP_OK) {
         code = eqp_array_create(&tag, w->domain->ngroups, sizeof *tag);
     }
-    code = eqp_agree(w->domain->comm, code, NULL);
-    for (int64_t g = 0; g < w->nbefore && code == EQP_OK; g++) {
+    EQP_TRY(eqp_agree(w->domain->comm, code, NULL));
+    for (int64_t g = 0; g < w->nbefore; g++) {
         mine[g] = verdict[g].tag;
     }
-    if (code == EQP_OK) {
-        code = eqp_gather_records(w->domain->comm, sizeof *mine, w->nbefore, mine, &n, &all);
-    }
-    for (int64_t g = 0; g < w->domain->ngroups && code == EQP_OK; g++) {
+    EQP_TRY(eqp_gather_records(w->domain->comm, sizeof *mine, w->nbefore, mine, &n, &all));
+    for (int64_t g = 0; g < w->domain->ngroups; g++) {
         tag[g] = all[w->before[g]];
     }
+done:
     free(all);
     free(mine);
     if (code != EQP_OK) {
@@ -118,15 +117,12 @@ static int prepare(bh_whatif *w)
     for (int64_t g = 0; g < domain->ngroups; g++) {
         domain->tag[g] = domain->rank;
     }
-    code = eqp_scan_int64(domain->comm, domain->ngroups, &w->trace.first_group, NULL);
-    if (code == EQP_OK) {
-        code = bh_works_send(&w->works, domain->comm, &w->evaluator->plan, &domain->particles, domain->ngroups,
-                             domain->group, domain->tag, &whole, &traffic.phase[BH_PHASE_WORKS]);
-    }
-    if (code == EQP_OK) {
-        code = bh_essential_fetch(&domain->tree, domain->comm, &w->evaluator->plan, &w->works, w->trace.mac, &whole,
-                                  &traffic);
-    }
+    EQP_TRY(eqp_scan_int64(domain->comm, domain->ngroups, &w->trace.first_group, NULL));
+    EQP_TRY(bh_works_send(&w->works, domain->comm, &w->evaluator->plan, &domain->particles, domain->ngroups,
+                          domain->group, domain->tag, &whole, &traffic.phase[BH_PHASE_WORKS]));
+    EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, &w->evaluator->plan, &w->works, w->trace.mac, &whole,
+                               &traffic));
+done:
     return code;
 }
 
@@ -157,19 +153,16 @@ static int advance(void *user, eqp_message *message)
     w->nbefore = domain->ngroups;
     bh_kick(p->n, 0.5 * w->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, w->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
-    code = bh_domain_settle(domain, &settled);
-    if (code == EQP_OK) {
-        code = prepare(w);
-    }
-    if (code == EQP_OK) {
-        free(w->before);
-        w->before = NULL;
-        code = eqp_agree(domain->comm, eqp_array_create(&w->before, domain->ngroups, sizeof *w->before), NULL);
-    }
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+    EQP_TRY(bh_domain_settle(domain, &settled));
+    EQP_TRY(prepare(w));
+    free(w->before);
+    w->before = NULL;
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&w->before, domain->ngroups, sizeof *w->before), NULL));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
         const bh_group *group = &domain->group[g];
         w->before[g] = domain->particles.tag[group->first + group->count / 2];
     }
+done:
     w->moved = code == EQP_OK;
     return code;
 }

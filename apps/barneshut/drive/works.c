@@ -119,14 +119,12 @@ static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, 
 
 static int make_lists(bh_works *works, int64_t ngroups)
 {
-    int code = eqp_array_create(&works->sent_group, ngroups, sizeof *works->sent_group);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&works->sent_first, ngroups + 1, sizeof *works->sent_first);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&works->sent_own, ngroups, sizeof *works->sent_own);
-    }
+    EQP_TRY(eqp_array_create(&works->sent_group, ngroups, sizeof *works->sent_group));
+    EQP_TRY(eqp_array_create(&works->sent_first, ngroups + 1, sizeof *works->sent_first));
+    EQP_TRY(eqp_array_create(&works->sent_own, ngroups, sizeof *works->sent_own));
+done:
     return code;
 }
 
@@ -188,10 +186,9 @@ static int line_up(bh_works *works, const bh_work *local)
     int code;
 
     works->n = works->nlocal + in.n;
-    code = eqp_array_create(&works->work, works->n, sizeof *works->work);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&works->waits, works->n, sizeof *works->waits);
-    }
+    EQP_TRY(eqp_array_create(&works->work, works->n, sizeof *works->work));
+    EQP_TRY(eqp_array_create(&works->waits, works->n, sizeof *works->waits));
+done:
     if (code != EQP_OK) {
         return code;
     }
@@ -243,15 +240,12 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan,
     if (code == EQP_OK) {
         code = pack(works, group, tag, bytes, &data);
     }
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        const eqp_route_blocks blocks = blocks_of(works, bytes);
-        code = bh_trip(comm, plan, &blocks, data, &works->out, &received, counts);
-    }
-    if (code == EQP_OK) {
-        works->received = received;
-        code = eqp_agree(comm, line_up(works, local), NULL);
-    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    const eqp_route_blocks blocks = blocks_of(works, bytes);
+    EQP_TRY(bh_trip(comm, plan, &blocks, data, &works->out, &received, counts));
+    works->received = received;
+    EQP_TRY(eqp_agree(comm, line_up(works, local), NULL));
+done:
     free(data);
     free(bytes);
     free(local);
@@ -306,17 +300,12 @@ int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particle
     for (int64_t s = 0; s < works->nsent; s++) {
         n += 4 * group[works->sent_group[s]].count;
     }
-    code = eqp_agree(comm, eqp_array_create(&sum, n, sizeof *sum), NULL);
-    if (code == EQP_OK) {
-        code = eqp_route_back_start(works->back, works->result);
-    }
-    if (code == EQP_OK) {
-        code = eqp_route_back_finish(works->back, sum);
-    }
-    if (code == EQP_OK) {
-        *counts = eqp_route_last_counts(works->back);
-        add_results(works, particles, group, sum);
-    }
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&sum, n, sizeof *sum), NULL));
+    EQP_TRY(eqp_route_back_start(works->back, works->result));
+    EQP_TRY(eqp_route_back_finish(works->back, sum));
+    *counts = eqp_route_last_counts(works->back);
+    add_results(works, particles, group, sum);
+done:
     free(sum);
     return code;
 }

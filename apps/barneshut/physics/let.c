@@ -248,10 +248,9 @@ int bh_let_mark(bh_let *let, int asker, const bh_group *group, const bh_mac *mac
         return code;
     }
     let->asker = asker;
-    code = find_opened(let, &w, choice != NULL ? choice : &all, &nopened);
-    if (code == EQP_OK) {
-        code = bh__walk_open(&w, nopened, let->opened, &let->list);
-    }
+    EQP_TRY(find_opened(let, &w, choice != NULL ? choice : &all, &nopened));
+    EQP_TRY(bh__walk_open(&w, nopened, let->opened, &let->list));
+done:
     if (code != EQP_OK) {
         return code;
     }

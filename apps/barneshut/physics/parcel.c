@@ -286,14 +286,11 @@ int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_parcel_group *
         return code;
     }
     packer->size = 0;
-    code = put_groups(packer, n, group);
-    if (code == EQP_OK) {
-        code = add_all(packer, at, n, group, mac, choose, user);
-    }
-    if (code == EQP_OK) {
-        made = malloc((size_t)packer->size);
-        code = made == NULL ? EQP_ERR_MEMORY : EQP_OK;
-    }
+    EQP_TRY(put_groups(packer, n, group));
+    EQP_TRY(add_all(packer, at, n, group, mac, choose, user));
+    made = malloc((size_t)packer->size);
+    EQP_TRY(made == NULL ? EQP_ERR_MEMORY : EQP_OK);
+done:
     if (code != EQP_OK) {
         at->words = 0; /* what was set did not go */
         return code;

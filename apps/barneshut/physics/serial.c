@@ -86,24 +86,17 @@ int bh_serial_build(bh_serial *serial, int64_t n, const double *x, const double 
             return EQP_ERR_DATA;
         }
     }
-    code = bh_box_enclosing(lo, hi, &box);
-    if (code == EQP_OK) {
-        code = sort_particles(serial, &box, x, y, z);
-    }
-    for (int k = 0; code == EQP_OK && k < 5 && from[k] != NULL; k++) {
+    EQP_TRY(bh_box_enclosing(lo, hi, &box));
+    EQP_TRY(sort_particles(serial, &box, x, y, z));
+    for (int k = 0; k < 5 && from[k] != NULL; k++) {
         sorted[k] = gather(n, serial->order, from[k]);
-        code = sorted[k] != NULL ? EQP_OK : EQP_ERR_MEMORY;
+        EQP_TRY(sorted[k] != NULL ? EQP_OK : EQP_ERR_MEMORY);
     }
-    if (code == EQP_OK) {
-        code = bh_tree_build(&serial->tree, &box, n, serial->key, sorted[0], sorted[1], sorted[2], sorted[3], 1,
-                             &everything, 0);
-    }
-    if (code == EQP_OK) {
-        code = bh_tree_top(&serial->tree, serial->tree.nbranches, serial->tree.cell, 0);
-    }
-    if (code == EQP_OK) {
-        code = bh_groups_make(&serial->tree, serial->key, group_size, sorted[4], &serial->ngroups, &serial->group);
-    }
+    EQP_TRY(bh_tree_build(&serial->tree, &box, n, serial->key, sorted[0], sorted[1], sorted[2], sorted[3], 1,
+                          &everything, 0));
+    EQP_TRY(bh_tree_top(&serial->tree, serial->tree.nbranches, serial->tree.cell, 0));
+    EQP_TRY(bh_groups_make(&serial->tree, serial->key, group_size, sorted[4], &serial->ngroups, &serial->group));
+done:
     for (int k = 0; k < 5; k++) {
         free(sorted[k]);
     }

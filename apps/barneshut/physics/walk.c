@@ -52,17 +52,14 @@ static int list_reserve(bh_list *list, int64_t n)
         return EQP_OK;
     }
     const int64_t capacity = n + n / 2 + 256;
-    int code = grow(&list->cell, capacity, sizeof(*list->cell));
-    if (code == EQP_OK) {
-        list->cell_capacity = capacity;
-        code = grow(&list->run_first, capacity, sizeof(*list->run_first));
-    }
-    if (code == EQP_OK) {
-        code = grow(&list->run_count, capacity, sizeof(*list->run_count));
-    }
-    if (code == EQP_OK) {
-        list->run_capacity = capacity;
-    }
+    int code;
+
+    EQP_TRY(grow(&list->cell, capacity, sizeof(*list->cell)));
+    list->cell_capacity = capacity;
+    EQP_TRY(grow(&list->run_first, capacity, sizeof(*list->run_first)));
+    EQP_TRY(grow(&list->run_count, capacity, sizeof(*list->run_count)));
+    list->run_capacity = capacity;
+done:
     return code;
 }
 
@@ -73,16 +70,13 @@ static int frontier_reserve(bh_frontier *frontier, int64_t n)
         return EQP_OK;
     }
     const int64_t capacity = n + n / 4 + 256;
-    int code = grow(&frontier->family, capacity, sizeof(*frontier->family));
-    if (code == EQP_OK) {
-        code = grow(&frontier->next, capacity, sizeof(*frontier->next));
-    }
-    if (code == EQP_OK) {
-        code = grow(&frontier->taken, capacity, sizeof(*frontier->taken));
-    }
-    if (code == EQP_OK) {
-        frontier->capacity = capacity;
-    }
+    int code;
+
+    EQP_TRY(grow(&frontier->family, capacity, sizeof(*frontier->family)));
+    EQP_TRY(grow(&frontier->next, capacity, sizeof(*frontier->next)));
+    EQP_TRY(grow(&frontier->taken, capacity, sizeof(*frontier->taken)));
+    frontier->capacity = capacity;
+done:
     return code;
 }
 

@@ -81,14 +81,13 @@ static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evalu
     for (int64_t i = 0; i < s->n; i++) {
         memcpy(motion->domain->network.node[i].x, s->x1 + 3 * i, 3 * sizeof(double));
     }
-    code = dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage);
-    if (code == EQP_OK) {
-        evaluated(user);
-        code = dd_advance_velocities(motion);
-    }
-    for (int64_t i = 0; i < s->n && code == EQP_OK; i++) {
+    EQP_TRY(dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage));
+    evaluated(user);
+    EQP_TRY(dd_advance_velocities(motion));
+    for (int64_t i = 0; i < s->n; i++) {
         memcpy(s->v1 + 3 * i, motion->domain->network.node[i].v, 3 * sizeof(double));
     }
+done:
     return code;
 }
 
@@ -97,30 +96,24 @@ static int integrate(const dd_motion *motion, states *s, dd_evaluated_fn evaluat
     dd_stepper *stepper = motion->stepper;
     dd_verdict verdict = DD_STEP_RETRY;
     double fastest = 0.0, error = 0.0;
-    int code = largest(motion, dd_step_largest(s->n, s->v0), &fastest);
+    int code;
 
-    if (code == EQP_OK) {
-        code = dd_stepper_begin(stepper, fastest);
-    }
-    if (code == EQP_OK) {
-        dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
-    }
-    while (code == EQP_OK && verdict != DD_STEP_ACCEPT) {
+    EQP_TRY(largest(motion, dd_step_largest(s->n, s->v0), &fastest));
+    EQP_TRY(dd_stepper_begin(stepper, fastest));
+    dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
+    while (verdict != DD_STEP_ACCEPT) {
         const double dt = stepper->dt;
-        code = evaluate_at(motion, s, evaluated, user);
-        if (code == EQP_OK) {
-            code = largest(motion, dd_step_error(s->n, s->x0, s->v0, s->x1, s->v1, dt), &error);
-        }
-        if (code == EQP_OK) {
-            code = dd_stepper_judge(stepper, error, &verdict);
-        }
-        if (code == EQP_OK && verdict == DD_STEP_CORRECT) {
+        EQP_TRY(evaluate_at(motion, s, evaluated, user));
+        EQP_TRY(largest(motion, dd_step_error(s->n, s->x0, s->v0, s->x1, s->v1, dt), &error));
+        EQP_TRY(dd_stepper_judge(stepper, error, &verdict));
+        if (verdict == DD_STEP_CORRECT) {
             dd_step_correct(s->n, s->x0, s->v0, s->v1, dt, s->x1);
         }
-        if (code == EQP_OK && verdict == DD_STEP_RETRY) {
+        if (verdict == DD_STEP_RETRY) {
             dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
         }
     }
+done:
     return code;
 }
 
@@ -145,14 +138,12 @@ int dd_advance(const dd_motion *motion, dd_evaluated_fn evaluated, void *user, d
 {
     const dd_stepper before = *motion->stepper;
     states s = {.n = 0};
-    int code = states_create(motion, &s);
+    int code;
 
-    if (code == EQP_OK) {
-        code = integrate(motion, &s, evaluated, user);
-    }
-    if (code == EQP_OK) {
-        code = add_strain(motion, &s, strain, spin);
-    }
+    EQP_TRY(states_create(motion, &s));
+    EQP_TRY(integrate(motion, &s, evaluated, user));
+    EQP_TRY(add_strain(motion, &s, strain, spin));
+done:
     if (code == EQP_ERR_STOPPED) {
         *motion->stepper = before;
         for (int64_t i = 0; i < s.n; i++) {

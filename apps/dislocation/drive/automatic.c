@@ -36,18 +36,16 @@ static int choose(dd_simulation *sim, const app_auto_question *question, const a
     dd_whatif *whatif = NULL;
     app_whatif_state *state = NULL;
     app_whatif what;
-    int code = dd_whatif_create(sim, &whatif);
+    int code;
 
-    if (code == EQP_OK) {
-        what = *dd_whatif_functions(whatif);
-        what.old = sim->has_map ? &sim->map : NULL;
-        what.speeds = app_shares_speeds(sim->shares);
-        what.plan = sim->settings->run.exchange_auto ? NULL : &sim->domain.plan;
-        code = app_whatif_open(&what, &state);
-    }
-    if (code == EQP_OK) {
-        code = app_auto_choose(state, question, present, answer, message);
-    }
+    EQP_TRY(dd_whatif_create(sim, &whatif));
+    what = *dd_whatif_functions(whatif);
+    what.old = sim->has_map ? &sim->map : NULL;
+    what.speeds = app_shares_speeds(sim->shares);
+    what.plan = sim->settings->run.exchange_auto ? NULL : &sim->domain.plan;
+    EQP_TRY(app_whatif_open(&what, &state));
+    EQP_TRY(app_auto_choose(state, question, present, answer, message));
+done:
     app_whatif_close(state);
     dd_whatif_free(whatif);
     return code;
@@ -63,24 +61,21 @@ int dd_rebalance_auto(dd_simulation *sim, const app_rebalance_options *options, 
                                   .network = sim->settings->run.network};
     app_auto_answer answer = {.keep = false};
     app_trial present = {.choice = NULL};
-    int code = sim->has_map ? present_trial(sim, &present) : EQP_OK;
+    int code;
 
-    if (code == EQP_OK && options->aspect <= 0) {
-        code = dd_usual_aspect(&sim->domain, &sim->stage, &question.options.aspect);
+    EQP_TRY(sim->has_map ? present_trial(sim, &present) : EQP_OK);
+    if (options->aspect <= 0) {
+        EQP_TRY(dd_usual_aspect(&sim->domain, &sim->stage, &question.options.aspect));
     }
-    if (code == EQP_OK && sim->settings->run.network_measure) {
-        code = app_network_measure(sim->comm, &question.network);
+    if (sim->settings->run.network_measure) {
+        EQP_TRY(app_network_measure(sim->comm, &question.network));
     }
-    if (code == EQP_OK) {
-        code = choose(sim, &question, sim->has_map ? &present : NULL, &answer, message);
+    EQP_TRY(choose(sim, &question, sim->has_map ? &present : NULL, &answer, message));
+    dd_stage_free(&sim->stage);
+    if (!answer.keep) {
+        EQP_TRY(dd_rebalance_apply(&sim->domain, answer.trial.verdicts, migrated));
     }
-    if (code == EQP_OK) {
-        dd_stage_free(&sim->stage);
-    }
-    if (code == EQP_OK && !answer.keep) {
-        code = dd_rebalance_apply(&sim->domain, answer.trial.verdicts, migrated);
-    }
-    if (code == EQP_OK && !answer.keep) {
+    if (!answer.keep) {
         app_map_free(&sim->map);
         sim->map = answer.trial.map;
         app_map_init(&answer.trial.map);
@@ -89,15 +84,14 @@ int dd_rebalance_auto(dd_simulation *sim, const app_rebalance_options *options, 
             snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
         }
     }
-    if (code == EQP_OK && sim->settings->run.exchange_auto) {
+    if (sim->settings->run.exchange_auto) {
         sim->domain.plan = answer.row.evaluated.plan;
-        code = eqp_route_fit(sim->comm, &sim->domain.plan);
+        EQP_TRY(eqp_route_fit(sim->comm, &sim->domain.plan));
     }
-    if (code == EQP_OK) {
-        automatic->kept = answer.keep;
-        automatic->row = answer.row;
-        memcpy(automatic->why, answer.why, sizeof automatic->why);
-    }
+    automatic->kept = answer.keep;
+    automatic->row = answer.row;
+    memcpy(automatic->why, answer.why, sizeof automatic->why);
+done:
     app_trials_free(1, &answer.trial);
     free(answer.choice);
     free(present.verdicts);

@@ -10,7 +10,7 @@ typedef struct dd_automatic {
     bool kept;                  /* the present map is the best: nothing has changed */
     app_compared row;           /* of the map that is to be used */
     app_rebalanced made;        /* how, unless it was kept */
-    char chosen[APP_WORD_SIZE]; /* the method that `auto` took, unless it was kept */
+    char chosen[EQP_WORD_SIZE]; /* the method that `auto` took, unless it was kept */
     char why[192];
 } dd_automatic;
 

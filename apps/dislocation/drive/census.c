@@ -70,15 +70,14 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
 
 static int create_arrays(dd_census *census)
 {
-    int code = eqp_array_create(&census->first, census->n + 1, sizeof *census->first);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&census->cell, census->n, sizeof *census->cell);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&census->of_node, census->n, sizeof *census->of_node);
-    }
-    return code == EQP_OK ? eqp_array_create(&census->meeting, census->n, sizeof *census->meeting) : code;
+    EQP_TRY(eqp_array_create(&census->first, census->n + 1, sizeof *census->first));
+    EQP_TRY(eqp_array_create(&census->cell, census->n, sizeof *census->cell));
+    EQP_TRY(eqp_array_create(&census->of_node, census->n, sizeof *census->of_node));
+    EQP_TRY(eqp_array_create(&census->meeting, census->n, sizeof *census->meeting));
+done:
+    return code;
 }
 
 /* Pairs of a node: they were counted when they were computed; of one that ranks share nobody has counted all. */

@@ -101,10 +101,9 @@ static int ask(dd_transaction *t)
         answer_question(&t->domain->network, &one, sender, &out);
     }
     dd_inbox_free(&asked);
-    code = dd_outbox_deliver(comm, &out, &in);
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, read_answers(t, &in), NULL);
-    }
+    EQP_TRY(dd_outbox_deliver(comm, &out, &in));
+    EQP_TRY(eqp_agree(comm, read_answers(t, &in), NULL));
+done:
     dd_inbox_free(&in);
     return code;
 }

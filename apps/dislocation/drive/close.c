@@ -126,18 +126,14 @@ static int find_here(const dd_domain *domain, const dd_stage *stage, double reac
     int64_t *near = NULL;
     dd_balls balls;
     dd_bins bins = {0};
-    int code = eqp_array_create(&column, 4 * stage->n, sizeof *column);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&near, stage->n + 1, sizeof *near);
-    }
-    if (code == EQP_OK) {
-        make_balls(stage, column, &balls);
-        code = dd_bins_create(domain, &balls, reach, &bins);
-    }
-    if (code == EQP_OK) {
-        code = search(domain, stage, &balls, &bins, near, closes);
-    }
+    EQP_TRY(eqp_array_create(&column, 4 * stage->n, sizeof *column));
+    EQP_TRY(eqp_array_create(&near, stage->n + 1, sizeof *near));
+    make_balls(stage, column, &balls);
+    EQP_TRY(dd_bins_create(domain, &balls, reach, &bins));
+    EQP_TRY(search(domain, stage, &balls, &bins, near, closes));
+done:
     dd_bins_free(&bins);
     free(near);
     free(column);
@@ -190,18 +186,15 @@ static int find_homes(const dd_domain *domain, dd_closes *closes)
             dd_outbox_add(&out, pair->home[i % 4 - 1], &one, sizeof one);
         }
     }
-    code = dd_outbox_deliver(domain->comm, &out, &asked);
-    if (code == EQP_OK) {
-        dd_outbox_fail(&out, answer_all(domain, &asked, &out));
-        code = dd_outbox_deliver(domain->comm, &out, &in);
-    }
-    while (code == EQP_OK && !dd_inbox_empty(&in)) {
+    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &asked));
+    dd_outbox_fail(&out, answer_all(domain, &asked, &out));
+    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
+    while (!dd_inbox_empty(&in)) {
         answer given;
-        code = dd_inbox_read(&in, &given, sizeof given);
-        if (code == EQP_OK) {
-            closes->pair[given.place / 4].home[given.place % 4] = (int)given.home;
-        }
+        EQP_TRY(dd_inbox_read(&in, &given, sizeof given));
+        closes->pair[given.place / 4].home[given.place % 4] = (int)given.home;
     }
+done:
     dd_inbox_free(&in);
     dd_inbox_free(&asked);
     return code;

@@ -193,19 +193,12 @@ int dd_domain_connect(dd_domain *domain, eqp_message *message)
     int code;
 
     dd_network_init(&directory);
-    code = make_directory(domain, &directory, message);
-    if (code == EQP_OK) {
-        code = ask(domain, &questions);
-    }
-    if (code == EQP_OK) {
-        code = answer(domain, &directory, &questions, &answers);
-    }
-    if (code == EQP_OK) {
-        code = read_answers(domain, &answers, message);
-    }
-    if (code == EQP_OK) {
-        code = find_next_tag(domain, message);
-    }
+    EQP_TRY(make_directory(domain, &directory, message));
+    EQP_TRY(ask(domain, &questions));
+    EQP_TRY(answer(domain, &directory, &questions, &answers));
+    EQP_TRY(read_answers(domain, &answers, message));
+    EQP_TRY(find_next_tag(domain, message));
+done:
     dd_inbox_free(&answers);
     dd_inbox_free(&questions);
     dd_network_free(&directory);

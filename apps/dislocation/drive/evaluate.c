@@ -308,13 +308,12 @@ static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *
     if (computed == EQP_OK) {
         computed = own_to_arms(domain, halo, stage, c->arms_out);
     }
-    code = eqp_agree(domain->comm, computed, NULL);
-    if (code == EQP_OK) {
-        code = dd_halo_give(halo, c->arms_out, c->arms_in);
-    }
-    for (int64_t a = 0; a < halo->theirs.n && code == EQP_OK; a++) {
+    EQP_TRY(eqp_agree(domain->comm, computed, NULL));
+    EQP_TRY(dd_halo_give(halo, c->arms_out, c->arms_in));
+    for (int64_t a = 0; a < halo->theirs.n; a++) {
         set_arm(domain, halo->theirs.node[a], halo->theirs.arm[a], c->arms_in + 3 * a);
     }
+done:
     return code;
 }
 
@@ -401,15 +400,11 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
         code = dd_halo_refresh(domain, halo);
         evaluator->traffic[DD_PHASE_NODES] = eqp_route_last_counts(halo->nodes);
     }
-    if (code == EQP_OK) {
-        code = fetch(&p, halo, &c, &computed);
-    }
-    if (code == EQP_OK) {
-        code = compute(&p, &computed);
-    }
-    if (code == EQP_OK) {
-        code = deliver(evaluator, domain, halo, stage, &c, computed);
-    }
+    EQP_TRY(code);
+    EQP_TRY(fetch(&p, halo, &c, &computed));
+    EQP_TRY(compute(&p, &computed));
+    EQP_TRY(deliver(evaluator, domain, halo, stage, &c, computed));
+done:
     free(c.out);
     evaluator->exchange_seconds = fmax(eqp_cpu_seconds_since(begin) - evaluator->seconds, 0.0);
     return code;

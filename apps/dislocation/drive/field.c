@@ -42,20 +42,17 @@ static int claim_homes(const dd_domain *domain, int64_t ncells, const int64_t *s
 static int create_lists(const dd_domain *domain, int64_t ncells, const int64_t *segments, const claim *claims,
                         dd_field *field)
 {
-    int code = eqp_array_create(&field->home, ncells, sizeof *field->home);
+    int code;
 
-    for (int64_t c = 0; c < ncells && code == EQP_OK; c++) {
+    EQP_TRY(eqp_array_create(&field->home, ncells, sizeof *field->home));
+    for (int64_t c = 0; c < ncells; c++) {
         field->home[c] = claims[c].segments > 0 ? claims[c].rank : -1;
         field->nlive += segments[c] > 0;
         field->nmine += field->home[c] == domain->rank;
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&field->live, field->nlive, sizeof *field->live);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&field->mine, field->nmine, sizeof *field->mine);
-    }
-    for (int64_t c = 0, live = 0, mine = 0; c < ncells && code == EQP_OK; c++) {
+    EQP_TRY(eqp_array_create(&field->live, field->nlive, sizeof *field->live));
+    EQP_TRY(eqp_array_create(&field->mine, field->nmine, sizeof *field->mine));
+    for (int64_t c = 0, live = 0, mine = 0; c < ncells; c++) {
         if (segments[c] > 0) {
             field->live[live++] = c;
         }
@@ -63,6 +60,7 @@ static int create_lists(const dd_domain *domain, int64_t ncells, const int64_t *
             field->mine[mine++] = c;
         }
     }
+done:
     return code;
 }
 
@@ -76,28 +74,24 @@ int dd_field_find_homes(const dd_domain *domain, const dd_grid *grid, const int6
     if (field->parts.runs == 0) {
         return EQP_OK;
     }
-    code = eqp_agree(domain->comm, eqp_array_create(&claims, grid->ncells, sizeof *claims), NULL);
-    if (code == EQP_OK) {
-        code = claim_homes(domain, grid->ncells, segments, claims);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, create_lists(domain, grid->ncells, segments, claims, field), NULL);
-    }
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&claims, grid->ncells, sizeof *claims), NULL));
+    EQP_TRY(claim_homes(domain, grid->ncells, segments, claims));
+    EQP_TRY(eqp_agree(domain->comm, create_lists(domain, grid->ncells, segments, claims, field), NULL));
+done:
     free(claims);
     return code;
 }
 
 static int create_numbers(dd_field *field)
 {
-    int code = eqp_array_create(&field->own, field->nmine * DD_FAR_MOMENTS, sizeof *field->own);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&field->moments, field->piece.nsources * DD_FAR_MOMENTS, sizeof *field->moments);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&field->made, field->piece.ncells * DD_FAR_FIELD, sizeof *field->made);
-    }
-    return code == EQP_OK ? eqp_array_create(&field->field, field->nlive * DD_FAR_FIELD, sizeof *field->field) : code;
+    EQP_TRY(eqp_array_create(&field->own, field->nmine * DD_FAR_MOMENTS, sizeof *field->own));
+    EQP_TRY(eqp_array_create(&field->moments, field->piece.nsources * DD_FAR_MOMENTS, sizeof *field->moments));
+    EQP_TRY(eqp_array_create(&field->made, field->piece.ncells * DD_FAR_FIELD, sizeof *field->made));
+    EQP_TRY(eqp_array_create(&field->field, field->nlive * DD_FAR_FIELD, sizeof *field->field));
+done:
+    return code;
 }
 
 /* Every run wants a cell's moments, of the part that has its slab. */
@@ -142,15 +136,14 @@ static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *
     if (code == EQP_OK) {
         code = eqp_array_create(&dest, nout, sizeof *dest);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    for (int64_t i = 0; i < nout && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    for (int64_t i = 0; i < nout; i++) {
         const int64_t cell = field->live[i / slabs];
         out[i] = (wish){cell, domain->rank};
         dest[i] = dd_far_parts_run(&field->parts, cell) * slabs + (int)(i % slabs);
     }
-    if (code == EQP_OK) {
-        code = eqp_send_records(domain->comm, sizeof *out, nout, dest, out, nwishes, wishes);
-    }
+    EQP_TRY(eqp_send_records(domain->comm, sizeof *out, nout, dest, out, nwishes, wishes));
+done:
     free(dest);
     free(out);
     if (code == EQP_OK && *nwishes > 1) {
@@ -187,11 +180,11 @@ int dd_field_plan(const dd_domain *domain, dd_field *field)
     if (field->parts.runs == 0) { /* the same on all ranks */
         return EQP_OK;
     }
-    code = eqp_agree(domain->comm, create_numbers(field), NULL);
-    if (code == EQP_OK) {
-        code = plan_moments(domain, field);
-    }
-    return code == EQP_OK ? plan_fields(domain, field) : code;
+    EQP_TRY(eqp_agree(domain->comm, create_numbers(field), NULL));
+    EQP_TRY(plan_moments(domain, field));
+    EQP_TRY(plan_fields(domain, field));
+done:
+    return code;
 }
 
 void dd_field_free(dd_field *field)

@@ -160,10 +160,9 @@ static int list_arms(const dd_domain *domain, dd_halo *halo, crossing *cross, in
     for (int64_t c = 0; c < ncross; c++) {
         nmine += cross[c].own < cross[c].other;
     }
-    code = crossings_create(domain->nranks, nmine, &halo->mine);
-    if (code == EQP_OK) {
-        code = crossings_create(domain->nranks, ncross - nmine, &halo->theirs);
-    }
+    EQP_TRY(crossings_create(domain->nranks, nmine, &halo->mine));
+    EQP_TRY(crossings_create(domain->nranks, ncross - nmine, &halo->theirs));
+done:
     sort(cross, ncross, by_segment);
     for (int64_t c = 0; c < ncross && code == EQP_OK; c++) {
         dd_crossings *side = cross[c].own < cross[c].other ? &halo->mine : &halo->theirs;
@@ -215,25 +214,15 @@ static int list_all(const dd_domain *domain, dd_halo *halo, dd_blocks *nodes, dd
     for (int64_t i = 0; i < halo->n; i++) {
         narms += domain->network.node[i].narms;
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&halo->place, narms, sizeof *halo->place);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&cross, narms, sizeof *cross);
-    }
-    if (code == EQP_OK) {
-        ncross = split_arms(domain, halo, cross);
-        code = number_ghosts(halo, cross, ncross);
-        if (code == EQP_OK) {
-            code = check_places(halo);
-        }
-        if (code == EQP_OK) {
-            code = list_senders(halo, cross, ncross, nodes);
-        }
-        if (code == EQP_OK) {
-            code = list_arms(domain, halo, cross, ncross, arms);
-        }
-    }
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&halo->place, narms, sizeof *halo->place));
+    EQP_TRY(eqp_array_create(&cross, narms, sizeof *cross));
+    ncross = split_arms(domain, halo, cross);
+    EQP_TRY(number_ghosts(halo, cross, ncross));
+    EQP_TRY(check_places(halo));
+    EQP_TRY(list_senders(halo, cross, ncross, nodes));
+    EQP_TRY(list_arms(domain, halo, cross, ncross, arms));
+done:
     free(cross);
     return code;
 }

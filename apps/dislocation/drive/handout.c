@@ -39,14 +39,12 @@ int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_s
 static int handout_create(handout *h)
 {
     const int64_t room = h->stage->n + DD_LANES;
-    int code = dd_iterations_list(h->stage, &h->list);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&h->memory, 6 * room, sizeof *h->memory);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&h->done, h->list.n, sizeof *h->done);
-    }
+    EQP_TRY(dd_iterations_list(h->stage, &h->list));
+    EQP_TRY(eqp_array_create(&h->memory, 6 * room, sizeof *h->memory));
+    EQP_TRY(eqp_array_create(&h->done, h->list.n, sizeof *h->done));
+done:
     h->here = h->stage->columns;
     for (int c = 0; c < 6 && code == EQP_OK; c++) {
         h->here.force[c] = h->memory + c * room;
@@ -237,15 +235,13 @@ static int run(handout *h, int rank)
     const eqp_loop_work work = {.compute = compute_own, .user = h, .parcels = &parcels};
     dd_evaluator *evaluator = h->batches->evaluator;
     eqp_loop_result result;
-    int code = eqp_loop_resize(evaluator->loop, h->list.n);
+    int code;
 
-    if (code == EQP_OK) {
-        h->first = eqp_loop_part(evaluator->loop, rank).first;
-        code = eqp_loop_run(evaluator->loop, &work, &result);
-    }
-    if (code == EQP_OK) {
-        evaluator->helped = result.helped;
-    }
+    EQP_TRY(eqp_loop_resize(evaluator->loop, h->list.n));
+    h->first = eqp_loop_part(evaluator->loop, rank).first;
+    EQP_TRY(eqp_loop_run(evaluator->loop, &work, &result));
+    evaluator->helped = result.helped;
+done:
     return code;
 }
 

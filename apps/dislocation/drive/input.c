@@ -200,12 +200,10 @@ static int read_file(const char *path, const dd_settings *settings, dd_domain *d
         eqp_message_set(message, "%s: no nodes", path);
         code = EQP_ERR_FORMAT;
     }
-    if (code == EQP_OK) {
-        code = app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message);
-    }
-    if (code == EQP_OK) {
-        code = read_slice(reader, domain, checksum, message);
-    }
+    EQP_TRY(code);
+    EQP_TRY(app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message));
+    EQP_TRY(read_slice(reader, domain, checksum, message));
+done:
     eqp_paradis_close(reader);
     return code;
 }
@@ -340,13 +338,10 @@ static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_mes
         domain->network.node[i].split = -1;
     }
     input->nodes = domain->network.n;
-    code = eqp_sum_int64(domain->comm, 1, &input->nodes);
-    if (code == EQP_OK) {
-        code = dd_domain_connect(domain, &what);
-    }
-    if (code == EQP_OK) {
-        code = dd_verify_arms(domain, &input->longest, &input->segments, &what);
-    }
+    EQP_TRY(eqp_sum_int64(domain->comm, 1, &input->nodes));
+    EQP_TRY(dd_domain_connect(domain, &what));
+    EQP_TRY(dd_verify_arms(domain, &input->longest, &input->segments, &what));
+done:
     if (code != EQP_OK && what.text[0] != '\0') {
         *message = what;
         name_input(name, message);
@@ -393,24 +388,19 @@ int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *inpu
     } else if (code == EQP_OK) {
         code = generate(settings, domain, input, message);
     }
-    code = eqp_agree(domain->comm, code, message);
-    if (code == EQP_OK && settings->run.restart != NULL) {
-        code = check_pair(domain, data, ctrl, input->control.checksum, checksum, message);
+    EQP_TRY(eqp_agree(domain->comm, code, message));
+    if (settings->run.restart != NULL) {
+        EQP_TRY(check_pair(domain, data, ctrl, input->control.checksum, checksum, message));
     }
-    if (code == EQP_OK) {
-        code = connect(data != NULL ? data : input->format, domain, input, message);
+    EQP_TRY(connect(data != NULL ? data : input->format, domain, input, message));
+    if (settings->tile_text != NULL) {
+        EQP_TRY(dd_tile_domain(domain, settings->tile, message));
+        EQP_TRY(connect("dislocation: --tile", domain, input, message));
     }
-    if (code == EQP_OK && settings->tile_text != NULL) {
-        code = dd_tile_domain(domain, settings->tile, message);
-        if (code == EQP_OK) {
-            code = connect("dislocation: --tile", domain, input, message);
-        }
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm,
-                         complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message),
-                         message);
-    }
+    EQP_TRY(eqp_agree(domain->comm,
+                      complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message),
+                      message));
+done:
     free(own_ctrl);
     free(own_data);
     return code;

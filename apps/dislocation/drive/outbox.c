@@ -124,16 +124,11 @@ int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
         code = pack(outbox, nranks, count, &packed);
     }
     dd_outbox_free(outbox);
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_exchange_counts(comm, count, made.count, &made.n);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(comm, eqp_array_create(&made.byte, made.n, 1), NULL);
-    }
-    if (code == EQP_OK) {
-        code = eqp_exchange(comm, 1, count, packed, made.count, made.byte);
-    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(eqp_exchange_counts(comm, count, made.count, &made.n));
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&made.byte, made.n, 1), NULL));
+    EQP_TRY(eqp_exchange(comm, 1, count, packed, made.count, made.byte));
+done:
     free(packed);
     free(count);
     if (code != EQP_OK) {
@@ -176,14 +171,12 @@ int dd_inbox_read_node(dd_inbox *inbox, dd_node *node)
 {
     record head;
     dd_arm *arm = NULL;
-    int code = dd_inbox_read(inbox, &head, sizeof head);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&arm, head.narms, sizeof *arm);
-    }
-    if (code == EQP_OK) {
-        code = dd_inbox_read(inbox, arm, (size_t)head.narms * sizeof *arm);
-    }
+    EQP_TRY(dd_inbox_read(inbox, &head, sizeof head));
+    EQP_TRY(eqp_array_create(&arm, head.narms, sizeof *arm));
+    EQP_TRY(dd_inbox_read(inbox, arm, (size_t)head.narms * sizeof *arm));
+done:
     if (code != EQP_OK) {
         free(arm);
         return code;

@@ -97,21 +97,17 @@ static int make_run(const dd_domain *domain, run *r)
     dd_outbox out = {0};
     dd_inbox in = {0};
     uint64_t *cut = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&cut, domain->nranks + 1, sizeof *cut), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = cut_runs(domain, cut);
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&cut, domain->nranks + 1, sizeof *cut), NULL));
+    EQP_TRY(cut_runs(domain, cut));
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        const dd_node *node = &domain->network.node[i];
+        dd_outbox_add_node(&out, find_run(cut, domain->nranks, dd_output_place(node)), node);
     }
-    if (code == EQP_OK) {
-        for (int64_t i = 0; i < domain->network.n; i++) {
-            const dd_node *node = &domain->network.node[i];
-            dd_outbox_add_node(&out, find_run(cut, domain->nranks, dd_output_place(node)), node);
-        }
-        code = dd_outbox_deliver(domain->comm, &out, &in);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, receive_run(&in, r), NULL);
-    }
+    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
+    EQP_TRY(eqp_agree(domain->comm, receive_run(&in, r), NULL));
+done:
     dd_inbox_free(&in);
     free(cut);
     return code;

@@ -110,28 +110,25 @@ static int take_lines(void *user, dd_inbox *in, eqp_message *message)
     int64_t n = 0;
     int code = EQP_OK;
 
-    for (; code == EQP_OK && !dd_inbox_empty(in); n++) {
+    for (; !dd_inbox_empty(in); n++) {
         line packed;
         file->rank[n] = dd_inbox_sender(in);
-        code = dd_inbox_read(in, &packed, sizeof packed);
-        if (code == EQP_OK) {
-            memcpy(&file->x[2 * n], packed.x, sizeof packed.x);
-            memcpy(&file->v[2 * n], packed.v, sizeof packed.v);
-            memcpy(file->burgers[n], packed.burgers, sizeof packed.burgers);
-            file->end[n][0] = 2 * n;
-            file->end[n][1] = 2 * n + 1;
-        }
+        EQP_TRY(dd_inbox_read(in, &packed, sizeof packed));
+        memcpy(&file->x[2 * n], packed.x, sizeof packed.x);
+        memcpy(&file->v[2 * n], packed.v, sizeof packed.v);
+        memcpy(file->burgers[n], packed.burgers, sizeof packed.burgers);
+        file->end[n][0] = 2 * n;
+        file->end[n][1] = 2 * n + 1;
     }
-    if (code == EQP_OK) {
-        const eqp_vtk_piece piece = {.npoints = 2 * n,
-                                     .x = file->x,
-                                     .v = file->v,
-                                     .nlines = n,
-                                     .end = file->end,
-                                     .burgers = file->burgers,
-                                     .rank = file->rank};
-        code = eqp_vtk_add(file->writer, &piece, message);
-    }
+    const eqp_vtk_piece piece = {.npoints = 2 * n,
+                                 .x = file->x,
+                                 .v = file->v,
+                                 .nlines = n,
+                                 .end = file->end,
+                                 .burgers = file->burgers,
+                                 .rank = file->rank};
+    EQP_TRY(eqp_vtk_add(file->writer, &piece, message));
+done:
     return code;
 }
 
@@ -164,14 +161,12 @@ int dd_output_lines(const dd_domain *domain, double time, const char *path, eqp_
     dd_halo halo = {0};
     lines_file file = {.domain = domain, .halo = &halo};
     eqp_message what = {""};
-    int code = dd_halo_create_moving(domain, &halo);
+    int code;
 
-    if (code == EQP_OK) {
-        code = dd_halo_refresh(domain, &halo);
-    }
-    if (code == EQP_OK) {
-        code = write_lines(&file, time, path, &what);
-    }
+    EQP_TRY(dd_halo_create_moving(domain, &halo));
+    EQP_TRY(dd_halo_refresh(domain, &halo));
+    EQP_TRY(write_lines(&file, time, path, &what));
+done:
     if (code != EQP_OK && what.text[0] == '\0') {
         eqp_message_set(&what, "%s: %s", path, eqp_error_text(code));
     }

@@ -141,20 +141,18 @@ int dd_parcel_pack(const dd_stage *stage, const dd_iterations *list, int64_t fir
 {
     packer p = {.stage = stage, .list = list};
     char *made = NULL;
-    int code = keep_touched(&p, first, n);
+    int code;
 
-    for (int64_t i = first; i < first + n && code == EQP_OK; i++) {
-        code = pack_iteration(&p, &list->of[i]);
+    EQP_TRY(keep_touched(&p, first, n));
+    for (int64_t i = first; i < first + n; i++) {
+        EQP_TRY(pack_iteration(&p, &list->of[i]));
     }
-    if (code == EQP_OK) {
-        made = malloc(parcel_bytes(p.n));
-        code = made == NULL ? EQP_ERR_MEMORY : EQP_OK;
-    }
-    if (code == EQP_OK) {
-        write_all(&p, made);
-        *data = made;
-        *bytes = parcel_bytes(p.n);
-    }
+    made = malloc(parcel_bytes(p.n));
+    EQP_TRY(made == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    write_all(&p, made);
+    *data = made;
+    *bytes = parcel_bytes(p.n);
+done:
     free(p.kept);
     for (int part = ITERATIONS; part < PARTS; part++) {
         free(p.of[part]);
@@ -282,32 +280,27 @@ static int take_numbers(const char *from, opened *o)
     for (int part = ITERATIONS; part < PARTS; part++) {
         all += o->n[part];
     }
-    code = eqp_array_create(&o->numbers, all, sizeof *o->numbers);
-    if (code == EQP_OK) {
-        memcpy(o->numbers, from, (size_t)all * sizeof *o->numbers);
-        all = 0;
-        for (int part = ITERATIONS; part < PARTS; part++) {
-            o->of[part] = (const pair *)(o->numbers + all);
-            all += o->n[part];
-        }
+    EQP_TRY(eqp_array_create(&o->numbers, all, sizeof *o->numbers));
+    memcpy(o->numbers, from, (size_t)all * sizeof *o->numbers);
+    all = 0;
+    for (int part = ITERATIONS; part < PARTS; part++) {
+        o->of[part] = (const pair *)(o->numbers + all);
+        all += o->n[part];
     }
+done:
     return code;
 }
 
 static int open_parcel(const void *data, size_t bytes, opened *o)
 {
-    int code = check_sizes(data, bytes, o);
+    int code;
 
-    if (code == EQP_OK) {
-        const char *columns = (const char *)data + sizeof o->n;
-        code = take_numbers(columns + 9 * sizeof(double) * (size_t)o->n[SEGMENTS], o);
-        if (code == EQP_OK) {
-            code = check_places(o);
-        }
-        if (code == EQP_OK) {
-            code = take_columns(columns, o);
-        }
-    }
+    EQP_TRY(check_sizes(data, bytes, o));
+    const char *columns = (const char *)data + sizeof o->n;
+    EQP_TRY(take_numbers(columns + 9 * sizeof(double) * (size_t)o->n[SEGMENTS], o));
+    EQP_TRY(check_places(o));
+    EQP_TRY(take_columns(columns, o));
+done:
     return code;
 }
 
@@ -380,15 +373,13 @@ int dd_parcel_compute(dd_batches *batches, const void *data, size_t bytes, void 
 {
     opened o = {.memory = NULL};
     char *made = NULL;
-    int code = open_parcel(data, bytes, &o);
+    int code;
 
-    if (code == EQP_OK) {
-        made = malloc(o.answer_bytes);
-        code = made == NULL ? EQP_ERR_MEMORY : EQP_OK;
-    }
-    if (code == EQP_OK) {
-        code = compute_all(batches, &o, made);
-    }
+    EQP_TRY(open_parcel(data, bytes, &o));
+    made = malloc(o.answer_bytes);
+    EQP_TRY(made == NULL ? EQP_ERR_MEMORY : EQP_OK);
+    EQP_TRY(compute_all(batches, &o, made));
+done:
     free(o.memory);
     free(o.numbers);
     if (code != EQP_OK) {

@@ -40,7 +40,7 @@ static int survey_all(const dd_domain *domain, const dd_stage *stage, const dd_e
     eqp_units_totals last = *totals;
     int code = EQP_OK;
 
-    if ((options->method->needs & EQP_NEEDS_UNITS) && last.owners == 0) { /* the first map: weigh the owners first */
+    if ((options->method->flags & EQP_NEEDS_UNITS) && last.owners == 0) { /* the first map: weigh the owners first */
         app_survey_clear(survey, &nothing);
         code = dd_survey(domain, stage, evaluator, options->seed, keys, survey);
         if (code == EQP_OK) {
@@ -94,13 +94,11 @@ int dd_rebalance(dd_domain *domain, dd_stage *stage, const dd_evaluator *evaluat
         code = app_owners_line_up(domain->comm, &survey, &model, costs, domain->network.n, keys, &owners, bytes);
     }
     app_survey_free(&survey);
-    if (code == EQP_OK) {
-        code = app_newmap_make(domain->comm, &with_base, &owners, has_map ? map : NULL, domain->network.n, &made,
-                               &verdict, rebalanced, message);
-    }
-    if (code == EQP_OK) {
-        code = dd_rebalance_apply(domain, verdict, migrated);
-    }
+    EQP_TRY(code);
+    EQP_TRY(app_newmap_make(domain->comm, &with_base, &owners, has_map ? map : NULL, domain->network.n, &made, &verdict,
+                            rebalanced, message));
+    EQP_TRY(dd_rebalance_apply(domain, verdict, migrated));
+done:
     if (code == EQP_OK) {
         app_map_free(map);
         *map = made;

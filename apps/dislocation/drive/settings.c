@@ -122,12 +122,14 @@ static const app_command_line command_line = {
         "seconds.\n",
 };
 
-const eqp_method dd_sectioning = {"sectioning", "slabs, columns, boxes whose walls follow the measured load (ParaDiS)",
-                                  EQP_NEEDS_POINTS, NULL};
-const eqp_method dd_bisection = {"bisection", "halves of halves whose walls follow the measured load (ParaDiS)",
-                                 EQP_NEEDS_POINTS, NULL};
+const eqp_method dd_sectioning = {.name = "sectioning",
+                                  .summary = "slabs, columns, boxes whose walls follow the measured load (ParaDiS)",
+                                  .flags = EQP_NEEDS_POINTS};
+const eqp_method dd_bisection = {.name = "bisection",
+                                 .summary = "halves of halves whose walls follow the measured load (ParaDiS)",
+                                 .flags = EQP_NEEDS_POINTS};
 static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection, &app_method_auto};
-const app_methods dd_methods = {own_methods, 3};
+const eqp_methods dd_methods = {own_methods, 3};
 
 const app_command_line *dd_settings_table(void)
 {
@@ -191,7 +193,7 @@ static int parse_stress(const char *text, double stress[6], eqp_message *message
         if (code == EQP_OK) {
             memcpy(piece, at, length);
             piece[length] = '\0';
-            code = app_parse_real(piece, &value[n]);
+            code = eqp_read_real(piece, -INFINITY, false, INFINITY, &value[n], NULL);
         }
         if (at[length] == '\0') {
             n++;

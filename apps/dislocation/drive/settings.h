@@ -34,7 +34,7 @@ const app_command_line *dd_settings_table(void);
 
 /* `sectioning` and `bisection`: methods that the app carries out itself, with the boxes of equipoise/boxes.h. */
 extern const eqp_method dd_sectioning, dd_bisection;
-extern const app_methods dd_methods;
+extern const eqp_methods dd_methods;
 
 /* Looks names up and checks options against each other. EQP_OK, or a code with its line. */
 int dd_settings_complete(dd_settings *settings, eqp_message *message);

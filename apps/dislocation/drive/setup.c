@@ -74,11 +74,10 @@ static int set_laws(dd_simulation *sim, eqp_message *message)
     rule.dt_max = c->max_dt;
     rule.grow = c->dt_increment;
     rule.shrink = c->dt_decrement;
-    code = dd_stepper_init(&sim->stepper, &rule, c->next_dt);
-    if (code == EQP_OK) {
-        code = dd_loading_init(&sim->loading, c->load_type == 1 ? DD_STRAIN_RATE : DD_CREEP, &sim->evaluator.medium,
-                               c->strain_rate, c->direction, c->stress);
-    }
+    EQP_TRY(dd_stepper_init(&sim->stepper, &rule, c->next_dt));
+    EQP_TRY(dd_loading_init(&sim->loading, c->load_type == 1 ? DD_STRAIN_RATE : DD_CREEP, &sim->evaluator.medium,
+                            c->strain_rate, c->direction, c->stress));
+done:
     if (code == EQP_OK) {
         memcpy(sim->loading.strain, c->plastic_strain, sizeof sim->loading.strain);
     } else {
@@ -107,26 +106,20 @@ static int set_medium(dd_simulation *sim, eqp_message *message)
 int dd_setup(dd_simulation *sim, eqp_message *message)
 {
     const eqp_method *method = sim->settings->run.method;
-    int code = set_medium(sim, message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = set_laws(sim, message);
+    EQP_TRY(set_medium(sim, message));
+    EQP_TRY(set_laws(sim, message));
+    EQP_TRY(set_cells(sim, message));
+    EQP_TRY(app_costs_init(&sim->costs, DD_KINDS, dd_kind_nominal));
+    eqp_policy_options policy = sim->settings->run.policy;
+    policy.jump = JUMP;
+    EQP_TRY(eqp_policy_init(&sim->policy, &policy));
+    if (method == &dd_sectioning || method == &dd_bisection) {
+        EQP_TRY(dd_baseline_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,
+                                   &sim->boxes));
     }
-    if (code == EQP_OK) {
-        code = set_cells(sim, message);
-    }
-    if (code == EQP_OK) {
-        code = app_costs_init(&sim->costs, DD_KINDS, dd_kind_nominal);
-    }
-    if (code == EQP_OK) {
-        eqp_policy_options policy = sim->settings->run.policy;
-        policy.jump = JUMP;
-        code = eqp_policy_init(&sim->policy, &policy);
-    }
-    if (code == EQP_OK && (method == &dd_sectioning || method == &dd_bisection)) {
-        code = dd_baseline_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,
-                                  &sim->boxes);
-    }
+done:
     sim->now.common.step = sim->input.control.first_step;
     sim->now.common.time = sim->input.control.time;
     return code;

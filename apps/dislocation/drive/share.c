@@ -88,14 +88,13 @@ int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const app_map *
             code = list_shares(domain, grid, map, i, &room, &rank_room, shares);
         }
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_send_records(domain->comm, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
-                                &shares->n, &shares->share);
-    }
-    if (code == EQP_OK && shares->n > 1) {
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    EQP_TRY(eqp_send_records(domain->comm, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
+                             &shares->n, &shares->share));
+    if (shares->n > 1) {
         qsort(shares->share, (size_t)shares->n, sizeof *shares->share, compare);
     }
+done:
     return code;
 }
 

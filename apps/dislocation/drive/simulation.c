@@ -55,13 +55,10 @@ static int plan(dd_simulation *sim)
     int code;
 
     dd_halo_free(&sim->halo);
-    code = dd_halo_create(&sim->domain, &sim->halo);
-    if (code == EQP_OK) {
-        code = dd_halo_refresh(&sim->domain, &sim->halo);
-    }
-    if (code == EQP_OK) {
-        code = dd_stage_create(&sim->domain, &sim->halo, sim->cells, &sim->map, &sim->stage);
-    }
+    EQP_TRY(dd_halo_create(&sim->domain, &sim->halo));
+    EQP_TRY(dd_halo_refresh(&sim->domain, &sim->halo));
+    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, sim->cells, &sim->map, &sim->stage));
+done:
     return code;
 }
 
@@ -71,11 +68,10 @@ static int evaluate(dd_simulation *sim, step_ledger *ledger)
     int code;
 
     memcpy(sim->evaluator.stress, sim->loading.stress, sizeof sim->evaluator.stress);
-    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage);
-    if (code == EQP_OK) {
-        take_evaluation(ledger);
-        code = dd_advance_velocities(&motion);
-    }
+    EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage));
+    take_evaluation(ledger);
+    EQP_TRY(dd_advance_velocities(&motion));
+done:
     return code;
 }
 
@@ -169,26 +165,20 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
     }
     sim->evaluator.timings.n = 0;
     row->work = app_costs_predict(&sim->costs, sim->evaluator.total.of);
-    if (code == EQP_OK) {
-        code = app_rows_gather(sim->comm, DD_RANK_ROW_DOUBLES, row, sim->row);
-    }
-    if (code == EQP_OK) {
-        code = app_step_take_rows(&sim->now.common, sim->domain.nranks, sim->row, sizeof *sim->row);
-    }
-    if (code == EQP_OK) {
-        const app_renewal renewal = dd_renewal_of(sim);
-        eqp_policy_sample sample;
-        add_rows(sim);
-        sample = app_renewal_sample(&renewal, &sim->now.common, sim->now.imbalance_work, sim->kept_map);
-        app_shares_learn(sim->shares, ledger->evaluations, sim->row, sizeof *sim->row);
-        sim->now.evaluations = ledger->evaluations;
-        sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
-        sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
-        code = eqp_policy_record(&sim->policy, &sample);
-        if (code == EQP_OK) {
-            code = app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, sim->now.common.rebalanced);
-        }
-    }
+    EQP_TRY(code);
+    EQP_TRY(app_rows_gather(sim->comm, DD_RANK_ROW_DOUBLES, row, sim->row));
+    EQP_TRY(app_step_take_rows(&sim->now.common, sim->domain.nranks, sim->row, sizeof *sim->row));
+    const app_renewal renewal = dd_renewal_of(sim);
+    eqp_policy_sample sample;
+    add_rows(sim);
+    sample = app_renewal_sample(&renewal, &sim->now.common, sim->now.imbalance_work, sim->kept_map);
+    app_shares_learn(sim->shares, ledger->evaluations, sim->row, sizeof *sim->row);
+    sim->now.evaluations = ledger->evaluations;
+    sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
+    sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
+    EQP_TRY(eqp_policy_record(&sim->policy, &sample));
+    EQP_TRY(app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, sim->now.common.rebalanced));
+done:
     return eqp_agree(sim->comm, code, NULL);
 }
 
@@ -204,7 +194,8 @@ static int first_homes(dd_simulation *sim, eqp_message *message)
         return dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
     }
     options.method = eqp_method_find("count");
-    options.split = options.even_step = false;
+    options.how.split = false;
+    options.how.even = 0;
     return dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, false, &sim->map, &totals,
                         &made, &migrated, &bytes, message);
 }
@@ -291,23 +282,16 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     if (code == EQP_OK) {
         code = app_feedback_create(&settings->run, sim->domain.nranks, &sim->feedback);
     }
-    code = eqp_agree(sim->comm, code, message);
-    if (code == EQP_OK) {
-        code = eqp_route_fit(sim->comm, &sim->domain.plan);
-    }
-    if (code == EQP_OK) {
-        code = dd_input_read(settings, &sim->domain, &sim->input, message);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, dd_setup(sim, message), message);
-    }
-    if (code == EQP_OK && settings->run.schedule != NULL) {
+    EQP_TRY(eqp_agree(sim->comm, code, message));
+    EQP_TRY(eqp_route_fit(sim->comm, &sim->domain.plan));
+    EQP_TRY(dd_input_read(settings, &sim->domain, &sim->input, message));
+    EQP_TRY(eqp_agree(sim->comm, dd_setup(sim, message), message));
+    if (settings->run.schedule != NULL) {
         const eqp_schedule_options rules = app_shares_rules(sim->shares, &settings->run.schedule_rules);
-        code = dd_loop_create(sim->comm, settings->run.schedule, &rules, &sim->evaluator.loop);
+        EQP_TRY(dd_loop_create(sim->comm, settings->run.schedule, &rules, &sim->evaluator.loop));
     }
-    if (code == EQP_OK) {
-        code = start(sim, message);
-    }
+    EQP_TRY(start(sim, message));
+done:
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "dislocation: first forces: %s", eqp_error_text(code));
     }
@@ -425,15 +409,13 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
 int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
 {
     step_ledger ledger = {.sim = sim};
-    int code = move(sim, &ledger);
+    int code;
 
-    if (code == EQP_OK) {
-        fold_nodes(sim);
-        code = plan(sim);
-    }
-    if (code == EQP_OK) {
-        code = evaluate(sim, &ledger);
-    }
+    EQP_TRY(move(sim, &ledger));
+    fold_nodes(sim);
+    EQP_TRY(plan(sim));
+    EQP_TRY(evaluate(sim, &ledger));
+done:
     sim->evaluator.timings.n = 0;
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: moving on: %s", eqp_error_text(code));

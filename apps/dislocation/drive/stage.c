@@ -56,11 +56,9 @@ static int list_own(const dd_domain *domain, dd_stage *stage)
             n += node->tag < node->arm[k].tag;
         }
     }
-    code = eqp_array_create(&stage->own_node, n, sizeof *stage->own_node);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&stage->own_arm, n, sizeof *stage->own_arm);
-    }
-    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&stage->own_node, n, sizeof *stage->own_node));
+    EQP_TRY(eqp_array_create(&stage->own_arm, n, sizeof *stage->own_arm));
+    for (int64_t i = 0; i < domain->network.n; i++) {
         const dd_node *node = &domain->network.node[i];
         for (int k = 0; k < node->narms; k++) {
             if (node->tag < node->arm[k].tag) {
@@ -69,10 +67,10 @@ static int list_own(const dd_domain *domain, dd_stage *stage)
             }
         }
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&stage->own_crossing, stage->nown, sizeof *stage->own_crossing);
-    }
-    return code == EQP_OK ? eqp_array_create(&stage->own_local, stage->nown, sizeof *stage->own_local) : code;
+    EQP_TRY(eqp_array_create(&stage->own_crossing, stage->nown, sizeof *stage->own_crossing));
+    EQP_TRY(eqp_array_create(&stage->own_local, stage->nown, sizeof *stage->own_local));
+done:
+    return code;
 }
 
 /* Which of the halo's arms each own segment is: by a table from (node, arm), as the halo's order is another. */
@@ -203,10 +201,9 @@ static int make_routes(listing *l, dd_stage *stage)
         list_blocks(l, stage);
     }
     free(l->end);
-    code = dd_blocks_route(domain->comm, &domain->plan, &l->segments, &stage->route);
-    if (code == EQP_OK) {
-        code = dd_blocks_route(domain->comm, &domain->plan, &l->ends, &stage->ends);
-    }
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &l->segments, &stage->route));
+    EQP_TRY(dd_blocks_route(domain->comm, &domain->plan, &l->ends, &stage->ends));
+done:
     dd_blocks_free(&l->ends);
     return code;
 }
@@ -232,17 +229,13 @@ static int plan_routes(const dd_domain *domain, const dd_halo *halo, const app_m
 {
     dd_needs needs = {0};
     listing l = {.domain = domain, .halo = halo, .needs = &needs, .entries = entries};
-    int code = dd_shares_find(domain, &stage->grid, map, &stage->shares);
+    int code;
 
-    if (code == EQP_OK) {
-        code = find_homes(domain, entries, stage);
-    }
-    if (code == EQP_OK) {
-        code = dd_needs_gather(domain, &stage->grid, &stage->shares, stage->field.home, &needs);
-    }
-    if (code == EQP_OK) {
-        code = make_routes(&l, stage);
-    }
+    EQP_TRY(dd_shares_find(domain, &stage->grid, map, &stage->shares));
+    EQP_TRY(find_homes(domain, entries, stage));
+    EQP_TRY(dd_needs_gather(domain, &stage->grid, &stage->shares, stage->field.home, &needs));
+    EQP_TRY(make_routes(&l, stage));
+done:
     dd_needs_free(&needs);
     return code;
 }
@@ -279,13 +272,10 @@ static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **p
         memcpy(out[i].burgers, domain->network.node[stage->own_node[s]].arm[stage->own_arm[s]].burgers,
                sizeof out[i].burgers);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp_route_start(stage->route, out);
-    }
-    if (code == EQP_OK) {
-        code = eqp_route_finish(stage->route, parcels);
-    }
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    EQP_TRY(eqp_route_start(stage->route, out));
+    EQP_TRY(eqp_route_finish(stage->route, parcels));
+done:
     free(out);
     return code;
 }
@@ -324,21 +314,16 @@ static int create_columns(dd_stage *stage)
 
 static int create_local(dd_stage *stage)
 {
-    int code = eqp_array_create(&stage->key, stage->n, sizeof *stage->key);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&stage->source, stage->n, sizeof *stage->source);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local);
-    }
-    return code == EQP_OK ? create_columns(stage) : code;
+    EQP_TRY(eqp_array_create(&stage->key, stage->n, sizeof *stage->key));
+    EQP_TRY(eqp_array_create(&stage->source, stage->n, sizeof *stage->source));
+    EQP_TRY(eqp_array_create(&stage->cell_first, stage->grid.ncells + 1, sizeof *stage->cell_first));
+    EQP_TRY(eqp_array_create(&stage->alone, stage->grid.ncells, sizeof *stage->alone));
+    EQP_TRY(eqp_array_create(&stage->ghost_local, stage->nghosts, sizeof *stage->ghost_local));
+    EQP_TRY(create_columns(stage));
+done:
+    return code;
 }
 
 static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry *entries, const void *parcels,
@@ -407,10 +392,9 @@ static int create_targets(const dd_domain *domain, const entry *entries, dd_stag
     int code;
 
     stage->ntargets = list_targets(domain, entries, stage, NULL);
-    code = eqp_array_create(&stage->target, stage->ntargets, sizeof *stage->target);
-    if (code == EQP_OK) {
-        (void)list_targets(domain, entries, stage, stage->target);
-    }
+    EQP_TRY(eqp_array_create(&stage->target, stage->ntargets, sizeof *stage->target));
+    (void)list_targets(domain, entries, stage, stage->target);
+done:
     return code;
 }
 
@@ -435,19 +419,15 @@ static void find_alone(dd_stage *stage)
 /* Everything after the route is known. */
 static int take_in(const dd_domain *domain, const dd_halo *halo, const void *parcels, entry **entries, dd_stage *stage)
 {
-    int code = merge(stage, parcels, entries);
+    int code;
 
-    if (code == EQP_OK) {
-        code = create_local(stage);
-    }
-    if (code == EQP_OK) {
-        fill_local(domain, halo, *entries, parcels, stage);
-        find_alone(stage);
-        code = create_targets(domain, *entries, stage);
-    }
-    if (code == EQP_OK) {
-        code = dd_stage_find_ends(stage);
-    }
+    EQP_TRY(merge(stage, parcels, entries));
+    EQP_TRY(create_local(stage));
+    fill_local(domain, halo, *entries, parcels, stage);
+    find_alone(stage);
+    EQP_TRY(create_targets(domain, *entries, stage));
+    EQP_TRY(dd_stage_find_ends(stage));
+done:
     return code;
 }
 
@@ -461,19 +441,12 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
 
     dd_stage_free(stage);
     dd_grid_init(&made.grid, domain, cells);
-    code = eqp_agree(domain->comm, list_all_own(domain, halo, &made, &entries), NULL);
-    if (code == EQP_OK) {
-        code = plan_routes(domain, halo, map, entries, &made);
-    }
-    if (code == EQP_OK) {
-        code = dd_field_plan(domain, &made.field);
-    }
-    if (code == EQP_OK) {
-        code = fetch_ghosts(domain, &made, &parcels);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, take_in(domain, halo, parcels, &entries, &made), NULL);
-    }
+    EQP_TRY(eqp_agree(domain->comm, list_all_own(domain, halo, &made, &entries), NULL));
+    EQP_TRY(plan_routes(domain, halo, map, entries, &made));
+    EQP_TRY(dd_field_plan(domain, &made.field));
+    EQP_TRY(fetch_ghosts(domain, &made, &parcels));
+    EQP_TRY(eqp_agree(domain->comm, take_in(domain, halo, parcels, &entries, &made), NULL));
+done:
     free(entries);
     if (code != EQP_OK) {
         dd_stage_free(&made);

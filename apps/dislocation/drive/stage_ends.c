@@ -64,18 +64,16 @@ int dd_stage_find_ends(dd_stage *stage)
         const int64_t n = stage->ghost_first[b + 1] - stage->ghost_first[b];
         largest = n > largest ? n : largest;
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&room, 2 * largest, sizeof *room);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&stage->ghost_end, stage->nghosts, sizeof *stage->ghost_end);
-    }
-    for (int64_t b = 0; b < stage->nblocks && code == EQP_OK; b++) {
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&room, 2 * largest, sizeof *room));
+    EQP_TRY(eqp_array_create(&stage->ghost_end, stage->nghosts, sizeof *stage->ghost_end));
+    for (int64_t b = 0; b < stage->nblocks; b++) {
         const int64_t n = find_in_block(stage, b, ends.offset[b] / DD_END_BYTES, room);
         if (ends.id[b] != segments.id[b] || ends.home[b] != segments.home[b] || ends.bytes[b] != n * DD_END_BYTES) {
-            code = EQP_ERR_INTERNAL;
+            EQP_TRY(EQP_ERR_INTERNAL);
         }
     }
+done:
     free(room);
     return code;
 }

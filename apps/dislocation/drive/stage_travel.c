@@ -57,14 +57,12 @@ int dd_stage_finish(const dd_domain *domain, dd_stage *stage)
 int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage)
 {
     double *out = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&out, 3 * stage->nends, sizeof *out), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = dd_stage_start(domain, halo, stage, out);
-    }
-    if (code == EQP_OK) {
-        code = dd_stage_finish(domain, stage);
-    }
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&out, 3 * stage->nends, sizeof *out), NULL));
+    EQP_TRY(dd_stage_start(domain, halo, stage, out));
+    EQP_TRY(dd_stage_finish(domain, stage));
+done:
     free(out);
     return code;
 }
@@ -82,15 +80,14 @@ int dd_stage_return(dd_stage *stage, double *mine, double *sum)
             }
         }
     }
-    code = eqp_route_back_start(stage->route, mine);
-    if (code == EQP_OK) {
-        code = eqp_route_back_finish(stage->route, sum);
-    }
-    for (int64_t i = 0; i < stage->nsend && code == EQP_OK; i++) {
+    EQP_TRY(eqp_route_back_start(stage->route, mine));
+    EQP_TRY(eqp_route_back_finish(stage->route, sum));
+    for (int64_t i = 0; i < stage->nsend; i++) {
         for (int c = 0; c < 6; c++) {
             stage->columns.force[c][stage->own_local[stage->send[i]]] += sum[6 * i + c];
         }
     }
+done:
     return code;
 }
 

@@ -24,19 +24,17 @@ int dd_keys(const dd_domain *domain, uint64_t **keys)
 {
     const int64_t n = domain->network.n;
     double *x = NULL;
-    int code = eqp_array_create(&x, 3 * n, sizeof *x);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(keys, n, sizeof **keys);
-    }
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&x, 3 * n, sizeof *x));
+    EQP_TRY(eqp_array_create(keys, n, sizeof **keys));
+    for (int64_t i = 0; i < n; i++) {
         for (int d = 0; d < 3; d++) {
             x[d * n + i] = domain->network.node[i].x[d];
         }
     }
-    if (code == EQP_OK) {
-        code = make_keys(domain, n, x, *keys);
-    }
+    EQP_TRY(make_keys(domain, n, x, *keys));
+done:
     free(x);
     return code;
 }
@@ -52,16 +50,14 @@ int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspe
         owners[dd_grid_cell(&stage->grid, domain->network.node[node].x)] += node != last;
         last = node;
     }
-    if (code == EQP_OK) {
-        code = eqp_sum_int64(domain->comm, ncells, owners);
+    EQP_TRY(code);
+    EQP_TRY(eqp_sum_int64(domain->comm, ncells, owners));
+    for (int64_t c = 0; c < ncells; c++) {
+        all += owners[c];
+        occupied += owners[c] > 0;
     }
-    if (code == EQP_OK) {
-        for (int64_t c = 0; c < ncells; c++) {
-            all += owners[c];
-            occupied += owners[c] > 0;
-        }
-        *aspect = occupied > 0 ? (double)all / (double)occupied : 1.0;
-    }
+    *aspect = occupied > 0 ? (double)all / (double)occupied : 1.0;
+done:
     free(owners);
     return code;
 }
@@ -263,19 +259,17 @@ static int share_keys(const surveyor *s, uint64_t **keys)
     const dd_stage *stage = s->stage;
     const int64_t n = stage->shares.n;
     double *x = NULL;
-    int code = eqp_array_create(&x, 3 * n, sizeof *x);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(keys, n, sizeof **keys);
-    }
-    for (int64_t t = 0; t < stage->ntargets && code == EQP_OK; t++) {
+    EQP_TRY(eqp_array_create(&x, 3 * n, sizeof *x));
+    EQP_TRY(eqp_array_create(keys, n, sizeof **keys));
+    for (int64_t t = 0; t < stage->ntargets; t++) {
         for (int d = 0; d < 3 && stage->target[t].share >= 0; d++) {
             x[d * n + stage->target[t].share] = stage->columns.at[d][stage->target[t].local];
         }
     }
-    if (code == EQP_OK) {
-        code = make_keys(s->domain, n, x, *keys);
-    }
+    EQP_TRY(make_keys(s->domain, n, x, *keys));
+done:
     free(x);
     return code;
 }
@@ -360,15 +354,13 @@ static int add_all(surveyor *s, const uint64_t *keys)
         code = eqp_array_reserve(&survey->owner, &survey->capacity, s->domain->network.n + s->stage->shares.n,
                                  sizeof *survey->owner);
     }
-    for (int64_t i = 0; i < s->stage->n && code == EQP_OK; i++) {
+    EQP_TRY(code);
+    for (int64_t i = 0; i < s->stage->n; i++) {
         s->pin_key[i] = eqp_pin_key(s->seed, (int64_t)s->stage->key[i].owner);
     }
-    if (code == EQP_OK) {
-        code = add_nodes(s, keys);
-    }
-    if (code == EQP_OK) {
-        code = add_shares(s);
-    }
+    EQP_TRY(add_nodes(s, keys));
+    EQP_TRY(add_shares(s));
+done:
     free(s->pin_key);
     return code;
 }

@@ -32,10 +32,9 @@ int dd_tally_add(dd_tallies *list, int64_t number, int64_t amount, int64_t ends)
         list->of[list->n - 1].ends += ends;
         return EQP_OK;
     }
-    code = eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of);
-    if (code == EQP_OK) {
-        list->of[list->n++] = (dd_tally){number, amount, ends};
-    }
+    EQP_TRY(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
+    list->of[list->n++] = (dd_tally){number, amount, ends};
+done:
     return code;
 }
 

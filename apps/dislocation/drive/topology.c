@@ -242,19 +242,15 @@ static int see(topology *t)
 static int phase(topology *t, bool sees, int (*candidates)(topology *t))
 {
     dd_transact_counts counts;
-    int code = sees ? see(t) : EQP_OK;
+    int code;
 
-    if (code == EQP_OK) {
-        t->n = 0;
-        code = eqp_agree(t->domain->comm, candidates(t), NULL);
-    }
-    if (code == EQP_OK) {
-        code = dd_transact(t->domain, t->n, t->wanted, ROUNDS, run, t, &counts, t->message);
-    }
-    if (code == EQP_OK) {
-        t->fits = t->fits && counts.done == 0;
-        t->own.lost += counts.lost;
-    }
+    EQP_TRY(sees ? see(t) : EQP_OK);
+    t->n = 0;
+    EQP_TRY(eqp_agree(t->domain->comm, candidates(t), NULL));
+    EQP_TRY(dd_transact(t->domain, t->n, t->wanted, ROUNDS, run, t, &counts, t->message));
+    t->fits = t->fits && counts.done == 0;
+    t->own.lost += counts.lost;
+done:
     return code;
 }
 
@@ -268,15 +264,14 @@ static int sum_counts(const topology *t, dd_topology_counts *counts)
     }
     sum[DD_TOPOLOGY_KINDS] = t->own.created;
     sum[DD_TOPOLOGY_KINDS + 1] = t->own.deleted;
-    code = eqp_sum_int64(t->domain->comm, DD_TOPOLOGY_KINDS + 2, sum);
-    if (code == EQP_OK) {
-        for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
-            counts->done[k] = sum[k];
-        }
-        counts->created = sum[DD_TOPOLOGY_KINDS];
-        counts->deleted = sum[DD_TOPOLOGY_KINDS + 1];
-        counts->lost = t->own.lost;
+    EQP_TRY(eqp_sum_int64(t->domain->comm, DD_TOPOLOGY_KINDS + 2, sum));
+    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+        counts->done[k] = sum[k];
     }
+    counts->created = sum[DD_TOPOLOGY_KINDS];
+    counts->deleted = sum[DD_TOPOLOGY_KINDS + 1];
+    counts->lost = t->own.lost;
+done:
     return code;
 }
 
@@ -295,23 +290,17 @@ int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mover *m
 {
     topology t = {
         .domain = domain, .rules = rules, .mover = mover, .step = (uint64_t)step, .closes = closes, .message = message};
-    int code = phase(&t, false, want_splits);
+    int code;
 
-    if (code == EQP_OK) {
-        code = phase(&t, true, want_touches);
-    }
-    if (code == EQP_OK) {
-        code = phase(&t, true, want_coarsening);
-    }
-    if (code == EQP_OK) {
-        code = phase(&t, true, want_refining);
-    }
-    if (code == EQP_OK) {
-        code = sum_counts(&t, counts);
-    }
-    if (code == EQP_OK && changed(counts)) {
+    EQP_TRY(phase(&t, false, want_splits));
+    EQP_TRY(phase(&t, true, want_touches));
+    EQP_TRY(phase(&t, true, want_coarsening));
+    EQP_TRY(phase(&t, true, want_refining));
+    EQP_TRY(sum_counts(&t, counts));
+    if (changed(counts)) {
         dd_network_sort(&domain->network);
     }
+done:
     dd_halo_free(&t.halo);
     free(t.wanted);
     return code;

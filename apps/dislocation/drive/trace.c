@@ -164,18 +164,16 @@ static int list_needs(const tracer *t, int64_t *n, int64_t **number, int **rank)
     int code = eqp_needs_view_get(t->needed, &view);
 
     *n = code == EQP_OK ? view.first[view.nblocks] : 0;
-    if (code == EQP_OK) {
-        code = eqp_array_create(number, *n, sizeof **number);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(rank, *n, sizeof **rank);
-    }
-    for (int64_t b = 0; code == EQP_OK && b < view.nblocks; b++) {
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(number, *n, sizeof **number));
+    EQP_TRY(eqp_array_create(rank, *n, sizeof **rank));
+    for (int64_t b = 0; b < view.nblocks; b++) {
         for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
             (*number)[i] = dd_tally_number(view.block[b], view.part[i]);
             (*rank)[i] = (int)(view.block[b] % t->census->domain->nranks);
         }
     }
+done:
     return code;
 }
 
@@ -312,13 +310,12 @@ static int fetch_homes(tracer *t)
     if (code == EQP_OK) {
         code = eqp_array_create(&ghost, halo->nghosts, sizeof *ghost);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    for (int64_t i = 0; i < t->census->n; i++) {
         own[i] = t->verdict[i].home;
     }
-    if (code == EQP_OK) {
-        code = dd_halo_spread(halo, own, ghost);
-    }
+    EQP_TRY(dd_halo_spread(halo, own, ghost));
+done:
     free(own);
     if (code != EQP_OK) {
         free(ghost);

@@ -103,10 +103,9 @@ static int collect(dd_transaction *t, int64_t n, const dd_operation *wanted)
         }
         dd_outbox_add(&out, wanted[i].home[0], &wanted[i], sizeof wanted[i]);
     }
-    code = dd_outbox_deliver(t->domain->comm, &out, &in);
-    if (code == EQP_OK) {
-        code = eqp_agree(t->domain->comm, read_operations(t, &in), NULL);
-    }
+    EQP_TRY(dd_outbox_deliver(t->domain->comm, &out, &in));
+    EQP_TRY(eqp_agree(t->domain->comm, read_operations(t, &in), NULL));
+done:
     dd_inbox_free(&in);
     return code;
 }
@@ -149,27 +148,25 @@ static int number(dd_transaction *t)
 {
     ticket *mine = NULL, *all = NULL;
     int64_t n = 0, total = 0, reserved = 0;
-    int code = eqp_agree(t->domain->comm, tickets_of(t, &n, &mine), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_gather_records(t->domain->comm, sizeof *mine, n, mine, &total, &all);
-    }
-    if (code == EQP_OK && total > 1) {
+    EQP_TRY(eqp_agree(t->domain->comm, tickets_of(t, &n, &mine), NULL));
+    EQP_TRY(eqp_gather_records(t->domain->comm, sizeof *mine, n, mine, &total, &all));
+    if (total > 1) {
         qsort(all, (size_t)total, sizeof *all, compare_tickets);
     }
-    for (int64_t i = 0; code == EQP_OK && i < total; i++) {
+    for (int64_t i = 0; i < total; i++) {
         if (all[i].rank == t->domain->rank) {
             t->entry[all[i].entry].new_tag = tag_behind(t->domain->next_tag, reserved);
         }
         reserved += all[i].operation.nnew;
     }
-    if (code == EQP_OK && DD_TAG_DOMAIN(tag_behind(t->domain->next_tag, reserved)) >= INDEX_END) {
+    if (DD_TAG_DOMAIN(tag_behind(t->domain->next_tag, reserved)) >= INDEX_END) {
         eqp_message_set(&t->message, "no tags are left for new nodes");
-        code = t->fault = EQP_ERR_OVERFLOW;
+        EQP_TRY(t->fault = EQP_ERR_OVERFLOW);
     }
-    if (code == EQP_OK) {
-        t->domain->next_tag = tag_behind(t->domain->next_tag, reserved);
-    }
+    t->domain->next_tag = tag_behind(t->domain->next_tag, reserved);
+done:
     free(mine);
     free(all);
     return code;
@@ -307,10 +304,9 @@ static int carry_out(dd_transaction *t, dd_operation_fn run, void *context)
     }
     free(patch);
     dd_outbox_fail(&out, code);
-    code = dd_outbox_deliver(t->domain->comm, &out, &in);
-    if (code == EQP_OK) {
-        code = eqp_agree(t->domain->comm, apply_results(t->domain, &in), NULL);
-    }
+    EQP_TRY(dd_outbox_deliver(t->domain->comm, &out, &in));
+    EQP_TRY(eqp_agree(t->domain->comm, apply_results(t->domain, &in), NULL));
+done:
     dd_inbox_free(&in);
     return code;
 }
@@ -323,14 +319,13 @@ static int count(const dd_transaction *t, dd_transact_counts *counts)
     for (int64_t i = 0; i < t->n; i++) {
         number[t->entry[i].state]++;
     }
-    code = eqp_sum_int64(t->domain->comm, DD_ENTRY_DONE + 1, number);
-    if (code == EQP_OK) {
-        *counts = (dd_transact_counts){.done = number[DD_ENTRY_DONE],
-                                       .idle = number[DD_ENTRY_IDLE],
-                                       .lost = number[DD_ENTRY_LOST],
-                                       .gone = number[DD_ENTRY_GONE]};
-        counts->proposed = counts->done + counts->idle + counts->lost + counts->gone;
-    }
+    EQP_TRY(eqp_sum_int64(t->domain->comm, DD_ENTRY_DONE + 1, number));
+    *counts = (dd_transact_counts){.done = number[DD_ENTRY_DONE],
+                                   .idle = number[DD_ENTRY_IDLE],
+                                   .lost = number[DD_ENTRY_LOST],
+                                   .gone = number[DD_ENTRY_GONE]};
+    counts->proposed = counts->done + counts->idle + counts->lost + counts->gone;
+done:
     return code;
 }
 
@@ -365,16 +360,11 @@ static int contend_once(dd_transaction *t, dd_operation_fn run, void *context)
             t->entry[i].state = DD_ENTRY_WAITING;
         }
     }
-    code = dd__claims_meet(t);
-    if (code == EQP_OK) {
-        code = dd__claims_contend(t);
-    }
-    if (code == EQP_OK) {
-        code = number(t);
-    }
-    if (code == EQP_OK) {
-        code = carry_out(t, run, context);
-    }
+    EQP_TRY(dd__claims_meet(t));
+    EQP_TRY(dd__claims_contend(t));
+    EQP_TRY(number(t));
+    EQP_TRY(carry_out(t, run, context));
+done:
     drop_members(t);
     return code;
 }

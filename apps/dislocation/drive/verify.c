@@ -145,20 +145,14 @@ int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments,
     for (int64_t i = 0; i < domain->network.n; i++) {
         narms += domain->network.node[i].narms;
     }
-    code = eqp_agree(domain->comm, code, message);
-    if (code == EQP_OK) {
-        code = judge(domain, &found, message);
+    EQP_TRY(eqp_agree(domain->comm, code, message));
+    EQP_TRY(judge(domain, &found, message));
+    EQP_TRY(eqp_sum_int64(domain->comm, 1, &narms));
+    if (MPI_Allreduce(MPI_IN_PLACE, &found.longest, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
-    if (code == EQP_OK) {
-        code = eqp_sum_int64(domain->comm, 1, &narms);
-    }
-    if (code == EQP_OK &&
-        MPI_Allreduce(MPI_IN_PLACE, &found.longest, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-    }
-    if (code == EQP_OK) {
-        *(longest != NULL ? longest : &found.longest) = found.longest;
-        *(nsegments != NULL ? nsegments : &narms) = narms / 2;
-    }
+    *(longest != NULL ? longest : &found.longest) = found.longest;
+    *(nsegments != NULL ? nsegments : &narms) = narms / 2;
+done:
     return code;
 }

@@ -141,13 +141,12 @@ static int assign(void *user, const eqp_method *method, int nparts, app_speeds s
     if (code == EQP_OK) {
         code = eqp_array_create(&loads, nparts, sizeof *loads);
     }
-    code = eqp_agree(w->sim->comm, code, NULL);
-    if (code == EQP_OK) {
-        code = settle_boxes(w, speeds, owners, loads, boxes, &best);
-    }
-    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+    EQP_TRY(eqp_agree(w->sim->comm, code, NULL));
+    EQP_TRY(settle_boxes(w, speeds, owners, loads, boxes, &best));
+    for (int64_t o = 0; o < owners->n; o++) {
         part[o] = eqp_boxes_find(best, owners->owner[o].centre);
     }
+done:
     free(loads);
     eqp_boxes_free(best);
     eqp_boxes_free(boxes);
@@ -221,7 +220,7 @@ int dd_whatif_settle(const dd_whatif *whatif, int n, app_method_choice *choice)
     const int code = dd_usual_aspect(&whatif->sim->domain, &whatif->sim->stage, &aspect);
 
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        choice[i].options.aspect = choice[i].options.aspect > 0 ? choice[i].options.aspect : aspect;
+        choice[i].options.aspect = aspect;
     }
     return code;
 }

@@ -5,6 +5,7 @@
 #define EQUIPOISE_BALANCE_H
 
 #include <equipoise/base.h>
+#include <equipoise/option.h>
 #include <mpi.h>
 #include <stdint.h>
 
@@ -33,25 +34,25 @@ typedef struct eqp_balance_items {
 
 /** How it is assigned; the same on all ranks, contents of arrays included, but for `message`. */
 typedef struct eqp_balance_options {
-    int nparts;            /**< number of parts, >= 1; not tied to the number of ranks */
-    const double *share;   /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
-    double imbalance_tol;  /**< wanted imbalance, >= 0 */
-    uint64_t seed;         /**< of the hypergraph partitioner */
-    double repart_quality; /**< `interaction` from known present parts (from unknown ones it refines the curve's). 0:
-                              refine them, so that little moves; > 0: start anew, communication weighing that many times
-                              migration: cuts some percent less, moves much */
-    eqp_message *message;  /**< one line about a failure, the same on all ranks; NULL: not wanted */
-    double aspect; /**< `tiles` and `jagged`: cost of a source that two parts share, in shared targets; 0: the default
-                      of eqp_tiles_options */
-    int columns;   /**< `jagged`: parts per strip; 0: those that share least by an estimate */
+    int nparts;              /**< number of parts, >= 1; not tied to the number of ranks */
+    const double *share;     /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
+    double imbalance_tol;    /**< wanted imbalance, >= 0 */
+    uint64_t seed;           /**< of the hypergraph partitioner */
+    eqp_message *message;    /**< one line about a failure, the same on all ranks; NULL: not wanted */
     const double *part_load; /**< `feedback`: [nparts] measured load of each present part, finite, >= 0; all 0: nothing
                                 was measured yet. NULL: the weights are taken for what would be measured (borrowed) */
+    eqp_settings settings;   /**< values of the method's own options: zeros, or set by eqp_method_set() */
 } eqp_balance_options;
 
 /** Initializer; set at least nparts. */
 #define EQP_BALANCE_OPTIONS_DEFAULTS                                                                                   \
     {                                                                                                                  \
-        1, NULL, 0.02, 1, 0, NULL, 0, 0, NULL                                                                          \
+        1, NULL, 0.02, 1, NULL, NULL,                                                                                  \
+        {                                                                                                              \
+            {                                                                                                          \
+                0                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 
 /** What came out; the same on all ranks. Imbalance as in assign.h, of `weight`. */
@@ -71,24 +72,31 @@ typedef struct eqp_balance_result {
     int curve_better;            /**< 1 if imbalance > imbalance_tol and the curve's is smaller */
 } eqp_balance_result;
 
-/** What a method needs of the items. */
-enum eqp_balance_needs {
-    EQP_NEEDS_WEIGHTS = 1, /**< weight */
-    EQP_NEEDS_POINTS = 2,  /**< point */
-    EQP_NEEDS_PINS = 4,    /**< pin_first, pin */
-    EQP_NEEDS_UNITS = 8,   /**< items should be work units, not particles */
-    EQP_NEEDS_SOURCES = 16 /**< source, where it is not `point` */
+/** What a method needs of the items, and what can be done with it. */
+enum eqp_method_flags {
+    EQP_NEEDS_WEIGHTS = 1,  /**< weight */
+    EQP_NEEDS_POINTS = 2,   /**< point */
+    EQP_NEEDS_PINS = 4,     /**< pin_first, pin */
+    EQP_NEEDS_UNITS = 8,    /**< items should be work units, not particles */
+    EQP_NEEDS_SOURCES = 16, /**< source, where it is not `point` */
+    EQP_KEEPS = 32,         /**< it keeps the parts that there are: no map is made */
+    EQP_REFINES = 64,       /**< it starts from the present parts, which may be another method's */
+    EQP_CAN_SPLIT = 128,    /**< it takes whole owners of interactions, and their work units as well */
+    EQP_CAN_EVEN = 256,     /**< its parts follow the weights: weighed again, they come out as even as is wanted */
+    EQP_BY_LOADS = 512      /**< it learns from measured loads */
 };
 
 /** One method: a row of the table. */
 typedef struct eqp_method {
     const char *name;    /**< as in `--balance=NAME` */
     const char *summary; /**< one line for people */
-    unsigned needs;      /**< enum eqp_balance_needs */
+    unsigned flags;      /**< enum eqp_method_flags */
     /** Assigns. Called by eqp_balance() on all ranks with arguments that are valid and alike, on a communicator of its
      * own; returns the same code on all ranks. May set the result's imbalance_unrepaired, imbalance_curve, repaired. */
     int (*assign)(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                   eqp_balance_result *result);
+    int noptions;             /**< options of its own */
+    const eqp_option *option; /**< [noptions] where their values are in options->settings; NULL: none */
 } eqp_method;
 
 /** The row of a name; NULL if there is none. Local. */
@@ -99,6 +107,22 @@ const eqp_method *eqp_method_at(int i);
 
 /** Number of rows. Local. */
 int eqp_method_count(void);
+
+/** Sets an option of a method's own. Local.
+ * \param[in]     method    a row (borrowed)
+ * \param[in]     name      of one of its options
+ * \param[in]     value     as people write it; NULL for one that stands alone
+ * \param[in,out] settings  to be zeros at first; unchanged on error
+ * \param[out]    message   what is wrong, one line; may be NULL
+ * \return EQP_OK, EQP_ERR_UNKNOWN for a name that is none of its options, EQP_ERR_ARGUMENT for a value that is none */
+int eqp_method_set(const eqp_method *method, const char *name, const char *value, eqp_settings *settings,
+                   eqp_message *message);
+
+/** Sets an option of a method's own that is a real number, unless it is set already: for what a program knows better
+ * than the method. Local.
+ * \return EQP_OK, EQP_ERR_UNKNOWN for a name that is none of its real options, EQP_ERR_ARGUMENT for a value that is out
+ * of range */
+int eqp_method_suggest(const eqp_method *method, const char *name, double value, eqp_settings *settings);
 
 /** Gives every item a part. Collective: fails on all ranks or on none, with the same code.
  *
@@ -120,7 +144,7 @@ int eqp_method_count(void);
  * seed.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
- * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and needs
+ * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and flags
  * \param[in]  items    this rank's items
  * \param[in]  options  NULL is an error: nparts has no default that would make sense
  * \param[out] part     [n] 0 to nparts - 1; unchanged on error

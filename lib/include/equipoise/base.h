@@ -20,16 +20,6 @@ extern "C" {
 #define EQP_PRINTF(text, first)
 #endif
 
-/** Calls a function that returns a code, keeps the code in the local `code`, and jumps to the local label `done` unless it
- * is EQP_OK: the one idiom for calls that may fail, with everything freed at `done`. */
-#define EQP_TRY(call)                                                                                                  \
-    do {                                                                                                               \
-        code = (call);                                                                                                 \
-        if (code != EQP_OK) {                                                                                          \
-            goto done;                                                                                                 \
-        }                                                                                                              \
-    } while (0)
-
 /** One line for a person that says what went wrong and where: the companion of a return code. Start with {""}. */
 typedef struct eqp_message {
     char text[512]; /**< zero-terminated UTF-8 without control characters, never longer than one line */

@@ -51,6 +51,16 @@ const char *eqp_error_text(int code);
         }                                                                                                              \
     } while (0)
 
+/** Calls a function that returns a code, keeps the code in the local `code`, and jumps to the local label `done` unless
+ * it is EQP_OK: the one idiom for calls that may fail, with everything freed at `done`. */
+#define EQP_TRY(call)                                                                                                  \
+    do {                                                                                                               \
+        code = (call);                                                                                                 \
+        if (code != EQP_OK) {                                                                                          \
+            goto done;                                                                                                 \
+        }                                                                                                              \
+    } while (0)
+
 #ifdef __cplusplus
 }
 #endif

@@ -285,14 +285,12 @@ static int check_row(table *t)
     const int forces = t->pairs ? PAIR_FORCES : SELF_FORCES, n = count_of(t) - forces;
     double number[MOST_NUMBERS], force[12];
     const char *category;
-    int code = read_fields(t, number, &category);
+    int code;
 
-    if (code == EQP_OK) {
-        code = t->pairs ? compute_pair(t, number, force) : compute_self(t, number, force);
-    }
-    if (code == EQP_OK) {
-        code = add_row(t, category, deviation(force, number + forces, n, number[forces - 2]));
-    }
+    EQP_TRY(read_fields(t, number, &category));
+    EQP_TRY(t->pairs ? compute_pair(t, number, force) : compute_self(t, number, force));
+    EQP_TRY(add_row(t, category, deviation(force, number + forces, n, number[forces - 2])));
+done:
     return code;
 }
 

@@ -69,10 +69,9 @@ int dd_far_create(const dd_medium *medium, const double low[3], const double edg
     }
     far->nz = (n[2] + LANES - 1) / LANES * LANES;
     far->offsets = n[2] - 1 + far->nz;
-    code = create_block(&far->table, far->columns[0], far->columns[1], TABLE * far->offsets);
-    if (code == EQP_OK) {
-        code = create_block(&far->weight, n[0], n[1], WEIGHTS * far->nz);
-    }
+    EQP_TRY(create_block(&far->table, far->columns[0], far->columns[1], TABLE * far->offsets));
+    EQP_TRY(create_block(&far->weight, n[0], n[1], WEIGHTS * far->nz));
+done:
     if (code) {
         dd_far_free(far);
         return code;

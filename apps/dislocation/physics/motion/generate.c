@@ -119,14 +119,12 @@ static int check(const dd_generator *generator, eqp_message *message)
 int dd_generator_parse(const char *text, dd_generator *generator, eqp_message *message)
 {
     dd_generator made;
-    int code = app_recipe_parse(&dd_generators, text, &made, message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = check(&made, message);
-    }
-    if (code == EQP_OK) {
-        *generator = made;
-    }
+    EQP_TRY(app_recipe_parse(&dd_generators, text, &made, message));
+    EQP_TRY(check(&made, message));
+    *generator = made;
+done:
     return code;
 }
 

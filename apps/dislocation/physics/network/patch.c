@@ -46,10 +46,9 @@ int dd_patch_add(dd_patch *patch, const dd_node *node)
         return EQP_ERR_OVERFLOW;
     }
     *at = (dd_patch_node){.changed = false};
-    code = dd_node_copy(&at->node, node);
-    if (code == EQP_OK) {
-        patch->n++;
-    }
+    EQP_TRY(dd_node_copy(&at->node, node));
+    patch->n++;
+done:
     return code;
 }
 

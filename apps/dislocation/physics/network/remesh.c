@@ -49,13 +49,10 @@ int dd_refine(dd_patch *patch, dd_tag a, dd_tag b, bool *done)
     dd__fold(patch, first->node.x, offset, x);
     dd_v3_along(standing, 0.5, first->node.v, v);
     dd_v3_along(v, 0.5, second->node.v, v);
-    code = dd__create(patch, x, v, first->node.home, &middle);
-    if (code == EQP_OK) {
-        code = dd__thread(patch, first, second, middle);
-    }
-    if (code == EQP_OK) {
-        *done = true;
-    }
+    EQP_TRY(dd__create(patch, x, v, first->node.home, &middle));
+    EQP_TRY(dd__thread(patch, first, second, middle));
+    *done = true;
+done:
     return code;
 }
 
@@ -107,26 +104,22 @@ bool dd_wants_coarsen(const dd_rules *rules, const dd_node *node, const double t
 static int join_over(dd_patch *patch, dd_patch_node *first, dd_patch_node *at, dd_patch_node *second)
 {
     dd_link one, two;
-    int code = dd__unlink(first, at, &one);
+    int code;
 
-    if (code == EQP_OK) {
-        code = dd__unlink(at, second, &two);
+    EQP_TRY(dd__unlink(first, at, &one));
+    EQP_TRY(dd__unlink(at, second, &two));
+    for (int k = 0; k < 3; k++) {
+        const double half = 0.5 * (one.force_to[k] + two.force_from[k]);
+        one.force_from[k] += half;
+        one.force_to[k] = two.force_to[k] + half;
     }
-    if (code == EQP_OK) {
-        for (int k = 0; k < 3; k++) {
-            const double half = 0.5 * (one.force_to[k] + two.force_from[k]);
-            one.force_from[k] += half;
-            one.force_to[k] = two.force_to[k] + half;
-        }
-        if (dd_v3_dot(one.normal, one.normal) == 0.0) {
-            dd_v3_copy(one.normal, two.normal);
-        }
-        at->deleted = true;
-        code = dd__link(patch, first, second, &one);
+    if (dd_v3_dot(one.normal, one.normal) == 0.0) {
+        dd_v3_copy(one.normal, two.normal);
     }
-    if (code == EQP_OK) {
-        dd__renew_plane(patch, first, second, two.normal);
-    }
+    at->deleted = true;
+    EQP_TRY(dd__link(patch, first, second, &one));
+    dd__renew_plane(patch, first, second, two.normal);
+done:
     return code;
 }
 
@@ -152,10 +145,9 @@ int dd_coarsen(dd_patch *patch, const dd_rules *rules, dd_tag tag, bool *done)
         *done = false;
         return EQP_OK;
     }
-    code = join_over(patch, first, at, second);
-    if (code == EQP_OK) {
-        dd__drop_bare(patch);
-        *done = true;
-    }
+    EQP_TRY(join_over(patch, first, at, second));
+    dd__drop_bare(patch);
+    *done = true;
+done:
     return code;
 }

@@ -102,22 +102,20 @@ static void set_planes(dd_patch *patch, dd_patch_node *from, dd_arm *arm, dd_pat
 static int add_arms(dd_patch_node *from, dd_patch_node *to, const dd_link *link)
 {
     dd_arm *arm, *back;
-    int code = dd_node_add_arm(&from->node, to->node.tag, &arm);
+    int code;
 
-    if (code == EQP_OK) {
-        code = dd_node_add_arm(&to->node, from->node.tag, &back);
+    EQP_TRY(dd_node_add_arm(&from->node, to->node.tag, &arm));
+    EQP_TRY(dd_node_add_arm(&to->node, from->node.tag, &back));
+    for (int k = 0; k < 3; k++) {
+        arm->burgers[k] = link->burgers[k];
+        back->burgers[k] = -link->burgers[k];
+        arm->normal[k] = back->normal[k] = link->normal[k];
+        arm->force[k] = link->force_from[k];
+        back->force[k] = link->force_to[k];
     }
-    if (code == EQP_OK) {
-        for (int k = 0; k < 3; k++) {
-            arm->burgers[k] = link->burgers[k];
-            back->burgers[k] = -link->burgers[k];
-            arm->normal[k] = back->normal[k] = link->normal[k];
-            arm->force[k] = link->force_from[k];
-            back->force[k] = link->force_to[k];
-        }
-        arm->home = to->node.home;
-        back->home = from->node.home;
-    }
+    arm->home = to->node.home;
+    back->home = from->node.home;
+done:
     return code;
 }
 
@@ -169,20 +167,18 @@ int dd__unlink(dd_patch_node *from, dd_patch_node *to, dd_link *link)
 int dd__thread(dd_patch *patch, dd_patch_node *u, dd_patch_node *v, dd_patch_node *through)
 {
     dd_link whole, half;
-    int code = dd__unlink(u, v, &whole);
+    int code;
 
-    if (code == EQP_OK) {
-        half = whole;
-        dd_v3_scale(0.5, half.force_from);
-        dd_v3_copy(half.force_to, half.force_from);
-        code = dd__link(patch, u, through, &half);
-    }
-    if (code == EQP_OK) {
-        half = whole;
-        dd_v3_scale(0.5, half.force_to);
-        dd_v3_copy(half.force_from, half.force_to);
-        code = dd__link(patch, through, v, &half);
-    }
+    EQP_TRY(dd__unlink(u, v, &whole));
+    half = whole;
+    dd_v3_scale(0.5, half.force_from);
+    dd_v3_copy(half.force_to, half.force_from);
+    EQP_TRY(dd__link(patch, u, through, &half));
+    half = whole;
+    dd_v3_scale(0.5, half.force_to);
+    dd_v3_copy(half.force_from, half.force_to);
+    EQP_TRY(dd__link(patch, through, v, &half));
+done:
     return code;
 }
 

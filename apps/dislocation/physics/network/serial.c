@@ -87,8 +87,8 @@ int dd_serial_apply(dd_serial *serial, dd_patch *patch)
             return EQP_ERR_DATA;
         }
     }
-    code = add_created(network, patch);
-    for (int i = 0; code == EQP_OK && i < patch->n; i++) {
+    EQP_TRY(add_created(network, patch));
+    for (int i = 0; i < patch->n; i++) {
         dd_patch_node *at = &patch->at[i];
         if (!at->created && (at->changed || at->deleted)) {
             const int64_t place = dd_network_find(network, at->node.tag);
@@ -100,9 +100,8 @@ int dd_serial_apply(dd_serial *serial, dd_patch *patch)
             }
         }
     }
-    if (code == EQP_OK) {
-        serial->next += (uint32_t)patch->nnew;
-    }
+    serial->next += (uint32_t)patch->nnew;
+done:
     return code;
 }
 
@@ -159,16 +158,15 @@ static int operate(dd_serial *serial, const dd_tag *tag, int n, bool neighbours,
     int code;
 
     dd_patch_init(&patch, serial->low, serial->box);
-    code = dd_serial_gather(serial, tag, n, neighbours, &patch);
-    if (code == EQP_OK) {
-        code = apply(serial, mover, &patch, tag, &done);
+    EQP_TRY(dd_serial_gather(serial, tag, n, neighbours, &patch));
+    EQP_TRY(apply(serial, mover, &patch, tag, &done));
+    if (done) {
+        EQP_TRY(dd_serial_apply(serial, &patch));
     }
-    if (code == EQP_OK && done) {
-        code = dd_serial_apply(serial, &patch);
-    }
-    if (code == EQP_OK && done) {
+    if (done) {
         ++*count;
     }
+done:
     dd_patch_free(&patch);
     return code;
 }

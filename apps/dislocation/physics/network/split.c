@@ -385,25 +385,23 @@ static int carry_out(dd_patch *patch, dd_patch_node *at, const dd_partition *hal
     }
     dd_v3_copy(at->node.x, x[0]);
     dd_v3_copy(at->node.v, halves->v[0]);
-    for (int i = 0; code == EQP_OK && i < n; i++) {
+    EQP_TRY(code);
+    for (int i = 0; i < n; i++) {
         if (halves->second >> i & 1) {
             dd_patch_node *other = dd_patch_find(patch, tag[i]);
-            code = dd__unlink(at, other, &link);
-            if (code == EQP_OK) {
-                code = dd__link(patch, created, other, &link);
-            }
+            EQP_TRY(dd__unlink(at, other, &link));
+            EQP_TRY(dd__link(patch, created, other, &link));
         }
     }
-    if (code == EQP_OK && halves->junction) {
+    if (halves->junction) {
         link = (dd_link){.burgers = {0.0}};
         dd_v3_copy(link.burgers, halves->burgers);
         dd_v3_copy(link.normal, halves->normal);
-        code = dd__link(patch, at, created, &link);
+        EQP_TRY(dd__link(patch, at, created, &link));
     }
-    if (code == EQP_OK) {
-        dd__renew_planes(patch, at);
-        dd__renew_planes(patch, created);
-    }
+    dd__renew_planes(patch, at);
+    dd__renew_planes(patch, created);
+done:
     return code;
 }
 

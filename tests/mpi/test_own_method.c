@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A method of one's own is one file and one row: options, words, the checks and the repair of eqp_balance(). */
+#include "harness.h"
+
+#include <equipoise/choice.h>
+
+#include <stddef.h>
+#include <string.h>
+
+/* Two parts, to both sides of a wall; further parts stay empty. */
+typedef struct wall_settings {
+    double at;    /* 0: at 0.5 */
+    int axis;     /* 0 to 2 */
+    bool swapped; /* part 1 comes first */
+} wall_settings;
+
+static int assign_wall(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
+{
+    wall_settings own;
+
+    (void)comm;
+    (void)result;
+    memcpy(&own, &options->settings, sizeof own);
+    for (int64_t i = 0; i < items->n; i++) {
+        const int behind = items->point[3 * i + own.axis] >= (own.at > 0 ? own.at : 0.5);
+        part[i] = options->nparts > 1 ? behind != own.swapped : 0;
+    }
+    return EQP_OK;
+}
+
+static const eqp_option wall_options[] = {
+    {"at", EQP_OPTION_REAL, offsetof(wall_settings, at), 0, true, 1, NULL, "place of the wall"},
+    {"axis", EQP_OPTION_CHOICE, offsetof(wall_settings, axis), 0, false, 0, "x|y|z", "what the wall is across"},
+    {"swapped", EQP_OPTION_FLAG, offsetof(wall_settings, swapped), 0, false, 0, NULL, "the upper side is part 0"},
+};
+static const eqp_method wall = {.name = "wall",
+                                .summary = "two sides of a wall",
+                                .flags = EQP_NEEDS_POINTS | EQP_CAN_SPLIT,
+                                .assign = assign_wall,
+                                .noptions = 3,
+                                .option = wall_options};
+static const eqp_method *const rows[] = {&wall};
+static const eqp_methods own = {rows, 1};
+
+enum { ITEMS = 100 };
+
+/* Items of this rank on a diagonal of their own direction. */
+static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
+{
+    const int rank = mpi_test_rank(comm);
+    double point[ITEMS][3];
+    int64_t id[ITEMS];
+    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_items items = {.n = ITEMS, .id = id, .point = point[0]};
+    eqp_choice choice;
+    eqp_message message = {""};
+
+    CHECK_EQUAL(eqp_choice_parse(&own, NULL, word, &choice, &message), EQP_OK);
+    for (int i = 0; i < ITEMS; i++) {
+        id[i] = (int64_t)ITEMS * rank + i;
+        point[i][0] = (i + 0.5) / ITEMS;
+        point[i][1] = 1 - point[i][0];
+        point[i][2] = 0.25;
+    }
+    options.nparts = 2;
+    options.settings = choice.settings;
+    CHECK_EQUAL(eqp_balance(comm, choice.method, &items, &options, part, NULL), EQP_OK);
+}
+
+static void words_reach_the_method(MPI_Comm comm)
+{
+    static const struct {
+        const char *word;
+        int of_first, of_last;
+    } tried[] = {{"wall", 0, 1},         {"wall:axis=y", 1, 0},        {"wall:axis=z", 0, 0},
+                 {"wall:swapped", 1, 0}, {"wall:at=0.2,axis=z", 1, 1}, {"wall:axis=y,swapped", 0, 1}};
+
+    for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+        int part[ITEMS];
+        assign_by_word(comm, tried[i].word, part);
+        CHECK_EQUAL(part[0], tried[i].of_first);
+        CHECK_EQUAL(part[ITEMS - 1], tried[i].of_last);
+    }
+}
+
+static void people_are_told_what_the_row_says(MPI_Comm comm)
+{
+    static const char *const name[] = {"at", "axis", "swapped", "split"};
+    eqp_message message = {""};
+    eqp_choice choice, *choices = NULL;
+    int n = 0;
+
+    (void)comm;
+    for (int i = 0; i < 4; i++) {
+        const eqp_option *option = eqp_choice_option(&wall, i);
+        CHECK(option != NULL && strcmp(option->name, name[i]) == 0 && option->help[0] != '\0');
+    }
+    CHECK(eqp_choice_option(&wall, 4) == NULL && eqp_choice_option(&wall, -1) == NULL);
+    CHECK_EQUAL(eqp_choice_parse(&own, NULL, "wall:at=2", &choice, &message), EQP_ERR_ARGUMENT);
+    CHECK(strcmp(message.text, "wall: at: '2' is not a number > 0 and <= 1") == 0);
+    CHECK_EQUAL(eqp_choice_parse(&own, NULL, "wall:above", &choice, &message), EQP_ERR_UNKNOWN);
+    CHECK(strcmp(message.text, "wall has no option 'above'; known: at axis swapped split") == 0);
+    CHECK_EQUAL(eqp_choices_parse(&own, NULL, "all", &n, &choices, &message), EQP_OK);
+    CHECK(n == eqp_method_count() && choices[n - 1].method == &wall); /* `none` is no choice */
+    free(choices);
+}
+
+/* What eqp_balance() looks after needs no line in the method. */
+static void values_are_checked_for_it(MPI_Comm comm)
+{
+    const double point[3] = {0.1, 0.1, 0.1}, wrong = 7;
+    const int64_t id = mpi_test_rank(comm);
+    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_items items = {.n = 1, .id = &id, .point = point};
+    eqp_message message = {""};
+    int part = -7;
+
+    options.message = &message;
+    if (mpi_test_rank(comm) == mpi_test_size(comm) - 1) {
+        memcpy(&options.settings, &wrong, sizeof wrong);
+    }
+    CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);
+    CHECK(part == -7 && strcmp(message.text, "balance: wall: at is out of range") == 0);
+    items.point = NULL;
+    options.settings = (eqp_settings){{0}};
+    CHECK_EQUAL(eqp_balance(comm, &wall, &items, &options, &part, NULL), EQP_ERR_ARGUMENT);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(words_reach_the_method),
+        MPI_TEST(people_are_told_what_the_row_says),
+        MPI_TEST(values_are_checked_for_it),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
