@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
-#include "drive/check_forces.h"
-#include "drive/files.h"
-#include "drive/output.h"
-#include "drive/record.h"
+#include "drive/balance/whatif.h"
+#include "drive/files/check_forces.h"
+#include "drive/files/files.h"
+#include "drive/files/output.h"
+#include "drive/files/record.h"
 #include "drive/simulation.h"
-#include "drive/whatif.h"
 
 #include "../common/compare.h"
 #include "../common/shell.h"

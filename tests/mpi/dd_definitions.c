@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "dd_definitions.h"
 
-#include "share.h"
-#include "trace.h"
+#include "balance/trace.h"
+#include "stage/share.h"
 
 #include "../../apps/common/run_files.h"
 

@@ -3,9 +3,9 @@
  * the same bytes; what cannot be a network is refused on all ranks with one line that names the node. */
 #include "harness.h"
 
-#include "files.h"
-#include "input.h"
-#include "output.h"
+#include "files/files.h"
+#include "files/input.h"
+#include "files/output.h"
 
 #include "network/check.h"
 

@@ -4,7 +4,7 @@
  * steps. Close pairs are those that brute force finds. */
 #include "harness.h"
 
-#include "topology.h"
+#include "topology/topology.h"
 
 #include "motion/generate.h"
 #include "network/distance.h"

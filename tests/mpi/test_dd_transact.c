@@ -4,7 +4,7 @@
  * toys on closed rings: cutting an arm, taking a node out. */
 #include "harness.h"
 
-#include "transact.h"
+#include "topology/transact.h"
 
 #include <equipoise/random.h>
 

@@ -5,11 +5,11 @@
 #include "failures.h"
 #include "meet.h"
 
-#include "baseline.h"
+#include "balance/baseline.h"
+#include "balance/trace.h"
+#include "balance/whatif.h"
 #include "dd_definitions.h"
-#include "share.h"
-#include "trace.h"
-#include "whatif.h"
+#include "stage/share.h"
 
 #include <equipoise/par.h>
 

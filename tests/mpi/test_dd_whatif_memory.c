@@ -3,9 +3,9 @@
  * waits for another for ever. */
 #include "harness.h"
 
+#include "balance/trace.h"
+#include "balance/whatif.h"
 #include "dd_definitions.h"
-#include "trace.h"
-#include "whatif.h"
 
 #include "failing_ranks.h"
 

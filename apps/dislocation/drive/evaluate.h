@@ -7,7 +7,7 @@
 #include "../../common/run_costs.h"
 #include "../physics/elastic/far.h"
 #include "../physics/elastic/pairs.h"
-#include "stage.h"
+#include "stage/stage.h"
 #include "work.h"
 
 #include <equipoise/schedule_run.h>

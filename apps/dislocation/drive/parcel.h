@@ -11,7 +11,7 @@
 #define DD_PARCEL_H
 
 #include "accounts.h"
-#include "iterations.h"
+#include "stage/iterations.h"
 
 /* Packs iterations [first, first + n) of a list, n > 0. *data: owned by the caller, free(); unchanged on error. EQP_OK,
  * EQP_ERR_MEMORY, or EQP_ERR_OVERFLOW for 2^31 of anything. Local. */

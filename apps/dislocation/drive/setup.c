@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "setup.h"
 
-#include "baseline.h"
+#include "balance/baseline.h"
 
 #include <equipoise/base.h>
 

@@ -2,10 +2,10 @@
 #include "simulation.h"
 
 #include "advance.h"
-#include "baseline.h"
+#include "balance/baseline.h"
+#include "balance/rebalance.h"
+#include "balance/renew.h"
 #include "handout.h"
-#include "rebalance.h"
-#include "renew.h"
 #include "setup.h"
 
 #include <equipoise/par.h>

@@ -11,9 +11,9 @@
 #include "../physics/motion/step.h"
 #include "../physics/network/rules.h"
 #include "evaluate.h"
-#include "input.h"
-#include "output.h"
-#include "topology.h"
+#include "files/input.h"
+#include "files/output.h"
+#include "topology/topology.h"
 
 #include <equipoise/boxes.h>
 #include <equipoise/policy.h>

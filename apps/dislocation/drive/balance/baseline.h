@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The balancers of ParaDiS: nodes live in boxes whose walls follow the measured load (equipoise/boxes.h). */
+#ifndef DD_BASELINE_H
+#define DD_BASELINE_H
+
+#include "../domain.h"
+#include "../files/input.h"
+
+#include <equipoise/boxes.h>
+
+/* So many equal boxes, by the control's numbers of domains if their product fits. bisection: else sectioning. Local. */
+int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_control *control, bool bisection,
+                       eqp_boxes **boxes);
+
+/* Moves the walls by what each box has cost, loads [boxes]. cells: of the grid. Local. */
+int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, eqp_boxes *boxes);
+
+/* The same, by what each rank has spent in forces. Collective; every rank gets the same
+ * walls. */
+int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, eqp_boxes *boxes);
+
+/* Nodes to the ranks whose boxes they are in. Collective. */
+int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, int64_t *migrated);
+
+#endif

@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "trace.h"
+
+#include "../../../common/run_files.h"
+#include "../stage/share.h"
+#include "../tally.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+
+const int dd_phase_back[DD_PHASES] = {[DD_PHASE_FORCES] = 1};
+const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
+
+#define NODE_BYTES 24  /* a position */
+#define FORCE_BYTES 48 /* on both ends of a segment */
+#define ARM_BYTES 24   /* a force */
+#define MOMENT_BYTES (DD_FAR_MOMENTS * (int64_t)sizeof(double))
+#define FIELD_BYTES (DD_FAR_FIELD * (int64_t)sizeof(double))
+
+/* Blocks of segments travel out and back. */
+static const int both_ways[] = {DD_PHASE_SEGMENTS, DD_PHASE_FORCES};
+
+typedef struct tracer {
+    dd_census *census;
+    int nparts;
+    const app_map *map;
+    const app_verdict *verdict;
+    eqp_evaluation *evaluation;
+    dd_far_parts far;  /* who computes the far field */
+    dd_counts *load;   /* [nparts] */
+    eqp_needs *whole;  /* cells in which parts compute all pairs of a node; NULL: loads only */
+    eqp_needs *needed; /* cells whose segments parts need */
+    int *ghost_home;   /* [ghosts] where neighbours of own nodes are to live; NULL: loads only */
+    dd_tallies lives;  /* segments of cells by home */
+    dd_tallies arms;   /* arms across parts, by their parts */
+} tracer;
+
+static void add_work(dd_counts *load, const dd_counts *work)
+{
+    for (int k = 0; k < DD_KINDS; k++) {
+        load->of[k] += work->of[k];
+    }
+}
+
+static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
+{
+    return t->whole == NULL ? EQP_OK : eqp_needs_add(needs, 1, &cell, &part);
+}
+
+/* A node that one part computes whole: where it lives. */
+static int trace_whole(tracer *t, int64_t node)
+{
+    const int home = t->verdict[node].home;
+
+    add_work(&t->load[home], &t->census->of_node[node]);
+    return need_cell(t, t->whole, t->census->cell[node], home);
+}
+
+/* A part gets a node's own cell for the node's sake: as much of it as lives where the node does. */
+static int need_own_cell(tracer *t, int64_t node, int part)
+{
+    const int home = t->verdict[node].home;
+    int code = EQP_OK;
+
+    for (int way = 0; way < 2 && code == EQP_OK; way++) {
+        if (t->whole != NULL && part != home) {
+            code =
+                eqp_evaluation_need(t->evaluation, both_ways[way], dd_tally_number(t->census->cell[node], home), part);
+        }
+    }
+    return code;
+}
+
+/* A node that parts share, source cell by source cell. What its segments do alone is done at home. */
+static int trace_split(tracer *t, int64_t node)
+{
+    dd_census *census = t->census;
+    const dd_grid *grid = &census->stage->grid;
+    int64_t cells[DD_GRID_SOURCES];
+    int part[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(grid, census->cell[node], cells);
+    const dd_meeting *meeting;
+    int code = dd_census_meet(census, node, &meeting);
+
+    (void)dd_share_ranks(grid, t->map, -1 - t->verdict[node].tag, census->cell[node], part);
+    t->load[t->verdict[node].home].of[DD_KIND_SEGMENT] += census->of_node[node].of[DD_KIND_SEGMENT];
+    for (int c = 0; c < n && code == EQP_OK; c++) {
+        dd_counts *load = &t->load[part[c]];
+        load->of[DD_KIND_PAIR] += meeting[c].pair;
+        load->of[DD_KIND_PARALLEL] += meeting[c].parallel;
+        load->of[DD_KIND_RUN] += meeting[c].runs;
+        code = need_cell(t, t->needed, cells[c], part[c]);
+        if (code == EQP_OK) {
+            code = need_own_cell(t, node, part[c]);
+        }
+    }
+    return code;
+}
+
+/* What this rank's nodes are to compute, and where their segments live. */
+static int trace_nodes(tracer *t)
+{
+    const dd_census *census = t->census;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < census->n && code == EQP_OK; i++) {
+        const int64_t nsegments = census->first[i + 1] - census->first[i];
+        if (nsegments > 0) { /* others own all of its segments and do their pairs */
+            code = t->verdict[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
+            if (code == EQP_OK && t->whole != NULL) {
+                code = dd_tally_add(&t->lives, dd_tally_number(census->cell[i], t->verdict[i].home), nsegments, 0);
+            }
+        }
+    }
+    return code;
+}
+
+/* The far field of all cells. This rank speaks for a run of the parts. */
+static void trace_far(tracer *t)
+{
+    const dd_census *census = t->census;
+    int64_t first, n;
+
+    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first, &n);
+    for (int64_t p = first; p < first + n; p++) {
+        t->load[p].of[DD_KIND_CELL] += dd_evaluator_far_cells(census->evaluator, &t->far, (int)p);
+    }
+}
+
+static int declare_loads(const tracer *t, const app_costs *costs)
+{
+    int code = EQP_OK;
+
+    for (int p = 0; p < t->nparts && code == EQP_OK; p++) {
+        code = eqp_evaluation_load(t->evaluation, p, app_costs_predict(costs, t->load[p].of));
+    }
+    return code;
+}
+
+/* A whole owner needs its own cell and those around it. */
+static int spread_whole(tracer *t)
+{
+    eqp_needs_view at;
+    int code = eqp_needs_view_get(t->whole, &at);
+
+    for (int64_t b = 0; code == EQP_OK && b < at.nblocks; b++) {
+        int64_t cells[DD_GRID_SOURCES];
+        const int n = dd_grid_sources(&t->census->stage->grid, at.block[b], cells);
+        for (int64_t i = at.first[b]; i < at.first[b + 1]; i++) {
+            for (int c = 0; c < n && code == EQP_OK; c++) {
+                code = eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]);
+            }
+        }
+    }
+    return code;
+}
+
+/* Needs as numbers of cell and part, and the rank that speaks for each cell. */
+static int list_needs(const tracer *t, int64_t *n, int64_t **number, int **rank)
+{
+    eqp_needs_view view;
+    int code = eqp_needs_view_get(t->needed, &view);
+
+    *n = code == EQP_OK ? view.first[view.nblocks] : 0;
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(number, *n, sizeof **number));
+    EQP_TRY(eqp_array_create(rank, *n, sizeof **rank));
+    for (int64_t b = 0; b < view.nblocks; b++) {
+        for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
+            (*number)[i] = dd_tally_number(view.block[b], view.part[i]);
+            (*rank)[i] = (int)(view.block[b] % t->census->domain->nranks);
+        }
+    }
+done:
+    return code;
+}
+
+/* All needs of a cell to the rank that speaks for it. */
+static int gather_needs(tracer *t)
+{
+    const MPI_Comm comm = t->census->domain->comm;
+    int64_t *out = NULL, *in = NULL, n = 0, nin = 0;
+    int *rank = NULL;
+    int code = eqp_agree(comm, list_needs(t, &n, &out, &rank), NULL);
+
+    eqp_needs_free(t->needed);
+    t->needed = NULL;
+    if (code == EQP_OK) {
+        code = eqp_send_records(comm, sizeof *out, n, rank, out, &nin, &in);
+    }
+    free(rank);
+    free(out);
+    if (code == EQP_OK) {
+        code = eqp_needs_create(t->nparts, &t->needed);
+        for (int64_t i = 0; i < nin && code == EQP_OK; i++) {
+            const int64_t cell = dd_tally_high(in[i]);
+            const int part = dd_tally_part(in[i]);
+            code = eqp_needs_add(t->needed, 1, &cell, &part);
+        }
+        code = eqp_agree(comm, code, NULL);
+    }
+    free(in);
+    return code;
+}
+
+/* The ends of a block of segments go to those who compute pairs of its cell, and forces come back from them. */
+static int declare_block(const tracer *t, const dd_tally *lives, int64_t nparts, const int *part)
+{
+    const int64_t bytes[] = {DD_END_BYTES * lives->ends, FORCE_BYTES * lives->amount};
+    const int home = dd_tally_part(lives->number);
+    int code = EQP_OK;
+
+    for (int way = 0; way < 2 && code == EQP_OK; way++) {
+        code = eqp_evaluation_block(t->evaluation, both_ways[way], lives->number, bytes[way], lives->amount, home);
+        for (int64_t i = 0; i < nparts && code == EQP_OK; i++) {
+            if (part[i] != home) {
+                code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->number, part[i]);
+            }
+        }
+    }
+    return code;
+}
+
+/* The parts in which a cell's segments live, ascending. */
+typedef struct cell_homes {
+    const dd_tally *of;
+    int64_t n;
+} cell_homes;
+
+/* The one that adds its moments up: of those with most of its segments the first. */
+static int choose_home(const cell_homes *lives)
+{
+    int64_t best = 0;
+
+    for (int64_t i = 1; i < lives->n; i++) {
+        best = lives->of[i].amount > lives->of[best].amount ? i : best;
+    }
+    return dd_tally_part(lives->of[best].number);
+}
+
+/* The home gets all of the cell's segments; its moments go to every run of targets, and from each slab of sources the
+ * field in it to all who have segments there. */
+static int declare_far(const tracer *t, int64_t cell, const cell_homes *lives)
+{
+    const dd_far_parts *far = &t->far;
+    const int home = choose_home(lives), slab = dd_far_parts_slab(far, cell), run = dd_far_parts_run(far, cell);
+    int code = eqp_evaluation_block(t->evaluation, DD_PHASE_MOMENTS, cell, MOMENT_BYTES, 0, home);
+
+    for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
+        for (int way = 0; way < 2 && dd_tally_part(lives->of[i].number) != home && code == EQP_OK; way++) {
+            code = eqp_evaluation_need(t->evaluation, both_ways[way], lives->of[i].number, home);
+        }
+    }
+    for (int r = 0; r < far->runs && code == EQP_OK; r++) {
+        code = eqp_evaluation_need(t->evaluation, DD_PHASE_MOMENTS, cell, r * far->slabs + slab);
+    }
+    for (int s = 0; s < far->slabs && code == EQP_OK; s++) {
+        const int64_t block = dd_tally_number(cell, s);
+        code = eqp_evaluation_block(t->evaluation, DD_PHASE_FIELDS, block, FIELD_BYTES, 0, run * far->slabs + s);
+        for (int64_t i = 0; i < lives->n && code == EQP_OK; i++) {
+            code = eqp_evaluation_need(t->evaluation, DD_PHASE_FIELDS, block, dd_tally_part(lives->of[i].number));
+        }
+    }
+    return code;
+}
+
+static int declare_far_cells(const tracer *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0, end; i < t->lives.n && t->far.runs > 0 && code == EQP_OK; i = end) {
+        const int64_t cell = dd_tally_high(t->lives.of[i].number);
+        for (end = i; end < t->lives.n && dd_tally_high(t->lives.of[end].number) == cell;) {
+            end++;
+        }
+        code = declare_far(t, cell, &(cell_homes){t->lives.of + i, end - i});
+    }
+    return code;
+}
+
+/* The cells that this rank speaks for: those that have segments and those that are needed, both ascending. */
+static int declare_segments(const tracer *t)
+{
+    eqp_needs_view view;
+    int64_t b = 0;
+    int code = eqp_needs_view_get(t->needed, &view);
+
+    for (int64_t i = 0; i < t->lives.n && code == EQP_OK; i++) {
+        const int64_t cell = dd_tally_high(t->lives.of[i].number);
+        while (b < view.nblocks && view.block[b] < cell) {
+            b++;
+        }
+        const bool needed = b < view.nblocks && view.block[b] == cell;
+        code = declare_block(t, &t->lives.of[i], needed ? view.first[b + 1] - view.first[b] : 0,
+                             needed ? view.part + view.first[b] : NULL);
+    }
+    return code;
+}
+
+/* Where the neighbours of own nodes are to live: those that live elsewhere now tell. */
+static int fetch_homes(tracer *t)
+{
+    const dd_domain *domain = t->census->domain;
+    const dd_halo *halo = t->census->halo;
+    int *own = NULL, *ghost = NULL;
+    int code = eqp_array_create(&own, t->census->n, sizeof *own);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&ghost, halo->nghosts, sizeof *ghost);
+    }
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    for (int64_t i = 0; i < t->census->n; i++) {
+        own[i] = t->verdict[i].home;
+    }
+    EQP_TRY(dd_halo_spread(halo, own, ghost));
+done:
+    free(own);
+    if (code != EQP_OK) {
+        free(ghost);
+        return code;
+    }
+    t->ghost_home = ghost;
+    return EQP_OK;
+}
+
+/* Where the neighbour at a place is to live. */
+static int home_at(const tracer *t, int64_t place)
+{
+    const int64_t n = t->census->halo->n;
+
+    return place < n ? t->verdict[place].home : t->ghost_home[place - n];
+}
+
+/* The blocks in which a node is an end: that of its own segments, and those of the neighbours whose segments end in it,
+ * each once. */
+static int trace_ends(tracer *t, int64_t i)
+{
+    const dd_census *census = t->census;
+    const dd_node *node = &census->domain->network.node[i];
+    int64_t block[DD_MOST_ARMS + 1];
+    int n = 0, code = EQP_OK;
+
+    if (census->first[i + 1] > census->first[i]) {
+        block[n++] = dd_tally_number(census->cell[i], t->verdict[i].home);
+    }
+    for (int k = 0; k < node->narms; k++) {
+        if (node->arm[k].tag < node->tag) {
+            const int64_t place = census->halo->place[census->halo->first[i] + k];
+            const double *x = dd_halo_position(census->domain, census->halo, place);
+            block[n++] = dd_tally_number(dd_grid_cell(&census->stage->grid, x), home_at(t, place));
+        }
+    }
+    for (int b = 0; b < n && code == EQP_OK; b++) {
+        bool again = false;
+        for (int before = 0; before < b; before++) {
+            again = again || block[before] == block[b];
+        }
+        code = again ? EQP_OK : dd_tally_add(&t->lives, block[b], 0, 1);
+    }
+    return code;
+}
+
+static int trace_all_ends(tracer *t)
+{
+    int code = fetch_homes(t);
+
+    if (code == EQP_OK) {
+        for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+            code = trace_ends(t, i);
+        }
+        code = eqp_agree(t->census->domain->comm, code, NULL);
+    }
+    return code;
+}
+
+static int trace_segments(tracer *t)
+{
+    const MPI_Comm comm = t->census->domain->comm;
+    int code = eqp_agree(comm, spread_whole(t), NULL);
+
+    eqp_needs_free(t->whole);
+    t->whole = NULL;
+    if (code == EQP_OK) {
+        code = gather_needs(t);
+    }
+    if (code == EQP_OK) {
+        code = dd_tallies_gather(comm, &t->lives);
+    }
+    if (code == EQP_OK) {
+        code = declare_segments(t);
+        if (code == EQP_OK) {
+            code = declare_far_cells(t);
+        }
+        code = eqp_agree(comm, code, NULL);
+    }
+    return code;
+}
+
+/* A node's position goes to the homes of its neighbours, and forces on the far ends of its own segments too. */
+static int declare_node(tracer *t, int64_t i, int64_t block)
+{
+    const dd_node *node = &t->census->domain->network.node[i];
+    const dd_halo *halo = t->census->halo;
+    const int home = t->verdict[i].home;
+    bool declared = false;
+    int code = EQP_OK;
+
+    for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+        const int other = home_at(t, halo->place[halo->first[i] + k]);
+        if (other == home) {
+            continue;
+        }
+        if (!declared) {
+            code = eqp_evaluation_block(t->evaluation, DD_PHASE_NODES, block, NODE_BYTES, 0, home);
+            declared = true;
+        }
+        if (code == EQP_OK) {
+            code = eqp_evaluation_need(t->evaluation, DD_PHASE_NODES, block, other);
+        }
+        if (code == EQP_OK && node->tag < node->arm[k].tag) {
+            code = dd_tally_add(&t->arms, dd_tally_number(home, other), ARM_BYTES, 0);
+        }
+    }
+    return code;
+}
+
+static int trace_arms(tracer *t)
+{
+    const dd_domain *domain = t->census->domain;
+    int64_t before = 0;
+    int code = eqp_scan_int64(domain->comm, t->census->n, &before, NULL);
+
+    if (code == EQP_OK) {
+        for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+            code = declare_node(t, i, before + i);
+        }
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    if (code == EQP_OK) {
+        code = dd_tallies_gather(domain->comm, &t->arms);
+    }
+    if (code == EQP_OK) {
+        for (int64_t i = 0; i < t->arms.n && code == EQP_OK; i++) {
+            const int64_t number = t->arms.of[i].number;
+            code = eqp_evaluation_block(t->evaluation, DD_PHASE_ARMS, number, t->arms.of[i].amount, 0,
+                                        (int)dd_tally_high(number));
+            if (code == EQP_OK) {
+                code = eqp_evaluation_need(t->evaluation, DD_PHASE_ARMS, number, dd_tally_part(number));
+            }
+        }
+        code = eqp_agree(domain->comm, code, NULL);
+    }
+    return code;
+}
+
+int dd_trace(dd_census *census, const app_costs *costs, int nparts, const app_map *map, const app_verdict *verdict,
+             bool loads_only, eqp_evaluation *evaluation)
+{
+    tracer t = {.census = census, .nparts = nparts, .map = map, .verdict = verdict, .evaluation = evaluation};
+    int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
+
+    dd_far_parts_init(&t.far, &census->stage->grid, nparts);
+    if (code == EQP_OK && !loads_only) {
+        code = eqp_needs_create(nparts, &t.whole);
+    }
+    if (code == EQP_OK && !loads_only) {
+        code = eqp_needs_create(nparts, &t.needed);
+    }
+    if (code == EQP_OK) {
+        code = trace_nodes(&t);
+    }
+    if (code == EQP_OK) {
+        trace_far(&t);
+        code = declare_loads(&t, costs);
+    }
+    code = eqp_agree(census->domain->comm, code, NULL);
+    if (code == EQP_OK && !loads_only) {
+        code = trace_all_ends(&t);
+    }
+    if (code == EQP_OK && !loads_only) {
+        code = trace_segments(&t);
+    }
+    if (code == EQP_OK && !loads_only) {
+        code = trace_arms(&t);
+    }
+    free(t.load);
+    free(t.ghost_home);
+    free(t.lives.of);
+    free(t.arms.of);
+    eqp_needs_free(t.whole);
+    eqp_needs_free(t.needed);
+    return code;
+}

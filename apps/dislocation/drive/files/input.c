@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "input.h"
+
+#include "files.h"
+#include "tile_domain.h"
+#include "verify.h"
+
+#include "../../physics/motion/mobility.h"
+
+#include "../../../common/run_files.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nodes that are read at once. */
+#define BLOCK 4096
+
+/* Wanted segments in a cell: with fewer, runs are too short for the kernels and the far field takes over. That costs as
+ * the square of the number of cells, near pairs as the number of segments times those in a cell: their sum is least at
+ * cbrt(FAR_SHARE segments) in a cell, with 0.4 us for two far cells and 80 ns for a pair. */
+#define SEGMENTS_PER_CELL 30.0
+#define FAR_SHARE 0.74
+
+/* Of a cell, the longest segment: a little less than 0.9, so that rounding cannot make it too long. */
+#define FITS 0.8999
+
+/* Segments of an input are often as long as its code allows: they may stretch that much before they are cut. */
+#define STRETCH 1.25
+#define CELLS_MOST 1000
+
+/* Says which input a message about a node belongs to. */
+static void name_input(const char *name, eqp_message *message)
+{
+    const eqp_message what = *message;
+
+    if (what.text[0] != '\0') {
+        eqp_message_set(message, "%s: %s", name, what.text);
+    }
+}
+
+static void place_box(dd_domain *domain, const double low[3], const double high[3], const int boundary[3])
+{
+    for (int d = 0; d < 3; d++) {
+        domain->low[d] = low[d];
+        domain->edge[d] = high[d] - low[d];
+        domain->box[d] = boundary[d] == 0 ? domain->edge[d] : 0;
+    }
+}
+
+static int generate(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    const dd_generator *const generator = &settings->generator;
+    double high[3], edge[3];
+    int64_t first, count;
+    int code;
+
+    for (int d = 0; d < 3; d++) {
+        if (input->control.boundary[d] != 0) {
+            eqp_message_set(message, "%s: %cBoundType: generated networks are periodic", settings->ctrl, "xyz"[d]);
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    dd_generator_box(generator, domain->low, edge);
+    for (int d = 0; d < 3; d++) {
+        high[d] = domain->low[d] + edge[d];
+    }
+    place_box(domain, domain->low, high, input->control.boundary);
+    snprintf(input->format, sizeof input->format, "generated %s", generator->kind->name);
+    code =
+        app_run_check_particles(&settings->run, "dislocation: --generate", dd_generator_count(generator), 0, message);
+    if (code != EQP_OK) {
+        return code;
+    }
+    app_slice(dd_generator_count(generator), domain->rank, domain->nranks, &first, &count);
+    code = dd_generator_make(generator, first, count, &domain->network);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "dislocation: --generate: %s", eqp_error_text(code));
+    }
+    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+        dd_node *node = &domain->network.node[i];
+        dd_domain_fold(domain, node->x);
+        node->order = (int64_t)node->tag; /* tags of generated nodes count from 0 */
+    }
+    return code;
+}
+
+uint64_t dd_input_node_checksum(int64_t place, uint64_t tag, const double x[3], int constraint)
+{
+    uint64_t word[5] = {tag, (uint64_t)constraint};
+
+    memcpy(word + 2, x, 3 * sizeof *x);
+    return app_checksum_row(place, 0, 5, word);
+}
+
+/* Without normals, which are brought to unit length when they are read. */
+uint64_t dd_input_arm_checksum(int64_t place, int k, uint64_t tag, const double burgers[3])
+{
+    uint64_t word[4] = {tag};
+
+    memcpy(word + 1, burgers, 3 * sizeof *burgers);
+    return app_checksum_row(place, 5 + 4 * k, 4, word);
+}
+
+void dd_input_checksum_text(uint64_t sum, char text[EQP_PARADIS_NAME])
+{
+    snprintf(text, EQP_PARADIS_NAME, "%016llx", (unsigned long long)sum);
+}
+
+/* A node of a file as one of the network. */
+static int make_node(const dd_domain *domain, const eqp_paradis_node *from, const eqp_paradis_arm *arms, int64_t order,
+                     dd_node *node)
+{
+    int code = EQP_OK;
+
+    *node = (dd_node){.tag = from->tag, .constraint = from->constraint, .order = order};
+    memcpy(node->x, from->x, sizeof node->x);
+    dd_domain_fold(domain, node->x);
+    for (int k = 0; k < from->narms && code == EQP_OK; k++) {
+        dd_arm *arm = NULL;
+        code = dd_node_add_arm(node, arms[k].tag, &arm);
+        if (code == EQP_OK) {
+            memcpy(arm->burgers, arms[k].burgers, sizeof arm->burgers);
+            memcpy(arm->normal, arms[k].normal, sizeof arm->normal);
+        }
+    }
+    return code;
+}
+
+/* The nodes of a block, which begins with number `at`, that belong to this rank. */
+static int take_block(dd_domain *domain, const eqp_paradis_block *block, int64_t at, int64_t first, int64_t end,
+                      uint64_t *checksum, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < block->n && code == EQP_OK; i++) {
+        const eqp_paradis_node *from = &block->node[i];
+        dd_node node = {0};
+        if (at + i < first || at + i >= end) {
+            continue;
+        }
+        *checksum += dd_input_node_checksum(at + i, from->tag, from->x, from->constraint);
+        for (int k = 0; k < from->narms; k++) {
+            const eqp_paradis_arm *arm = &block->arm[from->first_arm + k];
+            *checksum += dd_input_arm_checksum(at + i, k, arm->tag, arm->burgers);
+        }
+        code = make_node(domain, from, block->arm + from->first_arm, at + i, &node);
+        if (code == EQP_OK) {
+            code = dd_network_add(&domain->network, &node);
+        }
+        if (code == EQP_ERR_DATA) {
+            eqp_message_set(message, "node %u,%u: stands twice", DD_TAG_DOMAIN(from->tag), DD_TAG_INDEX(from->tag));
+        } else if (code != EQP_OK) {
+            eqp_message_set(message, "%s", eqp_error_text(code));
+        }
+        dd_node_free(&node);
+    }
+    return code;
+}
+
+/* Every rank goes through the file up to the end of its slice; the last one sees whether the file is whole. */
+static int read_slice(eqp_paradis_reader *reader, dd_domain *domain, uint64_t *checksum, eqp_message *message)
+{
+    const int64_t total = eqp_paradis_get_header(reader)->nnodes;
+    eqp_paradis_block block = {0};
+    int64_t first, count, at = 0;
+    int code = EQP_OK;
+
+    app_slice(total, domain->rank, domain->nranks, &first, &count);
+    while (code == EQP_OK && (at < first + count || domain->rank == domain->nranks - 1)) {
+        code = eqp_paradis_next(reader, BLOCK, &block, message);
+        if (code != EQP_OK || block.n == 0) {
+            break;
+        }
+        code = take_block(domain, &block, at, first, first + count, checksum, message);
+        at += block.n;
+        if (code != EQP_OK) {
+            name_input(eqp_paradis_path(reader), message);
+        }
+    }
+    return code;
+}
+
+static int read_file(const char *path, const dd_settings *settings, dd_domain *domain, dd_input *input,
+                     uint64_t *checksum, eqp_message *message)
+{
+    eqp_paradis_reader *reader = NULL;
+    int code = eqp_paradis_open(path, &reader, message);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    const eqp_paradis_header *header = eqp_paradis_get_header(reader);
+    place_box(domain, header->min, header->max, input->control.boundary);
+    snprintf(input->format, sizeof input->format, "ParaDiS version %d", header->version);
+    if (header->nnodes < 1) {
+        eqp_message_set(message, "%s: no nodes", path);
+        code = EQP_ERR_FORMAT;
+    }
+    EQP_TRY(code);
+    EQP_TRY(app_run_check_particles(&settings->run, path, header->nnodes, header->bytes, message));
+    EQP_TRY(read_slice(reader, domain, checksum, message));
+done:
+    eqp_paradis_close(reader);
+    return code;
+}
+
+/* Parameters as far as they are known before the network: the file's, and the command line's on top. */
+static int read_control(const dd_settings *settings, const char *path, eqp_paradis_control *control,
+                        eqp_message *message)
+{
+    const bool restart = settings->run.restart != NULL;
+    int code = EQP_OK;
+
+    dd_settings_default_control(control);
+    if (path != NULL) {
+        *control = eqp_paradis_control_defaults;
+        memset(control->cells, 0, sizeof control->cells);
+        code = eqp_paradis_control_read(path, control, NULL, NULL, message);
+    }
+    for (int d = 0; d < 3; d++) {
+        control->cells[d] *= settings->tile[d];
+    }
+    if (code == EQP_OK && !restart) {
+        control->first_step = 0;
+        control->time = 0;
+        memset(control->plastic_strain, 0, sizeof control->plastic_strain);
+    }
+    if (code == EQP_OK) {
+        dd_settings_override(settings, control);
+    }
+    return code;
+}
+
+static int find_last_step(const dd_settings *settings, const char *path, dd_input *input, eqp_message *message)
+{
+    const eqp_paradis_control *const control = &input->control;
+
+    if (dd_settings_given(settings, "steps")) {
+        input->last_step = settings->run.steps;
+    } else if (control->steps > INT64_MAX - control->first_step) {
+        eqp_message_set(message, "%s: maxstep: too many steps", path);
+        return EQP_ERR_DATA;
+    } else {
+        input->last_step = control->first_step + control->steps;
+    }
+    if (input->last_step < control->first_step) {
+        eqp_message_set(message, "%s: is at step %lld already: --steps counts from the very beginning", path,
+                        (long long)control->first_step);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+/* Cells as small as the longest segment allows, but not emptier than is good for them. */
+static void choose_cells(const dd_domain *domain, int64_t segments, double longest, eqp_paradis_control *control)
+{
+    const double each = fmax(SEGMENTS_PER_CELL, cbrt(FAR_SHARE * (double)segments));
+    double volume = 1, wanted = (double)segments / each;
+
+    for (int d = 0; d < 3; d++) {
+        volume *= domain->edge[d];
+    }
+    for (int d = 0; d < 3; d++) {
+        const double fits = domain->edge[d] * FITS / fmax(control->max_seg, longest);
+        const double good = domain->edge[d] * cbrt(wanted / volume);
+        if (control->cells[d] == 0) {
+            control->cells[d] = (int)fmax(3, fmin(CELLS_MOST, floor(fmin(fits, good))));
+        }
+    }
+}
+
+/* Names and numbers that choose a law: what this program does not know must not silently become something else. */
+static int check_choices(const char *from, const eqp_paradis_control *control, eqp_message *message)
+{
+    dd_mobility_law law;
+
+    if (dd_mobility_find(control->mobility, &law) != EQP_OK) {
+        eqp_message_set(message, "%s: mobilityLaw: '%s' is not FCC_0, FCC_0b or BCC_0", from, control->mobility);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (strcmp(control->integrator, "trapezoid") != 0 && strstr(control->integrator, "euler") == NULL) {
+        eqp_message_set(message, "%s: timestepIntegrator: '%s' is neither trapezoid nor an euler", from,
+                        control->integrator);
+        return EQP_ERR_ARGUMENT;
+    }
+    if (control->load_type != 0 && control->load_type != 1) {
+        eqp_message_set(message, "%s: loadType: %d is neither 0, creep, nor 1, constant strain rate", from,
+                        control->load_type);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+/* The longest segment where nobody says: room to stretch beyond those of the input, as far as cells allow. */
+static double default_max_seg(const dd_domain *domain, const eqp_paradis_control *control, double longest)
+{
+    double most = STRETCH * longest;
+
+    for (int d = 0; d < 3; d++) {
+        const int cells = control->cells[d] > 0 ? control->cells[d] : 3;
+        most = fmin(most, domain->edge[d] / cells * FITS);
+    }
+    return fmax(most, longest);
+}
+
+static int complete_control(const char *path, const dd_generator *generator, const dd_domain *domain, dd_input *input,
+                            eqp_message *message)
+{
+    const char *const from = path != NULL ? path : "dislocation";
+    eqp_message inner = {""};
+    int code;
+
+    if (isnan(input->control.max_seg) && path == NULL) {
+        input->control.max_seg = default_max_seg(domain, &input->control,
+                                                 generator != NULL ? dd_generator_maxseg(generator) : input->longest);
+    }
+    input->dt_given = input->control.next_dt > 0;
+    if (input->control.max_seg > 0) {
+        choose_cells(domain, input->segments, input->longest, &input->control);
+    }
+    code = eqp_paradis_control_complete(&input->control, domain->edge, &inner);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: %s", from, inner.text);
+    }
+    return code == EQP_OK ? check_choices(from, &input->control, message) : code;
+}
+
+static int connect(const char *name, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    eqp_message what = {""};
+    int code;
+
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        domain->network.node[i].split = -1;
+    }
+    input->nodes = domain->network.n;
+    EQP_TRY(eqp_sum_int64(domain->comm, 1, &input->nodes));
+    EQP_TRY(dd_domain_connect(domain, &what));
+    EQP_TRY(dd_verify_arms(domain, &input->longest, &input->segments, &what));
+done:
+    if (code != EQP_OK && what.text[0] != '\0') {
+        *message = what;
+        name_input(name, message);
+    }
+    return code;
+}
+
+/* Are the parameters of a restart those of its network? Older versions, and ParaDiS, do not say. Collective. */
+static int check_pair(const dd_domain *domain, const char *data, const char *ctrl, const char *named, uint64_t part,
+                      eqp_message *message)
+{
+    char found[EQP_PARADIS_NAME];
+
+    dd_input_checksum_text(app_checksum_sum(domain->comm, part), found);
+    if (named[0] == '\0' || strcmp(named, found) == 0) {
+        return EQP_OK;
+    }
+    eqp_message_set(message, "%s: belongs to another network than that of %s, which has its own in lines '#= '", ctrl,
+                    data);
+    return EQP_ERR_FORMAT;
+}
+
+int dd_input_read(const dd_settings *settings, dd_domain *domain, dd_input *input, eqp_message *message)
+{
+    const char *data = NULL, *ctrl = settings->ctrl;
+    char *own_data = NULL, *own_ctrl = NULL;
+    uint64_t checksum = 0;
+    int code = EQP_OK;
+
+    *input = (dd_input){0};
+    if (settings->run.restart != NULL) {
+        code = dd_files_pair(settings->run.restart, &own_data, &own_ctrl);
+        ctrl = own_ctrl;
+    }
+    data = own_data != NULL ? own_data : settings->run.snapshot;
+    if (code == EQP_OK) {
+        code = read_control(settings, ctrl, &input->control, message);
+    }
+    if (code == EQP_OK) {
+        code = find_last_step(settings, ctrl, input, message);
+    }
+    if (code == EQP_OK && data != NULL) {
+        code = read_file(data, settings, domain, input, &checksum, message);
+    } else if (code == EQP_OK) {
+        code = generate(settings, domain, input, message);
+    }
+    EQP_TRY(eqp_agree(domain->comm, code, message));
+    if (settings->run.restart != NULL) {
+        EQP_TRY(check_pair(domain, data, ctrl, input->control.checksum, checksum, message));
+    }
+    EQP_TRY(connect(data != NULL ? data : input->format, domain, input, message));
+    if (settings->tile_text != NULL) {
+        EQP_TRY(dd_tile_domain(domain, settings->tile, message));
+        EQP_TRY(connect("dislocation: --tile", domain, input, message));
+    }
+    EQP_TRY(eqp_agree(domain->comm,
+                      complete_control(ctrl, data == NULL ? &settings->generator : NULL, domain, input, message),
+                      message));
+done:
+    free(own_ctrl);
+    free(own_data);
+    return code;
+}

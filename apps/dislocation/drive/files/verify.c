@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "verify.h"
+
+#include "../outbox.h"
+
+#include "../../physics/network/check.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+
+/* An arm as its neighbour hears of it. */
+typedef struct claim {
+    dd_tag node, neighbour;
+    double x[3], burgers[3];
+} claim;
+
+/* What was found: the fault of the lowest tag counts, so that it does not depend on the ranks. */
+typedef struct findings {
+    double longest;
+    dd_tag node, neighbour; /* of the fault; DD_NO_TAG: none */
+    const char *what;
+    double limit; /* of a length, b; 0: it says nothing */
+} findings;
+
+static void refuse(const claim *c, const char *what, double limit, findings *f)
+{
+    if (c->node < f->node || (c->node == f->node && c->neighbour < f->neighbour)) {
+        f->node = c->node;
+        f->neighbour = c->neighbour;
+        f->what = what;
+        f->limit = limit;
+    }
+}
+
+/* Half of the shortest periodic edge; infinite where nothing is periodic. */
+static double half_box(const dd_domain *domain)
+{
+    double half = INFINITY;
+
+    for (int d = 0; d < 3; d++) {
+        if (domain->box[d] > 0 && domain->box[d] / 2 < half) {
+            half = domain->box[d] / 2;
+        }
+    }
+    return half;
+}
+
+/* On the rank of the neighbour. */
+static void check_claim(const dd_domain *domain, const claim *c, findings *f)
+{
+    const int64_t place = dd_network_find(&domain->network, c->neighbour);
+    const dd_node *node = place < 0 ? NULL : &domain->network.node[place];
+    const dd_arm *back = node == NULL ? NULL : dd_node_find_arm(node, c->node);
+    double offset[3], difference = 0, largest = 0, length;
+
+    if (back == NULL) {
+        refuse(c, "no arm leads back from", 0, f);
+        return;
+    }
+    for (int d = 0; d < 3; d++) {
+        difference = fmax(difference, fabs(c->burgers[d] + back->burgers[d]));
+        largest = fmax(largest, fabs(c->burgers[d]));
+    }
+    if (!(difference <= DD_CHECK_BURGERS * largest)) {
+        refuse(c, "its Burgers vector is not the opposite of that of the arm from", 0, f);
+        return;
+    }
+    dd_domain_offset(domain, c->x, node->x, offset);
+    length = sqrt(offset[0] * offset[0] + offset[1] * offset[1] + offset[2] * offset[2]);
+    if (!(length > 0)) {
+        refuse(c, "no length between it and", 0, f);
+        return;
+    }
+    if (length >= half_box(domain)) {
+        refuse(c, "half the box or more lies between it and", half_box(domain), f);
+        return;
+    }
+    f->longest = fmax(f->longest, length);
+}
+
+/* Claims to the own rank are checked at once, others are sent. */
+static void make_claims(const dd_domain *domain, dd_outbox *out, findings *f)
+{
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        const dd_node *node = &domain->network.node[i];
+        for (int k = 0; k < node->narms; k++) {
+            const dd_arm *arm = &node->arm[k];
+            const claim c = {node->tag,
+                             arm->tag,
+                             {node->x[0], node->x[1], node->x[2]},
+                             {arm->burgers[0], arm->burgers[1], arm->burgers[2]}};
+            if (arm->home == domain->rank) {
+                check_claim(domain, &c, f);
+            } else {
+                dd_outbox_add(out, arm->home, &c, sizeof c);
+            }
+        }
+    }
+}
+
+/* All ranks fail if one has found a fault. */
+static int judge(const dd_domain *domain, const findings *f, eqp_message *message)
+{
+    uint64_t lowest = f->node;
+    char limit[64] = "";
+    int code = EQP_OK;
+
+    if (MPI_Allreduce(MPI_IN_PLACE, &lowest, 1, MPI_UINT64_T, MPI_MIN, domain->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (lowest != DD_NO_TAG) {
+        code = f->node == lowest ? EQP_ERR_DATA : EQP_ERR_REMOTE;
+        if (f->limit > 0) {
+            snprintf(limit, sizeof limit, ": a segment is shorter than %g b", f->limit);
+        }
+        eqp_message_set(message, "node %u,%u: %s %u,%u%s", DD_TAG_DOMAIN(f->node), DD_TAG_INDEX(f->node),
+                        f->what != NULL ? f->what : "", DD_TAG_DOMAIN(f->neighbour), DD_TAG_INDEX(f->neighbour), limit);
+    }
+    return eqp_agree(domain->comm, code, message);
+}
+
+int dd_verify_arms(const dd_domain *domain, double *longest, int64_t *nsegments, eqp_message *message)
+{
+    findings found = {0, DD_NO_TAG, DD_NO_TAG, NULL, 0};
+    dd_outbox out = {0};
+    dd_inbox in = {0};
+    int64_t narms = 0;
+    int code;
+
+    make_claims(domain, &out, &found);
+    code = dd_outbox_deliver(domain->comm, &out, &in);
+    if (code != EQP_OK) {
+        return code;
+    }
+    while (code == EQP_OK && !dd_inbox_empty(&in)) {
+        claim c;
+        code = dd_inbox_read(&in, &c, sizeof c);
+        if (code == EQP_OK) {
+            check_claim(domain, &c, &found);
+        }
+    }
+    dd_inbox_free(&in);
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        narms += domain->network.node[i].narms;
+    }
+    EQP_TRY(eqp_agree(domain->comm, code, message));
+    EQP_TRY(judge(domain, &found, message));
+    EQP_TRY(eqp_sum_int64(domain->comm, 1, &narms));
+    if (MPI_Allreduce(MPI_IN_PLACE, &found.longest, 1, MPI_DOUBLE, MPI_MAX, domain->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    *(longest != NULL ? longest : &found.longest) = found.longest;
+    *(nsegments != NULL ? nsegments : &narms) = narms / 2;
+done:
+    return code;
+}

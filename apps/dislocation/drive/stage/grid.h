@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The regular grid of cells that says which segments are near: those in a cell and its 26 neighbours. */
+#ifndef DD_GRID_H
+#define DD_GRID_H
+
+#include "../domain.h"
+
+typedef struct dd_grid {
+    int64_t n[3], ncells; /* at least 3 cells in a periodic direction */
+    double low[3], width[3];
+    bool periodic[3];
+} dd_grid;
+
+/* Consecutive cells. */
+typedef struct dd_cells {
+    int64_t first, last; /* both inclusive */
+} dd_cells;
+
+/* A row of three cells may fall into two runs at a periodic boundary. */
+#define DD_GRID_RUNS 10
+
+void dd_grid_init(dd_grid *grid, const dd_domain *domain, const int64_t n[3]);
+
+/* The cell of a position; positions beyond a free boundary belong to the cells there. */
+int64_t dd_grid_cell(const dd_grid *grid, const double x[3]);
+
+/* Whether any two cells are neither the same nor neighbours. */
+bool dd_grid_has_far(const dd_grid *grid);
+
+/* The half of a cell's neighbourhood that it is in charge of: 13 of its 26 neighbours, so that of two neighbours
+ * exactly one is in charge of the pair. Runs of consecutive cells, disjoint. Returns how many. */
+int dd_grid_forward(const dd_grid *grid, int64_t cell, dd_cells runs[DD_GRID_RUNS]);
+
+/* The cells whose segments those of a cell meet: itself, then the forward neighbours in the order of their runs.
+ * Returns how many. */
+#define DD_GRID_SOURCES 14
+int dd_grid_sources(const dd_grid *grid, int64_t cell, int64_t sources[DD_GRID_SOURCES]);
+
+/* How many cells it is from one to another in each direction, by the nearest image. */
+void dd_grid_steps(const dd_grid *grid, int64_t from, int64_t to, int64_t steps[3]);
+
+#endif

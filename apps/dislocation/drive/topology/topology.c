@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "topology.h"
+
+#include "../../physics/network/collide.h"
+#include "../../physics/network/remesh.h"
+#include "transact.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Most candidates go ahead in two or three; crowds of them, as where two lines touch along some length, take more. */
+#define ROUNDS 6
+
+const char *const dd_topology_names[DD_TOPOLOGY_KINDS] = {"split", "collide", "zip", "coarsen", "refine"};
+
+static void move(const void *user, const dd_node *node, const double (*to_neighbour)[3], const double force[3],
+                 double velocity[3])
+{
+    dd_mobility_velocity(user, node, to_neighbour, force, velocity);
+}
+
+dd_mover dd_topology_mover(const dd_mobility *mobility, const dd_medium *medium)
+{
+    return (dd_mover){move, mobility, medium};
+}
+
+typedef struct topology {
+    dd_domain *domain;
+    const dd_rules *rules;
+    const dd_mover *mover;
+    uint64_t step;
+    const dd_closes *closes;
+    eqp_message *message;
+    dd_halo halo;
+    bool fits;            /* the halo is of the network as it is */
+    dd_operation *wanted; /* [n] owned */
+    int64_t n, room;
+    dd_topology_counts own; /* but for those that are lost: what this rank carried out */
+} topology;
+
+static void tally(dd_topology_counts *counts, int kind, const dd_patch *patch)
+{
+    counts->done[kind]++;
+    for (int i = 0; i < patch->n; i++) {
+        counts->created += patch->at[i].created && !patch->at[i].deleted;
+        counts->deleted += !patch->at[i].created && patch->at[i].deleted;
+    }
+}
+
+static int run(const dd_operation *operation, dd_patch *patch, void *context, bool *done, eqp_message *message)
+{
+    topology *t = context;
+    const dd_tag *base = operation->base;
+    int code = EQP_ERR_INTERNAL;
+
+    (void)message;
+    switch (operation->kind) {
+    case DD_TOPOLOGY_SPLIT:
+        code = dd_split(patch, t->rules, t->mover, base[0], done);
+        break;
+    case DD_TOPOLOGY_COLLIDE:
+        code = dd_collide(patch, t->rules, base, base + 2, done);
+        break;
+    case DD_TOPOLOGY_ZIP:
+        code = dd_collide(patch, t->rules, base, (const dd_tag[2]){base[0], base[2]}, done);
+        break;
+    case DD_TOPOLOGY_COARSEN:
+        code = dd_coarsen(patch, t->rules, base[0], done);
+        break;
+    case DD_TOPOLOGY_REFINE:
+        code = dd_refine(patch, base[0], base[1], done);
+        break;
+    default:
+        break;
+    }
+    if (code == EQP_OK && *done) {
+        tally(&t->own, operation->kind, patch);
+    }
+    return code;
+}
+
+static int want(topology *t, dd_operation operation)
+{
+    int code = eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted);
+
+    if (code == EQP_OK) {
+        operation.key = dd_operation_key(t->step, &operation);
+        t->wanted[t->n++] = operation;
+    }
+    return code;
+}
+
+static const double *velocity_of(const topology *t, int64_t node, int arm)
+{
+    return dd_halo_velocity(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]);
+}
+
+/* From a node to a neighbour. */
+static void reach(const topology *t, int64_t node, int arm, double to[3])
+{
+    dd_domain_offset(t->domain, dd_halo_position(t->domain, &t->halo, t->halo.place[t->halo.first[node] + arm]),
+                     t->domain->network.node[node].x, to);
+}
+
+static int want_splits(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t p = 0; t->mover != NULL && p < t->domain->network.n && code == EQP_OK; p++) {
+        const dd_node *node = &t->domain->network.node[p];
+        dd_operation operation = {.kind = DD_TOPOLOGY_SPLIT, .nbase = 1, .nnew = 1, .neighbours = true};
+        if (dd_wants_split(node)) {
+            operation.base[0] = node->tag;
+            operation.home[0] = t->domain->rank;
+            code = want(t, operation);
+        }
+    }
+    return code;
+}
+
+static int want_collisions(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0; t->closes != NULL && i < t->closes->n && code == EQP_OK; i++) {
+        dd_operation operation = {.kind = DD_TOPOLOGY_COLLIDE, .nbase = 4, .nnew = 1, .neighbours = true};
+        for (int b = 0; b < 4; b++) {
+            operation.base[b] = t->closes->pair[i].tag[b];
+            operation.home[b] = t->closes->pair[i].home[b];
+        }
+        code = want(t, operation);
+    }
+    return code;
+}
+
+static int want_zip(topology *t, int64_t place, int i, int j)
+{
+    const dd_node *node = &t->domain->network.node[place];
+    const dd_arm *u = &node->arm[i], *w = &node->arm[j];
+    dd_operation operation = {.kind = DD_TOPOLOGY_ZIP, .nbase = 3, .nnew = 1, .neighbours = true};
+    double to_u[3], to_w[3];
+
+    reach(t, place, i, to_u);
+    reach(t, place, j, to_w);
+    if (!dd_wants_zip(t->rules, to_u, to_w, velocity_of(t, place, i), velocity_of(t, place, j), node->v)) {
+        return EQP_OK;
+    }
+    operation.base[0] = node->tag;
+    operation.base[1] = u->tag;
+    operation.base[2] = w->tag;
+    operation.home[0] = t->domain->rank;
+    operation.home[1] = u->home;
+    operation.home[2] = w->home;
+    return want(t, operation);
+}
+
+static int want_touches(topology *t)
+{
+    int code = want_collisions(t);
+
+    for (int64_t p = 0; t->closes != NULL && p < t->domain->network.n; p++) {
+        for (int i = 0; i < t->domain->network.node[p].narms; i++) {
+            for (int j = 0; j < i && code == EQP_OK; j++) {
+                code = want_zip(t, p, i, j);
+            }
+        }
+    }
+    return code;
+}
+
+static int want_coarsening(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t p = 0; p < t->domain->network.n && code == EQP_OK; p++) {
+        const dd_node *node = &t->domain->network.node[p];
+        dd_operation operation = {.kind = DD_TOPOLOGY_COARSEN, .nbase = 1, .neighbours = true};
+        double to1[3], to2[3];
+        if (node->narms != 2 || node->constraint != DD_FREE) {
+            continue;
+        }
+        reach(t, p, 0, to1);
+        reach(t, p, 1, to2);
+        if (dd_wants_coarsen(t->rules, node, to1, to2, velocity_of(t, p, 0), velocity_of(t, p, 1))) {
+            operation.base[0] = node->tag;
+            operation.home[0] = t->domain->rank;
+            code = want(t, operation);
+        }
+    }
+    return code;
+}
+
+/* Either end of a segment may wish its cut, and neither can see the other's bend: both may ask. */
+static int want_refining(topology *t)
+{
+    int code = EQP_OK;
+
+    for (int64_t p = 0; p < t->domain->network.n && code == EQP_OK; p++) {
+        const dd_node *node = &t->domain->network.node[p];
+        double to[2][3], bend = 0;
+        if (node->narms == 2) {
+            reach(t, p, 0, to[0]);
+            reach(t, p, 1, to[1]);
+            bend = dd_bend_area(t->rules, to[0], to[1]);
+        }
+        for (int k = 0; k < node->narms && code == EQP_OK; k++) {
+            const int own = node->tag > node->arm[k].tag; /* the owner comes first, whoever asks */
+            dd_operation operation = {.kind = DD_TOPOLOGY_REFINE, .nbase = 2, .nnew = 1};
+            double along[3];
+            reach(t, p, k, along);
+            operation.base[own] = node->tag;
+            operation.home[own] = t->domain->rank;
+            operation.base[1 - own] = node->arm[k].tag;
+            operation.home[1 - own] = node->arm[k].home;
+            if (dd_wants_refine(t->rules, sqrt(along[0] * along[0] + along[1] * along[1] + along[2] * along[2]),
+                                bend)) {
+                code = want(t, operation);
+            }
+        }
+    }
+    return code;
+}
+
+static int see(topology *t)
+{
+    int code = EQP_OK;
+
+    if (!t->fits) {
+        dd_halo_free(&t->halo);
+        code = dd_halo_create_moving(t->domain, &t->halo);
+        if (code == EQP_OK) {
+            code = dd_halo_refresh(t->domain, &t->halo);
+        }
+        t->fits = code == EQP_OK;
+    }
+    return code;
+}
+
+/* Finds candidates, for which it may have to see neighbours, and carries them out. */
+static int phase(topology *t, bool sees, int (*candidates)(topology *t))
+{
+    dd_transact_counts counts;
+    int code;
+
+    EQP_TRY(sees ? see(t) : EQP_OK);
+    t->n = 0;
+    EQP_TRY(eqp_agree(t->domain->comm, candidates(t), NULL));
+    EQP_TRY(dd_transact(t->domain, t->n, t->wanted, ROUNDS, run, t, &counts, t->message));
+    t->fits = t->fits && counts.done == 0;
+    t->own.lost += counts.lost;
+done:
+    return code;
+}
+
+static int sum_counts(const topology *t, dd_topology_counts *counts)
+{
+    int64_t sum[DD_TOPOLOGY_KINDS + 2];
+    int code;
+
+    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+        sum[k] = t->own.done[k];
+    }
+    sum[DD_TOPOLOGY_KINDS] = t->own.created;
+    sum[DD_TOPOLOGY_KINDS + 1] = t->own.deleted;
+    EQP_TRY(eqp_sum_int64(t->domain->comm, DD_TOPOLOGY_KINDS + 2, sum));
+    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+        counts->done[k] = sum[k];
+    }
+    counts->created = sum[DD_TOPOLOGY_KINDS];
+    counts->deleted = sum[DD_TOPOLOGY_KINDS + 1];
+    counts->lost = t->own.lost;
+done:
+    return code;
+}
+
+static bool changed(const dd_topology_counts *counts)
+{
+    int64_t done = 0;
+
+    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
+        done += counts->done[k];
+    }
+    return done > 0;
+}
+
+int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mover *mover, int64_t step,
+                     const dd_closes *closes, dd_topology_counts *counts, eqp_message *message)
+{
+    topology t = {
+        .domain = domain, .rules = rules, .mover = mover, .step = (uint64_t)step, .closes = closes, .message = message};
+    int code;
+
+    EQP_TRY(phase(&t, false, want_splits));
+    EQP_TRY(phase(&t, true, want_touches));
+    EQP_TRY(phase(&t, true, want_coarsening));
+    EQP_TRY(phase(&t, true, want_refining));
+    EQP_TRY(sum_counts(&t, counts));
+    if (changed(counts)) {
+        dd_network_sort(&domain->network);
+    }
+done:
+    dd_halo_free(&t.halo);
+    free(t.wanted);
+    return code;
+}
