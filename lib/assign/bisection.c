@@ -70,17 +70,6 @@ void eqp__bisection_uniform(eqp_boxes *boxes)
     }
 }
 
-void eqp__bisection_restore(eqp_boxes *boxes, const double *bounds)
-{
-    for (int i = 0; i < boxes->npiece; i++) {
-        eqp_boxes_piece *piece = &boxes->piece[i];
-        if (piece->axis >= 0) {
-            int part = eqp__boxes_part(boxes, boxes->piece[piece->child + 1].first);
-            piece->wall = bounds[6 * (size_t)part + piece->axis];
-        }
-    }
-}
-
 int eqp__bisection_find(const eqp_boxes *boxes, const double x[3])
 {
     const eqp_boxes_piece *piece = &boxes->piece[0];

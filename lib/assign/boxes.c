@@ -113,51 +113,6 @@ int eqp_boxes_create(eqp_boxes_kind kind, const double low[3], const double high
     return EQP_OK;
 }
 
-/* Whether every part is where the bounds say and wide enough to live on; a file may have rounded the least width. */
-static bool fits(const eqp_boxes *boxes, const double *bounds)
-{
-    for (int p = 0; p < boxes->parts; p++) {
-        double low[3], high[3];
-        (void)eqp_boxes_bounds(boxes, p, low, high);
-        for (int d = 0; d < 3; d++) {
-            if (low[d] != bounds[6 * (size_t)p + d] || high[d] != bounds[6 * (size_t)p + 3 + d] ||
-                !(high[d] - low[d] > 0.25 * boxes->least[d])) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-int eqp_boxes_restore(eqp_boxes_kind kind, const int n[3], int next, const double *bounds, eqp_boxes **boxes)
-{
-    EQP_REQUIRE(n && bounds && boxes);
-    eqp_boxes *result;
-    int code = check_counts(kind, n);
-    size_t last;
-
-    if (code || next < 0 || next > 2) {
-        return code ? code : EQP_ERR_ARGUMENT;
-    }
-    last = (size_t)n[0] * (size_t)n[1] * (size_t)n[2] - 1;
-    code = create_empty(kind, bounds, bounds + 6 * last + 3, n, &result);
-    if (code) {
-        return code == EQP_ERR_ARGUMENT ? EQP_ERR_DATA : code;
-    }
-    result->next = next;
-    if (kind == EQP_BOXES_SECTIONS) {
-        eqp__sections_restore(result, bounds);
-    } else {
-        eqp__bisection_restore(result, bounds);
-    }
-    if (!fits(result, bounds)) {
-        eqp_boxes_free(result);
-        return EQP_ERR_DATA;
-    }
-    *boxes = result;
-    return EQP_OK;
-}
-
 int eqp_boxes_copy(const eqp_boxes *boxes, eqp_boxes **copy)
 {
     EQP_REQUIRE(boxes && copy);
@@ -192,25 +147,6 @@ int eqp_boxes_parts(const eqp_boxes *boxes)
     return boxes->parts;
 }
 
-eqp_boxes_kind eqp_boxes_kind_of(const eqp_boxes *boxes)
-{
-    return boxes ? boxes->kind : (eqp_boxes_kind)0;
-}
-
-void eqp_boxes_counts(const eqp_boxes *boxes, int n[3])
-{
-    if (!boxes || !n) {
-        return;
-    }
-    memcpy(n, boxes->n, sizeof boxes->n);
-}
-
-int eqp_boxes_next(const eqp_boxes *boxes)
-{
-    EQP_REQUIRE(boxes);
-    return boxes->next;
-}
-
 int eqp_boxes_find(const eqp_boxes *boxes, const double x[3])
 {
     EQP_REQUIRE(boxes && x);
@@ -229,16 +165,6 @@ int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double hig
         eqp__bisection_bounds(boxes, part, low, high);
     }
     return EQP_OK;
-}
-
-void eqp_boxes_store(const eqp_boxes *boxes, double *bounds)
-{
-    if (!boxes || !bounds) {
-        return;
-    }
-    for (int p = 0; p < boxes->parts; p++) {
-        (void)eqp_boxes_bounds(boxes, p, bounds + 6 * (size_t)p, bounds + 6 * (size_t)p + 3);
-    }
 }
 
 void eqp__boxes_moved(eqp_boxes_change *change, double from, double to)

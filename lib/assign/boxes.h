@@ -36,8 +36,6 @@ void eqp__sections_uniform(eqp_boxes *boxes);
 void eqp__bisection_uniform(eqp_boxes *boxes);
 
 /* Walls out of the bounds [parts][6]; the caller checks that they give these bounds back. */
-void eqp__sections_restore(eqp_boxes *boxes, const double *bounds);
-void eqp__bisection_restore(eqp_boxes *boxes, const double *bounds);
 
 int eqp__sections_find(const eqp_boxes *boxes, const double x[3]);
 int eqp__bisection_find(const eqp_boxes *boxes, const double x[3]);

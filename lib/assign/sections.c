@@ -50,19 +50,6 @@ static int first_part(const eqp_boxes *boxes, int direction, int line, int i)
     return direction == 0 ? place * boxes->n[1] * boxes->n[2] : direction == 1 ? place * boxes->n[2] : place;
 }
 
-void eqp__sections_restore(eqp_boxes *boxes, const double *bounds)
-{
-    for (int d = 0; d < 3; d++) {
-        for (int line = 0; line < rows(boxes, d); line++) {
-            double *wall = row(boxes, d, line);
-            for (int i = 0; i < boxes->n[d]; i++) {
-                wall[i] = bounds[6 * (size_t)first_part(boxes, d, line, i) + d];
-            }
-            wall[boxes->n[d]] = boxes->high[d];
-        }
-    }
-}
-
 /* The slab of a row that holds a place. */
 static int find_in_row(const double *wall, int n, double x)
 {

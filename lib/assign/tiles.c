@@ -163,11 +163,6 @@ void eqp_tiles_free(eqp_tiles *tree)
         free(tree);
     }
 }
-int eqp_tiles_nparts(const eqp_tiles *tree)
-{
-    EQP_REQUIRE(tree);
-    return tree->plan.nparts;
-}
 
 void eqp_tiles_directions(const eqp_tiles *tree, int count[9])
 {

@@ -52,17 +52,3 @@ void eqp_message_set(eqp_message *message, const char *format, ...)
     write_line(message, format, arguments);
     va_end(arguments);
 }
-
-void eqp_log_line(const eqp_log *log, int level, const char *format, ...)
-{
-    eqp_message line;
-    va_list arguments;
-
-    if (!log || !log->fn || level > log->level) {
-        return;
-    }
-    va_start(arguments, format);
-    write_line(&line, format, arguments);
-    va_end(arguments);
-    log->fn(log->user, level, line.text);
-}

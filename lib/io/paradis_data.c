@@ -168,11 +168,6 @@ const eqp_paradis_header *eqp_paradis_get_header(const eqp_paradis_reader *reade
     return reader ? &reader->header : NULL;
 }
 
-int64_t eqp_paradis_line(const eqp_paradis_reader *reader)
-{
-    return reader ? reader->lines.line : 0;
-}
-
 const char *eqp_paradis_path(const eqp_paradis_reader *reader)
 {
     return reader ? reader->lines.path : NULL;

@@ -79,37 +79,6 @@ static void the_longest_message_is_whole(void **state)
     assert_string_equal(message.text, text);
 }
 
-typedef struct heard {
-    int lines, level;
-    char text[64];
-} heard;
-
-static void hear(void *user, int level, const char *text)
-{
-    heard *h = user;
-
-    h->lines++;
-    h->level = level;
-    (void)strncpy(h->text, text, sizeof h->text - 1);
-}
-
-static void the_log_drops_higher_levels_and_silence_is_legal(void **state)
-{
-    heard h = {0, -1, ""};
-    eqp_log log = {hear, &h, EQP_LOG_WARNING}, silent = {NULL, NULL, EQP_LOG_DEBUG};
-
-    (void)state;
-    eqp_log_line(&log, EQP_LOG_INFO, "not %d", 1);
-    assert_int_equal(h.lines, 0);
-    eqp_log_line(&log, EQP_LOG_WARNING, "yes %d", 2);
-    assert_int_equal(h.lines, 1);
-    assert_int_equal(h.level, EQP_LOG_WARNING);
-    assert_string_equal(h.text, "yes 2");
-    eqp_log_line(&silent, EQP_LOG_ERROR, "nobody hears");
-    eqp_log_line(NULL, EQP_LOG_ERROR, "nobody hears");
-    assert_int_equal(h.lines, 1);
-}
-
 static void bytes_are_checked(void **state)
 {
     size_t bytes = 7;
@@ -244,7 +213,6 @@ int main(void)
         cmocka_unit_test(a_message_stays_one_line),
         cmocka_unit_test(a_long_message_is_cut_between_characters),
         cmocka_unit_test(the_longest_message_is_whole),
-        cmocka_unit_test(the_log_drops_higher_levels_and_silence_is_legal),
         cmocka_unit_test(bytes_are_checked),
         cmocka_unit_test(a_new_array_is_zero),
         cmocka_unit_test(a_growing_array_keeps_its_items),

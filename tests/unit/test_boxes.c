@@ -60,6 +60,14 @@ static void loads_from_points(const eqp_boxes *boxes, double *load)
     }
 }
 
+/* Corners of all parts: bounds [parts][6]. */
+static void store(const eqp_boxes *boxes, double *bounds)
+{
+    for (int p = 0; p < eqp_boxes_parts(boxes); p++) {
+        assert_int_equal(eqp_boxes_bounds(boxes, p, bounds + 6 * p, bounds + 6 * p + 3), EQP_OK);
+    }
+}
+
 static double imbalance(const eqp_boxes *boxes, const double *load)
 {
     double sum = 0, most = 0;
@@ -77,7 +85,7 @@ static void check_cover(const eqp_boxes *boxes)
     double bounds[MAX_PARTS][6], volume = 0, whole = 1;
     int parts = eqp_boxes_parts(boxes);
 
-    eqp_boxes_store(boxes, bounds[0]);
+    store(boxes, bounds[0]);
     for (int d = 0; d < 3; d++) {
         whole *= high0[d] - low0[d];
     }
@@ -130,8 +138,7 @@ static void uniform_boxes_are_equal_and_cover(void **state)
         for (int c = 0; c < NCOUNTS; c++) {
             eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]);
             int n[3];
-            eqp_boxes_counts(boxes, n);
-            assert_int_equal(eqp_boxes_kind_of(boxes), kinds[k]);
+            assert_int_equal(eqp_boxes_geometry(part_counts[c], n), EQP_OK);
             check_cover(boxes);
             for (int p = 0; p < part_counts[c]; p++) {
                 int at[3] = {p / n[2] / n[1], p / n[2] % n[1], p % n[2]};
@@ -299,14 +306,13 @@ static void sections_cut_one_direction_per_call(void **state)
     for (int call = 0; call < 12; call++) {
         eqp_boxes_change change;
         int d = call % 3;
-        assert_int_equal(eqp_boxes_next(boxes), d);
         assert_int_equal(eqp_boxes_copy(boxes, &before), EQP_OK);
         loads_from_points(boxes, load);
         assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_OK);
         assert_int_equal(change.dimension, d);
         assert_true(change.moved > 0);
-        eqp_boxes_store(before, old[0]);
-        eqp_boxes_store(boxes, now[0]);
+        store(before, old[0]);
+        store(boxes, now[0]);
         for (int p = 0; p < 64; p++) {
             for (int e = 0; e < 6; e++) {
                 double way = fabs(now[p][e] - old[p][e]);
@@ -425,7 +431,7 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
         eqp_boxes *boxes = boxes_of(kinds[k], 12);
         eqp_boxes_change change = {-7, 0, 0, 0, 0};
         eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
-        eqp_boxes_store(boxes, old[0]);
+        store(boxes, old[0]);
         for (int i = 0; i < 12; i++) {
             load[i] = i;
         }
@@ -441,10 +447,9 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
         options.slab_fraction = 0.05;
         options.damping = NAN;
         assert_int_equal(eqp_boxes_rebalance(boxes, load, &options, &change), EQP_ERR_ARGUMENT);
-        eqp_boxes_store(boxes, now[0]);
+        store(boxes, now[0]);
         assert_memory_equal(old, now, 12 * sizeof *old);
         assert_int_equal(change.moved, -7);
-        assert_int_equal(eqp_boxes_next(boxes), 0);
         eqp_boxes_free(boxes);
         assert_int_equal(eqp_boxes_create(kinds[k], low0, high0, zero, &none), EQP_ERR_ARGUMENT);
         assert_int_equal(eqp_boxes_create(kinds[k], low0, high0, many, &none), EQP_ERR_OVERFLOW);
@@ -456,47 +461,27 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
     assert_null(none);
 }
 
-/* A run that is stored and restored goes on as if nothing had been; so does a copy. */
-static void restored_boxes_go_on_alike(void **state)
+static void copies_go_on_alike(void **state)
 {
     double load[MAX_PARTS], bounds[MAX_PARTS][6], again[MAX_PARTS][6];
     (void)state;
 
     for (int k = 0; k < 2; k++) {
         for (int c = 0; c < NCOUNTS; c++) {
-            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]), *restored, *copy;
-            int n[3];
+            eqp_boxes *boxes = boxes_of(kinds[k], part_counts[c]), *copy;
             for (int call = 0; call < 7; call++) {
                 loads_from_points(boxes, load);
                 assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
             }
-            eqp_boxes_counts(boxes, n);
-            eqp_boxes_store(boxes, bounds[0]);
-            assert_int_equal(eqp_boxes_restore(kinds[k], n, eqp_boxes_next(boxes), bounds[0], &restored), EQP_OK);
             assert_int_equal(eqp_boxes_copy(boxes, &copy), EQP_OK);
             loads_from_points(boxes, load);
             assert_int_equal(eqp_boxes_rebalance(boxes, load, NULL, NULL), EQP_OK);
-            assert_int_equal(eqp_boxes_rebalance(restored, load, NULL, NULL), EQP_OK);
             assert_int_equal(eqp_boxes_rebalance(copy, load, NULL, NULL), EQP_OK);
-            eqp_boxes_store(boxes, bounds[0]);
-            eqp_boxes_store(restored, again[0]);
-            assert_memory_equal(bounds, again, (size_t)part_counts[c] * sizeof *bounds);
-            eqp_boxes_store(copy, again[0]);
+            store(boxes, bounds[0]);
+            store(copy, again[0]);
             assert_memory_equal(bounds, again, (size_t)part_counts[c] * sizeof *bounds);
             eqp_boxes_free(boxes);
             eqp_boxes_free(copy);
-            /* One wall out of its place is no such decomposition. */
-            boxes = NULL;
-            bounds[part_counts[c] - 1][0] -= 1e-3;
-            assert_int_equal(eqp_boxes_restore(kinds[k], n, 0, bounds[0], &boxes),
-                             part_counts[c] == 1 ? EQP_OK : EQP_ERR_DATA);
-            eqp_boxes_free(boxes);
-            boxes = NULL;
-            bounds[0][1] = NAN;
-            assert_int_equal(eqp_boxes_restore(kinds[k], n, 0, bounds[0], &boxes), EQP_ERR_DATA);
-            assert_int_equal(eqp_boxes_restore(kinds[k], n, 3, bounds[0], &boxes), EQP_ERR_ARGUMENT);
-            assert_null(boxes);
-            eqp_boxes_free(restored);
         }
     }
 }
@@ -548,7 +533,7 @@ int main(void)
         cmocka_unit_test(one_part_with_everything),
         cmocka_unit_test(a_point_load_leaves_boxes_of_positive_size),
         cmocka_unit_test(bad_input_is_refused_and_changes_nothing),
-        cmocka_unit_test(restored_boxes_go_on_alike),
+        cmocka_unit_test(copies_go_on_alike),
         cmocka_unit_test(failing_allocations_are_reported),
     };
 

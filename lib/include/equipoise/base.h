@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /** \file base.h
- * \brief What every room stands on: messages, the caller's log, growing arrays, the version, two clocks. */
+ * \brief What every room stands on: messages, growing arrays, the version, two clocks. */
 #ifndef EQUIPOISE_BASE_H
 #define EQUIPOISE_BASE_H
 
@@ -30,31 +30,6 @@ typedef struct eqp_message {
  * \param[out] message  overwritten; NULL: the text is not wanted and nothing happens
  * \param[in]  format   as for printf; the arguments may point into `message` itself */
 void eqp_message_set(eqp_message *message, const char *format, ...) EQP_PRINTF(2, 3);
-
-/** How much a log line matters. */
-enum eqp_log_level {
-    EQP_LOG_ERROR = 0,   /**< the call fails */
-    EQP_LOG_WARNING = 1, /**< the result is not what was wished */
-    EQP_LOG_INFO = 2,    /**< progress that a user may like to see */
-    EQP_LOG_DEBUG = 3    /**< for those who look for a fault */
-};
-
-/** The caller's log. Libraries print nothing; they call this. `text` is one line without its end and lives for the
- * call only. */
-typedef void (*eqp_log_fn)(void *user, int level, const char *text);
-
-/** Where log lines go: plain data, copied freely. {NULL, NULL, 0} is silence. */
-typedef struct eqp_log {
-    eqp_log_fn fn; /**< NULL: no log */
-    void *user;    /**< handed to fn (borrowed) */
-    int level;     /**< lines of a higher level are dropped before they are formatted */
-} eqp_log;
-
-/** Formats one line and hands it to the log. Local.
- * \param[in] log     NULL or without a function: nothing happens (borrowed)
- * \param[in] level   an eqp_log_level
- * \param[in] format  as for printf; the line follows the rules of eqp_message_set() */
-void eqp_log_line(const eqp_log *log, int level, const char *format, ...) EQP_PRINTF(3, 4);
 
 /** Bytes of an array, checked. Local, O(1).
  * \param[in]  count  items, >= 0

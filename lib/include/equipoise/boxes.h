@@ -68,15 +68,6 @@ int eqp_boxes_geometry(int nparts, int n[3]);
  *         an int holds, EQP_ERR_MEMORY */
 int eqp_boxes_create(eqp_boxes_kind kind, const double low[3], const double high[3], const int n[3], eqp_boxes **boxes);
 
-/** Boxes as eqp_boxes_store() wrote them, or as a file gives them. Local, O(parts).
- * \param[in]  kind    how they are cut
- * \param[in]  n       parts per direction, >= 1 each
- * \param[in]  next    direction that is cut next, 0 to 2: eqp_boxes_next()
- * \param[in]  bounds  [n[0] n[1] n[2]][6] low and high corner of each part (borrowed)
- * \param[out] boxes   owned by the caller; unchanged on error
- * \return as eqp_boxes_create(), or EQP_ERR_DATA for bounds that are not such a decomposition */
-int eqp_boxes_restore(eqp_boxes_kind kind, const int n[3], int next, const double *bounds, eqp_boxes **boxes);
-
 /** A deep copy. EQP_OK or EQP_ERR_MEMORY; *copy is unchanged on error, else owned by the caller. */
 int eqp_boxes_copy(const eqp_boxes *boxes, eqp_boxes **copy);
 
@@ -86,15 +77,6 @@ void eqp_boxes_free(eqp_boxes *boxes);
 /** Number of parts. */
 int eqp_boxes_parts(const eqp_boxes *boxes);
 
-/** How the box is cut. */
-eqp_boxes_kind eqp_boxes_kind_of(const eqp_boxes *boxes);
-
-/** Parts per direction. */
-void eqp_boxes_counts(const eqp_boxes *boxes, int n[3]);
-
-/** Direction, 0 to 2, that sectioning tries next. */
-int eqp_boxes_next(const eqp_boxes *boxes);
-
 /** The part whose box holds a position. Boxes are half open: a wall belongs to the part above it. A position outside
  * of the whole box is taken to the nearest place inside first; one that is not a number counts as the lowest.
  * O(log parts). */
@@ -103,9 +85,6 @@ int eqp_boxes_find(const eqp_boxes *boxes, const double x[3]);
 /** Corners of a part's box. O(log parts).
  * \return EQP_OK, or EQP_ERR_ARGUMENT for a part that is not there; low and high are unchanged then */
 int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double high[3]);
-
-/** Corners of all parts, for a file: \p bounds is [parts][6], low and high of each part. O(parts log parts). */
-void eqp_boxes_store(const eqp_boxes *boxes, double *bounds);
 
 /** Moves walls towards equal loads. Local, O(parts), deterministic.
  *

@@ -111,9 +111,6 @@ const eqp_paradis_header *eqp_paradis_get_header(const eqp_paradis_reader *reade
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_IO, EQP_ERR_FORMAT, EQP_ERR_DATA, EQP_ERR_MEMORY */
 int eqp_paradis_next(eqp_paradis_reader *reader, int64_t most, eqp_paradis_block *block, eqp_message *message);
 
-/** Line (from 1) of the file at which the last node that was read ends: for messages about it. */
-int64_t eqp_paradis_line(const eqp_paradis_reader *reader);
-
 /** Name of the file that is being read (borrowed: lives as long as the reader, changes when the next file begins). */
 const char *eqp_paradis_path(const eqp_paradis_reader *reader);
 
@@ -223,8 +220,8 @@ extern const eqp_paradis_control eqp_paradis_control_defaults;
 
 /** Reads a `.ctrl` file: what it says replaces what *control holds, so start with eqp_paradis_control_defaults. Keys
  * are those of the table in eqp_paradis_control, in small or capital letters; others are kept as text if they have the
- * form of one, up to 1 MiB. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at the beginning
- * and at the end of the file: once only, or with two values, the file is torn. Local.
+ * form of one, up to 1 MiB. Of a key that stands twice the last counts; but networkChecksum, where it stands, is at the
+ * beginning and at the end of the file: once only, or with two values, the file is torn. Local.
  * \param[in]     path     (borrowed)
  * \param[in,out] control  unchanged on error; its `others` are replaced: eqp_paradis_control_free() it
  * \param[out]    nignored how many other keys there were; may be NULL; unchanged on error

@@ -93,9 +93,6 @@ int eqp_tiles_recut(eqp_tiles *tree, const eqp_tiles_items *items, double imbala
  * \param[in] target,source  [3], finite; may lie outside the box of the items */
 int eqp_tiles_find(const eqp_tiles *tree, const double target[3], const double source[3]);
 
-/** Number of parts. Local, O(1). */
-int eqp_tiles_nparts(const eqp_tiles *tree);
-
 /** How many cuts of a tree are along each direction: x, y, z of targets, of sources, of midpoints. Local, O(nparts). */
 void eqp_tiles_directions(const eqp_tiles *tree, int count[9]);
 
