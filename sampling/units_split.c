@@ -100,12 +100,12 @@ static bool equal(int dim, const double *a, const double *b)
 
 static int add_cell(struct eqp__splitter *s, const double *centroid)
 {
-    int code = reserve(s, s->n + 1);
+    int code;
 
-    if (code == EQP_OK) {
-        memcpy(centroid_of(s, s->n), centroid, (size_t)s->dim * sizeof *centroid);
-        s->n++;
-    }
+    EQP_TRY(reserve(s, s->n + 1));
+    memcpy(centroid_of(s, s->n), centroid, (size_t)s->dim * sizeof *centroid);
+    s->n++;
+done:
     return code;
 }
 

@@ -28,11 +28,11 @@ static int take_step(void *user, eqp_message *message)
 static int record_step(void *user, eqp_message *message)
 {
     const running *r = user;
-    int code = bh_record_step(r->record, r->sim, message);
+    int code;
 
-    if (code == EQP_OK) {
-        app_record_print(r->record->record);
-    }
+    EQP_TRY(bh_record_step(r->record, r->sim, message));
+    app_record_print(r->record->record);
+done:
     return code;
 }
 

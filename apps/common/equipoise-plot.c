@@ -54,11 +54,11 @@ static int read_series(int n, char **argument, app_plot_series *series)
 static int draw(const char *dir, int n, const app_plot_series *series)
 {
     eqp_message message = {""};
-    int code = app_plot_loads(dir, n, series, &message);
+    int code;
 
-    if (code == EQP_OK) {
-        return 0;
-    }
+    EQP_TRY(app_plot_loads(dir, n, series, &message));
+    return 0;
+done:
     (void)fprintf(stderr, "equipoise-plot: %s\n", message.text[0] ? message.text : eqp_error_text(code));
     /* Plots are a help, not a result: without gnuplot there are none, and that is no failure. */
     return code == EQP_ERR_UNKNOWN ? 0 : code == EQP_ERR_MEMORY ? EXIT_TROUBLE : EXIT_BAD_INPUT;

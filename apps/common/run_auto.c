@@ -207,14 +207,14 @@ static int try_only(choosing *c)
 static int try_present(choosing *c, const app_trial *present, app_compared *row)
 {
     app_trial given = *present;
-    int code = app_whatif_try(c->state, 1, &given, &c->question->network, c->message);
+    int code;
 
-    if (code == EQP_OK) {
-        *row = given.row;
-        c->present = row;
-        c->cost = cost_of(c->question, row, true);
-        c->answer->keep = true;
-    }
+    EQP_TRY(app_whatif_try(c->state, 1, &given, &c->question->network, c->message));
+    *row = given.row;
+    c->present = row;
+    c->cost = cost_of(c->question, row, true);
+    c->answer->keep = true;
+done:
     return code;
 }
 
@@ -230,12 +230,12 @@ int app_auto_choose(app_whatif_state *state, const app_auto_question *question, 
     if (present != NULL && automatic) {
         code = try_present(&c, present, &now);
     }
-    if (code == EQP_OK) {
-        code = automatic ? try_candidates(&c) : try_only(&c);
+    EQP_TRY(code);
+    EQP_TRY(automatic ? try_candidates(&c) : try_only(&c));
+    if (automatic) {
+        EQP_TRY(try_even(&c));
     }
-    if (code == EQP_OK && automatic) {
-        code = try_even(&c);
-    }
+done:
     if (code != EQP_OK) {
         app_trials_free(1, &answer->trial);
         free(answer->choice);

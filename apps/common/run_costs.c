@@ -73,13 +73,13 @@ double app_costs_predict(const app_costs *costs, const int64_t *count)
 
 int app_timings_add(app_timings *timings, int nkinds, const int64_t *count, double seconds)
 {
-    int code = eqp_array_reserve(&timings->timing, &timings->capacity, timings->n + 1, sizeof *timings->timing);
+    int code;
 
-    if (code == EQP_OK) {
-        app_timing *timing = &timings->timing[timings->n++];
-        *timing = (app_timing){.seconds = seconds};
-        memcpy(timing->count, count, (size_t)nkinds * sizeof *count);
-    }
+    EQP_TRY(eqp_array_reserve(&timings->timing, &timings->capacity, timings->n + 1, sizeof *timings->timing));
+    app_timing *timing = &timings->timing[timings->n++];
+    *timing = (app_timing){.seconds = seconds};
+    memcpy(timing->count, count, (size_t)nkinds * sizeof *count);
+done:
     return code;
 }
 

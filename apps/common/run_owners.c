@@ -30,36 +30,36 @@ int app_survey_reserve_pins(app_survey *survey, int64_t more)
 
 int app_survey_add_pin(app_survey *survey, int64_t pin)
 {
-    int code = app_survey_reserve_pins(survey, 1);
+    int code;
 
-    if (code == EQP_OK) {
-        survey->pin[survey->npins++] = pin;
-    }
+    EQP_TRY(app_survey_reserve_pins(survey, 1));
+    survey->pin[survey->npins++] = pin;
+done:
     return code;
 }
 
 int app_survey_add_tile(app_survey *survey, const app_tile *tile)
 {
-    int code = eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile);
+    int code;
 
-    if (code == EQP_OK) {
-        survey->tile[survey->ntiles++] = *tile;
-    }
+    EQP_TRY(eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile));
+    survey->tile[survey->ntiles++] = *tile;
+done:
     return code;
 }
 
 int app_survey_add_owner(app_survey *survey, const app_owner *owner)
 {
-    int code = eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner);
+    int code;
 
-    if (code == EQP_OK) {
-        app_owner *taken = &survey->owner[survey->n++];
-        *taken = *owner;
-        taken->npins = survey->npins - survey->pins_taken;
-        taken->ntiles = survey->ntiles - survey->tiles_taken;
-        survey->pins_taken = survey->npins;
-        survey->tiles_taken = survey->ntiles;
-    }
+    EQP_TRY(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
+    app_owner *taken = &survey->owner[survey->n++];
+    *taken = *owner;
+    taken->npins = survey->npins - survey->pins_taken;
+    taken->ntiles = survey->ntiles - survey->tiles_taken;
+    survey->pins_taken = survey->npins;
+    survey->tiles_taken = survey->ntiles;
+done:
     return code;
 }
 
@@ -112,12 +112,13 @@ static void bundle_free(bundle *of)
 
 static int bundle_create(bundle *made)
 {
-    int code = eqp_array_create(&made->owner, made->n, sizeof *made->owner);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made->pin, made->npins, sizeof *made->pin);
-    }
-    return code == EQP_OK ? eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile) : code;
+    EQP_TRY(eqp_array_create(&made->owner, made->n, sizeof *made->owner));
+    EQP_TRY(eqp_array_create(&made->pin, made->npins, sizeof *made->pin));
+    EQP_TRY(eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile));
+done:
+    return code;
 }
 
 /* An owner with its lists, wherever they are. */

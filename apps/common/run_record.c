@@ -59,14 +59,14 @@ static int create_table(app_record *record, const app_record_head *head)
                                          "   ghosts", "force s",    "balance s"};
     const int ncommon = (int)(sizeof common / sizeof common[0]);
     const char **header = NULL;
-    int code = eqp_array_create(&header, ncommon + head->ncolumns, sizeof *header);
+    int code;
 
-    for (int i = 0; i < ncommon + head->ncolumns && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&header, ncommon + head->ncolumns, sizeof *header));
+    for (int i = 0; i < ncommon + head->ncolumns; i++) {
         header[i] = i < ncommon ? common[i] : head->column[i - ncommon];
     }
-    if (code == EQP_OK) {
-        code = eqp_table_create(ncommon + head->ncolumns, header, &record->table);
-    }
+    EQP_TRY(eqp_table_create(ncommon + head->ncolumns, header, &record->table));
+done:
     free(header);
     return code;
 }
@@ -164,14 +164,14 @@ static int add_step(app_record *record, const app_record_row *row)
     /* The last two belong to `auto`. */
     const int ncommon = (int)(sizeof common / sizeof common[0]) - (now->chosen[0] != '\0' ? 0 : 2);
     eqp_field *all = NULL;
-    int code = eqp_array_create(&all, ncommon + row->nfields, sizeof *all);
+    int code;
 
-    for (int i = 0; i < ncommon + row->nfields && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&all, ncommon + row->nfields, sizeof *all));
+    for (int i = 0; i < ncommon + row->nfields; i++) {
         all[i] = i < ncommon ? common[i] : row->field[i - ncommon];
     }
-    if (code == EQP_OK) {
-        code = eqp_report_add_step(record->report, ncommon + row->nfields, all);
-    }
+    EQP_TRY(eqp_report_add_step(record->report, ncommon + row->nfields, all));
+done:
     free(all);
     return code;
 }
@@ -294,17 +294,17 @@ int app_record_compare(app_record *record, const eqp_network *network, int n, co
 
 static int set_totals(app_record *record, const app_record_totals *totals)
 {
-    int code = eqp_report_set(record->report, eqp_field_count("interactions", totals->interactions));
+    int code;
 
-    for (int k = 0; k < totals->nkinds && code == EQP_OK; k++) {
-        code = eqp_report_set_interactions(record->report, totals->kind[k], totals->count[k]);
+    EQP_TRY(eqp_report_set(record->report, eqp_field_count("interactions", totals->interactions)));
+    for (int k = 0; k < totals->nkinds; k++) {
+        EQP_TRY(eqp_report_set_interactions(record->report, totals->kind[k], totals->count[k]));
     }
-    for (int k = 0; k < totals->costs->nkinds && code == EQP_OK; k++) {
-        code = eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->seconds[k]);
+    for (int k = 0; k < totals->costs->nkinds; k++) {
+        EQP_TRY(eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->seconds[k]));
     }
-    if (code == EQP_OK) {
-        code = eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation);
-    }
+    EQP_TRY(eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation));
+done:
     return code;
 }
 

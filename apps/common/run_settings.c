@@ -525,14 +525,14 @@ int app_run_list_recipes(const app_recipes *table, char **text)
 {
     static const char *const header[] = {"kind and keys", "default", "what it is"};
     eqp_table *list = NULL;
-    int code = eqp_table_create(3, header, &list);
+    int code;
 
-    for (int i = 0; i < table->nkinds && code == EQP_OK; i++) {
-        code = list_kind(list, &table->kind[i]);
+    EQP_TRY(eqp_table_create(3, header, &list));
+    for (int i = 0; i < table->nkinds; i++) {
+        EQP_TRY(list_kind(list, &table->kind[i]));
     }
-    if (code == EQP_OK) {
-        code = eqp_table_text(list, text);
-    }
+    EQP_TRY(eqp_table_text(list, text));
+done:
     eqp_table_free(list);
     return code;
 }

@@ -39,12 +39,12 @@ typedef struct settling {
 
 static int open_settling(settling *s)
 {
-    int code = eqp_array_create(&s->total, 3 * (int64_t)s->nparts, sizeof *s->total);
+    int code;
 
-    if (code == EQP_OK) {
-        s->given = s->total + s->nparts;
-        s->factor = s->given + s->nparts;
-    }
+    EQP_TRY(eqp_array_create(&s->total, 3 * (int64_t)s->nparts, sizeof *s->total));
+    s->given = s->total + s->nparts;
+    s->factor = s->given + s->nparts;
+done:
     return eqp_agree(s->state->comm, code, NULL);
 }
 
@@ -157,13 +157,13 @@ static int read_evaluation(const settling *s, eqp_evaluation *evaluation, const 
     int code = any_plan ? app_whatif_evaluate(s->state, evaluation, network, result) : EQP_OK;
 
     memset(s->total, 0, (size_t)s->nparts * sizeof *s->total);
-    if (code == EQP_OK) {
-        const eqp_exchange_plan plan = result->plan;
-        code = eqp_evaluation_by_plan(evaluation, network, &plan, &exchange, result);
-    }
-    for (int p = 0; p < s->nparts && code == EQP_OK; p++) {
+    EQP_TRY(code);
+    const eqp_exchange_plan plan = result->plan;
+    EQP_TRY(eqp_evaluation_by_plan(evaluation, network, &plan, &exchange, result));
+    for (int p = 0; p < s->nparts; p++) {
         s->total[p] += eqp_evaluation_loads(evaluation)[p] / app_speed_of(s->speeds, p);
     }
+done:
     return code;
 }
 
@@ -238,15 +238,15 @@ static int compete_twice(settling *s, const eqp_network *network, int pass, favo
 {
     app_trial next = {.nparts = s->nparts}, moved = {.nparts = s->nparts};
     app_rebalanced made;
-    int code = make_again(s, pass, &next, &made);
+    int code;
 
-    if (code == EQP_OK) {
-        code = compete(s, network, &next, &made, best);
+    EQP_TRY(make_again(s, pass, &next, &made));
+    EQP_TRY(compete(s, network, &next, &made, best));
+    if (made.split_owners > 0) {
+        EQP_TRY(app_newmap_take(s->newmap, s->total, s->state->nhome, &moved.map, &moved.verdicts, &made));
+        EQP_TRY(compete(s, network, &moved, &made, best));
     }
-    if (code == EQP_OK && made.split_owners > 0) {
-        code = app_newmap_take(s->newmap, s->total, s->state->nhome, &moved.map, &moved.verdicts, &made);
-        code = code == EQP_OK ? compete(s, network, &moved, &made, best) : code;
-    }
+done:
     app_trials_free(1, &next);
     app_trials_free(1, &moved);
     return code;
@@ -261,15 +261,15 @@ int app_whatif_settle_step(const app_whatif_state *state, app_newmap *newmap, co
     int code = open_settling(&s);
 
     s.speeds = state->what->speeds;
-    if (code == EQP_OK) {
-        code = measure(&s, trial, network, true, &best.evaluation, &trial->row.evaluated);
+    EQP_TRY(code);
+    EQP_TRY(measure(&s, trial, network, true, &best.evaluation, &trial->row.evaluated));
+    for (int pass = 0; pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN; pass++) {
+        EQP_TRY(compete_twice(&s, network, pass, &best));
     }
-    for (int pass = 0; pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN && code == EQP_OK; pass++) {
-        code = compete_twice(&s, network, pass, &best);
+    if (best.changed) {
+        EQP_TRY(conclude(&s, best.evaluation, network, &trial->row.evaluated));
     }
-    if (code == EQP_OK && best.changed) {
-        code = conclude(&s, best.evaluation, network, &trial->row.evaluated);
-    }
+done:
     rebalanced->result.imbalance = trial->row.evaluated.imbalance;
     eqp_evaluation_free(best.evaluation);
     free(s.total);

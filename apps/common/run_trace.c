@@ -26,14 +26,14 @@ static int create_evaluation(const app_whatif_state *state, int nparts, eqp_eval
 static int set_speeds(app_speeds speeds, int nparts, eqp_evaluation *evaluation)
 {
     double *speed = NULL;
-    int code = eqp_array_create(&speed, nparts, sizeof *speed);
+    int code;
 
-    for (int p = 0; p < nparts && code == EQP_OK; p++) {
+    EQP_TRY(eqp_array_create(&speed, nparts, sizeof *speed));
+    for (int p = 0; p < nparts; p++) {
         speed[p] = app_speed_of(speeds, p);
     }
-    if (code == EQP_OK) {
-        code = eqp_evaluation_speeds(evaluation, speed);
-    }
+    EQP_TRY(eqp_evaluation_speeds(evaluation, speed));
+done:
     free(speed);
     return code;
 }

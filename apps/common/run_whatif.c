@@ -25,15 +25,15 @@ MPI_Comm app_whatif_comm(const app_whatif_state *state)
 int app_whatif_open(const app_whatif *what, app_whatif_state **state)
 {
     app_whatif_state *made = NULL;
-    int code = eqp_agree(what->comm, eqp_array_create(&made, 1, sizeof *made), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        made->what = what;
-        made->comm = what->comm;
-        MPI_Comm_rank(what->comm, &made->rank);
-        MPI_Comm_size(what->comm, &made->nranks);
-        code = what->keys(what->user, &made->nhome, &made->key);
-    }
+    EQP_TRY(eqp_agree(what->comm, eqp_array_create(&made, 1, sizeof *made), NULL));
+    made->what = what;
+    made->comm = what->comm;
+    MPI_Comm_rank(what->comm, &made->rank);
+    MPI_Comm_size(what->comm, &made->nranks);
+    EQP_TRY(what->keys(what->user, &made->nhome, &made->key));
+done:
     if (code != EQP_OK) {
         app_whatif_close(made);
         return code;
@@ -157,17 +157,17 @@ static int settle(const app_whatif_state *state, app_newmap *newmap, const doubl
                   app_trial *trial, app_rebalanced *rebalanced, eqp_message *message)
 {
     const app_rebalance_options options = options_of(state, trial);
-    int code = app_newmap_assign(newmap, base, message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = app_newmap_take(newmap, NULL, state->nhome, &trial->map, &trial->verdicts, rebalanced);
+    EQP_TRY(app_newmap_assign(newmap, base, message));
+    EQP_TRY(app_newmap_take(newmap, NULL, state->nhome, &trial->map, &trial->verdicts, rebalanced));
+    if (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0) {
+        EQP_TRY(app_whatif_settle_loads(state, newmap, base, options.imbalance_tol, trial, rebalanced, message));
     }
-    if (code == EQP_OK && (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0)) {
-        code = app_whatif_settle_loads(state, newmap, base, options.imbalance_tol, trial, rebalanced, message);
+    if (options.how.even) {
+        EQP_TRY(app_whatif_settle_step(state, newmap, base, network, trial, rebalanced, message));
     }
-    if (code == EQP_OK && options.how.even) {
-        code = app_whatif_settle_step(state, newmap, base, network, trial, rebalanced, message);
-    }
+done:
     return code;
 }
 

@@ -268,12 +268,13 @@ static int write_numbered(const app_run *run, app_series *series, eqp_message *m
 
 static int take_step(const app_run *run, app_series *series, eqp_message *message)
 {
-    int code = run->step(run->user, message);
+    int code;
 
-    if (code == EQP_OK) {
-        code = run->record(run->user, message);
-    }
-    return code == EQP_OK ? write_numbered(run, series, message) : code;
+    EQP_TRY(run->step(run->user, message));
+    EQP_TRY(run->record(run->user, message));
+    EQP_TRY(write_numbered(run, series, message));
+done:
+    return code;
 }
 
 /* A signal came during a step, which was not taken to its end. */

@@ -32,11 +32,11 @@ static int take_step(void *user, eqp_message *message)
 static int record_step(void *user, eqp_message *message)
 {
     const running *r = user;
-    int code = dd_record_step(r->record, r->sim, message);
+    int code;
 
-    if (code == EQP_OK) {
-        app_record_print(r->record);
-    }
+    EQP_TRY(dd_record_step(r->record, r->sim, message));
+    app_record_print(r->record);
+done:
     return code;
 }
 
@@ -162,12 +162,12 @@ static int choose_methods(const dd_whatif *whatif, const dd_settings *settings, 
 {
     const int n = settings->run.ncompare;
     app_method_choice *made = NULL;
-    int code = eqp_agree(dd_whatif_functions(whatif)->comm, eqp_array_create(&made, n, sizeof *made), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        memcpy(made, settings->run.compare, (size_t)n * sizeof *made);
-        code = dd_whatif_settle(whatif, n, made);
-    }
+    EQP_TRY(eqp_agree(dd_whatif_functions(whatif)->comm, eqp_array_create(&made, n, sizeof *made), NULL));
+    memcpy(made, settings->run.compare, (size_t)n * sizeof *made);
+    EQP_TRY(dd_whatif_settle(whatif, n, made));
+done:
     if (code != EQP_OK) {
         free(made);
         return code;

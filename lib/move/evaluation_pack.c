@@ -149,14 +149,14 @@ int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
     put_count(&w, flags_of(e, 1));
     put(&w, e->load, (size_t)e->nparts * sizeof *e->load);
     put(&w, e->common, (size_t)e->nparts * sizeof *e->common);
-    for (int k = 0; code == EQP_OK && k < e->nphases; k++) {
-        code = put_phase(&w, &e->phase[k], nkeys[k], key[k]);
+    EQP_TRY(code);
+    for (int k = 0; k < e->nphases; k++) {
+        EQP_TRY(put_phase(&w, &e->phase[k], nkeys[k], key[k]));
     }
-    if (code == EQP_OK) {
-        *size = total;
-        *bytes = packed;
-        packed = NULL;
-    }
+    *size = total;
+    *bytes = packed;
+    packed = NULL;
+done:
     free(packed);
     return code;
 }

@@ -30,15 +30,15 @@ static int present_trial(const bh_domain *domain, const app_map *map, app_trial 
 /* The chosen map takes the place of the present one. */
 static int take(bh_domain *domain, app_auto_answer *answer, app_map *map, app_rebalanced *rebalanced)
 {
-    int code = bh_rebalance_apply(domain, answer->trial.verdicts);
+    int code;
 
-    if (code == EQP_OK) {
-        app_map_free(map);
-        *map = answer->trial.map;
-        app_map_init(&answer->trial.map);
-        *rebalanced = answer->trial.made;
-        rebalanced->result.imbalance = answer->trial.row.evaluated.imbalance;
-    }
+    EQP_TRY(bh_rebalance_apply(domain, answer->trial.verdicts));
+    app_map_free(map);
+    *map = answer->trial.map;
+    app_map_init(&answer->trial.map);
+    *rebalanced = answer->trial.made;
+    rebalanced->result.imbalance = answer->trial.row.evaluated.imbalance;
+done:
     return code;
 }
 
@@ -79,20 +79,20 @@ int bh_rebalance_auto(bh_domain *domain, bh_evaluator *evaluator, const app_run_
         app_whatif_close(state);
         bh_whatif_close(&what);
     }
-    if (code == EQP_OK && !answer.keep) {
-        code = take(domain, &answer, map, rebalanced);
+    EQP_TRY(code);
+    if (!answer.keep) {
+        EQP_TRY(take(domain, &answer, map, rebalanced));
     }
-    if (code == EQP_OK && run->exchange_auto) {
+    if (run->exchange_auto) {
         evaluator->plan = answer.row.evaluated.plan;
-        code = eqp_route_fit(domain->comm, &evaluator->plan);
+        EQP_TRY(eqp_route_fit(domain->comm, &evaluator->plan));
     }
-    if (code == EQP_OK) {
-        automatic->kept = answer.keep;
-        if (!answer.keep && run->method == &app_method_auto) {
-            snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
-        }
-        memcpy(automatic->why, answer.why, sizeof automatic->why);
+    automatic->kept = answer.keep;
+    if (!answer.keep && run->method == &app_method_auto) {
+        snprintf(automatic->chosen, sizeof automatic->chosen, "%s", answer.choice->name);
     }
+    memcpy(automatic->why, answer.why, sizeof automatic->why);
+done:
     app_trials_free(1, &answer.trial);
     free(answer.choice);
     free(present.verdicts);

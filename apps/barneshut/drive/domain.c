@@ -244,18 +244,18 @@ static int set_homes(bh_homes *homes, int64_t n, const home_run *runs)
 {
     uint64_t *begin = NULL;
     int *rank = NULL;
-    int code = eqp_array_create(&begin, n, sizeof *begin);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&rank, n, sizeof *rank);
-    }
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_create(&begin, n, sizeof *begin));
+    EQP_TRY(eqp_array_create(&rank, n, sizeof *rank));
+    for (int64_t i = 0; i < n; i++) {
         begin[i] = runs[i].begin;
         rank[i] = (int)runs[i].rank;
     }
-    if (code == EQP_OK && n > 0) {
-        code = bh_homes_set(homes, n, begin, rank);
+    if (n > 0) {
+        EQP_TRY(bh_homes_set(homes, n, begin, rank));
     }
+done:
     free(rank);
     free(begin);
     return code;
@@ -382,10 +382,11 @@ done:
 
 int bh_domain_grow(bh_domain *domain)
 {
-    int code = build_branches(domain);
+    int code;
 
-    if (code == EQP_OK) {
-        code = join_tops(domain);
-    }
-    return code == EQP_OK ? eqp_agree(domain->comm, make_groups(domain), NULL) : code;
+    EQP_TRY(build_branches(domain));
+    EQP_TRY(join_tops(domain));
+    EQP_TRY(eqp_agree(domain->comm, make_groups(domain), NULL));
+done:
+    return code;
 }

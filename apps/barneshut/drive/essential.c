@@ -239,27 +239,27 @@ static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned 
                   const due_list *dues, const bh_mac *mac, const app_map *map, bh_let **let, bh_let_blocks *blocks,
                   unsigned char **data)
 {
-    int code = bh_let_create(tree, let);
+    int code;
 
-    for (int64_t i = 0; i < dues->n && code == EQP_OK; i++) {
+    EQP_TRY(bh_let_create(tree, let));
+    for (int64_t i = 0; i < dues->n; i++) {
         const bh_request request = request_of(in, received, works, dues->due[i].request);
         const int asker = dues->due[i].asker;
         bh_group group = {.accel = request.accel};
         bh_tile_choice choice;
         memcpy(group.lo, request.lo, sizeof group.lo);
         memcpy(group.hi, request.hi, sizeof group.hi);
-        code = bh_let_mark(*let, asker, &group, mac, bh_tile_choose(&choice, map, request.tag, asker, &group));
+        EQP_TRY(bh_let_mark(*let, asker, &group, mac, bh_tile_choose(&choice, map, request.tag, asker, &group)));
     }
-    if (code == EQP_OK) {
-        code = bh_let_blocks_get(*let, blocks);
-    }
-    if (code == EQP_OK && blocks->size > 0) {
+    EQP_TRY(bh_let_blocks_get(*let, blocks));
+    if (blocks->size > 0) {
         *data = malloc((size_t)blocks->size);
-        code = *data == NULL ? EQP_ERR_MEMORY : EQP_OK;
+        EQP_TRY(*data == NULL ? EQP_ERR_MEMORY : EQP_OK);
     }
-    if (code == EQP_OK && blocks->size > 0) {
+    if (blocks->size > 0) {
         bh_let_pack(*let, *data);
     }
+done:
     return code;
 }
 

@@ -16,11 +16,11 @@ int bh_evaluator_create(const bh_mac *mac, double eps, const char *kernel, bh_pr
                         bh_evaluator *evaluator)
 {
     bh_kernel *made = NULL;
-    int code = bh_kernel_create(kernel, precision, &made);
+    int code;
 
-    if (code == EQP_OK) {
-        *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = made, .plan = EQP_EXCHANGE_PLAN_DEFAULTS};
-    }
+    EQP_TRY(bh_kernel_create(kernel, precision, &made));
+    *evaluator = (bh_evaluator){.mac = *mac, .eps = eps, .kernel = made, .plan = EQP_EXCHANGE_PLAN_DEFAULTS};
+done:
     return code;
 }
 

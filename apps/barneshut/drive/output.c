@@ -37,12 +37,12 @@ static int slice_make(const bh_simulation *sim, bh_particles *slice, int64_t *fi
         code = app_file_order(sim->comm, RECORD_WORDS * sizeof *out, p->n, out, &nreceived, &in, first);
     }
     free(out);
-    if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, bh_particles_resize(slice, nreceived), NULL);
-    }
-    for (int64_t i = 0; i < nreceived && code == EQP_OK; i++) {
+    EQP_TRY(code);
+    EQP_TRY(eqp_agree(sim->comm, bh_particles_resize(slice, nreceived), NULL));
+    for (int64_t i = 0; i < nreceived; i++) {
         bh_particles_unpack(slice, i, in + RECORD_WORDS * i + 1);
     }
+done:
     free(in);
     return code;
 }

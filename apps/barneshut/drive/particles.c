@@ -112,11 +112,11 @@ int bh_particles_sort(bh_particles *p)
         return EQP_OK;
     }
     int64_t *order = malloc((size_t)(p->n > 0 ? p->n : 1) * sizeof *order);
-    int code = order == NULL ? EQP_ERR_MEMORY : bh_order(p->n, p->key, p->index, order);
+    int code;
 
-    if (code == EQP_OK) {
-        code = bh_particles_permute(p, order);
-    }
+    EQP_TRY(order == NULL ? EQP_ERR_MEMORY : bh_order(p->n, p->key, p->index, order));
+    EQP_TRY(bh_particles_permute(p, order));
+done:
     free(order);
     return code;
 }

@@ -92,20 +92,20 @@ done:
 int bh_rebalance_apply(bh_domain *domain, const app_verdict *verdict)
 {
     int *rank_of_group = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group), NULL);
+    int code;
 
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group), NULL));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
         rank_of_group[g] = verdict[g].home;
     }
-    if (code == EQP_OK) {
-        code = bh_domain_rehome(domain, rank_of_group);
-    }
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+    EQP_TRY(bh_domain_rehome(domain, rank_of_group));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
         const bh_group *group = &domain->group[g];
         for (int64_t i = group->first; i < group->first + group->count; i++) {
             domain->particles.tag[i] = verdict[g].tag;
         }
     }
+done:
     free(rank_of_group);
     return code;
 }

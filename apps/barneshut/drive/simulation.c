@@ -94,11 +94,11 @@ static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_m
     const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     const bool by_trial = options.method == &app_method_auto || app_wants_trial(&options);
     const double start = eqp_cpu_seconds();
-    int code = eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = by_trial ? make_by_trial(sim, has_map, ledger, message) : make_by_method(sim, has_map, ledger, message);
-    }
+    EQP_TRY(eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL));
+    EQP_TRY(by_trial ? make_by_trial(sim, has_map, ledger, message) : make_by_method(sim, has_map, ledger, message));
+done:
     ledger->has_rebalanced = true;
     ledger->balance_seconds = eqp_cpu_seconds_since(start);
     return code;
@@ -114,14 +114,14 @@ static int settle_and_grow(bh_simulation *sim, step_ledger *ledger)
 /* The particles have moved: bring them home and grow the tree. */
 static int prepare(bh_simulation *sim, step_ledger *ledger)
 {
-    int code = settle_and_grow(sim, ledger);
+    int code;
 
-    if (code == EQP_OK && ledger->settled.box_changed) {
-        code = follow_map(sim, ledger);
-        if (code == EQP_OK) {
-            code = bh_domain_grow(&sim->domain);
-        }
+    EQP_TRY(settle_and_grow(sim, ledger));
+    if (ledger->settled.box_changed) {
+        EQP_TRY(follow_map(sim, ledger));
+        EQP_TRY(bh_domain_grow(&sim->domain));
     }
+done:
     return code;
 }
 

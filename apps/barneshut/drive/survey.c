@@ -61,25 +61,25 @@ static int add_tile(app_survey *owners, const double group_centre[3], int64_t nt
 
 static int add_pins(app_survey *owners, const bh_tree *tree, const bh_list *list)
 {
-    int code = app_survey_reserve_pins(owners, list->ntiles + 1);
+    int code;
 
-    if (code == EQP_OK) {
-        owners->npins += bh_list_pins(tree, list, owners->detail.pin_below, owners->pin + owners->npins);
-    }
+    EQP_TRY(app_survey_reserve_pins(owners, list->ntiles + 1));
+    owners->npins += bh_list_pins(tree, list, owners->detail.pin_below, owners->pin + owners->npins);
+done:
     return code;
 }
 
 static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_work *work, const bh_tree *tree,
                          const bh_list *list)
 {
-    int code = eqp_array_reserve(&survey->brief, &survey->brief_capacity, list->ntiles, sizeof *survey->brief);
+    int code;
 
-    if (code == EQP_OK) {
-        bh_list_tiles(tree, list, survey->brief);
+    EQP_TRY(eqp_array_reserve(&survey->brief, &survey->brief_capacity, list->ntiles, sizeof *survey->brief));
+    bh_list_tiles(tree, list, survey->brief);
+    for (int64_t t = 0; t < list->ntiles; t++) {
+        EQP_TRY(add_tile(&survey->owners, centre, work->group.count, &survey->brief[t]));
     }
-    for (int64_t t = 0; t < list->ntiles && code == EQP_OK; t++) {
-        code = add_tile(&survey->owners, centre, work->group.count, &survey->brief[t]);
-    }
+done:
     return code;
 }
 

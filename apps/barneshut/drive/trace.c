@@ -250,14 +250,14 @@ static int plan_homes(tracing *t, const app_verdict *verdict)
 {
     const bh_domain *domain = t->trace->domain;
     int *home = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&home, domain->ngroups, sizeof *home), NULL);
+    int code;
 
-    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&home, domain->ngroups, sizeof *home), NULL));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
         home[g] = verdict[g].home;
     }
-    if (code == EQP_OK) {
-        code = bh_domain_plan_homes(domain, home, &t->homes);
-    }
+    EQP_TRY(bh_domain_plan_homes(domain, home, &t->homes));
+done:
     free(home);
     return code;
 }

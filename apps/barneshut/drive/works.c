@@ -78,14 +78,14 @@ bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
 static int add_sent(bh_works *works, int64_t *capacity, int64_t g, int n, const int *rank, bool own)
 {
     const int64_t at = works->sent_first[works->nsent];
-    int code = eqp_array_reserve(&works->sent_rank, capacity, at + n, sizeof *works->sent_rank);
+    int code;
 
-    if (code == EQP_OK) {
-        memcpy(works->sent_rank + at, rank, (size_t)n * sizeof *rank);
-        works->sent_group[works->nsent] = g;
-        works->sent_own[works->nsent++] = own;
-        works->sent_first[works->nsent] = at + n;
-    }
+    EQP_TRY(eqp_array_reserve(&works->sent_rank, capacity, at + n, sizeof *works->sent_rank));
+    memcpy(works->sent_rank + at, rank, (size_t)n * sizeof *rank);
+    works->sent_group[works->nsent] = g;
+    works->sent_own[works->nsent++] = own;
+    works->sent_first[works->nsent] = at + n;
+done:
     return code;
 }
 

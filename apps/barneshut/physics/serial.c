@@ -143,24 +143,24 @@ int bh_serial_force(const bh_serial *serial, bh_kernel *kernel, const bh_mac *ma
     double *to[4] = {ax, ay, az, pot}, *field[4] = {NULL};
     bh_serial_work done = {0};
     bh_kernel *own = NULL;
-    int code = kernel != NULL ? EQP_OK : bh_kernel_create(NULL, BH_DOUBLE, &own);
+    int code;
 
-    for (int k = 0; code == EQP_OK && k < 4; k++) {
+    EQP_TRY(kernel != NULL ? EQP_OK : bh_kernel_create(NULL, BH_DOUBLE, &own));
+    for (int k = 0; k < 4; k++) {
         field[k] = calloc((size_t)(serial->n > 0 ? serial->n : 1), sizeof(double));
-        code = field[k] != NULL ? EQP_OK : EQP_ERR_MEMORY;
+        EQP_TRY(field[k] != NULL ? EQP_OK : EQP_ERR_MEMORY);
     }
-    if (code == EQP_OK) {
-        code = sweep(serial, kernel != NULL ? kernel : own, mac, G, eps, field, &done);
-    }
-    for (int64_t i = 0; code == EQP_OK && i < serial->n; i++) {
+    EQP_TRY(sweep(serial, kernel != NULL ? kernel : own, mac, G, eps, field, &done));
+    for (int64_t i = 0; i < serial->n; i++) {
         field[3][i] -= bh_potential_self(G, serial->tree.sources.m[i], eps);
         for (int k = 0; k < 4; k++) {
             to[k][serial->order[i]] = field[k][i];
         }
     }
-    if (code == EQP_OK && work != NULL) {
+    if (work != NULL) {
         *work = done;
     }
+done:
     for (int k = 0; k < 4; k++) {
         free(field[k]);
     }

@@ -277,12 +277,12 @@ int bh_tree_build(bh_tree *tree, const bh_box *box, int64_t n, const uint64_t *k
         code = append_branches(tree, n, key, interval[k], rank);
     }
     const int64_t nbranches = tree->ncells;
-    for (int64_t b = 0; b < nbranches && code == EQP_OK; b++) {
-        code = divide_below(tree, key, b);
+    EQP_TRY(code);
+    for (int64_t b = 0; b < nbranches; b++) {
+        EQP_TRY(divide_below(tree, key, b));
     }
-    if (code == EQP_OK) {
-        code = bh__families_reserve(tree, tree->nfamilies);
-    }
+    EQP_TRY(bh__families_reserve(tree, tree->nfamilies));
+done:
     if (code != EQP_OK) {
         tree_clear(tree);
         return code;

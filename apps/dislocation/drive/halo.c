@@ -102,18 +102,18 @@ static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
     int code = eqp_array_create(&halo->tag, ncross, sizeof *halo->tag);
 
     sort(cross, ncross, by_other);
-    for (int64_t c = 0; c < ncross && code == EQP_OK; c++) {
+    EQP_TRY(code);
+    for (int64_t c = 0; c < ncross; c++) {
         if (c == 0 || by_other(&cross[c - 1], &cross[c]) != 0) {
             halo->tag[halo->nghosts++] = cross[c].other;
         }
         halo->place[halo->first[cross[c].node] + cross[c].arm] = halo->n + halo->nghosts - 1;
     }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&halo->x, 3 * halo->nghosts, sizeof *halo->x);
+    EQP_TRY(eqp_array_create(&halo->x, 3 * halo->nghosts, sizeof *halo->x));
+    if (halo->numbers > 3) {
+        EQP_TRY(eqp_array_create(&halo->v, 3 * halo->nghosts, sizeof *halo->v));
     }
-    if (code == EQP_OK && halo->numbers > 3) {
-        code = eqp_array_create(&halo->v, 3 * halo->nghosts, sizeof *halo->v);
-    }
+done:
     return code;
 }
 
@@ -137,12 +137,13 @@ static int list_senders(dd_halo *halo, crossing *cross, int64_t ncross, dd_block
 
 static int crossings_create(int nranks, int64_t n, dd_crossings *made)
 {
-    int code = eqp_array_create(&made->node, n, sizeof *made->node);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made->arm, n, sizeof *made->arm);
-    }
-    return code == EQP_OK ? eqp_array_create(&made->count, nranks, sizeof *made->count) : code;
+    EQP_TRY(eqp_array_create(&made->node, n, sizeof *made->node));
+    EQP_TRY(eqp_array_create(&made->arm, n, sizeof *made->arm));
+    EQP_TRY(eqp_array_create(&made->count, nranks, sizeof *made->count));
+done:
+    return code;
 }
 
 static void crossings_free(dd_crossings *of)
@@ -331,11 +332,11 @@ int dd_halo_give(const dd_halo *halo, const double *out, double *in)
 {
     const eqp_route_view view = eqp_route_arrivals(halo->arms);
     const void *received = NULL;
-    int code = eqp_route_start(halo->arms, out);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_route_finish(halo->arms, &received);
-    }
+    EQP_TRY(eqp_route_start(halo->arms, out));
+    EQP_TRY(eqp_route_finish(halo->arms, &received));
+done:
     for (int64_t b = 0; b < view.n && code == EQP_OK; b++) { /* by rank, as theirs lie */
         memcpy(in, (const char *)received + view.offset[b], (size_t)view.bytes[b]);
         in += view.bytes[b] / (int64_t)sizeof *in;

@@ -248,14 +248,14 @@ done:
 int dd_hand_out(dd_batches *batches, const dd_domain *domain, dd_stage *stage, int computed)
 {
     handout h = {.batches = batches, .stage = stage};
-    int code = eqp_agree(domain->comm, computed == EQP_OK ? handout_create(&h) : computed, NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = run(&h, domain->rank);
-        if (code == EQP_OK && h.added < h.list.n) {
-            code = EQP_ERR_INTERNAL;
-        }
+    EQP_TRY(eqp_agree(domain->comm, computed == EQP_OK ? handout_create(&h) : computed, NULL));
+    EQP_TRY(run(&h, domain->rank));
+    if (h.added < h.list.n) {
+        EQP_TRY(EQP_ERR_INTERNAL);
     }
+done:
     handout_free(&h);
     return code;
 }

@@ -82,11 +82,11 @@ void dd_outbox_free(dd_outbox *outbox)
 static int pack(const dd_outbox *outbox, int nranks, int64_t *count, char **packed)
 {
     int64_t *at = NULL, from = 0;
-    int code = eqp_array_create(packed, outbox->n, 1);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&at, nranks, sizeof *at);
-    }
+    EQP_TRY(eqp_array_create(packed, outbox->n, 1));
+    EQP_TRY(eqp_array_create(&at, nranks, sizeof *at));
+done:
     if (code != EQP_OK) {
         return code;
     }

@@ -53,15 +53,15 @@ typedef struct packer {
 
 static int append(packer *p, int part, int64_t a, int64_t b)
 {
-    int code = eqp_array_reserve(&p->of[part], &p->room[part], p->n[part] + 1, sizeof *p->of[part]);
+    int code;
 
-    if (code == EQP_OK && (a > INT32_MAX || b > INT32_MAX || p->n[part] == INT32_MAX)) {
-        code = EQP_ERR_OVERFLOW;
+    EQP_TRY(eqp_array_reserve(&p->of[part], &p->room[part], p->n[part] + 1, sizeof *p->of[part]));
+    if (a > INT32_MAX || b > INT32_MAX || p->n[part] == INT32_MAX) {
+        EQP_TRY(EQP_ERR_OVERFLOW);
     }
-    if (code == EQP_OK) {
-        p->of[part][p->n[part]][0] = (int32_t)a;
-        p->of[part][p->n[part]++][1] = (int32_t)b;
-    }
+    p->of[part][p->n[part]][0] = (int32_t)a;
+    p->of[part][p->n[part]++][1] = (int32_t)b;
+done:
     return code;
 }
 

@@ -249,19 +249,20 @@ int dd_settings_complete(dd_settings *s, eqp_message *message)
         s->tile[d] = 1;
         s->cells[d] = 0;
     }
-    if (code == EQP_OK) {
-        code = choose_generator(s, message);
+    EQP_TRY(code);
+    EQP_TRY(choose_generator(s, message));
+    if (s->tile_text != NULL) {
+        EQP_TRY(parse_tile(s->tile_text, s->tile, message));
     }
-    if (code == EQP_OK && s->tile_text != NULL) {
-        code = parse_tile(s->tile_text, s->tile, message);
+    if (s->cells_text != NULL) {
+        EQP_TRY(parse_cells(s->cells_text, s->cells, message));
     }
-    if (code == EQP_OK && s->cells_text != NULL) {
-        code = parse_cells(s->cells_text, s->cells, message);
+    if (s->stress_text != NULL) {
+        EQP_TRY(parse_stress(s->stress_text, s->stress, message));
     }
-    if (code == EQP_OK && s->stress_text != NULL) {
-        code = parse_stress(s->stress_text, s->stress, message);
-    }
-    return code == EQP_OK ? app_run_choose(command_line.program, &dd_methods, &s->run, message) : code;
+    EQP_TRY(app_run_choose(command_line.program, &dd_methods, &s->run, message));
+done:
+    return code;
 }
 
 void dd_settings_default_control(eqp_paradis_control *control)

@@ -324,12 +324,12 @@ static int move(dd_simulation *sim, step_ledger *ledger)
 {
     const dd_motion motion = motion_of(sim);
     double strain[6], spin[3];
-    int code = dd_advance(&motion, take_evaluation, ledger, strain, spin);
+    int code;
 
-    if (code == EQP_OK) {
-        sim->now.dt = sim->stepper.done;
-        dd_loading_advance(&sim->loading, sim->now.dt, strain, spin);
-    }
+    EQP_TRY(dd_advance(&motion, take_evaluation, ledger, strain, spin));
+    sim->now.dt = sim->stepper.done;
+    dd_loading_advance(&sim->loading, sim->now.dt, strain, spin);
+done:
     return code;
 }
 

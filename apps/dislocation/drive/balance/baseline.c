@@ -36,14 +36,14 @@ int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const doub
 int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], double load, eqp_boxes *boxes)
 {
     double *loads = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&loads, domain->nranks, sizeof *loads), NULL);
+    int code;
 
-    if (code == EQP_OK && MPI_Allgather(&load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, domain->comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&loads, domain->nranks, sizeof *loads), NULL));
+    if (MPI_Allgather(&load, 1, MPI_DOUBLE, loads, 1, MPI_DOUBLE, domain->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
-    if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, dd_baseline_move(domain, cells, loads, boxes), NULL);
-    }
+    EQP_TRY(eqp_agree(domain->comm, dd_baseline_move(domain, cells, loads, boxes), NULL));
+done:
     free(loads);
     return code;
 }
@@ -51,14 +51,14 @@ int dd_baseline_rebalance(const dd_domain *domain, const int64_t cells[3], doubl
 int dd_baseline_settle(dd_domain *domain, const eqp_boxes *boxes, int64_t *migrated)
 {
     int *dest = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL);
+    int code;
 
-    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
+    for (int64_t i = 0; i < domain->network.n; i++) {
         dest[i] = eqp_boxes_find(boxes, domain->network.node[i].x);
     }
-    if (code == EQP_OK) {
-        code = dd_domain_migrate(domain, dest, migrated);
-    }
+    EQP_TRY(dd_domain_migrate(domain, dest, migrated));
+done:
     free(dest);
     return code;
 }

@@ -11,15 +11,15 @@
 int dd_rebalance_apply(dd_domain *domain, const app_verdict *verdict, int64_t *migrated)
 {
     int *dest = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL);
+    int code;
 
-    for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
+    for (int64_t i = 0; i < domain->network.n; i++) {
         dest[i] = verdict[i].home;
         domain->network.node[i].split = verdict[i].tag >= 0 ? -1 : -1 - verdict[i].tag;
     }
-    if (code == EQP_OK) {
-        code = dd_domain_migrate(domain, dest, migrated);
-    }
+    EQP_TRY(dd_domain_migrate(domain, dest, migrated));
+done:
     free(dest);
     return code;
 }

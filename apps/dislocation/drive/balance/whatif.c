@@ -110,20 +110,20 @@ static int settle_boxes(const dd_whatif *w, app_speeds speeds, const app_owners 
                         eqp_boxes *boxes, eqp_boxes **best)
 {
     double most = 0.0, least = INFINITY;
-    int code = weigh_boxes(w, boxes, speeds, owners, loads, &most);
+    int code;
 
-    for (int move = 1; move <= WALL_MOVES && code == EQP_OK; move++) {
-        code = eqp_agree(w->sim->comm, dd_baseline_move(&w->sim->domain, w->sim->cells, loads, boxes), NULL);
-        if (code == EQP_OK) {
-            code = weigh_boxes(w, boxes, speeds, owners, loads, &most);
-        }
-        if (code == EQP_OK && move > WALL_MOVES - WALL_CHOICE && most < least) {
+    EQP_TRY(weigh_boxes(w, boxes, speeds, owners, loads, &most));
+    for (int move = 1; move <= WALL_MOVES; move++) {
+        EQP_TRY(eqp_agree(w->sim->comm, dd_baseline_move(&w->sim->domain, w->sim->cells, loads, boxes), NULL));
+        EQP_TRY(weigh_boxes(w, boxes, speeds, owners, loads, &most));
+        if (move > WALL_MOVES - WALL_CHOICE && most < least) {
             eqp_boxes_free(*best);
             *best = NULL;
             least = most;
-            code = eqp_agree(w->sim->comm, eqp_boxes_copy(boxes, best), NULL);
+            EQP_TRY(eqp_agree(w->sim->comm, eqp_boxes_copy(boxes, best), NULL));
         }
     }
+done:
     return code;
 }
 
@@ -173,26 +173,26 @@ static int advance(void *user, eqp_message *message)
 int dd_whatif_create(dd_simulation *sim, dd_whatif **whatif)
 {
     dd_whatif *made = NULL;
-    int code = eqp_agree(sim->comm, eqp_array_create(&made, 1, sizeof *made), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        made->sim = sim;
-        made->costs = sim->costs;
-        made->functions = (app_whatif){.comm = sim->comm,
-                                       .user = made,
-                                       .model = &dd_work_model,
-                                       .costs = &made->costs,
-                                       .nphases = DD_PHASES,
-                                       .back = dd_phase_back,
-                                       .ghosts = dd_phase_ghosts,
-                                       .base = base,
-                                       .keys = keys,
-                                       .survey = survey,
-                                       .trace = trace,
-                                       .assign = assign,
-                                       .advance = advance};
-        code = take_census(made);
-    }
+    EQP_TRY(eqp_agree(sim->comm, eqp_array_create(&made, 1, sizeof *made), NULL));
+    made->sim = sim;
+    made->costs = sim->costs;
+    made->functions = (app_whatif){.comm = sim->comm,
+                                   .user = made,
+                                   .model = &dd_work_model,
+                                   .costs = &made->costs,
+                                   .nphases = DD_PHASES,
+                                   .back = dd_phase_back,
+                                   .ghosts = dd_phase_ghosts,
+                                   .base = base,
+                                   .keys = keys,
+                                   .survey = survey,
+                                   .trace = trace,
+                                   .assign = assign,
+                                   .advance = advance};
+    EQP_TRY(take_census(made));
+done:
     if (code != EQP_OK) {
         dd_whatif_free(made);
         return code;

@@ -15,16 +15,16 @@ static int write_text(const dd_check *check, char **text)
 {
     const size_t room = ((size_t)check->ncategories + 2) * LINE_ROOM;
     size_t at = 0;
-    int code = eqp_array_create(text, (int64_t)room, 1);
+    int code;
 
-    if (code == EQP_OK) {
-        at += (size_t)snprintf(*text, room, "category\trows\tworst\n");
-    }
-    for (int64_t c = 0; c < check->ncategories && code == EQP_OK; c++) {
+    EQP_TRY(eqp_array_create(text, (int64_t)room, 1));
+    at += (size_t)snprintf(*text, room, "category\trows\tworst\n");
+    for (int64_t c = 0; c < check->ncategories; c++) {
         const dd_check_row *row = &check->category[c];
         at += (size_t)snprintf(*text + at, room - at, "%s\t%lld\t%.3e\n", row->category, (long long)row->rows,
                                row->worst);
     }
+done:
     return code;
 }
 

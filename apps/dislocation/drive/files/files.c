@@ -25,11 +25,11 @@ const app_naming *dd_files_naming(const char *path)
 int dd_files_pair(const char *name, char **data, char **ctrl)
 {
     char *first = NULL, *second = NULL;
-    int code = app_name_beside(&data_naming, name, ".data", &first);
+    int code;
 
-    if (code == EQP_OK) {
-        code = app_name_beside(&data_naming, name, ".ctrl", &second);
-    }
+    EQP_TRY(app_name_beside(&data_naming, name, ".data", &first));
+    EQP_TRY(app_name_beside(&data_naming, name, ".ctrl", &second));
+done:
     if (code != EQP_OK) {
         free(first);
         return code;

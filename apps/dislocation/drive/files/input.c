@@ -224,14 +224,14 @@ static int read_control(const dd_settings *settings, const char *path, eqp_parad
     for (int d = 0; d < 3; d++) {
         control->cells[d] *= settings->tile[d];
     }
-    if (code == EQP_OK && !restart) {
+    EQP_TRY(code);
+    if (!restart) {
         control->first_step = 0;
         control->time = 0;
         memset(control->plastic_strain, 0, sizeof control->plastic_strain);
     }
-    if (code == EQP_OK) {
-        dd_settings_override(settings, control);
-    }
+    dd_settings_override(settings, control);
+done:
     return code;
 }
 

@@ -45,17 +45,17 @@ static int cut_runs(const dd_domain *domain, uint64_t *cut)
 {
     const dd_network *network = &domain->network;
     uint64_t *key = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&key, network->n, sizeof *key), NULL);
+    int code;
 
-    for (int64_t i = 0; i < network->n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&key, network->n, sizeof *key), NULL));
+    for (int64_t i = 0; i < network->n; i++) {
         key[i] = dd_output_place(&network->node[i]);
     }
-    if (code == EQP_OK) {
-        if (network->n > 1) {
-            qsort(key, (size_t)network->n, sizeof *key, compare_keys);
-        }
-        code = eqp_key_cuts(domain->comm, network->n, key, NULL, domain->nranks, NULL, cut);
+    if (network->n > 1) {
+        qsort(key, (size_t)network->n, sizeof *key, compare_keys);
     }
+    EQP_TRY(eqp_key_cuts(domain->comm, network->n, key, NULL, domain->nranks, NULL, cut));
+done:
     free(key);
     return code;
 }
@@ -133,11 +133,11 @@ static void pack_nodes(void *user, int64_t block, dd_outbox *out)
 
 static int append(data_file *file, const dd_node *node)
 {
-    int code = eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm);
-    }
+    EQP_TRY(eqp_array_reserve(&file->node, &file->node_room, file->n + 1, sizeof *file->node));
+    EQP_TRY(eqp_array_reserve(&file->arm, &file->arm_room, file->narms + node->narms, sizeof *file->arm));
+done:
     if (code != EQP_OK) {
         return code;
     }
@@ -214,18 +214,18 @@ static int checksum_of(const dd_domain *domain, const run *r, char text[EQP_PARA
 {
     uint64_t sum = 0;
     int64_t first = 0;
-    int code = eqp_scan_int64(domain->comm, r->n, &first, NULL);
+    int code;
 
-    for (int64_t i = 0; i < r->n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_scan_int64(domain->comm, r->n, &first, NULL));
+    for (int64_t i = 0; i < r->n; i++) {
         const dd_node *node = &r->node[i];
         sum += dd_input_node_checksum(first + i, node->tag, node->x, node->constraint);
         for (int k = 0; k < node->narms; k++) {
             sum += dd_input_arm_checksum(first + i, k, node->arm[k].tag, node->arm[k].burgers);
         }
     }
-    if (code == EQP_OK) {
-        dd_input_checksum_text(app_checksum_sum(domain->comm, sum), text);
-    }
+    dd_input_checksum_text(app_checksum_sum(domain->comm, sum), text);
+done:
     return code;
 }
 
@@ -263,11 +263,11 @@ int dd_output_restart(const dd_domain *domain, const dd_input *input, const dd_m
     eqp_paradis_control control = control_of(input, now);
     char *data = NULL, *ctrl = NULL;
     eqp_message what = {""};
-    int code = eqp_agree(domain->comm, dd_files_pair(name, &data, &ctrl), NULL);
+    int code;
 
-    if (code == EQP_OK) {
-        code = write_pair(domain, &control, data, ctrl, &what);
-    }
+    EQP_TRY(eqp_agree(domain->comm, dd_files_pair(name, &data, &ctrl), NULL));
+    EQP_TRY(write_pair(domain, &control, data, ctrl, &what));
+done:
     if (code != EQP_OK && what.text[0] == '\0') {
         eqp_message_set(&what, "%s: %s", name, eqp_error_text(code));
     }

@@ -271,11 +271,11 @@ int dd_field_exchange(dd_field *field)
     const dd_far_piece *piece = &field->piece;
     const eqp_route_view view = eqp_route_arrivals(field->back);
     const void *received = NULL;
-    int code = eqp_route_start(field->back, field->made);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_route_finish(field->back, &received);
-    }
+    EQP_TRY(eqp_route_start(field->back, field->made));
+    EQP_TRY(eqp_route_finish(field->back, &received));
+done:
     memset(field->field, 0, (size_t)(field->nlive * FIELD_BYTES));
     for (int64_t l = 0; l < field->nlive && code == EQP_OK; l++) {
         const int64_t c = field->live[l] - piece->cell;

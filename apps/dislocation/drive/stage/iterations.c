@@ -99,12 +99,11 @@ static int touch_target(maker *m, const dd_target *target, int64_t *cell)
 static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
 {
     dd_iterations *list = m->list;
-    int code = eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch);
-    }
-    if (code == EQP_OK && m->pairs > 0) {
+    EQP_TRY(eqp_array_reserve(&list->of, &list->room, list->n + 1, sizeof *list->of));
+    EQP_TRY(eqp_array_reserve(&list->touch, &list->touch_room, list->ntouches + m->ntouches, sizeof *list->touch));
+    if (m->pairs > 0) {
         iteration.ntargets = end - iteration.target;
         iteration.touch = list->ntouches;
         iteration.ntouches = m->ntouches;
@@ -114,6 +113,7 @@ static int close_iteration(maker *m, dd_iteration iteration, int64_t end)
         }
         list->of[list->n++] = iteration;
     }
+done:
     m->ntouches = 0;
     m->whole = -1;
     m->pairs = 0;

@@ -73,19 +73,20 @@ int dd_needs_gather(const dd_domain *domain, const dd_grid *grid, const dd_share
     if (code == EQP_OK) {
         mark(domain, grid, shares, mine);
     }
-    code = eqp_agree(domain->comm, code, NULL);
-    if (code == EQP_OK && MPI_Allgather(mine, (int)nwords, MPI_UINT64_T, needs->bits, (int)nwords, MPI_UINT64_T,
-                                        domain->comm) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
+    if (MPI_Allgather(mine, (int)nwords, MPI_UINT64_T, needs->bits, (int)nwords, MPI_UINT64_T, domain->comm) !=
+        MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
-    for (int64_t s = 0; s < shares->nsent && code == EQP_OK; s++) {
+    for (int64_t s = 0; s < shares->nsent; s++) {
         set(needs->bits + shares->sent_to[s] * nwords, shares->sent[s].cell);
     }
-    for (int64_t c = 0; c < grid->ncells && home != NULL && code == EQP_OK; c++) {
+    for (int64_t c = 0; c < grid->ncells && home != NULL; c++) {
         if (home[c] >= 0) {
             set(needs->bits + home[c] * nwords, c);
         }
     }
+done:
     free(mine);
     return code;
 }

@@ -39,12 +39,11 @@ static int list_shares(const dd_domain *domain, const dd_grid *grid, const app_m
     const int64_t before = shares->nsent, cell = dd_grid_cell(grid, node->x);
     int ranks[DD_GRID_SOURCES];
     const int n = dd_share_ranks(grid, map, node->split, cell, ranks);
-    int code = eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to);
-    }
-    for (int i = 0; i < n && code == EQP_OK; i++) {
+    EQP_TRY(eqp_array_reserve(&shares->sent, room, before + n, sizeof *shares->sent));
+    EQP_TRY(eqp_array_reserve(&shares->sent_to, rank_room, before + n, sizeof *shares->sent_to));
+    for (int i = 0; i < n; i++) {
         int64_t s = before;
         while (s < shares->nsent && shares->sent_to[s] != ranks[i]) {
             s++;
@@ -61,6 +60,7 @@ static int list_shares(const dd_domain *domain, const dd_grid *grid, const app_m
         }
         shares->sent[s].sources |= (uint32_t)1 << i;
     }
+done:
     return code;
 }
 

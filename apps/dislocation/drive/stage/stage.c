@@ -100,26 +100,27 @@ static dd_segment_key own_key(const dd_domain *domain, const dd_stage *stage, in
 /* The own segments in order. */
 static int sort_own(const dd_domain *domain, const dd_stage *stage, entry **entries)
 {
-    int code = eqp_array_create(entries, stage->nown, sizeof **entries);
+    int code;
 
-    for (int64_t s = 0; s < stage->nown && code == EQP_OK; s++) {
+    EQP_TRY(eqp_array_create(entries, stage->nown, sizeof **entries));
+    for (int64_t s = 0; s < stage->nown; s++) {
         const double *x = domain->network.node[stage->own_node[s]].x;
         (*entries)[s] = (entry){own_key(domain, stage, s), dd_grid_cell(&stage->grid, x), s};
     }
-    if (code == EQP_OK) {
-        sort_entries(stage->nown, *entries);
-    }
+    sort_entries(stage->nown, *entries);
+done:
     return code;
 }
 
 static int list_all_own(const dd_domain *domain, const dd_halo *halo, dd_stage *stage, entry **entries)
 {
-    int code = list_own(domain, stage);
+    int code;
 
-    if (code == EQP_OK) {
-        code = find_crossings(domain, halo, stage);
-    }
-    return code == EQP_OK ? sort_own(domain, stage, entries) : code;
+    EQP_TRY(list_own(domain, stage));
+    EQP_TRY(find_crossings(domain, halo, stage));
+    EQP_TRY(sort_own(domain, stage, entries));
+done:
+    return code;
 }
 
 /* Own cells that others need, while they are listed. */
@@ -212,14 +213,14 @@ done:
 static int find_homes(const dd_domain *domain, const entry *entries, dd_stage *stage)
 {
     int64_t *segments = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&segments, stage->grid.ncells, sizeof *segments), NULL);
+    int code;
 
-    for (int64_t i = 0; i < stage->nown && code == EQP_OK; i++) {
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&segments, stage->grid.ncells, sizeof *segments), NULL));
+    for (int64_t i = 0; i < stage->nown; i++) {
         segments[entries[i].cell]++;
     }
-    if (code == EQP_OK) {
-        code = dd_field_find_homes(domain, &stage->grid, segments, &stage->field);
-    }
+    EQP_TRY(dd_field_find_homes(domain, &stage->grid, segments, &stage->field));
+done:
     free(segments);
     return code;
 }

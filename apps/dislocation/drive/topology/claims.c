@@ -9,11 +9,11 @@
 
 static int add_member(dd_transaction *t, int64_t entry, int64_t order, dd_tag tag, int home)
 {
-    int code = eqp_array_reserve(&t->member, &t->member_room, t->nmembers + 1, sizeof *t->member);
+    int code;
 
-    if (code == EQP_OK) {
-        t->member[t->nmembers++] = (dd_member){.entry = entry, .order = order, .tag = tag, .home = home};
-    }
+    EQP_TRY(eqp_array_reserve(&t->member, &t->member_room, t->nmembers + 1, sizeof *t->member));
+    t->member[t->nmembers++] = (dd_member){.entry = entry, .order = order, .tag = tag, .home = home};
+done:
     return code;
 }
 

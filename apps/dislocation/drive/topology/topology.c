@@ -83,12 +83,12 @@ static int run(const dd_operation *operation, dd_patch *patch, void *context, bo
 
 static int want(topology *t, dd_operation operation)
 {
-    int code = eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted);
+    int code;
 
-    if (code == EQP_OK) {
-        operation.key = dd_operation_key(t->step, &operation);
-        t->wanted[t->n++] = operation;
-    }
+    EQP_TRY(eqp_array_reserve(&t->wanted, &t->room, t->n + 1, sizeof *t->wanted));
+    operation.key = dd_operation_key(t->step, &operation);
+    t->wanted[t->n++] = operation;
+done:
     return code;
 }
 

@@ -240,13 +240,13 @@ static int run_one(dd_transaction *t, dd_entry *of, dd_operation_fn run, void *c
         code = run(&of->operation, patch, context, &done, &t->message);
         t->fault = code;
     }
-    if (code == EQP_OK) {
-        of->state = done ? DD_ENTRY_DONE : DD_ENTRY_IDLE;
-    }
-    if (code == EQP_OK && done) {
+    EQP_TRY(code);
+    of->state = done ? DD_ENTRY_DONE : DD_ENTRY_IDLE;
+    if (done) {
         settle(patch, t->domain->rank);
         send_results(patch, out);
     }
+done:
     if (code != EQP_OK && t->message.text[0] == '\0') {
         eqp_message_set(&t->message, "operation of kind %d at node %u,%u: %s", of->operation.kind,
                         DD_TAG_DOMAIN(of->operation.base[0]), DD_TAG_INDEX(of->operation.base[0]),

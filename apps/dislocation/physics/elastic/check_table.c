@@ -209,14 +209,14 @@ static int compute_self(table *t, const double number[], double force[6])
 {
     const dd_segment segment = segment_of(number, number + 3, number + 6);
     dd_medium medium;
-    int code = medium_of(t, number + 9, &medium);
+    int code;
 
-    if (code == EQP_OK && !has_length(&segment)) {
-        code = refuse(t, EQP_ERR_DATA, "a segment has no length", "");
+    EQP_TRY(medium_of(t, number + 9, &medium));
+    if (!has_length(&segment)) {
+        EQP_TRY(refuse(t, EQP_ERR_DATA, "a segment has no length", ""));
     }
-    if (code == EQP_OK) {
-        dd_self_elastic(&medium, &segment, force);
-    }
+    dd_self_elastic(&medium, &segment, force);
+done:
     return code;
 }
 

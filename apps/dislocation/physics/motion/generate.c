@@ -142,12 +142,12 @@ typedef struct plan {
 static int add_arm(dd_node *node, dd_tag tag, double sense, const double burgers[3], const double normal[3])
 {
     dd_arm *arm;
-    int code = dd_node_add_arm(node, tag, &arm);
+    int code;
 
-    if (code == EQP_OK) {
-        dd__add(arm->burgers, sense, burgers);
-        dd__add(arm->normal, 1.0, normal);
-    }
+    EQP_TRY(dd_node_add_arm(node, tag, &arm));
+    dd__add(arm->burgers, sense, burgers);
+    dd__add(arm->normal, 1.0, normal);
+done:
     return code;
 }
 

@@ -160,11 +160,11 @@ int64_t dd_network_find(const dd_network *network, dd_tag tag)
 int dd_network_add(dd_network *network, dd_node *node)
 {
     int64_t s;
-    int code = eqp_array_reserve(&network->node, &network->room, network->n + 1, sizeof *network->node);
+    int code;
 
-    if (code == EQP_OK) {
-        code = reserve_slots(network, network->n + 1);
-    }
+    EQP_TRY(eqp_array_reserve(&network->node, &network->room, network->n + 1, sizeof *network->node));
+    EQP_TRY(reserve_slots(network, network->n + 1));
+done:
     if (code != EQP_OK) {
         return code;
     }

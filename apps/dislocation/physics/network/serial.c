@@ -207,13 +207,12 @@ int dd_serial_refine(dd_serial *serial, int64_t *done)
     pair *list = NULL;
     bool *wish = NULL;
     int64_t n = 0;
-    int code = list_segments(serial->network, &list, &n);
+    int code;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&wish, n, sizeof *wish);
-    }
+    EQP_TRY(list_segments(serial->network, &list, &n));
+    EQP_TRY(eqp_array_create(&wish, n, sizeof *wish));
     /* All wishes first: cutting one arm makes its neighbour's triangle smaller. */
-    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         const dd_node *a = find(serial, list[i].tag[0]), *b = find(serial, list[i].tag[1]);
         double line[3];
         if (a != NULL && b != NULL) {
@@ -221,11 +220,12 @@ int dd_serial_refine(dd_serial *serial, int64_t *done)
             wish[i] = dd_wants_refine(&serial->rules, dd_v3_length(line), fmax(bend_at(serial, a), bend_at(serial, b)));
         }
     }
-    for (int64_t i = 0; code == EQP_OK && i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         if (wish[i]) {
-            code = operate(serial, list[i].tag, 2, false, refine_segment, NULL, done);
+            EQP_TRY(operate(serial, list[i].tag, 2, false, refine_segment, NULL, done));
         }
     }
+done:
     free(wish);
     free(list);
     return code;
