@@ -51,9 +51,8 @@ int app_compare(app_comparison *comparison, app_record *record, eqp_message *mes
     what.speeds = app_share_declared(&run->share);
     comparison->network = run->network;
     if (run->network_measure) {
-        code = app_network_measure(comparison->what->comm, &comparison->network);
+        EQP_TRY(app_network_measure(comparison->what->comm, &comparison->network));
     }
-    EQP_TRY(code);
     EQP_TRY(app_whatif_compare(&what, comparison->own, run->ncompare, run->compare, run->nparts_list, run->parts,
                                &comparison->network, &comparison->rows, show, &w, message));
     comparison->n = run->ncompare * run->nparts_list;

@@ -228,9 +228,8 @@ int app_auto_choose(app_whatif_state *state, const app_auto_question *question, 
 
     *answer = (app_auto_answer){.keep = false};
     if (present != NULL && automatic) {
-        code = try_present(&c, present, &now);
+        EQP_TRY(try_present(&c, present, &now));
     }
-    EQP_TRY(code);
     EQP_TRY(automatic ? try_candidates(&c) : try_only(&c));
     if (automatic) {
         EQP_TRY(try_even(&c));

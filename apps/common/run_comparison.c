@@ -44,10 +44,9 @@ static int plan_comparison(const eqp_methods *own, int nchoices, const app_metho
         c->automatic = choice[i].method == &app_method_auto ? &choice[i] : c->automatic;
     }
     if (c->automatic != NULL) {
-        code = app_auto_missing(own, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message);
         c->neven = EVENED;
+        EQP_TRY(app_auto_missing(own, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
     }
-    EQP_TRY(code);
     EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const app_method_choice *)));
     EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));
     for (int i = 0; i < nchoices; i++) {

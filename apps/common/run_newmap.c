@@ -164,8 +164,9 @@ int app_newmap_assign(app_newmap *newmap, const double *beside, eqp_message *mes
     const app_rebalance_options *options = &newmap->options;
     eqp_balance_options wanted = EQP_BALANCE_OPTIONS_DEFAULTS;
     double *shares = NULL;
-    int code = make_shares(newmap, beside, &shares);
+    int code;
 
+    EQP_TRY(make_shares(newmap, beside, &shares));
     wanted.nparts = newmap->nparts;
     wanted.share = shares;
     wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
@@ -173,7 +174,6 @@ int app_newmap_assign(app_newmap *newmap, const double *beside, eqp_message *mes
     wanted.settings = options->settings;
     wanted.part_load = options->part_load;
     wanted.message = message;
-    EQP_TRY(code);
     if (options->aspect > 0) {
         (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
     }

@@ -373,13 +373,13 @@ static int cut_curve(MPI_Comm comm, int nranks, int64_t nkeys, const uint64_t *k
     const int total = SHOWN * nranks;
     shown_key mine[SHOWN], *all = NULL;
     double sum = 0.0, before = 0.0;
-    int r = 1, code = eqp_agree(comm, eqp_array_create(&all, total, sizeof *all), NULL);
+    int r = 1, code;
 
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&all, total, sizeof *all), NULL));
     for (int i = 0; i < SHOWN; i++) {
         const int64_t at = nkeys * (2 * i + 1) / (2 * SHOWN);
         mine[i] = (shown_key){nkeys > 0 ? keys[at] : 0, (double)nkeys / SHOWN};
     }
-    EQP_TRY(code);
     if (MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS) {
         EQP_TRY(EQP_ERR_MPI);
     }
@@ -444,11 +444,11 @@ int app_owners_line_up(MPI_Comm comm, const app_survey *survey, const app_work_m
     bundle in = {0};
     int64_t before = 0;
     int *rank = NULL, me;
-    int code = deal_out(comm, survey, nkeys, keys, &rank);
+    int code;
 
     MPI_Comm_rank(comm, &me);
     *owners = (app_owners){.n = 0};
-    EQP_TRY(code);
+    EQP_TRY(deal_out(comm, survey, nkeys, keys, &rank));
     EQP_TRY(send_foreign(comm, survey, rank, &in, bytes));
     EQP_TRY(eqp_agree(comm, make_owners(survey, rank, me, &in, model, costs, owners), NULL));
     EQP_TRY(eqp_scan_int64(comm, owners->n, &before, NULL));

@@ -154,10 +154,10 @@ static int read_evaluation(const settling *s, eqp_evaluation *evaluation, const 
                            eqp_evaluated *result, bool any_plan)
 {
     const eqp_traffic exchange = {.seconds = s->total};
-    int code = any_plan ? app_whatif_evaluate(s->state, evaluation, network, result) : EQP_OK;
+    int code;
 
     memset(s->total, 0, (size_t)s->nparts * sizeof *s->total);
-    EQP_TRY(code);
+    EQP_TRY(any_plan ? app_whatif_evaluate(s->state, evaluation, network, result) : EQP_OK);
     const eqp_exchange_plan plan = result->plan;
     EQP_TRY(eqp_evaluation_by_plan(evaluation, network, &plan, &exchange, result));
     for (int p = 0; p < s->nparts; p++) {
@@ -258,10 +258,10 @@ int app_whatif_settle_step(const app_whatif_state *state, app_newmap *newmap, co
 {
     settling s = {.state = state, .newmap = newmap, .base = base, .message = message, .nparts = trial->nparts};
     favourite best = {.trial = trial, .rebalanced = rebalanced};
-    int code = open_settling(&s);
+    int code;
 
     s.speeds = state->what->speeds;
-    EQP_TRY(code);
+    EQP_TRY(open_settling(&s));
     EQP_TRY(measure(&s, trial, network, true, &best.evaluation, &trial->row.evaluated));
     for (int pass = 0; pass < STEP_PASSES && best.in_vain <= MOST_IN_VAIN; pass++) {
         EQP_TRY(compete_twice(&s, network, pass, &best));

@@ -177,10 +177,10 @@ static int compute_parcel(void *user, int owner, int64_t first, int64_t count, c
     run *r = user;
     double *forces = NULL;
     int64_t targets;
-    int code = open_parcel(r, count, data, bytes, &targets);
+    int code;
 
     (void)first;
-    EQP_TRY(code);
+    EQP_TRY(open_parcel(r, count, data, bytes, &targets));
     EQP_TRY(eqp_array_create(&forces, 4 * targets, sizeof *forces));
     EQP_TRY(compute_groups(r, owner, count, forces));
 done:

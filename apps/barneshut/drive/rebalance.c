@@ -118,11 +118,11 @@ int bh_rebalance(bh_domain *domain, const bh_survey *survey, const app_rebalance
     app_verdict *verdict = NULL;
     app_map made;
     uint64_t *key = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&key, domain->ngroups, sizeof *key), NULL);
+    int code;
 
     app_map_init(&made);
     *rebalanced = (app_rebalanced){.units = 0};
-    EQP_TRY(code);
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&key, domain->ngroups, sizeof *key), NULL));
     for (int64_t g = 0; g < domain->ngroups; g++) {
         key[g] = domain->group[g].key;
     }

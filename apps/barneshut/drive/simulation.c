@@ -70,12 +70,12 @@ static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger,
 {
     app_rebalance_options options = app_rebalance_of(&sim->settings->run);
     double *measured = NULL;
-    int code = app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured);
+    int code;
 
+    EQP_TRY(app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured));
     options.part_load = sim->handout == NULL ? measured : NULL; /* else it says nothing of the map */
     options.speeds = app_shares_speeds(sim->shares);
     app_feedback_prepare(sim->feedback, &options);
-    EQP_TRY(code);
     if (!sim->surveyed) {
         EQP_TRY(bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
                                     &ledger->map_bytes));

@@ -99,10 +99,10 @@ static int check_places(const dd_halo *halo)
 /* Ghosts by home and tag, each once. */
 static int number_ghosts(dd_halo *halo, crossing *cross, int64_t ncross)
 {
-    int code = eqp_array_create(&halo->tag, ncross, sizeof *halo->tag);
+    int code;
 
+    EQP_TRY(eqp_array_create(&halo->tag, ncross, sizeof *halo->tag));
     sort(cross, ncross, by_other);
-    EQP_TRY(code);
     for (int64_t c = 0; c < ncross; c++) {
         if (c == 0 || by_other(&cross[c - 1], &cross[c]) != 0) {
             halo->tag[halo->nghosts++] = cross[c].other;
@@ -210,12 +210,12 @@ static int list_all(const dd_domain *domain, dd_halo *halo, dd_blocks *nodes, dd
 {
     crossing *cross = NULL;
     int64_t narms = 0, ncross;
-    int code = eqp_array_create(&halo->first, halo->n + 1, sizeof *halo->first);
+    int code;
 
     for (int64_t i = 0; i < halo->n; i++) {
         narms += domain->network.node[i].narms;
     }
-    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&halo->first, halo->n + 1, sizeof *halo->first));
     EQP_TRY(eqp_array_create(&halo->place, narms, sizeof *halo->place));
     EQP_TRY(eqp_array_create(&cross, narms, sizeof *cross));
     ncross = split_arms(domain, halo, cross);
