@@ -33,9 +33,12 @@ bool loop_costs_is_heavy(int kind, double place)
 int loop_costs_make(const char *kind, int64_t n, double mean, uint64_t seed, double **cost)
 {
     double *made = NULL, sum = 0.0;
-    int number, code = eqp_read_choice(kind, LOOP_COSTS_KINDS, &number, NULL);
+    int number, code;
 
-    if (code || (code = eqp_array_create(&made, n, sizeof *made))) {
+    if (eqp_read_choice(kind, LOOP_COSTS_KINDS, &number, NULL) != EQP_OK) {
+        return EQP_ERR_UNKNOWN;
+    }
+    if ((code = eqp_array_create(&made, n, sizeof *made))) {
         return code;
     }
     for (int64_t i = 0; i < n; i++) {

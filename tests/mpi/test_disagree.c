@@ -470,6 +470,8 @@ static int balance(const seat *s)
     method.summary = is(s, "method.summary: another") ? "another" : method.summary;
     method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
     method.assign = is(s, "method.assign: NULL") ? NULL : method.assign;
+    method.noptions = is(s, "method.noptions: 0") ? 0 : is(s, "method.option: NULL") ? 1 : method.noptions;
+    method.option = is(s, "method.option: NULL") ? NULL : method.option;
     if (is(s, "options.nparts: 1 for 2")) {
         options.nparts = 1;
         options.share = NULL;
@@ -490,6 +492,8 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "method.summary: another", EQP_OK},
         {"eqp_balance", balance, "method.flags: another", SAME},
         {"eqp_balance", balance, "method.assign: NULL", WRONG},
+        {"eqp_balance", balance, "method.noptions: 0", EQP_OK},
+        {"eqp_balance", balance, "method.option: NULL", WRONG},
         {"eqp_balance", balance, "items: NULL", WRONG},
         {"eqp_balance", balance, "items.n: 0", EQP_OK},
         {"eqp_balance", balance, "items.n: -1", WRONG},
