@@ -15,6 +15,7 @@
 #include "defaults.h"
 #include "serial.h"
 
+#include <equipoise/error.h>
 #include <equipoise/random.h>
 
 #include <math.h>
@@ -123,7 +124,7 @@ static void print_seconds(const bh_counts *counts)
     double seconds = 0.0;
 
     for (int k = 0; k < BH_KINDS; k++) {
-        seconds += bh_work_model.nominal[k] * (double)counts->of[k];
+        seconds += bh_kind_nominal[k] * (double)counts->of[k];
     }
     printf("%.9g\n", seconds);
 }

@@ -78,7 +78,7 @@ static void step(variant *v, bool measured)
         bench_die("bench_network", message.text);
     }
     for (int r = 0; r < v->sim.domain.nranks; r++) {
-        const app_rank_row *row = &v->sim.row[r].common;
+        const eqp_rank_row *row = &v->sim.row[r].common;
         v->force += row->load;
         v->balance += row->balance_seconds;
         v->exchange += row->exchange_seconds;

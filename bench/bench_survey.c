@@ -5,8 +5,9 @@
  *   taskset -c 1 build/bench/bench_survey 8,64,512 --generate plummer:n=100000 --softening 0.01
  *
  * Arguments: numbers of parts, then options of barneshut. Units are those that lambda = --imbalance-tol (2 % by
- * default) on so many parts needs. Seconds are medians of CPU seconds over evaluations in turn; sampling_per_force:
- * (survey - force + units) / force. tiles: those that were kept of groups that are heavier than a unit. */
+ * default) on so many parts needs: as many as on one part by that fraction of the tolerance, which is how the balancer
+ * of one rank is made to cut them. Seconds are medians of CPU seconds over evaluations in turn; units: a whole new map,
+ * whose assignment is nothing on one rank. sampling_per_force: (survey - force + units) / force. */
 #include "simulation.h"
 #include "timing.h"
 
@@ -18,6 +19,7 @@
 
 #define MOST_ARGUMENTS 64
 #define REPETITIONS 9
+#define WARM_UP 2 /* rounds: the balancer wants a survey once it has a map, and the next map is made of it */
 
 static void check(int code, const char *what)
 {
@@ -29,8 +31,9 @@ static void check(int code, const char *what)
 
 static void parse(bh_settings *settings, int argc, char **argv)
 {
-    char *words[MOST_ARGUMENTS] = {"bench_survey", "--quiet", "--balance", "interaction", "--steps", "1"};
-    int n = 6;
+    char *words[MOST_ARGUMENTS] = {"bench_survey", "--quiet", "--balance",   "interaction",
+                                   "--steps",      "1",       "--rebalance", "1"};
+    int n = 8;
     eqp_message message = {""};
     app_action action;
 
@@ -43,62 +46,66 @@ static void parse(bh_settings *settings, int argc, char **argv)
 
 typedef struct outcome {
     bench_times force, survey, units;
-    int64_t nunits, ntiles, npins;
+    int64_t nunits;
 } outcome;
 
-static double evaluate(bh_simulation *sim, bh_survey *survey)
+static double evaluate(bh_simulation *sim, bh_survey *survey, bh_evaluated *result)
 {
+    const double start = eqp_cpu_seconds();
+
+    eqp_timings_clear(sim->evaluator.timings);
+    check(bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), survey, result), "forces");
+    return eqp_cpu_seconds_since(start);
+}
+
+/* A new map, by the survey of the last step if there is one. */
+static double renew(eqp_balancer *balancer)
+{
+    eqp_message message = {""};
+    eqp_advice advice;
+    const double start = eqp_cpu_seconds();
+
+    check(eqp_balancer_renew(balancer, 1, &advice, &message), message.text);
+    return eqp_cpu_seconds_since(start);
+}
+
+/* A new map, an evaluation without a survey, and a step with the one that is wanted; returns the units of the map. */
+static int64_t run_round(bh_simulation *sim, eqp_balancer *balancer, double *force, double *with, double *units)
+{
+    eqp_rank_row row = {.load = 0};
+    eqp_step step;
     bh_evaluated result;
-    const double start = eqp_cpu_seconds();
+    const eqp_work work = {.row = &row, .count = result.counts.of, .timings = sim->evaluator.timings};
 
-    check(bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, survey, &result), "forces");
-    app_timings_free(&result.timings);
-    return eqp_cpu_seconds() - start;
+    *units = renew(balancer);
+    *force = evaluate(sim, NULL, &result);
+    bh_survey survey = {.owners = eqp_balancer_survey(balancer)};
+    *with = evaluate(sim, survey.owners != NULL ? &survey : NULL, &result);
+    bh_survey_free(&survey);
+    row.load = result.seconds;
+    check(eqp_balancer_record(balancer, &work, &step), "step");
+    return step.units;
 }
 
-/* Work units for so many parts from a survey. */
-static double cut(bh_simulation *sim, const app_rebalance_options *options, int nparts, const app_survey *survey,
-                  eqp_units_totals *totals, int64_t *nunits)
+static void measure(bh_simulation *sim, int nparts, outcome *out)
 {
-    app_owners owners;
-    app_units units;
-    uint64_t *key = NULL;
-    int64_t bytes = 0;
-    const double start = eqp_cpu_seconds();
+    bh_problem problem = {.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
+    const eqp_problem functions = bh_problem_functions(&problem);
+    eqp_balancer_options options = app_run_balancing(&sim->settings->run);
+    eqp_message message = {""};
 
-    check(eqp_array_create(&key, sim->domain.ngroups, sizeof *key), "keys");
-    for (int64_t g = 0; g < sim->domain.ngroups; g++) {
-        key[g] = sim->domain.group[g].key;
-    }
-    check(app_owners_line_up(sim->comm, survey, &bh_work_model, &sim->costs, sim->domain.ngroups, key, &owners, &bytes),
-          "owners");
-    check(app_units_make(sim->comm, options, nparts, &owners, totals, &units, NULL), "units");
-    *nunits = units.n;
-    app_units_free(&units);
-    app_owners_free(&owners);
-    free(key);
-    return eqp_cpu_seconds() - start;
-}
-
-static void measure(bh_simulation *sim, const app_rebalance_options *options, int nparts, outcome *out)
-{
-    eqp_units_totals totals = sim->totals;
-    bh_survey survey = {.brief = NULL};
-
-    for (int r = 0; r <= REPETITIONS; r++) {
-        const app_survey_detail detail = app_rebalance_detail(options, nparts, &totals);
-        app_survey_clear(&survey.owners, &detail);
-        const double force = evaluate(sim, NULL), with = evaluate(sim, &survey);
-        const double units = cut(sim, options, nparts, &survey.owners, &totals, &out->nunits);
-        if (r > 0) { /* the first round warms up, and gives the totals for this number of parts */
+    options.imbalance_tol /= nparts;
+    check(eqp_balancer_create(sim->comm, &functions, &options, &problem.balancer, &message), message.text);
+    for (int r = 0; r < WARM_UP + REPETITIONS; r++) {
+        double force, survey, units;
+        out->nunits = run_round(sim, problem.balancer, &force, &survey, &units);
+        if (r >= WARM_UP) {
             bench_times_add(&out->force, force);
-            bench_times_add(&out->survey, with);
+            bench_times_add(&out->survey, survey);
             bench_times_add(&out->units, units);
         }
-        out->ntiles = survey.owners.ntiles;
-        out->npins = survey.owners.npins;
     }
-    bh_survey_free(&survey);
+    eqp_balancer_free(problem.balancer);
 }
 
 int main(int argc, char **argv)
@@ -115,16 +122,15 @@ int main(int argc, char **argv)
     }
     parse(&settings, argc - 2, argv + 2);
     check(bh_simulation_create(MPI_COMM_SELF, &settings, &sim, &message), message.text);
-    const app_rebalance_options options = app_rebalance_of(&settings.run);
-    printf("parts,particles,groups,units,tiles,pins,force_s,survey_s,units_s,sampling_per_force\n");
+    printf("parts,particles,groups,units,force_s,survey_s,units_s,sampling_per_force\n");
     for (int i = 0; i < nparts; i++) {
         outcome out = {.nunits = 0};
-        measure(&sim, &options, (int)parts[i], &out);
+        measure(&sim, (int)parts[i], &out);
         const double force = bench_median(&out.force), survey = bench_median(&out.survey);
         const double units = bench_median(&out.units);
-        printf("%lld,%lld,%lld,%lld,%lld,%lld,%.5f,%.5f,%.5f,%.4f\n", (long long)parts[i], (long long)sim.input.total,
-               (long long)sim.domain.ngroups, (long long)out.nunits, (long long)out.ntiles, (long long)out.npins, force,
-               survey, units, (survey - force + units) / force);
+        printf("%lld,%lld,%lld,%lld,%.5f,%.5f,%.5f,%.4f\n", (long long)parts[i], (long long)sim.input.total,
+               (long long)sim.domain.ngroups, (long long)out.nunits, force, survey, units,
+               (survey - force + units) / force);
     }
     bh_simulation_free(&sim);
     free(parts);

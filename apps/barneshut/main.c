@@ -3,7 +3,6 @@
 #include "drive/output.h"
 #include "drive/record.h"
 #include "drive/simulation.h"
-#include "drive/whatif.h"
 
 #include "../common/compare.h"
 #include "../common/shell.h"
@@ -166,9 +165,7 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
     bh_settings first = *settings;
     bh_simulation sim;
     bh_record record = {0};
-    bh_whatif whatif = {.domain = NULL};
-    app_comparison comparison = {
-        .program = "barneshut", .run = &settings->run, .own = &bh_methods, .what = &whatif.what};
+    app_comparison comparison = {.program = "barneshut", .run = &settings->run};
     int code;
 
     app_compare_first(&first.run);
@@ -182,9 +179,8 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
         code = bh_record_step(&record, &sim, message);
     }
     if (code == EQP_OK) {
-        code = bh_whatif_open(&sim.domain, &sim.evaluator, &sim.costs, sim.dt, &whatif);
-    }
-    if (code == EQP_OK) {
+        comparison.comm = sim.comm;
+        comparison.balancer = sim.balancer;
         code = app_compare(&comparison, record.record, message);
     }
     if (code != EQP_OK && message->text[0] == '\0') {
@@ -199,7 +195,6 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
     }
     app_record_free(record.record);
     app_compare_free(&comparison);
-    bh_whatif_close(&whatif);
     bh_simulation_free(&sim);
     return code;
 }

@@ -2,7 +2,6 @@
 #include "compare.h"
 
 #include "run_compare_report.h"
-#include "run_network.h"
 
 #include <equipoise/base.h>
 
@@ -14,11 +13,10 @@ void app_compare_first(app_run_settings *run)
 {
     run->method = eqp_method_find("sfc");
     run->choice.method = run->method;
-    run->choice.options.method = run->method;
-    run->choice.options.how.split = false;
-    run->choice.options.how.even = 0;
-    run->share = (app_share_choice){.kind = APP_SHARE_EQUAL}; /* of the parts, not of the ranks */
-    run->steps = run->restart != NULL ? INT32_MAX : 0;        /* a restart file stands at any step */
+    run->choice.options.split = false;
+    run->choice.options.even = 0;
+    run->share = (eqp_share_options){.kind = EQP_SHARE_EQUAL}; /* of the parts, not of the ranks */
+    run->steps = run->restart != NULL ? INT32_MAX : 0;         /* a restart file stands at any step */
 }
 
 /* Who watches the rows come. */
@@ -28,12 +26,12 @@ typedef struct watch {
     int64_t done;
 } watch;
 
-static void show(void *user, int n, const app_compared *rows)
+static void show(void *user, int n, const eqp_compared *rows)
 {
     watch *w = user;
     int rank;
 
-    MPI_Comm_rank(w->comparison->what->comm, &rank);
+    MPI_Comm_rank(w->comparison->comm, &rank);
     if (rank == 0 && w->comparison->run->progress && n > 0) {
         fprintf(stderr, "%s: compared into %d parts (%lld of %d)\n", w->comparison->program, rows[0].parts,
                 (long long)++w->done, w->comparison->run->nparts_list);
@@ -43,18 +41,22 @@ static void show(void *user, int n, const app_compared *rows)
 int app_compare(app_comparison *comparison, app_record *record, eqp_message *message)
 {
     const app_run_settings *run = comparison->run;
-    app_whatif what = *comparison->what;
     watch w = {.comparison = comparison};
-    int code = EQP_OK;
+    const eqp_comparison wanted = {.nchoices = run->ncompare,
+                                   .choice = run->compare,
+                                   .ncounts = run->nparts_list,
+                                   .parts = run->parts,
+                                   .network = &comparison->network,
+                                   .plan = run->exchange_auto ? NULL : &run->exchange,
+                                   .nspeeds = run->share.nspeeds,
+                                   .speed = run->share.speed,
+                                   .on_rows = show,
+                                   .user = &w};
+    int code;
 
-    what.plan = run->exchange_auto ? NULL : &run->exchange;
-    what.speeds = app_share_declared(&run->share);
     comparison->network = run->network;
-    if (run->network_measure) {
-        EQP_TRY(app_network_measure(comparison->what->comm, &comparison->network));
-    }
-    EQP_TRY(app_whatif_compare(&what, comparison->own, run->ncompare, run->compare, run->nparts_list, run->parts,
-                               &comparison->network, &comparison->rows, show, &w, message));
+    EQP_TRY(run->network_measure ? eqp_network_measure(comparison->comm, &comparison->network) : EQP_OK);
+    EQP_TRY(eqp_balancer_compare(comparison->balancer, &wanted, &comparison->rows, message));
     comparison->n = run->ncompare * run->nparts_list;
     EQP_TRY(app_record_compare(record, &comparison->network, comparison->n, comparison->rows, message));
 done:

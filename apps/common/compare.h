@@ -11,17 +11,16 @@
 #define APP_COMPARE_H
 
 #include "run_record.h"
-#include "run_whatif.h"
 
 typedef struct app_comparison {
     const char *program;
     const app_run_settings *run; /* of the user: methods, parts, network, report, quiet, progress */
-    const eqp_methods *own;      /* the app's own rows, or NULL */
-    const app_whatif *what;
+    MPI_Comm comm;
+    eqp_balancer *balancer; /* of a run that app_compare_first() is for */
     /* set by app_compare() */
     eqp_network network;
     int n;
-    app_compared *rows; /* [n] */
+    eqp_compared *rows; /* [n] */
 } app_comparison;
 
 /* No steps, and whole owners along the curve: what a comparison starts from. */

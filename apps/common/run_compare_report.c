@@ -19,19 +19,19 @@
 #define AUTOMATIC "auto"
 
 /* A step without any work wastes nothing. */
-static double efficiency_of(const app_compared *row)
+static double efficiency_of(const eqp_compared *row)
 {
     const eqp_evaluated *e = &row->evaluated;
 
     return e->step_seconds > 0 ? e->step_seconds_ideal / e->step_seconds : 1.0;
 }
 
-int app_compare_add(eqp_report *report, int n, const app_compared *rows)
+int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
 {
     int code = EQP_OK;
 
     for (int i = 0; i < n && code == EQP_OK; i++) {
-        const app_compared *row = &rows[i];
+        const eqp_compared *row = &rows[i];
         const eqp_evaluated *e = &row->evaluated;
         char plan[EQP_EXCHANGE_NAME_SIZE];
         eqp_exchange_plan_name(&e->plan, plan);
@@ -66,11 +66,11 @@ int app_compare_add(eqp_report *report, int n, const app_compared *rows)
 /* Rows of one number of parts, of all methods. */
 typedef struct group {
     int n;
-    const app_compared *row; /* [n] */
+    const eqp_compared *row; /* [n] */
 } group;
 
 /* The group that begins with the first of n rows. */
-static group group_of(int n, const app_compared *rows)
+static group group_of(int n, const eqp_compared *rows)
 {
     group g = {1, rows};
 
@@ -80,7 +80,7 @@ static group group_of(int n, const app_compared *rows)
     return g;
 }
 
-static const app_compared *find(const group *g, const char *method)
+static const eqp_compared *find(const group *g, const char *method)
 {
     for (int i = 0; i < g->n; i++) {
         if (strcmp(g->row[i].method, method) == 0) {
@@ -91,22 +91,22 @@ static const app_compared *find(const group *g, const char *method)
 }
 
 /* What the asterisk is for. */
-static double imbalance_of(const app_compared *row)
+static double imbalance_of(const eqp_compared *row)
 {
     return row->evaluated.imbalance;
 }
 
-static double ghosts_of(const app_compared *row)
+static double ghosts_of(const eqp_compared *row)
 {
     return (double)row->evaluated.ghosts_total;
 }
 
-static double seconds_of(const app_compared *row)
+static double seconds_of(const eqp_compared *row)
 {
     return row->evaluated.step_seconds;
 }
 
-static const char *mark(const group *g, const app_compared *row, double (*value)(const app_compared *row))
+static const char *mark(const group *g, const eqp_compared *row, double (*value)(const eqp_compared *row))
 {
     double least = INFINITY;
 
@@ -117,7 +117,7 @@ static const char *mark(const group *g, const app_compared *row, double (*value)
 }
 
 /* How much less time a step takes than with the other method. */
-static double gain_of(const app_compared *row, const app_compared *other)
+static double gain_of(const eqp_compared *row, const eqp_compared *other)
 {
     return other != NULL && seconds_of(other) > 0 ? 1.0 - seconds_of(row) / seconds_of(other) : NAN;
 }
@@ -127,7 +127,7 @@ static int add_percent(eqp_table *table, const char *format, double share)
     return isfinite(share) ? eqp_table_cell(table, format, 100.0 * share) : eqp_table_cell(table, "%s", "");
 }
 
-static int add_work(eqp_table *table, const group *g, const app_compared *row)
+static int add_work(eqp_table *table, const group *g, const eqp_compared *row)
 {
     const eqp_evaluated *e = &row->evaluated;
     int code;
@@ -144,7 +144,7 @@ done:
     return code;
 }
 
-static int add_time(eqp_table *table, const group *g, const app_compared *row)
+static int add_time(eqp_table *table, const group *g, const eqp_compared *row)
 {
     char plan[EQP_EXCHANGE_NAME_SIZE];
     int code;
@@ -181,7 +181,7 @@ static int with_legend(const eqp_table *table, char **text)
     return EQP_OK;
 }
 
-int app_compare_table(int n, const app_compared *rows, char **text)
+int app_compare_table(int n, const eqp_compared *rows, char **text)
 {
     static const char *const header[] = {"parts",  "method",     "imbalance", "next",       "ghosts",
                                          "most",   "neighbours", "step ms",   "efficiency", "vs count",
@@ -210,12 +210,12 @@ int app_compare_table(int n, const app_compared *rows, char **text)
 
 /* The fastest of a group. `auto` takes what another row also shows, so that one is named if it is as fast; and the
  * curve if it is nearly as fast. */
-static const app_compared *winner(const group *g)
+static const eqp_compared *winner(const group *g)
 {
-    const app_compared *best = &g->row[0], *simple = find(g, SIMPLE);
+    const eqp_compared *best = &g->row[0], *simple = find(g, SIMPLE);
 
     for (int i = 1; i < g->n; i++) {
-        const app_compared *row = &g->row[i];
+        const eqp_compared *row = &g->row[i];
         const double margin = strcmp(best->method, AUTOMATIC) == 0 ? 1 + ALIKE : 1 - ALIKE;
         best = seconds_of(row) < seconds_of(best) * margin ? row : best;
     }
@@ -224,20 +224,20 @@ static const app_compared *winner(const group *g)
 
 /* What the sentences are about. */
 typedef struct findings {
-    const app_compared *first;   /* winner at the smallest number of parts */
-    const app_compared *beyond;  /* at the next larger one than `last`; NULL: there is none */
-    const app_compared *last;    /* at the largest with at least half efficiency; NULL: there is none */
-    const app_compared *fastest; /* of all */
+    const eqp_compared *first;   /* winner at the smallest number of parts */
+    const eqp_compared *beyond;  /* at the next larger one than `last`; NULL: there is none */
+    const eqp_compared *last;    /* at the largest with at least half efficiency; NULL: there is none */
+    const eqp_compared *fastest; /* of all */
     group last_group;
 } findings;
 
-static findings look(int n, const app_compared *rows)
+static findings look(int n, const eqp_compared *rows)
 {
     findings f = {0};
 
     for (int i = 0; i < n;) {
         const group g = group_of(n - i, rows + i);
-        const app_compared *best = winner(&g);
+        const eqp_compared *best = winner(&g);
         f.first = f.first == NULL ? best : f.first;
         if (efficiency_of(best) >= HALF) {
             f.last = best;
@@ -252,7 +252,7 @@ static findings look(int n, const app_compared *rows)
     return f;
 }
 
-static void say_method(FILE *stream, const app_compared *row)
+static void say_method(FILE *stream, const eqp_compared *row)
 {
     fprintf(stream, "%s", row->method);
     if (row->chosen[0] != '\0') {
@@ -314,7 +314,7 @@ static void say_fastest(FILE *stream, const findings *f)
     fprintf(stream, ".");
 }
 
-int app_compare_verdict(int n, const app_compared *rows, char **text)
+int app_compare_verdict(int n, const eqp_compared *rows, char **text)
 {
     char *made = NULL;
     size_t size = 0;
@@ -341,7 +341,7 @@ int app_compare_verdict(int n, const app_compared *rows, char **text)
 }
 
 /* Whether every number of parts has the same methods in the same order. */
-static bool is_regular(int n, const app_compared *rows, const group *first)
+static bool is_regular(int n, const eqp_compared *rows, const group *first)
 {
     bool regular = n % first->n == 0;
 
@@ -352,7 +352,7 @@ static bool is_regular(int n, const app_compared *rows, const group *first)
     return regular;
 }
 
-int app_compare_plot(const char *dir, int n, const app_compared *rows, eqp_message *message)
+int app_compare_plot(const char *dir, int n, const eqp_compared *rows, eqp_message *message)
 {
     app_plot_comparison plot = {.dir = dir};
     const char **label = NULL;

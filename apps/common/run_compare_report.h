@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What people and programs see of a comparison: rows of report.json and compare.csv, a table, a verdict, plots. Rows
- * come as app_whatif_compare() gives them: by parts, then by method. Local: one rank calls these. */
+ * come as eqp_balancer_compare() gives them: by parts, then by method. Local: one rank calls these. */
 #ifndef APP_RUN_COMPARE_REPORT_H
 #define APP_RUN_COMPARE_REPORT_H
 
-#include "run_whatif.h"
-
 #include <equipoise/report.h>
+#include <equipoise/whatif.h>
 
 /* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. EQP_OK or EQP_ERR_MEMORY. */
-int app_compare_add(eqp_report *report, int n, const app_compared *rows);
+int app_compare_add(eqp_report *report, int n, const eqp_compared *rows);
 
 /* One line for each row, a blank one between numbers of parts. An asterisk marks the smallest imbalance, number of
  * ghosts and step time of each number of parts; what a step gains over count and over sfc is blank where these were
  * not compared. What the columns mean stands below. text: owned by the caller, free(). EQP_OK or EQP_ERR_MEMORY. */
-int app_compare_table(int n, const app_compared *rows, char **text);
+int app_compare_table(int n, const eqp_compared *rows, char **text);
 
 /* Which method to use, and up to how many parts: some sentences, one line. text: owned by the caller, free(). EQP_OK,
  * EQP_ERR_MEMORY, EQP_ERR_ARGUMENT for n < 1. */
-int app_compare_verdict(int n, const app_compared *rows, char **text);
+int app_compare_verdict(int n, const eqp_compared *rows, char **text);
 
 /* Draws compare_imbalance, compare_ghosts, compare_time and compare_efficiency (.png and .svg) into dir, where
  * compare.csv is; leaves compare.gp. Codes as app_plot_loads(); EQP_ERR_ARGUMENT also unless every
  * number of parts has the same methods in the same order. */
-int app_compare_plot(const char *dir, int n, const app_compared *rows, eqp_message *message);
+int app_compare_plot(const char *dir, int n, const eqp_compared *rows, eqp_message *message);
 
 #endif

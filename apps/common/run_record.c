@@ -24,7 +24,7 @@ struct app_record {
     bool begun;                  /* loads.csv has its name, and report.json of an older run is gone */
     eqp_table *table;            /* rank 0, without --quiet */
     int nrows;                   /* of a comparison; 0: there is none */
-    const app_compared *rows;    /* [nrows] borrowed */
+    const eqp_compared *rows;    /* [nrows] borrowed */
 };
 
 static int set_all(eqp_report *report, int n, const eqp_field *field)
@@ -128,7 +128,7 @@ void app_record_free(app_record *record)
 
 static int add_step(app_record *record, const app_record_row *row)
 {
-    const app_step *now = row->step;
+    const eqp_step *now = row->step;
     double shape = NAN, scale = NAN;
 
     if (now->unit_sizes.n > 1) {
@@ -199,12 +199,17 @@ static void publish_loads(app_record *record)
     }
 }
 
+static const eqp_rank_row *row_of(const app_record_row *row, int rank)
+{
+    return (const eqp_rank_row *)(const void *)((const char *)row->rows + (size_t)rank * row->row_bytes);
+}
+
 static int add_loads(app_record *record, const app_record_row *row)
 {
     int code = EQP_OK;
 
     for (int r = 0; r < record->nranks; r++) {
-        const app_rank_row *of = app_row_of(row->rows, row->row_bytes, r);
+        const eqp_rank_row *of = row_of(row, r);
         const eqp_load_row load = {.step = row->step->step,
                                    .rank = r,
                                    .load = of->load,
@@ -228,7 +233,7 @@ done:
 
 static int add_line(app_record *record, const app_record_row *row)
 {
-    const app_step *now = row->step;
+    const eqp_step *now = row->step;
     int code;
 
     EQP_TRY(eqp_table_cell(record->table, "%lld", (long long)now->step));
@@ -276,7 +281,7 @@ done:
     return code;
 }
 
-int app_record_compare(app_record *record, const eqp_network *network, int n, const app_compared *rows,
+int app_record_compare(app_record *record, const eqp_network *network, int n, const eqp_compared *rows,
                        eqp_message *message)
 {
     int code = EQP_OK;
@@ -301,7 +306,7 @@ static int set_totals(app_record *record, const app_record_totals *totals)
         EQP_TRY(eqp_report_set_interactions(record->report, totals->kind[k], totals->count[k]));
     }
     for (int k = 0; k < totals->costs->nkinds; k++) {
-        EQP_TRY(eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->seconds[k]));
+        EQP_TRY(eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->cost[k]));
     }
     EQP_TRY(eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation));
 done:

@@ -3,15 +3,13 @@
  * each step as it comes: a run that is killed leaves loads.csv up to its last step, and no report.json.
  *
  * An app gives its own fields and columns; those that every mini-app has come first and are filled from the settings,
- * the app_step and the rows of the ranks. */
+ * the eqp_step and the rows of the ranks. */
 #ifndef APP_RUN_RECORD_H
 #define APP_RUN_RECORD_H
 
-#include "run_costs.h"
 #include "run_settings.h"
-#include "run_step.h"
-#include "run_whatif.h"
 
+#include <equipoise/balancer.h>
 #include <equipoise/report.h>
 
 typedef struct app_record app_record;
@@ -34,9 +32,9 @@ int app_record_create(MPI_Comm comm, const app_record_head *head, app_record **r
 void app_record_free(app_record *record);
 
 /* Takes a step in: the step of all ranks with further fields, rows [ranks] of row_bytes each that begin with an
- * app_rank_row, and texts for the app's own columns of the table (only read on rank 0, as all of this). Collective. */
+ * eqp_rank_row, and texts for the app's own columns of the table (only read on rank 0, as all of this). Collective. */
 typedef struct app_record_row {
-    const app_step *step;
+    const eqp_step *step;
     const void *rows;
     size_t row_bytes;
     int nfields;
@@ -48,7 +46,7 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
 
 /* Takes a comparison in: rows [n] (borrowed until the record is freed; only read on rank 0), and the network that they
  * were modelled with. Collective. */
-int app_record_compare(app_record *record, const eqp_network *network, int n, const app_compared *rows,
+int app_record_compare(app_record *record, const eqp_network *network, int n, const eqp_compared *rows,
                        eqp_message *message);
 
 /* What the report says of the whole run. */
@@ -57,7 +55,7 @@ typedef struct app_record_totals {
     int nkinds;
     const char *const *kind; /* [nkinds] kinds of interactions: a prefix of the kinds that cost */
     const int64_t *count;    /* [nkinds] of the last step */
-    const app_costs *costs;
+    const eqp_cost_fit *costs;
     const char *const *cost_kind; /* [costs->nkinds] */
     double correlation;
 } app_record_totals;

@@ -194,18 +194,16 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
 
 static int choose_methods(const eqp_methods *own, app_run_settings *run, const char **option, eqp_message *message)
 {
-    const app_rebalance_options plain = {.imbalance_tol = run->imbalance_tol,
-                                         .how = {.strategy = (eqp_sample_strategy)run->sample_strategy,
-                                                 .rate = run->sample_rate,
-                                                 .threshold = run->sample_threshold},
-                                         .seed = (uint64_t)run->seed};
+    const eqp_choice_options plain = {.strategy = (eqp_sample_strategy)run->sample_strategy,
+                                      .rate = run->sample_rate,
+                                      .threshold = run->sample_threshold};
     int code;
 
     *option = "balance";
-    code = app_word_parse(own, &plain, run->balance, &run->choice, message);
+    code = eqp_choice_parse(own, &plain, run->balance, &run->choice, message);
     if (code == EQP_OK && run->compare_text != NULL) {
         *option = "compare";
-        code = app_words_parse(own, &plain, run->compare_text, &run->ncompare, &run->compare, message);
+        code = eqp_choices_parse(own, &plain, run->compare_text, &run->ncompare, &run->compare, message);
     }
     run->method = run->choice.method;
     return code;
@@ -217,7 +215,7 @@ static int choose_share(app_run_settings *run, const char **option, eqp_message 
     int code = app_share_parse(text, &run->share, message);
 
     *option = "share";
-    if (code == EQP_OK && run->ncompare > 0 && run->share.kind > APP_SHARE_SPEEDS) {
+    if (code == EQP_OK && run->ncompare > 0 && run->share.kind > EQP_SHARE_SPEEDS) {
         eqp_message_set(message, "%s: nothing is measured where no step is made", text);
         code = EQP_ERR_ARGUMENT;
     }
@@ -393,11 +391,40 @@ void app_run_settings_free(app_run_settings *run)
 {
     free(run->compare);
     free(run->parts);
-    app_share_choice_free(&run->share);
+    app_share_free(&run->share);
     run->compare = NULL;
     run->parts = NULL;
     run->ncompare = 0;
     run->nparts_list = 0;
+}
+
+eqp_balancer_options app_run_balancing(const app_run_settings *run)
+{
+    eqp_balancer_options options;
+
+    (void)eqp_balancer_options_init(&options, sizeof options);
+    options.method = run->choice;
+    options.imbalance_tol = run->imbalance_tol;
+    options.seed = (uint64_t)run->seed;
+    options.policy = run->policy;
+    options.share = run->share;
+    options.plan_auto = run->exchange_auto;
+    options.plan = run->exchange;
+    options.network = run->network;
+    options.network_measure = run->network_measure;
+    options.handed_out = run->schedule != NULL;
+    return options;
+}
+
+int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message)
+{
+    eqp_message inner = {""};
+    const int code = app_share_check(&run->share, nranks, &inner);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: --share: %s", program, inner.text);
+    }
+    return code;
 }
 
 static uint64_t mix(uint64_t hash, const void *bytes, size_t size)

@@ -16,7 +16,7 @@
 #define APP_RUN_SETTINGS_H
 
 #include "options.h"
-#include "run_words.h"
+#include "share.h"
 
 #include "../recipe/recipe.h"
 
@@ -42,17 +42,17 @@ typedef struct app_run_settings {
     const char *exchange_text, *compare_text, *parts_text, *network_text, *share_text, *schedule_text;
     /* derived: app_run_choose() */
     const eqp_method *method;
-    app_method_choice choice; /* what --balance says, options included */
+    eqp_choice choice; /* what --balance says, options included */
     eqp_policy_options policy;
     bool exchange_auto; /* the cheapest plan is taken; else this one: */
     eqp_exchange_plan exchange;
-    int ncompare;               /* 0: no what-if */
-    app_method_choice *compare; /* [ncompare] owned */
+    int ncompare;        /* 0: no what-if */
+    eqp_choice *compare; /* [ncompare] owned */
     int nparts_list;
     int64_t *parts;                      /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
     eqp_network network;                 /* as given, else the defaults */
-    bool network_measure;                /* alpha and beta are to be measured: see run_network.h */
-    app_share_choice share;              /* what --share says; owned */
+    bool network_measure;                /* alpha and beta are to be measured: see eqp_network_measure() */
+    eqp_share_options share;             /* what --share says; owned */
     const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */
     eqp_schedule_options schedule_rules; /* how; without weights */
 } app_run_settings;
@@ -72,6 +72,12 @@ int app_run_choose(const char *program, const eqp_methods *own, app_run_settings
 
 /* Frees what app_run_choose() has made; legal for settings that are zero, and twice. */
 void app_run_settings_free(app_run_settings *run);
+
+/* How the run is balanced, as its balancer wants to hear it. */
+eqp_balancer_options app_run_balancing(const app_run_settings *run);
+
+/* Whether declared speeds fit the ranks: EQP_OK, or EQP_ERR_ARGUMENT with a line. */
+int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message);
 
 /* A number >= 0 that differs (almost surely) where two settings want different runs: inputs, steps, balancing,
  * what-ifs; not where they write or show something else. Local. */

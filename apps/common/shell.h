@@ -19,7 +19,6 @@
 #include "options.h"
 #include "run_files.h"
 #include "run_settings.h"
-#include "run_step.h"
 
 #include <mpi.h>
 
@@ -57,7 +56,7 @@ typedef struct app_run {
     const app_naming *naming;         /* of --output */
     MPI_Comm comm;
     void *user;          /* passed to the functions */
-    const app_step *now; /* the last step, of the simulation: `step` and `imbalance_measured` are read */
+    const eqp_step *now; /* the last step, of the simulation: `step` and `imbalance_measured` are read */
     bool completes;      /* the state that the run begins with ends a step of the run before */
     const double *owes;  /* not 0: a step that was stopped has left a state that is not whole; NULL: never so */
     /* EQP_ERR_STOPPED: a signal has ended it early. A snapshot is then a file from which --restart goes on; `now` is of

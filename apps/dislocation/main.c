@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dislocation: dislocation dynamics on MPI ranks, balanced by interactions. */
-#include "drive/balance/whatif.h"
 #include "drive/files/check_forces.h"
 #include "drive/files/files.h"
 #include "drive/files/output.h"
@@ -157,35 +156,13 @@ static int print_comparison(const dd_simulation *sim, const app_comparison *comp
     return code == EQP_OK ? app_check_printed("dislocation", message) : code;
 }
 
-/* What is to be compared, with the options that are usual for this network. choice: owned by the caller. */
-static int choose_methods(const dd_whatif *whatif, const dd_settings *settings, app_method_choice **choice)
-{
-    const int n = settings->run.ncompare;
-    app_method_choice *made = NULL;
-    int code;
-
-    EQP_TRY(eqp_agree(dd_whatif_functions(whatif)->comm, eqp_array_create(&made, n, sizeof *made), NULL));
-    memcpy(made, settings->run.compare, (size_t)n * sizeof *made);
-    EQP_TRY(dd_whatif_settle(whatif, n, made));
-done:
-    if (code != EQP_OK) {
-        free(made);
-        return code;
-    }
-    *choice = made;
-    return EQP_OK;
-}
-
 /* --compare: no steps. */
 static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const char *command, eqp_message *message)
 {
     dd_settings first = *settings;
     dd_simulation sim;
-    dd_whatif *whatif = NULL;
     app_record *record = NULL;
-    app_run_settings run_settings = settings->run;
-    app_method_choice *choice = NULL;
-    app_comparison comparison = {.program = "dislocation", .run = &run_settings, .own = &dd_methods};
+    app_comparison comparison = {.program = "dislocation", .run = &settings->run};
     int code;
 
     app_compare_first(&first.run);
@@ -198,14 +175,8 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
         code = dd_record_step(record, &sim, message);
     }
     if (code == EQP_OK) {
-        code = dd_whatif_create(&sim, &whatif);
-    }
-    if (code == EQP_OK) {
-        code = choose_methods(whatif, settings, &choice);
-    }
-    if (code == EQP_OK) {
-        run_settings.compare = choice;
-        comparison.what = dd_whatif_functions(whatif);
+        comparison.comm = sim.comm;
+        comparison.balancer = sim.balancer;
         code = app_compare(&comparison, record, message);
     }
     if (code == EQP_OK) {
@@ -220,8 +191,6 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
     }
     app_record_free(record);
     app_compare_free(&comparison);
-    free(choice);
-    dd_whatif_free(whatif);
     dd_simulation_free(&sim);
     return code;
 }

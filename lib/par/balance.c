@@ -230,25 +230,6 @@ static int describe(MPI_Comm comm, const eqp_balance_items *t, const eqp_balance
     return EQP_OK;
 }
 
-static int64_t bits_of(double x)
-{
-    int64_t bits;
-
-    x += 0.0; /* -0 is the same number */
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static int64_t print_of(const eqp_method *method)
-{
-    int64_t print = method->flags;
-
-    for (const char *at = method->name; *at; at++) {
-        print = eqp__print_words(print, 1, &(int64_t){*at});
-    }
-    return print;
-}
-
 /* Agrees on a code, on the options and on the set of arrays: else ranks would wait for each other in different calls.
  * Collective. */
 static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, const eqp_balance_items *t,
@@ -264,10 +245,10 @@ static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, cons
         pair[k][0] = pair[k][1] = INT64_MAX;
     }
     if (!code) {
-        const int64_t option[OPTIONS] = {print_of(method),
+        const int64_t option[OPTIONS] = {eqp__print_text(method->flags, method->name),
                                          o->nparts,
                                          eqp__print_words(0, o->nparts, o->share),
-                                         bits_of(o->imbalance_tol),
+                                         eqp__bits_of(o->imbalance_tol),
                                          (int64_t)o->seed,
                                          eqp__print_words(0, o->nparts, o->part_load),
                                          eqp__print_words(0, SETTINGS, &o->settings)};

@@ -286,7 +286,7 @@ int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, co
                      eqp_message *message)
 {
     EQP_REQUIRE(word && choice);
-    eqp_choice made = {.method = NULL};
+    eqp_choice made = {.options = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
     char copy[EQP_WORD_LETTERS + 1], *colon, *next;
     uint64_t said = 0;
     int code = EQP_OK;

@@ -126,6 +126,23 @@ int64_t eqp__print_words(int64_t print, int64_t n, const void *words)
     return (int64_t)(hash >> 1);
 }
 
+int64_t eqp__print_text(int64_t print, const char *text)
+{
+    for (; text && *text; text++) {
+        print = eqp__print_words(print, 1, &(int64_t){*text});
+    }
+    return print;
+}
+
+int64_t eqp__bits_of(double x)
+{
+    int64_t bits;
+
+    x += 0.0;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total)
 {
     int64_t sum = 0, all = 0, *values = NULL;

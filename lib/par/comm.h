@@ -38,6 +38,12 @@ static inline int eqp__pair_differs(const int64_t least[2])
 /* A fingerprint of what came before and of n words of 64 bits; NULL differs from all words. Local, O(n). */
 int64_t eqp__print_words(int64_t print, int64_t n, const void *words);
 
+/* The same of a text; NULL is as an empty one. */
+int64_t eqp__print_text(int64_t print, const char *text);
+
+/* The bits of a number, as such a word; -0 is the same number as 0. */
+int64_t eqp__bits_of(double x);
+
 /* eqp_sum_double(), eqp_sum_int64() of arrays that are there and equally long on all ranks, without agreement. */
 int eqp__sum_double(MPI_Comm comm, int64_t n, double *value);
 int eqp__sum_int64(MPI_Comm comm, int64_t n, int64_t *value);

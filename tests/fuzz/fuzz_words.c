@@ -6,15 +6,15 @@
 
 #include <math.h>
 
-static void require_choice(const app_method_choice *c)
+static void require_choice(const eqp_choice *c)
 {
-    const app_rebalance_options *o = &c->options;
+    const eqp_choice_options *o = &c->options;
 
-    fuzz_require(c->method != NULL && o->method == c->method);
-    fuzz_require(c->name[0] != '\0' && strlen(c->name) <= EQP_WORD_LETTERS);
-    fuzz_require(o->how.rate >= 0 && o->how.rate <= 1);
-    fuzz_require(isfinite(o->how.threshold) && o->how.threshold >= 1.25);
-    fuzz_require(o->how.pins >= 0 && (!o->how.full || o->how.pins == 0));
+    fuzz_require(c->method != NULL);
+    fuzz_require(c->word[0] != '\0' && strlen(c->word) <= EQP_WORD_LETTERS);
+    fuzz_require(o->rate >= 0 && o->rate <= 1);
+    fuzz_require(isfinite(o->threshold) && o->threshold >= 1.25);
+    fuzz_require(o->pins >= 0 && (!o->full || o->pins == 0));
 }
 
 static void require_refused(int code, const eqp_message *message)
@@ -25,20 +25,20 @@ static void require_refused(int code, const eqp_message *message)
 
 static void parse_method(const char *text)
 {
-    const app_rebalance_options run = {.how.threshold = 2};
-    const app_method_choice before = {.name = "before"};
-    app_method_choice choice = before, *choices = NULL;
+    const eqp_choice_options usual = {.threshold = 2};
+    const eqp_choice before = {.word = "before"};
+    eqp_choice choice = before, *choices = NULL;
     eqp_message message = {""};
-    int n = -1, code = app_word_parse(&dd_methods, &run, text, &choice, &message);
+    int n = -1, code = eqp_choice_parse(&dd_methods, &usual, text, &choice, &message);
 
     if (code == EQP_OK) {
         require_choice(&choice);
-        fuzz_require(strcmp(choice.name, text) == 0);
+        fuzz_require(strcmp(choice.word, text) == 0);
     } else {
         require_refused(code, &message);
         fuzz_require(memcmp(&choice, &before, sizeof choice) == 0);
     }
-    code = app_words_parse(&dd_methods, &run, text, &n, &choices, &message);
+    code = eqp_choices_parse(&dd_methods, &usual, text, &n, &choices, &message);
     if (code != EQP_OK) {
         require_refused(code, &message);
         fuzz_require(n == -1 && choices == NULL);
@@ -48,7 +48,7 @@ static void parse_method(const char *text)
     for (int i = 0; i < n; i++) {
         require_choice(&choices[i]);
         for (int j = 0; j < i; j++) {
-            fuzz_require(strcmp(choices[j].name, choices[i].name) != 0);
+            fuzz_require(strcmp(choices[j].word, choices[i].word) != 0);
         }
     }
     free(choices);

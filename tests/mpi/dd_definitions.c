@@ -4,8 +4,6 @@
 #include "balance/trace.h"
 #include "stage/share.h"
 
-#include "../../apps/common/run_files.h"
-
 #include <equipoise/par.h>
 
 #include <stdio.h>
@@ -56,15 +54,14 @@ void known_gather(const dd_simulation *sim, known *k)
     known_segment *own = calloc((size_t)sim->stage.nown + 1, sizeof *own);
 
     memset(k, 0, sizeof *k);
-    app_map_init(&k->own);
-    k->map = &sim->map;
+    k->map = eqp_balancer_map(sim->balancer);
     k->nparts = sim->domain.nranks;
     for (int64_t i = 0; i < network->n; i++) {
         const dd_node *node = &network->node[i];
         mine[i].tag = node->tag;
         mine[i].narms = node->narms;
-        mine[i].verdict =
-            (app_verdict){.tag = node->split < 0 ? sim->domain.rank : -1 - node->split, .home = sim->domain.rank};
+        mine[i].placement =
+            (eqp_placement){.tag = node->split < 0 ? sim->domain.rank : -1 - node->split, .home = sim->domain.rank};
         mine[i].cell = dd_grid_cell(&sim->stage.grid, node->x);
         memcpy(mine[i].x, node->x, sizeof node->x);
         for (int a = 0; a < node->narms; a++) {
@@ -94,7 +91,7 @@ void known_free(known *k)
 {
     free(k->node);
     free(k->segment);
-    app_map_free(&k->own);
+    eqp_map_free(k->own);
 }
 
 /* Scrambles (splitmix64). */
@@ -117,7 +114,7 @@ void known_assign(known *k, int nparts, bool with_split, const dd_simulation *si
     for (int64_t i = 0; i < k->n; i++) {
         const uint64_t h = mix(k->node[i].tag), parts = (uint64_t)nparts;
         const int home = (int)(h % 5 == 0 ? h / 5 % parts : (uint64_t)i * parts / (uint64_t)k->n);
-        k->node[i].verdict = (app_verdict){.tag = home, .home = home};
+        k->node[i].placement = (eqp_placement){.tag = home, .home = home};
         if (with_split && h % 3 == 0) {
             units[nsplit] = 2 + (int64_t)(h / 16 % 4);
             for (int64_t u = 0; u < units[nsplit]; u++, nunits++) {
@@ -127,24 +124,24 @@ void known_assign(known *k, int nparts, bool with_split, const dd_simulation *si
                     centroid[3 * nunits + d] = ((double)(r % 1000) / 1000 - 0.5) * sim->stage.grid.width[d];
                 }
             }
-            k->node[i].verdict.tag = -1 - nsplit++;
+            k->node[i].placement.tag = -1 - nsplit++;
         }
     }
-    must(app_map_set(&k->own, nsplit, units, centroid, rank) == EQP_OK, "map");
-    k->map = &k->own;
+    must(eqp_map_create(nsplit, units, centroid, rank, &k->own) == EQP_OK, "map");
+    k->map = k->own;
     free(units);
     free(centroid);
     free(rank);
 }
 
-app_verdict *known_verdicts(const known *k, const dd_simulation *sim)
+eqp_placement *known_placements(const known *k, const dd_simulation *sim)
 {
-    app_verdict *verdict = calloc((size_t)sim->domain.network.n + 1, sizeof *verdict);
+    eqp_placement *placement = calloc((size_t)sim->domain.network.n + 1, sizeof *placement);
 
     for (int64_t i = 0; i < sim->domain.network.n; i++) {
-        verdict[i] = k->node[find(k, sim->domain.network.node[i].tag)].verdict;
+        placement[i] = k->node[find(k, sim->domain.network.node[i].tag)].placement;
     }
-    return verdict;
+    return placement;
 }
 
 /* Whether segments of cell a, as targets, meet those of cell b. */
@@ -166,11 +163,11 @@ static int worker(const known *k, const dd_simulation *sim, const known_node *no
 {
     double centroid[3];
 
-    if (node->verdict.tag >= 0) {
-        return node->verdict.home;
+    if (node->placement.tag >= 0) {
+        return node->placement.home;
     }
     dd_share_centroid(&sim->stage.grid, node->cell, cell, centroid);
-    return app_map_rank(k->map, node->verdict.tag, centroid);
+    return eqp_map_rank(k->map, node->placement.tag, centroid);
 }
 
 /* Segments of cells by home: [cells][nparts]. */
@@ -179,7 +176,7 @@ static int64_t *define_lives(const known *k, const dd_simulation *sim)
     int64_t *lives = calloc((size_t)(sim->stage.grid.ncells * k->nparts), sizeof *lives);
 
     for (int64_t s = 0; s < k->nsegments; s++) {
-        lives[k->segment[s].cell * k->nparts + k->node[k->segment[s].node].verdict.home]++;
+        lives[k->segment[s].cell * k->nparts + k->node[k->segment[s].node].placement.home]++;
     }
     return lives;
 }
@@ -188,11 +185,11 @@ static int64_t *define_lives(const known *k, const dd_simulation *sim)
 static bool was_there(const known *k, int64_t s, dd_tag end)
 {
     const known_segment *segment = &k->segment[s];
-    const int home = k->node[segment->node].verdict.home;
+    const int home = k->node[segment->node].placement.home;
 
     for (int64_t j = 0; j < s; j++) {
         const known_segment *before = &k->segment[j];
-        if (before->cell == segment->cell && k->node[before->node].verdict.home == home &&
+        if (before->cell == segment->cell && k->node[before->node].placement.home == home &&
             (before->owner == end || before->other == end)) {
             return true;
         }
@@ -207,7 +204,7 @@ static int64_t *define_ends(const known *k, const dd_simulation *sim)
 
     for (int64_t s = 0; s < k->nsegments; s++) {
         const known_segment *segment = &k->segment[s];
-        ends[segment->cell * k->nparts + k->node[segment->node].verdict.home] +=
+        ends[segment->cell * k->nparts + k->node[segment->node].placement.home] +=
             !was_there(k, s, segment->owner) + !was_there(k, s, segment->other);
     }
     return ends;
@@ -252,7 +249,7 @@ static unsigned char *define_needs(const known *k, const dd_simulation *sim)
                 for (int64_t home = 0; home < n; home++) {
                     needs[(c * n + home) * n + part] = 1;
                 }
-                needs[(target->cell * n + node->verdict.home) * n + part] = 1;
+                needs[(target->cell * n + node->placement.home) * n + part] = 1;
             }
         }
     }
@@ -284,10 +281,10 @@ static void define_runs(const known *k, const dd_simulation *sim, int64_t s, dd_
             }
         }
     }
-    for (int r = 0; r <= DD_GRID_RUNS && node->verdict.tag >= 0; r++) {
-        work[node->verdict.home].of[DD_KIND_RUN] += met[r];
+    for (int r = 0; r <= DD_GRID_RUNS && node->placement.tag >= 0; r++) {
+        work[node->placement.home].of[DD_KIND_RUN] += met[r];
     }
-    for (int64_t c = 0; c < sim->stage.grid.ncells && node->verdict.tag < 0; c++) {
+    for (int64_t c = 0; c < sim->stage.grid.ncells && node->placement.tag < 0; c++) {
         work[worker(k, sim, node, c)].of[DD_KIND_RUN] += cells[c];
     }
     free(cells);
@@ -300,7 +297,7 @@ void define_work(const known *k, const dd_simulation *sim, dd_counts *work)
     for (int64_t s = 0; s < k->nsegments; s++) {
         const known_segment *target = &k->segment[s];
         const known_node *node = &k->node[target->node];
-        work[node->verdict.home].of[DD_KIND_SEGMENT]++;
+        work[node->placement.home].of[DD_KIND_SEGMENT]++;
         define_runs(k, sim, s, work);
         for (int64_t j = 0; j < k->nsegments; j++) {
             const known_segment *source = &k->segment[j];
@@ -349,10 +346,10 @@ static void define_nodes(const known *k, const definer *d)
     int64_t block = 0;
 
     for (int64_t i = 0; i < k->n; i++) {
-        const int home = k->node[i].verdict.home;
+        const int home = k->node[i].placement.home;
         add_block(d, DD_PHASE_NODES, i, 24, 0, home);
         for (int a = 0; a < k->node[i].narms; a++) {
-            const int other = k->node[find(k, k->node[i].arm[a])].verdict.home;
+            const int other = k->node[find(k, k->node[i].arm[a])].placement.home;
             add_need(d, DD_PHASE_NODES, i, other);
             if (k->node[i].tag < k->node[i].arm[a] && other != home) {
                 add_block(d, DD_PHASE_ARMS, block, 24, 0, home);
@@ -441,8 +438,8 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
             }
             for (int64_t i = 0; i < k->n; i++) {
                 bool needed = false;
-                for (int a = 0; a < k->node[i].narms && k->node[i].verdict.home == from; a++) {
-                    const bool there = k->node[find(k, k->node[i].arm[a])].verdict.home == to;
+                for (int a = 0; a < k->node[i].narms && k->node[i].placement.home == from; a++) {
+                    const bool there = k->node[find(k, k->node[i].arm[a])].placement.home == to;
                     needed = needed || there;
                     arms += there && k->node[i].tag < k->node[i].arm[a];
                 }
@@ -461,4 +458,17 @@ void define_direct(const known *k, const dd_simulation *sim, direct *sent)
     free(ends);
     free(lives);
     free(needs);
+}
+
+int compute_again(dd_simulation *sim)
+{
+    int code;
+
+    dd_halo_free(&sim->halo);
+    EQP_TRY(dd_halo_create(&sim->domain, &sim->halo));
+    EQP_TRY(dd_halo_refresh(&sim->domain, &sim->halo));
+    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, sim->cells, eqp_balancer_map(sim->balancer), &sim->stage));
+    EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage));
+done:
+    return code;
 }

@@ -8,14 +8,14 @@
 
 #include <equipoise/exchange.h>
 
-/* A node as all ranks know it, with a verdict that follows from its tag alone. */
+/* A node as all ranks know it, with a placement that follows from its tag alone. */
 typedef struct known_node {
     dd_tag tag;
     double x[3];
     int64_t cell;
     int narms;
     dd_tag arm[DD_MOST_ARMS];
-    app_verdict verdict;
+    eqp_placement placement;
 } known_node;
 
 typedef struct known_segment {
@@ -31,11 +31,11 @@ typedef struct known {
     known_node *node;
     known_segment *segment; /* by cell, owner, other end */
     int nparts;
-    const app_map *map; /* borrowed */
-    app_map own;        /* of known_assign() */
+    const eqp_map *map; /* borrowed */
+    eqp_map *own;       /* of known_assign() */
 } known;
 
-/* Gathers the network on all ranks of the simulation, with the verdicts and the map that it lives by, whose parts are
+/* Gathers the network on all ranks of the simulation, with the placements and the map that it lives by, whose parts are
  * the ranks. Ends the program where that fails. */
 void known_gather(const dd_simulation *sim, known *k);
 void known_free(known *k);
@@ -43,8 +43,8 @@ void known_free(known *k);
 /* Nodes to parts by their tags; some are shared. Every rank makes the same. */
 void known_assign(known *k, int nparts, bool with_split, const dd_simulation *sim);
 
-/* The verdicts of a rank's own nodes: owned by the caller. */
-app_verdict *known_verdicts(const known *k, const dd_simulation *sim);
+/* The placements of a rank's own nodes: owned by the caller. */
+eqp_placement *known_placements(const known *k, const dd_simulation *sim);
 
 /* What each part does: [nparts] zeros. */
 void define_work(const known *k, const dd_simulation *sim, dd_counts *work);
@@ -58,5 +58,9 @@ typedef struct direct {
     int64_t *messages, *bytes;
 } direct;
 void define_direct(const known *k, const dd_simulation *sim, direct *sent);
+
+/* Halo, stage and forces anew, by the present map and the plan of the domain: after the problem was closed.
+ * Collective. */
+int compute_again(dd_simulation *sim);
 
 #endif

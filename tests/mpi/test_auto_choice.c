@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What `auto` takes: with made-up owners whose loads and traffic are known, the best balanced method where messages are
- * free, the one with least traffic where they are dear, what is in use where nothing gains more than it costs, and
+ * free, the one with least traffic where they are expensive, what is in use where nothing gains more than it costs, and
  * never anything worse than the curve. */
 #include "harness.h"
 
-#include "run_auto.h"
+#include "whatif/automatic.h"
 
 #include <equipoise/base.h>
 #include <equipoise/random.h>
@@ -14,7 +14,6 @@
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
 static const double nominal[1] = {1e-9};
-static const app_work_model model = {1, nominal, 0};
 static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 
 /* Owners in two rows that have nothing to do with each other. Along the curve they take turns, so that a stretch of it
@@ -23,8 +22,10 @@ static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 typedef struct world {
     int rank, size;
     uint64_t seed; /* of loads; 0: one owner has as much as three parts, the others are equal */
-    app_costs costs;
-    app_whatif what;
+    eqp_costs costs;
+    eqp_problem problem;
+    uint64_t *key;
+    eqp_whatif what;
 } world;
 
 static int64_t first_of(const world *w, int rank)
@@ -55,10 +56,10 @@ static int64_t pairs_of_tile(const world *w, int64_t owner)
     return (int64_t)(100.0 * exp(5.0 * eqp_random_uniform(w->seed, (uint64_t)owner, 0)));
 }
 
-static app_tile tile_of(const world *w, int64_t owner, int t)
+static eqp_tile tile_of(const world *w, int64_t owner, int t)
 {
     const int64_t partner = partner_of(owner, t);
-    app_tile tile = {.weight = 1e9 * nominal[0] * (double)pairs_of_tile(w, owner), .pin = {partner, -1}};
+    eqp_tile tile = {.weight = 1e9 * nominal[0] * (double)pairs_of_tile(w, owner), .pin = {partner, -1}};
     double own[3], other[3];
 
     place_of(owner, own);
@@ -69,23 +70,10 @@ static app_tile tile_of(const world *w, int64_t owner, int t)
     return tile;
 }
 
-static int keys(void *user, int64_t *nhome, uint64_t **key)
-{
-    const world *w = user;
-    const int64_t first = first_of(w, w->rank), n = first_of(w, w->rank + 1) - first;
-
-    *key = mpi_test_alloc(n, sizeof **key);
-    for (int64_t i = 0; i < n; i++) {
-        (*key)[i] = (uint64_t)(first + i) << 20;
-    }
-    *nhome = n;
-    return EQP_OK;
-}
-
-static int add_owner(const world *w, int64_t owner, app_survey *survey)
+static int add_owner(const world *w, int64_t owner, eqp_survey *survey)
 {
     const double weight = 1e9 * nominal[0] * (double)pairs_of_tile(w, owner) * PARTNERS;
-    app_owner made = {.key = (uint64_t)owner << 20,
+    eqp_owner made = {.key = (uint64_t)owner << 20,
                       .pin = owner,
                       .particles = 1,
                       .home = (int32_t)w->rank,
@@ -98,23 +86,23 @@ static int add_owner(const world *w, int64_t owner, app_survey *survey)
 
     place_of(owner, made.centre);
     for (int t = 0; t < PARTNERS && code == EQP_OK; t++) {
-        const app_tile tile = tile_of(w, owner, t);
-        if (eqp_pin_key(0, (uint64_t)tile.pin[0]) < survey->detail.pin_below) {
-            code = app_survey_add_pin(survey, tile.pin[0]);
+        const eqp_tile tile = tile_of(w, owner, t);
+        if (eqp_pin_key(0, (uint64_t)tile.pin[0]) < eqp_survey_pin_below(survey)) {
+            code = eqp_survey_add_pin(survey, tile.pin[0]);
         }
-        if (code == EQP_OK && weight >= survey->detail.heavy) {
-            code = app_survey_add_tile(survey, &tile);
+        if (code == EQP_OK && weight >= eqp_survey_heavy(survey)) {
+            code = eqp_survey_add_tile(survey, &tile);
         }
     }
-    return code == EQP_OK ? app_survey_add_owner(survey, &made) : code;
+    return code == EQP_OK ? eqp_survey_add_owner(survey, &made) : code;
 }
 
-static int survey(void *user, bool weights, app_survey *list)
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
 {
     const world *w = user;
     int code = EQP_OK;
 
-    (void)weights;
+    (void)kind;
     for (int64_t o = first_of(w, w->rank); o < first_of(w, w->rank + 1) && code == EQP_OK; o++) {
         code = add_owner(w, o, list);
     }
@@ -123,17 +111,17 @@ static int survey(void *user, bool weights, app_survey *list)
 
 /* An owner's block goes out to all who compute its interactions or those of its partners; what they made of it comes
  * back. */
-static int trace_owner(const world *w, int64_t owner, const app_map *map, const app_verdict *verdict, bool loads_only,
-                       eqp_evaluation *evaluation)
+static int trace_owner(const world *w, int64_t owner, const eqp_map *map, const eqp_placement *placement,
+                       bool loads_only, eqp_evaluation *evaluation)
 {
     int code = EQP_OK;
 
     for (int phase = 0; phase < PHASES && !loads_only && code == EQP_OK; phase++) {
-        code = eqp_evaluation_block(evaluation, phase, owner, BLOCK_BYTES, 1, verdict->home);
+        code = eqp_evaluation_block(evaluation, phase, owner, BLOCK_BYTES, 1, placement->home);
     }
     for (int t = 0; t < PARTNERS && code == EQP_OK; t++) {
-        const app_tile tile = tile_of(w, owner, t);
-        const int part = app_map_rank(map, verdict->tag, tile.centroid);
+        const eqp_tile tile = tile_of(w, owner, t);
+        const int part = eqp_map_rank(map, placement->tag, tile.centroid);
         code = eqp_evaluation_load(evaluation, part, (double)pairs_of_tile(w, owner) * nominal[0]);
         if (code == EQP_OK && !loads_only) {
             code = eqp_evaluation_need(evaluation, 0, owner, part);
@@ -144,7 +132,7 @@ static int trace_owner(const world *w, int64_t owner, const app_map *map, const 
     return code;
 }
 
-static int trace(void *user, int nparts, const app_map *map, const app_verdict *verdict, bool loads_only,
+static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
                  eqp_evaluation *evaluation)
 {
     const world *w = user;
@@ -153,84 +141,81 @@ static int trace(void *user, int nparts, const app_map *map, const app_verdict *
 
     (void)nparts;
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        code = trace_owner(w, first + i, map, &verdict[i], loads_only, evaluation);
+        code = trace_owner(w, first + i, map, &placement[i], loads_only, evaluation);
     }
     return code;
 }
 
+static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0};
+
 static void make_world(MPI_Comm comm, uint64_t seed, world *w)
 {
     *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm), .seed = seed};
-    CHECK_EQUAL(app_costs_init(&w->costs, 1, nominal), EQP_OK);
+    const int64_t first = first_of(w, w->rank), n = first_of(w, w->rank + 1) - first;
+    CHECK_EQUAL(eqp__costs_init(&w->costs, 1, nominal), EQP_OK);
     w->costs.known = true;
-    w->what = (app_whatif){.comm = comm,
-                           .user = w,
-                           .model = &model,
+    w->key = mpi_test_alloc(n, sizeof *w->key);
+    for (int64_t i = 0; i < n; i++) {
+        w->key[i] = (uint64_t)(first + i) << 20;
+    }
+    w->problem =
+        (eqp_problem){.user = w, .nphases = PHASES, .back = back, .ghosts = ghosts, .survey = survey, .trace = trace};
+    w->what = (eqp_whatif){.comm = comm,
+                           .problem = &w->problem,
+                           .model = {1, nominal, 0},
                            .costs = &w->costs,
-                           .nphases = PHASES,
-                           .back = back,
-                           .ghosts = ghosts,
-                           .keys = keys,
-                           .survey = survey,
-                           .trace = trace};
+                           .making = {.method = &eqp_method_auto, .imbalance_tol = 0.02, .how = usual, .seed = 1},
+                           .nhome = n,
+                           .key = w->key};
 }
 
-static const eqp_network nothing = {0.0, 0.0, 1}, dear = {0.0, 1.0, 1}, one_node = {0.0, 1.0, PARTS};
-
-static app_rebalance_options options_of(const eqp_method *method)
-{
-    return (app_rebalance_options){
-        .method = method, .imbalance_tol = 0.02, .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}, .seed = 1};
-}
+static const eqp_network nothing = {0.0, 0.0, 1}, expensive = {0.0, 1.0, 1}, one_node = {0.0, 1.0, PARTS};
 
 /* What was chosen for parts that live so many steps. present: or NULL. */
-static app_auto_answer choose(world *w, const eqp_network *network, double life, const app_trial *present)
+static eqp_auto_answer choose(world *w, const eqp_network *network, double life, const eqp_trial *present)
 {
-    const app_auto_question question = {
-        .options = options_of(&app_method_auto), .nparts = PARTS, .life = life, .network = *network};
-    app_whatif_state *state = NULL;
-    app_auto_answer answer;
+    const eqp_auto_question question = {.nparts = PARTS, .life = life, .network = *network};
+    eqp_whatif_state state;
+    eqp_auto_answer answer;
     eqp_message message = {""};
 
-    CHECK_EQUAL(app_whatif_open(&w->what, &state), EQP_OK);
-    CHECK_EQUAL(app_auto_choose(state, &question, present, &answer, &message), EQP_OK);
-    CHECK(answer.keep == (answer.choice == NULL));
-    app_whatif_close(state);
+    eqp__whatif_open(&w->what, &state);
+    CHECK_EQUAL(eqp__auto_choose(&state, &question, present, &answer, &message), EQP_OK);
+    CHECK(answer.keep == (answer.trial.choice == NULL));
+    eqp__whatif_close(&state);
     return answer;
 }
 
-static void forget(app_auto_answer *answer)
+static void forget(eqp_auto_answer *answer)
 {
-    app_trials_free(1, &answer->trial);
-    free(answer->choice);
+    eqp__trials_free(1, &answer->trial);
 }
 
 /* So many steps that what the choice itself costs is nothing. */
 #define FOREVER 1e15
 
-/* One method's map and what it comes to; the caller frees its map and verdicts. */
-static app_trial try_word(world *w, const char *word, const eqp_network *network)
+/* One method's map and what it comes to; the caller frees its map and placements. */
+static eqp_trial try_word(world *w, const char *word, const eqp_network *network)
 {
-    const app_rebalance_options run = options_of(&app_method_auto);
-    app_trial trial = {.nparts = PARTS};
-    app_whatif_state *state = NULL;
-    app_method_choice choice;
+    eqp_trial trial = {.nparts = PARTS};
+    eqp_whatif_state state;
+    eqp_choice choice;
     eqp_message message = {""};
 
-    CHECK_EQUAL(app_word_parse(NULL, &run, word, &choice, &message), EQP_OK);
+    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, word, &choice, &message), EQP_OK);
     trial.choice = &choice;
-    CHECK_EQUAL(app_whatif_open(&w->what, &state), EQP_OK);
-    CHECK_EQUAL(app_whatif_try(state, 1, &trial, network, &message), EQP_OK);
-    app_whatif_close(state);
+    eqp__whatif_open(&w->what, &state);
+    CHECK_EQUAL(eqp__whatif_try(&state, 1, &trial, network, &message), EQP_OK);
+    eqp__whatif_close(&state);
     trial.choice = NULL;
     return trial;
 }
 
 static eqp_evaluated value_of(world *w, const char *word, const eqp_network *network)
 {
-    app_trial trial = try_word(w, word, network);
+    eqp_trial trial = try_word(w, word, network);
 
-    app_trials_free(1, &trial);
+    eqp__trials_free(1, &trial);
     return trial.row.evaluated;
 }
 
@@ -243,16 +228,16 @@ enum { NWORDS = sizeof words / sizeof *words, CURVE = 1, BOXES = 2 };
 static void the_network_decides(MPI_Comm comm)
 {
     eqp_evaluated other[NWORDS];
-    app_auto_answer balanced, quiet, together;
+    eqp_auto_answer balanced, quiet, together;
     world w;
 
     make_world(comm, 0, &w);
     balanced = choose(&w, &nothing, FOREVER, NULL);
-    quiet = choose(&w, &dear, FOREVER, NULL);
+    quiet = choose(&w, &expensive, FOREVER, NULL);
     together = choose(&w, &one_node, FOREVER, NULL);
     for (int i = 0; i < NWORDS; i++) {
-        other[i] = value_of(&w, words[i], &dear);
-        /* Free messages: the best balanced. Dear ones: the least traffic. */
+        other[i] = value_of(&w, words[i], &expensive);
+        /* Free messages: the best balanced. Expensive ones: the least traffic. */
         CHECK(balanced.row.evaluated.load_max <= other[i].load_max * (1.0 + 1e-9));
         CHECK(quiet.row.evaluated.exchange_seconds <= other[i].exchange_seconds * (1.0 + 1e-9));
     }
@@ -261,8 +246,8 @@ static void the_network_decides(MPI_Comm comm)
     CHECK(quiet.row.evaluated.exchange_seconds < 0.75 * other[CURVE].exchange_seconds);
     CHECK(quiet.row.evaluated.bytes_max < balanced.row.evaluated.bytes_max);
     CHECK(quiet.row.evaluated.load_max > balanced.row.evaluated.load_max);
-    CHECK(strcmp(quiet.choice->method->name, balanced.choice->method->name) != 0);
-    /* The same dear network, but all parts share memory: as if messages were free. */
+    CHECK(strcmp(quiet.choice.method->name, balanced.choice.method->name) != 0);
+    /* The same expensive network, but all parts share memory: as if messages were free. */
     CHECK_EQUAL(together.row.evaluated.exchange_seconds, 0);
     /* Two maps are as short but for rounding: what making them took, which is measured, decides between them. */
     CHECK_NEAR(together.row.evaluated.step_seconds, balanced.row.evaluated.step_seconds,
@@ -274,19 +259,16 @@ static void the_network_decides(MPI_Comm comm)
 }
 
 /* A map with everything in one part. */
-static app_trial all_in_one(const world *w)
+static eqp_trial all_in_one(const world *w)
 {
     const int64_t n = first_of(w, w->rank + 1) - first_of(w, w->rank);
-    app_trial trial = {.nparts = PARTS, .verdicts = mpi_test_alloc(n, sizeof(app_verdict))};
-
-    app_map_init(&trial.map);
-    return trial;
+    return (eqp_trial){.nparts = PARTS, .placements = mpi_test_alloc(n, sizeof(eqp_placement))};
 }
 
 static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
 {
-    app_auto_answer late, early, again, quiet;
-    app_trial bad, best;
+    eqp_auto_answer late, early, again, quiet;
+    eqp_trial bad, best;
     world w;
 
     make_world(comm, 0, &w);
@@ -296,16 +278,16 @@ static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
     CHECK_NEAR(late.row.evaluated.imbalance, PARTS - 1.0, 1e-9);
     early = choose(&w, &nothing, FOREVER, &bad);
     CHECK(!early.keep && early.row.evaluated.imbalance < 0.3);
-    quiet = choose(&w, &dear, FOREVER, &bad);
+    quiet = choose(&w, &expensive, FOREVER, &bad);
     CHECK(quiet.keep && quiet.row.evaluated.exchange_seconds == 0.0); /* who has everything needs nothing */
-    best = (app_trial){.nparts = PARTS, .map = early.trial.map, .verdicts = early.trial.verdicts};
+    best = (eqp_trial){.nparts = PARTS, .map = early.trial.map, .placements = early.trial.placements};
     again = choose(&w, &nothing, FOREVER, &best); /* all others are as long, and are to be made */
     CHECK(again.keep && again.row.evaluated.step_seconds == early.row.evaluated.step_seconds);
     forget(&late);
     forget(&early);
     forget(&again);
     forget(&quiet);
-    app_trials_free(1, &bad);
+    eqp__trials_free(1, &bad);
 }
 
 static void a_choice_is_never_above_the_curve(MPI_Comm comm)
@@ -314,14 +296,14 @@ static void a_choice_is_never_above_the_curve(MPI_Comm comm)
     int beyond = 0;
 
     for (uint64_t i = 0; i < 2; i++) {
-        app_auto_answer answer;
+        eqp_auto_answer answer;
         double curve;
         world w;
         make_world(comm, 1 + i, &w);
         curve = value_of(&w, "sfc", &networks[i]).step_seconds;
         answer = choose(&w, &networks[i], FOREVER, NULL);
         CHECK(answer.row.evaluated.step_seconds <= curve);
-        CHECK(answer.row.evaluated.step_seconds < curve || strcmp(answer.choice->name, "sfc") == 0);
+        CHECK(answer.row.evaluated.step_seconds < curve || strcmp(answer.choice.word, "sfc") == 0);
         beyond += answer.row.evaluated.step_seconds < curve;
         forget(&answer);
     }
@@ -329,21 +311,20 @@ static void a_choice_is_never_above_the_curve(MPI_Comm comm)
 }
 
 /* What a comparison of all methods shows in the row of `auto`, the last one. */
-static void compare(world *w, const eqp_network *network, app_compared row[NWORDS + 1])
+static void compare(world *w, const eqp_network *network, eqp_compared row[NWORDS + 1])
 {
-    const app_rebalance_options run = options_of(&app_method_auto);
     const int64_t parts = PARTS;
-    app_method_choice *choice = NULL;
-    app_compared *rows = NULL;
+    eqp_choice *choice = NULL;
+    eqp_compared *rows = NULL;
     eqp_message message = {""};
     int n = 0;
 
-    CHECK_EQUAL(app_words_parse(NULL, &run, WORDS, &n, &choice, &message), EQP_OK);
+    CHECK_EQUAL(eqp_choices_parse(NULL, &usual, WORDS, &n, &choice, &message), EQP_OK);
     CHECK_EQUAL(n, NWORDS);
     choice = realloc(choice, (NWORDS + 1) * sizeof *choice);
     CHECK(choice != NULL);
-    choice[NWORDS] = (app_method_choice){.name = "auto", .method = &app_method_auto, .options = run};
-    CHECK_EQUAL(app_whatif_compare(&w->what, NULL, NWORDS + 1, choice, 1, &parts, network, &rows, NULL, NULL, &message),
+    choice[NWORDS] = (eqp_choice){.word = "auto", .method = &eqp_method_auto, .options = usual};
+    CHECK_EQUAL(eqp__whatif_compare(&w->what, NWORDS + 1, choice, 1, &parts, network, &rows, NULL, NULL, &message),
                 EQP_OK);
     memcpy(row, rows, (NWORDS + 1) * sizeof *row);
     for (int i = 0; i <= NWORDS; i++) {
@@ -356,8 +337,8 @@ static void compare(world *w, const eqp_network *network, app_compared row[NWORD
 /* Nobody leaves the curve for less than a hundredth of a step. */
 static void a_comparison_takes_the_shortest_step(MPI_Comm comm)
 {
-    static const eqp_network *const networks[] = {&nothing, &dear};
-    app_compared row[2][NWORDS + 1];
+    static const eqp_network *const networks[] = {&nothing, &expensive};
+    eqp_compared row[2][NWORDS + 1];
     world w;
 
     make_world(comm, 0, &w);

@@ -69,14 +69,14 @@ typedef struct outcome {
 enum { TARGETS = BH_KINDS, HELPED };
 
 /* Evaluates with the forces `before` as those of the step before, on which the relative criterion depends. */
-static void evaluate(bh_simulation *sim, bh_handout *handout, const double *before, outcome *o)
+static void evaluate(bh_simulation *sim, const eqp_map *map, bh_handout *handout, const double *before, outcome *o)
 {
     bh_evaluated evaluated;
 
     put_back(sim, before);
     CHECK_EQUAL(bh_domain_grow(&sim->domain), EQP_OK);
     sim->evaluator.handout = handout;
-    CHECK_EQUAL(bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated), EQP_OK);
+    CHECK_EQUAL(bh_evaluate(&sim->evaluator, &sim->domain, map, NULL, &evaluated), EQP_OK);
     sim->evaluator.handout = NULL;
     memcpy(o->done, evaluated.counts.of, sizeof evaluated.counts.of);
     o->done[TARGETS] = evaluated.targets;
@@ -85,7 +85,7 @@ static void evaluate(bh_simulation *sim, bh_handout *handout, const double *befo
     CHECK_EQUAL(bh_tree_check(&sim->domain.tree), EQP_OK);
     MPI_Allreduce(MPI_IN_PLACE, o->done, BH_KINDS + 2, MPI_INT64_T, MPI_SUM, sim->comm);
     o->field = fields_of(sim);
-    app_timings_free(&evaluated.timings);
+    eqp_timings_clear(sim->evaluator.timings);
 }
 
 static void check_same(const bh_simulation *sim, const outcome *a, const outcome *b)
@@ -97,8 +97,8 @@ static void check_same(const bh_simulation *sim, const outcome *a, const outcome
 }
 
 /* Evaluates by a method, twice with what it has learnt; returns how many works others have computed. */
-static int64_t check_method(bh_simulation *sim, const eqp_schedule_method *method, const double *before,
-                            const outcome *reference)
+static int64_t check_method(bh_simulation *sim, const eqp_map *map, const eqp_schedule_method *method,
+                            const double *before, const outcome *reference)
 {
     bh_handout *handout = NULL;
     int64_t helped = 0;
@@ -106,7 +106,7 @@ static int64_t check_method(bh_simulation *sim, const eqp_schedule_method *metho
     CHECK_EQUAL(bh_handout_create(sim->comm, method, NULL, &handout), EQP_OK);
     for (int round = 0; round < 2; round++) {
         outcome o;
-        evaluate(sim, handout, before, &o);
+        evaluate(sim, map, handout, before, &o);
         check_same(sim, reference, &o);
         helped += o.done[HELPED];
         free(o.field);
@@ -116,7 +116,7 @@ static int64_t check_method(bh_simulation *sim, const eqp_schedule_method *metho
 }
 
 /* Every method on few ranks; where all takes much longer, every third, beginning with another each time. */
-static int64_t check_methods(bh_simulation *sim)
+static int64_t check_methods(bh_simulation *sim, const eqp_map *map)
 {
     static int turn;
     const int every = sim->domain.nranks > 3 ? 3 : 1;
@@ -124,10 +124,10 @@ static int64_t check_methods(bh_simulation *sim)
     outcome reference;
     int64_t helped = 0;
 
-    evaluate(sim, NULL, before, &reference);
+    evaluate(sim, map, NULL, before, &reference);
     CHECK_EQUAL(reference.done[HELPED], 0);
     for (int m = turn++ % every; m < eqp_schedule_method_count(); m += every) {
-        helped += check_method(sim, eqp_schedule_method_at(m), before, &reference);
+        helped += check_method(sim, map, eqp_schedule_method_at(m), before, &reference);
     }
     free(reference.field);
     free(before);
@@ -141,7 +141,7 @@ static void check_options(MPI_Comm comm, const char *const *option)
 
     parse(&settings, option);
     create(comm, &settings, &sim);
-    check_methods(&sim);
+    check_methods(&sim, eqp_balancer_map(sim.balancer));
     bh_simulation_free(&sim);
 }
 
@@ -164,7 +164,7 @@ static void forces_are_the_same_whoever_computes_them(MPI_Comm comm)
 }
 
 /* All groups are shared by all ranks, each of which has its units anywhere around them. */
-static void share_everything(bh_simulation *sim)
+static eqp_map *share_everything(bh_simulation *sim)
 {
     enum { SPLIT = 5, UNITS = 3 };
     const bh_particles *p = &sim->domain.particles;
@@ -172,6 +172,7 @@ static void share_everything(bh_simulation *sim)
     int64_t nunits_of[SPLIT];
     double *centroid = mpi_test_alloc(SPLIT * each * 3, sizeof *centroid);
     int *rank = mpi_test_alloc(SPLIT * each, sizeof *rank);
+    eqp_map *map = NULL;
 
     for (int s = 0; s < SPLIT; s++) {
         nunits_of[s] = each;
@@ -183,12 +184,13 @@ static void share_everything(bh_simulation *sim)
             centroid[3 * u + k] = 0.2 * (at - 0.5) * sim->domain.box.side;
         }
     }
-    CHECK_EQUAL(app_map_set(&sim->map, SPLIT, nunits_of, centroid, rank), EQP_OK);
+    CHECK_EQUAL(eqp_map_create(SPLIT, nunits_of, centroid, rank, &map), EQP_OK);
     for (int64_t i = 0; i < p->n; i++) {
         p->tag[i] = -1 - p->index[i] % SPLIT;
     }
     free(rank);
     free(centroid);
+    return map;
 }
 
 static void shares_of_groups_are_computed_for_their_rank(MPI_Comm comm)
@@ -201,8 +203,9 @@ static void shares_of_groups_are_computed_for_their_rank(MPI_Comm comm)
         bh_simulation sim;
         parse(&settings, kinds[kind]);
         create(comm, &settings, &sim);
-        share_everything(&sim);
-        check_methods(&sim);
+        eqp_map *map = share_everything(&sim);
+        check_methods(&sim, map);
+        eqp_map_free(map);
         bh_simulation_free(&sim);
     }
 }
@@ -224,7 +227,7 @@ static void works_of_one_rank_are_handed_out(MPI_Comm comm)
         }
         /* Ranks that get no processor meanwhile help nobody: not every time. */
         for (int tries = 0; helped == 0 && tries < (nranks > 1 ? 20 : 1); tries++) {
-            helped = check_methods(&sim);
+            helped = check_methods(&sim, eqp_balancer_map(sim.balancer));
         }
         CHECK((helped > 0) == (nranks > 1));
     }
@@ -253,16 +256,15 @@ static void who_watches_is_told_that_works_go_elsewhere(MPI_Comm comm)
 
     parse(&settings, option);
     create(comm, &settings, &sim);
+    const eqp_map *map = eqp_balancer_map(sim.balancer);
     CHECK_EQUAL(bh_handout_create(sim.comm, eqp_schedule_method_at(0), NULL, &handout), EQP_OK);
     sim.evaluator.handout = handout;
     CHECK_EQUAL(bh_domain_grow(&sim.domain), EQP_OK);
     sim.evaluator.computed = last ? mark_nothing : NULL;
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, &sim.map, NULL, &evaluated), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, &evaluated), EQP_ERR_ARGUMENT);
     sim.evaluator.computed = NULL;
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, &sim.map, last ? &survey : NULL, &evaluated),
-                EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, &sim.map, NULL, &evaluated), EQP_OK);
-    app_timings_free(&evaluated.timings);
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, last ? &survey : NULL, &evaluated), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, &evaluated), EQP_OK);
     sim.evaluator.handout = NULL;
     bh_handout_free(handout);
     bh_simulation_free(&sim);

@@ -142,7 +142,7 @@ static void check_exactly_once(bh_simulation *sim, const char *what)
     CHECK(code == EQP_OK, "%s: the tree does not grow: %s", what, eqp_error_text(code));
     sim->evaluator.computed = mark_tile;
     sim->evaluator.computed_user = &e;
-    code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated);
+    code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &evaluated);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.computed = NULL;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(e.n * e.n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
@@ -151,7 +151,7 @@ static void check_exactly_once(bh_simulation *sim, const char *what)
     }
     CHECK(wrong == 0, "%s: %lld of %lld pairs are not covered exactly once", what, (long long)wrong,
           (long long)(e.n * e.n));
-    app_timings_free(&evaluated.timings);
+    eqp_timings_clear(sim->evaluator.timings); /* no step: its costs are not learnt */
     everybody_free(&e);
 }
 
@@ -203,7 +203,9 @@ static void check_exchanges(bh_simulation *sim, const char *what)
         eqp_exchange_plan_parse(exchanges[e], &sim->evaluator.plan);
         int code = eqp_route_fit(sim->comm, &sim->evaluator.plan);
         code = code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
-        code = code == EQP_OK ? bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated) : code;
+        code = code == EQP_OK
+                   ? bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &evaluated)
+                   : code;
         CHECK(code == EQP_OK, "%s: no forces by %s: %s", what, exchanges[e], eqp_error_text(code));
         check_phases(sim, what, &evaluated);
         for (int64_t i = 0; i < p->n; i++) {
@@ -214,7 +216,7 @@ static void check_exchanges(bh_simulation *sim, const char *what)
         CHECK(worst <= 1e-12, "%s: forces by %s differ by %g", what, exchanges[e], worst);
         CHECK(evaluated.ghosts == ghosts, "%s: %lld ghosts by %s, %lld directly", what, (long long)evaluated.ghosts,
               exchanges[e], (long long)ghosts);
-        app_timings_free(&evaluated.timings);
+        eqp_timings_clear(sim->evaluator.timings); /* no step: its costs are not learnt */
     }
     sim->evaluator.plan = mine;
     free(first);
@@ -225,6 +227,7 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
 {
     bh_domain *domain = &sim->domain;
     const bh_evaluator *evaluator = &sim->evaluator;
+    const eqp_map *map = eqp_balancer_map(sim->balancer);
     int64_t ncells[2] = {0, 1}, nsources[2] = {0, 1};
     bh_works works;
     int code = bh_domain_grow(domain);
@@ -233,9 +236,9 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     for (int round = 0; round < 2 && code == EQP_OK; round++) {
         bh_traffic traffic = {.cells = 0};
         code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
-                             domain->tag, &sim->map, &traffic.phase[BH_PHASE_WORKS]);
+                             domain->tag, map, &traffic.phase[BH_PHASE_WORKS]);
         code = code == EQP_OK ? bh_essential_fetch(&domain->tree, domain->comm, &evaluator->plan, &works,
-                                                   &evaluator->mac, &sim->map, &traffic)
+                                                   &evaluator->mac, map, &traffic)
                               : code;
         ncells[round] = domain->tree.ncells;
         nsources[round] = domain->tree.sources.n;
@@ -541,7 +544,7 @@ static void check_clocks_that_go_back(void)
             code = bh_simulation_step(&sim, &message);
             CHECK(code == EQP_OK, "%s: %s", plan[i][0], message.text);
             for (int r = 0; r < sim.domain.nranks; r++) {
-                const app_rank_row *row = &sim.row[r].common;
+                const eqp_rank_row *row = &sim.row[r].common;
                 CHECK(row->load >= 0 && row->exchange_seconds >= 0 && row->balance_seconds >= 0, "%s: rank %d",
                       plan[i][0], r);
             }

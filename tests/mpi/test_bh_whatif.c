@@ -5,9 +5,7 @@
 #include "failures.h"
 #include "meet.h"
 
-#include "automatic.h"
 #include "simulation.h"
-#include "whatif.h"
 
 #include <equipoise/par.h>
 
@@ -35,14 +33,14 @@ static void parse(bh_settings *settings, const char *const *words, int nwords)
 }
 
 /* The whole trace, on every rank. */
-static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, const app_whatif *what)
+static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, const eqp_problem *problem)
 {
     eqp_evaluation *all = NULL;
     void *out = NULL;
     char *in = NULL;
     size_t size = 0;
     int64_t total = 0, bytes, *sizes = NULL, n = 0, at = 0;
-    int code = eqp_evaluation_create(nparts, what->nphases, what->back, what->ghosts, &all);
+    int code = eqp_evaluation_create(nparts, problem->nphases, problem->back, problem->ghosts, &all);
 
     code = code ? code : eqp_evaluation_pack(mine, &size, &out);
     bytes = (int64_t)size;
@@ -74,7 +72,7 @@ static totals run_forces(bh_simulation *sim)
     int64_t *columns = calloc(4 * (size_t)nranks, sizeof *columns);
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
-    int code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &evaluated);
+    int code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &evaluated);
 
     CHECK(code == EQP_OK, "no forces: %s", eqp_error_text(code));
     MPI_Allgather(&top, 1, MPI_INT64_T, tops, 1, MPI_INT64_T, sim->comm);
@@ -88,7 +86,6 @@ static totals run_forces(bh_simulation *sim)
         t.bytes_sent += evaluated.phase[p].bytes_sent;
         t.bytes_received += evaluated.phase[p].bytes_received;
     }
-    app_timings_free(&evaluated.timings);
     free(columns);
     free(tops);
     return t;
@@ -101,28 +98,26 @@ static void compare_totals(const char *what, int nranks, int rank, const char *q
 }
 
 /* Work of every kind: that kind costs a second, all others nothing. What a trace says is exactly what is done. */
-static void compare_work(const char *what, const bh_simulation *sim, const bh_whatif *whatif,
-                         const app_verdict *verdict, const bh_counts *real)
+static void compare_work(const char *what, const bh_simulation *sim, const eqp_problem *problem,
+                         const eqp_placement *placement, const bh_counts *real)
 {
     const int64_t ngroups = sim->domain.ngroups;
     int64_t *tag = calloc((size_t)ngroups + 1, sizeof *tag);
     const int rank = sim->domain.rank, nranks = sim->domain.nranks;
 
     for (int64_t g = 0; g < ngroups; g++) {
-        tag[g] = verdict[g].tag;
+        tag[g] = placement[g].tag;
     }
     for (int k = 0; k < BH_KINDS; k++) {
         eqp_evaluation *mine = NULL, *all;
-        bh_trace trace = whatif->trace;
-        app_costs one;
-        int code = bh_costs_init(&one);
-        memset(one.seconds, 0, sizeof one.seconds);
-        one.seconds[k] = 1.0;
+        eqp_cost_fit one = {.nkinds = BH_KINDS};
+        bh_trace trace = sim->problem.trace;
+        one.cost[k] = 1.0;
         trace.costs = &one;
-        code = code ? code : eqp_evaluation_create(nranks, BH_PHASES, whatif->what.back, whatif->what.ghosts, &mine);
-        code = code ? code : bh_trace_loads(&trace, nranks, &sim->map, tag, mine);
+        int code = eqp_evaluation_create(nranks, problem->nphases, problem->back, problem->ghosts, &mine);
+        code = code ? code : bh_trace_loads(&trace, nranks, eqp_balancer_map(sim->balancer), tag, mine);
         CHECK(code == EQP_OK, "%s: trace of loads: %s", what, eqp_error_text(code));
-        all = gather(sim->comm, nranks, mine, &whatif->what);
+        all = gather(sim->comm, nranks, mine, problem);
         CHECK(eqp_evaluation_loads(all)[rank] == (double)real->of[k],
               "%s, rank %d of %d: %.17g of %s traced, %lld real", what, rank, nranks, eqp_evaluation_loads(all)[rank],
               bh_kind_names[k], (long long)real->of[k]);
@@ -137,13 +132,12 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
 {
     bh_settings settings = {.cutoff = 0};
     bh_simulation sim;
-    bh_whatif whatif;
     eqp_message message = {""};
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     eqp_exchange_plan plan;
     eqp_evaluation *mine = NULL, *all;
     eqp_evaluated evaluated;
-    app_verdict *verdict;
+    eqp_placement *placement;
     int64_t *columns;
     totals real;
     double load;
@@ -161,25 +155,26 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
     code = bh_domain_grow(&sim.domain);
     CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
     real = run_forces(&sim);
-    verdict = calloc((size_t)sim.domain.ngroups + 1, sizeof *verdict);
+    placement = calloc((size_t)sim.domain.ngroups + 1, sizeof *placement);
     for (int64_t g = 0; g < sim.domain.ngroups; g++) {
-        verdict[g] = (app_verdict){sim.domain.tag[g], rank};
+        placement[g] = (eqp_placement){sim.domain.tag[g], rank};
     }
-    code = bh_whatif_open(&sim.domain, &sim.evaluator, &sim.costs, sim.dt, &whatif);
+    const eqp_problem problem = bh_problem_functions(&sim.problem);
+    code = problem.open(problem.user, true);
     CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
-    code = eqp_evaluation_create(nranks, BH_PHASES, whatif.what.back, whatif.what.ghosts, &mine);
-    code = code ? code : bh_trace_map(&whatif.trace, nranks, &sim.map, verdict, mine);
+    code = eqp_evaluation_create(nranks, problem.nphases, problem.back, problem.ghosts, &mine);
+    code = code ? code : problem.trace(problem.user, nranks, eqp_balancer_map(sim.balancer), placement, false, mine);
     CHECK(code == EQP_OK, "%s: trace: %s", what, eqp_error_text(code));
-    all = gather(sim.comm, nranks, mine, &whatif.what);
+    all = gather(sim.comm, nranks, mine, &problem);
     columns = calloc(4 * (size_t)nranks, sizeof *columns);
     const eqp_traffic traffic = {columns, columns + nranks, columns + 2 * nranks, columns + 3 * nranks, NULL};
     code = eqp_evaluation_by_plan(all, &network, &plan, &traffic, &evaluated);
     CHECK(code == EQP_OK, "%s: evaluation: %s", what, eqp_error_text(code));
-    load = app_costs_predict(&sim.costs, real.counts.of);
+    load = eqp_cost_fit_predict(eqp_balancer_costs(sim.balancer), real.counts.of);
     CHECK(fabs(eqp_evaluation_loads(all)[rank] - load) <= 1e-12 * load,
           "%s, rank %d of %d: a load of %g s traced, %g s real", what, rank, nranks, eqp_evaluation_loads(all)[rank],
           load);
-    compare_work(what, &sim, &whatif, verdict, &real.counts);
+    compare_work(what, &sim, &problem, placement, &real.counts);
     compare_totals(what, nranks, rank, "messages out", columns[rank], real.messages_sent);
     compare_totals(what, nranks, rank, "messages in", columns[nranks + rank], real.messages_received);
     compare_totals(what, nranks, rank, "bytes out", columns[2 * nranks + rank], real.bytes_sent);
@@ -188,10 +183,10 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
         CHECK(evaluated.bytes_total > 0, "%s: nothing travels", what);
     }
     free(columns);
-    free(verdict);
+    free(placement);
     eqp_evaluation_free(all);
     eqp_evaluation_free(mine);
-    bh_whatif_close(&whatif);
+    problem.close(problem.user);
     bh_simulation_free(&sim);
     app_run_settings_free(&settings.run);
 }
@@ -260,30 +255,54 @@ static void check_product(MPI_Comm comm)
     }
 }
 
+/* A balancer to compare by, whose costs are the nominal ones: the same for all runs. problem: filled, borrowed. */
+static int create_balancer(bh_simulation *sim, bh_problem *problem, eqp_balancer **balancer)
+{
+    const eqp_balancer_options options = app_run_balancing(&sim->settings->run);
+    eqp_timings *timings = NULL;
+    int code = eqp_timings_create(BH_KINDS, &timings);
+
+    /* Two batches of each kind are as many as a fit takes. */
+    for (int b = 0; b < 2 * BH_KINDS && sim->domain.rank == 0 && code == EQP_OK; b++) {
+        int64_t count[BH_KINDS] = {0};
+        count[b / 2] = 1000;
+        code = eqp_timings_add(timings, count, 1000 * bh_kind_nominal[b / 2]);
+    }
+    *problem = (bh_problem){.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
+    const eqp_problem functions = bh_problem_functions(problem);
+    code = code ? code : eqp_balancer_create(sim->comm, &functions, &options, balancer, NULL);
+    problem->balancer = *balancer;
+    code = code ? code : eqp_balancer_learn(*balancer, timings);
+    CHECK(code != EQP_OK || eqp_balancer_knows_costs(*balancer), "costs are measured");
+    eqp_timings_free(timings);
+    return code;
+}
+
 /* A comparison of a generated set; rows on every rank. */
-static app_compared *compare(MPI_Comm comm, const char *methods, int *nrows)
+static eqp_compared *compare(MPI_Comm comm, const char *methods, int *nrows)
 {
     const char *words[] = {"--generate", "clusters:n=1500", "--balance", "sfc",
                            "--compare",  methods,           "--parts",   "3,16,100"};
     bh_settings settings = {.cutoff = 0};
     bh_simulation sim;
-    bh_whatif whatif;
+    bh_problem problem;
+    eqp_balancer *balancer = NULL;
     eqp_message message = {""};
-    app_compared *rows = NULL;
+    eqp_compared *rows = NULL;
     int code;
 
     parse(&settings, words, 8);
     code = bh_simulation_create(comm, &settings, &sim, &message);
     CHECK(code == EQP_OK, "%s", message.text);
-    code = bh_costs_init(&sim.costs); /* nominal ones: the same for all runs */
-    code = code ? code : bh_whatif_open(&sim.domain, &sim.evaluator, &sim.costs, sim.dt, &whatif);
-    code = code ? code
-                : app_whatif_compare(&whatif.what, &bh_methods, settings.run.ncompare, settings.run.compare,
-                                     settings.run.nparts_list, settings.run.parts, &settings.run.network, &rows, NULL,
-                                     NULL, &message);
+    const eqp_comparison comparison = {.nchoices = settings.run.ncompare,
+                                       .choice = settings.run.compare,
+                                       .ncounts = settings.run.nparts_list,
+                                       .parts = settings.run.parts};
+    code = code ? code : create_balancer(&sim, &problem, &balancer);
+    code = code ? code : eqp_balancer_compare(balancer, &comparison, &rows, &message);
     CHECK(code == EQP_OK, "compare: %s %s", eqp_error_text(code), message.text);
     *nrows = settings.run.ncompare * settings.run.nparts_list;
-    bh_whatif_close(&whatif);
+    eqp_balancer_free(balancer);
     bh_simulation_free(&sim);
     /* The rows borrow names from the settings. */
     for (int i = 0; i < *nrows && rows != NULL; i++) {
@@ -303,7 +322,7 @@ static bool alike(double a, double b)
 static void check_ranks_do_not_matter(void)
 {
     int world, none, n;
-    app_compared *one = compare(MPI_COMM_SELF, "count,sfc", &none), *all;
+    eqp_compared *one = compare(MPI_COMM_SELF, "count,sfc", &none), *all;
 
     MPI_Comm_size(MPI_COMM_WORLD, &world);
     all = compare(MPI_COMM_WORLD, "count,sfc", &n);
@@ -330,10 +349,10 @@ static void check_ranks_do_not_matter(void)
 static void check_auto_wins(void)
 {
     int n;
-    app_compared *rows = compare(MPI_COMM_WORLD, "auto,count,sfc,rcb,tiles,jagged,interaction", &n);
+    eqp_compared *rows = compare(MPI_COMM_WORLD, "auto,count,sfc,rcb,tiles,jagged,interaction", &n);
 
     for (int i = 0; i < n && rows != NULL; i++) {
-        const app_compared *best = &rows[i - i % 7];
+        const eqp_compared *best = &rows[i - i % 7];
         const double tolerance = strcmp(rows[i].method, "sfc") == 0 ? 1.0 : 1.0 / (1.0 - 0.01);
         CHECK(best->evaluated.step_seconds <= tolerance * rows[i].evaluated.step_seconds,
               "into %d: auto takes %g s, %s %g s", rows[i].parts, best->evaluated.step_seconds, rows[i].method,

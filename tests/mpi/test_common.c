@@ -2,10 +2,10 @@
 /* What the mini-apps share between ranks: file order, files written by one for all, places of output, costs, rows. */
 #include "harness.h"
 
-#include "run_costs.h"
+#include "map/costs.h"
 #include "run_files.h"
-#include "run_network.h"
-#include "run_step.h"
+
+#include <equipoise/balancer.h>
 
 #include <equipoise/random.h>
 
@@ -263,7 +263,7 @@ static void forces_are_written_in_order_or_not_at_all(MPI_Comm comm)
 }
 
 /* Work of this rank that costs exactly so much. */
-static void add_timings(MPI_Comm comm, const double real[3], app_timings *timings)
+static void add_timings(MPI_Comm comm, const double real[3], eqp_timings *timings)
 {
     int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
 
@@ -274,7 +274,7 @@ static void add_timings(MPI_Comm comm, const double real[3], app_timings *timing
             count[k] = 1 + (int64_t)(eqp_random_bits(9, (uint64_t)i, (uint64_t)k) % 1000);
             seconds += real[k] * (double)count[k];
         }
-        CHECK_EQUAL(app_timings_add(timings, 3, count, seconds), EQP_OK);
+        CHECK_EQUAL(eqp_timings_add(timings, count, seconds), EQP_OK);
     }
 }
 
@@ -282,83 +282,45 @@ static void costs_are_learnt_from_all_ranks(MPI_Comm comm)
 {
     /* The costs lean towards their nominal proportions, which these are in. */
     static const double nominal[3] = {1, 4, 25}, real[3] = {2e-7, 8e-7, 5e-6};
-    app_timings timings = {0};
-    app_costs costs;
+    eqp_timings *timings = NULL;
+    eqp_costs costs;
     double correlation = 7;
 
-    CHECK_EQUAL(app_costs_init(&costs, 3, nominal), EQP_OK);
-    CHECK_EQUAL(app_costs_init(&costs, EQP_COST_KINDS + 1, nominal), EQP_ERR_ARGUMENT);
-    CHECK_EQUAL(app_costs_init(&costs, 3, nominal), EQP_OK);
-    CHECK_EQUAL(app_costs_fit(&costs, comm, &timings), EQP_OK); /* nothing is known yet */
-    CHECK_EQUAL(app_costs_correlation(&costs, comm, &timings, &correlation), EQP_OK);
-    CHECK(!costs.known && costs.seconds[2] == 25 && correlation == 0);
-    add_timings(comm, real, &timings);
-    CHECK_EQUAL(app_costs_fit(&costs, comm, &timings), EQP_OK);
-    CHECK_EQUAL(app_costs_correlation(&costs, comm, &timings, &correlation), EQP_OK);
-    CHECK(costs.known && costs.rmse < 1e-6);
+    CHECK_EQUAL(eqp_timings_create(3, &timings), EQP_OK);
+    CHECK_EQUAL(eqp__costs_init(&costs, 3, nominal), EQP_OK);
+    CHECK_EQUAL(eqp__costs_init(&costs, EQP_COST_KINDS + 1, nominal), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp__costs_init(&costs, 3, nominal), EQP_OK);
+    CHECK_EQUAL(eqp__costs_learn(&costs, comm, timings), EQP_OK); /* nothing is known yet */
+    CHECK_EQUAL(eqp__costs_correlation(&costs, comm, timings, &correlation), EQP_OK);
+    CHECK(!costs.known && costs.fit.cost[2] == 25 && correlation == 0);
+    add_timings(comm, real, timings);
+    CHECK_EQUAL(eqp__costs_learn(&costs, comm, timings), EQP_OK);
+    CHECK_EQUAL(eqp__costs_correlation(&costs, comm, timings, &correlation), EQP_OK);
+    CHECK(costs.known && costs.fit.rmse < 1e-6);
     CHECK_NEAR(correlation, 1, 1e-12);
     for (int k = 0; k < 3; k++) {
-        CHECK_NEAR(costs.seconds[k], real[k], 1e-6 * real[k]);
+        CHECK_NEAR(costs.fit.cost[k], real[k], 1e-6 * real[k]);
     }
     const int64_t some[3] = {10, 0, 1};
-    CHECK_NEAR(app_costs_predict(&costs, some), 7e-6, 1e-10);
-    app_timings_free(&timings);
+    CHECK_NEAR(eqp__costs_predict(&costs, some), 7e-6, 1e-10);
+    eqp_timings_free(timings);
 }
 
 static void wrong_nominal_costs_hardly_count_where_samples_tell(MPI_Comm comm)
 {
     static const double nominal[3] = {1, 1, 1}, real[3] = {2e-7, 8e-7, 3e-6};
-    app_timings timings = {0};
-    app_costs costs;
+    eqp_timings *timings = NULL;
+    eqp_costs costs;
 
-    CHECK_EQUAL(app_costs_init(&costs, 3, nominal), EQP_OK);
-    add_timings(comm, real, &timings);
-    CHECK_EQUAL(app_costs_fit(&costs, comm, &timings), EQP_OK);
-    CHECK(costs.known && costs.rmse < 0.05);
+    CHECK_EQUAL(eqp_timings_create(3, &timings), EQP_OK);
+    CHECK_EQUAL(eqp__costs_init(&costs, 3, nominal), EQP_OK);
+    add_timings(comm, real, timings);
+    CHECK_EQUAL(eqp__costs_learn(&costs, comm, timings), EQP_OK);
+    CHECK(costs.known && costs.fit.rmse < 0.05);
     for (int k = 1; k < 3; k++) {
-        CHECK_NEAR(costs.seconds[k], real[k], 0.1 * real[k]);
+        CHECK_NEAR(costs.fit.cost[k], real[k], 0.1 * real[k]);
     }
-    app_timings_free(&timings);
-}
-
-typedef struct row {
-    app_rank_row common;
-    double own;
-} row;
-
-static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
-{
-    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
-    row mine = {.common = {.load = 1.0 + (rank == size - 1),
-                           .predicted = 3,
-                           .interactions = 10,
-                           .ghosts = rank,
-                           .bytes_sent = 2,
-                           .migrated = 1,
-                           .exchange_seconds = rank,
-                           .balance_seconds = 5},
-                .own = 100 + rank};
-    row *rows = mpi_test_alloc(size, sizeof *rows);
-    app_step step = {.step = 9, .units = 4};
-
-    CHECK_EQUAL(app_rows_gather(comm, (int)(sizeof mine / sizeof(double)), &mine, rows), EQP_OK);
-    for (int r = 0; r < size; r++) {
-        CHECK(rows[r].own == 100 + r && app_row_of(rows, sizeof *rows, r)->ghosts == r);
-    }
-    CHECK_EQUAL(app_step_take_rows(&step, size, rows, sizeof *rows), EQP_OK);
-    CHECK_NEAR(step.load_mean, (size + 1.0) / size, 1e-15);
-    CHECK_NEAR(step.imbalance_measured, 2.0 * size / (size + 1.0) - 1.0, 1e-14);
-    CHECK(step.imbalance_predicted == 0 && step.load_max == 2);
-    CHECK_EQUAL(step.interactions, 10 * size);
-    CHECK_EQUAL(step.ghosts_total, size * (size - 1) / 2);
-    CHECK_EQUAL(step.ghosts_max, size - 1);
-    CHECK_EQUAL(step.bytes_sent, 2 * size);
-    CHECK_EQUAL(step.migrated, size);
-    CHECK(step.exchange_seconds == size - 1 && step.balance_seconds == 5);
-    CHECK(step.step == 9 && step.units == 4);
-    rows[0].common.load = NAN;
-    CHECK_EQUAL(app_step_take_rows(&step, size, rows, sizeof *rows), EQP_ERR_DATA);
-    free(rows);
+    eqp_timings_free(timings);
 }
 
 /* All ranks take the same numbers; one rank alone has nothing to measure. */
@@ -368,7 +330,7 @@ static void a_network_is_measured_alike_on_all_ranks(MPI_Comm comm)
     eqp_network network = {.alpha = usual.alpha, .beta = usual.beta, .node = 3};
     double least[2], most[2];
 
-    CHECK_EQUAL(app_network_measure(comm, &network), EQP_OK);
+    CHECK_EQUAL(eqp_network_measure(comm, &network), EQP_OK);
     CHECK_EQUAL(network.node, 3);
     if (mpi_test_size(comm) == 1) {
         CHECK(network.alpha == usual.alpha && network.beta == usual.beta);
@@ -392,7 +354,6 @@ int main(int argc, char **argv)
         MPI_TEST(costs_are_learnt_from_all_ranks),
         MPI_TEST(wrong_nominal_costs_hardly_count_where_samples_tell),
         MPI_TEST(a_network_is_measured_alike_on_all_ranks),
-        MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

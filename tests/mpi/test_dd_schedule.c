@@ -6,6 +6,7 @@
 #include "../unit/slow.h"
 
 #include "handout.h"
+#include "load/timings.h"
 #include "simulation.h"
 
 #include "failing_ranks.h"
@@ -136,7 +137,7 @@ static double deviation(const outcome *a, const outcome *b)
 
 static int evaluate(dd_simulation *sim)
 {
-    sim->evaluator.timings.n = 0;
+    eqp_timings_clear(sim->evaluator.timings);
     return dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage);
 }
 
@@ -199,8 +200,8 @@ static void work_is_that_of_who_computes(MPI_Comm comm)
         for (int k = 0; k <= DD_KIND_RUN; k++) {
             computed += e->total.of[k];
             mapped += e->mapped.of[k];
-            for (int64_t t = 0; t < e->timings.n; t++) {
-                timed += e->timings.timing[t].count[k];
+            for (int64_t t = 0; t < e->timings->n; t++) {
+                timed += e->timings->timing[t].count[k];
             }
         }
         CHECK_EQUAL(timed, computed);

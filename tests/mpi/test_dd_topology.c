@@ -88,17 +88,14 @@ static void find_closes(const dd_domain *domain, double reach, dd_closes *closes
     static const int64_t cells[3] = {4, 3, 5};
     dd_halo halo;
     dd_stage stage = {0};
-    app_map map;
 
-    app_map_init(&map);
     CHECK_EQUAL(dd_halo_create(domain, &halo), EQP_OK);
     CHECK_EQUAL(dd_halo_refresh(domain, &halo), EQP_OK);
-    CHECK_EQUAL(dd_stage_create(domain, &halo, cells, &map, &stage), EQP_OK);
+    CHECK_EQUAL(dd_stage_create(domain, &halo, cells, NULL, &stage), EQP_OK);
     CHECK_EQUAL(dd_stage_refresh(domain, &halo, &stage), EQP_OK);
     CHECK_EQUAL(dd_close_find(domain, &stage, reach, closes), EQP_OK);
     dd_stage_free(&stage);
     dd_halo_free(&halo);
-    app_map_free(&map);
 }
 
 static void wander(dd_domain *domain, uint64_t seed)

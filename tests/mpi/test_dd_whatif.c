@@ -7,8 +7,8 @@
 
 #include "balance/baseline.h"
 #include "balance/trace.h"
-#include "balance/whatif.h"
 #include "dd_definitions.h"
+#include "run/balancer.h"
 #include "stage/share.h"
 
 #include <equipoise/par.h>
@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const app_costs *nominal_costs(void)
+static const eqp_cost_fit *nominal_costs(void)
 {
-    static app_costs costs;
+    static eqp_costs costs;
 
-    CHECK(app_costs_init(&costs, DD_KINDS, dd_kind_nominal) == EQP_OK, "no costs");
-    return &costs;
+    CHECK(eqp__costs_init(&costs, DD_KINDS, dd_kind_nominal) == EQP_OK, "no costs");
+    return &costs.fit;
 }
 
 static void parse(dd_settings *settings, const char *method, const char *extra)
@@ -158,7 +158,7 @@ static void compare_loads(const char *what, int nparts, const eqp_evaluation *tr
     double worst = 0.0, most = 0.0;
 
     for (int p = 0; p < nparts; p++) {
-        const double wanted = app_costs_predict(nominal_costs(), work[p].of);
+        const double wanted = eqp_cost_fit_predict(nominal_costs(), work[p].of);
         worst = fmax(worst, fabs(load[p] - wanted));
         most = fmax(most, wanted);
     }
@@ -171,11 +171,11 @@ static void compare_trace(const char *what, const dd_simulation *sim, dd_census 
     eqp_evaluation *traced = new_evaluation(k->nparts), *loads = new_evaluation(k->nparts),
                    *defined = new_evaluation(k->nparts);
     dd_counts *work = calloc((size_t)k->nparts, sizeof *work);
-    app_verdict *verdict = known_verdicts(k, sim);
-    int code = dd_trace(census, nominal_costs(), k->nparts, k->map, verdict, false, traced);
+    eqp_placement *placement = known_placements(k, sim);
+    int code = dd_trace(census, nominal_costs(), k->nparts, k->map, placement, false, traced);
 
     CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
-    code = dd_trace(census, nominal_costs(), k->nparts, k->map, verdict, true, loads);
+    code = dd_trace(census, nominal_costs(), k->nparts, k->map, placement, true, loads);
     CHECK(code == EQP_OK, "%s, loads: %s", what, eqp_error_text(code));
     traced = join(sim->comm, k->nparts, traced);
     loads = join(sim->comm, k->nparts, loads);
@@ -187,7 +187,7 @@ static void compare_trace(const char *what, const dd_simulation *sim, dd_census 
     if (k->nparts <= 40) {
         compare_direct(what, k, sim, traced);
     }
-    free(verdict);
+    free(placement);
     free(work);
     eqp_evaluation_free(traced);
     eqp_evaluation_free(loads);
@@ -203,7 +203,7 @@ static void check_trace(const dd_simulation *sim, dd_census *census, int nparts,
              with_split ? ", shared" : "");
     known_gather(sim, &k);
     known_assign(&k, nparts, with_split, sim);
-    CHECK(!with_split || k.map->nsplit > 0, "%s: nobody shares anything", what);
+    CHECK(!with_split || eqp_map_shared(k.map) > 0, "%s: nobody shares anything", what);
     compare_trace(what, sim, census, &k);
     known_free(&k);
 }
@@ -213,36 +213,27 @@ static void check_traces(MPI_Comm comm, const char *method, const char *extra, i
 {
     dd_settings settings;
     dd_simulation sim;
-    dd_whatif *whatif = NULL;
-    dd_census census = {.n = 0};
     eqp_message message = {""};
     int code;
 
     parse(&settings, method, extra);
     code = dd_simulation_create(comm, &settings, &sim, &message);
     CHECK(code == EQP_OK, "%s", message.text);
-    code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
+    const eqp_problem problem = dd_problem_functions(&sim.problem);
+    const int64_t n = sim.domain.network.n;
+    const dd_tag first = n > 0 ? sim.domain.network.node[0].tag : 0;
+    code = problem.open(problem.user, true);
     CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
     for (int c = 0; c < ncounts; c++) {
-        check_trace(&sim, &census, counts[c], false, "at first");
-        check_trace(&sim, &census, counts[c], true, "at first");
+        check_trace(&sim, &sim.problem.census, counts[c], false, "at first");
+        check_trace(&sim, &sim.problem.census, counts[c], true, "at first");
     }
-    dd_census_free(&census);
-    code = dd_whatif_create(&sim, &whatif);
-    if (code == EQP_OK) {
-        const app_whatif *what = dd_whatif_functions(whatif);
-        const int64_t n = sim.domain.network.n;
-        const dd_node before = n > 0 ? sim.domain.network.node[0] : (dd_node){.tag = 0};
-        code = what->advance(what->user, &message);
-        CHECK(sim.domain.network.n == n, "%lld nodes, not %lld", (long long)sim.domain.network.n, (long long)n);
-        CHECK(n == 0 || sim.domain.network.node[0].tag == before.tag, "nodes have changed places");
-    }
+    code = problem.advance(problem.user, &message);
     CHECK(code == EQP_OK, "moving on: %s %s", eqp_error_text(code), message.text);
-    dd_whatif_free(whatif);
-    code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
-    CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
-    check_trace(&sim, &census, 8, true, "moved");
-    dd_census_free(&census);
+    CHECK(sim.domain.network.n == n, "%lld nodes, not %lld", (long long)sim.domain.network.n, (long long)n);
+    CHECK(n == 0 || sim.domain.network.node[0].tag == first, "nodes have changed places");
+    check_trace(&sim, &sim.problem.census, 8, true, "moved");
+    problem.close(problem.user);
     dd_simulation_free(&sim);
     app_run_settings_free(&settings.run);
 }
@@ -253,8 +244,8 @@ typedef struct settled {
     int part;
 } settled;
 
-/* What nodes do, part by part, [nparts]; verdict: NULL for as many equal boxes. */
-static double *loads_of(dd_simulation *sim, bool bisection, int nparts, const app_verdict *verdict)
+/* What nodes do, part by part, [nparts]; placement: NULL for as many equal boxes. */
+static double *loads_of(dd_simulation *sim, bool bisection, int nparts, const eqp_placement *placement)
 {
     dd_census census = {.n = 0};
     eqp_boxes *boxes = NULL;
@@ -265,8 +256,8 @@ static double *loads_of(dd_simulation *sim, bool bisection, int nparts, const ap
     code = dd_baseline_create(&sim->domain, nparts, &sim->input.control, bisection, &boxes);
     CHECK(code == EQP_OK, "boxes: %s", eqp_error_text(code));
     for (int64_t i = 0; i < census.n; i++) {
-        const int part = verdict != NULL ? verdict[i].home : eqp_boxes_find(boxes, sim->domain.network.node[i].x);
-        load[part] += app_costs_predict(nominal_costs(), census.of_node[i].of);
+        const int part = placement != NULL ? placement[i].home : eqp_boxes_find(boxes, sim->domain.network.node[i].x);
+        load[part] += eqp_cost_fit_predict(nominal_costs(), census.of_node[i].of);
     }
     CHECK(eqp_sum_double(sim->comm, nparts, load) == EQP_OK, "sum");
     eqp_boxes_free(boxes);
@@ -274,9 +265,9 @@ static double *loads_of(dd_simulation *sim, bool bisection, int nparts, const ap
     return load;
 }
 
-static double heaviest(dd_simulation *sim, bool bisection, int nparts, const app_verdict *verdict)
+static double heaviest(dd_simulation *sim, bool bisection, int nparts, const eqp_placement *placement)
 {
-    double *load = loads_of(sim, bisection, nparts, verdict), most = 0.0;
+    double *load = loads_of(sim, bisection, nparts, placement), most = 0.0;
 
     for (int p = 0; p < nparts; p++) {
         most = fmax(most, load[p]);
@@ -318,58 +309,58 @@ static void check_apart(const char *what, int nparts, int64_t n, const settled *
 }
 
 /* Sectioning and bisection for any number of parts. */
-static void check_boxes(dd_simulation *sim, app_whatif_state *state, bool bisection, int nparts)
+static void check_boxes(dd_simulation *sim, eqp_whatif_state *state, bool bisection, int nparts)
 {
     const eqp_network network = EQP_NETWORK_DEFAULTS;
-    const app_method_choice choice = {.name = "boxes", .method = bisection ? &dd_bisection : &dd_sectioning};
-    app_trial trial = {.choice = &choice, .nparts = nparts};
+    const eqp_choice choice = {.word = "boxes", .method = bisection ? &dd_bisection : &dd_sectioning};
+    eqp_trial trial = {.choice = &choice, .nparts = nparts};
     eqp_message message = {""};
     settled *mine = calloc((size_t)sim->domain.network.n + 1, sizeof *mine), *all = NULL;
     int64_t n = 0;
     char what[80];
-    int code = app_whatif_try(state, 1, &trial, &network, &message);
+    int code = eqp__whatif_try(state, 1, &trial, &network, &message);
 
     snprintf(what, sizeof what, "%s, %d ranks, %d parts", choice.method->name, sim->domain.nranks, nparts);
     CHECK(code == EQP_OK, "%s: %s", what, message.text);
     for (int64_t i = 0; i < sim->domain.network.n && code == EQP_OK; i++) {
         memcpy(mine[i].x, sim->domain.network.node[i].x, sizeof mine[i].x);
-        mine[i].part = trial.verdicts[i].home;
-        CHECK(trial.verdicts[i].tag == mine[i].part, "%s: a node is shared", what);
+        mine[i].part = trial.placements[i].home;
+        CHECK(trial.placements[i].tag == mine[i].part, "%s: a node is shared", what);
     }
     CHECK(eqp_gather_records(sim->comm, sizeof *mine, sim->domain.network.n, mine, &n, &all) == EQP_OK, "gather");
     check_apart(what, nparts, n, all);
     if (nparts <= 8) { /* where boxes hold more than a node or two, moving their walls pays */
         const double before = heaviest(sim, bisection, nparts, NULL),
-                     after = heaviest(sim, bisection, nparts, trial.verdicts);
+                     after = heaviest(sim, bisection, nparts, trial.placements);
         CHECK(after <= before, "%s: the load of the heaviest box has grown from %g to %g", what, before, after);
     }
-    app_trials_free(1, &trial);
+    eqp__trials_free(1, &trial);
     free(all);
     free(mine);
 }
 
 /* A plan that is told is the one that counts, and not cheaper than the cheapest. */
-static void check_plan_told(const app_whatif *functions, const app_method_choice *choice, int nparts)
+static void check_plan_told(const eqp_whatif *what, const eqp_choice *choice, int nparts)
 {
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 1};
-    app_whatif how[2] = {*functions, *functions};
-    app_trial trial[2] = {{.choice = choice, .nparts = nparts}, {.choice = choice, .nparts = nparts}};
+    eqp_whatif how[2] = {*what, *what};
+    eqp_trial trial[2] = {{.choice = choice, .nparts = nparts}, {.choice = choice, .nparts = nparts}};
     eqp_message message = {""};
 
     how[1].plan = &plan;
     for (int i = 0; i < 2; i++) {
-        app_whatif_state *state = NULL;
-        CHECK(app_whatif_open(&how[i], &state) == EQP_OK, "no state");
-        CHECK(app_whatif_try(state, 1, &trial[i], &network, &message) == EQP_OK, "%s", message.text);
-        app_whatif_close(state);
+        eqp_whatif_state state;
+        eqp__whatif_open(&how[i], &state);
+        CHECK(eqp__whatif_try(&state, 1, &trial[i], &network, &message) == EQP_OK, "%s", message.text);
+        eqp__whatif_close(&state);
     }
     const eqp_evaluated *best = &trial[0].row.evaluated, *told = &trial[1].row.evaluated;
     CHECK(told->plan.stages == plan.stages && told->plan.broadcast == plan.broadcast && told->plan.node == plan.node,
           "%d parts: another plan than the one told", nparts);
     CHECK(told->step_seconds >= best->step_seconds * (1 - 1e-12), "%d parts: %.17g is cheaper than %.17g", nparts,
           told->step_seconds, best->step_seconds);
-    app_trials_free(2, trial);
+    eqp__trials_free(2, trial);
 }
 
 /* The second part of three does something beside what is assigned. */
@@ -382,31 +373,33 @@ static void add_aside(void *user, int nparts, double *seconds)
 }
 
 /* Who does something beside what is assigned gets so much less of that. */
-static void check_base(dd_simulation *sim, const app_whatif *functions, const app_method_choice *choice)
+static void check_base(dd_simulation *sim, const eqp_whatif *what, const eqp_choice *choice)
 {
     const eqp_network network = EQP_NETWORK_DEFAULTS;
-    app_trial trial = {.choice = choice, .nparts = 3};
-    app_whatif with_aside = *functions;
-    app_whatif_state *state = NULL;
+    eqp_trial trial = {.choice = choice, .nparts = 3};
+    eqp_problem with_aside = *what->problem;
+    eqp_whatif how = *what;
+    eqp_whatif_state state;
     eqp_message message = {""};
     double *load;
 
     with_aside.base = add_aside;
-    CHECK(app_whatif_open(&with_aside, &state) == EQP_OK, "no state");
-    CHECK(app_whatif_try(state, 1, &trial, &network, &message) == EQP_OK, "%s", message.text);
-    load = loads_of(sim, false, 3, trial.verdicts);
+    how.problem = &with_aside;
+    eqp__whatif_open(&how, &state);
+    CHECK(eqp__whatif_try(&state, 1, &trial, &network, &message) == EQP_OK, "%s", message.text);
+    load = loads_of(sim, false, 3, trial.placements);
     /* Nodes do some 1e-5 s each. */
     CHECK(fabs(load[1] + aside - load[0]) < 0.5 * aside && fabs(load[1] + aside - load[2]) < 0.5 * aside,
           "loads %g, %g + %g, %g", load[0], load[1], aside, load[2]);
     free(load);
-    app_trials_free(1, &trial);
-    app_whatif_close(state);
+    eqp__trials_free(1, &trial);
+    eqp__whatif_close(&state);
 }
 
 /* Owners of segments in each occupied cell: what tiles go by where people name no aspect. */
-static void check_aspect(const dd_simulation *sim, const dd_whatif *whatif)
+static void check_aspect(const dd_simulation *sim, const eqp_problem *problem)
 {
-    app_method_choice choice = {.method = NULL};
+    double aspect = 0.0;
     int64_t owners = 0, occupied = 0;
     known k;
 
@@ -415,50 +408,66 @@ static void check_aspect(const dd_simulation *sim, const dd_whatif *whatif)
         occupied += s == 0 || k.segment[s].cell != k.segment[s - 1].cell;
         owners += s == 0 || k.segment[s].owner != k.segment[s - 1].owner;
     }
-    CHECK(dd_whatif_settle(whatif, 1, &choice) == EQP_OK, "no aspect");
-    CHECK(fabs(choice.options.aspect * (double)occupied - (double)owners) < 1e-9 * (double)owners,
-          "aspect %g, not %lld / %lld", choice.options.aspect, (long long)owners, (long long)occupied);
+    CHECK(problem->aspect(problem->user, &aspect) == EQP_OK, "no aspect");
+    CHECK(fabs(aspect * (double)occupied - (double)owners) < 1e-9 * (double)owners, "aspect %g, not %lld / %lld",
+          aspect, (long long)owners, (long long)occupied);
     known_free(&k);
+}
+
+/* Single trials, with boxes, a base and a plan that no comparison has; the network stays where it is. */
+static void check_trials(dd_simulation *sim, const eqp_choice *choice)
+{
+    eqp_balancer *b = sim->balancer;
+    const eqp_problem problem = dd_problem_functions(&sim->problem);
+    eqp_whatif what = {.comm = sim->comm,
+                       .problem = &problem,
+                       .model = b->model,
+                       .costs = &b->costs,
+                       .making = {.imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed}};
+    eqp_whatif_state state;
+    eqp_names home = {.n = 0};
+
+    CHECK(eqp__take_names(b, &home) == EQP_OK, "no names");
+    what.nhome = home.n;
+    what.key = home.key;
+    CHECK(problem.open(problem.user, true) == EQP_OK, "no census");
+    check_aspect(sim, &problem);
+    check_base(sim, &what, choice);
+    eqp__whatif_open(&what, &state);
+    for (int nparts = 2; nparts <= 32; nparts *= 4) {
+        check_boxes(sim, &state, false, nparts);
+        check_boxes(sim, &state, true, nparts);
+    }
+    eqp__whatif_close(&state);
+    check_plan_told(&what, choice, 9);
+    problem.close(problem.user);
+    eqp__names_free(&home);
 }
 
 /* Every method, and what the assignments are worth after the next step. */
 static void check_comparison(MPI_Comm comm)
 {
-    static const char *const names[] = {"count", "sfc", "interaction"};
-    static const int64_t parts[] = {2, 9};
     const eqp_network network = EQP_NETWORK_DEFAULTS;
     dd_settings settings;
     dd_simulation sim;
-    dd_whatif *whatif = NULL;
-    app_whatif_state *state = NULL;
-    app_method_choice choice[3];
-    app_compared *rows = NULL;
+    eqp_compared *rows = NULL;
     eqp_message message = {""};
     int code;
 
-    parse(&settings, "sfc", "--steps=0 --cells=5 --stress=0,0,0,5e8,5e8,0");
+    parse(&settings, "sfc", "--steps=0 --cells=5 --stress=0,0,0,5e8,5e8,0 --compare=count,sfc,interaction --parts=2,9");
     CHECK(dd_simulation_create(comm, &settings, &sim, &message) == EQP_OK, "%s", message.text);
-    sim.costs = *nominal_costs();
-    for (int i = 0; i < 3; i++) {
-        choice[i] =
-            (app_method_choice){.method = eqp_method_find(names[i]), .options = app_rebalance_of(&settings.run)};
-        snprintf(choice[i].name, sizeof choice[i].name, "%s", names[i]);
-    }
-    CHECK(dd_whatif_create(&sim, &whatif) == EQP_OK, "no what-if");
-    check_aspect(&sim, whatif);
-    CHECK(app_whatif_open(dd_whatif_functions(whatif), &state) == EQP_OK, "no state");
-    check_base(&sim, dd_whatif_functions(whatif), &choice[1]);
-    for (int nparts = 2; nparts <= 32; nparts *= 4) {
-        check_boxes(&sim, state, false, nparts);
-        check_boxes(&sim, state, true, nparts);
-    }
-    app_whatif_close(state);
-    check_plan_told(dd_whatif_functions(whatif), &choice[1], 9);
-    code = app_whatif_compare(dd_whatif_functions(whatif), &dd_methods, 3, choice, 2, parts, &network, &rows, NULL,
-                              NULL, &message);
+    CHECK(eqp__costs_init(&sim.balancer->costs, DD_KINDS, dd_kind_nominal) == EQP_OK, "no costs");
+    check_trials(&sim, &settings.run.compare[1]);
+    CHECK(compute_again(&sim) == EQP_OK, "no forces");
+    const eqp_comparison comparison = {.nchoices = settings.run.ncompare,
+                                       .choice = settings.run.compare,
+                                       .ncounts = settings.run.nparts_list,
+                                       .parts = settings.run.parts,
+                                       .network = &network};
+    code = eqp_balancer_compare(sim.balancer, &comparison, &rows, &message);
     CHECK(code == EQP_OK, "%s", message.text);
     for (int i = 0; i < 6 && code == EQP_OK; i++) {
-        const app_compared *row = &rows[i];
+        const eqp_compared *row = &rows[i];
         CHECK(fabs(row->evaluated.load_mean * row->parts - rows[0].evaluated.load_mean * rows[0].parts) <=
                       1e-12 * rows[0].evaluated.load_mean ||
                   row->split_owners > 0,
@@ -467,7 +476,6 @@ static void check_comparison(MPI_Comm comm)
               "%s, %d parts: imbalance of the next step %g", row->method, row->parts, row->imbalance_next);
     }
     free(rows);
-    dd_whatif_free(whatif);
     dd_simulation_free(&sim);
     app_run_settings_free(&settings.run);
 }
@@ -514,7 +522,7 @@ static void check_run(MPI_Comm comm, const char *method, const char *extra, bool
     code = dd_simulation_create(comm, &settings, &sim, &message);
     CHECK(code == EQP_OK, "%s", message.text);
     known_gather(&sim, &k);
-    CHECK(strcmp(method, "interaction") != 0 || k.nparts < 8 || sim.map.nsplit > 0, "nobody shares anything");
+    CHECK(strcmp(method, "interaction") != 0 || k.nparts < 8 || eqp_map_shared(k.map) > 0, "nobody shares anything");
     nplans = all ? EVERY_PLAN : eqp_exchange_plans(k.nparts, &network, plan);
     if (all) {
         every_plan(plan);
@@ -529,17 +537,7 @@ static void check_run(MPI_Comm comm, const char *method, const char *extra, bool
         code = eqp_route_fit(sim.comm, &sim.domain.plan);
         CHECK(code == EQP_OK && sim.domain.plan.node == plan[i].node, "%s: nodes of %d ranks: %s", what, plan[i].node,
               eqp_error_text(code));
-        dd_halo_free(&sim.halo);
-        code = dd_halo_create(&sim.domain, &sim.halo);
-        if (code == EQP_OK) {
-            code = dd_halo_refresh(&sim.domain, &sim.halo);
-        }
-        if (code == EQP_OK) {
-            code = dd_stage_create(&sim.domain, &sim.halo, sim.cells, &sim.map, &sim.stage);
-        }
-        if (code == EQP_OK) {
-            code = dd_evaluate(&sim.evaluator, &sim.domain, &sim.halo, &sim.stage);
-        }
+        code = compute_again(&sim);
         CHECK(code == EQP_OK, "%s: evaluation: %s", what, eqp_error_text(code));
         compare_counted(what, &k, &sim, &plan[i]);
     }

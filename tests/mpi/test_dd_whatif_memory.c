@@ -4,15 +4,17 @@
 #include "harness.h"
 
 #include "balance/trace.h"
-#include "balance/whatif.h"
 #include "dd_definitions.h"
+#include "run/balancer.h"
+
+#include <math.h>
 
 #include "failing_ranks.h"
 
 typedef struct scene {
     dd_simulation sim;
     known k;
-    app_verdict *verdict;
+    eqp_placement *placement;
 } scene;
 
 static void scene_create(MPI_Comm comm, scene *s)
@@ -29,12 +31,12 @@ static void scene_create(MPI_Comm comm, scene *s)
     CHECK_EQUAL(dd_simulation_create(comm, &settings, &s->sim, &message), EQP_OK);
     known_gather(&s->sim, &s->k);
     known_assign(&s->k, 5, true, &s->sim);
-    s->verdict = known_verdicts(&s->k, &s->sim);
+    s->placement = known_placements(&s->k, &s->sim);
 }
 
 static void scene_free(scene *s)
 {
-    free(s->verdict);
+    free(s->placement);
     known_free(&s->k);
     app_run_settings_free((app_run_settings *)&s->sim.settings->run);
     dd_simulation_free(&s->sim);
@@ -44,65 +46,65 @@ static void scene_free(scene *s)
 static int trace(MPI_Comm comm, void *user)
 {
     scene *s = user;
-    dd_whatif *whatif = NULL;
+    const eqp_problem problem = dd_problem_functions(&s->sim.problem);
+    const eqp_survey_detail nothing = {.heavy = INFINITY}, detail = {.heavy = 0, .pin_below = UINT64_MAX};
     eqp_evaluation *evaluation = NULL;
-    app_survey survey = {.n = 0};
-    const app_survey_detail detail = {.heavy = 0, .pin_below = UINT64_MAX};
-    uint64_t *keys = NULL;
-    int64_t n = 0;
+    eqp_survey names = {.n = 0}, survey = {.n = 0};
     int code;
 
     CHECK_EQUAL(eqp_evaluation_create(5, DD_PHASES, dd_phase_back, dd_phase_ghosts, &evaluation), EQP_OK);
-    app_survey_clear(&survey, &detail);
+    eqp__survey_clear(&names, &s->sim.balancer->model, &nothing);
+    eqp__survey_clear(&survey, &s->sim.balancer->model, &detail);
     (void)comm;
     failing_ranks_begin();
-    code = dd_whatif_create(&s->sim, &whatif);
+    code = problem.survey(problem.user, EQP_SURVEY_NAMES, &names);
     if (code == EQP_OK) {
-        const app_whatif *what = dd_whatif_functions(whatif);
-        code = what->keys(what->user, &n, &keys);
+        code = problem.open(problem.user, true);
         if (code == EQP_OK) {
-            code = what->survey(what->user, true, &survey);
+            code = problem.survey(problem.user, EQP_SURVEY_WORK, &survey);
         }
         if (code == EQP_OK) {
-            code = what->trace(what->user, 5, s->k.map, s->verdict, false, evaluation);
+            code = problem.trace(problem.user, 5, s->k.map, s->placement, false, evaluation);
         }
+        problem.close(problem.user);
     }
     failing_ranks_end();
-    free(keys);
-    app_survey_free(&survey);
+    eqp__survey_release(&names);
+    eqp__survey_release(&survey);
     eqp_evaluation_free(evaluation);
-    dd_whatif_free(whatif);
+    CHECK_EQUAL(compute_again(&s->sim), EQP_OK);
     return code;
 }
 
-/* Boxes for a few owners of each rank. */
+/* Boxes for a few owners of each rank, of a problem that is open. */
 static int assign(MPI_Comm comm, void *user)
 {
     scene *s = user;
-    dd_whatif *whatif = NULL;
-    app_owner owner[3] = {{.centre = {1, 2, 3}}, {.centre = {100, 900, 50}}, {.centre = {-500, 4, 700}}};
-    double seconds[3] = {1, 2, 3};
-    const app_owners owners = {.n = mpi_test_rank(comm) == 1 ? 0 : 3, .owner = owner, .seconds = seconds};
+    const eqp_problem problem = dd_problem_functions(&s->sim.problem);
+    const double centre[3][3] = {{1, 2, 3}, {100, 900, 50}, {-500, 4, 700}}, seconds[3] = {1, 2, 3};
+    const double speed[4] = {1, 1, 1, 1};
+    const int64_t n = mpi_test_rank(comm) == 1 ? 0 : 3;
     int part[3] = {0}, code;
 
-    CHECK_EQUAL(dd_whatif_create(&s->sim, &whatif), EQP_OK);
     failing_ranks_begin();
-    code = dd_whatif_functions(whatif)->assign(whatif, &dd_sectioning, 4, (app_speeds){0, NULL}, &owners, part);
+    code = problem.assign(problem.user, &dd_sectioning, 4, speed, n, centre[0], seconds, part);
     if (code == EQP_OK) {
-        code = dd_whatif_functions(whatif)->assign(whatif, &dd_bisection, 4, (app_speeds){0, NULL}, &owners, part);
+        code = problem.assign(problem.user, &dd_bisection, 4, speed, n, centre[0], seconds, part);
     }
     failing_ranks_end();
-    dd_whatif_free(whatif);
     return code;
 }
 
 static void check_memory(MPI_Comm comm)
 {
-    scene s = {.verdict = NULL};
+    scene s = {.placement = NULL};
 
     scene_create(comm, &s);
+    const eqp_problem problem = dd_problem_functions(&s.sim.problem);
     CHECK(failing_ranks_check(comm, trace, &s) > 20);
+    CHECK_EQUAL(problem.open(problem.user, true), EQP_OK);
     CHECK(failing_ranks_check(comm, assign, &s) > 3);
+    problem.close(problem.user);
     scene_free(&s);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From surveys of owners to a new map, as the mini-apps share it: owners in curve order, those that ranks share put
- * together, units of heavy ones on several ranks, verdicts at home; and all of it with too little memory. */
+ * together, units of heavy ones on several ranks, placements at home; and all of it with too little memory. */
 #include "harness.h"
 
-#include "run_newmap.h"
+#include "map/draft.h"
 
 #include <equipoise/base.h>
 #include <equipoise/random.h>
@@ -14,7 +14,7 @@
 
 enum { KINDS = 3, PER_RANK = 40, TILES = 60, HEAVY = 3 };
 static const double nominal[KINDS] = {1e-9, 3e-9, 100e-9};
-static const app_work_model model = {KINDS, nominal, 1u << 2}; /* kind 2: once for each owner */
+static const eqp_work_model model = {KINDS, nominal, 1u << 2}; /* kind 2: once for each owner */
 
 /* Owners of all ranks, in an order along the curve that has nothing to do with their homes. Every seventh is computed
  * by all ranks, a share each; HEAVY is more than
@@ -53,10 +53,10 @@ static int64_t pairs_of(int64_t owner)
 }
 
 /* Keys come in pairs, which the id tells apart. */
-static app_owner describe(const world *w, int64_t owner)
+static eqp_owner describe(const world *w, int64_t owner)
 {
     const int64_t place = place_of(w, owner);
-    app_owner made = {.key = (uint64_t)(place / 2) << 20,
+    eqp_owner made = {.key = (uint64_t)(place / 2) << 20,
                       .id = place % 2,
                       .pin = is_heavy(owner) ? -1 : 7 * w->n + place,
                       .particles = 2,
@@ -71,43 +71,43 @@ static app_owner describe(const world *w, int64_t owner)
     return made;
 }
 
-static int add_lists(app_survey *survey, const world *w, int64_t owner, bool tiles)
+static int add_lists(eqp_survey *survey, const world *w, int64_t owner, bool tiles)
 {
     const int64_t ntiles = tiles && is_heavy(owner) ? TILES : 0;
-    int code = app_survey_add_pin(survey, (place_of(w, owner) + 1) % w->n);
+    int code = eqp_survey_add_pin(survey, (place_of(w, owner) + 1) % w->n);
 
     for (int64_t t = 0; t < ntiles && code == EQP_OK; t++) {
-        app_tile tile = {.weight = 1e9 * nominal[0] * (double)pairs_of(owner) / TILES, .pin = {owner, -1}};
+        eqp_tile tile = {.weight = 1e9 * nominal[0] * (double)pairs_of(owner) / TILES, .pin = {owner, -1}};
         for (int a = 0; a < 3; a++) {
             tile.centroid[a] = eqp_random_uniform(5, (uint64_t)t, (uint64_t)a) - 0.5;
         }
-        code = app_survey_add_tile(survey, &tile);
+        code = eqp_survey_add_tile(survey, &tile);
     }
     return code;
 }
 
-static int add_owner(app_survey *survey, const world *w, int64_t owner, bool tiles)
+static int add_owner(eqp_survey *survey, const world *w, int64_t owner, bool tiles)
 {
-    const app_owner made = describe(w, owner);
+    const eqp_owner made = describe(w, owner);
     int code = add_lists(survey, w, owner, tiles);
 
-    return code == EQP_OK ? app_survey_add_owner(survey, &made) : code;
+    return code == EQP_OK ? eqp_survey_add_owner(survey, &made) : code;
 }
 
 /* Only one pair and one pin of the owner, and a look at it. */
-static int add_share(app_survey *survey, const world *w, int64_t owner)
+static int add_share(eqp_survey *survey, const world *w, int64_t owner)
 {
-    app_owner share = describe(w, owner);
-    int code = app_survey_add_pin(survey, 1000 + w->rank);
+    eqp_owner share = describe(w, owner);
+    int code = eqp_survey_add_pin(survey, 1000 + w->rank);
 
     share.count[0] = 1;
     share.count[1] = 0;
     share.interactions = 2;
-    return code == EQP_OK ? app_survey_add_owner(survey, &share) : code;
+    return code == EQP_OK ? eqp_survey_add_owner(survey, &share) : code;
 }
 
 /* tiles: HEAVY shows its; shares: ranks that do not own it have a share in every seventh. */
-static int take_survey(const world *w, bool tiles, bool shares, app_survey *survey)
+static int take_survey(const world *w, bool tiles, bool shares, eqp_survey *survey)
 {
     int code = EQP_OK;
 
@@ -128,19 +128,19 @@ static int compare_keys(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static int line_up(MPI_Comm comm, const app_survey *survey, app_owners *owners)
+static int line_up(MPI_Comm comm, const eqp_survey *survey, eqp_owners *owners)
 {
     const world w = make_world(comm);
     uint64_t key[PER_RANK];
-    app_costs costs;
+    eqp_costs costs;
     int64_t bytes = 0;
 
-    CHECK_EQUAL(app_costs_init(&costs, KINDS, nominal), EQP_OK);
+    CHECK_EQUAL(eqp__costs_init(&costs, KINDS, nominal), EQP_OK);
     for (int i = 0; i < PER_RANK; i++) {
         key[i] = describe(&w, w.rank * PER_RANK + i).key;
     }
     qsort(key, PER_RANK, sizeof *key, compare_keys);
-    return app_owners_line_up(comm, survey, &model, &costs, PER_RANK, key, owners, &bytes);
+    return eqp__owners_line_up(comm, survey, &model, &costs, PER_RANK, key, owners, &bytes);
 }
 
 /* The owner at a place along the curve. */
@@ -154,10 +154,10 @@ static int64_t owner_at(const world *w, int64_t place)
     return -1;
 }
 
-static void check_owner(const world *w, const app_owners *owners, int64_t o)
+static void check_owner(const world *w, const eqp_owners *owners, int64_t o)
 {
     const int64_t number = owner_at(w, owners->id[o]);
-    const app_owner *owner = &owners->owner[o], expected = describe(w, number);
+    const eqp_owner *owner = &owners->owner[o], expected = describe(w, number);
     const int64_t shares = is_shared(number) ? w->size - 1 : 0;
     const int64_t npins = owners->pin_first[o + 1] - owners->pin_first[o];
     const int64_t ntiles = owners->tile_first[o + 1] - owners->tile_first[o];
@@ -182,15 +182,15 @@ static void check_owner(const world *w, const app_owners *owners, int64_t o)
     CHECK_EQUAL(own, 1);
     CHECK_EQUAL(ntiles, is_heavy(number) ? TILES : 0);
     for (int64_t t = owners->tile_first[o]; t < owners->tile_first[o + 1]; t++) {
-        CHECK(owners->tile_pin[APP_TILE_PINS * t] == number && owners->tile_pin[APP_TILE_PINS * t + 1] == -1);
+        CHECK(owners->tile_pin[EQP_TILE_PINS * t] == number && owners->tile_pin[EQP_TILE_PINS * t + 1] == -1);
     }
 }
 
 static void owners_come_into_curve_order_and_once(MPI_Comm comm)
 {
     const world w = make_world(comm);
-    app_survey survey = {.n = 0};
-    app_owners owners;
+    eqp_survey survey = {.n = 0};
+    eqp_owners owners;
     int64_t before = -1, total = -1;
 
     CHECK_EQUAL(take_survey(&w, true, true, &survey), EQP_OK);
@@ -202,50 +202,57 @@ static void owners_come_into_curve_order_and_once(MPI_Comm comm)
         CHECK_EQUAL(owners.id[o], before + o);
         check_owner(&w, &owners, o);
     }
-    app_owners_free(&owners);
-    app_survey_free(&survey);
+    eqp__owners_free(&owners);
+    eqp__survey_release(&survey);
 }
 
 static void a_survey_without_owners_is_one(MPI_Comm comm)
 {
-    const app_survey_detail detail = {.heavy = 1.0, .pin_below = 7};
-    app_survey survey = {.n = 0};
-    app_owners owners;
-    app_costs costs;
+    const eqp_survey_detail detail = {.heavy = 1.0, .pin_below = 7};
+    eqp_survey survey = {.n = 0};
+    eqp_owners owners;
+    eqp_costs costs;
     int64_t bytes = 5;
 
-    CHECK_EQUAL(app_costs_init(&costs, KINDS, nominal), EQP_OK);
-    CHECK_EQUAL(app_survey_add_pin(&survey, 3), EQP_OK);
-    app_survey_clear(&survey, &detail);
-    CHECK_EQUAL(app_owners_line_up(comm, &survey, &model, &costs, 0, NULL, &owners, &bytes), EQP_OK);
+    CHECK_EQUAL(eqp__costs_init(&costs, KINDS, nominal), EQP_OK);
+    CHECK_EQUAL(eqp_survey_add_pin(&survey, 3), EQP_OK);
+    eqp__survey_clear(&survey, &model, &detail);
+    CHECK_EQUAL(eqp__owners_line_up(comm, &survey, &model, &costs, 0, NULL, &owners, &bytes), EQP_OK);
     CHECK(owners.n == 0 && bytes == 5 && survey.npins == 0 && survey.detail.pin_below == 7);
-    app_owners_free(&owners);
-    app_survey_free(&survey);
+    eqp__owners_free(&owners);
+    eqp__survey_release(&survey);
 }
 
 typedef struct result {
-    app_map map;
-    app_verdict *verdict;
-    app_rebalanced rebalanced;
+    eqp_map *map;
+    eqp_placement *placement;
+    eqp_map_made summary;
 } result;
 
 static void result_free(result *of)
 {
-    app_map_free(&of->map);
-    free(of->verdict);
+    eqp_map_free(of->map);
+    free(of->placement);
+}
+
+static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0};
+
+static eqp_making making_of(const eqp_choice *choice)
+{
+    const eqp_making run = {.imbalance_tol = 0.02, .seed = 1};
+
+    return eqp__making_with(&run, choice);
 }
 
 /* What one form of `interaction` makes of the owners. */
-static int make_units(MPI_Comm comm, const char *word, const int64_t *interactions, app_owners *owners,
-                      app_units *units, eqp_message *message)
+static int make_units(MPI_Comm comm, const char *word, const int64_t *interactions, eqp_owners *owners,
+                      eqp_work_units *units, eqp_message *message)
 {
-    static const app_rebalance_options run = {
-        .imbalance_tol = 0.02, .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}, .seed = 1};
     const world w = make_world(comm);
-    app_survey survey = {.n = 0};
-    app_method_choice choice;
+    eqp_survey survey = {.n = 0};
+    eqp_choice choice;
     eqp_units_totals all;
-    int code = app_word_parse(NULL, &run, word, &choice, NULL);
+    int code = eqp_choice_parse(NULL, &usual, word, &choice, NULL);
 
     code = code == EQP_OK ? take_survey(&w, true, false, &survey) : code;
     for (int64_t i = 0; i < survey.n && interactions != NULL; i++) {
@@ -256,9 +263,10 @@ static int make_units(MPI_Comm comm, const char *word, const int64_t *interactio
         code = line_up(comm, &survey, owners);
     }
     if (code == EQP_OK) {
-        code = app_units_make(comm, &choice.options, w.size, owners, &all, units, message);
+        const eqp_making making = making_of(&choice);
+        code = eqp__work_units_make(comm, &making, w.size, owners, &all, units, message);
     }
-    app_survey_free(&survey);
+    eqp__survey_release(&survey);
     return code;
 }
 
@@ -273,8 +281,8 @@ static double sum_of(MPI_Comm comm, double mine)
 static void every_interaction_can_be_a_unit(MPI_Comm comm)
 {
     const world w = make_world(comm);
-    app_owners owners = {.n = 0};
-    app_units units = {.units = NULL};
+    eqp_owners owners = {.n = 0};
+    eqp_work_units units = {.units = NULL};
     double weight = 0, all = 0, ntiles = 0;
 
     CHECK_EQUAL(make_units(comm, "interaction:full", NULL, &owners, &units, NULL), EQP_OK);
@@ -294,16 +302,16 @@ static void every_interaction_can_be_a_unit(MPI_Comm comm)
     }
     CHECK_EQUAL(sum_of(comm, ntiles), TILES);
     CHECK(fabs(sum_of(comm, weight) - sum_of(comm, all)) < 1e-6 * sum_of(comm, all));
-    app_units_free(&units);
-    app_owners_free(&owners);
+    eqp__work_units_free(&units);
+    eqp__owners_free(&owners);
 }
 
 /* The literal form of the paper: an owner and the other end of one of its interactions. */
 static void units_can_have_two_pins(MPI_Comm comm)
 {
     const world w = make_world(comm);
-    app_owners owners = {.n = 0};
-    app_units units = {.units = NULL};
+    eqp_owners owners = {.n = 0};
+    eqp_work_units units = {.units = NULL};
     double ntiles = 0;
 
     CHECK_EQUAL(make_units(comm, "interaction:pins=2", NULL, &owners, &units, NULL), EQP_OK);
@@ -321,46 +329,44 @@ static void units_can_have_two_pins(MPI_Comm comm)
         ntiles += unit.sub >= 0 && n == 2 && pin[1] == HEAVY;
     }
     CHECK(sum_of(comm, ntiles) > 1); /* the tiles of the heavy one all touch it */
-    app_units_free(&units);
-    app_owners_free(&owners);
+    eqp__work_units_free(&units);
+    eqp__owners_free(&owners);
 }
 
 static void too_many_interactions_are_no_units(MPI_Comm comm)
 {
     const int64_t each = (int64_t)1 << 20;
-    app_owners owners = {.n = 0};
-    app_units units = {.units = NULL};
+    eqp_owners owners = {.n = 0};
+    eqp_work_units units = {.units = NULL};
     eqp_message message = {""};
 
     CHECK_EQUAL(make_units(comm, "interaction:full", &each, &owners, &units, &message), EQP_ERR_ARGUMENT);
     CHECK(strncmp(message.text, "interaction:full: ", 18) == 0 && units.units == NULL && units.weight == NULL);
-    app_owners_free(&owners);
+    eqp__owners_free(&owners);
 }
 
-static int make_map(MPI_Comm comm, const char *method, const app_map *old, bool shares, int64_t nhome, result *made)
+static int make_map(MPI_Comm comm, const char *method, const eqp_map *old, bool shares, int64_t nhome, result *made)
 {
     const world w = make_world(comm);
-    static const app_rebalance_options run = {
-        .imbalance_tol = 0.02, .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}, .seed = 1};
-    app_method_choice choice;
-    app_survey survey = {.n = 0};
-    app_owners owners = {.n = 0};
+    eqp_choice choice;
+    eqp_survey survey = {.n = 0};
+    eqp_owners owners = {.n = 0};
     eqp_message message = {""};
     int code;
 
-    *made = (result){.verdict = NULL};
-    app_map_init(&made->map);
-    CHECK_EQUAL(app_word_parse(NULL, &run, method, &choice, NULL), EQP_OK);
+    *made = (result){.placement = NULL};
+    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, method, &choice, NULL), EQP_OK);
     code = eqp_agree(comm, take_survey(&w, true, shares, &survey), NULL);
     if (code == EQP_OK) {
         code = line_up(comm, &survey, &owners);
     }
     if (code == EQP_OK) {
-        code = app_newmap_make(comm, &choice.options, &owners, old, nhome, &made->map, &made->verdict,
-                               &made->rebalanced, &message);
+        const eqp_making making = making_of(&choice);
+        code =
+            eqp__draft_make(comm, &making, &owners, old, nhome, &made->map, &made->placement, &made->summary, &message);
     }
-    app_owners_free(&owners);
-    app_survey_free(&survey);
+    eqp__owners_free(&owners);
+    eqp__survey_release(&survey);
     return code;
 }
 
@@ -372,11 +378,11 @@ static void whole_owners_are_told_of_one_rank(MPI_Comm comm)
     result made;
 
     CHECK_EQUAL(make_map(comm, "sfc", NULL, true, PER_RANK, &made), EQP_OK);
-    CHECK(made.map.nsplit == 0 && made.rebalanced.split_owners == 0 && made.rebalanced.units == w.n);
+    CHECK(eqp_map_shared(made.map) == 0 && made.summary.split_owners == 0 && made.summary.units == w.n);
     for (int i = 0; i < PER_RANK; i++) {
-        CHECK(made.verdict[i].tag >= 0 && made.verdict[i].tag < w.size);
-        CHECK_EQUAL(made.verdict[i].home, made.verdict[i].tag);
-        part[made.verdict[i].home] += (double)pairs_of((int64_t)w.rank * PER_RANK + i);
+        CHECK(made.placement[i].tag >= 0 && made.placement[i].tag < w.size);
+        CHECK_EQUAL(made.placement[i].home, made.placement[i].tag);
+        part[made.placement[i].home] += (double)pairs_of((int64_t)w.rank * PER_RANK + i);
     }
     CHECK_EQUAL(eqp_sum_double(comm, w.size, part), EQP_OK);
     for (int r = 0; r < w.size; r++) {
@@ -397,19 +403,19 @@ static void every_home_must_hear(MPI_Comm comm)
 
     CHECK_EQUAL(make_map(comm, "sfc", NULL, false, w.rank == w.size - 1 ? PER_RANK - 1 : PER_RANK, &made),
                 EQP_ERR_INTERNAL);
-    CHECK(made.verdict == NULL && made.map.units == NULL && made.map.rank == NULL && made.map.nsplit == 0);
+    CHECK(made.placement == NULL && made.map == NULL);
 }
 
-static void check_split(const world *w, const result *made, const app_verdict *verdict)
+static void check_split(const world *w, const result *made, const eqp_placement *placement)
 {
     int *ranks = mpi_test_alloc(w->size + 1, sizeof *ranks);
-    const int n = app_map_ranks(&made->map, verdict->tag, w->size, ranks);
+    const int n = eqp_map_ranks(made->map, placement->tag, w->size, ranks);
     bool home = false;
 
-    CHECK(-1 - verdict->tag < made->map.nsplit && n > 1);
+    CHECK(-1 - placement->tag < eqp_map_shared(made->map) && n > 1);
     for (int i = 0; i < n; i++) {
         CHECK(ranks[i] >= 0 && ranks[i] < w->size && (i == 0 || ranks[i] > ranks[i - 1]));
-        home = home || ranks[i] == verdict->home;
+        home = home || ranks[i] == placement->home;
     }
     CHECK(home);
     for (uint64_t t = 0; t < TILES; t++) {
@@ -419,7 +425,7 @@ static void check_split(const world *w, const result *made, const app_verdict *v
             x[a] = eqp_random_uniform(5, t, a) - 0.5;
         }
         for (int i = 0; i < n; i++) {
-            known = known || ranks[i] == app_map_rank(&made->map, verdict->tag, x);
+            known = known || ranks[i] == eqp_map_rank(made->map, placement->tag, x);
         }
         CHECK(known);
     }
@@ -435,29 +441,29 @@ static void check_entries(MPI_Comm comm, const char *method)
     result made;
 
     CHECK_EQUAL(make_map(comm, method, NULL, false, PER_RANK, &made), EQP_OK);
-    CHECK_EQUAL(made.map.nsplit, made.rebalanced.split_owners);
-    CHECK(made.rebalanced.units > 0 && made.rebalanced.sizes.n == made.rebalanced.units);
-    CHECK_EQUAL(made.map.nsplit, w.size > 1);
+    CHECK_EQUAL(eqp_map_shared(made.map), made.summary.split_owners);
+    CHECK(made.summary.units > 0 && made.summary.sizes.n == made.summary.units);
+    CHECK_EQUAL(eqp_map_shared(made.map), w.size > 1);
     for (int i = 0; i < PER_RANK; i++) {
-        const app_verdict *verdict = &made.verdict[i];
-        if (verdict->tag >= 0) {
-            CHECK_EQUAL(verdict->home, verdict->tag);
+        const eqp_placement *placement = &made.placement[i];
+        if (placement->tag >= 0) {
+            CHECK_EQUAL(placement->home, placement->tag);
             continue;
         }
         CHECK(is_heavy((int64_t)w.rank * PER_RANK + i)); /* the others are lighter than a unit */
-        check_split(&w, &made, verdict);
-        named[-1 - verdict->tag] += 1;
+        check_split(&w, &made, placement);
+        named[-1 - placement->tag] += 1;
     }
     CHECK_EQUAL(eqp_sum_double(comm, (int)most, named), EQP_OK);
-    for (int64_t s = 0; s < made.map.nsplit; s++) {
+    for (int64_t s = 0; s < eqp_map_shared(made.map); s++) {
         static const double corner[3] = {0.5, -0.5, 0.25};
         CHECK_EQUAL(named[s], 1);
-        seen[s] = app_map_rank(&made.map, -1 - s, corner);
+        seen[s] = eqp_map_rank(made.map, -1 - s, corner);
     }
-    CHECK(named[made.map.nsplit] == 0);
+    CHECK(named[eqp_map_shared(made.map)] == 0);
     memcpy(named, seen, (size_t)most * sizeof *named);
     CHECK_EQUAL(eqp_sum_double(comm, (int)most, named), EQP_OK);
-    for (int64_t s = 0; s < made.map.nsplit; s++) {
+    for (int64_t s = 0; s < eqp_map_shared(made.map); s++) {
         CHECK_EQUAL(named[s], w.size * seen[s]);
     }
     free(seen);
@@ -477,49 +483,50 @@ static void split_owners_have_an_entry_each(MPI_Comm comm)
 static void parts_that_are_kept_are_those_of_the_old_map(MPI_Comm comm)
 {
     const world w = make_world(comm);
-    app_map old;
+    eqp_map *old = NULL;
     result made;
 
-    app_map_init(&old);
-    CHECK_EQUAL(make_map(comm, "none", &old, true, PER_RANK, &made), EQP_OK);
+    CHECK_EQUAL(eqp_map_create(0, NULL, NULL, NULL, &old), EQP_OK);
+    CHECK_EQUAL(make_map(comm, "none", old, true, PER_RANK, &made), EQP_OK);
     for (int i = 0; i < PER_RANK; i++) {
-        CHECK(made.verdict[i].tag == w.rank && made.verdict[i].home == w.rank);
+        CHECK(made.placement[i].tag == w.rank && made.placement[i].home == w.rank);
     }
+    eqp_map_free(old);
     result_free(&made);
 }
 
 static void totals_say_what_a_survey_keeps(MPI_Comm comm)
 {
     const world w = make_world(comm);
-    app_rebalance_options options = {.method = eqp_method_find("interaction"),
-                                     .imbalance_tol = 0.02,
-                                     .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
-    app_survey survey = {.n = 0};
+    eqp_making options = {.method = eqp_method_find("interaction"),
+                          .imbalance_tol = 0.02,
+                          .how = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
+    eqp_survey survey = {.n = 0};
     eqp_units_totals totals;
 
     CHECK_EQUAL(take_survey(&w, false, false, &survey), EQP_OK);
-    CHECK_EQUAL(app_survey_totals(comm, &survey, &model, &totals), EQP_OK);
+    CHECK_EQUAL(eqp__survey_totals(comm, &survey, &model, &totals), EQP_OK);
     CHECK_EQUAL(totals.owners, w.n);
     CHECK_EQUAL(totals.interactions, w.n * (TILES + 1));
-    app_survey_detail detail = app_rebalance_detail(&options, w.size, &totals);
+    eqp_survey_detail detail = eqp__making_detail(&options, w.size, &totals);
     CHECK(detail.heavy > 0 && detail.heavy < INFINITY && detail.pin_below > 0);
-    CHECK(app_rebalance_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
+    CHECK(eqp__making_detail(&options, 100 * w.size, &totals).heavy < detail.heavy);
     options.how.pins = 2;
-    CHECK(app_rebalance_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* looked up among all */
+    CHECK(eqp__making_detail(&options, w.size, &totals).pin_below == UINT64_MAX); /* looked up among all */
     options.how.pins = 0;
     options.how.full = true;
-    detail = app_rebalance_detail(&options, w.size, &totals);
+    detail = eqp__making_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
     totals.interactions = (int64_t)1 << 40;
-    CHECK(isinf(app_rebalance_detail(&options, w.size, &totals).heavy)); /* it will be refused: nothing is kept */
+    CHECK(isinf(eqp__making_detail(&options, w.size, &totals).heavy)); /* it will be refused: nothing is kept */
     options.how.full = false;
     options.how.strategy = EQP_SAMPLE_RANDOM;
-    detail = app_rebalance_detail(&options, w.size, &totals);
+    detail = eqp__making_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
     options.method = eqp_method_find("sfc");
-    detail = app_rebalance_detail(&options, w.size, &totals);
+    detail = eqp__making_detail(&options, w.size, &totals);
     CHECK(isinf(detail.heavy) && detail.pin_below == 0);
-    app_survey_free(&survey);
+    eqp__survey_release(&survey);
 }
 
 static int without_memory(MPI_Comm comm, void *user)
@@ -529,7 +536,7 @@ static int without_memory(MPI_Comm comm, void *user)
     failing_ranks_begin();
     int code = make_map(comm, user, NULL, true, PER_RANK, &made);
     failing_ranks_end();
-    CHECK(code == EQP_OK || (made.verdict == NULL && made.map.units == NULL && made.map.rank == NULL));
+    CHECK(code == EQP_OK || (made.placement == NULL && made.map == NULL));
     result_free(&made);
     return code;
 }

@@ -44,7 +44,7 @@ typedef struct function {
     int inlined; /* it keeps the pointers and looks at none */
 } function;
 
-enum { SLOTS = 96, ROOM = 1 << 14, WATCHED = 256, NO_SLOT = -1, ALL_SLOTS = -2, NO_VALUE = -1, SECONDS_OF_A_CALL = 60 };
+enum { SLOTS = 192, ROOM = 1 << 14, WATCHED = 256, NO_SLOT = -1, ALL_SLOTS = -2, NO_VALUE = -1, SECONDS_OF_A_CALL = 60 };
 
 /* Numbers that are tried. */
 enum { ZERO, MINUS_ONE, LOWEST, HIGHEST, NEARLY, NOT_A_NUMBER, VALUES };

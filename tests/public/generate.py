@@ -13,8 +13,8 @@ import re
 import sys
 
 INTEGERS = {
-    'int': ('INT_MIN', 'INT_MAX'), 'int8_t': ('INT8_MIN', 'INT8_MAX'), 'int64_t': ('INT64_MIN', 'INT64_MAX'),
-    'uint64_t': ('0', 'UINT64_MAX'), 'uint32_t': ('0', 'UINT32_MAX'), 'size_t': ('0', 'SIZE_MAX'),
+    'int': ('INT_MIN', 'INT_MAX'), 'int8_t': ('INT8_MIN', 'INT8_MAX'), 'int32_t': ('INT32_MIN', 'INT32_MAX'),
+    'int64_t': ('INT64_MIN', 'INT64_MAX'), 'uint64_t': ('0', 'UINT64_MAX'), 'uint32_t': ('0', 'UINT32_MAX'), 'size_t': ('0', 'SIZE_MAX'),
     'bool': ('0', '1'), 'unsigned': ('0', 'UINT_MAX'), 'unsigned char': ('0', 'UCHAR_MAX'),
 }
 REALS = {'double', 'float'}
@@ -30,7 +30,8 @@ class Header:
     def __init__(self, path):
         text = path.read_text()
         self.name = path.name
-        self.mpi = '<mpi.h>' in text or '<equipoise/balance.h>' in text
+        self.mpi = re.search(r'<mpi\.h>|<equipoise/(balance|choice|problem|whatif)\.h>', text) is not None
+        self.mpi = self.mpi or path.name == 'survey.h'  # ranks have them
         self.comments = []
         text = re.sub(r'/\*.*?\*/', self.keep, text, flags=re.S)
         text = re.sub(r'\\\n', ' ', text)
@@ -291,7 +292,7 @@ class Writer:
     def struct(self, name, path, count):
         """Declares an array of structs with all members set; its name."""
         variable = 's_' + re.sub(r'\W', '_', path)
-        if path.count('->') > 3:
+        if path.count('->') > 4:
             fail(f'{self.function.name}: {path} is too deep')
         lines = [f'{name} {variable}[{count}];', f'memset({variable}, 0, sizeof {variable});']
         for declaration, comment in self.world.structs[name]:

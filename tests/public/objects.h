@@ -14,6 +14,29 @@ static inline void made(int code, const char *what)
     }
 }
 
+#ifdef EQUIPOISE_LOAD_H
+static inline eqp_timings *make_eqp_timings(void)
+{
+    eqp_timings *timings = NULL;
+
+    made(eqp_timings_create(2, &timings), "timings");
+    return timings;
+}
+#endif
+
+#ifdef EQUIPOISE_MAP_H
+static inline eqp_map *make_eqp_map(void)
+{
+    const int64_t nunits[1] = {2};
+    const double centroid[6] = {0, 0, 0, 1, 1, 1};
+    const int rank[2] = {0, 0};
+    eqp_map *map = NULL;
+
+    made(eqp_map_create(1, nunits, centroid, rank, &map), "map");
+    return map;
+}
+#endif
+
 #ifdef EQUIPOISE_UNITS_H
 static eqp_sink *the_sink;
 
@@ -366,11 +389,51 @@ static inline eqp_loop *make_eqp_loop(void)
     return loop;
 }
 
+static eqp_survey *the_survey;
+static void (*run_in_survey)(void);
+
+static inline eqp_survey *make_eqp_survey(void)
+{
+    return the_survey;
+}
+
+/* One owner; the first call runs what is to be run while there is a survey. */
+static inline int in_survey(void *user, eqp_survey_kind kind, eqp_survey *survey)
+{
+    const eqp_owner owner = {.key = 1, .count = {1}, .interactions = 1};
+
+    (void)user;
+    (void)kind;
+    if (run_in_survey != NULL && the_survey == NULL) {
+        the_survey = survey;
+        run_in_survey();
+    }
+    return eqp_survey_add_owner(survey, &owner);
+}
+
+static inline eqp_balancer *make_eqp_balancer(void)
+{
+    const eqp_problem problem = {.survey = in_survey};
+    eqp_balancer_options options;
+    eqp_balancer *balancer = NULL;
+
+    made(eqp_balancer_options_init(&options, sizeof options), "options");
+    options.method = (eqp_choice){.word = "sfc", .method = eqp_method_find("sfc")};
+    made(eqp_balancer_create(world_comm, &problem, &options, &balancer, NULL), "balancer");
+    return balancer;
+}
+
 static inline void with_world(void (*run)(void))
 {
+    eqp_balancer *balancer;
+    eqp_advice advice;
+
     MPI_Init(NULL, NULL);
     world_comm = plain_own_comm();
-    run();
+    balancer = make_eqp_balancer();
+    run_in_survey = run;
+    (void)eqp_balancer_begin(balancer, &advice, NULL); /* what was added to the survey makes no map */
+    eqp_balancer_free(balancer);
     /* A launcher takes a process that does not for one that has failed. */
     MPI_Finalize();
 }

@@ -51,9 +51,9 @@ static int remove_folder(void **state)
 }
 
 /* A step of so many ms, of which `work` would be ideal. */
-static app_compared row_of(const char *method, int parts, double step, double work, double imbalance, int64_t ghosts)
+static eqp_compared row_of(const char *method, int parts, double step, double work, double imbalance, int64_t ghosts)
 {
-    app_compared row = {.method = method,
+    eqp_compared row = {.method = method,
                         .parts = parts,
                         .units = 100,
                         .split_owners = 3,
@@ -77,7 +77,7 @@ static app_compared row_of(const char *method, int parts, double step, double wo
     return row;
 }
 
-static char *verdict_of(int n, const app_compared *rows)
+static char *verdict_of(int n, const eqp_compared *rows)
 {
     char *text = NULL;
 
@@ -92,7 +92,7 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     static const char header[] =
         "method,parts,imbalance,load_max,load_mean,ghosts_total,ghosts_max,neighbours_max,units,sample_rate,"
         "split_owners,exchange,balance_seconds,step_seconds,step_seconds_ideal,imbalance_next,";
-    app_compared rows[] = {row_of("interaction:pins=2,start=rcb", 4, 8, 4, 0.5, 40), row_of("auto", 4, 8, 4, 0.5, 40)};
+    eqp_compared rows[] = {row_of("interaction:pins=2,start=rcb", 4, 8, 4, 0.5, 40), row_of("auto", 4, 8, 4, 0.5, 40)};
     eqp_report *report = NULL;
     char line[1000];
     FILE *file;
@@ -119,7 +119,7 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
 
 static void winners_are_marked_and_gains_are_told(void **state)
 {
-    const app_compared rows[] = {
+    const eqp_compared rows[] = {
         row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 10, 8, 0.01, 100),  row_of("rcb", 8, 12, 8, 0.02, 90),
         row_of("rcb", 64, 4, 1, 0.5, 300),   row_of("tiles", 64, 2, 1, 0.5, 400),
     };
@@ -158,7 +158,7 @@ static void winners_are_marked_and_gains_are_told(void **state)
 
 static void the_verdict_says_where_it_scales_to_and_with_what(void **state)
 {
-    const app_compared rows[] = {
+    const eqp_compared rows[] = {
         row_of("count", 8, 20, 8, 0.5, 100),      row_of("sfc", 8, 8.4, 8, 0.01, 100),
         row_of("tiles", 8, 9, 8, 0.01, 100),      row_of("count", 64, 2, 1, 0.5, 300),
         row_of("sfc", 64, 1.75, 1, 0.5, 300),     row_of("tiles", 64, 1.5, 1, 0.5, 400),
@@ -177,7 +177,7 @@ static void the_verdict_says_where_it_scales_to_and_with_what(void **state)
 
 static void the_verdict_is_honest_when_the_curve_wins(void **state)
 {
-    const app_compared rows[] = {
+    const eqp_compared rows[] = {
         row_of("count", 8, 20, 8, 0.5, 100), row_of("sfc", 8, 9, 8, 0.01, 100),   row_of("tiles", 8, 8.95, 8, 0, 90),
         row_of("count", 64, 2, 1, 0.5, 300), row_of("sfc", 64, 1.5, 1, 0.5, 300), row_of("tiles", 64, 1.7, 1, 0, 90),
     };
@@ -193,7 +193,7 @@ static void the_verdict_is_honest_when_the_curve_wins(void **state)
 
 static void the_verdict_knows_problems_that_are_too_small(void **state)
 {
-    app_compared rows[] = {row_of("rcb", 8, 20, 8, 0.5, 100), row_of("auto", 8, 20, 8, 0.5, 100),
+    eqp_compared rows[] = {row_of("rcb", 8, 20, 8, 0.5, 100), row_of("auto", 8, 20, 8, 0.5, 100),
                            row_of("rcb", 16, 30, 4, 0.5, 100), row_of("auto", 16, 25, 4, 0.5, 100)};
     char *text;
 
@@ -213,7 +213,7 @@ static void the_verdict_knows_problems_that_are_too_small(void **state)
 
 static void a_row_without_any_time_is_no_trouble(void **state)
 {
-    app_compared row = row_of("sfc", 1, 0, 0, 0, 0);
+    eqp_compared row = row_of("sfc", 1, 0, 0, 0, 0);
     char *text = NULL;
 
     (void)state;
@@ -230,7 +230,7 @@ static void plots_are_drawn(void **state)
 {
     static const char *const methods[] = {"count", "sfc", "interaction:pins=2,start=rcb", "it's"};
     static const char *const plots[] = {"imbalance", "ghosts", "time", "efficiency"};
-    app_compared rows[12];
+    eqp_compared rows[12];
     eqp_message message = {""};
     int code;
 
@@ -283,7 +283,7 @@ static int verdict(void *rows)
 
 static void too_little_memory_is_told(void **state)
 {
-    app_compared rows[] = {row_of("sfc", 8, 9, 8, 0.01, 100), row_of("sfc", 16, 9, 8, 0.01, 100)};
+    eqp_compared rows[] = {row_of("sfc", 8, 9, 8, 0.01, 100), row_of("sfc", 16, 9, 8, 0.01, 100)};
     int (*const make[])(void *rows) = {table, verdict};
 
     (void)state;

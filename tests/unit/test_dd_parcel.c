@@ -46,6 +46,7 @@ static void world_create(world *w, const int64_t cells[3], bool periodic, int64_
     }
     dd_grid_init(&s->grid, &domain, cells);
     dd_evaluator_init(&w->evaluator, &medium, dd_pairs_plain);
+    assert_int_equal(eqp_timings_create(DD_KINDS, &w->evaluator.timings), EQP_OK);
     assert_int_equal(dd_pairs_choose(DD_ISA_AUTO, &w->evaluator.pairs, NULL), EQP_OK);
     s->cell_first = calloc((size_t)s->grid.ncells + 1, sizeof *s->cell_first);
     for (int64_t c = 0; c < s->grid.ncells; c++) {
@@ -81,7 +82,7 @@ static void world_free(world *w)
     free(w->stage.target);
     free(w->stage.shares.share);
     free(w->memory);
-    app_timings_free(&w->evaluator.timings);
+    eqp_timings_free(w->evaluator.timings);
 }
 
 /* Those of the tests: dense, sparse, with free boundaries, with owners that are shared. */
@@ -456,8 +457,8 @@ static void parcels_survive_failing_allocations(void **state)
     }
     world_number(&w, 3);
     for (int64_t k = 0;; k++) {
-        app_timings_free(&w.evaluator.timings);
-        w.evaluator.timings = (app_timings){0};
+        eqp_timings_free(w.evaluator.timings);
+        assert_int_equal(eqp_timings_create(DD_KINDS, &w.evaluator.timings), EQP_OK);
         failing_malloc_start(k);
         const int code = list_pack_and_compute(&w);
         if (failing_malloc_stop() == 0) {

@@ -160,9 +160,10 @@ static void a_what_if_has_methods_parts_and_a_network(void **state)
     assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
     assert_int_equal(s.run.ncompare, 3);
-    assert_string_equal(s.run.compare[1].name, "interaction:pins=2");
-    assert_true(s.run.compare[1].options.how.pins == 2 && s.run.compare[0].options.how.pins == 0);
-    assert_true(s.run.compare[1].options.imbalance_tol == s.run.imbalance_tol && s.run.compare[0].options.seed == 1);
+    assert_string_equal(s.run.compare[1].word, "interaction:pins=2");
+    assert_true(s.run.compare[1].options.pins == 2 && s.run.compare[0].options.pins == 0);
+    const eqp_balancer_options balancing = app_run_balancing(&s.run);
+    assert_true(balancing.imbalance_tol == s.run.imbalance_tol && balancing.seed == 1);
     assert_ptr_equal(s.run.compare[2].method, &slabs);
     assert_int_equal(s.run.nparts_list, 2); /* ascending, each once */
     assert_true(s.run.parts[0] == 8 && s.run.parts[1] == 64);
@@ -275,14 +276,14 @@ static void shares_and_schedules_are_looked_up(void **state)
     (void)state;
     assert_int_equal(parse(5, argv, &s, NULL, &message), EQP_OK);
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
-    assert_true(s.run.share.kind == APP_SHARE_SPEEDS && s.run.share.nspeeds == 2);
+    assert_true(s.run.share.kind == EQP_SHARE_SPEEDS && s.run.share.nspeeds == 2);
     assert_ptr_equal(s.run.schedule, eqp_schedule_method_find("awf-c"));
     assert_true(s.run.schedule_rules.factor == 4.0 && s.run.schedule_rules.chunk == 9);
     app_run_settings_free(&s.run);
     app_run_settings_free(&s.run);
     assert_int_equal(parse(2, argv, &s, NULL, &message), EQP_OK);
     assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
-    assert_true(s.run.share.kind == APP_SHARE_EQUAL && s.run.schedule == NULL && s.run.schedule_rules.factor == 2.0);
+    assert_true(s.run.share.kind == EQP_SHARE_EQUAL && s.run.schedule == NULL && s.run.schedule_rules.factor == 2.0);
     assert_int_equal(app_run_list_schedules(&text), EQP_OK);
     for (int i = 0; i < eqp_schedule_method_count(); i++) {
         assert_non_null(strstr(text, eqp_schedule_method_at(i)->summary));

@@ -3,8 +3,6 @@
 #ifndef BH_COSTS_H
 #define BH_COSTS_H
 
-#include "../../common/run_owners.h"
-
 #include <stdint.h>
 
 /* Kinds of work that the cost model knows, as in the report. */
@@ -25,12 +23,13 @@ typedef struct bh_counts {
 
 void bh_counts_add(bh_counts *sum, const bh_counts *counts);
 
-/* Nominal costs, of which only the ratios matter: what holds before anything is measured, and what work units are cut
- * by, so that these depend on the particles alone. Ranks that share a group each have it as a group. Each looks at the
- * cells that may be its own: on the way there and at its borders also at what others look at, in all a third more than
- * one rank alone with two sharers, three times as much with eight (32,768 clustered particles). How much is not known
- * before units are dealt out; afterwards it is part of what the tiles of each share weigh. */
-extern const app_work_model bh_work_model;
-int bh_costs_init(app_costs *costs);
+/* Nominal costs in seconds, of which only the ratios matter: what holds before anything is measured, and what work
+ * units are cut by, so that these depend on the particles alone. Ranks that share a group each have it as a group
+ * (BH_ONCE). Each looks at the cells that may be its own: on the way there and at its borders also at what others look
+ * at, in all a third more than one rank alone with two sharers, three times as much with eight (32,768 clustered
+ * particles). How much is not known before units are dealt out; afterwards it is part of what the tiles of each share
+ * weigh. */
+extern const double bh_kind_nominal[BH_KINDS];
+#define BH_ONCE (1u << BH_KIND_GROUP)
 
 #endif

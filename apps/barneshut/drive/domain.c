@@ -291,6 +291,27 @@ int bh_domain_rehome(bh_domain *domain, const int *rank_of_group)
     return follow_groups(domain, rank_of_group, &domain->homes);
 }
 
+int bh_domain_place(bh_domain *domain, const eqp_placement *placement)
+{
+    int *rank_of_group = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group), NULL));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
+        rank_of_group[g] = placement[g].home;
+    }
+    EQP_TRY(bh_domain_rehome(domain, rank_of_group));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
+        const bh_group *group = &domain->group[g];
+        for (int64_t i = group->first; i < group->first + group->count; i++) {
+            domain->particles.tag[i] = placement[g].tag;
+        }
+    }
+done:
+    free(rank_of_group);
+    return code;
+}
+
 int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_homes *homes)
 {
     int code = follow_groups(domain, part_of_group, homes);

@@ -6,6 +6,8 @@
 #include "homes.h"
 #include "particles.h"
 
+#include <equipoise/map.h>
+
 #include <mpi.h>
 #include <stdbool.h>
 
@@ -42,6 +44,9 @@ int bh_domain_rehome_by_count(bh_domain *domain);
 /* Sets homes so that each group lives on rank_of_group [ngroups]; takes effect with the next bh_domain_settle.
  * Collective. */
 int bh_domain_rehome(bh_domain *domain, const int *rank_of_group);
+
+/* Tags to the particles, and homes for the next bh_domain_settle(), from a placement for each group. Collective. */
+int bh_domain_place(bh_domain *domain, const eqp_placement *placement);
 
 /* The homes that would follow if each group were to live on a part, of any number of parts: those of bh_domain_rehome()
  * and the next bh_domain_settle(), if nothing moves. homes: initialised; replaced. Collective. */

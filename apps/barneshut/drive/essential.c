@@ -15,7 +15,7 @@ static bool keep_mine(void *user, const double centre[3])
     return bh_tile_rank(choice->map, choice->tag, choice->sharing.centre, centre) == choice->sharing.me;
 }
 
-const bh_choice *bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank,
+const bh_choice *bh_tile_choose(bh_tile_choice *choice, const eqp_map *map, int64_t tag, int rank,
                                 const bh_group *group)
 {
     double centre[3];
@@ -126,7 +126,7 @@ static bool is_sent(const bh_works *works, int64_t g, group_place *at, int *alon
 }
 
 /* Whether this rank lacks anything that a share of a group, or a group from elsewhere, may need. */
-static int find_wait(const bh_tree *tree, int me, bh_works *works, int64_t w, const bh_mac *mac, const app_map *map,
+static int find_wait(const bh_tree *tree, int me, bh_works *works, int64_t w, const bh_mac *mac, const eqp_map *map,
                      bh_list *list)
 {
     const bh_work *work = &works->work[w];
@@ -140,7 +140,7 @@ static int find_wait(const bh_tree *tree, int me, bh_works *works, int64_t w, co
 
 /* Whom to ask for every group, and whether works lack anything. */
 static int collect_requests(const bh_tree *tree, int me, int nranks, bh_works *works, const bh_mac *mac,
-                            const app_map *map, request_list *requests)
+                            const eqp_map *map, request_list *requests)
 {
     const int64_t bytes = bh_request_bytes(mac);
     group_place at = {0, 0};
@@ -218,14 +218,14 @@ static bh_request request_of(const eqp_route_view *in, const unsigned char *rece
 
 /* Who is to get what: for each request all who compute some of its group. By ranks, as marks are made. */
 static int find_dues(const eqp_route_view *in, const unsigned char *received, const bh_works *works, int me, int nranks,
-                     const app_map *map, due_list *list)
+                     const eqp_map *map, due_list *list)
 {
     int *rank = NULL;
     int code = eqp_array_create(&rank, nranks, sizeof *rank);
 
     for (int64_t i = 0; i < in->n + works->nsent && code == EQP_OK; i++) {
         const bh_request request = request_of(in, received, works, i);
-        code = add_dues(list, i, app_map_ranks(map, request.tag, nranks, rank), rank, me);
+        code = add_dues(list, i, eqp_map_ranks(map, request.tag, nranks, rank), rank, me);
     }
     if (code == EQP_OK && list->n > 0) {
         qsort(list->due, (size_t)list->n, sizeof *list->due, compare_dues);
@@ -236,7 +236,7 @@ static int find_dues(const eqp_route_view *in, const unsigned char *received, co
 
 /* Marks what the requests ask for, and makes it one run of bytes (owned by the caller). The let is to be freed. */
 static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned char *received, const bh_works *works,
-                  const due_list *dues, const bh_mac *mac, const app_map *map, bh_let **let, bh_let_blocks *blocks,
+                  const due_list *dues, const bh_mac *mac, const eqp_map *map, bh_let **let, bh_let_blocks *blocks,
                   unsigned char **data)
 {
     int code;
@@ -265,7 +265,7 @@ done:
 
 /* Requests have come and are answered by blocks under way. */
 static int send_ghosts(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp_route *requests, const void *received,
-                       const bh_works *works, const bh_mac *mac, const app_map *map)
+                       const bh_works *works, const bh_mac *mac, const eqp_map *map)
 {
     const eqp_route_view in = eqp_route_arrivals(requests);
     bh_let_blocks marked = {0};
@@ -298,7 +298,7 @@ static void fetch_free(bh_fetch *fetch)
 }
 
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
-                       const bh_mac *mac, const app_map *map, bh_traffic *traffic)
+                       const bh_mac *mac, const eqp_map *map, bh_traffic *traffic)
 {
     request_list list = {0};
     eqp_route *requests = NULL;
@@ -365,7 +365,7 @@ int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic)
 }
 
 int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
-                       const app_map *map, bh_traffic *traffic)
+                       const eqp_map *map, bh_traffic *traffic)
 {
     bh_fetch fetch;
     int code = bh_essential_start(&fetch, tree, comm, plan, works, mac, map, traffic);

@@ -9,7 +9,7 @@
 
 /* The choice of a group's tiles that one rank computes. */
 typedef struct bh_tile_choice {
-    const app_map *map;
+    const eqp_map *map;
     int64_t tag;
     bh_sharing sharing;
     bh_choice choice;
@@ -17,7 +17,7 @@ typedef struct bh_tile_choice {
 
 /* Prepares the choice, which borrows from the map and must stay where it is, and gives what walks are to be told: NULL
  * for a group that one rank computes whole. */
-const bh_choice *bh_tile_choose(bh_tile_choice *choice, const app_map *map, int64_t tag, int rank,
+const bh_choice *bh_tile_choose(bh_tile_choice *choice, const eqp_map *map, int64_t tag, int rank,
                                 const bh_group *group);
 
 /* The home of a group sends this, once for all ranks that compute some of it, to the homes of all cells that the
@@ -45,7 +45,7 @@ typedef struct bh_fetch {
  * yet. Until the answers are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS. A
  * failure leaves nothing to finish. Collective. */
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
-                       const bh_mac *mac, const app_map *map, bh_traffic *traffic);
+                       const bh_mac *mac, const eqp_map *map, bh_traffic *traffic);
 
 /* Moves the answers on: to be called now and then in between. Local. */
 int bh_essential_progress(bh_fetch *fetch);
@@ -56,6 +56,6 @@ int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic);
 
 /* Both, without anything in between. Collective. */
 int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
-                       const app_map *map, bh_traffic *traffic);
+                       const eqp_map *map, bh_traffic *traffic);
 
 #endif

@@ -73,7 +73,7 @@ static void take_results(const bh_pass *p, const bh_traffic *traffic, bh_evaluat
     memcpy(result->phase, traffic->phase, sizeof result->phase);
 }
 
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, bh_survey *survey, bh_evaluated *result)
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, bh_evaluated *result)
 {
     bh_works works;
     bh_traffic traffic = {.cells = 0};
@@ -84,7 +84,7 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, 
                  .works = &works,
                  .survey = survey,
                  .forces = true,
-                 .timings = &result->timings};
+                 .timings = evaluator->timings};
     double begin = eqp_cpu_seconds();
     int code;
 
@@ -107,7 +107,7 @@ done:
     return code;
 }
 
-int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
                        bh_survey *survey)
 {
     bh_pass p = {.evaluator = evaluator, .tree = tree, .map = map, .rank = rank, .works = works, .survey = survey};
@@ -120,8 +120,8 @@ int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const app_m
     return code;
 }
 
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
-                       int64_t runs, app_timings *timings)
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
+                       int64_t runs, eqp_timings *timings)
 {
     bh_pass p = {.evaluator = evaluator,
                  .tree = tree,

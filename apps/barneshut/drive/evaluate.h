@@ -24,6 +24,7 @@ typedef struct bh_evaluator {
     eqp_exchange_plan plan;  /* how everything travels: one that eqp_route_fit() lets pass */
     bh_computed_fn computed; /* NULL: nobody watches */
     void *computed_user;
+    eqp_timings *timings;       /* gets samples for the cost model; NULL: nobody learns (borrowed) */
     struct bh_handout *handout; /* NULL: every rank computes its own works. Borrowed; the same on all ranks */
 } bh_evaluator;
 
@@ -41,7 +42,6 @@ typedef struct bh_evaluated {
     int64_t ghosts;                    /* cells and particles that came from other ranks */
     bh_handed handed;                  /* zeros without a handout */
     eqp_route_counts phase[BH_PHASES]; /* what this rank has sent and received */
-    app_timings timings;               /* samples of this rank for the cost model; owned: app_timings_free() */
 } bh_evaluated;
 
 /* kernel, precision: see bh_kernel_create(), whose codes it returns. The plan is EQP_EXCHANGE_PLAN_DEFAULTS. */
@@ -51,17 +51,17 @@ void bh_evaluator_free(bh_evaluator *evaluator);
 
 /* The forces on all particles. survey: NULL, or one to fill meanwhile. Collective. EQP_ERR_ARGUMENT, on all ranks,
  * where works are handed out and somebody has a survey or watches: neither follows works to other ranks. */
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const app_map *map, bh_survey *survey,
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
                 bh_evaluated *result);
 
 /* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these works.
  * Local. */
-int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
+int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
                        bh_survey *survey);
 
 /* Samples costs: computes forces for `runs` runs of neighbouring groups, spread over the works, whose essential trees
  * are here; the forces are lost. Neighbours, because a group finds in the cache what the one before has used. Local. */
-int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const app_map *map, int rank, bh_works *works,
-                       int64_t runs, app_timings *timings);
+int bh_evaluate_sample(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,
+                       int64_t runs, eqp_timings *timings);
 
 #endif

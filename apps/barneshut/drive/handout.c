@@ -148,7 +148,7 @@ static int open_parcel(run *r, int64_t count, const void *data, size_t bytes, in
     for (int64_t i = 0; i < count && code == EQP_OK; i++) {
         const bh_parcel_group *group = &r->handout->group[i];
         *targets += group->group.count;
-        code = group->tag < -r->pass->map->nsplit ? EQP_ERR_FORMAT : EQP_OK;
+        code = group->tag < -eqp_map_shared(r->pass->map) ? EQP_ERR_FORMAT : EQP_OK;
     }
     return code;
 }

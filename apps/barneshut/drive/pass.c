@@ -136,8 +136,8 @@ int bh_pass_end_sample(bh_pass *p)
 {
     int code = EQP_OK;
 
-    if (p->timings != NULL && p->batch.of[BH_KIND_GROUP] > 0) {
-        code = app_timings_add(p->timings, BH_KINDS, p->batch.of, p->batch_seconds);
+    if (p->batch.of[BH_KIND_GROUP] > 0) {
+        code = eqp_timings_add(p->timings, p->batch.of, p->batch_seconds);
     }
     p->batch = (bh_counts){{0}};
     p->batch_seconds = 0.0;

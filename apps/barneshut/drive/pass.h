@@ -10,14 +10,14 @@
 typedef struct bh_pass {
     bh_evaluator *evaluator;
     const bh_tree *tree;
-    const app_map *map;
+    const eqp_map *map;
     int rank;
     bh_works *works;
     bh_survey *survey;    /* or NULL */
     bool forces;          /* else lists only */
     double *scratch;      /* where forces that nobody wants go, instead of to the targets; or NULL */
     bh_fetch *fetch;      /* what is under way meanwhile; or NULL */
-    app_timings *timings; /* gets samples for the cost model; or NULL */
+    eqp_timings *timings; /* gets samples for the cost model; or NULL */
     /* What has been done: */
     double seconds; /* CPU seconds in lists and forces */
     bh_counts counts;

@@ -83,7 +83,7 @@ int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *m
                                       .nkinds = 2,
                                       .kind = bh_kind_names,
                                       .count = count,
-                                      .costs = &sim->costs,
+                                      .costs = eqp_balancer_costs(sim->balancer),
                                       .cost_kind = bh_kind_names,
                                       .correlation = sim->now.common.correlation};
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
-#include "../../common/run_auto.h"
-
 #include "../physics/defaults.h"
 
 #include <math.h>
@@ -13,7 +11,7 @@
 #define TEXT(number) TEXT_OF(number)
 #define AT(field) offsetof(bh_settings, field)
 
-static const eqp_method *const own_methods[] = {&app_method_auto};
+static const eqp_method *const own_methods[] = {&eqp_method_auto};
 const eqp_methods bh_methods = {own_methods, 1};
 
 static const app_option table[] = {

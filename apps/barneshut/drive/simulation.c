@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "simulation.h"
 
-#include "automatic.h"
-
-#include "../../common/run_auto.h"
-
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -18,11 +14,8 @@
 /* Costs of this rank in one step, until they become its row. */
 typedef struct step_ledger {
     bh_settled settled;
-    app_rebalanced rebalanced;
-    int64_t map_bytes; /* sent while it was made */
-    bool has_rebalanced;
+    int64_t map_bytes; /* sent while a map was made */
     double balance_seconds;
-    bh_automatic automatic; /* of a map that `auto` has chosen */
     bh_evaluated evaluated;
 } step_ledger;
 
@@ -33,9 +26,9 @@ static void tag_all(bh_particles *p, int rank)
     }
 }
 
-static app_renewal renewal_of(const bh_simulation *sim)
+static const eqp_map *map_of(const bh_simulation *sim)
 {
-    return (app_renewal){&sim->settings->run, &sim->policy, sim->feedback, sim->shares};
+    return eqp_balancer_map(sim->balancer);
 }
 
 /* Homes follow the map: each group to the rank that computes it (a shared one to a rank that shares it). */
@@ -46,7 +39,7 @@ static int follow_map(bh_simulation *sim, step_ledger *ledger)
     int code = eqp_array_create(&rank_of_group, domain->ngroups, sizeof *rank_of_group);
 
     for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
-        rank_of_group[g] = app_map_own_rank(&sim->map, domain->tag[g]);
+        rank_of_group[g] = eqp_map_own_rank(map_of(sim), domain->tag[g]);
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
     EQP_TRY(bh_domain_rehome(domain, rank_of_group));
@@ -56,50 +49,21 @@ done:
     return code;
 }
 
-/* `auto`, and methods whose maps are traced before they are used. */
-static int make_by_trial(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
-{
-    const app_renewal renewal = renewal_of(sim);
-
-    return bh_rebalance_auto(&sim->domain, &sim->evaluator, &sim->settings->run, app_shares_speeds(sim->shares),
-                             has_map, app_renewal_life(&renewal, sim->settings->run.steps - sim->now.common.step),
-                             sim->dt, &sim->map, &sim->costs, &ledger->rebalanced, &ledger->automatic, message);
-}
-
-static int make_by_method(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
-{
-    app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    double *measured = NULL;
-    int code;
-
-    EQP_TRY(app_rows_loads(sim->comm, sim->domain.nranks, sim->row, sizeof *sim->row, &measured));
-    options.part_load = sim->handout == NULL ? measured : NULL; /* else it says nothing of the map */
-    options.speeds = app_shares_speeds(sim->shares);
-    app_feedback_prepare(sim->feedback, &options);
-    if (!sim->surveyed) {
-        EQP_TRY(bh_rebalance_survey(&sim->domain, &sim->evaluator, &options, &sim->map, &sim->costs, &sim->survey,
-                                    &ledger->map_bytes));
-    }
-    EQP_TRY(bh_rebalance(&sim->domain, &sim->survey, &options, has_map, &sim->map, &sim->costs, &ledger->rebalanced,
-                         &ledger->map_bytes, message));
-done:
-    sim->totals = ledger->rebalanced.totals;
-    free(measured);
-    return code;
-}
-
 /* A new map for the particles where they are; they follow it when they settle next. */
-static int make_map(bh_simulation *sim, bool has_map, step_ledger *ledger, eqp_message *message)
+static int make_map(bh_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
-    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    const bool by_trial = options.method == &app_method_auto || app_wants_trial(&options);
     const double start = eqp_cpu_seconds();
+    eqp_advice advice;
     int code;
 
-    EQP_TRY(eqp_agree(sim->comm, app_shares_renew(sim->shares), NULL));
-    EQP_TRY(by_trial ? make_by_trial(sim, has_map, ledger, message) : make_by_method(sim, has_map, ledger, message));
+    sim->problem.bytes = 0;
+    EQP_TRY(eqp_balancer_renew(sim->balancer, sim->settings->run.steps - sim->now.common.step, &advice, message));
+    if (advice.changed) {
+        EQP_TRY(bh_domain_place(&sim->domain, advice.placement));
+    }
+    sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
+    ledger->map_bytes = advice.bytes + sim->problem.bytes;
 done:
-    ledger->has_rebalanced = true;
     ledger->balance_seconds = eqp_cpu_seconds_since(start);
     return code;
 }
@@ -130,9 +94,12 @@ done:
 static int find_accelerations(bh_simulation *sim)
 {
     bh_evaluated unseen;
-    int code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, NULL, &unseen);
+    eqp_timings *const timings = sim->evaluator.timings;
+    int code;
 
-    app_timings_free(&unseen.timings);
+    sim->evaluator.timings = NULL; /* nor are the costs of a step */
+    code = bh_evaluate(&sim->evaluator, &sim->domain, map_of(sim), NULL, &unseen);
+    sim->evaluator.timings = timings;
     return code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
 }
 
@@ -150,20 +117,20 @@ static int prepare_first(bh_simulation *sim, bool balance, step_ledger *ledger, 
         EQP_TRY(find_accelerations(sim));
     }
     if (balance) {
-        EQP_TRY(make_map(sim, false, ledger, message));
+        EQP_TRY(make_map(sim, ledger, message));
         EQP_TRY(settle_and_grow(sim, ledger));
     }
 done:
     return code;
 }
 
-static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_rank_row *row)
+static bh_rank_row row_of(const bh_simulation *sim, const step_ledger *ledger)
 {
     const bh_evaluated *e = &ledger->evaluated;
     const double pairs = (double)e->counts.of[BH_KIND_PAIR], cells = (double)e->counts.of[BH_KIND_CELL];
     const int64_t bytes = bh_phases_bytes(e->phase) + e->handed.bytes_sent;
 
-    *row = (bh_rank_row){.common = {.load = e->seconds,
+    return (bh_rank_row){.common = {.load = e->seconds,
                                     .particles = (double)sim->domain.particles.n,
                                     .targets = (double)e->targets,
                                     .interactions = pairs + cells,
@@ -175,32 +142,6 @@ static void fill_row(const bh_simulation *sim, const step_ledger *ledger, bh_ran
                                     .balance_seconds = ledger->balance_seconds},
                          .pairs = pairs,
                          .cells = cells};
-    app_shares_fill_row(sim->shares, sim->domain.rank, app_costs_predict(&sim->costs, e->counts.of), &row->common);
-}
-
-/* Every rank sees every row, so that all draw the same conclusions. */
-static int conclude_rows(bh_simulation *sim, const step_ledger *ledger)
-{
-    bh_step *now = &sim->now;
-    bh_rank_row mine;
-    double pairs = 0, cells = 0;
-    int code;
-
-    fill_row(sim, ledger, &mine);
-    code = app_rows_gather(sim->comm, (int)(sizeof mine / sizeof(double)), &mine, sim->row);
-    if (code != EQP_OK) {
-        return code;
-    }
-    code = eqp_agree(sim->comm, app_step_take_rows(&now->common, sim->domain.nranks, sim->row, sizeof mine), NULL);
-    app_shares_learn(sim->shares, 1, sim->row, sizeof mine);
-    for (int r = 0; r < sim->domain.nranks; r++) {
-        pairs += sim->row[r].pairs;
-        cells += sim->row[r].cells;
-    }
-    now->pairs = (int64_t)pairs - sim->input.total; /* a particle and itself are no interaction */
-    now->cells = (int64_t)cells;
-    now->common.interactions = now->pairs + now->cells;
-    return code;
 }
 
 static int add_sums(bh_simulation *sim, bh_sums *sums)
@@ -231,75 +172,40 @@ static int check_finite(const bh_step *now, eqp_message *message)
     return EQP_ERR_DATA;
 }
 
+/* What the step has shown, to the balancer and into the record. */
 static int conclude(bh_simulation *sim, const step_ledger *ledger, eqp_message *message)
 {
     bh_step *now = &sim->now;
-    app_step *common = &now->common;
-    int code = check_finite(now, message);
+    bh_rank_row mine = row_of(sim, ledger);
+    const eqp_work work = {.row = &mine.common,
+                           .row_bytes = sizeof mine,
+                           .rows = sim->row,
+                           .count = ledger->evaluated.counts.of,
+                           .timings = sim->evaluator.timings};
+    double pairs = 0, cells = 0;
+    int code;
 
-    if (code != EQP_OK) {
-        return code; /* the sums are the same on all ranks */
+    EQP_TRY(check_finite(now, message)); /* the sums are the same on all ranks */
+    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
+    for (int r = 0; r < sim->domain.nranks; r++) {
+        pairs += sim->row[r].pairs;
+        cells += sim->row[r].cells;
     }
-    /* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
-     * steps have shown. */
-    code = conclude_rows(sim, ledger);
-    if (code == EQP_OK) {
-        code = app_costs_fit(&sim->costs, sim->comm, &ledger->evaluated.timings);
-    }
-    if (code == EQP_OK) {
-        code = app_costs_correlation(&sim->costs, sim->comm, &ledger->evaluated.timings, &common->correlation);
-    }
-    if (code != EQP_OK) {
-        return code;
-    }
-    common->rebalanced = ledger->has_rebalanced;
-    memcpy(common->why, ledger->automatic.why, sizeof common->why);
-    if (ledger->automatic.chosen[0] != '\0') {
-        memcpy(common->chosen, ledger->automatic.chosen, sizeof common->chosen);
-    }
-    if (ledger->has_rebalanced && !ledger->automatic.kept) {
-        common->imbalance_promised = ledger->rebalanced.result.imbalance;
-        common->units = ledger->rebalanced.units;
-        common->split_owners = ledger->rebalanced.split_owners;
-        common->unit_sizes = ledger->rebalanced.sizes;
-    }
-    const app_renewal renewal = renewal_of(sim);
-    const eqp_policy_sample sample =
-        app_renewal_sample(&renewal, common, common->imbalance_predicted, ledger->automatic.kept);
-    EQP_TRY(eqp_policy_record(&sim->policy, &sample));
-    EQP_TRY(app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, common->rebalanced));
+    now->pairs = (int64_t)pairs - sim->input.total; /* a particle and itself are no interaction */
+    now->cells = (int64_t)cells;
+    now->common.interactions = now->pairs + now->cells;
 done:
-    return eqp_agree(sim->comm, code, NULL);
+    return code;
 }
 
-/* A map that has just been made lasts for longer than this step, unless each step is to have a new one. */
-static bool every_step(const eqp_policy *policy)
-{
-    return policy->options.mode == EQP_POLICY_EVERY && policy->options.every == 1;
-}
-
-/* A survey is taken when the next map may be due: it costs little, but not nothing. */
+/* With a survey, where the balancer wants one for the next map. */
 static int compute_forces(bh_simulation *sim, step_ledger *ledger)
 {
-    const app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    const bool ready = !(options.method->flags & EQP_NEEDS_UNITS) || sim->totals.interactions > 0;
-    const bool due = eqp_policy_may_want(&sim->policy) && !(ledger->has_rebalanced && !every_step(&sim->policy));
-    const bool weighs = app_method_weighs(options.method) && !app_wants_trial(&options) && sim->feedback == NULL;
-    const bool wanted = ready && weighs && due && sim->handout == NULL; /* no rank sees all of what it hands out */
-    int code = EQP_OK;
+    bh_survey survey = {.owners = eqp_balancer_survey(sim->balancer)};
+    const int code = bh_evaluate(&sim->evaluator, &sim->domain, map_of(sim), survey.owners != NULL ? &survey : NULL,
+                                 &ledger->evaluated);
 
-    sim->surveyed = false;
-    if (wanted) {
-        app_survey_detail detail = app_rebalance_detail(&options, sim->domain.nranks, &sim->totals);
-        detail.cost = app_work_model_measured(&bh_work_model, &sim->costs).nominal;
-        app_survey_clear(&sim->survey.owners, &detail);
-    } else {
-        bh_survey_free(&sim->survey); /* rather walk once more than hold it for long */
-    }
-    if (code == EQP_OK) {
-        code = bh_evaluate(&sim->evaluator, &sim->domain, &sim->map, wanted ? &sim->survey : NULL, &ledger->evaluated);
-    }
-    sim->surveyed = wanted && code == EQP_OK;
+    bh_survey_free(&survey);
     return code;
 }
 
@@ -398,17 +304,60 @@ static int start(bh_simulation *sim, eqp_message *message)
     sim->now.common.time = sim->input.time;
     EQP_TRY(conclude(sim, &ledger, message));
 done:
-    app_timings_free(&ledger.evaluated.timings);
+    return code;
+}
+
+static int create_evaluator(bh_simulation *sim, eqp_message *message)
+{
+    const bh_settings *s = sim->settings;
+    const bh_mac mac = {
+        .theta = s->theta, .relative = s->opening == 1, .alpha = s->alpha, .G = s->G, .cutoff = s->cutoff};
+    const int code =
+        bh_evaluator_create(&mac, s->softening, bh_settings_kernel(s), (bh_precision)s->precision, &sim->evaluator);
+
+    if (code == EQP_ERR_STATE || code == EQP_ERR_UNKNOWN) {
+        eqp_message_set(message, "barneshut: --kernel: %s does not run on this processor", bh_settings_kernel(s));
+        return EQP_ERR_ARGUMENT;
+    }
+    return code;
+}
+
+static int create_parts(bh_simulation *sim, eqp_message *message)
+{
+    const app_run_settings *run = &sim->settings->run;
+    int code;
+
+    EQP_TRY(app_run_check_ranks("barneshut", run, sim->domain.nranks, message));
+    EQP_TRY(eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row));
+    EQP_TRY(create_evaluator(sim, message));
+    EQP_TRY(eqp_timings_create(BH_KINDS, &sim->evaluator.timings));
+done:
+    return eqp_agree(sim->comm, code, message);
+}
+
+static int create_balancer(bh_simulation *sim)
+{
+    const app_run_settings *run = &sim->settings->run;
+    const eqp_balancer_options options = app_run_balancing(run);
+    eqp_schedule_options rules = run->schedule_rules;
+    int code;
+
+    sim->problem = (bh_problem){.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
+    const eqp_problem functions = bh_problem_functions(&sim->problem);
+    EQP_TRY(eqp_balancer_create(sim->comm, &functions, &options, &sim->balancer, NULL));
+    sim->problem.balancer = sim->balancer;
+    sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
+    if (run->schedule != NULL) {
+        rules.weight = run->share.kind == EQP_SHARE_SPEEDS ? eqp_balancer_speeds(sim->balancer) : NULL;
+        EQP_TRY(bh_handout_create(sim->comm, run->schedule, &rules, &sim->handout));
+        sim->evaluator.handout = sim->handout;
+    }
+done:
     return code;
 }
 
 int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim, eqp_message *message)
 {
-    const bh_mac mac = {.theta = settings->theta,
-                        .relative = settings->opening == 1,
-                        .alpha = settings->alpha,
-                        .G = settings->G,
-                        .cutoff = settings->cutoff};
     bh_simulation made = {.settings = settings};
     int code = eqp_comm_create(comm, &made.comm);
 
@@ -418,41 +367,8 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     }
     *sim = made;
     bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size, settings->cutoff > 0);
-    app_map_init(&sim->map);
-    code = eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row);
-    if (code == EQP_OK) {
-        code = app_shares_create("barneshut", &settings->run.share, settings->run.policy.mode == EQP_POLICY_AUTO,
-                                 sim->domain.nranks, &sim->shares, message);
-    }
-    if (code == EQP_OK) {
-        code = app_feedback_create(&settings->run, sim->domain.nranks, &sim->feedback);
-    }
-    if (code == EQP_OK) {
-        code = bh_evaluator_create(&mac, settings->softening, bh_settings_kernel(settings),
-                                   (bh_precision)settings->precision, &sim->evaluator);
-        if (code == EQP_ERR_STATE || code == EQP_ERR_UNKNOWN) {
-            eqp_message_set(message, "barneshut: --kernel: %s does not run on this processor",
-                            bh_settings_kernel(settings));
-            code = EQP_ERR_ARGUMENT;
-        }
-    }
-    if (code == EQP_OK) {
-        code = bh_costs_init(&sim->costs);
-    }
-    if (code == EQP_OK) {
-        code = eqp_policy_init(&sim->policy, &settings->run.policy);
-    }
-    code = eqp_agree(sim->comm, code, message);
-    if (code == EQP_OK) {
-        sim->evaluator.plan = settings->run.exchange;
-        code = eqp_route_fit(sim->comm, &sim->evaluator.plan);
-    }
-    if (code == EQP_OK && settings->run.schedule != NULL) {
-        const eqp_schedule_options rules = app_shares_rules(sim->shares, &settings->run.schedule_rules);
-        code = bh_handout_create(sim->comm, settings->run.schedule, &rules, &sim->handout);
-        sim->evaluator.handout = sim->handout;
-    }
-    EQP_TRY(code);
+    EQP_TRY(create_parts(sim, message));
+    EQP_TRY(create_balancer(sim));
     EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
     EQP_TRY(start(sim, message));
 done:
@@ -469,14 +385,11 @@ void bh_simulation_free(bh_simulation *sim)
 {
     free(sim->row);
     sim->row = NULL;
-    app_shares_free(sim->shares);
-    app_feedback_free(sim->feedback);
-    sim->feedback = NULL;
-    sim->shares = NULL;
-    bh_survey_free(&sim->survey);
-    app_map_free(&sim->map);
     bh_handout_free(sim->handout);
     sim->handout = NULL;
+    eqp_balancer_free(sim->balancer);
+    sim->balancer = NULL;
+    eqp_timings_free(sim->evaluator.timings);
     bh_evaluator_free(&sim->evaluator);
     bh_domain_free(&sim->domain);
     eqp_comm_free(&sim->comm);
@@ -485,11 +398,10 @@ void bh_simulation_free(bh_simulation *sim)
 int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
     bh_particles *p = &sim->domain.particles;
-    const app_renewal renewal = renewal_of(sim);
     step_ledger ledger = {0};
     int code;
 
-    EQP_TRY(app_renewal_wants(&renewal) ? make_map(sim, true, &ledger, message) : EQP_OK);
+    EQP_TRY(eqp_balancer_due(sim->balancer) ? make_map(sim, &ledger, message) : EQP_OK);
     bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
     EQP_TRY(prepare(sim, &ledger));
@@ -503,6 +415,5 @@ done:
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.common.step + 1, eqp_error_text(code));
     }
-    app_timings_free(&ledger.evaluated.timings);
     return code;
 }

@@ -5,23 +5,19 @@
 
 #include "handout.h"
 #include "input.h"
-#include "rebalance.h"
-
-#include "../../common/run_policy.h"
+#include "problem.h"
 
 #include "../physics/motion.h"
 
-#include <equipoise/policy.h>
-
 /* One rank in one step. */
 typedef struct bh_rank_row {
-    app_rank_row common; /* interactions: pairs, each particle with itself among them, and cells */
+    eqp_rank_row common; /* interactions: pairs, each particle with itself among them, and cells */
     double pairs, cells;
 } bh_rank_row;
 
 /* One step over all ranks; the same on all of them. */
 typedef struct bh_step {
-    app_step common;      /* interactions: pairs and cells */
+    eqp_step common;      /* interactions: pairs and cells */
     int64_t pairs, cells; /* a particle and itself are no pair */
     bh_sums sums;
 } bh_step;
@@ -33,14 +29,8 @@ typedef struct bh_simulation {
     bh_domain domain;
     bh_evaluator evaluator;
     bh_handout *handout; /* with --schedule, else NULL */
-    app_map map;
-    app_costs costs;
-    bh_survey survey; /* of the last evaluation, if it was taken: what a new map is made of */
-    bool surveyed;
-    eqp_units_totals totals; /* of all groups when the last map was made */
-    eqp_policy policy;
-    app_shares *shares;     /* how much work each rank is to get */
-    app_feedback *feedback; /* of --balance feedback, else NULL */
+    eqp_balancer *balancer;
+    bh_problem problem; /* what it knows of this */
     double dt;
     double kick;      /* s, of a step that a signal has ended: the velocities lack it; else 0 */
     bh_step now;      /* the last step */

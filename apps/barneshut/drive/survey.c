@@ -9,16 +9,15 @@
 
 void bh_survey_free(bh_survey *survey)
 {
-    app_survey_free(&survey->owners);
     free(survey->brief);
     *survey = (bh_survey){.brief = NULL};
 }
 
 /* The group at hand, after its pins and tiles. */
-static int take_in(app_survey *owners, const bh_work *work, const double centre[3], const bh_counts *counts,
+static int take_in(eqp_survey *owners, const bh_work *work, const double centre[3], const bh_counts *counts,
                    int64_t interactions)
 {
-    app_owner owner = {.key = work->group.key,
+    eqp_owner owner = {.key = work->group.key,
                        .id = work->group.part,
                        .pin = -1, /* others touch cells */
                        .particles = work->group.count,
@@ -30,41 +29,31 @@ static int take_in(app_survey *owners, const bh_work *work, const double centre[
 
     memcpy(owner.centre, centre, sizeof owner.centre);
     memcpy(owner.count, counts->of, sizeof counts->of);
-    return app_survey_add_owner(owners, &owner);
-}
-
-/* Nanoseconds of so much work, as this survey weighs. */
-static double weigh(const app_survey *owners, const int64_t *count)
-{
-    app_work_model model = bh_work_model;
-
-    if (owners->detail.cost != NULL) {
-        model.nominal = owners->detail.cost;
-    }
-    return app_work_weight(&model, count);
+    return eqp_survey_add_owner(owners, &owner);
 }
 
 /* A tile as an interaction between the group and the centre of the opened cell. */
-static int add_tile(app_survey *owners, const double group_centre[3], int64_t ntargets, const bh_tile_brief *brief)
+static int add_tile(eqp_survey *owners, const double group_centre[3], int64_t ntargets, const bh_tile_brief *brief)
 {
     const int64_t work[BH_KINDS] = {[BH_KIND_PAIR] = brief->nsources * ntargets,
                                     [BH_KIND_CELL] = brief->ncells * ntargets,
                                     [BH_KIND_LISTED] = brief->nsources + brief->ncells,
                                     [BH_KIND_VISIT] = brief->nchild};
     /* Only pins that whole groups show as well, or units would not agree about theirs. */
-    app_tile tile = {.weight = weigh(owners, work),
-                     .pin = {(uint64_t)brief->pin < owners->detail.pin_below ? brief->pin : -1, -1}};
+    eqp_tile tile = {.weight = eqp_survey_weigh(owners, work),
+                     .pin = {(uint64_t)brief->pin < eqp_survey_pin_below(owners) ? brief->pin : -1, -1}};
 
     bh_tile_centroid(group_centre, brief->centre, tile.centroid);
-    return app_survey_add_tile(owners, &tile);
+    return eqp_survey_add_tile(owners, &tile);
 }
 
-static int add_pins(app_survey *owners, const bh_tree *tree, const bh_list *list)
+static int add_pins(eqp_survey *owners, const bh_tree *tree, const bh_list *list)
 {
+    int64_t *pin;
     int code;
 
-    EQP_TRY(app_survey_reserve_pins(owners, list->ntiles + 1));
-    owners->npins += bh_list_pins(tree, list, owners->detail.pin_below, owners->pin + owners->npins);
+    EQP_TRY(eqp_survey_room_for_pins(owners, list->ntiles + 1, &pin));
+    EQP_TRY(eqp_survey_took_pins(owners, bh_list_pins(tree, list, eqp_survey_pin_below(owners), pin)));
 done:
     return code;
 }
@@ -77,7 +66,7 @@ static int add_all_tiles(bh_survey *survey, const double centre[3], const bh_wor
     EQP_TRY(eqp_array_reserve(&survey->brief, &survey->brief_capacity, list->ntiles, sizeof *survey->brief));
     bh_list_tiles(tree, list, survey->brief);
     for (int64_t t = 0; t < list->ntiles; t++) {
-        EQP_TRY(add_tile(&survey->owners, centre, work->group.count, &survey->brief[t]));
+        EQP_TRY(add_tile(survey->owners, centre, work->group.count, &survey->brief[t]));
     }
 done:
     return code;
@@ -86,23 +75,22 @@ done:
 int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree, const bh_list *list,
                     const bh_counts *counts)
 {
-    const app_survey_detail *detail = &survey->owners.detail;
     double centre[3];
     int code = EQP_OK;
 
     bh_group_centre(&work->group, centre);
-    if (detail->pin_below > 0) {
-        code = add_pins(&survey->owners, tree, list);
+    if (eqp_survey_pin_below(survey->owners) > 0) {
+        code = add_pins(survey->owners, tree, list);
     }
-    if (code == EQP_OK && weigh(&survey->owners, counts->of) >= detail->heavy) {
+    if (code == EQP_OK && eqp_survey_weigh(survey->owners, counts->of) >= eqp_survey_heavy(survey->owners)) {
         code = add_all_tiles(survey, centre, work, tree, list);
     }
-    return code == EQP_OK ? take_in(&survey->owners, work, centre, counts, list->ntiles + 1) : code;
+    return code == EQP_OK ? take_in(survey->owners, work, centre, counts, list->ntiles + 1) : code;
 }
 
 void bh_survey_begin(bh_survey_pass *pass, bh_survey *survey, const bh_work *work)
 {
-    *pass = (bh_survey_pass){.owners = &survey->owners, .work = work};
+    *pass = (bh_survey_pass){.owners = survey->owners, .work = work};
     bh_group_centre(&work->group, pass->centre);
 }
 
@@ -111,7 +99,7 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
 {
     int code = EQP_OK;
 
-    if (pass->owners->detail.heavy < INFINITY) {
+    if (eqp_survey_heavy(pass->owners) < INFINITY) {
         bh_tile_brief brief = {.pin = tile->pin,
                                .nchild = (int32_t)tile->nchild,
                                .nsources = tile->nsources,
@@ -120,33 +108,27 @@ int bh_survey_tile_add(bh_survey_pass *pass, const bh_tile *tile)
         memcpy(brief.centre, tile->centre, sizeof brief.centre);
         code = add_tile(pass->owners, pass->centre, pass->work->group.count, &brief);
     }
-    if (code == EQP_OK && (uint64_t)tile->pin < pass->owners->detail.pin_below) {
-        code = app_survey_add_pin(pass->owners, tile->pin);
+    if (code == EQP_OK && (uint64_t)tile->pin < eqp_survey_pin_below(pass->owners)) {
+        code = eqp_survey_add_pin(pass->owners, tile->pin);
     }
     return code;
 }
 
 /* The walk of a share looks at more than its tiles have, as it does not know where they are. Whoever takes the tiles
  * takes that, too: it is spread over them. */
-static void spread_visits(app_survey *owners, const bh_counts *counts)
+static int spread_visits(eqp_survey *owners, const bh_counts *counts)
 {
     bh_counts all = *counts;
-    double sum = 0.0, factor;
 
-    for (int64_t t = owners->tiles_taken; t < owners->ntiles; t++) {
-        sum += owners->tile[t].weight;
-    }
     all.of[BH_KIND_GROUP] = 0;
-    factor = sum > 0.0 ? weigh(owners, all.of) / sum : 1.0;
-    for (int64_t t = owners->tiles_taken; t < owners->ntiles; t++) {
-        owners->tile[t].weight *= fmax(factor, 1.0);
-    }
+    return eqp_survey_raise_tiles(owners, eqp_survey_weigh(owners, all.of));
 }
 
 int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles)
 {
-    spread_visits(pass->owners, counts);
-    return take_in(pass->owners, pass->work, pass->centre, counts, ntiles + 1);
+    const int code = spread_visits(pass->owners, counts);
+
+    return code != EQP_OK ? code : take_in(pass->owners, pass->work, pass->centre, counts, ntiles + 1);
 }
 
 int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int home, int64_t at_home)
@@ -156,5 +138,5 @@ int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, i
     double centre[3];
 
     bh_group_centre(group, centre);
-    return take_in(&survey->owners, &work, centre, &nothing, 0);
+    return take_in(survey->owners, &work, centre, &nothing, 0);
 }

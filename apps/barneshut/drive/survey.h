@@ -7,18 +7,18 @@
 
 #include "works.h"
 
-#include "../../common/run_owners.h"
-
 #include "../physics/walk.h"
 
-/* Zeros are an empty one. */
+#include <equipoise/survey.h>
+
+/* A survey of the balancer's, and what filling it takes. */
 typedef struct bh_survey {
-    app_survey owners;
+    eqp_survey *owners; /* borrowed */
     int64_t brief_capacity;
     bh_tile_brief *brief; /* scratch */
 } bh_survey;
 
-/* Frees the memory; the survey is then empty and still fit for use. */
+/* Frees the memory. */
 void bh_survey_free(bh_survey *survey);
 
 /* Takes in a work that has been walked without keep(), from its list. */
@@ -27,7 +27,7 @@ int bh_survey_whole(bh_survey *survey, const bh_work *work, const bh_tree *tree,
 
 /* Takes in this rank's share of a work: begin, every tile that is kept, end with the counts. */
 typedef struct bh_survey_pass {
-    app_survey *owners;
+    eqp_survey *owners;
     const bh_work *work;
     double centre[3];
 } bh_survey_pass;

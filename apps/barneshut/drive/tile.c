@@ -17,19 +17,19 @@ void bh_tile_centroid(const double group_centre[3], const double tile_centre[3],
     }
 }
 
-int bh_tile_rank(const app_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3])
+int bh_tile_rank(const eqp_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3])
 {
     double centroid[3];
 
     bh_tile_centroid(group_centre, tile_centre, centroid);
-    return app_map_rank(map, tag, centroid);
+    return eqp_map_rank(map, tag, centroid);
 }
 
-bh_sharing bh_tile_sharing(const app_map *map, int64_t tag, const double group_centre[3], int rank)
+bh_sharing bh_tile_sharing(const eqp_map *map, int64_t tag, const double group_centre[3], int rank)
 {
     bh_sharing sharing = {.me = rank};
 
-    sharing.n = app_map_units(map, tag, &sharing.centroid, &sharing.rank);
+    sharing.n = eqp_map_units(map, tag, &sharing.centroid, &sharing.rank);
     memcpy(sharing.centre, group_centre, sizeof sharing.centre);
     return sharing;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the interactions of a group lie. A particle carries a tag of the map (apps/common/map.h); its target group
+/* Where the interactions of a group lie. A particle carries a tag of the map (<equipoise/map.h>); its target group
  * follows the tag of its middle particle. The tiles of a group that ranks share go each where its centroid says. */
 #ifndef BH_TILE_H
 #define BH_TILE_H
 
-#include "../../common/map.h"
-
 #include "../physics/walk.h"
+
+#include <equipoise/map.h>
 
 /* The centre of a group's bounds. */
 void bh_group_centre(const bh_group *group, double centre[3]);
@@ -15,9 +15,9 @@ void bh_group_centre(const bh_group *group, double centre[3]);
 void bh_tile_centroid(const double group_centre[3], const double tile_centre[3], double centroid[3]);
 
 /* The rank of a tile. O(1) for whole owners, one search for split ones. */
-int bh_tile_rank(const app_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3]);
+int bh_tile_rank(const eqp_map *map, int64_t tag, const double group_centre[3], const double tile_centre[3]);
 
 /* How ranks share a group (tag < 0) with this centre, for the walk of one of them. Borrows from the map. O(1). */
-bh_sharing bh_tile_sharing(const app_map *map, int64_t tag, const double group_centre[3], int rank);
+bh_sharing bh_tile_sharing(const eqp_map *map, int64_t tag, const double group_centre[3], int rank);
 
 #endif

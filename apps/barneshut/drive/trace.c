@@ -18,7 +18,7 @@
 typedef struct tracing {
     const bh_trace *trace;
     int nparts;
-    const app_map *map;
+    const eqp_map *map;
     eqp_evaluation *evaluation;
     bool loads_only;
     bh_homes homes; /* by parts */
@@ -173,7 +173,7 @@ static int trace_share(tracing *t, const bh_group *group, const bh_choice *choic
         }
         code = code == EQP_OK ? need_leaves(t, &opened, part) : code;
     }
-    return code == EQP_OK ? eqp_evaluation_load(t->evaluation, part, app_costs_predict(t->trace->costs, counts.of))
+    return code == EQP_OK ? eqp_evaluation_load(t->evaluation, part, eqp_cost_fit_predict(t->trace->costs, counts.of))
                           : code;
 }
 
@@ -220,7 +220,7 @@ done:
 static int trace_group(tracing *t, int64_t g, int64_t tag)
 {
     const bh_group *group = &t->trace->domain->group[g];
-    const int n = app_map_ranks(t->map, tag, t->nparts, t->ranks);
+    const int n = eqp_map_ranks(t->map, tag, t->nparts, t->ranks);
     int code = tag >= 0 ? trace_share(t, group, NULL, t->ranks[0]) : trace_split(t, group, tag, n);
 
     if (code == EQP_OK && !t->loads_only) {
@@ -246,7 +246,7 @@ static void close_tracing(tracing *t)
     free(t->asked);
 }
 
-static int plan_homes(tracing *t, const app_verdict *verdict)
+static int plan_homes(tracing *t, const eqp_placement *placement)
 {
     const bh_domain *domain = t->trace->domain;
     int *home = NULL;
@@ -254,7 +254,7 @@ static int plan_homes(tracing *t, const app_verdict *verdict)
 
     EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&home, domain->ngroups, sizeof *home), NULL));
     for (int64_t g = 0; g < domain->ngroups; g++) {
-        home[g] = verdict[g].home;
+        home[g] = placement[g].home;
     }
     EQP_TRY(bh_domain_plan_homes(domain, home, &t->homes));
 done:
@@ -262,7 +262,7 @@ done:
     return code;
 }
 
-int bh_trace_map(const bh_trace *trace, int nparts, const app_map *map, const app_verdict *verdict,
+int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement,
                  eqp_evaluation *evaluation)
 {
     tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation};
@@ -270,12 +270,12 @@ int bh_trace_map(const bh_trace *trace, int nparts, const app_map *map, const ap
 
     bh_list_init(&t.list);
     bh_homes_init(&t.homes);
-    code = plan_homes(&t, verdict);
+    code = plan_homes(&t, placement);
     if (code == EQP_OK) {
         code = open_tracing(&t);
         code = code == EQP_OK ? declare_cells(&t) : code;
         for (int64_t g = 0; g < trace->domain->ngroups && code == EQP_OK; g++) {
-            code = trace_group(&t, g, verdict[g].tag);
+            code = trace_group(&t, g, placement[g].tag);
         }
         code = eqp_agree(trace->domain->comm, code, NULL);
     }
@@ -283,7 +283,7 @@ int bh_trace_map(const bh_trace *trace, int nparts, const app_map *map, const ap
     return code;
 }
 
-int bh_trace_loads(const bh_trace *trace, int nparts, const app_map *map, const int64_t *tag,
+int bh_trace_loads(const bh_trace *trace, int nparts, const eqp_map *map, const int64_t *tag,
                    eqp_evaluation *evaluation)
 {
     tracing t = {.trace = trace, .nparts = nparts, .map = map, .evaluation = evaluation, .loads_only = true};

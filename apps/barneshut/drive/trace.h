@@ -7,25 +7,23 @@
 #include "domain.h"
 #include "evaluate.h"
 
-#include "../../common/run_newmap.h"
-
-#include <equipoise/exchange.h>
+#include <equipoise/problem.h>
 
 /* Groups whose lists are walked: those at home, whose essential trees are here. */
 typedef struct bh_trace {
     const bh_domain *domain;
     const bh_mac *mac;
-    const app_costs *costs;
+    const eqp_cost_fit *costs;
     int64_t first_group; /* groups of lower ranks */
 } bh_trace;
 
-/* Adds loads, blocks and needs of the phases BH_PHASE_... to the evaluation. verdict [groups] of this rank's groups.
+/* Adds loads, blocks and needs of the phases BH_PHASE_... to the evaluation. placement [groups] of this rank's groups.
  * Collective. */
-int bh_trace_map(const bh_trace *trace, int nparts, const app_map *map, const app_verdict *verdict,
+int bh_trace_map(const bh_trace *trace, int nparts, const eqp_map *map, const eqp_placement *placement,
                  eqp_evaluation *evaluation);
 
 /* The loads alone; tag [groups]. Local. */
-int bh_trace_loads(const bh_trace *trace, int nparts, const app_map *map, const int64_t *tag,
+int bh_trace_loads(const bh_trace *trace, int nparts, const eqp_map *map, const int64_t *tag,
                    eqp_evaluation *evaluation);
 
 #endif

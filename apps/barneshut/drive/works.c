@@ -90,7 +90,7 @@ done:
 }
 
 /* What stays, as a list of works that is long enough for all groups, and what goes. */
-static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, const int64_t *tag, const app_map *map,
+static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
                        int me, int nranks, bh_work *local)
 {
     int *rank = NULL;
@@ -98,7 +98,7 @@ static int list_groups(bh_works *works, int64_t ngroups, const bh_group *group, 
     int code = eqp_array_create(&rank, nranks, sizeof *rank);
 
     for (int64_t g = 0; g < ngroups && code == EQP_OK; g++) {
-        int n = tag[g] == me ? 1 : app_map_ranks(map, tag[g], nranks, rank), others = 0;
+        int n = tag[g] == me ? 1 : eqp_map_ranks(map, tag[g], nranks, rank), others = 0;
         bool own = tag[g] == me;
         for (int i = 0; i < n && tag[g] != me; i++) {
             own = own || rank[i] == me;
@@ -211,7 +211,7 @@ static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes)
 }
 
 int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, const app_map *map,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
                   eqp_route_counts *counts)
 {
     bh_work *local = NULL;

@@ -57,7 +57,7 @@ void bh_works_free(bh_works *works);
 /* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. counts: BH_PHASE_WORKS. The
  * particles, groups and tags stay borrowed, and those of local works get their results in place. Collective. */
 int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, const app_map *map,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
                   eqp_route_counts *counts);
 
 /* Prepares the way back and makes room for results. Collective. */

@@ -27,7 +27,7 @@ int dd_batches_end(dd_batches *batches)
     int code = EQP_OK;
 
     if (batches->in_batch > 0) {
-        code = app_timings_add(&evaluator->timings, DD_KINDS, batches->batch.of, seconds);
+        code = eqp_timings_add(evaluator->timings, batches->batch.of, seconds);
         add_counts(&evaluator->total, &batches->batch);
     }
     evaluator->seconds += seconds;

@@ -303,3 +303,19 @@ int dd_domain_migrate(dd_domain *domain, const int *dest, int64_t *migrated)
     }
     return code;
 }
+
+int dd_domain_place(dd_domain *domain, const eqp_placement *placement, int64_t *migrated)
+{
+    int *dest = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&dest, domain->network.n, sizeof *dest), NULL));
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        dest[i] = placement[i].home;
+        domain->network.node[i].split = placement[i].tag >= 0 ? -1 : -1 - placement[i].tag;
+    }
+    EQP_TRY(dd_domain_migrate(domain, dest, migrated));
+done:
+    free(dest);
+    return code;
+}

@@ -8,6 +8,7 @@
 
 #include <equipoise/base.h>
 #include <equipoise/exchange.h>
+#include <equipoise/map.h>
 #include <mpi.h>
 
 typedef struct dd_domain {
@@ -44,5 +45,9 @@ int dd_domain_connect(dd_domain *domain, eqp_message *message);
 /* Nodes to new homes; their neighbours hear of it. dest: [network.n] ranks (borrowed). migrated: nodes that left this
  * rank. Collective. */
 int dd_domain_migrate(dd_domain *domain, const int *dest, int64_t *migrated);
+
+/* Nodes go where they are computed; one that ranks share to the sharer that the placement [own nodes] names. The halo
+ * and the stage are void then. Collective. */
+int dd_domain_place(dd_domain *domain, const eqp_placement *placement, int64_t *migrated);
 
 #endif

@@ -25,7 +25,7 @@ void dd_evaluator_free(dd_evaluator *evaluator)
     dd_far_free(evaluator->far);
     free(evaluator->of_node);
     free(evaluator->of_share);
-    app_timings_free(&evaluator->timings);
+    eqp_timings_free(evaluator->timings);
     *evaluator = (dd_evaluator){.pairs = NULL};
 }
 
@@ -233,7 +233,7 @@ int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts
     return count;
 }
 
-void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const app_costs *costs, int nparts,
+void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const eqp_cost_fit *costs, int nparts,
                        double *seconds)
 {
     dd_far_parts parts;
@@ -241,7 +241,7 @@ void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const
     dd_far_parts_init(&parts, grid, nparts);
     for (int p = 0; p < nparts; p++) {
         const dd_counts counts = {.of = {[DD_KIND_CELL] = dd_evaluator_far_cells(evaluator, &parts, p)}};
-        seconds[p] += app_costs_predict(costs, counts.of);
+        seconds[p] += eqp_cost_fit_predict(costs, counts.of);
     }
 }
 

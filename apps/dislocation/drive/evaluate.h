@@ -4,12 +4,12 @@
 #ifndef DD_EVALUATE_H
 #define DD_EVALUATE_H
 
-#include "../../common/run_costs.h"
 #include "../physics/elastic/far.h"
 #include "../physics/elastic/pairs.h"
 #include "stage/stage.h"
 #include "work.h"
 
+#include <equipoise/load.h>
 #include <equipoise/schedule_run.h>
 
 /* What travels in an evaluation. */
@@ -44,7 +44,7 @@ typedef struct dd_evaluator {
     int64_t bytes;                       /* sent by this rank */
     int64_t handed_bytes;                /* of these, with what was handed out: no phase's */
     eqp_route_counts traffic[DD_PHASES]; /* of this rank */
-    app_timings timings;                 /* batches of the work, of all evaluations since they were cleared */
+    eqp_timings *timings;                /* batches of the work, of all evaluations since they were cleared; owned */
 } dd_evaluator;
 
 void dd_evaluator_init(dd_evaluator *evaluator, const dd_medium *medium, dd_pairs_fn pairs);
@@ -59,7 +59,7 @@ int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_st
 int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts *parts, int part);
 
 /* Adds the seconds of that to those of all parts, [nparts]. O(cells sqrt(parts)). Local. */
-void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const app_costs *costs, int nparts,
+void dd_evaluator_base(const dd_evaluator *evaluator, const dd_grid *grid, const eqp_cost_fit *costs, int nparts,
                        double *seconds);
 
 /* Sum of the forces on a node's arms. Local. */

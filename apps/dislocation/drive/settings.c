@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "settings.h"
 
-#include "../../common/run_auto.h"
-
 #include "../physics/motion/tile.h"
 
 #include <math.h>
@@ -128,7 +126,7 @@ const eqp_method dd_sectioning = {.name = "sectioning",
 const eqp_method dd_bisection = {.name = "bisection",
                                  .summary = "halves of halves whose walls follow the measured load (ParaDiS)",
                                  .flags = EQP_NEEDS_POINTS};
-static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection, &app_method_auto};
+static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection, &eqp_method_auto};
 const eqp_methods dd_methods = {own_methods, 3};
 
 const app_command_line *dd_settings_table(void)

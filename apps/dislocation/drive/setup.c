@@ -7,9 +7,6 @@
 
 #include <string.h>
 
-/* Remeshing shifts work at once: so much more imbalance than promised is reason enough for a new map. */
-#define JUMP 0.03
-
 /* A segment is at most so long, measured by a cell: else it reaches beyond its neighbours. */
 #define LONGEST 0.9
 
@@ -100,7 +97,7 @@ static int set_medium(dd_simulation *sim, eqp_message *message)
     }
     memcpy(medium.box, sim->domain.box, sizeof medium.box);
     dd_evaluator_init(&sim->evaluator, &medium, pairs);
-    return EQP_OK;
+    return eqp_timings_create(DD_KINDS, &sim->evaluator.timings);
 }
 
 int dd_setup(dd_simulation *sim, eqp_message *message)
@@ -111,10 +108,6 @@ int dd_setup(dd_simulation *sim, eqp_message *message)
     EQP_TRY(set_medium(sim, message));
     EQP_TRY(set_laws(sim, message));
     EQP_TRY(set_cells(sim, message));
-    EQP_TRY(app_costs_init(&sim->costs, DD_KINDS, dd_kind_nominal));
-    eqp_policy_options policy = sim->settings->run.policy;
-    policy.jump = JUMP;
-    EQP_TRY(eqp_policy_init(&sim->policy, &policy));
     if (method == &dd_sectioning || method == &dd_bisection) {
         EQP_TRY(dd_baseline_create(&sim->domain, sim->domain.nranks, &sim->input.control, method == &dd_bisection,
                                    &sim->boxes));

@@ -3,8 +3,6 @@
 
 #include "advance.h"
 #include "balance/baseline.h"
-#include "balance/rebalance.h"
-#include "balance/renew.h"
 #include "handout.h"
 #include "setup.h"
 
@@ -14,6 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the wanted imbalance a new map takes only this part: room for its ageing. */
+#define FRESH_SHARE 0.25
+
+/* Work units as fine as that can be assigned to this part of it, nearly for nothing. */
+#define FINEST_SHARE 0.05
+
+/* Work units for an imbalance below this one are too many for anybody. */
+#define FINEST_UNITS 1e-4
+
+/* Remeshing shifts work at once: so much more imbalance than promised is reason enough for a new map. */
+#define JUMP 0.03
+
 /* What a step does on this rank. */
 typedef struct step_ledger {
     dd_simulation *sim;
@@ -21,6 +31,7 @@ typedef struct step_ledger {
     int64_t count[DD_KINDS];  /* of all evaluations */
     int64_t mapped[DD_KINDS]; /* likewise, as the map says */
     int64_t evaluations;
+    bool walls_moved;
 } step_ledger;
 
 static void take_evaluation(void *user)
@@ -57,7 +68,7 @@ static int plan(dd_simulation *sim)
     dd_halo_free(&sim->halo);
     EQP_TRY(dd_halo_create(&sim->domain, &sim->halo));
     EQP_TRY(dd_halo_refresh(&sim->domain, &sim->halo));
-    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, sim->cells, &sim->map, &sim->stage));
+    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, sim->cells, eqp_balancer_map(sim->balancer), &sim->stage));
 done:
     return code;
 }
@@ -80,17 +91,74 @@ static bool has_own_method(const dd_simulation *sim)
     return sim->boxes != NULL;
 }
 
+/* Nodes to where the new map wants them, and data by its plan. */
+static int follow(dd_simulation *sim, const eqp_advice *advice, int64_t *migrated)
+{
+    sim->domain.plan = *eqp_balancer_plan(sim->balancer);
+    return advice->changed ? dd_domain_place(&sim->domain, advice->placement, migrated) : EQP_OK;
+}
+
+static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
+{
+    eqp_advice advice;
+    int64_t migrated = 0;
+    int code;
+
+    EQP_TRY(eqp_balancer_renew(sim->balancer, sim->input.last_step - sim->now.common.step, &advice, message));
+    EQP_TRY(follow(sim, &advice, &migrated));
+    ledger->row.common.migrated += (double)migrated;
+    ledger->row.common.bytes_sent += (double)advice.bytes;
+done:
+    return code;
+}
+
+/* Walls move every so many steps, unless the command line says otherwise. */
+static bool walls_are_due(const dd_simulation *sim)
+{
+    const eqp_policy_options *policy = &sim->settings->run.policy;
+    int64_t every = sim->input.control.balance_every;
+
+    if (policy->mode == EQP_POLICY_EVERY) {
+        every = policy->every;
+    } else if (policy->mode == EQP_POLICY_NEVER) {
+        every = 0;
+    }
+    return every > 0 && (sim->now.common.step + 1 - sim->input.control.first_step) % every == 0;
+}
+
+/* Nodes to the boxes that they are in. */
+static int follow_walls(dd_simulation *sim, step_ledger *ledger)
+{
+    int64_t migrated = 0;
+    const int code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
+
+    ledger->row.common.migrated += (double)migrated;
+    return code;
+}
+
+/* Walls to where the load says, and nodes to where their boxes are then. */
+static int move_walls(dd_simulation *sim, step_ledger *ledger)
+{
+    int code;
+
+    EQP_TRY(dd_baseline_rebalance(&sim->domain, sim->cells, sim->box_load, sim->boxes));
+    sim->box_load = 0.0;
+    ledger->walls_moved = true;
+    EQP_TRY(follow_walls(sim, ledger));
+done:
+    return code;
+}
+
 /* Nodes to where they should live before the step. */
 static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
-    bool renewed = false;
-    int code = dd_renew_if_due(sim, &ledger->row.common, &renewed, message);
+    const bool walls = has_own_method(sim);
+    int code = EQP_OK;
 
-    if (code == EQP_OK && renewed) {
-        code = plan(sim);
-    }
-    if (renewed) {
+    if (walls ? walls_are_due(sim) : eqp_balancer_due(sim->balancer)) {
+        code = walls ? move_walls(sim, ledger) : make_map(sim, ledger, message);
+        code = code == EQP_OK ? plan(sim) : code;
         ledger->row.common.balance_seconds += eqp_cpu_seconds_since(begin);
     }
     return code;
@@ -107,19 +175,16 @@ static void measure_segments(const dd_simulation *sim, dd_rank_row *row)
     }
 }
 
-/* Imbalance of the work of the last evaluation, and sums over the ranks. */
+/* Sums over the ranks. */
 static void add_rows(dd_simulation *sim)
 {
     dd_step *now = &sim->now;
-    double most = 0.0, sum = 0.0;
 
     now->nodes = now->segments = 0;
     now->length = 0.0;
     memset(now->count, 0, sizeof now->count);
     for (int r = 0; r < sim->domain.nranks; r++) {
         const dd_rank_row *row = &sim->row[r];
-        most = fmax(most, row->work / row->common.speed);
-        sum += row->work;
         now->nodes += (int64_t)row->common.particles;
         now->segments += (int64_t)row->segments;
         now->length += row->length;
@@ -127,29 +192,36 @@ static void add_rows(dd_simulation *sim)
             now->count[k] += (int64_t)row->count[k];
         }
     }
-    now->imbalance_work = sum > 0 ? most * sim->domain.nranks / sum - 1.0 : 0.0;
 }
 
 /* Declared speeds are what the walls are to follow; else what was measured shows them, unless that was work of other
  * boxes, too. */
 static double load_of_box(const dd_simulation *sim, const step_ledger *ledger)
 {
-    const app_rank_row *row = &ledger->row.common;
-    const bool declared = sim->settings->run.share.kind == APP_SHARE_SPEEDS;
+    const eqp_cost_fit *costs = eqp_balancer_costs(sim->balancer);
+    const bool declared = sim->settings->run.share.kind == EQP_SHARE_SPEEDS;
+    const double speed = declared ? eqp_balancer_speeds(sim->balancer)[sim->domain.rank] : 1.0;
 
     if (sim->evaluator.loop != NULL) {
-        return app_costs_predict(&sim->costs, ledger->mapped) / (declared ? row->speed : 1.0);
+        return eqp_cost_fit_predict(costs, ledger->mapped) / speed;
     }
-    return declared ? row->predicted : row->load;
+    return declared ? eqp_cost_fit_predict(costs, ledger->count) / speed : ledger->row.common.load;
 }
 
-/* Learns what work costs, tells the policy, gathers the ranks' rows. */
+/* What the step has shown, to the balancer and into the record. */
 static int conclude(dd_simulation *sim, step_ledger *ledger)
 {
     dd_rank_row *row = &ledger->row;
-    int code = app_costs_correlation(&sim->costs, sim->comm, &sim->evaluator.timings, &sim->now.common.correlation);
+    const eqp_work work = {.row = &row->common,
+                           .row_bytes = sizeof *row,
+                           .rows = sim->row,
+                           .count = ledger->count,
+                           .last = sim->evaluator.total.of,
+                           .evaluations = ledger->evaluations,
+                           .timings = sim->evaluator.timings,
+                           .moved = ledger->walls_moved};
+    int code;
 
-    app_shares_fill_row(sim->shares, sim->domain.rank, app_costs_predict(&sim->costs, ledger->count), &row->common);
     row->common.particles = (double)sim->domain.network.n;
     row->common.targets = (double)sim->stage.ntargets;
     row->common.ghosts = (double)(sim->stage.nghosts + sim->halo.nghosts);
@@ -160,44 +232,30 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
     }
     measure_segments(sim, row);
     sim->box_load += load_of_box(sim, ledger);
-    if (code == EQP_OK) {
-        code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
-    }
-    sim->evaluator.timings.n = 0;
-    row->work = app_costs_predict(&sim->costs, sim->evaluator.total.of);
-    EQP_TRY(code);
-    EQP_TRY(app_rows_gather(sim->comm, DD_RANK_ROW_DOUBLES, row, sim->row));
-    EQP_TRY(app_step_take_rows(&sim->now.common, sim->domain.nranks, sim->row, sizeof *sim->row));
-    const app_renewal renewal = dd_renewal_of(sim);
-    eqp_policy_sample sample;
+    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
     add_rows(sim);
-    sample = app_renewal_sample(&renewal, &sim->now.common, sim->now.imbalance_work, sim->kept_map);
-    app_shares_learn(sim->shares, ledger->evaluations, sim->row, sizeof *sim->row);
     sim->now.evaluations = ledger->evaluations;
     sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
     sim->now.strain = dd_loading_along(&sim->loading, sim->loading.strain);
-    EQP_TRY(eqp_policy_record(&sim->policy, &sample));
-    EQP_TRY(app_feedback_record(sim->feedback, sim->row, sizeof *sim->row, sim->now.common.rebalanced));
 done:
-    return eqp_agree(sim->comm, code, NULL);
+    return code;
 }
 
 /* Before anything is known: equally many nodes along the curve, or equal boxes. */
-static int first_homes(dd_simulation *sim, eqp_message *message)
+static int first_homes(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
 {
-    app_rebalance_options options = app_rebalance_of(&sim->settings->run);
-    eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
-    app_rebalanced made;
-    int64_t migrated = 0, bytes = 0;
+    eqp_advice advice;
+    int64_t migrated = 0;
+    int code;
 
     if (has_own_method(sim)) {
+        ledger->walls_moved = true;
         return dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
     }
-    options.method = eqp_method_find("count");
-    options.how.split = false;
-    options.how.even = 0;
-    return dd_rebalance(&sim->domain, &sim->stage, &sim->evaluator, &sim->costs, &options, false, &sim->map, &totals,
-                        &made, &migrated, &bytes, message);
+    EQP_TRY(eqp_balancer_begin(sim->balancer, &advice, message));
+    EQP_TRY(follow(sim, &advice, &migrated));
+done:
+    return code;
 }
 
 /* Where nobody gives the first time step: in it no node goes farther than rTol. */
@@ -218,45 +276,71 @@ static int choose_dt(dd_simulation *sim)
     return EQP_OK;
 }
 
-/* First forces; what they cost decides the first map. Forces stay with the nodes when these move. */
+/* The first map, of what the first forces have cost; and these forces once more, since what is reported is what the map
+ * gives. They stay with the nodes when these move. */
+static int make_first_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
+{
+    const double begin = eqp_cpu_seconds();
+    int code;
+
+    EQP_TRY(make_map(sim, ledger, message));
+    EQP_TRY(plan(sim));
+    ledger->row.common.balance_seconds += eqp_cpu_seconds_since(begin);
+    eqp_timings_clear(sim->evaluator.timings);
+    ledger->row.common.load = ledger->row.common.exchange_seconds = ledger->row.common.helped = 0.0;
+    memset(ledger->count, 0, sizeof ledger->count);
+    memset(ledger->mapped, 0, sizeof ledger->mapped);
+    EQP_TRY(evaluate(sim, ledger));
+done:
+    return code;
+}
+
 static int start(dd_simulation *sim, eqp_message *message)
 {
+    const unsigned weighs = sim->settings->run.method->flags & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS);
     step_ledger ledger = {.sim = sim};
     const double begin = eqp_cpu_seconds();
-    int code = first_homes(sim, message);
+    int code = first_homes(sim, &ledger, message);
 
     ledger.row.common.balance_seconds = eqp_cpu_seconds_since(begin);
-    if (code == EQP_OK) {
-        code = plan(sim);
+    EQP_TRY(code);
+    EQP_TRY(plan(sim));
+    EQP_TRY(evaluate(sim, &ledger));
+    if (!has_own_method(sim) && weighs != 0) {
+        EQP_TRY(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
+        EQP_TRY(make_first_map(sim, &ledger, message));
     }
-    if (code == EQP_OK) {
-        code = evaluate(sim, &ledger);
-    }
-    if (code == EQP_OK && !has_own_method(sim) && app_method_weighs(sim->settings->run.method)) {
-        code = app_costs_fit(&sim->costs, sim->comm, &sim->evaluator.timings);
-        if (code == EQP_OK) {
-            const double start_of_map = eqp_cpu_seconds();
-            code = dd_renew_make(sim, &ledger.row.common, message);
-            if (code == EQP_OK) {
-                code = plan(sim);
-            }
-            ledger.row.common.balance_seconds += eqp_cpu_seconds_since(start_of_map);
-        }
-        /* Once more: what is reported is what the map gives. */
-        sim->evaluator.timings.n = 0;
-        ledger.row.common.load = ledger.row.common.exchange_seconds = ledger.row.common.helped = 0.0;
-        memset(ledger.count, 0, sizeof ledger.count);
-        memset(ledger.mapped, 0, sizeof ledger.mapped);
-        if (code == EQP_OK) {
-            code = evaluate(sim, &ledger);
-        }
-    }
-    sim->now.common.rebalanced = true;
-    sim->has_map = true;
-    if (code == EQP_OK) {
-        code = choose_dt(sim);
-    }
-    return code == EQP_OK ? conclude(sim, &ledger) : code;
+    EQP_TRY(choose_dt(sim));
+    EQP_TRY(conclude(sim, &ledger));
+done:
+    return code;
+}
+
+static int create_balancer(dd_simulation *sim, eqp_message *message)
+{
+    const app_run_settings *run = &sim->settings->run;
+    eqp_balancer_options options = app_run_balancing(run);
+    int code;
+
+    EQP_TRY(eqp_agree(sim->comm, app_run_check_ranks("dislocation", run, sim->domain.nranks, message), message));
+    options.policy.jump = JUMP;
+    options.assign_tol = FINEST_SHARE * options.imbalance_tol;
+    options.fresh_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
+    sim->problem = (dd_problem){.sim = sim};
+    const eqp_problem functions = dd_problem_functions(&sim->problem);
+    EQP_TRY(eqp_balancer_create(sim->comm, &functions, &options, &sim->balancer, NULL));
+    sim->domain.plan = *eqp_balancer_plan(sim->balancer);
+done:
+    return code;
+}
+
+static int create_loop(dd_simulation *sim)
+{
+    const app_run_settings *run = &sim->settings->run;
+    eqp_schedule_options rules = run->schedule_rules;
+
+    rules.weight = run->share.kind == EQP_SHARE_SPEEDS ? eqp_balancer_speeds(sim->balancer) : NULL;
+    return run->schedule == NULL ? EQP_OK : dd_loop_create(sim->comm, run->schedule, &rules, &sim->evaluator.loop);
 }
 
 int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulation *sim, eqp_message *message)
@@ -272,24 +356,11 @@ int dd_simulation_create(MPI_Comm comm, const dd_settings *settings, dd_simulati
     }
     *sim = made;
     dd_domain_init(&sim->domain, sim->comm);
-    app_map_init(&sim->map);
-    sim->domain.plan = settings->run.exchange;
-    code = eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message);
-    if (code == EQP_OK) {
-        code = app_shares_create("dislocation", &settings->run.share, settings->run.policy.mode == EQP_POLICY_AUTO,
-                                 sim->domain.nranks, &sim->shares, message);
-    }
-    if (code == EQP_OK) {
-        code = app_feedback_create(&settings->run, sim->domain.nranks, &sim->feedback);
-    }
-    EQP_TRY(eqp_agree(sim->comm, code, message));
-    EQP_TRY(eqp_route_fit(sim->comm, &sim->domain.plan));
+    EQP_TRY(eqp_agree(sim->comm, eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row), message));
+    EQP_TRY(create_balancer(sim, message));
     EQP_TRY(dd_input_read(settings, &sim->domain, &sim->input, message));
     EQP_TRY(eqp_agree(sim->comm, dd_setup(sim, message), message));
-    if (settings->run.schedule != NULL) {
-        const eqp_schedule_options rules = app_shares_rules(sim->shares, &settings->run.schedule_rules);
-        EQP_TRY(dd_loop_create(sim->comm, settings->run.schedule, &rules, &sim->evaluator.loop));
-    }
+    EQP_TRY(create_loop(sim));
     EQP_TRY(start(sim, message));
 done:
     if (code != EQP_OK && message->text[0] == '\0') {
@@ -305,13 +376,10 @@ void dd_simulation_free(dd_simulation *sim)
 {
     free(sim->row);
     sim->row = NULL;
-    app_shares_free(sim->shares);
-    app_feedback_free(sim->feedback);
-    sim->feedback = NULL;
-    sim->shares = NULL;
+    eqp_balancer_free(sim->balancer);
+    sim->balancer = NULL;
     eqp_paradis_control_free(&sim->input.control);
     eqp_boxes_free(sim->boxes);
-    app_map_free(&sim->map);
     dd_stage_free(&sim->stage);
     dd_halo_free(&sim->halo);
     eqp_loop_free(sim->evaluator.loop);
@@ -363,19 +431,15 @@ static int change_topology(dd_simulation *sim, eqp_message *message)
 }
 
 /* Forces on what there is now, after the nodes of boxes have gone where they are. */
-static int settle(dd_simulation *sim, step_ledger *ledger)
+static int compute_forces(dd_simulation *sim, step_ledger *ledger)
 {
-    int64_t migrated = 0;
-    int code = EQP_OK;
+    int code;
 
-    if (has_own_method(sim)) {
-        code = dd_baseline_settle(&sim->domain, sim->boxes, &migrated);
-        ledger->row.common.migrated += (double)migrated;
-    }
-    if (code == EQP_OK) {
-        code = plan(sim);
-    }
-    return code == EQP_OK ? evaluate(sim, ledger) : code;
+    EQP_TRY(has_own_method(sim) ? follow_walls(sim, ledger) : EQP_OK);
+    EQP_TRY(plan(sim));
+    EQP_TRY(evaluate(sim, ledger));
+done:
+    return code;
 }
 
 int dd_simulation_step(dd_simulation *sim, eqp_message *message)
@@ -390,7 +454,7 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
         code = change_topology(sim, message);
     }
     if (code == EQP_OK) {
-        code = settle(sim, &ledger);
+        code = compute_forces(sim, &ledger);
         if (code == EQP_OK || code == EQP_ERR_STOPPED) { /* a restart computes the forces, and needs no more */
             sim->now.common.step++;
             sim->now.common.time += sim->now.dt;
@@ -416,7 +480,7 @@ int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
     EQP_TRY(plan(sim));
     EQP_TRY(evaluate(sim, &ledger));
 done:
-    sim->evaluator.timings.n = 0;
+    eqp_timings_clear(sim->evaluator.timings);
     if (code != EQP_OK) {
         eqp_message_set(message, "dislocation: moving on: %s", eqp_error_text(code));
     }

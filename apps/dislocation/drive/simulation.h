@@ -4,25 +4,22 @@
 #ifndef DD_SIMULATION_H
 #define DD_SIMULATION_H
 
-#include "../../common/run_newmap.h"
-#include "../../common/run_policy.h"
 #include "../physics/motion/loading.h"
 #include "../physics/motion/mobility.h"
 #include "../physics/motion/step.h"
 #include "../physics/network/rules.h"
+#include "balance/problem.h"
 #include "evaluate.h"
 #include "files/input.h"
 #include "files/output.h"
 #include "topology/topology.h"
 
 #include <equipoise/boxes.h>
-#include <equipoise/policy.h>
 
 /* One rank in one step. */
 typedef struct dd_rank_row {
-    app_rank_row common;    /* loads: of all evaluations of the step */
+    eqp_rank_row common;    /* loads: of all evaluations of the step */
     double count[DD_KINDS]; /* of the last evaluation */
-    double work;            /* CPU seconds that the cost model says of the last evaluation */
     double segments, length;
 } dd_rank_row;
 
@@ -30,9 +27,8 @@ typedef struct dd_rank_row {
 
 /* One step over all ranks; the same on all of them. */
 typedef struct dd_step {
-    app_step common;         /* interactions: pairs of the last evaluation */
+    eqp_step common;         /* interactions: pairs of the last evaluation */
     int64_t count[DD_KINDS]; /* of the last evaluation */
-    double imbalance_work;   /* of the work of the last evaluation: at the network as it is now */
     double dt;               /* s, of this step */
     int64_t evaluations;     /* of the forces */
     int64_t nodes, segments;
@@ -54,18 +50,12 @@ typedef struct dd_simulation {
     dd_mobility mobility;
     dd_loading loading;
     dd_stepper stepper;
-    app_map map;
-    app_costs costs;
-    eqp_units_totals totals; /* of all owners when the last map was made */
-    eqp_policy policy;
-    app_shares *shares;     /* how much work each rank is to get */
-    app_feedback *feedback; /* of --balance feedback, else NULL */
-    bool has_map;
-    bool kept_map;    /* when a map was asked for last, `auto` kept the present one */
-    eqp_boxes *boxes; /* sectioning and bisection: nodes live in their boxes; else NULL */
-    double box_load;  /* CPU seconds in forces on this rank since the walls moved last */
-    dd_step now;      /* the last step */
-    dd_rank_row *row; /* [ranks] of the last step, on every rank */
+    eqp_balancer *balancer;
+    dd_problem problem; /* what it knows of this */
+    eqp_boxes *boxes;   /* sectioning and bisection: nodes live in their boxes; else NULL */
+    double box_load;    /* CPU seconds in forces on this rank since the walls moved last */
+    dd_step now;        /* the last step */
+    dd_rank_row *row;   /* [ranks] of the last step, on every rank */
 } dd_simulation;
 
 /* Reads the input, makes the first map and computes the first forces. Collective; a failure leaves nothing to free and

@@ -58,7 +58,7 @@ typedef struct eqp_choice {
 
 /** Reads one word.
  * \param[in]  own      may be NULL (borrowed)
- * \param[in]  usual    options that the word changes; NULL: zeros (borrowed)
+ * \param[in]  usual    options that the word changes; NULL: zeros, but for EQP_SAMPLE_STRIDE and threshold 2 (borrowed)
  * \param[in]  word     the text
  * \param[out] choice   unchanged on error
  * \param[out] message  what is wrong, one line; may be NULL

@@ -153,6 +153,28 @@ int eqp_cost_fit_near(const eqp_cost_sums *sums, const double *expected, double 
  * \param[in] count  [nkinds] interactions of each kind (borrowed) */
 double eqp_cost_fit_predict(const eqp_cost_fit *fit, const int64_t *count);
 
+/** Batches of work and the CPU seconds that they took: what costs are fitted to. */
+typedef struct eqp_timings eqp_timings;
+
+/** An empty list. Local.
+ * \param[in]  nkinds   1 to EQP_COST_KINDS
+ * \param[out] timings  owned by the caller: eqp_timings_free(); unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY */
+int eqp_timings_create(int nkinds, eqp_timings **timings);
+
+/** Frees a list; NULL is legal. */
+void eqp_timings_free(eqp_timings *timings);
+
+/** Adds a batch. Local.
+ * \param[in] timings  the list; NULL: nobody wants to know, and nothing happens
+ * \param[in] count    [nkinds] work of each kind (copied)
+ * \param[in] seconds  CPU seconds
+ * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY */
+int eqp_timings_add(eqp_timings *timings, const int64_t *count, double seconds);
+
+/** Forgets all batches; NULL is legal. */
+void eqp_timings_clear(eqp_timings *timings);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const app_work_model dd_work_model = {DD_KINDS, dd_kind_nominal, 0};
-
 /* x: [3][n]. */
 static int make_keys(const dd_domain *domain, int64_t n, const double *x, uint64_t *keys)
 {
@@ -67,7 +65,7 @@ typedef struct surveyor {
     const dd_domain *domain;
     const dd_stage *stage;
     const dd_evaluator *evaluator;
-    app_survey *survey;
+    eqp_survey *survey;
     uint64_t pin_below; /* of whom keys are small, as the survey's detail says of interactions */
     uint64_t *pin_key;  /* [local segments] of each segment's owner */
     uint64_t seed;
@@ -82,13 +80,13 @@ typedef struct lot {
 
 /* The owners in a source cell that are sampled as pins, each once; those with the smallest keys stand for the tile, so
  * that all who see the cell name the same ones. */
-static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end, int64_t tile_pin[APP_TILE_PINS])
+static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end, int64_t tile_pin[EQP_TILE_PINS])
 {
     const dd_stage *stage = s->stage;
-    uint64_t least[APP_TILE_PINS];
+    uint64_t least[EQP_TILE_PINS];
     int code = EQP_OK;
 
-    for (int p = 0; p < APP_TILE_PINS; p++) {
+    for (int p = 0; p < EQP_TILE_PINS; p++) {
         tile_pin[p] = -1;
         least[p] = s->pin_below;
     }
@@ -98,9 +96,9 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
         if (again || tag == owner || s->pin_key[j] >= s->pin_below) {
             continue;
         }
-        code = app_survey_add_pin(s->survey, (int64_t)tag);
-        for (int p = APP_TILE_PINS - 1; p >= 0 && s->pin_key[j] < least[p]; p--) {
-            if (p + 1 < APP_TILE_PINS) {
+        code = eqp_survey_add_pin(s->survey, (int64_t)tag);
+        for (int p = EQP_TILE_PINS - 1; p >= 0 && s->pin_key[j] < least[p]; p--) {
+            if (p + 1 < EQP_TILE_PINS) {
                 least[p + 1] = least[p];
                 tile_pin[p + 1] = tile_pin[p];
             }
@@ -109,17 +107,6 @@ static int add_pins(const surveyor *s, dd_tag owner, int64_t first, int64_t end,
         }
     }
     return code;
-}
-
-/* Nanoseconds of so much work, as this survey weighs. */
-static double weight_of(const app_survey *survey, const int64_t *count)
-{
-    app_work_model model = dd_work_model;
-
-    if (survey->detail.cost != NULL) {
-        model.nominal = survey->detail.cost;
-    }
-    return app_work_weight(&model, count);
 }
 
 /* Nanoseconds of a segment's pairs with a range of others, and of the run that they are. */
@@ -132,7 +119,7 @@ static double weigh(const surveyor *s, int64_t local, int64_t first, int64_t end
         const dd_segment other = dd_stage_segment(s->stage, j);
         count[dd_pairs_parallel(&s->evaluator->medium, &segment, &other) ? DD_KIND_PARALLEL : DD_KIND_PAIR]++;
     }
-    return weight_of(s->survey, count);
+    return eqp_survey_weigh(s->survey, count);
 }
 
 /* All that an owner does with one source cell; of its own cell a segment meets what comes after it. */
@@ -140,7 +127,7 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
 {
     const dd_stage *stage = s->stage;
     const int64_t first = own_cell ? of->first + 1 : stage->cell_first[source], end = stage->cell_first[source + 1];
-    app_tile tile = {.weight = 0.0};
+    eqp_tile tile = {.weight = 0.0};
     int code;
 
     if (first >= end) {
@@ -153,7 +140,7 @@ static int add_source(const surveyor *s, const lot *of, int64_t source, bool own
         for (int64_t local = of->first; local < of->first + of->n; local++) {
             tile.weight += weigh(s, local, own_cell ? local + 1 : first, end);
         }
-        code = app_survey_add_tile(s->survey, &tile);
+        code = eqp_survey_add_tile(s->survey, &tile);
     }
     return code;
 }
@@ -172,7 +159,7 @@ static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
     for (int64_t i = of->first; i < of->first + of->n && code == EQP_OK; i++) {
         const int64_t other = (int64_t)s->stage->key[i].other;
         if (eqp_pin_key(s->seed, other) < s->pin_below) {
-            code = app_survey_add_pin(s->survey, other);
+            code = eqp_survey_add_pin(s->survey, other);
         }
     }
     for (int i = 0; i < nsources && code == EQP_OK; i++) {
@@ -183,22 +170,42 @@ static int add_lot(const surveyor *s, const lot *of, int64_t *interactions)
     return code;
 }
 
+/* An own node as an owner of which nothing is known but who it is. */
+static eqp_owner name_node(const dd_domain *domain, int64_t node, uint64_t key)
+{
+    const dd_node *of = &domain->network.node[node];
+    eqp_owner owner = {.key = key,
+                       .id = (int64_t)of->tag,
+                       .pin = (int64_t)of->tag,
+                       .particles = 1,
+                       .home = domain->rank,
+                       .at_home = node,
+                       .bytes = dd_node_bytes(of),
+                       .tag = of->split < 0 ? domain->rank : -1 - of->split};
+
+    memcpy(owner.centre, of->x, sizeof owner.centre);
+    return owner;
+}
+
+int dd_survey_names(const dd_domain *domain, const uint64_t *keys, eqp_survey *survey)
+{
+    int code = eqp_survey_reserve(survey, domain->network.n);
+
+    for (int64_t node = 0; node < domain->network.n && code == EQP_OK; node++) {
+        const eqp_owner owner = name_node(domain, node, keys[node]);
+        code = eqp_survey_add_owner(survey, &owner);
+    }
+    return code;
+}
+
 /* own: its first own segment. Of nodes that ranks share the pairs come later, with the shares. */
 static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, int64_t nown)
 {
     const dd_node *of = &s->domain->network.node[node];
     lot segments = {.first = INT64_MAX, .n = nown, .sources = of->split < 0 ? UINT32_MAX : 0};
-    app_owner owner = {.key = key,
-                       .id = (int64_t)of->tag,
-                       .pin = (int64_t)of->tag,
-                       .particles = 1,
-                       .home = s->domain->rank,
-                       .at_home = node,
-                       .bytes = dd_node_bytes(of),
-                       .tag = of->split < 0 ? s->domain->rank : -1 - of->split};
+    eqp_owner owner = name_node(s->domain, node, key);
     int code;
 
-    memcpy(owner.centre, of->x, sizeof owner.centre);
     for (int k = 0; k < DD_KINDS && node < s->evaluator->of_nodes; k++) {
         owner.count[k] = s->evaluator->of_node[node].of[k];
     }
@@ -206,9 +213,9 @@ static int add_node(const surveyor *s, int64_t node, uint64_t key, int64_t own, 
         const int64_t local = s->stage->own_local[i];
         segments.first = local < segments.first ? local : segments.first;
     }
-    segments.tiles = weight_of(s->survey, owner.count) >= s->survey->detail.heavy;
+    segments.tiles = eqp_survey_weigh(s->survey, owner.count) >= eqp_survey_heavy(s->survey);
     code = add_lot(s, &segments, &owner.interactions);
-    return code == EQP_OK ? app_survey_add_owner(s->survey, &owner) : code;
+    return code == EQP_OK ? eqp_survey_add_owner(s->survey, &owner) : code;
 }
 
 static int add_nodes(const surveyor *s, const uint64_t *keys)
@@ -233,9 +240,10 @@ static int add_share(const surveyor *s, int64_t target, int64_t ntargets, uint64
     const dd_stage *stage = s->stage;
     const int64_t number = stage->target[target].share;
     const dd_share *share = &stage->shares.share[number];
-    const lot segments = {stage->target[target].local, ntargets, share->sources, s->survey->detail.heavy < INFINITY};
+    const lot segments = {stage->target[target].local, ntargets, share->sources,
+                          eqp_survey_heavy(s->survey) < INFINITY};
     const dd_segment segment = dd_stage_segment(stage, segments.first);
-    app_owner owner = {.key = key,
+    eqp_owner owner = {.key = key,
                        .id = (int64_t)share->owner,
                        .pin = (int64_t)share->owner,
                        .particles = 1,
@@ -250,7 +258,7 @@ static int add_share(const surveyor *s, int64_t target, int64_t ntargets, uint64
         owner.count[k] = s->evaluator->of_share[number].of[k];
     }
     code = add_lot(s, &segments, &owner.interactions);
-    return code == EQP_OK ? app_survey_add_owner(s->survey, &owner) : code;
+    return code == EQP_OK ? eqp_survey_add_owner(s->survey, &owner) : code;
 }
 
 /* Curve keys of the shares' owners, by their segments' first ends. */
@@ -331,7 +339,7 @@ static int count_pins(const surveyor *s, int64_t *ntiles, int64_t *npins)
 /* An interaction is a tile, which meets many: that many times fewer pins of each are wanted. */
 static int choose_pins(surveyor *s)
 {
-    const uint64_t below = s->survey->detail.pin_below;
+    const uint64_t below = eqp_survey_pin_below(s->survey);
     int64_t ntiles = 0, npins = 0;
     int code = EQP_OK;
 
@@ -347,12 +355,10 @@ static int choose_pins(surveyor *s)
 
 static int add_all(surveyor *s, const uint64_t *keys)
 {
-    app_survey *survey = s->survey;
     int code = eqp_array_create(&s->pin_key, s->stage->n, sizeof *s->pin_key);
 
     if (code == EQP_OK) { /* exactly, as owners are large */
-        code = eqp_array_reserve(&survey->owner, &survey->capacity, s->domain->network.n + s->stage->shares.n,
-                                 sizeof *survey->owner);
+        code = eqp_survey_reserve(s->survey, s->domain->network.n + s->stage->shares.n);
     }
     EQP_TRY(code);
     for (int64_t i = 0; i < s->stage->n; i++) {
@@ -366,7 +372,7 @@ done:
 }
 
 int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
-              const uint64_t *keys, app_survey *survey)
+              const uint64_t *keys, eqp_survey *survey)
 {
     surveyor s = {.domain = domain, .stage = stage, .evaluator = evaluator, .survey = survey, .seed = seed};
     int code = choose_pins(&s);

@@ -3,11 +3,9 @@
 #ifndef DD_SURVEY_H
 #define DD_SURVEY_H
 
-#include "../../../common/run_owners.h"
 #include "../evaluate.h"
 
-/* Kinds of work, as surveys count them. */
-extern const app_work_model dd_work_model;
+#include <equipoise/survey.h>
 
 /* Curve keys of the own nodes, in their order, in a cube around the box: owned by the caller. Local. */
 int dd_keys(const dd_domain *domain, uint64_t **keys);
@@ -18,10 +16,13 @@ int dd_keys(const dd_domain *domain, uint64_t **keys);
  * O(cells). Collective. */
 int dd_usual_aspect(const dd_domain *domain, const dd_stage *stage, double *aspect);
 
+/* Adds the own nodes without their work. keys: dd_keys(). EQP_OK or EQP_ERR_MEMORY. Local. */
+int dd_survey_names(const dd_domain *domain, const uint64_t *keys, eqp_survey *survey);
+
 /* Adds the own nodes with that detail, by what the evaluator says of each, to a survey that was cleared for it; and
  * what this rank computes of nodes that ranks share, whose tiles it keeps whatever they weigh, as it knows a part of
  * them only. A tile is all that an owner does with one source cell. keys: dd_keys(). Collective. */
 int dd_survey(const dd_domain *domain, const dd_stage *stage, const dd_evaluator *evaluator, uint64_t seed,
-              const uint64_t *keys, app_survey *survey);
+              const uint64_t *keys, eqp_survey *survey);
 
 #endif

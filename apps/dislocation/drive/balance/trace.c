@@ -25,8 +25,8 @@ static const int both_ways[] = {DD_PHASE_SEGMENTS, DD_PHASE_FORCES};
 typedef struct tracer {
     dd_census *census;
     int nparts;
-    const app_map *map;
-    const app_verdict *verdict;
+    const eqp_map *map;
+    const eqp_placement *placement;
     eqp_evaluation *evaluation;
     dd_far_parts far;  /* who computes the far field */
     dd_counts *load;   /* [nparts] */
@@ -52,7 +52,7 @@ static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
 /* A node that one part computes whole: where it lives. */
 static int trace_whole(tracer *t, int64_t node)
 {
-    const int home = t->verdict[node].home;
+    const int home = t->placement[node].home;
 
     add_work(&t->load[home], &t->census->of_node[node]);
     return need_cell(t, t->whole, t->census->cell[node], home);
@@ -61,7 +61,7 @@ static int trace_whole(tracer *t, int64_t node)
 /* A part gets a node's own cell for the node's sake: as much of it as lives where the node does. */
 static int need_own_cell(tracer *t, int64_t node, int part)
 {
-    const int home = t->verdict[node].home;
+    const int home = t->placement[node].home;
     int code = EQP_OK;
 
     for (int way = 0; way < 2 && code == EQP_OK; way++) {
@@ -84,8 +84,8 @@ static int trace_split(tracer *t, int64_t node)
     const dd_meeting *meeting;
     int code = dd_census_meet(census, node, &meeting);
 
-    (void)dd_share_ranks(grid, t->map, -1 - t->verdict[node].tag, census->cell[node], part);
-    t->load[t->verdict[node].home].of[DD_KIND_SEGMENT] += census->of_node[node].of[DD_KIND_SEGMENT];
+    (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, census->cell[node], part);
+    t->load[t->placement[node].home].of[DD_KIND_SEGMENT] += census->of_node[node].of[DD_KIND_SEGMENT];
     for (int c = 0; c < n && code == EQP_OK; c++) {
         dd_counts *load = &t->load[part[c]];
         load->of[DD_KIND_PAIR] += meeting[c].pair;
@@ -108,9 +108,9 @@ static int trace_nodes(tracer *t)
     for (int64_t i = 0; i < census->n && code == EQP_OK; i++) {
         const int64_t nsegments = census->first[i + 1] - census->first[i];
         if (nsegments > 0) { /* others own all of its segments and do their pairs */
-            code = t->verdict[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
+            code = t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
             if (code == EQP_OK && t->whole != NULL) {
-                code = dd_tally_add(&t->lives, dd_tally_number(census->cell[i], t->verdict[i].home), nsegments, 0);
+                code = dd_tally_add(&t->lives, dd_tally_number(census->cell[i], t->placement[i].home), nsegments, 0);
             }
         }
     }
@@ -129,12 +129,12 @@ static void trace_far(tracer *t)
     }
 }
 
-static int declare_loads(const tracer *t, const app_costs *costs)
+static int declare_loads(const tracer *t, const eqp_cost_fit *costs)
 {
     int code = EQP_OK;
 
     for (int p = 0; p < t->nparts && code == EQP_OK; p++) {
-        code = eqp_evaluation_load(t->evaluation, p, app_costs_predict(costs, t->load[p].of));
+        code = eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, t->load[p].of));
     }
     return code;
 }
@@ -312,7 +312,7 @@ static int fetch_homes(tracer *t)
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
     for (int64_t i = 0; i < t->census->n; i++) {
-        own[i] = t->verdict[i].home;
+        own[i] = t->placement[i].home;
     }
     EQP_TRY(dd_halo_spread(halo, own, ghost));
 done:
@@ -330,7 +330,7 @@ static int home_at(const tracer *t, int64_t place)
 {
     const int64_t n = t->census->halo->n;
 
-    return place < n ? t->verdict[place].home : t->ghost_home[place - n];
+    return place < n ? t->placement[place].home : t->ghost_home[place - n];
 }
 
 /* The blocks in which a node is an end: that of its own segments, and those of the neighbours whose segments end in it,
@@ -343,7 +343,7 @@ static int trace_ends(tracer *t, int64_t i)
     int n = 0, code = EQP_OK;
 
     if (census->first[i + 1] > census->first[i]) {
-        block[n++] = dd_tally_number(census->cell[i], t->verdict[i].home);
+        block[n++] = dd_tally_number(census->cell[i], t->placement[i].home);
     }
     for (int k = 0; k < node->narms; k++) {
         if (node->arm[k].tag < node->tag) {
@@ -403,7 +403,7 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
 {
     const dd_node *node = &t->census->domain->network.node[i];
     const dd_halo *halo = t->census->halo;
-    const int home = t->verdict[i].home;
+    const int home = t->placement[i].home;
     bool declared = false;
     int code = EQP_OK;
 
@@ -455,10 +455,10 @@ static int trace_arms(tracer *t)
     return code;
 }
 
-int dd_trace(dd_census *census, const app_costs *costs, int nparts, const app_map *map, const app_verdict *verdict,
-             bool loads_only, eqp_evaluation *evaluation)
+int dd_trace(dd_census *census, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
+             const eqp_placement *placement, bool loads_only, eqp_evaluation *evaluation)
 {
-    tracer t = {.census = census, .nparts = nparts, .map = map, .verdict = verdict, .evaluation = evaluation};
+    tracer t = {.census = census, .nparts = nparts, .map = map, .placement = placement, .evaluation = evaluation};
     int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
 
     dd_far_parts_init(&t.far, &census->stage->grid, nparts);

@@ -53,7 +53,7 @@ int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *me
         eqp_field_count("segments", now->segments),
         eqp_field_count("pairs", now->count[DD_KIND_PAIR]),
         eqp_field_count("parallel_pairs", now->count[DD_KIND_PARALLEL]),
-        eqp_field_real("imbalance_work", now->imbalance_work),
+        eqp_field_real("imbalance_work", now->common.imbalance_work),
         eqp_field_real("plastic_strain", now->strain),
         eqp_field_real("stress", now->stress),
         eqp_field_real("density", now->length / (volume * b * b)),
@@ -87,7 +87,7 @@ int dd_record_finish(app_record *record, const dd_simulation *sim, eqp_message *
                                       .nkinds = DD_KIND_PARALLEL + 1,
                                       .kind = dd_kind_names,
                                       .count = sim->now.count,
-                                      .costs = &sim->costs,
+                                      .costs = eqp_balancer_costs(sim->balancer),
                                       .cost_kind = dd_kind_names,
                                       .correlation = sim->now.common.correlation};
 

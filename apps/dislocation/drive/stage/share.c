@@ -18,7 +18,7 @@ void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double ce
     }
 }
 
-int dd_share_ranks(const dd_grid *grid, const app_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES])
+int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES])
 {
     int64_t sources[DD_GRID_SOURCES];
     const int n = dd_grid_sources(grid, cell, sources);
@@ -26,13 +26,13 @@ int dd_share_ranks(const dd_grid *grid, const app_map *map, int64_t split, int64
     for (int i = 0; i < n; i++) {
         double centroid[3];
         dd_share_centroid(grid, cell, sources[i], centroid);
-        ranks[i] = app_map_rank(map, -1 - split, centroid);
+        ranks[i] = eqp_map_rank(map, -1 - split, centroid);
     }
     return n;
 }
 
 /* A share for every rank that computes anything of an own node. */
-static int list_shares(const dd_domain *domain, const dd_grid *grid, const app_map *map, int64_t place, int64_t *room,
+static int list_shares(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, int64_t place, int64_t *room,
                        int64_t *rank_room, dd_shares *shares)
 {
     const dd_node *node = &domain->network.node[place];
@@ -74,12 +74,12 @@ static int compare(const void *left, const void *right)
     return (a->owner > b->owner) - (a->owner < b->owner);
 }
 
-int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const app_map *map, dd_shares *shares)
+int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, dd_shares *shares)
 {
     int64_t room = 0, rank_room = 0;
     int code = EQP_OK;
 
-    if (map->nsplit == 0) { /* the same on all ranks */
+    if (eqp_map_shared(map) == 0) { /* the same on all ranks */
         return EQP_OK;
     }
     for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {

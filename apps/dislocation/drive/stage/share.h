@@ -5,8 +5,9 @@
 #ifndef DD_SHARE_H
 #define DD_SHARE_H
 
-#include "../../../common/map.h"
 #include "grid.h"
+
+#include <equipoise/map.h>
 
 /* What one rank computes of an owner. */
 typedef struct dd_share {
@@ -35,11 +36,11 @@ void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double ce
 
 /* Which rank computes the interactions of an owner in a cell with each of dd_grid_sources(). Returns how many these
  * are. Local. */
-int dd_share_ranks(const dd_grid *grid, const app_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES]);
+int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES]);
 
 /* Tells all who share an owner what they compute of it: homes say so, from the nodes' present positions, so that all
  * agree. *shares is zeroed. Collective; the caller frees it in any case. */
-int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const app_map *map, dd_shares *shares);
+int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, dd_shares *shares);
 void dd_shares_free(dd_shares *shares);
 
 #endif

@@ -225,7 +225,7 @@ done:
     return code;
 }
 
-static int plan_routes(const dd_domain *domain, const dd_halo *halo, const app_map *map, const entry *entries,
+static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, const entry *entries,
                        dd_stage *stage)
 {
     dd_needs needs = {0};
@@ -432,7 +432,7 @@ done:
     return code;
 }
 
-int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t cells[3], const app_map *map,
+int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t cells[3], const eqp_map *map,
                     dd_stage *stage)
 {
     dd_stage made = {0};

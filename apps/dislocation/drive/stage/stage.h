@@ -60,7 +60,7 @@ typedef struct dd_stage {
 
 /* Plans for the present positions, by the domain's exchange plan. Own segments have their positions at once, remote
  * ones after the first refresh. Collective; *stage is zeroed or a former plan, which is freed. */
-int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t cells[3], const app_map *map,
+int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t cells[3], const eqp_map *map,
                     dd_stage *stage);
 /* Collective. */
 void dd_stage_free(dd_stage *stage);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "problem.h"
+
+#include "settings.h"
+
+#include "../physics/motion.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Costs are sampled on so many runs of groups of a rank before the first forces are known. */
+#define COST_SAMPLE_RUNS 32
+
+static const int back[BH_PHASES] = {[BH_PHASE_FORCES] = 1};
+static const int ghosts[BH_PHASES] = {[BH_PHASE_GHOSTS] = 1};
+
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
+{
+    bh_problem *p = user;
+    const bh_domain *domain = p->domain;
+    bh_survey filled = {.owners = owners};
+    int code = EQP_OK;
+
+    if (kind == EQP_SURVEY_WORK) {
+        code = bh_evaluate_survey(p->evaluator, &domain->tree, eqp_balancer_map(p->balancer), domain->rank, &p->works,
+                                  &filled);
+    }
+    for (int64_t g = 0; g < domain->ngroups && kind == EQP_SURVEY_NAMES && code == EQP_OK; g++) {
+        code = bh_survey_add_group(&filled, &domain->group[g], domain->tag[g], domain->rank, g);
+    }
+    bh_survey_free(&filled);
+    return code;
+}
+
+/* Measures what a pair, a cell, a look cost, on a few of the works, unless that is known. */
+static int learn(bh_problem *p, const eqp_map *map)
+{
+    eqp_timings *timings = NULL;
+    int code;
+
+    if (eqp_balancer_knows_costs(p->balancer)) {
+        return EQP_OK;
+    }
+    code = eqp_timings_create(BH_KINDS, &timings);
+    if (code == EQP_OK) {
+        code = bh_evaluate_sample(p->evaluator, &p->domain->tree, map, p->domain->rank, &p->works, COST_SAMPLE_RUNS,
+                                  timings);
+    }
+    EQP_TRY(eqp_agree(p->domain->comm, code, NULL));
+    EQP_TRY(eqp_balancer_learn(p->balancer, timings));
+done:
+    eqp_timings_free(timings);
+    return code;
+}
+
+/* The works by a map, and the trees that they need. */
+static int fetch(bh_problem *p, const eqp_map *map)
+{
+    bh_domain *domain = p->domain;
+    const eqp_exchange_plan *plan = &p->evaluator->plan;
+    bh_traffic traffic = {0};
+    int code;
+
+    EQP_TRY(bh_works_send(&p->works, domain->comm, plan, &domain->particles, domain->ngroups, domain->group,
+                          domain->tag, map, &traffic.phase[BH_PHASE_WORKS]));
+    EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, plan, &p->works, &p->evaluator->mac, map, &traffic));
+    p->bytes += bh_phases_bytes(traffic.phase);
+done:
+    return code;
+}
+
+/* Grows the tree, whose groups then are computed at home, and fetches what they need. */
+static int bring_home(bh_problem *p)
+{
+    bh_domain *domain = p->domain;
+    const int64_t bytes = p->bytes;
+    int code;
+
+    EQP_TRY(bh_domain_grow(domain));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
+        domain->tag[g] = domain->rank;
+    }
+    EQP_TRY(eqp_scan_int64(domain->comm, domain->ngroups, &p->trace.first_group, NULL));
+    EQP_TRY(fetch(p, NULL));
+done:
+    p->bytes = bytes; /* no step would send that */
+    return code;
+}
+
+static int open_problem(void *user, bool traced)
+{
+    bh_problem *p = user;
+    const eqp_map *map = traced ? NULL : eqp_balancer_map(p->balancer);
+    int code;
+
+    p->trace = (bh_trace){.domain = p->domain, .mac = &p->evaluator->mac, .costs = eqp_balancer_costs(p->balancer)};
+    bh_works_init(&p->works);
+    EQP_TRY(traced ? bring_home(p) : fetch(p, map));
+    EQP_TRY(learn(p, map));
+done:
+    return code;
+}
+
+static void close_problem(void *user)
+{
+    bh_problem *p = user;
+
+    bh_works_free(&p->works);
+    free(p->before);
+    p->before = NULL;
+    p->moved = false;
+}
+
+/* Tags for the groups of now from those of before. */
+static int carry_tags(const bh_problem *of, const eqp_placement *placement, int64_t **tags)
+{
+    int64_t *mine = NULL, *all = NULL, *tag = NULL, n = 0;
+    int code = eqp_array_create(&mine, of->nbefore, sizeof *mine);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&tag, of->domain->ngroups, sizeof *tag);
+    }
+    EQP_TRY(eqp_agree(of->domain->comm, code, NULL));
+    for (int64_t g = 0; g < of->nbefore; g++) {
+        mine[g] = placement[g].tag;
+    }
+    EQP_TRY(eqp_gather_records(of->domain->comm, sizeof *mine, of->nbefore, mine, &n, &all));
+    for (int64_t g = 0; g < of->domain->ngroups; g++) {
+        tag[g] = all[of->before[g]];
+    }
+done:
+    free(all);
+    free(mine);
+    if (code != EQP_OK) {
+        free(tag);
+        return code;
+    }
+    *tags = tag;
+    return EQP_OK;
+}
+
+static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+                 eqp_evaluation *evaluation)
+{
+    const bh_problem *of = user;
+    int64_t *tag = NULL;
+    int code;
+
+    if (!loads_only) {
+        return of->moved ? EQP_ERR_STATE : bh_trace_map(&of->trace, nparts, map, placement, evaluation);
+    }
+    if (of->moved) {
+        code = carry_tags(of, placement, &tag);
+    } else {
+        code = eqp_agree(of->domain->comm, eqp_array_create(&tag, of->domain->ngroups, sizeof *tag), NULL);
+        for (int64_t g = 0; g < of->domain->ngroups && code == EQP_OK; g++) {
+            tag[g] = placement[g].tag;
+        }
+    }
+    if (code == EQP_OK) {
+        code = eqp_agree(of->domain->comm, bh_trace_loads(&of->trace, nparts, map, tag, evaluation), NULL);
+    }
+    free(tag);
+    return code;
+}
+
+/* Every particle takes the number of its group along, where it has the tag otherwise. */
+static void label_particles(bh_problem *of)
+{
+    bh_domain *domain = of->domain;
+
+    for (int64_t g = 0; g < domain->ngroups; g++) {
+        const bh_group *group = &domain->group[g];
+        for (int64_t i = group->first; i < group->first + group->count; i++) {
+            domain->particles.tag[i] = of->trace.first_group + g;
+        }
+    }
+}
+
+/* Kick and drift, as a step does; a group follows the tag of its middle particle. */
+static int advance(void *user, eqp_message *message)
+{
+    bh_problem *of = user;
+    bh_domain *domain = of->domain;
+    bh_particles *p = &domain->particles;
+    bh_settled settled = {0};
+    int code;
+
+    (void)message;
+    label_particles(of);
+    of->nbefore = domain->ngroups;
+    bh_kick(p->n, 0.5 * *of->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+    bh_drift(p->n, *of->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
+    EQP_TRY(bh_domain_settle(domain, &settled));
+    EQP_TRY(bring_home(of));
+    free(of->before);
+    of->before = NULL;
+    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&of->before, domain->ngroups, sizeof *of->before), NULL));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
+        const bh_group *group = &domain->group[g];
+        of->before[g] = domain->particles.tag[group->first + group->count / 2];
+    }
+done:
+    of->moved = code == EQP_OK;
+    return code;
+}
+
+eqp_problem bh_problem_functions(bh_problem *problem)
+{
+    return (eqp_problem){.user = problem,
+                         .nkinds = BH_KINDS,
+                         .nominal = bh_kind_nominal,
+                         .once = BH_ONCE,
+                         .nphases = BH_PHASES,
+                         .back = back,
+                         .ghosts = ghosts,
+                         .own = &bh_methods,
+                         .survey = survey,
+                         .open = open_problem,
+                         .close = close_problem,
+                         .trace = trace,
+                         .advance = advance};
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Gravity as the balancer sees it (<equipoise/problem.h>): owners are groups, what they touch are opened cells. */
+#ifndef BH_PROBLEM_H
+#define BH_PROBLEM_H
+
+#include "evaluate.h"
+#include "trace.h"
+
+#include <equipoise/balancer.h>
+
+/* Set what is borrowed, the rest is zero; must stay where it is while its balancer lives. */
+typedef struct bh_problem {
+    bh_domain *domain;
+    bh_evaluator *evaluator;
+    eqp_balancer *balancer; /* that asks; what costs are learnt by, too */
+    const double *dt;       /* of the next step */
+    int64_t bytes;          /* sent for surveys; whoever reads it clears it */
+    /* Between open and close: */
+    bh_trace trace;
+    bh_works works;
+    bool moved;
+    int64_t nbefore; /* groups at home before anything moved */
+    int64_t *before; /* [groups now] number, over all ranks, that each had then */
+} bh_problem;
+
+/* The functions. To open it for a trace makes all groups computed at home, for the time being: the tags of the groups
+ * and what was grafted onto the tree are others after that, and the tree must be grown again before the next
+ * evaluation. */
+eqp_problem bh_problem_functions(bh_problem *problem);
+
+#endif

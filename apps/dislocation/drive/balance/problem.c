@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "problem.h"
+
+#include "../settings.h"
+#include "../simulation.h"
+#include "baseline.h"
+#include "survey.h"
+#include "trace.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Walls move a little at a time: so often before it counts. As they do not come to rest, the best of the last few
+ * places is taken. */
+#define WALL_MOVES 30
+#define WALL_CHOICE 5
+
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
+{
+    const dd_problem *p = user;
+    const dd_simulation *sim = p->sim;
+    uint64_t *key = NULL;
+    int code = dd_keys(&sim->domain, &key);
+
+    if (code == EQP_OK && kind == EQP_SURVEY_NAMES) {
+        code = dd_survey_names(&sim->domain, key, list);
+    }
+    code = eqp_agree(sim->comm, code, NULL);
+    if (code == EQP_OK && kind == EQP_SURVEY_WORK) { /* what the last evaluation has counted */
+        code = dd_survey(&sim->domain, &sim->stage, &sim->evaluator, (uint64_t)sim->settings->run.seed, key, list);
+    }
+    free(key);
+    return code;
+}
+
+static int take_census(dd_problem *p)
+{
+    dd_simulation *sim = p->sim;
+    const int code = dd_census_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &p->census);
+
+    p->grid = code == EQP_OK ? &p->census.stage->grid : NULL;
+    return code;
+}
+
+static int open_problem(void *user, bool traced)
+{
+    dd_problem *p = user;
+
+    p->costs = *eqp_balancer_costs(p->sim->balancer);
+    p->grid = &p->sim->stage.grid;
+    return traced ? take_census(p) : EQP_OK;
+}
+
+static void close_problem(void *user)
+{
+    dd_problem *p = user;
+
+    dd_census_free(&p->census);
+    dd_stage_free(&p->sim->stage);
+    p->grid = NULL;
+}
+
+static int aspect(void *user, double *usual)
+{
+    const dd_problem *p = user;
+
+    return dd_usual_aspect(&p->sim->domain, &p->sim->stage, usual);
+}
+
+static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+                 eqp_evaluation *evaluation)
+{
+    dd_problem *p = user;
+
+    return dd_trace(&p->census, &p->costs, nparts, map, placement, loads_only, evaluation);
+}
+
+static void base(void *user, int nparts, double *seconds)
+{
+    const dd_problem *p = user;
+
+    dd_evaluator_base(&p->sim->evaluator, p->grid, &p->costs, nparts, seconds);
+}
+
+/* Owners as walls see them. */
+typedef struct weighed {
+    const double *speed; /* [parts] */
+    int64_t n;
+    const double *centre;  /* [n][3] */
+    const double *seconds; /* [n] */
+} weighed;
+
+/* What the boxes cost by the model at their speeds: [parts], and the most of it. */
+static int weigh_boxes(const dd_problem *p, const eqp_boxes *boxes, const weighed *owners, double *loads, double *most)
+{
+    const int nparts = eqp_boxes_parts(boxes);
+    int code;
+
+    memset(loads, 0, (size_t)nparts * sizeof *loads);
+    for (int64_t o = 0; o < owners->n; o++) {
+        loads[eqp_boxes_find(boxes, owners->centre + 3 * o)] += owners->seconds[o];
+    }
+    code = eqp_sum_double(p->sim->comm, nparts, loads);
+    dd_evaluator_base(&p->sim->evaluator, p->grid, &p->costs, nparts, loads);
+    *most = 0.0;
+    for (int i = 0; i < nparts && code == EQP_OK; i++) {
+        loads[i] /= owners->speed[i];
+        *most = fmax(*most, loads[i]);
+    }
+    return code;
+}
+
+/* The walls as they are after so many moves on a network that does not change. */
+static int move_boxes(const dd_problem *p, const weighed *owners, double *loads, eqp_boxes *boxes, eqp_boxes **best)
+{
+    double most = 0.0, least = INFINITY;
+    int code;
+
+    EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
+    for (int move = 1; move <= WALL_MOVES; move++) {
+        EQP_TRY(eqp_agree(p->sim->comm, dd_baseline_move(&p->sim->domain, p->sim->cells, loads, boxes), NULL));
+        EQP_TRY(weigh_boxes(p, boxes, owners, loads, &most));
+        if (move > WALL_MOVES - WALL_CHOICE && most < least) {
+            eqp_boxes_free(*best);
+            *best = NULL;
+            least = most;
+            EQP_TRY(eqp_agree(p->sim->comm, eqp_boxes_copy(boxes, best), NULL));
+        }
+    }
+done:
+    return code;
+}
+
+static int assign(void *user, const eqp_method *method, int nparts, const double *speed, int64_t n,
+                  const double *centre, const double *seconds, int *part)
+{
+    const dd_problem *p = user;
+    const weighed owners = {speed, n, centre, seconds};
+    eqp_boxes *boxes = NULL, *best = NULL;
+    double *loads = NULL;
+    int code = method == &dd_sectioning || method == &dd_bisection ? EQP_OK : EQP_ERR_UNKNOWN;
+
+    if (code == EQP_OK) {
+        code = dd_baseline_create(&p->sim->domain, nparts, &p->sim->input.control, method == &dd_bisection, &boxes);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&loads, nparts, sizeof *loads);
+    }
+    EQP_TRY(eqp_agree(p->sim->comm, code, NULL));
+    EQP_TRY(move_boxes(p, &owners, loads, boxes, &best));
+    for (int64_t o = 0; o < n; o++) {
+        part[o] = eqp_boxes_find(best, centre + 3 * o);
+    }
+done:
+    free(loads);
+    eqp_boxes_free(best);
+    eqp_boxes_free(boxes);
+    return code;
+}
+
+static int advance(void *user, eqp_message *message)
+{
+    dd_problem *p = user;
+    int code;
+
+    dd_census_free(&p->census);
+    code = dd_simulation_drift(p->sim, message);
+    return code == EQP_OK ? take_census(p) : code;
+}
+
+eqp_problem dd_problem_functions(dd_problem *problem)
+{
+    return (eqp_problem){.user = problem,
+                         .nkinds = DD_KINDS,
+                         .nominal = dd_kind_nominal,
+                         .nphases = DD_PHASES,
+                         .back = dd_phase_back,
+                         .ghosts = dd_phase_ghosts,
+                         .own = &dd_methods,
+                         .estimates = true,
+                         .survey = survey,
+                         .open = open_problem,
+                         .close = close_problem,
+                         .aspect = aspect,
+                         .base = base,
+                         .trace = trace,
+                         .assign = assign,
+                         .advance = advance};
+}

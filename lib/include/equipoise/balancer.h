@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file balancer.h
+ * \brief One object that keeps an N-body code balanced.
+ *
+ * The code says who the owners of its interactions are (problem.h) and, after each step, what its forces have cost. The
+ * balancer fits costs to that, keeps the present map, knows when a new one is worth it, and makes it by any method of
+ * the table or by `auto`:
+ *
+ *     eqp_balancer_create(comm, &problem, &options, &balancer, &message);
+ *     for (step ...) {
+ *         eqp_balancer_advise(balancer, left, &advice, &message);
+ *         if (advice.changed) move_owners(advice.placement);
+ *         forces(eqp_balancer_map(balancer));
+ *         eqp_balancer_record(balancer, &work, &step);
+ *     }
+ *
+ * All that is collective fails on all ranks or on none, with the same code, and then the old map is in force. Nothing
+ * is printed. Several balancers may live on one communicator, or on several. */
+#ifndef EQUIPOISE_BALANCER_H
+#define EQUIPOISE_BALANCER_H
+
+#include <equipoise/policy.h>
+#include <equipoise/problem.h>
+#include <equipoise/speeds.h>
+#include <equipoise/whatif.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An N-body code's balance. */
+typedef struct eqp_balancer eqp_balancer;
+
+/** What says how much work each rank is to get. */
+typedef enum eqp_share_kind {
+    EQP_SHARE_EQUAL,    /**< all alike */
+    EQP_SHARE_SPEEDS,   /**< as declared */
+    EQP_SHARE_MEASURED, /**< by what ranks took for their work since the last map: a constant for each (speeds.h) */
+    EQP_SHARE_MODEL     /**< by speed functions that are learned from all maps so far */
+} eqp_share_kind;
+
+/** How much work each rank is to get. Work is in seconds by the cost model, the same for all ranks; a rank's relative
+ * speed says how much of it is to take as long as elsewhere. */
+typedef struct eqp_share_options {
+    eqp_share_kind kind;   /**< what decides */
+    eqp_speeds_kind model; /**< of EQP_SHARE_MODEL */
+    int nspeeds;           /**< of EQP_SHARE_SPEEDS, a divisor of the number of ranks; else 0 */
+    double *speed;         /**< [nspeeds] relative speeds > 0, mean 1, repeated over the ranks; NULL without */
+} eqp_share_options;
+
+/** How a run is balanced; the same on all ranks. To be set up by eqp_balancer_options_init(). */
+typedef struct eqp_balancer_options {
+    size_t size;               /**< set by eqp_balancer_options_init() */
+    eqp_choice method;         /**< eqp_choice_parse(); `auto` */
+    double imbalance_tol;      /**< wanted imbalance, >= 0; 0.02 */
+    double fresh_tol;          /**< what a new map is to reach, so that it may age; 0: imbalance_tol */
+    double assign_tol;         /**< at which the assignment of work units may stop; 0: fresh_tol */
+    uint64_t seed;             /**< of everything that is random */
+    eqp_policy_options policy; /**< when a map is renewed */
+    eqp_share_options share;   /**< how much each rank is to get (its speeds are borrowed) */
+    bool plan_auto;            /**< data travel by the plan that is cheapest for the map, else: */
+    eqp_exchange_plan plan;    /**< by this one */
+    eqp_network network;       /**< what messages cost */
+    bool network_measure;      /**< they are measured before maps are compared */
+    bool handed_out;           /**< work is handed out while it is done, so that loads say nothing of the map */
+} eqp_balancer_options;
+
+/** Sets all options to what they are if nobody says anything. size: sizeof(eqp_balancer_options). Local.
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a size that is none */
+int eqp_balancer_options_init(eqp_balancer_options *options, size_t size);
+
+/** Makes a balancer. Collective.
+ * \param[in]  comm      any intracommunicator; duplicated
+ * \param[in]  problem   the code (copied; what it points to is borrowed)
+ * \param[in]  options   (copied)
+ * \param[out] balancer  owned by the caller: eqp_balancer_free(); unchanged on error
+ * \param[out] message   what is wrong, one line; NULL: not wanted
+ * \return EQP_OK; EQP_ERR_ARGUMENT for what cannot be or differs between ranks; EQP_ERR_MEMORY; EQP_ERR_MPI */
+int eqp_balancer_create(MPI_Comm comm, const eqp_problem *problem, const eqp_balancer_options *options,
+                        eqp_balancer **balancer, eqp_message *message);
+
+/** Frees a balancer. Collective; NULL on all ranks is legal. */
+void eqp_balancer_free(eqp_balancer *balancer);
+
+/** What is to be done before a step. */
+typedef struct eqp_advice {
+    bool renewed;                   /**< a new map was looked for */
+    bool changed;                   /**< and taken: owners are to move */
+    const eqp_placement *placement; /**< [owners that live here] by at_home, if changed, else NULL; borrowed until the
+                                         next call */
+    int64_t bytes;                  /**< that this rank has sent to make the map */
+} eqp_advice;
+
+/** Whether a new map is due before the next step, and the reason is in nobody's hands but the balancer's. Local, the
+ * same on all ranks. NULL: false. */
+bool eqp_balancer_due(const eqp_balancer *balancer);
+
+/** Makes a new map if it is due; else nothing is communicated. Collective; before a step, with owners where they are.
+ * \param[in]  balancer  the balancer
+ * \param[in]  left      steps that the run still has: a map is worth as much as it is used
+ * \param[out] advice    what to do
+ * \param[out] message   what went wrong; NULL: not wanted
+ * \return EQP_OK, a code of the problem's functions or of eqp_balance() */
+int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message);
+
+/** Makes a new map whether it is due or not. As eqp_balancer_advise(). */
+int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message);
+
+/** A first map before anything is known of the work: equally many particles along the curve. The next one need not look
+ * at it. As eqp_balancer_renew(). */
+int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *message);
+
+/** A survey to fill while the forces of this step are computed, if the next map may be due then and is made of that: it
+ * costs little then. Filled it must be when the step is recorded, as problem.survey fills it in EQP_SURVEY_WORK.
+ * Local; the same on all ranks. Before the first step is recorded, by methods whose maps are tried (`auto`), and where
+ * no map is to come, there is none.
+ * \return borrowed until the step is recorded; NULL: none is wanted */
+eqp_survey *eqp_balancer_survey(eqp_balancer *balancer);
+
+/** What a rank did in a step: what a report shows of it. All doubles; a caller's struct may begin with it. */
+typedef struct eqp_rank_row {
+    double load;             /**< CPU seconds in forces */
+    double predicted;        /**< set by the balancer: what the cost model says of the same work at the rank's speed */
+    double work;             /**< set by the balancer: seconds of that work by the cost model, wherever it is done */
+    double next;             /**< set by the balancer: seconds of the last evaluation's work, by the costs as they are
+                                  after this step */
+    double speed;            /**< set by the balancer: relative speed by which the present map was made */
+    double particles;        /**< that it holds */
+    double targets;          /**< that it computed forces for */
+    double interactions;     /**< that it computed */
+    double helped;           /**< pieces of others' loops that it computed */
+    double ghosts;           /**< remote particles and cells that it needed */
+    double bytes_sent;       /**< by it */
+    double migrated;         /**< owners, or particles, that left it */
+    double exchange_seconds; /**< CPU seconds in sending what forces need, and forces */
+    double balance_seconds;  /**< CPU seconds in making a map and moving homes */
+} eqp_rank_row;
+
+/** What a rank did in a step. */
+typedef struct eqp_work {
+    eqp_rank_row *row;    /**< first member of a struct of doubles; what the balancer sets is set there */
+    size_t row_bytes;     /**< of that struct, a multiple of 8; 0: of an eqp_rank_row */
+    void *rows;           /**< [ranks] those of all ranks; NULL: not wanted */
+    const int64_t *count; /**< [kinds] work of the step */
+    const int64_t *last;  /**< [kinds] work of the last evaluation, where a step has several; NULL: `count` */
+    int64_t evaluations;  /**< of the forces in this step; 0: one */
+    eqp_timings *timings; /**< batches of it with their seconds, cleared here; NULL: the step is one batch */
+    bool moved;           /**< the caller has renewed the division by itself before this step */
+} eqp_work;
+
+/** A step over all ranks; the same on all of them. */
+typedef struct eqp_step {
+    int64_t step;               /**< the caller's */
+    double time;                /**< the caller's */
+    bool rebalanced;            /**< a map was looked for before the step */
+    double imbalance_predicted; /**< largest time by the cost model over that of an even division, - 1 */
+    double imbalance_measured;  /**< of CPU seconds in forces */
+    double imbalance_promised;  /**< by the balancer when it made the present map */
+    double imbalance_work;      /**< of the work as it is now, by the cost model */
+    double load_max;            /**< CPU seconds */
+    double load_mean;           /**< CPU seconds */
+    double exchange_seconds;    /**< of the largest rank */
+    double balance_seconds;     /**< of the largest rank */
+    int64_t interactions;       /**< sum of the rows */
+    int64_t units;              /**< items of the present map */
+    int64_t split_owners;       /**< owners that ranks share */
+    int64_t migrated;           /**< sum of the rows */
+    int64_t ghosts_total;       /**< sum of the rows */
+    int64_t ghosts_max;         /**< of the rows */
+    int64_t bytes_sent;         /**< sum of the rows */
+    int64_t handed;             /**< pieces of loops that were computed by others than the map says */
+    double correlation;         /**< rank correlation of predicted and measured seconds of the timed batches */
+    eqp_sizes unit_sizes;       /**< of the last map by units */
+    char chosen[EQP_WORD_SIZE]; /**< by `auto`: the method of the present map */
+    char why[192];              /**< and why, in the step in which it was asked; else empty */
+} eqp_step;
+
+/** Takes a step in: fits costs, learns speeds, tells the policy. Collective.
+ * \param[in]     balancer  the balancer
+ * \param[in,out] work      of this rank
+ * \param[out]    step      all but `step` and `time`; NULL: not wanted
+ * \return EQP_OK; EQP_ERR_DATA for loads or counts that are none; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY; EQP_ERR_MPI */
+int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step);
+
+/** Fits the costs to batches of work outside of steps: before the first map. Collective.
+ * \param[in] balancer  the balancer
+ * \param[in] timings   of this rank; NULL: none
+ * \return EQP_OK, EQP_ERR_DATA, EQP_ERR_MEMORY, EQP_ERR_MPI */
+int eqp_balancer_learn(eqp_balancer *balancer, const eqp_timings *timings);
+
+/** Whether costs were measured; before, nominal ones hold. Local. NULL: false. */
+bool eqp_balancer_knows_costs(const eqp_balancer *balancer);
+
+/** The costs as they are now, for eqp_cost_fit_predict(): borrowed, changed by eqp_balancer_record() and
+ * eqp_balancer_learn(). Local. NULL: NULL. */
+const eqp_cost_fit *eqp_balancer_costs(const eqp_balancer *balancer);
+
+/** The present map: borrowed until the next one. Local. NULL: NULL. */
+const eqp_map *eqp_balancer_map(const eqp_balancer *balancer);
+
+/** How data are to travel now: borrowed; a new map may change it. Local. NULL: NULL. */
+const eqp_exchange_plan *eqp_balancer_plan(const eqp_balancer *balancer);
+
+/** Relative speeds of the ranks by which the present map was made: [ranks], mean 1; borrowed until the next map. Local.
+ * NULL where all are alike. */
+const double *eqp_balancer_speeds(const eqp_balancer *balancer);
+
+/** What is to be compared: maps of the state at hand into any numbers of parts. */
+typedef struct eqp_comparison {
+    int nchoices;                  /**< methods, >= 1 */
+    const eqp_choice *choice;      /**< [nchoices] `auto` among them is chosen from the others and its own candidates */
+    int ncounts;                   /**< numbers of parts, >= 1 */
+    const int64_t *parts;          /**< [ncounts] each >= 1, not tied to the number of ranks */
+    const eqp_network *network;    /**< what messages cost; NULL: as in the options */
+    const eqp_exchange_plan *plan; /**< how data travel; NULL: by the cheapest plan of each */
+    int nspeeds;                   /**< declared speeds of the parts, repeated; 0: all alike */
+    const double *speed;           /**< [nspeeds] mean 1; NULL without */
+    void (*on_rows)(void *user, int n, const eqp_compared *rows); /**< called on all ranks with the rows of each number
+                                                                       of parts as they come; NULL: nobody waits */
+    void *user;                                                   /**< passed to on_rows */
+} eqp_comparison;
+
+/** Divides the state at hand into other numbers of parts, and evaluates each division; and again after problem.advance,
+ * which moves the state on. The present map stays. Collective.
+ * \param[in]  balancer    the balancer
+ * \param[in]  comparison  what is wanted
+ * \param[out] rows        [ncounts x nchoices] by parts, then by method; owned by the caller: free()
+ * \param[out] message     what went wrong; NULL: not wanted
+ * \return EQP_OK, EQP_ERR_ARGUMENT, a code of the problem's functions or of eqp_balance() */
+int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *comparison, eqp_compared **rows,
+                         eqp_message *message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file problem.h
+ * \brief What an N-body code tells the balancer (balancer.h) of itself: a struct of callbacks.
+ *
+ * Only `survey` is needed. Every further callback buys something: `trace` exact evaluation, `base` work that no map
+ * assigns, `advance` a look at the next positions. All functions get `user`. They are called on all ranks of the
+ * balancer's communicator, in the same order, so that they may communicate; and each may fail on some ranks only: the
+ * ranks then agree, and all of them go back. */
+#ifndef EQUIPOISE_PROBLEM_H
+#define EQUIPOISE_PROBLEM_H
+
+#include <equipoise/choice.h>
+#include <equipoise/exchange.h>
+#include <equipoise/map.h>
+#include <equipoise/survey.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** What a survey is taken for. */
+typedef enum eqp_survey_kind {
+    EQP_SURVEY_NAMES, /**< who the owners are that live here, and their tags: neither work nor pins nor tiles */
+    EQP_SURVEY_WORK   /**< their work as well, with pins and tiles as far as the survey wants them */
+} eqp_survey_kind;
+
+/** An N-body code. Zeros stand for what it has not got. Borrowed as long as the balancer lives. */
+typedef struct eqp_problem {
+    void *user;             /**< passed to all functions */
+    int nkinds;             /**< kinds of work, 1 to EQP_COST_KINDS; 0: one */
+    const double *nominal;  /**< [nkinds] seconds that one of each takes, > 0, of which only the ratios matter; NULL:
+                               equal */
+    unsigned once;          /**< bit k: ranks that share an owner each do its kind k, one rank would do it once */
+    int nphases;            /**< of an exchange, for `trace`: see eqp_evaluation_create() */
+    const int *back;        /**< [nphases] likewise; NULL without phases */
+    const int *ghosts;      /**< [nphases] likewise; NULL without phases */
+    const eqp_methods *own; /**< methods of its own; NULL: none. Those without `assign` are carried out below */
+    bool estimates; /**< the totals of the last survey are good enough to know what the next one must keep: where work
+                       units are made a survey is then taken once, not twice */
+
+    /** Says who the owners are: adds those that live here, and in EQP_SURVEY_WORK what this rank computes of others.
+     * */
+    int (*survey)(void *user, eqp_survey_kind kind, eqp_survey *survey);
+
+    /** Before EQP_SURVEY_WORK is taken for a map; traced: maps will be traced as well. NULL: nothing is to
+     * be done. */
+    int (*open)(void *user, bool traced);
+
+    /** After that, whatever came of it. Local. NULL: nothing is to be done. */
+    void (*close)(void *user);
+
+    /** What a source that two parts share costs, in shared targets, where `tiles` is not told. NULL: not
+     * known. */
+    int (*aspect)(void *user, double *aspect);
+
+    /** Adds the seconds of what every part does whatever the assignment, [nparts]; the same on all ranks. Local. NULL:
+     * nothing. */
+    void (*base)(void *user, int nparts, double *seconds);
+
+    /** Walks all interactions, each once over all ranks, and tells the evaluation what a map into so many parts makes
+     * of them: whose load they are, which blocks which part needs. placement: [owners that live here] by at_home; ranks
+     * of map and placement are parts. Whatever the code does in a real step on nparts ranks with such a map must come
+     * out, message by message. loads_only: eqp_evaluation_load() only. NULL: maps are judged by the survey.
+     */
+    int (*trace)(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+                 eqp_evaluation *evaluation);
+
+    /** Carries out a method of its own that has no `assign`: owners in curve order, a part for each. speed: [nparts]
+     * relative speeds, mean 1. NULL: there is none. */
+    int (*assign)(void *user, const eqp_method *method, int nparts, const double *speed, int64_t n,
+                  const double *centre, const double *seconds, int *part);
+
+    /** Moves everything on by one step without a new map; owners keep their numbers and homes. NULL: not
+     * possible. */
+    int (*advance)(void *user, eqp_message *message);
+} eqp_problem;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file whatif.h
+ * \brief What a map comes to that nobody has used yet: rows of a comparison, and what messages cost here. */
+#ifndef EQUIPOISE_WHATIF_H
+#define EQUIPOISE_WHATIF_H
+
+#include <equipoise/choice.h>
+#include <equipoise/exchange.h>
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** `auto`: the cheapest of the methods that are worth a trial. A balancer carries it out, eqp_balance() does not. */
+extern const eqp_method eqp_method_auto;
+
+/** One method at one number of parts. */
+typedef struct eqp_compared {
+    const char *method;         /**< as written (borrowed from the choices) */
+    char chosen[EQP_WORD_SIZE]; /**< by `auto`; "" for any other method */
+    int parts;                  /**< number of parts */
+    int64_t units;              /**< items that were assigned */
+    int64_t split_owners;       /**< owners that several parts share */
+    double sample_rate;         /**< units per interaction; 0: owners were assigned whole */
+    double balance_seconds;     /**< CPU seconds of the rank that needed most, for survey, units, assignment, and the
+                                     traces by which a map was made again */
+    double imbalance_next;      /**< of the same assignment after the next step; NaN: not known */
+    eqp_evaluated evaluated;    /**< modelled step */
+} eqp_compared;
+
+/** Measures alpha and beta of *network by ping-pong between rank r and rank r + size / 2, all pairs at the same time:
+ * the median pair's median of several round trips, of empty messages for alpha, of large ones for beta. These are wall
+ * seconds, the only ones a message has; on ranks that share a core they say little. On one rank nothing can be
+ * measured, and *network stays. `node` always stays. Collective, some milliseconds, the same result on all ranks.
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI; *network is unchanged then */
+int eqp_network_measure(MPI_Comm comm, eqp_network *network);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "load/timings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int eqp_timings_create(int nkinds, eqp_timings **timings)
+{
+    eqp_timings *made = NULL;
+    int code;
+
+    if (nkinds < 1 || nkinds > EQP_COST_KINDS || !timings) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    made->nkinds = nkinds;
+    *timings = made;
+done:
+    return code;
+}
+
+void eqp_timings_free(eqp_timings *timings)
+{
+    if (timings) {
+        free(timings->timing);
+        free(timings);
+    }
+}
+
+int eqp_timings_add(eqp_timings *timings, const int64_t *count, double seconds)
+{
+    int code;
+
+    if (!count) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!timings) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_array_reserve(&timings->timing, &timings->capacity, timings->n + 1, sizeof *timings->timing));
+    eqp_timing *timing = &timings->timing[timings->n++];
+    *timing = (eqp_timing){.seconds = seconds};
+    memcpy(timing->count, count, (size_t)timings->nkinds * sizeof *count);
+done:
+    return code;
+}
+
+void eqp_timings_clear(eqp_timings *timings)
+{
+    if (timings) {
+        timings->n = 0;
+    }
+}

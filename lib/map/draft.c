@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "map/draft.h"
+
+#include "map/items.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of an even load, that a part gets of the items however much it does beside them: shares must not be 0. */
+#define SMALLEST_SHARE 0.01
+
+struct eqp_draft {
+    MPI_Comm comm;
+    eqp_making options;
+    int nparts;
+    const eqp_owners *owners;
+    eqp_work_units units; /* none where owners are assigned */
+    eqp_items items;
+    double *seconds;         /* [items] of each, however it is weighed */
+    int64_t nitems;          /* over all ranks */
+    eqp_units_totals totals; /* of all owners */
+    eqp_balance_result result;
+};
+
+static int count_parts(MPI_Comm comm, const eqp_making *options)
+{
+    int nranks;
+
+    MPI_Comm_size(comm, &nranks);
+    return options->nparts > 0 ? options->nparts : nranks;
+}
+
+void eqp__draft_close(eqp_draft *draft)
+{
+    if (draft != NULL) {
+        eqp__items_free(&draft->items);
+        eqp__work_units_free(&draft->units);
+        free(draft->seconds);
+        free(draft);
+    }
+}
+
+/* Fills the items and numbers them over all ranks. */
+static int make_items(eqp_draft *draft, const eqp_map *old)
+{
+    eqp_items *items = &draft->items;
+    int64_t before = 0;
+    int code = eqp__items_fill(items, draft->owners, &draft->units, old);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&draft->seconds, items->view.n, sizeof *draft->seconds);
+    }
+    EQP_TRY(eqp_agree(draft->comm, code, NULL));
+    EQP_TRY(eqp_scan_int64(draft->comm, items->view.n, &before, &draft->nitems));
+    for (int64_t i = 0; i < items->view.n; i++) {
+        items->id[i] = before + i;
+        draft->seconds[i] = items->weight[i];
+    }
+done:
+    if (!(draft->options.method->flags & EQP_NEEDS_WEIGHTS)) {
+        items->view.weight = NULL; /* nobody has weighed: particles count */
+    }
+    return code;
+}
+
+int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, eqp_draft **draft,
+                   eqp_message *message)
+{
+    eqp_draft *made = NULL;
+    int code = eqp_agree(comm, eqp_array_create(&made, 1, sizeof *made), NULL);
+
+    if (code != EQP_OK) {
+        free(made);
+        return code;
+    }
+    made->comm = comm;
+    made->options = *options;
+    made->nparts = count_parts(comm, options);
+    made->owners = owners;
+    if (eqp__making_wants_units(options)) {
+        code = eqp__work_units_make(comm, options, made->nparts, owners, &made->totals, &made->units, message);
+    }
+    if (code == EQP_OK) {
+        code = make_items(made, old);
+    }
+    if (code != EQP_OK) {
+        eqp__draft_close(made);
+        return code;
+    }
+    *draft = made;
+    return EQP_OK;
+}
+
+/* Of the items each part is to get what is left of its part of all there is to do, in proportion to its speed: shares
+ * [nparts] with sum 1, or NULL where they are equal. */
+static int make_shares(const eqp_draft *draft, const double *beside, double **shares)
+{
+    const eqp_items *items = &draft->items;
+    const eqp_part_speeds speeds = draft->options.speeds;
+    const int nparts = draft->nparts;
+    double even = 0.0, sum = 0.0, *share = NULL;
+    int code;
+
+    *shares = NULL;
+    beside = items->view.weight != NULL ? beside : NULL;
+    if (beside == NULL && speeds.n == 0) { /* the same on all ranks */
+        return EQP_OK;
+    }
+    for (int64_t i = 0; i < items->view.n; i++) {
+        even += items->weight[i];
+    }
+    EQP_TRY(eqp_sum_double(draft->comm, 1, &even));
+    EQP_TRY(eqp_agree(draft->comm, eqp_array_create(&share, nparts, sizeof *share), NULL));
+done:
+    if (code != EQP_OK || (even <= 0.0 && speeds.n == 0)) {
+        free(share);
+        return code;
+    }
+    if (even <= 0.0) { /* nobody has weighed */
+        beside = NULL;
+        even = 1.0;
+    }
+    for (int p = 0; p < nparts && beside != NULL; p++) {
+        even += beside[p];
+    }
+    even /= nparts;
+    for (int p = 0; p < nparts; p++) {
+        const double whole = even * eqp_part_speed(speeds, p);
+        share[p] = fmax(whole - (beside != NULL ? beside[p] : 0.0), SMALLEST_SHARE * whole);
+        sum += share[p];
+    }
+    for (int p = 0; p < nparts; p++) {
+        share[p] /= sum;
+    }
+    *shares = share;
+    return EQP_OK;
+}
+
+/* The parts of another method instead of the present ones. */
+static int start_from(eqp_draft *draft, const eqp_balance_options *wanted)
+{
+    const eqp_method *start = draft->options.how.start;
+    eqp_items *items = &draft->items;
+    eqp_balance_options first = *wanted;
+    int code;
+
+    first.settings = (eqp_settings){{0}};
+    if (draft->options.aspect > 0) {
+        (void)eqp_method_suggest(start, "aspect", draft->options.aspect, &first.settings);
+    }
+    code = eqp_balance(draft->comm, start, &items->view, &first, items->part, NULL);
+    for (int64_t i = 0; i < items->view.n && code == EQP_OK; i++) {
+        items->part_now[i] = items->part[i];
+    }
+    return code;
+}
+
+int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message)
+{
+    const eqp_making *options = &draft->options;
+    eqp_balance_options wanted = EQP_BALANCE_OPTIONS_DEFAULTS;
+    double *shares = NULL;
+    int code;
+
+    EQP_TRY(make_shares(draft, beside, &shares));
+    wanted.nparts = draft->nparts;
+    wanted.share = shares;
+    wanted.imbalance_tol = options->assign_tol > 0 ? options->assign_tol : options->imbalance_tol;
+    wanted.seed = options->seed;
+    wanted.settings = options->settings;
+    wanted.part_load = options->part_load;
+    wanted.message = message;
+    if (options->aspect > 0) {
+        (void)eqp_method_suggest(options->method, "aspect", options->aspect, &wanted.settings);
+    }
+    if (options->how.start != NULL) {
+        EQP_TRY(start_from(draft, &wanted));
+    }
+    EQP_TRY(eqp_balance(draft->comm, options->method, &draft->items.view, &wanted, draft->items.part, &draft->result));
+done:
+    free(shares);
+    return code;
+}
+
+void eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share)
+{
+    eqp_items *items = &draft->items;
+
+    for (int64_t i = 0; i < items->view.n; i++) {
+        items->weight[i] = share * factor[items->part[i]] * draft->seconds[i] + (1.0 - share) * items->weight[i];
+    }
+}
+
+int eqp__draft_given(const eqp_draft *draft, double *seconds)
+{
+    memset(seconds, 0, (size_t)draft->nparts * sizeof *seconds);
+    for (int64_t i = 0; i < draft->items.view.n; i++) {
+        seconds[draft->items.part[i]] += draft->seconds[i];
+    }
+    return eqp_sum_double(draft->comm, draft->nparts, seconds);
+}
+
+static int add_sizes(MPI_Comm comm, const eqp_work_units *units, eqp_sizes *sizes)
+{
+    eqp_sizes *all = NULL, mine = {.n = 0};
+    int64_t n = 0;
+    int code = eqp_agree(comm, eqp_sizes_add(&mine, units->n, units->weight), NULL);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
+    for (int64_t r = 0; code == EQP_OK && r < n; r++) {
+        code = eqp_sizes_merge(sizes, &all[r]);
+    }
+    free(all);
+    return code;
+}
+
+int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
+                   eqp_placement **placements, eqp_map_made *summary)
+{
+    int code = EQP_OK;
+
+    *summary = (eqp_map_made){.result = draft->result, .units = draft->nitems, .totals = draft->totals};
+    if (draft->units.units != NULL) {
+        code = add_sizes(draft->comm, &draft->units, &summary->sizes);
+    }
+    if (code == EQP_OK) {
+        code = eqp__placements_make(draft->comm, draft->owners, &draft->units, draft->items.part, draft->nparts, loads,
+                                   nhome, made, placements);
+    }
+    if (code == EQP_OK) {
+        summary->split_owners = eqp_map_shared(*made);
+    }
+    return code;
+}
+
+int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,
+                   eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message)
+{
+    eqp_draft *draft = NULL;
+    int code;
+
+    EQP_TRY(eqp__draft_open(comm, options, owners, old, &draft, message));
+    EQP_TRY(eqp__draft_assign(draft, options->base, message));
+    EQP_TRY(eqp__draft_take(draft, NULL, nhome, made, placements, summary));
+done:
+    eqp__draft_close(draft);
+    return code;
+}
+
+int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
+                        eqp_placement **placements)
+{
+    const eqp_work_units none = {.units = NULL};
+
+    return eqp__placements_make(comm, owners, &none, part, 1, NULL, nhome, made, placements);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A new map: select work units of lined up owners, assign them, tell the owners' homes (Pearce 2014, Algorithm 8, steps
+ * 1 to 5). What an assignment costs beside its items (exchange, what sharers do again) is known when it has been made,
+ * so that one can be assigned again with what was learnt. */
+#ifndef MAP_DRAFT_H
+#define MAP_DRAFT_H
+
+#include "map/placement.h"
+
+typedef struct eqp_map_made {
+    eqp_balance_result result;
+    int64_t units;           /* items that were assigned, over all ranks */
+    int64_t split_owners;    /* owners that several ranks share */
+    eqp_sizes sizes;         /* of the units, of all ranks; empty where owners were assigned */
+    eqp_units_totals totals; /* of all owners, in the quanta of the units */
+} eqp_map_made;
+
+/* Owners or units that are ready to be assigned, into options->nparts parts. */
+typedef struct eqp_draft eqp_draft;
+
+/* owners: lined up (borrowed). old: the map by which they are computed now (borrowed for the call), or NULL: as little
+ * as possible is to move. Owned by the caller: eqp__draft_close(). Collective. */
+int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, eqp_draft **draft,
+                   eqp_message *message);
+void eqp__draft_close(eqp_draft *draft);
+
+/* Parts for all items. beside: [nparts] seconds of what each part does or waits for beside its items, the same on all
+ * ranks: a part with more of it gets less of them. NULL: nothing. Collective. */
+int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message);
+
+/* Weighs the items anew, each by what is done for it where it was assigned last: factor [nparts] of its own seconds,
+ * the same on all ranks. share: how much of the new weight counts against the one before, over 0 to 1. Local. */
+void eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
+
+/* Seconds of the items that each part was given: [nparts], the same on all ranks. Collective. */
+int eqp__draft_given(const eqp_draft *draft, double *seconds);
+
+/* The map that was assigned last. loads: where shared owners live, see eqp__placements_make(). placements: one for each
+ * of the nhome owners whose home is this rank, in the order of their numbers (at_home), which the caller frees. The new
+ * map goes to *made, which holds nothing. Collective; on error neither is made. */
+int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
+                   eqp_placement **placements, eqp_map_made *summary);
+
+/* All that at once, with options->base beside the items. Collective. */
+int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,
+                   eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message);
+
+/* A map of owners [owners->n] whose parts are known, and that nobody splits. Collective. */
+int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
+                        eqp_placement **placements);
+
+#endif

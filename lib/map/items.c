@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "map/items.h"
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void eqp__items_free(eqp_items *items)
+{
+    void *owned[] = {items->id,    items->particles, items->size,     items->weight,
+                     items->point, items->source,    items->part_now, items->part};
+
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+}
+
+static int items_create(eqp_items *items, int64_t n)
+{
+    int64_t **counts[] = {&items->id, &items->particles, &items->size};
+    int **parts[] = {&items->part_now, &items->part};
+    int code;
+
+    EQP_TRY(eqp_array_create(&items->weight, n, sizeof *items->weight));
+    EQP_TRY(eqp_array_create(&items->point, 3 * n, sizeof *items->point));
+    EQP_TRY(eqp_array_create(&items->source, 3 * n, sizeof *items->source));
+    for (int i = 0; i < 3; i++) {
+        EQP_TRY(eqp_array_create(counts[i], n, sizeof(int64_t)));
+    }
+    for (int i = 0; i < 2; i++) {
+        EQP_TRY(eqp_array_create(parts[i], n, sizeof(int)));
+    }
+done:
+    items->view = (eqp_balance_items){.n = n,
+                                      .id = items->id,
+                                      .weight = items->weight,
+                                      .particles = items->particles,
+                                      .point = items->point,
+                                      .source = items->source,
+                                      .part_now = items->part_now,
+                                      .size = items->size};
+    return code;
+}
+
+/* One more owner for an item: its particles, and its share in the item's position. */
+static void add_owner(eqp_items *items, int64_t item, const eqp_owner *owner, bool with_particles)
+{
+    for (int a = 0; a < 3; a++) {
+        items->point[3 * item + a] += owner->centre[a];
+    }
+    if (with_particles) {
+        items->particles[item] += owner->particles;
+        items->size[item] += owner->bytes;
+    }
+}
+
+static void fill_from_owners(eqp_items *items, const eqp_owners *owners, const eqp_map *old)
+{
+    for (int64_t o = 0; o < owners->n; o++) {
+        const eqp_owner *owner = &owners->owner[o];
+        items->weight[o] = owners->seconds[o];
+        items->part_now[o] = old != NULL ? eqp_map_own_rank(old, owner->tag) : -1;
+        add_owner(items, o, owner, true);
+        memcpy(items->source + 3 * o, owner->centre, sizeof owner->centre);
+    }
+}
+
+/* The present part of most of a unit's work: its owners may have gone to different ones. */
+typedef struct vote {
+    int part;
+    double seconds;
+} vote;
+
+static int present_part(const eqp_owners *owners, const eqp_unit *unit, const int64_t *owner, int64_t n,
+                        const eqp_map *old, vote *votes)
+{
+    int64_t nvotes = 0, best = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t tag = owners->owner[owner[i]].tag;
+        int part = unit->sub < 0 ? eqp_map_own_rank(old, tag) : eqp_map_rank(old, tag, unit->centroid);
+        int64_t v = 0;
+        while (v < nvotes && votes[v].part != part) {
+            v++;
+        }
+        if (v == nvotes) {
+            votes[nvotes++] = (vote){part, 0.0};
+        }
+        votes[v].seconds += owners->seconds[owner[i]];
+        best = votes[v].seconds > votes[best].seconds ? v : best;
+    }
+    return votes[best].part;
+}
+
+static void fill_unit(eqp_items *items, int64_t u, const eqp_unit *unit, double weight, const eqp_owners *owners,
+                      const int64_t *owner, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        /* Of a split owner's seconds the unit has its part. */
+        const double whole = owners->weight[owner[i]], part = unit->sub < 0 || !(whole > 0) ? 1.0 : weight / whole;
+        items->weight[u] += part * owners->seconds[owner[i]];
+        add_owner(items, u, &owners->owner[owner[i]], unit->sub <= 0);
+    }
+    for (int a = 0; a < 3; a++) {
+        items->point[3 * u + a] /= (double)n;
+        /* A centroid is the middle between an owner's centre and a source. */
+        items->source[3 * u + a] = items->point[3 * u + a] + (unit->sub < 0 ? 0.0 : 2.0 * unit->centroid[a]);
+    }
+}
+
+static int fill_from_units(eqp_items *items, const eqp_owners *owners, const eqp_work_units *made, const eqp_map *old)
+{
+    const int64_t *first, *owner;
+    vote *votes = NULL;
+    int code = eqp_array_create(&votes, owners->n, sizeof *votes);
+
+    eqp_units_owners(made->units, &first, &owner);
+    for (int64_t u = 0; u < made->n && code == EQP_OK; u++) {
+        const int64_t *of_unit = owner + first[u], n = first[u + 1] - first[u];
+        eqp_unit unit;
+        code = eqp_units_get(made->units, u, &unit);
+        fill_unit(items, u, &unit, made->weight[u], owners, of_unit, n);
+        items->part_now[u] = old == NULL ? -1 : present_part(owners, &unit, of_unit, n, old, votes);
+    }
+    items->view.pin_first = made->pin_first;
+    items->view.pin = made->pin;
+    free(votes);
+    return code;
+}
+
+int eqp__items_fill(eqp_items *items, const eqp_owners *owners, const eqp_work_units *units, const eqp_map *old)
+{
+    int code = items_create(items, units->units == NULL ? owners->n : units->n);
+
+    if (code == EQP_OK && units->units == NULL) {
+        fill_from_owners(items, owners, old);
+    }
+    if (code == EQP_OK && units->units != NULL) {
+        code = fill_from_units(items, owners, units, old);
+    }
+    return code;
+}

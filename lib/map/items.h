@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owners or their work units as what a method assigns. */
+#ifndef MAP_ITEMS_H
+#define MAP_ITEMS_H
+
+#include "map/work_units.h"
+
+#include <equipoise/map.h>
+
+/* The balancer's items, with the arrays that they borrow. Zeros are none. */
+typedef struct eqp_items {
+    eqp_balance_items view;
+    int64_t *id, *particles, *size;
+    double *weight, *point, *source;
+    int *part_now, *part; /* [view.n] part: room for what is assigned */
+} eqp_items;
+
+/* units: empty where whole owners are assigned. old: the map by which owners are computed now, or NULL. Local; the
+ * caller frees *items in any case. */
+int eqp__items_fill(eqp_items *items, const eqp_owners *owners, const eqp_work_units *units, const eqp_map *old);
+void eqp__items_free(eqp_items *items);
+
+#endif

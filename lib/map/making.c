@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "map/making.h"
+
+bool eqp__method_weighs(const eqp_method *method)
+{
+    return (method->flags & (EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS)) != 0;
+}
+
+bool eqp__making_wants_units(const eqp_making *making)
+{
+    return making->how.split || (making->method->flags & EQP_NEEDS_UNITS) != 0;
+}
+
+bool eqp__making_wants_trial(const eqp_making *making)
+{
+    return making->how.split || making->how.even || (making->method->flags & EQP_NEEDS_SOURCES) != 0;
+}
+
+eqp_making eqp__making_with(const eqp_making *run, const eqp_choice *choice)
+{
+    eqp_making made = *run;
+
+    made.method = choice->method;
+    made.how = choice->options;
+    made.settings = choice->settings;
+    return made;
+}

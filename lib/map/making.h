@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a map is made: a method as words name it (<equipoise/choice.h>), and what is known when it is made. */
+#ifndef MAP_MAKING_H
+#define MAP_MAKING_H
+
+#include <equipoise/choice.h>
+
+#include <stdbool.h>
+
+/* Relative speeds of any number of parts, mean 1: part p has that of p modulo n. Borrowed. Zeros: all are alike. */
+typedef struct eqp_part_speeds {
+    int n;
+    const double *of; /* [n] */
+} eqp_part_speeds;
+
+static inline double eqp_part_speed(eqp_part_speeds speeds, int part)
+{
+    return speeds.n > 0 ? speeds.of[part % speeds.n] : 1.0;
+}
+
+typedef struct eqp_making {
+    const eqp_method *method;
+    int nparts;              /* parts that are wanted; 0: one for each rank */
+    const double *base;      /* [parts] seconds of what each part does beside all that is assigned; NULL: nothing
+                                (borrowed) */
+    const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: the weights are
+                                taken for them (borrowed) */
+    eqp_part_speeds speeds;  /* of the parts */
+    double imbalance_tol;    /* wanted: what the units are fine enough for */
+    double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
+    uint64_t seed;
+    double aspect;          /* what a shared source costs here, in shared targets; 0: not known */
+    eqp_choice_options how; /* what the word says beside the method */
+    eqp_settings settings;  /* of the method's own options */
+} eqp_making;
+
+/* Whether a method goes by counted work. */
+bool eqp__method_weighs(const eqp_method *method);
+
+/* Whether work units are assigned, not whole owners. */
+bool eqp__making_wants_units(const eqp_making *options);
+
+/* Whether a map takes more than the survey of its owners: traces of what it costs, or of several maps. */
+bool eqp__making_wants_trial(const eqp_making *options);
+
+/* What a word says, for a run with these options. */
+eqp_making eqp__making_with(const eqp_making *run, const eqp_choice *choice);
+
+#endif

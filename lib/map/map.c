@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/map.h>
+
+#include <equipoise/base.h>
+#include <equipoise/units.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct eqp_map {
+    int64_t nshared;
+    eqp_units *units; /* of the shared owners; NULL while there are none */
+    double *centroid; /* [units][3] */
+    int *rank;        /* [units] */
+};
+
+void eqp_map_free(eqp_map *map)
+{
+    if (map) {
+        eqp_units_free(map->units);
+        free(map->centroid);
+        free(map->rank);
+        free(map);
+    }
+}
+
+int64_t eqp_map_shared(const eqp_map *map)
+{
+    return map ? map->nshared : 0;
+}
+
+/* The shared owners as the sampler's map; the ids of their units are here their places in the table. */
+static int rebuild(const int64_t *nunits_of, int64_t nunits, eqp_map *map)
+{
+    int64_t *first = NULL, *unit_id = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&first, map->nshared + 1, sizeof *first));
+    EQP_TRY(eqp_array_create(&unit_id, nunits, sizeof *unit_id));
+    for (int64_t s = 0; s < map->nshared; s++) {
+        first[s + 1] = first[s] + nunits_of[s];
+    }
+    for (int64_t u = 0; u < nunits; u++) {
+        unit_id[u] = u;
+    }
+    EQP_TRY(eqp_units_rebuild(3, map->nshared, first, unit_id, map->centroid, &map->units));
+done:
+    free(unit_id);
+    free(first);
+    return code;
+}
+
+static bool can_be(int64_t nshared, const int64_t *nunits_of, const int *rank, int64_t *nunits)
+{
+    *nunits = 0;
+    for (int64_t s = 0; s < nshared; s++) {
+        if (nunits_of[s] < 1 || nunits_of[s] > INT64_MAX / 64 - *nunits) {
+            return false;
+        }
+        *nunits += nunits_of[s];
+    }
+    for (int64_t u = 0; u < *nunits; u++) {
+        if (rank[u] < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int eqp_map_create(int64_t nshared, const int64_t *nunits, const double *centroid, const int *rank, eqp_map **map)
+{
+    eqp_map *made = NULL;
+    int64_t all = 0;
+    int code;
+
+    if (!map || nshared < 0 || (nshared > 0 && (!nunits || !centroid || !rank)) ||
+        !can_be(nshared, nunits, rank, &all)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    made->nshared = nshared;
+    if (nshared > 0) {
+        EQP_TRY(eqp_array_create(&made->rank, all, sizeof *made->rank));
+        EQP_TRY(eqp_array_create(&made->centroid, 3 * all, sizeof *made->centroid));
+        memcpy(made->rank, rank, (size_t)all * sizeof *rank);
+        memcpy(made->centroid, centroid, 3 * (size_t)all * sizeof *centroid);
+        EQP_TRY(rebuild(nunits, all, made));
+    }
+    *map = made;
+    made = NULL;
+done:
+    eqp_map_free(made);
+    return code;
+}
+
+/* Whether a tag < 0 is one of the table. */
+static bool has(const eqp_map *map, int64_t tag)
+{
+    return map && tag >= -map->nshared;
+}
+
+int eqp_map_rank(const eqp_map *map, int64_t tag, const double *centroid)
+{
+    if (tag >= 0) {
+        return (int)tag;
+    }
+    return has(map, tag) && centroid ? map->rank[eqp_units_find(map->units, -1 - tag, centroid)] : -1;
+}
+
+int eqp_map_own_rank(const eqp_map *map, int64_t tag)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+
+    return eqp_map_rank(map, tag, own_centre);
+}
+
+int eqp_map_ranks(const eqp_map *map, int64_t tag, int nranks, int *ranks)
+{
+    int64_t first = 0, count = 0;
+    int n = 0;
+
+    if (!ranks || nranks < 1 || (tag < 0 && !has(map, tag))) {
+        return -1;
+    }
+    if (tag >= 0) {
+        ranks[0] = (int)tag;
+        return 1;
+    }
+    eqp_units_of_owner(map->units, -1 - tag, &first, &count);
+    for (int64_t u = first; u < first + count && n < nranks; u++) {
+        int place = n;
+        while (place > 0 && ranks[place - 1] > map->rank[u]) {
+            place--;
+        }
+        if (place == 0 || ranks[place - 1] != map->rank[u]) {
+            memmove(ranks + place + 1, ranks + place, (size_t)(n - place) * sizeof *ranks);
+            ranks[place] = map->rank[u];
+            n++;
+        }
+    }
+    return n;
+}
+
+int64_t eqp_map_units(const eqp_map *map, int64_t tag, const double **centroid, const int **rank)
+{
+    int64_t first = 0, count = 0;
+
+    if (tag >= 0 || !has(map, tag) || !centroid || !rank) {
+        return 0;
+    }
+    eqp_units_of_owner(map->units, -1 - tag, &first, &count);
+    *centroid = map->centroid + 3 * first;
+    *rank = map->rank + first;
+    return count;
+}

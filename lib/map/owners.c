@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "map/owners.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+void eqp__owners_free(eqp_owners *owners)
+{
+    void *owned[] = {owners->owner,         owners->id,          owners->own_pin,   owners->count, owners->weight,
+                     owners->seconds,       owners->again,       owners->pin_first, owners->pin,   owners->tile_first,
+                     owners->tile_centroid, owners->tile_weight, owners->tile_pin};
+
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        free(owned[i]);
+    }
+    *owners = (eqp_owners){.n = 0};
+}
+
+/* Owners and their lists, which lie one after another in the order of the owners. */
+typedef struct bundle {
+    int64_t n, npins, ntiles;
+    eqp_owner *owner;
+    int64_t *pin;
+    eqp_tile *tile;
+} bundle;
+
+static void bundle_free(bundle *of)
+{
+    free(of->owner);
+    free(of->pin);
+    free(of->tile);
+}
+
+static int bundle_create(bundle *made)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&made->owner, made->n, sizeof *made->owner));
+    EQP_TRY(eqp_array_create(&made->pin, made->npins, sizeof *made->pin));
+    EQP_TRY(eqp_array_create(&made->tile, made->ntiles, sizeof *made->tile));
+done:
+    return code;
+}
+
+/* An owner with its lists, wherever they are. */
+typedef struct entry {
+    const eqp_owner *owner;
+    const int64_t *pin;
+    const eqp_tile *tile;
+    int64_t place; /* the order of shares of one owner */
+} entry;
+
+/* Entries of owners whose lists lie one after another; wanted says which, or NULL. */
+static int64_t list_entries(int64_t n, const eqp_owner *owner, const int64_t *pin, const eqp_tile *tile,
+                            const int *rank, int wanted, int64_t before, entry *entries)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        if (rank == NULL || rank[i] == wanted) {
+            entries[count] = (entry){&owner[i], pin, tile, before + count};
+            count++;
+        }
+        pin = pin == NULL ? NULL : pin + owner[i].npins;
+        tile = tile == NULL ? NULL : tile + owner[i].ntiles;
+    }
+    return count;
+}
+
+/* What each other rank gets, one rank's after another's. sent [3][ranks]: owners, pins, tiles. */
+static int pack_foreign(const eqp_survey *survey, const int *rank, int me, int nranks, bundle *out, int64_t *sent)
+{
+    int64_t *next = NULL;
+    int code;
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        if (rank[i] != me) {
+            sent[rank[i]]++;
+            sent[nranks + rank[i]] += survey->owner[i].npins;
+            sent[2 * nranks + rank[i]] += survey->owner[i].ntiles;
+        }
+    }
+    EQP_TRY(eqp_array_create(&next, 3 * (int64_t)nranks, sizeof *next));
+    for (int r = 0; r < nranks; r++) {
+        next[r] = out->n;
+        next[nranks + r] = out->npins;
+        next[2 * nranks + r] = out->ntiles;
+        out->n += sent[r];
+        out->npins += sent[nranks + r];
+        out->ntiles += sent[2 * nranks + r];
+    }
+    EQP_TRY(bundle_create(out));
+    for (int64_t i = 0, pin = 0, tile = 0; i < survey->n; i++) {
+        const eqp_owner *owner = &survey->owner[i];
+        const int r = rank[i];
+        if (r != me) {
+            out->owner[next[r]++] = *owner;
+            /* A rank whose lists are all empty has no arrays. */
+            if (owner->npins > 0) {
+                memcpy(out->pin + next[nranks + r], survey->pin + pin, (size_t)owner->npins * sizeof *out->pin);
+                next[nranks + r] += owner->npins;
+            }
+            if (owner->ntiles > 0) {
+                memcpy(out->tile + next[2 * nranks + r], survey->tile + tile,
+                       (size_t)owner->ntiles * sizeof *out->tile);
+                next[2 * nranks + r] += owner->ntiles;
+            }
+        }
+        pin += owner->npins;
+        tile += owner->ntiles;
+    }
+done:
+    free(next);
+    return code;
+}
+
+/* Sends owners to the ranks that speak for them. What stays is not in *in. */
+static int send_foreign(MPI_Comm comm, const eqp_survey *survey, const int *rank, bundle *in, int64_t *bytes)
+{
+    bundle out = {0};
+    int64_t *sent = NULL, *received;
+    int me, nranks, code;
+
+    MPI_Comm_rank(comm, &me);
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_array_create(&sent, 6 * (int64_t)nranks, sizeof *sent);
+    received = sent == NULL ? NULL : sent + 3 * nranks;
+    if (code == EQP_OK) {
+        code = pack_foreign(survey, rank, me, nranks, &out, sent);
+    }
+    code = eqp_agree(comm, code, NULL);
+    int64_t *const total[] = {&in->n, &in->npins, &in->ntiles};
+    EQP_TRY(code);
+    for (int i = 0; i < 3; i++) {
+        EQP_TRY(eqp_exchange_counts(comm, sent + i * nranks, received + i * nranks, total[i]));
+    }
+    EQP_TRY(eqp_agree(comm, bundle_create(in), NULL));
+    EQP_TRY(eqp_exchange(comm, sizeof *out.owner, sent, out.owner, received, in->owner));
+    EQP_TRY(eqp_exchange(comm, sizeof *out.pin, sent + nranks, out.pin, received + nranks, in->pin));
+    EQP_TRY(eqp_exchange(comm, sizeof *out.tile, sent + 2 * nranks, out.tile, received + 2 * nranks, in->tile));
+done:
+    *bytes += out.n * (int64_t)sizeof *out.owner + out.npins * (int64_t)sizeof *out.pin +
+              out.ntiles * (int64_t)sizeof *out.tile;
+    bundle_free(&out);
+    free(sent);
+    return code;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const entry *first = a, *second = b;
+
+    if (first->owner->key != second->owner->key) {
+        return first->owner->key < second->owner->key ? -1 : 1;
+    }
+    if (first->owner->id != second->owner->id) {
+        return first->owner->id < second->owner->id ? -1 : 1;
+    }
+    return (first->place > second->place) - (first->place < second->place);
+}
+
+/* Mostly they are in order already. */
+static void sort_entries(int64_t n, entry *entries)
+{
+    for (int64_t i = 1; i < n; i++) {
+        if (compare_entries(&entries[i - 1], &entries[i]) > 0) {
+            qsort(entries, (size_t)n, sizeof *entries, compare_entries);
+            return;
+        }
+    }
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Another rank's share in the same owner. */
+static void add_share(const eqp_work_model *model, eqp_owner *owner, const eqp_owner *share)
+{
+    for (int k = 0; k < model->nkinds; k++) {
+        const bool once = (model->once >> k & 1) != 0;
+        owner->count[k] = once ? larger(owner->count[k], share->count[k]) : owner->count[k] + share->count[k];
+    }
+    owner->interactions += share->interactions - 1;
+    owner->npins += share->npins;
+    owner->ntiles += share->ntiles;
+}
+
+static int make_room(eqp_owners *owners, int64_t n, int64_t npins, int64_t ntiles)
+{
+    int64_t **const number[] = {&owners->id, &owners->own_pin, &owners->count, &owners->pin_first, &owners->tile_first};
+    int code;
+
+    EQP_TRY(eqp_array_create(&owners->owner, n, sizeof *owners->owner));
+    for (int i = 0; i < 5; i++) {
+        EQP_TRY(eqp_array_create(number[i], n + 1, sizeof(int64_t)));
+    }
+    EQP_TRY(eqp_array_create(&owners->weight, n, sizeof *owners->weight));
+    EQP_TRY(eqp_array_create(&owners->seconds, n, sizeof *owners->seconds));
+    EQP_TRY(eqp_array_create(&owners->again, n, sizeof *owners->again));
+    EQP_TRY(eqp_array_create(&owners->pin, npins, sizeof *owners->pin));
+    EQP_TRY(eqp_array_create(&owners->tile_centroid, 3 * ntiles, sizeof *owners->tile_centroid));
+    EQP_TRY(eqp_array_create(&owners->tile_weight, ntiles, sizeof *owners->tile_weight));
+    EQP_TRY(eqp_array_create(&owners->tile_pin, EQP_TILE_PINS * ntiles, sizeof *owners->tile_pin));
+done:
+    return code;
+}
+
+/* Owners from entries in order, shares of one owner together; each field of tiles by itself, as the sampler wants it.
+ */
+static void fill_owners(int64_t n, const entry *entries, const eqp_work_model *model, eqp_owners *owners)
+{
+    int64_t pin = 0, tile = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const eqp_owner *next = entries[i].owner;
+        eqp_owner *last = owners->n > 0 ? &owners->owner[owners->n - 1] : NULL;
+        if (last != NULL && last->key == next->key && last->id == next->id) {
+            add_share(model, last, next);
+        } else {
+            owners->owner[owners->n++] = *next;
+        }
+        for (int64_t p = 0; p < next->npins; p++) {
+            owners->pin[pin++] = entries[i].pin[p];
+        }
+        for (int64_t t = 0; t < next->ntiles; t++, tile++) {
+            memcpy(owners->tile_centroid + 3 * tile, entries[i].tile[t].centroid, 3 * sizeof(double));
+            owners->tile_weight[tile] = entries[i].tile[t].weight;
+            memcpy(owners->tile_pin + EQP_TILE_PINS * tile, entries[i].tile[t].pin, sizeof entries[i].tile[t].pin);
+        }
+        owners->pin_first[owners->n] = pin;
+        owners->tile_first[owners->n] = tile;
+    }
+}
+
+/* Nanoseconds of some kinds of work: bit k of `kinds` for kind k. */
+static double weight_of_kinds(const eqp_work_model *model, unsigned kinds, const int64_t *count)
+{
+    double seconds = 0.0;
+
+    for (int k = 0; k < model->nkinds; k++) {
+        seconds += (kinds >> k & 1) != 0 ? model->nominal[k] * (double)count[k] : 0.0;
+    }
+    return 1e9 * seconds;
+}
+
+static int make_owners(const eqp_survey *survey, const int *rank, int me, const bundle *in, const eqp_work_model *model,
+                       const eqp_costs *costs, eqp_owners *owners)
+{
+    entry *entries = NULL;
+    int64_t n = 0, npins = 0, ntiles = 0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&entries, survey->n + in->n, sizeof *entries));
+    n = list_entries(survey->n, survey->owner, survey->pin, survey->tile, rank, me, 0, entries);
+    n += list_entries(in->n, in->owner, in->pin, in->tile, NULL, 0, n, entries + n);
+    sort_entries(n, entries);
+    for (int64_t i = 0; i < n; i++) {
+        npins += entries[i].owner->npins;
+        ntiles += entries[i].owner->ntiles;
+    }
+    EQP_TRY(make_room(owners, n, npins, ntiles));
+    fill_owners(n, entries, model, owners);
+done:
+    for (int64_t o = 0; o < owners->n; o++) {
+        const eqp_owner *owner = &owners->owner[o];
+        owners->count[o] = owner->interactions;
+        owners->weight[o] = eqp__work_weight(model, owner->count);
+        owners->again[o] = weight_of_kinds(model, model->once, owner->count);
+        owners->seconds[o] = eqp__costs_predict(costs, owner->count);
+    }
+    free(entries);
+    return code;
+}
+
+/* Keys that a rank shows of its owners: enough to cut the curve into stretches of nearly equally many. */
+#define SHOWN 64
+
+typedef struct shown_key {
+    uint64_t key;
+    double owners; /* that it stands for */
+} shown_key;
+
+static int compare_shown(const void *a, const void *b)
+{
+    const shown_key *first = a, *second = b;
+    return (first->key > second->key) - (first->key < second->key);
+}
+
+/* cut [nranks + 1]: rank r speaks for the owners with cut[r] <= key < cut[r + 1]. */
+static int cut_curve(MPI_Comm comm, int nranks, int64_t nkeys, const uint64_t *keys, uint64_t *cut)
+{
+    const int total = SHOWN * nranks;
+    shown_key mine[SHOWN], *all = NULL;
+    double sum = 0.0, before = 0.0;
+    int r = 1, code;
+
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&all, total, sizeof *all), NULL));
+    for (int i = 0; i < SHOWN; i++) {
+        const int64_t at = nkeys * (2 * i + 1) / (2 * SHOWN);
+        mine[i] = (shown_key){nkeys > 0 ? keys[at] : 0, (double)nkeys / SHOWN};
+    }
+    if (MPI_Allgather(mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine, MPI_BYTE, comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    qsort(all, (size_t)total, sizeof *all, compare_shown);
+    for (int i = 0; i < total; i++) {
+        sum += all[i].owners;
+    }
+    cut[0] = 0;
+    for (int i = 0; i < total; i++) {
+        for (; r < nranks && before >= sum * r / nranks && before > 0.0; r++) {
+            cut[r] = all[i].key;
+        }
+        before += all[i].owners;
+    }
+    for (; r <= nranks; r++) {
+        cut[r] = UINT64_MAX;
+    }
+done:
+    free(all);
+    return code;
+}
+
+static int find_rank(int nranks, const uint64_t *cut, uint64_t key)
+{
+    int low = 0, high = nranks - 1;
+
+    while (low < high) {
+        const int middle = low + (high - low + 1) / 2;
+        if (cut[middle] <= key) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    return low;
+}
+
+/* Which rank speaks for which owner. */
+static int deal_out(MPI_Comm comm, const eqp_survey *survey, int64_t nkeys, const uint64_t *keys, int **rank)
+{
+    uint64_t *cut = NULL;
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_array_create(&cut, nranks + 1, sizeof *cut);
+    if (code == EQP_OK) {
+        code = eqp_array_create(rank, survey->n, sizeof **rank);
+    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(cut_curve(comm, nranks, nkeys, keys, cut));
+    for (int64_t i = 0; i < survey->n; i++) {
+        (*rank)[i] = find_rank(nranks, cut, survey->owner[i].key);
+    }
+done:
+    free(cut);
+    return code;
+}
+
+int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
+                       int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes)
+{
+    bundle in = {0};
+    int64_t before = 0;
+    int *rank = NULL, me;
+    int code;
+
+    MPI_Comm_rank(comm, &me);
+    *owners = (eqp_owners){.n = 0};
+    EQP_TRY(deal_out(comm, survey, nkeys, keys, &rank));
+    EQP_TRY(send_foreign(comm, survey, rank, &in, bytes));
+    EQP_TRY(eqp_agree(comm, make_owners(survey, rank, me, &in, model, costs, owners), NULL));
+    EQP_TRY(eqp_scan_int64(comm, owners->n, &before, NULL));
+done:
+    for (int64_t o = 0; o < owners->n; o++) {
+        owners->id[o] = before + o;
+        owners->own_pin[o] = owners->owner[o].pin >= 0 ? owners->owner[o].pin : before + o;
+    }
+    bundle_free(&in);
+    free(rank);
+    return code;
+}
+
+/* Nanoseconds of an owner that belong to none of its tiles: less is rounding, and no unit could hold it. */
+#define NO_REST 1e-2
+
+int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink)
+{
+    static const double own_centre[3] = {0.0, 0.0, 0.0};
+    static const int64_t no_pin = -1;
+    const eqp_owners *owners = user;
+    const int64_t first = owners->tile_first[owner], n = owners->tile_first[owner + 1] - first;
+    double rest = owners->weight[owner];
+    int code;
+
+    for (int64_t t = first; t < first + n; t++) {
+        rest -= owners->tile_weight[t];
+    }
+    rest = rest > NO_REST ? rest : 0.0;
+    code = eqp_sink_add(sink, &(eqp_batch){.n = n,
+                                           .centroid = owners->tile_centroid + 3 * first,
+                                           .weight = owners->tile_weight + first,
+                                           .npins = EQP_TILE_PINS,
+                                           .pin = owners->tile_pin + EQP_TILE_PINS * first});
+    return code == EQP_OK
+               ? eqp_sink_add(sink,
+                              &(eqp_batch){.n = 1, .centroid = own_centre, .weight = &rest, .npins = 1, .pin = &no_pin})
+               : code;
+}

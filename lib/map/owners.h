@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is learnt about the owners of interactions while forces are computed, brought into curve order over the ranks:
+ * what a new map is made of. Only what was learnt about an owner travels, not the owner. */
+#ifndef MAP_OWNERS_H
+#define MAP_OWNERS_H
+
+#include "map/survey.h"
+
+#include <equipoise/units.h>
+
+#include <mpi.h>
+
+/* The owners that this rank speaks for while a map is made: those of its stretch of the curve. */
+typedef struct eqp_owners {
+    int64_t n;
+    eqp_owner *owner;   /* [n] in curve order; of owners that ranks share, put together */
+    int64_t *id;        /* [n] place along the curve, over all ranks */
+    int64_t *own_pin;   /* [n] its pin, or its place where it has none */
+    int64_t *count;     /* [n] interactions */
+    double *weight;     /* [n] nanoseconds by the nominal costs */
+    double *again;      /* [n] of the weight, what every rank that shares it does again */
+    double *seconds;    /* [n] predicted from the measured costs */
+    int64_t *pin_first; /* [n + 1] */
+    int64_t *pin;
+    int64_t *tile_first;   /* [n + 1]; owners that were surveyed with their tiles have any */
+    double *tile_centroid; /* [tiles][3] */
+    double *tile_weight;   /* [tiles] */
+    int64_t *tile_pin;     /* [tiles][EQP_TILE_PINS] */
+} eqp_owners;
+
+/* Brings the ranks' surveys together. keys [nkeys], ascending: of this rank's owners, to deal out the curve by. Adds
+ * the bytes sent to other ranks to *bytes. Collective; owners is to be freed in any case. */
+int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
+                       int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
+void eqp__owners_free(eqp_owners *owners);
+
+/* eqp_enumerate_fn over the tiles of an owner that was surveyed with them; user is the eqp_owners. An owner without
+ * tiles is one interaction at its own centre. */
+int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "map/placement.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A part that computes some of an owner, and how much. */
+typedef struct vote {
+    int part;
+    double seconds;
+} vote;
+
+/* Owners that several ranks share, as this rank's part of the table. */
+typedef struct split_table {
+    int64_t nsplit, nunits;
+    int64_t *nunits_of; /* [nsplit] */
+    double *centroid;   /* [nunits][3] */
+    int *rank;          /* [nunits] */
+} split_table;
+
+static void split_table_free(split_table *table)
+{
+    free(table->nunits_of);
+    free(table->centroid);
+    free(table->rank);
+}
+
+/* Owners along the curve that have the same home: long runs make few neighbours and few branches, so that a run goes on
+ * while its part has work of the next owner, and up to a part's share of the particles. */
+typedef struct home_run {
+    int part;
+    int64_t held, limit; /* particles */
+} home_run;
+
+static void run_extend(home_run *run, int part, int64_t particles)
+{
+    run->held = part == run->part ? run->held + particles : particles;
+    run->part = part;
+}
+
+/* The parts that compute units first to first + count - 1 of an owner, and how much. votes [count]: room. */
+static int64_t count_votes(const eqp_work_units *made, const int *part, int64_t first, int64_t count, vote *votes)
+{
+    int64_t nvotes = 0;
+
+    for (int64_t u = first; u < first + count; u++) {
+        int64_t v = 0;
+        while (v < nvotes && votes[v].part != part[u]) {
+            v++;
+        }
+        if (v == nvotes) {
+            votes[nvotes++] = (vote){part[u], 0.0};
+        }
+        votes[v].seconds += made->weight[u];
+    }
+    return nvotes;
+}
+
+/* Where an owner lives that at least two parts compute: the part of the run, else the one with most of the work. */
+static int stay_together(int64_t nvotes, const vote *votes, int64_t particles, const home_run *run)
+{
+    const bool is_full = run->held + particles > run->limit;
+    int64_t best = -1;
+
+    for (int64_t v = 0; v < nvotes; v++) {
+        if (votes[v].part == run->part && !is_full) {
+            return run->part;
+        }
+        if (votes[v].part != run->part && (best < 0 || votes[v].seconds > votes[best].seconds)) {
+            best = v;
+        }
+    }
+    return votes[best].part;
+}
+
+/* The same: the part with least to do, which has more then. */
+static int live_with_least(int64_t nvotes, const vote *votes, double more, double *loads)
+{
+    int best = votes[0].part;
+
+    for (int64_t v = 1; v < nvotes; v++) {
+        best = loads[votes[v].part] < loads[best] ? votes[v].part : best;
+    }
+    loads[best] += more;
+    return best;
+}
+
+/* A part's share of the particles. */
+static int find_share(MPI_Comm comm, const eqp_owners *owners, int nparts, int64_t *share)
+{
+    int64_t particles = 0;
+    int code;
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        particles += owners->owner[o].particles;
+    }
+    code = eqp_scan_int64(comm, particles, NULL, &particles);
+    *share = particles / nparts + 1;
+    return code;
+}
+
+/* The units first to first + count - 1 of an owner; whether several ranks share it. */
+static bool read_split(const eqp_work_units *made, const int *part, int64_t first, int64_t count, split_table *table)
+{
+    bool shared = false;
+
+    for (int64_t u = first; u < first + count; u++) {
+        eqp_unit unit;
+        eqp_units_get(made->units, u, &unit);
+        memcpy(table->centroid + 3 * (table->nunits + u - first), unit.centroid, 3 * sizeof(double));
+        table->rank[table->nunits + u - first] = part[u];
+        shared = shared || part[u] != part[first];
+    }
+    if (shared) {
+        table->nunits_of[table->nsplit++] = count;
+        table->nunits += count;
+    }
+    return shared;
+}
+
+/* How owners that several parts compute find a home. */
+typedef struct homing {
+    int64_t share; /* of a part in the particles */
+    double *loads; /* [parts] or NULL: see eqp__placements_make(); this rank's own */
+    double each;   /* what a particle adds to it: as many as are a part's share, the mean of all parts */
+} homing;
+
+static int homing_open(MPI_Comm comm, const eqp_owners *owners, int nparts, const double *loads, homing *h)
+{
+    int code = find_share(comm, owners, nparts, &h->share);
+
+    if (code != EQP_OK || loads == NULL) {
+        return code;
+    }
+    code = eqp_agree(comm, eqp_array_create(&h->loads, nparts, sizeof *h->loads), NULL);
+    for (int p = 0; p < nparts && code == EQP_OK; p++) {
+        h->loads[p] = loads[p];
+        h->each += loads[p] / nparts / (double)h->share;
+    }
+    return code;
+}
+
+/* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live
+ * on. */
+static int read_parts(const eqp_owners *owners, const eqp_work_units *made, const int *part, homing *h,
+                      split_table *table, eqp_placement *placement)
+{
+    home_run run = {-1, 0, h->share};
+    vote *votes = NULL;
+    int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->centroid, 3 * made->n, sizeof *table->centroid);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&table->rank, made->n, sizeof *table->rank);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&votes, made->n, sizeof *votes);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        int64_t first = o, count = 1;
+        if (made->units != NULL) {
+            code = eqp_units_of_owner(made->units, o, &first, &count);
+        }
+        if (code != EQP_OK) {
+            break;
+        }
+        placement[o] = (eqp_placement){part[first], part[first]};
+        if (count > 1 && read_split(made, part, first, count, table)) {
+            const int64_t particles = owners->owner[o].particles, nvotes = count_votes(made, part, first, count, votes);
+            const int home = h->loads == NULL ? stay_together(nvotes, votes, particles, &run)
+                                              : live_with_least(nvotes, votes, h->each * (double)particles, h->loads);
+            placement[o] = (eqp_placement){-table->nsplit, home};
+        }
+        run_extend(&run, placement[o].home, owners->owner[o].particles);
+    }
+    free(votes);
+    return code;
+}
+
+/* Everybody gets the whole table; tags of split owners then count through all ranks. */
+static int share_table(MPI_Comm comm, const split_table *mine, int64_t nowners, eqp_placement *placement,
+                       eqp_map **made)
+{
+    split_table all = {0};
+    int64_t before = 0;
+    int code;
+
+    EQP_TRY(eqp_scan_int64(comm, mine->nsplit, &before, NULL));
+    EQP_TRY(eqp_gather_records(comm, sizeof(int64_t), mine->nsplit, mine->nunits_of, &all.nsplit, &all.nunits_of));
+    EQP_TRY(eqp_gather_records(comm, 3 * sizeof(double), mine->nunits, mine->centroid, &all.nunits, &all.centroid));
+    EQP_TRY(eqp_gather_records(comm, sizeof(int), mine->nunits, mine->rank, &all.nunits, &all.rank));
+    EQP_TRY(eqp_agree(comm, eqp_map_create(all.nsplit, all.nunits_of, all.centroid, all.rank, made), NULL));
+    for (int64_t o = 0; o < nowners; o++) {
+        placement[o].tag -= placement[o].tag < 0 ? before : 0;
+    }
+done:
+    split_table_free(&all);
+    return code;
+}
+
+/* A placement on its way. */
+typedef struct notice {
+    int64_t at_home;
+    eqp_placement placement;
+} notice;
+
+static int send_notices(MPI_Comm comm, const eqp_owners *owners, const eqp_placement *placement, int64_t *n,
+                        notice **in)
+{
+    notice *out = NULL;
+    int *rank = NULL;
+    int code = eqp_array_create(&out, owners->n, sizeof *out);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&rank, owners->n, sizeof *rank);
+    }
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        out[o] = (notice){owners->owner[o].at_home, placement[o]};
+        rank[o] = owners->owner[o].home;
+    }
+    code = eqp_agree(comm, code, NULL);
+    if (code == EQP_OK) {
+        code = eqp_send_records(comm, sizeof *out, owners->n, rank, out, n, in);
+    }
+    free(rank);
+    free(out);
+    return code;
+}
+
+/* Every owner must have heard, and once. */
+static int read_notices(int64_t nhome, int64_t n, const notice *in, eqp_placement *placement)
+{
+    if (n != nhome) {
+        return EQP_ERR_INTERNAL;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        placement[i].home = -1;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (in[i].at_home < 0 || in[i].at_home >= n || placement[in[i].at_home].home >= 0) {
+            return EQP_ERR_INTERNAL;
+        }
+        placement[in[i].at_home] = in[i].placement;
+    }
+    return EQP_OK;
+}
+
+static int send_verdicts(MPI_Comm comm, const eqp_owners *owners, const eqp_placement *placement, int64_t nhome,
+                         eqp_placement **placements)
+{
+    eqp_placement *heard = NULL;
+    notice *in = NULL;
+    int64_t n = 0;
+    int code = send_notices(comm, owners, placement, &n, &in);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&heard, nhome, sizeof *heard);
+        code = eqp_agree(comm, code == EQP_OK ? read_notices(nhome, n, in, heard) : code, NULL);
+    }
+    free(in);
+    if (code != EQP_OK) {
+        free(heard);
+        return code;
+    }
+    *placements = heard;
+    return EQP_OK;
+}
+
+int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
+                        int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements)
+{
+    split_table table = {0};
+    eqp_placement *placement = NULL;
+    homing h = {.loads = NULL};
+    eqp_map *map = NULL;
+    int code = homing_open(comm, owners, nparts, loads, &h);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&placement, owners->n, sizeof *placement);
+        code = code ? code : read_parts(owners, units, part, &h, &table, placement);
+        code = eqp_agree(comm, code, NULL);
+    }
+    EQP_TRY(code);
+    EQP_TRY(share_table(comm, &table, owners->n, placement, &map));
+    EQP_TRY(send_verdicts(comm, owners, placement, nhome, placements));
+    *made = map;
+    map = NULL;
+done:
+    eqp_map_free(map);
+    split_table_free(&table);
+    free(h.loads);
+    free(placement);
+    return code;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From the parts of owners and units to a map that all ranks know, and to what the owners' homes are told. */
+#ifndef MAP_PLACEMENT_H
+#define MAP_PLACEMENT_H
+
+#include "map/work_units.h"
+
+#include <equipoise/map.h>
+
+/* part: of every owner, or of every unit where there are any. An owner whose units several parts compute lives with one
+ * of them. loads: NULL: owners along the curve live together as far as they can, else with who has most of them; or
+ * [nparts] what each part has to do, in any unit, the same on all ranks: they live with who has least. *made gets
+ * the table of split owners; placements: one for each of the nhome owners
+ * whose home is this rank, in the order of their numbers (at_home), owned by the caller. Collective; on error neither
+ * is made. */
+int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
+                        int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements);
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "map/survey.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void eqp__survey_release(eqp_survey *survey)
+{
+    free(survey->owner);
+    free(survey->pin);
+    free(survey->tile);
+    *survey = (eqp_survey){.n = 0};
+}
+
+void eqp__survey_clear(eqp_survey *survey, const eqp_work_model *model, const eqp_survey_detail *detail)
+{
+    survey->n = survey->npins = survey->ntiles = 0;
+    survey->pins_taken = survey->tiles_taken = 0;
+    survey->model = *model;
+    survey->detail = *detail;
+    if (detail->cost) {
+        survey->model.nominal = detail->cost;
+    }
+}
+
+double eqp_survey_heavy(const eqp_survey *survey)
+{
+    return survey ? survey->detail.heavy : 0.0;
+}
+
+uint64_t eqp_survey_pin_below(const eqp_survey *survey)
+{
+    return survey ? survey->detail.pin_below : 0;
+}
+
+double eqp_survey_weigh(const eqp_survey *survey, const int64_t *count)
+{
+    return survey && count ? eqp__work_weight(&survey->model, count) : 0.0;
+}
+
+int eqp_survey_reserve(eqp_survey *survey, int64_t owners)
+{
+    return survey ? eqp_array_reserve(&survey->owner, &survey->capacity, owners, sizeof *survey->owner)
+                  : EQP_ERR_ARGUMENT;
+}
+
+int eqp_survey_room_for_pins(eqp_survey *survey, int64_t most, int64_t **pin)
+{
+    int code;
+
+    if (!survey || !pin || most < 0 || most > INT64_MAX - survey->npins) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + most, sizeof *survey->pin));
+    *pin = survey->pin + survey->npins;
+done:
+    return code;
+}
+
+int eqp_survey_took_pins(eqp_survey *survey, int64_t n)
+{
+    if (!survey || n < 0 || n > survey->pin_capacity - survey->npins) {
+        return EQP_ERR_ARGUMENT;
+    }
+    survey->npins += n;
+    return EQP_OK;
+}
+
+int eqp_survey_add_pin(eqp_survey *survey, int64_t pin)
+{
+    int64_t *room;
+    int code;
+
+    if (pin < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp_survey_room_for_pins(survey, 1, &room));
+    *room = pin;
+    survey->npins++;
+done:
+    return code;
+}
+
+int eqp_survey_add_tile(eqp_survey *survey, const eqp_tile *tile)
+{
+    int code;
+
+    if (!survey || !tile) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile));
+    survey->tile[survey->ntiles++] = *tile;
+done:
+    return code;
+}
+
+int eqp_survey_raise_tiles(eqp_survey *survey, double weight)
+{
+    double sum = 0.0, factor;
+
+    if (!survey || !isfinite(weight)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t t = survey->tiles_taken; t < survey->ntiles; t++) {
+        sum += survey->tile[t].weight;
+    }
+    factor = sum > 0.0 ? weight / sum : 1.0;
+    for (int64_t t = survey->tiles_taken; t < survey->ntiles; t++) {
+        survey->tile[t].weight *= fmax(factor, 1.0);
+    }
+    return EQP_OK;
+}
+
+int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner)
+{
+    int code;
+
+    if (!survey || !owner) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
+    eqp_owner *taken = &survey->owner[survey->n++];
+    *taken = *owner;
+    taken->npins = survey->npins - survey->pins_taken;
+    taken->ntiles = survey->ntiles - survey->tiles_taken;
+    survey->pins_taken = survey->npins;
+    survey->tiles_taken = survey->ntiles;
+done:
+    return code;
+}

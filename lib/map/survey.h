@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The survey's other side: who opens it, and reads it. */
+#ifndef MAP_SURVEY_H
+#define MAP_SURVEY_H
+
+#include "map/costs.h"
+
+#include <equipoise/survey.h>
+
+/* How much is kept of each owner. Whatever is not, costs nothing. */
+typedef struct eqp_survey_detail {
+    double heavy;       /* nominal nanoseconds from which an owner keeps its tiles; INFINITY: none does */
+    uint64_t pin_below; /* ids whose eqp_pin_key() is smaller are sampled as pins; 0: none */
+    const double *cost; /* seconds of each kind of work that tiles are weighed by; NULL: the nominal ones */
+} eqp_survey_detail;
+
+/* Owners with their lists one after another. Zeros are an empty one. */
+struct eqp_survey {
+    eqp_work_model model;
+    eqp_survey_detail detail;
+    int64_t n, capacity;
+    eqp_owner *owner; /* [n] */
+    int64_t npins, pin_capacity;
+    int64_t *pin; /* [npins] */
+    int64_t ntiles, tile_capacity;
+    eqp_tile *tile;                  /* [ntiles] */
+    int64_t pins_taken, tiles_taken; /* belong to owners; those behind them wait for the next */
+};
+
+/* Frees the memory; the survey is then empty. */
+void eqp__survey_release(eqp_survey *survey);
+
+/* Forgets the owners, keeps the memory; what is taken in next is weighed by the model and kept in that detail. */
+void eqp__survey_clear(eqp_survey *survey, const eqp_work_model *model, const eqp_survey_detail *detail);
+
+#endif

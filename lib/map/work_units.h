@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work units of lined up owners, and how much a survey must keep for them. */
+#ifndef MAP_WORK_UNITS_H
+#define MAP_WORK_UNITS_H
+
+#include "map/making.h"
+#include "map/owners.h"
+
+/* How much a survey for the next map is to keep; last: totals when the last map was made. Local. */
+eqp_survey_detail eqp__making_detail(const eqp_making *options, int nparts, const eqp_units_totals *last);
+
+/* Totals of a survey over all ranks, roughly: an owner that ranks share counts more than once. Collective. */
+int eqp__survey_totals(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, eqp_units_totals *all);
+
+/* Work units as items: what a method assigns. */
+typedef struct eqp_work_units {
+    eqp_units *units;
+    int64_t n;                      /* of this rank */
+    double *weight;                 /* [n] nanoseconds by the nominal costs */
+    const int64_t *pin_first, *pin; /* [n + 1], [pin_first[n]]: of `units`, or of the arrays below */
+    int64_t *own_first, *own_pin;
+} eqp_work_units;
+
+/* Units for so many parts; *all: totals of all owners, in the quanta of the units. Collective; the caller frees *units
+ * with eqp__work_units_free(), and they are empty on error. Owners must have been surveyed as eqp__making_detail() says.
+ * EQP_ERR_ARGUMENT with a line (message may be NULL) where every interaction is to be a unit and there are too many. */
+int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners, eqp_units_totals *all,
+                        eqp_work_units *units, eqp_message *message);
+void eqp__work_units_free(eqp_work_units *units);
+
+#endif

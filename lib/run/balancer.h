@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files behind <equipoise/balancer.h> share. */
+#ifndef RUN_BALANCER_H
+#define RUN_BALANCER_H
+
+#include "run/feedback_steps.h"
+#include "run/shares.h"
+#include "whatif/whatif.h"
+
+struct eqp_balancer {
+    MPI_Comm comm; /* owned */
+    int rank, nranks;
+    eqp_problem problem;
+    eqp_balancer_options options;
+    eqp_work_model model;
+    double nominal[EQP_COST_KINDS];
+    eqp_costs costs;
+    eqp_policy policy;
+    eqp_rank_shares *shares;      /* how much work each rank is to get */
+    eqp_feedback_steps *feedback; /* of `feedback`, else NULL */
+    eqp_map *map;
+    eqp_placement *placement; /* of the map that was made last */
+    eqp_exchange_plan plan;
+    eqp_rank_row *row;       /* [ranks] of the last step */
+    eqp_units_totals totals; /* of all owners when the last map was made */
+    eqp_survey survey;       /* of the last evaluation, if it was taken: what a new map is made of */
+    bool surveying, surveyed;
+    bool has_map;    /* forces were computed by the present one */
+    bool made, kept; /* since the last step a map was asked for; `auto` kept the present one */
+    eqp_step now;    /* the last step, and what was said of the present map */
+};
+
+/* create.c: whether what a caller says can be, and fingerprints of it. Local. */
+bool eqp__can_be_choice(const eqp_choice *choice);
+bool eqp__can_be_network(const eqp_network *network);
+bool eqp__can_be_speeds(int n, const double *speed);
+int64_t eqp__print_choice(int64_t print, const eqp_choice *choice);
+int64_t eqp__print_network(int64_t print, const eqp_network *network);
+
+/* balancer.c */
+
+/* Who lives here: as many owners, their curve keys ascending, where they are computed now. */
+typedef struct eqp_names {
+    int64_t n;
+    uint64_t *key;          /* [n] owned */
+    eqp_placement *present; /* [n] owned */
+} eqp_names;
+
+/* names: to be freed in any case. Collective. */
+int eqp__take_names(eqp_balancer *b, eqp_names *names);
+void eqp__names_free(eqp_names *names);
+
+/* Opens the problem for a survey, and asks for what it knows of sources that parts share; to be closed in any case.
+ * Collective. */
+int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making);
+void eqp__close_problem(const eqp_balancer *b);
+
+#endif

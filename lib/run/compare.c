@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A balancer's what-ifs. */
+#include "run/balancer.h"
+
+#include "par/comm.h"
+
+#include <limits.h>
+
+static bool can_compare(const eqp_comparison *c)
+{
+    bool can_be = c->nchoices >= 1 && c->choice != NULL && c->ncounts >= 1 && c->parts != NULL &&
+                  (c->network == NULL || eqp__can_be_network(c->network)) && eqp__can_be_speeds(c->nspeeds, c->speed);
+
+    for (int i = 0; i < c->nchoices && can_be; i++) {
+        can_be = eqp__can_be_choice(&c->choice[i]);
+    }
+    for (int i = 0; i < c->ncounts && can_be; i++) {
+        can_be = c->parts[i] >= 1 && c->parts[i] <= INT_MAX;
+    }
+    return can_be;
+}
+
+/* Of what must be the same on all ranks. */
+static int64_t print_comparison(const eqp_comparison *c)
+{
+    int64_t print = eqp__print_words(c->ncounts, c->ncounts, c->parts);
+
+    for (int i = 0; i < c->nchoices; i++) {
+        print = eqp__print_choice(print, &c->choice[i]);
+    }
+    if (c->network != NULL) {
+        print = eqp__print_network(print, c->network);
+    }
+    if (c->plan != NULL) {
+        print = eqp__print_words(print, 3, (const int64_t[]){c->plan->stages, c->plan->broadcast, c->plan->node});
+    }
+    return eqp__print_words(print, c->nspeeds, c->speed);
+}
+
+int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *comparison, eqp_compared **rows,
+                         eqp_message *message)
+{
+    eqp_balancer *const b = balancer;
+    eqp_message own = {""};
+    eqp_names home = {.n = 0};
+    int code;
+
+    if (b == NULL) {
+        return EQP_ERR_ARGUMENT;
+    }
+    message = message != NULL ? message : &own;
+    code = comparison != NULL && rows != NULL && can_compare(comparison) ? EQP_OK : EQP_ERR_ARGUMENT;
+    EQP_TRY(eqp__agree_alike(b->comm, code, code == EQP_OK ? print_comparison(comparison) : 0));
+    eqp_whatif what = {.comm = b->comm,
+                       .problem = &b->problem,
+                       .model = b->model,
+                       .costs = &b->costs,
+                       .plan = comparison->plan,
+                       .speeds = {comparison->nspeeds, comparison->speed},
+                       .making = {.imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed}};
+    const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
+    EQP_TRY(eqp__take_names(b, &home));
+    what.nhome = home.n;
+    what.key = home.key;
+    code = eqp__open_problem(b, true, &what.making);
+    if (code == EQP_OK) {
+        code = eqp__whatif_compare(&what, comparison->nchoices, comparison->choice, comparison->ncounts,
+                                   comparison->parts, network, rows, comparison->on_rows, comparison->user, message);
+    }
+    eqp__close_problem(b);
+done:
+    eqp__names_free(&home);
+    return code;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From what a code says of itself to its balancer. */
+#include "run/balancer.h"
+
+#include "par/comm.h"
+
+#include <equipoise/par.h>
+#include <equipoise/route.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int eqp_balancer_options_init(eqp_balancer_options *options, size_t size)
+{
+    eqp_balancer_options usual = {.size = size,
+                                  .imbalance_tol = 0.02,
+                                  .seed = 1,
+                                  .policy = EQP_POLICY_OPTIONS_DEFAULTS,
+                                  .plan_auto = true,
+                                  .plan = EQP_EXCHANGE_PLAN_DEFAULTS,
+                                  .network = EQP_NETWORK_DEFAULTS};
+
+    if (options == NULL || size < sizeof usual.size || size > sizeof usual) {
+        return EQP_ERR_ARGUMENT;
+    }
+    usual.method = (eqp_choice){
+        .word = "auto", .method = &eqp_method_auto, .options = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
+    memcpy(options, &usual, size);
+    return EQP_OK;
+}
+
+void eqp_balancer_free(eqp_balancer *balancer)
+{
+    if (balancer != NULL) {
+        eqp__survey_release(&balancer->survey);
+        eqp__rank_shares_free(balancer->shares);
+        eqp__feedback_steps_free(balancer->feedback);
+        eqp_map_free(balancer->map);
+        free(balancer->placement);
+        free(balancer->row);
+        eqp_comm_free(&balancer->comm);
+        free(balancer);
+    }
+}
+
+static bool is_positive(double x)
+{
+    return isfinite(x) && x > 0.0;
+}
+
+static bool can_be_methods(const eqp_methods *own)
+{
+    bool can_be = own == NULL || (own->n >= 0 && (own->n == 0 || own->row != NULL));
+
+    for (int i = 0; own != NULL && i < own->n && can_be; i++) {
+        can_be = own->row[i] != NULL && own->row[i]->name != NULL;
+    }
+    return can_be;
+}
+
+static int take_problem(eqp_balancer *b, const eqp_problem *problem)
+{
+    const int nkinds = problem->nkinds > 0 ? problem->nkinds : 1;
+    bool can_be = problem->survey != NULL && problem->nkinds >= 0 && nkinds <= EQP_COST_KINDS &&
+                  problem->nphases >= 0 && problem->nphases <= EQP_PHASES_MAX &&
+                  (problem->nphases == 0 || (problem->back != NULL && problem->ghosts != NULL)) &&
+                  can_be_methods(problem->own);
+
+    b->problem = *problem;
+    for (int k = 0; k < nkinds && can_be; k++) {
+        b->nominal[k] = problem->nominal != NULL ? problem->nominal[k] : 1.0;
+        can_be = is_positive(b->nominal[k]);
+    }
+    b->model = (eqp_work_model){nkinds, b->nominal, problem->once};
+    return can_be ? eqp__costs_init(&b->costs, nkinds, b->nominal) : EQP_ERR_ARGUMENT;
+}
+
+/* Whether a word that people could write is meant. */
+bool eqp__can_be_choice(const eqp_choice *choice)
+{
+    const eqp_choice_options *how = &choice->options;
+
+    return choice->method != NULL && memchr(choice->word, 0, sizeof choice->word) != NULL && how->rate >= 0 &&
+           how->rate <= 1 && isfinite(how->threshold) && how->threshold >= 0 && how->pins >= 0 &&
+           how->strategy >= EQP_SAMPLE_RANDOM && how->strategy <= EQP_SAMPLE_STRIDE;
+}
+
+bool eqp__can_be_network(const eqp_network *network)
+{
+    return isfinite(network->alpha) && network->alpha >= 0 && isfinite(network->beta) && network->beta >= 0 &&
+           network->node >= 1;
+}
+
+bool eqp__can_be_speeds(int n, const double *speed)
+{
+    bool can_be = n >= 0 && (n == 0 || speed != NULL);
+
+    for (int i = 0; i < n && can_be; i++) {
+        can_be = is_positive(speed[i]);
+    }
+    return can_be;
+}
+
+static bool can_be_options(const eqp_balancer_options *o)
+{
+    return eqp__can_be_choice(&o->method) && isfinite(o->imbalance_tol) && o->imbalance_tol >= 0 &&
+           isfinite(o->fresh_tol) && o->fresh_tol >= 0 && isfinite(o->assign_tol) && o->assign_tol >= 0 &&
+           eqp__can_be_network(&o->network) && o->share.kind >= EQP_SHARE_EQUAL && o->share.kind <= EQP_SHARE_MODEL &&
+           eqp__can_be_speeds(o->share.nspeeds, o->share.speed);
+}
+
+static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
+{
+    int code;
+
+    EQP_TRY(eqp_balancer_options_init(&b->options, sizeof b->options));
+    if (options->size < sizeof options->size || options->size > sizeof b->options) {
+        return EQP_ERR_ARGUMENT;
+    }
+    memcpy(&b->options, options, options->size);
+    b->options.size = sizeof b->options;
+    b->plan = b->options.plan;
+    EQP_TRY(can_be_options(&b->options) ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_TRY(eqp_policy_init(&b->policy, &b->options.policy));
+    EQP_TRY(
+        eqp__rank_shares_create(&b->options.share, b->options.policy.mode == EQP_POLICY_AUTO, b->nranks, &b->shares));
+    EQP_TRY(eqp__feedback_steps_create(&b->options, b->nranks, &b->feedback));
+done:
+    return code;
+}
+
+/* Fingerprints of what must be the same on all ranks. */
+static int64_t print_method(int64_t print, const eqp_method *method)
+{
+    if (method == NULL) {
+        return eqp__print_words(print, 1, NULL);
+    }
+    const int64_t word[] = {method->flags, method->assign != NULL, method == &eqp_method_auto};
+
+    return eqp__print_text(eqp__print_words(print, 3, word), method->name);
+}
+
+static int64_t print_problem(const eqp_balancer *b)
+{
+    const eqp_problem *p = &b->problem;
+    const int64_t word[] = {b->model.nkinds,
+                            eqp__print_words(0, b->model.nkinds, b->nominal),
+                            p->once,
+                            p->nphases,
+                            p->estimates,
+                            p->open != NULL,
+                            p->close != NULL,
+                            p->aspect != NULL,
+                            p->base != NULL,
+                            p->trace != NULL,
+                            p->assign != NULL,
+                            p->advance != NULL,
+                            p->own != NULL ? p->own->n : 0};
+    int64_t print = eqp__print_words(0, (int64_t)(sizeof word / sizeof word[0]), word);
+
+    for (int i = 0; i < p->nphases; i++) {
+        print = eqp__print_words(print, 2, (const int64_t[]){p->back[i] != 0, p->ghosts[i] != 0});
+    }
+    for (int i = 0; p->own != NULL && i < p->own->n; i++) {
+        print = print_method(print, p->own->row[i]);
+    }
+    return print;
+}
+
+int64_t eqp__print_choice(int64_t print, const eqp_choice *choice)
+{
+    const eqp_choice_options *o = &choice->options;
+    const int64_t word[] = {o->strategy, eqp__bits_of(o->rate), eqp__bits_of(o->threshold), o->pins, o->full, o->split,
+                            o->even};
+
+    print = eqp__print_words(print, (int64_t)(sizeof word / sizeof word[0]), word);
+    print = eqp__print_words(print, (int64_t)(sizeof choice->settings / sizeof(int64_t)), &choice->settings);
+    return print_method(print_method(eqp__print_text(print, choice->word), choice->method), o->start);
+}
+
+int64_t eqp__print_network(int64_t print, const eqp_network *network)
+{
+    return eqp__print_words(
+        print, 3, (const int64_t[]){eqp__bits_of(network->alpha), eqp__bits_of(network->beta), network->node});
+}
+
+static int64_t print_options(const eqp_balancer_options *o)
+{
+    const int64_t word[] = {(int64_t)o->size,
+                            eqp__bits_of(o->imbalance_tol),
+                            eqp__bits_of(o->fresh_tol),
+                            eqp__bits_of(o->assign_tol),
+                            (int64_t)o->seed,
+                            o->policy.mode,
+                            o->policy.every,
+                            eqp__bits_of(o->policy.imbalance_tol),
+                            o->policy.settle,
+                            eqp__bits_of(o->policy.jump),
+                            o->share.kind,
+                            o->share.model,
+                            eqp__print_words(0, o->share.nspeeds, o->share.speed),
+                            o->plan_auto,
+                            o->plan.stages,
+                            o->plan.broadcast,
+                            o->plan.node,
+                            o->network_measure,
+                            o->handed_out};
+    const int64_t print = eqp__print_words(0, (int64_t)(sizeof word / sizeof word[0]), word);
+
+    return eqp__print_choice(eqp__print_network(print, &o->network), &o->method);
+}
+
+/* All that can fail on one rank. *print: of what must be alike. */
+static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t *print)
+{
+    int code;
+
+    MPI_Comm_rank(b->comm, &b->rank);
+    MPI_Comm_size(b->comm, &b->nranks);
+    EQP_TRY(take_problem(b, problem));
+    EQP_TRY(take_options(b, options));
+    EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
+    EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
+    const int64_t prints[] = {print_problem(b), print_options(&b->options), (int64_t)options->size};
+    *print = eqp__print_words(0, 3, prints);
+done:
+    return code;
+}
+
+int eqp_balancer_create(MPI_Comm comm, const eqp_problem *problem, const eqp_balancer_options *options,
+                        eqp_balancer **balancer, eqp_message *message)
+{
+    eqp_balancer *made = NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+    int64_t print = 0;
+    int code = eqp_comm_create(comm, &own);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = problem == NULL || options == NULL || balancer == NULL ? EQP_ERR_ARGUMENT : EQP_OK;
+    code = code == EQP_OK ? eqp_array_create(&made, 1, sizeof *made) : code;
+    if (made != NULL) {
+        made->comm = own;
+        code = fill(made, problem, options, &print);
+    }
+    code = eqp__agree_alike(own, code, code == EQP_OK ? print : 0);
+    if (code == EQP_OK) {
+        code = eqp_route_fit(own, &made->plan);
+    }
+    if (code != EQP_OK) {
+        eqp_message_set(message, "balancer: %s", eqp_error_text(code));
+        if (made == NULL) {
+            eqp_comm_free(&own);
+        }
+        eqp_balancer_free(made);
+        return code;
+    }
+    *balancer = made;
+    return EQP_OK;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/feedback_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Loads as the rule's integers: the total is this. */
+#define TOTAL_UNITS 1e15
+
+/* Of the mean, the fewest particles that a part is brought back to: shares must not be 0. */
+#define LEAST_PART 1e-6
+
+typedef enum phase {
+    STEPPING, /* step after step */
+    RETURN,   /* the next map is the best one again */
+    HOLDING   /* until the policy wants a map */
+} phase;
+
+struct eqp_feedback_steps {
+    int nranks;
+    bool ruled; /* else each map is a step */
+    phase phase;
+    eqp_feedback_options options;
+    eqp_feedback_state state;
+    eqp_method by_loads; /* the library's row, for measured loads: it weighs nothing */
+    double *best;        /* [nranks] particles of each at the best step, mean 1 */
+};
+
+int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, eqp_feedback_steps **feedback)
+{
+    eqp_feedback_steps *made = NULL;
+    int code;
+
+    if (!(options->method.method->flags & EQP_BY_LOADS) || options->handed_out) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    made->nranks = nranks;
+    made->by_loads = *options->method.method;
+    made->by_loads.flags = 0;
+    made->options = (eqp_feedback_options)EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    made->options.threshold = options->policy.imbalance_tol;
+    made->ruled = options->policy.mode == EQP_POLICY_AUTO;
+    EQP_TRY(eqp_feedback_init(&made->state, &made->options));
+    EQP_TRY(eqp_array_create(&made->best, nranks, sizeof *made->best));
+done:
+    if (code != EQP_OK) {
+        eqp__feedback_steps_free(made);
+        return code;
+    }
+    *feedback = made;
+    return EQP_OK;
+}
+
+void eqp__feedback_steps_free(eqp_feedback_steps *feedback)
+{
+    if (feedback != NULL) {
+        free(feedback->best);
+        free(feedback);
+    }
+}
+
+static void keep_best(eqp_feedback_steps *f, const eqp_rank_row *rows)
+{
+    double sum = 0.0;
+
+    for (int r = 0; r < f->nranks; r++) {
+        f->best[r] = rows[r].particles;
+        sum += f->best[r];
+    }
+    for (int r = 0; r < f->nranks; r++) {
+        f->best[r] = sum > 0 ? fmax(f->best[r] * f->nranks / sum, LEAST_PART) : 1.0;
+    }
+}
+
+int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row *rows, bool rebalanced)
+{
+    enum eqp_feedback_verdict verdict;
+    double total = 0.0, most = 0.0;
+    bool alike;
+    int code;
+
+    if (feedback == NULL || !feedback->ruled || !rebalanced || feedback->phase != STEPPING) {
+        return EQP_OK;
+    }
+    alike = eqp__rows_alike(feedback->nranks, rows);
+    for (int r = 0; r < feedback->nranks; r++) { /* what the steps go by: as maps are made */
+        const eqp_rank_row *row = &rows[r];
+        total += alike ? row->load : row->work;
+        most = fmax(most, alike ? row->load : row->predicted);
+    }
+    if (!isfinite(total)) {
+        return EQP_ERR_DATA;
+    }
+    if (!(total > 0)) { /* nothing to go by */
+        feedback->phase = HOLDING;
+        return EQP_OK;
+    }
+    code = eqp_feedback_check(&feedback->state, feedback->nranks, (int64_t)(TOTAL_UNITS * fmin(most / total, 1.0)),
+                              (int64_t)TOTAL_UNITS, &verdict);
+    if (code != EQP_OK) {
+        return code;
+    }
+    const bool is_best = feedback->state.best_step == feedback->state.checks - 1;
+    if (is_best) {
+        keep_best(feedback, rows);
+    }
+    if (verdict != EQP_FEEDBACK_GO_ON) {
+        feedback->phase = is_best ? HOLDING : RETURN;
+    }
+    return EQP_OK;
+}
+
+bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback)
+{
+    return feedback != NULL && feedback->state.checks > 0 && feedback->phase != HOLDING;
+}
+
+void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *making)
+{
+    if (feedback == NULL) {
+        return;
+    }
+    if (feedback->phase == RETURN) {
+        making->method = eqp_method_find("count");
+        making->speeds = (eqp_part_speeds){feedback->nranks, feedback->best};
+        feedback->phase = HOLDING;
+        return;
+    }
+    if (feedback->phase == HOLDING) { /* the policy asks: from here on anew */
+        (void)eqp_feedback_init(&feedback->state, &feedback->options);
+        feedback->phase = STEPPING;
+    }
+    making->method = &feedback->by_loads;
+}

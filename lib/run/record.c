@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A step of a run, taken in. */
+#include "run/balancer.h"
+
+#include "par/comm.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool eqp__rows_alike(int nranks, const eqp_rank_row *rows)
+{
+    bool alike = true;
+
+    for (int r = 1; r < nranks; r++) {
+        alike = alike && rows[r].speed == rows[0].speed;
+    }
+    return alike;
+}
+
+/* Every rank gets every rank's row, so that all draw the same conclusions. */
+static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes)
+{
+    const int ndoubles = (int)(bytes / sizeof(double));
+    char *rows = work->rows;
+    int code;
+
+    if (rows == NULL && bytes > sizeof *b->row) { /* the same on all ranks */
+        EQP_TRY(eqp_agree(b->comm, eqp_array_create(&rows, b->nranks, bytes), NULL));
+    }
+    if (MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows != NULL ? (void *)rows : b->row, ndoubles, MPI_DOUBLE,
+                      b->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    for (int r = 0; r < b->nranks && rows != NULL; r++) {
+        memcpy(&b->row[r], rows + (size_t)r * bytes, sizeof *b->row);
+    }
+    code = EQP_OK;
+done:
+    if (rows != work->rows) {
+        free(rows);
+    }
+    return code;
+}
+
+static int take_imbalances(const eqp_balancer *b, eqp_step *step)
+{
+    double *load = NULL, *predicted = NULL;
+    eqp_load_statistics measured = {0}, model = {0};
+    double work = 0.0, next = 0.0, most = 0.0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&load, b->nranks, sizeof *load));
+    EQP_TRY(eqp_array_create(&predicted, b->nranks, sizeof *predicted));
+    for (int r = 0; r < b->nranks; r++) {
+        load[r] = b->row[r].load;
+        predicted[r] = b->row[r].predicted;
+        work += b->row[r].work / b->nranks;
+        next += b->row[r].next;
+        most = fmax(most, b->row[r].next / b->row[r].speed);
+    }
+    EQP_TRY(eqp_load_statistics_compute(b->nranks, load, &measured));
+    EQP_TRY(eqp_load_statistics_compute(b->nranks, predicted, &model));
+    step->imbalance_measured = measured.imbalance;
+    step->imbalance_predicted = work > 0 ? fmax(model.max / work - 1.0, 0.0) : 0.0;
+    step->imbalance_work = next > 0 ? most * b->nranks / next - 1.0 : 0.0;
+    step->load_max = measured.max;
+    step->load_mean = measured.mean;
+done:
+    free(predicted);
+    free(load);
+    return code;
+}
+
+static void add_up(const eqp_balancer *b, eqp_step *step)
+{
+    double interactions = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0, handed = 0;
+
+    step->balance_seconds = step->exchange_seconds = 0;
+    for (int r = 0; r < b->nranks; r++) {
+        const eqp_rank_row *row = &b->row[r];
+        interactions += row->interactions;
+        migrated += row->migrated;
+        ghosts += row->ghosts;
+        ghosts_max = fmax(ghosts_max, row->ghosts);
+        bytes += row->bytes_sent;
+        handed += row->helped;
+        step->exchange_seconds = fmax(step->exchange_seconds, row->exchange_seconds);
+        step->balance_seconds = fmax(step->balance_seconds, row->balance_seconds);
+    }
+    step->interactions = (int64_t)interactions;
+    step->migrated = (int64_t)migrated;
+    step->ghosts_total = (int64_t)ghosts;
+    step->ghosts_max = (int64_t)ghosts_max;
+    step->bytes_sent = (int64_t)bytes;
+    step->handed = (int64_t)handed;
+}
+
+/* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose
+ * work is handed out; `feedback` knows seconds only. */
+static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
+{
+    const eqp_step *now = &b->now;
+    const bool promises = eqp__method_weighs(b->options.method.method) && !b->options.handed_out && !b->kept;
+    const double imbalance = work->last != NULL ? now->imbalance_work : now->imbalance_predicted;
+
+    return (eqp_policy_sample){.seconds_max = now->load_max,
+                               .seconds_mean = now->load_mean,
+                               .rebalanced = now->rebalanced,
+                               .balance_seconds = now->balance_seconds,
+                               .work_imbalance = b->feedback != NULL ? 0.0 : imbalance,
+                               .promised = promises ? now->imbalance_promised : -1.0};
+}
+
+/* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
+ * steps have shown. code: of this rank so far. */
+static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int code)
+{
+    const int64_t alike[] = {(int64_t)bytes,
+                             code == EQP_OK ? work->evaluations : 0,
+                             code == EQP_OK && work->last,
+                             code == EQP_OK && work->rows,
+                             code == EQP_OK && work->moved,
+                             b->surveying};
+    eqp_timings *own = NULL;
+    const eqp_timings *timings = NULL;
+
+    if (code == EQP_OK) {
+        timings = work->timings;
+    }
+    if (code == EQP_OK && timings == NULL) {
+        code = eqp_timings_create(b->model.nkinds, &own);
+        code = code == EQP_OK ? eqp_timings_add(own, work->count, work->row->load) : code;
+        timings = own;
+    }
+    EQP_TRY(eqp__agree_alike(b->comm, code, eqp__print_words(0, 6, alike)));
+    EQP_TRY(eqp__costs_correlation(&b->costs, b->comm, timings, &b->now.correlation));
+    EQP_TRY(eqp__costs_learn(&b->costs, b->comm, timings));
+done:
+    eqp_timings_free(own);
+    return code;
+}
+
+static bool can_be(const eqp_work *work)
+{
+    return work != NULL && work->row != NULL && work->count != NULL && work->evaluations >= 0 &&
+           work->row_bytes % sizeof(double) == 0 && (work->row_bytes == 0 || work->row_bytes >= sizeof *work->row);
+}
+
+/* What the balancer knows of this rank's work. */
+static void predict(const eqp_balancer *b, const eqp_work *work)
+{
+    work->row->work = eqp_cost_fit_predict(&b->costs.fit, work->count);
+    work->row->speed = eqp_part_speed(eqp__rank_shares_speeds(b->shares), b->rank);
+    work->row->predicted = work->row->work / work->row->speed;
+}
+
+static void tell(const eqp_balancer *b, eqp_step *step)
+{
+    const int64_t number = step->step;
+    const double time = step->time;
+
+    *step = b->now;
+    step->step = number;
+    step->time = time;
+}
+
+int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step)
+{
+    eqp_balancer *const b = balancer;
+    size_t bytes = sizeof(eqp_rank_row);
+    int code = can_be(work) ? EQP_OK : EQP_ERR_ARGUMENT;
+
+    if (b == NULL) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (code == EQP_OK) {
+        bytes = work->row_bytes > 0 ? work->row_bytes : bytes;
+        predict(b, work);
+    }
+    EQP_TRY(learn_costs(b, work, bytes, code));
+    eqp_timings_clear(work->timings);
+    work->row->next = eqp_cost_fit_predict(&b->costs.fit, work->last != NULL ? work->last : work->count);
+    EQP_TRY(gather_rows(b, work, bytes));
+    EQP_TRY(eqp_agree(b->comm, take_imbalances(b, &b->now), NULL));
+    add_up(b, &b->now);
+    eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
+    b->now.rebalanced = b->made || work->moved;
+    const eqp_policy_sample sample = sample_of(b, work);
+    EQP_TRY(eqp_policy_record(&b->policy, &sample));
+    EQP_TRY(eqp__feedback_steps_record(b->feedback, b->row, b->now.rebalanced));
+    b->has_map = true;
+    b->surveyed = b->surveying;
+    b->surveying = b->made = false;
+    if (step != NULL) {
+        tell(b, step);
+    }
+    b->now.why[0] = '\0';
+done:
+    if (code != EQP_OK) { /* of a survey that was asked for on some ranks only nothing is left */
+        b->surveyed = b->surveying = false;
+    }
+    return eqp_agree(b->comm, code, NULL);
+}

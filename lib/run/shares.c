@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/shares.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Speeds may differ by as much. A part that is slower than that had better have no rank. */
+#define LEAST_SPEED 1e-3
+
+/* Measured speeds that differ by less say nothing: what is alike differs by some percent. */
+#define OTHER_SPEED 0.1
+
+/* A model settles within so many maps (Clarke 2011); then the wait for the next one doubles, so often at most. */
+#define MAPS_IN_A_ROW 10
+#define LONGEST_WAIT 20
+
+static void scale_to_mean_one(int n, double *speed)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < n; i++) {
+        sum += speed[i];
+    }
+    for (int i = 0; i < n; i++) {
+        speed[i] *= n / sum;
+    }
+}
+
+struct eqp_rank_shares {
+    const eqp_share_options *choice; /* borrowed */
+    int nranks;
+    eqp_speeds *speeds;    /* of the learned kinds, else NULL */
+    double *speed;         /* [nranks] of the last renewal */
+    double *work, *second; /* [nranks] since the last renewal */
+    int64_t evaluations;   /* since then */
+    bool automatic;
+    int maps;      /* in a row that were made for other speeds */
+    int64_t steps; /* since the last renewal */
+};
+
+static int create_learned(eqp_rank_shares *s)
+{
+    const bool constant = s->choice->kind == EQP_SHARE_MEASURED;
+    int code;
+
+    EQP_TRY(eqp_array_create(&s->work, s->nranks, sizeof *s->work));
+    EQP_TRY(eqp_array_create(&s->second, s->nranks, sizeof *s->second));
+    EQP_TRY(eqp_speeds_create(constant ? EQP_SPEEDS_CONSTANT : s->choice->model, s->nranks, 0, &s->speeds));
+done:
+    return code;
+}
+
+int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int nranks, eqp_rank_shares **shares)
+{
+    eqp_rank_shares *made = NULL;
+    int code;
+
+    if (choice->kind == EQP_SHARE_SPEEDS && (choice->nspeeds < 1 || nranks % choice->nspeeds != 0)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    code = eqp_array_create(&made, 1, sizeof *made);
+    if (code != EQP_OK) {
+        return code;
+    }
+    made->choice = choice;
+    made->nranks = nranks;
+    made->automatic = automatic;
+    if (choice->kind != EQP_SHARE_EQUAL) {
+        code = eqp_array_create(&made->speed, nranks, sizeof *made->speed);
+    }
+    for (int r = 0; r < nranks && code == EQP_OK && made->speed != NULL; r++) {
+        made->speed[r] = choice->nspeeds > 0 ? choice->speed[r % choice->nspeeds] : 1.0;
+    }
+    if (code == EQP_OK && (choice->kind == EQP_SHARE_MEASURED || choice->kind == EQP_SHARE_MODEL)) {
+        code = create_learned(made);
+    }
+    if (code != EQP_OK) {
+        eqp__rank_shares_free(made);
+        return code;
+    }
+    *shares = made;
+    return EQP_OK;
+}
+
+void eqp__rank_shares_free(eqp_rank_shares *shares)
+{
+    if (shares != NULL) {
+        eqp_speeds_free(shares->speeds);
+        free(shares->speed);
+        free(shares->work);
+        free(shares->second);
+        free(shares);
+    }
+}
+
+eqp_part_speeds eqp__rank_shares_speeds(const eqp_rank_shares *shares)
+{
+    return (eqp_part_speeds){shares->speed != NULL ? shares->nranks : 0, shares->speed};
+}
+
+/* Whether what ranks took for their work says other speeds than those of the map. */
+static bool differ(const eqp_rank_shares *shares)
+{
+    double sum = 0.0, map = 0.0;
+    bool other = false;
+
+    for (int r = 0; r < shares->nranks; r++) {
+        if (shares->second[r] > 0) {
+            sum += shares->work[r] / shares->second[r];
+            map += shares->speed[r];
+        }
+    }
+    for (int r = 0; r < shares->nranks && sum > 0; r++) {
+        if (shares->second[r] > 0) {
+            const double speed = shares->work[r] / shares->second[r] / sum * map;
+            other = other || fabs(speed - shares->speed[r]) > OTHER_SPEED * shares->speed[r];
+        }
+    }
+    return other;
+}
+
+void eqp__rank_shares_learn(eqp_rank_shares *shares, int64_t evaluations, const eqp_rank_row *rows)
+{
+    for (int r = 0; r < shares->nranks && shares->speeds != NULL; r++) {
+        const eqp_rank_row *row = &rows[r];
+        if (isfinite(row->work) && isfinite(row->load) && row->work > 0 && row->load > 0) {
+            shares->work[r] += row->work;
+            shares->second[r] += row->load;
+        }
+    }
+    if (shares->speeds != NULL) {
+        shares->evaluations += evaluations;
+        shares->steps++;
+        shares->maps = shares->steps > MAPS_IN_A_ROW && !differ(shares) ? 0 : shares->maps;
+    }
+}
+
+bool eqp__rank_shares_want(const eqp_rank_shares *shares)
+{
+    const int more = shares->maps - MAPS_IN_A_ROW;
+    const int64_t patience = more < 0 ? 1 : INT64_C(2) << (more < LONGEST_WAIT ? more : LONGEST_WAIT);
+
+    return shares->automatic && shares->speeds != NULL && shares->steps >= patience && differ(shares);
+}
+
+int eqp__rank_shares_renew(eqp_rank_shares *shares)
+{
+    double total = 0.0, *size = NULL;
+    int code;
+
+    if (shares->evaluations == 0) {
+        return EQP_OK;
+    }
+    shares->maps += differ(shares);
+    for (int r = 0; r < shares->nranks; r++) {
+        const double times = (double)shares->evaluations;
+        total += shares->work[r] / times;
+        if (shares->work[r] > 0) {
+            (void)eqp_speeds_add(shares->speeds, r, shares->work[r] / times, shares->second[r] / times);
+        }
+        shares->work[r] = shares->second[r] = 0.0;
+    }
+    shares->steps = shares->evaluations = 0;
+    if (eqp_speeds_resize(shares->speeds, total) != EQP_OK || !(total > 0)) {
+        return EQP_OK; /* no work, or so much that nobody can divide it: nothing was learnt */
+    }
+    EQP_TRY(eqp_array_create(&size, shares->nranks, sizeof *size));
+    EQP_TRY(eqp_speeds_divide(shares->speeds, size, NULL));
+    for (int r = 0; r < shares->nranks; r++) {
+        shares->speed[r] = fmax(size[r] * shares->nranks / total, LEAST_SPEED);
+    }
+    scale_to_mean_one(shares->nranks, shares->speed);
+done:
+    free(size);
+    return code;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much work each rank is to get: equal, declared, or by what was measured. */
+#ifndef RUN_SHARES_H
+#define RUN_SHARES_H
+
+#include "map/making.h"
+
+#include <equipoise/balancer.h>
+
+/* What the shares of a run's ranks follow from. */
+typedef struct eqp_rank_shares eqp_rank_shares;
+
+/* choice: borrowed. automatic: the policy leaves it open when maps are made. Local, O(ranks). EQP_OK, EQP_ERR_ARGUMENT
+ * for speeds that do not fit the ranks, EQP_ERR_MEMORY. */
+int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int nranks, eqp_rank_shares **shares);
+void eqp__rank_shares_free(eqp_rank_shares *shares);
+
+/* Takes in a step: rows [ranks], of so many evaluations of the forces together (a size is the work of one). What says
+ * nothing (no work, a time that is none) is left out. Local. */
+void eqp__rank_shares_learn(eqp_rank_shares *shares, int64_t evaluations, const eqp_rank_row *rows);
+
+/* Whether speeds turn out to be others than those of the present map by more than a tenth, so that a map is to be made
+ * before the next step whatever the policy says, which takes what the first map has reached for all that can be. After
+ * ten maps in a row it takes longer and longer. Never where the policy is not automatic. */
+bool eqp__rank_shares_want(const eqp_rank_shares *shares);
+
+/* New speeds for the next map, by what was learnt. Local; EQP_OK or EQP_ERR_MEMORY, and the speeds stay. */
+int eqp__rank_shares_renew(eqp_rank_shares *shares);
+
+/* Relative speeds of the ranks that the last renewal has found: those of the present map. Borrowed until the next. */
+eqp_part_speeds eqp__rank_shares_speeds(const eqp_rank_shares *shares);
+
+#endif

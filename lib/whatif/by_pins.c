@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a map comes to, by the survey alone: who computes an owner has its load, and needs what it touches. Exact, where
+ * the survey gives all pins and pins are owners. */
+#include "whatif/whatif.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The owners with all pins; with their tiles, too, where some may be shared. */
+static int learn(eqp_whatif_state *state, bool tiles)
+{
+    const eqp_survey_detail all = {.heavy = tiles ? 0.0 : INFINITY, .pin_below = UINT64_MAX};
+    int code;
+
+    if (state->pinned_known && (state->pinned_tiles || !tiles)) {
+        return EQP_OK;
+    }
+    eqp__owners_free(&state->pinned);
+    state->pinned_known = false;
+    EQP_TRY(eqp__whatif_learn(state, EQP_SURVEY_WORK, &all, &state->pinned, NULL));
+    state->pinned_known = true;
+    state->pinned_tiles = tiles;
+done:
+    return code;
+}
+
+/* What a rank asks the home of an owner for, and what it gets. */
+typedef struct inquiry {
+    int64_t at_home, index;
+    int asker;
+} inquiry;
+
+typedef struct reply {
+    int64_t index;
+    eqp_placement placement;
+} reply;
+
+static int ask(MPI_Comm comm, int rank, const eqp_owners *owners, int64_t *n, inquiry **in)
+{
+    inquiry *out = NULL;
+    int *to = NULL;
+    int code = eqp_array_create(&out, owners->n, sizeof *out);
+
+    code = code == EQP_OK ? eqp_array_create(&to, owners->n, sizeof *to) : code;
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        out[o] = (inquiry){owners->owner[o].at_home, o, rank};
+        to[o] = owners->owner[o].home;
+    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(eqp_send_records(comm, sizeof *out, owners->n, to, out, n, in));
+done:
+    free(to);
+    free(out);
+    return code;
+}
+
+/* The placements of owners in curve order, from their homes. */
+static int fetch_placements(const eqp_whatif_state *state, const eqp_placement *at_home, eqp_placement **placement)
+{
+    const MPI_Comm comm = state->comm;
+    inquiry *asked = NULL;
+    reply *out = NULL, *in = NULL;
+    int *to = NULL;
+    int64_t n = 0, nin = 0;
+    int code = ask(comm, state->rank, &state->pinned, &n, &asked);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    code = eqp_array_create(&out, n, sizeof *out);
+    code = code == EQP_OK ? eqp_array_create(&to, n, sizeof *to) : code;
+    code = code == EQP_OK ? eqp_array_create(placement, state->pinned.n, sizeof **placement) : code;
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        to[i] = asked[i].asker;
+        out[i].index = asked[i].index;
+        if (asked[i].at_home < 0 || asked[i].at_home >= state->what->nhome) {
+            code = EQP_ERR_DATA; /* the survey names an owner that does not live there */
+        } else {
+            out[i].placement = at_home[asked[i].at_home];
+        }
+    }
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(eqp_send_records(comm, sizeof *out, n, to, out, &nin, &in));
+    for (int64_t i = 0; i < nin; i++) {
+        (*placement)[in[i].index] = in[i].placement;
+    }
+done:
+    free(in);
+    free(to);
+    free(out);
+    free(asked);
+    return code;
+}
+
+static int need(eqp_evaluation *evaluation, bool loads_only, int64_t pin, int part)
+{
+    return loads_only || pin < 0 ? EQP_OK : eqp_evaluation_need(evaluation, 0, pin, part);
+}
+
+/* An owner that parts share, tile by tile; what belongs to none is done at its own place. */
+static int trace_shared(const eqp_owners *owners, int64_t o, const eqp_map *map, int64_t tag, bool loads_only,
+                        eqp_evaluation *evaluation)
+{
+    const double scale = owners->weight[o] > 0 ? owners->seconds[o] / owners->weight[o] : 0.0;
+    double rest = owners->weight[o];
+    int code = EQP_OK;
+
+    for (int64_t t = owners->tile_first[o]; t < owners->tile_first[o + 1] && code == EQP_OK; t++) {
+        const int part = eqp_map_rank(map, tag, owners->tile_centroid + 3 * t);
+        rest -= owners->tile_weight[t];
+        EQP_TRY(eqp_evaluation_load(evaluation, part, scale * owners->tile_weight[t]));
+        EQP_TRY(need(evaluation, loads_only, owners->owner[o].pin, part));
+        for (int p = 0; p < EQP_TILE_PINS; p++) {
+            EQP_TRY(need(evaluation, loads_only, owners->tile_pin[EQP_TILE_PINS * t + p], part));
+        }
+    }
+    EQP_TRY(eqp_evaluation_load(evaluation, eqp_map_own_rank(map, tag), scale * fmax(rest, 0.0)));
+done:
+    return code;
+}
+
+static int trace_whole(const eqp_owners *owners, int64_t o, int part, bool loads_only, eqp_evaluation *evaluation)
+{
+    int code;
+
+    EQP_TRY(eqp_evaluation_load(evaluation, part, owners->seconds[o]));
+    EQP_TRY(need(evaluation, loads_only, owners->owner[o].pin, part));
+    for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
+        EQP_TRY(need(evaluation, loads_only, owners->pin[p], part));
+    }
+done:
+    return code;
+}
+
+static int trace_owners(const eqp_owners *owners, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+                        eqp_evaluation *evaluation)
+{
+    int code = EQP_OK;
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        const eqp_owner *owner = &owners->owner[o];
+        if (owner->pin >= 0 && !loads_only) {
+            EQP_TRY(eqp_evaluation_block(evaluation, 0, owner->pin, owner->bytes, owner->particles, placement[o].home));
+        }
+        EQP_TRY(placement[o].tag >= 0 ? trace_whole(owners, o, (int)placement[o].tag, loads_only, evaluation)
+                                      : trace_shared(owners, o, map, placement[o].tag, loads_only, evaluation));
+    }
+done:
+    return code;
+}
+
+/* What parts do whatever the map. */
+static int add_base(const eqp_problem *problem, int nparts, eqp_evaluation *evaluation)
+{
+    double *base = NULL;
+    int code = problem->base != NULL ? eqp_array_create(&base, nparts, sizeof *base) : EQP_OK;
+
+    if (code == EQP_OK && base != NULL) {
+        problem->base(problem->user, nparts, base);
+    }
+    for (int p = 0; p < nparts && code == EQP_OK && base != NULL; p++) {
+        code = eqp_evaluation_load(evaluation, p, base[p]);
+    }
+    free(base);
+    return code;
+}
+
+int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, bool loads_only, eqp_evaluation *evaluation)
+{
+    eqp_placement *placement = NULL;
+    int code;
+
+    EQP_TRY(learn(state, eqp_map_shared(trial->map) > 0));
+    EQP_TRY(fetch_placements(state, trial->placements, &placement));
+    EQP_TRY(trace_owners(&state->pinned, trial->map, placement, loads_only, evaluation));
+    if (state->rank == 0) {
+        EQP_TRY(add_base(state->what->problem, trial->nparts, evaluation));
+    }
+done:
+    free(placement);
+    return code;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "whatif/automatic.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nobody should leave the curve for less than this part of a step. */
+#define WORTHWHILE 0.01
+
+/* So many of the shortest steps are made even beside, for `auto`. */
+#define EVENED 2
+
+/* A comparison. For every number of parts there are so many trials: the methods that were asked for, without `auto`;
+ * behind them those that it wants beside; behind them the best of all these with even steps. */
+typedef struct comparison {
+    int nasked, ntried, neven;
+    const eqp_choice *asked;     /* [nasked] */
+    const eqp_choice *automatic; /* of those, or NULL */
+    const eqp_choice **tried;    /* [ntried] */
+    eqp_choice *missing;         /* owned */
+    eqp_choice *even;            /* [counts][EVENED], owned */
+} comparison;
+
+static void comparison_free(comparison *c)
+{
+    free(c->tried);
+    free(c->missing);
+    free(c->even);
+}
+
+static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choice *choice, int ncounts, comparison *c,
+                           eqp_message *message)
+{
+    int nmissing = 0, code = EQP_OK;
+
+    *c = (comparison){.nasked = nchoices, .asked = choice};
+    for (int i = 0; i < nchoices; i++) {
+        c->automatic = choice[i].method == &eqp_method_auto ? &choice[i] : c->automatic;
+    }
+    if (c->automatic != NULL) {
+        c->neven = EVENED;
+        EQP_TRY(eqp__auto_missing(own, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
+    }
+    EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)));
+    EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));
+    for (int i = 0; i < nchoices; i++) {
+        if (choice[i].method != &eqp_method_auto) {
+            c->tried[c->ntried++] = &choice[i];
+        }
+    }
+    for (int i = 0; i < nmissing; i++) {
+        c->tried[c->ntried++] = &c->missing[i];
+    }
+done:
+    return code;
+}
+
+static double step_of(const eqp_trial *trial)
+{
+    return trial->row.evaluated.step_seconds;
+}
+
+/* The trial with the shortest step among those that can be made even and were not yet: marked in done [n]. -1: none. */
+static int next_best(int n, const eqp_trial *trials, bool *done)
+{
+    int best = -1;
+
+    for (int i = 0; i < n; i++) {
+        if (!done[i] && eqp__can_even(trials[i].choice) && (best < 0 || step_of(&trials[i]) < step_of(&trials[best]))) {
+            best = i;
+        }
+    }
+    if (best >= 0) {
+        done[best] = true;
+    }
+    return best;
+}
+
+static bool is_tried(const comparison *c, const eqp_choice *choice)
+{
+    int i = 0;
+
+    while (i < c->ntried && strcmp(c->tried[i]->word, choice->word) != 0) {
+        i++;
+    }
+    return i < c->ntried;
+}
+
+/* Tries the best with even steps, unless they were asked for themselves. Where there are fewer than EVENED of them, the
+ * last slots stay without a choice. */
+static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *trials, eqp_choice *even,
+                    const eqp_network *network, eqp_message *message)
+{
+    bool *done = NULL;
+    int n = 0, code = eqp_agree(state->comm, eqp_array_create(&done, c->ntried, sizeof *done), NULL);
+
+    while (n < c->neven && code == EQP_OK) {
+        const int best = next_best(c->ntried, trials, done);
+        if (best < 0) {
+            break;
+        }
+        eqp__even_word(trials[best].choice, &even[n]);
+        trials[c->ntried + n].choice = &even[n];
+        n += !is_tried(c, &even[n]);
+    }
+    for (int i = n; i < c->neven; i++) {
+        trials[c->ntried + i].choice = NULL;
+    }
+    free(done);
+    return code == EQP_OK ? eqp__whatif_try(state, n, trials + c->ntried, network, message) : code;
+}
+
+/* What `auto` takes: the smallest step time, of equal ones the first; the curve, if nothing is worthwhile against it.
+ * Its own cost is that of all. */
+static eqp_compared choose(const comparison *c, const eqp_trial *trials)
+{
+    eqp_compared row;
+    double seconds = 0.0;
+    int best = 0;
+
+    for (int i = 0; i < c->ntried + c->neven && trials[i].choice != NULL; i++) {
+        seconds += trials[i].row.balance_seconds;
+        best = step_of(&trials[i]) < step_of(&trials[best]) ? i : best;
+    }
+    for (int i = 0; i < c->ntried; i++) {
+        const bool curve = strcmp(trials[i].choice->word, "sfc") == 0;
+        best = curve && step_of(&trials[i]) * (1.0 - WORTHWHILE) <= step_of(&trials[best]) ? i : best;
+    }
+    row = trials[best].row;
+    snprintf(row.chosen, sizeof row.chosen, "%s", trials[best].choice->word);
+    row.method = c->automatic->word;
+    row.balance_seconds = seconds;
+    return row;
+}
+
+/* The rows that were asked for, from the trials of one number of parts. */
+static void read_rows(const comparison *c, const eqp_trial *trials, eqp_compared *rows)
+{
+    int tried = 0;
+
+    for (int i = 0; i < c->nasked; i++) {
+        rows[i] = c->asked[i].method == &eqp_method_auto ? choose(c, trials) : trials[tried++].row;
+    }
+}
+
+double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load)
+{
+    double sum = 0.0, most = 0.0;
+
+    for (int p = 0; p < nparts; p++) {
+        sum += load[p];
+        most = fmax(most, load[p] / eqp_part_speed(speeds, p));
+    }
+    return sum > 0.0 ? fmax(most * nparts / sum - 1.0, 0.0) : 0.0;
+}
+
+/* The imbalance of an assignment made earlier, for the state as it is now. */
+static int look_again(eqp_whatif_state *state, const eqp_trial *trial, double *imbalance)
+{
+    double *load = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(state->comm, eqp_array_create(&load, trial->nparts, sizeof *load), NULL));
+    EQP_TRY(eqp__whatif_loads(state, trial, load));
+    *imbalance = eqp__part_imbalance(state->what->speeds, trial->nparts, load);
+done:
+    free(load);
+    return code;
+}
+
+/* All trials on the positions of the next step. */
+static int look_ahead(eqp_whatif_state *state, int n, eqp_trial *trials, eqp_message *message)
+{
+    const eqp_problem *problem = state->what->problem;
+    int code = EQP_OK;
+
+    if (problem->advance == NULL) {
+        return EQP_OK;
+    }
+    code = eqp_agree(state->comm, problem->advance(problem->user, message), message);
+    state->pinned_known = false; /* work is where it is now */
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        if (trials[i].choice != NULL) {
+            code = look_again(state, &trials[i], &trials[i].row.imbalance_next);
+        }
+    }
+    return code;
+}
+
+/* All methods into one number of parts. */
+static int compare_one(eqp_whatif_state *state, const comparison *c, int nparts, eqp_trial *trials, eqp_choice *even,
+                       const eqp_network *network, eqp_message *message)
+{
+    int code;
+
+    for (int m = 0; m < c->ntried + c->neven; m++) {
+        trials[m].choice = m < c->ntried ? c->tried[m] : NULL;
+        trials[m].nparts = nparts;
+    }
+    code = eqp__whatif_try(state, c->ntried, trials, network, message);
+    return code == EQP_OK && c->neven > 0 ? try_even(state, c, trials, even, network, message) : code;
+}
+
+int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *choice, int ncounts,
+                        const int64_t *parts, const eqp_network *network, eqp_compared **rows,
+                        void (*on_rows)(void *user, int n, const eqp_compared *rows), void *rows_user,
+                        eqp_message *message)
+{
+    eqp_whatif_state state;
+    eqp_trial *trials = NULL;
+    eqp_compared *made = NULL;
+    comparison c;
+    int code = plan_comparison(what->problem->own, nchoices, choice, ncounts, &c, message);
+    const int each = c.ntried + c.neven;
+
+    eqp__whatif_open(what, &state);
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&trials, (int64_t)each * ncounts, sizeof *trials);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&made, (int64_t)nchoices * ncounts, sizeof *made);
+    }
+    EQP_TRY(eqp_agree(what->comm, code, message));
+    for (int k = 0; k < ncounts; k++) {
+        EQP_TRY(compare_one(&state, &c, (int)parts[k], trials + k * each, c.even + k * c.neven, network, message));
+        read_rows(&c, trials + k * each, made + k * nchoices);
+        if (on_rows != NULL) {
+            on_rows(rows_user, nchoices, made + k * nchoices);
+        }
+    }
+    EQP_TRY(look_ahead(&state, each * ncounts, trials, message));
+    for (int k = 0; k < ncounts; k++) {
+        read_rows(&c, trials + k * each, made + k * nchoices);
+    }
+done:
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "what-if: %s", eqp_error_text(code));
+    }
+    if (trials != NULL) {
+        eqp__trials_free(each * ncounts, trials);
+    }
+    free(trials);
+    comparison_free(&c);
+    eqp__whatif_close(&state);
+    if (code == EQP_OK) {
+        *rows = made;
+        made = NULL;
+    }
+    free(made);
+    return code;
+}

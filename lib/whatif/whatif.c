@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "whatif/whatif.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void eqp__whatif_open(const eqp_whatif *what, eqp_whatif_state *state)
+{
+    *state = (eqp_whatif_state){.what = what, .comm = what->comm};
+    MPI_Comm_rank(what->comm, &state->rank);
+    MPI_Comm_size(what->comm, &state->nranks);
+}
+
+void eqp__whatif_close(eqp_whatif_state *state)
+{
+    eqp__owners_free(&state->owners);
+    eqp__owners_free(&state->pinned);
+}
+
+int eqp__whatif_learn(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
+                      eqp_owners *owners, eqp_units_totals *totals)
+{
+    const eqp_whatif *what = state->what;
+    const eqp_work_model model = eqp__work_model_measured(&what->model, what->costs);
+    eqp_survey_detail wanted = *detail;
+    eqp_survey survey = {.n = 0};
+    int64_t bytes = 0;
+    int code;
+
+    wanted.cost = model.nominal;
+    eqp__survey_clear(&survey, &what->model, &wanted);
+    EQP_TRY(eqp_agree(state->comm, what->problem->survey(what->problem->user, kind, &survey), NULL));
+    if (totals != NULL) {
+        EQP_TRY(eqp__survey_totals(state->comm, &survey, &model, totals));
+    }
+    EQP_TRY(eqp__owners_line_up(state->comm, &survey, &model, what->costs, what->nhome, what->key, owners, &bytes));
+done:
+    eqp__survey_release(&survey);
+    return code;
+}
+
+/* Owners without their tiles: for every method at any number of parts. */
+static int know(eqp_whatif_state *state, bool weights)
+{
+    const eqp_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
+    const double begin = eqp_cpu_seconds();
+    int code;
+
+    if (state->known && (state->weighed || !weights)) {
+        return EQP_OK;
+    }
+    eqp__owners_free(&state->owners);
+    state->owners = (eqp_owners){.n = 0};
+    state->known = false;
+    code = eqp__whatif_learn(state, weights ? EQP_SURVEY_WORK : EQP_SURVEY_NAMES, &rough, &state->owners,
+                             weights ? &state->totals : NULL);
+    state->known = code == EQP_OK;
+    state->weighed = state->known && weights;
+    state->seconds[weights] = eqp_cpu_seconds_since(begin);
+    return code;
+}
+
+/* A method that the problem carries out. */
+static int assign_own(eqp_whatif_state *state, eqp_trial *trial, eqp_map_made *made)
+{
+    const eqp_whatif *what = state->what;
+    const eqp_owners *owners = &state->owners;
+    int *part = NULL;
+    double *centre = NULL, *speed = NULL;
+    int code = what->problem->assign == NULL ? EQP_ERR_ARGUMENT : EQP_OK;
+
+    if (code == EQP_OK) {
+        code = eqp_array_create(&part, owners->n, sizeof *part);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&centre, 3 * owners->n, sizeof *centre);
+    }
+    if (code == EQP_OK) {
+        code = eqp_array_create(&speed, trial->nparts, sizeof *speed);
+    }
+    EQP_TRY(eqp_agree(state->comm, code, NULL));
+    for (int64_t o = 0; o < owners->n; o++) {
+        memcpy(centre + 3 * o, owners->owner[o].centre, 3 * sizeof *centre);
+    }
+    for (int p = 0; p < trial->nparts; p++) {
+        speed[p] = eqp_part_speed(what->speeds, p);
+    }
+    EQP_TRY(eqp_agree(state->comm,
+                      what->problem->assign(what->problem->user, trial->choice->method, trial->nparts, speed, owners->n,
+                                            centre, owners->seconds, part),
+                      NULL));
+    EQP_TRY(eqp__draft_of_owners(state->comm, owners, part, what->nhome, &trial->map, &trial->placements));
+    EQP_TRY(eqp_scan_int64(state->comm, owners->n, NULL, &made->units));
+done:
+    free(speed);
+    free(centre);
+    free(part);
+    return code;
+}
+
+/* What a trial's choice says of it. */
+static eqp_making options_of(const eqp_whatif_state *state, const eqp_trial *trial)
+{
+    eqp_making options = eqp__making_with(&state->what->making, trial->choice);
+
+    options.nparts = trial->nparts;
+    options.speeds = state->what->speeds;
+    return options;
+}
+
+/* Methods that the problem carries out weigh all the same. */
+static bool wants_weights(const eqp_making *options)
+{
+    return options->method->assign == NULL || eqp__making_wants_units(options) ||
+           (options->method->flags & EQP_NEEDS_WEIGHTS) != 0;
+}
+
+/* The owners that a trial assigns: the common ones, or with the detail that its units want, which then are *detailed.
+ */
+static int find_owners(eqp_whatif_state *state, const eqp_making *options, eqp_owners *detailed, eqp_owners **owners)
+{
+    int code = EQP_OK;
+
+    *owners = &state->owners;
+    if (eqp__making_wants_units(options)) {
+        const eqp_survey_detail detail = eqp__making_detail(options, options->nparts, &state->totals);
+        code = eqp__whatif_learn(state, EQP_SURVEY_WORK, &detail, detailed, NULL);
+        *owners = detailed;
+    }
+    return code;
+}
+
+/* What every part does whatever the assignment, or NULL. */
+static int make_base(const eqp_whatif_state *state, int nparts, double **base)
+{
+    int code = EQP_OK;
+
+    if (state->what->problem->base != NULL) { /* the same on all ranks */
+        code = eqp_agree(state->comm, eqp_array_create(base, nparts, sizeof **base), NULL);
+    }
+    if (code == EQP_OK && *base != NULL) {
+        state->what->problem->base(state->what->problem->user, nparts, *base);
+    }
+    return code;
+}
+
+/* Assigns, and assigns again until it is as even as the choice wants it. */
+static int assign_and_refine(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
+                             eqp_trial *trial, eqp_map_made *summary, eqp_message *message)
+{
+    const eqp_making options = options_of(state, trial);
+    int code;
+
+    EQP_TRY(eqp__draft_assign(draft, base, message));
+    EQP_TRY(eqp__draft_take(draft, NULL, state->what->nhome, &trial->map, &trial->placements, summary));
+    if (options.how.split || (options.method->flags & EQP_NEEDS_SOURCES) != 0) {
+        EQP_TRY(eqp__refine_loads(state, draft, base, options.imbalance_tol, trial, summary, message));
+    }
+    if (options.how.even) {
+        EQP_TRY(eqp__refine_step(state, draft, base, network, trial, summary, message));
+    }
+done:
+    return code;
+}
+
+static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_trial *trial, eqp_map_made *summary,
+                    eqp_message *message)
+{
+    const eqp_making options = options_of(state, trial);
+    eqp_owners detailed = {.n = 0}, *owners = NULL;
+    eqp_draft *draft = NULL;
+    double *base = NULL;
+    int code;
+
+    EQP_TRY(know(state, wants_weights(&options)));
+    if (trial->choice->method->assign == NULL) {
+        return assign_own(state, trial, summary);
+    }
+    EQP_TRY(make_base(state, trial->nparts, &base));
+    EQP_TRY(find_owners(state, &options, &detailed, &owners));
+    EQP_TRY(eqp__draft_open(state->comm, &options, owners, state->what->old, &draft, message));
+    EQP_TRY(assign_and_refine(state, draft, base, network, trial, summary, message));
+done:
+    eqp__draft_close(draft);
+    eqp__owners_free(&detailed);
+    free(base);
+    return code;
+}
+
+/* Whether a trial's evaluation comes with its map. */
+static bool refines_step(const eqp_trial *trial)
+{
+    return trial->choice != NULL && trial->choice->options.even;
+}
+
+/* The map of a trial, and what is known of it without a trace. */
+static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial *trial, eqp_message *message)
+{
+    eqp_map_made summary = {.units = 0};
+    eqp_making options;
+    const double begin = eqp_cpu_seconds();
+    double seconds;
+    bool weights, fresh;
+    int code;
+
+    trial->row = (eqp_compared){
+        .method = trial->choice != NULL ? trial->choice->word : NULL, .parts = trial->nparts, .imbalance_next = NAN};
+    if (trial->choice == NULL) {
+        trial->row.split_owners = eqp_map_shared(trial->map);
+        return EQP_OK;
+    }
+    options = options_of(state, trial);
+    weights = wants_weights(&options);
+    fresh = !state->known || (weights && !state->weighed);
+    code = make_map(state, network, trial, &summary, message);
+    /* What was learnt for another method would have had to be learnt for this one. */
+    seconds = eqp_cpu_seconds_since(begin) + (fresh ? 0.0 : state->seconds[weights]);
+    if (code == EQP_OK &&
+        MPI_Allreduce(&seconds, &trial->row.balance_seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    trial->made = summary;
+    trial->row.units = summary.units;
+    trial->row.split_owners = summary.split_owners;
+    if (eqp__making_wants_units(&options) && summary.totals.interactions > 0) {
+        trial->row.sample_rate = (double)summary.units / (double)summary.totals.interactions;
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "%s into %d parts: %s", trial->choice->word, trial->nparts, eqp_error_text(code));
+    }
+    return code;
+}
+
+int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network, eqp_message *message)
+{
+    eqp_evaluation **evaluation = NULL;
+    int code = eqp_agree(state->comm, eqp_array_create(&evaluation, n, sizeof(eqp_evaluation *)), NULL);
+
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        code = assign(state, network, &trials[i], message);
+        if (code == EQP_OK && !refines_step(&trials[i])) {
+            code = eqp__whatif_trace(state, &trials[i], i % state->nranks, &evaluation[i]);
+        }
+    }
+    if (code == EQP_OK) {
+        for (int i = state->rank; i < n && code == EQP_OK; i += state->nranks) {
+            if (!refines_step(&trials[i])) {
+                code = eqp__whatif_evaluate(state, evaluation[i], network, &trials[i].row.evaluated);
+            }
+        }
+        code = eqp_agree(state->comm, code, NULL);
+    }
+    for (int i = 0; i < n && code == EQP_OK; i++) {
+        if (MPI_Bcast(&trials[i].row.evaluated, (int)sizeof trials[i].row.evaluated, MPI_BYTE, i % state->nranks,
+                      state->comm) != MPI_SUCCESS) {
+            code = EQP_ERR_MPI;
+        }
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "what-if: %s", eqp_error_text(code));
+    }
+    for (int i = 0; i < n && evaluation != NULL; i++) {
+        eqp_evaluation_free(evaluation[i]);
+    }
+    free(evaluation);
+    return code;
+}

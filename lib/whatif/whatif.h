@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What if: the state at hand divided into any number of parts by any method, without a step: what a comparison shows
+ * and what `auto` chooses by. A problem says what its owners are and what a map would make every part compute and
+ * fetch. */
+#ifndef WHATIF_WHATIF_H
+#define WHATIF_WHATIF_H
+
+#include "map/draft.h"
+
+#include <equipoise/problem.h>
+#include <equipoise/whatif.h>
+
+/* What several trials of one state have in common. All that is borrowed must outlive them. */
+typedef struct eqp_whatif {
+    MPI_Comm comm; /* borrowed */
+    const eqp_problem *problem;
+    eqp_work_model model;
+    const eqp_costs *costs;        /* must be known (measured) when a comparison begins */
+    const eqp_exchange_plan *plan; /* how data travel (borrowed); NULL: by the cheapest plan */
+    eqp_part_speeds speeds;        /* of the parts: loads are seconds of work, which take a part its own time */
+    const eqp_map *old;            /* of a run whose map is to be renewed (borrowed): parts are ranks, and as little as
+                                      possible is to move; NULL: parts have nothing to do with where things are */
+    eqp_making making;             /* of the run: what choices change */
+    int64_t nhome;                 /* owners at home on this rank */
+    const uint64_t *key;           /* [nhome] their curve keys, ascending (borrowed) */
+} eqp_whatif;
+
+/* An assignment that is being tried. Zeros are none. */
+typedef struct eqp_trial {
+    const eqp_choice *choice; /* borrowed; NULL: the map and the placements are given */
+    int nparts;
+    eqp_map *map;              /* owned: eqp__trials_free() */
+    eqp_placement *placements; /* [owners at home of this rank] owned: eqp__trials_free() */
+    eqp_map_made made;         /* how, where there is a choice; imbalance: by the traces, if it took any */
+    eqp_compared row;          /* the same on all ranks */
+} eqp_trial;
+
+void eqp__trials_free(int n, eqp_trial *trials);
+
+/* The owners and their weights, learnt once. */
+typedef struct eqp_whatif_state {
+    const eqp_whatif *what;
+    MPI_Comm comm;
+    int rank, nranks;
+    /* owners as they are, with weights if they were wanted so far; and what it took to learn that */
+    bool known, weighed;
+    eqp_owners owners;
+    eqp_units_totals totals; /* of all owners, roughly; known where they were weighed */
+    double seconds[2];       /* without and with weights; 0: never done */
+    /* where maps are judged by the survey: owners with all their pins, and with their tiles */
+    bool pinned_known, pinned_tiles;
+    eqp_owners pinned;
+} eqp_whatif_state;
+
+/* what: borrowed. Local; what it comes to hold: eqp__whatif_close(). */
+void eqp__whatif_open(const eqp_whatif *what, eqp_whatif_state *state);
+void eqp__whatif_close(eqp_whatif_state *state);
+
+/* Makes the maps of trials (choice, nparts set, else zeros) that have a choice, traces all and evaluates each with the
+ * cheapest plan for the network; each evaluation on a rank of its own, as far as there are ranks, but for those whose
+ * steps are to be even. Memory on that rank: about 20 bytes for every block that a part needs. Collective. */
+int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network,
+                    eqp_message *message);
+
+/* Every method at every number of parts, and the imbalance on the next positions. `auto` stands for the one with the
+ * smallest step time among those that are compared and its own candidates. rows: [ncounts x nchoices] by parts, then by
+ * method, owned by the caller: free(). on_rows: called on all ranks after each number of parts with its rows, or NULL.
+ * Collective. */
+int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *choice, int ncounts,
+                        const int64_t *parts, const eqp_network *network, eqp_compared **rows,
+                        void (*on_rows)(void *user, int n, const eqp_compared *rows), void *rows_user,
+                        eqp_message *message);
+
+/* How far loads (seconds of work, [nparts]) are from what parts of those speeds should have: largest load / speed over
+ * mean load, - 1; 0 without load. */
+double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load);
+
+/* The owners with as much detail as asked for, lined up (to be freed in any case); totals: of all, or NULL where nobody
+ * wants them. Collective. */
+int eqp__whatif_learn(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
+                      eqp_owners *owners, eqp_units_totals *totals);
+
+/* by_pins.c: what a map comes to without problem->trace, as that would say it. Collective; its code is this rank's. */
+int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, bool loads_only, eqp_evaluation *evaluation);
+
+/* trace.c: what the problem says of a trial's map. All are collective. */
+
+/* All that the map would make every part compute and fetch, on the rank `root`; NULL elsewhere. */
+int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root, eqp_evaluation **evaluation);
+
+/* The loads alone, on all ranks: [trial->nparts]. */
+int eqp__whatif_loads(eqp_whatif_state *state, const eqp_trial *trial, double *loads);
+
+/* By the plan of the run, or the cheapest. Local. */
+int eqp__whatif_evaluate(const eqp_whatif_state *state, eqp_evaluation *evaluation, const eqp_network *network,
+                         eqp_evaluated *result);
+
+/* refine.c: a map that is made again with what its traces have taught. Both replace the trial's map and placements
+ * where they find better ones, and keep made->result.imbalance true. base: [parts] seconds of what each part does
+ * whatever the assignment, or NULL. Collective. */
+
+/* Until the loads, traced exactly, are within the tolerance: parts that share owners do some of their work again. For
+ * maps without shared owners there is nothing to do. */
+int eqp__refine_loads(eqp_whatif_state *state, eqp_draft *draft, const double *base, double imbalance_tol,
+                      eqp_trial *trial, eqp_map_made *made, eqp_message *message);
+
+/* Until the longest step, load and exchange together, gets no shorter. Evaluates: trial->row.evaluated. */
+int eqp__refine_step(eqp_whatif_state *state, eqp_draft *draft, const double *base, const eqp_network *network,
+                     eqp_trial *trial, eqp_map_made *made, eqp_message *message);
+
+#endif

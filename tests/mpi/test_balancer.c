@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The balancer as an embedding code uses it: owners on a line, whose work is known here. */
+#include "harness.h"
+
+#include <equipoise/balancer.h>
+
+#include <math.h>
+
+#include "failing_ranks.h"
+
+enum { OWNERS = 60 };
+
+/* Owners of all ranks, by their place on the line; some ranks have none at first. */
+typedef struct world {
+    int rank, size;
+    int64_t n;
+    int64_t owner[OWNERS]; /* [n] that live here */
+    int64_t tag[OWNERS];   /* [n] of each */
+    eqp_balancer *balancer;
+} world;
+
+/* Work of an owner: the last ones have most. */
+static int64_t work_of(int64_t owner)
+{
+    return 100 + 10 * owner;
+}
+
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
+{
+    const world *w = user;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < w->n && code == EQP_OK; i++) {
+        const eqp_owner owner = {.key = (uint64_t)w->owner[i] << 30,
+                                 .pin = w->owner[i],
+                                 .particles = 1,
+                                 .home = w->rank,
+                                 .at_home = i,
+                                 .bytes = 8,
+                                 .tag = w->tag[i],
+                                 .centre = {(double)w->owner[i], 0, 0},
+                                 .count = {kind == EQP_SURVEY_WORK ? work_of(w->owner[i]) : 0},
+                                 .interactions = 1};
+        code = eqp_survey_add_owner(list, &owner);
+    }
+    return code;
+}
+
+/* All owners on the last rank. */
+static eqp_problem make_world(MPI_Comm comm, world *w)
+{
+    *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm)};
+    w->n = w->rank == w->size - 1 ? OWNERS : 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        w->owner[i] = i;
+        w->tag[i] = w->rank;
+    }
+    return (eqp_problem){.user = w, .survey = survey};
+}
+
+static eqp_balancer_options options_of(const char *method)
+{
+    eqp_balancer_options options;
+
+    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
+    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, method, &options.method, NULL), EQP_OK);
+    return options;
+}
+
+static void create(MPI_Comm comm, const char *method, world *w)
+{
+    const eqp_problem problem = make_world(comm, w);
+    const eqp_balancer_options options = options_of(method);
+
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w->balancer, NULL), EQP_OK);
+}
+
+/* Owners to where the advice says, as a code moves its data. */
+static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
+{
+    int64_t here[OWNERS], all[OWNERS];
+
+    for (int64_t o = 0; o < OWNERS; o++) {
+        here[o] = 0;
+    }
+    for (int64_t i = 0; i < w->n && advice->changed; i++) {
+        CHECK(advice->placement[i].tag == advice->placement[i].home);
+        here[w->owner[i]] = 1 + advice->placement[i].home;
+    }
+    MPI_Allreduce(here, all, OWNERS, MPI_INT64_T, MPI_SUM, comm);
+    if (advice->changed) {
+        w->n = 0;
+    }
+    for (int64_t o = 0; o < OWNERS && advice->changed; o++) {
+        CHECK(all[o] >= 1 && all[o] <= w->size);
+        if (all[o] - 1 == w->rank) {
+            w->owner[w->n] = o;
+            w->tag[w->n++] = w->rank;
+        }
+    }
+}
+
+/* A step: its work takes a microsecond each. */
+static void record(world *w, eqp_step *step)
+{
+    int64_t count[1] = {0};
+    eqp_rank_row row = {.particles = (double)w->n, .balance_seconds = 1e-3};
+
+    for (int64_t i = 0; i < w->n; i++) {
+        count[0] += work_of(w->owner[i]);
+    }
+    row.load = 1e-6 * (double)count[0];
+    CHECK_EQUAL(eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, step), EQP_OK);
+}
+
+static void a_run_is_kept_even(MPI_Comm comm)
+{
+    world w;
+    eqp_advice advice;
+    eqp_step step = {.step = 3};
+    int maps = 0;
+
+    create(comm, "sfc", &w);
+    for (int s = 0; s < 6; s++) {
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 6 - s, &advice, NULL), EQP_OK);
+        CHECK(advice.changed == (advice.placement != NULL && advice.renewed));
+        maps += advice.changed;
+        move(comm, &w, &advice);
+        record(&w, &step);
+        CHECK_EQUAL(step.step, 3);
+        CHECK(step.rebalanced == advice.renewed);
+    }
+    CHECK_EQUAL(maps, 1); /* nothing changes after the first one */
+    CHECK(step.imbalance_measured < 0.12 && fabs(step.imbalance_measured - step.imbalance_promised) < 1e-9);
+    CHECK(eqp_balancer_knows_costs(w.balancer));
+    CHECK_NEAR(eqp_balancer_costs(w.balancer)->cost[0], 1e-6, 1e-12);
+    CHECK(eqp_balancer_speeds(w.balancer) == NULL && eqp_map_shared(eqp_balancer_map(w.balancer)) == 0);
+    eqp_balancer_free(w.balancer);
+}
+
+static void the_first_map_needs_to_know_nothing(MPI_Comm comm)
+{
+    world w;
+    eqp_advice advice;
+
+    create(comm, "sfc", &w);
+    CHECK(eqp_balancer_due(w.balancer) && !eqp_balancer_due(NULL));
+    CHECK_EQUAL(eqp_balancer_begin(w.balancer, &advice, NULL), EQP_OK);
+    CHECK(advice.changed);
+    move(comm, &w, &advice);
+    CHECK(w.n >= OWNERS / w.size && w.n <= OWNERS / w.size + 1);
+    eqp_balancer_free(w.balancer);
+}
+
+typedef struct wide_row {
+    eqp_rank_row common;
+    double own;
+} wide_row;
+
+static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
+{
+    int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    wide_row mine = {.common = {.load = 1.0 + (rank == size - 1),
+                                .interactions = 10,
+                                .ghosts = rank,
+                                .bytes_sent = 2,
+                                .migrated = 1,
+                                .exchange_seconds = rank,
+                                .balance_seconds = 5},
+                     .own = 100 + rank};
+    wide_row *rows = mpi_test_alloc(size, sizeof *rows);
+    const int64_t count[1] = {3};
+    eqp_work work = {.row = &mine.common, .row_bytes = sizeof mine, .rows = rows, .count = count, .moved = true};
+    eqp_step step = {.step = 9, .time = 0.5};
+    world w;
+
+    create(comm, "sfc", &w);
+    CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, &step), EQP_OK);
+    for (int r = 0; r < size; r++) {
+        CHECK(rows[r].own == 100 + r && rows[r].common.ghosts == r);
+    }
+    CHECK_NEAR(step.load_mean, (size + 1.0) / size, 1e-15);
+    CHECK_NEAR(step.imbalance_measured, 2.0 * size / (size + 1.0) - 1.0, 1e-14);
+    CHECK_NEAR(step.imbalance_predicted, 0, 1e-14);
+    CHECK(step.load_max == 2);
+    CHECK_EQUAL(step.interactions, 10 * size);
+    CHECK_EQUAL(step.ghosts_total, size * (size - 1) / 2);
+    CHECK_EQUAL(step.ghosts_max, size - 1);
+    CHECK_EQUAL(step.bytes_sent, 2 * size);
+    CHECK_EQUAL(step.migrated, size);
+    CHECK(step.exchange_seconds == size - 1 && step.balance_seconds == 5);
+    CHECK(step.step == 9 && step.time == 0.5 && step.rebalanced);
+    mine.common.load = rank == 0 ? NAN : 1.0;
+    CHECK_EQUAL(eqp_balancer_record(w.balancer, &work, NULL), EQP_ERR_DATA);
+    eqp_balancer_free(w.balancer);
+    free(rows);
+}
+
+/* With the whole state as it was where anything fails: the old map, and the same code on all ranks. */
+static int without_memory(MPI_Comm comm, void *user)
+{
+    const eqp_problem problem = make_world(comm, &(world){.n = 0});
+    eqp_problem own = problem;
+    const eqp_balancer_options options = options_of(user);
+    world w;
+    eqp_advice advice;
+    eqp_step step = {.step = 0};
+    int64_t count[1] = {0};
+    eqp_rank_row row = {.load = 0};
+    int code;
+
+    (void)make_world(comm, &w);
+    own.user = &w;
+    failing_ranks_begin();
+    code = eqp_balancer_create(comm, &own, &options, &w.balancer, NULL);
+    for (int s = 0; s < 2 && code == EQP_OK; s++) {
+        const eqp_map *before = eqp_balancer_map(w.balancer);
+        const int64_t shared = eqp_map_shared(before);
+        code = eqp_balancer_renew(w.balancer, 10, &advice, NULL);
+        CHECK(code == EQP_OK ||
+              (!advice.changed && eqp_balancer_map(w.balancer) == before && eqp_map_shared(before) == shared));
+        count[0] = s == 0 ? w.n * 1000 : 7;
+        row.load = 1e-6 * (double)count[0];
+        code = code == EQP_OK ? eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, &step) : code;
+    }
+    failing_ranks_end();
+    eqp_balancer_free(w.balancer);
+    return code;
+}
+
+static void a_balancer_fails_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    char sfc[] = "sfc", interaction[] = "interaction";
+
+    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 2) { /* more ranks fail at the same places */
+        CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
+        CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
+    }
+}
+
+static void what_cannot_be_is_refused(MPI_Comm comm)
+{
+    world w;
+    eqp_problem problem = make_world(comm, &w);
+    eqp_balancer_options options = options_of("sfc");
+    eqp_balancer *balancer = NULL;
+
+    CHECK_EQUAL(eqp_balancer_options_init(&options, 3), EQP_ERR_ARGUMENT);
+    options.imbalance_tol = -1;
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &balancer, NULL), EQP_ERR_ARGUMENT);
+    options = options_of("sfc");
+    problem.survey = NULL;
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &balancer, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_balancer_create(comm, NULL, &options, &balancer, NULL), EQP_ERR_ARGUMENT);
+    CHECK(balancer == NULL);
+    eqp_balancer_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(a_run_is_kept_even),
+        MPI_TEST(the_first_map_needs_to_know_nothing),
+        MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
+        MPI_TEST(a_balancer_fails_on_all_ranks_or_on_none),
+        MPI_TEST(what_cannot_be_is_refused),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}

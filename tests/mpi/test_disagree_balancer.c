@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* As test_disagree.c, for a code's balancer: what it is told of the code, of steps and of comparisons. After a call
+ * that was refused the balancer does its work. */
+#include "disagree.h"
+
+#include <equipoise/balancer.h>
+
+#include <math.h>
+#include <stddef.h>
+
+/* ---- fields that differ ---- */
+
+/* A field of a struct, as rows name it: "NAME: 0" where the odd rank has nothing but zeros there, "NAME: -1" for all
+ * bits set (nobody looks at what a pointer points to before all agree), "NAME: differs" for another lowest bit. Members
+ * of a field are rows of that field. */
+typedef struct field {
+    const char *object, *name;
+    size_t offset, size;
+} field;
+
+#define FIELD(object, type, field)                                                                                     \
+    {                                                                                                                  \
+#object, #object "." #field, offsetof(type, field), sizeof((type *)0)->field                                   \
+    }
+#define P(field) FIELD(problem, eqp_problem, field)
+#define O(field) FIELD(options, eqp_balancer_options, field)
+#define W(field) FIELD(work, eqp_work, field)
+#define C(field) FIELD(comparison, eqp_comparison, field)
+#define M(field, of)                                                                                                   \
+    {                                                                                                                  \
+        "options", "options." #field ": " #of, offsetof(eqp_balancer_options, field.of),                               \
+            sizeof((eqp_balancer_options *)0)->field.of                                                                \
+    }
+#define TABLE(...)                                                                                                     \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+
+static const field fields[] = TABLE(
+    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(own), P(estimates), P(survey), P(open),
+    P(close), P(aspect), P(base), P(trace), P(assign), P(advance), O(size), O(imbalance_tol), O(fresh_tol),
+    O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(handed_out), M(method, word), M(method, method),
+    M(method, settings), M(method, options.strategy), M(method, options.rate), M(method, options.threshold),
+    M(method, options.pins), M(method, options.full), M(method, options.split), M(method, options.even),
+    M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol), M(policy, settle),
+    M(policy, jump), M(share, kind), M(share, model), M(share, nspeeds), M(share, speed), M(plan, stages),
+    M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row), W(row_bytes),
+    W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), C(nchoices), C(choice), C(ncounts), C(parts),
+    C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
+
+static bool is_in(const seat *s, const char *name, const char *how)
+{
+    char what[128];
+
+    snprintf(what, sizeof what, "%s: %s", name, how);
+    return is(s, what);
+}
+
+static void spoil(const seat *s, const char *name, void *object)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        const field *f = &fields[i];
+        unsigned char *at = (unsigned char *)object + f->offset;
+        if (strcmp(f->object, name) != 0) {
+            continue;
+        }
+        if (is_in(s, f->name, "0") || is_in(s, f->name, "-1")) {
+            memset(at, is_in(s, f->name, "0") ? 0 : 0xff, f->size);
+        }
+        *at ^= is_in(s, f->name, "differs");
+    }
+}
+
+/* ---- a code: owners on a line, as many on each rank ---- */
+
+enum { HERE = 4, KINDS = 2 };
+
+typedef struct scene {
+    int rank, back[1], ghosts[1];
+    double nominal[KINDS + 1];
+    eqp_method method;
+    const eqp_method *row[1];
+    eqp_methods own;
+    eqp_problem problem;
+} scene;
+
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
+{
+    const scene *all = user;
+    int code = EQP_OK;
+
+    for (int i = 0; i < HERE && code == EQP_OK; i++) {
+        const int number = all->rank * HERE + i;
+        eqp_owner owner = {.key = (uint64_t)number << 30, .pin = number, .particles = 1, .interactions = 1};
+        owner.home = all->rank;
+        owner.tag = all->rank;
+        owner.at_home = i;
+        owner.centre[0] = number;
+        owner.count[0] = kind == EQP_SURVEY_WORK ? 100 + number : 0;
+        code = eqp_survey_add_owner(list, &owner);
+    }
+    return code;
+}
+
+static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+                 eqp_evaluation *evaluation)
+{
+    const scene *all = user;
+    int code = EQP_OK;
+
+    (void)nparts, (void)loads_only;
+    for (int i = 0; i < HERE && code == EQP_OK; i++) {
+        code = eqp_evaluation_load(evaluation, eqp_map_own_rank(map, placement[i].tag), 100 + all->rank * HERE + i);
+    }
+    return code;
+}
+
+static void make_scene(const seat *s, scene *all)
+{
+    *all = (scene){.rank = s->rank, .ghosts = {1}, .nominal = {2, 1, 1}};
+    all->method.name = "own";
+    all->row[0] = &all->method;
+    all->own = (eqp_methods){all->row, 1};
+    all->problem = (eqp_problem){.user = all, .nkinds = KINDS, .nominal = all->nominal, .nphases = 1, .own = &all->own};
+    all->problem.back = all->back;
+    all->problem.ghosts = all->ghosts;
+    all->problem.survey = survey;
+    all->problem.trace = trace;
+}
+
+static eqp_choice choice_of(const char *word)
+{
+    eqp_choice choice = {.method = NULL};
+
+    CHECK_EQUAL(eqp_choice_parse(NULL, NULL, word, &choice, NULL), EQP_OK);
+    return choice;
+}
+
+static eqp_balancer *right_balancer(const seat *s, const char *method, scene *all)
+{
+    eqp_balancer_options options;
+    eqp_balancer *balancer = NULL;
+
+    make_scene(s, all);
+    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
+    options.method = choice_of(method);
+    options.policy = (eqp_policy_options){EQP_POLICY_EVERY, 2, 0, 1, 0};
+    CHECK_EQUAL(eqp_balancer_create(s->comm, &all->problem, &options, &balancer, NULL), EQP_OK);
+    return balancer;
+}
+
+static int record_right(const seat *s, eqp_balancer *balancer)
+{
+    const int64_t count[KINDS] = {100 + s->rank, 1};
+    eqp_rank_row mine = {.load = 1};
+
+    return eqp_balancer_record(balancer, &(eqp_work){.row = &mine, .count = count}, NULL);
+}
+
+/* After a step, and before another one for which it wants a survey. */
+static eqp_balancer *running_balancer(const seat *s, scene *all)
+{
+    eqp_balancer *balancer = right_balancer(s, "sfc", all);
+
+    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.renewed = false}, NULL), EQP_OK);
+    CHECK_EQUAL(record_right(s, balancer), EQP_OK);
+    return balancer;
+}
+
+static eqp_balancer *given(const seat *s, eqp_balancer *balancer)
+{
+    return is(s, "balancer: NULL") ? NULL : balancer;
+}
+
+/* ---- a balancer ---- */
+
+static int create(const seat *s)
+{
+    double speed[] = {1 + is(s, "options.share: another speed")};
+    const eqp_method copy = eqp_method_auto;
+    eqp_balancer_options options;
+    eqp_balancer *balancer = NULL;
+    eqp_message message = {""};
+    scene all;
+
+    make_scene(s, &all);
+    all.nominal[1] += is(s, "problem.nominal: 2 for 1");
+    all.back[0] += is(s, "problem.back: 1 for 0");
+    all.ghosts[0] -= is(s, "problem.ghosts: 0 for 1");
+    all.row[0] = is(s, "problem.own: of NULLs") ? NULL : all.row[0];
+    all.method.flags = is(s, "problem.own: other flags");
+    all.method.assign = is(s, "problem.own: assigned") ? eqp_method_at(0)->assign : NULL;
+    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
+    options.method.method = is(s, "options.method: another") ? eqp_method_at(0) : &eqp_method_auto;
+    options.method.method = is(s, "options.method: a copy") ? &copy : options.method.method;
+    options.method.options.start = eqp_method_at(is(s, "options.method: another start"));
+    options.policy.jump = 1;
+    options.share = (eqp_share_options){EQP_SHARE_SPEEDS, EQP_SPEEDS_CONSTANT, 1, speed};
+    options.plan.node = options.network.node = 2;
+    options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
+    spoil(s, "problem", &all.problem);
+    spoil(s, "options", &options);
+    const int code = CALL(s, eqp_balancer_create(s->argument, is(s, "problem: NULL") ? NULL : &all.problem,
+                                                 is(s, "options: NULL") ? NULL : &options,
+                                                 is(s, "balancer: NULL") ? NULL : &balancer,
+                                                 is(s, "message: NULL") ? NULL : &message));
+
+    CHECK((balancer == NULL) == (code != EQP_OK));
+    eqp_balancer_free(balancer);
+    return code;
+}
+
+static int destroy(const seat *s)
+{
+    scene all;
+    eqp_balancer *balancer = right_balancer(s, "sfc", &all);
+
+    if (given(s, balancer) == NULL) {
+        eqp_balancer_free(NULL);
+    }
+    eqp_balancer_free(balancer);
+    return EQP_OK;
+}
+
+/* ---- maps ---- */
+
+typedef int ask(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message);
+
+/* A first map, straight from a survey and by trial. */
+static int ask_twice(const seat *s, ask *function)
+{
+    static const char *const methods[] = {"sfc", "sfc:split"};
+    int code = EQP_OK;
+
+    for (int m = 0; m < 2; m++) {
+        eqp_advice advice;
+        eqp_message message = {""};
+        scene all;
+        eqp_balancer *balancer = right_balancer(s, methods[m], &all), *wrong = given(s, balancer);
+        const int now = CALL(s, function(wrong, is(s, "left: 9 for 8") ? 9 : 8, is(s, "advice: NULL") ? NULL : &advice,
+                                         is(s, "message: NULL") ? NULL : &message));
+        CHECK(m == 0 || now == code);
+        code = now;
+        CHECK_EQUAL(function(balancer, 8, &advice, &message), EQP_OK);
+        eqp_balancer_free(balancer);
+    }
+    return code;
+}
+
+static int advise(const seat *s)
+{
+    return ask_twice(s, eqp_balancer_advise);
+}
+
+static int renew(const seat *s)
+{
+    return ask_twice(s, eqp_balancer_renew);
+}
+
+static int first_map(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
+{
+    (void)left;
+    return eqp_balancer_begin(balancer, advice, message);
+}
+
+static int begin(const seat *s)
+{
+    return ask_twice(s, first_map);
+}
+
+/* No map is due: ranks do not hear of each other. Then all survey a step, and one begins with another survey. */
+static int second_map(const seat *s)
+{
+    eqp_advice advice;
+    scene all;
+    eqp_balancer *balancer = running_balancer(s, &all);
+    const int64_t left = is(s, "left: 9 for 8 where no map is due") ? 9 : 8;
+    int code = eqp_balancer_advise(balancer, left, is(s, "advice: NULL where no map is due") ? NULL : &advice, NULL);
+
+    CHECK(code == EQP_OK && !eqp_balancer_due(balancer));
+    CHECK_EQUAL(survey(&all, EQP_SURVEY_WORK, eqp_balancer_survey(balancer)), EQP_OK);
+    CHECK_EQUAL(record_right(s, balancer), EQP_OK);
+    if (is(s, "balancer: another survey")) {
+        (void)eqp_balancer_survey(balancer);
+    }
+    code = eqp_balancer_renew(balancer, 8, &advice, NULL);
+    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &advice, NULL), EQP_OK);
+    eqp_balancer_free(balancer);
+    return code;
+}
+
+/* ---- steps ---- */
+
+typedef struct wide_row {
+    eqp_rank_row common;
+    double more;
+} wide_row;
+
+static eqp_timings *timings_of(const seat *s, const char *longer, const char *negative)
+{
+    const int64_t count[KINDS] = {3, 1};
+    eqp_timings *timings = NULL;
+
+    CHECK_EQUAL(eqp_timings_create(KINDS, &timings), EQP_OK);
+    CHECK_EQUAL(eqp_timings_add(timings, count, is(s, longer) ? 9 : is(s, negative) ? -1 : 1), EQP_OK);
+    return timings;
+}
+
+static int record(const seat *s)
+{
+    const int64_t last[KINDS] = {3, 1}, count[KINDS] = {is(s, "work.count: 5 for 3") ? 5 : 3, 1}, below[KINDS] = {-1};
+    wide_row mine = {.common = {.load = is(s, "work.row: load NAN") ? NAN : is(s, "work.row: load 5 for 1") ? 5 : 1}};
+    wide_row rows[MOST_RANKS];
+    eqp_timings *timings = timings_of(s, "work.timings: 9 s for 1 s", "work.timings: -1 s");
+    eqp_work work = {&mine.common, sizeof mine, rows, count, last, 2, timings, false};
+    eqp_step step;
+    scene all;
+    eqp_balancer *balancer = running_balancer(s, &all), *wrong = given(s, balancer);
+
+    if (!is(s, "balancer: no survey")) {
+        CHECK_EQUAL(survey(&all, EQP_SURVEY_WORK, eqp_balancer_survey(balancer)), EQP_OK);
+    }
+    if (is(s, "work.count: below 0")) {
+        work.count = below;
+        work.timings = NULL;
+    }
+    spoil(s, "work", &work);
+    const int code =
+        CALL(s, eqp_balancer_record(wrong, is(s, "work: NULL") ? NULL : &work, is(s, "step: NULL") ? NULL : &step));
+
+    CHECK_EQUAL(record_right(s, balancer), EQP_OK);
+    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.renewed = false}, NULL), EQP_OK);
+    eqp_balancer_free(balancer);
+    eqp_timings_free(timings);
+    return code;
+}
+
+static int learn(const seat *s)
+{
+    eqp_timings *timings = timings_of(s, "timings: 9 s for 1 s", "timings: -1 s");
+    scene all;
+    eqp_balancer *balancer = right_balancer(s, "sfc", &all), *wrong = given(s, balancer);
+    const int code = CALL(s, eqp_balancer_learn(wrong, is(s, "timings: NULL") ? NULL : timings));
+
+    CHECK_EQUAL(eqp_balancer_learn(balancer, NULL), EQP_OK);
+    eqp_balancer_free(balancer);
+    eqp_timings_free(timings);
+    return code;
+}
+
+/* ---- comparisons ---- */
+
+static void count_rows(void *user, int n, const eqp_compared *rows)
+{
+    CHECK(n >= 2 && rows[n - 1].parts >= 2);
+    if (user != NULL) {
+        *(int *)user += n;
+    }
+}
+
+static int compare(const seat *s)
+{
+    const eqp_choice choice[] = {choice_of("sfc"), choice_of(is(s, "comparison.choice: another") ? "rcb" : "count"),
+                                 choice_of("jagged")};
+    const int64_t parts[] = {2, is(s, "comparison.parts: none") ? 0 : is(s, "comparison.parts: 4 for 3") ? 4 : 3, 5};
+    const double speed[] = {1, is(s, "comparison.speed: 3 for 1") ? 3 : is(s, "comparison.speed: none") ? 0 : 1, 1};
+    const eqp_network network = {is(s, "comparison.network: below 0") ? -1 : 2, 1, 1}, slow = {3, 1, 1};
+    const eqp_exchange_plan direct = {EQP_STAGES_DIRECT, 0, 1}, logarithmic = {EQP_STAGES_LOG, 0, 1};
+    int seen = 0;
+    eqp_comparison wanted = {2, choice, 2, parts, &network, &direct, 2, speed, count_rows, &seen};
+    eqp_compared *rows = NULL;
+    eqp_message message = {""};
+    scene all;
+    eqp_balancer *balancer = right_balancer(s, "sfc", &all), *wrong = given(s, balancer);
+
+    wanted.network = is(s, "comparison.network: another") ? &slow : &network;
+    wanted.plan = is(s, "comparison.plan: another") ? &logarithmic : &direct;
+    spoil(s, "comparison", &wanted);
+    const int code =
+        CALL(s, eqp_balancer_compare(wrong, is(s, "comparison: NULL") ? NULL : &wanted,
+                                     is(s, "rows: NULL") ? NULL : &rows, is(s, "message: NULL") ? NULL : &message));
+
+    CHECK((rows == NULL) == (code != EQP_OK));
+    CHECK((seen > 0) == (code == EQP_OK && wanted.on_rows != NULL && wanted.user != NULL));
+    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.renewed = false}, NULL), EQP_OK);
+    free(rows);
+    eqp_balancer_free(balancer);
+    return code;
+}
+
+static int measure(const seat *s)
+{
+    const eqp_network was = {1, 1, is(s, "network: another") ? 2 : 1};
+    eqp_network network = was;
+    const int code = CALL(s, eqp_network_measure(s->argument, is(s, "network: NULL") ? NULL : &network));
+
+    CHECK(network.node == was.node && (code == EQP_OK || memcmp(&network, &was, sizeof was) == 0));
+    return code;
+}
+
+static void rows_of_balancers(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_balancer_create", create, "comm: NULL", ALONE},
+        {"eqp_balancer_create", create, "problem: NULL", WRONG},
+        {"eqp_balancer_create", create, "problem.user: 0", EQP_OK},
+        {"eqp_balancer_create", create, "problem.nkinds: differs", SAME},
+        {"eqp_balancer_create", create, "problem.nkinds: -1", WRONG},
+        {"eqp_balancer_create", create, "problem.nominal: 0", SAME},
+        {"eqp_balancer_create", create, "problem.nominal: 2 for 1", SAME},
+        {"eqp_balancer_create", create, "problem.once: differs", SAME},
+        {"eqp_balancer_create", create, "problem.nphases: differs", SAME},
+        {"eqp_balancer_create", create, "problem.nphases: -1", WRONG},
+        {"eqp_balancer_create", create, "problem.back: 0", WRONG},
+        {"eqp_balancer_create", create, "problem.back: 1 for 0", SAME},
+        {"eqp_balancer_create", create, "problem.ghosts: 0", WRONG},
+        {"eqp_balancer_create", create, "problem.ghosts: 0 for 1", SAME},
+        {"eqp_balancer_create", create, "problem.own: 0", SAME},
+        {"eqp_balancer_create", create, "problem.own: of NULLs", WRONG},
+        {"eqp_balancer_create", create, "problem.own: other flags", SAME},
+        {"eqp_balancer_create", create, "problem.own: assigned", SAME},
+        {"eqp_balancer_create", create, "problem.estimates: differs", SAME},
+        {"eqp_balancer_create", create, "problem.survey: 0", WRONG},
+        {"eqp_balancer_create", create, "problem.open: -1", SAME},
+        {"eqp_balancer_create", create, "problem.close: -1", SAME},
+        {"eqp_balancer_create", create, "problem.aspect: -1", SAME},
+        {"eqp_balancer_create", create, "problem.base: -1", SAME},
+        {"eqp_balancer_create", create, "problem.trace: 0", SAME},
+        {"eqp_balancer_create", create, "problem.assign: -1", SAME},
+        {"eqp_balancer_create", create, "problem.advance: -1", SAME},
+        {"eqp_balancer_create", create, "options: NULL", WRONG},
+        {"eqp_balancer_create", create, "options.size: 0", WRONG},
+        {"eqp_balancer_create", create, "options.size: differs", WRONG},
+        {"eqp_balancer_create", create, "options.size: less", SAME},
+        {"eqp_balancer_create", create, "options.method: another", SAME},
+        {"eqp_balancer_create", create, "options.method: a copy", SAME},
+        {"eqp_balancer_create", create, "options.method: method: 0", WRONG},
+        {"eqp_balancer_create", create, "options.method: word: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: word: -1", WRONG},
+        {"eqp_balancer_create", create, "options.method: settings: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.strategy: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.rate: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.rate: -1", WRONG},
+        {"eqp_balancer_create", create, "options.method: options.threshold: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.pins: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.full: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.split: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.even: differs", SAME},
+        {"eqp_balancer_create", create, "options.method: options.start: 0", SAME},
+        {"eqp_balancer_create", create, "options.method: another start", SAME},
+        {"eqp_balancer_create", create, "options.imbalance_tol: differs", SAME},
+        {"eqp_balancer_create", create, "options.imbalance_tol: -1", WRONG},
+        {"eqp_balancer_create", create, "options.fresh_tol: differs", SAME},
+        {"eqp_balancer_create", create, "options.fresh_tol: -1", WRONG},
+        {"eqp_balancer_create", create, "options.assign_tol: differs", SAME},
+        {"eqp_balancer_create", create, "options.seed: differs", SAME},
+        {"eqp_balancer_create", create, "options.policy: mode: differs", SAME},
+        {"eqp_balancer_create", create, "options.policy: every: differs", SAME},
+        {"eqp_balancer_create", create, "options.policy: imbalance_tol: differs", SAME},
+        {"eqp_balancer_create", create, "options.policy: settle: differs", SAME},
+        {"eqp_balancer_create", create, "options.policy: jump: differs", SAME},
+        {"eqp_balancer_create", create, "options.policy: settle: 0", WRONG},
+        {"eqp_balancer_create", create, "options.share: kind: differs", SAME},
+        {"eqp_balancer_create", create, "options.share: model: differs", SAME},
+        {"eqp_balancer_create", create, "options.share: nspeeds: 0", WRONG},
+        {"eqp_balancer_create", create, "options.share: speed: 0", WRONG},
+        {"eqp_balancer_create", create, "options.share: another speed", SAME},
+        {"eqp_balancer_create", create, "options.plan_auto: differs", SAME},
+        {"eqp_balancer_create", create, "options.plan: stages: differs", SAME},
+        {"eqp_balancer_create", create, "options.plan: broadcast: differs", SAME},
+        {"eqp_balancer_create", create, "options.plan: node: differs", SAME},
+        {"eqp_balancer_create", create, "options.plan: node: 0", WRONG},
+        {"eqp_balancer_create", create, "options.network: alpha: differs", SAME},
+        {"eqp_balancer_create", create, "options.network: beta: differs", SAME},
+        {"eqp_balancer_create", create, "options.network: node: differs", SAME},
+        {"eqp_balancer_create", create, "options.network: alpha: -1", WRONG},
+        {"eqp_balancer_create", create, "options.network_measure: differs", SAME},
+        {"eqp_balancer_create", create, "options.handed_out: differs", SAME},
+        {"eqp_balancer_create", create, "balancer: NULL", WRONG},
+        {"eqp_balancer_create", create, "message: NULL", EQP_OK},
+        {"eqp_balancer_free", destroy, "balancer: NULL", EQP_OK},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
+static void rows_of_runs(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_balancer_advise", advise, "balancer: NULL", ALONE},
+        {"eqp_balancer_advise", advise, "left: 9 for 8", SAME},
+        {"eqp_balancer_advise", advise, "advice: NULL", WRONG},
+        {"eqp_balancer_advise", advise, "message: NULL", EQP_OK},
+        {"eqp_balancer_advise", second_map, "left: 9 for 8 where no map is due", EQP_OK},
+        {"eqp_balancer_advise", second_map, "advice: NULL where no map is due", EQP_OK},
+        {"eqp_balancer_renew", renew, "balancer: NULL", ALONE},
+        {"eqp_balancer_renew", renew, "left: 9 for 8", SAME},
+        {"eqp_balancer_renew", renew, "advice: NULL", WRONG},
+        {"eqp_balancer_renew", renew, "message: NULL", EQP_OK},
+        {"eqp_balancer_renew", second_map, "balancer: another survey", SAME},
+        {"eqp_balancer_begin", begin, "balancer: NULL", ALONE},
+        {"eqp_balancer_begin", begin, "advice: NULL", WRONG},
+        {"eqp_balancer_begin", begin, "message: NULL", EQP_OK},
+        {"eqp_balancer_record", record, "balancer: NULL", ALONE},
+        {"eqp_balancer_record", record, "balancer: no survey", SAME},
+        {"eqp_balancer_record", record, "work: NULL", WRONG},
+        {"eqp_balancer_record", record, "work.row: 0", WRONG},
+        {"eqp_balancer_record", record, "work.row: load 5 for 1", EQP_OK},
+        {"eqp_balancer_record", record, "work.row: load NAN", EQP_ERR_DATA},
+        {"eqp_balancer_record", record, "work.row_bytes: 0", SAME},
+        {"eqp_balancer_record", record, "work.row_bytes: differs", WRONG},
+        {"eqp_balancer_record", record, "work.rows: 0", SAME},
+        {"eqp_balancer_record", record, "work.count: 0", WRONG},
+        {"eqp_balancer_record", record, "work.count: 5 for 3", EQP_OK},
+        {"eqp_balancer_record", record, "work.count: below 0", EQP_ERR_DATA},
+        {"eqp_balancer_record", record, "work.last: 0", SAME},
+        {"eqp_balancer_record", record, "work.evaluations: differs", SAME},
+        {"eqp_balancer_record", record, "work.evaluations: -1", WRONG},
+        {"eqp_balancer_record", record, "work.timings: 0", EQP_OK},
+        {"eqp_balancer_record", record, "work.timings: 9 s for 1 s", EQP_OK},
+        {"eqp_balancer_record", record, "work.timings: -1 s", EQP_ERR_DATA},
+        {"eqp_balancer_record", record, "work.moved: differs", SAME},
+        {"eqp_balancer_record", record, "step: NULL", EQP_OK},
+        {"eqp_balancer_learn", learn, "balancer: NULL", ALONE},
+        {"eqp_balancer_learn", learn, "timings: NULL", EQP_OK},
+        {"eqp_balancer_learn", learn, "timings: 9 s for 1 s", EQP_OK},
+        {"eqp_balancer_learn", learn, "timings: -1 s", EQP_ERR_DATA},
+        {"eqp_balancer_compare", compare, "balancer: NULL", ALONE},
+        {"eqp_balancer_compare", compare, "comparison: NULL", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.nchoices: differs", SAME},
+        {"eqp_balancer_compare", compare, "comparison.choice: 0", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.choice: another", SAME},
+        {"eqp_balancer_compare", compare, "comparison.ncounts: differs", SAME},
+        {"eqp_balancer_compare", compare, "comparison.parts: 0", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.parts: none", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.parts: 4 for 3", SAME},
+        {"eqp_balancer_compare", compare, "comparison.network: 0", SAME},
+        {"eqp_balancer_compare", compare, "comparison.network: another", SAME},
+        {"eqp_balancer_compare", compare, "comparison.network: below 0", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.plan: 0", SAME},
+        {"eqp_balancer_compare", compare, "comparison.plan: another", SAME},
+        {"eqp_balancer_compare", compare, "comparison.nspeeds: differs", SAME},
+        {"eqp_balancer_compare", compare, "comparison.nspeeds: -1", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.speed: 0", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.speed: none", WRONG},
+        {"eqp_balancer_compare", compare, "comparison.speed: 3 for 1", SAME},
+        {"eqp_balancer_compare", compare, "comparison.on_rows: 0", EQP_OK},
+        {"eqp_balancer_compare", compare, "comparison.user: 0", EQP_OK},
+        {"eqp_balancer_compare", compare, "rows: NULL", WRONG},
+        {"eqp_balancer_compare", compare, "message: NULL", EQP_OK},
+        {"eqp_network_measure", measure, "comm: NULL", ALONE},
+        {"eqp_network_measure", measure, "network: NULL", WRONG},
+        {"eqp_network_measure", measure, "network: another", EQP_OK},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(rows_of_balancers),
+        MPI_TEST(rows_of_runs),
+    };
+    only_row = argc > 2 ? argv[2] : NULL;
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}

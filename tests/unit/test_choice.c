@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Words that name methods with options, alone and in lists. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failing_malloc.h"
+#include "map/making.h"
+
+static const eqp_method slabs = {.name = "slabs", .summary = "cuts of its own", .flags = EQP_NEEDS_WEIGHTS};
+static const eqp_method impostor = {.name = "sfc", .summary = "has the name of a row of the table"};
+static const eqp_method *const rows[] = {&impostor, &slabs};
+static const eqp_methods own = {rows, 2};
+static const eqp_choice_options usual = {.strategy = EQP_SAMPLE_STRIDE, .rate = 0.5, .threshold = 2};
+static const eqp_making run = {.imbalance_tol = 0.1, .seed = 7};
+
+static void a_word_changes_what_it_names_and_nothing_else(void **state)
+{
+    eqp_message message = {""};
+    eqp_choice c;
+
+    (void)state;
+    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction", &c, &message), EQP_OK);
+    assert_ptr_equal(c.method, eqp_method_find("interaction"));
+    assert_true(c.options.pins == 0 && !c.options.full && c.options.start == NULL);
+    const eqp_making made = eqp__making_with(&run, &c);
+    assert_true(made.imbalance_tol == 0.1 && made.how.rate == 0.5 && made.seed == 7 && made.method == c.method);
+    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction:pins=2", &c, &message), EQP_OK);
+    assert_true(c.options.pins == 2 && c.options.rate == 0.5);
+    assert_string_equal(c.word, "interaction:pins=2");
+    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction:full,start=rcb", &c, &message), EQP_OK);
+    assert_true(c.options.full && c.options.pins == 0);
+    assert_ptr_equal(c.options.start, eqp_method_find("rcb"));
+    assert_int_equal(eqp_choice_parse(&own, &usual, "interaction:start=curve", &c, &message), EQP_OK);
+    assert_null(c.options.start);
+    assert_int_equal(
+        eqp_choice_parse(&own, &usual, "interaction:strategy=adaptive,rate=0.016,threshold=4", &c, &message), EQP_OK);
+    assert_true(c.options.strategy == EQP_SAMPLE_ADAPTIVE && c.options.rate == 0.016);
+    assert_true(c.options.threshold == 4);
+}
+
+static void rows_of_the_table_come_first(void **state)
+{
+    eqp_choice c;
+
+    (void)state;
+    assert_int_equal(eqp_choice_parse(&own, &usual, "sfc", &c, NULL), EQP_OK);
+    assert_ptr_equal(c.method, eqp_method_find("sfc"));
+    assert_int_equal(eqp_choice_parse(&own, &usual, "slabs", &c, NULL), EQP_OK);
+    assert_ptr_equal(c.method, &slabs);
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "slabs", &c, NULL), EQP_ERR_UNKNOWN);
+    assert_ptr_equal(eqp_methods_at(&own, eqp_method_count() + 1), &slabs);
+    assert_null(eqp_methods_at(&own, eqp_method_count() + 2));
+    assert_null(eqp_methods_at(NULL, eqp_method_count()));
+}
+
+static bool wants_units(const eqp_choice *c)
+{
+    const eqp_making made = eqp__making_with(&run, c);
+
+    return eqp__making_wants_units(&made);
+}
+
+static bool wants_trial(const eqp_choice *c)
+{
+    const eqp_making made = eqp__making_with(&run, c);
+
+    return eqp__making_wants_trial(&made);
+}
+
+/* Whoever has the rows. */
+static void owners_can_be_split_and_steps_even(void **state)
+{
+    eqp_choice c;
+
+    (void)state;
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc", &c, NULL), EQP_OK);
+    assert_false(wants_units(&c) || wants_trial(&c));
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:even=load", &c, NULL), EQP_OK);
+    assert_false(wants_units(&c) || wants_trial(&c));
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "sfc:split", &c, NULL), EQP_OK);
+    assert_true(wants_units(&c) && wants_trial(&c) && !c.options.even);
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "rcb:split,even=step", &c, NULL), EQP_OK);
+    assert_true(wants_units(&c) && wants_trial(&c) && c.options.even);
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "interaction:pins=2,even=step", &c, NULL), EQP_OK);
+    assert_true(c.options.even && c.options.pins == 2);
+    assert_string_equal(c.word, "interaction:pins=2,even=step");
+}
+
+/* Words of settings: what a row's offset says. */
+static double real_at(const eqp_choice *c, size_t offset)
+{
+    double value;
+
+    memcpy(&value, (const char *)&c->settings + offset, sizeof value);
+    return value;
+}
+
+static void methods_have_options_of_their_own(void **state)
+{
+    const eqp_option *columns = &eqp_method_find("jagged")->option[1];
+    eqp_message message = {""};
+    eqp_choice c;
+
+    (void)state;
+    assert_string_equal(columns->name, "columns");
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:aspect=1.5", &c, NULL), EQP_OK);
+    assert_true(real_at(&c, c.method->option->offset) == 1.5);
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "jagged:columns=4,aspect=2", &c, NULL), EQP_OK);
+    assert_true(real_at(&c, c.method->option->offset) == 2);
+    assert_int_equal(c.settings.word[columns->offset / sizeof(int64_t)], 4);
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:columns=4", &c, NULL), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles:aspect=0", &c, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "tiles: aspect: '0' is not a number > 0");
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "jagged:columns=0", &c, NULL), EQP_ERR_ARGUMENT);
+}
+
+/* What a program knows better than a method, and people better than the program. */
+static void what_is_suggested_gives_way(void **state)
+{
+    const eqp_method *tiles = eqp_method_find("tiles");
+    eqp_choice c;
+    eqp_settings *settings = &c.settings;
+
+    (void)state;
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "tiles", &c, NULL), EQP_OK);
+    assert_int_equal(eqp_method_suggest(tiles, "aspect", 3.5, settings), EQP_OK);
+    assert_true(real_at(&c, tiles->option->offset) == 3.5);
+    assert_int_equal(eqp_method_suggest(tiles, "aspect", 7, settings), EQP_OK);
+    assert_true(real_at(&c, tiles->option->offset) == 3.5);
+    assert_int_equal(eqp_method_suggest(tiles, "aspect", 0, settings), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_method_suggest(tiles, "columns", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_method_suggest(eqp_method_find("jagged"), "columns", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_method_suggest(eqp_method_find("sfc"), "aspect", 1, settings), EQP_ERR_UNKNOWN);
+    assert_int_equal(eqp_method_set(tiles, "aspect", "2", settings, NULL), EQP_OK);
+    assert_true(real_at(&c, tiles->option->offset) == 2);
+    assert_int_equal(eqp_method_set(tiles, "split", NULL, settings, NULL), EQP_ERR_UNKNOWN); /* none of its own */
+}
+
+static void what_is_no_word_is_refused_and_changes_nothing(void **state)
+{
+    static const struct {
+        const char *text;
+        int code;
+        const char *line;
+    } bad[] = {
+        {"", EQP_ERR_UNKNOWN, "'' is no method (try --balance help)"},
+        {"SFC", EQP_ERR_UNKNOWN, "'SFC' is no method (try --balance help)"},
+        {"all", EQP_ERR_UNKNOWN, "'all' is no method (try --balance help)"},
+        {"sfc:", EQP_ERR_UNKNOWN, "sfc has no option ''; known: split even"},
+        {"sfc:pins=2", EQP_ERR_UNKNOWN, "sfc has no option 'pins'; known: split even"},
+        {"sfc,count", EQP_ERR_UNKNOWN, "'sfc,count' is no method (try --balance help)"},
+        {"count:even=step", EQP_ERR_UNKNOWN, "count has no option 'even'; known: none"},
+        {"feedback:even=step", EQP_ERR_UNKNOWN, "feedback has no option 'even'; known: none"},
+        {"count:split", EQP_ERR_UNKNOWN, "count has no option 'split'; known: none"},
+        {"sfc:split=yes", EQP_ERR_ARGUMENT, "sfc: split takes no value"},
+        {"sfc:even", EQP_ERR_ARGUMENT, "sfc: even needs a value"},
+        {"sfc:even=both", EQP_ERR_ARGUMENT, "sfc: even: 'both' is none of: load step"},
+        {"interaction:pin=2", EQP_ERR_UNKNOWN,
+         "interaction has no option 'pin'; known: pins full start strategy rate threshold fresh even"},
+        {"interaction:pins", EQP_ERR_ARGUMENT, "interaction: pins needs a value"},
+        {"interaction:pins=", EQP_ERR_ARGUMENT, "interaction: pins needs a value"},
+        {"interaction:full=yes", EQP_ERR_ARGUMENT, "interaction: full takes no value"},
+        {"interaction:pins=1", EQP_ERR_ARGUMENT, "interaction: pins: '1' is not an integer from 2 to 65536"},
+        {"interaction:pins=2,pins=2", EQP_ERR_ARGUMENT, "interaction: pins stands twice"},
+        {"interaction:pins=2,full", EQP_ERR_ARGUMENT, "interaction: full has all pins: not together with pins"},
+        {"interaction:pins=2,", EQP_ERR_UNKNOWN,
+         "interaction has no option ''; known: pins full start strategy rate threshold fresh even"},
+        {"interaction:rate=0", EQP_ERR_ARGUMENT, "interaction: rate: '0' is not a number > 0 and <= 1"},
+        {"interaction:threshold=1", EQP_ERR_ARGUMENT, "interaction: threshold: '1' is not a number >= 1.25"},
+        {"interaction:strategy=best", EQP_ERR_ARGUMENT,
+         "interaction: strategy: 'best' is none of: random particle adaptive stride"},
+        {"interaction:start=interaction", EQP_ERR_UNKNOWN,
+         "interaction: start: 'interaction' is no method to start from, such as curve, rcb, tiles"},
+        {"interaction:start=slabs", EQP_ERR_UNKNOWN,
+         "interaction: start: 'slabs' is no method to start from, such as curve, rcb, tiles"},
+        {"a123456789b123456789c123456789d123456789e123456789f123456789abcde", EQP_ERR_ARGUMENT,
+         "'a123456789b123456789c123456789d123456789...' is longer than 63 letters"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        eqp_choice c, before;
+        eqp_message message = {""};
+        memset(&c, 0x5a, sizeof c);
+        memcpy(&before, &c, sizeof c);
+        assert_int_equal(eqp_choice_parse(&own, &usual, bad[i].text, &c, &message), bad[i].code);
+        assert_string_equal(message.text, bad[i].line);
+        assert_memory_equal(&c, &before, sizeof c);
+    }
+}
+
+static void an_option_goes_on_with_the_word_before(void **state)
+{
+    static const char *const names[] = {"interaction:pins=2,start=rcb", "sfc", "interaction:full", "rcb"};
+    eqp_choice *c = NULL;
+    eqp_message message = {""};
+    int n = 0;
+
+    (void)state;
+    assert_int_equal(
+        eqp_choices_parse(&own, &usual, "interaction:pins=2,start=rcb,sfc,interaction:full,rcb", &n, &c, &message),
+        EQP_OK);
+    assert_int_equal(n, 4);
+    for (int i = 0; i < n; i++) {
+        assert_string_equal(c[i].word, names[i]);
+    }
+    assert_true(c[0].options.pins == 2 && c[0].options.start == eqp_method_find("rcb"));
+    assert_true(c[2].options.full && c[2].options.pins == 0);
+    free(c);
+}
+
+static void all_means_every_row_but_none(void **state)
+{
+    eqp_choice *c = NULL;
+    eqp_message message = {""};
+    int n = 0, found = 0;
+
+    (void)state;
+    assert_int_equal(eqp_choices_parse(&own, &usual, "interaction:pins=2,all", &n, &c, &message), EQP_OK);
+    /* Every row of the table but `none`, slabs (the impostor is never meant), and the word before. */
+    assert_int_equal(n, eqp_method_count() - 1 + 1 + 1);
+    for (int i = 0; i < n; i++) {
+        assert_string_not_equal(c[i].word, "none");
+        assert_ptr_not_equal(c[i].method, &impostor);
+        found += c[i].method == &slabs;
+    }
+    assert_int_equal(found, 1);
+    free(c);
+}
+
+static void bad_lists_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *line;
+    } bad[] = {
+        {"", "'' is not a list with commas: an item is empty"},
+        {"sfc,", "'sfc,' is not a list with commas: an item is empty"},
+        {",sfc", "',sfc' is not a list with commas: an item is empty"},
+        {"sfc,rcb,sfc", "'sfc' stands twice"},
+        {"sfc,all", "'sfc' stands twice"},
+        {"all,all", "'count' stands twice"},
+        {"pins=2,sfc", "'pins=2' is no method (try --balance help)"},
+        {"sfc,pins=2", "'sfc,pins=2' is no method (try --balance help)"},
+        {"interaction,pins=2", "'interaction,pins=2' is no method (try --balance help)"},
+        {"sfc,full", "'full' is no method (try --balance help)"},
+    };
+    eqp_choice *c = NULL;
+    char long_word[300];
+    int n = 5;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        eqp_message message = {""};
+        assert_int_not_equal(eqp_choices_parse(&own, &usual, bad[i].text, &n, &c, &message), EQP_OK);
+        assert_string_equal(message.text, bad[i].line);
+        assert_true(n == 5 && c == NULL);
+    }
+    memset(long_word, 'x', sizeof long_word - 1);
+    long_word[sizeof long_word - 1] = '\0';
+    assert_int_equal(eqp_choices_parse(&own, &usual, long_word, &n, &c, NULL), EQP_ERR_ARGUMENT);
+}
+
+static void no_memory_no_list(void **state)
+{
+    eqp_choice *c = NULL;
+    eqp_message message = {""};
+    int n = 0;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    failing_malloc_start(0);
+    int code = eqp_choices_parse(&own, &usual, "sfc,rcb", &n, &c, &message);
+    assert_int_not_equal(failing_malloc_stop(), 0);
+    assert_int_equal(code, EQP_ERR_MEMORY);
+    assert_null(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_word_changes_what_it_names_and_nothing_else),
+        cmocka_unit_test(rows_of_the_table_come_first),
+        cmocka_unit_test(owners_can_be_split_and_steps_even),
+        cmocka_unit_test(methods_have_options_of_their_own),
+        cmocka_unit_test(what_is_suggested_gives_way),
+        cmocka_unit_test(what_is_no_word_is_refused_and_changes_nothing),
+        cmocka_unit_test(an_option_goes_on_with_the_word_before),
+        cmocka_unit_test(all_means_every_row_but_none),
+        cmocka_unit_test(bad_lists_are_refused),
+        cmocka_unit_test(no_memory_no_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When a run with --balance feedback makes maps: simulated ranks whose cuts follow what the object asks for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <string.h>
+
+#include <equipoise/base.h>
+
+#include "run/feedback_steps.h"
+
+#define RANKS 4
+#define ITEMS 4000
+
+/* What a run is to this: cuts of a line of items, what each costs, and how often maps were made. */
+typedef struct world {
+    eqp_feedback_steps *feedback;
+    double (*cost)(int step, int64_t item);
+    int64_t bound[RANKS + 1];
+    eqp_rank_row row[RANKS];
+    int step, maps;
+    double imbalance;
+} world;
+
+static const eqp_policy_options automatic = {EQP_POLICY_AUTO, 1, 0.02, 3, INFINITY};
+
+static void begin(world *w, const eqp_policy_options *policy, double (*cost)(int step, int64_t item))
+{
+    memset(w, 0, sizeof *w);
+    w->cost = cost;
+    assert_int_equal(eqp__feedback_steps_create(
+                         &(eqp_balancer_options){.method.method = eqp_method_find("feedback"), .policy = *policy},
+                         RANKS, &w->feedback),
+                     EQP_OK);
+    assert_int_equal(eqp_feedback_start(ITEMS, RANKS, w->bound), EQP_OK);
+}
+
+static void measure(world *w, bool rebalanced)
+{
+    double total = 0.0, most = 0.0;
+
+    for (int r = 0; r < RANKS; r++) {
+        w->row[r] = (eqp_rank_row){.particles = (double)(w->bound[r + 1] - w->bound[r])};
+        for (int64_t i = w->bound[r]; i < w->bound[r + 1]; i++) {
+            w->row[r].load += w->cost(w->step, i);
+        }
+        total += w->row[r].load;
+        most = fmax(most, w->row[r].load);
+    }
+    w->imbalance = most * RANKS / total - 1.0;
+    w->maps += rebalanced;
+    assert_int_equal(eqp__feedback_steps_record(w->feedback, w->row, rebalanced), EQP_OK);
+}
+
+/* The map that is asked for: a step by the loads, or parts of given sizes. Returns the method's name. */
+static const char *make_map(world *w)
+{
+    eqp_making options = {.method = eqp_method_find("feedback")};
+    int64_t load[RANKS], next[RANKS + 1] = {0};
+    double before = 0.0;
+
+    eqp__feedback_steps_prepare(w->feedback, &options);
+    assert_int_equal(options.method->flags, 0); /* nobody has to weigh */
+    for (int r = 0; r < RANKS; r++) {
+        load[r] = (int64_t)(1e6 * w->row[r].load);
+        before += eqp_part_speed(options.speeds, r);
+        next[r + 1] = (int64_t)llround(before * ITEMS / RANKS);
+    }
+    if (strcmp(options.method->name, "feedback") == 0) {
+        assert_int_equal(options.speeds.n, 0);
+        assert_int_equal(eqp_feedback_step(RANKS, w->bound, load, next), EQP_OK);
+    }
+    memcpy(w->bound, next, sizeof next);
+    return options.method->name;
+}
+
+/* As a run goes: a map where it is wanted, then what the step measures. Returns the imbalance. */
+static double step(world *w)
+{
+    const bool wants = eqp__feedback_steps_wants(w->feedback);
+
+    if (wants) {
+        (void)make_map(w);
+    }
+    w->step++;
+    measure(w, wants);
+    return w->imbalance;
+}
+
+static double smooth(int at, int64_t item)
+{
+    (void)at;
+    return 1.0 + (double)item / ITEMS;
+}
+
+/* A wave over few ranks, for which the rule's guess of even loads inside a rank is wrong. */
+static double wave(int at, int64_t item)
+{
+    (void)at;
+    return 1.0 + 0.99 * sin(6.283185307179586 * (double)item / (ITEMS / 5.5));
+}
+
+/* The work that a step finds lies elsewhere than the one before has said. */
+static double jumping(int at, int64_t item)
+{
+    return item * 4 / ITEMS == at % 4 ? 4.0 : 1.0;
+}
+
+static void steps_follow_each_other_until_it_is_good_enough(void **state)
+{
+    world w;
+
+    (void)state;
+    begin(&w, &automatic, smooth);
+    measure(&w, true); /* equal counts */
+    assert_true(w.imbalance > 0.2 && eqp__feedback_steps_wants(w.feedback));
+    for (int s = 0; s < 10; s++) {
+        (void)step(&w);
+    }
+    assert_true(w.imbalance <= 0.02 && w.maps >= 2 && w.maps <= 5);
+    assert_false(eqp__feedback_steps_wants(w.feedback));
+    /* The policy asks again later: from there on anew. */
+    assert_string_equal(make_map(&w), "feedback");
+    w.cost = wave;
+    measure(&w, true);
+    assert_true(eqp__feedback_steps_wants(w.feedback));
+    eqp__feedback_steps_free(w.feedback);
+}
+
+static void what_only_swings_comes_back_to_its_best(void **state)
+{
+    double least = INFINITY;
+    bool returned = false;
+    world w;
+
+    (void)state;
+    begin(&w, &automatic, wave);
+    measure(&w, true);
+    least = w.imbalance;
+    for (int s = 0; s < 60; s++) {
+        least = fmin(least, step(&w));
+    }
+    assert_false(eqp__feedback_steps_wants(w.feedback));
+    assert_true(w.imbalance < least * 1.05 + 0.005); /* items are whole */
+    eqp__feedback_steps_free(w.feedback);
+
+    begin(&w, &automatic, jumping);
+    measure(&w, true);
+    for (int s = 0; s < 60 && eqp__feedback_steps_wants(w.feedback); s++) {
+        returned = strcmp(make_map(&w), "count") == 0;
+        w.step++;
+        measure(&w, true);
+    }
+    assert_true(returned); /* the last map of all */
+    assert_false(eqp__feedback_steps_wants(w.feedback));
+    eqp__feedback_steps_free(w.feedback);
+}
+
+static void another_policy_has_its_own_steps(void **state)
+{
+    const eqp_policy_options every = {EQP_POLICY_EVERY, 2, 0.02, 3, INFINITY};
+    world w;
+
+    (void)state;
+    begin(&w, &every, smooth);
+    for (int s = 0; s < 5; s++) {
+        measure(&w, true);
+        assert_false(eqp__feedback_steps_wants(w.feedback));
+        assert_string_equal(make_map(&w), "feedback");
+    }
+    measure(&w, true);
+    assert_true(w.imbalance < 0.01);
+    eqp__feedback_steps_free(w.feedback);
+}
+
+static void other_methods_have_none(void **state)
+{
+    eqp_feedback_steps *none = NULL;
+    eqp_making options = {.method = eqp_method_find("sfc")};
+
+    (void)state;
+    assert_int_equal(eqp__feedback_steps_create(
+                         &(eqp_balancer_options){.method.method = options.method, .policy = automatic}, RANKS, &none),
+                     EQP_OK);
+    assert_null(none);
+    assert_int_equal(eqp__feedback_steps_create(&(eqp_balancer_options){.method.method = eqp_method_find("feedback"),
+                                                                        .policy = automatic,
+                                                                        .handed_out = true},
+                                                RANKS, &none),
+                     EQP_OK);
+    assert_null(none);
+    assert_false(eqp__feedback_steps_wants(none));
+    assert_int_equal(eqp__feedback_steps_record(none, NULL, true), EQP_OK);
+    eqp__feedback_steps_prepare(none, &options);
+    assert_ptr_equal(options.method, eqp_method_find("sfc"));
+    eqp__feedback_steps_free(none);
+}
+
+static double nothing(int at, int64_t item)
+{
+    (void)at;
+    (void)item;
+    return 0.0;
+}
+
+static void loads_that_are_none_end_it(void **state)
+{
+    world w;
+
+    (void)state;
+    begin(&w, &automatic, nothing);
+    for (int r = 0; r < RANKS; r++) {
+        w.row[r].load = NAN;
+    }
+    assert_int_equal(eqp__feedback_steps_record(w.feedback, w.row, true), EQP_ERR_DATA);
+    for (int r = 0; r < RANKS; r++) {
+        w.row[r].load = 0.0;
+    }
+    assert_int_equal(eqp__feedback_steps_record(w.feedback, w.row, true), EQP_OK);
+    assert_false(eqp__feedback_steps_wants(w.feedback));
+    eqp__feedback_steps_free(w.feedback);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps_follow_each_other_until_it_is_good_enough),
+        cmocka_unit_test(what_only_swings_comes_back_to_its_best),
+        cmocka_unit_test(another_policy_has_its_own_steps),
+        cmocka_unit_test(other_methods_have_none),
+        cmocka_unit_test(loads_that_are_none_end_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much work each part of a run is to get: what --share says, and what is learnt from steps of ranks whose speeds
+ * are known here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include <equipoise/base.h>
+
+#include "run/shares.h"
+#include "share.h"
+#include "whatif/whatif.h"
+
+#define RANKS 4
+
+static bool is_near(double a, double b, double tolerance)
+{
+    return fabs(a - b) <= tolerance;
+}
+
+static eqp_share_options choice_of(const char *text)
+{
+    eqp_share_options choice = {.nspeeds = 77};
+    eqp_message message = {""};
+
+    assert_int_equal(app_share_parse(text, &choice, &message), EQP_OK);
+    assert_string_equal(message.text, "");
+    return choice;
+}
+
+static eqp_part_speeds declared(const eqp_share_options *choice)
+{
+    return (eqp_part_speeds){choice->nspeeds, choice->speed};
+}
+
+static void words_say_what_is_wanted(void **state)
+{
+    eqp_share_options choice = choice_of("equal");
+
+    (void)state;
+    assert_true(choice.kind == EQP_SHARE_EQUAL && choice.nspeeds == 0);
+    assert_true(choice_of("measured").kind == EQP_SHARE_MEASURED);
+    choice = choice_of("model");
+    assert_true(choice.kind == EQP_SHARE_MODEL && choice.model == EQP_SPEEDS_PIECEWISE);
+    assert_true(choice_of("model:akima").model == EQP_SPEEDS_AKIMA);
+    choice = choice_of("speeds:1,3");
+    assert_true(choice.kind == EQP_SHARE_SPEEDS && choice.nspeeds == 2);
+    for (int p = 0; p < 6; p++) { /* repeated, mean 1 */
+        assert_true(is_near(eqp_part_speed(declared(&choice), p), p % 2 == 0 ? 0.5 : 1.5, 1e-15));
+    }
+    assert_int_equal(app_share_check(&choice, 6, NULL), EQP_OK);
+    assert_int_equal(app_share_check(&choice, 7, NULL), EQP_ERR_ARGUMENT);
+    app_share_free(&choice);
+    assert_true(eqp_part_speed(declared(&choice), 5) == 1.0);
+    choice = choice_of("speeds:1e308,1e308,1e308"); /* their sum is no number */
+    assert_true(eqp_part_speed(declared(&choice), 0) == 1.0);
+    app_share_free(&choice);
+}
+
+static void a_wrong_word_changes_nothing(void **state)
+{
+    static const char *const wrong[] = {"",          "speed",       "speeds",       "speeds:",      "speeds:1,,2",
+                                        "speeds:-1", "speeds:0",    "speeds:1,inf", "speeds:1,nan", "speeds:1;2",
+                                        "equal:1",   "measured:",   "model:",       "model:linear", "speeds:1,2000",
+                                        "Equal",     "speeds:0x1p1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        eqp_share_options choice = {.nspeeds = 77};
+        eqp_message message = {""};
+        assert_int_equal(app_share_parse(wrong[i], &choice, &message), EQP_ERR_ARGUMENT);
+        assert_true(choice.nspeeds == 77 && choice.speed == NULL && message.text[0] != '\0');
+        assert_int_equal(app_share_parse(wrong[i], &choice, NULL), EQP_ERR_ARGUMENT);
+    }
+}
+
+/* As eqp_balancer_record() sets it. */
+static void fill_row(const eqp_rank_shares *shares, int rank, double work, eqp_rank_row *row)
+{
+    row->work = work;
+    row->speed = eqp_part_speed(eqp__rank_shares_speeds(shares), rank);
+    row->predicted = work / row->speed;
+}
+
+/* Ranks whose time for some work is known: `total` of it divided by the shares, so often as maps are made. Returns how
+ * unequal the ranks' times are in the end. */
+static double run(const char *word, double total, int maps, double (*seconds)(int rank, double work))
+{
+    const eqp_share_options choice = choice_of(word);
+    eqp_rank_shares *shares = NULL;
+    eqp_rank_row row[RANKS];
+    double spread = 0.0;
+
+    assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares), EQP_OK);
+    for (int m = 0; m < maps; m++) {
+        double least = INFINITY, most = 0.0, sum = 0.0;
+        assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+        for (int r = 0; r < RANKS; r++) {
+            const double speed = eqp_part_speed(eqp__rank_shares_speeds(shares), r);
+            memset(&row[r], 0, sizeof row[r]);
+            fill_row(shares, r, total / RANKS * speed, &row[r]);
+            assert_true(row[r].speed == speed && row[r].predicted == row[r].work / speed);
+            row[r].load = seconds(r, row[r].work);
+            least = fmin(least, row[r].load);
+            most = fmax(most, row[r].load);
+            sum += speed;
+        }
+        assert_true(is_near(sum, RANKS, 1e-9));
+        spread = most / least - 1.0;
+        for (int step = 0; step < 3; step++) { /* a map lasts */
+            eqp__rank_shares_learn(shares, 1, row);
+        }
+    }
+    eqp__rank_shares_free(shares);
+    return spread;
+}
+
+static double constant_speeds(int rank, double work)
+{
+    static const double speed[RANKS] = {1.0, 0.5, 2.0, 0.25};
+
+    return work / speed[rank];
+}
+
+/* Beyond 3 seconds of work rank 1 is slow: a cliff of memory. */
+static double with_a_cliff(int rank, double work)
+{
+    const double slow = rank == 1 && work > 3.0 ? fmax(0.1, 1.0 - 0.45 * (work - 3.0)) : 1.0;
+
+    return work / (rank == 0 ? 0.5 : slow);
+}
+
+static void speeds_are_measured(void **state)
+{
+    (void)state;
+    assert_true(run("equal", 8.0, 5, constant_speeds) > 6.9);
+    assert_true(run("measured", 8.0, 2, constant_speeds) < 1e-12);
+    assert_true(run("model", 8.0, 2, constant_speeds) < 1e-6);
+    assert_true(run("model:constant", 8.0, 2, constant_speeds) < 1e-12);
+    assert_true(run("model:akima", 8.0, 3, constant_speeds) < 1e-6);
+}
+
+static void a_speed_that_depends_on_size_takes_a_model(void **state)
+{
+    (void)state;
+    assert_true(run("model", 16.0, 12, with_a_cliff) < 0.05);
+    assert_true(run("model:akima", 16.0, 12, with_a_cliff) < 0.05);
+    for (int maps = 10; maps < 14; maps++) { /* for ever */
+        assert_true(run("measured", 16.0, maps, with_a_cliff) > 0.2);
+    }
+}
+
+/* Maps of a run whose policy never asks, over some steps: how many are made. swing: by how much a rank's speed goes up
+ * and down from step to step. */
+static int count_maps(const char *word, bool automatic, int steps, double swing)
+{
+    const eqp_share_options choice = choice_of(word);
+    eqp_rank_shares *shares = NULL;
+    eqp_rank_row row[RANKS];
+    int maps = 0;
+
+    assert_int_equal(eqp__rank_shares_create(&choice, automatic, RANKS, &shares), EQP_OK);
+    for (int s = 0; s < steps; s++) {
+        if (eqp__rank_shares_want(shares)) {
+            assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+            maps++;
+        }
+        for (int r = 0; r < RANKS; r++) {
+            memset(&row[r], 0, sizeof row[r]);
+            fill_row(shares, r, 8.0 / RANKS * eqp_part_speed(eqp__rank_shares_speeds(shares), r), &row[r]);
+            row[r].load = swing > 0 ? row[r].work / (1.0 + swing * ((s + r) % 2)) : constant_speeds(r, row[r].work);
+        }
+        eqp__rank_shares_learn(shares, 1, row);
+    }
+    eqp__rank_shares_free(shares);
+    return maps;
+}
+
+static void a_map_is_due_when_speeds_turn_out_to_be_others(void **state)
+{
+    (void)state;
+    assert_int_equal(count_maps("measured", true, 50, 0.0), 1); /* the first one knew nothing */
+    assert_int_equal(count_maps("model", true, 50, 0.0), 1);
+    assert_int_equal(count_maps("measured", false, 50, 0.0), 0);
+    assert_int_equal(count_maps("equal", true, 50, 0.0), 0);
+    assert_int_equal(count_maps("measured", true, 500, 0.1), 0);     /* noise */
+    assert_in_range(count_maps("measured", true, 5000, 0.9), 1, 40); /* what nobody can follow */
+}
+
+/* A size is the work of one evaluation, however many a step takes. */
+static void evaluations_of_a_step_are_one_size(void **state)
+{
+    const eqp_share_options choice = choice_of("model");
+    eqp_rank_shares *shares[2] = {NULL, NULL};
+    eqp_rank_row row[RANKS];
+
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares[k]), EQP_OK);
+        for (int map = 0; map < 6; map++) {
+            const int64_t evaluations = k == 0 ? 1 : 1 + 3 * (map % 2);
+            for (int r = 0; r < RANKS; r++) {
+                memset(&row[r], 0, sizeof row[r]);
+                fill_row(shares[k], r, 16.0 / RANKS * eqp_part_speed(eqp__rank_shares_speeds(shares[k]), r), &row[r]);
+                row[r].load = (double)evaluations * with_a_cliff(r, row[r].work);
+                row[r].work *= (double)evaluations;
+            }
+            eqp__rank_shares_learn(shares[k], evaluations, row);
+            assert_int_equal(eqp__rank_shares_renew(shares[k]), EQP_OK);
+        }
+    }
+    for (int r = 0; r < RANKS; r++) {
+        assert_true(is_near(eqp_part_speed(eqp__rank_shares_speeds(shares[0]), r),
+                            eqp_part_speed(eqp__rank_shares_speeds(shares[1]), r), 1e-12));
+    }
+    eqp__rank_shares_free(shares[0]);
+    eqp__rank_shares_free(shares[1]);
+}
+
+/* Rows that say nothing leave the speeds as they are, and never make them useless. */
+static void what_is_no_time_teaches_nothing(void **state)
+{
+    static const double odd[] = {0.0, -1.0, NAN, INFINITY, 1e-300, DBL_MAX};
+    const eqp_share_options choice = choice_of("measured");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        for (int which = 0; which < 2; which++) {
+            eqp_rank_row row[RANKS] = {{0}};
+            eqp_rank_shares *shares = NULL;
+            assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares), EQP_OK);
+            for (int r = 0; r < RANKS; r++) {
+                row[r].load = r == 2 && which == 0 ? odd[i] : 2.0;
+                row[r].work = r == 2 && which == 1 ? odd[i] : 1.0;
+            }
+            eqp__rank_shares_learn(shares, 1, row);
+            assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+            for (int r = 0; r < RANKS; r++) {
+                const double speed = eqp_part_speed(eqp__rank_shares_speeds(shares), r);
+                assert_true(speed > 0 && isfinite(speed));
+            }
+            eqp__rank_shares_free(shares);
+        }
+    }
+}
+
+static void nothing_is_learnt_where_nothing_is_to_be(void **state)
+{
+    eqp_share_options choice = choice_of("speeds:1,3");
+    eqp_rank_row row[RANKS] = {{0}};
+    eqp_rank_shares *shares = NULL;
+    eqp_message message = {""};
+
+    (void)state;
+    assert_int_equal(eqp__rank_shares_create(&choice, true, 3, &shares), EQP_ERR_ARGUMENT);
+    assert_int_equal(app_share_check(&choice, 3, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "2 speeds do not divide 3 parts");
+    assert_null(shares);
+    assert_int_equal(eqp__rank_shares_create(&choice, true, RANKS, &shares), EQP_OK);
+    for (int r = 0; r < RANKS; r++) {
+        row[r] = (eqp_rank_row){.work = 1, .load = 1};
+    }
+    eqp__rank_shares_learn(shares, 1, row);
+    assert_int_equal(eqp__rank_shares_renew(shares), EQP_OK);
+    assert_true(is_near(eqp_part_speed(eqp__rank_shares_speeds(shares), 3), 1.5, 1e-15));
+    eqp__rank_shares_free(shares);
+    app_share_free(&choice);
+}
+
+static void imbalance_is_beside_the_shares(void **state)
+{
+    static const double load[] = {1, 3, 1, 3}, none[] = {0, 0}, unlike[] = {0.5, 1.5};
+    const eqp_part_speeds speeds = {2, unlike}, alike = {0, NULL};
+
+    (void)state;
+    assert_true(is_near(eqp__part_imbalance(speeds, 4, load), 0.0, 1e-15));
+    assert_true(is_near(eqp__part_imbalance(alike, 4, load), 0.5, 1e-15));
+    assert_true(eqp__part_imbalance(speeds, 2, none) == 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_say_what_is_wanted),
+        cmocka_unit_test(a_wrong_word_changes_nothing),
+        cmocka_unit_test(speeds_are_measured),
+        cmocka_unit_test(a_speed_that_depends_on_size_takes_a_model),
+        cmocka_unit_test(a_map_is_due_when_speeds_turn_out_to_be_others),
+        cmocka_unit_test(evaluations_of_a_step_are_one_size),
+        cmocka_unit_test(what_is_no_time_teaches_nothing),
+        cmocka_unit_test(nothing_is_learnt_where_nothing_is_to_be),
+        cmocka_unit_test(imbalance_is_beside_the_shares),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
