@@ -412,6 +412,7 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     options.plan = run->exchange;
     options.network = run->network;
     options.network_measure = run->network_measure;
+    options.calibrate = false; /* costs are fitted to batches that have all that forces take */
     options.handed_out = run->schedule != NULL;
     return options;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A small N-body code that balances its interactions with libequipoise-sampling: short-range forces between pairs,
- * cell lists, leapfrog. It is serial, and plays the parts of PARTS ranks one after the other. docs/embed.md explains
+ * cell lists, leapfrog. It is serial, and plays the parts of PARTS ranks one after the other. docs/sampler.md explains
  * it.
  *
  * cc -std=c11 embed_sampler.c $(pkg-config --cflags --libs equipoise-sampling) -lm -o embed_sampler */

@@ -57,7 +57,9 @@ static int make_items(eqp_draft *draft, const eqp_map *old)
     EQP_TRY(eqp_agree(draft->comm, code, NULL));
     EQP_TRY(eqp_scan_int64(draft->comm, items->view.n, &before, &draft->nitems));
     for (int64_t i = 0; i < items->view.n; i++) {
+        const double *factor = items->part_now[i] >= 0 ? draft->options.factor : NULL;
         items->id[i] = before + i;
+        items->weight[i] *= factor != NULL ? factor[items->part_now[i]] : 1.0;
         draft->seconds[i] = items->weight[i];
     }
 done:
@@ -68,7 +70,7 @@ done:
 }
 
 int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, eqp_draft **draft,
-                   eqp_message *message)
+                    eqp_message *message)
 {
     eqp_draft *made = NULL;
     int code = eqp_agree(comm, eqp_array_create(&made, 1, sizeof *made), NULL);
@@ -222,7 +224,7 @@ static int add_sizes(MPI_Comm comm, const eqp_work_units *units, eqp_sizes *size
 }
 
 int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
-                   eqp_placement **placements, eqp_map_made *summary)
+                    eqp_placement **placements, eqp_map_made *summary)
 {
     int code = EQP_OK;
 
@@ -232,7 +234,7 @@ int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, 
     }
     if (code == EQP_OK) {
         code = eqp__placements_make(draft->comm, draft->owners, &draft->units, draft->items.part, draft->nparts, loads,
-                                   nhome, made, placements);
+                                    nhome, made, placements);
     }
     if (code == EQP_OK) {
         summary->split_owners = eqp_map_shared(*made);
@@ -241,7 +243,7 @@ int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, 
 }
 
 int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,
-                   eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message)
+                    eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message)
 {
     eqp_draft *draft = NULL;
     int code;
@@ -255,7 +257,7 @@ done:
 }
 
 int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
-                        eqp_placement **placements)
+                         eqp_placement **placements)
 {
     const eqp_work_units none = {.units = NULL};
 

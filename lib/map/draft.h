@@ -21,7 +21,7 @@ typedef struct eqp_draft eqp_draft;
 /* owners: lined up (borrowed). old: the map by which they are computed now (borrowed for the call), or NULL: as little
  * as possible is to move. Owned by the caller: eqp__draft_close(). Collective. */
 int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, eqp_draft **draft,
-                   eqp_message *message);
+                    eqp_message *message);
 void eqp__draft_close(eqp_draft *draft);
 
 /* Parts for all items. beside: [nparts] seconds of what each part does or waits for beside its items, the same on all
@@ -39,14 +39,14 @@ int eqp__draft_given(const eqp_draft *draft, double *seconds);
  * of the nhome owners whose home is this rank, in the order of their numbers (at_home), which the caller frees. The new
  * map goes to *made, which holds nothing. Collective; on error neither is made. */
 int eqp__draft_take(const eqp_draft *draft, const double *loads, int64_t nhome, eqp_map **made,
-                   eqp_placement **placements, eqp_map_made *summary);
+                    eqp_placement **placements, eqp_map_made *summary);
 
 /* All that at once, with options->base beside the items. Collective. */
 int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners, const eqp_map *old, int64_t nhome,
-                   eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message);
+                    eqp_map **made, eqp_placement **placements, eqp_map_made *summary, eqp_message *message);
 
 /* A map of owners [owners->n] whose parts are known, and that nobody splits. Collective. */
 int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
-                        eqp_placement **placements);
+                         eqp_placement **placements);
 
 #endif

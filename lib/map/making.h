@@ -25,6 +25,7 @@ typedef struct eqp_making {
                                 (borrowed) */
     const double *part_load; /* [parts] measured seconds of the present parts, for `feedback`; NULL: the weights are
                                 taken for them (borrowed) */
+    const double *factor;    /* [ranks] of the weights of what each present part computes; NULL: 1 (borrowed) */
     eqp_part_speeds speeds;  /* of the parts */
     double imbalance_tol;    /* wanted: what the units are fine enough for */
     double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */

@@ -364,7 +364,7 @@ done:
 }
 
 int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
-                       int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes)
+                        int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes)
 {
     bundle in = {0};
     int64_t before = 0;

@@ -31,7 +31,7 @@ typedef struct eqp_owners {
 /* Brings the ranks' surveys together. keys [nkeys], ascending: of this rank's owners, to deal out the curve by. Adds
  * the bytes sent to other ranks to *bytes. Collective; owners is to be freed in any case. */
 int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
-                       int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
+                        int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
 
 /* eqp_enumerate_fn over the tiles of an owner that was surveyed with them; user is the eqp_owners. An owner without

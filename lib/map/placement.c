@@ -273,7 +273,7 @@ static int send_verdicts(MPI_Comm comm, const eqp_owners *owners, const eqp_plac
 }
 
 int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
-                        int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements)
+                         int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements)
 {
     split_table table = {0};
     eqp_placement *placement = NULL;

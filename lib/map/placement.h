@@ -14,6 +14,6 @@
  * whose home is this rank, in the order of their numbers (at_home), owned by the caller. Collective; on error neither
  * is made. */
 int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
-                        int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements);
+                         int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements);
 
 #endif

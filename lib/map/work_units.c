@@ -359,8 +359,8 @@ static int complete(const eqp_making *options, const eqp_owners *owners, eqp_wor
     return code == EQP_OK && options->how.pins == TWO_PINS ? take_two_pins(options, owners, made) : code;
 }
 
-int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners, eqp_units_totals *all,
-                        eqp_work_units *units, eqp_message *message)
+int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners,
+                         eqp_units_totals *all, eqp_work_units *units, eqp_message *message)
 {
     eqp_work_units made = {.units = NULL};
     int code;

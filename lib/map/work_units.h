@@ -22,10 +22,11 @@ typedef struct eqp_work_units {
 } eqp_work_units;
 
 /* Units for so many parts; *all: totals of all owners, in the quanta of the units. Collective; the caller frees *units
- * with eqp__work_units_free(), and they are empty on error. Owners must have been surveyed as eqp__making_detail() says.
- * EQP_ERR_ARGUMENT with a line (message may be NULL) where every interaction is to be a unit and there are too many. */
-int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners, eqp_units_totals *all,
-                        eqp_work_units *units, eqp_message *message);
+ * with eqp__work_units_free(), and they are empty on error. Owners must have been surveyed as eqp__making_detail()
+ * says. EQP_ERR_ARGUMENT with a line (message may be NULL) where every interaction is to be a unit and there are too
+ * many. */
+int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners,
+                         eqp_units_totals *all, eqp_work_units *units, eqp_message *message);
 void eqp__work_units_free(eqp_work_units *units);
 
 #endif

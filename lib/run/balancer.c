@@ -8,6 +8,7 @@
 #include <equipoise/route.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,8 @@ bool eqp_balancer_due(const eqp_balancer *balancer)
     const eqp_balancer *const b = balancer;
 
     return b != NULL && !(b->options.method.method->flags & EQP_KEEPS) &&
-           (eqp_policy_wants(&b->policy) || eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares));
+           (eqp_policy_wants(&b->policy) || eqp__feedback_steps_wants(b->feedback) ||
+            eqp__rank_shares_want(b->shares) || eqp__calibration_wants(&b->calibration));
 }
 
 /* Steps for which a map that is made now will be used: about as many as the last one, at first 50, but no more than the
@@ -376,6 +378,20 @@ static void take(eqp_balancer *b, found_map *found, eqp_advice *advice)
     }
 }
 
+/* Weights by what was measured beside the model. */
+static void calibrate(eqp_balancer *b, eqp_making *making)
+{
+    making->factor = eqp__calibration_take(&b->calibration);
+    b->now.calibration = 0.0;
+    for (int r = 0; r < b->nranks && making->factor != NULL; r++) {
+        b->now.calibration = fmax(b->now.calibration, fabs(making->factor[r] - 1.0));
+    }
+    if (making->factor != NULL) {
+        snprintf(b->now.why, sizeof b->now.why, "measured loads are not as predicted: weights change by up to %.0f%%",
+                 100.0 * b->now.calibration);
+    }
+}
+
 /* The measured loads of the ranks, all 0 before the first step. Where ranks have different speeds, their work instead:
  * what a map divides. */
 static int measured_loads(const eqp_balancer *b, double **loads)
@@ -428,6 +444,9 @@ int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice,
     making.part_load = b->options.handed_out ? NULL : measured; /* else it says nothing of the map */
     making.speeds = eqp__rank_shares_speeds(b->shares);
     eqp__feedback_steps_prepare(b->feedback, &making);
+    if (!by_trial && eqp__method_weighs(making.method)) {
+        calibrate(b, &making);
+    }
     EQP_TRY(eqp__take_names(b, &home));
     EQP_TRY(by_trial ? make_by_trial(b, &home, &making, expected_life(&b->policy, left), &found, message)
                      : make_by_method(b, &home, &making, &found, &advice->bytes, message));

@@ -3,6 +3,7 @@
 #ifndef RUN_BALANCER_H
 #define RUN_BALANCER_H
 
+#include "run/calibration.h"
 #include "run/feedback_steps.h"
 #include "run/shares.h"
 #include "whatif/whatif.h"
@@ -18,6 +19,7 @@ struct eqp_balancer {
     eqp_policy policy;
     eqp_rank_shares *shares;      /* how much work each rank is to get */
     eqp_feedback_steps *feedback; /* of `feedback`, else NULL */
+    eqp_calibration calibration;
     eqp_map *map;
     eqp_placement *placement; /* of the map that was made last */
     eqp_exchange_plan plan;

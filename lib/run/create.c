@@ -18,6 +18,7 @@ int eqp_balancer_options_init(eqp_balancer_options *options, size_t size)
                                   .seed = 1,
                                   .policy = EQP_POLICY_OPTIONS_DEFAULTS,
                                   .plan_auto = true,
+                                  .calibrate = true,
                                   .plan = EQP_EXCHANGE_PLAN_DEFAULTS,
                                   .network = EQP_NETWORK_DEFAULTS};
 
@@ -36,6 +37,7 @@ void eqp_balancer_free(eqp_balancer *balancer)
         eqp__survey_release(&balancer->survey);
         eqp__rank_shares_free(balancer->shares);
         eqp__feedback_steps_free(balancer->feedback);
+        eqp__calibration_free(&balancer->calibration);
         eqp_map_free(balancer->map);
         free(balancer->placement);
         free(balancer->row);
@@ -126,6 +128,10 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
     EQP_TRY(
         eqp__rank_shares_create(&b->options.share, b->options.policy.mode == EQP_POLICY_AUTO, b->nranks, &b->shares));
     EQP_TRY(eqp__feedback_steps_create(&b->options, b->nranks, &b->feedback));
+    if (b->options.calibrate && !b->options.handed_out && b->feedback == NULL &&
+        b->options.policy.mode == EQP_POLICY_AUTO && b->options.share.kind <= EQP_SHARE_SPEEDS) {
+        EQP_TRY(eqp__calibration_create(b->nranks, b->options.imbalance_tol, &b->calibration));
+    }
 done:
     return code;
 }
@@ -205,6 +211,7 @@ static int64_t print_options(const eqp_balancer_options *o)
                             o->plan.broadcast,
                             o->plan.node,
                             o->network_measure,
+                            o->calibrate,
                             o->handed_out};
     const int64_t print = eqp__print_words(0, (int64_t)(sizeof word / sizeof word[0]), word);
 

@@ -103,7 +103,8 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
 static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
 {
     const eqp_step *now = &b->now;
-    const bool promises = eqp__method_weighs(b->options.method.method) && !b->options.handed_out && !b->kept;
+    const bool promises = eqp__method_weighs(b->options.method.method) && !b->options.handed_out && !b->kept &&
+                          !b->calibration.active; /* that is of other weights */
     const double imbalance = work->last != NULL ? now->imbalance_work : now->imbalance_predicted;
 
     return (eqp_policy_sample){.seconds_max = now->load_max,
@@ -187,6 +188,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     EQP_TRY(eqp_agree(b->comm, take_imbalances(b, &b->now), NULL));
     add_up(b, &b->now);
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
+    eqp__calibration_learn(&b->calibration, b->row);
     b->now.rebalanced = b->made || work->moved;
     const eqp_policy_sample sample = sample_of(b, work);
     EQP_TRY(eqp_policy_record(&b->policy, &sample));

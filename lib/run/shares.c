@@ -175,3 +175,17 @@ done:
     free(size);
     return code;
 }
+
+void eqp__rank_shares_pass(eqp_rank_shares *shares, bool reads, void *bytes)
+{
+    for (int r = 0; r < shares->nranks; r++) {
+        double speed = shares->speed != NULL ? shares->speed[r] : 1.0;
+        char *const at = (char *)bytes + (size_t)r * sizeof speed;
+        if (!reads) {
+            memcpy(at, &speed, sizeof speed);
+        } else if (shares->speed != NULL) {
+            memcpy(&speed, at, sizeof speed);
+            shares->speed[r] = isfinite(speed) && speed >= LEAST_SPEED ? speed : 1.0;
+        }
+    }
+}

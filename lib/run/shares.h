@@ -30,4 +30,7 @@ int eqp__rank_shares_renew(eqp_rank_shares *shares);
 /* Relative speeds of the ranks that the last renewal has found: those of the present map. Borrowed until the next. */
 eqp_part_speeds eqp__rank_shares_speeds(const eqp_rank_shares *shares);
 
+/* Copies the speeds of the present map, [ranks] doubles: into the bytes, or out of them where they can be speeds. */
+void eqp__rank_shares_pass(eqp_rank_shares *shares, bool reads, void *bytes);
+
 #endif

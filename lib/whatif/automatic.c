@@ -13,6 +13,9 @@ const eqp_method eqp_method_auto = {.name = "auto",
                                     .summary = "the cheapest of those that are worth a trial, by exact evaluation",
                                     .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS};
 
+static const eqp_method *const rows[] = {&eqp_method_auto};
+const eqp_methods eqp_balancer_methods = {rows, 1};
+
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
  * of what the curve's trial has cost. The curve is tried without a question. */
 static const struct {

@@ -16,6 +16,7 @@ typedef struct world {
     int64_t n;
     int64_t owner[OWNERS]; /* [n] that live here */
     int64_t tag[OWNERS];   /* [n] of each */
+    double slower;         /* so many times the seconds that counts say, in the first third of the line */
     eqp_balancer *balancer;
 } world;
 
@@ -107,9 +108,10 @@ static void record(world *w, eqp_step *step)
     eqp_rank_row row = {.particles = (double)w->n, .balance_seconds = 1e-3};
 
     for (int64_t i = 0; i < w->n; i++) {
+        const double times = w->owner[i] < OWNERS / 3 ? 1.0 + w->slower : 1.0;
         count[0] += work_of(w->owner[i]);
+        row.load += 1e-6 * times * (double)work_of(w->owner[i]);
     }
-    row.load = 1e-6 * (double)count[0];
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, step), EQP_OK);
 }
 
@@ -136,6 +138,79 @@ static void a_run_is_kept_even(MPI_Comm comm)
     CHECK_NEAR(eqp_balancer_costs(w.balancer)->cost[0], 1e-6, 1e-12);
     CHECK(eqp_balancer_speeds(w.balancer) == NULL && eqp_map_shared(eqp_balancer_map(w.balancer)) == 0);
     eqp_balancer_free(w.balancer);
+}
+
+/* A run that goes on behaves as one that never stopped; bytes that are none change nothing. */
+static void what_it_knows_outlives_it(MPI_Comm comm)
+{
+    world w, again;
+    eqp_advice advice;
+    eqp_step step = {.step = 0}, after = {.step = 0};
+    void *bytes = NULL;
+    size_t size = 0;
+
+    create(comm, "interaction", &w);
+    for (int s = 0; s < 3; s++) {
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 10, &advice, NULL), EQP_OK);
+        move(comm, &w, &advice);
+        record(&w, &step);
+    }
+    CHECK_EQUAL(eqp_balancer_pack(w.balancer, &size, &bytes), EQP_OK);
+    create(comm, "interaction", &again);
+    const eqp_balancer *const fresh = again.balancer;
+    for (size_t cut = 0; cut < size; cut += 1 + size / 50) {
+        CHECK_EQUAL(eqp_balancer_unpack(again.balancer, cut, bytes), EQP_ERR_FORMAT);
+    }
+    CHECK(!eqp_balancer_knows_costs(fresh) && eqp_balancer_due(fresh));
+    CHECK_EQUAL(eqp_balancer_unpack(again.balancer, size, bytes), EQP_OK);
+    again.n = w.n;
+    memcpy(again.owner, w.owner, sizeof w.owner);
+    memcpy(again.tag, w.tag, sizeof w.tag);
+    for (int s = 0; s < 3; s++) {
+        CHECK_EQUAL(eqp_balancer_due(again.balancer), eqp_balancer_due(w.balancer));
+        record(&w, &step);
+        record(&again, &after);
+        CHECK(step.imbalance_predicted == after.imbalance_predicted && step.units == after.units);
+        CHECK(step.imbalance_promised == after.imbalance_promised && step.correlation == after.correlation);
+    }
+    CHECK_EQUAL(eqp_balancer_costs(w.balancer)->cost[0] == eqp_balancer_costs(again.balancer)->cost[0], 1);
+    for (size_t i = 0; i < size; i += 7) { /* whatever comes of it, nothing breaks */
+        ((unsigned char *)bytes)[i] ^= (unsigned char)(0xff - i % 128);
+        const int code = eqp_balancer_unpack(again.balancer, size, bytes);
+        CHECK(code == EQP_OK || code == EQP_ERR_FORMAT);
+        ((unsigned char *)bytes)[i] ^= (unsigned char)(0xff - i % 128);
+    }
+    free(bytes);
+    eqp_balancer_free(w.balancer);
+    eqp_balancer_free(again.balancer);
+}
+
+/* Work that takes longer than its counts say is noticed, said and divided by what was measured. */
+static void measured_loads_calibrate_weights(MPI_Comm comm)
+{
+    for (int on = 0; on < 2; on++) {
+        world w;
+        eqp_problem problem = make_world(comm, &w);
+        eqp_balancer_options options = options_of("sfc");
+        eqp_advice advice;
+        eqp_step step = {.step = 0};
+        double most = 0.0;
+        bool said = false;
+
+        options.calibrate = on == 1;
+        w.slower = 2.0;
+        CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+        for (int s = 0; s < 40; s++) {
+            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
+            move(comm, &w, &advice);
+            record(&w, &step);
+            most = fmax(most, step.calibration);
+            said = said || strstr(step.why, "not as predicted") != NULL;
+        }
+        CHECK(said == (on == 1 && w.size > 1) && (most > 0.1) == said);
+        CHECK(w.size == 1 || w.size > 4 || (step.imbalance_measured < 0.15) == (on == 1));
+        eqp_balancer_free(w.balancer);
+    }
 }
 
 static void the_first_map_needs_to_know_nothing(MPI_Comm comm)
@@ -260,6 +335,8 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(a_run_is_kept_even),
+        MPI_TEST(measured_loads_calibrate_weights),
+        MPI_TEST(what_it_knows_outlives_it),
         MPI_TEST(the_first_map_needs_to_know_nothing),
         MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),
         MPI_TEST(a_balancer_fails_on_all_ranks_or_on_none),

@@ -4,7 +4,7 @@
  * collective function is left out. A call that hangs is ended by a watchdog, which names it. */
 #include "disagree.h"
 
-#include <equipoise/balance.h>
+#include <equipoise/points.h>
 #include <equipoise/random.h>
 
 #include <math.h>
@@ -433,14 +433,48 @@ static void rows_of_travel(MPI_Comm comm)
 
 /* ---- methods ---- */
 
+static const double even[3] = {0.5, 0.5}, uneven[3] = {0.25, 0.75};
+
 /* Each row by another method: what the ranks differ in is found before any of them is asked. */
-static int balance(const seat *s)
+static eqp_method method_of(const seat *s, bool without_pins)
 {
     eqp_method method = *eqp_method_at(s->number % eqp_method_count());
+
+    if (without_pins && (method.flags & EQP_NEEDS_PINS)) {
+        method = *eqp_method_find("sfc");
+    }
+    method.name = is(s, "method.name: another") ? "another" : method.name;
+    method.summary = is(s, "method.summary: another") ? "another" : method.summary;
+    method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
+    method.assign = is(s, "method.assign: NULL") ? NULL : method.assign;
+    method.noptions = is(s, "method.noptions: 0") ? 0 : is(s, "method.option: NULL") ? 1 : method.noptions;
+    method.option = is(s, "method.option: NULL") ? NULL : method.option;
+    return method;
+}
+
+static eqp_balance_options balance_options(const seat *s, eqp_message *message)
+{
+    const double *share = is(s, "options.share: others") ? uneven : even;
+    eqp_balance_options options = {is(s, "options.nparts: 0") ? 0 : 2,
+                                   is(s, "options.share: NULL") ? NULL : share,
+                                   is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
+                                   is(s, "options.seed: 2 for 1") ? 2 : 1,
+                                   is(s, "options.message: NULL") ? NULL : message,
+                                   is(s, "options.part_load: NULL") ? NULL : even,
+                                   {{is(s, "options.settings: 3 for 0") ? 3 : 0}}};
+
+    if (is(s, "options.nparts: 1 for 2")) {
+        options.nparts = 1;
+        options.share = NULL;
+    }
+    return options;
+}
+
+static int balance(const seat *s)
+{
+    const eqp_method method = method_of(s, false);
     const int64_t id[2] = {2 * s->rank, 2 * s->rank + 1}, one[2] = {1, 1}, pin_first[3] = {0, 1, 2}, pin[2] = {1, 2};
     const double weight[2] = {1, 2}, point[6] = {s->rank, 0, 0, s->rank, 1, 0};
-    const double even[3] = {0.5, 0.5}, uneven[3] = {0.25, 0.75},
-                 *share = is(s, "options.share: others") ? uneven : even;
     const int now[2] = {0, 1};
     eqp_message message = {""};
     eqp_balance_items items = {is(s, "items.n: 0")    ? 0
@@ -456,29 +490,43 @@ static int balance(const seat *s)
                                is(s, "items.pin_first: NULL") ? NULL : pin_first,
                                is(s, "items.pin: NULL") ? NULL : pin,
                                is(s, "items.pin_weight: NULL") ? NULL : weight};
-    eqp_balance_options options = {is(s, "options.nparts: 0") ? 0 : 2,
-                                   is(s, "options.share: NULL") ? NULL : share,
-                                   is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
-                                   is(s, "options.seed: 2 for 1") ? 2 : 1,
-                                   is(s, "options.message: NULL") ? NULL : &message,
-                                   is(s, "options.part_load: NULL") ? NULL : even,
-                                   {{is(s, "options.settings: 3 for 0") ? 3 : 0}}};
+    const eqp_balance_options options = balance_options(s, &message);
     eqp_balance_result result;
     int part[2] = {-7, -7};
-
-    method.name = is(s, "method.name: another") ? "another" : method.name;
-    method.summary = is(s, "method.summary: another") ? "another" : method.summary;
-    method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
-    method.assign = is(s, "method.assign: NULL") ? NULL : method.assign;
-    method.noptions = is(s, "method.noptions: 0") ? 0 : is(s, "method.option: NULL") ? 1 : method.noptions;
-    method.option = is(s, "method.option: NULL") ? NULL : method.option;
-    if (is(s, "options.nparts: 1 for 2")) {
-        options.nparts = 1;
-        options.share = NULL;
-    }
     const int code = CALL(s, eqp_balance(s->argument, is(s, "method: NULL") ? NULL : &method,
                                          is(s, "items: NULL") ? NULL : &items, is(s, "options: NULL") ? NULL : &options,
                                          is(s, "part: NULL") ? NULL : part, is(s, "result: NULL") ? NULL : &result));
+
+    CHECK(!code || part[0] == -7);
+    return code;
+}
+
+static int balance_points(const seat *s)
+{
+    const eqp_method method = method_of(s, true);
+    const int64_t size[2] = {1, 1};
+    const double weight[2] = {1, 2}, x[8] = {s->rank, 0, 0, 1, s->rank, 1, 0, 1};
+    const int now[2] = {0, 1};
+    eqp_message message = {""};
+    const eqp_points points = {is(s, "points.n: 0")    ? 0
+                               : is(s, "points.n: -1") ? -1
+                                                       : 2,
+                               is(s, "points.x: NULL") ? NULL : x,
+                               is(s, "points.stride: 32 for 0")  ? 32
+                               : is(s, "points.stride: 8 for 0") ? 8
+                                                                 : 0,
+                               is(s, "points.single: true"),
+                               is(s, "points.weight: NULL") ? NULL : weight,
+                               is(s, "points.size: NULL") ? NULL : size,
+                               is(s, "points.part_now: NULL") ? NULL : now};
+    const eqp_balance_options options = balance_options(s, &message);
+    eqp_balance_result result;
+    int part[2] = {-7, -7};
+    const int code =
+        CALL(s, eqp_balance_points(s->argument, is(s, "method: NULL") ? NULL : &method,
+                                   is(s, "points: NULL") ? NULL : &points, is(s, "options: NULL") ? NULL : &options,
+                                   is(s, "part: NULL") ? NULL : part, is(s, "result: NULL") ? NULL : &result));
+
     CHECK(!code || part[0] == -7);
     return code;
 }
@@ -519,6 +567,36 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "options.settings: 3 for 0", SAME},
         {"eqp_balance", balance, "part: NULL", WRONG},
         {"eqp_balance", balance, "result: NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "comm: NULL", ALONE},
+        {"eqp_balance_points", balance_points, "method: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "method.name: another", SAME},
+        {"eqp_balance_points", balance_points, "method.summary: another", EQP_OK},
+        {"eqp_balance_points", balance_points, "method.flags: another", SAME},
+        {"eqp_balance_points", balance_points, "method.assign: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "method.noptions: 0", EQP_OK},
+        {"eqp_balance_points", balance_points, "method.option: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "points: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "points.n: 0", EQP_OK},
+        {"eqp_balance_points", balance_points, "points.n: -1", WRONG},
+        {"eqp_balance_points", balance_points, "points.x: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_balance_points", balance_points, "points.stride: 8 for 0", WRONG},
+        {"eqp_balance_points", balance_points, "points.single: true", SAME},
+        {"eqp_balance_points", balance_points, "points.weight: NULL", SAME},
+        {"eqp_balance_points", balance_points, "points.size: NULL", SAME},
+        {"eqp_balance_points", balance_points, "points.part_now: NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "options: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "options.nparts: 1 for 2", SAME},
+        {"eqp_balance_points", balance_points, "options.nparts: 0", WRONG},
+        {"eqp_balance_points", balance_points, "options.share: NULL", SAME},
+        {"eqp_balance_points", balance_points, "options.share: others", SAME},
+        {"eqp_balance_points", balance_points, "options.imbalance_tol: 0.5 for 1", SAME},
+        {"eqp_balance_points", balance_points, "options.seed: 2 for 1", SAME},
+        {"eqp_balance_points", balance_points, "options.message: NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "options.part_load: NULL", SAME},
+        {"eqp_balance_points", balance_points, "options.settings: 3 for 0", SAME},
+        {"eqp_balance_points", balance_points, "part: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "result: NULL", EQP_OK},
     };
     run_rows(comm, rows, sizeof rows / sizeof rows[0]);
 }

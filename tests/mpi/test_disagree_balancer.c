@@ -39,14 +39,14 @@ typedef struct field {
 static const field fields[] = TABLE(
     P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(own), P(estimates), P(survey), P(open),
     P(close), P(aspect), P(base), P(trace), P(assign), P(advance), O(size), O(imbalance_tol), O(fresh_tol),
-    O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(handed_out), M(method, word), M(method, method),
-    M(method, settings), M(method, options.strategy), M(method, options.rate), M(method, options.threshold),
-    M(method, options.pins), M(method, options.full), M(method, options.split), M(method, options.even),
-    M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol), M(policy, settle),
-    M(policy, jump), M(share, kind), M(share, model), M(share, nspeeds), M(share, speed), M(plan, stages),
-    M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row), W(row_bytes),
-    W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), C(nchoices), C(choice), C(ncounts), C(parts),
-    C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
+    O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate), O(handed_out), M(method, word),
+    M(method, method), M(method, settings), M(method, options.strategy), M(method, options.rate),
+    M(method, options.threshold), M(method, options.pins), M(method, options.full), M(method, options.split),
+    M(method, options.even), M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol),
+    M(policy, settle), M(policy, jump), M(share, kind), M(share, model), M(share, nspeeds), M(share, speed),
+    M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row),
+    W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), C(nchoices), C(choice), C(ncounts),
+    C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -475,6 +475,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "options.network: node: differs", SAME},
         {"eqp_balancer_create", create, "options.network: alpha: -1", WRONG},
         {"eqp_balancer_create", create, "options.network_measure: differs", SAME},
+        {"eqp_balancer_create", create, "options.calibrate: differs", SAME},
         {"eqp_balancer_create", create, "options.handed_out: differs", SAME},
         {"eqp_balancer_create", create, "balancer: NULL", WRONG},
         {"eqp_balancer_create", create, "message: NULL", EQP_OK},

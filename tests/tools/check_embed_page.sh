@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Every code block of a page occurs, letter for letter, in a source file: what readers copy is what was compiled. With a
 # LANGUAGE only its blocks.
-# usage: check_embed_page.sh PAGE SOURCE [LANGUAGE]
+# usage: check_embed_page.sh PAGE SOURCE[,SOURCE...] [LANGUAGE]
 set -eu
 page=$1
 source=$2
 
 awk -v source="$source" -v language="${3-}" '
     BEGIN {
-        while ((getline line < source) > 0)
-            text = text line "\n"
+        nfiles = split(source, file, ",")
+        for (f = 1; f <= nfiles; f++)
+            while ((getline line < file[f]) > 0)
+                text = text line "\n"
         if (text == "") {
             print source ": cannot be read"
             bad = 1

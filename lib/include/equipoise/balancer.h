@@ -62,7 +62,10 @@ typedef struct eqp_balancer_options {
     eqp_exchange_plan plan;    /**< by this one */
     eqp_network network;       /**< what messages cost */
     bool network_measure;      /**< they are measured before maps are compared */
-    bool handed_out;           /**< work is handed out while it is done, so that loads say nothing of the map */
+    bool calibrate;  /**< where ranks take longer than predicted, each in its own way, weights are scaled by what
+                          was measured, and a map is made for that; yes. Not where shares are measured, nor in
+                          maps that are tried before they are used */
+    bool handed_out; /**< work is handed out while it is done, so that loads say nothing of the map */
 } eqp_balancer_options;
 
 /** Sets all options to what they are if nobody says anything. size: sizeof(eqp_balancer_options). Local.
@@ -169,6 +172,8 @@ typedef struct eqp_step {
     int64_t ghosts_max;         /**< of the rows */
     int64_t bytes_sent;         /**< sum of the rows */
     int64_t handed;             /**< pieces of loops that were computed by others than the map says */
+    double calibration;         /**< largest change of a weight by measured loads when the present map was made, a
+                                     fraction; 0: none */
     double correlation;         /**< rank correlation of predicted and measured seconds of the timed batches */
     eqp_sizes unit_sizes;       /**< of the last map by units */
     char chosen[EQP_WORD_SIZE]; /**< by `auto`: the method of the present map */
@@ -181,6 +186,23 @@ typedef struct eqp_step {
  * \param[out]    step      all but `step` and `time`; NULL: not wanted
  * \return EQP_OK; EQP_ERR_DATA for loads or counts that are none; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY; EQP_ERR_MPI */
 int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step);
+
+/** What the balancer knows, as bytes for a restart file: costs, policy, speeds, promise, the map's table of shared
+ * owners; not what speed functions have learned of sizes, and not who computes which owner, which the owners' tags say.
+ * The same on all ranks: one of them may write it. Local.
+ * \param[in]  balancer  the balancer
+ * \param[out] size      bytes
+ * \param[out] bytes     [*size] owned by the caller: free(); unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
+int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes);
+
+/** Takes such bytes in, after eqp_balancer_create() for the same kinds of work; on another number of ranks only the
+ * costs. Every rank gives the same bytes. They are of this machine and this version of the library. Local.
+ * \param[in] balancer  unchanged on error
+ * \param[in] size      bytes
+ * \param[in] bytes     [size]
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_FORMAT for bytes that are none of a balancer's, EQP_ERR_MEMORY */
+int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes);
 
 /** Fits the costs to batches of work outside of steps: before the first map. Collective.
  * \param[in] balancer  the balancer

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a run begins: its parts, first homes, first map, first forces. */
+#include "step.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Time of a step without --dt: this part of the time in which the largest acceleration crosses the softening length. */
+#define STEP_FRACTION 0.1
+
+static void tag_all(bh_particles *p, int rank)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        p->tag[i] = rank;
+    }
+}
+
+/* The relative criterion goes by accelerations, which a snapshot does not have: the geometric one gives them. So the
+ * first map is made of the lists that steps have, and step 0 has them as well. */
+static int find_accelerations(bh_simulation *sim)
+{
+    bh_evaluated unseen;
+    eqp_timings *const timings = sim->evaluator.timings;
+    int code;
+
+    sim->evaluator.timings = NULL; /* nor are the costs of a step */
+    code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer), NULL, &unseen);
+    sim->evaluator.timings = timings;
+    return code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
+}
+
+/* First homes by count, then the first map. */
+static int prepare_first(bh_simulation *sim, bool balance, bh_ledger *ledger, eqp_message *message)
+{
+    int code = bh_domain_settle(&sim->domain, &ledger->settled);
+
+    if (code != EQP_OK) {
+        return code;
+    }
+    tag_all(&sim->domain.particles, sim->domain.rank);
+    EQP_TRY(bh_domain_grow(&sim->domain));
+    if (sim->evaluator.mac.relative && sim->settings->run.restart == NULL) {
+        EQP_TRY(find_accelerations(sim));
+    }
+    if (balance) {
+        EQP_TRY(bh_step_make_map(sim, ledger, message));
+        EQP_TRY(bh_step_settle(sim, ledger));
+    }
+done:
+    return code;
+}
+
+/* A step that follows from the forces alone, so that it is the same for every number of ranks. */
+static int choose_dt(bh_simulation *sim, eqp_message *message)
+{
+    const bh_particles *p = &sim->domain.particles;
+    double largest = 0.0;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        largest = fmax(largest, sqrt(p->ax[i] * p->ax[i] + p->ay[i] * p->ay[i] + p->az[i] * p->az[i]));
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, sim->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    sim->dt = 0.01;
+    if (largest > 0 && sim->settings->softening > 0) {
+        /* Twelve bits are enough, and hide the last digits, in which rank counts may differ. */
+        int exponent;
+        double mantissa = frexp(STEP_FRACTION * sqrt(sim->settings->softening / largest), &exponent);
+        sim->dt = ldexp(floor(mantissa * 4096.0) / 4096.0, exponent);
+    }
+    if (!(sim->dt > 0) || !isfinite(sim->dt)) {
+        eqp_message_set(message, "barneshut: largest acceleration %g leaves no time step; give --dt", largest);
+        return EQP_ERR_DATA;
+    }
+    return EQP_OK;
+}
+
+/* A run that goes on does so with the forces of its restart file: those of the relative criterion depend on the step
+ * before, so that new ones would not have the same bits. One that was stopped within a step has no others, and
+ * completes that step. */
+static int compute_first(bh_simulation *sim, bh_ledger *ledger)
+{
+    bh_particles *p = &sim->domain.particles;
+    int code;
+
+    if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
+        return bh_step_forces_beside(sim, ledger, true);
+    }
+    EQP_TRY(bh_step_forces(sim, ledger));
+    bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+done:
+    return code;
+}
+
+static int start(bh_simulation *sim, eqp_message *message)
+{
+    const bh_settings *s = sim->settings;
+    bh_ledger ledger = {0};
+    int code;
+
+    EQP_TRY(prepare_first(sim, !(s->run.method->flags & EQP_KEEPS), &ledger, message));
+    EQP_TRY(compute_first(sim, &ledger));
+    sim->dt = s->run.dt > 0 ? s->run.dt : sim->input.dt;
+    EQP_TRY(sim->dt > 0 ? EQP_OK : choose_dt(sim, message));
+    sim->now.common.step = sim->input.step;
+    sim->now.common.time = sim->input.time;
+    EQP_TRY(bh_step_conclude(sim, &ledger, message));
+done:
+    return code;
+}
+
+static int create_evaluator(bh_simulation *sim, eqp_message *message)
+{
+    const bh_settings *s = sim->settings;
+    const bh_mac mac = {
+        .theta = s->theta, .relative = s->opening == 1, .alpha = s->alpha, .G = s->G, .cutoff = s->cutoff};
+    const int code =
+        bh_evaluator_create(&mac, s->softening, bh_settings_kernel(s), (bh_precision)s->precision, &sim->evaluator);
+
+    if (code == EQP_ERR_STATE || code == EQP_ERR_UNKNOWN) {
+        eqp_message_set(message, "barneshut: --kernel: %s does not run on this processor", bh_settings_kernel(s));
+        return EQP_ERR_ARGUMENT;
+    }
+    return code;
+}
+
+static int create_parts(bh_simulation *sim, eqp_message *message)
+{
+    const app_run_settings *run = &sim->settings->run;
+    int code;
+
+    EQP_TRY(app_run_check_ranks("barneshut", run, sim->domain.nranks, message));
+    EQP_TRY(eqp_array_create(&sim->row, sim->domain.nranks, sizeof *sim->row));
+    EQP_TRY(create_evaluator(sim, message));
+    EQP_TRY(eqp_timings_create(BH_KINDS, &sim->evaluator.timings));
+done:
+    return eqp_agree(sim->comm, code, message);
+}
+
+static int create_balancer(bh_simulation *sim)
+{
+    const app_run_settings *run = &sim->settings->run;
+    const eqp_balancer_options options = app_run_balancing(run);
+    eqp_schedule_options rules = run->schedule_rules;
+    int code;
+
+    sim->problem = (bh_problem){.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
+    const eqp_problem functions = bh_problem_functions(&sim->problem);
+    EQP_TRY(eqp_balancer_create(sim->comm, &functions, &options, &sim->balancer, NULL));
+    sim->problem.balancer = sim->balancer;
+    sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
+    if (run->schedule != NULL) {
+        rules.weight = run->share.kind == EQP_SHARE_SPEEDS ? eqp_balancer_speeds(sim->balancer) : NULL;
+        EQP_TRY(bh_handout_create(sim->comm, run->schedule, &rules, &sim->handout));
+        sim->evaluator.handout = sim->handout;
+    }
+done:
+    return code;
+}
+
+int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulation *sim, eqp_message *message)
+{
+    bh_simulation made = {.settings = settings};
+    int code = eqp_comm_create(comm, &made.comm);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "barneshut: %s", eqp_error_text(code));
+        return code;
+    }
+    *sim = made;
+    bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size, settings->cutoff > 0);
+    EQP_TRY(create_parts(sim, message));
+    EQP_TRY(create_balancer(sim));
+    EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
+    EQP_TRY(start(sim, message));
+done:
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "barneshut: first forces: %s", eqp_error_text(code));
+    }
+    if (code != EQP_OK) {
+        bh_simulation_free(sim);
+    }
+    return code;
+}
+
+void bh_simulation_free(bh_simulation *sim)
+{
+    free(sim->row);
+    sim->row = NULL;
+    bh_handout_free(sim->handout);
+    sim->handout = NULL;
+    eqp_balancer_free(sim->balancer);
+    sim->balancer = NULL;
+    eqp_timings_free(sim->evaluator.timings);
+    bh_evaluator_free(&sim->evaluator);
+    bh_domain_free(&sim->domain);
+    eqp_comm_free(&sim->comm);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pieces of a step that the first forces need, too. */
+#ifndef BH_STEP_H
+#define BH_STEP_H
+
+#include "simulation.h"
+
+/* Costs of this rank in one step, until they become its row. */
+typedef struct bh_ledger {
+    bh_settled settled;
+    int64_t map_bytes; /* sent while a map was made */
+    double balance_seconds;
+    bh_evaluated evaluated;
+} bh_ledger;
+
+/* A new map for the particles where they are; they follow it when they settle next. Collective. */
+int bh_step_make_map(bh_simulation *sim, bh_ledger *ledger, eqp_message *message);
+
+/* The particles have moved: brings them home and grows the tree. Collective. */
+int bh_step_settle(bh_simulation *sim, bh_ledger *ledger);
+
+/* The forces, with a survey where the balancer wants one for the next map. Collective. */
+int bh_step_forces(bh_simulation *sim, bh_ledger *ledger);
+
+/* The same while the forces that the particles have are kept aside. They come back where `back` says so, and where a
+ * signal has ended the evaluation. Collective. */
+int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, bool back);
+
+/* What the step has shown, to the balancer and into the record. Collective. */
+int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, eqp_message *message);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What measured loads say beside the cost model: where work takes longer than its counts, its weights are wrong, and
+ * the next map is made of weights that are scaled by the ranks that measured them. */
+#ifndef RUN_CALIBRATION_H
+#define RUN_CALIBRATION_H
+
+#include <equipoise/balancer.h>
+
+/* Zeros, but for what eqp__calibration_create() makes. */
+typedef struct eqp_calibration {
+    int nranks;
+    double tolerance; /* an imbalance that is good enough */
+    double *load;     /* [ranks] measured since the last map; NULL: nobody calibrates. Owned, with what follows */
+    double *model;    /* [ranks] as it was predicted */
+    double *factor;   /* [ranks] of the present map's making */
+    int64_t steps;    /* since the last map */
+    bool active;      /* the present map was made with factors */
+    double before;    /* imbalance that nobody had predicted, when a map was last made for its sake; 0: never */
+    int in_vain;      /* such maps in a row that have not helped */
+} eqp_calibration;
+
+/* Local. EQP_OK or EQP_ERR_MEMORY. */
+int eqp__calibration_create(int nranks, double tolerance, eqp_calibration *made);
+void eqp__calibration_free(eqp_calibration *c);
+
+/* Takes in a step: rows [ranks]. Local; the same on all ranks. */
+void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows);
+
+/* Whether a map is to be made since the ranks take longer than predicted, each in its own way: by more than a twentieth
+ * of the mean, in the mean of some steps. Where such maps do not help it takes longer and longer. */
+bool eqp__calibration_wants(const eqp_calibration *c);
+
+/* Factors for the weights of what each rank computes now: [ranks], mean about 1, borrowed until the next call; NULL
+ * where measured and predicted loads agree. Once there are any, the next map has its own: without them it would be as
+ * wrong as the first one. A map is made then: begins anew. */
+const double *eqp__calibration_take(eqp_calibration *c);
+
+#endif

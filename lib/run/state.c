@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a balancer knows, as bytes for a restart file. */
+#include "run/balancer.h"
+
+#include <equipoise/base.h>
+#include <equipoise/units.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Begins the bytes; another form gets another name. */
+static const char magic[8] = "EQPBAL1";
+
+/* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
+typedef struct head {
+    char magic[8];
+    int64_t nranks, nkinds, nshared, nunits, known, has_map, kept, calibrated;
+    eqp_cost_fit fit;
+    eqp_cost_sums samples;
+    eqp_policy policy;
+    eqp_units_totals totals;
+    eqp_step now;
+    eqp_exchange_plan plan;
+} head;
+
+/* Copies to or from the bytes, which are long enough. */
+typedef struct cursor {
+    unsigned char *at;
+    bool reads;
+} cursor;
+
+static void pass(cursor *c, void *data, size_t size)
+{
+    if (size > 0) {
+        memcpy(c->reads ? data : (void *)c->at, c->reads ? (const void *)c->at : data, size);
+    }
+    c->at += size;
+}
+
+static size_t bytes_of(const head *h)
+{
+    return sizeof *h + (size_t)h->nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)) +
+           (size_t)h->nshared * sizeof(int64_t) + (size_t)h->nunits * (3 * sizeof(double) + sizeof(int));
+}
+
+/* Rows, speeds and what calibration has seen. */
+static void pass_ranks(cursor *c, eqp_balancer *b)
+{
+    const size_t n = (size_t)b->nranks;
+    double none = 0.0;
+
+    pass(c, b->row, n * sizeof *b->row);
+    for (size_t i = 0; i < 3 * n; i++) {
+        pass(c, b->calibration.load != NULL ? &b->calibration.load[i] : &none, sizeof none);
+    }
+    eqp__rank_shares_pass(b->shares, c->reads, (void *)c->at);
+    c->at += n * sizeof(double);
+}
+
+int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
+{
+    eqp_balancer *const b = (eqp_balancer *)(uintptr_t)balancer;
+    const double *centroid;
+    const int *rank;
+    unsigned char *made = NULL;
+    int code;
+
+    if (b == NULL || size == NULL || bytes == NULL) {
+        return EQP_ERR_ARGUMENT;
+    }
+    head h;
+    memset(&h, 0, sizeof h); /* no byte is left to chance */
+    memcpy(h.magic, magic, sizeof magic);
+    h.nranks = b->nranks;
+    h.nkinds = b->model.nkinds;
+    h.nshared = eqp_map_shared(b->map);
+    for (int64_t s = 0; s < h.nshared; s++) {
+        h.nunits += eqp_map_units(b->map, -1 - s, &centroid, &rank);
+    }
+    h.known = b->costs.known;
+    h.has_map = b->has_map;
+    h.kept = b->kept;
+    h.calibrated = b->calibration.active;
+    h.fit = b->costs.fit;
+    h.samples = b->costs.samples;
+    h.policy = b->policy;
+    h.totals = b->totals;
+    h.now = b->now;
+    h.plan = b->plan;
+    EQP_TRY(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
+    cursor c = {made, false};
+    pass(&c, &h, sizeof h);
+    pass_ranks(&c, b);
+    for (int64_t s = 0; s < h.nshared; s++) {
+        int64_t n = eqp_map_units(b->map, -1 - s, &centroid, &rank);
+        pass(&c, &n, sizeof n);
+    }
+    for (int64_t s = 0; s < h.nshared; s++) {
+        const int64_t n = eqp_map_units(b->map, -1 - s, &centroid, &rank);
+        for (int64_t u = 0; u < n; u++) {
+            double place[3] = {centroid[3 * u], centroid[3 * u + 1], centroid[3 * u + 2]};
+            int of = rank[u];
+            pass(&c, place, sizeof place);
+            pass(&c, &of, sizeof of);
+        }
+    }
+    *size = bytes_of(&h);
+    *bytes = made;
+done:
+    return code;
+}
+
+/* Whether a byte of a file is a truth value. */
+static bool can_be_bool(const bool *value)
+{
+    unsigned char byte;
+
+    memcpy(&byte, value, 1);
+    return byte <= 1;
+}
+
+static bool can_be_costs(const eqp_balancer *b, const head *h)
+{
+    bool can_be = h->fit.nkinds == b->model.nkinds && h->samples.nkinds == b->model.nkinds &&
+                  h->samples.weighting == EQP_COST_RELATIVE;
+
+    for (int k = 0; k < b->model.nkinds; k++) {
+        can_be = can_be && isfinite(h->fit.cost[k]) && h->fit.cost[k] >= 0;
+    }
+    for (int k = 0; k < EQP_COST_KINDS; k++) {
+        can_be = can_be && can_be_bool(&h->fit.seen[k]);
+    }
+    for (int i = 0; i < EQP_COST_SUMS; i++) {
+        can_be = can_be && isfinite(h->samples.sum[i]);
+    }
+    return can_be;
+}
+
+static bool can_be_plan(const head *h)
+{
+    return h->plan.stages >= EQP_STAGES_DIRECT && h->plan.stages <= EQP_STAGES_LOG && h->plan.broadcast >= 0 &&
+           h->plan.node >= 1 && h->nranks % h->plan.node == 0;
+}
+
+/* The map's table; NULL where it cannot be. */
+static int read_map(cursor *c, const head *h, eqp_map **map)
+{
+    int64_t *nunits = NULL, all = 0;
+    double *centroid = NULL;
+    int *rank = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&nunits, h->nshared, sizeof *nunits));
+    EQP_TRY(eqp_array_create(&centroid, 3 * h->nunits, sizeof *centroid));
+    EQP_TRY(eqp_array_create(&rank, h->nunits, sizeof *rank));
+    pass(c, nunits, (size_t)h->nshared * sizeof *nunits);
+    for (int64_t s = 0; s < h->nshared && all >= 0; s++) {
+        all = nunits[s] >= 1 && nunits[s] <= h->nunits - all ? all + nunits[s] : -1;
+    }
+    for (int64_t u = 0; u < h->nunits; u++) {
+        pass(c, centroid + 3 * u, 3 * sizeof *centroid);
+        pass(c, rank + u, sizeof *rank);
+        all = rank[u] >= 0 && rank[u] < h->nranks ? all : -1;
+    }
+    code = all == h->nunits ? eqp_map_create(h->nshared, nunits, centroid, rank, map) : EQP_ERR_FORMAT;
+done:
+    free(rank);
+    free(centroid);
+    free(nunits);
+    return code == EQP_ERR_ARGUMENT ? EQP_ERR_FORMAT : code;
+}
+
+/* All but the map, which is there. */
+static void take_head(eqp_balancer *b, const head *h)
+{
+    const eqp_policy_options options = b->policy.options;
+
+    b->costs.fit = h->fit;
+    b->costs.samples = h->samples;
+    b->costs.known = h->known != 0;
+    if (h->nranks != b->nranks) { /* what a piece of work costs is all that still holds */
+        return;
+    }
+    b->policy = h->policy;
+    b->policy.options = options;
+    b->totals = h->totals;
+    b->has_map = h->has_map != 0;
+    b->kept = h->kept != 0;
+    b->now = h->now;
+    b->now.chosen[sizeof b->now.chosen - 1] = '\0';
+    b->now.why[0] = '\0';
+    b->plan = b->options.plan_auto ? h->plan : b->plan;
+    b->calibration.active = h->calibrated != 0 && b->calibration.load != NULL;
+}
+
+int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
+{
+    eqp_balancer *const b = balancer;
+    eqp_map *map = NULL;
+    head h;
+    int code;
+
+    if (b == NULL || bytes == NULL) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (size < sizeof h) {
+        return EQP_ERR_FORMAT;
+    }
+    memcpy(&h, bytes, sizeof h);
+    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.nranks < 1 || h.nranks > INT32_MAX || h.nshared < 0 ||
+        h.nunits < h.nshared || h.nunits > (int64_t)(size / sizeof(int)) || bytes_of(&h) != size ||
+        !can_be_costs(b, &h) || !can_be_plan(&h) || !can_be_bool(&h.policy.has_map) ||
+        !can_be_bool(&h.now.rebalanced)) {
+        return EQP_ERR_FORMAT;
+    }
+    cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};
+    if (h.nranks == b->nranks) {
+        cursor table = {c.at + (size_t)h.nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)), true};
+        EQP_TRY(read_map(&table, &h, &map));
+        pass_ranks(&c, b);
+        eqp_map_free(b->map);
+        b->map = map;
+    }
+    take_head(b, &h);
+    code = EQP_OK;
+done:
+    return code;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Items that lie anywhere get parts that balance their weights, and the same ones wherever they lie and however their
+ * coordinates are stored. */
+#include "harness.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/points.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+
+#include "failing_ranks.h"
+
+enum { ITEMS = 400, UNSET = -7 };
+
+/* Where items lie: by number, anywhere, on one rank, on every other rank. */
+enum spread { BY_NUMBER, SHUFFLED, ALL_ON_LAST, EVERY_OTHER_RANK, SPREADS };
+
+/* How items lie, and what is wrong with the first of the last rank that has any. */
+typedef struct layout {
+    int n; /* of all ranks, at most ITEMS */
+    enum spread spread;
+    bool single, strided, unweighed, one_place;
+    double scale;  /* of coordinates; 0: 1 */
+    double spoilt; /* its second coordinate, unless 0 */
+    double weight; /* its own, unless 0 */
+} layout;
+
+/* One rank's items. */
+typedef struct items {
+    int number[ITEMS], part[ITEMS], part_now[ITEMS];
+    int64_t size[ITEMS];
+    double weight[ITEMS];
+    char x[ITEMS * 64];
+    eqp_points points;
+} items;
+
+static double uniform(int i, int k)
+{
+    return eqp_random_uniform(17, (uint64_t)i, (uint64_t)k);
+}
+
+/* Numbers that a float can hold, denser towards the origin. The first 40 items are pairs in one place. */
+static double coordinate(const layout *is, int i, int k)
+{
+    const double u = uniform(i < 40 ? i / 2 : i, k);
+
+    return is->one_place ? 0.25 : (double)(float)(u * u - 0.3) * (is->scale > 0 ? is->scale : 1.0);
+}
+
+static double weight_of(const layout *is, int i)
+{
+    return is->unweighed ? 1.0 : i % 50 == 7 ? 3.0 : 0.5 + uniform(i, 3);
+}
+
+static int rank_of(const layout *is, int i, int size)
+{
+    switch (is->spread) {
+    case SHUFFLED:
+        return (int)(uniform(i, 4) * size);
+    case ALL_ON_LAST:
+        return size - 1;
+    case EVERY_OTHER_RANK:
+        return i % ((size + 1) / 2) * 2;
+    default:
+        return i * size / is->n;
+    }
+}
+
+static void write_point(const layout *is, int i, char *at)
+{
+    for (int k = 0; k < 3; k++) {
+        const double x = coordinate(is, i, k);
+        const float y = (float)x;
+        memcpy(at + (size_t)k * (is->single ? sizeof y : sizeof x), is->single ? (const void *)&y : &x,
+               is->single ? sizeof y : sizeof x);
+    }
+}
+
+static void make_items(const layout *is, int rank, int size, items *t)
+{
+    const size_t packed = 3 * (is->single ? sizeof(float) : sizeof(double)), stride = packed + (is->strided ? 5 : 0);
+    int64_t n = 0;
+
+    memset(t, 0, sizeof *t);
+    for (int k = 0; k < is->n; k++) {
+        const int i = is->spread == SHUFFLED ? (k * 7919 + 11) % is->n : k;
+        if (rank_of(is, i, size) == rank) {
+            t->number[n] = i;
+            t->part[n] = UNSET;
+            t->part_now[n] = i % 5;
+            t->size[n] = 10 + i;
+            t->weight[n] = weight_of(is, i);
+            write_point(is, i, t->x + (size_t)n * stride);
+            n++;
+        }
+    }
+    if (n > 0 && is->spoilt != 0) {
+        const float y = (float)is->spoilt;
+        memcpy(t->x + packed / 3, is->single ? (const void *)&y : &is->spoilt, packed / 3);
+    }
+    t->weight[0] = is->weight != 0 ? is->weight : t->weight[0];
+    t->points = (eqp_points){.n = n,
+                             .x = n > 0 ? t->x : NULL,
+                             .stride = is->strided ? stride : 0,
+                             .single = is->single,
+                             .weight = n > 0 && !is->unweighed ? t->weight : NULL,
+                             .size = n > 0 ? t->size : NULL,
+                             .part_now = n > 0 ? t->part_now : NULL};
+}
+
+static eqp_balance_options options_of(int nparts)
+{
+    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+
+    options.nparts = nparts;
+    options.imbalance_tol = 0.05;
+    return options;
+}
+
+/* Parts of all items on every rank; part: [ITEMS]. */
+static void balance(MPI_Comm comm, const eqp_method *method, const layout *is, int nparts, int *part,
+                    eqp_balance_result *result)
+{
+    static items t;
+    eqp_message message = {""};
+    eqp_balance_options options = options_of(nparts);
+
+    make_items(is, mpi_test_rank(comm), mpi_test_size(comm), &t);
+    options.message = &message;
+    const int code = eqp_balance_points(comm, method, &t.points, &options, t.points.n > 0 ? t.part : NULL, result);
+    if (code != EQP_OK) {
+        fprintf(stderr, "%s: %s\n", method->name, message.text);
+    }
+    CHECK_EQUAL(code, EQP_OK);
+    for (int i = 0; i < is->n; i++) {
+        part[i] = UNSET;
+    }
+    for (int64_t i = 0; i < t.points.n; i++) {
+        CHECK(t.part[i] >= 0 && t.part[i] < nparts);
+        part[t.number[i]] = t.part[i];
+    }
+    MPI_Allreduce(MPI_IN_PLACE, part, is->n, MPI_INT, MPI_MAX, comm);
+}
+
+static bool is_named(const eqp_method *method, const char *name)
+{
+    return strcmp(method->name, name) == 0;
+}
+
+/* What the method promises, and whether the result tells the truth. */
+static void check_balance(const eqp_method *method, const layout *is, int nparts, const int *part,
+                          const eqp_balance_result *r)
+{
+    double weight[ITEMS], one[ITEMS], total = 0, largest = 0;
+    int64_t moved = 0, bytes = 0;
+    eqp_part_loads loads, counts;
+
+    for (int i = 0; i < is->n; i++) {
+        const bool moves = i % 5 < nparts && i % 5 != part[i];
+        weight[i] = weight_of(is, i);
+        one[i] = 1;
+        total += weight[i];
+        largest = fmax(largest, weight[i]);
+        moved += moves;
+        bytes += moves ? 10 + i : 0;
+    }
+    CHECK_EQUAL(eqp_parts_load(is->n, weight, part, nparts, NULL, NULL, &loads), EQP_OK);
+    CHECK_EQUAL(eqp_parts_load(is->n, one, part, nparts, NULL, NULL, &counts), EQP_OK);
+    CHECK_NEAR(r->imbalance, loads.imbalance, 1e-9);
+    CHECK_EQUAL(r->items, is->n);
+    CHECK_EQUAL(r->moved, moved);
+    CHECK_EQUAL(r->moved_bytes, bytes);
+    CHECK_EQUAL(r->within, r->imbalance <= 0.05 + 1e-9);
+    if (method->flags & EQP_KEEPS) {
+        return;
+    }
+    const double item = total > 0 ? largest * nparts / total : 0;
+    CHECK_EQUAL(r->empty_parts, is->n < nparts ? nparts - is->n : 0);
+    if (is_named(method, "count")) {
+        CHECK(counts.max - counts.mean < 1);
+    }
+    if (is_named(method, "sfc")) {
+        CHECK(r->imbalance <= item + 1e-9);
+    }
+    if (is_named(method, "rcb") && !is->one_place) {
+        CHECK(r->imbalance <= 0.05 + (2 + log2(nparts)) * item);
+    }
+    if (is_named(method, "tiles") && is->n == ITEMS) {
+        CHECK(r->imbalance <= 0.05 + item);
+    }
+}
+
+/* The next row that needs no pins, from row *m on; NULL: no more. */
+static const eqp_method *next_method(int *m)
+{
+    const eqp_method *method = eqp_method_at((*m)++);
+
+    while (method != NULL && (method->flags & EQP_NEEDS_PINS)) {
+        method = eqp_method_at((*m)++);
+    }
+    return method;
+}
+
+static void check_method(MPI_Comm comm, const eqp_method *method, layout is, int nparts)
+{
+    int part[ITEMS], again[ITEMS];
+    eqp_balance_result r;
+
+    is.spread = BY_NUMBER;
+    balance(comm, method, &is, nparts, part, &r);
+    check_balance(method, &is, nparts, part, &r);
+    for (int spread = BY_NUMBER; spread < SPREADS; spread++) {
+        is.spread = (enum spread)spread;
+        balance(spread == BY_NUMBER ? MPI_COMM_SELF : comm, method, &is, nparts, again, NULL);
+        CHECK(memcmp(again, part, (size_t)is.n * sizeof *part) == 0);
+    }
+    for (int way = 0; way < 4; way++) {
+        is.single = way % 2 > 0;
+        is.strided = way / 2 > 0;
+        balance(comm, method, &is, nparts, again, NULL);
+        CHECK(memcmp(again, part, (size_t)is.n * sizeof *part) == 0);
+    }
+}
+
+static void parts_balance_wherever_the_items_lie(MPI_Comm comm)
+{
+    const int nparts[] = {1, 3, 5, 8, mpi_test_size(comm)};
+    const eqp_method *method;
+
+    for (int m = 0; (method = next_method(&m)) != NULL;) {
+        for (size_t k = 0; k < sizeof nparts / sizeof nparts[0]; k++) {
+            check_method(comm, method, (layout){.n = ITEMS}, nparts[k]);
+        }
+        check_method(comm, method, (layout){.n = ITEMS, .unweighed = true}, 4);
+    }
+}
+
+static void few_items_and_odd_places(MPI_Comm comm)
+{
+    const int n[] = {0, 1, 2, 6};
+    const eqp_method *method;
+
+    for (int m = 0; (method = next_method(&m)) != NULL;) {
+        for (size_t k = 0; k < sizeof n / sizeof n[0]; k++) {
+            check_method(comm, method, (layout){.n = n[k]}, 4);
+        }
+        check_method(comm, method, (layout){.n = 60, .one_place = true}, 4);
+        check_method(comm, method, (layout){.n = 60, .scale = 0x1p-100}, 4);
+        check_method(comm, method, (layout){.n = 60, .scale = 0x1p+100}, 4);
+    }
+}
+
+/* The widest cube that there is. */
+static void the_largest_numbers_are_places(MPI_Comm comm)
+{
+    const layout is = {.n = 60, .scale = 1e308, .spoilt = -1.7e308};
+    int part[ITEMS];
+
+    balance(comm, eqp_method_find("sfc"), &is, 4, part, NULL);
+}
+
+/* Whoever gives no present part has his items. */
+static void items_are_at_home_where_they_lie(MPI_Comm comm)
+{
+    static items t;
+    const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    const eqp_balance_options options = options_of(size);
+    eqp_balance_result r;
+
+    make_items(&(layout){.n = ITEMS, .spread = SHUFFLED}, rank, size, &t);
+    t.points.part_now = NULL;
+    CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find("none"), &t.points, &options, t.part, &r), EQP_OK);
+    for (int64_t i = 0; i < t.points.n; i++) {
+        CHECK_EQUAL(t.part[i], rank);
+    }
+    CHECK_EQUAL(r.moved, 0);
+}
+
+/* Nobody's parts or result are touched, and all are told the same. */
+static void check_refused(MPI_Comm comm, const char *name, const layout *is, int nparts, int expected)
+{
+    static items t;
+    eqp_message message = {"none"};
+    eqp_balance_options options = options_of(nparts);
+    eqp_balance_result result = {.items = UNSET};
+    char text[sizeof message.text];
+
+    make_items(is, mpi_test_rank(comm), mpi_test_size(comm), &t);
+    options.message = &message;
+    CHECK_EQUAL(eqp_balance_points(comm, eqp_method_find(name), &t.points, &options, t.part, &result), expected);
+    for (int64_t i = 0; i < t.points.n; i++) {
+        CHECK_EQUAL(t.part[i], UNSET);
+    }
+    CHECK_EQUAL(result.items, UNSET);
+    memcpy(text, message.text, sizeof text);
+    MPI_Bcast(text, sizeof text, MPI_CHAR, 0, comm);
+    CHECK(strncmp(message.text, "balance: ", 9) == 0 && strcmp(message.text, text) == 0);
+}
+
+static void what_cannot_be_is_refused_everywhere(MPI_Comm comm)
+{
+    const double no_place[] = {NAN, INFINITY, -INFINITY}, no_weight[] = {-1, NAN, INFINITY};
+
+    for (int k = 0; k < 3; k++) {
+        for (int spread = BY_NUMBER; spread < SPREADS; spread++) {
+            layout is = {.n = 50, .spread = (enum spread)spread, .spoilt = no_place[k]};
+            check_refused(comm, "sfc", &is, 3, EQP_ERR_DATA);
+            is.single = is.strided = true;
+            check_refused(comm, "count", &is, 3, EQP_ERR_DATA);
+            is = (layout){.n = 50, .spread = (enum spread)spread, .weight = no_weight[k]};
+            check_refused(comm, "sfc", &is, 3, EQP_ERR_DATA);
+        }
+    }
+    check_refused(comm, "interaction", &(layout){.n = 50}, 3, EQP_ERR_ARGUMENT);
+    check_refused(comm, "sfc", &(layout){.n = 50}, 0, EQP_ERR_ARGUMENT);
+}
+
+/* user: the method */
+static int without_memory(MPI_Comm comm, void *user)
+{
+    static items t;
+    const eqp_balance_options options = options_of(4);
+    eqp_balance_result result = {.items = UNSET};
+
+    make_items(&(layout){.n = 24, .spread = EVERY_OTHER_RANK}, mpi_test_rank(comm), mpi_test_size(comm), &t);
+    failing_ranks_begin();
+    const int code = eqp_balance_points(comm, user, &t.points, &options, t.part, &result);
+    failing_ranks_end();
+    for (int64_t i = 0; i < t.points.n; i++) {
+        CHECK((t.part[i] == UNSET) == (code != EQP_OK));
+    }
+    CHECK((result.items == UNSET) == (code != EQP_OK));
+    return code;
+}
+
+static void a_call_fails_on_all_ranks_or_on_none(MPI_Comm comm)
+{
+    if (failing_malloc_only_ours() && mpi_test_size(comm) <= 3) { /* more ranks fail at the same places */
+        CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("sfc")) > 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(parts_balance_wherever_the_items_lie), MPI_TEST(few_items_and_odd_places),
+        MPI_TEST(the_largest_numbers_are_places),       MPI_TEST(items_are_at_home_where_they_lie),
+        MPI_TEST(what_cannot_be_is_refused_everywhere), MPI_TEST(a_call_fails_on_all_ranks_or_on_none),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}
