@@ -4,9 +4,9 @@
 #include "drive/record.h"
 #include "drive/simulation.h"
 
-#include "../common/compare.h"
-#include "../common/shell.h"
-#include "../common/signals.h"
+#include "../report/compare.h"
+#include "../shell/shell.h"
+#include "../shell/signals.h"
 
 #include <equipoise/base.h>
 

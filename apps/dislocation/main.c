@@ -6,9 +6,9 @@
 #include "drive/files/record.h"
 #include "drive/simulation.h"
 
-#include "../common/compare.h"
-#include "../common/shell.h"
-#include "../common/signals.h"
+#include "../report/compare.h"
+#include "../shell/shell.h"
+#include "../shell/signals.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>

@@ -72,7 +72,7 @@ static const app_option options[] = {
      .type = APP_OPTION_TEXT,
      .offset = offsetof(settings, cost),
      .fallback = "uniform",
-     .help = "uniform; front, back, centre or scatter: where dear iterations\n"
+     .help = "uniform; front, back, centre or scatter: where expensive iterations\n"
              "are; or a text file of seconds"},
     {.name = "mean",
      .argument = "SECONDS",

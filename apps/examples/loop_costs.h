@@ -13,7 +13,7 @@
 /* Whether an iteration is heavy whose middle lies at `place`, a fraction of the loop. kind: number of the word. */
 bool loop_costs_is_heavy(int kind, double place);
 
-/* cost [n], owned by the caller: free(). Uniform: all the same. Else one iteration in five is heavy, 24 times as dear
+/* cost [n], owned by the caller: free(). Uniform: all the same. Else one iteration in five is heavy, 24 times as expensive
  * as the others on average, each of both within half of its mean: at the front, at the back, in the middle, or in four
  * runs that end with the quarters of the loop. That is what tables 4.5 to 4.7 of the thesis (schedule.h) say of its
  * integrands. The c.o.v. of static chunking with two ranks at the front is 1.16; scattered with eight 0.85, with two

@@ -28,7 +28,7 @@ int eqp__by_falling_weight(const void *a, const void *b)
     return (x->item > y->item) - (x->item < y->item);
 }
 
-static void list_remove(eqp__mend *m, int64_t item)
+static void list_remove(eqp__repairing *m, int64_t item)
 {
     int64_t before = m->prev[item], after = m->next[item];
 
@@ -42,7 +42,7 @@ static void list_remove(eqp__mend *m, int64_t item)
     }
 }
 
-static void list_add(eqp__mend *m, int64_t item, int p)
+static void list_add(eqp__repairing *m, int64_t item, int p)
 {
     m->part[item] = p;
     m->prev[item] = -1;
@@ -53,7 +53,7 @@ static void list_add(eqp__mend *m, int64_t item, int p)
     m->head[p] = item;
 }
 
-void eqp__mend_move(eqp__mend *m, int64_t item, int to)
+void eqp__repair_move(eqp__repairing *m, int64_t item, int to)
 {
     int from = m->part[item];
 
@@ -68,7 +68,7 @@ void eqp__mend_move(eqp__mend *m, int64_t item, int to)
     }
 }
 
-int64_t eqp__mend_members(const eqp__mend *m, int p, int64_t *list)
+int64_t eqp__repair_members(const eqp__repairing *m, int p, int64_t *list)
 {
     int64_t found = 0;
     int sorted = 1;
@@ -84,7 +84,7 @@ int64_t eqp__mend_members(const eqp__mend *m, int p, int64_t *list)
 }
 
 /* The item that fits an empty part best: the largest that does not overload it, else the smallest. */
-static int64_t best_gift(const eqp__mend *m, int64_t item, int to, int64_t best)
+static int64_t best_gift(const eqp__repairing *m, int64_t item, int to, int64_t best)
 {
     if (best < 0) {
         return item;
@@ -97,7 +97,7 @@ static int64_t best_gift(const eqp__mend *m, int64_t item, int to, int64_t best)
 }
 
 /* The most loaded part that can spare an item; -1 if none can. */
-static int find_donor(const eqp__mend *m)
+static int find_donor(const eqp__repairing *m)
 {
     int donor = -1;
 
@@ -105,7 +105,7 @@ static int find_donor(const eqp__mend *m)
         if (m->count[p] < 2) {
             continue;
         }
-        double r = eqp__mend_relative(m, p), d = donor < 0 ? -1 : eqp__mend_relative(m, donor);
+        double r = eqp__repair_relative(m, p), d = donor < 0 ? -1 : eqp__repair_relative(m, donor);
         if (r > d || (r == d && m->count[p] > m->count[donor])) {
             donor = p;
         }
@@ -113,22 +113,22 @@ static int find_donor(const eqp__mend *m)
     return donor;
 }
 
-static double largest_relative(const eqp__mend *m)
+static double largest_relative(const eqp__repairing *m)
 {
     double largest = 0;
 
     for (int p = 0; p < m->nparts; p++) {
-        largest = fmax(largest, eqp__mend_relative(m, p));
+        largest = fmax(largest, eqp__repair_relative(m, p));
     }
     return largest;
 }
 
-static int gift_fits(const eqp__mend *m, int64_t item, int to, double worst)
+static int gift_fits(const eqp__repairing *m, int64_t item, int to, double worst)
 {
     return m->weight[item] <= fmax(m->room[to], worst * m->scale[to]);
 }
 
-void eqp__mend_fill(eqp__mend *m)
+void eqp__repair_fill(eqp__repairing *m)
 {
     for (int q = 0; q < m->nparts; q++) {
         int donor = m->count[q] == 0 ? find_donor(m) : -1;
@@ -144,12 +144,12 @@ void eqp__mend_fill(eqp__mend *m)
             }
         }
         if (donor >= 0 && gift_fits(m, gift, q, worst)) {
-            eqp__mend_move(m, gift, q);
+            eqp__repair_move(m, gift, q);
         }
     }
 }
 
-static int mend_allocate(eqp__mend *m)
+static int mend_allocate(eqp__repairing *m)
 {
     int code;
 
@@ -168,7 +168,7 @@ static int mend_allocate(eqp__mend *m)
     return EQP_OK;
 }
 
-static void mend_close(eqp__mend *m)
+static void mend_close(eqp__repairing *m)
 {
     free(m->scale);
     free(m->room);
@@ -182,7 +182,7 @@ static void mend_close(eqp__mend *m)
     free(m->other);
 }
 
-static int mend_open(eqp__mend *m, const double *share, double imbalance_tol, const int *part, double total)
+static int mend_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
 {
     int code = mend_allocate(m);
 
@@ -213,18 +213,18 @@ static double largest_item(int64_t n, const double *weight)
     return item;
 }
 
-static int mend(eqp__mend *m)
+static int mend(eqp__repairing *m)
 {
-    eqp__mend_fill(m);
-    int code = eqp__mend_giants(m);
-    code = code ? code : eqp__mend_shed(m);
-    return code ? code : eqp__mend_exchange(m);
+    eqp__repair_fill(m);
+    int code = eqp__repair_heavy(m);
+    code = code ? code : eqp__repair_shed(m);
+    return code ? code : eqp__repair_exchange(m);
 }
 
 int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int nparts, const double *share,
                double imbalance_tol, int *part, eqp_repair_result *result)
 {
-    eqp__mend m = {.n = n, .weight = weight, .nparts = nparts};
+    eqp__repairing m = {.n = n, .weight = weight, .nparts = nparts};
     eqp_part_loads before, after;
 
     if (!result || !(imbalance_tol >= 0) || (graph && eqp_hypergraph_arrays(graph).nvertices != n)) {

@@ -5,7 +5,7 @@
 
 #include <equipoise/assign.h>
 
-typedef struct eqp__mend {
+typedef struct eqp__repairing {
     int64_t n;
     const double *weight;
     eqp_hypergraph_view graph; /* nvertices == 0: none */
@@ -18,7 +18,7 @@ typedef struct eqp__mend {
     int64_t *head, *next, *prev; /* each part's items as a list; -1 ends it */
     int64_t *member;             /* [n] work: the items of one part */
     int64_t *other;              /* [n] work: the items of another part */
-} eqp__mend;
+} eqp__repairing;
 
 /* An item to be sorted by weight. */
 typedef struct eqp__weighed {
@@ -29,28 +29,28 @@ typedef struct eqp__weighed {
 /* For qsort: heavy ones first, equal ones by number. */
 int eqp__by_falling_weight(const void *a, const void *b);
 
-static inline double eqp__mend_relative(const eqp__mend *m, int p)
+static inline double eqp__repair_relative(const eqp__repairing *m, int p)
 {
     return m->scale[p] > 0 ? m->load[p] / m->scale[p] : 0;
 }
 
 /* Gives an item to another part. */
-void eqp__mend_move(eqp__mend *m, int64_t item, int to);
+void eqp__repair_move(eqp__repairing *m, int64_t item, int to);
 
 /* Copies the items of a part into list, ascending; returns their number. */
-int64_t eqp__mend_members(const eqp__mend *m, int p, int64_t *list);
+int64_t eqp__repair_members(const eqp__repairing *m, int p, int64_t *list);
 
 /* First stage: an item for every empty part, as long as that makes no part worse than the worst. */
-void eqp__mend_fill(eqp__mend *m);
+void eqp__repair_fill(eqp__repairing *m);
 
 /* Second stage: the large items of overloaded parts find places where small ones can make room. Needs memory of its
  * own. */
-int eqp__mend_giants(eqp__mend *m);
+int eqp__repair_heavy(eqp__repairing *m);
 
 /* Third stage: overloaded parts give items to parts with room. Needs memory of its own. */
-int eqp__mend_shed(eqp__mend *m);
+int eqp__repair_shed(eqp__repairing *m);
 
 /* Last stage: moves and exchanges that lower the largest relative load, until it fits or none does. */
-int eqp__mend_exchange(eqp__mend *m);
+int eqp__repair_exchange(eqp__repairing *m);
 
 #endif

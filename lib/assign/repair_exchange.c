@@ -25,9 +25,9 @@ static int by_rising_weight(const void *a, const void *b)
 }
 
 /* The items of a part by weight. */
-static int64_t weigh_members(const eqp__mend *m, int p, int64_t *list, eqp__weighed *out)
+static int64_t weigh_members(const eqp__repairing *m, int p, int64_t *list, eqp__weighed *out)
 {
-    int64_t n = eqp__mend_members(m, p, list);
+    int64_t n = eqp__repair_members(m, p, list);
 
     for (int64_t k = 0; k < n; k++) {
         out[k] = (eqp__weighed){m->weight[list[k]], list[k]};
@@ -36,7 +36,7 @@ static int64_t weigh_members(const eqp__mend *m, int p, int64_t *list, eqp__weig
     return n;
 }
 
-static void consider(const eqp__mend *m, int p, int q, eqp__weighed give, eqp__weighed take, step *best)
+static void consider(const eqp__repairing *m, int p, int q, eqp__weighed give, eqp__weighed take, step *best)
 {
     double moved = give.weight - take.weight;
     double worst = fmax((m->load[p] - moved) / m->scale[p], (m->load[q] + moved) / m->scale[q]);
@@ -48,7 +48,7 @@ static void consider(const eqp__mend *m, int p, int q, eqp__weighed give, eqp__w
 
 /* The best step between p and q. For each item of p the best counterpart is the one whose weight is nearest to what
  * makes both parts equal; as p's items grow so does that weight, so one walk through both lists finds them all. */
-static void best_between(const eqp__mend *m, int p, int q, int64_t np, const eqp__weighed *of_p, int64_t nq,
+static void best_between(const eqp__repairing *m, int p, int q, int64_t np, const eqp__weighed *of_p, int64_t nq,
                          const eqp__weighed *of_q, step *best)
 {
     const eqp__weighed nothing = {0, -1};
@@ -72,17 +72,17 @@ static void best_between(const eqp__mend *m, int p, int q, int64_t np, const eqp
 }
 
 /* The lightest parts other than p; returns their number. */
-static int find_partners(const eqp__mend *m, int p, int *partner)
+static int find_partners(const eqp__repairing *m, int p, int *partner)
 {
     int n = 0;
 
     for (int q = 0; q < m->nparts; q++) {
-        double r = eqp__mend_relative(m, q);
-        if (q == p || (n == PARTNERS && r >= eqp__mend_relative(m, partner[n - 1]))) {
+        double r = eqp__repair_relative(m, q);
+        if (q == p || (n == PARTNERS && r >= eqp__repair_relative(m, partner[n - 1]))) {
             continue;
         }
         int k = n < PARTNERS ? n++ : n - 1;
-        for (; k > 0 && r < eqp__mend_relative(m, partner[k - 1]); k--) {
+        for (; k > 0 && r < eqp__repair_relative(m, partner[k - 1]); k--) {
             partner[k] = partner[k - 1];
         }
         partner[k] = q;
@@ -90,24 +90,24 @@ static int find_partners(const eqp__mend *m, int p, int *partner)
     return n;
 }
 
-static int heaviest_part(const eqp__mend *m)
+static int heaviest_part(const eqp__repairing *m)
 {
     int worst = 0;
 
     for (int p = 1; p < m->nparts; p++) {
-        worst = eqp__mend_relative(m, p) > eqp__mend_relative(m, worst) ? p : worst;
+        worst = eqp__repair_relative(m, p) > eqp__repair_relative(m, worst) ? p : worst;
     }
     return worst;
 }
 
 /* One step; false if none lowers the worst part. */
-static int improve(eqp__mend *m, int p, eqp__weighed *of_p, eqp__weighed *of_q)
+static int improve(eqp__repairing *m, int p, eqp__weighed *of_p, eqp__weighed *of_q)
 {
     int partner[PARTNERS];
     int npartners = find_partners(m, p, partner);
     int64_t np = weigh_members(m, p, m->member, of_p);
     /* Less than this is rounding, and could go on for ever. */
-    step best = {.worst = eqp__mend_relative(m, p) * (1 - 1e-12), .give = -1};
+    step best = {.worst = eqp__repair_relative(m, p) * (1 - 1e-12), .give = -1};
 
     for (int k = 0; k < npartners && best.worst * m->scale[p] > m->room[p]; k++) {
         int64_t nq = weigh_members(m, partner[k], m->other, of_q);
@@ -116,14 +116,14 @@ static int improve(eqp__mend *m, int p, eqp__weighed *of_p, eqp__weighed *of_q)
     if (best.give < 0) {
         return 0;
     }
-    eqp__mend_move(m, best.give, best.partner);
+    eqp__repair_move(m, best.give, best.partner);
     if (best.take >= 0) {
-        eqp__mend_move(m, best.take, p);
+        eqp__repair_move(m, best.take, p);
     }
     return 1;
 }
 
-int eqp__mend_exchange(eqp__mend *m)
+int eqp__repair_exchange(eqp__repairing *m)
 {
     eqp__weighed *of_p = NULL, *of_q = NULL;
     int p = heaviest_part(m), code = EQP_OK;

@@ -11,51 +11,51 @@
 #define LARGE_EDGE 256
 
 typedef struct shed {
-    eqp__mend *m;
+    eqp__repairing *m;
     int *heap;          /* [nparts] parts, the one with most free room on top */
     double *affinity;   /* [nparts] hyperedge weight that an item shares with each part */
     int *touched;       /* [nparts] parts with affinity */
     int64_t *edge_mark; /* [nparts] last edge that counted for a part */
 } shed;
 
-static int overloaded(const eqp__mend *m, int p)
+static int overloaded(const eqp__repairing *m, int p)
 {
     return m->load[p] > m->room[p];
 }
 
-static double free_room(const eqp__mend *m, int p)
+static double free_room(const eqp__repairing *m, int p)
 {
     return m->room[p] - m->load[p];
 }
 
-static int fits(const eqp__mend *m, int64_t item, int to)
+static int fits(const eqp__repairing *m, int64_t item, int to)
 {
     return m->load[to] + m->weight[item] <= m->room[to];
 }
 
 /* Whether an item of part p may leave: it must take load with it and must not leave the part empty. */
-static int may_leave(const eqp__mend *m, int64_t item, int p)
+static int may_leave(const eqp__repairing *m, int64_t item, int p)
 {
     return m->part[item] == p && m->weight[item] > 0 && m->count[p] > 1;
 }
 
 /* Items at the ends of the part's runs go to the part on the other side; what stood behind them is then at the end. */
-static void shed_along_curve(eqp__mend *m, int p)
+static void shed_along_curve(eqp__repairing *m, int p)
 {
-    int64_t n = eqp__mend_members(m, p, m->member);
+    int64_t n = eqp__repair_members(m, p, m->member);
 
     for (int64_t k = 0; k < n && overloaded(m, p); k++) {
         int64_t i = m->member[k];
         int q = i > 0 ? m->part[i - 1] : p;
         if (q != p && may_leave(m, i, p) && fits(m, i, q)) {
-            eqp__mend_move(m, i, q);
+            eqp__repair_move(m, i, q);
         }
     }
     for (int64_t k = n - 1; k >= 0 && overloaded(m, p); k--) {
         int64_t i = m->member[k];
         int q = i < m->n - 1 ? m->part[i + 1] : p;
         if (q != p && may_leave(m, i, p) && fits(m, i, q)) {
-            eqp__mend_move(m, i, q);
+            eqp__repair_move(m, i, q);
         }
     }
 }
@@ -90,8 +90,8 @@ static int find_affinity(shed *s, int64_t item)
 /* Items go to the part with which they share most; in the first round only those that lose nothing by leaving. */
 static void shed_along_edges(shed *s, int p, int only_gains)
 {
-    eqp__mend *m = s->m;
-    int64_t n = eqp__mend_members(m, p, m->member);
+    eqp__repairing *m = s->m;
+    int64_t n = eqp__repair_members(m, p, m->member);
 
     for (int64_t k = 0; k < n && overloaded(m, p); k++) {
         int64_t i = m->member[k];
@@ -107,7 +107,7 @@ static void shed_along_edges(shed *s, int p, int only_gains)
             }
         }
         if (best >= 0 && (!only_gains || s->affinity[best] >= s->affinity[p])) {
-            eqp__mend_move(m, i, best);
+            eqp__repair_move(m, i, best);
         }
         for (int t = 0; t < ntouched; t++) {
             s->affinity[s->touched[t]] = 0;
@@ -115,14 +115,14 @@ static void shed_along_edges(shed *s, int p, int only_gains)
     }
 }
 
-static int heap_before(const eqp__mend *m, int a, int b)
+static int heap_before(const eqp__repairing *m, int a, int b)
 {
     double x = free_room(m, a), y = free_room(m, b);
 
     return x > y || (x == y && a < b);
 }
 
-static void heap_sink(const eqp__mend *m, int *heap, int n, int at)
+static void heap_sink(const eqp__repairing *m, int *heap, int n, int at)
 {
     for (;;) {
         int best = at;
@@ -142,9 +142,9 @@ static void heap_sink(const eqp__mend *m, int *heap, int n, int at)
 /* Items go to the part with most free room, heavy ones first: an item that does not fit there fits nowhere. */
 static int shed_anywhere(shed *s, int p)
 {
-    eqp__mend *m = s->m;
+    eqp__repairing *m = s->m;
     eqp__weighed *list = NULL;
-    int64_t n = eqp__mend_members(m, p, m->member);
+    int64_t n = eqp__repair_members(m, p, m->member);
     int code = eqp_array_create(&list, n, sizeof *list);
 
     if (code) {
@@ -163,7 +163,7 @@ static int shed_anywhere(shed *s, int p)
     for (int64_t k = 0; k < n && overloaded(m, p); k++) {
         int q = s->heap[0];
         if (q != p && may_leave(m, list[k].item, p) && fits(m, list[k].item, q)) {
-            eqp__mend_move(m, list[k].item, q);
+            eqp__repair_move(m, list[k].item, q);
             heap_sink(m, s->heap, m->nparts, 0);
         }
     }
@@ -183,20 +183,20 @@ static int shed_part(shed *s, int p)
 }
 
 /* The overloaded parts, the worst first, so that it finds the most room. */
-static int order_parts(const eqp__mend *m, eqp__weighed *list)
+static int order_parts(const eqp__repairing *m, eqp__weighed *list)
 {
     int found = 0;
 
     for (int p = 0; p < m->nparts; p++) {
         if (overloaded(m, p)) {
-            list[found++] = (eqp__weighed){eqp__mend_relative(m, p), p};
+            list[found++] = (eqp__weighed){eqp__repair_relative(m, p), p};
         }
     }
     qsort(list, (size_t)found, sizeof *list, eqp__by_falling_weight);
     return found;
 }
 
-int eqp__mend_shed(eqp__mend *m)
+int eqp__repair_shed(eqp__repairing *m)
 {
     shed s = {.m = m};
     eqp__weighed *order = NULL;

@@ -2,6 +2,7 @@
 #include "map/costs.h"
 
 #include "load/timings.h"
+#include "par/comm.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -38,7 +39,7 @@ int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings
     }
     code = eqp_agree(comm, code, NULL);
     if (code == EQP_OK) {
-        code = eqp_sum_double(comm, EQP_COST_SUMS, all.sum);
+        code = eqp__sum_double(comm, EQP_COST_SUMS, all.sum);
     }
     for (int i = 0; i < EQP_COST_SUMS; i++) {
         costs->samples.sum[i] *= FADING;

@@ -225,7 +225,7 @@ static void check_method(MPI_Comm comm, const eqp_method *method, layout is, int
 
 static void parts_balance_wherever_the_items_lie(MPI_Comm comm)
 {
-    const int nparts[] = {1, 3, 5, 8, mpi_test_size(comm)};
+    const int nparts[] = {5, 8, mpi_test_size(comm)};
     const eqp_method *method;
 
     for (int m = 0; (method = next_method(&m)) != NULL;) {

@@ -61,12 +61,13 @@ MAY_INCLUDE = {
     "umbrella": ["errors"] + PUBLIC,
     "recipe": ["errors", "base"],
     "physics": ["errors", "sampling", "base", "recipe", "intrinsics", "vector functions"],
-    "common": ["errors", "umbrella", "recipe", "MPI", "the C library's own"] + PUBLIC,
-    "drive": ["errors", "umbrella", "common", "recipe", "physics", "MPI"] + PUBLIC,
-    "main": ["errors", "umbrella", "common", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
-    "example": ["errors", "umbrella", "common", "MPI", "GSL"] + PUBLIC,
-    "bench": ["errors", "umbrella", "common", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
-    "test": ["unit test", "errors", "umbrella", "common", "recipe", "physics", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
+    "shell": ["errors", "umbrella", "recipe", "MPI", "the C library's own"] + PUBLIC,
+    "reports": ["errors", "umbrella", "shell", "recipe", "MPI", "the C library's own"] + PUBLIC,
+    "drive": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "MPI"] + PUBLIC,
+    "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
+    "example": ["errors", "umbrella", "shell", "reports", "MPI", "GSL"] + PUBLIC,
+    "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
+    "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "physics", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
              "cmocka", "Zoltan", "the C library's own", "the compiler's own", "sanitizers"] + PUBLIC,
 }
 # A test with ranks may stand between the library and Zoltan.
@@ -175,8 +176,9 @@ class Tree:
         if parts[0] == "bench":
             return "bench"
         if parts[0] == "apps" and len(parts) > 2:
-            if parts[1] in ("common", "examples", "recipe"):
-                return {"common": "common", "examples": "example", "recipe": "recipe"}[parts[1]]
+            folders = {"shell": "shell", "report": "reports", "examples": "example", "recipe": "recipe"}
+            if parts[1] in folders:
+                return folders[parts[1]]
             if len(parts) == 3:
                 return "main"
             return parts[2] if parts[2] in ("physics", "drive") else None
@@ -184,7 +186,7 @@ class Tree:
 
     def resolve(self, path, name):
         """The file of this tree that an #include means, or None."""
-        places = [os.path.dirname(path), "sampling/include", "lib/include", "lib", "sampling", "apps", "apps/common"]
+        places = [os.path.dirname(path), "sampling/include", "lib/include", "lib", "sampling", "apps", "apps/shell", "apps/report"]
         apps = sorted({"/".join(f.split("/")[:2]) for f in self.code if f.startswith("apps/")})
         if path.startswith("apps/"):
             apps = ["/".join(path.split("/")[:2])]

@@ -65,7 +65,7 @@ static double largest(int64_t n, const double *load, int nparts, const double *s
     return worst;
 }
 
-/* Loads of several kinds: small integers with many zeros, a few giants, powers of two. */
+/* Loads of several kinds: small integers with many zeros, a few very large ones, powers of two. */
 static void draw_loads(int64_t n, double *load)
 {
     uint64_t kind = below(4);
@@ -227,7 +227,7 @@ static void a_large_real_case_is_within_one_item_of_the_mean(void **state)
     free(first);
 }
 
-static void tiny_loads_behind_a_giant_still_count(void **state)
+static void tiny_loads_behind_a_large_one_still_count(void **state)
 {
     const int64_t n = 20001;
     double *load = malloc((size_t)n * sizeof *load);
@@ -280,7 +280,7 @@ int main(void)
         cmocka_unit_test(a_part_may_stay_empty_where_its_share_is_too_small),
         cmocka_unit_test(shares_that_are_equal_act_like_none),
         cmocka_unit_test(a_large_real_case_is_within_one_item_of_the_mean),
-        cmocka_unit_test(tiny_loads_behind_a_giant_still_count),
+        cmocka_unit_test(tiny_loads_behind_a_large_one_still_count),
         cmocka_unit_test(wrong_arguments_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

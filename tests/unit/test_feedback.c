@@ -175,7 +175,7 @@ static void functions_are_those_of_the_source(void **state)
     assert_int_equal(eqp_feedback_function(1, 1, 0, load), EQP_ERR_ARGUMENT);
 }
 
-/* Ranges and loads of several kinds: empty ranges, ranges without load, giants. */
+/* Ranges and loads of several kinds: empty ranges, ranges without load, very large items. */
 static void draw_ranks(int nranks, int64_t *bound, int64_t *load)
 {
     const int64_t kind = below(4), most = kind == 3 ? (int64_t)1 << 56 : 1000;

@@ -92,7 +92,7 @@ static void coarse_items_come_near_the_best(void **state)
     }
 }
 
-static void giants_find_places_among_small_items(void **state)
+static void heavy_items_find_places_among_small_items(void **state)
 {
     enum { PARTS = 16, N = 2000 };
     double weight[N];
@@ -100,7 +100,7 @@ static void giants_find_places_among_small_items(void **state)
     eqp_repair_result r;
 
     (void)state;
-    /* One giant for each part, none of which fits beside another; all of them start in the wrong place. */
+    /* One heavy item for each part, none of which fits beside another; all of them start in the wrong place. */
     for (int i = 0; i < N; i++) {
         weight[i] = i % (N / PARTS) == 7 ? 60 + below(30) : 0.5;
         part[i] = weight[i] > 1 ? below(PARTS) : i * PARTS / N;
@@ -290,7 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fine_items_always_reach_the_tolerance),
         cmocka_unit_test(coarse_items_come_near_the_best),
-        cmocka_unit_test(giants_find_places_among_small_items),
+        cmocka_unit_test(heavy_items_find_places_among_small_items),
         cmocka_unit_test(a_balanced_assignment_is_left_alone),
         cmocka_unit_test(a_small_excess_moves_few_items),
         cmocka_unit_test(items_at_the_end_of_a_run_go_to_the_neighbour),

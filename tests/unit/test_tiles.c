@@ -201,7 +201,7 @@ static void small_items_are_balanced(void **state)
     }
 }
 
-static void a_giant_does_not_unbalance_the_others(void **state)
+static void a_heavy_item_does_not_unbalance_the_others(void **state)
 {
     eqp_tiles_result result;
 
@@ -524,7 +524,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_are_those_of_sorting),
         cmocka_unit_test(small_items_are_balanced),
-        cmocka_unit_test(a_giant_does_not_unbalance_the_others),
+        cmocka_unit_test(a_heavy_item_does_not_unbalance_the_others),
         cmocka_unit_test(weights_of_zero_count_alike),
         cmocka_unit_test(search_agrees_with_parts),
         cmocka_unit_test(directions_follow_what_is_wide_and_what_is_dear),

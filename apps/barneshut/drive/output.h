@@ -5,7 +5,7 @@
 
 #include "simulation.h"
 
-#include "../../common/run_files.h"
+#include "../../shell/run_files.h"
 
 /* out.hdf5; out_000012.hdf5 for the snapshot of a step; out.xdmf, which shows them as a series. */
 extern const app_naming bh_naming;

@@ -5,7 +5,7 @@
 
 #include "simulation.h"
 
-#include "../../common/run_record.h"
+#include "../../report/run_record.h"
 
 typedef struct bh_record {
     app_record *record; /* owned */

@@ -3,7 +3,7 @@
 #ifndef BH_SETTINGS_H
 #define BH_SETTINGS_H
 
-#include "../../common/run_settings.h"
+#include "../../shell/run_settings.h"
 
 #include "../physics/generate.h"
 

@@ -2,7 +2,7 @@
 #include "accounts.h"
 #include "handout.h"
 
-#include "../../common/run_files.h"
+#include "../../shell/run_files.h"
 #include "../physics/elastic/self.h"
 
 #include <equipoise/base.h>

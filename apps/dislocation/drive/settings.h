@@ -3,7 +3,7 @@
 #ifndef DD_SETTINGS_H
 #define DD_SETTINGS_H
 
-#include "../../common/run_settings.h"
+#include "../../shell/run_settings.h"
 
 #include "../physics/motion/generate.h"
 

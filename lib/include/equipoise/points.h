@@ -21,7 +21,8 @@ typedef struct eqp_points {
     bool single;          /**< coordinates are floats, else doubles; the same on all ranks */
     const double *weight; /**< [n] measured or counted work, finite, >= 0; NULL on all ranks: 1 each */
     const int64_t *size;  /**< [n] bytes that move with an item; NULL on all ranks: 1 each */
-    const int *part_now;  /**< [n] present part of each, for methods that start from it; NULL: this rank */
+    const int *part_now;  /**< [n] present part of each, for methods that start from it or renumber towards it; NULL:
+                             this rank */
 } eqp_points;
 
 /** Gives every item a part.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace.h"
 
-#include "../../../common/run_files.h"
+#include "../../../shell/run_files.h"
 #include "../stage/share.h"
 #include "../tally.h"
 

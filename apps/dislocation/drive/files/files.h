@@ -4,7 +4,7 @@
 #ifndef DD_FILES_H
 #define DD_FILES_H
 
-#include "../../../common/run_files.h"
+#include "../../../shell/run_files.h"
 
 /* Whether --output FILE asks for ParaView's files: its name ends in .vtp. */
 bool dd_files_for_paraview(const char *path);

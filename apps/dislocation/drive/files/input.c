@@ -7,7 +7,7 @@
 
 #include "../../physics/motion/mobility.h"
 
-#include "../../../common/run_files.h"
+#include "../../../shell/run_files.h"
 
 #include <equipoise/par.h>
 

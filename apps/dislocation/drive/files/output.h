@@ -7,7 +7,7 @@
 #include "../domain.h"
 #include "input.h"
 
-#include "../../../common/run_files.h"
+#include "../../../shell/run_files.h"
 
 /* Where a run stands. */
 typedef struct dd_moment {

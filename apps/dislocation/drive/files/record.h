@@ -3,7 +3,7 @@
 #ifndef DD_RECORD_H
 #define DD_RECORD_H
 
-#include "../../../common/run_record.h"
+#include "../../../report/run_record.h"
 #include "../simulation.h"
 
 /* As app_record_create(), app_record_step() and app_record_finish(). Collective. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "far_parts.h"
 
-#include "../../../common/run_files.h"
+#include "../../../shell/run_files.h"
 #include "../../physics/elastic/far.h"
 #include "../work.h"
 

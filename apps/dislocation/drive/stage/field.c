@@ -3,7 +3,7 @@
 
 #include "blocks.h"
 
-#include "../../../common/signals.h"
+#include "../../../shell/signals.h"
 
 #include <equipoise/par.h>
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "signals.h"
+#include "../shell/signals.h"
 
 #define MOST_SECONDS 30 /* for gnuplot: plots are a help, and a run must end */
 #define LABEL_LENGTH 40 /* bytes; a longer name is cut in the legend */

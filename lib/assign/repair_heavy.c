@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* Items too large to be shed freely: heavier than the tolerance of the smallest part. */
-static int64_t find_giants(const eqp__mend *m, eqp__weighed *list)
+static int64_t find_heavy(const eqp__repairing *m, eqp__weighed *list)
 {
     double large = INFINITY;
     int64_t found = 0;
@@ -29,10 +29,10 @@ static int64_t find_giants(const eqp__mend *m, eqp__weighed *list)
     return found;
 }
 
-/* Where a giant that must leave goes: to a neighbour along the curve or else the emptiest part, as long as nothing else
- * has to leave for it; else where its kind leaves most room. -1: nowhere. settled: load of the giants that have a
- * place. */
-static int find_place(const eqp__mend *m, const double *settled, eqp__weighed g)
+/* Where a heavy item that must leave goes: to a neighbour along the curve or else the emptiest part, as long as nothing
+ * else has to leave for it; else where its kind leaves most room. -1: nowhere. settled: load of the heavy items that
+ * have a place. */
+static int find_place(const eqp__repairing *m, const double *settled, eqp__weighed g)
 {
     int near[2] = {g.item > 0 ? m->part[g.item - 1] : -1, g.item < m->n - 1 ? m->part[g.item + 1] : -1};
     int from = m->part[g.item], free_best = -1, kind_best = -1;
@@ -57,25 +57,25 @@ static int find_place(const eqp__mend *m, const double *settled, eqp__weighed g)
     return free_best >= 0 ? free_best : kind_best;
 }
 
-int eqp__mend_giants(eqp__mend *m)
+int eqp__repair_heavy(eqp__repairing *m)
 {
-    int64_t ngiants = find_giants(m, NULL);
+    int64_t nheavy = find_heavy(m, NULL);
     eqp__weighed *list = NULL;
     double *settled = NULL;
     int code;
 
-    if ((code = eqp_array_create(&list, ngiants, sizeof *list)) ||
+    if ((code = eqp_array_create(&list, nheavy, sizeof *list)) ||
         (code = eqp_array_create(&settled, m->nparts, sizeof *settled))) {
         goto done;
     }
-    find_giants(m, list);
-    qsort(list, (size_t)ngiants, sizeof *list, eqp__by_falling_weight);
-    for (int64_t k = 0; k < ngiants; k++) {
+    find_heavy(m, list);
+    qsort(list, (size_t)nheavy, sizeof *list, eqp__by_falling_weight);
+    for (int64_t k = 0; k < nheavy; k++) {
         int p = m->part[list[k].item];
         if (settled[p] + list[k].weight > m->room[p] && m->load[p] > m->room[p] && m->count[p] > 1) {
             int q = find_place(m, settled, list[k]);
             if (q >= 0) {
-                eqp__mend_move(m, list[k].item, q);
+                eqp__repair_move(m, list[k].item, q);
                 p = q;
             }
         }

@@ -7,7 +7,7 @@
 #ifndef APP_RUN_RECORD_H
 #define APP_RUN_RECORD_H
 
-#include "run_settings.h"
+#include "../shell/run_settings.h"
 
 #include <equipoise/balancer.h>
 #include <equipoise/report.h>

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "options.h"
+#include "../shell/options.h"
 
 enum { STEP, RANK, LOAD, PREDICTED, PARTICLES, NCOLUMNS };
 static const char *const column_name[NCOLUMNS] = {"step", "rank", "load", "predicted", "particles"};
