@@ -222,7 +222,7 @@ static int answer(const void *values, char **text, eqp_message *message)
 
     (void)message;
     if (app_run_asks(settings->run.balance)) {
-        return app_run_list_methods(&bh_methods, text);
+        return app_run_list_methods(NULL, text);
     }
     if (app_run_asks(settings->run.schedule_text)) {
         return app_run_list_schedules(text);

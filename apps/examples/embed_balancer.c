@@ -265,7 +265,7 @@ static int check_pairs(void)
 
 int main(int argc, char **argv)
 {
-    const eqp_problem problem = {.survey = survey, .own = &eqp_balancer_methods};
+    const eqp_problem problem = {.survey = survey};
     const int64_t steps = argc > 2 ? atoi(argv[2]) : 30, parts = 4096;
     eqp_balancer_options options;
     const eqp_comparison whatif = {.nchoices = 1, .choice = &options.method, .ncounts = 1, .parts = &parts};
@@ -280,7 +280,7 @@ int main(int argc, char **argv)
     make_particles();
     EQP_TRY(migrate());
     EQP_TRY(eqp_balancer_options_init(&options, sizeof options));
-    EQP_TRY(eqp_choice_parse(problem.own, NULL, argc > 1 ? argv[1] : "auto", &options.method, NULL));
+    EQP_TRY(eqp_choice_parse(NULL, NULL, argc > 1 ? argv[1] : "auto", &options.method, NULL));
     options.calibrate = false; /* what is checked below is counted work, not seconds */
     EQP_TRY(eqp_balancer_create(comm, &problem, &options, &balancer, NULL));
     for (int64_t s = 0; s <= steps; s++) {

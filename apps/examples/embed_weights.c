@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 enum { N = 5000 }; /* items of each rank at first */
-
 typedef struct item {
     float x[3];
     double seconds; /* that it took in the last step */
@@ -28,17 +27,17 @@ static void make_items(int rank, item *items, double *weight)
 
 int main(int argc, char **argv)
 {
-    int rank, size, code, *part = malloc(N * sizeof *part);
-    item *items = malloc(N * sizeof *items), *mine = NULL;
-    double *weight = malloc(N * sizeof *weight), load[2] = {0, 0};
+    static item items[N], *mine;
+    static double weight[N];
+    static int part[N];
+    double load[2] = {0, 0};
+    int rank, size, code;
     eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
     int64_t n = 0;
-
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     make_items(rank, items, weight);
-
     const eqp_points points = {.n = N, .x = items[0].x, .stride = sizeof *items, .single = true, .weight = weight};
     options.nparts = size;
     code =
@@ -55,6 +54,7 @@ int main(int argc, char **argv)
     if (rank == 0) {
         printf("imbalance %.2f%%\n", 100.0 * (load[1] * size / load[0] - 1.0));
     }
+    free(mine);
     MPI_Finalize();
     return code != EQP_OK || load[1] * size > 1.021 * load[0];
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/choice.h>
 
+#include "par/methods.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,14 +46,22 @@ static const common_option last[] = {
 #define NCOMMON ((int)(sizeof common / sizeof common[0]))
 #define NLAST ((int)(sizeof last / sizeof last[0]))
 
+/* A balancer carries it out. */
+const eqp_method eqp__method_auto = {.name = "auto",
+                                     .summary = "the cheapest of those that are worth a trial, by exact evaluation",
+                                     .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS};
+
 const eqp_method *eqp_methods_at(const eqp_methods *own, int i)
 {
-    const int nshared = eqp_method_count();
+    const int nshared = eqp_method_count(), nown = own && own->row && own->n > 0 ? own->n : 0;
 
     if (i < nshared) {
         return eqp_method_at(i);
     }
-    return own && own->row && i - nshared < own->n ? own->row[i - nshared] : NULL;
+    if (i - nshared < nown) {
+        return own->row[i - nshared];
+    }
+    return i - nshared == nown ? &eqp__method_auto : NULL;
 }
 
 const eqp_method *eqp_methods_find(const eqp_methods *own, const char *name)

@@ -14,6 +14,9 @@ extern const eqp_method eqp__method_tiles;
 extern const eqp_method eqp__method_jagged;
 extern const eqp_method eqp__method_feedback;
 
+/* Not in the table: see choice.h. */
+extern const eqp_method eqp__method_auto;
+
 /* What several methods use. eqp_balance() hands them items with `id`, `weight` and `particles` set where n > 0. */
 
 /* Whether every item of every rank has a present part in 0 to nparts - 1. Collective. */

@@ -2,6 +2,7 @@
 #include "run/balancer.h"
 
 #include "par/comm.h"
+#include "par/methods.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/par.h>
@@ -351,7 +352,7 @@ static int make_by_trial(eqp_balancer *b, const eqp_names *home, eqp_making *mak
     found->placement = answer.trial.placements;
     answer.trial.map = NULL;
     answer.trial.placements = NULL;
-    if (!answer.keep && making->method == &eqp_method_auto) {
+    if (!answer.keep && making->method == &eqp__method_auto) {
         memcpy(b->now.chosen, answer.choice.word, sizeof b->now.chosen);
     }
     memcpy(b->now.why, answer.why, sizeof b->now.why);

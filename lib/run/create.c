@@ -3,6 +3,7 @@
 #include "run/balancer.h"
 
 #include "par/comm.h"
+#include "par/methods.h"
 
 #include <equipoise/par.h>
 #include <equipoise/route.h>
@@ -26,7 +27,7 @@ int eqp_balancer_options_init(eqp_balancer_options *options, size_t size)
         return EQP_ERR_ARGUMENT;
     }
     usual.method = (eqp_choice){
-        .word = "auto", .method = &eqp_method_auto, .options = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
+        .word = "auto", .method = &eqp__method_auto, .options = {.strategy = EQP_SAMPLE_STRIDE, .threshold = 2.0}};
     memcpy(options, &usual, size);
     return EQP_OK;
 }
@@ -142,7 +143,7 @@ static int64_t print_method(int64_t print, const eqp_method *method)
     if (method == NULL) {
         return eqp__print_words(print, 1, NULL);
     }
-    const int64_t word[] = {method->flags, method->assign != NULL, method == &eqp_method_auto};
+    const int64_t word[] = {method->flags, method->assign != NULL, method == &eqp__method_auto};
 
     return eqp__print_text(eqp__print_words(print, 3, word), method->name);
 }

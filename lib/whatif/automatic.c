@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "whatif/automatic.h"
 
+#include "par/methods.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -8,13 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const eqp_method eqp_method_auto = {.name = "auto",
-                                    .summary = "the cheapest of those that are worth a trial, by exact evaluation",
-                                    .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_UNITS};
-
-static const eqp_method *const rows[] = {&eqp_method_auto};
-const eqp_methods eqp_balancer_methods = {rows, 1};
 
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
  * of what the curve's trial has cost. The curve is tried without a question. */
@@ -221,7 +216,7 @@ int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_question *question,
                      eqp_auto_answer *answer, eqp_message *message)
 {
     choosing c = {.state = state, .question = question, .answer = answer, .cost = INFINITY, .message = message};
-    const bool automatic = state->what->making.method == &eqp_method_auto;
+    const bool automatic = state->what->making.method == &eqp__method_auto;
     eqp_compared now = {.method = NULL};
     int code = EQP_OK;
 

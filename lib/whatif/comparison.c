@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "par/methods.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/base.h>
@@ -40,7 +41,7 @@ static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choic
 
     *c = (comparison){.nasked = nchoices, .asked = choice};
     for (int i = 0; i < nchoices; i++) {
-        c->automatic = choice[i].method == &eqp_method_auto ? &choice[i] : c->automatic;
+        c->automatic = choice[i].method == &eqp__method_auto ? &choice[i] : c->automatic;
     }
     if (c->automatic != NULL) {
         c->neven = EVENED;
@@ -49,7 +50,7 @@ static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choic
     EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)));
     EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));
     for (int i = 0; i < nchoices; i++) {
-        if (choice[i].method != &eqp_method_auto) {
+        if (choice[i].method != &eqp__method_auto) {
             c->tried[c->ntried++] = &choice[i];
         }
     }
@@ -144,7 +145,7 @@ static void read_rows(const comparison *c, const eqp_trial *trials, eqp_compared
     int tried = 0;
 
     for (int i = 0; i < c->nasked; i++) {
-        rows[i] = c->asked[i].method == &eqp_method_auto ? choose(c, trials) : trials[tried++].row;
+        rows[i] = c->asked[i].method == &eqp__method_auto ? choose(c, trials) : trials[tried++].row;
     }
 }
 

@@ -24,7 +24,7 @@ typedef struct world {
     uint64_t seed; /* of loads; 0: one owner has as much as three parts, the others are equal */
     eqp_costs costs;
     eqp_problem problem;
-    uint64_t *key;
+    uint64_t key[OWNERS];
     eqp_whatif what;
 } world;
 
@@ -154,19 +154,19 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
     const int64_t first = first_of(w, w->rank), n = first_of(w, w->rank + 1) - first;
     CHECK_EQUAL(eqp__costs_init(&w->costs, 1, nominal), EQP_OK);
     w->costs.known = true;
-    w->key = mpi_test_alloc(n, sizeof *w->key);
     for (int64_t i = 0; i < n; i++) {
         w->key[i] = (uint64_t)(first + i) << 20;
     }
     w->problem =
         (eqp_problem){.user = w, .nphases = PHASES, .back = back, .ghosts = ghosts, .survey = survey, .trace = trace};
-    w->what = (eqp_whatif){.comm = comm,
-                           .problem = &w->problem,
-                           .model = {1, nominal, 0},
-                           .costs = &w->costs,
-                           .making = {.method = &eqp_method_auto, .imbalance_tol = 0.02, .how = usual, .seed = 1},
-                           .nhome = n,
-                           .key = w->key};
+    w->what = (eqp_whatif){
+        .comm = comm,
+        .problem = &w->problem,
+        .model = {1, nominal, 0},
+        .costs = &w->costs,
+        .making = {.method = eqp_methods_find(NULL, "auto"), .imbalance_tol = 0.02, .how = usual, .seed = 1},
+        .nhome = n,
+        .key = w->key};
 }
 
 static const eqp_network nothing = {0.0, 0.0, 1}, expensive = {0.0, 1.0, 1}, one_node = {0.0, 1.0, PARTS};
@@ -323,7 +323,7 @@ static void compare(world *w, const eqp_network *network, eqp_compared row[NWORD
     CHECK_EQUAL(n, NWORDS);
     choice = realloc(choice, (NWORDS + 1) * sizeof *choice);
     CHECK(choice != NULL);
-    choice[NWORDS] = (eqp_choice){.word = "auto", .method = &eqp_method_auto, .options = usual};
+    choice[NWORDS] = (eqp_choice){.word = "auto", .method = eqp_methods_find(NULL, "auto"), .options = usual};
     CHECK_EQUAL(eqp__whatif_compare(&w->what, NWORDS + 1, choice, 1, &parts, network, &rows, NULL, NULL, &message),
                 EQP_OK);
     memcpy(row, rows, (NWORDS + 1) * sizeof *row);

@@ -177,7 +177,7 @@ static eqp_balancer *given(const seat *s, eqp_balancer *balancer)
 static int create(const seat *s)
 {
     double speed[] = {1 + is(s, "options.share: another speed")};
-    const eqp_method copy = eqp_method_auto;
+    const eqp_method copy = *eqp_methods_find(NULL, "auto");
     eqp_balancer_options options;
     eqp_balancer *balancer = NULL;
     eqp_message message = {""};
@@ -191,7 +191,7 @@ static int create(const seat *s)
     all.method.flags = is(s, "problem.own: other flags");
     all.method.assign = is(s, "problem.own: assigned") ? eqp_method_at(0)->assign : NULL;
     CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
-    options.method.method = is(s, "options.method: another") ? eqp_method_at(0) : &eqp_method_auto;
+    options.method.method = is(s, "options.method: another") ? eqp_method_at(0) : eqp_methods_find(NULL, "auto");
     options.method.method = is(s, "options.method: a copy") ? &copy : options.method.method;
     options.method.options.start = eqp_method_at(is(s, "options.method: another start"));
     options.policy.jump = 1;

@@ -56,8 +56,10 @@ static void rows_of_the_table_come_first(void **state)
     assert_ptr_equal(c.method, &slabs);
     assert_int_equal(eqp_choice_parse(NULL, &usual, "slabs", &c, NULL), EQP_ERR_UNKNOWN);
     assert_ptr_equal(eqp_methods_at(&own, eqp_method_count() + 1), &slabs);
-    assert_null(eqp_methods_at(&own, eqp_method_count() + 2));
-    assert_null(eqp_methods_at(NULL, eqp_method_count()));
+    assert_string_equal(eqp_methods_at(&own, eqp_method_count() + 2)->name, "auto");
+    assert_null(eqp_methods_at(&own, eqp_method_count() + 3));
+    assert_ptr_equal(eqp_methods_at(NULL, eqp_method_count()), eqp_methods_find(NULL, "auto"));
+    assert_null(eqp_methods_at(NULL, eqp_method_count() + 1));
 }
 
 static bool wants_units(const eqp_choice *c)
@@ -224,8 +226,8 @@ static void all_means_every_row_but_none(void **state)
 
     (void)state;
     assert_int_equal(eqp_choices_parse(&own, &usual, "interaction:pins=2,all", &n, &c, &message), EQP_OK);
-    /* Every row of the table but `none`, slabs (the impostor is never meant), and the word before. */
-    assert_int_equal(n, eqp_method_count() - 1 + 1 + 1);
+    /* Every row of the table but `none`, slabs (the impostor is never meant), `auto`, and the word before. */
+    assert_int_equal(n, eqp_method_count() - 1 + 1 + 1 + 1);
     for (int i = 0; i < n; i++) {
         assert_string_not_equal(c[i].word, "none");
         assert_ptr_not_equal(c[i].method, &impostor);

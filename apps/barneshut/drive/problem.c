@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "problem.h"
 
-#include "settings.h"
-
 #include "../physics/motion.h"
 
 #include <equipoise/base.h>
@@ -217,7 +215,6 @@ eqp_problem bh_problem_functions(bh_problem *problem)
                          .nphases = BH_PHASES,
                          .back = back,
                          .ghosts = ghosts,
-                         .own = &bh_methods,
                          .survey = survey,
                          .open = open_problem,
                          .close = close_problem,

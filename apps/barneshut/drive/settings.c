@@ -11,9 +11,6 @@
 #define TEXT(number) TEXT_OF(number)
 #define AT(field) offsetof(bh_settings, field)
 
-static const eqp_method *const own_methods[] = {&eqp_method_auto};
-const eqp_methods bh_methods = {own_methods, 1};
-
 static const app_option table[] = {
     {.name = "theta",
      .argument = "X",
@@ -166,5 +163,5 @@ int bh_settings_complete(bh_settings *s, eqp_message *message)
             s->generator.seed = (uint64_t)s->run.seed;
         }
     }
-    return app_run_choose("barneshut", &bh_methods, &s->run, message);
+    return app_run_choose("barneshut", NULL, &s->run, message);
 }

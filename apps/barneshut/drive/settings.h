@@ -22,9 +22,6 @@ typedef struct bh_settings {
     bh_generator generator; /* derived */
 } bh_settings;
 
-/* Methods beside those of the library's table. */
-extern const eqp_methods bh_methods;
-
 /* The command line as a table, for parsing and for help. */
 const app_command_line *bh_settings_table(void);
 

@@ -126,8 +126,8 @@ const eqp_method dd_sectioning = {.name = "sectioning",
 const eqp_method dd_bisection = {.name = "bisection",
                                  .summary = "halves of halves whose walls follow the measured load (ParaDiS)",
                                  .flags = EQP_NEEDS_POINTS};
-static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection, &eqp_method_auto};
-const eqp_methods dd_methods = {own_methods, 3};
+static const eqp_method *const own_methods[] = {&dd_sectioning, &dd_bisection};
+const eqp_methods dd_methods = {own_methods, 2};
 
 const app_command_line *dd_settings_table(void)
 {

@@ -20,7 +20,8 @@ typedef struct eqp_methods {
     int n;                        /**< rows, >= 0 */
 } eqp_methods;
 
-/** Row i of the library's table, the others behind it; NULL outside.
+/** Row i of the library's table, the others behind it, then `auto`, which a balancer (balancer.h) carries out by trying
+ * the others; NULL outside.
  * \param[in] own  may be NULL (borrowed) */
 const eqp_method *eqp_methods_at(const eqp_methods *own, int i);
 

@@ -12,12 +12,6 @@
 extern "C" {
 #endif
 
-/** `auto`: the cheapest of the methods that are worth a trial. A balancer carries it out, eqp_balance() does not. */
-extern const eqp_method eqp_method_auto;
-
-/** `auto` alone: what a balancer carries out beside the library's table, for eqp_choice_parse(). */
-extern const eqp_methods eqp_balancer_methods;
-
 /** One method at one number of parts. */
 typedef struct eqp_compared {
     const char *method;         /**< as written (borrowed from the choices) */
