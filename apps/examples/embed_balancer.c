@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* M cells along an edge of the box, which is 1; N particles. */
-enum { M = 20, CELLS = M * M * M, N = 30000, MOST = 14 * N };
+enum { M = 20, CELLS = M * M * M, N = 12000, MOST = 14 * N };
 static const double reach = 1.0 / M, dt = 2e-4;
 
 typedef struct particle {
