@@ -125,7 +125,7 @@ static bool run_step(variant *v)
     check(eqp_timings_add(v->timings, count, LOAD), "timings");
     check(eqp_balancer_record(v->balancer, &work, &step), "record");
     v->step++;
-    return advice.renewed;
+    return advice.action != EQP_KEEP;
 }
 
 static void run_block(variant *v)

@@ -128,6 +128,7 @@ void app_record_free(app_record *record)
 
 static int add_step(app_record *record, const app_record_row *row)
 {
+    static const char *const actions[] = {[EQP_KEEP] = "keep", [EQP_REPAIR] = "repair", [EQP_RENEW] = "renew"};
     const eqp_step *now = row->step;
     double shape = NAN, scale = NAN;
 
@@ -158,11 +159,12 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_real("unit_weight_max", now->unit_sizes.max),
         eqp_field_real("unit_weight_shape", shape),
         eqp_field_real("unit_weight_scale", scale),
-        eqp_field_text("chosen", now->chosen),
+        eqp_field_text("action", actions[now->action]),
         eqp_field_text("why", now->why),
+        eqp_field_text("chosen", now->chosen),
     };
-    /* The last two belong to `auto`. */
-    const int ncommon = (int)(sizeof common / sizeof common[0]) - (now->chosen[0] != '\0' ? 0 : 2);
+    /* The last one belongs to `auto`. */
+    const int ncommon = (int)(sizeof common / sizeof common[0]) - (now->chosen[0] != '\0' ? 0 : 1);
     eqp_field *all = NULL;
     int code;
 

@@ -3,6 +3,8 @@
 
 #include "options.h"
 
+#include <equipoise/speeds.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +64,8 @@ static int read_speeds(const char *text, eqp_share_options *choice, eqp_message 
 
 int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *message)
 {
-    eqp_share_options made = {.model = EQP_SPEEDS_PIECEWISE};
+    eqp_share_options made = {.kind = EQP_SHARE_EQUAL};
+    eqp_speeds_kind model = EQP_SPEEDS_PIECEWISE;
     const size_t length = strcspn(text, ":");
     const char *rest = text[length] == ':' ? text + length + 1 : NULL;
     char word[16] = "";
@@ -81,11 +84,12 @@ int app_share_parse(const char *text, eqp_share_options *choice, eqp_message *me
     } else if (rest != NULL && made.kind != EQP_SHARE_MODEL) {
         eqp_message_set(message, "%s takes no value", word);
         code = EQP_ERR_ARGUMENT;
-    } else if (rest != NULL && eqp_speeds_kind_parse(rest, &made.model) != EQP_OK) {
+    } else if (rest != NULL && eqp_speeds_kind_parse(rest, &model) != EQP_OK) {
         eqp_message_set(message, "'%.40s' is not " EQP_SPEEDS_KINDS, rest);
         code = EQP_ERR_ARGUMENT;
     }
     if (code == EQP_OK) {
+        made.model = made.kind == EQP_SHARE_MODEL ? eqp_speeds_model(model) : NULL;
         *choice = made;
     }
     return code;

@@ -29,3 +29,8 @@ const eqp_method *eqp_method_find(const char *name)
     }
     return NULL;
 }
+
+const eqp_method *eqp_method_repair(void)
+{
+    return &eqp__method_repair;
+}

@@ -14,8 +14,9 @@ extern const eqp_method eqp__method_tiles;
 extern const eqp_method eqp__method_jagged;
 extern const eqp_method eqp__method_feedback;
 
-/* Not in the table: see choice.h. */
+/* Not in the table: see choice.h, repair_all.c. */
 extern const eqp_method eqp__method_auto;
+extern const eqp_method eqp__method_repair;
 
 /* What several methods use. eqp_balance() hands them items with `id`, `weight` and `particles` set where n > 0. */
 

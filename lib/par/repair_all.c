@@ -4,12 +4,14 @@
 
 #include "assign/shares.h"
 #include "par/collect.h"
+#include "par/methods.h"
 #include "par/pins.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/par.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /* More pins than this stay where they are; the repair then follows the curve alone. 24 bytes each on rank 0. */
 #define MOST_PINS ((int64_t)1 << 26)
@@ -178,3 +180,24 @@ int eqp__repair_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bal
     }
     return code;
 }
+
+/* The present parts, with as few items moved as the tolerance takes; the curve's where they are not known. */
+static int assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                  eqp_balance_result *result)
+{
+    int known = 0;
+    int code = eqp__parts_are_known(comm, items, options->nparts, &known);
+
+    if (code == EQP_OK && known && items->n > 0) {
+        memcpy(part, items->part_now, (size_t)items->n * sizeof *part);
+    }
+    if (code == EQP_OK && !known) {
+        code = eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
+    }
+    return code ? code : eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
+}
+
+const eqp_method eqp__method_repair = {.name = "repair",
+                                       .summary = "the present parts, mended by moving a few items",
+                                       .flags = EQP_NEEDS_WEIGHTS,
+                                       .assign = assign};

@@ -24,6 +24,10 @@ int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
         options->mode = EQP_POLICY_NEVER;
         return EQP_OK;
     }
+    if (strcmp(text, "repair") == 0) {
+        options->mode = EQP_POLICY_REPAIR;
+        return EQP_OK;
+    }
     /* strtoll would take blanks and signs. */
     if (text[0] < '0' || text[0] > '9') {
         return EQP_ERR_UNKNOWN;
@@ -42,7 +46,7 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
 {
     EQP_REQUIRE(policy && options);
     bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
-                 (options->mode == EQP_POLICY_EVERY && options->every >= 1);
+                 options->mode == EQP_POLICY_REPAIR || (options->mode == EQP_POLICY_EVERY && options->every >= 1);
 
     if (!known || !(options->imbalance_tol >= 0.0) || options->settle < 1 || !(options->jump >= 0.0)) {
         return EQP_ERR_ARGUMENT;
@@ -52,6 +56,9 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
     policy->patience = 1.0;
     return EQP_OK;
 }
+
+/* A repair that nobody has tried is taken to cost so much of a new map. */
+#define FIRST_REPAIR 0.25
 
 static bool is_amount(double x)
 {
@@ -79,14 +86,20 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
         (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised)))) {
         return EQP_ERR_DATA;
     }
-    if (sample->rebalanced) {
+    if (sample->rebalanced && sample->repaired) {
+        policy->cured += policy->broken;
+        policy->repair_seconds = sample->balance_seconds;
+        take_promise(policy, sample);
+    } else if (sample->rebalanced) {
         take_promise(policy, sample);
         policy->has_map = true;
         policy->balance_seconds = sample->balance_seconds;
         policy->steps = 0;
         policy->sum_max = 0.0;
         policy->sum_mean = 0.0;
+        policy->cured = 0.0;
     }
+    policy->repairable = sample->repairable;
     policy->imbalance = mean > 0.0 ? fmax(sample->seconds_max / mean - 1.0, 0.0) : 0.0;
     if (policy->steps == 0) {
         policy->reached = policy->imbalance;
@@ -106,41 +119,69 @@ double eqp_policy_loss(const eqp_policy *policy)
     if (!policy) {
         return 0.0;
     }
-    return fmax(policy->sum_max - policy->sum_mean * (1.0 + policy->reached), 0.0);
+    return fmax(policy->sum_max - policy->sum_mean * (1.0 + policy->reached) - policy->cured, 0.0);
+}
+
+/* The counted work is farther from even than it need be. */
+static bool is_uneven(const eqp_policy *policy)
+{
+    return policy->work_imbalance > fmax(policy->options.imbalance_tol, policy->promised);
+}
+
+/* What makes the counted work even again for less. */
+static eqp_policy_action remedy_of(const eqp_policy *policy)
+{
+    return policy->repairable && policy->repair_seconds <= policy->balance_seconds ? EQP_REPAIR : EQP_RENEW;
+}
+
+static double remedy_seconds(const eqp_policy *policy)
+{
+    if (remedy_of(policy) == EQP_RENEW) {
+        return policy->balance_seconds;
+    }
+    return policy->repair_seconds > 0.0 ? policy->repair_seconds : FIRST_REPAIR * policy->balance_seconds;
 }
 
 /* Another reason than seconds, whose noise hides much: the work that was counted is not divided as was promised. */
 static bool broke_promise(const eqp_policy *policy)
 {
-    const eqp_policy_options *o = &policy->options;
     const double beyond = policy->work_imbalance - policy->promised;
 
-    return beyond > 0.0 && policy->work_imbalance > o->imbalance_tol &&
-           (beyond > policy->patience * o->jump || policy->broken >= policy->patience * policy->balance_seconds);
+    return is_uneven(policy) && (beyond > policy->patience * policy->options.jump ||
+                                 policy->broken >= policy->patience * remedy_seconds(policy));
 }
 
-bool eqp_policy_wants(const eqp_policy *policy)
+eqp_policy_action eqp_policy_advise(const eqp_policy *policy)
 {
     if (!policy) {
-        return false;
+        return EQP_KEEP;
     }
     const eqp_policy_options *o = &policy->options;
 
     if (!policy->has_map) {
-        return policy->steps == 0 || o->mode != EQP_POLICY_NEVER;
+        return policy->steps == 0 || o->mode != EQP_POLICY_NEVER ? EQP_RENEW : EQP_KEEP;
     }
     switch (o->mode) {
     case EQP_POLICY_EVERY:
-        return policy->steps >= o->every;
+        return policy->steps >= o->every ? EQP_RENEW : EQP_KEEP;
     case EQP_POLICY_AUTO:
         /* The last step has to be bad too: a hiccup that is over is no reason for a new map. */
-        return (policy->imbalance > fmax(o->imbalance_tol, policy->reached) &&
-                eqp_policy_loss(policy) >= policy->balance_seconds) ||
-               broke_promise(policy);
+        if (policy->imbalance > fmax(o->imbalance_tol, policy->reached) &&
+            eqp_policy_loss(policy) >= policy->balance_seconds) {
+            return EQP_RENEW;
+        }
+        return broke_promise(policy) ? remedy_of(policy) : EQP_KEEP;
+    case EQP_POLICY_REPAIR:
+        return !is_uneven(policy) ? EQP_KEEP : policy->repairable ? EQP_REPAIR : EQP_RENEW;
     case EQP_POLICY_NEVER:
         break;
     }
-    return false;
+    return EQP_KEEP;
+}
+
+bool eqp_policy_wants(const eqp_policy *policy)
+{
+    return eqp_policy_advise(policy) != EQP_KEEP;
 }
 
 bool eqp_policy_may_want(const eqp_policy *policy)
@@ -153,6 +194,9 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     if (o->mode == EQP_POLICY_EVERY) {
         return policy->has_map && policy->steps + 1 >= o->every;
     }
+    if (o->mode == EQP_POLICY_REPAIR) {
+        return policy->has_map && 2.0 * policy->work_imbalance > o->imbalance_tol;
+    }
     if (o->mode != EQP_POLICY_AUTO || !policy->has_map || policy->steps == 0) {
         return false;
     }
@@ -160,7 +204,7 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     const double last = fmax(policy->imbalance - policy->reached, 0.0) * mean;
     const double lately = fmax(policy->work_imbalance - policy->promised, 0.0) * mean;
     return eqp_policy_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds ||
-           policy->broken + 2.0 * lately >= 0.5 * policy->patience * policy->balance_seconds;
+           policy->broken + 2.0 * lately >= 0.5 * policy->patience * remedy_seconds(policy);
 }
 
 int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants)

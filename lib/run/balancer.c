@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A repair goes on to so much of the tolerance, so that the next one is not due at once. */
+#define REPAIRED 0.5
+
 /* Steps that a first map is expected to last, and that any is at least. */
 #define FIRST_LIFE 50.0
 #define SHORT_LIFE 5.0
@@ -58,13 +61,32 @@ done:
     return code;
 }
 
+bool eqp__can_repair(const eqp_balancer *b)
+{
+    return b->map != NULL && eqp_map_shared(b->map) == 0 && eqp__method_weighs(b->options.method.method) &&
+           b->feedback == NULL;
+}
+
+/* Other weights or other shares are reasons, too. */
+static eqp_policy_action next_action(const eqp_balancer *b)
+{
+    const bool other = eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
+                       eqp__calibration_wants(&b->calibration);
+
+    if (b->options.method.method->flags & EQP_KEEPS) {
+        return EQP_KEEP;
+    }
+    if (!other) {
+        return eqp_policy_advise(&b->policy);
+    }
+    return b->options.policy.mode == EQP_POLICY_REPAIR && b->has_map && eqp__can_repair(b) ? EQP_REPAIR : EQP_RENEW;
+}
+
 bool eqp_balancer_due(const eqp_balancer *balancer)
 {
     const eqp_balancer *const b = balancer;
 
-    return b != NULL && !(b->options.method.method->flags & EQP_KEEPS) &&
-           (eqp_policy_wants(&b->policy) || eqp__feedback_steps_wants(b->feedback) ||
-            eqp__rank_shares_want(b->shares) || eqp__calibration_wants(&b->calibration));
+    return b != NULL && next_action(b) != EQP_KEEP;
 }
 
 /* Steps for which a map that is made now will be used: about as many as the last one, at first 50, but no more than the
@@ -78,6 +100,7 @@ static double expected_life(const eqp_policy *policy, int64_t left)
         return fmin(most, (double)policy->options.every);
     case EQP_POLICY_AUTO:
         return fmin(most, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
+    case EQP_POLICY_REPAIR:
     case EQP_POLICY_NEVER:
         break;
     }
@@ -111,7 +134,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     }
     const eqp_making making = making_of(b);
     const bool ready = !(making.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
-    const bool due = eqp_policy_may_want(&b->policy) && !(b->made && !every_step(&b->policy));
+    const bool due = eqp_policy_may_want(&b->policy) && (b->action == EQP_KEEP || every_step(&b->policy));
     const bool weighs = eqp__method_weighs(making.method) && making.method->assign != NULL &&
                         !eqp__making_wants_trial(&making) && b->feedback == NULL;
 
@@ -287,6 +310,49 @@ typedef struct found_map {
     eqp_map_made made;
 } found_map;
 
+static void found_free(found_map *found)
+{
+    eqp_map_free(found->map);
+    free(found->placement);
+}
+
+/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. */
+static int repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, found_map *found, int64_t *bytes,
+                  eqp_message *message)
+{
+    eqp_making repairing = *making;
+    eqp_owners owners = {.n = 0};
+    found_map made = {.map = NULL};
+    double *base = NULL;
+    int code;
+
+    repairing.method = &eqp__method_repair;
+    repairing.how = (eqp_choice_options){.start = NULL};
+    repairing.settings = (eqp_settings){{0}};
+    repairing.assign_tol = REPAIRED * making->imbalance_tol;
+    EQP_TRY(line_up(b, home, &repairing, &base, &owners, bytes));
+    repairing.base = base;
+    EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, b->map, home->n, &made.map, &made.placement, &made.made,
+                            message));
+    const eqp_balance_result *result = &made.made.result;
+    if (result->imbalance <= fmax(making->imbalance_tol, result->imbalance_floor)) {
+        snprintf(b->now.why, sizeof b->now.why,
+                 "%lld of %lld owners move, the work is uneven by %.1f%% instead of %.1f%%",
+                 (long long)result->repaired, (long long)made.made.units, 100.0 * result->imbalance,
+                 100.0 * result->imbalance_unrepaired);
+        *found = made;
+        made = (found_map){.map = NULL};
+    } else {
+        snprintf(b->now.why, sizeof b->now.why, "a repair would leave the work uneven by %.1f%%",
+                 100.0 * result->imbalance);
+    }
+done:
+    found_free(&made);
+    eqp__owners_free(&owners);
+    free(base);
+    return code;
+}
+
 static int make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, found_map *found, int64_t *bytes,
                           eqp_message *message)
 {
@@ -362,11 +428,11 @@ done:
 }
 
 /* The found map takes the place of the present one. */
-static void take(eqp_balancer *b, found_map *found, eqp_advice *advice)
+static void take(eqp_balancer *b, eqp_policy_action action, found_map *found, eqp_advice *advice)
 {
-    advice->renewed = true;
+    advice->action = action;
     advice->changed = found->map != NULL;
-    b->made = true;
+    b->action = action;
     b->kept = found->map == NULL;
     free(b->placement);
     b->placement = found->placement;
@@ -406,12 +472,6 @@ static int measured_loads(const eqp_balancer *b, double **loads)
     return code;
 }
 
-static void found_free(found_map *found)
-{
-    eqp_map_free(found->map);
-    free(found->placement);
-}
-
 /* A survey that was asked for on some ranks only is forgotten. */
 static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left)
 {
@@ -423,41 +483,58 @@ static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left
     return code;
 }
 
-int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
+static int make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, int64_t left, found_map *found,
+                    int64_t *bytes, eqp_message *message)
 {
-    eqp_balancer *const b = balancer;
+    const bool by_trial = making->method->assign == NULL || eqp__making_wants_trial(making);
+
+    return by_trial ? make_by_trial(b, home, making, expected_life(&b->policy, left), found, message)
+                    : make_by_method(b, home, making, found, bytes, message);
+}
+
+/* What was said of the present map when it was made, for one that was found. */
+static void describe(eqp_balancer *b, eqp_policy_action action, const found_map *found)
+{
+    b->now.imbalance_promised = found->made.result.imbalance;
+    b->now.units = found->made.units;
+    b->now.split_owners = found->made.split_owners;
+    if (action == EQP_RENEW) {
+        b->now.unit_sizes = found->made.sizes;
+    }
+}
+
+/* wanted: EQP_REPAIR or EQP_RENEW, the same on all ranks. */
+static int find_map(eqp_balancer *b, eqp_policy_action wanted, int64_t left, eqp_advice *advice, eqp_message *message)
+{
     eqp_message own = {""};
     eqp_names home = {.n = 0};
     found_map found = {.map = NULL};
+    eqp_policy_action action = EQP_RENEW;
     double *measured = NULL;
     int code;
 
-    if (b == NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
     message = message != NULL ? message : &own;
     eqp_making making = making_of(b);
-    const bool by_trial = making.method->assign == NULL || eqp__making_wants_trial(&making);
     EQP_TRY(agree_on_call(b, advice, left));
-    *advice = (eqp_advice){.renewed = false};
+    *advice = (eqp_advice){.action = EQP_KEEP};
     EQP_TRY(eqp_agree(b->comm, eqp__rank_shares_renew(b->shares), NULL));
     EQP_TRY(measured_loads(b, &measured));
     making.part_load = b->options.handed_out ? NULL : measured; /* else it says nothing of the map */
     making.speeds = eqp__rank_shares_speeds(b->shares);
     eqp__feedback_steps_prepare(b->feedback, &making);
-    if (!by_trial && eqp__method_weighs(making.method)) {
+    if (making.method->assign != NULL && !eqp__making_wants_trial(&making) && eqp__method_weighs(making.method)) {
         calibrate(b, &making);
     }
     EQP_TRY(eqp__take_names(b, &home));
-    EQP_TRY(by_trial ? make_by_trial(b, &home, &making, expected_life(&b->policy, left), &found, message)
-                     : make_by_method(b, &home, &making, &found, &advice->bytes, message));
-    if (found.map != NULL) { /* else what was said of the present map when it was made still holds */
-        b->now.imbalance_promised = found.made.result.imbalance;
-        b->now.units = found.made.units;
-        b->now.split_owners = found.made.split_owners;
-        b->now.unit_sizes = found.made.sizes;
+    if (wanted == EQP_REPAIR) {
+        EQP_TRY(repair(b, &home, &making, &found, &advice->bytes, message));
+        action = found.map != NULL ? EQP_REPAIR : EQP_RENEW;
     }
-    take(b, &found, advice);
+    EQP_TRY(found.map == NULL ? make_new(b, &home, &making, left, &found, &advice->bytes, message) : EQP_OK);
+    if (found.map != NULL) { /* else what was said of the present map when it was made still holds */
+        describe(b, action, &found);
+    }
+    take(b, action, &found, advice);
 done:
     found_free(&found);
     eqp__names_free(&home);
@@ -465,16 +542,23 @@ done:
     return code;
 }
 
+int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
+{
+    return balancer != NULL ? find_map(balancer, EQP_RENEW, left, advice, message) : EQP_ERR_ARGUMENT;
+}
+
 int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
 {
+    const eqp_policy_action wanted = balancer != NULL ? next_action(balancer) : EQP_KEEP;
+
     if (balancer == NULL) {
         return EQP_ERR_ARGUMENT;
     }
-    if (eqp_balancer_due(balancer)) {
-        return eqp_balancer_renew(balancer, left, advice, message);
+    if (wanted != EQP_KEEP) {
+        return find_map(balancer, wanted, left, advice, message);
     }
     if (advice != NULL) { /* without a message, others cannot hear of one that is not there */
-        *advice = (eqp_advice){.renewed = false};
+        *advice = (eqp_advice){.action = EQP_KEEP};
     }
     return EQP_OK;
 }
@@ -491,12 +575,12 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
         return EQP_ERR_ARGUMENT;
     }
     EQP_TRY(agree_on_call(b, advice, 0));
-    *advice = (eqp_advice){.renewed = false};
+    *advice = (eqp_advice){.action = EQP_KEEP};
     eqp_making making = {
         .method = eqp_method_find("count"), .imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed};
     EQP_TRY(eqp__take_names(b, &home));
     EQP_TRY(make_by_method(b, &home, &making, &found, &advice->bytes, message != NULL ? message : &own));
-    take(b, &found, advice);
+    take(b, EQP_RENEW, &found, advice);
 done:
     found_free(&found);
     eqp__names_free(&home);

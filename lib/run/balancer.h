@@ -27,9 +27,10 @@ struct eqp_balancer {
     eqp_units_totals totals; /* of all owners when the last map was made */
     eqp_survey survey;       /* of the last evaluation, if it was taken: what a new map is made of */
     bool surveying, surveyed;
-    bool has_map;    /* forces were computed by the present one */
-    bool made, kept; /* since the last step a map was asked for; `auto` kept the present one */
-    eqp_step now;    /* the last step, and what was said of the present map */
+    bool has_map;             /* forces were computed by the present one */
+    eqp_policy_action action; /* since the last step */
+    bool kept;                /* `auto` kept the present map then */
+    eqp_step now;             /* the last step, and what was said of the present map */
 };
 
 /* create.c: whether what a caller says can be, and fingerprints of it. Local. */
@@ -40,6 +41,9 @@ int64_t eqp__print_choice(int64_t print, const eqp_choice *choice);
 int64_t eqp__print_network(int64_t print, const eqp_network *network);
 
 /* balancer.c */
+
+/* Whether few owners may move instead of all: none is shared, and the method goes by weights. Local. */
+bool eqp__can_repair(const eqp_balancer *b);
 
 /* Who lives here: as many owners, their curve keys ascending, where they are computed now. */
 typedef struct eqp_names {

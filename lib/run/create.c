@@ -105,12 +105,18 @@ bool eqp__can_be_speeds(int n, const double *speed)
     return can_be;
 }
 
+static bool can_be_model(const eqp_speed_model *model)
+{
+    return model != NULL && model->name && model->create && model->add && model->divide && model->free;
+}
+
 static bool can_be_options(const eqp_balancer_options *o)
 {
     return eqp__can_be_choice(&o->method) && isfinite(o->imbalance_tol) && o->imbalance_tol >= 0 &&
            isfinite(o->fresh_tol) && o->fresh_tol >= 0 && isfinite(o->assign_tol) && o->assign_tol >= 0 &&
            eqp__can_be_network(&o->network) && o->share.kind >= EQP_SHARE_EQUAL && o->share.kind <= EQP_SHARE_MODEL &&
-           eqp__can_be_speeds(o->share.nspeeds, o->share.speed);
+           eqp__can_be_speeds(o->share.nspeeds, o->share.speed) &&
+           (o->share.kind != EQP_SHARE_MODEL || can_be_model(o->share.model));
 }
 
 static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
@@ -205,7 +211,7 @@ static int64_t print_options(const eqp_balancer_options *o)
                             o->policy.settle,
                             eqp__bits_of(o->policy.jump),
                             o->share.kind,
-                            o->share.model,
+                            o->share.model ? eqp__print_text(0, o->share.model->name) : 0,
                             eqp__print_words(0, o->share.nspeeds, o->share.speed),
                             o->plan_auto,
                             o->plan.stages,

@@ -112,7 +112,9 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
                                .rebalanced = now->rebalanced,
                                .balance_seconds = now->balance_seconds,
                                .work_imbalance = b->feedback != NULL ? 0.0 : imbalance,
-                               .promised = promises ? now->imbalance_promised : -1.0};
+                               .promised = promises ? now->imbalance_promised : -1.0,
+                               .repaired = now->action == EQP_REPAIR,
+                               .repairable = eqp__can_repair(b)};
 }
 
 /* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
@@ -189,13 +191,15 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     add_up(b, &b->now);
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     eqp__calibration_learn(&b->calibration, b->row);
-    b->now.rebalanced = b->made || work->moved;
+    b->now.action = work->moved ? EQP_RENEW : b->action;
+    b->now.rebalanced = b->now.action != EQP_KEEP;
     const eqp_policy_sample sample = sample_of(b, work);
     EQP_TRY(eqp_policy_record(&b->policy, &sample));
     EQP_TRY(eqp__feedback_steps_record(b->feedback, b->row, b->now.rebalanced));
     b->has_map = true;
     b->surveyed = b->surveying;
-    b->surveying = b->made = false;
+    b->surveying = false;
+    b->action = EQP_KEEP;
     if (step != NULL) {
         tell(b, step);
     }

@@ -8,6 +8,11 @@
 /* Speeds may differ by as much. A part that is slower than that had better have no rank. */
 #define LEAST_SPEED 1e-3
 
+/* Seconds of work of all ranks, and seconds of work in a second, beyond which sums and quotients say nothing. */
+#define LEAST_WORK 1e-15
+#define MOST_WORK 1e15
+#define FASTEST 1e30
+
 /* Measured speeds that differ by less say nothing: what is alike differs by some percent. */
 #define OTHER_SPEED 0.1
 
@@ -30,23 +35,92 @@ static void scale_to_mean_one(int n, double *speed)
 struct eqp_rank_shares {
     const eqp_share_options *choice; /* borrowed */
     int nranks;
-    eqp_speeds *speeds;    /* of the learned kinds, else NULL */
-    double *speed;         /* [nranks] of the last renewal */
-    double *work, *second; /* [nranks] since the last renewal */
-    int64_t evaluations;   /* since then */
+    const eqp_speed_model *model; /* of the learned kinds, else NULL */
+    void *learned;                /* by it */
+    double *speed;                /* [nranks] of the last renewal */
+    double *work, *second;        /* [nranks] since the last renewal */
+    int64_t evaluations;          /* since then */
     bool automatic;
     int maps;      /* in a row that were made for other speeds */
     int64_t steps; /* since the last renewal */
 };
 
-static int create_learned(eqp_rank_shares *s)
+/* EQP_SHARE_MEASURED: each rank goes on at its last speed; those that nobody has seen at the mean of the others. */
+typedef struct last_speed {
+    int nranks;
+    double *speed; /* [nranks] 0: not seen */
+} last_speed;
+
+static void last_speeds_free(void *state)
 {
-    const bool constant = s->choice->kind == EQP_SHARE_MEASURED;
+    last_speed *last = state;
+
+    if (last != NULL) {
+        free(last->speed);
+        free(last);
+    }
+}
+
+static int last_speeds_create(int nranks, void **state)
+{
+    last_speed *last = NULL;
     int code;
 
+    EQP_TRY(eqp_array_create(&last, 1, sizeof *last));
+    EQP_TRY(eqp_array_create(&last->speed, nranks, sizeof *last->speed));
+    last->nranks = nranks;
+    *state = last;
+    last = NULL;
+done:
+    last_speeds_free(last);
+    return code;
+}
+
+static int last_speeds_add(void *state, int rank, double size, double seconds)
+{
+    const double speed = size / seconds;
+
+    if (!(speed >= 1.0 / FASTEST && speed <= FASTEST)) {
+        return EQP_ERR_DATA;
+    }
+    ((last_speed *)state)->speed[rank] = speed;
+    return EQP_OK;
+}
+
+static int last_speeds_divide(void *state, double total, double *size)
+{
+    const last_speed *last = state;
+    double sum = 0.0, most = 0.0, all = 0.0;
+    int seen = 0;
+
+    for (int r = 0; r < last->nranks; r++) {
+        most = fmax(most, last->speed[r]);
+    }
+    for (int r = 0; r < last->nranks && most > 0; r++) {
+        sum += last->speed[r] / most; /* sums of huge ones overflow */
+        seen += last->speed[r] > 0;
+    }
+    for (int r = 0; r < last->nranks; r++) {
+        size[r] = last->speed[r] > 0 ? last->speed[r] / most : seen > 0 ? sum / seen : 1.0;
+        all += size[r];
+    }
+    for (int r = 0; r < last->nranks; r++) {
+        size[r] *= total / all;
+    }
+    return EQP_OK;
+}
+
+static const eqp_speed_model last_speeds = {"last", last_speeds_create, last_speeds_add, last_speeds_divide,
+                                            last_speeds_free};
+
+static int create_learned(eqp_rank_shares *s)
+{
+    int code;
+
+    s->model = s->choice->kind == EQP_SHARE_MEASURED ? &last_speeds : s->choice->model;
     EQP_TRY(eqp_array_create(&s->work, s->nranks, sizeof *s->work));
     EQP_TRY(eqp_array_create(&s->second, s->nranks, sizeof *s->second));
-    EQP_TRY(eqp_speeds_create(constant ? EQP_SPEEDS_CONSTANT : s->choice->model, s->nranks, 0, &s->speeds));
+    EQP_TRY(s->model->create(s->nranks, &s->learned));
 done:
     return code;
 }
@@ -56,7 +130,8 @@ int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int
     eqp_rank_shares *made = NULL;
     int code;
 
-    if (choice->kind == EQP_SHARE_SPEEDS && (choice->nspeeds < 1 || nranks % choice->nspeeds != 0)) {
+    if ((choice->kind == EQP_SHARE_SPEEDS && (choice->nspeeds < 1 || nranks % choice->nspeeds != 0)) ||
+        (choice->kind == EQP_SHARE_MODEL && choice->model == NULL)) {
         return EQP_ERR_ARGUMENT;
     }
     code = eqp_array_create(&made, 1, sizeof *made);
@@ -86,7 +161,9 @@ int eqp__rank_shares_create(const eqp_share_options *choice, bool automatic, int
 void eqp__rank_shares_free(eqp_rank_shares *shares)
 {
     if (shares != NULL) {
-        eqp_speeds_free(shares->speeds);
+        if (shares->model != NULL) {
+            shares->model->free(shares->learned);
+        }
         free(shares->speed);
         free(shares->work);
         free(shares->second);
@@ -122,14 +199,14 @@ static bool differ(const eqp_rank_shares *shares)
 
 void eqp__rank_shares_learn(eqp_rank_shares *shares, int64_t evaluations, const eqp_rank_row *rows)
 {
-    for (int r = 0; r < shares->nranks && shares->speeds != NULL; r++) {
+    for (int r = 0; r < shares->nranks && shares->model != NULL; r++) {
         const eqp_rank_row *row = &rows[r];
         if (isfinite(row->work) && isfinite(row->load) && row->work > 0 && row->load > 0) {
             shares->work[r] += row->work;
             shares->second[r] += row->load;
         }
     }
-    if (shares->speeds != NULL) {
+    if (shares->model != NULL) {
         shares->evaluations += evaluations;
         shares->steps++;
         shares->maps = shares->steps > MAPS_IN_A_ROW && !differ(shares) ? 0 : shares->maps;
@@ -141,7 +218,7 @@ bool eqp__rank_shares_want(const eqp_rank_shares *shares)
     const int more = shares->maps - MAPS_IN_A_ROW;
     const int64_t patience = more < 0 ? 1 : INT64_C(2) << (more < LONGEST_WAIT ? more : LONGEST_WAIT);
 
-    return shares->automatic && shares->speeds != NULL && shares->steps >= patience && differ(shares);
+    return shares->automatic && shares->model != NULL && shares->steps >= patience && differ(shares);
 }
 
 int eqp__rank_shares_renew(eqp_rank_shares *shares)
@@ -157,16 +234,21 @@ int eqp__rank_shares_renew(eqp_rank_shares *shares)
         const double times = (double)shares->evaluations;
         total += shares->work[r] / times;
         if (shares->work[r] > 0) {
-            (void)eqp_speeds_add(shares->speeds, r, shares->work[r] / times, shares->second[r] / times);
+            (void)shares->model->add(shares->learned, r, shares->work[r] / times, shares->second[r] / times);
         }
         shares->work[r] = shares->second[r] = 0.0;
     }
     shares->steps = shares->evaluations = 0;
-    if (eqp_speeds_resize(shares->speeds, total) != EQP_OK || !(total > 0)) {
-        return EQP_OK; /* no work, or so much that nobody can divide it: nothing was learnt */
+    if (!(total >= LEAST_WORK && total <= MOST_WORK)) {
+        return EQP_OK; /* nothing was learnt */
     }
     EQP_TRY(eqp_array_create(&size, shares->nranks, sizeof *size));
-    EQP_TRY(eqp_speeds_divide(shares->speeds, size, NULL));
+    code = shares->model->divide(shares->learned, total, size);
+    if (code == EQP_ERR_ARGUMENT) { /* so much that nobody can divide it */
+        code = EQP_OK;
+        goto done;
+    }
+    EQP_TRY(code);
     for (int r = 0; r < shares->nranks; r++) {
         shares->speed[r] = fmax(size[r] * shares->nranks / total, LEAST_SPEED);
     }

@@ -16,8 +16,20 @@ for strategy in random particle adaptive; do
     expect 8 --generate clusters:n=8192 --steps 0 --sample-strategy "$strategy" --report "clusters-$strategy" --quiet
 done
 expect 4 --generate clusters:n=16384 --steps 30 --balance feedback --report feedback --quiet
+expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance repair --report repaired --quiet
 python3 - <<'EOF' || fail "imbalance"
 import json
+steps = json.load(open("repaired/report.json"))["steps"]
+actions = [step["action"] for step in steps]
+print("repair:", " ".join(actions))
+assert actions[0] == "renew" and actions.count("repair") >= 3 and "keep" in actions
+for step in steps:
+    assert step["rebalanced"] == (step["action"] != "keep")
+    assert ("owners move" in step["why"]) == (step["action"] == "repair")
+    assert step["action"] != "repair" or step["imbalance_promised"] <= 0.02, step
+# Now and then many particles migrate for another reason: the root cell grows.
+migrated = sorted(step["migrated"] for step in steps if step["action"] == "repair")
+assert migrated[len(migrated) // 2] < 0.15 * steps[0]["migrated"], migrated
 steps = json.load(open("feedback/report.json"))["steps"]
 maps = [step["step"] for step in steps if step["rebalanced"]]
 later = [step["imbalance_predicted"] for step in steps[15:]]

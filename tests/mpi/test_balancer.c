@@ -16,14 +16,17 @@ typedef struct world {
     int64_t n;
     int64_t owner[OWNERS]; /* [n] that live here */
     int64_t tag[OWNERS];   /* [n] of each */
+    double heavier;        /* so many times the work that counts as is, in the first third of the line */
     double slower;         /* so many times the seconds that counts say, in the first third of the line */
     eqp_balancer *balancer;
 } world;
 
-/* Work of an owner: the last ones have most. */
-static int64_t work_of(int64_t owner)
+/* Work of an owner: the last ones have most, at first. */
+static int64_t work_of(const world *w, int64_t owner)
 {
-    return 100 + 10 * owner;
+    const double times = owner < OWNERS / 3 ? 1.0 + w->heavier : 1.0;
+
+    return (int64_t)(times * (double)(100 + 10 * owner));
 }
 
 static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
@@ -40,7 +43,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
                                  .bytes = 8,
                                  .tag = w->tag[i],
                                  .centre = {(double)w->owner[i], 0, 0},
-                                 .count = {kind == EQP_SURVEY_WORK ? work_of(w->owner[i]) : 0},
+                                 .count = {kind == EQP_SURVEY_WORK ? work_of(w, w->owner[i]) : 0},
                                  .interactions = 1};
         code = eqp_survey_add_owner(list, &owner);
     }
@@ -109,8 +112,8 @@ static void record(world *w, eqp_step *step)
 
     for (int64_t i = 0; i < w->n; i++) {
         const double times = w->owner[i] < OWNERS / 3 ? 1.0 + w->slower : 1.0;
-        count[0] += work_of(w->owner[i]);
-        row.load += 1e-6 * times * (double)work_of(w->owner[i]);
+        count[0] += work_of(w, w->owner[i]);
+        row.load += 1e-6 * times * (double)work_of(w, w->owner[i]);
     }
     CHECK_EQUAL(eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, step), EQP_OK);
 }
@@ -125,18 +128,64 @@ static void a_run_is_kept_even(MPI_Comm comm)
     create(comm, "sfc", &w);
     for (int s = 0; s < 6; s++) {
         CHECK_EQUAL(eqp_balancer_advise(w.balancer, 6 - s, &advice, NULL), EQP_OK);
-        CHECK(advice.changed == (advice.placement != NULL && advice.renewed));
+        CHECK(advice.changed == (advice.placement != NULL && advice.action != EQP_KEEP));
         maps += advice.changed;
         move(comm, &w, &advice);
         record(&w, &step);
         CHECK_EQUAL(step.step, 3);
-        CHECK(step.rebalanced == advice.renewed);
+        CHECK(step.rebalanced == (advice.action != EQP_KEEP) && step.action == advice.action);
     }
     CHECK_EQUAL(maps, 1); /* nothing changes after the first one */
     CHECK(step.imbalance_measured < 0.12 && fabs(step.imbalance_measured - step.imbalance_promised) < 1e-9);
     CHECK(eqp_balancer_knows_costs(w.balancer));
     CHECK_NEAR(eqp_balancer_costs(w.balancer)->cost[0], 1e-6, 1e-12);
     CHECK(eqp_balancer_speeds(w.balancer) == NULL && eqp_map_shared(eqp_balancer_map(w.balancer)) == 0);
+    eqp_balancer_free(w.balancer);
+}
+
+/* Work grows on the first third of the line. Repairs move few owners and hold the tolerance; the method's own maps are
+ * not asked for, as nothing breaks down. */
+static void repairs_move_few_owners(MPI_Comm comm)
+{
+    world w;
+    const eqp_problem problem = make_world(comm, &w);
+    eqp_balancer_options options = options_of("sfc");
+    eqp_advice advice;
+    eqp_step step = {.step = 0};
+    int repairs = 0, maps = 0;
+
+    options.imbalance_tol = options.policy.imbalance_tol = 0.15;
+    options.policy.mode = EQP_POLICY_REPAIR;
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    for (int s = 0; s < 40; s++) {
+        int before[OWNERS] = {0}, after[OWNERS] = {0}, moved[OWNERS] = {0}, nmoved = 0;
+
+        for (int64_t i = 0; i < w.n; i++) {
+            before[w.owner[i]] = 1 + w.rank;
+        }
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
+        CHECK(advice.action == EQP_KEEP || advice.changed);
+        move(comm, &w, &advice);
+        for (int64_t i = 0; i < w.n; i++) {
+            after[w.owner[i]] = 1 + w.rank;
+        }
+        for (int o = 0; o < OWNERS; o++) {
+            moved[o] = after[o] > 0 && before[o] == 0;
+        }
+        MPI_Allreduce(MPI_IN_PLACE, moved, OWNERS, MPI_INT, MPI_SUM, comm);
+        for (int o = 0; o < OWNERS; o++) {
+            nmoved += moved[o];
+        }
+        CHECK(advice.action != EQP_REPAIR || (nmoved >= 1 && nmoved <= OWNERS / 4));
+        repairs += advice.action == EQP_REPAIR;
+        maps += advice.action == EQP_RENEW;
+        record(&w, &step);
+        CHECK((strstr(step.why, "owners move") != NULL) == (advice.action == EQP_REPAIR));
+        CHECK(s == 0 || advice.action == EQP_KEEP || step.imbalance_predicted <= 0.15 + 1e-9);
+        w.heavier += 0.2;
+    }
+    CHECK_EQUAL(maps, 1);
+    CHECK(w.size == 1 ? repairs == 0 : repairs >= 2);
     eqp_balancer_free(w.balancer);
 }
 
@@ -335,6 +384,7 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(a_run_is_kept_even),
+        MPI_TEST(repairs_move_few_owners),
         MPI_TEST(measured_loads_calibrate_weights),
         MPI_TEST(what_it_knows_outlives_it),
         MPI_TEST(the_first_map_needs_to_know_nothing),

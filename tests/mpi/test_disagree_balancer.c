@@ -162,7 +162,7 @@ static eqp_balancer *running_balancer(const seat *s, scene *all)
 {
     eqp_balancer *balancer = right_balancer(s, "sfc", all);
 
-    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.renewed = false}, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.action = EQP_KEEP}, NULL), EQP_OK);
     CHECK_EQUAL(record_right(s, balancer), EQP_OK);
     return balancer;
 }
@@ -195,7 +195,7 @@ static int create(const seat *s)
     options.method.method = is(s, "options.method: a copy") ? &copy : options.method.method;
     options.method.options.start = eqp_method_at(is(s, "options.method: another start"));
     options.policy.jump = 1;
-    options.share = (eqp_share_options){EQP_SHARE_SPEEDS, EQP_SPEEDS_CONSTANT, 1, speed};
+    options.share = (eqp_share_options){EQP_SHARE_SPEEDS, NULL, 1, speed};
     options.plan.node = options.network.node = 2;
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
     spoil(s, "problem", &all.problem);
@@ -329,7 +329,7 @@ static int record(const seat *s)
         CALL(s, eqp_balancer_record(wrong, is(s, "work: NULL") ? NULL : &work, is(s, "step: NULL") ? NULL : &step));
 
     CHECK_EQUAL(record_right(s, balancer), EQP_OK);
-    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.renewed = false}, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.action = EQP_KEEP}, NULL), EQP_OK);
     eqp_balancer_free(balancer);
     eqp_timings_free(timings);
     return code;
@@ -382,7 +382,7 @@ static int compare(const seat *s)
 
     CHECK((rows == NULL) == (code != EQP_OK));
     CHECK((seen > 0) == (code == EQP_OK && wanted.on_rows != NULL && wanted.user != NULL));
-    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.renewed = false}, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.action = EQP_KEEP}, NULL), EQP_OK);
     free(rows);
     eqp_balancer_free(balancer);
     return code;

@@ -245,8 +245,11 @@ static void check_balance(const eqp_method *method, const world *w, const eqp_ba
     if (is_named(method, "sfc")) {
         CHECK(r->imbalance <= item + 1e-9);
     }
-    if ((is_named(method, "interaction") || cuts_sources(method)) && item <= 0.05) {
+    if ((is_named(method, "interaction") || is_named(method, "repair") || cuts_sources(method)) && item <= 0.05) {
         CHECK(r->within);
+    }
+    if (is_named(method, "repair") && w->is.now == IN_ORDER && w->is.shares == EQUAL_SHARES && item <= 0.05) {
+        CHECK(r->moved <= w->is.n / 10);
     }
     if (cuts_sources(method)) {
         CHECK(r->imbalance <= 0.05 + item);
@@ -271,8 +274,8 @@ static void check_problem(MPI_Comm comm, problem is)
 {
     world *w = make_world(is);
 
-    for (int m = 0; m < eqp_method_count(); m++) {
-        const eqp_method *method = eqp_method_at(m);
+    for (int m = 0; m <= eqp_method_count(); m++) {
+        const eqp_method *method = m < eqp_method_count() ? eqp_method_at(m) : eqp_method_repair();
         int part[MOST_ITEMS];
         eqp_balance_result r;
         balance(comm, method, w, part, &r);

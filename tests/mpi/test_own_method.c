@@ -102,7 +102,9 @@ static void people_are_told_what_the_row_says(MPI_Comm comm)
     CHECK_EQUAL(eqp_choice_parse(&own, NULL, "wall:above", &choice, &message), EQP_ERR_UNKNOWN);
     CHECK(strcmp(message.text, "wall has no option 'above'; known: at axis swapped split") == 0);
     CHECK_EQUAL(eqp_choices_parse(&own, NULL, "all", &n, &choices, &message), EQP_OK);
-    CHECK(n == eqp_method_count() && choices[n - 1].method == &wall); /* `none` is no choice */
+    /* `none` is no choice; `auto` is the last. */
+    CHECK(n == eqp_method_count() + 1 && choices[n - 2].method == &wall);
+    CHECK(strcmp(choices[n - 1].method->name, "auto") == 0);
     free(choices);
 }
 

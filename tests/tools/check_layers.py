@@ -46,7 +46,7 @@ MAY_INCLUDE = {
     "sampling": ["errors", "intrinsics"],
     "base": ["errors", "sampling"],
     "load": ["errors", "base"],
-    "share": ["errors", "base", "cminpack"],
+    "share": ["errors", "base", "load", "cminpack"],
     "assign": ["errors", "base", "sampling"],
     "move": ["errors", "base"],
     "policy": ["errors", "base"],

@@ -35,7 +35,8 @@ static void assert_same_policy(const eqp_policy *a, const eqp_policy *b)
     assert_true(a->steps == b->steps && a->balance_seconds == b->balance_seconds && a->reached == b->reached);
     assert_true(a->imbalance == b->imbalance && a->sum_max == b->sum_max && a->sum_mean == b->sum_mean);
     assert_true(a->work_imbalance == b->work_imbalance && a->promised == b->promised);
-    assert_true(a->broken == b->broken && a->patience == b->patience);
+    assert_true(a->broken == b->broken && a->patience == b->patience && a->cured == b->cured);
+    assert_true(a->repairable == b->repairable && a->repair_seconds == b->repair_seconds);
 }
 
 /* A made-up application: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean
@@ -56,6 +57,7 @@ static int run(const eqp_policy_options *options, int n, double fresh, double ag
         trace[i].rebalanced = renewed[i];
         trace[i].balance_seconds = price;
         trace[i].work_imbalance = trace[i].promised = 0.0;
+        trace[i].repaired = trace[i].repairable = false;
         assert_int_equal(eqp_policy_record(&policy, &trace[i]), EQP_OK);
     }
     return maps;
@@ -160,7 +162,8 @@ static void an_imbalance_within_the_tolerance_is_left_alone(void **state)
 static void a_hiccup_that_is_over_is_no_reason(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0}, hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0};
+    eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0, false, false},
+                      hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -176,8 +179,9 @@ static void a_hiccup_that_is_over_is_no_reason(void **state)
 static void a_hiccup_right_after_balancing_hides_nothing(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0}, good = {1.0, 1.0, false, 0.0, 0.0, 0.0},
-                      bad = {1.5, 1.0, false, 0.0, 0.0, 0.0};
+    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0, false, false},
+                      good = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false},
+                      bad = {1.5, 1.0, false, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -193,7 +197,8 @@ static void a_hiccup_right_after_balancing_hides_nothing(void **state)
 static void later_luck_does_not_move_the_mark(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0}, lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0};
+    eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0, false, false},
+                      lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -209,7 +214,7 @@ static void later_luck_does_not_move_the_mark(void **state)
 static void without_work_there_is_no_imbalance(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0};
+    eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -277,7 +282,7 @@ static void a_new_map_is_announced(void **state)
             maps += renewed;
             ready = eqp_policy_may_want(&policy); /* before the step is known */
             announced += ready;
-            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0, 0.0, 0.0};
+            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0, 0.0, 0.0, false, false};
             assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
         }
         if (o == 2) {
@@ -295,7 +300,7 @@ static void a_new_map_is_announced(void **state)
 static int run_work(const eqp_policy_options *options, int n, double first, double later, double price)
 {
     eqp_policy policy;
-    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01};
+    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01, false, false};
     int maps = 0;
 
     assert_int_equal(eqp_policy_init(&policy, options), EQP_OK);
@@ -352,10 +357,88 @@ static void a_jump_of_the_work_asks_whatever_a_map_costs(void **state)
     assert_int_equal(run_work(&o, 2, 0.31, 0.01, 1e9), 2);
 }
 
+/* Work ages by 1 % in a step, and every remedy brings it back to 1 %; a map costs 2 seconds, a repair `price`. */
+static void count_actions(const eqp_policy_options *options, bool repairable, double price, int actions[3])
+{
+    eqp_policy policy;
+    eqp_policy_sample sample = {
+        .seconds_max = 1.5, .seconds_mean = 1.0, .promised = 0.01, .repairable = repairable, .work_imbalance = 0.01};
+
+    actions[EQP_KEEP] = actions[EQP_REPAIR] = actions[EQP_RENEW] = 0;
+    assert_int_equal(eqp_policy_init(&policy, options), EQP_OK);
+    for (int i = 0; i < 400; i++) {
+        const eqp_policy_action action = eqp_policy_advise(&policy);
+
+        assert_int_equal(eqp_policy_wants(&policy), action != EQP_KEEP);
+        actions[action]++;
+        sample.rebalanced = action != EQP_KEEP;
+        sample.repaired = action == EQP_REPAIR;
+        sample.balance_seconds = sample.repaired ? price : 2.0;
+        sample.work_imbalance = action == EQP_KEEP ? sample.work_imbalance + 0.01 : 0.01;
+        assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
+    }
+    assert_true(eqp_policy_loss(&policy) >= 0.0);
+}
+
+/* A remedy is due once the sum of 1 %, 2 %, ... is its price: after k steps where k (k + 1) / 2 is 100 times that. */
+static void uneven_work_is_repaired_where_that_costs_less(void **state)
+{
+    const eqp_policy_options often = options_of(EQP_POLICY_AUTO, 1), repair = options_of(EQP_POLICY_REPAIR, 1),
+                             never = options_of(EQP_POLICY_NEVER, 1);
+    int actions[3];
+
+    (void)state;
+    count_actions(&often, false, 0.0, actions);
+    assert_int_equal(actions[EQP_REPAIR], 0);
+    assert_int_equal(actions[EQP_RENEW], 1 + 399 / 21);
+    count_actions(&often, true, 0.099, actions); /* at first it is taken to cost 0.5: 10 steps, then 4 */
+    assert_int_equal(actions[EQP_RENEW], 1);
+    assert_int_equal(actions[EQP_REPAIR], 1 + (399 - 11) / 5);
+    count_actions(&often, true, 2.1, actions); /* once is enough to know */
+    assert_int_equal(actions[EQP_REPAIR], 1);
+    assert_int_equal(actions[EQP_RENEW], 1 + (399 - 11) / 21);
+    count_actions(&repair, true, 2.1, actions); /* whatever it costs: over 2 % after 2 steps */
+    assert_int_equal(actions[EQP_REPAIR], 399 / 3);
+    assert_int_equal(actions[EQP_RENEW], 1);
+    count_actions(&repair, false, 0.0, actions);
+    assert_int_equal(actions[EQP_REPAIR], 0);
+    assert_int_equal(actions[EQP_RENEW], 1 + 399 / 3);
+    count_actions(&never, true, 0.0, actions);
+    assert_int_equal(actions[EQP_KEEP], 399);
+    assert_int_equal(eqp_policy_advise(NULL), EQP_KEEP);
+}
+
+/* What repairs have cured is no reason for a new map, what they have not is one. */
+static void seconds_that_repairs_do_not_cure_ask_for_a_map(void **state)
+{
+    const eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
+
+    (void)state;
+    for (int cures = 0; cures < 2; cures++) {
+        eqp_policy policy;
+        eqp_policy_sample s = {1.0, 1.0, true, 4.0, 0.0, 0.01, false, true};
+        int maps = 0;
+
+        assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+        assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+        for (int i = 0; i < 100; i++) {
+            const eqp_policy_action action = eqp_policy_advise(&policy);
+            maps += action == EQP_RENEW;
+            s.rebalanced = action != EQP_KEEP;
+            s.repaired = action == EQP_REPAIR;
+            s.balance_seconds = s.repaired ? 0.1 : 4.0;
+            s.work_imbalance = s.repaired ? 0.01 : 0.21;
+            s.seconds_max = 1.0 + s.work_imbalance - 0.01 + (cures ? 0.0 : 0.1);
+            assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
+        }
+        assert_int_equal(maps, cures ? 0 : 1); /* the second map loses as much from its first step on */
+    }
+}
+
 static void what_promises_nothing_is_held_to_its_first_step(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0};
+    eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -373,7 +456,7 @@ static void what_promises_nothing_is_held_to_its_first_step(void **state)
 static void wrong_options_and_samples_are_refused(void **state)
 {
     eqp_policy_options good = EQP_POLICY_OPTIONS_DEFAULTS, o = good;
-    eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0}, bad[] = {ok, ok, ok, ok, ok, ok};
+    eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false}, bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy, old;
 
     (void)state;
@@ -424,6 +507,8 @@ int main(void)
         cmocka_unit_test(a_map_that_breaks_its_promise_is_renewed_once_it_has_cost_a_map),
         cmocka_unit_test(a_promise_that_nothing_keeps_is_asked_for_less_and_less),
         cmocka_unit_test(a_jump_of_the_work_asks_whatever_a_map_costs),
+        cmocka_unit_test(uneven_work_is_repaired_where_that_costs_less),
+        cmocka_unit_test(seconds_that_repairs_do_not_cure_ask_for_a_map),
         cmocka_unit_test(what_promises_nothing_is_held_to_its_first_step),
         cmocka_unit_test(wrong_options_and_samples_are_refused),
     };

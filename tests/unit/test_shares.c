@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <equipoise/base.h>
+#include <equipoise/speeds.h>
 
 #include "run/shares.h"
 #include "share.h"
@@ -47,8 +48,8 @@ static void words_say_what_is_wanted(void **state)
     assert_true(choice.kind == EQP_SHARE_EQUAL && choice.nspeeds == 0);
     assert_true(choice_of("measured").kind == EQP_SHARE_MEASURED);
     choice = choice_of("model");
-    assert_true(choice.kind == EQP_SHARE_MODEL && choice.model == EQP_SPEEDS_PIECEWISE);
-    assert_true(choice_of("model:akima").model == EQP_SPEEDS_AKIMA);
+    assert_true(choice.kind == EQP_SHARE_MODEL && choice.model == eqp_speeds_model(EQP_SPEEDS_PIECEWISE));
+    assert_true(choice_of("model:akima").model == eqp_speeds_model(EQP_SPEEDS_AKIMA));
     choice = choice_of("speeds:1,3");
     assert_true(choice.kind == EQP_SHARE_SPEEDS && choice.nspeeds == 2);
     for (int p = 0; p < 6; p++) { /* repeated, mean 1 */

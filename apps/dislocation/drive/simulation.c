@@ -104,7 +104,7 @@ static int make_map(dd_simulation *sim, step_ledger *ledger, eqp_message *messag
     int64_t migrated = 0;
     int code;
 
-    EQP_TRY(eqp_balancer_renew(sim->balancer, sim->input.last_step - sim->now.common.step, &advice, message));
+    EQP_TRY(eqp_balancer_advise(sim->balancer, sim->input.last_step - sim->now.common.step, &advice, message));
     EQP_TRY(follow(sim, &advice, &migrated));
     ledger->row.common.migrated += (double)migrated;
     ledger->row.common.bytes_sent += (double)advice.bytes;

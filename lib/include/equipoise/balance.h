@@ -108,6 +108,12 @@ const eqp_method *eqp_method_at(int i);
 /** Number of rows. Local. */
 int eqp_method_count(void);
 
+/** A row beside the table, for eqp_balance(): keeps the present parts of the items, but moves as few items as it takes
+ * to reach the tolerance: along the curve, to parts whose pins they share, to the emptiest parts. Items whose part is
+ * not known begin with that of the curve. The items may be spread over the ranks in any way; where there is something
+ * to do, rank 0 does it for all. Local. */
+const eqp_method *eqp_method_repair(void);
+
 /** Sets an option of a method's own. Local.
  * \param[in]     method    a row (borrowed)
  * \param[in]     name      of one of its options

@@ -19,9 +19,9 @@
 #ifndef EQUIPOISE_BALANCER_H
 #define EQUIPOISE_BALANCER_H
 
+#include <equipoise/load.h>
 #include <equipoise/policy.h>
 #include <equipoise/problem.h>
-#include <equipoise/speeds.h>
 #include <equipoise/whatif.h>
 
 #ifdef __cplusplus
@@ -35,17 +35,17 @@ typedef struct eqp_balancer eqp_balancer;
 typedef enum eqp_share_kind {
     EQP_SHARE_EQUAL,    /**< all alike */
     EQP_SHARE_SPEEDS,   /**< as declared */
-    EQP_SHARE_MEASURED, /**< by what ranks took for their work since the last map: a constant for each (speeds.h) */
-    EQP_SHARE_MODEL     /**< by speed functions that are learned from all maps so far */
+    EQP_SHARE_MEASURED, /**< by what ranks took for their work since the last map: a constant for each */
+    EQP_SHARE_MODEL     /**< by a model that learns from all maps so far */
 } eqp_share_kind;
 
 /** How much work each rank is to get. Work is in seconds by the cost model, the same for all ranks; a rank's relative
  * speed says how much of it is to take as long as elsewhere. */
 typedef struct eqp_share_options {
-    eqp_share_kind kind;   /**< what decides */
-    eqp_speeds_kind model; /**< of EQP_SHARE_MODEL */
-    int nspeeds;           /**< of EQP_SHARE_SPEEDS, a divisor of the number of ranks; else 0 */
-    double *speed;         /**< [nspeeds] relative speeds > 0, mean 1, repeated over the ranks; NULL without */
+    eqp_share_kind kind;          /**< what decides */
+    const eqp_speed_model *model; /**< of EQP_SHARE_MODEL (borrowed), such as eqp_speeds_model(); else NULL */
+    int nspeeds;                  /**< of EQP_SHARE_SPEEDS, a divisor of the number of ranks; else 0 */
+    double *speed;                /**< [nspeeds] relative speeds > 0, mean 1, repeated over the ranks; NULL without */
 } eqp_share_options;
 
 /** How a run is balanced; the same on all ranks. To be set up by eqp_balancer_options_init(). */
@@ -87,18 +87,19 @@ void eqp_balancer_free(eqp_balancer *balancer);
 
 /** What is to be done before a step. */
 typedef struct eqp_advice {
-    bool renewed;                   /**< a new map was looked for */
-    bool changed;                   /**< and taken: owners are to move */
+    eqp_policy_action action;       /**< what was done to the map */
+    bool changed;                   /**< owners are to move */
     const eqp_placement *placement; /**< [owners that live here] by at_home, if changed, else NULL; borrowed until the
                                          next call */
     int64_t bytes;                  /**< that this rank has sent to make the map */
 } eqp_advice;
 
-/** Whether a new map is due before the next step, and the reason is in nobody's hands but the balancer's. Local, the
- * same on all ranks. NULL: false. */
+/** Whether eqp_balancer_advise() will do more than keep the map before the next step. Local, the same on all ranks.
+ * NULL: false. */
 bool eqp_balancer_due(const eqp_balancer *balancer);
 
-/** Makes a new map if it is due; else nothing is communicated. Collective; before a step, with owners where they are.
+/** Repairs or renews the map if that is due; else nothing is communicated. A repair that does not reach the tolerance
+ * is followed by a new map. Collective; before a step, with owners where they are.
  * \param[in]  balancer  the balancer
  * \param[in]  left      steps that the run still has: a map is worth as much as it is used
  * \param[out] advice    what to do
@@ -106,7 +107,7 @@ bool eqp_balancer_due(const eqp_balancer *balancer);
  * \return EQP_OK, a code of the problem's functions or of eqp_balance() */
 int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message);
 
-/** Makes a new map whether it is due or not. As eqp_balancer_advise(). */
+/** Makes a new map whether it is due or not; never repairs. As eqp_balancer_advise(). */
 int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message);
 
 /** A first map before anything is known of the work: equally many particles along the curve. The next one need not look
@@ -155,7 +156,7 @@ typedef struct eqp_work {
 typedef struct eqp_step {
     int64_t step;               /**< the caller's */
     double time;                /**< the caller's */
-    bool rebalanced;            /**< a map was looked for before the step */
+    bool rebalanced;            /**< a map was looked for before the step, or the present one was repaired */
     double imbalance_predicted; /**< largest time by the cost model over that of an even division, - 1 */
     double imbalance_measured;  /**< of CPU seconds in forces */
     double imbalance_promised;  /**< by the balancer when it made the present map */
@@ -176,8 +177,9 @@ typedef struct eqp_step {
                                      fraction; 0: none */
     double correlation;         /**< rank correlation of predicted and measured seconds of the timed batches */
     eqp_sizes unit_sizes;       /**< of the last map by units */
+    eqp_policy_action action;   /**< what was done to the map before the step */
     char chosen[EQP_WORD_SIZE]; /**< by `auto`: the method of the present map */
-    char why[192];              /**< and why, in the step in which it was asked; else empty */
+    char why[192]; /**< why it was repaired or renewed, or kept when a new one was looked for; else empty */
 } eqp_step;
 
 /** Takes a step in: fits costs, learns speeds, tells the policy. Collective.

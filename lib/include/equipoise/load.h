@@ -175,6 +175,22 @@ int eqp_timings_add(eqp_timings *timings, const int64_t *count, double seconds);
 /** Forgets all batches; NULL is legal. */
 void eqp_timings_clear(eqp_timings *timings);
 
+/** How fast ranks are, as learned from what they took: a model's functions, all local. libequipoise-models has some,
+ * eqp_speeds_model(); a code may have its own. Every rank has all of a model, and tells it the same. */
+typedef struct eqp_speed_model {
+    const char *name; /**< for people and for comparing ranks */
+    /** Starts a model that knows nothing. EQP_OK with *state owned by the caller, or a code. */
+    int (*create)(int nranks, void **state);
+    /** Rank `rank` took `seconds` > 0 for work of `size` > 0 seconds by the cost model. EQP_OK, or a code for numbers
+     * that say nothing. */
+    int (*add)(void *state, int rank, double size, double seconds);
+    /** Sizes [nranks] with sum `total` for which all ranks take equally long. EQP_OK; EQP_ERR_ARGUMENT for a total that
+     * nobody can divide, then size is unchanged; EQP_ERR_MEMORY. */
+    int (*divide)(void *state, double total, double *size);
+    /** Frees a model; NULL is legal. */
+    void (*free)(void *state);
+} eqp_speed_model;
+
 #ifdef __cplusplus
 }
 #endif

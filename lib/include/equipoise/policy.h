@@ -18,10 +18,18 @@ extern "C" {
 
 /** When the map is renewed. The first map is always made. */
 typedef enum eqp_policy_mode {
-    EQP_POLICY_AUTO,  /**< when imbalance has cost as much as a new map costs */
+    EQP_POLICY_AUTO,  /**< when imbalance has cost as much as a new map costs, or as a repair costs */
     EQP_POLICY_NEVER, /**< only before the first step */
-    EQP_POLICY_EVERY  /**< before the first step and then every `every` steps */
+    EQP_POLICY_EVERY, /**< before the first step and then every `every` steps */
+    EQP_POLICY_REPAIR /**< repaired whenever the counted work is over the tolerance and over what was promised */
 } eqp_policy_mode;
+
+/** What is done to the map before a step. */
+typedef enum eqp_policy_action {
+    EQP_KEEP,   /**< nothing */
+    EQP_REPAIR, /**< a few items move, so that the counted work is even again */
+    EQP_RENEW   /**< a new map is made */
+} eqp_policy_action;
 
 /** What a policy is told once. */
 typedef struct eqp_policy_options {
@@ -44,30 +52,35 @@ typedef struct eqp_policy_options {
 typedef struct eqp_policy_sample {
     double seconds_max;     /**< largest load of a rank in this step: CPU seconds */
     double seconds_mean;    /**< mean load of the ranks in this step */
-    bool rebalanced;        /**< a new map was made just before this step */
-    double balance_seconds; /**< what that map cost, migration included; ignored where !rebalanced */
+    bool rebalanced;        /**< the map was repaired or renewed just before this step */
+    double balance_seconds; /**< what that cost, migration included; ignored where !rebalanced */
     double work_imbalance;  /**< max / mean - 1 of the work that was counted in this step; 0 where nobody counts */
     double promised;        /**< the same, as the method promised it of that map; ignored where !rebalanced; < 0: it
                                  promises nothing, and what this step's work shows stands for it */
+    bool repaired;          /**< it was a repair; ignored where !rebalanced */
+    bool repairable;        /**< the map of this step can be repaired */
 } eqp_policy_sample;
 
 /** A policy's memory: plain data, copied, stored and sent freely. */
 typedef struct eqp_policy {
     eqp_policy_options options; /**< as given */
     bool has_map;               /**< a map was made */
-    int64_t steps;              /**< steps since the last map */
-    double balance_seconds;     /**< cost of the last map */
+    bool repairable;            /**< it can be repaired */
+    int64_t steps;              /**< steps since the last new map */
+    double balance_seconds;     /**< cost of the last new map */
+    double repair_seconds;      /**< cost of the last repair; 0: there was none */
     double reached;             /**< imbalance that the last map reached when it was fresh */
     double imbalance;           /**< of the last step */
     double sum_max;             /**< seconds since the last map: largest load of each step */
     double sum_mean;            /**< seconds since the last map: mean load of each step */
     double work_imbalance;      /**< of the last step */
-    double promised;            /**< work imbalance that the last map promised */
-    double broken;              /**< seconds lost since the last map by work imbalance beyond the promise */
+    double promised;            /**< work imbalance that the last map or repair promised */
+    double broken;              /**< seconds lost since then by work imbalance beyond the promise */
+    double cured;               /**< the same, since the last new map, of which repairs took care */
     double patience;            /**< how many times a map's cost must be lost that way, >= 1 */
 } eqp_policy;
 
-/** Reads `auto`, `never` or a number of steps into options->mode and options->every; the rest stays. Local.
+/** Reads `auto`, `never`, `repair` or a number of steps into options->mode and options->every; the rest stays. Local.
  * \return EQP_OK, or EQP_ERR_UNKNOWN for any other text */
 int eqp_policy_options_parse(const char *text, eqp_policy_options *options);
 
@@ -78,22 +91,30 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options);
  * \return EQP_OK, or EQP_ERR_DATA for seconds or imbalances that are negative or not finite; unchanged on error */
 int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
 
-/** Whether the map should be renewed before the next step. Before any sample: true. Automatic, for one of two reasons:
- * - The last step's imbalance is over the tolerance and over what the last map reached, and the seconds lost since
- * then, beyond those that the map loses when it is fresh, are at least what a map costs.
- * - The last step's work imbalance is over the tolerance and over what the last map promised, and exceeds the promise
- * by more than `jump`, or the seconds lost beyond the promise are at least what a map costs. Where a new map leaves
- * more than three quarters of the work imbalance, the next one has to wait for twice the loss and twice the jump, up to
- * 64 times: a promise that cannot be kept does not renew the map again and again. Local, O(1), changes nothing. */
+/** What is to be done before the next step. Before any sample: a new map. Automatic, for one of two reasons:
+ * - A new map: the last step's imbalance is over the tolerance and over what the last map reached, and the seconds lost
+ * since then, beyond those that the map loses when it is fresh and those that repairs have cured, are at least what a
+ * map costs.
+ * - The last step's work imbalance is over the tolerance and over what was promised last, and exceeds the promise by
+ * more than `jump`, or the seconds lost beyond the promise are at least what the remedy costs: a repair where the map
+ * can be repaired and the last one did not cost more than the last map, else a new map. The first repair is taken to
+ * cost a quarter of a map. Where that leaves more than three quarters of the work imbalance, the next one has
+ * to wait for twice the loss and twice the jump, up to 64 times: a promise that cannot be kept does not renew the map
+ * again and again.
+ * What neither sees is a map's exchange: repairs scatter items, which costs ghosts. Local, O(1), changes nothing.
+ * NULL: EQP_KEEP. */
+eqp_policy_action eqp_policy_advise(const eqp_policy *policy);
+
+/** Whether that is more than EQP_KEEP. */
 bool eqp_policy_wants(const eqp_policy *policy);
 
 /** Whether eqp_policy_wants() may be true after the next step, if that is not much worse than the last one: for callers
- * that prepare a new map while they compute. Automatic: when the loss is at least half of what a map costs, or would be
- * after a step that loses twice as much as the last. No promise: the policy can want without. Local, O(1). */
+ * that prepare a new map while they compute. Automatic: when the loss is at least half of what the remedy costs, or
+ * would be after a step that loses twice as much as the last. No promise: the policy can want without. Local, O(1). */
 bool eqp_policy_may_want(const eqp_policy *policy);
 
-/** Seconds lost to the ageing of the map since it was made: sum over its steps of max - mean (1 + reached). Never
- * negative. Local, O(1). */
+/** Seconds lost to the ageing of the map since it was made: sum over its steps of max - mean (1 + reached), without
+ * those that repairs have cured. Never negative. Local, O(1). */
 double eqp_policy_loss(const eqp_policy *policy);
 
 /** Replays a trace: wants[i] is what the policy says before step i, having seen the steps before it as recorded.

@@ -25,6 +25,7 @@
 #define EQUIPOISE_SPEEDS_H
 
 #include <equipoise/base.h>
+#include <equipoise/load.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -213,6 +214,10 @@ int eqp_speeds_functions_ranks(const eqp_speeds_functions *functions);
  * \param[out] seconds  0 for size 0; unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT for a rank or a size out of its range */
 int eqp_speeds_functions_seconds(const eqp_speeds_functions *functions, int rank, double size, double *seconds);
+
+/** The functions of a kind of model, for the shares of a balancer (balancer.h). Local; static. NULL for a kind that is
+ * none. */
+const eqp_speed_model *eqp_speeds_model(eqp_speeds_kind kind);
 
 #ifdef __cplusplus
 }
