@@ -2,7 +2,7 @@
 /* Rows of a plate of 20 x 20 whose points take C (x + y) seconds, cut so that four nodes finish together. The result is
  * compared with the cuts that follow by hand: t(y) is a parabola.
  *
- * cc -std=c11 functional_rows.c $(pkg-config --cflags --libs equipoise) -lm -o functional_rows */
+ * cc -std=c11 functional_rows.c $(pkg-config --cflags --libs equipoise-models) -lm -o functional_rows */
 #include <equipoise/functional.h>
 #include <math.h>
 #include <stdio.h>

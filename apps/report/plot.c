@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plot.h"
 
-#include <equipoise/report.h>
+#include "output/report.h"
 
 #include <math.h>
 #include <stdbool.h>

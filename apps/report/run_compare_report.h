@@ -4,7 +4,7 @@
 #ifndef APP_RUN_COMPARE_REPORT_H
 #define APP_RUN_COMPARE_REPORT_H
 
-#include <equipoise/report.h>
+#include "output/report.h"
 #include <equipoise/whatif.h>
 
 /* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. EQP_OK or EQP_ERR_MEMORY. */

@@ -9,8 +9,8 @@
 
 #include "../shell/run_settings.h"
 
+#include "output/report.h"
 #include <equipoise/balancer.h>
-#include <equipoise/report.h>
 
 typedef struct app_record app_record;
 

@@ -2,9 +2,9 @@
 #include "run_files.h"
 #include "signals.h"
 
+#include "output/report.h"
 #include <equipoise/base.h>
 #include <equipoise/par.h>
-#include <equipoise/report.h>
 
 #include <stdbool.h>
 #include <stdio.h>

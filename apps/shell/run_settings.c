@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_settings.h"
 
+#include "output/report.h"
 #include <equipoise/random.h>
-#include <equipoise/report.h>
 #include <equipoise/speeds.h>
 
 #include <math.h>

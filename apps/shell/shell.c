@@ -3,9 +3,9 @@
 
 #include "signals.h"
 
+#include "output/report.h"
 #include <equipoise/base.h>
 #include <equipoise/par.h>
-#include <equipoise/report.h>
 
 #include <errno.h>
 #include <fcntl.h>

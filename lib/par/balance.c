@@ -247,11 +247,11 @@ static int agree_on_call(MPI_Comm comm, int code, const eqp_method *method, cons
     if (!code) {
         const int64_t option[OPTIONS] = {eqp__print_text(method->flags, method->name),
                                          o->nparts,
-                                         eqp__print_words(0, o->nparts, o->share),
+                                         eqp_fingerprint(0, o->nparts, o->share),
                                          eqp__bits_of(o->imbalance_tol),
                                          (int64_t)o->seed,
-                                         eqp__print_words(0, o->nparts, o->part_load),
-                                         eqp__print_words(0, SETTINGS, &o->settings)};
+                                         eqp_fingerprint(0, o->nparts, o->part_load),
+                                         eqp_fingerprint(0, SETTINGS, &o->settings)};
         const void *array[ARRAYS] = {t->weight, t->particles, t->size,      t->point,
                                      t->source, t->pin_first, t->pin_weight};
 

@@ -115,7 +115,7 @@ int eqp_agree_same(MPI_Comm comm, int64_t value)
     return eqp__agree_alike(comm, EQP_OK, value);
 }
 
-int64_t eqp__print_words(int64_t print, int64_t n, const void *words)
+int64_t eqp_fingerprint(int64_t print, int64_t n, const void *words)
 {
     uint64_t hash = eqp_random_bits((uint64_t)print, (uint64_t)n, words != NULL), word;
 
@@ -129,7 +129,7 @@ int64_t eqp__print_words(int64_t print, int64_t n, const void *words)
 int64_t eqp__print_text(int64_t print, const char *text)
 {
     for (; text && *text; text++) {
-        print = eqp__print_words(print, 1, &(int64_t){*text});
+        print = eqp_fingerprint(print, 1, &(int64_t){*text});
     }
     return print;
 }

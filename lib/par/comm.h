@@ -3,8 +3,7 @@
 #ifndef EQUIPOISE_PAR_COMM_H
 #define EQUIPOISE_PAR_COMM_H
 
-#include <equipoise/base.h>
-#include <mpi.h>
+#include <equipoise/par.h>
 
 /* Rank and number of ranks; EQP_OK, EQP_ERR_ARGUMENT for MPI_COMM_NULL, EQP_ERR_MPI. Local. */
 int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks);
@@ -35,10 +34,7 @@ static inline int eqp__pair_differs(const int64_t least[2])
     return least[0] != INT64_MAX && least[0] != ~least[1];
 }
 
-/* A fingerprint of what came before and of n words of 64 bits; NULL differs from all words. Local, O(n). */
-int64_t eqp__print_words(int64_t print, int64_t n, const void *words);
-
-/* The same of a text; NULL is as an empty one. */
+/* eqp_fingerprint() of a text; NULL is as an empty one. */
 int64_t eqp__print_text(int64_t print, const char *text);
 
 /* The bits of a number, as such a word; -0 is the same number as 0. */

@@ -320,7 +320,7 @@ int eqp__gather_all(MPI_Comm comm, int code, size_t element_size, int64_t n, con
         code = EQP_ERR_ARGUMENT;
     }
     code = code ? code : eqp_array_create(&counts, 2 * (int64_t)nranks, sizeof *counts);
-    if (!(code = eqp__agree_alike(comm, code, eqp__print_words((int64_t)element_size, nranks, code ? NULL : count)))) {
+    if (!(code = eqp__agree_alike(comm, code, eqp_fingerprint((int64_t)element_size, nranks, code ? NULL : count)))) {
         code = (size_t)sum * element_size <= EQP__MESSAGE_BYTES
                    ? gather_small(comm, nranks, rank, element_size, send, count, counts, recv)
                    : gather_large(comm, nranks, rank, element_size, send, count, recv);

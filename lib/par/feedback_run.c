@@ -46,7 +46,7 @@ static int64_t print_of(int64_t number, const eqp_feedback_options *o)
     const int64_t whole[] = {number, (int64_t)o->rule, o->max_steps, o->patience};
     const double threshold = o->threshold + 0.0; /* -0 is the same number */
 
-    return eqp__print_words(eqp__print_words(0, 4, whole), 1, &threshold);
+    return eqp_fingerprint(eqp_fingerprint(0, 4, whole), 1, &threshold);
 }
 
 int eqp_feedback_share_init(MPI_Comm comm, int64_t n, const eqp_feedback_options *options, eqp_feedback_share *share)
@@ -208,8 +208,8 @@ static int open_step(step *s, int64_t load, size_t item_size, void *const *items
         s->me.low = share->low;
         s->me.high = share->high;
         s->me.load = share->high > share->low ? load : 0;
-        print = print_of(eqp__print_words(0, 3, whole), &share->state.options);
-        print = eqp__print_words(print, 2, real);
+        print = print_of(eqp_fingerprint(0, 3, whole), &share->state.options);
+        print = eqp_fingerprint(print, 2, real);
     }
     return eqp__agree_alike(s->comm, code, print);
 }

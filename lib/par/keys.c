@@ -164,7 +164,7 @@ static int agree_on_cuts(MPI_Comm comm, int code, int64_t n, const int64_t *weig
     int64_t pair[4] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
 
     if (!code) {
-        eqp__put_value(pair, eqp__print_words(0, nparts, share));
+        eqp__put_value(pair, eqp_fingerprint(0, nparts, share));
     }
     if (n > 0) {
         eqp__put_value(pair + 2, weight != NULL);

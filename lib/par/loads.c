@@ -15,7 +15,7 @@ int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int
     int64_t *count = NULL;
     int code = loads ? eqp__part_loads_add(n, weight, part, nparts, share, &sum, &count) : EQP_ERR_ARGUMENT;
 
-    EQP_TRY(eqp__agree_alike(comm, code, code ? 0 : eqp__print_words(0, nparts, share)));
+    EQP_TRY(eqp__agree_alike(comm, code, code ? 0 : eqp_fingerprint(0, nparts, share)));
     EQP_TRY(eqp__sum_double(comm, nparts, sum));
     EQP_TRY(eqp__sum_int64(comm, nparts, count));
     eqp__part_loads_finish(nparts, share, sum, count, loads);

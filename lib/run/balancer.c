@@ -477,7 +477,7 @@ static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left
 {
     const int64_t alike[] = {left, b->surveyed};
     const int code =
-        eqp__agree_alike(b->comm, advice == NULL ? EQP_ERR_ARGUMENT : EQP_OK, eqp__print_words(0, 2, alike));
+        eqp__agree_alike(b->comm, advice == NULL ? EQP_ERR_ARGUMENT : EQP_OK, eqp_fingerprint(0, 2, alike));
 
     b->surveyed = b->surveyed && code == EQP_OK;
     return code;

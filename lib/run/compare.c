@@ -23,7 +23,7 @@ static bool can_compare(const eqp_comparison *c)
 /* Of what must be the same on all ranks. */
 static int64_t print_comparison(const eqp_comparison *c)
 {
-    int64_t print = eqp__print_words(c->ncounts, c->ncounts, c->parts);
+    int64_t print = eqp_fingerprint(c->ncounts, c->ncounts, c->parts);
 
     for (int i = 0; i < c->nchoices; i++) {
         print = eqp__print_choice(print, &c->choice[i]);
@@ -32,9 +32,9 @@ static int64_t print_comparison(const eqp_comparison *c)
         print = eqp__print_network(print, c->network);
     }
     if (c->plan != NULL) {
-        print = eqp__print_words(print, 3, (const int64_t[]){c->plan->stages, c->plan->broadcast, c->plan->node});
+        print = eqp_fingerprint(print, 3, (const int64_t[]){c->plan->stages, c->plan->broadcast, c->plan->node});
     }
-    return eqp__print_words(print, c->nspeeds, c->speed);
+    return eqp_fingerprint(print, c->nspeeds, c->speed);
 }
 
 int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *comparison, eqp_compared **rows,

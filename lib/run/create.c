@@ -147,18 +147,18 @@ done:
 static int64_t print_method(int64_t print, const eqp_method *method)
 {
     if (method == NULL) {
-        return eqp__print_words(print, 1, NULL);
+        return eqp_fingerprint(print, 1, NULL);
     }
     const int64_t word[] = {method->flags, method->assign != NULL, method == &eqp__method_auto};
 
-    return eqp__print_text(eqp__print_words(print, 3, word), method->name);
+    return eqp__print_text(eqp_fingerprint(print, 3, word), method->name);
 }
 
 static int64_t print_problem(const eqp_balancer *b)
 {
     const eqp_problem *p = &b->problem;
     const int64_t word[] = {b->model.nkinds,
-                            eqp__print_words(0, b->model.nkinds, b->nominal),
+                            eqp_fingerprint(0, b->model.nkinds, b->nominal),
                             p->once,
                             p->nphases,
                             p->estimates,
@@ -170,10 +170,10 @@ static int64_t print_problem(const eqp_balancer *b)
                             p->assign != NULL,
                             p->advance != NULL,
                             p->own != NULL ? p->own->n : 0};
-    int64_t print = eqp__print_words(0, (int64_t)(sizeof word / sizeof word[0]), word);
+    int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
     for (int i = 0; i < p->nphases; i++) {
-        print = eqp__print_words(print, 2, (const int64_t[]){p->back[i] != 0, p->ghosts[i] != 0});
+        print = eqp_fingerprint(print, 2, (const int64_t[]){p->back[i] != 0, p->ghosts[i] != 0});
     }
     for (int i = 0; p->own != NULL && i < p->own->n; i++) {
         print = print_method(print, p->own->row[i]);
@@ -187,15 +187,15 @@ int64_t eqp__print_choice(int64_t print, const eqp_choice *choice)
     const int64_t word[] = {o->strategy, eqp__bits_of(o->rate), eqp__bits_of(o->threshold), o->pins, o->full, o->split,
                             o->even};
 
-    print = eqp__print_words(print, (int64_t)(sizeof word / sizeof word[0]), word);
-    print = eqp__print_words(print, (int64_t)(sizeof choice->settings / sizeof(int64_t)), &choice->settings);
+    print = eqp_fingerprint(print, (int64_t)(sizeof word / sizeof word[0]), word);
+    print = eqp_fingerprint(print, (int64_t)(sizeof choice->settings / sizeof(int64_t)), &choice->settings);
     return print_method(print_method(eqp__print_text(print, choice->word), choice->method), o->start);
 }
 
 int64_t eqp__print_network(int64_t print, const eqp_network *network)
 {
-    return eqp__print_words(
-        print, 3, (const int64_t[]){eqp__bits_of(network->alpha), eqp__bits_of(network->beta), network->node});
+    return eqp_fingerprint(print, 3,
+                           (const int64_t[]){eqp__bits_of(network->alpha), eqp__bits_of(network->beta), network->node});
 }
 
 static int64_t print_options(const eqp_balancer_options *o)
@@ -212,7 +212,7 @@ static int64_t print_options(const eqp_balancer_options *o)
                             eqp__bits_of(o->policy.jump),
                             o->share.kind,
                             o->share.model ? eqp__print_text(0, o->share.model->name) : 0,
-                            eqp__print_words(0, o->share.nspeeds, o->share.speed),
+                            eqp_fingerprint(0, o->share.nspeeds, o->share.speed),
                             o->plan_auto,
                             o->plan.stages,
                             o->plan.broadcast,
@@ -220,7 +220,7 @@ static int64_t print_options(const eqp_balancer_options *o)
                             o->network_measure,
                             o->calibrate,
                             o->handed_out};
-    const int64_t print = eqp__print_words(0, (int64_t)(sizeof word / sizeof word[0]), word);
+    const int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
     return eqp__print_choice(eqp__print_network(print, &o->network), &o->method);
 }
@@ -237,7 +237,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
     const int64_t prints[] = {print_problem(b), print_options(&b->options), (int64_t)options->size};
-    *print = eqp__print_words(0, 3, prints);
+    *print = eqp_fingerprint(0, 3, prints);
 done:
     return code;
 }

@@ -138,7 +138,7 @@ static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int 
         code = code == EQP_OK ? eqp_timings_add(own, work->count, work->row->load) : code;
         timings = own;
     }
-    EQP_TRY(eqp__agree_alike(b->comm, code, eqp__print_words(0, 6, alike)));
+    EQP_TRY(eqp__agree_alike(b->comm, code, eqp_fingerprint(0, 6, alike)));
     EQP_TRY(eqp__costs_correlation(&b->costs, b->comm, timings, &b->now.correlation));
     EQP_TRY(eqp__costs_learn(&b->costs, b->comm, timings));
 done:

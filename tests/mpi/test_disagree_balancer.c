@@ -36,17 +36,17 @@ typedef struct field {
         __VA_ARGS__                                                                                                    \
     }
 
-static const field fields[] = TABLE(
-    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(own), P(estimates), P(survey), P(open),
-    P(close), P(aspect), P(base), P(trace), P(assign), P(advance), O(size), O(imbalance_tol), O(fresh_tol),
-    O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate), O(handed_out), M(method, word),
-    M(method, method), M(method, settings), M(method, options.strategy), M(method, options.rate),
-    M(method, options.threshold), M(method, options.pins), M(method, options.full), M(method, options.split),
-    M(method, options.even), M(method, options.start), M(policy, mode), M(policy, every), M(policy, imbalance_tol),
-    M(policy, settle), M(policy, jump), M(share, kind), M(share, model), M(share, nspeeds), M(share, speed),
-    M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row),
-    W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), C(nchoices), C(choice), C(ncounts),
-    C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
+static const field fields[] =
+    TABLE(P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(own), P(estimates), P(survey),
+          P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), O(size), O(imbalance_tol),
+          O(fresh_tol), O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate), O(handed_out),
+          M(method, word), M(method, method), M(method, settings), M(method, options.strategy), M(method, options.rate),
+          M(method, options.threshold), M(method, options.pins), M(method, options.full), M(method, options.split),
+          M(method, options.even), M(method, options.start), M(policy, mode), M(policy, every),
+          M(policy, imbalance_tol), M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds),
+          M(share, speed), M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta),
+          M(network, node), W(row), W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved),
+          C(nchoices), C(choice), C(ncounts), C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -177,6 +177,7 @@ static eqp_balancer *given(const seat *s, eqp_balancer *balancer)
 static int create(const seat *s)
 {
     double speed[] = {1 + is(s, "options.share: another speed")};
+    const eqp_speed_model model = {.name = "another"};
     const eqp_method copy = *eqp_methods_find(NULL, "auto");
     eqp_balancer_options options;
     eqp_balancer *balancer = NULL;
@@ -196,6 +197,8 @@ static int create(const seat *s)
     options.method.options.start = eqp_method_at(is(s, "options.method: another start"));
     options.policy.jump = 1;
     options.share = (eqp_share_options){EQP_SHARE_SPEEDS, NULL, 1, speed};
+    options.share.model = is(s, "options.share: model: differs") ? &model : NULL;
+    options.share.kind = is(s, "options.share: model: NULL where it is wanted") ? EQP_SHARE_MODEL : options.share.kind;
     options.plan.node = options.network.node = 2;
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
     spoil(s, "problem", &all.problem);
@@ -462,6 +465,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "options.policy: settle: 0", WRONG},
         {"eqp_balancer_create", create, "options.share: kind: differs", SAME},
         {"eqp_balancer_create", create, "options.share: model: differs", SAME},
+        {"eqp_balancer_create", create, "options.share: model: NULL where it is wanted", WRONG},
         {"eqp_balancer_create", create, "options.share: nspeeds: 0", WRONG},
         {"eqp_balancer_create", create, "options.share: speed: 0", WRONG},
         {"eqp_balancer_create", create, "options.share: another speed", SAME},

@@ -73,7 +73,7 @@ if configure same MPICC="$tmp/mpi/mpicc" LDFLAGS="-L$tmp/zoltan" PKG_CONFIG_PATH
     grep -q -e "-L$tmp/mpi -lfakempi" "$file" && grep -q -e "-I$tmp/mpi" "$file" || fail "equipoise.pc: $(cat "$file")"
     grep -q ompi "$file" && fail "Open MPI is used: $(cat "$file")"
     if pkg-config --exists hdf5-serial; then
-        grep -q hdf5-serial "$file" || fail "not the serial HDF5: $(cat "$file")"
+        grep -q hdf5-serial "${file%.pc}-io.pc" || fail "not the serial HDF5: $(cat "${file%.pc}-io.pc")"
     fi
 else
     fail "a Zoltan of the same MPI: $(tail -n 5 "$tmp/same")"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of lib/schedule share: who has computed what, and costs. To be included after cmocka.h. */
+/* What tests of lib/loops share: who has computed what, and costs. To be included after cmocka.h. */
 #ifndef EQP_SCHEDULE_WORLD_H
 #define EQP_SCHEDULE_WORLD_H
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/report.h>
+#include "output/report.h"
 
 #include "loads.h"
 #include "plot.h"

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include <equipoise/report.h>
+#include "output/report.h"
 
 #include "failing_malloc.h"
 

@@ -3,7 +3,7 @@
 #include "slow.h"
 #include "speeds_world.h"
 
-#include "share/curve.h"
+#include "models/curve.h"
 
 enum { MODELS = 1000 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <equipoise/report.h>
+#include "output/report.h"
 
 #include "failing_malloc.h"
 

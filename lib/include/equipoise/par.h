@@ -49,6 +49,13 @@ int eqp_agree(MPI_Comm comm, int code, eqp_message *message);
 /** Tests that all ranks passed the same number: EQP_OK or EQP_ERR_ARGUMENT on all. Collective, one small allreduce. */
 int eqp_agree_same(MPI_Comm comm, int64_t value);
 
+/** A number that stands for all that ranks are to mean alike, for eqp_agree_same(). Local, O(n).
+ * \param[in] print  what came before, 0 at first
+ * \param[in] n      words of 64 bits
+ * \param[in] words  [n] integers or doubles (borrowed); NULL differs from all words
+ * \return the fingerprint, never negative */
+int64_t eqp_fingerprint(int64_t print, int64_t n, const void *words);
+
 /** Sum over the ranks before this one, and over all. Collective.
  * \param[out] before  may be NULL
  * \param[out] total   may be NULL

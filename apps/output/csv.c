@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output/report.h"
+#include <equipoise/file.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output/file.h"
+
+struct eqp_csv {
+    eqp_output *file;
+    int ncolumns;
+    char **column;
+    off_t published; /* bytes under the final name; 0: it has none yet */
+    bool finished;
+};
+
+static void write_text(FILE *stream, const char *text)
+{
+    if (!text) {
+        return;
+    }
+    if (!strpbrk(text, ",\"\r\n")) {
+        (void)fputs(text, stream);
+        return;
+    }
+    (void)fputc('"', stream);
+    for (; *text; text++) {
+        if (*text == '"') {
+            (void)fputc('"', stream);
+        }
+        (void)fputc(*text, stream);
+    }
+    (void)fputc('"', stream);
+}
+
+static void write_real(FILE *stream, double value)
+{
+    char text[40];
+
+    if (!isfinite(value)) {
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%.17g", value);
+    /* The program's locale may write another decimal point, which is the only character that is not plain. */
+    for (char *c = text; *c; c++) {
+        if (!strchr("0123456789+-e", *c)) {
+            *c = '.';
+        }
+    }
+    (void)fputs(text, stream);
+}
+
+static void write_field(FILE *stream, const eqp_field *field)
+{
+    switch (field->type) {
+    case EQP_FIELD_COUNT:
+        (void)fprintf(stream, "%lld", (long long)field->value.count);
+        break;
+    case EQP_FIELD_REAL:
+        write_real(stream, field->value.real);
+        break;
+    case EQP_FIELD_TEXT:
+        write_text(stream, field->value.text);
+        break;
+    case EQP_FIELD_BOOL:
+        (void)fputs(field->value.flag ? "true" : "false", stream);
+        break;
+    }
+}
+
+int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eqp_csv **csv, eqp_message *message)
+{
+    EQP_REQUIRE(path && column && csv);
+    eqp_csv *c;
+    int code = ncolumns < 1 ? EQP_ERR_ARGUMENT : eqp_array_create(&c, 1, sizeof *c);
+
+    if (code) {
+        return code;
+    }
+    code = eqp_array_create(&c->column, ncolumns, sizeof *c->column);
+    if (code) {
+        goto fail;
+    }
+    c->ncolumns = ncolumns;
+    for (int i = 0; i < ncolumns; i++) {
+        c->column[i] = column[i] ? strdup(column[i]) : NULL;
+        if (!c->column[i]) {
+            code = column[i] ? EQP_ERR_MEMORY : EQP_ERR_ARGUMENT;
+            goto fail;
+        }
+    }
+    code = eqp_output_create(path, &c->file, message);
+    if (code) {
+        goto fail;
+    }
+    for (int i = 0; i < ncolumns; i++) {
+        write_text(eqp_output_stream(c->file), column[i]);
+        (void)fputc(i + 1 < ncolumns ? ',' : '\n', eqp_output_stream(c->file));
+    }
+    *csv = c;
+    return EQP_OK;
+fail:
+    eqp_csv_free(c);
+    return code;
+}
+
+int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field)
+{
+    EQP_REQUIRE(csv && field);
+    if (csv->finished) {
+        return EQP_ERR_STATE;
+    }
+    if (n != csv->ncolumns) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i < n; i++) {
+        if (field[i].name && strcmp(field[i].name, csv->column[i]) != 0) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        write_field(eqp_output_stream(csv->file), &field[i]);
+        (void)fputc(i + 1 < n ? ',' : '\n', eqp_output_stream(csv->file));
+    }
+    return EQP_OK;
+}
+
+int eqp_csv_publish(eqp_csv *csv, eqp_message *message)
+{
+    EQP_REQUIRE(csv);
+    int fd, code;
+
+    if (csv->finished) {
+        return EQP_ERR_STATE;
+    }
+    fd = eqp_output_descriptor(csv->file);
+    code = eqp_output_publish(csv->file, message);
+    if (code == EQP_OK) {
+        csv->published = lseek(fd, 0, SEEK_CUR);
+    } else if (csv->published > 0 && ftruncate(fd, csv->published) != 0) {
+        return code; /* half a row stays: there is nothing else that could be done */
+    }
+    return code;
+}
+
+int eqp_csv_finish(eqp_csv *csv, eqp_message *message)
+{
+    EQP_REQUIRE(csv);
+    if (csv->finished) {
+        return EQP_ERR_STATE;
+    }
+    eqp_output *file = csv->file;
+    csv->file = NULL;
+    csv->finished = true;
+    return eqp_output_commit(file, message);
+}
+
+void eqp_csv_free(eqp_csv *csv)
+{
+    if (!csv) {
+        return;
+    }
+    eqp_output_discard(csv->file);
+    for (int i = 0; i < csv->ncolumns; i++) {
+        free(csv->column[i]);
+    }
+    free(csv->column);
+    free(csv);
+}
+
+int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message)
+{
+    EQP_REQUIRE(dir && csv);
+    static const char *const column[] = {
+        "step",         "rank",   "load",       "method",        "predicted",       "particles", "targets",
+        "interactions", "ghosts", "bytes_sent", "force_seconds", "balance_seconds", "speed",     "helped"};
+    int code = eqp_report_directory(dir, message);
+    char *path;
+
+    if (code) {
+        return code;
+    }
+    path = eqp__report_file_join(dir, "loads.csv");
+    if (!path) {
+        return EQP_ERR_MEMORY;
+    }
+    code = eqp_csv_create(path, (int)(sizeof column / sizeof column[0]), column, csv, message);
+    free(path);
+    return code;
+}
+
+int eqp_csv_add_load(eqp_csv *csv, const eqp_load_row *row)
+{
+    EQP_REQUIRE(csv && row);
+    const eqp_field field[] = {
+        eqp_field_count("step", row->step),
+        eqp_field_count("rank", row->rank),
+        eqp_field_real("load", row->load),
+        eqp_field_text("method", row->method),
+        eqp_field_real("predicted", row->predicted),
+        eqp_field_count("particles", row->particles),
+        eqp_field_count("targets", row->targets),
+        eqp_field_count("interactions", row->interactions),
+        eqp_field_count("ghosts", row->ghosts),
+        eqp_field_count("bytes_sent", row->bytes_sent),
+        eqp_field_real("force_seconds", row->force_seconds),
+        eqp_field_real("balance_seconds", row->balance_seconds),
+        eqp_field_real("speed", row->speed),
+        eqp_field_count("helped", row->helped),
+    };
+
+    return eqp_csv_add(csv, (int)(sizeof field / sizeof field[0]), field);
+}

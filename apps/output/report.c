@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output/report.h"
+#include <equipoise/file.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "output/file.h"
+#include "output/utf8.h"
+
+struct eqp_report {
+    json_t *root; /* all keys but those that are in the file already */
+    char *dir;
+    eqp_output *file; /* NULL: finished */
+    int64_t nsteps;
+};
+
+/* Who may set a key. Those that stream are written as they come, before all others. */
+typedef enum key_owner { FREE_KEY, OWN_FUNCTION, STREAMED } key_owner;
+
+/* Every key of the schema in the order of the file; a key that is not here belongs to the application. */
+static const struct key {
+    const char *name;
+    key_owner owner;
+    eqp_field_type type; /* for those that eqp_report_set() sets */
+} keys[] = {
+    {"schema", STREAMED, EQP_FIELD_COUNT},
+    {"app", STREAMED, EQP_FIELD_TEXT},
+    {"version", STREAMED, EQP_FIELD_TEXT},
+    {"steps", STREAMED, EQP_FIELD_COUNT},
+    {"command", FREE_KEY, EQP_FIELD_TEXT},
+    {"seed", FREE_KEY, EQP_FIELD_COUNT},
+    {"ranks", FREE_KEY, EQP_FIELD_COUNT},
+    {"particles", FREE_KEY, EQP_FIELD_COUNT},
+    {"interactions", FREE_KEY, EQP_FIELD_COUNT},
+    {"interactions_by_kind", OWN_FUNCTION, EQP_FIELD_COUNT},
+    {"cost_seconds_by_kind", OWN_FUNCTION, EQP_FIELD_REAL},
+    {"model", OWN_FUNCTION, EQP_FIELD_REAL},
+    {"compare", OWN_FUNCTION, EQP_FIELD_COUNT},
+};
+#define NKEYS (sizeof keys / sizeof keys[0])
+
+static bool is_name(const char *name)
+{
+    if (!name || !*name) {
+        return false;
+    }
+    for (size_t length; *name; name += length) {
+        length = eqp__utf8_length(name);
+        if (length == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* NULL without memory. A file name of the user may be in any encoding; that must not cost the report. */
+static json_t *text_to_json(const char *text)
+{
+    char *clean = eqp__utf8_repair(text);
+    json_t *value = clean ? json_string(clean) : NULL;
+
+    free(clean);
+    return value;
+}
+
+static json_t *field_to_json(const eqp_field *field)
+{
+    switch (field->type) {
+    case EQP_FIELD_COUNT:
+        return json_integer((json_int_t)field->value.count);
+    case EQP_FIELD_REAL:
+        return isfinite(field->value.real) ? json_real(field->value.real) : json_null();
+    case EQP_FIELD_TEXT:
+        return field->value.text ? text_to_json(field->value.text) : json_null();
+    case EQP_FIELD_BOOL:
+        return json_boolean(field->value.flag);
+    }
+    return NULL;
+}
+
+/* json_object_set_new takes the value over even when it fails, and fails when the value is NULL. */
+static int put(json_t *object, const char *name, json_t *value)
+{
+    return json_object_set_new(object, name, value) ? EQP_ERR_MEMORY : EQP_OK;
+}
+
+static int put_field(json_t *object, const eqp_field *field)
+{
+    return is_name(field->name) ? put(object, field->name, field_to_json(field)) : EQP_ERR_ARGUMENT;
+}
+
+/* The text of a value, without its first bytes, goes to the file as a whole: without memory there is nothing of it. */
+static int write_value(eqp_report *report, const char *before, const json_t *value, size_t flags, int without)
+{
+    char *text = value ? json_dumps(value, flags | JSON_ENCODE_ANY) : NULL;
+
+    if (!text) {
+        return EQP_ERR_MEMORY;
+    }
+    (void)fprintf(eqp_output_stream(report->file), "%s%s", before, text + without);
+    free(text);
+    return EQP_OK;
+}
+
+static int write_text(eqp_report *report, const char *before, const char *text)
+{
+    json_t *value = text_to_json(text);
+    int code = write_value(report, before, value, 0, 0);
+
+    json_decref(value);
+    return code;
+}
+
+static int open_file(eqp_report *report, const char *app, eqp_message *message)
+{
+    char *path = NULL;
+    int code;
+
+    EQP_TRY(eqp_report_directory(report->dir, message));
+    path = eqp__report_file_join(report->dir, "report.json");
+    EQP_TRY(path ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_TRY(eqp_output_create(path, &report->file, message));
+    (void)fprintf(eqp_output_stream(report->file), "{\n  \"schema\": %d,\n", EQP_REPORT_SCHEMA);
+    EQP_TRY(write_text(report, "  \"app\": ", app));
+    EQP_TRY(write_text(report, ",\n  \"version\": ", eqp_version()));
+    (void)fputs(",\n  \"steps\": [", eqp_output_stream(report->file));
+done:
+    free(path);
+    return code;
+}
+
+int eqp_report_create(const char *app, const char *dir, eqp_report **report, eqp_message *message)
+{
+    EQP_REQUIRE(app && dir && report);
+    eqp_report *r = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&r, 1, sizeof *r));
+    r->root = json_object();
+    r->dir = strdup(dir);
+    EQP_TRY(r->root && r->dir ? EQP_OK : EQP_ERR_MEMORY);
+    for (size_t k = 0; k < NKEYS; k++) {
+        EQP_TRY(keys[k].owner == STREAMED ? EQP_OK : put(r->root, keys[k].name, json_null()));
+    }
+    EQP_TRY(put(r->root, "interactions_by_kind", json_object()));
+    EQP_TRY(put(r->root, "cost_seconds_by_kind", json_object()));
+    EQP_TRY(put(r->root, "compare", json_array()));
+    EQP_TRY(eqp_report_set_model(r, NAN, NAN));
+    EQP_TRY(open_file(r, app, message));
+    *report = r;
+    return EQP_OK;
+done:
+    eqp_report_free(r);
+    return code;
+}
+
+void eqp_report_free(eqp_report *report)
+{
+    if (report) {
+        eqp_output_discard(report->file);
+        json_decref(report->root);
+        free(report->dir);
+        free(report);
+    }
+}
+
+int eqp_report_set(eqp_report *report, eqp_field field)
+{
+    EQP_REQUIRE(report);
+    for (size_t k = 0; k < NKEYS && field.name; k++) {
+        if (strcmp(field.name, keys[k].name) == 0 && (keys[k].owner != FREE_KEY || keys[k].type != field.type)) {
+            return EQP_ERR_ARGUMENT;
+        }
+    }
+    return put_field(report->root, &field);
+}
+
+int eqp_report_set_counts(eqp_report *report, const char *name, int64_t n, const int64_t *count)
+{
+    EQP_REQUIRE(report && (count || n == 0));
+    json_t *list;
+    int code = is_name(name) && n >= 0 ? EQP_OK : EQP_ERR_ARGUMENT;
+
+    for (size_t k = 0; k < NKEYS && !code; k++) {
+        code = strcmp(name, keys[k].name) == 0 ? EQP_ERR_ARGUMENT : EQP_OK;
+    }
+    list = code ? NULL : json_array();
+    code = code || list ? code : EQP_ERR_MEMORY;
+    for (int64_t i = 0; i < n && !code; i++) {
+        code = json_array_append_new(list, json_integer((json_int_t)count[i])) ? EQP_ERR_MEMORY : EQP_OK;
+    }
+    if (code) {
+        json_decref(list);
+        return code;
+    }
+    return put(report->root, name, list);
+}
+
+int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t count)
+{
+    EQP_REQUIRE(report);
+    eqp_field field = eqp_field_count(kind, count);
+
+    return put_field(json_object_get(report->root, "interactions_by_kind"), &field);
+}
+
+int eqp_report_set_cost(eqp_report *report, const char *kind, double seconds)
+{
+    EQP_REQUIRE(report);
+    eqp_field field = eqp_field_real(kind, seconds);
+
+    return put_field(json_object_get(report->root, "cost_seconds_by_kind"), &field);
+}
+
+/* A new object of fields; NULL and a code where there is none. */
+static json_t *make_row(int n, const eqp_field *field, int *code)
+{
+    json_t *row = json_object();
+
+    *code = row ? EQP_OK : EQP_ERR_MEMORY;
+    for (int i = 0; i < n && !*code; i++) {
+        if (field[i].name && json_object_get(row, field[i].name)) {
+            *code = EQP_ERR_ARGUMENT;
+        } else {
+            *code = put_field(row, &field[i]);
+        }
+    }
+    if (*code) {
+        json_decref(row);
+        return NULL;
+    }
+    return row;
+}
+
+int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation)
+{
+    EQP_REQUIRE(report);
+    const eqp_field field[] = {eqp_field_real("rmse", rmse), eqp_field_real("rank_correlation", rank_correlation)};
+    int code;
+    json_t *model = make_row(2, field, &code);
+
+    return model ? put(report->root, "model", model) : code;
+}
+
+int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field)
+{
+    EQP_REQUIRE(report && (field || n == 0));
+    int code = report->file ? EQP_OK : EQP_ERR_STATE;
+    json_t *row = code ? NULL : make_row(n, field, &code);
+
+    if (row) {
+        code = write_value(report, report->nsteps > 0 ? ",\n    " : "\n    ", row, 0, 0);
+        json_decref(row);
+    }
+    report->nsteps += code == EQP_OK;
+    return code;
+}
+
+int eqp_report_add_compare(eqp_report *report, int n, const eqp_field *field)
+{
+    EQP_REQUIRE(report && (field || n == 0));
+    int code = report->file ? EQP_OK : EQP_ERR_STATE;
+    json_t *row = code ? NULL : make_row(n, field, &code);
+
+    if (row && json_array_append_new(json_object_get(report->root, "compare"), row)) {
+        code = EQP_ERR_MEMORY;
+    }
+    return code;
+}
+
+static eqp_field json_to_field(const char *name, const json_t *value)
+{
+    switch (value ? json_typeof(value) : JSON_NULL) {
+    case JSON_INTEGER:
+        return eqp_field_count(name, json_integer_value(value));
+    case JSON_REAL:
+        return eqp_field_real(name, json_real_value(value));
+    case JSON_STRING:
+        return eqp_field_text(name, json_string_value(value));
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return eqp_field_bool(name, json_is_true(value));
+    default:
+        return eqp_field_text(name, NULL);
+    }
+}
+
+/* All names of the rows in the order in which they first appear; borrowed from the rows. */
+static int find_columns(json_t *rows, const char ***columns, int *ncolumns)
+{
+    json_t *seen = json_object(), *row, *value;
+    const char **names = NULL, *name;
+    int64_t n = 0, capacity = 0;
+    size_t i;
+    int code = seen ? EQP_OK : EQP_ERR_MEMORY;
+
+    json_array_foreach(rows, i, row)
+    {
+        json_object_foreach(row, name, value)
+        {
+            if (!code && !json_object_get(seen, name) && !(code = put(seen, name, json_true())) &&
+                !(code = eqp_array_reserve(&names, &capacity, n + 1, sizeof *names))) {
+                names[n++] = name;
+            }
+        }
+    }
+    json_decref(seen);
+    if (code) {
+        free(names);
+        return code;
+    }
+    *columns = names;
+    *ncolumns = (int)n;
+    return EQP_OK;
+}
+
+static int write_rows(json_t *rows, const char *path, eqp_message *message)
+{
+    const char **columns = NULL;
+    eqp_field *fields = NULL;
+    eqp_csv *csv = NULL;
+    json_t *row;
+    size_t i;
+    int n = 0;
+    int code = find_columns(rows, &columns, &n);
+
+    /* Rows without a single field leave nothing to write. */
+    if (code || n == 0 || (code = eqp_array_create(&fields, n, sizeof *fields)) ||
+        (code = eqp_csv_create(path, n, columns, &csv, message))) {
+        goto done;
+    }
+    json_array_foreach(rows, i, row)
+    {
+        for (int c = 0; c < n; c++) {
+            fields[c] = json_to_field(columns[c], json_object_get(row, columns[c]));
+        }
+        code = code ? code : eqp_csv_add(csv, n, fields);
+    }
+    code = code ? code : eqp_csv_finish(csv, message);
+done:
+    eqp_csv_free(csv);
+    free(fields);
+    free(columns);
+    return code;
+}
+
+int eqp_report_finish(eqp_report *report, eqp_message *message)
+{
+    EQP_REQUIRE(report);
+    json_t *compare = json_object_get(report->root, "compare");
+    eqp_output *file = NULL;
+    char *path = NULL;
+    int code;
+
+    EQP_TRY(report->file ? EQP_OK : EQP_ERR_STATE);
+    path = eqp__report_file_join(report->dir, "compare.csv");
+    EQP_TRY(path ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_TRY(json_array_size(compare) > 0 ? write_rows(compare, path, message) : EQP_OK);
+    /* The other keys go on in the object that the file has begun. */
+    EQP_TRY(write_value(report, report->nsteps > 0 ? "\n  ]," : "],", report->root, JSON_INDENT(2), 1));
+    (void)fputc('\n', eqp_output_stream(report->file));
+    file = report->file;
+    report->file = NULL;
+    code = eqp_output_commit(file, message);
+done:
+    eqp_output_discard(report->file);
+    report->file = NULL;
+    free(path);
+    return code;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Iterations that travel in parcels: what their owner packs, what a helper makes of it, and what the owner takes of
+ * that. Only a message itself says how many bytes it has. Where a rank has failed it sends nothing in the place of
+ * data, and says so in the place of a result, since others wait for both. */
+#include "loops/schedule_talk.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* Room for one more message, before anybody is told of it. */
+static int make_room(struct eqp__talk *t)
+{
+    return eqp_array_reserve(&t->sent, &t->room, t->nsent + 1, sizeof *t->sent);
+}
+
+/* What a function of the caller has made; it is freed if it cannot be sent. */
+static int check_bytes(void *bytes, size_t size)
+{
+    const int code = !bytes || size == 0 ? EQP_ERR_ARGUMENT : size > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+
+    if (code) {
+        free(bytes);
+    }
+    return code;
+}
+
+/* There is room for it. */
+static int send_bytes(eqp_loop *loop, int to, int tag, void *bytes, size_t size)
+{
+    struct eqp__talk *t = loop->talk;
+    eqp__parcel *p = &t->sent[t->nsent];
+
+    *p = (eqp__parcel){MPI_REQUEST_NULL, bytes, (int)size};
+    if (MPI_Isend(bytes, p->size, MPI_BYTE, to, tag, loop->comm, &p->request) != MPI_SUCCESS) {
+        free(bytes);
+        return EQP_ERR_MPI;
+    }
+    t->nsent++;
+    return EQP_OK;
+}
+
+static int send_nothing(eqp_loop *loop, int to)
+{
+    eqp__slot *s;
+    int code = eqp__talk_slot(loop->talk, &s);
+
+    return code                                                                       ? code
+           : MPI_Isend(NULL, 0, MPI_BYTE, to, EQP__TAG_DATA, loop->comm, &s->request) ? EQP_ERR_MPI
+                                                                                      : EQP_OK;
+}
+
+/* Many MPIs get on with a large message only while its sender calls them, and the receiver does nothing but wait for
+ * it. So the sender stays for about as long as copying takes, and no longer: the receiver may be asleep. */
+static int push(struct eqp__talk *t)
+{
+    const double seconds_a_byte = 1e-9;
+    eqp__parcel *p = &t->sent[t->nsent - 1];
+    const double begin = eqp_wall_seconds();
+    int gone = 0;
+
+    do {
+        if (MPI_Test(&p->request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+    } while (!gone && eqp_wall_seconds() - begin < seconds_a_byte * p->size);
+    return EQP_OK;
+}
+
+int eqp__parcel_send(eqp_loop *loop, int to, int64_t first, int64_t count)
+{
+    struct eqp__talk *t = loop->talk;
+    void *data = NULL;
+    size_t bytes = 0;
+    int failed = t->failed ? t->failed : make_room(t), code;
+
+    failed = failed ? failed : loop->work.parcels->pack(loop->work.user, to, first, count, &data, &bytes);
+    failed = failed ? failed : check_bytes(data, bytes);
+    if (failed) {
+        eqp__talk_fail(t, failed);
+        return send_nothing(loop, to);
+    }
+    t->expected += count;
+    code = send_bytes(loop, to, EQP__TAG_DATA, data, bytes);
+    return code ? code : push(t);
+}
+
+/* Begins to receive a message, if it has come. Without memory it is received and lost: whoever sends it waits until it
+ * is gone. */
+static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__parcel *p, bool *begun)
+{
+    MPI_Message message;
+    MPI_Status status;
+    int there;
+
+    *begun = false;
+    if (MPI_Improbe(from, tag, loop->comm, &there, &message, &status) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (!there) {
+        return EQP_OK;
+    }
+    *begun = true;
+    *p = (eqp__parcel){MPI_REQUEST_NULL, NULL, 0};
+    if (MPI_Get_count(&status, MPI_BYTE, &p->size) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    p->bytes = malloc(p->size > 0 ? (size_t)p->size : 1);
+    if (!p->bytes) {
+        eqp__talk_fail(loop->talk, EQP_ERR_MEMORY);
+        (void)MPI_Mrecv(NULL, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+        return EQP_OK;
+    }
+    return MPI_Imrecv(p->bytes, p->size, MPI_BYTE, &message, &p->request) ? EQP_ERR_MPI : EQP_OK;
+}
+
+static int wait_for_data(eqp_loop *loop, int from, eqp__parcel *p)
+{
+    bool begun = false;
+    int there = 0, code = EQP_OK;
+
+    while (!code && !begun) {
+        code = receive_bytes(loop, from, EQP__TAG_DATA, p, &begun);
+        code = code || begun ? code : eqp__talk_listen(loop);
+    }
+    while (!code && !there) {
+        code = MPI_Test(&p->request, &there, MPI_STATUS_IGNORE) ? EQP_ERR_MPI : EQP_OK;
+        code = code || there ? code : eqp__talk_listen(loop);
+    }
+    return code;
+}
+
+/* Calls the caller's function, and times it. */
+static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__parcel *data, eqp_schedule_sample *sample,
+                        void **result, size_t *bytes)
+{
+    const double begin = eqp__loop_now(loop);
+    int code = loop->work.parcels->compute(loop->work.user, a->rank, a->first, a->count, data->bytes,
+                                           (size_t)data->size, result, bytes);
+
+    if (code) {
+        return code;
+    }
+    sample->count = a->count;
+    sample->seconds = eqp__loop_now(loop) - begin;
+    sample->squares = eqp__loop_squares(sample->seconds, 0.0, a->count, 1);
+    return check_bytes(*result, *bytes);
+}
+
+/* The owner waits for a result, or for the word that there is none. */
+static int compute_and_return(eqp_loop *loop, const eqp__word *a, const eqp__parcel *data, eqp_schedule_sample *sample)
+{
+    struct eqp__talk *t = loop->talk;
+    eqp__word w = {.kind = EQP__RESULT, .first = a->first, .count = a->count};
+    void *result = NULL;
+    size_t bytes = 0;
+    int failed = t->failed ? t->failed : make_room(t), code;
+
+    failed = failed ? failed : call_compute(loop, a, data, sample, &result, &bytes);
+    eqp__talk_fail(t, failed);
+    w.failed = failed != EQP_OK;
+    code = eqp__talk_say(loop, a->rank, w);
+    return code || failed ? code : send_bytes(loop, a->rank, EQP__TAG_RESULT, result, bytes);
+}
+
+int eqp__parcel_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty)
+{
+    const eqp__word a = loop->talk->answer;
+    const double asked = eqp__loop_now(loop);
+    eqp__parcel data = {MPI_REQUEST_NULL, NULL, 0};
+    int code = wait_for_data(loop, a.rank, &data);
+
+    if (code) {
+        return code;
+    }
+    sample->overhead += eqp__loop_now(loop) - asked;
+    *empty = data.size == 0;
+    code = *empty ? EQP_OK : compute_and_return(loop, &a, &data, sample);
+    free(data.bytes);
+    return code;
+}
+
+static int free_sent(struct eqp__talk *t)
+{
+    for (int64_t i = t->nsent - 1; i >= 0; i--) {
+        int gone;
+        if (MPI_Test(&t->sent[i].request, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        if (gone) {
+            free(t->sent[i].bytes);
+            t->sent[i] = t->sent[--t->nsent];
+        }
+    }
+    return EQP_OK;
+}
+
+/* Whether there is a result, and of what. */
+static int hear_of_result(eqp_loop *loop, bool *moved)
+{
+    struct eqp__talk *t = loop->talk;
+    MPI_Status status;
+    int there;
+
+    if (MPI_Iprobe(MPI_ANY_SOURCE, EQP__TAG_HEAD, loop->comm, &there, &status) != MPI_SUCCESS ||
+        (there && MPI_Recv(&t->head, (int)sizeof t->head, MPI_BYTE, status.MPI_SOURCE, EQP__TAG_HEAD, loop->comm,
+                           MPI_STATUS_IGNORE) != MPI_SUCCESS)) {
+        return EQP_ERR_MPI;
+    }
+    *moved = there;
+    if (there && t->head.failed) {
+        t->expected -= t->head.count;
+    } else if (there) {
+        t->stage = EQP__ANNOUNCED;
+    }
+    return EQP_OK;
+}
+
+static int take_result(eqp_loop *loop, bool *moved)
+{
+    struct eqp__talk *t = loop->talk;
+    const eqp__word *w = &t->head;
+    int there;
+
+    if (MPI_Test(&t->coming.request, &there, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *moved = there;
+    if (there) {
+        if (!t->failed) {
+            eqp__talk_fail(t, loop->work.parcels->take(loop->work.user, w->first, w->count, t->coming.bytes,
+                                                       (size_t)t->coming.size));
+        }
+        free(t->coming.bytes);
+        t->expected -= w->count;
+        t->stage = EQP__QUIET;
+    }
+    return EQP_OK;
+}
+
+int eqp__parcels_see_to(eqp_loop *loop)
+{
+    struct eqp__talk *t = loop->talk;
+    bool moved = true;
+    int code = free_sent(t);
+
+    while (!code && moved && t->expected > 0) {
+        switch (t->stage) {
+        case EQP__QUIET:
+            code = hear_of_result(loop, &moved);
+            break;
+        case EQP__ANNOUNCED:
+            code = receive_bytes(loop, t->head.from, EQP__TAG_RESULT, &t->coming, &moved);
+            t->stage = !code && moved ? EQP__COMING : t->stage;
+            break;
+        default:
+            code = take_result(loop, &moved);
+        }
+    }
+    return code;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A loop on MPI ranks: what all of them do together before and after the iterations are handed out. */
+#include "loops/schedule_loop.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static int method_number(const eqp_schedule_method *method)
+{
+    for (int i = 0; i < eqp_schedule_method_count(); i++) {
+        if (eqp_schedule_method_at(i) == method) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_options *options)
+{
+    if (method_number(method) < 0 || n < 0 || options->grain < 0 || options->most_given < 0) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (options->parcels &&
+        (options->engine != EQP_LOOP_MASTER || n > 0 || options->data_bytes > 0 || options->result_bytes > 0)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (options->engine != EQP_LOOP_ONE_SIDED && options->engine != EQP_LOOP_MASTER) {
+        return EQP_ERR_ARGUMENT;
+    }
+    return options->engine == EQP_LOOP_ONE_SIDED && options->yield && n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+}
+
+/* Of all that ranks could mean differently; a clock is each rank's own. With other options or rules ranks would wait
+ * for each other in different calls, or hand out what others have. */
+static int64_t print_of(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *rules,
+                        const eqp_loop_options *options)
+{
+    const int64_t whole[] = {method_number(method),
+                             n,
+                             options->engine,
+                             options->yield,
+                             options->parcels,
+                             (int64_t)options->data_bytes,
+                             (int64_t)options->result_bytes,
+                             options->grain,
+                             options->most_given,
+                             rules->chunk,
+                             rules->dimensions};
+    const double real[] = {rules->factor, rules->overhead, rules->deviation};
+    int64_t print = eqp_fingerprint(0, sizeof whole / sizeof whole[0], whole);
+
+    print = eqp_fingerprint(print, sizeof real / sizeof real[0], real);
+    return eqp_fingerprint(print, nranks, rules->weight);
+}
+
+static int create_words(eqp_loop *loop)
+{
+    const int64_t words = 1 + (loop->rank == 0 ? loop->schedule->npools + (int64_t)loop->nranks * EQP__SHARES : 0);
+
+    if (loop->options.engine == EQP_LOOP_MASTER) {
+        return EQP_OK;
+    }
+    if (MPI_Win_allocate((MPI_Aint)(words * (int64_t)sizeof(int64_t)), (int)sizeof(int64_t), MPI_INFO_NULL, loop->comm,
+                         &loop->word, &loop->words) != MPI_SUCCESS ||
+        MPI_Win_set_errhandler(loop->words, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, loop->words) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    return EQP_OK;
+}
+
+int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
+                    const eqp_loop_options *options, eqp_loop **loop)
+{
+    const eqp_loop_options defaults = EQP_LOOP_OPTIONS_DEFAULTS;
+    const eqp_schedule_options usual = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_loop *l = NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+    int rank = 0, nranks = 0, code = eqp_comm_create(comm, &own);
+
+    if (code) {
+        return code;
+    }
+    MPI_Comm_rank(own, &rank);
+    MPI_Comm_size(own, &nranks);
+    options = options ? options : &defaults;
+    code = loop ? check(method, n, options) : EQP_ERR_ARGUMENT;
+    code = code ? code : eqp_array_create(&l, 1, sizeof *l);
+    code = eqp_agree(own, code, NULL);
+    code = code ? code : eqp_agree_same(own, print_of(method, n, nranks, rules ? rules : &usual, options));
+    if (code) {
+        free(l);
+        eqp_comm_free(&own);
+        return code;
+    }
+    l->options = *options;
+    l->comm = own;
+    l->words = l->bytes = MPI_WIN_NULL;
+    l->rank = rank;
+    l->nranks = nranks;
+    code = eqp_schedule_create(method, n, l->nranks, rules, &l->schedule);
+    code = code ? code : eqp_array_create(&l->share, (int64_t)l->nranks * EQP__SHARES, sizeof *l->share);
+    code = code ? code : eqp_array_create(&l->pool, l->schedule->npools, sizeof *l->pool);
+    code = code ? code : eqp_array_create(&l->cells, l->nranks, sizeof *l->cells);
+    if (!code && options->engine == EQP_LOOP_MASTER) {
+        code = eqp__loop_talk_create(l, &l->talk);
+    }
+    if (!code && options->parcels) {
+        code = eqp_array_create(&l->part, (int64_t)l->nranks + 1, sizeof *l->part);
+        code = code ? code : eqp_array_create(&l->wanted, (int64_t)l->nranks + 1, sizeof *l->wanted);
+    }
+    if ((code = eqp_agree(own, code, NULL)) || (code = eqp__loop_data_create(l)) || (code = create_words(l))) {
+        eqp_loop_free(l);
+        return code;
+    }
+    *loop = l;
+    return EQP_OK;
+}
+
+void eqp_loop_free(eqp_loop *loop)
+{
+    if (!loop) {
+        return;
+    }
+    eqp__loop_data_free(loop);
+    if (loop->words != MPI_WIN_NULL) {
+        (void)MPI_Win_unlock_all(loop->words);
+        (void)MPI_Win_free(&loop->words);
+    }
+    eqp__loop_talk_free(loop->talk);
+    eqp_schedule_free(loop->schedule);
+    free(loop->share);
+    free(loop->pool);
+    free(loop->cells);
+    free(loop->part);
+    free(loop->wanted);
+    eqp_comm_free(&loop->comm);
+    free(loop);
+}
+
+int eqp_loop_resize(eqp_loop *loop, int64_t mine)
+{
+    int64_t *first = NULL;
+    int code;
+
+    if (!loop) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_agree(loop->comm, mine < 0 || !loop->options.parcels ? EQP_ERR_ARGUMENT : EQP_OK, NULL))) {
+        return code;
+    }
+    first = loop->wanted;
+    if (MPI_Allgather(&mine, 1, MPI_INT64_T, first + 1, 1, MPI_INT64_T, loop->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int r = 0; r < loop->nranks; r++) {
+        if (first[r + 1] > INT64_MAX - first[r]) {
+            return EQP_ERR_OVERFLOW;
+        }
+        first[r + 1] += first[r];
+    }
+    loop->wanted = loop->part;
+    loop->part = first;
+    return EQP_OK;
+}
+
+double eqp_loop_weight(const eqp_loop *loop, int rank)
+{
+    return loop ? eqp_schedule_weight(loop->schedule, rank) : 0.0;
+}
+
+/* Every rank knows what it has measured itself; now all know all of it. */
+static int gather_shares(eqp_loop *loop)
+{
+    const eqp__share mine = eqp__schedule_share(loop->schedule, loop->rank);
+
+    if (MPI_Allgather(mine.of, EQP__SHARES, MPI_DOUBLE, loop->share, EQP__SHARES, MPI_DOUBLE, loop->comm) !=
+        MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int r = 0; r < loop->nranks; r++) {
+        eqp__share share;
+        memcpy(share.of, loop->share + (size_t)r * EQP__SHARES, sizeof share.of);
+        eqp__schedule_set_share(loop->schedule, r, &share);
+    }
+    return EQP_OK;
+}
+
+/* The windows as they have to be before anybody asks. All ranks are here, and none goes on before all are ready. */
+static int fill_windows(eqp_loop *loop)
+{
+    const eqp_schedule *s = loop->schedule;
+
+    loop->word[EQP__LOOP_CELL] = loop->cell = 0;
+    if (loop->rank == 0) {
+        memcpy(loop->word + EQP__LOOP_POOLS, s->next, (size_t)s->npools * sizeof *s->next);
+        memcpy(loop->word + eqp__loop_shares_at(loop), loop->share,
+               (size_t)loop->nranks * EQP__SHARES * sizeof *loop->share);
+    }
+    eqp__loop_data_put(loop);
+    if (MPI_Win_sync(loop->words) != MPI_SUCCESS || MPI_Barrier(loop->comm) != MPI_SUCCESS ||
+        MPI_Win_sync(loop->words) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    return EQP_OK;
+}
+
+static int hand_out(eqp_loop *loop)
+{
+    int code;
+
+    if (loop->part) {
+        eqp__schedule_restart_parts(loop->schedule, loop->part);
+    } else if (loop->ran) {
+        (void)eqp_schedule_restart(loop->schedule, loop->schedule->n);
+    }
+    loop->ran = true;
+    if ((code = gather_shares(loop))) {
+        return code;
+    }
+    if (loop->options.engine == EQP_LOOP_MASTER) {
+        return eqp__loop_ask_master(loop);
+    }
+    code = fill_windows(loop);
+    return code ? code : eqp__loop_help_yourselves(loop);
+}
+
+static bool is_complete(const eqp_loop *loop, const eqp_loop_work *work)
+{
+    const eqp_loop_options *o = &loop->options;
+    const bool owns = eqp_loop_part(loop, loop->rank).count > 0;
+    const eqp_loop_parcels *p = work ? work->parcels : NULL;
+
+    if (!work || !work->compute || (owns && o->data_bytes > 0 && !work->data) ||
+        (owns && o->result_bytes > 0 && !work->result)) {
+        return false;
+    }
+    return o->parcels ? p && p->pack && p->compute && p->take : !p;
+}
+
+int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result)
+{
+    const eqp_loop_result nothing = {0};
+    int code;
+
+    if (!loop) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_agree(loop->comm, is_complete(loop, work) ? EQP_OK : EQP_ERR_ARGUMENT, NULL))) {
+        return code;
+    }
+    loop->work = *work;
+    loop->result = nothing;
+    /* Nobody leaves before all have computed, and before all results are where they belong. */
+    if ((code = eqp_agree(loop->comm, hand_out(loop), NULL))) {
+        return code;
+    }
+    if (loop->options.engine == EQP_LOOP_ONE_SIDED) {
+        eqp__loop_data_get(loop);
+    }
+    if (result) {
+        *result = loop->result;
+    }
+    return EQP_OK;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "models/speeds.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Halvings of the logarithm of a time: neighbouring doubles are reached long before. */
+#define HALVINGS 200
+
+/* A division on its way. */
+typedef struct division {
+    int nranks;
+    double n;                /* items */
+    const eqp__curve *curve; /* [nranks] */
+    double *size, *other;    /* [nranks] */
+    eqp_speeds_result result;
+} division;
+
+static double find_total(division *d, double seconds)
+{
+    double total = 0.0;
+
+    d->result.evaluations++;
+    for (int r = 0; r < d->nranks; r++) {
+        total += eqp__curve_size(&d->curve[r], seconds);
+    }
+    return total;
+}
+
+/* The outer lines through the origin: one below which no rank holds less than an equal share, one above which none
+ * holds more. */
+static void find_bounds(division *d, double *low, double *high)
+{
+    *low = INFINITY;
+    *high = 0.0;
+    for (int r = 0; r < d->nranks; r++) {
+        const double seconds = eqp__curve_seconds(&d->curve[r], d->n / d->nranks, NULL);
+        *low = fmin(*low, seconds);
+        *high = fmax(*high, seconds);
+    }
+    /* A spline may have taken as long for fewer items already. Beyond n, time grows without end, if not beyond numbers.
+     */
+    while (find_total(d, *high) < d->n && *high < 0.25 * DBL_MAX) {
+        *high *= 2.0;
+    }
+}
+
+/* Clarke 2011, section 5.1. The line is found by its time, the inverse of its slope, and halved in logarithms, for
+ * speeds may differ by orders. */
+static void bisect(division *d)
+{
+    double low, high, below = 0.0, above = 0.0;
+
+    d->result.solver = EQP_SPEEDS_BISECTION;
+    find_bounds(d, &low, &high);
+    for (int k = 0; k < HALVINGS && high > low * (1.0 + 2.0 * DBL_EPSILON); k++) {
+        const double middle = sqrt(low) * sqrt(high);
+        if (!(middle > low && middle < high)) {
+            break;
+        }
+        if (find_total(d, middle) < d->n) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    for (int r = 0; r < d->nranks; r++) {
+        d->size[r] = eqp__curve_size(&d->curve[r], low);
+        d->other[r] = eqp__curve_size(&d->curve[r], high);
+        below += d->size[r];
+        above += d->other[r];
+    }
+    /* Sizes jump where a spline's time has a peak: from it to where the same time is reached again. Every size between
+     * takes no longer, so the jump is divided as it is needed. */
+    const double fraction = above > below ? fmin(fmax((d->n - below) / (above - below), 0.0), 1.0) : 0.0;
+    for (int r = 0; r < d->nranks; r++) {
+        d->size[r] += fraction * (d->other[r] - d->size[r]);
+    }
+}
+
+static void divide_in_proportion(division *d)
+{
+    double sum = 0.0;
+
+    d->result.solver = EQP_SPEEDS_PROPORTION;
+    d->result.evaluations = 1;
+    for (int r = 0; r < d->nranks; r++) {
+        sum += d->curve[r].s[0];
+    }
+    for (int r = 0; r < d->nranks; r++) {
+        d->size[r] = d->n * (d->curve[r].s[0] / sum);
+    }
+}
+
+static int divide_splines(division *d)
+{
+    int code = EQP_OK;
+
+    if (d->nranks <= EQP_SPEEDS_HYBRJ_RANKS) {
+        code = eqp__speeds_hybrid(d->nranks, d->curve, d->n, d->size, &d->result.hybrj_info, &d->result.evaluations);
+    }
+    if (d->result.hybrj_info == 1) {
+        d->result.solver = EQP_SPEEDS_HYBRJ;
+    } else if (!code) {
+        bisect(d);
+    }
+    return code;
+}
+
+/* What is left of rounding goes to all. */
+static void scale_to_items(division *d)
+{
+    double total = 0.0, least = INFINITY, most = 0.0;
+
+    for (int r = 0; r < d->nranks; r++) {
+        total += d->size[r];
+    }
+    for (int r = 0; r < d->nranks; r++) {
+        d->size[r] *= d->n / total;
+        const double seconds = eqp__curve_seconds(&d->curve[r], d->size[r], NULL);
+        least = fmin(least, seconds);
+        most = fmax(most, seconds);
+    }
+    d->result.seconds = most;
+    d->result.spread = most / least - 1.0;
+}
+
+static void divide_equally(const eqp_speeds *speeds, double mean, double *size, eqp_speeds_result *result)
+{
+    eqp__curve curve;
+
+    for (int r = 0; r < speeds->nranks; r++) {
+        size[r] = speeds->n / speeds->nranks;
+    }
+    if (mean > 0.0) {
+        eqp__speeds_curve(speeds, 0, mean, &curve);
+        result->seconds = eqp__curve_seconds(&curve, size[0], NULL);
+    }
+}
+
+static int find_sizes(division *d, eqp_speeds_kind kind)
+{
+    int code = EQP_OK;
+
+    if (kind == EQP_SPEEDS_CONSTANT) {
+        divide_in_proportion(d);
+    } else if (kind == EQP_SPEEDS_AKIMA) {
+        code = divide_splines(d);
+    } else {
+        bisect(d);
+    }
+    if (!code) {
+        scale_to_items(d);
+    }
+    return code;
+}
+
+int eqp_speeds_divide(const eqp_speeds *speeds, double *size, eqp_speeds_result *result)
+{
+    EQP_REQUIRE(speeds && size);
+    const int nranks = speeds->nranks;
+    const double mean = eqp__speeds_mean(speeds);
+    division d = {.nranks = nranks, .n = speeds->n, .result = {.solver = EQP_SPEEDS_TRIVIAL}};
+    eqp__curve *curve = NULL;
+    int code = EQP_OK;
+
+    if (nranks == 1 || speeds->n <= 0.0 || mean <= 0.0) {
+        divide_equally(speeds, mean, size, &d.result);
+        goto done;
+    }
+    if ((code = eqp__speeds_curves_create(speeds, mean, &curve)) ||
+        (code = eqp_array_create(&d.size, nranks, sizeof *d.size)) ||
+        (code = eqp_array_create(&d.other, nranks, sizeof *d.other))) {
+        goto done;
+    }
+    d.curve = curve;
+    if ((code = find_sizes(&d, speeds->kind))) {
+        goto done;
+    }
+    memcpy(size, d.size, (size_t)nranks * sizeof *size);
+done:
+    if (!code && result) {
+        *result = d.result;
+    }
+    free(d.other);
+    free(d.size);
+    free(curve);
+    return code;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Analytic forms of cumulative time functions, and their fits to samples. */
+#include "models/functional_look.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define LEGENDRE 1.08366 /* of his density of primes, 1 / (ln x - LEGENDRE) */
+
+enum { PARAMETERS = 3 };
+
+static double power_value(const void *user, double x)
+{
+    const double *c = ((const eqp_functional_family *)user)->c;
+
+    return c[0] * pow(x, c[1]);
+}
+
+static double power_slope(const void *user, double x)
+{
+    const double *c = ((const eqp_functional_family *)user)->c;
+
+    return c[0] * c[1] * pow(x, c[1] - 1);
+}
+
+static double power_bend(const void *user, double x)
+{
+    const double *c = ((const eqp_functional_family *)user)->c;
+
+    return c[0] * c[1] * (c[1] - 1) * pow(x, c[1] - 2);
+}
+
+/* r in the source: with it t' = t (p - r) / x. */
+static double primes_r(double x)
+{
+    return 1 / (log(x) - LEGENDRE);
+}
+
+static double primes_value(const void *user, double x)
+{
+    return power_value(user, x) * primes_r(x);
+}
+
+static double primes_slope(const void *user, double x)
+{
+    const double p = ((const eqp_functional_family *)user)->c[1];
+
+    return primes_value(user, x) * (p - primes_r(x)) / x; /* (5) */
+}
+
+/* The derivative of t (p - r) / x, with r' = -r^2 / x. */
+static double primes_bend(const void *user, double x)
+{
+    const double p = ((const eqp_functional_family *)user)->c[1], r = primes_r(x);
+
+    return primes_value(user, x) * ((p - r) * (p - r - 1) + r * r) / (x * x);
+}
+
+static double polynomial_value(const void *user, double x)
+{
+    const double *c = ((const eqp_functional_family *)user)->c;
+
+    return x * (c[0] + x * (c[1] + x * c[2]));
+}
+
+static double polynomial_slope(const void *user, double x)
+{
+    const double *c = ((const eqp_functional_family *)user)->c;
+
+    return c[0] + x * (2 * c[1] + 3 * x * c[2]);
+}
+
+static double polynomial_bend(const void *user, double x)
+{
+    const double *c = ((const eqp_functional_family *)user)->c;
+
+    return 2 * c[1] + 6 * x * c[2];
+}
+
+static int is_family(const eqp_functional_family *f, double low)
+{
+    const double *c = f->c;
+
+    if (!isfinite(c[0]) || !isfinite(c[1]) || !(low >= 0)) {
+        return 0;
+    }
+    switch (f->form) {
+    case EQP_FUNCTIONAL_POWER:
+        return c[0] > 0 && c[1] > 0;
+    case EQP_FUNCTIONAL_PRIMES:
+        return c[0] > 0 && c[1] > 0 && log(low) - LEGENDRE > 1 / c[1];
+    case EQP_FUNCTIONAL_POLYNOMIAL:
+        return isfinite(c[2]) && c[0] >= 0 && c[1] >= 0 && c[2] >= 0 && c[0] + c[1] + c[2] > 0;
+    default:
+        return 0;
+    }
+}
+
+int eqp_functional_family_time(const eqp_functional_family *family, double low, double high, eqp_functional_time *time)
+{
+    if (!family || !time || !is_family(family, low) || !(high >= low) || !isfinite(high)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    switch (family->form) {
+    case EQP_FUNCTIONAL_POWER:
+        *time = (eqp_functional_time){low, high, power_value, power_slope, power_bend, family};
+        break;
+    case EQP_FUNCTIONAL_PRIMES:
+        *time = (eqp_functional_time){low, high, primes_value, primes_slope, primes_bend, family};
+        break;
+    default:
+        *time = (eqp_functional_time){low, high, polynomial_value, polynomial_slope, polynomial_bend, family};
+    }
+    return EQP_OK;
+}
+
+static int check_samples(enum eqp_functional_form form, int64_t n, const double *x, const double *t)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (!(x[i] > 0) || !isfinite(x[i]) || (i > 0 && !(x[i] > x[i - 1]))) {
+            return EQP_ERR_ARGUMENT;
+        }
+        if (!(t[i] > 0) || !isfinite(t[i]) || (i > 0 && t[i] < t[i - 1]) ||
+            (form == EQP_FUNCTIONAL_PRIMES && !(log(x[i]) > LEGENDRE))) {
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+/* A straight line through logarithms: ln t = ln c0 + c1 ln x, with (ln x - LEGENDRE) taken to the left for primes. */
+static void fit_line(int64_t n, const double *x, const double *t, eqp_functional_family *f)
+{
+    const int primes = f->form == EQP_FUNCTIONAL_PRIMES;
+    double mean_u = 0, mean_v = 0, uu = 0, uv = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t i = 0; i < n; i++) {
+            const double u = log(x[i]), v = log(t[i]) + (primes ? log(u - LEGENDRE) : 0);
+            if (pass == 0) {
+                mean_u += u / (double)n;
+                mean_v += v / (double)n;
+            } else {
+                uu += (u - mean_u) * (u - mean_u);
+                uv += (u - mean_u) * (v - mean_v);
+            }
+        }
+    }
+    f->c[1] = uv / uu;
+    f->c[0] = exp(mean_v - f->c[1] * mean_u);
+}
+
+/* Sums over the samples of products of x / t, x^2 / t, x^3 / t and 1, with x in units of the last x so that the sums
+ * are of like size. */
+typedef struct sums {
+    double product[PARAMETERS][PARAMETERS], right[PARAMETERS], ones;
+} sums;
+
+static void add_up(int64_t n, const double *x, const double *t, sums *s)
+{
+    memset(s, 0, sizeof *s);
+    for (int64_t i = 0; i < n; i++) {
+        const double u = x[i] / x[n - 1], v = t[i] / t[n - 1];
+        const double term[PARAMETERS] = {u / v, u * u / v, u * u * u / v};
+        for (int a = 0; a < PARAMETERS; a++) {
+            for (int b = 0; b < PARAMETERS; b++) {
+                s->product[a][b] += term[a] * term[b];
+            }
+            s->right[a] += term[a];
+        }
+        s->ones++;
+    }
+}
+
+/* Least squares with only those parameters whose bit is set, by elimination. Returns the sum of squares, INFINITY if
+ * the samples do not determine them or one is negative. */
+static double fit_some(const sums *s, int bits, double c[PARAMETERS])
+{
+    double m[PARAMETERS][PARAMETERS + 1] = {{0}}, left = s->ones;
+
+    for (int a = 0; a < PARAMETERS; a++) {
+        const int in = bits >> a & 1;
+        for (int b = 0; b < PARAMETERS; b++) {
+            m[a][b] = in && (bits >> b & 1) ? s->product[a][b] : a == b;
+        }
+        m[a][PARAMETERS] = in ? s->right[a] : 0;
+    }
+    for (int a = 0; a < PARAMETERS; a++) {
+        if (!(m[a][a] > 1e-13 * s->product[a][a]) && (bits >> a & 1)) { /* positive definite: no pivoting */
+            return INFINITY;
+        }
+        for (int row = 0; row < PARAMETERS; row++) {
+            const double factor = row == a ? 0 : m[row][a] / m[a][a];
+            for (int b = a; b <= PARAMETERS; b++) {
+                m[row][b] -= factor * m[a][b];
+            }
+        }
+    }
+    for (int a = 0; a < PARAMETERS; a++) {
+        c[a] = m[a][PARAMETERS] / m[a][a];
+        left -= c[a] * s->right[a];
+    }
+    return c[0] >= 0 && c[1] >= 0 && c[2] >= 0 ? left : INFINITY;
+}
+
+/* The best of all subsets of parameters: with three of them that is as quick as anything cleverer. */
+static int fit_polynomial(int64_t n, const double *x, const double *t, eqp_functional_family *f)
+{
+    double best = INFINITY, c[PARAMETERS];
+    sums s;
+
+    add_up(n, x, t, &s);
+    for (int bits = 1; bits < 1 << PARAMETERS; bits++) {
+        const double left = fit_some(&s, bits, c);
+        if (left < best) {
+            best = left;
+            memcpy(f->c, c, sizeof c);
+        }
+    }
+    for (int a = 0; a < PARAMETERS; a++) {
+        f->c[a] *= t[n - 1] / pow(x[n - 1], a + 1);
+    }
+    return isfinite(best) ? EQP_OK : EQP_ERR_DATA;
+}
+
+static double relative_error(const eqp_functional_time *time, int64_t n, const double *x, const double *t)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        const double error = time->value(time->user, x[i]) / t[i] - 1;
+        sum += error * error;
+    }
+    return sqrt(sum / (double)n);
+}
+
+int eqp_functional_fit(enum eqp_functional_form form, int64_t n, const double *x, const double *t,
+                       eqp_functional_family *family, double *error)
+{
+    const int parameters = form == EQP_FUNCTIONAL_POLYNOMIAL ? PARAMETERS : 2;
+    eqp_functional_family f = {.form = form};
+    eqp_functional_time time;
+    double t_low, t_high, misfit;
+    int code = EQP_OK;
+
+    if (form < EQP_FUNCTIONAL_POWER || form > EQP_FUNCTIONAL_POLYNOMIAL || n < parameters || !x || !t || !family) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = check_samples(form, n, x, t))) {
+        return code;
+    }
+    if (form == EQP_FUNCTIONAL_POLYNOMIAL) {
+        code = fit_polynomial(n, x, t, &f);
+    } else {
+        fit_line(n, x, t, &f);
+    }
+    /* Parameters of samples that no such form is near may be good, and yet too large or small for its values. */
+    if (code || eqp_functional_family_time(&f, x[0], x[n - 1], &time) || eqp__functional_look(&time, &t_low, &t_high) ||
+        !isfinite(misfit = relative_error(&time, n, x, t))) {
+        return EQP_ERR_DATA;
+    }
+    *family = f;
+    if (error) {
+        *error = misfit;
+    }
+    return EQP_OK;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "models/speeds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What rounding down leaves of a rank's quota. */
+typedef struct quota_rest {
+    double rest;
+    int rank;
+} quota_rest;
+
+static int compare(const void *a, const void *b)
+{
+    const quota_rest *x = a, *y = b;
+
+    if (x->rest != y->rest) {
+        return x->rest > y->rest ? -1 : 1;
+    }
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The largest size, and the sum of all in units of it, so that no sum overflows. */
+static int find_sum(int64_t n, int nranks, const double *size, double *largest, double *sum)
+{
+    double most = 0.0, total = 0.0;
+
+    for (int r = 0; r < nranks; r++) {
+        if (!(size[r] >= 0.0) || !isfinite(size[r])) {
+            return EQP_ERR_DATA;
+        }
+        most = fmax(most, size[r]);
+    }
+    if (most > 0.0) {
+        for (int r = 0; r < nranks; r++) {
+            total += size[r] / most;
+        }
+    }
+    *largest = most;
+    *sum = total;
+    return n > 0 && most <= 0.0 ? EQP_ERR_DATA : EQP_OK;
+}
+
+int eqp_speeds_round(int64_t n, int nranks, const double *size, int64_t *share)
+{
+    EQP_REQUIRE(size && share);
+    quota_rest *left = NULL;
+    double largest, sum;
+    int64_t missing = n;
+    int code;
+
+    if (nranks < 1 || n < 0 || n > (int64_t)EQP_SPEEDS_ITEMS) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = find_sum(n, nranks, size, &largest, &sum)) || (code = eqp_array_create(&left, nranks, sizeof *left))) {
+        return code;
+    }
+    for (int r = 0; r < nranks; r++) {
+        const double quota = n > 0 ? (double)n * (size[r] / largest / sum) : 0.0;
+        share[r] = (int64_t)quota;
+        left[r] = (quota_rest){quota - floor(quota), r};
+        missing -= share[r];
+    }
+    qsort(left, (size_t)nranks, sizeof *left, compare);
+    /* At most one for each rank, but for rounding of quotas near 2^53. */
+    while (missing > 0) {
+        for (int i = 0; i < nranks && missing > 0; i++, missing--) {
+            share[left[i].rank]++;
+        }
+    }
+    while (missing < 0) {
+        for (int i = nranks - 1; i >= 0 && missing < 0; i--) {
+            if (share[left[i].rank] > 0) {
+                share[left[i].rank]--;
+                missing++;
+            }
+        }
+    }
+    free(left);
+    return EQP_OK;
+}
+
+/* Shares on their way from sizes; all [nranks]. */
+typedef struct rounding {
+    const eqp_speeds *speeds;
+    int nranks;
+    const eqp__curve *curve;
+    const double *size;
+    int64_t *share;
+    double *seconds; /* of the shares */
+} rounding;
+
+static int find_slowest(const rounding *r)
+{
+    int slowest = 0;
+
+    for (int i = 1; i < r->nranks; i++) {
+        if (r->seconds[i] > r->seconds[slowest]) {
+            slowest = i;
+        }
+    }
+    return slowest;
+}
+
+/* The rank that was rounded down and is done first with one item more, in less than `seconds`; or -1. */
+static int find_taker(const rounding *r, double seconds)
+{
+    int taker = -1;
+
+    for (int i = 0; i < r->nranks; i++) {
+        if ((double)r->share[i] < r->size[i]) {
+            const double more = eqp__curve_seconds(&r->curve[i], (double)r->share[i] + 1.0, NULL);
+            if (more < seconds) {
+                seconds = more;
+                taker = i;
+            }
+        }
+    }
+    return taker;
+}
+
+/* Whether a rank was rounded up to a share that it has had before: if not, how slow it is has to be seen first. */
+static bool is_known_to_be_too_much(const rounding *r, int rank)
+{
+    const eqp__speed_points *points = &r->speeds->ranks[rank];
+
+    for (int k = 0; k < points->n; k++) {
+        if (points->point[k].size == (double)r->share[rank]) {
+            return (double)r->share[rank] > r->size[rank];
+        }
+    }
+    return false;
+}
+
+/* Remainders know nothing of a cliff: the one item by which a rank was rounded up may be the one that does not fit. It
+ * goes to a rank that was rounded down, if that one is done earlier. So every share stays next to its size. */
+static void lighten_slowest(rounding *r)
+{
+    for (int i = 0; i < r->nranks; i++) {
+        r->seconds[i] = eqp__curve_seconds(&r->curve[i], (double)r->share[i], NULL);
+    }
+    for (int moves = 0; moves < r->nranks; moves++) {
+        const int from = find_slowest(r);
+        const int to = is_known_to_be_too_much(r, from) ? find_taker(r, r->seconds[from]) : -1;
+
+        if (to < 0) {
+            return;
+        }
+        r->share[from]--;
+        r->share[to]++;
+        r->seconds[from] = eqp__curve_seconds(&r->curve[from], (double)r->share[from], NULL);
+        r->seconds[to] = eqp__curve_seconds(&r->curve[to], (double)r->share[to], NULL);
+    }
+}
+
+int eqp_speeds_share(const eqp_speeds *speeds, int64_t *share, eqp_speeds_result *result)
+{
+    EQP_REQUIRE(speeds && share);
+    const int nranks = speeds->nranks;
+    const double mean = eqp__speeds_mean(speeds);
+    eqp_speeds_result division;
+    eqp__curve *curve = NULL;
+    double *size = NULL;
+    int code;
+
+    if (speeds->n != floor(speeds->n)) {
+        return EQP_ERR_STATE;
+    }
+    if ((code = eqp_array_create(&size, (int64_t)2 * nranks, sizeof *size)) ||
+        (mean > 0.0 && (code = eqp__speeds_curves_create(speeds, mean, &curve))) ||
+        (code = eqp_speeds_divide(speeds, size, &division)) ||
+        (code = eqp_speeds_round((int64_t)speeds->n, nranks, size, share))) {
+        goto done;
+    }
+    if (curve) {
+        rounding r = {speeds, nranks, curve, size, share, size + nranks};
+        lighten_slowest(&r);
+    }
+    if (result) {
+        *result = division;
+    }
+done:
+    free(curve);
+    free(size);
+    return code;
+}
+
+int eqp_speeds_spread(int nranks, const double *seconds, double *spread)
+{
+    EQP_REQUIRE(seconds && spread);
+    double least = INFINITY, most = 0.0;
+
+    if (nranks < 1) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int r = 0; r < nranks; r++) {
+        if (!(seconds[r] >= 0.0) || !isfinite(seconds[r])) {
+            return EQP_ERR_DATA;
+        }
+        if (seconds[r] > 0.0) {
+            least = fmin(least, seconds[r]);
+            most = fmax(most, seconds[r]);
+        }
+    }
+    *spread = most > least ? most / least - 1.0 : 0.0;
+    return EQP_OK;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "models/speeds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A speed at the limit is still one after it was made a time and a speed again. */
+#define SLACK (1.0 + 1e-9)
+
+static bool is_count(double n)
+{
+    return n == 0.0 || (n >= EQP_SPEEDS_SMALLEST && n <= EQP_SPEEDS_ITEMS);
+}
+
+int eqp_speeds_create(eqp_speeds_kind kind, int nranks, double n, eqp_speeds **speeds)
+{
+    EQP_REQUIRE(speeds);
+    eqp_speeds *s = NULL;
+    int code;
+
+    if (!eqp_speeds_kind_name(kind) || nranks < 1 || !is_count(n)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if ((code = eqp_array_create(&s, 1, sizeof *s)) || (code = eqp_array_create(&s->ranks, nranks, sizeof *s->ranks))) {
+        eqp_speeds_free(s);
+        return code;
+    }
+    s->kind = kind;
+    s->nranks = nranks;
+    s->n = n;
+    *speeds = s;
+    return EQP_OK;
+}
+
+void eqp_speeds_free(eqp_speeds *speeds)
+{
+    if (speeds) {
+        free(speeds->ranks);
+        free(speeds);
+    }
+}
+
+int eqp_speeds_resize(eqp_speeds *speeds, double n)
+{
+    EQP_REQUIRE(speeds);
+    if (!is_count(n)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    speeds->n = n;
+    return EQP_OK;
+}
+
+static int check_point(double size, double seconds)
+{
+    if (!is_count(size)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!(seconds >= 0.0) || !isfinite(seconds)) {
+        return EQP_ERR_DATA;
+    }
+    if (size == 0.0) {
+        return EQP_OK;
+    }
+    const double speed = size / seconds;
+    return speed * SLACK >= 1.0 / EQP_SPEEDS_FASTEST && speed <= EQP_SPEEDS_FASTEST * SLACK ? EQP_OK : EQP_ERR_DATA;
+}
+
+/* Leaves out the point that has to go for another one: that of the same size, or the oldest of too many. */
+static void make_room(eqp__speed_points *points, double size)
+{
+    int gone = 0;
+
+    while (gone < points->n && points->point[gone].size != size) {
+        gone++;
+    }
+    if (gone == points->n) {
+        if (points->n < EQP_SPEEDS_POINTS) {
+            return;
+        }
+        gone = 0;
+    }
+    points->n--;
+    memmove(points->point + gone, points->point + gone + 1, (size_t)(points->n - gone) * sizeof *points->point);
+}
+
+static void add_point(eqp__speed_points *points, double size, double seconds)
+{
+    if (size > 0.0) {
+        make_room(points, size);
+        points->point[points->n++] = (eqp__speed_point){size, size / seconds};
+    }
+}
+
+int eqp_speeds_add(eqp_speeds *speeds, int rank, double size, double seconds)
+{
+    EQP_REQUIRE(speeds);
+    const int code = rank >= 0 && rank < speeds->nranks ? check_point(size, seconds) : EQP_ERR_ARGUMENT;
+
+    if (!code) {
+        add_point(&speeds->ranks[rank], size, seconds);
+    }
+    return code;
+}
+
+int eqp_speeds_record(eqp_speeds *speeds, const int64_t *share, const double *seconds)
+{
+    EQP_REQUIRE(speeds && share && seconds);
+    for (int r = 0; r < speeds->nranks; r++) {
+        const int code = check_point((double)share[r], seconds[r]);
+        if (code) {
+            return code;
+        }
+    }
+    for (int r = 0; r < speeds->nranks; r++) {
+        add_point(&speeds->ranks[r], (double)share[r], seconds[r]);
+    }
+    return EQP_OK;
+}
+
+int eqp_speeds_points(const eqp_speeds *speeds, int rank)
+{
+    EQP_REQUIRE(speeds);
+    return rank >= 0 && rank < speeds->nranks ? speeds->ranks[rank].n : 0;
+}
+
+double eqp__speeds_mean(const eqp_speeds *speeds)
+{
+    double sum = 0.0;
+    int known = 0;
+
+    for (int r = 0; r < speeds->nranks; r++) {
+        const eqp__speed_points *points = &speeds->ranks[r];
+        if (points->n > 0) {
+            sum += points->point[points->n - 1].speed;
+            known++;
+        }
+    }
+    return known > 0 ? sum / known : 0.0;
+}
+
+void eqp__speeds_curve(const eqp_speeds *speeds, int rank, double mean, eqp__curve *curve)
+{
+    const eqp__speed_points *points = &speeds->ranks[rank];
+
+    if (points->n == 0) {
+        eqp__curve_constant(curve, mean);
+        return;
+    }
+    switch (speeds->kind) {
+    case EQP_SPEEDS_CONSTANT:
+        eqp__curve_constant(curve, points->point[points->n - 1].speed);
+        break;
+    case EQP_SPEEDS_PIECEWISE:
+        eqp__curve_piecewise(curve, points->n, points->point);
+        eqp__curve_extend_plateaus(curve);
+        break;
+    case EQP_SPEEDS_AKIMA:
+        eqp__curve_akima(curve, points->n, points->point, speeds->n);
+        eqp__curve_extend_plateaus(curve);
+        break;
+    }
+}
+
+int eqp__speeds_curves_create(const eqp_speeds *speeds, double mean, eqp__curve **curve)
+{
+    eqp__curve *c = NULL;
+    const int code = eqp_array_create(&c, speeds->nranks, sizeof *c);
+
+    if (code) {
+        return code;
+    }
+    for (int r = 0; r < speeds->nranks; r++) {
+        eqp__speeds_curve(speeds, r, mean, &c[r]);
+    }
+    *curve = c;
+    return EQP_OK;
+}
+
+int eqp_speeds_speed(const eqp_speeds *speeds, int rank, double size, double *speed)
+{
+    EQP_REQUIRE(speeds && speed);
+    const bool legal = rank >= 0 && rank < speeds->nranks && size >= 0.0 && isfinite(size);
+    const double mean = legal ? eqp__speeds_mean(speeds) : 0.0;
+    eqp__curve curve;
+
+    if (!legal) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (mean <= 0.0) {
+        return EQP_ERR_STATE;
+    }
+    eqp__speeds_curve(speeds, rank, mean, &curve);
+    *speed = eqp__curve_speed(&curve, size, NULL);
+    return EQP_OK;
+}
+
+int eqp_speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *seconds)
+{
+    EQP_REQUIRE(speeds && seconds);
+    double speed;
+    const int code = eqp_speeds_speed(speeds, rank, size, &speed);
+
+    if (!code) {
+        *seconds = size / speed;
+    }
+    return code;
+}
+
+static const char *const kind_names[] = {"constant", "piecewise", "akima"};
+enum { KINDS = sizeof kind_names / sizeof kind_names[0] };
+
+int eqp_speeds_kind_parse(const char *text, eqp_speeds_kind *kind)
+{
+    EQP_REQUIRE(text && kind);
+    for (int k = 0; k < KINDS; k++) {
+        if (strcmp(text, kind_names[k]) == 0) {
+            *kind = (eqp_speeds_kind)k;
+            return EQP_OK;
+        }
+    }
+    return EQP_ERR_UNKNOWN;
+}
+
+const char *eqp_speeds_kind_name(eqp_speeds_kind kind)
+{
+    return (int)kind >= 0 && (int)kind < KINDS ? kind_names[kind] : NULL;
+}
+
+static int create_piecewise(int nranks, void **state)
+{
+    return eqp_speeds_create(EQP_SPEEDS_PIECEWISE, nranks, 0.0, (eqp_speeds **)state);
+}
+
+static int create_akima(int nranks, void **state)
+{
+    return eqp_speeds_create(EQP_SPEEDS_AKIMA, nranks, 0.0, (eqp_speeds **)state);
+}
+
+static int create_constant(int nranks, void **state)
+{
+    return eqp_speeds_create(EQP_SPEEDS_CONSTANT, nranks, 0.0, (eqp_speeds **)state);
+}
+
+static int add_to_model(void *state, int rank, double size, double seconds)
+{
+    return eqp_speeds_add(state, rank, size, seconds);
+}
+
+static int divide_by_model(void *state, double total, double *size)
+{
+    const int code = eqp_speeds_resize(state, total);
+
+    return code ? code : eqp_speeds_divide(state, size, NULL);
+}
+
+static void free_model(void *state)
+{
+    eqp_speeds_free(state);
+}
+
+const eqp_speed_model *eqp_speeds_model(eqp_speeds_kind kind)
+{
+    static const eqp_speed_model models[] = {
+        [EQP_SPEEDS_CONSTANT] = {"constant", create_constant, add_to_model, divide_by_model, free_model},
+        [EQP_SPEEDS_PIECEWISE] = {"piecewise", create_piecewise, add_to_model, divide_by_model, free_model},
+        [EQP_SPEEDS_AKIMA] = {"akima", create_akima, add_to_model, divide_by_model, free_model}};
+
+    return eqp_speeds_kind_name(kind) ? &models[kind] : NULL;
+}
