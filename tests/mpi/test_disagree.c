@@ -501,24 +501,110 @@ static int balance(const seat *s)
     return code;
 }
 
+/* What points are made of, [2]. */
+typedef struct point_arrays {
+    int64_t size[2];
+    double weight[2], x[8];
+    int now[2];
+} point_arrays;
+
+static eqp_points points_of(const seat *s, point_arrays *a)
+{
+    *a = (point_arrays){{1, 1}, {1, 2}, {s->rank, 0, 0, 1, s->rank, 1, 0, 1}, {0, 1}};
+    return (eqp_points){is(s, "points.n: 0")    ? 0
+                        : is(s, "points.n: -1") ? -1
+                                                : 2,
+                        is(s, "points.x: NULL") ? NULL : a->x,
+                        is(s, "points.stride: 32 for 0")  ? 32
+                        : is(s, "points.stride: 8 for 0") ? 8
+                                                          : 0,
+                        is(s, "points.single: true"),
+                        is(s, "points.weight: NULL") ? NULL : a->weight,
+                        is(s, "points.size: NULL") ? NULL : a->size,
+                        is(s, "points.part_now: NULL") ? NULL : a->now};
+}
+
+static int point_order_create(const seat *s)
+{
+    point_arrays arrays;
+    const eqp_points points = points_of(s, &arrays);
+    eqp_point_order *order = NULL;
+    const int code = CALL(s, eqp_point_order_create(s->argument, is(s, "points: NULL") ? NULL : &points,
+                                                    is(s, "order: NULL") ? NULL : &order));
+
+    CHECK((order == NULL) == (code != EQP_OK));
+    eqp_point_order_free(order);
+    return code;
+}
+
+/* There or back. */
+static int follow_order(const seat *s, int follow(const eqp_point_order *, size_t, const void *, void *))
+{
+    const seat usual = {.rank = s->rank, .what = ""};
+    point_arrays arrays;
+    const eqp_points points = points_of(&usual, &arrays);
+    eqp_point_order *order = NULL;
+    int64_t out[64] = {0}, in[64];
+
+    CHECK_EQUAL(eqp_point_order_create(s->comm, &points, &order), EQP_OK);
+    const eqp_point_order *const given = is(s, "order: NULL") ? NULL : order;
+    const int code = CALL(s, follow(given,
+                                    is(s, "element_size: 4 for 8")   ? 4
+                                    : is(s, "element_size: 0 for 8") ? 0
+                                                                     : 8,
+                                    is(s, "send: NULL") ? NULL : out, is(s, "recv: NULL") ? NULL : in));
+    eqp_point_order_free(order);
+    return code;
+}
+
+/* One rank frees nothing at first. */
+static int point_order_free(const seat *s)
+{
+    const seat usual = {.rank = s->rank, .what = ""};
+    point_arrays arrays;
+    const eqp_points points = points_of(&usual, &arrays);
+    eqp_point_order *order = NULL;
+    const int code = eqp_point_order_create(s->comm, &points, &order);
+
+    eqp_point_order_free(is(s, "order: NULL") ? NULL : order);
+    eqp_point_order_free(is(s, "order: NULL") ? order : NULL);
+    return code;
+}
+
+static int point_order_bring(const seat *s)
+{
+    return follow_order(s, eqp_point_order_bring);
+}
+
+static int point_order_return(const seat *s)
+{
+    return follow_order(s, eqp_point_order_return);
+}
+
+static int regions_create(const seat *s)
+{
+    point_arrays arrays;
+    const eqp_points points = points_of(s, &arrays);
+    const int part[2] = {0, is(s, "part: 5 of 2") ? 5 : 0};
+    eqp_regions *regions = NULL;
+    const int code = CALL(s, eqp_regions_create(s->argument, is(s, "points: NULL") ? NULL : &points,
+                                                is(s, "part: NULL") ? NULL : part,
+                                                is(s, "nparts: 3 for 2")   ? 3
+                                                : is(s, "nparts: 0 for 2") ? 0
+                                                                           : 2,
+                                                is(s, "regions: NULL") ? NULL : &regions));
+
+    CHECK((regions == NULL) == (code != EQP_OK));
+    eqp_regions_free(regions);
+    return code;
+}
+
 static int balance_points(const seat *s)
 {
     const eqp_method method = method_of(s, true);
-    const int64_t size[2] = {1, 1};
-    const double weight[2] = {1, 2}, x[8] = {s->rank, 0, 0, 1, s->rank, 1, 0, 1};
-    const int now[2] = {0, 1};
+    point_arrays arrays;
     eqp_message message = {""};
-    const eqp_points points = {is(s, "points.n: 0")    ? 0
-                               : is(s, "points.n: -1") ? -1
-                                                       : 2,
-                               is(s, "points.x: NULL") ? NULL : x,
-                               is(s, "points.stride: 32 for 0")  ? 32
-                               : is(s, "points.stride: 8 for 0") ? 8
-                                                                 : 0,
-                               is(s, "points.single: true"),
-                               is(s, "points.weight: NULL") ? NULL : weight,
-                               is(s, "points.size: NULL") ? NULL : size,
-                               is(s, "points.part_now: NULL") ? NULL : now};
+    const eqp_points points = points_of(s, &arrays);
     const eqp_balance_options options = balance_options(s, &message);
     eqp_balance_result result;
     int part[2] = {-7, -7};
@@ -597,6 +683,45 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "options.settings: 3 for 0", SAME},
         {"eqp_balance_points", balance_points, "part: NULL", WRONG},
         {"eqp_balance_points", balance_points, "result: NULL", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "comm: NULL", ALONE},
+        {"eqp_point_order_create", point_order_create, "points: NULL", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.n: 0", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "points.n: -1", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.x: NULL", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "points.stride: 8 for 0", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.single: true", SAME},
+        {"eqp_point_order_create", point_order_create, "points.weight: NULL", SAME},
+        {"eqp_point_order_create", point_order_create, "points.size: NULL", SAME},
+        {"eqp_point_order_create", point_order_create, "points.part_now: NULL", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "order: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "comm: NULL", ALONE},
+        {"eqp_regions_create", regions_create, "points: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "points.n: 0", EQP_OK},
+        {"eqp_regions_create", regions_create, "points.n: -1", WRONG},
+        {"eqp_regions_create", regions_create, "points.x: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_regions_create", regions_create, "points.stride: 8 for 0", WRONG},
+        {"eqp_regions_create", regions_create, "points.single: true", SAME},
+        {"eqp_regions_create", regions_create, "points.weight: NULL", SAME},
+        {"eqp_regions_create", regions_create, "points.size: NULL", SAME},
+        {"eqp_regions_create", regions_create, "points.part_now: NULL", EQP_OK},
+        {"eqp_regions_create", regions_create, "part: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "part: 5 of 2", WRONG},
+        {"eqp_regions_create", regions_create, "nparts: 3 for 2", SAME},
+        {"eqp_regions_create", regions_create, "nparts: 0 for 2", WRONG},
+        {"eqp_regions_create", regions_create, "regions: NULL", WRONG},
+        {"eqp_point_order_free", point_order_free, "order: NULL", EQP_OK},
+        {"eqp_point_order_bring", point_order_bring, "order: NULL", ALONE},
+        {"eqp_point_order_bring", point_order_bring, "element_size: 4 for 8", SAME},
+        {"eqp_point_order_bring", point_order_bring, "element_size: 0 for 8", WRONG},
+        {"eqp_point_order_bring", point_order_bring, "send: NULL", WRONG},
+        {"eqp_point_order_bring", point_order_bring, "recv: NULL", WRONG},
+        {"eqp_point_order_return", point_order_return, "order: NULL", ALONE},
+        {"eqp_point_order_return", point_order_return, "element_size: 4 for 8", SAME},
+        {"eqp_point_order_return", point_order_return, "element_size: 0 for 8", WRONG},
+        {"eqp_point_order_return", point_order_return, "send: NULL", WRONG},
+        {"eqp_point_order_return", point_order_return, "recv: NULL", WRONG},
     };
     run_rows(comm, rows, sizeof rows / sizeof rows[0]);
 }

@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #include <equipoise/assign.h>
+#include <equipoise/par.h>
 #include <equipoise/points.h>
 #include <equipoise/random.h>
 
@@ -316,6 +317,132 @@ static void what_cannot_be_is_refused_everywhere(MPI_Comm comm)
     check_refused(comm, "sfc", &(layout){.n = 50}, 0, EQP_ERR_ARGUMENT);
 }
 
+/* The order is the items' own, whoever has them; what comes back is what was sent. */
+static void columns_follow_the_curve_and_come_back(MPI_Comm comm)
+{
+    static items t;
+    int first[ITEMS] = {0}, all[ITEMS], back[ITEMS];
+
+    for (int spread = -1; spread < SPREADS; spread++) { /* at first on one rank */
+        const MPI_Comm here = spread < 0 ? MPI_COMM_SELF : comm;
+        const layout is = {.n = ITEMS, .spread = (enum spread)(spread < 0 ? BY_NUMBER : spread)};
+        eqp_point_order *order = NULL;
+        int64_t before = 0, total = 0;
+
+        make_items(&is, mpi_test_rank(here), mpi_test_size(here), &t);
+        CHECK_EQUAL(eqp_point_order_create(here, &t.points, &order), EQP_OK);
+        const int64_t n = eqp_point_order_count(order);
+        int *const column = mpi_test_alloc((size_t)n + 1, sizeof *column);
+        CHECK_EQUAL(eqp_scan_int64(here, n, &before, &total), EQP_OK);
+        CHECK_EQUAL(total, ITEMS);
+        CHECK(n <= ITEMS / mpi_test_size(here) + 3); /* two in one place stay together */
+        CHECK_EQUAL(eqp_point_order_bring(order, sizeof *column, t.number, column), EQP_OK);
+        memset(all, 0, sizeof all);
+        memcpy(all + before, column, (size_t)n * sizeof *column);
+        MPI_Allreduce(MPI_IN_PLACE, all, ITEMS, MPI_INT, MPI_SUM, here);
+        memcpy(first, spread < 0 ? all : first, sizeof first);
+        CHECK(memcmp(all, first, sizeof all) == 0);
+        CHECK_EQUAL(eqp_point_order_return(order, sizeof *column, column, back), EQP_OK);
+        CHECK(memcmp(back, t.number, (size_t)t.points.n * sizeof *back) == 0);
+        CHECK_EQUAL(eqp_point_order_bring(order, 0, t.number, column), EQP_ERR_ARGUMENT);
+        free(column);
+        eqp_point_order_free(order);
+    }
+    CHECK_EQUAL(eqp_point_order_count(NULL), 0);
+    eqp_point_order_free(NULL);
+}
+
+/* The part that its item has; of a pair in one place, either's. */
+static void check_places(const layout *is, int nparts, const int *part, const eqp_regions *regions)
+{
+    const double nowhere[3] = {0, NAN, 0}, far[3] = {-1e300, 1e300, 5};
+    int found = eqp_regions_find(regions, far);
+
+    CHECK_EQUAL(eqp_regions_find(regions, nowhere), -1);
+    CHECK(is->n > 0 ? found >= 0 && found < nparts : found == -1);
+    for (int i = 0; i < is->n; i++) {
+        double x[3], low[3], high[3];
+        for (int k = 0; k < 3; k++) {
+            x[k] = coordinate(is, i, k);
+        }
+        found = eqp_regions_find(regions, x);
+        CHECK(found == part[i] || (i < 40 && found == part[i ^ 1]));
+        CHECK_EQUAL(eqp_regions_box(regions, part[i], low, high), EQP_OK);
+        for (int k = 0; k < 3; k++) {
+            CHECK(low[k] <= x[k] && x[k] <= high[k]);
+        }
+    }
+}
+
+static void places_belong_to_the_parts_of_their_items(MPI_Comm comm)
+{
+    static const char *const methods[] = {"sfc", "rcb", "count"};
+    static const int counts[] = {1, 5, 8, 64};
+    static items t;
+    int part[ITEMS];
+    double low[3], high[3];
+
+    for (int m = 0; m < 3; m++) {
+        for (int k = 0; k < 8; k++) {
+            const int nparts = counts[k % 4];
+            const layout is = {.n = k == 4 ? 0 : ITEMS, .spread = (enum spread)(k % SPREADS), .single = k > 4};
+            eqp_regions *regions = NULL;
+            balance(comm, eqp_method_find(methods[m]), &is, nparts, part, NULL);
+            make_items(&is, mpi_test_rank(comm), mpi_test_size(comm), &t);
+            for (int64_t i = 0; i < t.points.n; i++) {
+                t.part[i] = part[t.number[i]];
+            }
+            CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, nparts, &regions), EQP_OK);
+            check_places(&is, nparts, part, regions);
+            CHECK_EQUAL(eqp_regions_box(regions, nparts, low, high), EQP_ERR_ARGUMENT);
+            CHECK(is.n > 0 || eqp_regions_box(regions, 0, low, high) == EQP_ERR_UNKNOWN);
+            eqp_regions_free(regions);
+        }
+    }
+}
+
+static void what_no_walls_tell_apart_is_refused(MPI_Comm comm)
+{
+    static items t;
+    eqp_regions *regions = NULL;
+
+    make_items(&(layout){.n = ITEMS, .spread = SHUFFLED}, mpi_test_rank(comm), mpi_test_size(comm), &t);
+    for (int64_t i = 0; i < t.points.n; i++) {
+        t.part[i] = t.number[i] % 5;
+    }
+    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 5, &regions), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 4, &regions), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_regions_create(comm, &t.points, t.part, 5 + mpi_test_rank(comm), &regions),
+                mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_ERR_STATE);
+    CHECK(regions == NULL && eqp_regions_find(NULL, (double[3]){0}) == -1);
+}
+
+/* Of orders and regions; user: not used */
+static int places_without_memory(MPI_Comm comm, void *user)
+{
+    static items t;
+    eqp_point_order *order = NULL;
+    eqp_regions *regions = NULL;
+    int column[ITEMS], back[ITEMS];
+
+    (void)user;
+    make_items(&(layout){.n = 24, .spread = EVERY_OTHER_RANK}, mpi_test_rank(comm), mpi_test_size(comm), &t);
+    for (int64_t i = 0; i < t.points.n; i++) {
+        t.part[i] = 0;
+    }
+    failing_ranks_begin();
+    int code = eqp_point_order_create(comm, &t.points, &order);
+    CHECK((order == NULL) == (code != EQP_OK));
+    code = code == EQP_OK ? eqp_point_order_bring(order, sizeof *column, t.number, column) : code;
+    code = code == EQP_OK ? eqp_point_order_return(order, sizeof *column, column, back) : code;
+    code = code == EQP_OK ? eqp_regions_create(comm, &t.points, t.part, 4, &regions) : code;
+    failing_ranks_end();
+    CHECK((regions == NULL) == (code != EQP_OK));
+    eqp_point_order_free(order);
+    eqp_regions_free(regions);
+    return code;
+}
+
 /* user: the method */
 static int without_memory(MPI_Comm comm, void *user)
 {
@@ -338,15 +465,18 @@ static void a_call_fails_on_all_ranks_or_on_none(MPI_Comm comm)
 {
     if (failing_malloc_only_ours() && mpi_test_size(comm) <= 3) { /* more ranks fail at the same places */
         CHECK(failing_ranks_check(comm, without_memory, (void *)eqp_method_find("sfc")) > 0);
+        CHECK(failing_ranks_check(comm, places_without_memory, NULL) > 0);
     }
 }
 
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(parts_balance_wherever_the_items_lie), MPI_TEST(few_items_and_odd_places),
-        MPI_TEST(the_largest_numbers_are_places),       MPI_TEST(items_are_at_home_where_they_lie),
-        MPI_TEST(what_cannot_be_is_refused_everywhere), MPI_TEST(a_call_fails_on_all_ranks_or_on_none),
+        MPI_TEST(parts_balance_wherever_the_items_lie),   MPI_TEST(few_items_and_odd_places),
+        MPI_TEST(the_largest_numbers_are_places),         MPI_TEST(items_are_at_home_where_they_lie),
+        MPI_TEST(columns_follow_the_curve_and_come_back), MPI_TEST(places_belong_to_the_parts_of_their_items),
+        MPI_TEST(what_no_walls_tell_apart_is_refused),    MPI_TEST(what_cannot_be_is_refused_everywhere),
+        MPI_TEST(a_call_fails_on_all_ranks_or_on_none),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }

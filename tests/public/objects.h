@@ -381,6 +381,27 @@ static inline eqp_route *make_eqp_route(void)
     return route;
 }
 
+static inline eqp_point_order *make_eqp_point_order(void)
+{
+    const double x[6] = {0, 0, 0, 1, 1, 1};
+    const eqp_points points = {.n = 2, .x = x};
+    eqp_point_order *order = NULL;
+
+    made(eqp_point_order_create(world_comm, &points, &order), "order of points");
+    return order;
+}
+
+static inline eqp_regions *make_eqp_regions(void)
+{
+    const double x[6] = {0, 0, 0, 1, 1, 1};
+    const eqp_points points = {.n = 2, .x = x};
+    const int part[2] = {0, 1};
+    eqp_regions *regions = NULL;
+
+    made(eqp_regions_create(world_comm, &points, part, 2, &regions), "regions");
+    return regions;
+}
+
 static inline eqp_loop *make_eqp_loop(void)
 {
     eqp_loop *loop = NULL;
