@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mends an assignment that a partitioner left with empty or overloaded parts. */
+/* Repairs an assignment that a partitioner left with empty or overloaded parts. */
 #include "assign/repair.h"
 
 #include "assign/parts.h"
@@ -149,7 +149,7 @@ void eqp__repair_fill(eqp__repairing *m)
     }
 }
 
-static int mend_allocate(eqp__repairing *m)
+static int repair_allocate(eqp__repairing *m)
 {
     int code;
 
@@ -168,7 +168,7 @@ static int mend_allocate(eqp__repairing *m)
     return EQP_OK;
 }
 
-static void mend_close(eqp__repairing *m)
+static void repair_close(eqp__repairing *m)
 {
     free(m->scale);
     free(m->room);
@@ -182,12 +182,12 @@ static void mend_close(eqp__repairing *m)
     free(m->other);
 }
 
-static int mend_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
+static int repair_open(eqp__repairing *m, const double *share, double imbalance_tol, const int *part, double total)
 {
-    int code = mend_allocate(m);
+    int code = repair_allocate(m);
 
     if (code) {
-        mend_close(m);
+        repair_close(m);
         return code;
     }
     for (int p = 0; p < m->nparts; p++) {
@@ -213,7 +213,7 @@ static double largest_item(int64_t n, const double *weight)
     return item;
 }
 
-static int mend(eqp__repairing *m)
+static int run_stages(eqp__repairing *m)
 {
     eqp__repair_fill(m);
     int code = eqp__repair_heavy(m);
@@ -245,10 +245,10 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
         if (graph) {
             m.graph = eqp_hypergraph_arrays(graph);
         }
-        if ((code = mend_open(&m, share, imbalance_tol, part, before.total))) {
+        if ((code = repair_open(&m, share, imbalance_tol, part, before.total))) {
             return code;
         }
-        if (!(code = mend(&m)) && !(code = eqp_parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
+        if (!(code = run_stages(&m)) && !(code = eqp_parts_load(n, weight, m.part, nparts, share, NULL, &after))) {
             r.imbalance = after.imbalance;
             r.empty = after.empty;
             for (int64_t i = 0; i < n; i++) {
@@ -258,7 +258,7 @@ int eqp_repair(int64_t n, const double *weight, const eqp_hypergraph *graph, int
                 memcpy(part, m.part, (size_t)n * sizeof *part);
             }
         }
-        mend_close(&m);
+        repair_close(&m);
     }
     r.within = r.imbalance <= imbalance_tol + EQP__IMBALANCE_SLACK;
     if (!code) {

@@ -16,7 +16,7 @@ struct eqp_loop {
     eqp_loop_work work;
     eqp_schedule *schedule; /* as far as this rank knows: pools only shrink, so it never knows of too few iterations */
     bool ran;
-    int64_t *part, *wanted; /* [nranks + 1] with parcels: where each rank's part begins; to read into */
+    int64_t *part, *wanted; /* [nranks + 1] with bundles: where each rank's part begins; to read into */
     eqp_loop_result result;
     double looked; /* when this rank last let MPI get on with what others want, by the loop's clock */
     double since;  /* when it came back from that, by MPI's */

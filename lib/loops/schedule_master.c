@@ -54,7 +54,7 @@ int eqp__loop_give(eqp_loop *loop, int to)
     const bool buffered = t->owner != loop->rank;
     const int64_t most = eqp__loop_most_given(loop);
     /* Packing the last one takes longer than beginning with it. */
-    const int64_t rest = t->end - t->at, half = loop->options.parcels ? rest / 2 : rest - rest / 2;
+    const int64_t rest = t->end - t->at, half = loop->options.bundles ? rest / 2 : rest - rest / 2;
     eqp__word w = {.kind = EQP__GIFT, .rank = t->owner, .count = half};
     int done = 1, code;
 
@@ -70,8 +70,8 @@ int eqp__loop_give(eqp_loop *loop, int to)
     if ((code = eqp__talk_say(loop, to, w)) || w.count == 0) {
         return code;
     }
-    if (loop->options.parcels) {
-        return eqp__parcel_send(loop, to, w.first, w.count);
+    if (loop->options.bundles) {
+        return eqp__bundle_send(loop, to, w.first, w.count);
     }
     return !t->data || to == t->owner
                ? EQP_OK
@@ -81,8 +81,8 @@ int eqp__loop_give(eqp_loop *loop, int to)
 
 int eqp__loop_yield(eqp_loop *loop, const eqp__word *w)
 {
-    if (loop->options.parcels) {
-        return eqp__parcel_send(loop, w->rank, w->first, w->count);
+    if (loop->options.bundles) {
+        return eqp__bundle_send(loop, w->rank, w->first, w->count);
     }
     expect(loop, w->count);
     return send_data(loop, w->rank, own_data(loop, w->first), w->count, false);
@@ -229,7 +229,7 @@ static int compute_chunk(eqp_loop *loop, double overhead, eqp__word *next)
     loop->result.chunks++;
     loop->result.taken += t->answer.kind == EQP__GIFT;
     code =
-        loop->options.parcels && !own ? eqp__parcel_compute(loop, &sample, &empty) : compute_divisible(loop, &sample);
+        loop->options.bundles && !own ? eqp__bundle_compute(loop, &sample, &empty) : compute_divisible(loop, &sample);
     if (!code && sample.count > 0) {
         (void)eqp__loop_learn(loop, &sample);
         loop->result.helped += own ? 0 : sample.count;

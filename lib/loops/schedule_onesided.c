@@ -12,10 +12,10 @@
 
 #include <math.h>
 
-/* Seconds between two looks after others, and at most between two of a rank that has nothing else to do. */
+/* Seconds between two answers to others, and at most between two of a rank that has nothing else to do. */
 #define SOON 2e-5
 #define LATER 1e-3
-/* What part of its time a rank that computes looks after others, and how many seconds at a time. */
+/* What part of its time a rank that computes answers others, and how many seconds at a time. */
 #define LOOKING (1.0 / 256)
 #define LONGEST_LOOK 1e-4
 

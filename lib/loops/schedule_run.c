@@ -22,7 +22,7 @@ static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_op
     if (method_number(method) < 0 || n < 0 || options->grain < 0 || options->most_given < 0) {
         return EQP_ERR_ARGUMENT;
     }
-    if (options->parcels &&
+    if (options->bundles &&
         (options->engine != EQP_LOOP_MASTER || n > 0 || options->data_bytes > 0 || options->result_bytes > 0)) {
         return EQP_ERR_ARGUMENT;
     }
@@ -41,7 +41,7 @@ static int64_t print_of(const eqp_schedule_method *method, int64_t n, int nranks
                              n,
                              options->engine,
                              options->yield,
-                             options->parcels,
+                             options->bundles,
                              (int64_t)options->data_bytes,
                              (int64_t)options->result_bytes,
                              options->grain,
@@ -107,7 +107,7 @@ int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n,
     if (!code && options->engine == EQP_LOOP_MASTER) {
         code = eqp__loop_talk_create(l, &l->talk);
     }
-    if (!code && options->parcels) {
+    if (!code && options->bundles) {
         code = eqp_array_create(&l->part, (int64_t)l->nranks + 1, sizeof *l->part);
         code = code ? code : eqp_array_create(&l->wanted, (int64_t)l->nranks + 1, sizeof *l->wanted);
     }
@@ -148,7 +148,7 @@ int eqp_loop_resize(eqp_loop *loop, int64_t mine)
     if (!loop) {
         return EQP_ERR_ARGUMENT;
     }
-    if ((code = eqp_agree(loop->comm, mine < 0 || !loop->options.parcels ? EQP_ERR_ARGUMENT : EQP_OK, NULL))) {
+    if ((code = eqp_agree(loop->comm, mine < 0 || !loop->options.bundles ? EQP_ERR_ARGUMENT : EQP_OK, NULL))) {
         return code;
     }
     first = loop->wanted;
@@ -231,13 +231,13 @@ static bool is_complete(const eqp_loop *loop, const eqp_loop_work *work)
 {
     const eqp_loop_options *o = &loop->options;
     const bool owns = eqp_loop_part(loop, loop->rank).count > 0;
-    const eqp_loop_parcels *p = work ? work->parcels : NULL;
+    const eqp_loop_bundles *p = work ? work->bundles : NULL;
 
     if (!work || !work->compute || (owns && o->data_bytes > 0 && !work->data) ||
         (owns && o->result_bytes > 0 && !work->result)) {
         return false;
     }
-    return o->parcels ? p && p->pack && p->compute && p->take : !p;
+    return o->bundles ? p && p->pack && p->compute && p->take : !p;
 }
 
 int eqp_loop_run(eqp_loop *loop, const eqp_loop_work *work, eqp_loop_result *result)

@@ -54,7 +54,7 @@ static int64_t find_unbegun(const eqp_loop *loop, int rank, int *pool)
 
 int64_t eqp__loop_most_given(const eqp_loop *loop)
 {
-    const int64_t most = loop->options.parcels ? loop->options.most_given : loop->piece;
+    const int64_t most = loop->options.bundles ? loop->options.most_given : loop->piece;
 
     return most > 0 ? most : INT64_MAX;
 }
@@ -62,8 +62,8 @@ int64_t eqp__loop_most_given(const eqp_loop *loop)
 static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
 {
     const eqp_loop_options *o = &loop->options;
-    /* Pools of owned methods are the parts, if these are parcels. */
-    const int source = o->parcels && loop->schedule->npools > 1 ? pool : find_source(loop, rank);
+    /* Pools of owned methods are the parts, if these are bundles. */
+    const int source = o->bundles && loop->schedule->npools > 1 ? pool : find_source(loop, rank);
     const int64_t most = eqp__loop_most_given(loop);
     eqp__row *part = &loop->talk->row[source];
     eqp__word w = {.kind = EQP__ASSIGN, .rank = source};
@@ -80,10 +80,10 @@ static int hand_chunk(eqp_loop *loop, int rank, int pool, int64_t count)
         w.first = part->end;
     }
     loop->talk->row[rank].count = w.count;
-    loop->talk->row[rank].empty = o->parcels && source != rank;
+    loop->talk->row[rank].empty = o->bundles && source != rank;
     /* Who gets it hears of it first, and is ready for the data. */
     code = eqp__talk_say(loop, rank, w);
-    if (!code && source != rank && (o->parcels || o->data_bytes + o->result_bytes > 0)) {
+    if (!code && source != rank && (o->bundles || o->data_bytes + o->result_bytes > 0)) {
         code = eqp__talk_say(loop, source,
                              (eqp__word){.kind = EQP__YIELD, .rank = rank, .first = w.first, .count = w.count});
     }
@@ -97,7 +97,7 @@ static int split_chunk(eqp_loop *loop, int rank, int longest)
     const int64_t half = r[longest].count / 2, most = eqp__loop_most_given(loop);
 
     r[rank].count = half < most ? half : most;
-    r[rank].empty = loop->options.parcels;
+    r[rank].empty = loop->options.bundles;
     r[longest].count -= r[rank].count;
     return eqp__talk_say(loop, longest, (eqp__word){.kind = EQP__SPLIT, .rank = rank});
 }

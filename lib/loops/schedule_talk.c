@@ -12,7 +12,7 @@ int eqp__loop_talk_create(const eqp_loop *loop, struct eqp__talk **talk)
     if (code) {
         return code;
     }
-    /* Of each other rank at most two requests and answers, a parcel that it waits for and a result. */
+    /* Of each other rank at most two requests and answers, a bundle that it waits for and a result. */
     t->nslots = 4 * loop->nranks + 16;
     t->sending[0] = t->sending[1] = MPI_REQUEST_NULL;
     code = eqp_array_create(&t->slot, t->nslots, sizeof *t->slot);
@@ -79,8 +79,8 @@ static int handle(eqp_loop *loop, const eqp__word *w)
 
 int eqp__talk_say(eqp_loop *loop, int to, eqp__word w)
 {
-    /* Results of parcels are received one at a time, so they are announced where only that is listened to. */
-    const int tag = w.kind == EQP__RESULT && loop->options.parcels ? EQP__TAG_HEAD : EQP__TAG_WORDS;
+    /* Results of bundles are received one at a time, so they are announced where only that is listened to. */
+    const int tag = w.kind == EQP__RESULT && loop->options.bundles ? EQP__TAG_HEAD : EQP__TAG_WORDS;
     eqp__slot *s;
     int code;
 
@@ -97,7 +97,7 @@ int eqp__talk_say(eqp_loop *loop, int to, eqp__word w)
 
 int eqp__talk_listen(eqp_loop *loop)
 {
-    int code = loop->options.parcels ? eqp__parcels_see_to(loop) : EQP_OK;
+    int code = loop->options.bundles ? eqp__bundles_see_to(loop) : EQP_OK;
 
     /* A probe may say what the one before has brought in. */
     for (int missed = 0; !code && missed < 2;) {

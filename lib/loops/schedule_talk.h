@@ -41,12 +41,12 @@ typedef struct eqp__row {
     bool empty;        /* of that chunk nothing is left to give */
 } eqp__row;
 
-/* A parcel, or what was made of it, on its way. */
-typedef struct eqp__parcel {
+/* A bundle, or what was made of it, on its way. */
+typedef struct eqp__bundle {
     MPI_Request request;
     void *bytes; /* [size] owned; NULL: there was no memory for it */
     int size;
-} eqp__parcel;
+} eqp__bundle;
 
 struct eqp__talk {
     int nslots;
@@ -64,11 +64,11 @@ struct eqp__talk {
     int64_t expected;       /* results of this rank's iterations that are still to come */
     MPI_Request sending[2]; /* results, and data that were given on, out of the buffers */
     int64_t nsent, room;
-    eqp__parcel *sent; /* [nsent] parcels that this rank has sent */
+    eqp__bundle *sent; /* [nsent] bundles that this rank has sent */
     /* One result comes at a time; others wait in MPI. */
     enum { EQP__QUIET, EQP__ANNOUNCED, EQP__COMING } stage;
     eqp__word head; /* what it says of itself */
-    eqp__parcel coming;
+    eqp__bundle coming;
 };
 
 /* A place for a message that is on its way. They are small and few; MPI only has to get on with them. */
@@ -99,13 +99,13 @@ int eqp__loop_receive_result(eqp_loop *loop, const eqp__word *word);
 int64_t eqp__loop_most_given(const eqp_loop *loop);
 
 /* Packs iterations of this rank's part and sends them; something is sent, even if it is only that nothing comes. */
-int eqp__parcel_send(eqp_loop *loop, int to, int64_t first, int64_t count);
+int eqp__bundle_send(eqp_loop *loop, int to, int64_t first, int64_t count);
 
-/* Computes the parcel of the present answer, and sends the result back. `sample` gets what it took; *empty: its owner
+/* Computes the bundle of the present answer, and sends the result back. `sample` gets what it took; *empty: its owner
  * has not packed it. */
-int eqp__parcel_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty);
+int eqp__bundle_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty);
 
 /* Frees what is sent, takes results that have come. */
-int eqp__parcels_see_to(eqp_loop *loop);
+int eqp__bundles_see_to(eqp_loop *loop);
 
 #endif

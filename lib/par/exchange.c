@@ -160,12 +160,12 @@ static int exchange_dense(const exchange *x, int *counts)
 }
 
 /* What all ranks have to know before they start. */
-typedef struct census {
+typedef struct tally {
     uint64_t failed;     /* ranks whose arguments are wrong */
     uint64_t difference; /* marks of what is sent less marks of what is expected: 0 if that is the same */
     uint64_t large;      /* ranks with more bytes than an int counts */
     uint64_t pairs;      /* pairs of ranks with something to say */
-} census;
+} tally;
 
 /* Of a number of elements between two ranks, as random as it must be for sums of others not to be equal. */
 static uint64_t mark(int from, int to, int64_t count)
@@ -173,7 +173,7 @@ static uint64_t mark(int from, int to, int64_t count)
     return count == 0 ? 0 : eqp_random_bits((uint64_t)count, (uint64_t)from, (uint64_t)to);
 }
 
-static int take_census(const exchange *x, int code, census *all)
+static int take_tally(const exchange *x, int code, tally *all)
 {
     int64_t sent = 0, received = 0;
     uint64_t mine[4] = {0}, sum[4];
@@ -202,7 +202,7 @@ static int take_census(const exchange *x, int code, census *all)
     if (MPI_Allreduce(mine, sum, 4, MPI_UINT64_T, MPI_SUM, x->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    *all = (census){sum[0], sum[1], sum[2], sum[3]};
+    *all = (tally){sum[0], sum[1], sum[2], sum[3]};
     return code;
 }
 
@@ -232,14 +232,14 @@ int eqp__exchange(MPI_Comm comm, int code, size_t piece, size_t element_size, co
                   .recv = recv};
     requests posted = {0};
     int *counts = NULL;
-    census all = {0};
+    tally all = {0};
 
     int failed = eqp__comm_shape(comm, &x.rank, &x.nranks);
 
     if (failed) {
         return failed;
     }
-    code = take_census(&x, code, &all);
+    code = take_tally(&x, code, &all);
     if (all.failed) {
         return eqp_agree(comm, code, NULL);
     }

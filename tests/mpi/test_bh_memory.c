@@ -144,7 +144,7 @@ static void steps_end_on_all_ranks_or_on_none(MPI_Comm comm)
     CHECK(failing_ranks_check(comm, step, &settings) > mpi_test_size(comm));
 }
 
-/* Which rank packs and which one computes parcels depends on times: there may be fewer or more allocations the next
+/* Which rank packs and which one computes bundles depends on times: there may be fewer or more allocations the next
  * time, but a rank that lacks memory ends the step. */
 static void steps_that_are_handed_out_end_on_all_ranks_or_on_none(MPI_Comm comm)
 {

@@ -5,9 +5,9 @@
 
 #include "../unit/slow.h"
 
-#include "handout.h"
 #include "load/timings.h"
 #include "simulation.h"
+#include "stealing.h"
 
 #include "failing_ranks.h"
 

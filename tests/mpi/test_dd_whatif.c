@@ -166,16 +166,16 @@ static void compare_loads(const char *what, int nparts, const eqp_evaluation *tr
 }
 
 /* A trace against the definitions. */
-static void compare_trace(const char *what, const dd_simulation *sim, dd_census *census, const known *k)
+static void compare_trace(const char *what, const dd_simulation *sim, dd_node_pairs *node_pairs, const known *k)
 {
     eqp_evaluation *traced = new_evaluation(k->nparts), *loads = new_evaluation(k->nparts),
                    *defined = new_evaluation(k->nparts);
     dd_counts *work = calloc((size_t)k->nparts, sizeof *work);
     eqp_placement *placement = known_placements(k, sim);
-    int code = dd_trace(census, nominal_costs(), k->nparts, k->map, placement, false, traced);
+    int code = dd_trace(node_pairs, nominal_costs(), k->nparts, k->map, placement, false, traced);
 
     CHECK(code == EQP_OK, "%s: %s", what, eqp_error_text(code));
-    code = dd_trace(census, nominal_costs(), k->nparts, k->map, placement, true, loads);
+    code = dd_trace(node_pairs, nominal_costs(), k->nparts, k->map, placement, true, loads);
     CHECK(code == EQP_OK, "%s, loads: %s", what, eqp_error_text(code));
     traced = join(sim->comm, k->nparts, traced);
     loads = join(sim->comm, k->nparts, loads);
@@ -194,7 +194,8 @@ static void compare_trace(const char *what, const dd_simulation *sim, dd_census 
     eqp_evaluation_free(defined);
 }
 
-static void check_trace(const dd_simulation *sim, dd_census *census, int nparts, bool with_split, const char *when)
+static void check_trace(const dd_simulation *sim, dd_node_pairs *node_pairs, int nparts, bool with_split,
+                        const char *when)
 {
     char what[120];
     known k;
@@ -204,7 +205,7 @@ static void check_trace(const dd_simulation *sim, dd_census *census, int nparts,
     known_gather(sim, &k);
     known_assign(&k, nparts, with_split, sim);
     CHECK(!with_split || eqp_map_shared(k.map) > 0, "%s: nobody shares anything", what);
-    compare_trace(what, sim, census, &k);
+    compare_trace(what, sim, node_pairs, &k);
     known_free(&k);
 }
 
@@ -223,16 +224,16 @@ static void check_traces(MPI_Comm comm, const char *method, const char *extra, i
     const int64_t n = sim.domain.network.n;
     const dd_tag first = n > 0 ? sim.domain.network.node[0].tag : 0;
     code = problem.open(problem.user, true);
-    CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
+    CHECK(code == EQP_OK, "node_pairs: %s", eqp_error_text(code));
     for (int c = 0; c < ncounts; c++) {
-        check_trace(&sim, &sim.problem.census, counts[c], false, "at first");
-        check_trace(&sim, &sim.problem.census, counts[c], true, "at first");
+        check_trace(&sim, &sim.problem.node_pairs, counts[c], false, "at first");
+        check_trace(&sim, &sim.problem.node_pairs, counts[c], true, "at first");
     }
     code = problem.advance(problem.user, &message);
     CHECK(code == EQP_OK, "moving on: %s %s", eqp_error_text(code), message.text);
     CHECK(sim.domain.network.n == n, "%lld nodes, not %lld", (long long)sim.domain.network.n, (long long)n);
     CHECK(n == 0 || sim.domain.network.node[0].tag == first, "nodes have changed places");
-    check_trace(&sim, &sim.problem.census, 8, true, "moved");
+    check_trace(&sim, &sim.problem.node_pairs, 8, true, "moved");
     problem.close(problem.user);
     dd_simulation_free(&sim);
     app_run_settings_free(&settings.run);
@@ -247,21 +248,21 @@ typedef struct settled {
 /* What nodes do, part by part, [nparts]; placement: NULL for as many equal boxes. */
 static double *loads_of(dd_simulation *sim, bool bisection, int nparts, const eqp_placement *placement)
 {
-    dd_census census = {.n = 0};
+    dd_node_pairs node_pairs = {.n = 0};
     eqp_boxes *boxes = NULL;
     double *load = calloc((size_t)nparts, sizeof *load);
-    int code = dd_census_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &census);
+    int code = dd_node_pairs_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &node_pairs);
 
-    CHECK(code == EQP_OK, "census: %s", eqp_error_text(code));
+    CHECK(code == EQP_OK, "node_pairs: %s", eqp_error_text(code));
     code = dd_baseline_create(&sim->domain, nparts, &sim->input.control, bisection, &boxes);
     CHECK(code == EQP_OK, "boxes: %s", eqp_error_text(code));
-    for (int64_t i = 0; i < census.n; i++) {
+    for (int64_t i = 0; i < node_pairs.n; i++) {
         const int part = placement != NULL ? placement[i].home : eqp_boxes_find(boxes, sim->domain.network.node[i].x);
-        load[part] += eqp_cost_fit_predict(nominal_costs(), census.of_node[i].of);
+        load[part] += eqp_cost_fit_predict(nominal_costs(), node_pairs.of_node[i].of);
     }
     CHECK(eqp_sum_double(sim->comm, nparts, load) == EQP_OK, "sum");
     eqp_boxes_free(boxes);
-    dd_census_free(&census);
+    dd_node_pairs_free(&node_pairs);
     return load;
 }
 
@@ -430,7 +431,7 @@ static void check_trials(dd_simulation *sim, const eqp_choice *choice)
     CHECK(eqp__take_names(b, &home) == EQP_OK, "no names");
     what.nhome = home.n;
     what.key = home.key;
-    CHECK(problem.open(problem.user, true) == EQP_OK, "no census");
+    CHECK(problem.open(problem.user, true) == EQP_OK, "no node_pairs");
     check_aspect(sim, &problem);
     check_base(sim, &what, choice);
     eqp__whatif_open(&what, &state);
@@ -512,7 +513,7 @@ static void check_run(MPI_Comm comm, const char *method, const char *extra, bool
     eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
     dd_settings settings;
     dd_simulation sim;
-    dd_census census = {.n = 0};
+    dd_node_pairs node_pairs = {.n = 0};
     eqp_message message = {""};
     char what[80];
     known k;
@@ -528,10 +529,10 @@ static void check_run(MPI_Comm comm, const char *method, const char *extra, bool
         every_plan(plan);
     }
     snprintf(what, sizeof what, "%s, %d ranks", method, k.nparts);
-    code = dd_census_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &census);
-    CHECK(code == EQP_OK, "%s: census: %s", what, eqp_error_text(code));
-    compare_trace(what, &sim, &census, &k);
-    dd_census_free(&census);
+    code = dd_node_pairs_take(&sim.domain, &sim.halo, &sim.stage, &sim.evaluator, &node_pairs);
+    CHECK(code == EQP_OK, "%s: node_pairs: %s", what, eqp_error_text(code));
+    compare_trace(what, &sim, &node_pairs, &k);
+    dd_node_pairs_free(&node_pairs);
     for (int i = 0; i < nplans; i++) {
         sim.domain.plan = plan[i];
         code = eqp_route_fit(sim.comm, &sim.domain.plan);

@@ -42,7 +42,7 @@ static void scene_free(scene *s)
     dd_simulation_free(&s->sim);
 }
 
-/* A census, what a map is made of, and a trace. */
+/* The node pairs, what a map is made of, and a trace. */
 static int trace(MPI_Comm comm, void *user)
 {
     scene *s = user;

@@ -117,7 +117,7 @@ static int pack(void *user, int to, int64_t first, int64_t count, void **data, s
     return EQP_OK;
 }
 
-static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+static int compute_bundle(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
                           void **result, size_t *result_bytes)
 {
     (void)data, (void)bytes;
@@ -154,8 +154,8 @@ static int loop_create(const seat *s)
     options.clock = is(s, "options.clock: another") ? eqp_cpu_seconds : NULL;
     options.engine = is(s, "options.engine: another") ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED;
     options.most_given = is(s, "options.most_given: 1 for 0");
-    if (is(s, "options.parcels: true for false")) {
-        options.parcels = true;
+    if (is(s, "options.bundles: true for false")) {
+        options.bundles = true;
         options.engine = EQP_LOOP_MASTER;
     }
     const int code =
@@ -173,9 +173,9 @@ static int loop_create(const seat *s)
 }
 
 /* A loop whose iterations lie where they were made. */
-static eqp_loop *loop_of_parcels(const seat *s)
+static eqp_loop *loop_of_bundles(const seat *s)
 {
-    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .parcels = true};
+    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .bundles = true};
     eqp_loop *loop = NULL;
 
     CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), 0, NULL, &options, &loop), EQP_OK);
@@ -184,7 +184,7 @@ static eqp_loop *loop_of_parcels(const seat *s)
 
 static int loop_resize(const seat *s)
 {
-    eqp_loop *loop = loop_of_parcels(s);
+    eqp_loop *loop = loop_of_bundles(s);
     const bool none = is(s, "loop: NULL");
     const int64_t mine = is(s, "mine: -1") ? -1 : is(s, "mine: INT64_MAX") ? INT64_MAX : is(s, "mine: 5 for 3") ? 5 : 3;
     const int code = CALL(s, eqp_loop_resize(none ? NULL : loop, mine));
@@ -197,7 +197,7 @@ static int loop_resize(const seat *s)
 static int run_twice(const seat *s, eqp_loop *loop, eqp_loop_work *work)
 {
     const eqp_loop_work right = *work;
-    eqp_loop_parcels parcels = {NULL, NULL, NULL};
+    eqp_loop_bundles bundles = {NULL, NULL, NULL};
     eqp_loop_result result;
     const bool none = is(s, "loop: NULL");
 
@@ -205,7 +205,7 @@ static int run_twice(const seat *s, eqp_loop *loop, eqp_loop_work *work)
     work->user = is(s, "work.user: another") ? &result : work->user;
     work->data = is(s, "work.data: NULL") ? NULL : work->data;
     work->result = is(s, "work.result: NULL") ? NULL : work->result;
-    work->parcels = is(s, "work.parcels: NULL") ? NULL : is(s, "work.parcels: of NULLs") ? &parcels : work->parcels;
+    work->bundles = is(s, "work.bundles: NULL") ? NULL : is(s, "work.bundles: of NULLs") ? &bundles : work->bundles;
     const int code = CALL(
         s, eqp_loop_run(none ? NULL : loop, is(s, "work: NULL") ? NULL : work, is(s, "result: NULL") ? NULL : &result));
 
@@ -233,11 +233,11 @@ static int loop_run(const seat *s)
     return code;
 }
 
-static int loop_run_parcels(const seat *s)
+static int loop_run_bundles(const seat *s)
 {
-    const eqp_loop_parcels parcels = {pack, compute_parcel, take};
-    eqp_loop_work work = {compute, NULL, NULL, NULL, &parcels};
-    eqp_loop *loop = loop_of_parcels(s);
+    const eqp_loop_bundles bundles = {pack, compute_bundle, take};
+    eqp_loop_work work = {compute, NULL, NULL, NULL, &bundles};
+    eqp_loop *loop = loop_of_bundles(s);
 
     CHECK_EQUAL(eqp_loop_resize(loop, 3), EQP_OK);
     return run_twice(s, loop, &work);
@@ -245,7 +245,7 @@ static int loop_run_parcels(const seat *s)
 
 static int loop_free(const seat *s)
 {
-    eqp_loop *loop = loop_of_parcels(s);
+    eqp_loop *loop = loop_of_bundles(s);
 
     if (is(s, "loop: NULL")) {
         eqp_loop_free(NULL);
@@ -279,7 +279,7 @@ static void rows_of_loops(MPI_Comm comm)
         {"eqp_loop_create", loop_create, "options.grain: -1", WRONG},
         {"eqp_loop_create", loop_create, "options.clock: another", EQP_OK},
         {"eqp_loop_create", loop_create, "options.engine: another", SAME},
-        {"eqp_loop_create", loop_create, "options.parcels: true for false", WRONG},
+        {"eqp_loop_create", loop_create, "options.bundles: true for false", WRONG},
         {"eqp_loop_create", loop_create, "options.most_given: 1 for 0", SAME},
         {"eqp_loop_create", loop_create, "loop: NULL", WRONG},
         {"eqp_loop_resize", loop_resize, "loop: NULL", ALONE},
@@ -293,8 +293,8 @@ static void rows_of_loops(MPI_Comm comm)
         {"eqp_loop_run", loop_run, "work.data: NULL", WRONG},
         {"eqp_loop_run", loop_run, "work.result: NULL", WRONG},
         {"eqp_loop_run", loop_run, "result: NULL", EQP_OK},
-        {"eqp_loop_run", loop_run_parcels, "work.parcels: NULL", WRONG},
-        {"eqp_loop_run", loop_run_parcels, "work.parcels: of NULLs", WRONG},
+        {"eqp_loop_run", loop_run_bundles, "work.bundles: NULL", WRONG},
+        {"eqp_loop_run", loop_run_bundles, "work.bundles: of NULLs", WRONG},
         {"eqp_loop_free", loop_free, "loop: NULL", EQP_OK},
     };
     run_rows(comm, rows, sizeof rows / sizeof rows[0]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank without memory makes a loop fail on all ranks: while it is prepared, as running it allocates nothing; with
- * parcels also when it packs, sends, receives or computes one. */
+ * bundles also when it packs, sends, receives or computes one. */
 #include "harness.h"
 
 #include <equipoise/schedule_run.h>
@@ -54,14 +54,14 @@ static void loops_fail_on_all_ranks_or_on_none(MPI_Comm comm)
 /* More than MPI sends before anybody receives it. */
 enum { LARGE = 200000, ITERATIONS = 12 };
 
-static int new_parcel(void **parcel, size_t *bytes)
+static int new_bundle(void **bundle, size_t *bytes)
 {
-    *parcel = malloc(LARGE);
+    *bundle = malloc(LARGE);
     *bytes = LARGE;
-    return *parcel ? EQP_OK : EQP_ERR_MEMORY;
+    return *bundle ? EQP_OK : EQP_ERR_MEMORY;
 }
 
-/* Until somebody has asked for a parcel, its owner is in no hurry. */
+/* Until somebody has asked for a bundle, its owner is in no hurry. */
 static int compute_slowly(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
     const struct timespec pause = {.tv_nsec = *(const int *)user > 0 ? 1000 : 5000 * 1000};
@@ -76,7 +76,7 @@ static int compute_slowly(void *user, int64_t first, int64_t count, const void *
 
 static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
 {
-    int code = new_parcel(data, bytes);
+    int code = new_bundle(data, bytes);
 
     (void)to;
     *(int *)user += 1;
@@ -86,10 +86,10 @@ static int pack(void *user, int to, int64_t first, int64_t count, void **data, s
     return code;
 }
 
-static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+static int compute_bundle(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
                           void **result, size_t *result_bytes)
 {
-    int code = new_parcel(result, result_bytes);
+    int code = new_bundle(result, result_bytes);
 
     (void)user;
     (void)owner;
@@ -110,12 +110,12 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
 /* All iterations lie on one rank. */
 static int owner;
 
-static int run_parcels(MPI_Comm comm, void *user)
+static int run_bundles(MPI_Comm comm, void *user)
 {
-    static const eqp_loop_parcels parcels = {pack, compute_parcel, take};
-    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .parcels = true, .grain = 1, .most_given = 1};
+    static const eqp_loop_bundles bundles = {pack, compute_bundle, take};
+    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .bundles = true, .grain = 1, .most_given = 1};
     int packed = mpi_test_size(comm) == 1, code;
-    const eqp_loop_work work = {.compute = compute_slowly, .user = &packed, .parcels = &parcels};
+    const eqp_loop_work work = {.compute = compute_slowly, .user = &packed, .bundles = &bundles};
     eqp_loop *loop = NULL;
 
     failing_ranks_begin();
@@ -127,19 +127,19 @@ static int run_parcels(MPI_Comm comm, void *user)
     return code;
 }
 
-static void parcels_fail_on_all_ranks_or_on_none(MPI_Comm comm)
+static void bundles_fail_on_all_ranks_or_on_none(MPI_Comm comm)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");
 
     for (owner = 0; owner < mpi_test_size(comm); owner++) {
-        CHECK(failing_ranks_check(comm, run_parcels, (void *)self) > 0);
+        CHECK(failing_ranks_check(comm, run_bundles, (void *)self) > 0);
     }
 }
 
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {MPI_TEST(loops_fail_on_all_ranks_or_on_none),
-                                     MPI_TEST(parcels_fail_on_all_ranks_or_on_none)};
+                                     MPI_TEST(bundles_fail_on_all_ranks_or_on_none)};
 
     if (!failing_malloc_only_ours()) {
         printf("skipped: allocations cannot be made to fail here\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lists of ranks that sent each other what they owe, against those of one that has everything. */
-#include "bh_let_parcels.h"
+#include "bh_let_bundles.h"
 #include "slow.h"
 
 static int64_t compare_lists(const bh_tree *a, const bh_tree *b, const bh_group *group, const bh_mac *mac, bh_list *la,

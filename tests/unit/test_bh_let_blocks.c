@@ -2,7 +2,7 @@
 /* The blocks of a locally essential tree: which ones travel, once each, and that damaged ones are refused. */
 #include <math.h>
 
-#include "bh_let_parcels.h"
+#include "bh_let_bundles.h"
 #include "failing_malloc.h"
 #include "opened.h"
 
@@ -76,7 +76,7 @@ static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_ma
         chooser c;
         const bh_choice *choice = choose(&c, &whole.box, nranks, to);
         needed n = {.whole = &whole, .home = &parts[from]};
-        parcel sent;
+        bundle sent;
         for (int owner = 0; owner < nranks; owner++) {
             for (int64_t g = 0; g < parts[owner].ngroups; g++) {
                 const bh_group *group = &parts[owner].group[g];
@@ -91,7 +91,7 @@ static void check_only_what_is_needed(const bh_set *set, int nranks, const bh_ma
         if (nneeded > 0) {
             assert_memory_equal(sent.id, n.ids.bytes, (size_t)nneeded * sizeof(int64_t));
         }
-        parcel_free(&sent);
+        bundle_free(&sent);
         free(n.ids.bytes);
     }
     bh_list_free(&list);
@@ -119,7 +119,7 @@ static void a_block_is_packed_once_for_all_who_want_it(void **state)
     bh_part *parts;
     bh_let *let;
     bh_let_blocks blocks;
-    parcel all;
+    bundle all;
     int64_t asked = 0, shared = 0;
     bh_set_make(BH_CLUSTERED, 400, 9, &set);
     bh_parts_make(&set, 4, 8, nranks, 1, &parts);
@@ -128,11 +128,11 @@ static void a_block_is_packed_once_for_all_who_want_it(void **state)
         mark_for(let, parts, nranks, to, &geometric, false);
     }
     assert_int_equal(bh_let_mark(let, 1, parts[1].group, &geometric, NULL), EQP_ERR_ARGUMENT);
-    parcel_take(let, -1, &all);
+    bundle_take(let, -1, &all);
     assert_int_equal(bh_let_mark(let, 3, parts[3].group, &geometric, NULL), EQP_ERR_STATE);
     assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_ERR_STATE);
     for (int to = 1; to < nranks; to++) {
-        parcel alone;
+        bundle alone;
         int64_t at = 0;
         pack_for(parts, nranks, 0, to, &geometric, false, &alone);
         for (int64_t b = 0; b < alone.n; b++) { /* those of one asker, in the same order */
@@ -142,7 +142,7 @@ static void a_block_is_packed_once_for_all_who_want_it(void **state)
             assert_int_equal(all.bytes[at], alone.bytes[b]);
         }
         asked += alone.n;
-        parcel_free(&alone);
+        bundle_free(&alone);
     }
     for (int64_t b = 0; b < all.n; b++) {
         asked -= all.nasking[b];
@@ -151,7 +151,7 @@ static void a_block_is_packed_once_for_all_who_want_it(void **state)
     assert_int_equal(asked, 0);
     assert_true(shared > 0);
     assert_int_equal(sort_ids(all.n, all.id), all.n);
-    parcel_free(&all);
+    bundle_free(&all);
     bh_let_free(let);
     bh_let_free(NULL);
     bh_parts_free(nranks, parts);
@@ -220,7 +220,7 @@ static bool damage_block(bh_tree *tree, unsigned char *block, size_t size, uint6
 }
 
 /* Blocks whose parents have not come, twice the same and others under the same number. */
-static void check_order(const bh_set *set, const parcel *out)
+static void check_order(const bh_set *set, const bundle *out)
 {
     bh_part *parts;
     bh_parts_make(set, 4, 4, 2, 1, &parts);
@@ -261,7 +261,7 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
     (void)state;
     bh_set set;
     bh_part *parts;
-    parcel out;
+    bundle out;
     int64_t accepted = 0;
     bh_set_make(BH_UNIFORM, 150, 31, &set);
     bh_parts_make(&set, 4, 4, 2, 1, &parts);
@@ -271,7 +271,7 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
     for (int64_t b = 0; b < out.n; b++) {
         const size_t size = (size_t)out.bytes[b];
         if (damage_block(tree, at, size, (uint64_t)b)) {
-            const parcel before = {.n = b, .bytes = out.bytes, .data = out.data};
+            const bundle before = {.n = b, .bytes = out.bytes, .data = out.data};
             assert_int_equal(graft_copy(tree, 0, at, size), EQP_ERR_FORMAT); /* not the same block */
             bh_parts_free(2, parts);
             bh_parts_make(&set, 4, 4, 2, 1, &parts);
@@ -294,7 +294,7 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
     }
     assert_int_equal(bh_tree_check(tree), EQP_OK);
     check_order(&set, &out);
-    parcel_free(&out);
+    bundle_free(&out);
     bh_parts_free(2, parts);
     bh_set_free(&set);
 }
@@ -315,7 +315,7 @@ static void damaged_blocks_of_bare_trees_are_refused(void **state)
     (void)state;
     bh_set set;
     bh_part *parts;
-    parcel out;
+    bundle out;
     int64_t families = 0;
     bh_set_make(BH_UNIFORM, 300, 37, &set);
     set.bare = true;
@@ -357,7 +357,7 @@ static void damaged_blocks_of_bare_trees_are_refused(void **state)
     }
     assert_true(families > 3 && families < out.n);
     assert_int_equal(bh_tree_check(tree), EQP_OK);
-    parcel_free(&out);
+    bundle_free(&out);
     bh_parts_free(2, parts);
     bh_set_free(&set);
 }

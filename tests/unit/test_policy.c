@@ -117,7 +117,7 @@ static void auto_renews_when_the_loss_has_paid_for_it(void **state)
     }
 }
 
-static void a_dear_map_is_renewed_less_often(void **state)
+static void an_expensive_map_is_renewed_less_often(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
     eqp_policy_sample trace[300];
@@ -494,7 +494,7 @@ int main(void)
         cmocka_unit_test(text_names_the_mode),
         cmocka_unit_test(never_is_once_and_every_is_regular),
         cmocka_unit_test(auto_renews_when_the_loss_has_paid_for_it),
-        cmocka_unit_test(a_dear_map_is_renewed_less_often),
+        cmocka_unit_test(an_expensive_map_is_renewed_less_often),
         cmocka_unit_test(an_imbalance_that_balancing_cannot_cure_is_left_alone),
         cmocka_unit_test(an_imbalance_within_the_tolerance_is_left_alone),
         cmocka_unit_test(a_hiccup_that_is_over_is_no_reason),

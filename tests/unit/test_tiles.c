@@ -296,17 +296,17 @@ static void directions_follow_what_is_wide_and_what_is_dear(void **state)
     eqp_tiles_directions(tree, count);
     assert_int_equal(count[4], 1);
     eqp_tiles_free(tree);
-    /* Where all targets meet all sources, those are divided that are dear. */
+    /* Where all targets meet all sources, those are divided that are expensive. */
     for (int64_t i = 0; i < 2000; i++) {
         for (int k = 0; k < 3; k++) {
             w.source[3 * i + k] = 3 + uniform(i, 3 + k);
             w.target[3 * i + k] = uniform(i, k);
         }
     }
-    for (int dear = 0; dear < 2; dear++) {
-        options.aspect = dear ? 10 : 0.1;
+    for (int costly = 0; costly < 2; costly++) {
+        options.aspect = costly ? 10 : 0.1;
         assert_int_equal(eqp_tiles_create(&w.items, &options, NULL, &tree, NULL), EQP_OK);
-        assert_int_equal(shared_by_halves(tree), !dear);
+        assert_int_equal(shared_by_halves(tree), !costly);
         eqp_tiles_free(tree);
     }
 }

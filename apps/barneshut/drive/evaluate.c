@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "evaluate.h"
 
-#include "handout.h"
+#include "stealing.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -59,7 +59,7 @@ static int hand_out_all(bh_pass *p, bh_domain *domain, bh_traffic *traffic, bh_e
     EQP_TRY(eqp_agree(domain->comm, watched ? EQP_ERR_ARGUMENT : EQP_OK, NULL));
     EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, &p->evaluator->plan, p->works, &p->evaluator->mac, p->map,
                                traffic));
-    EQP_TRY(bh_handout_run(p->evaluator->handout, domain->comm, p, &domain->tree, traffic, &result->handed));
+    EQP_TRY(bh_stealing_run(p->evaluator->stealing, domain->comm, p, &domain->tree, traffic, &result->handed));
 done:
     return code;
 }
@@ -93,8 +93,8 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
     EQP_TRY(bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
                           domain->tag, map, &traffic.phase[BH_PHASE_WORKS]));
     EQP_TRY(bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group));
-    EQP_TRY(evaluator->handout != NULL ? hand_out_all(&p, domain, &traffic, result)
-                                       : compute_all(&p, domain, &traffic));
+    EQP_TRY(evaluator->stealing != NULL ? hand_out_all(&p, domain, &traffic, result)
+                                        : compute_all(&p, domain, &traffic));
     EQP_TRY(bh_works_return(&works, domain->comm, &domain->particles, domain->group, &traffic.phase[BH_PHASE_FORCES]));
     for (int64_t i = 0; i < domain->particles.n; i++) {
         domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);

@@ -14,8 +14,8 @@
 typedef int (*bh_computed_fn)(void *user, const bh_tree *tree, const bh_works *works, int64_t work,
                               const bh_tile *tile);
 
-/* Who hands works out while they are computed, see handout.h. */
-struct bh_handout;
+/* Who hands works out while they are computed, see stealing.h. */
+struct bh_stealing;
 
 typedef struct bh_evaluator {
     bh_mac mac;
@@ -24,14 +24,14 @@ typedef struct bh_evaluator {
     eqp_exchange_plan plan;  /* how everything travels: one that eqp_route_fit() lets pass */
     bh_computed_fn computed; /* NULL: nobody watches */
     void *computed_user;
-    eqp_timings *timings;       /* gets samples for the cost model; NULL: nobody learns (borrowed) */
-    struct bh_handout *handout; /* NULL: every rank computes its own works. Borrowed; the same on all ranks */
+    eqp_timings *timings;         /* gets samples for the cost model; NULL: nobody learns (borrowed) */
+    struct bh_stealing *stealing; /* NULL: every rank computes its own works. Borrowed; the same on all ranks */
 } bh_evaluator;
 
 /* What was handed out. */
 typedef struct bh_handed {
     int64_t helped;     /* works of other ranks that this one computed */
-    int64_t bytes_sent; /* in parcels of its own works, and results of others' */
+    int64_t bytes_sent; /* in bundles of its own works, and results of others' */
 } bh_handed;
 
 typedef struct bh_evaluated {
@@ -40,7 +40,7 @@ typedef struct bh_evaluated {
     bh_counts counts;                  /* of what this rank computed */
     int64_t targets;                   /* their targets */
     int64_t ghosts;                    /* cells and particles that came from other ranks */
-    bh_handed handed;                  /* zeros without a handout */
+    bh_handed handed;                  /* zeros without a stealing */
     eqp_route_counts phase[BH_PHASES]; /* what this rank has sent and received */
 } bh_evaluated;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One pass over works: lists, forces, surveys, and what they cost. Between evaluate.c and handout.c; nothing here
+/* One pass over works: lists, forces, surveys, and what they cost. Between evaluate.c and stealing.c; nothing here
  * communicates, but that what is under way is moved on. */
 #ifndef BH_PASS_H
 #define BH_PASS_H

@@ -156,8 +156,8 @@ static int create_balancer(bh_simulation *sim)
     sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
     if (run->schedule != NULL) {
         rules.weight = run->share.kind == EQP_SHARE_SPEEDS ? eqp_balancer_speeds(sim->balancer) : NULL;
-        EQP_TRY(bh_handout_create(sim->comm, run->schedule, &rules, &sim->handout));
-        sim->evaluator.handout = sim->handout;
+        EQP_TRY(bh_stealing_create(sim->comm, run->schedule, &rules, &sim->stealing));
+        sim->evaluator.stealing = sim->stealing;
     }
 done:
     return code;
@@ -192,8 +192,8 @@ void bh_simulation_free(bh_simulation *sim)
 {
     free(sim->row);
     sim->row = NULL;
-    bh_handout_free(sim->handout);
-    sim->handout = NULL;
+    bh_stealing_free(sim->stealing);
+    sim->stealing = NULL;
     eqp_balancer_free(sim->balancer);
     sim->balancer = NULL;
     eqp_timings_free(sim->evaluator.timings);

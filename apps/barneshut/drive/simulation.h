@@ -3,9 +3,9 @@
 #ifndef BH_SIMULATION_H
 #define BH_SIMULATION_H
 
-#include "handout.h"
 #include "input.h"
 #include "problem.h"
+#include "stealing.h"
 
 #include "../physics/motion.h"
 
@@ -28,7 +28,7 @@ typedef struct bh_simulation {
     bh_input input;
     bh_domain domain;
     bh_evaluator evaluator;
-    bh_handout *handout; /* with --schedule, else NULL */
+    bh_stealing *stealing; /* with --schedule, else NULL */
     eqp_balancer *balancer;
     bh_problem problem; /* what it knows of this */
     double dt;

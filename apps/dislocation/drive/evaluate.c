@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "accounts.h"
-#include "handout.h"
+#include "stealing.h"
 
 #include "../../shell/run_files.h"
 #include "../physics/elastic/self.h"

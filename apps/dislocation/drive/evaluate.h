@@ -30,7 +30,7 @@ typedef struct dd_evaluator {
     dd_far *far;      /* for the grid of the last evaluation; NULL before it */
     int64_t far_cells[3];
     bool has_far;   /* some cells are far from others */
-    eqp_loop *loop; /* hands out pairs: see handout.h; NULL: all are computed where the map says (borrowed) */
+    eqp_loop *loop; /* hands out pairs: see stealing.h; NULL: all are computed where the map says (borrowed) */
     /* of the last evaluation */
     dd_counts total;    /* on this rank */
     dd_counts mapped;   /* what the map says of this rank, whoever has computed it */

@@ -3,8 +3,8 @@
 
 #include "advance.h"
 #include "balance/baseline.h"
-#include "handout.h"
 #include "setup.h"
+#include "stealing.h"
 
 #include <equipoise/par.h>
 

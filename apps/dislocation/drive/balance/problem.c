@@ -36,12 +36,12 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-static int take_census(dd_problem *p)
+static int take_node_pairs(dd_problem *p)
 {
     dd_simulation *sim = p->sim;
-    const int code = dd_census_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &p->census);
+    const int code = dd_node_pairs_take(&sim->domain, &sim->halo, &sim->stage, &sim->evaluator, &p->node_pairs);
 
-    p->grid = code == EQP_OK ? &p->census.stage->grid : NULL;
+    p->grid = code == EQP_OK ? &p->node_pairs.stage->grid : NULL;
     return code;
 }
 
@@ -51,14 +51,14 @@ static int open_problem(void *user, bool traced)
 
     p->costs = *eqp_balancer_costs(p->sim->balancer);
     p->grid = &p->sim->stage.grid;
-    return traced ? take_census(p) : EQP_OK;
+    return traced ? take_node_pairs(p) : EQP_OK;
 }
 
 static void close_problem(void *user)
 {
     dd_problem *p = user;
 
-    dd_census_free(&p->census);
+    dd_node_pairs_free(&p->node_pairs);
     dd_stage_free(&p->sim->stage);
     p->grid = NULL;
 }
@@ -75,7 +75,7 @@ static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement
 {
     dd_problem *p = user;
 
-    return dd_trace(&p->census, &p->costs, nparts, map, placement, loads_only, evaluation);
+    return dd_trace(&p->node_pairs, &p->costs, nparts, map, placement, loads_only, evaluation);
 }
 
 static void base(void *user, int nparts, double *seconds)
@@ -166,9 +166,9 @@ static int advance(void *user, eqp_message *message)
     dd_problem *p = user;
     int code;
 
-    dd_census_free(&p->census);
+    dd_node_pairs_free(&p->node_pairs);
     code = dd_simulation_drift(p->sim, message);
-    return code == EQP_OK ? take_census(p) : code;
+    return code == EQP_OK ? take_node_pairs(p) : code;
 }
 
 eqp_problem dd_problem_functions(dd_problem *problem)

@@ -4,7 +4,7 @@
 #ifndef DD_PROBLEM_H
 #define DD_PROBLEM_H
 
-#include "census.h"
+#include "node_pairs.h"
 
 #include <equipoise/balancer.h>
 
@@ -15,7 +15,7 @@ typedef struct dd_problem {
     struct dd_simulation *sim;
     /* Between open and close: */
     eqp_cost_fit costs;
-    dd_census census;
+    dd_node_pairs node_pairs;
     const dd_grid *grid;
 } dd_problem;
 

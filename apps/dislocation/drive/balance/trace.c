@@ -23,7 +23,7 @@ const int dd_phase_ghosts[DD_PHASES] = {[DD_PHASE_SEGMENTS] = 1};
 static const int both_ways[] = {DD_PHASE_SEGMENTS, DD_PHASE_FORCES};
 
 typedef struct tracer {
-    dd_census *census;
+    dd_node_pairs *node_pairs;
     int nparts;
     const eqp_map *map;
     const eqp_placement *placement;
@@ -54,8 +54,8 @@ static int trace_whole(tracer *t, int64_t node)
 {
     const int home = t->placement[node].home;
 
-    add_work(&t->load[home], &t->census->of_node[node]);
-    return need_cell(t, t->whole, t->census->cell[node], home);
+    add_work(&t->load[home], &t->node_pairs->of_node[node]);
+    return need_cell(t, t->whole, t->node_pairs->cell[node], home);
 }
 
 /* A part gets a node's own cell for the node's sake: as much of it as lives where the node does. */
@@ -66,8 +66,8 @@ static int need_own_cell(tracer *t, int64_t node, int part)
 
     for (int way = 0; way < 2 && code == EQP_OK; way++) {
         if (t->whole != NULL && part != home) {
-            code =
-                eqp_evaluation_need(t->evaluation, both_ways[way], dd_tally_number(t->census->cell[node], home), part);
+            code = eqp_evaluation_need(t->evaluation, both_ways[way], dd_tally_number(t->node_pairs->cell[node], home),
+                                       part);
         }
     }
     return code;
@@ -76,16 +76,16 @@ static int need_own_cell(tracer *t, int64_t node, int part)
 /* A node that parts share, source cell by source cell. What its segments do alone is done at home. */
 static int trace_split(tracer *t, int64_t node)
 {
-    dd_census *census = t->census;
-    const dd_grid *grid = &census->stage->grid;
+    dd_node_pairs *node_pairs = t->node_pairs;
+    const dd_grid *grid = &node_pairs->stage->grid;
     int64_t cells[DD_GRID_SOURCES];
     int part[DD_GRID_SOURCES];
-    const int n = dd_grid_sources(grid, census->cell[node], cells);
+    const int n = dd_grid_sources(grid, node_pairs->cell[node], cells);
     const dd_meeting *meeting;
-    int code = dd_census_meet(census, node, &meeting);
+    int code = dd_node_pairs_meet(node_pairs, node, &meeting);
 
-    (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, census->cell[node], part);
-    t->load[t->placement[node].home].of[DD_KIND_SEGMENT] += census->of_node[node].of[DD_KIND_SEGMENT];
+    (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, node_pairs->cell[node], part);
+    t->load[t->placement[node].home].of[DD_KIND_SEGMENT] += node_pairs->of_node[node].of[DD_KIND_SEGMENT];
     for (int c = 0; c < n && code == EQP_OK; c++) {
         dd_counts *load = &t->load[part[c]];
         load->of[DD_KIND_PAIR] += meeting[c].pair;
@@ -102,15 +102,16 @@ static int trace_split(tracer *t, int64_t node)
 /* What this rank's nodes are to compute, and where their segments live. */
 static int trace_nodes(tracer *t)
 {
-    const dd_census *census = t->census;
+    const dd_node_pairs *node_pairs = t->node_pairs;
     int code = EQP_OK;
 
-    for (int64_t i = 0; i < census->n && code == EQP_OK; i++) {
-        const int64_t nsegments = census->first[i + 1] - census->first[i];
+    for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) {
+        const int64_t nsegments = node_pairs->first[i + 1] - node_pairs->first[i];
         if (nsegments > 0) { /* others own all of its segments and do their pairs */
             code = t->placement[i].tag < 0 ? trace_split(t, i) : trace_whole(t, i);
             if (code == EQP_OK && t->whole != NULL) {
-                code = dd_tally_add(&t->lives, dd_tally_number(census->cell[i], t->placement[i].home), nsegments, 0);
+                code =
+                    dd_tally_add(&t->lives, dd_tally_number(node_pairs->cell[i], t->placement[i].home), nsegments, 0);
             }
         }
     }
@@ -120,12 +121,12 @@ static int trace_nodes(tracer *t)
 /* The far field of all cells. This rank speaks for a run of the parts. */
 static void trace_far(tracer *t)
 {
-    const dd_census *census = t->census;
+    const dd_node_pairs *node_pairs = t->node_pairs;
     int64_t first, n;
 
-    app_slice(t->nparts, census->domain->rank, census->domain->nranks, &first, &n);
+    app_slice(t->nparts, node_pairs->domain->rank, node_pairs->domain->nranks, &first, &n);
     for (int64_t p = first; p < first + n; p++) {
-        t->load[p].of[DD_KIND_CELL] += dd_evaluator_far_cells(census->evaluator, &t->far, (int)p);
+        t->load[p].of[DD_KIND_CELL] += dd_evaluator_far_cells(node_pairs->evaluator, &t->far, (int)p);
     }
 }
 
@@ -147,7 +148,7 @@ static int spread_whole(tracer *t)
 
     for (int64_t b = 0; code == EQP_OK && b < at.nblocks; b++) {
         int64_t cells[DD_GRID_SOURCES];
-        const int n = dd_grid_sources(&t->census->stage->grid, at.block[b], cells);
+        const int n = dd_grid_sources(&t->node_pairs->stage->grid, at.block[b], cells);
         for (int64_t i = at.first[b]; i < at.first[b + 1]; i++) {
             for (int c = 0; c < n && code == EQP_OK; c++) {
                 code = eqp_needs_add(t->needed, 1, &cells[c], &at.part[i]);
@@ -170,7 +171,7 @@ static int list_needs(const tracer *t, int64_t *n, int64_t **number, int **rank)
     for (int64_t b = 0; b < view.nblocks; b++) {
         for (int64_t i = view.first[b]; i < view.first[b + 1]; i++) {
             (*number)[i] = dd_tally_number(view.block[b], view.part[i]);
-            (*rank)[i] = (int)(view.block[b] % t->census->domain->nranks);
+            (*rank)[i] = (int)(view.block[b] % t->node_pairs->domain->nranks);
         }
     }
 done:
@@ -180,7 +181,7 @@ done:
 /* All needs of a cell to the rank that speaks for it. */
 static int gather_needs(tracer *t)
 {
-    const MPI_Comm comm = t->census->domain->comm;
+    const MPI_Comm comm = t->node_pairs->domain->comm;
     int64_t *out = NULL, *in = NULL, n = 0, nin = 0;
     int *rank = NULL;
     int code = eqp_agree(comm, list_needs(t, &n, &out, &rank), NULL);
@@ -302,16 +303,16 @@ static int declare_segments(const tracer *t)
 /* Where the neighbours of own nodes are to live: those that live elsewhere now tell. */
 static int fetch_homes(tracer *t)
 {
-    const dd_domain *domain = t->census->domain;
-    const dd_halo *halo = t->census->halo;
+    const dd_domain *domain = t->node_pairs->domain;
+    const dd_halo *halo = t->node_pairs->halo;
     int *own = NULL, *ghost = NULL;
-    int code = eqp_array_create(&own, t->census->n, sizeof *own);
+    int code = eqp_array_create(&own, t->node_pairs->n, sizeof *own);
 
     if (code == EQP_OK) {
         code = eqp_array_create(&ghost, halo->nghosts, sizeof *ghost);
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    for (int64_t i = 0; i < t->census->n; i++) {
+    for (int64_t i = 0; i < t->node_pairs->n; i++) {
         own[i] = t->placement[i].home;
     }
     EQP_TRY(dd_halo_spread(halo, own, ghost));
@@ -328,7 +329,7 @@ done:
 /* Where the neighbour at a place is to live. */
 static int home_at(const tracer *t, int64_t place)
 {
-    const int64_t n = t->census->halo->n;
+    const int64_t n = t->node_pairs->halo->n;
 
     return place < n ? t->placement[place].home : t->ghost_home[place - n];
 }
@@ -337,19 +338,19 @@ static int home_at(const tracer *t, int64_t place)
  * each once. */
 static int trace_ends(tracer *t, int64_t i)
 {
-    const dd_census *census = t->census;
-    const dd_node *node = &census->domain->network.node[i];
+    const dd_node_pairs *node_pairs = t->node_pairs;
+    const dd_node *node = &node_pairs->domain->network.node[i];
     int64_t block[DD_MOST_ARMS + 1];
     int n = 0, code = EQP_OK;
 
-    if (census->first[i + 1] > census->first[i]) {
-        block[n++] = dd_tally_number(census->cell[i], t->placement[i].home);
+    if (node_pairs->first[i + 1] > node_pairs->first[i]) {
+        block[n++] = dd_tally_number(node_pairs->cell[i], t->placement[i].home);
     }
     for (int k = 0; k < node->narms; k++) {
         if (node->arm[k].tag < node->tag) {
-            const int64_t place = census->halo->place[census->halo->first[i] + k];
-            const double *x = dd_halo_position(census->domain, census->halo, place);
-            block[n++] = dd_tally_number(dd_grid_cell(&census->stage->grid, x), home_at(t, place));
+            const int64_t place = node_pairs->halo->place[node_pairs->halo->first[i] + k];
+            const double *x = dd_halo_position(node_pairs->domain, node_pairs->halo, place);
+            block[n++] = dd_tally_number(dd_grid_cell(&node_pairs->stage->grid, x), home_at(t, place));
         }
     }
     for (int b = 0; b < n && code == EQP_OK; b++) {
@@ -367,17 +368,17 @@ static int trace_all_ends(tracer *t)
     int code = fetch_homes(t);
 
     if (code == EQP_OK) {
-        for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+        for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
             code = trace_ends(t, i);
         }
-        code = eqp_agree(t->census->domain->comm, code, NULL);
+        code = eqp_agree(t->node_pairs->domain->comm, code, NULL);
     }
     return code;
 }
 
 static int trace_segments(tracer *t)
 {
-    const MPI_Comm comm = t->census->domain->comm;
+    const MPI_Comm comm = t->node_pairs->domain->comm;
     int code = eqp_agree(comm, spread_whole(t), NULL);
 
     eqp_needs_free(t->whole);
@@ -401,8 +402,8 @@ static int trace_segments(tracer *t)
 /* A node's position goes to the homes of its neighbours, and forces on the far ends of its own segments too. */
 static int declare_node(tracer *t, int64_t i, int64_t block)
 {
-    const dd_node *node = &t->census->domain->network.node[i];
-    const dd_halo *halo = t->census->halo;
+    const dd_node *node = &t->node_pairs->domain->network.node[i];
+    const dd_halo *halo = t->node_pairs->halo;
     const int home = t->placement[i].home;
     bool declared = false;
     int code = EQP_OK;
@@ -428,12 +429,12 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
 
 static int trace_arms(tracer *t)
 {
-    const dd_domain *domain = t->census->domain;
+    const dd_domain *domain = t->node_pairs->domain;
     int64_t before = 0;
-    int code = eqp_scan_int64(domain->comm, t->census->n, &before, NULL);
+    int code = eqp_scan_int64(domain->comm, t->node_pairs->n, &before, NULL);
 
     if (code == EQP_OK) {
-        for (int64_t i = 0; i < t->census->n && code == EQP_OK; i++) {
+        for (int64_t i = 0; i < t->node_pairs->n && code == EQP_OK; i++) {
             code = declare_node(t, i, before + i);
         }
         code = eqp_agree(domain->comm, code, NULL);
@@ -455,13 +456,14 @@ static int trace_arms(tracer *t)
     return code;
 }
 
-int dd_trace(dd_census *census, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
+int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
              const eqp_placement *placement, bool loads_only, eqp_evaluation *evaluation)
 {
-    tracer t = {.census = census, .nparts = nparts, .map = map, .placement = placement, .evaluation = evaluation};
+    tracer t = {
+        .node_pairs = node_pairs, .nparts = nparts, .map = map, .placement = placement, .evaluation = evaluation};
     int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
 
-    dd_far_parts_init(&t.far, &census->stage->grid, nparts);
+    dd_far_parts_init(&t.far, &node_pairs->stage->grid, nparts);
     if (code == EQP_OK && !loads_only) {
         code = eqp_needs_create(nparts, &t.whole);
     }
@@ -475,7 +477,7 @@ int dd_trace(dd_census *census, const eqp_cost_fit *costs, int nparts, const eqp
         trace_far(&t);
         code = declare_loads(&t, costs);
     }
-    code = eqp_agree(census->domain->comm, code, NULL);
+    code = eqp_agree(node_pairs->domain->comm, code, NULL);
     if (code == EQP_OK && !loads_only) {
         code = trace_all_ends(&t);
     }

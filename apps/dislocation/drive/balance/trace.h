@@ -5,7 +5,7 @@
 #ifndef DD_TRACE_H
 #define DD_TRACE_H
 
-#include "census.h"
+#include "node_pairs.h"
 
 #include <equipoise/exchange.h>
 
@@ -15,7 +15,7 @@ extern const int dd_phase_back[DD_PHASES], dd_phase_ghosts[DD_PHASES];
 /* Adds to the evaluation, on this rank, what its own nodes make of the assignment: loads by the costs, and, unless
  * loads_only, blocks and needs. placement: [own nodes]. Blocks that several ranks know of are declared on one of them.
  * Collective. EQP_OK, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks. */
-int dd_trace(dd_census *census, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
+int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, const eqp_map *map,
              const eqp_placement *placement, bool loads_only, eqp_evaluation *evaluation);
 
 #endif

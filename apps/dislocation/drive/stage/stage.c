@@ -11,12 +11,12 @@
 #include <string.h>
 
 /* What does not change of a segment that arrives. */
-typedef struct parcel {
+typedef struct bundle {
     dd_segment_key key;
     double burgers[3], unused;
-} parcel;
+} bundle;
 
-_Static_assert(sizeof(parcel) == sizeof(dd_six), "a parcel travels like six numbers");
+_Static_assert(sizeof(bundle) == sizeof(dd_six), "a bundle travels like six numbers");
 
 /* A local segment while the order is found. */
 typedef struct entry {
@@ -258,10 +258,10 @@ static int count_ghosts(dd_stage *stage)
     return code;
 }
 
-/* Parcels of the segments that arrive: borrowed from the route. */
-static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **parcels)
+/* Bundles of the segments that arrive: borrowed from the route. */
+static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **bundles)
 {
-    parcel *out = NULL;
+    bundle *out = NULL;
     int code = count_ghosts(stage);
 
     if (code == EQP_OK) {
@@ -269,29 +269,29 @@ static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **p
     }
     for (int64_t i = 0; i < stage->nsend && code == EQP_OK; i++) {
         const int64_t s = stage->send[i];
-        out[i] = (parcel){.key = own_key(domain, stage, s)};
+        out[i] = (bundle){.key = own_key(domain, stage, s)};
         memcpy(out[i].burgers, domain->network.node[stage->own_node[s]].arm[stage->own_arm[s]].burgers,
                sizeof out[i].burgers);
     }
     EQP_TRY(eqp_agree(domain->comm, code, NULL));
     EQP_TRY(eqp_route_start(stage->route, out));
-    EQP_TRY(eqp_route_finish(stage->route, parcels));
+    EQP_TRY(eqp_route_finish(stage->route, bundles));
 done:
     free(out);
     return code;
 }
 
 /* Own and remote segments in one order. */
-static int merge(dd_stage *stage, const void *parcels, entry **entries)
+static int merge(dd_stage *stage, const void *bundles, entry **entries)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
     int64_t room = stage->nown;
     int code = eqp_array_reserve(entries, &room, stage->n, sizeof **entries);
 
     for (int64_t b = 0; b < view.n && code == EQP_OK; b++) {
-        const dd_six *from = dd_stage_block(&view, parcels, b);
+        const dd_six *from = dd_stage_block(&view, bundles, b);
         for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
-            parcel arrived;
+            bundle arrived;
             memcpy(&arrived, from, sizeof arrived);
             (*entries)[stage->nown + g] = (entry){arrived.key, view.id[b], -1 - g};
         }
@@ -327,7 +327,7 @@ done:
     return code;
 }
 
-static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry *entries, const void *parcels,
+static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry *entries, const void *bundles,
                        dd_stage *stage)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
@@ -350,9 +350,9 @@ static void fill_local(const dd_domain *domain, const dd_halo *halo, const entry
     }
     dd_stage_place_own(domain, halo, stage);
     for (int64_t b = 0; b < view.n; b++) {
-        const dd_six *from = dd_stage_block(&view, parcels, b);
+        const dd_six *from = dd_stage_block(&view, bundles, b);
         for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++, from++) {
-            parcel arrived;
+            bundle arrived;
             memcpy(&arrived, from, sizeof arrived);
             for (int d = 0; d < 3; d++) {
                 stage->columns.at[6 + d][stage->ghost_local[g]] = arrived.burgers[d];
@@ -418,13 +418,13 @@ static void find_alone(dd_stage *stage)
 }
 
 /* Everything after the route is known. */
-static int take_in(const dd_domain *domain, const dd_halo *halo, const void *parcels, entry **entries, dd_stage *stage)
+static int take_in(const dd_domain *domain, const dd_halo *halo, const void *bundles, entry **entries, dd_stage *stage)
 {
     int code;
 
-    EQP_TRY(merge(stage, parcels, entries));
+    EQP_TRY(merge(stage, bundles, entries));
     EQP_TRY(create_local(stage));
-    fill_local(domain, halo, *entries, parcels, stage);
+    fill_local(domain, halo, *entries, bundles, stage);
     find_alone(stage);
     EQP_TRY(create_targets(domain, *entries, stage));
     EQP_TRY(dd_stage_find_ends(stage));
@@ -436,7 +436,7 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
                     dd_stage *stage)
 {
     dd_stage made = {0};
-    const void *parcels = NULL;
+    const void *bundles = NULL;
     entry *entries = NULL;
     int code;
 
@@ -445,8 +445,8 @@ int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t 
     EQP_TRY(eqp_agree(domain->comm, list_all_own(domain, halo, &made, &entries), NULL));
     EQP_TRY(plan_routes(domain, halo, map, entries, &made));
     EQP_TRY(dd_field_plan(domain, &made.field));
-    EQP_TRY(fetch_ghosts(domain, &made, &parcels));
-    EQP_TRY(eqp_agree(domain->comm, take_in(domain, halo, parcels, &entries, &made), NULL));
+    EQP_TRY(fetch_ghosts(domain, &made, &bundles));
+    EQP_TRY(eqp_agree(domain->comm, take_in(domain, halo, bundles, &entries, &made), NULL));
 done:
     free(entries);
     if (code != EQP_OK) {

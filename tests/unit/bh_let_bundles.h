@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For the tests of locally essential trees: what one simulated rank owes to another, packed and grafted. */
-#ifndef BH_LET_PARCELS_H
-#define BH_LET_PARCELS_H
+#ifndef BH_LET_BUNDLES_H
+#define BH_LET_BUNDLES_H
 
 #include <math.h>
 #include <setjmp.h>
@@ -58,15 +58,15 @@ static inline const bh_choice *choose(chooser *c, const bh_box *box, int nranks,
 }
 
 /* Blocks one after another, as they were packed. */
-typedef struct parcel {
+typedef struct bundle {
     int64_t n;
     int64_t *bytes, *id; /* [n] */
     int *nasking;        /* [n] */
     unsigned char *data;
     int64_t size;
-} parcel;
+} bundle;
 
-static inline void parcel_free(parcel *out)
+static inline void bundle_free(bundle *out)
 {
     free(out->bytes);
     free(out->id);
@@ -75,14 +75,14 @@ static inline void parcel_free(parcel *out)
 }
 
 /* Ends the marking; keeps the blocks of one asker, or of all with -1. */
-static inline void parcel_take(bh_let *let, int asker, parcel *out)
+static inline void bundle_take(bh_let *let, int asker, bundle *out)
 {
     bh_let_blocks blocks;
     unsigned char *all;
     int64_t offset = 0;
     assert_int_equal(bh_let_blocks_get(let, &blocks), EQP_OK);
     all = malloc((size_t)blocks.size + 1);
-    *out = (parcel){.bytes = calloc((size_t)blocks.n + 1, sizeof(int64_t)),
+    *out = (bundle){.bytes = calloc((size_t)blocks.n + 1, sizeof(int64_t)),
                     .id = calloc((size_t)blocks.n + 1, sizeof(int64_t)),
                     .nasking = calloc((size_t)blocks.n + 1, sizeof(int)),
                     .data = malloc((size_t)blocks.size + 1)};
@@ -122,16 +122,16 @@ static inline void mark_for(bh_let *let, const bh_part *parts, int nranks, int t
 
 /* What `from` owes to `to`. */
 static inline void pack_for(const bh_part *parts, int nranks, int from, int to, const bh_mac *mac, bool shared,
-                            parcel *out)
+                            bundle *out)
 {
     bh_let *let;
     assert_int_equal(bh_let_create(&parts[from].tree, &let), EQP_OK);
     mark_for(let, parts, nranks, to, mac, shared);
-    parcel_take(let, to, out);
+    bundle_take(let, to, out);
     bh_let_free(let);
 }
 
-static inline void graft_all(bh_tree *tree, int from, const parcel *in)
+static inline void graft_all(bh_tree *tree, int from, const bundle *in)
 {
     const unsigned char *at = in->data;
     for (int64_t b = 0; b < in->n; b++) {
@@ -157,13 +157,13 @@ static inline void exchange(bh_part *parts, int nranks, const bh_mac *mac, bool 
 {
     for (int to = 0; to < nranks; to++) {
         for (int from = 0; from < nranks; from++) {
-            parcel out;
+            bundle out;
             if (from == to) {
                 continue;
             }
             pack_for(parts, nranks, from, to, mac, shared, &out);
             graft_all(&parts[to].tree, from, &out);
-            parcel_free(&out);
+            bundle_free(&out);
         }
         assert_int_equal(bh_tree_check(&parts[to].tree), EQP_OK);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A parcel is a head, the groups (a record and positions each) and then blocks, parents before children. */
-#include "parcel.h"
+/* A bundle is a head, the groups (a record and positions each) and then blocks, parents before children. */
+#include "bundle.h"
 
 #include "let_format.h"
 #include "walker.h"
@@ -14,9 +14,9 @@
 /* Neighbouring groups whose blocks are found by one walk around all of them: it opens more than they do one by one. */
 #define WALK_TOGETHER 16
 
-typedef struct parcel_head {
+typedef struct bundle_head {
     int64_t ngroups, group_bytes;
-} parcel_head;
+} bundle_head;
 
 typedef struct group_head {
     int64_t tag, count;
@@ -34,7 +34,7 @@ struct bh_packer {
     const bh_tree *tree; /* borrowed; NULL: none yet */
     int nreceivers, most_receivers;
     receiver *receiver;
-    int64_t size, capacity; /* of the parcel at hand */
+    int64_t size, capacity; /* of the bundle at hand */
     unsigned char *bytes;
     bh_list list; /* scratch */
 };
@@ -141,9 +141,9 @@ static int put(bh_packer *packer, const void *bytes, size_t size)
     return code;
 }
 
-static int put_groups(bh_packer *packer, int64_t n, const bh_parcel_group *group)
+static int put_groups(bh_packer *packer, int64_t n, const bh_bundle_group *group)
 {
-    parcel_head head = {.ngroups = n};
+    bundle_head head = {.ngroups = n};
     int code = put(packer, &head, sizeof(head));
     for (int64_t g = 0; g < n && code == EQP_OK; g++) {
         const group_head record = {group[g].tag, group[g].group.count, group[g].group.accel};
@@ -244,7 +244,7 @@ static void widen(bh_group *around, const bh_group *group)
 
 /* Groups of which all tiles are wanted, from the first on, that one walk is made around. Those without a known
  * acceleration have another criterion. */
-static int64_t count_together(int64_t n, const bh_parcel_group *group)
+static int64_t count_together(int64_t n, const bh_bundle_group *group)
 {
     int64_t count = 1;
     while (count < n && count < WALK_TOGETHER && group[0].tag >= 0 && group[count].tag >= 0 &&
@@ -254,8 +254,8 @@ static int64_t count_together(int64_t n, const bh_parcel_group *group)
     return count;
 }
 
-static int add_all(bh_packer *packer, receiver *to, int64_t n, const bh_parcel_group *group, const bh_mac *mac,
-                   bh_parcel_choose_fn choose, void *user)
+static int add_all(bh_packer *packer, receiver *to, int64_t n, const bh_bundle_group *group, const bh_mac *mac,
+                   bh_bundle_choose_fn choose, void *user)
 {
     int code = EQP_OK;
     for (int64_t g = 0; g < n && code == EQP_OK;) {
@@ -270,8 +270,8 @@ static int add_all(bh_packer *packer, receiver *to, int64_t n, const bh_parcel_g
     return code;
 }
 
-int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_parcel_group *group, const bh_mac *mac,
-                   bh_parcel_choose_fn choose, void *user, void **data, size_t *bytes)
+int bh_packer_pack(bh_packer *packer, int to, int64_t n, const bh_bundle_group *group, const bh_mac *mac,
+                   bh_bundle_choose_fn choose, void *user, void **data, size_t *bytes)
 {
     receiver *at = NULL;
     unsigned char *made = NULL;
@@ -311,7 +311,7 @@ static bool all_finite(int64_t n, const double *value)
 }
 
 /* Reads the groups out of `bytes` bytes, which must be all of it. */
-static bool read_groups(const unsigned char *from, size_t bytes, int64_t n, bh_parcel_group *group)
+static bool read_groups(const unsigned char *from, size_t bytes, int64_t n, bh_bundle_group *group)
 {
     for (int64_t g = 0; g < n; g++) {
         group_head record;
@@ -326,8 +326,8 @@ static bool read_groups(const unsigned char *from, size_t bytes, int64_t n, bh_p
             return false;
         }
         const double *x = (const double *)(const void *)from;
-        bh_parcel_group *read = &group[g];
-        *read = (bh_parcel_group){.tag = record.tag, .x = x, .y = x + record.count, .z = x + 2 * record.count};
+        bh_bundle_group *read = &group[g];
+        *read = (bh_bundle_group){.tag = record.tag, .x = x, .y = x + record.count, .z = x + 2 * record.count};
         read->group.count = (int32_t)record.count;
         read->group.accel = record.accel;
         if (!all_finite(3 * record.count, x)) {
@@ -340,10 +340,10 @@ static bool read_groups(const unsigned char *from, size_t bytes, int64_t n, bh_p
     return bytes == 0;
 }
 
-int bh_parcel_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_parcel_group *group)
+int bh_bundle_open(bh_tree *tree, const void *data, size_t bytes, int64_t n, bh_bundle_group *group)
 {
     const unsigned char *from = data;
-    parcel_head head;
+    bundle_head head;
     int code = EQP_OK;
     if ((uintptr_t)data % sizeof(double) != 0) {
         return EQP_ERR_ARGUMENT;

@@ -69,15 +69,15 @@ typedef struct outcome {
 enum { TARGETS = BH_KINDS, HELPED };
 
 /* Evaluates with the forces `before` as those of the step before, on which the relative criterion depends. */
-static void evaluate(bh_simulation *sim, const eqp_map *map, bh_handout *handout, const double *before, outcome *o)
+static void evaluate(bh_simulation *sim, const eqp_map *map, bh_stealing *stealing, const double *before, outcome *o)
 {
     bh_evaluated evaluated;
 
     put_back(sim, before);
     CHECK_EQUAL(bh_domain_grow(&sim->domain), EQP_OK);
-    sim->evaluator.handout = handout;
+    sim->evaluator.stealing = stealing;
     CHECK_EQUAL(bh_evaluate(&sim->evaluator, &sim->domain, map, NULL, &evaluated), EQP_OK);
-    sim->evaluator.handout = NULL;
+    sim->evaluator.stealing = NULL;
     memcpy(o->done, evaluated.counts.of, sizeof evaluated.counts.of);
     o->done[TARGETS] = evaluated.targets;
     o->done[HELPED] = evaluated.handed.helped;
@@ -100,18 +100,18 @@ static void check_same(const bh_simulation *sim, const outcome *a, const outcome
 static int64_t check_method(bh_simulation *sim, const eqp_map *map, const eqp_schedule_method *method,
                             const double *before, const outcome *reference)
 {
-    bh_handout *handout = NULL;
+    bh_stealing *stealing = NULL;
     int64_t helped = 0;
 
-    CHECK_EQUAL(bh_handout_create(sim->comm, method, NULL, &handout), EQP_OK);
+    CHECK_EQUAL(bh_stealing_create(sim->comm, method, NULL, &stealing), EQP_OK);
     for (int round = 0; round < 2; round++) {
         outcome o;
-        evaluate(sim, map, handout, before, &o);
+        evaluate(sim, map, stealing, before, &o);
         check_same(sim, reference, &o);
         helped += o.done[HELPED];
         free(o.field);
     }
-    bh_handout_free(handout);
+    bh_stealing_free(stealing);
     return helped;
 }
 
@@ -252,21 +252,21 @@ static void who_watches_is_told_that_works_go_elsewhere(MPI_Comm comm)
     bh_evaluated evaluated;
     bh_settings settings;
     bh_simulation sim;
-    bh_handout *handout = NULL;
+    bh_stealing *stealing = NULL;
 
     parse(&settings, option);
     create(comm, &settings, &sim);
     const eqp_map *map = eqp_balancer_map(sim.balancer);
-    CHECK_EQUAL(bh_handout_create(sim.comm, eqp_schedule_method_at(0), NULL, &handout), EQP_OK);
-    sim.evaluator.handout = handout;
+    CHECK_EQUAL(bh_stealing_create(sim.comm, eqp_schedule_method_at(0), NULL, &stealing), EQP_OK);
+    sim.evaluator.stealing = stealing;
     CHECK_EQUAL(bh_domain_grow(&sim.domain), EQP_OK);
     sim.evaluator.computed = last ? mark_nothing : NULL;
     CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, &evaluated), EQP_ERR_ARGUMENT);
     sim.evaluator.computed = NULL;
     CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, last ? &survey : NULL, &evaluated), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(bh_evaluate(&sim.evaluator, &sim.domain, map, NULL, &evaluated), EQP_OK);
-    sim.evaluator.handout = NULL;
-    bh_handout_free(handout);
+    sim.evaluator.stealing = NULL;
+    bh_stealing_free(stealing);
     bh_simulation_free(&sim);
 }
 
@@ -287,7 +287,7 @@ static double *run(MPI_Comm comm, const bh_settings *settings, int64_t interacti
             helped += (int64_t)sim.row[r].common.helped;
         }
         CHECK_EQUAL(helped, sim.now.common.handed);
-        CHECK(helped == 0 || sim.handout != NULL);
+        CHECK(helped == 0 || sim.stealing != NULL);
     }
     all = mpi_test_alloc(3 * sim.input.total, sizeof *all);
     for (int64_t i = 0; i < sim.domain.particles.n; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "handout.h"
+#include "stealing.h"
 
-#include "../physics/parcel.h"
+#include "../physics/bundle.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -10,23 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Works in a parcel, at most: a millisecond or two, in which who computes it looks after nobody. */
+/* Works in a bundle, at most: a millisecond or two, in which its rank answers nobody. */
 #define MOST_GIVEN 64
 
-/* Works of a piece, after which others are looked after: a tenth of a millisecond. To look after each costs 3 % of the
+/* Works of a piece, after which others are answered: a tenth of a millisecond. An answer after each costs 3 % of the
  * forces of groups of the usual size, after four 1 %. */
 #define GRAIN 4
 
-struct bh_handout {
+struct bh_stealing {
     eqp_loop *loop;
     bh_packer *packer;
     int64_t capacity;
-    bh_parcel_group *group; /* [capacity] scratch: of a parcel */
+    bh_bundle_group *group; /* [capacity] scratch: of a bundle */
 };
 
 /* One run. */
 typedef struct run {
-    bh_handout *handout;
+    bh_stealing *stealing;
     bh_pass *pass;
     bh_tree *tree;
     bh_traffic *traffic;
@@ -40,17 +40,17 @@ static int create_loop(MPI_Comm comm, const eqp_schedule_method *method, const e
     eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
 
     options.engine = EQP_LOOP_MASTER;
-    options.parcels = true;
+    options.bundles = true;
     options.yield = true;
     options.grain = GRAIN;
     options.most_given = MOST_GIVEN;
     return eqp_loop_create(comm, method, 0, rules, &options, loop);
 }
 
-int bh_handout_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
-                      bh_handout **handout)
+int bh_stealing_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
+                       bh_stealing **stealing)
 {
-    bh_handout *made = NULL;
+    bh_stealing *made = NULL;
     int code = eqp_array_create(&made, 1, sizeof *made);
 
     if (code == EQP_OK) {
@@ -61,20 +61,20 @@ int bh_handout_create(MPI_Comm comm, const eqp_schedule_method *method, const eq
         code = create_loop(comm, method, rules, &made->loop);
     }
     if (code != EQP_OK) {
-        bh_handout_free(made);
+        bh_stealing_free(made);
         return code;
     }
-    *handout = made;
+    *stealing = made;
     return EQP_OK;
 }
 
-void bh_handout_free(bh_handout *handout)
+void bh_stealing_free(bh_stealing *stealing)
 {
-    if (handout != NULL) {
-        eqp_loop_free(handout->loop);
-        bh_packer_free(handout->packer);
-        free(handout->group);
-        free(handout);
+    if (stealing != NULL) {
+        eqp_loop_free(stealing->loop);
+        bh_packer_free(stealing->packer);
+        free(stealing->group);
+        free(stealing);
     }
 }
 
@@ -94,9 +94,9 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
     return code == EQP_OK ? bh_pass_add_time(r->pass, start) : code;
 }
 
-static int reserve_groups(bh_handout *handout, int64_t n)
+static int reserve_groups(bh_stealing *stealing, int64_t n)
 {
-    return eqp_array_reserve(&handout->group, &handout->capacity, n, sizeof *handout->group);
+    return eqp_array_reserve(&stealing->group, &stealing->capacity, n, sizeof *stealing->group);
 }
 
 /* This rank's share of a group: others compute it in its stead. */
@@ -105,7 +105,7 @@ typedef struct share_choice {
     bh_tile_choice choice;
 } share_choice;
 
-static const bh_choice *choose_share(void *user, const bh_parcel_group *group)
+static const bh_choice *choose_share(void *user, const bh_bundle_group *group)
 {
     share_choice *c = user;
 
@@ -119,14 +119,14 @@ static int pack(void *user, int to, int64_t first, int64_t count, void **data, s
     share_choice choice = {.pass = r->pass};
     int code;
 
-    EQP_TRY(reserve_groups(r->handout, count));
+    EQP_TRY(reserve_groups(r->stealing, count));
     for (int64_t i = 0; i < count; i++) {
         const int64_t w = first - r->first + i;
         const bh_work_targets t = bh_works_targets(works, w);
-        r->handout->group[i] =
-            (bh_parcel_group){.group = works->work[w].group, .tag = works->work[w].tag, .x = t.x, .y = t.y, .z = t.z};
+        r->stealing->group[i] =
+            (bh_bundle_group){.group = works->work[w].group, .tag = works->work[w].tag, .x = t.x, .y = t.y, .z = t.z};
     }
-    EQP_TRY(bh_packer_pack(r->handout->packer, to, count, r->handout->group, &r->pass->evaluator->mac, choose_share,
+    EQP_TRY(bh_packer_pack(r->stealing->packer, to, count, r->stealing->group, &r->pass->evaluator->mac, choose_share,
                            &choice, data, bytes));
     r->bytes_sent += (int64_t)*bytes;
 done:
@@ -134,19 +134,19 @@ done:
 }
 
 /* Grafts what has come with the groups; room for their forces: *targets of them. */
-static int open_parcel(run *r, int64_t count, const void *data, size_t bytes, int64_t *targets)
+static int open_bundle(run *r, int64_t count, const void *data, size_t bytes, int64_t *targets)
 {
     const int64_t cells = r->tree->ncells, particles = r->tree->sources.n;
-    int code = reserve_groups(r->handout, count);
+    int code = reserve_groups(r->stealing, count);
 
     if (code == EQP_OK) {
-        code = bh_parcel_open(r->tree, data, bytes, count, r->handout->group);
+        code = bh_bundle_open(r->tree, data, bytes, count, r->stealing->group);
     }
     r->traffic->cells += r->tree->ncells - cells;
     r->traffic->particles += r->tree->sources.n - particles;
     *targets = 0;
     for (int64_t i = 0; i < count && code == EQP_OK; i++) {
-        const bh_parcel_group *group = &r->handout->group[i];
+        const bh_bundle_group *group = &r->stealing->group[i];
         *targets += group->group.count;
         code = group->tag < -eqp_map_shared(r->pass->map) ? EQP_ERR_FORMAT : EQP_OK;
     }
@@ -160,18 +160,18 @@ static int compute_groups(run *r, int owner, int64_t count, double *to)
     int code = EQP_OK;
 
     for (int64_t i = 0; i < count && code == EQP_OK; i++) {
-        const bh_parcel_group *group = &r->handout->group[i];
+        const bh_bundle_group *group = &r->stealing->group[i];
         const int64_t n = group->group.count;
         const bh_work_targets t = {group->x, group->y, group->z, to, to + n, to + 2 * n, to + 3 * n};
         code = bh_pass_group(r->pass, &group->group, group->tag, owner, &t);
         to += 4 * n;
     }
-    /* A parcel brings all that its groups need. */
+    /* A bundle brings all that its groups need. */
     code = code == EQP_ERR_INTERNAL ? EQP_ERR_FORMAT : code;
     return code == EQP_OK ? bh_pass_add_time(r->pass, start) : code;
 }
 
-static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+static int compute_bundle(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
                           void **result, size_t *result_bytes)
 {
     run *r = user;
@@ -180,7 +180,7 @@ static int compute_parcel(void *user, int owner, int64_t first, int64_t count, c
     int code;
 
     (void)first;
-    EQP_TRY(open_parcel(r, count, data, bytes, &targets));
+    EQP_TRY(open_bundle(r, count, data, bytes, &targets));
     EQP_TRY(eqp_array_create(&forces, 4 * targets, sizeof *forces));
     EQP_TRY(compute_groups(r, owner, count, forces));
 done:
@@ -215,21 +215,21 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     return bytes == 0 ? EQP_OK : EQP_ERR_FORMAT;
 }
 
-int bh_handout_run(bh_handout *handout, MPI_Comm comm, bh_pass *pass, bh_tree *tree, bh_traffic *traffic,
-                   bh_handed *handed)
+int bh_stealing_run(bh_stealing *stealing, MPI_Comm comm, bh_pass *pass, bh_tree *tree, bh_traffic *traffic,
+                    bh_handed *handed)
 {
-    static const eqp_loop_parcels parcels = {.pack = pack, .compute = compute_parcel, .take = take};
-    run r = {.handout = handout, .pass = pass, .tree = tree, .traffic = traffic};
-    const eqp_loop_work work = {.compute = compute_own, .user = &r, .parcels = &parcels};
+    static const eqp_loop_bundles bundles = {.pack = pack, .compute = compute_bundle, .take = take};
+    run r = {.stealing = stealing, .pass = pass, .tree = tree, .traffic = traffic};
+    const eqp_loop_work work = {.compute = compute_own, .user = &r, .bundles = &bundles};
     eqp_loop_result done;
-    int code = eqp_loop_resize(handout->loop, pass->works->n);
+    int code = eqp_loop_resize(stealing->loop, pass->works->n);
 
     if (code != EQP_OK) {
         return code;
     }
-    r.first = eqp_loop_part(handout->loop, pass->rank).first;
-    bh_packer_begin(handout->packer, tree);
-    EQP_TRY(eqp_loop_run(handout->loop, &work, &done));
+    r.first = eqp_loop_part(stealing->loop, pass->rank).first;
+    bh_packer_begin(stealing->packer, tree);
+    EQP_TRY(eqp_loop_run(stealing->loop, &work, &done));
     EQP_TRY(eqp_agree(comm, bh_pass_end_sample(pass), NULL));
     *handed = (bh_handed){.helped = done.helped, .bytes_sent = r.bytes_sent};
 done:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A loop whose iterations travel in parcels, with everything checked that can be: what is packed, computed and taken,
+/* A loop whose iterations travel in bundles, with everything checked that can be: what is packed, computed and taken,
  * where it comes from, and that each result comes home once. To be included after harness.h. */
-#ifndef TESTS_PARCELS_BODY_H
-#define TESTS_PARCELS_BODY_H
+#ifndef TESTS_BUNDLES_BODY_H
+#define TESTS_BUNDLES_BODY_H
 
 #include <equipoise/schedule_run.h>
 
@@ -15,7 +15,7 @@ typedef enum place { NOWHERE, OWN, PACK, AWAY, TAKE } place;
 /* How a function of the caller fails: by a code, or by what it hands over. */
 typedef enum manner { CODE, NOTHING, NO_BYTES, TOO_LARGE } manner;
 
-/* A parcel, or what was made of it: values follow. */
+/* A bundle, or what was made of it: values follow. */
 typedef struct label {
     int64_t first, count;
     int owner, helper;
@@ -26,10 +26,10 @@ typedef struct body {
     eqp_loop_work work;
     int rank, slow;          /* a rank that sleeps, or -1; -2: all that compute for others */
     bool alone;              /* there is no other rank */
-    bool packs;              /* somebody may ask for a parcel */
+    bool packs;              /* somebody may ask for a bundle */
     bool asked;              /* somebody has: a slow owner waits for that, as long as it has anything to do */
-    int64_t most;            /* iterations of a parcel, 0: any number */
-    size_t extra;            /* bytes more in each parcel and each result */
+    int64_t most;            /* iterations of a bundle, 0: any number */
+    size_t extra;            /* bytes more in each bundle and each result */
     bool yield;              /* chunks may be divided */
     eqp_schedule_chunk part; /* of this rank */
     int64_t front, back;     /* of the part, what nobody has got yet if chunks are not divided */
@@ -88,34 +88,34 @@ static inline int fail(const body *b, void **bytes, size_t *size)
 }
 
 /* A label, one number for each iteration, and bytes that follow from their places. */
-static inline char *new_parcel(const body *b, const label *l, size_t *size)
+static inline char *new_bundle(const body *b, const label *l, size_t *size)
 {
     const size_t numbers = (size_t)l->count * sizeof(int64_t);
-    char *parcel;
+    char *bundle;
 
     *size = sizeof *l + numbers + b->extra;
-    parcel = mpi_test_alloc((int64_t)*size, 1);
-    memcpy(parcel, l, sizeof *l);
+    bundle = mpi_test_alloc((int64_t)*size, 1);
+    memcpy(bundle, l, sizeof *l);
     for (size_t i = 0; i < b->extra; i++) {
-        parcel[sizeof *l + numbers + i] = (char)((size_t)l->first + 31 * i);
+        bundle[sizeof *l + numbers + i] = (char)((size_t)l->first + 31 * i);
     }
-    return parcel;
+    return bundle;
 }
 
-static inline void check_parcel(const body *b, const char *parcel, size_t size, int owner, int helper, int64_t first,
+static inline void check_bundle(const body *b, const char *bundle, size_t size, int owner, int helper, int64_t first,
                                 int64_t count)
 {
     const size_t numbers = (size_t)count * sizeof(int64_t);
     label l;
 
     CHECK_EQUAL(size, sizeof l + numbers + b->extra);
-    memcpy(&l, parcel, sizeof l);
+    memcpy(&l, bundle, sizeof l);
     CHECK_EQUAL(l.first, first);
     CHECK_EQUAL(l.count, count);
     CHECK_EQUAL(l.owner, owner);
     CHECK(helper < 0 || l.helper == helper);
     for (size_t i = 0; i < b->extra; i++) {
-        CHECK_EQUAL(parcel[sizeof l + numbers + i], (char)((size_t)first + 31 * i));
+        CHECK_EQUAL(bundle[sizeof l + numbers + i], (char)((size_t)first + 31 * i));
     }
 }
 
@@ -123,7 +123,7 @@ static inline int pack(void *user, int to, int64_t first, int64_t count, void **
 {
     body *b = user;
     const label l = {first, count, b->rank, to};
-    char *parcel;
+    char *bundle;
 
     b->asked = true;
     CHECK(b->packs && to != b->rank && count > 0 && (b->most == 0 || count <= b->most));
@@ -134,12 +134,12 @@ static inline int pack(void *user, int to, int64_t first, int64_t count, void **
         return fail(b, data, bytes);
     }
     b->packed += count;
-    parcel = new_parcel(b, &l, bytes);
+    bundle = new_bundle(b, &l, bytes);
     for (int64_t i = 0; i < count; i++) {
         const int64_t value = value_of(first + i);
-        memcpy(parcel + sizeof l + (size_t)i * sizeof value, &value, sizeof value);
+        memcpy(bundle + sizeof l + (size_t)i * sizeof value, &value, sizeof value);
     }
-    *data = parcel;
+    *data = bundle;
     return EQP_OK;
 }
 
@@ -152,13 +152,13 @@ static inline int compute_away(void *user, int owner, int64_t first, int64_t cou
     char *back;
 
     CHECK(owner != b->rank && first >= part.first && first + count <= part.first + part.count);
-    check_parcel(b, data, bytes, owner, b->rank, first, count);
+    check_bundle(b, data, bytes, owner, b->rank, first, count);
     if (b->fails == AWAY) {
         return fail(b, result, result_bytes);
     }
     b->computed += count;
     b->helped += count;
-    back = new_parcel(b, &l, result_bytes);
+    back = new_bundle(b, &l, result_bytes);
     for (int64_t i = 0; i < count; i++) {
         int64_t value;
         memcpy(&value, (const char *)data + sizeof l + (size_t)i * sizeof value, sizeof value);
@@ -176,7 +176,7 @@ static inline int take(void *user, int64_t first, int64_t count, const void *res
 {
     body *b = user;
 
-    check_parcel(b, result, bytes, b->rank, -1, first, count);
+    check_bundle(b, result, bytes, b->rank, -1, first, count);
     if (b->fails == TAKE) {
         return b->code;
     }
@@ -190,19 +190,19 @@ static inline int take(void *user, int64_t first, int64_t count, const void *res
     return EQP_OK;
 }
 
-static const eqp_loop_parcels parcels = {pack, compute_away, take};
+static const eqp_loop_bundles bundles = {pack, compute_away, take};
 
 static inline void body_begin(MPI_Comm comm, body *b, const char *method, eqp_loop_options options)
 {
     options.engine = EQP_LOOP_MASTER;
-    options.parcels = true;
+    options.bundles = true;
     *b = (body){.alone = mpi_test_size(comm) == 1,
                 .rank = mpi_test_rank(comm),
                 .slow = -1,
                 .yield = options.yield,
                 .most = options.most_given,
                 .packs = true};
-    b->work = (eqp_loop_work){.compute = compute_own, .user = b, .parcels = &parcels};
+    b->work = (eqp_loop_work){.compute = compute_own, .user = b, .bundles = &bundles};
     CHECK_EQUAL(eqp_loop_create(comm, eqp_schedule_method_find(method), 0, NULL, &options, &b->loop), EQP_OK);
 }
 

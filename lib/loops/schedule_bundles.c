@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Iterations that travel in parcels: what their owner packs, what a helper makes of it, and what the owner takes of
+/* Iterations that travel in bundles: what their owner packs, what a helper makes of it, and what the owner takes of
  * that. Only a message itself says how many bytes it has. Where a rank has failed it sends nothing in the place of
  * data, and says so in the place of a result, since others wait for both. */
 #include "loops/schedule_talk.h"
@@ -28,9 +28,9 @@ static int check_bytes(void *bytes, size_t size)
 static int send_bytes(eqp_loop *loop, int to, int tag, void *bytes, size_t size)
 {
     struct eqp__talk *t = loop->talk;
-    eqp__parcel *p = &t->sent[t->nsent];
+    eqp__bundle *p = &t->sent[t->nsent];
 
-    *p = (eqp__parcel){MPI_REQUEST_NULL, bytes, (int)size};
+    *p = (eqp__bundle){MPI_REQUEST_NULL, bytes, (int)size};
     if (MPI_Isend(bytes, p->size, MPI_BYTE, to, tag, loop->comm, &p->request) != MPI_SUCCESS) {
         free(bytes);
         return EQP_ERR_MPI;
@@ -54,7 +54,7 @@ static int send_nothing(eqp_loop *loop, int to)
 static int push(struct eqp__talk *t)
 {
     const double seconds_a_byte = 1e-9;
-    eqp__parcel *p = &t->sent[t->nsent - 1];
+    eqp__bundle *p = &t->sent[t->nsent - 1];
     const double begin = eqp_wall_seconds();
     int gone = 0;
 
@@ -66,14 +66,14 @@ static int push(struct eqp__talk *t)
     return EQP_OK;
 }
 
-int eqp__parcel_send(eqp_loop *loop, int to, int64_t first, int64_t count)
+int eqp__bundle_send(eqp_loop *loop, int to, int64_t first, int64_t count)
 {
     struct eqp__talk *t = loop->talk;
     void *data = NULL;
     size_t bytes = 0;
     int failed = t->failed ? t->failed : make_room(t), code;
 
-    failed = failed ? failed : loop->work.parcels->pack(loop->work.user, to, first, count, &data, &bytes);
+    failed = failed ? failed : loop->work.bundles->pack(loop->work.user, to, first, count, &data, &bytes);
     failed = failed ? failed : check_bytes(data, bytes);
     if (failed) {
         eqp__talk_fail(t, failed);
@@ -86,7 +86,7 @@ int eqp__parcel_send(eqp_loop *loop, int to, int64_t first, int64_t count)
 
 /* Begins to receive a message, if it has come. Without memory it is received and lost: whoever sends it waits until it
  * is gone. */
-static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__parcel *p, bool *begun)
+static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__bundle *p, bool *begun)
 {
     MPI_Message message;
     MPI_Status status;
@@ -100,7 +100,7 @@ static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__parcel *p, bool
         return EQP_OK;
     }
     *begun = true;
-    *p = (eqp__parcel){MPI_REQUEST_NULL, NULL, 0};
+    *p = (eqp__bundle){MPI_REQUEST_NULL, NULL, 0};
     if (MPI_Get_count(&status, MPI_BYTE, &p->size) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
@@ -113,7 +113,7 @@ static int receive_bytes(eqp_loop *loop, int from, int tag, eqp__parcel *p, bool
     return MPI_Imrecv(p->bytes, p->size, MPI_BYTE, &message, &p->request) ? EQP_ERR_MPI : EQP_OK;
 }
 
-static int wait_for_data(eqp_loop *loop, int from, eqp__parcel *p)
+static int wait_for_data(eqp_loop *loop, int from, eqp__bundle *p)
 {
     bool begun = false;
     int there = 0, code = EQP_OK;
@@ -130,11 +130,11 @@ static int wait_for_data(eqp_loop *loop, int from, eqp__parcel *p)
 }
 
 /* Calls the caller's function, and times it. */
-static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__parcel *data, eqp_schedule_sample *sample,
+static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__bundle *data, eqp_schedule_sample *sample,
                         void **result, size_t *bytes)
 {
     const double begin = eqp__loop_now(loop);
-    int code = loop->work.parcels->compute(loop->work.user, a->rank, a->first, a->count, data->bytes,
+    int code = loop->work.bundles->compute(loop->work.user, a->rank, a->first, a->count, data->bytes,
                                            (size_t)data->size, result, bytes);
 
     if (code) {
@@ -147,7 +147,7 @@ static int call_compute(eqp_loop *loop, const eqp__word *a, const eqp__parcel *d
 }
 
 /* The owner waits for a result, or for the word that there is none. */
-static int compute_and_return(eqp_loop *loop, const eqp__word *a, const eqp__parcel *data, eqp_schedule_sample *sample)
+static int compute_and_return(eqp_loop *loop, const eqp__word *a, const eqp__bundle *data, eqp_schedule_sample *sample)
 {
     struct eqp__talk *t = loop->talk;
     eqp__word w = {.kind = EQP__RESULT, .first = a->first, .count = a->count};
@@ -162,11 +162,11 @@ static int compute_and_return(eqp_loop *loop, const eqp__word *a, const eqp__par
     return code || failed ? code : send_bytes(loop, a->rank, EQP__TAG_RESULT, result, bytes);
 }
 
-int eqp__parcel_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty)
+int eqp__bundle_compute(eqp_loop *loop, eqp_schedule_sample *sample, bool *empty)
 {
     const eqp__word a = loop->talk->answer;
     const double asked = eqp__loop_now(loop);
-    eqp__parcel data = {MPI_REQUEST_NULL, NULL, 0};
+    eqp__bundle data = {MPI_REQUEST_NULL, NULL, 0};
     int code = wait_for_data(loop, a.rank, &data);
 
     if (code) {
@@ -227,7 +227,7 @@ static int take_result(eqp_loop *loop, bool *moved)
     *moved = there;
     if (there) {
         if (!t->failed) {
-            eqp__talk_fail(t, loop->work.parcels->take(loop->work.user, w->first, w->count, t->coming.bytes,
+            eqp__talk_fail(t, loop->work.bundles->take(loop->work.user, w->first, w->count, t->coming.bytes,
                                                        (size_t)t->coming.size));
         }
         free(t->coming.bytes);
@@ -237,7 +237,7 @@ static int take_result(eqp_loop *loop, bool *moved)
     return EQP_OK;
 }
 
-int eqp__parcels_see_to(eqp_loop *loop)
+int eqp__bundles_see_to(eqp_loop *loop)
 {
     struct eqp__talk *t = loop->talk;
     bool moved = true;

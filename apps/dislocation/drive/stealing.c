@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "handout.h"
+#include "stealing.h"
 
-#include "parcel.h"
+#include "bundle.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Iterations of a parcel: more share the segments that travel, fewer are divided better. */
+/* Iterations of a bundle: more share the segments that travel, fewer are divided better. */
 #define MOST_GIVEN 8
 
 /* This rank's iterations in an evaluation. */
-typedef struct handout {
+typedef struct stealing {
     dd_batches *batches;
     dd_stage *stage;
     dd_iterations list;
@@ -22,21 +22,21 @@ typedef struct handout {
     dd_columns here; /* the stage's segments, and forces of one iteration, else 0 */
     int64_t added;   /* so many iterations are in the stage's forces */
     double **done;   /* [list.n] forces of those that wait for others before them; owned */
-} handout;
+} stealing;
 
 int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules, eqp_loop **loop)
 {
     eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
 
     options.engine = EQP_LOOP_MASTER;
-    options.parcels = true;
+    options.bundles = true;
     options.most_given = MOST_GIVEN;
     options.yield = true;
     options.grain = 1;
     return eqp_loop_create(comm, method, 0, rules, &options, loop);
 }
 
-static int handout_create(handout *h)
+static int stealing_create(stealing *h)
 {
     const int64_t room = h->stage->n + DD_LANES;
     int code;
@@ -52,7 +52,7 @@ done:
     return code;
 }
 
-static void handout_free(handout *h)
+static void stealing_free(stealing *h)
 {
     for (int64_t i = 0; i < h->list.n && h->done != NULL; i++) {
         free(h->done[i]);
@@ -63,13 +63,13 @@ static void handout_free(handout *h)
 }
 
 /* The touched runs of an iteration. */
-static const dd_run *touches_of(const handout *h, const dd_iteration *iteration)
+static const dd_run *touches_of(const stealing *h, const dd_iteration *iteration)
 {
     return h->list.touch + iteration->touch;
 }
 
 /* Forces of an iteration, as an answer has them, to the stage's. */
-static void add_done(const handout *h, const dd_iteration *iteration, const double *force)
+static void add_done(const stealing *h, const dd_iteration *iteration, const double *force)
 {
     const dd_run *touch = touches_of(h, iteration);
 
@@ -85,7 +85,7 @@ static void add_done(const handout *h, const dd_iteration *iteration, const doub
 }
 
 /* Those that waited for the last one. */
-static void add_waiting(handout *h)
+static void add_waiting(stealing *h)
 {
     for (; h->added < h->list.n && h->done[h->added] != NULL; h->added++) {
         add_done(h, &h->list.of[h->added], h->done[h->added]);
@@ -95,7 +95,7 @@ static void add_waiting(handout *h)
 }
 
 /* Forces of an iteration from the scratch, as an answer has them; NULL: to the stage's. */
-static void empty_scratch(const handout *h, const dd_iteration *iteration, double *done)
+static void empty_scratch(const stealing *h, const dd_iteration *iteration, double *done)
 {
     const dd_run *touch = touches_of(h, iteration);
 
@@ -114,7 +114,7 @@ static void empty_scratch(const handout *h, const dd_iteration *iteration, doubl
     }
 }
 
-static int compute_iteration(handout *h, int64_t i)
+static int compute_iteration(stealing *h, int64_t i)
 {
     const dd_iteration *iteration = &h->list.of[i];
     dd_evaluator *evaluator = h->batches->evaluator;
@@ -153,7 +153,7 @@ static int compute_iteration(handout *h, int64_t i)
 
 static int compute_own(void *user, int64_t first, int64_t count, const void *data, void *result)
 {
-    handout *h = user;
+    stealing *h = user;
     int code = EQP_OK;
 
     (void)data;
@@ -166,19 +166,19 @@ static int compute_own(void *user, int64_t first, int64_t count, const void *dat
 
 static int pack(void *user, int to, int64_t first, int64_t count, void **data, size_t *bytes)
 {
-    const handout *h = user;
-    const int code = dd_parcel_pack(h->stage, &h->list, first - h->first, count, data, bytes);
+    const stealing *h = user;
+    const int code = dd_bundle_pack(h->stage, &h->list, first - h->first, count, data, bytes);
 
     (void)to;
     h->batches->evaluator->handed_bytes += code == EQP_OK ? (int64_t)*bytes : 0;
     return code;
 }
 
-static int compute_parcel(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
+static int compute_bundle(void *user, int owner, int64_t first, int64_t count, const void *data, size_t bytes,
                           void **result, size_t *result_bytes)
 {
-    handout *h = user;
-    const int code = dd_parcel_compute(h->batches, data, bytes, result, result_bytes);
+    stealing *h = user;
+    const int code = dd_bundle_compute(h->batches, data, bytes, result, result_bytes);
 
     (void)owner;
     (void)first;
@@ -188,7 +188,7 @@ static int compute_parcel(void *user, int owner, int64_t first, int64_t count, c
 }
 
 /* Work on the targets of an iteration that somebody else has done. */
-static int account_answer(const handout *h, const dd_iteration *iteration, const char *part)
+static int account_answer(const stealing *h, const dd_iteration *iteration, const char *part)
 {
     int code = EQP_OK;
 
@@ -205,7 +205,7 @@ static int account_answer(const handout *h, const dd_iteration *iteration, const
 
 static int take(void *user, int64_t first, int64_t count, const void *result, size_t bytes)
 {
-    handout *h = user;
+    stealing *h = user;
     const char *part = result;
     int code = EQP_OK;
 
@@ -229,10 +229,10 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
     return code == EQP_OK && bytes > 0 ? EQP_ERR_FORMAT : code;
 }
 
-static int run(handout *h, int rank)
+static int run(stealing *h, int rank)
 {
-    static const eqp_loop_parcels parcels = {.pack = pack, .compute = compute_parcel, .take = take};
-    const eqp_loop_work work = {.compute = compute_own, .user = h, .parcels = &parcels};
+    static const eqp_loop_bundles bundles = {.pack = pack, .compute = compute_bundle, .take = take};
+    const eqp_loop_work work = {.compute = compute_own, .user = h, .bundles = &bundles};
     dd_evaluator *evaluator = h->batches->evaluator;
     eqp_loop_result result;
     int code;
@@ -247,15 +247,15 @@ done:
 
 int dd_hand_out(dd_batches *batches, const dd_domain *domain, dd_stage *stage, int computed)
 {
-    handout h = {.batches = batches, .stage = stage};
+    stealing h = {.batches = batches, .stage = stage};
     int code;
 
-    EQP_TRY(eqp_agree(domain->comm, computed == EQP_OK ? handout_create(&h) : computed, NULL));
+    EQP_TRY(eqp_agree(domain->comm, computed == EQP_OK ? stealing_create(&h) : computed, NULL));
     EQP_TRY(run(&h, domain->rank));
     if (h.added < h.list.n) {
         EQP_TRY(EQP_ERR_INTERNAL);
     }
 done:
-    handout_free(&h);
+    stealing_free(&h);
     return code;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pairs that are handed out while forces are computed, on top of any map: a rank computes what the map says, and ranks
  * that are done take over what others have not begun, with the segments that they need for it. */
-#ifndef DD_HANDOUT_H
-#define DD_HANDOUT_H
+#ifndef DD_STEALING_H
+#define DD_STEALING_H
 
 #include "accounts.h"
 

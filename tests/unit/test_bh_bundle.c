@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups that are given away: whoever opens the parcel makes the same lists as their owner, gets nothing twice, and
+/* Groups that are given away: whoever opens the bundle makes the same lists as their owner, gets nothing twice, and
  * does not trust what has come. */
-#include "bh_let_parcels.h"
+#include "bh_let_bundles.h"
+#include "bundle.h"
 #include "failing_malloc.h"
 #include "opened.h"
-#include "parcel.h"
 #include "slow.h"
 
 enum { MOST_GROUPS = 600 };
@@ -20,7 +20,7 @@ typedef struct giver {
 } giver;
 
 /* The owner's share of a group: units lie around the group, and who has the nearest ones depends on the group. */
-static const bh_choice *choose_own(void *user, const bh_parcel_group *group)
+static const bh_choice *choose_own(void *user, const bh_bundle_group *group)
 {
     giver *g = user;
     const bh_box *box = &g->parts[0].tree.box;
@@ -65,12 +65,12 @@ static giver giver_of(bh_part *parts, int nranks, int owner, const bh_mac *mac, 
 }
 
 /* One of the owner's groups. */
-static bh_parcel_group mine(const giver *g, int64_t i)
+static bh_bundle_group mine(const giver *g, int64_t i)
 {
     const bh_part *part = &g->parts[g->owner];
     const bh_group *group = &part->group[i];
     const int64_t first = group->first;
-    return (bh_parcel_group){.group = *group,
+    return (bh_bundle_group){.group = *group,
                              .tag = g->shared ? -1 - i : i,
                              .x = part->set.x + first,
                              .y = part->set.y + first,
@@ -79,7 +79,7 @@ static bh_parcel_group mine(const giver *g, int64_t i)
 
 static int try_give(giver *g, int to, int64_t first, int64_t n, void **data, size_t *bytes)
 {
-    bh_parcel_group given[MOST_GROUPS];
+    bh_bundle_group given[MOST_GROUPS];
     assert_true(n <= MOST_GROUPS);
     for (int64_t i = 0; i < n; i++) {
         given[i] = mine(g, first + i);
@@ -93,16 +93,16 @@ static void give(giver *g, int to, int64_t first, int64_t n, void **data, size_t
     assert_true(*bytes % 8 == 0);
 }
 
-static int walk(giver *g, const bh_tree *tree, const bh_parcel_group *given, bh_list *list)
+static int walk(giver *g, const bh_tree *tree, const bh_bundle_group *given, bh_list *list)
 {
     const bh_choice *choice = given->tag < 0 ? choose_own(g, given) : NULL;
     return bh_walk_sampled(tree, tree->root, &given->group, &g->mac, choice, 0, NULL, NULL, list);
 }
 
 /* The same targets and, on both trees, the same list. */
-static void assert_same_work(giver *g, int to, int64_t number, const bh_parcel_group *opened, bh_list list[2])
+static void assert_same_work(giver *g, int to, int64_t number, const bh_bundle_group *opened, bh_list list[2])
 {
-    const bh_parcel_group own = mine(g, number);
+    const bh_bundle_group own = mine(g, number);
     const bh_tree *tree[2] = {&g->parts[g->owner].tree, &g->parts[to].tree};
     const double *const at[2][3] = {{own.x, own.y, own.z}, {opened->x, opened->y, opened->z}};
     message cells[2] = {{0}, {0}}, particles[2] = {{0}, {0}};
@@ -134,11 +134,11 @@ static void give_all(giver *g, int to, int64_t at_a_time)
     bh_list_init(&list[1]);
     for (int64_t end = g->parts[g->owner].ngroups; end > 0;) {
         const int64_t n = end < at_a_time ? end : at_a_time;
-        bh_parcel_group opened[MOST_GROUPS];
+        bh_bundle_group opened[MOST_GROUPS];
         void *data;
         size_t bytes;
         give(g, to, end - n, n, &data, &bytes);
-        assert_int_equal(bh_parcel_open(&g->parts[to].tree, data, bytes, n, opened), EQP_OK);
+        assert_int_equal(bh_bundle_open(&g->parts[to].tree, data, bytes, n, opened), EQP_OK);
         for (int64_t i = 0; i < n; i++) {
             assert_same_work(g, to, end - n + i, &opened[i], list);
         }
@@ -232,7 +232,7 @@ static void few_particles_and_many_ranks_agree(void **state)
     }
 }
 
-/* Of a parcel's head and groups. */
+/* Of a bundle's head and groups. */
 static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
 {
     int64_t bytes = 16;
@@ -246,7 +246,7 @@ static int64_t bytes_of_groups(const giver *g, int64_t first, int64_t n)
 static int64_t bytes_needed(giver *g, int to, int64_t number, bh_list *list)
 {
     const bh_tree *tree = &g->parts[g->owner].tree;
-    const bh_parcel_group own = mine(g, number);
+    const bh_bundle_group own = mine(g, number);
     int64_t bytes = 0;
     assert_int_equal(walk(g, tree, &own, list), EQP_OK);
     for (int64_t i = 0; i < bh_opened_count(tree, list); i++) {
@@ -336,11 +336,11 @@ static void a_block_goes_to_each_receiver_once(void **state)
 /* Opens bytes that end where memory does, so that a sanitizer sees any step over their end. */
 static int open_copy(bh_tree *tree, const unsigned char *bytes, size_t size, int64_t n)
 {
-    bh_parcel_group opened[MOST_GROUPS];
+    bh_bundle_group opened[MOST_GROUPS];
     unsigned char *copy = malloc(size > 0 ? size : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, size);
-    const int code = bh_parcel_open(tree, copy, size, n, opened);
+    const int code = bh_bundle_open(tree, copy, size, n, opened);
     free(copy);
     assert_int_equal(bh_tree_check(tree), EQP_OK);
     return code;
@@ -399,7 +399,7 @@ static void check_damage(bool bare)
     bh_set_free(&set);
 }
 
-static void damaged_parcels_are_refused(void **state)
+static void damaged_bundles_are_refused(void **state)
 {
     (void)state;
     check_damage(false);
@@ -449,7 +449,7 @@ static void groups_that_are_none_are_refused(void **state)
     bh_set_free(&set);
 }
 
-static void a_parcel_of_other_particles_is_refused(void **state)
+static void a_bundle_of_other_particles_is_refused(void **state)
 {
     (void)state;
     bh_set set[2];
@@ -494,7 +494,7 @@ static void callers_mistakes_are_told(void **state)
     bh_parts_make(&set, 4, 4, 2, 1, &parts);
     exchange(parts, 2, &geometric, false);
     giver g = giver_of(parts, 2, 0, &geometric, false);
-    bh_parcel_group one = mine(&g, 0);
+    bh_bundle_group one = mine(&g, 0);
     assert_int_equal(bh_packer_create(&packer), EQP_OK);
     assert_int_equal(bh_packer_pack(packer, 1, 1, &one, &geometric, NULL, NULL, &data, &bytes), EQP_ERR_STATE);
     bh_packer_free(packer);
@@ -508,7 +508,7 @@ static void callers_mistakes_are_told(void **state)
     double *shifted = malloc(bytes + 8);
     assert_non_null(shifted);
     memcpy((unsigned char *)shifted + 1, data, bytes);
-    assert_int_equal(bh_parcel_open(&parts[1].tree, (unsigned char *)shifted + 1, bytes, 1, &one), EQP_ERR_ARGUMENT);
+    assert_int_equal(bh_bundle_open(&parts[1].tree, (unsigned char *)shifted + 1, bytes, 1, &one), EQP_ERR_ARGUMENT);
     free(shifted);
     free(data);
     bh_packer_free(g.packer);
@@ -549,9 +549,9 @@ static void failing_allocations_lose_nothing(void **state)
     }
     assert_int_equal(bytes, expected);
     for (int64_t k = 0;; k++) {
-        bh_parcel_group opened[4];
+        bh_bundle_group opened[4];
         failing_malloc_start(k);
-        const int code = bh_parcel_open(&parts[1].tree, data, bytes, 4, opened);
+        const int code = bh_bundle_open(&parts[1].tree, data, bytes, 4, opened);
         if (failing_malloc_stop() == 0) {
             assert_int_equal(code, EQP_OK);
             break;
@@ -573,9 +573,9 @@ int main(void)
         cmocka_unit_test(few_particles_and_many_ranks_agree),
         cmocka_unit_test(a_group_alone_travels_with_what_it_needs_and_no_more),
         cmocka_unit_test(a_block_goes_to_each_receiver_once),
-        cmocka_unit_test(damaged_parcels_are_refused),
+        cmocka_unit_test(damaged_bundles_are_refused),
         cmocka_unit_test(groups_that_are_none_are_refused),
-        cmocka_unit_test(a_parcel_of_other_particles_is_refused),
+        cmocka_unit_test(a_bundle_of_other_particles_is_refused),
         cmocka_unit_test(callers_mistakes_are_told),
         cmocka_unit_test(failing_allocations_lose_nothing),
     };

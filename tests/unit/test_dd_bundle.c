@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pairs that another rank computes: iterations have every target once and know what they touch; what comes back has the
- * bits that would have been computed at home; a parcel has each segment once, and bytes that are none are refused. */
+ * bits that would have been computed at home; a bundle has each segment once, and bytes that are none are refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "failing_malloc.h"
 
-#include "parcel.h"
+#include "bundle.h"
 
 #include <equipoise/error.h>
 
@@ -235,7 +235,7 @@ static int64_t count_touched(const world *w, const dd_iterations *list, int64_t 
     return count;
 }
 
-static void check_parcel(world *w, const dd_iterations *list, int64_t first, int64_t n)
+static void check_bundle(world *w, const dd_iterations *list, int64_t first, int64_t n)
 {
     dd_batches batches = {.evaluator = &w->evaluator};
     void *data = NULL, *answer = NULL;
@@ -243,10 +243,10 @@ static void check_parcel(world *w, const dd_iterations *list, int64_t first, int
     int64_t segments, total = 0;
 
     w->evaluator.total = (dd_counts){{0}};
-    assert_int_equal(dd_parcel_pack(&w->stage, list, first, n, &data, &bytes), EQP_OK);
+    assert_int_equal(dd_bundle_pack(&w->stage, list, first, n, &data, &bytes), EQP_OK);
     memcpy(&segments, data, sizeof segments);
     assert_int_equal(segments, count_touched(w, list, first, n));
-    assert_int_equal(dd_parcel_compute(&batches, data, bytes, &answer, &answer_bytes), EQP_OK);
+    assert_int_equal(dd_bundle_compute(&batches, data, bytes, &answer, &answer_bytes), EQP_OK);
     for (int64_t i = first; i < first + n; i++) {
         const dd_iteration *iteration = &list->of[i];
         const char *part = (char *)answer + at;
@@ -276,28 +276,28 @@ static void answers_have_the_bits_of_home(void **state)
         world_number(&w, i);
         assert_int_equal(dd_iterations_list(&w.stage, &list), EQP_OK);
         for (int64_t first = 0, n = 1; first < list.n; first += n, n = 1 + (first * 7) % 5) {
-            check_parcel(&w, &list, first, first + n > list.n ? list.n - first : n);
+            check_bundle(&w, &list, first, first + n > list.n ? list.n - first : n);
         }
-        check_parcel(&w, &list, 0, list.n);
+        check_bundle(&w, &list, 0, list.n);
         dd_iterations_free(&list);
         world_free(&w);
     }
 }
 
-/* A small parcel of a world with shared owners. */
-static void small_parcel(world *w, void **data, size_t *bytes)
+/* A small bundle of a world with shared owners. */
+static void small_bundle(world *w, void **data, size_t *bytes)
 {
     static const int64_t cells[3] = {3, 3, 3};
     dd_iterations list = {0};
 
     world_create(w, cells, true, 3, 3, 9);
     assert_int_equal(dd_iterations_list(&w->stage, &list), EQP_OK);
-    assert_int_equal(dd_parcel_pack(&w->stage, &list, 0, list.n, data, bytes), EQP_OK);
+    assert_int_equal(dd_bundle_pack(&w->stage, &list, 0, list.n, data, bytes), EQP_OK);
     dd_iterations_free(&list);
 }
 
 /* Computes from a copy that ends where its bytes do, so that sanitizers see who reads beyond. */
-static int try_parcel(world *w, const void *data, size_t bytes)
+static int try_bundle(world *w, const void *data, size_t bytes)
 {
     dd_batches batches = {.evaluator = &w->evaluator};
     char *copy = malloc(bytes > 0 ? bytes : 1);
@@ -305,29 +305,29 @@ static int try_parcel(world *w, const void *data, size_t bytes)
     size_t answer_bytes = 0;
 
     memcpy(copy, data, bytes);
-    const int code = dd_parcel_compute(&batches, copy, bytes, &answer, &answer_bytes);
+    const int code = dd_bundle_compute(&batches, copy, bytes, &answer, &answer_bytes);
     assert_true((code == EQP_OK) == (answer != NULL) && (code == EQP_OK) == (answer_bytes > 0));
     free(copy);
     free(answer);
     return code;
 }
 
-static void truncated_parcels_are_refused(void **state)
+static void truncated_bundles_are_refused(void **state)
 {
     world w;
     char *data = NULL, *longer;
     size_t bytes = 0;
 
     (void)state;
-    small_parcel(&w, (void **)&data, &bytes);
-    assert_int_equal(try_parcel(&w, data, bytes), EQP_OK);
+    small_bundle(&w, (void **)&data, &bytes);
+    assert_int_equal(try_bundle(&w, data, bytes), EQP_OK);
     for (size_t b = 0; b < bytes; b++) {
-        assert_int_equal(try_parcel(&w, data, b), EQP_ERR_FORMAT);
+        assert_int_equal(try_bundle(&w, data, b), EQP_ERR_FORMAT);
     }
     longer = calloc(bytes + 8, 1);
     memcpy(longer, data, bytes);
     for (size_t b = bytes + 1; b <= bytes + 8; b++) {
-        assert_int_equal(try_parcel(&w, longer, b), EQP_ERR_FORMAT);
+        assert_int_equal(try_bundle(&w, longer, b), EQP_ERR_FORMAT);
     }
     free(longer);
     free(data);
@@ -344,21 +344,21 @@ static void sizes_that_lie_are_refused(void **state)
     int64_t n[PARTS], good[PARTS];
 
     (void)state;
-    small_parcel(&w, (void **)&data, &bytes);
+    small_bundle(&w, (void **)&data, &bytes);
     memcpy(good, data, sizeof good);
     for (int part = 0; part < PARTS; part++) {
         for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
             memcpy(n, good, sizeof n);
             n[part] = wrong[k];
             memcpy(data, n, sizeof n);
-            assert_int_equal(try_parcel(&w, data, bytes), EQP_ERR_FORMAT);
+            assert_int_equal(try_bundle(&w, data, bytes), EQP_ERR_FORMAT);
         }
         for (int other = 1; other < PARTS && part > 0; other++) { /* the same number of bytes */
             memcpy(n, good, sizeof n);
             n[part]++;
             n[other]--;
             memcpy(data, n, sizeof n);
-            assert_int_equal(try_parcel(&w, data, bytes), part == other ? EQP_OK : EQP_ERR_FORMAT);
+            assert_int_equal(try_bundle(&w, data, bytes), part == other ? EQP_OK : EQP_ERR_FORMAT);
         }
     }
     /* Nine numbers of pairs for one segment. */
@@ -366,7 +366,7 @@ static void sizes_that_lie_are_refused(void **state)
     n[0]++;
     n[4] -= 9;
     memcpy(data, n, sizeof n);
-    assert_int_equal(try_parcel(&w, data, bytes), EQP_ERR_FORMAT);
+    assert_int_equal(try_bundle(&w, data, bytes), EQP_ERR_FORMAT);
     free(data);
     world_free(&w);
 }
@@ -382,7 +382,7 @@ static void places_that_lie_are_refused(void **state)
     int refused = 0;
 
     (void)state;
-    small_parcel(&w, (void **)&data, &bytes);
+    small_bundle(&w, (void **)&data, &bytes);
     memcpy(n, data, sizeof n);
     begin = sizeof n + 9 * sizeof(double) * (size_t)n[0];
     for (size_t at = begin; at < bytes; at += sizeof(int32_t)) {
@@ -390,20 +390,20 @@ static void places_that_lie_are_refused(void **state)
         memcpy(&good, data + at, sizeof good);
         for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
             memcpy(data + at, &wrong[k], sizeof good);
-            assert_int_equal(try_parcel(&w, data, bytes), EQP_ERR_FORMAT);
+            assert_int_equal(try_bundle(&w, data, bytes), EQP_ERR_FORMAT);
         }
         /* Another place may be one that can be; nothing is read or written elsewhere then. */
         for (int k = 0; k < 4; k++) {
             const int32_t other = (int32_t)(draw(&seed) * (double)(n[0] + 2));
             memcpy(data + at, &other, sizeof other);
-            const int code = try_parcel(&w, data, bytes);
+            const int code = try_bundle(&w, data, bytes);
             assert_true(code == EQP_OK || code == EQP_ERR_FORMAT);
             refused += code == EQP_ERR_FORMAT;
         }
         memcpy(data + at, &good, sizeof good);
     }
     assert_true(refused > 100);
-    assert_int_equal(try_parcel(&w, data, bytes), EQP_OK);
+    assert_int_equal(try_bundle(&w, data, bytes), EQP_OK);
     free(data);
     world_free(&w);
 }
@@ -436,10 +436,10 @@ static int list_pack_and_compute(world *w)
     int code = dd_iterations_list(&w->stage, &list);
 
     if (code == EQP_OK) {
-        code = dd_parcel_pack(&w->stage, &list, 0, list.n, &data, &bytes);
+        code = dd_bundle_pack(&w->stage, &list, 0, list.n, &data, &bytes);
     }
     if (code == EQP_OK) {
-        code = dd_parcel_compute(&batches, data, bytes, &answer, &answer_bytes);
+        code = dd_bundle_compute(&batches, data, bytes, &answer, &answer_bytes);
     }
     dd_iterations_free(&list);
     free(data);
@@ -447,7 +447,7 @@ static int list_pack_and_compute(world *w)
     return code;
 }
 
-static void parcels_survive_failing_allocations(void **state)
+static void bundles_survive_failing_allocations(void **state)
 {
     world w;
 
@@ -477,11 +477,11 @@ int main(void)
         cmocka_unit_test(runs_are_united_as_their_segments_are),
         cmocka_unit_test(iterations_have_each_target_with_pairs_once_and_say_what_they_touch),
         cmocka_unit_test(answers_have_the_bits_of_home),
-        cmocka_unit_test(truncated_parcels_are_refused),
+        cmocka_unit_test(truncated_bundles_are_refused),
         cmocka_unit_test(sizes_that_lie_are_refused),
         cmocka_unit_test(places_that_lie_are_refused),
         cmocka_unit_test(counts_of_an_answer_are_not_negative),
-        cmocka_unit_test(parcels_survive_failing_allocations),
+        cmocka_unit_test(bundles_survive_failing_allocations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

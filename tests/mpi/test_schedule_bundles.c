@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops whose iterations travel in parcels: however they lie on the ranks, every one is computed once and its result
+/* Loops whose iterations travel in bundles: however they lie on the ranks, every one is computed once and its result
  * comes home, whoever computes, whatever the method; parts change from run to run. */
 #include "harness.h"
 
-#include "parcels_body.h"
+#include "bundles_body.h"
 
 #include <equipoise/random.h>
 
@@ -34,7 +34,7 @@ static int draw(uint64_t *at, int n)
     return (int)eqp_random_below(11, 0, (*at)++, (uint64_t)n);
 }
 
-/* Whatever they are: methods, parts, parcels, ranks that sleep, ranks that fail. */
+/* Whatever they are: methods, parts, bundles, ranks that sleep, ranks that fail. */
 static void random_loops_lose_nothing(MPI_Comm comm)
 {
     const int nranks = mpi_test_size(comm), tries = nranks > 7 ? 12 : 40;
@@ -128,7 +128,7 @@ static void static_parts_are_one_chunk_each(MPI_Comm comm)
     body_end(&b);
 }
 
-/* With `yield` even static chunks are divided; each parcel is computed as it was packed (compute_away sees to that). */
+/* With `yield` even static chunks are divided; each bundle is computed as it was packed (compute_away sees to that). */
 static void own_chunks_are_given_away_in_mid_chunk(MPI_Comm comm)
 {
     const int nranks = mpi_test_size(comm);
@@ -146,7 +146,7 @@ static void own_chunks_are_given_away_in_mid_chunk(MPI_Comm comm)
 }
 
 /* From a message that MPI sends at once to one that the receiver has to be ready for. */
-static void parcels_have_any_size(MPI_Comm comm)
+static void bundles_have_any_size(MPI_Comm comm)
 {
     static const size_t sizes[] = {0, 1, 3000, 5001, 70000, 3 << 20};
     const int nranks = mpi_test_size(comm);
@@ -186,7 +186,7 @@ static int compute_away_by_rank(void *user, int owner, int64_t first, int64_t co
 /* Every rank begins with its own, so all are measured; parts of another size change nothing of that. */
 static void speeds_outlive_the_parts(MPI_Comm comm)
 {
-    static const eqp_loop_parcels timed = {pack, compute_away_by_rank, take};
+    static const eqp_loop_bundles timed = {pack, compute_away_by_rank, take};
     const int nranks = mpi_test_size(comm);
     double harmonic = 0;
     body b;
@@ -194,7 +194,7 @@ static void speeds_outlive_the_parts(MPI_Comm comm)
     told_seconds = 0;
     body_begin(comm, &b, "adaptive-weighted-factoring", (eqp_loop_options){.clock = told_clock});
     b.work.compute = compute_by_rank;
-    b.work.parcels = &timed;
+    b.work.bundles = &timed;
     body_resize(&b, 40);
     for (int r = 0; r < nranks; r++) {
         harmonic += 1.0 / (r + 1);
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
         MPI_TEST(slow_ranks_are_helped),
         MPI_TEST(static_parts_are_one_chunk_each),
         MPI_TEST(own_chunks_are_given_away_in_mid_chunk),
-        MPI_TEST(parcels_have_any_size),
+        MPI_TEST(bundles_have_any_size),
         MPI_TEST(speeds_outlive_the_parts),
     };
 

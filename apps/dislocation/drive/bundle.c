@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "parcel.h"
+#include "bundle.h"
 
 #include <equipoise/base.h>
 
@@ -10,7 +10,7 @@
 enum { OF_PAIR, OF_PARALLEL, OF_RUN, TARGET_COUNTS };
 static const int kind_of[TARGET_COUNTS] = {DD_KIND_PAIR, DD_KIND_PARALLEL, DD_KIND_RUN};
 
-/* How many of what a parcel has. */
+/* How many of what a bundle has. */
 enum { SEGMENTS, ITERATIONS, TOUCHES, TARGETS, RUNS, PARTS };
 
 typedef int32_t pair[2];
@@ -40,7 +40,7 @@ int dd_answer_counts(const dd_iteration *iteration, const void *part, int64_t ta
     return EQP_OK;
 }
 
-/* A parcel while it is packed. */
+/* A bundle while it is packed. */
 typedef struct packer {
     const dd_stage *stage;
     const dd_iterations *list;
@@ -106,8 +106,8 @@ static int pack_iteration(packer *p, const dd_iteration *iteration)
     return code;
 }
 
-/* Bytes of a parcel with so many of each. */
-static size_t parcel_bytes(const int64_t n[PARTS])
+/* Bytes of a bundle with so many of each. */
+static size_t bundle_bytes(const int64_t n[PARTS])
 {
     size_t bytes = PARTS * sizeof *n + 9 * sizeof(double) * (size_t)n[SEGMENTS];
 
@@ -136,7 +136,7 @@ static void write_all(const packer *p, char *to)
     }
 }
 
-int dd_parcel_pack(const dd_stage *stage, const dd_iterations *list, int64_t first, int64_t n, void **data,
+int dd_bundle_pack(const dd_stage *stage, const dd_iterations *list, int64_t first, int64_t n, void **data,
                    size_t *bytes)
 {
     packer p = {.stage = stage, .list = list};
@@ -147,11 +147,11 @@ int dd_parcel_pack(const dd_stage *stage, const dd_iterations *list, int64_t fir
     for (int64_t i = first; i < first + n; i++) {
         EQP_TRY(pack_iteration(&p, &list->of[i]));
     }
-    made = malloc(parcel_bytes(p.n));
+    made = malloc(bundle_bytes(p.n));
     EQP_TRY(made == NULL ? EQP_ERR_MEMORY : EQP_OK);
     write_all(&p, made);
     *data = made;
-    *bytes = parcel_bytes(p.n);
+    *bytes = bundle_bytes(p.n);
 done:
     free(p.kept);
     for (int part = ITERATIONS; part < PARTS; part++) {
@@ -160,7 +160,7 @@ done:
     return code;
 }
 
-/* A parcel that has arrived. */
+/* A bundle that has arrived. */
 typedef struct opened {
     int64_t n[PARTS];
     double *memory;     /* owned */
@@ -183,7 +183,7 @@ static int check_sizes(const void *data, size_t bytes, opened *o)
             return EQP_ERR_FORMAT;
         }
     }
-    return o->n[ITERATIONS] > 0 && o->n[SEGMENTS] <= INT32_MAX && parcel_bytes(o->n) == bytes ? EQP_OK : EQP_ERR_FORMAT;
+    return o->n[ITERATIONS] > 0 && o->n[SEGMENTS] <= INT32_MAX && bundle_bytes(o->n) == bytes ? EQP_OK : EQP_ERR_FORMAT;
 }
 
 /* Whether [first, first + n) is something and lies in [low, end). */
@@ -291,7 +291,7 @@ done:
     return code;
 }
 
-static int open_parcel(const void *data, size_t bytes, opened *o)
+static int open_bundle(const void *data, size_t bytes, opened *o)
 {
     int code;
 
@@ -369,13 +369,13 @@ static int compute_all(dd_batches *batches, const opened *o, char *to)
     return code;
 }
 
-int dd_parcel_compute(dd_batches *batches, const void *data, size_t bytes, void **answer, size_t *answer_bytes)
+int dd_bundle_compute(dd_batches *batches, const void *data, size_t bytes, void **answer, size_t *answer_bytes)
 {
     opened o = {.memory = NULL};
     char *made = NULL;
     int code;
 
-    EQP_TRY(open_parcel(data, bytes, &o));
+    EQP_TRY(open_bundle(data, bytes, &o));
     made = malloc(o.answer_bytes);
     EQP_TRY(made == NULL ? EQP_ERR_MEMORY : EQP_OK);
     EQP_TRY(compute_all(batches, &o, made));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loops whose iterations travel in parcels: a failure anywhere ends them on all ranks, and the next run is as good as
- * ever; bad clocks, parcels and arguments lose nothing. */
+/* Loops whose iterations travel in bundles: a failure anywhere ends them on all ranks, and the next run is as good as
+ * ever; bad clocks, bundles and arguments lose nothing. */
 #include "harness.h"
 
-#include "parcels_body.h"
+#include "bundles_body.h"
 
 #include <math.h>
 
@@ -72,7 +72,7 @@ static void the_lowest_failing_rank_is_heard(MPI_Comm comm)
 }
 
 /* Nothing handed over, no bytes, or more than a message can have: nobody reads what is not there. */
-static void parcels_that_are_none_are_refused(MPI_Comm comm)
+static void bundles_that_are_none_are_refused(MPI_Comm comm)
 {
     static const int expected[] = {EQP_ERR_DATA, EQP_ERR_ARGUMENT, EQP_ERR_ARGUMENT, EQP_ERR_OVERFLOW};
     const int nranks = mpi_test_size(comm);
@@ -127,9 +127,9 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");
     const int rank = mpi_test_rank(comm), last = mpi_test_size(comm) - 1;
-    const eqp_loop_options good = {.engine = EQP_LOOP_MASTER, .parcels = true};
+    const eqp_loop_options good = {.engine = EQP_LOOP_MASTER, .bundles = true};
     eqp_loop_options bad[] = {good, good, good, good};
-    eqp_loop_parcels half = parcels;
+    eqp_loop_bundles half = bundles;
     eqp_loop_work work = {.compute = compute_own};
     eqp_loop *loop = NULL;
 
@@ -150,12 +150,12 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     CHECK_EQUAL(eqp_loop_resize(loop, 0), EQP_OK);
     CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
     half.take = rank == last ? NULL : take;
-    work.parcels = &half;
+    work.bundles = &half;
     CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
-    work.parcels = &parcels;
+    work.bundles = &bundles;
     CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_OK);
     eqp_loop_free(loop);
-    /* Parcels and their parts belong together. */
+    /* Bundles and their parts belong together. */
     CHECK_EQUAL(eqp_loop_create(comm, self, 0, NULL, NULL, &loop), EQP_OK);
     CHECK_EQUAL(eqp_loop_resize(loop, 4), EQP_ERR_ARGUMENT);
     CHECK_EQUAL(eqp_loop_run(loop, &work, NULL), EQP_ERR_ARGUMENT);
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(failures_reach_all_ranks),          MPI_TEST(the_lowest_failing_rank_is_heard),
-        MPI_TEST(parcels_that_are_none_are_refused), MPI_TEST(bad_clocks_lose_nothing),
+        MPI_TEST(bundles_that_are_none_are_refused), MPI_TEST(bad_clocks_lose_nothing),
         MPI_TEST(bad_arguments_are_refused_by_all),
     };
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "node_pairs.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+
+/* What a segment meets in a cell; of its own cell only what comes after it. */
+static void meet(const dd_node_pairs *node_pairs, int64_t local, bool own, int64_t cell, dd_meeting *meeting)
+{
+    const dd_stage *stage = node_pairs->stage;
+    const dd_segment segment = dd_stage_segment(stage, local);
+    const int64_t first = own ? local + 1 : stage->cell_first[cell], end = stage->cell_first[cell + 1];
+
+    meeting->runs += end > first;
+    for (int64_t j = first; j < end; j++) {
+        const dd_segment other = dd_stage_segment(stage, j);
+        const bool parallel = dd_pairs_parallel(&node_pairs->evaluator->medium, &segment, &other);
+        meeting->parallel += parallel;
+        meeting->pair += !parallel;
+    }
+}
+
+int dd_node_pairs_meet(dd_node_pairs *node_pairs, int64_t node, const dd_meeting **meeting)
+{
+    int64_t cells[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(&node_pairs->stage->grid, node_pairs->cell[node], cells);
+    int code = EQP_OK;
+
+    if (node_pairs->meeting[node] == NULL) {
+        code = eqp_array_create(&node_pairs->meeting[node], n, sizeof **node_pairs->meeting);
+        for (int64_t s = node_pairs->first[node]; s < node_pairs->first[node + 1] && code == EQP_OK; s++) {
+            for (int c = 0; c < n; c++) {
+                meet(node_pairs, node_pairs->stage->own_local[s], c == 0, cells[c], &node_pairs->meeting[node][c]);
+            }
+        }
+    }
+    if (code == EQP_OK) {
+        *meeting = node_pairs->meeting[node];
+    }
+    return code;
+}
+
+/* Nodes that ranks share need not find all their partners here: a stage as if nobody shared any. */
+static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cells[3], dd_stage *whole)
+{
+    const int64_t n = domain->network.n;
+    int64_t *split = NULL;
+    int code = eqp_agree(domain->comm, eqp_array_create(&split, n, sizeof *split), NULL);
+
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        split[i] = domain->network.node[i].split;
+        domain->network.node[i].split = -1;
+    }
+    if (code == EQP_OK) {
+        code = dd_stage_create(domain, halo, cells, NULL, whole);
+        for (int64_t i = 0; i < n; i++) {
+            domain->network.node[i].split = split[i];
+        }
+    }
+    if (code == EQP_OK) {
+        code = dd_stage_refresh(domain, halo, whole);
+    }
+    free(split);
+    return code;
+}
+
+static int create_arrays(dd_node_pairs *node_pairs)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&node_pairs->first, node_pairs->n + 1, sizeof *node_pairs->first));
+    EQP_TRY(eqp_array_create(&node_pairs->cell, node_pairs->n, sizeof *node_pairs->cell));
+    EQP_TRY(eqp_array_create(&node_pairs->of_node, node_pairs->n, sizeof *node_pairs->of_node));
+    EQP_TRY(eqp_array_create(&node_pairs->meeting, node_pairs->n, sizeof *node_pairs->meeting));
+done:
+    return code;
+}
+
+/* Pairs of a node: they were counted when they were computed; of one that ranks share nobody has counted all. */
+static int count_pairs(dd_node_pairs *node_pairs, int64_t node, dd_counts *counts)
+{
+    int64_t cells[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(&node_pairs->stage->grid, node_pairs->cell[node], cells);
+    const dd_meeting *meeting = NULL;
+    int code;
+
+    if (node_pairs->domain->network.node[node].split < 0) {
+        counts->of[DD_KIND_PAIR] = node_pairs->evaluator->of_node[node].of[DD_KIND_PAIR];
+        counts->of[DD_KIND_PARALLEL] = node_pairs->evaluator->of_node[node].of[DD_KIND_PARALLEL];
+        return EQP_OK;
+    }
+    code = dd_node_pairs_meet(node_pairs, node, &meeting);
+    for (int c = 0; c < n && code == EQP_OK; c++) {
+        counts->of[DD_KIND_PAIR] += meeting[c].pair;
+        counts->of[DD_KIND_PARALLEL] += meeting[c].parallel;
+    }
+    return code;
+}
+
+/* What a node does if it is computed whole; runs are those of this stage. */
+static int count_whole(dd_node_pairs *node_pairs, int64_t node)
+{
+    const dd_stage *stage = node_pairs->stage;
+    dd_counts *counts = &node_pairs->of_node[node];
+
+    *counts = (dd_counts){{0}};
+    counts->of[DD_KIND_SEGMENT] = node_pairs->first[node + 1] - node_pairs->first[node];
+    for (int64_t s = node_pairs->first[node]; s < node_pairs->first[node + 1]; s++) {
+        dd_run runs[DD_GRID_RUNS + 1];
+        counts->of[DD_KIND_RUN] += dd_stage_runs(stage, stage->own_local[s], node_pairs->cell[node], runs);
+    }
+    return count_pairs(node_pairs, node, counts);
+}
+
+static int fill(dd_node_pairs *node_pairs)
+{
+    const dd_stage *stage = node_pairs->stage;
+    int64_t own = 0;
+    int code = node_pairs->evaluator->of_nodes == node_pairs->n ? create_arrays(node_pairs) : EQP_ERR_STATE;
+
+    for (int64_t i = 0; i < node_pairs->n && code == EQP_OK; i++) { /* as own segments lie */
+        node_pairs->cell[i] = dd_grid_cell(&stage->grid, node_pairs->domain->network.node[i].x);
+        while (own < stage->nown && stage->own_node[own] == i) {
+            own++;
+        }
+        node_pairs->first[i + 1] = own;
+        code = count_whole(node_pairs, i);
+    }
+    return code;
+}
+
+int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const dd_evaluator *evaluator,
+                        dd_node_pairs *node_pairs)
+{
+    int64_t nsplit = 0;
+    int code = EQP_OK;
+
+    *node_pairs = (dd_node_pairs){
+        .domain = domain, .halo = halo, .evaluator = evaluator, .stage = stage, .n = domain->network.n};
+    for (int64_t i = 0; i < node_pairs->n; i++) {
+        nsplit += domain->network.node[i].split >= 0;
+    }
+    code = eqp_sum_int64(domain->comm, 1, &nsplit);
+    if (code == EQP_OK && nsplit > 0) {
+        node_pairs->stage = &node_pairs->whole;
+        code = fetch_whole(domain, halo, stage->grid.n, &node_pairs->whole);
+    }
+    return code == EQP_OK ? eqp_agree(domain->comm, fill(node_pairs), NULL) : code;
+}
+
+void dd_node_pairs_free(dd_node_pairs *node_pairs)
+{
+    for (int64_t i = 0; i < node_pairs->n && node_pairs->meeting != NULL; i++) {
+        free(node_pairs->meeting[i]);
+    }
+    free(node_pairs->meeting);
+    free(node_pairs->of_node);
+    free(node_pairs->cell);
+    free(node_pairs->first);
+    dd_stage_free(&node_pairs->whole);
+    *node_pairs = (dd_node_pairs){.n = 0};
+}
