@@ -74,6 +74,12 @@ done:
     return code;
 }
 
+/* A caller's number, as a count. */
+static int64_t count_of(double x)
+{
+    return x >= 0x1p62 ? INT64_C(1) << 62 : x <= -0x1p62 ? -(INT64_C(1) << 62) : isnan(x) ? 0 : (int64_t)x;
+}
+
 static void add_up(const eqp_balancer *b, eqp_step *step)
 {
     double interactions = 0, migrated = 0, ghosts = 0, ghosts_max = 0, bytes = 0, handed = 0;
@@ -90,12 +96,12 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
         step->exchange_seconds = fmax(step->exchange_seconds, row->exchange_seconds);
         step->balance_seconds = fmax(step->balance_seconds, row->balance_seconds);
     }
-    step->interactions = (int64_t)interactions;
-    step->migrated = (int64_t)migrated;
-    step->ghosts_total = (int64_t)ghosts;
-    step->ghosts_max = (int64_t)ghosts_max;
-    step->bytes_sent = (int64_t)bytes;
-    step->handed = (int64_t)handed;
+    step->interactions = count_of(interactions);
+    step->migrated = count_of(migrated);
+    step->ghosts_total = count_of(ghosts);
+    step->ghosts_max = count_of(ghosts_max);
+    step->bytes_sent = count_of(bytes);
+    step->handed = count_of(handed);
 }
 
 /* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose

@@ -107,29 +107,32 @@ int eqp_network_measure(MPI_Comm comm, eqp_network *network)
     pair p;
     char *buffer = NULL;
     double small = NAN, large = NAN;
-    int size, code;
+    MPI_Comm own = MPI_COMM_NULL; /* messages of the caller's are none of ours */
+    int size, code = eqp_comm_create(comm, &own);
 
-    if (comm == MPI_COMM_NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
-    MPI_Comm_size(comm, &size);
-    code = network == NULL ? EQP_ERR_ARGUMENT : EQP_OK;
-    if (size == 1) {
+    if (code != EQP_OK) {
         return code;
     }
-    p = find_pair(comm);
-    code = eqp_agree(comm, code == EQP_OK ? eqp_array_create(&buffer, LARGE, 1) : code, NULL);
+    MPI_Comm_size(own, &size);
+    code = eqp_agree(own, network == NULL ? EQP_ERR_ARGUMENT : EQP_OK, NULL);
+    if (size == 1) {
+        goto done;
+    }
+    EQP_TRY(code);
+    p = find_pair(own);
+    code = eqp_agree(own, eqp_array_create(&buffer, LARGE, 1), NULL);
     if (code == EQP_OK) {
         code = time_trips(&p, SMALL_TRIPS, 0, buffer, &small);
         code = code == EQP_OK ? time_trips(&p, LARGE_TRIPS, LARGE, buffer, &large) : code;
-        code = eqp_agree(comm, code, NULL);
+        code = eqp_agree(own, code, NULL);
     }
     EQP_TRY(code);
-    EQP_TRY(agree_seconds(comm, &small));
-    EQP_TRY(agree_seconds(comm, &large));
+    EQP_TRY(agree_seconds(own, &small));
+    EQP_TRY(agree_seconds(own, &large));
     network->alpha = small;
     network->beta = fmax(large - small, 0.0) / LARGE;
 done:
     free(buffer);
+    eqp_comm_free(&own);
     return code;
 }
