@@ -10,13 +10,28 @@ struct eqp_ghost_plan {
     int64_t npairs, nghosts;
     int *to, *from;
     int64_t *first, *id, *recv_pair, *send_pair, *by_sender, *ghosts, *sent;
+    uint32_t *images;
 };
 
 typedef struct need {
     int to, from;
     int64_t id;
+    uint32_t images;
 } need;
 
+/* Arguments of eqp_ghost_plan_create_periodic(). */
+typedef struct requests {
+    int64_t n;
+    const int *part;
+    const int64_t *id;
+    const int *image;
+    int64_t nids;
+    const int64_t *known;
+    const int *home;
+    int nparts;
+} requests;
+
+/* Order of needs; the images of one id are one need. */
 static int by_receiver(const void *a, const void *b)
 {
     const need *x = a, *y = b;
@@ -46,43 +61,45 @@ static int64_t find_id(int64_t nids, const int64_t *known, int64_t id)
     return lo < nids && known[lo] == id ? lo : -1;
 }
 
-static int check(int64_t n, const int *part, const int64_t *id, int64_t nids, const int64_t *known, const int *home,
-                 int nparts)
+static int check(const requests *r)
 {
-    if (n < 0 || nids < 0 || nparts < 1 || (n > 0 && (!part || !id)) || (nids > 0 && (!known || !home))) {
+    if (r->n < 0 || r->nids < 0 || r->nparts < 1 || (r->n > 0 && (!r->part || !r->id)) ||
+        (r->nids > 0 && (!r->known || !r->home))) {
         return EQP_ERR_ARGUMENT;
     }
-    for (int64_t k = 0; k < nids; k++) {
-        if ((k > 0 && known[k - 1] >= known[k]) || home[k] < 0 || home[k] >= nparts) {
+    for (int64_t k = 0; k < r->nids; k++) {
+        if ((k > 0 && r->known[k - 1] >= r->known[k]) || r->home[k] < 0 || r->home[k] >= r->nparts) {
             return EQP_ERR_ARGUMENT;
         }
     }
-    for (int64_t i = 0; i < n; i++) {
-        if (part[i] < 0 || part[i] >= nparts) {
+    for (int64_t i = 0; i < r->n; i++) {
+        if (r->part[i] < 0 || r->part[i] >= r->nparts || (r->image && (r->image[i] < 0 || r->image[i] >= EQP_IMAGES))) {
             return EQP_ERR_ARGUMENT;
         }
     }
     return EQP_OK;
 }
 
-/* The requests that are not met at home, ordered, each once; returns a code. */
-static int find_needs(int64_t n, const int *part, const int64_t *id, int64_t nids, const int64_t *known,
-                      const int *home, need *needs, int64_t *nneeds)
+/* The requests that are not met at home, ordered, each id once for a part; returns a code. */
+static int find_needs(const requests *r, need *needs, int64_t *nneeds)
 {
     int64_t found = 0, kept = 0;
 
-    for (int64_t i = 0; i < n; i++) {
-        int64_t k = find_id(nids, known, id[i]);
+    for (int64_t i = 0; i < r->n; i++) {
+        int64_t k = find_id(r->nids, r->known, r->id[i]);
         if (k < 0) {
             return EQP_ERR_UNKNOWN;
         }
-        if (home[k] != part[i]) {
-            needs[found++] = (need){part[i], home[k], id[i]};
+        if (r->home[k] != r->part[i]) {
+            const int image = r->image ? r->image[i] : EQP_IMAGE_SELF;
+            needs[found++] = (need){r->part[i], r->home[k], r->id[i], UINT32_C(1) << image};
         }
     }
     qsort(needs, (size_t)found, sizeof *needs, by_receiver);
     for (int64_t i = 0; i < found; i++) {
-        if (kept == 0 || by_receiver(&needs[kept - 1], &needs[i]) != 0) {
+        if (kept > 0 && by_receiver(&needs[kept - 1], &needs[i]) == 0) {
+            needs[kept - 1].images |= needs[i].images;
+        } else {
             needs[kept++] = needs[i];
         }
     }
@@ -104,6 +121,7 @@ static int plan_allocate(eqp_ghost_plan *g)
         (code = eqp_array_create(&g->from, g->npairs, sizeof *g->from)) ||
         (code = eqp_array_create(&g->first, g->npairs + 1, sizeof *g->first)) ||
         (code = eqp_array_create(&g->id, g->nghosts, sizeof *g->id)) ||
+        (code = eqp_array_create(&g->images, g->nghosts, sizeof *g->images)) ||
         (code = eqp_array_create(&g->recv_pair, parts + 1, sizeof *g->recv_pair)) ||
         (code = eqp_array_create(&g->send_pair, parts + 1, sizeof *g->send_pair)) ||
         (code = eqp_array_create(&g->by_sender, g->npairs, sizeof *g->by_sender)) ||
@@ -145,6 +163,7 @@ static void plan_fill(eqp_ghost_plan *g, const need *needs)
             g->recv_pair[needs[i].to + 1]++;
         }
         g->id[i] = needs[i].id;
+        g->images[i] = needs[i].images;
         g->ghosts[needs[i].to]++;
         g->sent[needs[i].from]++;
     }
@@ -155,16 +174,27 @@ static void plan_fill(eqp_ghost_plan *g, const need *needs)
     order_by_sender(g);
 }
 
-int eqp_ghost_plan_create(int64_t n, const int *part, const int64_t *id, int64_t nids, const int64_t *known,
-                          const int *home, int nparts, eqp_ghost_plan **plan)
+int eqp_image_shift(int image, const double box[3], double shift[3])
 {
+    EQP_REQUIRE(image >= 0 && image < EQP_IMAGES && box && shift);
+    for (int a = 0; a < 3; a++, image /= 3) {
+        const int lengths = image % 3 - 1;
+        shift[a] = lengths == 0 ? 0.0 : lengths * box[a];
+    }
+    return EQP_OK;
+}
+
+int eqp_ghost_plan_create_periodic(int64_t n, const int *part, const int64_t *id, const int *image, int64_t nids,
+                                   const int64_t *known, const int *home, int nparts, eqp_ghost_plan **plan)
+{
+    const requests r = {n, part, id, image, nids, known, home, nparts};
     eqp_ghost_plan *g = NULL;
     need *needs = NULL;
     int64_t nneeds = 0;
-    int code = plan ? check(n, part, id, nids, known, home, nparts) : EQP_ERR_ARGUMENT;
+    int code = plan ? check(&r) : EQP_ERR_ARGUMENT;
 
     if (code || (code = eqp_array_create(&g, 1, sizeof *g)) || (code = eqp_array_create(&needs, n, sizeof *needs)) ||
-        (code = find_needs(n, part, id, nids, known, home, needs, &nneeds))) {
+        (code = find_needs(&r, needs, &nneeds))) {
         goto done;
     }
     g->nparts = nparts;
@@ -184,6 +214,12 @@ done:
     return code;
 }
 
+int eqp_ghost_plan_create(int64_t n, const int *part, const int64_t *id, int64_t nids, const int64_t *known,
+                          const int *home, int nparts, eqp_ghost_plan **plan)
+{
+    return eqp_ghost_plan_create_periodic(n, part, id, NULL, nids, known, home, nparts, plan);
+}
+
 eqp_ghost_view eqp_ghost_plan_arrays(const eqp_ghost_plan *g)
 {
     if (!g) {
@@ -196,6 +232,7 @@ eqp_ghost_view eqp_ghost_plan_arrays(const eqp_ghost_plan *g)
                         .from = g->from,
                         .first = g->first,
                         .id = g->id,
+                        .images = g->images,
                         .recv_pair = g->recv_pair,
                         .send_pair = g->send_pair,
                         .by_sender = g->by_sender,
@@ -220,6 +257,7 @@ void eqp_ghost_plan_free(eqp_ghost_plan *g)
     free(g->from);
     free(g->first);
     free(g->id);
+    free(g->images);
     free(g->recv_pair);
     free(g->send_pair);
     free(g->by_sender);

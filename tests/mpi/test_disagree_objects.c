@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As test_disagree.c, for what ranks keep from call to call: feedback's ranges, loops, routes. After a call that was
- * refused the object does its work, or is freed. */
+/* As test_disagree.c, for what ranks keep from call to call: feedback's ranges, loops, routes, directories. After a
+ * call that was refused the object does its work, or is freed. */
 #include "disagree.h"
 
+#include <equipoise/directory.h>
 #include <equipoise/feedback_run.h>
 #include <equipoise/route.h>
 #include <equipoise/schedule_run.h>
@@ -455,12 +456,89 @@ static void rows_of_routes(MPI_Comm comm)
     run_rows(comm, rows, sizeof rows / sizeof rows[0]);
 }
 
+/* ---- directories ---- */
+
+/* Two ids of each rank. */
+static int directory_create(const seat *s)
+{
+    const int64_t id[2] = {s->rank, is(s, "id: twice") ? s->rank : -1 - s->rank};
+    eqp_directory *directory = NULL;
+    const int code =
+        CALL(s, eqp_directory_create(s->argument,
+                                     is(s, "n: -1")  ? -1
+                                     : is(s, "n: 0") ? 0
+                                                     : 2,
+                                     is(s, "id: NULL") ? NULL : id, is(s, "directory: NULL") ? NULL : &directory));
+
+    CHECK((directory == NULL) == (code != EQP_OK));
+    eqp_directory_free(directory);
+    return code;
+}
+
+static eqp_directory *directory_of_ranks(const seat *s)
+{
+    const int64_t id = s->rank;
+    eqp_directory *directory = NULL;
+
+    CHECK_EQUAL(eqp_directory_create(s->comm, 1, &id, &directory), EQP_OK);
+    return directory;
+}
+
+static int directory_find(const seat *s)
+{
+    const int64_t n = is(s, "n: -1") ? -1 : is(s, "n: 0") ? 0 : 2;
+    const int64_t id[2] = {is(s, "id: nobody's") ? s->size : s->size - 1, 0};
+    const bool none = is(s, "directory: NULL");
+    eqp_directory *directory = directory_of_ranks(s);
+    int rank[2] = {-7, -7};
+    const int code = CALL(s, eqp_directory_find(none ? NULL : directory, n, is(s, "id: NULL") ? NULL : id,
+                                                is(s, "rank: NULL") ? NULL : rank));
+
+    CHECK_EQUAL(rank[0], code || n == 0 ? -7 : id[0] < s->size ? s->size - 1 : -1);
+    CHECK_EQUAL(rank[1], code || n == 0 ? -7 : 0);
+    CHECK_EQUAL(eqp_directory_find(directory, 2, id, rank), EQP_OK);
+    eqp_directory_free(directory);
+    return code;
+}
+
+static int directory_free(const seat *s)
+{
+    eqp_directory *directory = directory_of_ranks(s);
+
+    if (is(s, "directory: NULL")) {
+        eqp_directory_free(NULL);
+    }
+    eqp_directory_free(directory);
+    return EQP_OK;
+}
+
+static void rows_of_directories(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_directory_create", directory_create, "comm: NULL", ALONE},
+        {"eqp_directory_create", directory_create, "n: -1", WRONG},
+        {"eqp_directory_create", directory_create, "n: 0", EQP_OK},
+        {"eqp_directory_create", directory_create, "id: NULL", WRONG},
+        {"eqp_directory_create", directory_create, "id: twice", EQP_ERR_DATA},
+        {"eqp_directory_create", directory_create, "directory: NULL", WRONG},
+        {"eqp_directory_find", directory_find, "directory: NULL", ALONE},
+        {"eqp_directory_find", directory_find, "n: -1", WRONG},
+        {"eqp_directory_find", directory_find, "n: 0", EQP_OK},
+        {"eqp_directory_find", directory_find, "id: NULL", WRONG},
+        {"eqp_directory_find", directory_find, "id: nobody's", EQP_OK},
+        {"eqp_directory_find", directory_find, "rank: NULL", WRONG},
+        {"eqp_directory_free", directory_free, "directory: NULL", EQP_OK},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(rows_of_feedback),
         MPI_TEST(rows_of_loops),
         MPI_TEST(rows_of_routes),
+        MPI_TEST(rows_of_directories),
     };
     only_row = argc > 2 ? argv[2] : NULL;
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);

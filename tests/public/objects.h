@@ -402,6 +402,15 @@ static inline eqp_regions *make_eqp_regions(void)
     return regions;
 }
 
+static inline eqp_directory *make_eqp_directory(void)
+{
+    const int64_t id[2] = {3, -5};
+    eqp_directory *directory = NULL;
+
+    made(eqp_directory_create(world_comm, 2, id, &directory), "directory");
+    return directory;
+}
+
 static inline eqp_loop *make_eqp_loop(void)
 {
     eqp_loop *loop = NULL;

@@ -45,6 +45,20 @@ void eqp_move_pack(const eqp_move_plan *plan, size_t element_size, const void *i
 /** The inverse of eqp_move_pack(): out[order[i]] = in[i]. */
 void eqp_move_unpack(const eqp_move_plan *plan, size_t element_size, const void *in, void *out);
 
+/** Periodic images of a particle have numbers: (sx + 1) + 3 (sy + 1) + 9 (sz + 1), where each s is -1, 0 or 1, the
+ * lengths of the box by which the image is shifted. This many numbers, from 0. */
+#define EQP_IMAGES 27
+
+/** Number of the particle itself. */
+#define EQP_IMAGE_SELF 13
+
+/** Displacement of an image from its particle, to be added to the particle's place. Local, O(1).
+ * \param[in]  image  0 to EQP_IMAGES - 1
+ * \param[in]  box    [3] lengths of the box (borrowed); those along which the image is not shifted are not looked at
+ * \param[out] shift  [3] unchanged on error
+ * \return EQP_OK or EQP_ERR_ARGUMENT */
+int eqp_image_shift(int image, const double box[3], double shift[3]);
+
 /** Which part sends which particles to which part. */
 typedef struct eqp_ghost_plan eqp_ghost_plan;
 
@@ -58,6 +72,7 @@ typedef struct eqp_ghost_view {
     const int *from;          /**< [npairs] sending part, ascending within `to` */
     const int64_t *first;     /**< [npairs + 1] into id */
     const int64_t *id;        /**< [nghosts] ids of each pair, ascending */
+    const uint32_t *images;   /**< [nghosts] bit k: image k is wanted; without images 1 << EQP_IMAGE_SELF */
     const int64_t *recv_pair; /**< [nparts + 1] first pair of each receiving part */
     const int64_t *send_pair; /**< [nparts + 1] into by_sender */
     const int64_t *by_sender; /**< [npairs] pairs in the order (from, to) */
@@ -81,6 +96,13 @@ typedef struct eqp_ghost_view {
  * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT, or EQP_ERR_UNKNOWN for a request of an id without home */
 int eqp_ghost_plan_create(int64_t n, const int *part, const int64_t *id, int64_t nids, const int64_t *known,
                           const int *home, int nparts, eqp_ghost_plan **plan);
+
+/** The same in a periodic box: requests "this part needs this image of this id". An id travels once to each part,
+ * however many of its images the part needs: the part makes them by eqp_image_shift(), and so it makes images of what
+ * it has at home, which are no ghosts. Cost, arguments and codes as eqp_ghost_plan_create().
+ * \param[in]  image  [n] 0 to EQP_IMAGES - 1 (borrowed); NULL: EQP_IMAGE_SELF in all requests */
+int eqp_ghost_plan_create_periodic(int64_t n, const int *part, const int64_t *id, const int *image, int64_t nids,
+                                   const int64_t *known, const int *home, int nparts, eqp_ghost_plan **plan);
 
 /** The arrays. Local, O(nparts). */
 eqp_ghost_view eqp_ghost_plan_arrays(const eqp_ghost_plan *plan);
