@@ -45,9 +45,9 @@ static const unsigned colors[] = {ORANGE, SKY, PURPLE, BLUE, GREEN, VERMILION, Y
 static const struct {
     const char *label;
     unsigned color;
-} methods[] = {{"none", BLACK},        {"count", VERMILION}, {"sfc", BLUE},       {"rcb", PURPLE},
-               {"interaction", GREEN}, {"tiles", ORANGE},    {"jagged", SKY},     {"feedback", YELLOW},
-               {"auto", BLACK},        {"sectioning", GREY}, {"bisection", BROWN}};
+} methods[] = {{"none", BLACK},        {"count", VERMILION}, {"sfc", BLUE},        {"rcb", PURPLE},
+               {"interaction", GREEN}, {"tiles", ORANGE},    {"jagged", SKY},      {"feedback", YELLOW},
+               {"tensor", BROWN},      {"auto", BLACK},      {"sectioning", GREY}, {"bisection", BROWN}};
 
 /* Bytes of the character of UTF-8 that the text begins with; 0: it does not begin with a whole one. */
 static size_t character_length(const char *text)

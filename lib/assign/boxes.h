@@ -48,6 +48,10 @@ int eqp__sections_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxe
 int eqp__bisection_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxes_options *options,
                              eqp_boxes_change *change);
 
+/* The slab of a row of n that holds x: the last with a lower wall <= x, the first if there is none.
+ * wall: [n + 1] ascending. O(log n). */
+int eqp__row_find(const double *wall, int n, double x);
+
 /* Counts a wall that went from one place to another. */
 void eqp__boxes_moved(eqp_boxes_change *change, double from, double to);
 

@@ -50,8 +50,7 @@ static int first_part(const eqp_boxes *boxes, int direction, int line, int i)
     return direction == 0 ? place * boxes->n[1] * boxes->n[2] : direction == 1 ? place * boxes->n[2] : place;
 }
 
-/* The slab of a row that holds a place. */
-static int find_in_row(const double *wall, int n, double x)
+int eqp__row_find(const double *wall, int n, double x)
 {
     int low = 0, high = n;
 
@@ -71,7 +70,7 @@ int eqp__sections_find(const eqp_boxes *boxes, const double x[3])
     int place = 0;
 
     for (int d = 0; d < 3; d++) {
-        place = place * boxes->n[d] + find_in_row(row(boxes, d, place), boxes->n[d], x[d]);
+        place = place * boxes->n[d] + eqp__row_find(row(boxes, d, place), boxes->n[d], x[d]);
     }
     return place;
 }
@@ -108,7 +107,7 @@ static double between(const double *wall, const double *load, int n, double from
 {
     double sum = 0;
 
-    for (int i = find_in_row(wall, n, from); i < n && wall[i] < to; i++) {
+    for (int i = eqp__row_find(wall, n, from); i < n && wall[i] < to; i++) {
         sum += load[i] * ((fmin(to, wall[i + 1]) - fmax(from, wall[i])) / (wall[i + 1] - wall[i]));
     }
     return sum;
@@ -137,7 +136,7 @@ static void sweep(double *wall, double *before, const double *load, int n, const
     before[n] = wall[n];
     for (int i = 1; i < n && left > 0; i++) {
         double from = wall[i - 1];
-        double wanted = climb(before, load, n, find_in_row(before, n, from), from, left / (n - i + 1));
+        double wanted = climb(before, load, n, eqp__row_find(before, n, from), from, left / (n - i + 1));
         double down = before[i] - most(limit, before[i] - before[i - 1]);
         double up = before[i] + most(limit, before[i + 1] - before[i]);
 

@@ -12,6 +12,7 @@ extern const eqp_method eqp__method_rcb;
 extern const eqp_method eqp__method_interaction;
 extern const eqp_method eqp__method_tiles;
 extern const eqp_method eqp__method_jagged;
+extern const eqp_method eqp__method_tensor;
 extern const eqp_method eqp__method_feedback;
 
 /* Not in the table: see choice.h, repair_all.c. */

@@ -19,8 +19,7 @@
  * bisection. */
 #define MOST_GATHERED ((int64_t)1 << 18)
 
-/* What is known of all ranks' items. */
-static int find_scope(MPI_Comm comm, const eqp_tiles_items *items, int64_t *before, eqp__tile_scope *scope)
+int eqp__tile_scope_all(MPI_Comm comm, const eqp_tiles_items *items, int64_t *before, eqp__tile_scope *scope)
 {
     eqp__tile_scope mine = eqp__tile_scope_nothing();
     double least[7];
@@ -43,7 +42,7 @@ static int find_scope(MPI_Comm comm, const eqp_tiles_items *items, int64_t *befo
     }
     mine.heaviest = -least[6];
     *scope = mine;
-    return mine.n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+    return EQP_OK;
 }
 
 /* Every rank does the same. */
@@ -114,7 +113,9 @@ static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bala
     int columns;
     double *shares = NULL;
     int64_t before = 0;
-    int code = find_scope(comm, &mine, &before, &scope);
+    int code = eqp__tile_scope_all(comm, &mine, &before, &scope);
+
+    code = code ? code : scope.n > INT32_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 
     memcpy(&own, &options->settings, sizeof own);
     plan.aspect = own.aspect > 0 ? own.aspect : plan.aspect;

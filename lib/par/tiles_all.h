@@ -7,6 +7,9 @@
 
 #include <equipoise/balance.h>
 
+/* The scope of all ranks' items, and how many of them lower ranks have. Collective. */
+int eqp__tile_scope_all(MPI_Comm comm, const eqp_tiles_items *items, int64_t *before, eqp__tile_scope *scope);
+
 /* eqp__tiles_bisect() of all ranks' items: all nodes of a level are cut together. item: [n] of this rank, their orders
  * rising and above those of lower ranks; overwritten. part: [n], by order - first_order. The cuts and parts are those
  * that one rank with all items would find. Collective. EQP_ERR_OVERFLOW for more than 2^24 parts. */

@@ -64,7 +64,7 @@ done:
 bool eqp__can_repair(const eqp_balancer *b)
 {
     return b->map != NULL && eqp_map_shared(b->map) == 0 && eqp__method_weighs(b->options.method.method) &&
-           b->feedback == NULL;
+           b->feedback == NULL && !(b->options.method.method->flags & EQP_SHAPED);
 }
 
 /* Other weights or other shares are reasons, too. */

@@ -177,7 +177,10 @@ static void check_balance(const eqp_method *method, const layout *is, int nparts
         return;
     }
     const double item = total > 0 ? largest * nparts / total : 0;
-    CHECK_EQUAL(r->empty_parts, is->n < nparts ? nparts - is->n : 0);
+    /* Boxes between planes may be empty. */
+    if (!(method->flags & EQP_SHAPED)) {
+        CHECK_EQUAL(r->empty_parts, is->n < nparts ? nparts - is->n : 0);
+    }
     if (is_named(method, "count")) {
         CHECK(counts.max - counts.mean < 1);
     }
@@ -376,13 +379,13 @@ static void check_places(const layout *is, int nparts, const int *part, const eq
 
 static void places_belong_to_the_parts_of_their_items(MPI_Comm comm)
 {
-    static const char *const methods[] = {"sfc", "rcb", "count"};
+    static const char *const methods[] = {"sfc", "rcb", "count", "tensor"};
     static const int counts[] = {1, 5, 8, 64};
     static items t;
     int part[ITEMS];
     double low[3], high[3];
 
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < 4; m++) {
         for (int k = 0; k < 5; k++) {
             const int nparts = counts[k % 4];
             const layout is = {.n = k == 4 ? 0 : ITEMS, .spread = (enum spread)(k % SPREADS), .single = k > 2};

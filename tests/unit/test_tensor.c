@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rectilinear parts: grids, walls, and the part of a point. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/assign.h>
+#include <equipoise/random.h>
+#include <equipoise/tensor.h>
+
+#include "assign/tensor.h"
+#include "failing_malloc.h"
+
+enum { MOST = 3000, MOST_PARTS = 64, MOST_WALLS = MOST_PARTS + 6 };
+
+enum kind { SPREAD, CLUMP, LATTICE, ONE_PLACE, ONE_PLANE, FAR_APART, KINDS };
+enum weights { RANDOM, EQUAL, ZERO, ONE_GIANT, TINY, WEIGHTS };
+
+typedef struct world {
+    int64_t n;
+    eqp_tiles_items items;
+    eqp__tile_scope scope;
+    double point[3 * MOST], weight[MOST];
+    double wall[MOST_WALLS], sum[MOST_PARTS]; /* of the last cut */
+} world;
+
+static world w;
+
+static double uniform(int64_t i, int k)
+{
+    return eqp_random_uniform(17, (uint64_t)i, (uint64_t)k);
+}
+
+static double place(enum kind kind, int64_t i, int k)
+{
+    const double u = uniform(i, k);
+
+    switch (kind) {
+    case CLUMP:
+        return i % 8 ? 0.3 + 1e-5 * u : u;
+    case LATTICE:
+        return (double)(i * (7 + 2 * k) % 16);
+    case ONE_PLACE:
+        return -3;
+    case ONE_PLANE:
+        return k == 1 ? 1e6 : u;
+    case FAR_APART:
+        return i % 2 ? DBL_MAX * (1 - u) : -DBL_MAX * (1 - u);
+    default:
+        return u * (k + 1);
+    }
+}
+
+static double weigh(enum weights weights, int64_t i)
+{
+    switch (weights) {
+    case EQUAL:
+        return 1;
+    case ZERO:
+        return 0;
+    case ONE_GIANT:
+        return i == 5 ? 1e9 : 1;
+    case TINY:
+        return 5e-324 * (double)(1 + i % 3);
+    default:
+        return 0.5 + uniform(i, 9);
+    }
+}
+
+static void make_world(int64_t n, enum kind kind, enum weights weights)
+{
+    w.n = n;
+    w.items = (eqp_tiles_items){n, w.point, NULL, w.weight};
+    w.scope = eqp__tile_scope_nothing();
+    for (int64_t i = 0; i < n; i++) {
+        w.weight[i] = weigh(weights, i);
+        for (int k = 0; k < 3; k++) {
+            w.point[3 * i + k] = place(kind, i, k);
+        }
+    }
+    assert_int_equal(eqp__tile_scope_add(&w.items, &w.scope), EQP_OK);
+}
+
+static int cut(const int grid[3], const double *share)
+{
+    const eqp__tensor_sum alone = {NULL, NULL};
+    eqp__tensor t;
+    int code = eqp__tensor_open(&w.items, &w.scope, grid, share, &t);
+
+    code = code ? code : eqp__tensor_cut(&t, &w.items, &alone, w.wall);
+    eqp__tensor_close(&t);
+    return code;
+}
+
+/* The largest relative load for some walls; zero weights count as 1 each. */
+static double largest_load(const int grid[3], const double *wall, const double *share)
+{
+    const int nparts = grid[0] * grid[1] * grid[2];
+    double most = 0;
+
+    memset(w.sum, 0, sizeof w.sum);
+    for (int64_t i = 0; i < w.n; i++) {
+        const int part = eqp_tensor_find(grid, wall, w.point + 3 * i);
+        assert_in_range(part, 0, nparts - 1);
+        w.sum[part] += w.scope.heaviest > 0 ? w.weight[i] : 1;
+    }
+    for (int p = 0; p < nparts; p++) {
+        most = fmax(most, share ? w.sum[p] / (share[p] * nparts) : w.sum[p]);
+    }
+    return most;
+}
+
+static const int grids[][3] = {{1, 1, 1}, {2, 2, 2}, {13, 1, 1}, {1, 1, 8}, {4, 1, 3}, {4, 4, 4}};
+enum { GRIDS = sizeof grids / sizeof grids[0] };
+
+static void walls_ascend_around_all_items(void **state)
+{
+    (void)state;
+    for (int c = 0; c < KINDS * WEIGHTS * GRIDS; c++) {
+        const int *grid = grids[c % GRIDS];
+        make_world(c % 7 == 0 ? 1 : MOST / 4, (enum kind)(c / GRIDS % KINDS), (enum weights)(c / GRIDS / KINDS));
+        assert_int_equal(cut(grid, NULL), EQP_OK);
+        const double *wall = w.wall;
+        for (int k = 0; k < 3; k++) {
+            for (int s = 0; s < grid[k]; s++) {
+                assert_true(wall[s] <= wall[s + 1]);
+            }
+            assert_true(wall[0] <= w.scope.low[k] && wall[grid[k]] > w.scope.high[k]);
+            wall += grid[k] + 1;
+        }
+    }
+}
+
+/* Slabs found one after another, without bisection. */
+static int find_slowly(const int grid[3], const double *wall, const double *x)
+{
+    int at[3];
+
+    for (int k = 0; k < 3; k++) {
+        at[k] = 0;
+        for (int s = 1; s < grid[k]; s++) {
+            at[k] = x[k] >= wall[s] ? s : at[k];
+        }
+        wall += grid[k] + 1;
+    }
+    return at[0] + grid[0] * (at[1] + grid[1] * at[2]);
+}
+
+static void every_point_lies_in_the_part_that_is_found(void **state)
+{
+    static const double outside[][3] = {{-9, -9, -9}, {9, 9, 9}, {-INFINITY, 0, INFINITY}};
+
+    (void)state;
+    for (int g = 0; g < GRIDS; g++) {
+        make_world(MOST / 4, (enum kind)(g % 3), RANDOM);
+        assert_int_equal(cut(grids[g], NULL), EQP_OK);
+        for (int64_t i = 0; i < w.n; i++) {
+            const double *x = w.point + 3 * i;
+            assert_int_equal(eqp_tensor_find(grids[g], w.wall, x), find_slowly(grids[g], w.wall, x));
+        }
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(eqp_tensor_find(grids[g], w.wall, outside[i]), find_slowly(grids[g], w.wall, outside[i]));
+        }
+        /* On a wall: above it. */
+        const double corner[3] = {w.wall[grids[g][0] - 1], w.wall[grids[g][0] + 1],
+                                  w.wall[grids[g][0] + grids[g][1] + 2]};
+        assert_int_equal(eqp_tensor_find(grids[g], w.wall, corner), find_slowly(grids[g], w.wall, corner));
+    }
+}
+
+/* The part behind a face is the one whose number differs by the axis' stride. */
+static void faces_meet_face_to_face(void **state)
+{
+    const int grid[3] = {4, 3, 2}, stride[3] = {1, 4, 12};
+
+    (void)state;
+    make_world(MOST, CLUMP, RANDOM);
+    assert_int_equal(cut(grid, NULL), EQP_OK);
+    for (int64_t i = 0; i < w.n; i++) {
+        const double *wall = w.wall;
+        const int part = eqp_tensor_find(grid, w.wall, w.point + 3 * i);
+        for (int k = 0; k < 3; k++) {
+            const int at = part / stride[k] % grid[k];
+            double x[3] = {w.point[3 * i], w.point[3 * i + 1], w.point[3 * i + 2]};
+            x[k] = wall[at + 1];
+            const int behind = eqp_tensor_find(grid, w.wall, x);
+            assert_true(at == grid[k] - 1 ? behind == part : behind == part + stride[k]);
+            wall += grid[k] + 1;
+        }
+    }
+}
+
+/* A problem of t->sum alone, with random loads in bins and lanes. */
+static eqp__tensor open_bins(int bins, const int grid[3], const double *share)
+{
+    eqp__tensor t;
+    const int64_t lanes = (int64_t)grid[1] * grid[2];
+
+    make_world(1, SPREAD, EQUAL);
+    assert_int_equal(eqp__tensor_open(&w.items, &w.scope, grid, share, &t), EQP_OK);
+    t.nbins[0] = bins;
+    t.first[0][grid[0]] = bins;
+    for (int s = 0; s < grid[0]; s++) {
+        t.first[0][s] = bins * s / grid[0];
+    }
+    for (int64_t c = 0; c < bins * lanes; c++) {
+        t.sum[c + lanes] = t.sum[c] + floor(uniform(c, bins) * uniform(c, 2) * 50);
+    }
+    return t;
+}
+
+static double slab_of(const eqp__tensor *t, int slab, int i, int j)
+{
+    const int64_t lanes = (int64_t)t->grid[1] * t->grid[2];
+    double most = 0;
+
+    for (int64_t l = 0; l < lanes; l++) {
+        const double load = t->sum[j * lanes + l] - t->sum[i * lanes + l];
+        most = fmax(most, t->share ? load / t->share[slab + t->grid[0] * l] : load);
+    }
+    return most;
+}
+
+/* The best of all walls of slabs from one on that begin at bin i. */
+static double best_of_all(const eqp__tensor *t, int slab, int i)
+{
+    double best = INFINITY;
+
+    if (slab == t->grid[0] - 1) {
+        return slab_of(t, slab, i, t->nbins[0]);
+    }
+    for (int j = i; j <= t->nbins[0]; j++) {
+        best = fmin(best, fmax(slab_of(t, slab, i, j), best_of_all(t, slab + 1, j)));
+    }
+    return best;
+}
+
+static void walls_of_one_axis_are_the_best_there_are(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 60; c++) {
+        const int grid[3] = {2 + c % 3, 1 + c / 3 % 3, 1 + c / 9 % 2}, nparts = grid[0] * grid[1] * grid[2];
+        double share[MOST_PARTS], total = 0;
+        for (int p = 0; p < nparts; p++) {
+            total += share[p] = 1 + p % 3;
+        }
+        for (int p = 0; p < nparts; p++) {
+            share[p] /= total;
+        }
+        eqp__tensor t = open_bins(3 + c % 11, grid, c % 2 ? share : NULL);
+        const double found = eqp__tensor_place(&t, 0), best = best_of_all(&t, 0, 0);
+        double most = 0;
+        for (int s = 0; s < grid[0]; s++) {
+            assert_true(t.first[0][s] <= t.first[0][s + 1]);
+            most = fmax(most, slab_of(&t, s, t.first[0][s], t.first[0][s + 1]));
+        }
+        assert_true(found == best && most == best);
+        eqp__tensor_close(&t);
+    }
+}
+
+static void along_a_line_no_cut_of_the_bins_is_better(void **state)
+{
+    const int grid[3] = {1, 7, 1};
+    double load[512 * 4] = {0}, bottleneck;
+    int64_t first[8];
+    const eqp__tensor_sum alone = {NULL, NULL};
+    eqp__tensor t;
+
+    (void)state;
+    make_world(MOST, CLUMP, EQUAL);
+    assert_int_equal(eqp__tensor_open(&w.items, &w.scope, grid, NULL, &t), EQP_OK);
+    assert_int_equal(eqp__tensor_cut(&t, &w.items, &alone, w.wall), EQP_OK);
+    assert_true(t.nbins[1] <= 512 * 4);
+    for (int64_t i = 0; i < w.n; i++) {
+        load[t.bin[1][i]] += 1;
+    }
+    assert_int_equal(eqp_cuts_optimal(t.nbins[1], load, 7, NULL, first, &bottleneck), EQP_OK);
+    assert_true(largest_load(grid, w.wall, NULL) == bottleneck);
+    /* The clump is resolved: all but it would be 7 / 8 in one part. */
+    assert_true(bottleneck < 1.05 * MOST / 7);
+    eqp__tensor_close(&t);
+}
+
+/* On a lattice of 16 x 16 places, every pair of walls through it. */
+static void small_grids_come_near_the_best_of_all_walls(void **state)
+{
+    const int grid[3] = {2, 2, 1};
+    double best = INFINITY, middle;
+
+    (void)state;
+    make_world(MOST / 10, LATTICE, RANDOM);
+    for (int x = 0; x < 17; x++) {
+        for (int y = 0; y < 17; y++) {
+            const double wall[] = {0, x, 16, 0, y, 16, 0, 16};
+            best = fmin(best, largest_load(grid, wall, NULL));
+        }
+    }
+    middle = largest_load(grid, (const double[]){0, 8, 16, 0, 8, 16, 0, 16}, NULL);
+    assert_int_equal(cut(grid, NULL), EQP_OK);
+    const double found = largest_load(grid, w.wall, NULL);
+    assert_true(found >= best * (1 - 1e-12));
+    assert_true(found <= 1.1 * best && found <= 1.02 * middle);
+}
+
+static void rounds_make_no_part_heavier(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 18; c++) {
+        const int *grid = grids[1 + c % (GRIDS - 1)];
+        const eqp__tensor_sum alone = {NULL, NULL};
+        double start[MOST_WALLS], *wall = start;
+        eqp__tensor t;
+
+        make_world(MOST, (enum kind)(c % 3), RANDOM);
+        assert_int_equal(eqp__tensor_open(&w.items, &w.scope, grid, NULL, &t), EQP_OK);
+        assert_int_equal(eqp__tensor_resolve(&t, &w.items, &alone), EQP_OK);
+        eqp__tensor_begin(&t);
+        for (int k = 0; k < 3; k++) {
+            for (int s = 0; s <= grid[k]; s++) {
+                *wall++ = t.edge[k][t.first[k][s]];
+            }
+        }
+        eqp__tensor_close(&t);
+        const double before = largest_load(grid, start, NULL);
+        assert_int_equal(cut(grid, NULL), EQP_OK);
+        assert_true(largest_load(grid, w.wall, NULL) <= before * (1 + 1e-9));
+    }
+}
+
+static void spread_items_are_divided_evenly(void **state)
+{
+    const int grid[3] = {2, 2, 2}, line[3] = {4, 1, 1};
+    const double share[4] = {0.1, 0.2, 0.3, 0.4};
+
+    (void)state;
+    for (int weights = RANDOM; weights <= ZERO; weights++) {
+        make_world(MOST, SPREAD, (enum weights)weights);
+        assert_int_equal(cut(grid, NULL), EQP_OK);
+        const double most = largest_load(grid, w.wall, NULL);
+        double total = 0;
+        for (int p = 0; p < 8; p++) {
+            total += w.sum[p];
+        }
+        assert_true(most <= 1.15 * total / 8);
+        assert_int_equal(cut(line, share), EQP_OK);
+        assert_true(largest_load(line, w.wall, share) <= 1.02 * total / 4);
+    }
+}
+
+static void the_order_of_items_changes_no_bit(void **state)
+{
+    double wall[MOST_WALLS];
+
+    (void)state;
+    make_world(MOST, CLUMP, RANDOM);
+    assert_int_equal(cut(grids[5], NULL), EQP_OK);
+    memcpy(wall, w.wall, sizeof wall);
+    for (int64_t i = 0; i < MOST / 2; i++) {
+        for (int k = 0; k < 4; k++) {
+            double *a = k < 3 ? &w.point[3 * i + k] : &w.weight[i];
+            double *b = k < 3 ? &w.point[3 * (MOST - 1 - i) + k] : &w.weight[MOST - 1 - i];
+            const double swap = *a;
+            *a = *b;
+            *b = swap;
+        }
+    }
+    assert_int_equal(cut(grids[5], NULL), EQP_OK);
+    assert_memory_equal(wall, w.wall, (4 + 1) * 3 * sizeof *wall);
+}
+
+static void check_grid(int nparts, double x, double y, double z, int a, int b, int c)
+{
+    const double edge[3] = {x, y, z};
+    int grid[3] = {0, 0, 0};
+
+    assert_int_equal(eqp_tensor_grid(nparts, edge, grid), EQP_OK);
+    assert_int_equal(grid[0], a);
+    assert_int_equal(grid[1], b);
+    assert_int_equal(grid[2], c);
+}
+
+static void grids_follow_the_shape_of_the_box(void **state)
+{
+    int grid[3] = {0, 5, 0};
+
+    (void)state;
+    check_grid(1, 1, 1, 1, 1, 1, 1);
+    check_grid(2, 1, 1, 1, 2, 1, 1);
+    check_grid(8, 1, 1, 1, 2, 2, 2);
+    check_grid(12, 1, 1, 1, 3, 2, 2);
+    check_grid(13, 1, 1, 9, 1, 1, 13);
+    check_grid(8, 1, 1, 8, 1, 1, 8);
+    check_grid(16, 1, 0, 1, 4, 1, 4);
+    check_grid(4, 0, 0, 0, 2, 2, 1);
+    check_grid(9, DBL_MAX, DBL_MAX, 0, 3, 3, 1);
+    check_grid(2147483647, 1, 2, 1, 1, 2147483647, 1);
+    assert_int_equal(eqp_tensor_grid(30, (const double[]){1, 1, 1}, grid), EQP_OK);
+    assert_int_equal(grid[0] * grid[2], 6);
+    assert_int_equal(grid[1], 5);
+}
+
+static void what_is_no_grid_is_refused(void **state)
+{
+    static const int bad[][3] = {{3, 0, 0}, {2, 2, 1}, {0, 16, 0}, {-1, 0, 0}, {2, 2, 4}};
+    static const double cube[3] = {1, 1, 1};
+    static const double edges[][3] = {{-1, 1, 1}, {1, NAN, 1}, {1, 1, INFINITY}};
+    int grid[3] = {0, 0, 0};
+    const double wall[6] = {0, 1, 0, 1, 0, 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        memcpy(grid, bad[i], sizeof grid);
+        assert_int_equal(eqp_tensor_grid(8, cube, grid), EQP_ERR_ARGUMENT);
+        assert_memory_equal(grid, bad[i], sizeof grid);
+    }
+    memset(grid, 0, sizeof grid);
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+        assert_int_equal(eqp_tensor_grid(8, edges[i], grid), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_tensor_grid(0, cube, grid), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_tensor_grid(8, NULL, grid), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_tensor_grid(8, cube, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_tensor_find(grid, wall, cube), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_tensor_find((const int[]){2048, 1024, 1024}, wall, cube), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_tensor_find(grids[0], NULL, cube), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_tensor_find(grids[0], wall, NULL), EQP_ERR_ARGUMENT);
+}
+
+static void failing_allocations_leave_nothing_behind(void **state)
+{
+    const int grid[3] = {2, 2, 1};
+    const double share[4] = {0.1, 0.2, 0.3, 0.4};
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    make_world(100, SPREAD, RANDOM);
+    for (int64_t k = 0;; k++) {
+        failing_malloc_start(k);
+        const int code = cut(grid, share);
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(walls_ascend_around_all_items),
+        cmocka_unit_test(every_point_lies_in_the_part_that_is_found),
+        cmocka_unit_test(faces_meet_face_to_face),
+        cmocka_unit_test(walls_of_one_axis_are_the_best_there_are),
+        cmocka_unit_test(along_a_line_no_cut_of_the_bins_is_better),
+        cmocka_unit_test(small_grids_come_near_the_best_of_all_walls),
+        cmocka_unit_test(rounds_make_no_part_heavier),
+        cmocka_unit_test(spread_items_are_divided_evenly),
+        cmocka_unit_test(the_order_of_items_changes_no_bit),
+        cmocka_unit_test(grids_follow_the_shape_of_the_box),
+        cmocka_unit_test(what_is_no_grid_is_refused),
+        cmocka_unit_test(failing_allocations_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
