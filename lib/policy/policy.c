@@ -106,7 +106,7 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     } else if (policy->steps < policy->options.settle) {
         policy->reached = fmin(policy->reached, policy->imbalance);
     }
-    policy->steps++;
+    policy->steps += policy->steps < INT64_MAX;
     policy->sum_max += sample->seconds_max;
     policy->sum_mean += mean;
     policy->work_imbalance = sample->work_imbalance;
@@ -192,7 +192,7 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     const eqp_policy_options *o = &policy->options;
 
     if (o->mode == EQP_POLICY_EVERY) {
-        return policy->has_map && policy->steps + 1 >= o->every;
+        return policy->has_map && policy->steps >= o->every - 1;
     }
     if (o->mode == EQP_POLICY_REPAIR) {
         return policy->has_map && 2.0 * policy->work_imbalance > o->imbalance_tol;
