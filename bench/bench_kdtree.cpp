@@ -88,7 +88,7 @@ template <typename Real> class our_tree
   public:
     our_tree(const cloud<Real> &points, int leaf_size, bool copy_points)
     {
-        eqp_kdtree_options options = EQP_KDTREE_DEFAULTS;
+        eqp_kdtree_options options = eqp_kdtree_options_defaults();
         options.leaf_size = leaf_size;
         options.copy_points = copy_points;
         if (call::create(static_cast<int64_t>(points.kdtree_get_point_count()), 3, points.x.data(), &options, &tree) !=

@@ -54,9 +54,9 @@ static void print_row(const bench_scene *s, const char *name, int64_t n, int64_t
 
 static void measure_method(const bench_scene *s, const char *name, eqp_loop_engine engine)
 {
-    const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    const eqp_schedule_options defaults = eqp_schedule_options_defaults();
     eqp_schedule_options rules = defaults;
-    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_loop_options options = eqp_loop_options_defaults();
     const eqp_loop_work work = {.compute = nothing};
     char label[64];
     bench_times cpu = {0}, wall = {0};

@@ -407,7 +407,7 @@ static double recut(const eqp_tiles_items *before, const eqp_tiles_items *after,
 static void row_of_tiles(const bench_set *set, const samples *now, const samples *next, enum eqp_tiles_shape shape,
                          int nparts)
 {
-    eqp_tiles_options options = EQP_TILES_OPTIONS_DEFAULTS;
+    eqp_tiles_options options = eqp_tiles_options_defaults();
     int *part = room(now->items.n, sizeof *part), *all = room(set->first[set->n], sizeof *all);
     bench_times times = {0};
     eqp_tiles_result result;

@@ -78,7 +78,7 @@ static void sizes_of(bench_lists *l, const eqp_units_options *options, eqp_sizes
  * about as heavy as units, a little more weight lets many of them be cut at once. */
 static void sizes_at(bench_lists *l, eqp_sample_strategy strategy, double wanted, uint64_t seed, eqp_sizes *sizes)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     double ask = wanted, low = 0, high = INFINITY, best = INFINITY;
 
     options.strategy = strategy;

@@ -179,7 +179,7 @@ static costs measure(world *w, const eqp_units_options *options, int64_t *nunits
 
 static void row(world *w, eqp_sample_strategy strategy, int max_pins)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     const double ns = 1e9 / ((double)w->owners * (double)w->interactions), begin = megabytes();
     int64_t nunits;
     double passes, peak;

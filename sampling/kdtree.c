@@ -45,7 +45,8 @@ typedef struct kd_task {
 
 static bool options_are_valid(const eqp_kdtree_options *options, int dim)
 {
-    return options->leaf_size >= 1 && (options->stride == 0 || options->stride >= dim);
+    return options->size == sizeof *options && options->leaf_size >= 1 &&
+           (options->stride == 0 || options->stride >= dim);
 }
 
 /* Restores the heap (largest first) of which only place `at` may be too small. */

@@ -413,7 +413,7 @@ static int KD_STATIC(build)(KD_TREE *tree, bool copy_points)
 
 int KD_PUBLIC(create)(int64_t n, int dim, const KD_REAL *points, const eqp_kdtree_options *options, KD_TREE **tree)
 {
-    const eqp_kdtree_options defaults = EQP_KDTREE_DEFAULTS;
+    const eqp_kdtree_options defaults = eqp_kdtree_options_defaults();
     int code = EQP_OK;
 
     if (options == NULL) {

@@ -16,8 +16,8 @@ int eqp__units_options_check(const eqp_units_options *options)
 {
     const eqp_units_options *o = options;
 
-    if (!o || o->strategy < EQP_SAMPLE_RANDOM || o->strategy > EQP_SAMPLE_STRIDE || o->dim < 1 ||
-        o->dim > EQP_UNITS_MAX_DIM) {
+    if (!o || o->size != sizeof *o || o->strategy < EQP_SAMPLE_RANDOM || o->strategy > EQP_SAMPLE_STRIDE ||
+        o->dim < 1 || o->dim > EQP_UNITS_MAX_DIM) {
         return EQP_ERR_ARGUMENT;
     }
     if (o->units < 0 || !(o->rate >= 0 && o->rate <= 1) || !(o->imbalance >= 0) || !isfinite(o->imbalance) ||

@@ -115,7 +115,7 @@ static int enumerate(void *user, int64_t owner, eqp_sink *sink)
 static int select_units(eqp_units **units)
 {
     int64_t id[N];
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
 
     for (int i = 0; i < N; i++) {
         id[i] = particle[i].id;

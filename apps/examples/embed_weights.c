@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     static int part[N];
     double load[2] = {0, 0};
     int rank, size, code;
-    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options options = eqp_balance_options_defaults();
     int64_t n = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

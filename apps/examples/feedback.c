@@ -102,7 +102,8 @@ static const app_command_line command_line = {
 
 static eqp_feedback_options rule_of(const settings *s)
 {
-    return (eqp_feedback_options){.rule = s->rule == 0 ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED,
+    return (eqp_feedback_options){.size = sizeof(eqp_feedback_options),
+                                  .rule = s->rule == 0 ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED,
                                   .max_steps = (int)s->steps,
                                   .threshold = s->threshold,
                                   .patience = (int)s->patience};

@@ -77,7 +77,7 @@ static int run_passes(MPI_Comm comm, row **rows, eqp_feedback_share *share, int 
 
 static int run(MPI_Comm comm)
 {
-    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    const eqp_feedback_options options = eqp_feedback_options_defaults();
     eqp_feedback_share share;
     row *rows = NULL;
     int passes = 0, code = eqp_feedback_share_init(comm, ROWS, &options, &share);

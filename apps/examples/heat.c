@@ -156,10 +156,11 @@ static int sweep(solver *s, double *change)
 
 static int prepare(solver *s, const settings *set)
 {
-    const eqp_loop_options how = {.result_bytes = sizeof(double),
+    const eqp_loop_options how = {.size = sizeof(eqp_loop_options),
+                                  .result_bytes = sizeof(double),
                                   .yield = set->yield,
                                   .engine = set->engine == 1 ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED};
-    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule_options rules = eqp_schedule_options_defaults();
     int code = heat_mesh_create(set->ring, set->rings, (uint64_t)set->seed, &s->mesh);
 
     rules.chunk = set->chunk;

@@ -287,7 +287,8 @@ static int read_scene(const settings *s, loop_scene *scene, eqp_message *message
         (s->stall && (code = name_option(read_stall(scene, s->stall, message), "stall", message)))) {
         return code;
     }
-    scene->options = (eqp_schedule_options){.weight = scene->weight,
+    scene->options = (eqp_schedule_options){.size = sizeof(eqp_schedule_options),
+                                            .weight = scene->weight,
                                             .factor = s->factor,
                                             .chunk = s->chunk,
                                             .overhead = s->overhead + 2.0 * s->latency,

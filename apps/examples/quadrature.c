@@ -234,11 +234,12 @@ static int check_profiles(MPI_Comm comm, const settings *s, int64_t n, const pro
 
 static int run_loop(MPI_Comm comm, const settings *s, eqp_message *message)
 {
-    const eqp_loop_options how = {.data_bytes = sizeof(set),
+    const eqp_loop_options how = {.size = sizeof(eqp_loop_options),
+                                  .data_bytes = sizeof(set),
                                   .result_bytes = sizeof(profile),
                                   .yield = s->yield,
                                   .engine = s->engine == 1 ? EQP_LOOP_MASTER : EQP_LOOP_ONE_SIDED};
-    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule_options rules = eqp_schedule_options_defaults();
     job j = {.settings = s, .rule = quadrature_own};
     eqp_loop *loop = NULL;
     eqp_loop_result mine;

@@ -253,7 +253,7 @@ static int choose_schedule(app_run_settings *run, const char **option, eqp_messa
 
     *option = "schedule";
     run->schedule = NULL;
-    run->schedule_rules = (eqp_schedule_options)EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    run->schedule_rules = eqp_schedule_options_defaults();
     if (run->schedule_text == NULL || strcmp(run->schedule_text, "none") == 0) {
         return EQP_OK;
     }
@@ -270,7 +270,7 @@ static int choose_policy(app_run_settings *run, const char **option, eqp_message
     int code;
 
     *option = "rebalance";
-    run->policy = (eqp_policy_options)EQP_POLICY_OPTIONS_DEFAULTS;
+    run->policy = eqp_policy_options_defaults();
     run->policy.imbalance_tol = run->imbalance_tol;
     code = eqp_policy_options_parse(run->rebalance, &run->policy);
     if (code != EQP_OK) {

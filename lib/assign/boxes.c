@@ -186,8 +186,9 @@ static int check_options(const eqp_boxes_options *options)
             return EQP_ERR_ARGUMENT;
         }
     }
-    return options->cell_fraction > 0 && options->slab_fraction >= 0 && options->slab_fraction <= 0.5 &&
-                   options->tolerance >= 0 && options->damping >= 0 && options->damping <= 1
+    return options->size == sizeof *options && options->cell_fraction > 0 && options->slab_fraction >= 0 &&
+                   options->slab_fraction <= 0.5 && options->tolerance >= 0 && options->damping >= 0 &&
+                   options->damping <= 1
                ? EQP_OK
                : EQP_ERR_ARGUMENT;
 }
@@ -196,7 +197,7 @@ int eqp_boxes_rebalance(eqp_boxes *boxes, const double *load, const eqp_boxes_op
                         eqp_boxes_change *change)
 {
     EQP_REQUIRE(boxes && load);
-    const eqp_boxes_options defaults = EQP_BOXES_OPTIONS_DEFAULTS;
+    const eqp_boxes_options defaults = eqp_boxes_options_defaults();
     const eqp_boxes_options *with = options ? options : &defaults;
     eqp_boxes_change made = {0, -1, -1, 0, 0};
     double sum = 0;

@@ -6,7 +6,8 @@
 
 int eqp_feedback_init(eqp_feedback_state *state, const eqp_feedback_options *options)
 {
-    if (!state || !options || options->max_steps < 0 || !(options->threshold >= 0) || options->patience < 1 ||
+    if (!state || !options || options->size != sizeof *options || options->max_steps < 0 ||
+        !(options->threshold >= 0) || options->patience < 1 ||
         (options->rule != EQP_FEEDBACK_GUARDED && options->rule != EQP_FEEDBACK_PAPER)) {
         return EQP_ERR_ARGUMENT;
     }

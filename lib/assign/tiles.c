@@ -14,9 +14,9 @@
 
 int eqp__tiles_check(const eqp_tiles_options *o)
 {
-    if (!o || eqp__shares_check(o->nparts, o->share) || !(o->imbalance_tol >= 0) || !(o->aspect > 0) ||
-        !isfinite(o->aspect) || (o->shape != EQP_TILES_FREE && o->shape != EQP_TILES_JAGGED) || o->columns < 0 ||
-        o->columns > o->nparts) {
+    if (!o || o->size != sizeof *o || eqp__shares_check(o->nparts, o->share) || !(o->imbalance_tol >= 0) ||
+        !(o->aspect > 0) || !isfinite(o->aspect) || (o->shape != EQP_TILES_FREE && o->shape != EQP_TILES_JAGGED) ||
+        o->columns < 0 || o->columns > o->nparts) {
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;

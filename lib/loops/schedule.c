@@ -70,8 +70,8 @@ static int check_options(const eqp_schedule_options *o, int nranks)
 {
     double sum = 0.0;
 
-    if (!isfinite(o->factor) || o->factor < 1.0 || o->chunk < 0 || !is_not_negative(o->overhead) ||
-        !is_not_negative(o->deviation) || o->dimensions < 1 || o->dimensions > 3) {
+    if (o->size != sizeof *o || !isfinite(o->factor) || o->factor < 1.0 || o->chunk < 0 ||
+        !is_not_negative(o->overhead) || !is_not_negative(o->deviation) || o->dimensions < 1 || o->dimensions > 3) {
         return EQP_ERR_ARGUMENT;
     }
     for (int r = 0; o->weight && r < nranks; r++) {
@@ -129,7 +129,7 @@ static void set_weights(eqp_schedule *s, const double *weight)
 int eqp_schedule_create(const eqp_schedule_method *method, int64_t n, int nranks, const eqp_schedule_options *options,
                         eqp_schedule **schedule)
 {
-    const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    const eqp_schedule_options defaults = eqp_schedule_options_defaults();
     eqp_schedule *s = NULL;
     int code;
 

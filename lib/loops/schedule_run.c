@@ -19,7 +19,8 @@ static int method_number(const eqp_schedule_method *method)
 
 static int check(const eqp_schedule_method *method, int64_t n, const eqp_loop_options *options)
 {
-    if (method_number(method) < 0 || n < 0 || options->grain < 0 || options->most_given < 0) {
+    if (options->size != sizeof *options || method_number(method) < 0 || n < 0 || options->grain < 0 ||
+        options->most_given < 0) {
         return EQP_ERR_ARGUMENT;
     }
     if (options->bundles &&
@@ -74,8 +75,8 @@ static int create_words(eqp_loop *loop)
 int eqp_loop_create(MPI_Comm comm, const eqp_schedule_method *method, int64_t n, const eqp_schedule_options *rules,
                     const eqp_loop_options *options, eqp_loop **loop)
 {
-    const eqp_loop_options defaults = EQP_LOOP_OPTIONS_DEFAULTS;
-    const eqp_schedule_options usual = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    const eqp_loop_options defaults = eqp_loop_options_defaults();
+    const eqp_schedule_options usual = eqp_schedule_options_defaults();
     eqp_loop *l = NULL;
     MPI_Comm own = MPI_COMM_NULL;
     int rank = 0, nranks = 0, code = eqp_comm_create(comm, &own);

@@ -164,7 +164,7 @@ static int start_from(eqp_draft *draft, const eqp_balance_options *wanted)
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message)
 {
     const eqp_making *options = &draft->options;
-    eqp_balance_options wanted = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options wanted = eqp_balance_options_defaults();
     double *shares = NULL;
     int code;
 

@@ -53,7 +53,7 @@ static int pins_per_unit(const eqp_making *options, double units)
 
 static eqp_units_options units_options(const eqp_making *options, int nparts)
 {
-    eqp_units_options wanted = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options wanted = eqp_units_options_defaults();
 
     wanted.strategy = options->how.strategy;
     wanted.seed = options->seed;

@@ -47,6 +47,9 @@ static int check_options(const eqp_method *method, const eqp_balance_options *o,
     if (!method || !method->assign || !method->name || !o || (method->noptions > 0 && !method->option)) {
         return refuse(message, EQP_ERR_ARGUMENT, "no method or no options");
     }
+    if (o->size != sizeof *o) {
+        return refuse(message, EQP_ERR_ARGUMENT, "options that eqp_balance_options_defaults() has not made");
+    }
     if (o->nparts < 1) {
         return refuse(message, EQP_ERR_ARGUMENT, "the number of parts must be at least 1");
     }
@@ -278,7 +281,7 @@ static int run_method(MPI_Comm comm, int code, const eqp_method *method, const e
 {
     complete c = {0};
     eqp_balance_result r = {.imbalance_unrepaired = NAN, .imbalance_curve = NAN};
-    eqp_balance_options here = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options here = eqp_balance_options_defaults();
 
     code = code ? code : complete_open(items, &c);
     EQP_TRY(agree_on_call(comm, code, method, items, options, message));

@@ -96,7 +96,7 @@ static int check(const step *s, eqp_feedback_state *state, enum eqp_feedback_ver
 /* Steps with modelled loads, from equal counts; the best parts are kept. */
 static int settle(step *s, int *part)
 {
-    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_options options = eqp_feedback_options_defaults();
     enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
     eqp_feedback_state state;
     int *now = NULL, code;

@@ -70,7 +70,7 @@ int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points
 {
     MPI_Comm own = MPI_COMM_NULL;
     eqp_message message = {""};
-    eqp_balance_options here = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options here = eqp_balance_options_defaults();
     eqp_balance_result found;
     int code = eqp__comm_dup(comm, &own);
 

@@ -105,7 +105,7 @@ static int cut_all(MPI_Comm comm, const eqp_balance_items *items, const eqp_bala
                    enum eqp_tiles_shape shape, int64_t most_gathered, int *part)
 {
     const eqp_tiles_items mine = {items->n, items->point, items->source, items->weight};
-    const eqp_tiles_options usual = EQP_TILES_OPTIONS_DEFAULTS;
+    const eqp_tiles_options usual = eqp_tiles_options_defaults();
     own_settings own;
     eqp__tile_plan plan = {.nparts = options->nparts, .aspect = usual.aspect};
     eqp__tile_item *item = NULL;

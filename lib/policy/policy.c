@@ -48,7 +48,8 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
     bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
                  options->mode == EQP_POLICY_REPAIR || (options->mode == EQP_POLICY_EVERY && options->every >= 1);
 
-    if (!known || !(options->imbalance_tol >= 0.0) || options->settle < 1 || !(options->jump >= 0.0)) {
+    if (options->size != sizeof *options || !known || !(options->imbalance_tol >= 0.0) || options->settle < 1 ||
+        !(options->jump >= 0.0)) {
         return EQP_ERR_ARGUMENT;
     }
     memset(policy, 0, sizeof *policy);

@@ -17,7 +17,7 @@ int eqp_balancer_options_init(eqp_balancer_options *options, size_t size)
     eqp_balancer_options usual = {.size = size,
                                   .imbalance_tol = 0.02,
                                   .seed = 1,
-                                  .policy = EQP_POLICY_OPTIONS_DEFAULTS,
+                                  .policy = eqp_policy_options_defaults(),
                                   .plan_auto = true,
                                   .calibrate = true,
                                   .plan = EQP_EXCHANGE_PLAN_DEFAULTS,

@@ -39,7 +39,7 @@ int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, 
     made->nranks = nranks;
     made->by_loads = *options->method.method;
     made->by_loads.flags = 0;
-    made->options = (eqp_feedback_options)EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    made->options = eqp_feedback_options_defaults();
     made->options.threshold = options->policy.imbalance_tol;
     made->ruled = options->policy.mode == EQP_POLICY_AUTO;
     EQP_TRY(eqp_feedback_init(&made->state, &made->options));

@@ -455,13 +455,11 @@ static eqp_method method_of(const seat *s, bool without_pins)
 static eqp_balance_options balance_options(const seat *s, eqp_message *message)
 {
     const double *share = is(s, "options.share: others") ? uneven : even;
-    eqp_balance_options options = {is(s, "options.nparts: 0") ? 0 : 2,
-                                   is(s, "options.share: NULL") ? NULL : share,
-                                   is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
-                                   is(s, "options.seed: 2 for 1") ? 2 : 1,
-                                   is(s, "options.message: NULL") ? NULL : message,
-                                   is(s, "options.part_load: NULL") ? NULL : even,
-                                   {{is(s, "options.settings: 3 for 0") ? 3 : 0}}};
+    eqp_balance_options options = {
+        is(s, "options.size: 0") ? 0 : sizeof options,  is(s, "options.nparts: 0") ? 0 : 2,
+        is(s, "options.share: NULL") ? NULL : share,    is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
+        is(s, "options.seed: 2 for 1") ? 2 : 1,         is(s, "options.message: NULL") ? NULL : message,
+        is(s, "options.part_load: NULL") ? NULL : even, {{is(s, "options.settings: 3 for 0") ? 3 : 0}}};
 
     if (is(s, "options.nparts: 1 for 2")) {
         options.nparts = 1;
@@ -642,6 +640,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "items.pin: NULL", WRONG},
         {"eqp_balance", balance, "items.pin_weight: NULL", SAME},
         {"eqp_balance", balance, "options: NULL", WRONG},
+        {"eqp_balance", balance, "options.size: 0", WRONG},
         {"eqp_balance", balance, "options.nparts: 1 for 2", SAME},
         {"eqp_balance", balance, "options.nparts: 0", WRONG},
         {"eqp_balance", balance, "options.share: NULL", SAME},
@@ -672,6 +671,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "points.size: NULL", SAME},
         {"eqp_balance_points", balance_points, "points.part_now: NULL", EQP_OK},
         {"eqp_balance_points", balance_points, "options: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "options.size: 0", WRONG},
         {"eqp_balance_points", balance_points, "options.nparts: 1 for 2", SAME},
         {"eqp_balance_points", balance_points, "options.nparts: 0", WRONG},
         {"eqp_balance_points", balance_points, "options.share: NULL", SAME},

@@ -12,8 +12,9 @@
 
 static eqp_feedback_options feedback_options(const seat *s)
 {
-    eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, 10, 0.125, 3};
+    eqp_feedback_options options = eqp_feedback_options_defaults();
 
+    options.size = is(s, "options.size: 0") ? 0 : options.size;
     options.rule = is(s, "options.rule: another") ? EQP_FEEDBACK_PAPER : options.rule;
     options.max_steps = is(s, "options.max_steps: 9 for 10") ? 9 : is(s, "options.max_steps: -1") ? -1 : 10;
     options.threshold = is(s, "options.threshold: 0.25 for 0.125") ? 0.25 : 0.125;
@@ -38,7 +39,7 @@ static int feedback_share_init(const seat *s)
 
 static int feedback_balance(const seat *s)
 {
-    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    const eqp_feedback_options options = eqp_feedback_options_defaults();
     eqp_feedback_share share, before;
     enum eqp_feedback_verdict verdict;
     int64_t *items;
@@ -73,6 +74,7 @@ static void rows_of_feedback(MPI_Comm comm)
         {"eqp_feedback_share_init", feedback_share_init, "n: -1", WRONG},
         {"eqp_feedback_share_init", feedback_share_init, "n: 99 for 100", SAME},
         {"eqp_feedback_share_init", feedback_share_init, "options: NULL", WRONG},
+        {"eqp_feedback_share_init", feedback_share_init, "options.size: 0", WRONG},
         {"eqp_feedback_share_init", feedback_share_init, "options.rule: another", SAME},
         {"eqp_feedback_share_init", feedback_share_init, "options.max_steps: 9 for 10", SAME},
         {"eqp_feedback_share_init", feedback_share_init, "options.max_steps: -1", WRONG},
@@ -134,14 +136,16 @@ static int take(void *user, int64_t first, int64_t count, const void *result, si
 static int loop_create(const seat *s)
 {
     double even[MOST_RANKS], twice[MOST_RANKS];
-    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
-    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_schedule_options rules = eqp_schedule_options_defaults();
+    eqp_loop_options options = eqp_loop_options_defaults();
     eqp_loop *loop = NULL;
 
     for (int r = 0; r < s->size; r++) {
         even[r] = 1;
         twice[r] = 2;
     }
+    rules.size = is(s, "rules.size: 0") ? 0 : rules.size;
+    options.size = is(s, "options.size: 0") ? 0 : options.size;
     rules.weight = is(s, "rules.weight: NULL") ? NULL : is(s, "rules.weight: others") ? twice : even;
     rules.factor = is(s, "rules.factor: 3 for 2") ? 3 : 2;
     rules.chunk = is(s, "rules.chunk: 1 for 0");
@@ -176,7 +180,7 @@ static int loop_create(const seat *s)
 /* A loop whose iterations lie where they were made. */
 static eqp_loop *loop_of_bundles(const seat *s)
 {
-    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .bundles = true};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
     eqp_loop *loop = NULL;
 
     CHECK_EQUAL(eqp_loop_create(s->comm, eqp_schedule_method_at(0), 0, NULL, &options, &loop), EQP_OK);
@@ -221,8 +225,10 @@ static int loop_run(const seat *s)
     int code = EQP_OK;
 
     for (int engine = EQP_LOOP_ONE_SIDED; engine <= EQP_LOOP_MASTER; engine++) {
-        const eqp_loop_options options = {
-            .data_bytes = sizeof in[0], .result_bytes = sizeof out[0], .engine = (eqp_loop_engine)engine};
+        const eqp_loop_options options = {.size = sizeof(eqp_loop_options),
+                                          .data_bytes = sizeof in[0],
+                                          .result_bytes = sizeof out[0],
+                                          .engine = (eqp_loop_engine)engine};
         eqp_loop_work work = {compute, NULL, in, out, NULL};
         eqp_loop *loop = NULL;
 
@@ -264,6 +270,7 @@ static void rows_of_loops(MPI_Comm comm)
         {"eqp_loop_create", loop_create, "n: -1", WRONG},
         {"eqp_loop_create", loop_create, "n: 0", SAME},
         {"eqp_loop_create", loop_create, "rules: NULL", SAME},
+        {"eqp_loop_create", loop_create, "rules.size: 0", WRONG},
         {"eqp_loop_create", loop_create, "rules.weight: NULL", SAME},
         {"eqp_loop_create", loop_create, "rules.weight: others", SAME},
         {"eqp_loop_create", loop_create, "rules.factor: 3 for 2", SAME},
@@ -273,6 +280,7 @@ static void rows_of_loops(MPI_Comm comm)
         {"eqp_loop_create", loop_create, "rules.dimensions: 3 for 2", SAME},
         {"eqp_loop_create", loop_create, "rules.dimensions: 0", WRONG},
         {"eqp_loop_create", loop_create, "options: NULL", EQP_OK},
+        {"eqp_loop_create", loop_create, "options.size: 0", WRONG},
         {"eqp_loop_create", loop_create, "options.data_bytes: 8 for 0", SAME},
         {"eqp_loop_create", loop_create, "options.result_bytes: 8 for 0", SAME},
         {"eqp_loop_create", loop_create, "options.yield: true for false", SAME},

@@ -84,7 +84,7 @@ static void ranks_do_what_a_simulation_of_them_does(MPI_Comm comm)
         const int64_t n = lengths[i % 5];
         const int function = 1 + i / 5 % EQP_FEEDBACK_FUNCTIONS, words = n < 100000 ? WORDS : 0;
         int64_t *load = mpi_test_alloc(n, sizeof *load), *bound = mpi_test_alloc(nranks + 1, sizeof *bound);
-        eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+        eqp_feedback_options options = eqp_feedback_options_defaults();
         eqp_feedback_run run = {0};
         eqp_feedback_share share;
         enum eqp_feedback_verdict verdict;
@@ -111,7 +111,8 @@ static void a_last_step_that_was_bad_is_taken_back(MPI_Comm comm)
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
 
     for (int rule = EQP_FEEDBACK_GUARDED; rule <= EQP_FEEDBACK_PAPER; rule++) {
-        const eqp_feedback_options options = {rule == EQP_FEEDBACK_PAPER ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED, 1,
+        const eqp_feedback_options options = {sizeof(eqp_feedback_options),
+                                              rule == EQP_FEEDBACK_PAPER ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED, 1,
                                               0, 4};
         int64_t *load = mpi_test_alloc(N, sizeof *load), *start = mpi_test_alloc(nranks + 1, sizeof *start);
         eqp_feedback_run run = {0};
@@ -138,7 +139,7 @@ static void a_last_step_that_was_bad_is_taken_back(MPI_Comm comm)
 static void data_of_any_size_move(MPI_Comm comm)
 {
     enum { ITEMS = 1000000, INTEGERS = 100 };
-    const eqp_feedback_options options = {EQP_FEEDBACK_PAPER, 2, 0, 1};
+    const eqp_feedback_options options = {sizeof(eqp_feedback_options), EQP_FEEDBACK_PAPER, 2, 0, 1};
     eqp_feedback_share share;
     enum eqp_feedback_verdict verdict;
     int64_t *load;
@@ -159,7 +160,7 @@ static void data_of_any_size_move(MPI_Comm comm)
 /* All work on the first rank; then none at all; then on the last one. */
 static void what_is_piled_up_is_spread(MPI_Comm comm)
 {
-    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    const eqp_feedback_options options = eqp_feedback_options_defaults();
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
     eqp_feedback_share share, before;
     enum eqp_feedback_verdict verdict;
@@ -177,7 +178,7 @@ static void what_is_piled_up_is_spread(MPI_Comm comm)
 static void loads_and_options_that_are_none_are_refused_by_all(MPI_Comm comm)
 {
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
-    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_options options = eqp_feedback_options_defaults();
     eqp_feedback_share share, before;
     enum eqp_feedback_verdict verdict = EQP_FEEDBACK_LAST_STEP;
     int item = 5, *items = &item;
@@ -211,7 +212,7 @@ static void options_that_differ_are_refused_by_all(MPI_Comm comm)
     const int expected = mpi_test_size(comm) > 1 ? EQP_ERR_ARGUMENT : EQP_OK;
 
     for (int field = 0; field < 4; field++) {
-        eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, 10, 0.125, 3};
+        eqp_feedback_options options = {sizeof(eqp_feedback_options), EQP_FEEDBACK_GUARDED, 10, 0.125, 3};
         eqp_feedback_share share = {.low = -7};
 
         CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &options, &share), EQP_OK);
@@ -225,7 +226,7 @@ static void options_that_differ_are_refused_by_all(MPI_Comm comm)
         CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &options, &share), expected);
         CHECK(share.low >= 0 || (expected == EQP_ERR_ARGUMENT && share.low == -7));
     }
-    eqp_feedback_options zero = {EQP_FEEDBACK_GUARDED, 10, last ? -0.0 : 0.0, 3};
+    eqp_feedback_options zero = {sizeof(eqp_feedback_options), EQP_FEEDBACK_GUARDED, 10, last ? -0.0 : 0.0, 3};
     eqp_feedback_share share;
     CHECK_EQUAL(eqp_feedback_share_init(comm, 100, &zero, &share), EQP_OK); /* the same number */
 }
@@ -233,7 +234,7 @@ static void options_that_differ_are_refused_by_all(MPI_Comm comm)
 static int balance_with_little_memory(MPI_Comm comm, void *user)
 {
     const int64_t *load = user;
-    const eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, 50, 0, 1};
+    const eqp_feedback_options options = {sizeof(eqp_feedback_options), EQP_FEEDBACK_GUARDED, 50, 0, 1};
     eqp_feedback_share share;
     enum eqp_feedback_verdict verdict = EQP_FEEDBACK_GO_ON;
     uint32_t *items = NULL;

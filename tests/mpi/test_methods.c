@@ -157,7 +157,7 @@ static eqp_balance_items items_of(const world *w, int rank, int nranks, int64_t 
 
 static eqp_balance_options options_of(const world *w)
 {
-    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options options = eqp_balance_options_defaults();
 
     options.nparts = w->is.nparts;
     options.share = w->is.shares == EQUAL_SHARES ? NULL : w->share;

@@ -10,7 +10,7 @@ static void methods_that_need_no_arrays_take_none(MPI_Comm comm)
 {
     const int64_t id[3] = {3 * (int64_t)mpi_test_rank(comm), id[0] + 1, id[0] + 2};
     eqp_balance_items items = {.n = 3, .id = id};
-    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options options = eqp_balance_options_defaults();
     eqp_balance_result r;
     int part[3];
 
@@ -120,7 +120,7 @@ static void make_call(call *c, int rank)
                                    .pin_first = c->pin_first,
                                    .pin = c->pin,
                                    .pin_weight = c->pin_weight};
-    c->options = (eqp_balance_options)EQP_BALANCE_OPTIONS_DEFAULTS;
+    c->options = eqp_balance_options_defaults();
     c->options.nparts = 3;
     c->options.share = c->share;
     c->options.message = &c->message;

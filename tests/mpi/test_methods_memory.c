@@ -51,7 +51,7 @@ static int balance(MPI_Comm comm, void *user)
                                      .pin_first = c.pin_first,
                                      .pin = c.pin,
                                      .pin_weight = c.pin_weight};
-    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options options = eqp_balance_options_defaults();
     options.nparts = 5;
     options.imbalance_tol = 0.001;
     options.message = &message;

@@ -98,7 +98,7 @@ static void make_line(MPI_Comm comm, line *l)
     }
     l->items = (eqp_balance_items){
         .n = ITEMS, .id = l->id, .weight = l->weight, .point = l->point, .pin_first = l->pin_first, .pin = l->pin};
-    l->options = (eqp_balance_options)EQP_BALANCE_OPTIONS_DEFAULTS;
+    l->options = eqp_balance_options_defaults();
     l->options.nparts = PARTS;
     l->options.message = &l->message;
 }

@@ -51,7 +51,7 @@ static void assign_by_word(MPI_Comm comm, const char *word, int part[ITEMS])
     const int rank = mpi_test_rank(comm);
     double point[ITEMS][3];
     int64_t id[ITEMS];
-    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options options = eqp_balance_options_defaults();
     eqp_balance_items items = {.n = ITEMS, .id = id, .point = point[0]};
     eqp_choice choice;
     eqp_message message = {""};
@@ -113,7 +113,7 @@ static void values_are_checked_for_it(MPI_Comm comm)
 {
     const double point[3] = {0.1, 0.1, 0.1}, wrong = 7;
     const int64_t id = mpi_test_rank(comm);
-    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options options = eqp_balance_options_defaults();
     eqp_balance_items items = {.n = 1, .id = &id, .point = point};
     eqp_message message = {""};
     int part = -7;

@@ -112,7 +112,7 @@ static void make_items(const layout *is, int rank, int size, items *t)
 
 static eqp_balance_options options_of(int nparts)
 {
-    eqp_balance_options options = EQP_BALANCE_OPTIONS_DEFAULTS;
+    eqp_balance_options options = eqp_balance_options_defaults();
 
     options.nparts = nparts;
     options.imbalance_tol = 0.05;

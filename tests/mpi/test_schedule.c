@@ -77,7 +77,7 @@ static eqp_loop_engine engine; /* of all loops of a test */
 
 static eqp_loop *loop_of(MPI_Comm comm, const char *name, int64_t n, const eqp_loop_options *options)
 {
-    const eqp_loop_options defaults = EQP_LOOP_OPTIONS_DEFAULTS;
+    const eqp_loop_options defaults = eqp_loop_options_defaults();
     eqp_loop_options how = options ? *options : defaults;
     eqp_loop *loop = NULL;
 
@@ -117,7 +117,8 @@ static void every_method_computes_every_iteration_once(MPI_Comm comm)
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-            const eqp_loop_options options = {.yield = (m + k) % 2 == 1, .grain = (int64_t)k % 3};
+            const eqp_loop_options options = {
+                .size = sizeof(eqp_loop_options), .yield = (m + k) % 2 == 1, .grain = (int64_t)k % 3};
             body b = body_of(comm, sizes[k]);
             eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, sizes[k], &options);
             (void)run(comm, loop, &b);
@@ -156,7 +157,7 @@ static void overrun_chunks_are_given_away(MPI_Comm comm)
     const int nranks = mpi_test_size(comm);
 
     for (int64_t grain = 1; grain <= 4; grain += 3) {
-        const eqp_loop_options options = {.yield = true, .grain = grain};
+        const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .yield = true, .grain = grain};
         body b = body_of(comm, (int64_t)EACH * nranks);
         eqp_loop *loop = loop_of(comm, "static", b.n, &options);
         eqp_loop_result mine;
@@ -180,7 +181,8 @@ static void what_is_taken_is_given_away_again(MPI_Comm comm)
     const int nranks = mpi_test_size(comm);
 
     for (int k = 0; k < 24; k++) {
-        const eqp_loop_options options = {.yield = true, .grain = k % 4 == 3 ? INT64_MAX : k % 4};
+        const eqp_loop_options options = {
+            .size = sizeof(eqp_loop_options), .yield = true, .grain = k % 4 == 3 ? INT64_MAX : k % 4};
         body b = body_of(comm, 10 * nranks + 7 * k);
         eqp_loop *loop = loop_of(comm, k % 2 ? "fractiling" : "static", b.n, &options);
         b.slow = k % nranks;
@@ -197,7 +199,7 @@ static void what_is_taken_is_given_away_again(MPI_Comm comm)
 static void who_waits_for_more_hears_of_a_failure(MPI_Comm comm)
 {
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_MPI};
-    const eqp_loop_options options = {.yield = true, .grain = 1};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .yield = true, .grain = 1};
 
     for (int k = 0; k < 6; k++) {
         body b = body_of(comm, 60 * mpi_test_size(comm));
@@ -219,8 +221,11 @@ static void who_waits_for_more_hears_of_a_failure(MPI_Comm comm)
 /* Data come from their owner and results go there, whoever computes. */
 static void data_travel_and_results_return(MPI_Comm comm)
 {
-    const eqp_loop_options options = {
-        .data_bytes = sizeof(int64_t), .result_bytes = sizeof(int64_t), .yield = true, .grain = 3};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options),
+                                      .data_bytes = sizeof(int64_t),
+                                      .result_bytes = sizeof(int64_t),
+                                      .yield = true,
+                                      .grain = 3};
     const int64_t n = 500;
     const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     int64_t *data = mpi_test_alloc(part.count, sizeof *data), *result = mpi_test_alloc(part.count, sizeof *result);
@@ -262,7 +267,8 @@ static int compute_large(void *user, int64_t first, int64_t count, const void *d
 static void large_data_travel_in_pieces(MPI_Comm comm)
 {
     size_t size = 700001;
-    const eqp_loop_options options = {.data_bytes = size, .result_bytes = sizeof(double)};
+    const eqp_loop_options options = {
+        .size = sizeof(eqp_loop_options), .data_bytes = size, .result_bytes = sizeof(double)};
     const int64_t n = 9;
     const eqp_schedule_chunk part = eqp_schedule_part(n, mpi_test_size(comm), mpi_test_rank(comm));
     unsigned char *data = mpi_test_alloc(part.count, size);
@@ -306,7 +312,7 @@ static void bad_clocks_lose_nothing(MPI_Comm comm)
 
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         for (int c = 0; c < 3; c++) {
-            const eqp_loop_options options = {.clock = clocks[c], .yield = c == 1};
+            const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .clock = clocks[c], .yield = c == 1};
             body b = body_of(comm, 200);
             eqp_loop *loop = loop_of(comm, eqp_schedule_method_at(m)->name, 200, &options);
             const eqp_loop_result mine = run(comm, loop, &b);
@@ -337,7 +343,7 @@ static int compute_by_rank(void *user, int64_t first, int64_t count, const void 
 
 static void speeds_are_learnt_from_time_steps(MPI_Comm comm)
 {
-    const eqp_loop_options options = {.clock = told_clock};
+    const eqp_loop_options options = {.size = sizeof(eqp_loop_options), .clock = told_clock};
     int rank = mpi_test_rank(comm);
     const int nranks = mpi_test_size(comm);
     const eqp_loop_work work = {.compute = compute_by_rank, .user = &rank};
@@ -372,7 +378,8 @@ static void failures_reach_all_ranks(MPI_Comm comm)
     }
     for (int m = 0; m < eqp_schedule_method_count(); m++) {
         const size_t bytes = m % 3 == 0 ? 0 : sizeof *data;
-        const eqp_loop_options options = {.data_bytes = bytes, .result_bytes = bytes, .yield = m % 2 == 0};
+        const eqp_loop_options options = {
+            .size = sizeof(eqp_loop_options), .data_bytes = bytes, .result_bytes = bytes, .yield = m % 2 == 0};
         body b = body_of(comm, 100);
         const eqp_loop_work work = {.compute = compute, .user = &b, .data = data, .result = result};
         eqp_loop_result mine = {.chunks = -7};
@@ -399,8 +406,8 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
     const int rank = mpi_test_rank(comm), last = mpi_test_size(comm) - 1;
     const eqp_schedule_method copy = *self;
     eqp_loop *loop = NULL;
-    eqp_schedule_options rules = EQP_SCHEDULE_OPTIONS_DEFAULTS;
-    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_schedule_options rules = eqp_schedule_options_defaults();
+    eqp_loop_options options = eqp_loop_options_defaults();
     eqp_loop_work work = {.compute = compute};
 
     CHECK_EQUAL(eqp_loop_create(comm, rank == last ? NULL : self, 5, NULL, NULL, &loop), EQP_ERR_ARGUMENT);
@@ -438,8 +445,8 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
 /* Of whatever the ranks say, one says something else. */
 static void ranks_that_differ_are_refused_by_all(MPI_Comm comm)
 {
-    const eqp_schedule_options usual = EQP_SCHEDULE_OPTIONS_DEFAULTS;
-    const eqp_loop_options plain = EQP_LOOP_OPTIONS_DEFAULTS;
+    const eqp_schedule_options usual = eqp_schedule_options_defaults();
+    const eqp_loop_options plain = eqp_loop_options_defaults();
     const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm);
     const int expected = nranks > 1 ? EQP_ERR_ARGUMENT : EQP_OK;
     double *equal = mpi_test_alloc(nranks, sizeof *equal), *other = mpi_test_alloc(nranks, sizeof *other);

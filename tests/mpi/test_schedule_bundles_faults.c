@@ -32,7 +32,8 @@ static void failures_reach_all_ranks(MPI_Comm comm)
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
             body b;
-            body_begin(comm, &b, names[k], (eqp_loop_options){.yield = true, .grain = 1});
+            body_begin(comm, &b, names[k],
+                       (eqp_loop_options){.size = sizeof(eqp_loop_options), .yield = true, .grain = 1});
             b.slow = owner;
             b.extra = k % 2 * 9000;
             b.code = EQP_ERR_DATA;
@@ -54,7 +55,7 @@ static void the_lowest_failing_rank_is_heard(MPI_Comm comm)
     static const int codes[] = {EQP_ERR_DATA, EQP_ERR_STATE, EQP_ERR_INTERNAL};
     body b;
 
-    body_begin(comm, &b, "static", (eqp_loop_options){0});
+    body_begin(comm, &b, "static", (eqp_loop_options){.size = sizeof(eqp_loop_options)});
     body_resize(&b, 5);
     b.code = codes[b.rank % 3];
     for (int first = 0; first < 2; first++) {
@@ -79,7 +80,7 @@ static void bundles_that_are_none_are_refused(MPI_Comm comm)
 
     for (int owner = 0; owner<nranks; owner += nranks> 1 ? nranks - 1 : 1) {
         body b;
-        body_begin(comm, &b, "self", (eqp_loop_options){.grain = 1});
+        body_begin(comm, &b, "self", (eqp_loop_options){.size = sizeof(eqp_loop_options), .grain = 1});
         b.slow = owner;
         b.code = EQP_ERR_DATA;
         body_resize(&b, b.rank == owner ? 30 : 0);
@@ -114,7 +115,7 @@ static void bad_clocks_lose_nothing(MPI_Comm comm)
             eqp_loop_result mine;
             body b;
             body_begin(comm, &b, eqp_schedule_method_at(m)->name,
-                       (eqp_loop_options){.clock = clocks[c], .yield = c == 1});
+                       (eqp_loop_options){.size = sizeof(eqp_loop_options), .clock = clocks[c], .yield = c == 1});
             body_resize(&b, lay(1 + (m + c) % (LAYS - 1), b.rank, mpi_test_size(comm)));
             (void)body_run(comm, &b, &mine);
             CHECK(mine.refused >= (mine.iterations > 0));
@@ -127,7 +128,7 @@ static void bad_arguments_are_refused_by_all(MPI_Comm comm)
 {
     const eqp_schedule_method *self = eqp_schedule_method_find("self");
     const int rank = mpi_test_rank(comm), last = mpi_test_size(comm) - 1;
-    const eqp_loop_options good = {.engine = EQP_LOOP_MASTER, .bundles = true};
+    const eqp_loop_options good = {.size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true};
     eqp_loop_options bad[] = {good, good, good, good};
     eqp_loop_bundles half = bundles;
     eqp_loop_work work = {.compute = compute_own};

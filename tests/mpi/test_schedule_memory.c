@@ -22,7 +22,8 @@ static eqp_loop_engine engine;
 
 static int run_loop(MPI_Comm comm, void *user)
 {
-    eqp_loop_options options = {.data_bytes = sizeof(double), .result_bytes = sizeof(double), .yield = true};
+    eqp_loop_options options = {
+        .size = sizeof(eqp_loop_options), .data_bytes = sizeof(double), .result_bytes = sizeof(double), .yield = true};
     const double data[64] = {0};
     double result[64];
     const eqp_loop_work work = {.compute = compute, .data = data, .result = result};
@@ -113,7 +114,8 @@ static int owner;
 static int run_bundles(MPI_Comm comm, void *user)
 {
     static const eqp_loop_bundles bundles = {pack, compute_bundle, take};
-    const eqp_loop_options options = {.engine = EQP_LOOP_MASTER, .bundles = true, .grain = 1, .most_given = 1};
+    const eqp_loop_options options = {
+        .size = sizeof(eqp_loop_options), .engine = EQP_LOOP_MASTER, .bundles = true, .grain = 1, .most_given = 1};
     int packed = mpi_test_size(comm) == 1, code;
     const eqp_loop_work work = {.compute = compute_slowly, .user = &packed, .bundles = &bundles};
     eqp_loop *loop = NULL;

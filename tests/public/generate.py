@@ -310,6 +310,8 @@ class Writer:
                              f'sizeof({base}); i++) {{ (({base} *){variable}[0].{thing.name})[i] = {value}; }}')
                 continue
             value = self.value(thing, f'{path}->{thing.name}', 'NULL' in comment, comment)
+            if declaration == 'size_t size' and name.endswith('_options'):  # of the struct itself
+                value = re.sub(r'natural\((\d+), 1,', rf'natural(\1, sizeof({name}),', value)
             lines.append(f'{variable}[0].{thing.name} = {value};')
         if count > 1:
             lines.append(f'for (int i = 1; i < {count}; i++) {{ {variable}[i] = {variable}[0]; }}')

@@ -58,7 +58,7 @@ static inline int two_interactions(void *user, int64_t owner, eqp_sink *to)
 
 static inline eqp_units *make_eqp_units(void)
 {
-    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const eqp_units_options options = eqp_units_options_defaults();
     const int64_t id[2] = {3, 4};
     eqp_units *units = NULL;
 
@@ -336,7 +336,7 @@ static inline eqp_tiles *make_eqp_tiles(void)
 {
     const double target[6] = {0, 0, 0, 1, 1, 1};
     const eqp_tiles_items items = {2, target, NULL, NULL};
-    eqp_tiles_options options = EQP_TILES_OPTIONS_DEFAULTS;
+    eqp_tiles_options options = eqp_tiles_options_defaults();
     eqp_tiles *tree = NULL;
 
     options.nparts = 2;
@@ -471,7 +471,7 @@ static inline void with_world(void (*run)(void))
 static inline void with_world(void (*run)(void))
 {
     const int64_t id = 1;
-    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const eqp_units_options options = eqp_units_options_defaults();
     int64_t count;
     double weight;
 

@@ -161,7 +161,7 @@ static void T(check_set)(enum kind kind, int64_t n, int dim, int leaf_size, int6
 {
     const int64_t stride = dim + gap;
     const eqp_kdtree_options options = {
-        .leaf_size = leaf_size, .stride = gap != 0 ? stride : 0, .copy_points = copy_points};
+        .size = sizeof options, .leaf_size = leaf_size, .stride = gap != 0 ? stride : 0, .copy_points = copy_points};
     const size_t size = (size_t)(n * stride) * sizeof(REAL);
     REAL *points = test_malloc(size + 1);
     REAL *lent = test_malloc(size + 1);
@@ -222,7 +222,8 @@ static void T(finds_nearest_of_many)(void **state)
 
     (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
-        const eqp_kdtree_options options = {.leaf_size = 1 + 7 * (kind % 4), .copy_points = kind % 3 != 0};
+        const eqp_kdtree_options options = {
+            .size = sizeof options, .leaf_size = 1 + 7 * (kind % 4), .copy_points = kind % 3 != 0};
         TREE *tree = NULL;
         int depth = -1;
         for (int64_t i = 0; i < 3 * n; i++) {
@@ -261,7 +262,7 @@ static void T(finds_nearest_of_many)(void **state)
 static void T(overflow_is_infinitely_far)(void **state)
 {
     enum { N = 40 };
-    const eqp_kdtree_options options = {.leaf_size = 3, .copy_points = true};
+    const eqp_kdtree_options options = {.size = sizeof options, .leaf_size = 3, .copy_points = true};
     REAL points[3 * N];
     int64_t index[N + 1] = {-1};
     REAL dist2[N + 1] = {-1};
@@ -297,7 +298,7 @@ static void T(stays_flat)(void **state)
 
     (void)state;
     for (int kind = 0; kind < KINDS; kind++) {
-        const eqp_kdtree_options options = {.leaf_size = 1};
+        const eqp_kdtree_options options = {.size = sizeof options, .leaf_size = 1};
         TREE *tree = NULL;
         int depth = -1;
         for (int64_t i = 0; i < 3 * n; i++) {
@@ -321,7 +322,7 @@ static void T(refuses_bad_input)(void **state)
 {
     REAL points[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     const REAL bad[] = {(REAL)NAN, (REAL)INFINITY, -(REAL)INFINITY};
-    eqp_kdtree_options options = EQP_KDTREE_DEFAULTS;
+    eqp_kdtree_options options = eqp_kdtree_options_defaults();
     TREE *tree = NULL;
 
     (void)state;
@@ -390,7 +391,7 @@ static void T(survives_failing_allocations)(void **state)
     }
     for (int copy = 0; copy < 2; copy++) {
         for (int64_t nth = 0;; nth++) {
-            const eqp_kdtree_options options = {.leaf_size = 16, .copy_points = copy == 1};
+            const eqp_kdtree_options options = {.size = sizeof options, .leaf_size = 16, .copy_points = copy == 1};
             TREE *tree = NULL;
             failing_malloc_start_single(nth);
             code = CALL(create)(N, 1, points, &options, &tree);

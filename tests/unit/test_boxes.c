@@ -270,7 +270,7 @@ static void sections_keep_their_limits(void **state)
     (void)state;
 
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+        eqp_boxes_options options = eqp_boxes_options_defaults();
         eqp_boxes_change change;
         eqp_boxes *boxes;
         double a[3], b[3];
@@ -298,7 +298,7 @@ static void sections_keep_their_limits(void **state)
 static void sections_cut_one_direction_per_call(void **state)
 {
     eqp_boxes *boxes = boxes_of(EQP_BOXES_SECTIONS, 64), *before;
-    eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+    eqp_boxes_options options = eqp_boxes_options_defaults();
     double load[MAX_PARTS], old[MAX_PARTS][6], now[MAX_PARTS][6];
     (void)state;
 
@@ -362,7 +362,7 @@ static void bisection_divides_in_proportion(void **state)
 {
     const int n[3] = {3, 1, 1};
     const double low[3] = {0, 0, 0}, high[3] = {3, 1, 1}, load[3] = {4, 1, 1};
-    eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+    eqp_boxes_options options = eqp_boxes_options_defaults();
     eqp_boxes *boxes;
     double a[3], b[3];
     (void)state;
@@ -430,7 +430,7 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
     for (int k = 0; k < 2; k++) {
         eqp_boxes *boxes = boxes_of(kinds[k], 12);
         eqp_boxes_change change = {-7, 0, 0, 0, 0};
-        eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+        eqp_boxes_options options = eqp_boxes_options_defaults();
         store(boxes, old[0]);
         for (int i = 0; i < 12; i++) {
             load[i] = i;

@@ -17,7 +17,7 @@
 
 #define MAX_RANKS 40
 
-static const eqp_feedback_options papers_rule = {EQP_FEEDBACK_PAPER, 25, 0, 1};
+static const eqp_feedback_options papers_rule = {sizeof(eqp_feedback_options), EQP_FEEDBACK_PAPER, 25, 0, 1};
 
 static uint64_t draws;
 
@@ -279,7 +279,7 @@ static void ranks_without_load_keep_what_they_have(void **state)
     int64_t next[5];
     eqp_feedback_run run;
     const int64_t nothing[9] = {0};
-    const eqp_feedback_options guarded = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    const eqp_feedback_options guarded = eqp_feedback_options_defaults();
 
     (void)state;
     assert_int_equal(eqp_feedback_step(4, bound, load, next), EQP_OK);
@@ -304,7 +304,7 @@ static void one_rank_no_iterations_more_ranks_than_iterations(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (int function = 1; function <= EQP_FEEDBACK_FUNCTIONS; function++) {
             for (int rule = 0; rule < 2; rule++) {
-                eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+                eqp_feedback_options options = eqp_feedback_options_defaults();
                 int64_t bound[9] = {-1};
                 options.rule = rule ? EQP_FEEDBACK_PAPER : EQP_FEEDBACK_GUARDED;
                 eqp_feedback_run run = simulate(function, cases[i].n, cases[i].nranks, &options, bound, NULL);
@@ -342,7 +342,7 @@ static void simulated_ranks_have_the_loads_of_their_iterations(void **state)
     for (int round = 0; round < (slow_here() ? 50 : 500); round++) {
         const int64_t n = round < 4 ? 64 * round : 1 + below(1000);
         const int nranks = 1 + (int)below(MAX_RANKS);
-        const eqp_feedback_options options = {EQP_FEEDBACK_GUARDED, (int)below(4), 0, 4};
+        const eqp_feedback_options options = {sizeof(eqp_feedback_options), EQP_FEEDBACK_GUARDED, (int)below(4), 0, 4};
         eqp_feedback_run run;
 
         for (int64_t m = 0; m < n; m++) {
@@ -359,7 +359,7 @@ static void simulated_ranks_have_the_loads_of_their_iterations(void **state)
 
 static void guarded_rule_goes_past_a_bad_step(void **state)
 {
-    const eqp_feedback_options guarded = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    const eqp_feedback_options guarded = eqp_feedback_options_defaults();
 
     (void)state;
     for (int function = 3; function <= 4; function++) {
@@ -373,7 +373,7 @@ static void guarded_rule_goes_past_a_bad_step(void **state)
 
 static void threshold_is_good_enough(void **state)
 {
-    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_options options = eqp_feedback_options_defaults();
 
     (void)state;
     options.threshold = 0.01;
@@ -394,7 +394,7 @@ static void threshold_is_good_enough(void **state)
 /* Function 2 swings for ever between good and bad bounds: the guarded rule stops and has kept the good ones. */
 static void swinging_stops_at_the_best_bounds(void **state)
 {
-    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_options options = eqp_feedback_options_defaults();
     int64_t bound[65], *load = calloc(500000, sizeof *load);
     double difference[101];
     eqp_feedback_run run;
@@ -438,7 +438,7 @@ static void bad_arguments_are_refused(void **state)
     const int64_t empty[3] = {0, 0, 8}, huge[2] = {INT64_MAX, 1};
     int64_t next[3] = {7, 7, 7};
     eqp_feedback_rank rank = {2, 0, 0, 4, 1, 0, 3};
-    eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    eqp_feedback_options options = eqp_feedback_options_defaults();
     eqp_feedback_state s;
     eqp_feedback_run run;
     enum eqp_feedback_verdict verdict;
@@ -461,7 +461,7 @@ static void bad_arguments_are_refused(void **state)
     assert_int_equal(eqp_feedback_simulate(2, load, 0, &options, NULL, NULL, &run), EQP_ERR_ARGUMENT);
     options.patience = 0;
     assert_int_equal(eqp_feedback_init(&s, &options), EQP_ERR_ARGUMENT);
-    options = (eqp_feedback_options)EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    options = eqp_feedback_options_defaults();
     options.threshold = NAN;
     assert_int_equal(eqp_feedback_init(&s, &options), EQP_ERR_ARGUMENT);
     options.threshold = 0;
@@ -488,7 +488,7 @@ static void starting_ranges_are_equal(void **state)
 static void failing_allocations_leave_nothing(void **state)
 {
     const int64_t load[6] = {1, 2, 3, 4, 5, 6};
-    const eqp_feedback_options options = EQP_FEEDBACK_OPTIONS_DEFAULTS;
+    const eqp_feedback_options options = eqp_feedback_options_defaults();
 
     (void)state;
     if (!failing_malloc_works) {

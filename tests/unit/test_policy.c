@@ -12,7 +12,7 @@
 
 static eqp_policy_options options_of(eqp_policy_mode mode, int64_t every)
 {
-    eqp_policy_options o = EQP_POLICY_OPTIONS_DEFAULTS;
+    eqp_policy_options o = eqp_policy_options_defaults();
 
     o.mode = mode;
     o.every = every;
@@ -455,7 +455,7 @@ static void what_promises_nothing_is_held_to_its_first_step(void **state)
 
 static void wrong_options_and_samples_are_refused(void **state)
 {
-    eqp_policy_options good = EQP_POLICY_OPTIONS_DEFAULTS, o = good;
+    eqp_policy_options good = eqp_policy_options_defaults(), o = good;
     eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false}, bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy, old;
 

@@ -37,7 +37,7 @@ static void assert_sizes(const char *name, const eqp_schedule_options *options, 
 /* Table 2.1 of the thesis: 800 iterations, 4 ranks, weights 1.5, 0.5, 1, 1. */
 static void sizes_of_the_published_table(void **state)
 {
-    eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule_options o = eqp_schedule_options_defaults();
 
     (void)state;
     o.weight = table_weights;
@@ -55,7 +55,7 @@ static void sizes_of_the_published_table(void **state)
 /* Eq. 2.1 by hand, and its ends. */
 static void fixed_size_follows_the_formula(void **state)
 {
-    eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule_options o = eqp_schedule_options_defaults();
 
     (void)state;
     assert_true(fabs(eqp_schedule_fixed_size(800, 4, 1.0, 1.0) - 38.644) < 1e-3);
@@ -140,7 +140,7 @@ static void every_iteration_once(void **state)
             const int p = ranks[k];
             const int64_t sizes[] = {0, 1, p - 1, p, p + 1, 10 * p + 3, (int64_t)eqp_random_below(7, ++seed, 0, 3000)};
             for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-                eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+                eqp_schedule_options o = eqp_schedule_options_defaults();
                 double weight[64];
                 eqp_schedule *schedule = NULL;
                 for (int r = 0; r < p; r++) {
@@ -186,7 +186,7 @@ static void equal_weights_are_factoring(void **state)
 {
     static const char *const names[] = {"weighted-factoring", "adaptive-weighted-factoring", "awf-b", "awf-d"};
     static const double equal[] = {3, 3, 3, 3, 3, 3};
-    eqp_schedule_options o = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule_options o = eqp_schedule_options_defaults();
 
     (void)state;
     o.weight = equal;
@@ -276,7 +276,7 @@ static void assert_four_weights(const eqp_schedule *schedule, double a, double b
 static void measured_ranks_share_what_they_were_given(void **state)
 {
     static const char *const names[] = {"awf-b", "awf-c", "awf-d", "awf-e"};
-    eqp_schedule_options options = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule_options options = eqp_schedule_options_defaults();
 
     (void)state;
     options.weight = table_weights;
@@ -310,7 +310,7 @@ static void measured_ranks_share_what_they_were_given(void **state)
 /* The second batch of table 2.1, where only the first rank has been measured, at what was said of it. */
 static void second_batch_knows_who_was_as_fast_as_said(void **state)
 {
-    eqp_schedule_options options = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    eqp_schedule_options options = eqp_schedule_options_defaults();
     eqp_schedule *schedule;
     eqp_schedule_chunk chunk;
 
@@ -335,7 +335,7 @@ static void first_chunks_are_as_the_user_says(void **state)
 
     (void)state;
     for (int m = 0; m < 5; m++) {
-        const eqp_schedule_options options = {NULL, 2.0, 20, 0.0, 0.0, 2};
+        const eqp_schedule_options options = {sizeof(eqp_schedule_options), NULL, 2.0, 20, 0.0, 0.0, 2};
         eqp_schedule *schedule = schedule_of(names[m], 800, 2, &options);
         eqp_schedule_chunk chunk;
         for (int r = 0; r < 2; r++) {
@@ -360,7 +360,7 @@ static void first_chunks_are_as_the_user_says(void **state)
 static void first_chunks_follow_given_weights(void **state)
 {
     static const double weight[] = {3, 1};
-    eqp_schedule_options options = {weight, 2.0, 20, 0.0, 0.0, 2};
+    eqp_schedule_options options = {sizeof(eqp_schedule_options), weight, 2.0, 20, 0.0, 0.0, 2};
     eqp_schedule *schedule = schedule_of("weighted-factoring", 800, 2, &options);
     eqp_schedule_chunk chunk;
 
@@ -486,7 +486,7 @@ static void no_time_is_no_measurement(void **state)
 static void bad_arguments_are_refused(void **state)
 {
     const eqp_schedule_method *method = eqp_schedule_method_at(0);
-    const eqp_schedule_options defaults = EQP_SCHEDULE_OPTIONS_DEFAULTS;
+    const eqp_schedule_options defaults = eqp_schedule_options_defaults();
     const double bad[] = {0.0, -1.0, NAN, INFINITY};
     eqp_schedule *schedule = (eqp_schedule *)&defaults;
     eqp_schedule_options o = defaults;

@@ -104,7 +104,7 @@ static int make_trees(eqp_kdtree **tree, eqp_kdtreef **treef)
 
 static int make_units(struct world *world, eqp_units **units)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
 
     options.nparts = 8;
     options.imbalance = 0.02;

@@ -149,7 +149,7 @@ static void make_shares(int nparts, double *share)
 static eqp_tiles *cut(int nparts, const double *share, enum eqp_tiles_shape shape, int columns, double tolerance,
                       eqp_tiles_result *result)
 {
-    const eqp_tiles_options options = {nparts, share, tolerance, 0.5, shape, columns};
+    const eqp_tiles_options options = {sizeof(eqp_tiles_options), nparts, share, tolerance, 0.5, shape, columns};
     eqp_tiles *tree = NULL;
 
     assert_int_equal(eqp_tiles_create(&w.items, &options, w.part, &tree, result), EQP_OK);
@@ -280,7 +280,7 @@ static int64_t shared_by_halves(const eqp_tiles *tree)
 static void directions_follow_what_is_wide_and_what_is_dear(void **state)
 {
     eqp_tiles *tree = NULL;
-    eqp_tiles_options options = {2, NULL, INFINITY, 1, EQP_TILES_FREE, 0};
+    eqp_tiles_options options = {sizeof(eqp_tiles_options), 2, NULL, INFINITY, 1, EQP_TILES_FREE, 0};
     int count[9];
 
     (void)state;
@@ -442,7 +442,7 @@ static void extreme_positions_and_weights_are_cut_too(void **state)
 
 static void wrong_arguments_change_nothing(void **state)
 {
-    const eqp_tiles_options good = {3, NULL, 0.1, 1, EQP_TILES_JAGGED, 0};
+    const eqp_tiles_options good = {sizeof(eqp_tiles_options), 3, NULL, 0.1, 1, EQP_TILES_JAGGED, 0};
     const double falling[3] = {0.5, 0.6, -0.1};
     eqp_tiles_options bad[9];
     eqp_tiles *tree = NULL;
@@ -491,7 +491,7 @@ static void wrong_arguments_change_nothing(void **state)
 static void failing_allocations_change_nothing(void **state)
 {
     const double share[3] = {0.5, 0.25, 0.25};
-    const eqp_tiles_options options = {3, share, 0.001, 1, EQP_TILES_JAGGED, 0};
+    const eqp_tiles_options options = {sizeof(eqp_tiles_options), 3, share, 0.001, 1, EQP_TILES_JAGGED, 0};
     eqp_tiles *tree = NULL;
     int64_t k = 0;
 

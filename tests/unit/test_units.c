@@ -57,7 +57,7 @@ static void every_interaction_is_in_exactly_one_unit(void **state)
         for (int weighted = 0; weighted < 2; weighted++) {
             for (int64_t wanted = 5; wanted <= 3200; wanted *= 8) {
                 struct world w = world_create(slow_here() ? 20 : 100, slow_here() ? 10 : 60);
-                eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+                eqp_units_options options = eqp_units_options_defaults();
                 options.strategy = strategies[s];
                 options.units = wanted;
                 w.weighted = weighted;
@@ -74,7 +74,7 @@ static void every_interaction_is_in_exactly_one_unit(void **state)
 static void the_nearest_centroid_decides(void **state)
 {
     struct world w = world_create(3, slow_here() ? 1000 : 3000);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t most = 0;
 
     (void)state;
@@ -115,7 +115,7 @@ static void light_owners_are_merged_along_the_curve(void **state)
 {
     const int64_t wanted = slow_here() ? 25 : 100;
     struct world w = world_create(40 * wanted, 10);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *owner;
 
     (void)state;
@@ -154,7 +154,7 @@ static void heavy_owners_are_split_to_the_bound(void **state)
         for (int t = 0; t < 3; t++) {
             const int64_t wanted = slow_here() ? 250 : 1000;
             struct world w = slow_here() ? world_create(15, 100) : world_create(60, 200);
-            eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+            eqp_units_options options = eqp_units_options_defaults();
             options.strategy = strategies[s];
             options.units = wanted;
             options.threshold = 1.5 + t * 0.5;
@@ -179,7 +179,7 @@ static void heavy_owners_are_split_to_the_bound(void **state)
 static void a_heavy_owner_between_light_ones_stands_alone(void **state)
 {
     struct world w = world_create(21, 10);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t first, count, left, right;
 
     (void)state;
@@ -202,7 +202,7 @@ static void a_heavy_owner_between_light_ones_stands_alone(void **state)
 static void the_unit_size_follows_from_imbalance_and_parts(void **state)
 {
     struct world w = world_create(slow_here() ? 75 : 300, 40);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
 
     (void)state;
     options.nparts = slow_here() ? 4 : 16;
@@ -234,7 +234,7 @@ static void a_rate_gives_units_per_interaction(void **state)
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(slow_here() ? 100 : 400, 40);
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.strategy = strategies[s];
         options.rate = 0.002;
         eqp_units *units = create(&w, &options);
@@ -248,7 +248,7 @@ static void a_rate_gives_units_per_interaction(void **state)
 /* Selects units of a strategy, with the wanted number adjusted until as many come out as asked for. */
 static eqp_sizes sizes_at(struct world *w, eqp_sample_strategy strategy, int64_t wanted)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     double ask = (double)wanted;
     eqp_sizes sizes = {0};
 
@@ -300,7 +300,7 @@ static void adaptive_sampling_cuts_the_tail(void **state)
 static void pins_are_the_smallest_keys_of_all_that_a_unit_touches(void **state)
 {
     struct world w = world_create(40, slow_here() ? 20 : 60);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
     (void)state;
@@ -350,7 +350,7 @@ static void pins_are_the_smallest_keys_of_all_that_a_unit_touches(void **state)
 static void without_pins_light_owners_are_not_enumerated(void **state)
 {
     struct world w = world_create(500, 10);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
     (void)state;
@@ -370,7 +370,7 @@ static void the_same_units_for_any_batches_and_every_dimension(void **state)
     (void)state;
     for (int dim = 1; dim <= EQP_UNITS_MAX_DIM; dim++) {
         struct world w = world_create(20, slow_here() ? 25 : 100);
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.dim = w.dim = dim;
         options.strategy = dim % 2 ? EQP_SAMPLE_ADAPTIVE : EQP_SAMPLE_STRIDE;
         options.units = 100;
@@ -400,7 +400,7 @@ static void the_seed_matters(void **state)
 
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.strategy = strategies[s];
         options.units = 200;
         eqp_units *a = create(&w, &options);

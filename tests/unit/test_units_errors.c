@@ -27,7 +27,7 @@ static void no_owners_give_no_units(void **state)
 
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         options.strategy = strategies[s];
         assert_int_equal(create(&w, &options, &units), EQP_OK);
@@ -46,7 +46,7 @@ static void owners_without_interactions_still_have_a_unit(void **state)
     for (int s = 0; s < NSTRATEGIES; s++) {
         for (int kind = 0; kind < 3; kind++) {
             struct world w = world_create(30, 50);
-            eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+            eqp_units_options options = eqp_units_options_defaults();
             eqp_units *units = NULL;
             int64_t interactions = 0;
             for (int64_t i = 0; i < w.n; i++) {
@@ -81,7 +81,7 @@ static void one_interaction_is_one_unit(void **state)
     (void)state;
     w.total[0] = 1;
     for (int s = 0; s < NSTRATEGIES; s++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         eqp_unit unit;
         options.strategy = strategies[s];
@@ -100,7 +100,7 @@ static void identical_centroids_make_one_unit_and_an_end(void **state)
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(4, 500);
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         options.strategy = strategies[s];
         options.units = 200;
@@ -140,7 +140,7 @@ static void equal_places_are_never_torn(void **state)
 
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         options.strategy = strategies[s];
         options.dim = 2;
@@ -156,7 +156,7 @@ static void the_callbacks_code_comes_back(void **state)
     (void)state;
     for (int64_t owner = 0; owner < 20; owner += 19) {
         struct world w = world_create(20, 100);
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         int64_t count[20];
         double weight[20];
@@ -186,7 +186,7 @@ static int one_batch(void *user, int64_t owner, eqp_sink *sink)
 
 static int weigh_batch(eqp_batch batch, int bits)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t id = 1, count;
     double weight;
 
@@ -196,7 +196,7 @@ static int weigh_batch(eqp_batch batch, int bits)
 
 static int split_batch(eqp_batch batch)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t id = 1, count = batch.n;
     double weight = (double)batch.n;
     eqp_units *units = NULL;
@@ -240,7 +240,7 @@ static void bad_batches_are_refused_even_if_the_callback_looks_away(void **state
 
 static void options_out_of_range_are_refused(void **state)
 {
-    const eqp_units_options good = EQP_UNITS_OPTIONS_DEFAULTS;
+    const eqp_units_options good = eqp_units_options_defaults();
     eqp_units_options bad[17];
     struct world w = world_create(3, 5);
     int n = 0;
@@ -282,7 +282,7 @@ static void options_out_of_range_are_refused(void **state)
 
 static void owners_data_out_of_range_are_refused(void **state)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units_totals totals = {1, 2, 3, 4};
     const int64_t id[] = {1, 2};
     int64_t count[] = {1, 1};
@@ -313,7 +313,7 @@ static void a_callback_that_contradicts_itself_does_no_harm(void **state)
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(10, 100);
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         int64_t count[10];
         double weight[10];
         options.strategy = strategies[s];
@@ -341,7 +341,7 @@ static void a_place_that_is_no_number_still_has_a_unit(void **state)
 
     (void)state;
     for (int64_t wanted = 5; wanted < 100; wanted += 90) { /* linear, tree */
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.units = wanted;
         assert_int_equal(create(&w, &options, &units), EQP_OK);
         assert_int_equal(eqp_units_find(units, 0, (const double[]){NAN, 0, 0}), 0);
@@ -358,7 +358,7 @@ static void every_failing_allocation_is_survived(void **state)
     }
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct world w = world_create(slow_here() ? 6 : 12, slow_here() ? 30 : 150);
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         int64_t failed = 0;
         int code = EQP_ERR_MEMORY;
@@ -412,7 +412,7 @@ static void rebuilding_survives_failing_allocations(void **state)
 
 static void totals_and_counts_that_cannot_be_are_refused(void **state)
 {
-    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const eqp_units_options options = eqp_units_options_defaults();
     const eqp_units_totals none = EQP_UNITS_TOTALS_ZERO, before = {5, 5, 5, 5};
     const int64_t id = 1, count = 1;
     const double weight = 1;

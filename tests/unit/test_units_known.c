@@ -42,7 +42,7 @@ static void known_create(struct known *k)
             }
         }
     }
-    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const eqp_units_options options = eqp_units_options_defaults();
     assert_int_equal(eqp_owners_weigh(OWNERS, w->id, NULL, world_enumerate, w, &options, k->count, k->weight), EQP_OK);
 }
 
@@ -106,7 +106,7 @@ static void known_pins_give_what_enumerating_gives(void **state)
     for (int s = 0; s < STRATEGIES; s++) {
         for (int64_t wanted = 4; wanted < 3000; wanted *= slow_here() ? 25 : 5) {
             for (int m = slow_here() ? s : 0; m < 4; m += slow_here() ? 4 : 1) {
-                eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+                eqp_units_options options = eqp_units_options_defaults();
                 options.strategy = (eqp_sample_strategy)s;
                 options.units = wanted;
                 options.max_pins = max_pins[m];
@@ -131,7 +131,7 @@ static void only_owners_heavier_than_a_unit_are_enumerated(void **state)
     known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int64_t wanted = 10; wanted < 1000; wanted *= 2) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.units = wanted;
         eqp_units *units = create(&k, &pins, &options);
         for (int64_t i = 0; i < OWNERS; i++) {
@@ -169,7 +169,7 @@ static void a_part_of_the_pins_is_enough(void **state)
 {
     enum { MAX_PINS = 8 };
     struct known k;
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t *first = calloc(OWNERS + 1, sizeof *first);
 
     (void)state;
@@ -201,7 +201,7 @@ static void a_part_of_the_pins_is_enough(void **state)
 static void negative_pins_are_none(void **state)
 {
     struct known k;
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     const int64_t *first, *pin;
 
     (void)state;
@@ -224,7 +224,7 @@ static void negative_pins_are_none(void **state)
 static void lists_that_are_none_are_refused(void **state)
 {
     struct known k;
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL;
 
     (void)state;
@@ -266,7 +266,7 @@ static void every_failing_allocation_is_survived(void **state)
     known_create(&k);
     const eqp_owner_pins pins = {k.first, k.pin};
     for (int s = 0; s < STRATEGIES; s++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         eqp_units *units = NULL;
         int code = EQP_ERR_MEMORY;
         int64_t failed = 0;

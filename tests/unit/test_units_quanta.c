@@ -57,7 +57,7 @@ static void sums_are_those_of_the_rounded_weights(void **state)
         for (int bits = 0; bits <= 60; bits += 20) {
             double list[LIST], weight = -1;
             int64_t sum = 0, count = -1;
-            eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+            eqp_units_options options = eqp_units_options_defaults();
             options.weight_bits = bits;
             for (uint64_t k = 0; k < LIST; k++) {
                 list[k] = odd_weight(kind, k, bits);
@@ -80,7 +80,7 @@ static void one_wrong_weight_anywhere_is_found(void **state)
                  {-1e300, EQP_ERR_DATA},     {0x1p-22, EQP_ERR_DATA},  {0x1p-1074, EQP_ERR_DATA},
                  {0x1p-21, EQP_ERR_DATA}, /* half a quantum */
                  {0x1p42, EQP_ERR_OVERFLOW}, {1e300, EQP_ERR_OVERFLOW}};
-    const eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    const eqp_units_options options = eqp_units_options_defaults();
     double list[LIST], weight;
     int64_t count;
 
@@ -103,7 +103,7 @@ static void one_wrong_weight_anywhere_is_found(void **state)
 static void a_thousand_million_interactions_add_up(void **state)
 {
     const int64_t n = 1000000000;
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t count = -1;
     double weight = -1;
 
@@ -135,7 +135,7 @@ static void lists_without_weight_are_one_unit(void **state)
 {
     (void)state;
     for (int s = EQP_SAMPLE_RANDOM; s <= EQP_SAMPLE_STRIDE; s++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         double list[LIST] = {0}, place[3 * LIST], weight = LIST;
         const int64_t id = 3, count = LIST;
         eqp_units *units = NULL;
@@ -158,7 +158,7 @@ static void lists_without_weight_are_one_unit(void **state)
 
 static int64_t draws(double rate, uint64_t seed, int64_t id, int64_t count)
 {
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units_totals totals = EQP_UNITS_TOTALS_ZERO;
     const double weight = 1;
 

@@ -184,7 +184,7 @@ static void the_same_units_on_any_number_of_ranks(void **state)
         for (int64_t wanted = 12; wanted < 1000; wanted *= 8) { /* merged, mixed, split */
             struct world w = world_create(slow_here() ? 60 : 120, 15);
             struct table serial = {0};
-            eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+            eqp_units_options options = eqp_units_options_defaults();
             eqp_units *units = NULL;
             options.strategy = strategies[s];
             options.units = wanted;
@@ -219,7 +219,7 @@ static void ranks_without_owners_do_no_harm(void **state)
     (void)state;
     for (int s = 0; s < NSTRATEGIES; s++) {
         struct table a = {0}, b = {0};
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.strategy = strategies[s];
         options.units = 80;
         options.max_pins = MAX_PINS;
@@ -236,7 +236,7 @@ static void ranks_without_owners_do_no_harm(void **state)
 static void the_order_in_which_owners_are_looked_at_is_irrelevant(void **state)
 {
     struct world w = world_create(150, 15);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units_totals *before = calloc((size_t)w.n + 1, sizeof *before);
     double *weight = calloc((size_t)w.n, sizeof *weight);
     int64_t *order = calloc((size_t)w.n, sizeof *order);
@@ -280,7 +280,7 @@ static void a_split_owner_has_the_same_cells_anywhere_on_the_curve(void **state)
 {
     const int64_t least = slow_here() ? 60 : 200;
     struct world w = world_create(40, least), v = world_create(40, least);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units *a, *b;
 
     (void)state;
@@ -319,7 +319,7 @@ static void a_split_owner_has_the_same_cells_anywhere_on_the_curve(void **state)
 static void a_rebuilt_map_answers_the_same(void **state)
 {
     struct world w = world_create(60, 100);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL, *copy = NULL;
     int64_t *first = calloc((size_t)w.n + 1, sizeof *first);
     int64_t *unit_id = calloc(5000, sizeof *unit_id);
@@ -384,7 +384,7 @@ static void a_rebuilt_map_answers_the_same(void **state)
 static void totals_that_do_not_fit_are_refused(void **state)
 {
     struct world w = world_create(10, 10);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL;
     double weight[10];
 

@@ -34,7 +34,7 @@ static eqp_units *comb_units(eqp_sample_strategy strategy)
 {
     int64_t id[OWNERS];
     eqp_units *units = NULL;
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
 
     for (int i = 0; i < OWNERS; i++) {
         id[i] = 100 + i;
@@ -161,7 +161,7 @@ static void an_indivisible_place_does_not_multiply_units(void **state)
         const int64_t id = 1;
         int64_t calls = 0, heavy = 0;
         eqp_units *units = NULL;
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.strategy = (eqp_sample_strategy)s;
         options.dim = 1;
         options.units = 60; /* of 100: 50 for the place, 10 for the rest */

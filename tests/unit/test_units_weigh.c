@@ -21,7 +21,7 @@ static void weigh(struct world *w, const eqp_units_options *options, const int64
 static void a_full_weighing_is_exact(void **state)
 {
     struct world w = world_create(100, 20);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t count[100];
     double weight[100];
 
@@ -49,7 +49,7 @@ static double noise(struct world *w, eqp_sample_strategy strategy, double rate, 
     int terms = 0;
 
     for (uint64_t seed = 1; seed <= (slow_here() ? 1 : 4); seed++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.strategy = strategy;
         options.weigh_rate = rate;
         options.seed = seed;
@@ -90,7 +90,7 @@ static void a_global_stride_has_far_less_noise_than_random_draws(void **state)
 static void a_global_stride_misses_at_most_its_two_ends(void **state)
 {
     struct world w = world_create(500, 20);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     int64_t first[501] = {0}, count[500];
     double weight[500];
 
@@ -123,7 +123,7 @@ static void estimates_do_not_depend_on_the_order_of_owners(void **state)
     }
     v.batch = 50;
     for (int s = EQP_SAMPLE_RANDOM; s <= EQP_SAMPLE_STRIDE; s++) {
-        eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+        eqp_units_options options = eqp_units_options_defaults();
         options.strategy = (eqp_sample_strategy)s;
         options.weigh_rate = 0.1;
         weigh(&w, &options, NULL, count[0], weight[0]);
@@ -139,7 +139,7 @@ static void estimates_do_not_depend_on_the_order_of_owners(void **state)
 static void an_estimated_weight_still_gives_units_that_cover(void **state)
 {
     struct world w = world_create(200, 50);
-    eqp_units_options options = EQP_UNITS_OPTIONS_DEFAULTS;
+    eqp_units_options options = eqp_units_options_defaults();
     eqp_units *units = NULL;
     int64_t interactions = 0;
 

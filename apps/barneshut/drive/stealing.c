@@ -37,7 +37,7 @@ typedef struct run {
 static int create_loop(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules,
                        eqp_loop **loop)
 {
-    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_loop_options options = eqp_loop_options_defaults();
 
     options.engine = EQP_LOOP_MASTER;
     options.bundles = true;

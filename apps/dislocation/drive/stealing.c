@@ -26,7 +26,7 @@ typedef struct stealing {
 
 int dd_loop_create(MPI_Comm comm, const eqp_schedule_method *method, const eqp_schedule_options *rules, eqp_loop **loop)
 {
-    eqp_loop_options options = EQP_LOOP_OPTIONS_DEFAULTS;
+    eqp_loop_options options = eqp_loop_options_defaults();
 
     options.engine = EQP_LOOP_MASTER;
     options.bundles = true;

@@ -8,6 +8,7 @@
 #include <equipoise/option.h>
 #include <mpi.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +35,7 @@ typedef struct eqp_balance_items {
 
 /** How it is assigned; the same on all ranks, contents of arrays included, but for `message`. */
 typedef struct eqp_balance_options {
+    size_t size;             /**< of this struct as its caller knows it: set by eqp_balance_options_defaults() */
     int nparts;              /**< number of parts, >= 1; not tied to the number of ranks */
     const double *share;     /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed) */
     double imbalance_tol;    /**< wanted imbalance, >= 0 */
@@ -44,16 +46,18 @@ typedef struct eqp_balance_options {
     eqp_settings settings;   /**< values of the method's own options: zeros, or set by eqp_method_set() */
 } eqp_balance_options;
 
-/** Initializer; set at least nparts. */
-#define EQP_BALANCE_OPTIONS_DEFAULTS                                                                                   \
-    {                                                                                                                  \
-        1, NULL, 0.02, 1, NULL, NULL,                                                                                  \
-        {                                                                                                              \
-            {                                                                                                          \
-                0                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
+/** Options to begin with; set at least nparts. Local. */
+static inline eqp_balance_options eqp_balance_options_defaults(void)
+{
+    eqp_balance_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.nparts = 1;
+    options.imbalance_tol = 0.02;
+    options.seed = 1;
+    return options;
+}
 
 /** What came out; the same on all ranks. Imbalance as in assign.h, of `weight`. */
 typedef struct eqp_balance_result {

@@ -14,6 +14,7 @@
 #define EQUIPOISE_BOXES_H
 
 #include <equipoise/base.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +31,7 @@ typedef struct eqp_boxes eqp_boxes;
 
 /** How far walls move in one call. */
 typedef struct eqp_boxes_options {
+    size_t size;          /**< of this struct as its caller knows it: set by eqp_boxes_options_defaults() */
     double cell[3];       /**< sections: edges of the interaction cells; 0: they set no limit */
     double cell_fraction; /**< sections: of a cell's edge, the most that a wall moves, > 0 */
     double slab_fraction; /**< sections: of the neighbour that a wall moves into, the most that it takes, 0 to 0.5 */
@@ -38,10 +40,18 @@ typedef struct eqp_boxes_options {
 } eqp_boxes_options;
 
 /** As ParaDiS does it, with cells that set no limit. */
-#define EQP_BOXES_OPTIONS_DEFAULTS                                                                                     \
-    {                                                                                                                  \
-        {0, 0, 0}, 0.49, 0.05, 0.05, 0.3                                                                               \
-    }
+static inline eqp_boxes_options eqp_boxes_options_defaults(void)
+{
+    eqp_boxes_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.cell_fraction = 0.49;
+    options.slab_fraction = 0.05;
+    options.tolerance = 0.05;
+    options.damping = 0.3;
+    return options;
+}
 
 /** What a call of eqp_boxes_rebalance() did. */
 typedef struct eqp_boxes_change {
@@ -101,7 +111,7 @@ int eqp_boxes_bounds(const eqp_boxes *boxes, int part, double low[3], double hig
  * All boxes keep a positive size, at least about 1e-6 of an equal share in each direction.
  * \param[in,out] boxes    unchanged on error
  * \param[in]     load     [parts] what each part has cost, >= 0, for instance CPU seconds; zeros alone move nothing
- * \param[in]     options  NULL: EQP_BOXES_OPTIONS_DEFAULTS (borrowed)
+ * \param[in]     options  NULL: eqp_boxes_options_defaults() (borrowed)
  * \param[out]    change   NULL: not wanted; unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT for options out of range, EQP_ERR_DATA for loads that are negative, not finite or
  *         whose sum is not finite, EQP_ERR_MEMORY */

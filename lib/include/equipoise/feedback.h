@@ -15,6 +15,7 @@
 
 #include <equipoise/error.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,6 +88,7 @@ enum eqp_feedback_rule {
 /** The paper's rule takes a load that gets worse in the first step, as a wave over few ranks does, for converged, and
  * has neither a limit of what is good enough nor of swinging to and fro: the last two options are for that. */
 typedef struct eqp_feedback_options {
+    size_t size;                 /**< of this struct as its caller knows it: set by eqp_feedback_options_defaults() */
     enum eqp_feedback_rule rule; /**< when it stops */
     int max_steps;               /**< steps at most, >= 0 */
     double threshold;            /**< guarded: stop at an imbalance (largest / mean - 1) up to this, >= 0 */
@@ -94,10 +96,17 @@ typedef struct eqp_feedback_options {
 } eqp_feedback_options;
 
 /** At most the paper's 25 steps, guarded. */
-#define EQP_FEEDBACK_OPTIONS_DEFAULTS                                                                                  \
-    {                                                                                                                  \
-        EQP_FEEDBACK_GUARDED, 25, 0.0, 4                                                                               \
-    }
+static inline eqp_feedback_options eqp_feedback_options_defaults(void)
+{
+    eqp_feedback_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.rule = EQP_FEEDBACK_GUARDED;
+    options.max_steps = 25;
+    options.patience = 4;
+    return options;
+}
 
 /** What a rule says. */
 enum eqp_feedback_verdict {

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +34,7 @@ typedef enum eqp_policy_action {
 
 /** What a policy is told once. */
 typedef struct eqp_policy_options {
+    size_t size;          /**< of this struct as its caller knows it: set by eqp_policy_options_defaults() */
     eqp_policy_mode mode; /**< when the map is renewed */
     int64_t every;        /**< steps between maps, >= 1; for EQP_POLICY_EVERY */
     double imbalance_tol; /**< auto: an imbalance up to this fraction is good enough, >= 0 */
@@ -43,10 +45,19 @@ typedef struct eqp_policy_options {
 } eqp_policy_options;
 
 /** Automatic, imbalance up to 2 %, the cost of a map always counts. */
-#define EQP_POLICY_OPTIONS_DEFAULTS                                                                                    \
-    {                                                                                                                  \
-        EQP_POLICY_AUTO, 1, 0.02, 3, INFINITY                                                                          \
-    }
+static inline eqp_policy_options eqp_policy_options_defaults(void)
+{
+    eqp_policy_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.mode = EQP_POLICY_AUTO;
+    options.every = 1;
+    options.imbalance_tol = 0.02;
+    options.settle = 3;
+    options.jump = INFINITY;
+    return options;
+}
 
 /** One step of a run, as recorded. */
 typedef struct eqp_policy_sample {

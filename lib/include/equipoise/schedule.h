@@ -20,6 +20,7 @@
 #include <equipoise/base.h>
 
 #include <stdbool.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -60,6 +61,7 @@ const eqp_schedule_method *eqp_schedule_method_find(const char *name);
 
 /** How a loop is handed out. What a method has no use for is checked all the same. */
 typedef struct eqp_schedule_options {
+    size_t size;          /**< of this struct as its caller knows it: set by eqp_schedule_options_defaults() */
     const double *weight; /**< [nranks] relative speeds, finite and > 0, in any unit; NULL: equal (copied). `weighted`
                              keeps them, the adaptive-weighted methods begin with them */
     double factor;        /**< x of eq. 2.2: a batch is 1/x of what is left, >= 1 */
@@ -73,10 +75,16 @@ typedef struct eqp_schedule_options {
 
 /** Initializer: equal weights, half of what is left in a batch, a plane; what fixed-size chunks are is left open, so
  * they are as large as static ones. */
-#define EQP_SCHEDULE_OPTIONS_DEFAULTS                                                                                  \
-    {                                                                                                                  \
-        NULL, 2.0, 0, 0.0, 0.0, 2                                                                                      \
-    }
+static inline eqp_schedule_options eqp_schedule_options_defaults(void)
+{
+    eqp_schedule_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.factor = 2.0;
+    options.dimensions = 2;
+    return options;
+}
 
 /** Consecutive iterations: first to first + count - 1. */
 typedef struct eqp_schedule_chunk {

@@ -17,6 +17,7 @@
 #include <equipoise/schedule.h>
 #include <mpi.h>
 #include <stddef.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +34,7 @@ typedef enum eqp_loop_engine {
 
 /** How a loop runs; the same on all ranks, but for the clock. */
 typedef struct eqp_loop_options {
+    size_t size;            /**< of this struct as its caller knows it: set by eqp_loop_options_defaults() */
     size_t data_bytes;      /**< what an iteration reads and only its owner has; 0: every rank has all that it needs */
     size_t result_bytes;    /**< what an iteration writes and its owner gets; 0: nothing, or the caller sees to it */
     bool yield;             /**< ranks without a chunk take half of what another one has not begun, one-sided nearly
@@ -49,10 +51,15 @@ typedef struct eqp_loop_options {
 } eqp_loop_options;
 
 /** Initializer: no data travel, chunks are kept. */
-#define EQP_LOOP_OPTIONS_DEFAULTS                                                                                      \
-    {                                                                                                                  \
-        0, 0, false, 0, NULL, EQP_LOOP_ONE_SIDED, false, 0                                                             \
-    }
+static inline eqp_loop_options eqp_loop_options_defaults(void)
+{
+    eqp_loop_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.engine = EQP_LOOP_ONE_SIDED;
+    return options;
+}
 
 /** How iterations are computed elsewhere than where they lie. Each function returns EQP_OK, or a code that ends the
  * loop on all ranks, and then its out-arguments are not looked at; each may use MPI, but not wait for other ranks. They

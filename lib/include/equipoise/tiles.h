@@ -11,6 +11,7 @@
 
 #include <equipoise/error.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,7 @@ enum eqp_tiles_shape {
 
 /** How it is divided. */
 typedef struct eqp_tiles_options {
+    size_t size;          /**< of this struct as its caller knows it: set by eqp_tiles_options_defaults() */
     int nparts;           /**< >= 1 */
     const double *share;  /**< [nparts] target fractions > 0, sum 1 within 1e-9; NULL: equal (borrowed for the call) */
     double imbalance_tol; /**< wanted imbalance of `part`, >= 0; INFINITY: no repair */
@@ -40,11 +42,19 @@ typedef struct eqp_tiles_options {
     int columns; /**< of EQP_TILES_JAGGED: parts per strip, 1 to nparts; 0: those that share least by an estimate */
 } eqp_tiles_options;
 
-/** Initializer; set at least nparts. */
-#define EQP_TILES_OPTIONS_DEFAULTS                                                                                     \
-    {                                                                                                                  \
-        1, NULL, 0.02, 0.5, EQP_TILES_FREE, 0                                                                          \
-    }
+/** Options to begin with; set at least nparts. Local. */
+static inline eqp_tiles_options eqp_tiles_options_defaults(void)
+{
+    eqp_tiles_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.nparts = 1;
+    options.imbalance_tol = 0.02;
+    options.aspect = 0.5;
+    options.shape = EQP_TILES_FREE;
+    return options;
+}
 
 /** What came out. Imbalance as in assign.h. */
 typedef struct eqp_tiles_result {

@@ -5,21 +5,22 @@
  * A static tree with buckets (J. L. Bentley, CACM 18 (1975) 509; J. H. Friedman, J. L. Bentley, R. A. Finkel, ACM TOMS
  * 3 (1977) 209) of 1 to #EQP_KDTREE_DIM_MAX dimensions. A node is halved at the middle of its points' bounding box
  * along the longest edge (after S. Maneewongvatana, D. M. Mount, "It's okay to be skinny, if your friends are fat",
- * 1999); more than 32 cuts down neither side may have less than a quarter of the points, so the depth is logarithmic for
- * every input. Queries prune by the distance to the node's box, carried down axis by axis (S. Arya, D. M. Mount,
+ * 1999); more than 32 cuts down neither side may have less than a quarter of the points, so the depth is logarithmic
+ * for every input. Queries prune by the distance to the node's box, carried down axis by axis (S. Arya, D. M. Mount,
  * DCC 1993).
  *
  * There are two families with the same meaning: eqp_kdtree for double and eqp_kdtreef for float. Distances are squared
- * and Euclidean, summed in the type of the tree from the first axis to the last; those that overflow are infinite, and so
- * equal. What a query returns depends on the points only, not on the vectors that the machine has: equal distances are
- * ordered by index. A tree never changes after its creation, so any number of threads may query it at the same time;
- * queries allocate nothing. */
+ * and Euclidean, summed in the type of the tree from the first axis to the last; those that overflow are infinite, and
+ * so equal. What a query returns depends on the points only, not on the vectors that the machine has: equal distances
+ * are ordered by index. A tree never changes after its creation, so any number of threads may query it at the same
+ * time; queries allocate nothing. */
 #ifndef EQUIPOISE_KDTREE_H
 #define EQUIPOISE_KDTREE_H
 
 #include <equipoise/error.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +34,7 @@ extern "C" {
 
 /** How to build a tree. */
 typedef struct eqp_kdtree_options {
+    size_t size; /**< of this struct as its caller knows it: set by eqp_kdtree_options_defaults() */
     /** Up to so many points a node is not split, >= 1. Equal points are never split. */
     int leaf_size;
     /** Numbers (of the tree's type) from one point's first coordinate to the next point's, >= dim; 0: dim. */
@@ -42,11 +44,17 @@ typedef struct eqp_kdtree_options {
     bool copy_points;
 } eqp_kdtree_options;
 
-/** The defaults: `eqp_kdtree_options options = EQP_KDTREE_DEFAULTS;` */
-#define EQP_KDTREE_DEFAULTS                                                                                            \
-    {                                                                                                                  \
-        20, 0, true                                                                                                   \
-    }
+/** The defaults: `eqp_kdtree_options options = eqp_kdtree_options_defaults();` */
+static inline eqp_kdtree_options eqp_kdtree_options_defaults(void)
+{
+    eqp_kdtree_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.leaf_size = 20;
+    options.copy_points = true;
+    return options;
+}
 
 /** A tree over double coordinates. */
 typedef struct eqp_kdtree eqp_kdtree;
@@ -68,7 +76,7 @@ typedef int (*eqp_kdtreef_visit_fn)(void *user, int64_t index, float dist2);
  * \param[in]  points   [n][stride] coordinates, of each row the first dim are used; borrowed, and not to be changed,
  *                      until eqp_kdtree_free(), or during this call only with options->copy_points; NULL is legal for
  *                      n = 0
- * \param[in]  options  copied; NULL: #EQP_KDTREE_DEFAULTS
+ * \param[in]  options  copied; NULL: #eqp_kdtree_options_defaults()
  * \param[out] tree     owned by the caller, who gives it to eqp_kdtree_free(); unchanged on error
  *
  * \return EQP_OK; EQP_ERR_ARGUMENT for n, dim, an option or a pointer out of range, EQP_ERR_OVERFLOW for too many

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,6 +54,7 @@ typedef enum eqp_sample_strategy {
  * `imbalance` and `nparts`; else the mean weight of an owner divided by `threshold` (line 4 of Algorithm 6). The same
  * on all ranks. */
 typedef struct eqp_units_options {
+    size_t size;                  /**< of this struct as its caller knows it: set by eqp_units_options_defaults() */
     eqp_sample_strategy strategy; /**< where samples fall */
     uint64_t seed;                /**< of every random choice */
     int dim;                      /**< of the centroids, 1 to EQP_UNITS_MAX_DIM */
@@ -69,11 +71,22 @@ typedef struct eqp_units_options {
 } eqp_units_options;
 
 /** Stride, three dimensions, units for two percent of imbalance as soon as `nparts` is set. */
-#define EQP_UNITS_OPTIONS_DEFAULTS                                                                                     \
-    {                                                                                                                  \
-        .strategy = EQP_SAMPLE_STRIDE, .seed = 1, .dim = 3, .units = 0, .rate = 0, .imbalance = 0.02, .nparts = 0,     \
-        .threshold = 2, .max_pins = 16, .weigh_rate = 1, .weight_bits = 20                                             \
-    }
+static inline eqp_units_options eqp_units_options_defaults(void)
+{
+    eqp_units_options options;
+
+    memset(&options, 0, sizeof options);
+    options.size = sizeof options;
+    options.strategy = EQP_SAMPLE_STRIDE;
+    options.seed = 1;
+    options.dim = 3;
+    options.imbalance = 0.02;
+    options.threshold = 2;
+    options.max_pins = 16;
+    options.weigh_rate = 1;
+    options.weight_bits = 20;
+    return options;
+}
 
 /** Takes interactions while an owner is enumerated. */
 typedef struct eqp_sink eqp_sink;

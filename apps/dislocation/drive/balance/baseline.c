@@ -25,7 +25,7 @@ int dd_baseline_create(const dd_domain *domain, int nparts, const eqp_paradis_co
 
 int dd_baseline_move(const dd_domain *domain, const int64_t cells[3], const double *loads, eqp_boxes *boxes)
 {
-    eqp_boxes_options options = EQP_BOXES_OPTIONS_DEFAULTS;
+    eqp_boxes_options options = eqp_boxes_options_defaults();
 
     for (int d = 0; d < 3; d++) {
         options.cell[d] = domain->edge[d] / (double)cells[d];
