@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One rank differs from the others in one argument of a call that balances items, or that says where they belong. */
+#include "disagree.h"
+
+#include <equipoise/points.h>
+
+static const double even[3] = {0.5, 0.5}, uneven[3] = {0.25, 0.75};
+
+/* Each row by another method: what the ranks differ in is found before any of them is asked. */
+static eqp_method method_of(const seat *s, bool without_pins)
+{
+    eqp_method method = *eqp_method_at(s->number % eqp_method_count());
+
+    if (without_pins && (method.flags & EQP_NEEDS_PINS)) {
+        method = *eqp_method_find("sfc");
+    }
+    method.name = is(s, "method.name: another") ? "another" : method.name;
+    method.summary = is(s, "method.summary: another") ? "another" : method.summary;
+    method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
+    method.assign = is(s, "method.assign: NULL") ? NULL : method.assign;
+    method.noptions = is(s, "method.noptions: 0") ? 0 : is(s, "method.option: NULL") ? 1 : method.noptions;
+    method.option = is(s, "method.option: NULL") ? NULL : method.option;
+    return method;
+}
+
+static eqp_balance_options balance_options(const seat *s, eqp_message *message)
+{
+    const double *share = is(s, "options.share: others") ? uneven : even;
+    eqp_balance_options options = {
+        is(s, "options.size: 0") ? 0 : sizeof options,  is(s, "options.nparts: 0") ? 0 : 2,
+        is(s, "options.share: NULL") ? NULL : share,    is(s, "options.imbalance_tol: 0.5 for 1") ? 0.5 : 1,
+        is(s, "options.seed: 2 for 1") ? 2 : 1,         is(s, "options.message: NULL") ? NULL : message,
+        is(s, "options.part_load: NULL") ? NULL : even, {{is(s, "options.settings: 3 for 0") ? 3 : 0}}};
+
+    if (is(s, "options.nparts: 1 for 2")) {
+        options.nparts = 1;
+        options.share = NULL;
+    }
+    return options;
+}
+
+static int balance(const seat *s)
+{
+    const eqp_method method = method_of(s, false);
+    const int64_t id[2] = {2 * s->rank, 2 * s->rank + 1}, one[2] = {1, 1}, pin_first[3] = {0, 1, 2}, pin[2] = {1, 2};
+    const double weight[2] = {1, 2}, point[6] = {s->rank, 0, 0, s->rank, 1, 0};
+    const int now[2] = {0, 1};
+    eqp_message message = {""};
+    eqp_balance_items items = {is(s, "items.n: 0")    ? 0
+                               : is(s, "items.n: -1") ? -1
+                                                      : 2,
+                               is(s, "items.id: NULL") ? NULL : id,
+                               is(s, "items.weight: NULL") ? NULL : weight,
+                               is(s, "items.particles: NULL") ? NULL : one,
+                               is(s, "items.point: NULL") ? NULL : point,
+                               is(s, "items.source: NULL") ? NULL : point,
+                               is(s, "items.part_now: NULL") ? NULL : now,
+                               is(s, "items.size: NULL") ? NULL : one,
+                               is(s, "items.pin_first: NULL") ? NULL : pin_first,
+                               is(s, "items.pin: NULL") ? NULL : pin,
+                               is(s, "items.pin_weight: NULL") ? NULL : weight};
+    const eqp_balance_options options = balance_options(s, &message);
+    eqp_balance_result result;
+    int part[2] = {-7, -7};
+    const int code = CALL(s, eqp_balance(s->argument, is(s, "method: NULL") ? NULL : &method,
+                                         is(s, "items: NULL") ? NULL : &items, is(s, "options: NULL") ? NULL : &options,
+                                         is(s, "part: NULL") ? NULL : part, is(s, "result: NULL") ? NULL : &result));
+
+    CHECK(!code || part[0] == -7);
+    return code;
+}
+
+/* What points are made of, [2]. */
+typedef struct point_arrays {
+    int64_t size[2];
+    double weight[2], x[8];
+    int now[2];
+} point_arrays;
+
+static eqp_points points_of(const seat *s, point_arrays *a)
+{
+    *a = (point_arrays){{1, 1}, {1, 2}, {s->rank, 0, 0, 1, s->rank, 1, 0, 1}, {0, 1}};
+    return (eqp_points){is(s, "points.n: 0")    ? 0
+                        : is(s, "points.n: -1") ? -1
+                                                : 2,
+                        is(s, "points.x: NULL") ? NULL : a->x,
+                        is(s, "points.stride: 32 for 0")  ? 32
+                        : is(s, "points.stride: 8 for 0") ? 8
+                                                          : 0,
+                        is(s, "points.single: true"),
+                        is(s, "points.weight: NULL") ? NULL : a->weight,
+                        is(s, "points.size: NULL") ? NULL : a->size,
+                        is(s, "points.part_now: NULL") ? NULL : a->now};
+}
+
+static int point_order_create(const seat *s)
+{
+    point_arrays arrays;
+    const eqp_points points = points_of(s, &arrays);
+    eqp_point_order *order = NULL;
+    const int code = CALL(s, eqp_point_order_create(s->argument, is(s, "points: NULL") ? NULL : &points,
+                                                    is(s, "order: NULL") ? NULL : &order));
+
+    CHECK((order == NULL) == (code != EQP_OK));
+    eqp_point_order_free(order);
+    return code;
+}
+
+/* There or back. */
+static int follow_order(const seat *s, int follow(const eqp_point_order *, size_t, const void *, void *))
+{
+    const seat usual = {.rank = s->rank, .what = ""};
+    point_arrays arrays;
+    const eqp_points points = points_of(&usual, &arrays);
+    eqp_point_order *order = NULL;
+    int64_t out[64] = {0}, in[64];
+
+    CHECK_EQUAL(eqp_point_order_create(s->comm, &points, &order), EQP_OK);
+    const eqp_point_order *const given = is(s, "order: NULL") ? NULL : order;
+    const int code = CALL(s, follow(given,
+                                    is(s, "element_size: 4 for 8")   ? 4
+                                    : is(s, "element_size: 0 for 8") ? 0
+                                                                     : 8,
+                                    is(s, "send: NULL") ? NULL : out, is(s, "recv: NULL") ? NULL : in));
+    eqp_point_order_free(order);
+    return code;
+}
+
+/* One rank frees nothing at first. */
+static int point_order_free(const seat *s)
+{
+    const seat usual = {.rank = s->rank, .what = ""};
+    point_arrays arrays;
+    const eqp_points points = points_of(&usual, &arrays);
+    eqp_point_order *order = NULL;
+    const int code = eqp_point_order_create(s->comm, &points, &order);
+
+    eqp_point_order_free(is(s, "order: NULL") ? NULL : order);
+    eqp_point_order_free(is(s, "order: NULL") ? order : NULL);
+    return code;
+}
+
+static int point_order_bring(const seat *s)
+{
+    return follow_order(s, eqp_point_order_bring);
+}
+
+static int point_order_return(const seat *s)
+{
+    return follow_order(s, eqp_point_order_return);
+}
+
+static int regions_create(const seat *s)
+{
+    point_arrays arrays;
+    const eqp_points points = points_of(s, &arrays);
+    const int part[2] = {0, is(s, "part: 5 of 2") ? 5 : 0};
+    eqp_regions *regions = NULL;
+    const int code = CALL(s, eqp_regions_create(s->argument, is(s, "points: NULL") ? NULL : &points,
+                                                is(s, "part: NULL") ? NULL : part,
+                                                is(s, "nparts: 3 for 2")   ? 3
+                                                : is(s, "nparts: 0 for 2") ? 0
+                                                                           : 2,
+                                                is(s, "regions: NULL") ? NULL : &regions));
+
+    CHECK((regions == NULL) == (code != EQP_OK));
+    eqp_regions_free(regions);
+    return code;
+}
+
+static int balance_points(const seat *s)
+{
+    const eqp_method method = method_of(s, true);
+    point_arrays arrays;
+    eqp_message message = {""};
+    const eqp_points points = points_of(s, &arrays);
+    const eqp_balance_options options = balance_options(s, &message);
+    eqp_balance_result result;
+    int part[2] = {-7, -7};
+    const int code =
+        CALL(s, eqp_balance_points(s->argument, is(s, "method: NULL") ? NULL : &method,
+                                   is(s, "points: NULL") ? NULL : &points, is(s, "options: NULL") ? NULL : &options,
+                                   is(s, "part: NULL") ? NULL : part, is(s, "result: NULL") ? NULL : &result));
+
+    CHECK(!code || part[0] == -7);
+    return code;
+}
+
+static void rows_of_methods(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_balance", balance, "comm: NULL", ALONE},
+        {"eqp_balance", balance, "method: NULL", WRONG},
+        {"eqp_balance", balance, "method.name: another", SAME},
+        {"eqp_balance", balance, "method.summary: another", EQP_OK},
+        {"eqp_balance", balance, "method.flags: another", SAME},
+        {"eqp_balance", balance, "method.assign: NULL", WRONG},
+        {"eqp_balance", balance, "method.noptions: 0", EQP_OK},
+        {"eqp_balance", balance, "method.option: NULL", WRONG},
+        {"eqp_balance", balance, "items: NULL", WRONG},
+        {"eqp_balance", balance, "items.n: 0", EQP_OK},
+        {"eqp_balance", balance, "items.n: -1", WRONG},
+        {"eqp_balance", balance, "items.id: NULL", WRONG},
+        {"eqp_balance", balance, "items.weight: NULL", NEEDED},
+        {"eqp_balance", balance, "items.particles: NULL", SAME},
+        {"eqp_balance", balance, "items.point: NULL", NEEDED},
+        {"eqp_balance", balance, "items.source: NULL", SAME},
+        {"eqp_balance", balance, "items.part_now: NULL", EQP_OK},
+        {"eqp_balance", balance, "items.size: NULL", SAME},
+        {"eqp_balance", balance, "items.pin_first: NULL", NEEDED},
+        {"eqp_balance", balance, "items.pin: NULL", WRONG},
+        {"eqp_balance", balance, "items.pin_weight: NULL", SAME},
+        {"eqp_balance", balance, "options: NULL", WRONG},
+        {"eqp_balance", balance, "options.size: 0", WRONG},
+        {"eqp_balance", balance, "options.nparts: 1 for 2", SAME},
+        {"eqp_balance", balance, "options.nparts: 0", WRONG},
+        {"eqp_balance", balance, "options.share: NULL", SAME},
+        {"eqp_balance", balance, "options.share: others", SAME},
+        {"eqp_balance", balance, "options.imbalance_tol: 0.5 for 1", SAME},
+        {"eqp_balance", balance, "options.seed: 2 for 1", SAME},
+        {"eqp_balance", balance, "options.message: NULL", EQP_OK},
+        {"eqp_balance", balance, "options.part_load: NULL", SAME},
+        {"eqp_balance", balance, "options.settings: 3 for 0", SAME},
+        {"eqp_balance", balance, "part: NULL", WRONG},
+        {"eqp_balance", balance, "result: NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "comm: NULL", ALONE},
+        {"eqp_balance_points", balance_points, "method: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "method.name: another", SAME},
+        {"eqp_balance_points", balance_points, "method.summary: another", EQP_OK},
+        {"eqp_balance_points", balance_points, "method.flags: another", SAME},
+        {"eqp_balance_points", balance_points, "method.assign: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "method.noptions: 0", EQP_OK},
+        {"eqp_balance_points", balance_points, "method.option: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "points: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "points.n: 0", EQP_OK},
+        {"eqp_balance_points", balance_points, "points.n: -1", WRONG},
+        {"eqp_balance_points", balance_points, "points.x: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_balance_points", balance_points, "points.stride: 8 for 0", WRONG},
+        {"eqp_balance_points", balance_points, "points.single: true", SAME},
+        {"eqp_balance_points", balance_points, "points.weight: NULL", SAME},
+        {"eqp_balance_points", balance_points, "points.size: NULL", SAME},
+        {"eqp_balance_points", balance_points, "points.part_now: NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "options: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "options.size: 0", WRONG},
+        {"eqp_balance_points", balance_points, "options.nparts: 1 for 2", SAME},
+        {"eqp_balance_points", balance_points, "options.nparts: 0", WRONG},
+        {"eqp_balance_points", balance_points, "options.share: NULL", SAME},
+        {"eqp_balance_points", balance_points, "options.share: others", SAME},
+        {"eqp_balance_points", balance_points, "options.imbalance_tol: 0.5 for 1", SAME},
+        {"eqp_balance_points", balance_points, "options.seed: 2 for 1", SAME},
+        {"eqp_balance_points", balance_points, "options.message: NULL", EQP_OK},
+        {"eqp_balance_points", balance_points, "options.part_load: NULL", SAME},
+        {"eqp_balance_points", balance_points, "options.settings: 3 for 0", SAME},
+        {"eqp_balance_points", balance_points, "part: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "result: NULL", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "comm: NULL", ALONE},
+        {"eqp_point_order_create", point_order_create, "points: NULL", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.n: 0", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "points.n: -1", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.x: NULL", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "points.stride: 8 for 0", WRONG},
+        {"eqp_point_order_create", point_order_create, "points.single: true", SAME},
+        {"eqp_point_order_create", point_order_create, "points.weight: NULL", SAME},
+        {"eqp_point_order_create", point_order_create, "points.size: NULL", SAME},
+        {"eqp_point_order_create", point_order_create, "points.part_now: NULL", EQP_OK},
+        {"eqp_point_order_create", point_order_create, "order: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "comm: NULL", ALONE},
+        {"eqp_regions_create", regions_create, "points: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "points.n: 0", EQP_OK},
+        {"eqp_regions_create", regions_create, "points.n: -1", WRONG},
+        {"eqp_regions_create", regions_create, "points.x: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "points.stride: 32 for 0", EQP_OK},
+        {"eqp_regions_create", regions_create, "points.stride: 8 for 0", WRONG},
+        {"eqp_regions_create", regions_create, "points.single: true", SAME},
+        {"eqp_regions_create", regions_create, "points.weight: NULL", SAME},
+        {"eqp_regions_create", regions_create, "points.size: NULL", SAME},
+        {"eqp_regions_create", regions_create, "points.part_now: NULL", EQP_OK},
+        {"eqp_regions_create", regions_create, "part: NULL", WRONG},
+        {"eqp_regions_create", regions_create, "part: 5 of 2", WRONG},
+        {"eqp_regions_create", regions_create, "nparts: 3 for 2", SAME},
+        {"eqp_regions_create", regions_create, "nparts: 0 for 2", WRONG},
+        {"eqp_regions_create", regions_create, "regions: NULL", WRONG},
+        {"eqp_point_order_free", point_order_free, "order: NULL", EQP_OK},
+        {"eqp_point_order_bring", point_order_bring, "order: NULL", ALONE},
+        {"eqp_point_order_bring", point_order_bring, "element_size: 4 for 8", SAME},
+        {"eqp_point_order_bring", point_order_bring, "element_size: 0 for 8", WRONG},
+        {"eqp_point_order_bring", point_order_bring, "send: NULL", WRONG},
+        {"eqp_point_order_bring", point_order_bring, "recv: NULL", WRONG},
+        {"eqp_point_order_return", point_order_return, "order: NULL", ALONE},
+        {"eqp_point_order_return", point_order_return, "element_size: 4 for 8", SAME},
+        {"eqp_point_order_return", point_order_return, "element_size: 0 for 8", WRONG},
+        {"eqp_point_order_return", point_order_return, "send: NULL", WRONG},
+        {"eqp_point_order_return", point_order_return, "recv: NULL", WRONG},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(rows_of_methods),
+    };
+    only_row = argc > 2 ? argv[2] : NULL;
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
