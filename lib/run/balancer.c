@@ -483,13 +483,17 @@ static int agree_on_call(eqp_balancer *b, const eqp_advice *advice, int64_t left
     return code;
 }
 
+/* `auto`, or a map that is traced before it is used. */
+static bool by_trial(const eqp_making *making)
+{
+    return making->method->assign == NULL || eqp__making_wants_trial(making);
+}
+
 static int make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, int64_t left, found_map *found,
                     int64_t *bytes, eqp_message *message)
 {
-    const bool by_trial = making->method->assign == NULL || eqp__making_wants_trial(making);
-
-    return by_trial ? make_by_trial(b, home, making, expected_life(&b->policy, left), found, message)
-                    : make_by_method(b, home, making, found, bytes, message);
+    return by_trial(making) ? make_by_trial(b, home, making, expected_life(&b->policy, left), found, message)
+                            : make_by_method(b, home, making, found, bytes, message);
 }
 
 /* What was said of the present map when it was made, for one that was found. */
@@ -522,7 +526,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, int64_t left, eqp
     making.part_load = b->options.handed_out ? NULL : measured; /* else it says nothing of the map */
     making.speeds = eqp__rank_shares_speeds(b->shares);
     eqp__feedback_steps_prepare(b->feedback, &making);
-    if (making.method->assign != NULL && !eqp__making_wants_trial(&making) && eqp__method_weighs(making.method)) {
+    if (!by_trial(&making) && eqp__method_weighs(making.method)) {
         calibrate(b, &making);
     }
     EQP_TRY(eqp__take_names(b, &home));

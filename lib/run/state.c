@@ -190,6 +190,7 @@ static void take_head(eqp_balancer *b, const head *h)
     b->now = h->now;
     b->now.chosen[sizeof b->now.chosen - 1] = '\0';
     b->now.why[0] = '\0';
+    b->now.action = EQP_KEEP;
     b->plan = b->options.plan_auto ? h->plan : b->plan;
     b->calibration.active = h->calibrated != 0 && b->calibration.load != NULL;
 }
@@ -211,7 +212,7 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.nranks < 1 || h.nranks > INT32_MAX || h.nshared < 0 ||
         h.nunits < h.nshared || h.nunits > (int64_t)(size / sizeof(int)) || bytes_of(&h) != size ||
         !can_be_costs(b, &h) || !can_be_plan(&h) || !can_be_bool(&h.policy.has_map) ||
-        !can_be_bool(&h.now.rebalanced)) {
+        !can_be_bool(&h.policy.repairable) || !can_be_bool(&h.now.rebalanced)) {
         return EQP_ERR_FORMAT;
     }
     cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};
