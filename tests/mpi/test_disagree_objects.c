@@ -5,6 +5,7 @@
 
 #include <equipoise/directory.h>
 #include <equipoise/feedback_run.h>
+#include <equipoise/lazy_run.h>
 #include <equipoise/route.h>
 #include <equipoise/schedule_run.h>
 
@@ -540,13 +541,117 @@ static void rows_of_directories(MPI_Comm comm)
     run_rows(comm, rows, sizeof rows / sizeof rows[0]);
 }
 
+/* ---- lazy maps ---- */
+
+static int lazy_split(const seat *s)
+{
+    eqp_lazy_options options = eqp_lazy_options_defaults();
+    MPI_Comm mine = MPI_COMM_NULL;
+    eqp_lazy *lazy = NULL;
+    eqp_message message = {""};
+
+    options.size -= is(s, "options.size: less");
+    options.mode = is(s, "options.mode: none for thread") ? EQP_LAZY_NONE : EQP_LAZY_THREAD;
+    options.balancers = is(s, "options.balancers: 1 for 0");
+    options.wait = is(s, "options.wait: 1 for 2") ? 1 : 2;
+    options.delay = is(s, "options.delay: 0") ? 0 : -1;
+    options.repair = is(s, "options.repair: 1 for -1") ? 1 : -1;
+    options.patience = is(s, "options.patience: 1 for 60") ? 1 : 60;
+    options.spread = is(s, "options.spread: by node");
+    const int code = CALL(s, eqp_lazy_split(s->argument, is(s, "options: NULL") ? NULL : &options,
+                                            is(s, "mine: NULL") ? NULL : &mine, is(s, "lazy: NULL") ? NULL : &lazy,
+                                            is(s, "message: NULL") ? NULL : &message));
+
+    CHECK((lazy == NULL) == (code != EQP_OK) || options.mode == EQP_LAZY_NONE);
+    CHECK((mine == MPI_COMM_NULL) == (code != EQP_OK));
+    CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
+    eqp_comm_free(&mine);
+    return code;
+}
+
+/* The thread's map is nothing. */
+static int make_nothing(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
+                        eqp_lazy_parcel *answer)
+{
+    (void)user;
+    return balancers == MPI_COMM_NULL && n == nranks && offer && answer ? EQP_OK : EQP_ERR_DATA;
+}
+
+static eqp_lazy *lazy_of_ranks(const seat *s, MPI_Comm *mine)
+{
+    eqp_lazy_options options = eqp_lazy_options_defaults();
+    eqp_lazy *lazy = NULL;
+
+    options.mode = EQP_LAZY_THREAD;
+    options.wait = 1;
+    CHECK_EQUAL(eqp_lazy_split(s->comm, &options, mine, &lazy, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_lazy_host(lazy, make_nothing, NULL), EQP_OK);
+    return lazy;
+}
+
+static int lazy_poll(const seat *s)
+{
+    const bool none = is(s, "lazy: NULL"), early = is(s, "step: another");
+    MPI_Comm mine = MPI_COMM_NULL;
+    eqp_lazy *lazy = lazy_of_ranks(s, &mine);
+    eqp_lazy_news news = EQP_LAZY_IDLE;
+
+    CHECK_EQUAL(eqp_lazy_offer(lazy, 0, 8, &news), EQP_OK);
+    const int code = CALL(s, eqp_lazy_poll(none ? NULL : lazy, early ? 0 : 1, is(s, "news: NULL") ? NULL : &news));
+    for (int step = 2; !s->alone && news != EQP_LAZY_READY; step++) {
+        CHECK_EQUAL(eqp_lazy_poll(lazy, step, &news), EQP_OK);
+    }
+    CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
+    eqp_comm_free(&mine);
+    return code;
+}
+
+static int lazy_leave(const seat *s)
+{
+    MPI_Comm mine = MPI_COMM_NULL;
+    eqp_lazy *lazy = lazy_of_ranks(s, &mine);
+    bool lost = true;
+    int code = EQP_OK;
+
+    CHECK_EQUAL(eqp_lazy_offer(lazy, 0, sizeof code, &code), EQP_OK);
+    if (is(s, "lazy: NULL")) {
+        code = eqp_lazy_leave(NULL, &lost);
+    }
+    CHECK_EQUAL(eqp_lazy_leave(&lazy, is(s, "lost: NULL") ? NULL : &lost), EQP_OK);
+    eqp_comm_free(&mine);
+    return s->alone && !s->odd ? EQP_ERR_ARGUMENT : code;
+}
+
+static void rows_of_lazy_maps(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_lazy_split", lazy_split, "world: NULL", ALONE},
+        {"eqp_lazy_split", lazy_split, "options: NULL", WRONG},
+        {"eqp_lazy_split", lazy_split, "options.size: less", WRONG},
+        {"eqp_lazy_split", lazy_split, "options.mode: none for thread", SAME},
+        {"eqp_lazy_split", lazy_split, "options.balancers: 1 for 0", SAME},
+        {"eqp_lazy_split", lazy_split, "options.wait: 1 for 2", SAME},
+        {"eqp_lazy_split", lazy_split, "options.delay: 0", WRONG},
+        {"eqp_lazy_split", lazy_split, "options.repair: 1 for -1", SAME},
+        {"eqp_lazy_split", lazy_split, "options.patience: 1 for 60", SAME},
+        {"eqp_lazy_split", lazy_split, "options.spread: by node", SAME},
+        {"eqp_lazy_split", lazy_split, "mine: NULL", WRONG},
+        {"eqp_lazy_split", lazy_split, "lazy: NULL", WRONG},
+        {"eqp_lazy_split", lazy_split, "message: NULL", EQP_OK},
+        {"eqp_lazy_poll", lazy_poll, "lazy: NULL", ALONE},
+        {"eqp_lazy_poll", lazy_poll, "step: another", EQP_OK},
+        {"eqp_lazy_poll", lazy_poll, "news: NULL", EQP_OK},
+        {"eqp_lazy_leave", lazy_leave, "lazy: NULL", ALONE},
+        {"eqp_lazy_leave", lazy_leave, "lost: NULL", EQP_OK},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(rows_of_feedback),
-        MPI_TEST(rows_of_loops),
-        MPI_TEST(rows_of_routes),
-        MPI_TEST(rows_of_directories),
+        MPI_TEST(rows_of_feedback),    MPI_TEST(rows_of_loops),     MPI_TEST(rows_of_routes),
+        MPI_TEST(rows_of_directories), MPI_TEST(rows_of_lazy_maps),
     };
     only_row = argc > 2 ? argv[2] : NULL;
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);

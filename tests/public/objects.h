@@ -24,6 +24,27 @@ static inline eqp_timings *make_eqp_timings(void)
 }
 #endif
 
+#ifdef EQUIPOISE_LAZY_RUN_H
+static inline int make_nothing(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
+                               eqp_lazy_parcel *answer)
+{
+    return user || balancers == MPI_COMM_NULL || nranks < 1 || n < 0 || !offer || !answer ? EQP_ERR_DATA : EQP_OK;
+}
+
+static inline eqp_lazy *make_eqp_lazy(void)
+{
+    eqp_lazy_options options = eqp_lazy_options_defaults();
+    eqp_lazy *lazy = NULL;
+    MPI_Comm mine;
+
+    options.mode = EQP_LAZY_RANKS;
+    options.delay = 1;
+    made(eqp_lazy_split(MPI_COMM_SELF, &options, &mine, &lazy, NULL), "lazy");
+    made(eqp_lazy_host(lazy, make_nothing, NULL), "lazy host");
+    return lazy;
+}
+#endif
+
 #ifdef EQUIPOISE_MAP_H
 static inline eqp_map *make_eqp_map(void)
 {

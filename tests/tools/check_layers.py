@@ -37,7 +37,7 @@ EXTERNAL = [
 ]
 
 PURE = ["load", "assign", "move", "policy"]
-ROOMS = ["base"] + PURE + ["par", "zoltan", "map", "whatif", "run", "io", "loops", "models"]
+ROOMS = ["base"] + PURE + ["par", "zoltan", "map", "whatif", "lazy", "run", "io", "loops", "models"]
 PUBLIC = ["sampling"] + ROOMS
 
 # Who may include whom besides itself and libc. The codes of errors are one list for every layer.
@@ -53,7 +53,8 @@ MAY_INCLUDE = {
     "zoltan": ["errors", "base", "assign", "par", "MPI", "Zoltan"],
     "map": ["errors", "sampling", "base", "load", "assign", "move", "par", "MPI"],
     "whatif": ["errors", "sampling", "base", "load", "assign", "move", "par", "map", "MPI"],
-    "run": ["errors", "sampling", "base", "par", "map", "whatif", "MPI"] + PURE,
+    "lazy": ["errors", "base", "policy", "par", "MPI"],
+    "run": ["errors", "sampling", "base", "par", "map", "whatif", "lazy", "MPI"] + PURE,
     "io": ["errors", "base", "HDF5", "zlib"],
     "loops": ["errors", "base", "par", "MPI"],
     "models": ["errors", "sampling", "base", "load", "cminpack"],
@@ -83,6 +84,7 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/vtk.h": "io",
     "lib/include/equipoise/balance.h": "par",  # items of all ranks in, a part for each out
     "lib/include/equipoise/exchange.h": "move",
+    "lib/include/equipoise/lazy_run.h": "lazy",
     "lib/include/equipoise/problem.h": "map",  # what a code tells of itself
 }
 

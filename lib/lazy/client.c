@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The side of the application: offers, looks, takes. */
+#include "lazy/lazy.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+static bool talks(const eqp_lazy *lazy)
+{
+    return lazy->client.n > 0;
+}
+
+/* Nothing is heard from the server any more. */
+static void lose(eqp_lazy *lazy)
+{
+    lazy->client.gone = true;
+}
+
+/* A letter of the server. */
+static void take_letter(eqp__lazy_client *client)
+{
+    const eqp__lazy_note note = eqp__lazy_read(&client->in);
+
+    if (note.kind == EQP__LAZY_ANSWER && note.generation == client->generation && !client->here) {
+        client->here = true;
+        client->code = (int)note.code;
+        eqp__lazy_drop(&client->answer);
+        client->answer = client->in;
+        client->in = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
+        return;
+    }
+    client->byes += note.kind == EQP__LAZY_BYE;
+    eqp__lazy_drop(&client->in);
+}
+
+/* What can be heard without waiting. */
+static void hear(eqp_lazy *lazy)
+{
+    eqp__lazy_client *const client = &lazy->client;
+    bool done = false;
+    int from, code = EQP_OK;
+
+    if (lazy->server != NULL) {
+        EQP_TRY(eqp__lazy_serve_some(lazy));
+    }
+    do {
+        if (client->in.bytes == NULL) {
+            EQP_TRY(eqp__lazy_receive(lazy->talk, MPI_ANY_SOURCE, EQP__LAZY_DOWN, &client->in, &from));
+        }
+        done = false;
+        if (client->in.bytes != NULL) {
+            EQP_TRY(eqp__lazy_done(&client->in, &done));
+        }
+        if (done) {
+            take_letter(client);
+        }
+    } while (done);
+    for (int64_t i = 0; i < client->n; i++) {
+        if (client->out[i].bytes != NULL) {
+            EQP_TRY(eqp__lazy_done(&client->out[i], &done));
+            if (done) {
+                eqp__lazy_drop(&client->out[i]);
+            }
+        }
+    }
+done:
+    if (code != EQP_OK) {
+        lose(lazy);
+    }
+}
+
+/* Made where it was offered: kept until it is due. */
+static void make_here(eqp_lazy *lazy, size_t bytes, const void *data)
+{
+    eqp__lazy_client *const client = &lazy->client;
+    const eqp_lazy_parcel offer = {lazy->rank, bytes, (void *)(uintptr_t)data};
+
+    free(client->mine.data);
+    client->mine = (eqp_lazy_parcel){lazy->rank, 0, NULL};
+    client->code = lazy->make(lazy->user, lazy->mine, lazy->napp, 1, &offer, &client->mine);
+    client->here = true;
+}
+
+/* A server that has not got the last letter yet would not have answered. */
+static int tell_all(eqp_lazy *lazy, const eqp__lazy_note *note, const void *data)
+{
+    eqp__lazy_client *const client = &lazy->client;
+    const eqp__lazy_note news = {note->kind, note->generation, note->code, 0};
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < client->n; i++) {
+        const bool whole = i == 0 || client->whole;
+        if (client->out[i].bytes != NULL) {
+            (void)MPI_Wait(&client->out[i].request, MPI_STATUS_IGNORE);
+            eqp__lazy_drop(&client->out[i]);
+        }
+        const int sent =
+            eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, whole ? note : &news, data, &client->out[i]);
+        code = code == EQP_OK ? sent : code;
+    }
+    return code;
+}
+
+/* They are to hear at least that there is nothing. */
+static int offer_nothing(eqp_lazy *lazy, int code)
+{
+    const eqp__lazy_note nothing = {EQP__LAZY_OFFER, lazy->client.generation, code, 0};
+
+    for (int64_t i = 0; i < lazy->client.n; i++) {
+        if (lazy->client.out[i].bytes == NULL && eqp__lazy_send(lazy->talk, lazy->client.to[i], EQP__LAZY_UP, &nothing,
+                                                                NULL, &lazy->client.out[i]) != EQP_OK) {
+            lose(lazy);
+        }
+    }
+    return code;
+}
+
+int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
+{
+    int code;
+
+    if (lazy == NULL || lazy->serves || step < 0 || bytes > INT_MAX - sizeof(eqp__lazy_note) ||
+        (!talks(lazy) && lazy->make == NULL)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    eqp__lazy_client *const client = &lazy->client;
+    if (client->news != EQP_LAZY_IDLE) {
+        return EQP_ERR_STATE;
+    }
+    client->news = EQP_LAZY_WAITING;
+    client->generation++;
+    client->offered = step;
+    client->since = eqp_wall_seconds();
+    client->here = false;
+    client->code = EQP_OK;
+    eqp__lazy_drop(&client->answer);
+    if (!talks(lazy)) {
+        make_here(lazy, bytes, data);
+        return EQP_OK;
+    }
+    const eqp__lazy_note note = {EQP__LAZY_OFFER, client->generation, data != NULL ? EQP_OK : EQP_ERR_REMOTE,
+                                 data != NULL ? (int64_t)bytes : 0};
+    code = tell_all(lazy, &note, data);
+    return code == EQP_OK ? EQP_OK : offer_nothing(lazy, code);
+}
+
+/* Whether it is too late to go on without the answer. */
+static bool must_wait(const eqp_lazy *lazy, int64_t step)
+{
+    const int64_t age = step - lazy->client.offered;
+
+    return (lazy->options.delay >= 0 && age >= lazy->options.delay) ||
+           (lazy->options.wait >= 0 && age >= lazy->options.wait);
+}
+
+/* Whether it is too early to use it. */
+static bool may_take(const eqp_lazy *lazy, int64_t step)
+{
+    return step - lazy->client.offered >= lazy->options.delay;
+}
+
+/* How an offer under way stands at a step, for this rank; waits until it is known whether it is ready, or not at all.
+ */
+static eqp_lazy_news look(eqp_lazy *lazy, int64_t step, bool waits)
+{
+    eqp__lazy_client *const client = &lazy->client;
+    long pause = 0;
+
+    while (talks(lazy) && !client->gone) {
+        hear(lazy);
+        if (client->here) {
+            break;
+        }
+        if (eqp_wall_seconds() - client->since > lazy->options.patience) {
+            lose(lazy);
+        }
+        if (!waits) {
+            break;
+        }
+        eqp__lazy_rest(&pause);
+    }
+    if (client->gone && !client->here) {
+        return EQP_LAZY_LOST;
+    }
+    return client->here && may_take(lazy, step) ? EQP_LAZY_READY : EQP_LAZY_WAITING;
+}
+
+eqp_lazy_news eqp_lazy_look(eqp_lazy *lazy, int64_t step)
+{
+    if (lazy == NULL || lazy->serves) {
+        return EQP_LAZY_IDLE;
+    }
+    return lazy->client.news == EQP_LAZY_WAITING ? look(lazy, step, must_wait(lazy, step)) : lazy->client.news;
+}
+
+void eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_news news)
+{
+    if (lazy != NULL && lazy->client.news == EQP_LAZY_WAITING && (news == EQP_LAZY_LOST || news == EQP_LAZY_READY)) {
+        lazy->client.news = news;
+    }
+}
+
+/* A reduction tells whether any is lost, and whether all are ready: by the least of two numbers. */
+static int64_t word_of(eqp_lazy_news news)
+{
+    return news == EQP_LAZY_LOST ? 0 : news == EQP_LAZY_READY ? 2 : 1;
+}
+
+/* Ends the reduction under way. Meanwhile a host goes on to serve: others may wait for their maps. */
+static int take_news(eqp_lazy *lazy)
+{
+    long pause = 0;
+    int done = 0;
+
+    while (MPI_Test(&lazy->polling, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+        if (lazy->server != NULL) {
+            hear(lazy);
+        }
+        eqp__lazy_rest(&pause);
+    }
+    if (!done) {
+        return EQP_ERR_MPI;
+    }
+    eqp_lazy_agreed(lazy, lazy->least == 0 ? EQP_LAZY_LOST : lazy->least == 2 ? EQP_LAZY_READY : EQP_LAZY_WAITING);
+    return EQP_OK;
+}
+
+int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_news *news)
+{
+    int code = EQP_OK;
+
+    if (lazy == NULL || lazy->serves) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (lazy->polling != MPI_REQUEST_NULL) { /* all ranks have begun it a step ago */
+        EQP_TRY(take_news(lazy));
+    }
+    if (lazy->client.news == EQP_LAZY_WAITING) {
+        /* What all ranks wait for is known at once, else in the next step. */
+        const bool now = must_wait(lazy, step);
+        lazy->seen = word_of(look(lazy, now ? step : step + 1, now));
+        EQP_TRY(MPI_Iallreduce(&lazy->seen, &lazy->least, 1, MPI_INT64_T, MPI_MIN, lazy->mine, &lazy->polling) ==
+                        MPI_SUCCESS
+                    ? EQP_OK
+                    : EQP_ERR_MPI);
+        EQP_TRY(now ? take_news(lazy) : EQP_OK);
+    }
+    if (news != NULL) {
+        *news = lazy->client.news;
+    }
+done:
+    return code;
+}
+
+int eqp_lazy_take(eqp_lazy *lazy, eqp_lazy_parcel *answer)
+{
+    if (lazy == NULL || answer == NULL || lazy->serves) {
+        return EQP_ERR_ARGUMENT;
+    }
+    eqp__lazy_client *const client = &lazy->client;
+    if (client->news != EQP_LAZY_READY) {
+        return EQP_ERR_STATE;
+    }
+    client->news = EQP_LAZY_IDLE;
+    if (client->code != EQP_OK) {
+        return client->code;
+    }
+    if (!talks(lazy)) {
+        *answer = client->mine;
+    } else {
+        *answer = (eqp_lazy_parcel){lazy->rank, (size_t)eqp__lazy_read(&client->answer).bytes,
+                                    eqp__lazy_data(&client->answer)};
+    }
+    return EQP_OK;
+}
+
+bool eqp__lazy_says_bye(eqp_lazy *lazy)
+{
+    const eqp__lazy_note leave = {EQP__LAZY_LEAVE, 0, EQP_OK, 0};
+    eqp__lazy_client *const client = &lazy->client;
+
+    hear(lazy);
+    for (int64_t i = 0; i < client->n && !client->gone; i++) {
+        if (!client->leaving[i] && client->out[i].bytes == NULL) {
+            client->leaving[i] = true;
+            if (eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, &leave, NULL, &client->out[i]) != EQP_OK) {
+                lose(lazy);
+            }
+        }
+    }
+    return client->byes == client->n;
+}

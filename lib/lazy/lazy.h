@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files behind <equipoise/lazy_run.h> share.
+ *
+ * Every rank of the application is a client: it has one server that answers it, and may have others that only hear of
+ * its offers. A server is a balancing rank, or a rank of the application that hosts a thread. Clients speak to servers
+ * with one tag and servers to clients with another, so that each side hears the other in the order in which it spoke.
+ */
+#ifndef LAZY_LAZY_H
+#define LAZY_LAZY_H
+
+#include <equipoise/lazy_run.h>
+
+#include <stdint.h>
+
+/* Begins every message; what follows are `bytes` bytes. */
+typedef struct eqp__lazy_note {
+    int64_t kind;       /* an eqp__lazy_kind */
+    int64_t generation; /* of the offer */
+    int64_t code;       /* of who has failed to make what was to follow */
+    int64_t bytes;
+} eqp__lazy_note;
+
+typedef enum eqp__lazy_kind { EQP__LAZY_OFFER = 1, EQP__LAZY_ANSWER, EQP__LAZY_LEAVE, EQP__LAZY_BYE } eqp__lazy_kind;
+
+enum { EQP__LAZY_UP = 1, EQP__LAZY_DOWN = 2 }; /* tags: to servers, to clients */
+
+/* A message, of which MPI may still need the bytes. */
+typedef struct eqp__lazy_letter {
+    char *bytes; /* owned: a note and what follows; NULL: there is none */
+    MPI_Request request;
+} eqp__lazy_letter;
+
+/* letter.c. A letter with so much behind its note, begun; data may be NULL. Local. */
+int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, const void *data,
+                   eqp__lazy_letter *letter);
+
+/* Begins to receive a letter where one has come. *from: who sent it. Letters that are too short are none. Local. */
+int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter, int *sender);
+
+/* Whether MPI is done with a letter, which there is; sets its request to null then. Local. */
+int eqp__lazy_done(eqp__lazy_letter *letter, bool *done);
+eqp__lazy_note eqp__lazy_read(const eqp__lazy_letter *letter);
+static inline void *eqp__lazy_data(const eqp__lazy_letter *letter)
+{
+    return letter->bytes + sizeof(eqp__lazy_note);
+}
+
+/* Frees a letter that MPI is done with. */
+void eqp__lazy_drop(eqp__lazy_letter *letter);
+
+/* Sleeps for a moment, longer each time up to a millisecond. *pause: nanoseconds, 0 at first. */
+void eqp__lazy_rest(long *pause);
+
+/* thread.c: one thread that makes maps. */
+typedef struct eqp__lazy_worker eqp__lazy_worker;
+
+int eqp__lazy_worker_create(eqp__lazy_worker **worker);
+
+/* Waits for the map under way. NULL is legal. */
+void eqp__lazy_worker_free(eqp__lazy_worker *worker);
+
+/* Begins a map. offer, answer: [n] untouched by others until it is done. */
+void eqp__lazy_worker_begin(eqp__lazy_worker *worker, eqp_lazy_make_fn make, void *user, int nranks, int64_t n,
+                            const eqp_lazy_parcel *offer, eqp_lazy_parcel *answer);
+
+/* Whether a map that was begun is done; tells that once. */
+bool eqp__lazy_worker_done(eqp__lazy_worker *worker, int *code);
+
+/* Who a server hears. */
+typedef struct eqp__lazy_source {
+    int at;                         /* rank in the common communicator */
+    int rank;                       /* of the application */
+    bool counts;                    /* its offers are for this server */
+    bool answer;                    /* it is to be answered */
+    bool left;                      /* the application */
+    bool here;                      /* its offer is complete */
+    eqp__lazy_letter in, held, out; /* what comes, its offer, what goes */
+} eqp__lazy_source;
+
+typedef struct eqp__lazy_server {
+    int64_t n, nhere, nleft;  /* nhere: offers of this generation */
+    int64_t ncoming, ngoing;  /* letters that MPI is not done with */
+    eqp__lazy_source *source; /* [n] by rank of the application */
+    int64_t generation;
+    eqp_lazy_parcel *offer, *answer; /* [n] those that count */
+    eqp__lazy_worker *worker;        /* of a host */
+    bool working;
+} eqp__lazy_server;
+
+typedef struct eqp__lazy_client {
+    int server;            /* rank in the common communicator */
+    int64_t n;             /* servers that hear of offers: the first is that one */
+    int *to;               /* [n] */
+    bool whole;            /* all get the bytes; else only the first, and the others the news */
+    eqp__lazy_letter *out; /* [n] */
+    eqp__lazy_letter in, answer;
+    bool *leaving;      /* [n] they have been told that this rank leaves */
+    int64_t byes;       /* servers that know that this rank leaves */
+    eqp_lazy_news news; /* for all ranks, but for EQP_LAZY_WAITING, which may be ready here */
+    bool here;          /* the answer is complete */
+    bool gone;          /* this rank hears nothing more */
+    int64_t generation, offered;
+    double since;         /* the offer, seconds of the wall clock */
+    int code;             /* of the answer */
+    eqp_lazy_parcel mine; /* the answer where the application's own ranks have made it; owned */
+} eqp__lazy_client;
+
+/* A process, so that no other one with its number is taken for it. */
+typedef struct eqp__lazy_process {
+    int64_t pid, start, node;
+} eqp__lazy_process;
+
+struct eqp_lazy {
+    eqp_lazy_options options;
+    MPI_Comm talk;    /* all that speak with each other; MPI_COMM_NULL where nobody does */
+    MPI_Comm mine;    /* the application, or the balancers */
+    int rank, nranks; /* of `mine` */
+    int napp, nservers;
+    bool serves;
+    eqp__lazy_server *server; /* of balancers and hosts, else NULL */
+    eqp__lazy_client client;
+    eqp__lazy_process process; /* of the server that answers this client */
+    int64_t node;              /* that this rank is on */
+    eqp_lazy_make_fn make;
+    void *user;
+    MPI_Request polling; /* of eqp_lazy_poll() */
+    int64_t seen, least; /* what is reduced */
+};
+
+/* server.c. sources: [n] set up to `answer`, taken over. worker: of a host, taken over; NULL: none. On error nothing is
+ * made or taken. */
+int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server);
+
+/* After the last client has left. NULL is legal. */
+void eqp__lazy_server_free(eqp__lazy_server *server);
+
+/* What a host can do without waiting: hears, begins and ends maps in its thread, answers. Local. */
+int eqp__lazy_serve_some(eqp_lazy *lazy);
+
+/* Whether all clients have left and heard of it that the server knows; says so to them when all have. Local. */
+bool eqp__lazy_server_ends(eqp_lazy *lazy);
+
+/* client.c: says that this rank leaves, as soon as it can; whether all servers have heard it. Local. */
+bool eqp__lazy_says_bye(eqp_lazy *lazy);
+
+#endif

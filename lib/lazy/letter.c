@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that nobody waits for. */
+#include "lazy/lazy.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SHORTEST_REST 20000L
+#define LONGEST_REST 1000000L
+
+int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, const void *data,
+                   eqp__lazy_letter *letter)
+{
+    const int64_t bytes = (int64_t)sizeof *note + note->bytes;
+    eqp__lazy_letter made = {NULL, MPI_REQUEST_NULL};
+    int code;
+
+    EQP_TRY(bytes <= INT_MAX ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP_TRY(eqp_array_create(&made.bytes, bytes, 1));
+    memcpy(made.bytes, note, sizeof *note);
+    if (note->bytes > 0) {
+        memcpy(made.bytes + sizeof *note, data, (size_t)note->bytes);
+    }
+    code =
+        MPI_Isend(made.bytes, (int)bytes, MPI_BYTE, to, tag, comm, &made.request) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    if (code != EQP_OK) {
+        free(made.bytes);
+    } else {
+        *letter = made;
+    }
+done:
+    return code;
+}
+
+int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter, int *sender)
+{
+    eqp__lazy_letter made = {NULL, MPI_REQUEST_NULL};
+    MPI_Message message;
+    MPI_Status status;
+    int come = 0, bytes = 0, code;
+
+    if (MPI_Improbe(from, tag, comm, &come, &message, &status) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (!come) {
+        return EQP_OK;
+    }
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    code = eqp_array_create(&made.bytes, bytes > (int)sizeof(eqp__lazy_note) ? bytes : (int)sizeof(eqp__lazy_note), 1);
+    if (code != EQP_OK) { /* what nobody has room for is received and lost: nothing */
+        (void)MPI_Mrecv(NULL, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+        return code;
+    }
+    if (MPI_Imrecv(made.bytes, bytes, MPI_BYTE, &message, &made.request) != MPI_SUCCESS) {
+        free(made.bytes);
+        return EQP_ERR_MPI;
+    }
+    *letter = made;
+    *sender = status.MPI_SOURCE;
+    return EQP_OK;
+}
+
+int eqp__lazy_done(eqp__lazy_letter *letter, bool *done)
+{
+    int flag = 0;
+
+    *done = false;
+    if (MPI_Test(&letter->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *done = flag != 0;
+    return EQP_OK;
+}
+
+eqp__lazy_note eqp__lazy_read(const eqp__lazy_letter *letter)
+{
+    eqp__lazy_note note;
+
+    memcpy(&note, letter->bytes, sizeof note);
+    return note;
+}
+
+void eqp__lazy_drop(eqp__lazy_letter *letter)
+{
+    free(letter->bytes);
+    *letter = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
+}
+
+void eqp__lazy_rest(long *pause)
+{
+    *pause = *pause < SHORTEST_REST ? SHORTEST_REST : *pause < LONGEST_REST / 2 ? *pause * 2 : LONGEST_REST;
+    const struct timespec time = {0, *pause};
+
+    (void)nanosleep(&time, NULL);
+}

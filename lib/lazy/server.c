@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The side that makes maps. */
+#include "lazy/lazy.h"
+
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+
+int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server)
+{
+    eqp__lazy_server *made = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    EQP_TRY(eqp_array_create(&made->offer, n, sizeof *made->offer));
+    EQP_TRY(eqp_array_create(&made->answer, n, sizeof *made->answer));
+    made->n = n;
+    made->source = source;
+    made->worker = worker;
+    for (int64_t i = 0; i < n; i++) {
+        source[i].in = source[i].held = source[i].out = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
+    }
+    *server = made;
+    return EQP_OK;
+done:
+    if (made != NULL) {
+        free(made->offer);
+        free(made->answer);
+        free(made);
+    }
+    return code;
+}
+
+void eqp__lazy_server_free(eqp__lazy_server *server)
+{
+    if (server != NULL) {
+        for (int64_t i = 0; i < server->n; i++) {
+            free(server->source[i].held.bytes);
+            free(server->answer[i].data);
+        }
+        free(server->offer);
+        free(server->answer);
+        free(server->source);
+        free(server);
+    }
+}
+
+static int by_place(const void *key, const void *of)
+{
+    const int at = *(const int *)key, other = ((const eqp__lazy_source *)of)->at;
+
+    return (at > other) - (at < other);
+}
+
+/* What a source has said. */
+static void take_letter(eqp__lazy_server *server, eqp__lazy_source *source)
+{
+    const eqp__lazy_note note = eqp__lazy_read(&source->in);
+
+    server->ncoming--;
+    if (note.kind == EQP__LAZY_OFFER && !source->here) {
+        source->here = true;
+        source->held = source->in;
+        source->in = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
+        server->nhere++;
+        server->generation = note.generation;
+        return;
+    }
+    if (note.kind == EQP__LAZY_LEAVE && !source->left) {
+        source->left = true;
+        server->nleft++;
+    }
+    eqp__lazy_drop(&source->in);
+}
+
+/* A letter that comes behind another one of its sender waits for that. */
+static int begin_letters(eqp_lazy *lazy, bool *moved)
+{
+    eqp__lazy_server *const server = lazy->server;
+    int code = EQP_OK;
+
+    for (;;) {
+        eqp__lazy_letter letter = {NULL, MPI_REQUEST_NULL};
+        int from = -1;
+        EQP_TRY(eqp__lazy_receive(lazy->talk, MPI_ANY_SOURCE, EQP__LAZY_UP, &letter, &from));
+        if (letter.bytes == NULL) {
+            break;
+        }
+        eqp__lazy_source *source = bsearch(&from, server->source, (size_t)server->n, sizeof *server->source, by_place);
+        if (source == NULL) { /* nobody else speaks here */
+            return EQP_ERR_INTERNAL;
+        }
+        if (source->in.bytes != NULL) {
+            EQP_TRY(MPI_Wait(&source->in.request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+            take_letter(server, source);
+        }
+        source->in = letter;
+        server->ncoming++;
+        *moved = true;
+    }
+done:
+    return code;
+}
+
+static int end_letters(eqp__lazy_server *server, bool *moved)
+{
+    bool done;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < server->n && server->ncoming > 0; i++) {
+        if (server->source[i].in.bytes != NULL) {
+            EQP_TRY(eqp__lazy_done(&server->source[i].in, &done));
+            if (done) {
+                take_letter(server, &server->source[i]);
+                *moved = true;
+            }
+        }
+    }
+    for (int64_t i = 0; i < server->n && server->ngoing > 0; i++) {
+        if (server->source[i].out.bytes != NULL) {
+            EQP_TRY(eqp__lazy_done(&server->source[i].out, &done));
+            if (done) {
+                eqp__lazy_drop(&server->source[i].out);
+                server->ngoing--;
+            }
+        }
+    }
+done:
+    return code;
+}
+
+/* The offers that count, and how many they are; the code of one that failed, if any did. */
+static int64_t gather_offers(eqp__lazy_server *server, int *code)
+{
+    int64_t n = 0;
+
+    *code = EQP_OK;
+    for (int64_t i = 0; i < server->n; i++) {
+        eqp__lazy_source *source = &server->source[i];
+        const eqp__lazy_note note = eqp__lazy_read(&source->held);
+        *code = *code == EQP_OK ? (int)note.code : *code;
+        if (source->counts) {
+            server->offer[n] = (eqp_lazy_parcel){source->rank, (size_t)note.bytes, eqp__lazy_data(&source->held)};
+            server->answer[n++] = (eqp_lazy_parcel){source->rank, 0, NULL};
+        }
+    }
+    return n;
+}
+
+/* A client may leave before it has read the last answer, but never offers before: the way is free. */
+static void post(eqp_lazy *lazy, eqp__lazy_source *source, const eqp__lazy_note *note, const void *data)
+{
+    eqp__lazy_server *const server = lazy->server;
+
+    if (source->out.bytes != NULL) {
+        (void)MPI_Wait(&source->out.request, MPI_STATUS_IGNORE);
+        eqp__lazy_drop(&source->out);
+        server->ngoing--;
+    }
+    if (eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, note, data, &source->out) == EQP_OK) {
+        server->ngoing++;
+    } else if (note->bytes > 0) { /* at least that much */
+        const eqp__lazy_note failed = {note->kind, note->generation, EQP_ERR_MEMORY, 0};
+        server->ngoing += eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, &failed, NULL, &source->out) == EQP_OK;
+    }
+}
+
+/* Answers, and is ready for the next generation. */
+static void answer_all(eqp_lazy *lazy, int code)
+{
+    eqp__lazy_server *const server = lazy->server;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < server->n; i++) {
+        eqp__lazy_source *source = &server->source[i];
+        eqp_lazy_parcel *answer = source->counts ? &server->answer[n++] : NULL;
+        if (answer != NULL && source->answer) {
+            const bool sends = code == EQP_OK && answer->data != NULL;
+            const eqp__lazy_note note = {EQP__LAZY_ANSWER, server->generation, code,
+                                         sends ? (int64_t)answer->bytes : 0};
+            post(lazy, source, &note, answer->data);
+        }
+        if (answer != NULL) {
+            free(answer->data);
+            answer->data = NULL;
+        }
+        eqp__lazy_drop(&source->held);
+        source->here = false;
+    }
+    server->nhere = 0;
+    server->working = false;
+}
+
+int eqp__lazy_serve_some(eqp_lazy *lazy)
+{
+    eqp__lazy_server *const server = lazy->server;
+    bool moved = false;
+    int made, code;
+
+    EQP_TRY(begin_letters(lazy, &moved));
+    EQP_TRY(end_letters(server, &moved));
+    if (server->working && eqp__lazy_worker_done(server->worker, &made)) {
+        answer_all(lazy, made);
+    }
+    if (!server->working && server->nhere == server->n && server->nleft == 0) {
+        const int64_t n = gather_offers(server, &made);
+        server->working = true;
+        if (made == EQP_OK && lazy->make != NULL) {
+            eqp__lazy_worker_begin(server->worker, lazy->make, lazy->user, lazy->napp, n, server->offer,
+                                   server->answer);
+        } else {
+            answer_all(lazy, made != EQP_OK ? made : EQP_ERR_STATE);
+        }
+    }
+done:
+    return code;
+}
+
+bool eqp__lazy_server_ends(eqp_lazy *lazy)
+{
+    eqp__lazy_server *const server = lazy->server;
+    const eqp__lazy_note bye = {EQP__LAZY_BYE, 0, EQP_OK, 0};
+    bool moved = false;
+
+    if (server->nleft == server->n) { /* once: then there is nobody to hear it */
+        eqp__lazy_worker_free(server->worker);
+        server->worker = NULL;
+        server->working = false;
+        for (int64_t i = 0; i < server->n; i++) {
+            post(lazy, &server->source[i], &bye, NULL);
+        }
+        server->nleft++;
+    }
+    return server->nleft > server->n &&
+           (server->ngoing == 0 || end_letters(server, &moved) != EQP_OK || server->ngoing == 0);
+}
+
+/* One map, with the other balancers. */
+static int make_one(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
+{
+    eqp__lazy_server *const server = lazy->server;
+    int code;
+    const int64_t n = gather_offers(server, &code);
+
+    code = eqp_agree(lazy->mine, code, NULL);
+    code = code == EQP_OK ? make(user, lazy->mine, lazy->napp, n, server->offer, server->answer) : code;
+    answer_all(lazy, code);
+    return EQP_OK;
+}
+
+int eqp_lazy_serve(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
+{
+    long pause = 0;
+    int code = EQP_OK;
+
+    if (lazy == NULL || make == NULL || !lazy->serves) {
+        return EQP_ERR_ARGUMENT;
+    }
+    while (!eqp__lazy_server_ends(lazy)) {
+        bool moved = false;
+        EQP_TRY(begin_letters(lazy, &moved));
+        EQP_TRY(end_letters(lazy->server, &moved));
+        if (lazy->server->nhere == lazy->server->n) {
+            EQP_TRY(make_one(lazy, make, user));
+            moved = true;
+        }
+        pause = moved ? 0 : pause;
+        if (!moved) {
+            eqp__lazy_rest(&pause);
+        }
+    }
+done:
+    return code;
+}
