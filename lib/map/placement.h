@@ -16,4 +16,15 @@
 int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *units, const int *part,
                          int nparts, const double *loads, int64_t nhome, eqp_map **made, eqp_placement **placements);
 
+/* Whose placement is asked for: number at_home of those that a rank knows. */
+typedef struct eqp__address {
+    int rank;
+    int64_t at_home;
+} eqp__address;
+
+/* Placements from the ranks that know them. known: [nknown] of this rank; placement: [n]. EQP_ERR_DATA for a number
+ * that a rank has not got. Collective. */
+int eqp__placements_fetch(MPI_Comm comm, int64_t n, const eqp__address *address, int64_t nknown,
+                          const eqp_placement *known, eqp_placement *placement);
+
 #endif

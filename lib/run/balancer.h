@@ -9,8 +9,8 @@
 #include "whatif/whatif.h"
 
 struct eqp_balancer {
-    MPI_Comm comm; /* owned */
-    int rank, nranks;
+    MPI_Comm comm;            /* owned */
+    int rank, nranks, nparts; /* parts: of its maps; ranks, but where others' maps are made */
     eqp_problem problem;
     eqp_balancer_options options;
     eqp_work_model model;
@@ -56,9 +56,38 @@ typedef struct eqp_names {
 int eqp__take_names(eqp_balancer *b, eqp_names *names);
 void eqp__names_free(eqp_names *names);
 
+/* make.c */
+
 /* Opens the problem for a survey, and asks for what it knows of sources that parts share; to be closed in any case.
  * Collective. */
 int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making);
 void eqp__close_problem(const eqp_balancer *b);
+
+/* What was found: all but the costs is owned. */
+typedef struct eqp_found_map {
+    eqp_map *map; /* NULL: the present one is kept */
+    eqp_placement *placement;
+    eqp_map_made made;
+} eqp_found_map;
+
+void eqp__found_free(eqp_found_map *found);
+
+/* Owners in curve order, by the survey that there is or by one that is taken. base: [parts] or NULL, owned by the
+ * caller; owners: to be freed in any case. Adds to *bytes. Collective. */
+int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, double **base, eqp_owners *owners,
+                 int64_t *bytes);
+
+/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. Collective. */
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
+                eqp_message *message);
+
+/* `auto`, or a map that is traced before it is used. */
+bool eqp__making_by_trial(const eqp_making *making);
+
+/* A new map by a method that takes the survey alone; by any, for so many steps. Collective. */
+int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_found_map *found,
+                        int64_t *bytes, eqp_message *message);
+int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, double life, eqp_found_map *found,
+                  int64_t *bytes, eqp_message *message);
 
 #endif

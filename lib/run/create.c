@@ -232,6 +232,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
 
     MPI_Comm_rank(b->comm, &b->rank);
     MPI_Comm_size(b->comm, &b->nranks);
+    b->nparts = b->nranks;
     EQP_TRY(take_problem(b, problem));
     EQP_TRY(take_options(b, options));
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a map comes to, by the survey alone: who computes an owner has its load, and needs what it touches. Exact, where
  * the survey gives all pins and pins are owners. */
+#include "map/placement.h"
 #include "whatif/whatif.h"
 
 #include <equipoise/base.h>
@@ -27,71 +28,21 @@ done:
     return code;
 }
 
-/* What a rank asks the home of an owner for, and what it gets. */
-typedef struct inquiry {
-    int64_t at_home, index;
-    int asker;
-} inquiry;
-
-typedef struct reply {
-    int64_t index;
-    eqp_placement placement;
-} reply;
-
-static int ask(MPI_Comm comm, int rank, const eqp_owners *owners, int64_t *n, inquiry **in)
-{
-    inquiry *out = NULL;
-    int *to = NULL;
-    int code = eqp_array_create(&out, owners->n, sizeof *out);
-
-    code = code == EQP_OK ? eqp_array_create(&to, owners->n, sizeof *to) : code;
-    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
-        out[o] = (inquiry){owners->owner[o].at_home, o, rank};
-        to[o] = owners->owner[o].home;
-    }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp_send_records(comm, sizeof *out, owners->n, to, out, n, in));
-done:
-    free(to);
-    free(out);
-    return code;
-}
-
 /* The placements of owners in curve order, from their homes. */
 static int fetch_placements(const eqp_whatif_state *state, const eqp_placement *at_home, eqp_placement **placement)
 {
-    const MPI_Comm comm = state->comm;
-    inquiry *asked = NULL;
-    reply *out = NULL, *in = NULL;
-    int *to = NULL;
-    int64_t n = 0, nin = 0;
-    int code = ask(comm, state->rank, &state->pinned, &n, &asked);
+    const eqp_owners *owners = &state->pinned;
+    eqp__address *address = NULL;
+    int code = eqp_array_create(&address, owners->n, sizeof *address);
 
-    if (code != EQP_OK) {
-        return code;
+    code = code == EQP_OK ? eqp_array_create(placement, owners->n, sizeof **placement) : code;
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        address[o] = (eqp__address){owners->owner[o].home, owners->owner[o].at_home};
     }
-    code = eqp_array_create(&out, n, sizeof *out);
-    code = code == EQP_OK ? eqp_array_create(&to, n, sizeof *to) : code;
-    code = code == EQP_OK ? eqp_array_create(placement, state->pinned.n, sizeof **placement) : code;
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        to[i] = asked[i].asker;
-        out[i].index = asked[i].index;
-        if (asked[i].at_home < 0 || asked[i].at_home >= state->what->nhome) {
-            code = EQP_ERR_DATA; /* the survey names an owner that does not live there */
-        } else {
-            out[i].placement = at_home[asked[i].at_home];
-        }
-    }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp_send_records(comm, sizeof *out, n, to, out, &nin, &in));
-    for (int64_t i = 0; i < nin; i++) {
-        (*placement)[in[i].index] = in[i].placement;
-    }
+    EQP_TRY(eqp_agree(state->comm, code, NULL));
+    EQP_TRY(eqp__placements_fetch(state->comm, owners->n, address, state->what->nhome, at_home, *placement));
 done:
-    free(in);
-    free(to);
-    free(out);
-    free(asked);
+    free(address);
     return code;
 }
 

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes maps of what a problem says of itself. */
+#include "run/balancer.h"
+
+#include "par/comm.h"
+#include "par/methods.h"
+#include "whatif/automatic.h"
+
+#include <equipoise/par.h>
+#include <equipoise/route.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A repair goes on to so much of the tolerance, so that the next one is not due at once. */
+#define REPAIRED 0.5
+
+/* Which work units are heavy, and how many pins are enough, follows from the weight of all owners. So where units are
+ * wanted they are surveyed twice. */
+static int take_survey(eqp_balancer *b, const eqp_making *making, eqp_survey *survey)
+{
+    const eqp_problem *problem = &b->problem;
+    const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
+    eqp_survey_detail detail = {.heavy = INFINITY, .cost = model.nominal};
+    const bool weighs = eqp__method_weighs(making->method), units = (making->method->flags & EQP_NEEDS_UNITS) != 0;
+    eqp_units_totals totals = b->totals;
+    int code = EQP_OK;
+
+    if (!units || !problem->estimates || totals.owners == 0) {
+        eqp__survey_clear(survey, &b->model, &detail);
+        code = problem->survey(problem->user, weighs ? EQP_SURVEY_WORK : EQP_SURVEY_NAMES, survey);
+        EQP_TRY(eqp_agree(b->comm, code, NULL));
+        EQP_TRY(units ? eqp__survey_totals(b->comm, survey, &model, &totals) : EQP_OK);
+    }
+    if (units) {
+        detail = eqp__making_detail(making, b->nparts, &totals);
+        detail.cost = model.nominal;
+        eqp__survey_clear(survey, &b->model, &detail);
+        EQP_TRY(eqp_agree(b->comm, problem->survey(problem->user, EQP_SURVEY_WORK, survey), NULL));
+    }
+done:
+    return code;
+}
+
+/* Opens the problem for a survey, and asks for what it knows of sources that parts share. */
+int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making)
+{
+    const eqp_problem *problem = &b->problem;
+    int code = EQP_OK;
+
+    if (problem->open != NULL) {
+        EQP_TRY(eqp_agree(b->comm, problem->open(problem->user, traced), NULL));
+    }
+    if (problem->aspect != NULL && making->aspect <= 0) {
+        EQP_TRY(eqp_agree(b->comm, problem->aspect(problem->user, &making->aspect), NULL));
+    }
+done:
+    return code;
+}
+
+void eqp__close_problem(const eqp_balancer *b)
+{
+    if (b->problem.close != NULL) {
+        b->problem.close(b->problem.user);
+    }
+}
+
+/* Seconds of the ranks whatever the map: [ranks], or NULL where there are none. */
+static int find_base(const eqp_balancer *b, double **base)
+{
+    const eqp_problem *problem = &b->problem;
+    int code = EQP_OK;
+
+    if (problem->base != NULL) { /* the same on all ranks */
+        EQP_TRY(eqp_agree(b->comm, eqp_array_create(base, b->nparts, sizeof **base), NULL));
+        problem->base(problem->user, b->nparts, *base);
+    }
+done:
+    return code;
+}
+
+/* Opens the problem, and has it say what its owners are. */
+static int ask_problem(eqp_balancer *b, eqp_making *making, double **base)
+{
+    const bool opens = eqp__method_weighs(making->method) || b->problem.base != NULL || b->problem.aspect != NULL;
+    int code = opens ? eqp__open_problem(b, false, making) : EQP_OK;
+
+    code = code == EQP_OK ? find_base(b, base) : code;
+    code = code == EQP_OK && !b->surveyed ? take_survey(b, making, &b->survey) : code;
+    if (opens) {
+        eqp__close_problem(b);
+    }
+    return code;
+}
+
+/* Owners in curve order. */
+int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, double **base, eqp_owners *owners,
+                 int64_t *bytes)
+{
+    const bool surveyed = b->surveyed;
+    int code;
+
+    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : ask_problem(b, making, base));
+    const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
+    EQP_TRY(eqp__owners_line_up(b->comm, &b->survey, &model, &b->costs, home->n, home->key, owners, bytes));
+done:
+    if (!surveyed) { /* else the next step may want one again */
+        eqp__survey_release(&b->survey);
+    }
+    b->surveyed = false;
+    return code;
+}
+
+void eqp__found_free(eqp_found_map *found)
+{
+    eqp_map_free(found->map);
+    free(found->placement);
+}
+
+/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. */
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
+                eqp_message *message)
+{
+    eqp_making repairing = *making;
+    eqp_owners owners = {.n = 0};
+    eqp_found_map made = {.map = NULL};
+    double *base = NULL;
+    int code;
+
+    repairing.method = &eqp__method_repair;
+    repairing.how = (eqp_choice_options){.start = NULL};
+    repairing.settings = (eqp_settings){{0}};
+    repairing.assign_tol = REPAIRED * making->imbalance_tol;
+    EQP_TRY(eqp__line_up(b, home, &repairing, &base, &owners, bytes));
+    repairing.base = base;
+    EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, b->map, home->n, &made.map, &made.placement, &made.made,
+                            message));
+    const eqp_balance_result *result = &made.made.result;
+    if (result->imbalance <= fmax(making->imbalance_tol, result->imbalance_floor)) {
+        snprintf(b->now.why, sizeof b->now.why,
+                 "%lld of %lld owners move, the work is uneven by %.1f%% instead of %.1f%%",
+                 (long long)result->repaired, (long long)made.made.units, 100.0 * result->imbalance,
+                 100.0 * result->imbalance_unrepaired);
+        *found = made;
+        made = (eqp_found_map){.map = NULL};
+    } else {
+        snprintf(b->now.why, sizeof b->now.why, "a repair would leave the work uneven by %.1f%%",
+                 100.0 * result->imbalance);
+    }
+done:
+    eqp__found_free(&made);
+    eqp__owners_free(&owners);
+    free(base);
+    return code;
+}
+
+int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_found_map *found,
+                        int64_t *bytes, eqp_message *message)
+{
+    eqp_owners owners = {.n = 0};
+    double *base = NULL;
+    int code;
+
+    EQP_TRY(eqp__line_up(b, home, making, &base, &owners, bytes));
+    making->base = base;
+    EQP_TRY(eqp__draft_make(b->comm, making, &owners, b->has_map ? b->map : NULL, home->n, &found->map,
+                            &found->placement, &found->made, message));
+    b->totals = found->made.totals;
+done:
+    eqp__owners_free(&owners);
+    free(base);
+    return code;
+}
+
+/* `auto`, and methods whose maps are traced before they are used. */
+static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+                  eqp_auto_answer *answer, eqp_message *message)
+{
+    const eqp_trial present = {.nparts = b->nparts, .map = b->map, .placements = home->present};
+    const eqp_whatif what = {.comm = b->comm,
+                             .problem = &b->problem,
+                             .model = b->model,
+                             .costs = &b->costs,
+                             .plan = b->options.plan_auto ? NULL : &b->plan,
+                             .speeds = making->speeds,
+                             .old = b->has_map ? b->map : NULL,
+                             .making = *making,
+                             .nhome = home->n,
+                             .key = home->key};
+    eqp_auto_question question = {.nparts = b->nparts, .life = life, .network = b->options.network};
+    eqp_whatif_state state;
+    int code;
+
+    eqp__whatif_open(&what, &state);
+    EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &question.network) : EQP_OK);
+    EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
+done:
+    eqp__whatif_close(&state);
+    return code;
+}
+
+static int make_by_trial(eqp_balancer *b, const eqp_names *home, eqp_making *making, double life, eqp_found_map *found,
+                         eqp_message *message)
+{
+    eqp_auto_answer answer = {.keep = false};
+    int code = eqp__open_problem(b, true, making);
+
+    code = code == EQP_OK ? choose(b, home, making, life, &answer, message) : code;
+    eqp__close_problem(b);
+    EQP_TRY(code);
+    if (b->options.plan_auto) {
+        eqp_exchange_plan plan = answer.row.evaluated.plan;
+        EQP_TRY(eqp_route_fit(b->comm, &plan));
+        b->plan = plan;
+    }
+    found->made = answer.trial.made;
+    found->made.result.imbalance = answer.row.evaluated.imbalance;
+    found->map = answer.trial.map;
+    found->placement = answer.trial.placements;
+    answer.trial.map = NULL;
+    answer.trial.placements = NULL;
+    if (!answer.keep && making->method == &eqp__method_auto) {
+        memcpy(b->now.chosen, answer.choice.word, sizeof b->now.chosen);
+    }
+    memcpy(b->now.why, answer.why, sizeof b->now.why);
+done:
+    eqp__trials_free(1, &answer.trial);
+    return code;
+}
+
+/* `auto`, or a map that is traced before it is used. */
+bool eqp__making_by_trial(const eqp_making *making)
+{
+    return making->method->assign == NULL || eqp__making_wants_trial(making);
+}
+
+int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, double life, eqp_found_map *found,
+                  int64_t *bytes, eqp_message *message)
+{
+    return eqp__making_by_trial(making) ? make_by_trial(b, home, making, life, found, message)
+                                        : eqp__make_by_method(b, home, making, found, bytes, message);
+}
