@@ -67,6 +67,14 @@ static const app_option output_rows[] = {
      .fallback = "auto",
      .help = "when the map is renewed: by the policy, only at the start, every N steps;\n"
              "repair: a few owners move whenever the work is over the tolerance"},
+    {.name = "lazy",
+     .argument = "none|auto|thread|M[:option,...]",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(lazy_text),
+     .fallback = "none",
+     .help = "who makes maps after the first one: the run, a thread, or M of the ranks, beside the run;\n"
+             "wait=K, delay=K: steps until it is waited for, or taken exactly; repair=auto|never|N;\n"
+             "patience=S: seconds until they are given up; spread=node|last: which ranks"},
     {.name = "share",
      .argument = "equal|speeds:S,...|measured|model",
      .type = APP_OPTION_TEXT,
@@ -279,6 +287,23 @@ static int choose_policy(app_run_settings *run, const char **option, eqp_message
     return code;
 }
 
+static int choose_lazy(app_run_settings *run, const char **option, eqp_message *message)
+{
+    int code;
+
+    *option = "lazy";
+    run->lazy = eqp_lazy_options_defaults();
+    if (run->lazy_text == NULL) {
+        return EQP_OK;
+    }
+    code = eqp_lazy_options_parse(run->lazy_text, &run->lazy, message);
+    if (code == EQP_OK && run->ncompare > 0 && run->lazy.mode != EQP_LAZY_NONE) {
+        eqp_message_set(message, "%s: no map is used where no step is made", run->lazy_text);
+        code = EQP_ERR_ARGUMENT;
+    }
+    return code;
+}
+
 static int choose_exchange(app_run_settings *run, const char **option, eqp_message *message)
 {
     int code = EQP_OK;
@@ -376,6 +401,7 @@ int app_run_choose(const char *program, const eqp_methods *own, app_run_settings
     int code = choose_methods(own, run, &option, &inner);
 
     code = code == EQP_OK ? choose_policy(run, &option, &inner) : code;
+    code = code == EQP_OK ? choose_lazy(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_exchange(run, &option, &inner) : code;
     code = code == EQP_OK ? choose_parts(run, &option, &inner) : code;
     code = code == EQP_OK ? check_nodes(run, &option, &inner) : code;
@@ -416,6 +442,7 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     options.network_measure = run->network_measure;
     options.calibrate = false; /* costs are fitted to batches that have all that forces take */
     options.handed_out = run->schedule != NULL;
+    options.lazy = run->beside;
     return options;
 }
 
@@ -444,7 +471,7 @@ int64_t app_run_settings_hash(const app_run_settings *run)
 {
     const char *const text[] = {run->snapshot,     run->generate,   run->restart,       run->balance,
                                 run->rebalance,    run->share_text, run->schedule_text, run->exchange_text,
-                                run->compare_text, run->parts_text, run->network_text};
+                                run->compare_text, run->parts_text, run->network_text,  run->lazy_text};
     const double number[] = {run->dt, run->imbalance_tol, run->sample_rate, run->sample_threshold};
     const int64_t count[] = {run->steps,        run->max_particles,  run->seed,          run->sample_strategy,
                              run->output_every, run->output != NULL, run->forces != NULL};

@@ -21,6 +21,7 @@
 #include "../recipe/recipe.h"
 
 #include <equipoise/exchange.h>
+#include <equipoise/lazy_run.h>
 #include <equipoise/policy.h>
 #include <equipoise/schedule.h>
 
@@ -39,7 +40,7 @@ typedef struct app_run_settings {
     const char *report, *forces, *output;
     int64_t output_every;
     bool quiet, progress;
-    const char *exchange_text, *compare_text, *parts_text, *network_text, *share_text, *schedule_text;
+    const char *exchange_text, *compare_text, *parts_text, *network_text, *share_text, *schedule_text, *lazy_text;
     /* derived: app_run_choose() */
     const eqp_method *method;
     eqp_choice choice; /* what --balance says, options included */
@@ -52,6 +53,8 @@ typedef struct app_run_settings {
     int64_t *parts;                      /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
     eqp_network network;                 /* as given, else the defaults */
     bool network_measure;                /* alpha and beta are to be measured: see eqp_network_measure() */
+    eqp_lazy_options lazy;               /* who makes maps */
+    eqp_lazy *beside;                    /* the connection with them, while the run lasts (borrowed); NULL: nobody */
     eqp_share_options share;             /* what --share says; owned */
     const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */
     eqp_schedule_options schedule_rules; /* how; without weights */

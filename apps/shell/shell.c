@@ -100,16 +100,22 @@ static int answer_questions(const app_program *program, int rank, app_action act
     return code == EQP_OK && text == NULL ? -1 : print_owned(name, rank, code, text, message);
 }
 
+/* NULL: the program has no such settings. */
+static app_run_settings *settings_of(const app_program *program)
+{
+    const app_command_line *line = program->line;
+
+    return line->after == &app_run_output
+               ? (app_run_settings *)(void *)((char *)program->settings + line->shared_offset)
+               : NULL;
+}
+
 /* Ranks may be started with lines of their own, and so with kernels of their own; but all must want the same run. */
 static int agree_on_settings(MPI_Comm world, const app_program *program, eqp_message *message)
 {
-    const app_run_settings *run =
-        (const app_run_settings *)(const void *)((const char *)program->settings + program->line->shared_offset);
-    int code = EQP_OK;
+    const app_run_settings *run = settings_of(program);
+    int code = run != NULL ? eqp_agree_same(world, app_run_settings_hash(run)) : EQP_OK;
 
-    if (program->line->after == &app_run_output) { /* else there are no such settings */
-        code = eqp_agree_same(world, app_run_settings_hash(run));
-    }
     if (code == EQP_ERR_ARGUMENT) {
         eqp_message_set(message, "%s: the ranks were started with different options of input, steps or balancing",
                         program->line->program);
@@ -117,12 +123,49 @@ static int agree_on_settings(MPI_Comm world, const app_program *program, eqp_mes
     return code;
 }
 
-static int run_program(const app_program *program, MPI_Comm world, int rank, int argc, char **argv)
+/* What is left of a run: its exit status, and whether MPI can still be ended. */
+typedef struct ending {
+    int stopped;
+    bool lost;
+} ending;
+
+/* The run on the ranks that are not given away; those that are make its maps meanwhile. */
+static int run_beside(const app_program *program, MPI_Comm world, const char *command, ending *end,
+                      eqp_message *message)
+{
+    app_run_settings *const run = settings_of(program);
+    MPI_Comm mine = MPI_COMM_NULL;
+    eqp_message inner = {""};
+    eqp_lazy *lazy = NULL;
+    int code;
+
+    if (run == NULL) {
+        return program->simulate(world, program->settings, command, &end->stopped, message);
+    }
+    code = eqp_lazy_split(world, &run->lazy, &mine, &lazy, &inner);
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: --lazy: %s", program->line->program, inner.text);
+        return code;
+    }
+    if (eqp_lazy_serves(lazy)) {
+        code = eqp_balancer_serve(lazy, program->own);
+    } else {
+        run->beside = lazy;
+        code = program->simulate(mine, program->settings, command, &end->stopped, message);
+    }
+    (void)eqp_lazy_leave(&lazy, &end->lost);
+    run->beside = NULL;
+    eqp_comm_free(&mine);
+    return code;
+}
+
+static int run_program(const app_program *program, MPI_Comm world, int rank, int argc, char **argv, bool *lost)
 {
     app_action action;
     eqp_message message = {""};
     char *command = NULL;
-    int stopped = 0, status = -1, code;
+    ending end = {0, false};
+    int status = -1, code;
 
     code = app_options_parse(program->line, argc, argv, program->settings, NULL, &action, &message);
     if (code == EQP_OK) {
@@ -138,11 +181,12 @@ static int run_program(const app_program *program, MPI_Comm world, int rank, int
     }
     EQP_TRY(eqp_agree(world, code, &message));
     EQP_TRY(agree_on_settings(world, program, &message));
-    EQP_TRY(program->simulate(world, program->settings, command, &stopped, &message));
+    EQP_TRY(run_beside(program, world, command, &end, &message));
 done:
+    *lost = end.lost;
     print_failure(rank, code, &message);
     free(command);
-    return code == EQP_OK && stopped != 0 ? 128 + stopped : app_exit_status(code);
+    return code == EQP_OK && end.stopped != 0 ? 128 + end.stopped : app_exit_status(code);
 }
 
 /* Every step takes and gives back arrays of some bytes per particle. glibc keeps blocks below a limit that grows with
@@ -169,11 +213,12 @@ static void open_closed_streams(void)
 int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
 {
     char line[160];
-    int rank, status;
+    bool lost = false;
+    int rank, status, provided;
 
     open_closed_streams();
     give_large_blocks_back();
-    if (MPI_Init(&argc, &argv) != MPI_SUCCESS) {
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) { /* a thread may make maps */
         fprintf(stderr, "%s: MPI cannot start\n", program->line->program);
         return EXIT_TROUBLE;
     }
@@ -184,9 +229,13 @@ int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
         app_signals_last_words(rank == 0 ? line : NULL);
         app_signals_expendable();
     }
-    status = run_program(program, world, rank, argc, argv);
+    status = run_program(program, world, rank, argc, argv, &lost);
     app_signals_restore();
     app_signals_last_words(NULL);
+    if (lost) { /* MPI would wait for those who do not answer any more */
+        (void)fflush(NULL);
+        _exit(status);
+    }
     MPI_Finalize();
     return status;
 }

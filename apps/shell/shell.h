@@ -7,7 +7,7 @@
  *     int main(int argc, char **argv)
  *     {
  *         dd_settings settings;
- *         const app_program program = {dd_settings_table(), &settings, answer, complete, simulate};
+ *         const app_program program = {dd_settings_table(), &settings, answer, complete, simulate, &dd_methods};
  *         return app_main(&program, MPI_COMM_WORLD, argc, argv);
  *     }
  *
@@ -35,6 +35,8 @@ typedef struct app_program {
 
     /* The run. Collective, fails on all ranks or on none. *stopped: the signal that ended it early, else stays. */
     int (*simulate)(MPI_Comm comm, const void *settings, const char *command, int *stopped, eqp_message *message);
+
+    const eqp_methods *own; /* methods of the app's own, for ranks that make its maps; NULL: none */
 } app_program;
 
 /* From MPI_Init to MPI_Finalize. Answers --help and --version itself. Returns the exit status of the process: 0, 2 for

@@ -115,6 +115,15 @@ static int offer_nothing(eqp_lazy *lazy, int code)
     return code;
 }
 
+/* An event of the state machine that cannot be a mistake here. */
+static eqp_lazy_action happen(eqp_lazy *lazy, eqp_lazy_event event)
+{
+    eqp_lazy_action action = EQP_LAZY_DO_NOTHING;
+
+    (void)eqp_lazy_next(&lazy->client.state, event, &action);
+    return action;
+}
+
 int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
 {
     int code;
@@ -124,12 +133,12 @@ int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
         return EQP_ERR_ARGUMENT;
     }
     eqp__lazy_client *const client = &lazy->client;
-    if (client->news != EQP_LAZY_IDLE) {
+    if (happen(lazy, EQP_LAZY_ON_OFFER) == EQP_LAZY_DO_NOTHING) {
         return EQP_ERR_STATE;
     }
-    client->news = EQP_LAZY_WAITING;
     client->generation++;
-    client->offered = step;
+    client->at = step;
+    client->due = false;
     client->since = eqp_wall_seconds();
     client->here = false;
     client->code = EQP_OK;
@@ -144,64 +153,68 @@ int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
     return code == EQP_OK ? EQP_OK : offer_nothing(lazy, code);
 }
 
-/* Whether it is too late to go on without the answer. */
-static bool must_wait(const eqp_lazy *lazy, int64_t step)
-{
-    const int64_t age = step - lazy->client.offered;
-
-    return (lazy->options.delay >= 0 && age >= lazy->options.delay) ||
-           (lazy->options.wait >= 0 && age >= lazy->options.wait);
-}
-
-/* Whether it is too early to use it. */
-static bool may_take(const eqp_lazy *lazy, int64_t step)
-{
-    return step - lazy->client.offered >= lazy->options.delay;
-}
-
-/* How an offer under way stands at a step, for this rank; waits until it is known whether it is ready, or not at all.
- */
-static eqp_lazy_news look(eqp_lazy *lazy, int64_t step, bool waits)
+/* Steps that were computed since the last look. */
+static void advance(eqp_lazy *lazy, int64_t step)
 {
     eqp__lazy_client *const client = &lazy->client;
-    long pause = 0;
 
-    while (talks(lazy) && !client->gone) {
-        hear(lazy);
-        if (client->here) {
-            break;
-        }
-        if (eqp_wall_seconds() - client->since > lazy->options.patience) {
-            lose(lazy);
-        }
-        if (!waits) {
-            break;
-        }
-        eqp__lazy_rest(&pause);
+    while (client->at < step && client->state.phase >= EQP_LAZY_OFFERED && client->state.phase <= EQP_LAZY_READY &&
+           !client->state.waiting && !client->due) {
+        client->due = happen(lazy, EQP_LAZY_ON_STEP) == EQP_LAZY_DO_TAKE;
+        client->at++;
     }
-    if (client->gone && !client->here) {
-        return EQP_LAZY_LOST;
-    }
-    return client->here && may_take(lazy, step) ? EQP_LAZY_READY : EQP_LAZY_WAITING;
 }
 
-eqp_lazy_news eqp_lazy_look(eqp_lazy *lazy, int64_t step)
+/* How an offer stands that all ranks know to be ready, or that nobody has made. */
+static eqp_lazy_phase standing(const eqp__lazy_client *client)
+{
+    return client->state.phase == EQP_LAZY_READY && !client->due ? EQP_LAZY_OFFERED : client->state.phase;
+}
+
+eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step)
+{
+    long pause = 0;
+
+    if (lazy == NULL || lazy->serves) {
+        return EQP_LAZY_IDLE;
+    }
+    eqp__lazy_client *const client = &lazy->client;
+    advance(lazy, step);
+    while (client->state.phase == EQP_LAZY_OFFERED && !client->state.has && !client->gone) {
+        hear(lazy);
+        if (client->here) {
+            (void)happen(lazy, EQP_LAZY_ON_ANSWER);
+        } else if (eqp_wall_seconds() - client->since > lazy->options.patience) {
+            lose(lazy);
+        } else if (!client->state.waiting) {
+            break;
+        } else {
+            eqp__lazy_rest(&pause);
+        }
+    }
+    if (client->state.phase != EQP_LAZY_OFFERED) {
+        return standing(client);
+    }
+    return client->state.has ? EQP_LAZY_READY : client->gone ? EQP_LAZY_LOST : EQP_LAZY_OFFERED;
+}
+
+eqp_lazy_phase eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen)
 {
     if (lazy == NULL || lazy->serves) {
         return EQP_LAZY_IDLE;
     }
-    return lazy->client.news == EQP_LAZY_WAITING ? look(lazy, step, must_wait(lazy, step)) : lazy->client.news;
-}
-
-void eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_news news)
-{
-    if (lazy != NULL && lazy->client.news == EQP_LAZY_WAITING && (news == EQP_LAZY_LOST || news == EQP_LAZY_READY)) {
-        lazy->client.news = news;
+    eqp__lazy_client *const client = &lazy->client;
+    if (client->state.phase == EQP_LAZY_OFFERED && seen == EQP_LAZY_LOST) {
+        (void)happen(lazy, EQP_LAZY_ON_DEAD);
     }
+    if (client->state.phase == EQP_LAZY_OFFERED && seen == EQP_LAZY_READY) {
+        client->due = happen(lazy, EQP_LAZY_ON_ALL_HAVE) == EQP_LAZY_DO_TAKE;
+    }
+    return standing(client);
 }
 
 /* A reduction tells whether any is lost, and whether all are ready: by the least of two numbers. */
-static int64_t word_of(eqp_lazy_news news)
+static int64_t word_of(eqp_lazy_phase news)
 {
     return news == EQP_LAZY_LOST ? 0 : news == EQP_LAZY_READY ? 2 : 1;
 }
@@ -221,11 +234,11 @@ static int take_news(eqp_lazy *lazy)
     if (!done) {
         return EQP_ERR_MPI;
     }
-    eqp_lazy_agreed(lazy, lazy->least == 0 ? EQP_LAZY_LOST : lazy->least == 2 ? EQP_LAZY_READY : EQP_LAZY_WAITING);
+    eqp_lazy_agreed(lazy, lazy->least == 0 ? EQP_LAZY_LOST : lazy->least == 2 ? EQP_LAZY_READY : EQP_LAZY_OFFERED);
     return EQP_OK;
 }
 
-int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_news *news)
+int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news)
 {
     int code = EQP_OK;
 
@@ -235,18 +248,18 @@ int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_news *news)
     if (lazy->polling != MPI_REQUEST_NULL) { /* all ranks have begun it a step ago */
         EQP_TRY(take_news(lazy));
     }
-    if (lazy->client.news == EQP_LAZY_WAITING) {
+    const eqp_lazy_phase seen = eqp_lazy_look(lazy, step);
+    if (lazy->client.state.phase == EQP_LAZY_OFFERED) {
         /* What all ranks wait for is known at once, else in the next step. */
-        const bool now = must_wait(lazy, step);
-        lazy->seen = word_of(look(lazy, now ? step : step + 1, now));
+        lazy->seen = word_of(seen);
         EQP_TRY(MPI_Iallreduce(&lazy->seen, &lazy->least, 1, MPI_INT64_T, MPI_MIN, lazy->mine, &lazy->polling) ==
                         MPI_SUCCESS
                     ? EQP_OK
                     : EQP_ERR_MPI);
-        EQP_TRY(now ? take_news(lazy) : EQP_OK);
+        EQP_TRY(lazy->client.state.waiting ? take_news(lazy) : EQP_OK);
     }
     if (news != NULL) {
-        *news = lazy->client.news;
+        *news = standing(&lazy->client);
     }
 done:
     return code;
@@ -258,10 +271,11 @@ int eqp_lazy_take(eqp_lazy *lazy, eqp_lazy_parcel *answer)
         return EQP_ERR_ARGUMENT;
     }
     eqp__lazy_client *const client = &lazy->client;
-    if (client->news != EQP_LAZY_READY) {
+    if (!client->due) {
         return EQP_ERR_STATE;
     }
-    client->news = EQP_LAZY_IDLE;
+    (void)happen(lazy, EQP_LAZY_ON_TAKE);
+    client->due = false;
     if (client->code != EQP_OK) {
         return client->code;
     }
@@ -279,6 +293,7 @@ bool eqp__lazy_says_bye(eqp_lazy *lazy)
     const eqp__lazy_note leave = {EQP__LAZY_LEAVE, 0, EQP_OK, 0};
     eqp__lazy_client *const client = &lazy->client;
 
+    (void)happen(lazy, EQP_LAZY_ON_LEAVE);
     hear(lazy);
     for (int64_t i = 0; i < client->n && !client->gone; i++) {
         if (!client->leaving[i] && client->out[i].bytes == NULL) {

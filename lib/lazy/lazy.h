@@ -82,9 +82,9 @@ typedef struct eqp__lazy_server {
     int64_t ncoming, ngoing;  /* letters that MPI is not done with */
     eqp__lazy_source *source; /* [n] by rank of the application */
     int64_t generation;
+    eqp_lazy_server state;
     eqp_lazy_parcel *offer, *answer; /* [n] those that count */
     eqp__lazy_worker *worker;        /* of a host */
-    bool working;
 } eqp__lazy_server;
 
 typedef struct eqp__lazy_client {
@@ -94,15 +94,16 @@ typedef struct eqp__lazy_client {
     bool whole;            /* all get the bytes; else only the first, and the others the news */
     eqp__lazy_letter *out; /* [n] */
     eqp__lazy_letter in, answer;
-    bool *leaving;      /* [n] they have been told that this rank leaves */
-    int64_t byes;       /* servers that know that this rank leaves */
-    eqp_lazy_news news; /* for all ranks, but for EQP_LAZY_WAITING, which may be ready here */
-    bool here;          /* the answer is complete */
-    bool gone;          /* this rank hears nothing more */
-    int64_t generation, offered;
-    double since;         /* the offer, seconds of the wall clock */
-    int code;             /* of the answer */
-    eqp_lazy_parcel mine; /* the answer where the application's own ranks have made it; owned */
+    bool *leaving; /* [n] they have been told that this rank leaves */
+    int64_t byes;  /* servers that know that this rank leaves */
+    eqp_lazy_state state;
+    bool due;               /* the map is to be taken before the next step */
+    bool here;              /* the answer is complete */
+    bool gone;              /* this rank hears nothing more */
+    int64_t generation, at; /* at: the last step that was looked at */
+    double since;           /* the offer, seconds of the wall clock */
+    int code;               /* of the answer */
+    eqp_lazy_parcel mine;   /* the answer where the application's own ranks have made it; owned */
 } eqp__lazy_client;
 
 /* A process, so that no other one with its number is taken for it. */

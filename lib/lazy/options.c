@@ -61,7 +61,7 @@ static int read_mode(const char *word, eqp_lazy_options *options, eqp_message *m
             return EQP_OK;
         }
     }
-    options->mode = EQP_LAZY_RANKS;
+    options->mode = EQP_LAZY_BY_RANKS;
     if (eqp_read_int(word, 0, INT_MAX, &balancers, NULL) != EQP_OK) {
         eqp_message_set(message, "'%s' is none of: none, auto, thread, a number of ranks", word);
         return EQP_ERR_ARGUMENT;
@@ -77,7 +77,7 @@ static int check(const eqp_lazy_options *o, eqp_message *message)
 
     if (o->wait >= 0 && o->delay >= 0) {
         wrong = "wait and delay exclude each other";
-    } else if (o->mode == EQP_LAZY_RANKS && o->balancers == 0 && o->delay < 0) {
+    } else if (o->mode == EQP_LAZY_BY_RANKS && o->balancers == 0 && o->delay < 0) {
         wrong = "without balancing ranks maps are held back: it needs delay=K";
     }
     if (wrong != NULL) {

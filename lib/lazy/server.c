@@ -165,12 +165,29 @@ static void post(eqp_lazy *lazy, eqp__lazy_source *source, const eqp__lazy_note 
     }
 }
 
+/* An event of the state machine that cannot be a mistake here. */
+static eqp_lazy_server_action happen(eqp__lazy_server *server, eqp_lazy_server_event event)
+{
+    eqp_lazy_server_action action = EQP_LAZY_SERVE_NOTHING;
+
+    (void)eqp_lazy_serve_next(&server->state, event, &action);
+    return action;
+}
+
+/* Whether a map is to be made now. */
+static bool begins(eqp__lazy_server *server)
+{
+    return server->state == EQP_LAZY_FREE && server->nhere == server->n &&
+           happen(server, EQP_LAZY_ON_WORK) == EQP_LAZY_SERVE_MAKE;
+}
+
 /* Answers, and is ready for the next generation. */
 static void answer_all(eqp_lazy *lazy, int code)
 {
     eqp__lazy_server *const server = lazy->server;
     int64_t n = 0;
 
+    (void)happen(server, EQP_LAZY_ON_MAP);
     for (int64_t i = 0; i < server->n; i++) {
         eqp__lazy_source *source = &server->source[i];
         eqp_lazy_parcel *answer = source->counts ? &server->answer[n++] : NULL;
@@ -188,7 +205,7 @@ static void answer_all(eqp_lazy *lazy, int code)
         source->here = false;
     }
     server->nhere = 0;
-    server->working = false;
+    (void)happen(server, EQP_LAZY_ON_SENT);
 }
 
 int eqp__lazy_serve_some(eqp_lazy *lazy)
@@ -199,12 +216,11 @@ int eqp__lazy_serve_some(eqp_lazy *lazy)
 
     EQP_TRY(begin_letters(lazy, &moved));
     EQP_TRY(end_letters(server, &moved));
-    if (server->working && eqp__lazy_worker_done(server->worker, &made)) {
+    if (server->state == EQP_LAZY_MAKING && eqp__lazy_worker_done(server->worker, &made)) {
         answer_all(lazy, made);
     }
-    if (!server->working && server->nhere == server->n && server->nleft == 0) {
+    if (server->nleft == 0 && begins(server)) {
         const int64_t n = gather_offers(server, &made);
-        server->working = true;
         if (made == EQP_OK && lazy->make != NULL) {
             eqp__lazy_worker_begin(server->worker, lazy->make, lazy->user, lazy->napp, n, server->offer,
                                    server->answer);
@@ -222,16 +238,14 @@ bool eqp__lazy_server_ends(eqp_lazy *lazy)
     const eqp__lazy_note bye = {EQP__LAZY_BYE, 0, EQP_OK, 0};
     bool moved = false;
 
-    if (server->nleft == server->n) { /* once: then there is nobody to hear it */
+    if (server->nleft == server->n && happen(server, EQP_LAZY_ON_DISMISSED) == EQP_LAZY_SERVE_END) {
         eqp__lazy_worker_free(server->worker);
         server->worker = NULL;
-        server->working = false;
         for (int64_t i = 0; i < server->n; i++) {
             post(lazy, &server->source[i], &bye, NULL);
         }
-        server->nleft++;
     }
-    return server->nleft > server->n &&
+    return server->state == EQP_LAZY_ENDED &&
            (server->ngoing == 0 || end_letters(server, &moved) != EQP_OK || server->ngoing == 0);
 }
 
@@ -256,11 +270,11 @@ int eqp_lazy_serve(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
     if (lazy == NULL || make == NULL || !lazy->serves) {
         return EQP_ERR_ARGUMENT;
     }
-    while (!eqp__lazy_server_ends(lazy)) {
-        bool moved = false;
+    for (bool moved = false; moved || !eqp__lazy_server_ends(lazy);) { /* an offer before the leave behind it */
+        moved = false;
         EQP_TRY(begin_letters(lazy, &moved));
         EQP_TRY(end_letters(lazy->server, &moved));
-        if (lazy->server->nhere == lazy->server->n) {
+        if (begins(lazy->server)) {
             EQP_TRY(make_one(lazy, make, user));
             moved = true;
         }

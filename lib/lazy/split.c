@@ -30,11 +30,11 @@ eqp_lazy_options eqp_lazy_settings(const eqp_lazy *lazy)
     return lazy != NULL ? lazy->options : eqp_lazy_options_defaults();
 }
 
-const char *eqp_lazy_news_text(eqp_lazy_news news)
+const char *eqp_lazy_phase_text(eqp_lazy_phase phase)
 {
-    static const char *const text[] = {"idle", "waiting", "ready", "lost"};
+    static const char *const text[EQP_LAZY_PHASES] = {"idle", "offered", "ready", "lost", "left"};
 
-    return news >= EQP_LAZY_IDLE && news <= EQP_LAZY_LOST ? text[news] : "unknown";
+    return phase >= EQP_LAZY_IDLE && phase < EQP_LAZY_PHASES ? text[phase] : "unknown";
 }
 
 int eqp_lazy_host(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
@@ -49,10 +49,10 @@ int eqp_lazy_host(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user)
 
 static bool can_be(const eqp_lazy_options *o)
 {
-    return o != NULL && o->size == sizeof *o && o->mode >= EQP_LAZY_NONE && o->mode <= EQP_LAZY_RANKS &&
+    return o != NULL && o->size == sizeof *o && o->mode >= EQP_LAZY_NONE && o->mode <= EQP_LAZY_BY_RANKS &&
            o->balancers >= 0 && o->wait >= -1 && (o->delay == -1 || o->delay >= 1) && o->repair >= -1 &&
            isfinite(o->patience) && o->patience > 0 && !(o->wait >= 0 && o->delay >= 0) &&
-           !(o->mode == EQP_LAZY_RANKS && o->balancers == 0 && o->delay < 0);
+           !(o->mode == EQP_LAZY_BY_RANKS && o->balancers == 0 && o->delay < 0);
 }
 
 static int64_t print_of(const eqp_lazy_options *o)
@@ -300,15 +300,16 @@ static int make_lazy(MPI_Comm *talk, const eqp_lazy_options *options, MPI_Comm *
         return code;
     }
     *lazy = (eqp_lazy){.options = *options, .talk = *talk, .mine = MPI_COMM_NULL, .polling = MPI_REQUEST_NULL};
+    (void)eqp_lazy_begin(&lazy->client.state, options->wait, options->delay);
     lazy->client.in = lazy->client.answer = (eqp__lazy_letter){NULL, MPI_REQUEST_NULL};
     *talk = MPI_COMM_NULL;
-    if (options->mode == EQP_LAZY_RANKS && options->balancers > 0) {
+    if (options->mode == EQP_LAZY_BY_RANKS && options->balancers > 0) {
         code = divide(lazy, mine);
     } else {
         MPI_Comm_rank(lazy->talk, &lazy->rank);
         MPI_Comm_size(lazy->talk, &lazy->napp);
         EQP_TRY(eqp_comm_create(lazy->talk, mine));
-        EQP_TRY(options->mode == EQP_LAZY_THREAD ? find_hosts(lazy) : EQP_OK);
+        EQP_TRY(options->mode == EQP_LAZY_BY_THREAD ? find_hosts(lazy) : EQP_OK);
     }
     EQP_TRY(code);
     EQP_TRY(eqp_comm_create(*mine, &lazy->mine));
@@ -334,12 +335,12 @@ int eqp_lazy_split(MPI_Comm world, const eqp_lazy_options *options, MPI_Comm *mi
     MPI_Comm_size(talk, &nranks);
     code = can_be(options) && mine != NULL && lazy != NULL ? EQP_OK : EQP_ERR_ARGUMENT;
     EQP_TRY(eqp__agree_alike(talk, code, code == EQP_OK ? print_of(options) : 0));
-    if (options->mode == EQP_LAZY_RANKS && options->balancers >= nranks) {
+    if (options->mode == EQP_LAZY_BY_RANKS && options->balancers >= nranks) {
         eqp_message_set(message, "%d of %d ranks as balancers leave none for the application", options->balancers,
                         nranks);
         EQP_TRY(EQP_ERR_ARGUMENT);
     }
-    EQP_TRY(options->mode >= EQP_LAZY_THREAD ? make_lazy(&talk, options, &own, &made) : eqp_comm_create(talk, &own));
+    EQP_TRY(options->mode >= EQP_LAZY_BY_THREAD ? make_lazy(&talk, options, &own, &made) : eqp_comm_create(talk, &own));
     *mine = own;
     *lazy = made;
 done:
@@ -363,7 +364,7 @@ static void end_process(const eqp_lazy *lazy)
 /* Until all servers know that all have left, and hosts have no clients any more. */
 static bool part(eqp_lazy *lazy)
 {
-    const bool ranks = lazy->options.mode == EQP_LAZY_RANKS;
+    const bool ranks = lazy->options.mode == EQP_LAZY_BY_RANKS;
     const double begin = eqp_wall_seconds();
     long pause = 0;
     bool bye = false;
@@ -390,7 +391,7 @@ int eqp_lazy_leave(eqp_lazy **lazy, bool *lost)
         (void)MPI_Wait(&leaving->polling, MPI_STATUS_IGNORE);
     }
     if (leaving != NULL && !leaving->serves && leaving->client.n > 0) {
-        gone = leaving->client.news == EQP_LAZY_LOST || !part(leaving);
+        gone = leaving->client.state.phase == EQP_LAZY_LOST || !part(leaving);
         (void)MPI_Allreduce(MPI_IN_PLACE, &gone, 1, MPI_INT, MPI_MAX, leaving->mine);
     }
     if (leaving != NULL && gone) { /* what a letter may still be read into stays */

@@ -97,6 +97,28 @@ int eqp__draft_open(MPI_Comm comm, const eqp_making *options, eqp_owners *owners
     return EQP_OK;
 }
 
+void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_part_speeds speeds, double *share)
+{
+    double sum = 0.0;
+
+    if (even <= 0.0) { /* nobody has weighed */
+        beside = NULL;
+        even = 1.0;
+    }
+    for (int p = 0; p < nparts && beside != NULL; p++) {
+        even += beside[p];
+    }
+    even /= nparts;
+    for (int p = 0; p < nparts; p++) {
+        const double whole = even * eqp_part_speed(speeds, p);
+        share[p] = fmax(whole - (beside != NULL ? beside[p] : 0.0), SMALLEST_SHARE * whole);
+        sum += share[p];
+    }
+    for (int p = 0; p < nparts; p++) {
+        share[p] /= sum;
+    }
+}
+
 /* Of the items each part is to get what is left of its part of all there is to do, in proportion to its speed: shares
  * [nparts] with sum 1, or NULL where they are equal. */
 static int make_shares(const eqp_draft *draft, const double *beside, double **shares)
@@ -104,7 +126,7 @@ static int make_shares(const eqp_draft *draft, const double *beside, double **sh
     const eqp_items *items = &draft->items;
     const eqp_part_speeds speeds = draft->options.speeds;
     const int nparts = draft->nparts;
-    double even = 0.0, sum = 0.0, *share = NULL;
+    double even = 0.0, *share = NULL;
     int code;
 
     *shares = NULL;
@@ -122,22 +144,7 @@ done:
         free(share);
         return code;
     }
-    if (even <= 0.0) { /* nobody has weighed */
-        beside = NULL;
-        even = 1.0;
-    }
-    for (int p = 0; p < nparts && beside != NULL; p++) {
-        even += beside[p];
-    }
-    even /= nparts;
-    for (int p = 0; p < nparts; p++) {
-        const double whole = even * eqp_part_speed(speeds, p);
-        share[p] = fmax(whole - (beside != NULL ? beside[p] : 0.0), SMALLEST_SHARE * whole);
-        sum += share[p];
-    }
-    for (int p = 0; p < nparts; p++) {
-        share[p] /= sum;
-    }
+    eqp__draft_share_out(nparts, even, beside, speeds, share);
     *shares = share;
     return EQP_OK;
 }

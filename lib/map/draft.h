@@ -49,4 +49,13 @@ int eqp__draft_make(MPI_Comm comm, const eqp_making *options, eqp_owners *owners
 int eqp__draft_of_owners(MPI_Comm comm, const eqp_owners *owners, const int *part, int64_t nhome, eqp_map **made,
                          eqp_placement **placements);
 
+/* What each part is to get of items that weigh `even` together, over 0 or not: what is left of its part of all there is
+ * to do. beside: [nparts] as for eqp__draft_assign(), or NULL. share: [nparts], sum 1. Local. */
+void eqp__draft_share_out(int nparts, double even, const double *beside, eqp_part_speeds speeds, double *share);
+
+/* draft_alone.c: parts of all owners [owners->n], by a method that has `assign_alone`: what eqp__draft_assign() finds
+ * where one rank has them all. Local. */
+int eqp__draft_alone(const eqp_making *making, int nparts, const eqp_owners *owners, const eqp_map *old, int *part,
+                     eqp_map_made *summary);
+
 #endif

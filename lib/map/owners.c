@@ -387,6 +387,19 @@ done:
     return code;
 }
 
+int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
+                              eqp_owners *owners)
+{
+    const bundle none = {0};
+    const int code = make_owners(survey, NULL, 0, &none, model, costs, owners);
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        owners->id[o] = o;
+        owners->own_pin[o] = owners->owner[o].pin >= 0 ? owners->owner[o].pin : o;
+    }
+    return code;
+}
+
 /* Nanoseconds of an owner that belong to none of its tiles: less is rounding, and no unit could hold it. */
 #define NO_REST 1e-2
 

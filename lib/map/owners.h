@@ -34,6 +34,10 @@ int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_
                         int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
 
+/* The same for the surveys of all ranks as one. owners: zeros; to be freed in any case. Local. */
+int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
+                              eqp_owners *owners);
+
 /* eqp_enumerate_fn over the tiles of an owner that was surveyed with them; user is the eqp_owners. An owner without
  * tiles is one interaction at its own centre. */
 int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink);

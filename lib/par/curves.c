@@ -159,6 +159,50 @@ static int assign_sfc(MPI_Comm comm, const eqp_balance_items *items, const eqp_b
     return eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
 }
 
+/* Cuts of one rank's items, which are all. */
+static int cut_alone(const eqp_balance_items *items, const double *load, const eqp_balance_options *options,
+                     int optimal, int *part)
+{
+    int64_t *first = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&first, (int64_t)options->nparts + 1, sizeof *first));
+    EQP_TRY(optimal ? eqp_cuts_optimal(items->n, load, options->nparts, options->share, first, NULL)
+                    : eqp_cuts_from_shares(items->n, load, options->nparts, options->share, first));
+    for (int p = 0; p < options->nparts; p++) {
+        for (int64_t i = first[p]; i < first[p + 1]; i++) {
+            part[i] = p;
+        }
+    }
+done:
+    free(first);
+    return code;
+}
+
+static int count_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
+{
+    double *load = NULL;
+    int code;
+
+    (void)result;
+    EQP_TRY(eqp_array_create(&load, items->n, sizeof *load));
+    for (int64_t i = 0; i < items->n; i++) {
+        load[i] = (double)items->particles[i];
+    }
+    EQP_TRY(cut_alone(items, load, options, 0, part));
+done:
+    free(load);
+    return code;
+}
+
+static int sfc_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                     eqp_balance_result *result)
+{
+    (void)result;
+    return cut_alone(items, items->weight, options, 1, part);
+}
+
 int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *known)
 {
     int mine = items->n == 0 || items->part_now != NULL;
@@ -189,10 +233,13 @@ static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_
 const eqp_method eqp__method_none = {
     .name = "none", .summary = "keep the present parts", .flags = EQP_KEEPS, .assign = assign_none};
 
-const eqp_method eqp__method_count = {
-    .name = "count", .summary = "equal numbers of particles along the curve", .assign = assign_count};
+const eqp_method eqp__method_count = {.name = "count",
+                                      .summary = "equal numbers of particles along the curve",
+                                      .assign = assign_count,
+                                      .assign_alone = count_alone};
 
 const eqp_method eqp__method_sfc = {.name = "sfc",
                                     .summary = "equal work along the curve, the best cut there is",
                                     .flags = EQP_NEEDS_WEIGHTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
-                                    .assign = assign_sfc};
+                                    .assign = assign_sfc,
+                                    .assign_alone = sfc_alone};

@@ -167,6 +167,61 @@ static int assign_jagged(MPI_Comm comm, const eqp_balance_items *items, const eq
     return eqp__tiles_assign(comm, items, options, EQP_TILES_JAGGED, MOST_GATHERED, part, result);
 }
 
+static int relabel_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+{
+    eqp_overlap *overlap = NULL;
+    int64_t n = 0;
+    int *number = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&number, options->nparts, sizeof *number));
+    EQP_TRY(eqp_overlaps_collect(items->n, part, items->part_now, items->weight, options->nparts, &n, &overlap));
+    EQP_TRY(eqp_parts_relabel(options->nparts, options->share, n, overlap, number));
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = number[part[i]];
+    }
+done:
+    free(number);
+    free(overlap);
+    return code;
+}
+
+static int tile_alone(const eqp_balance_items *items, const eqp_balance_options *options, enum eqp_tiles_shape shape,
+                      int *part, eqp_balance_result *result)
+{
+    const eqp_tiles_items mine = {items->n, items->point, items->source, items->weight};
+    eqp_tiles_options wanted = eqp_tiles_options_defaults();
+    eqp_tiles_result made;
+    own_settings own;
+    int code;
+
+    memcpy(&own, &options->settings, sizeof own);
+    wanted.nparts = options->nparts;
+    wanted.share = options->share;
+    wanted.imbalance_tol = options->imbalance_tol;
+    wanted.aspect = own.aspect > 0 ? own.aspect : wanted.aspect;
+    wanted.shape = shape;
+    wanted.columns = (int)(own.columns < options->nparts ? own.columns : options->nparts);
+    EQP_TRY(eqp_tiles_create(&mine, &wanted, part, NULL, &made));
+    result->imbalance_unrepaired = made.imbalance_unrepaired;
+    result->repaired = made.repaired;
+    EQP_TRY(items->part_now != NULL ? relabel_alone(items, options, part) : EQP_OK);
+done:
+    return code;
+}
+
+static int tiles_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
+{
+    return tile_alone(items, options, EQP_TILES_FREE, part, result);
+}
+
+static int jagged_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    return tile_alone(items, options, EQP_TILES_JAGGED, part, result);
+}
+
 enum { FLAGS = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_NEEDS_SOURCES | EQP_NEEDS_UNITS | EQP_CAN_EVEN };
 
 /* `tiles` has the first of them. */
@@ -180,6 +235,7 @@ const eqp_method eqp__method_tiles = {.name = "tiles",
                                       .summary = "equal work by bisection of targets, sources and what lies between",
                                       .flags = FLAGS,
                                       .assign = assign_tiles,
+                                      .assign_alone = tiles_alone,
                                       .noptions = 1,
                                       .option = own_options};
 
@@ -187,5 +243,6 @@ const eqp_method eqp__method_jagged = {.name = "jagged",
                                        .summary = "equal work in strips of targets, each cut along its sources",
                                        .flags = FLAGS,
                                        .assign = assign_jagged,
+                                       .assign_alone = jagged_alone,
                                        .noptions = 2,
                                        .option = own_options};

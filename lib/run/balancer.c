@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run/balancer.h"
+#include "run/late.h"
 
 #include "par/comm.h"
 #include "par/methods.h"
@@ -72,16 +73,17 @@ static eqp_policy_action next_action(const eqp_balancer *b)
         return EQP_KEEP;
     }
     if (!other) {
-        return eqp_policy_advise(&b->policy);
+        return eqp__late_instead(b, eqp_policy_advise(&b->policy));
     }
-    return b->options.policy.mode == EQP_POLICY_REPAIR && b->has_map && eqp__can_repair(b) ? EQP_REPAIR : EQP_RENEW;
+    return eqp__late_instead(
+        b, b->options.policy.mode == EQP_POLICY_REPAIR && b->has_map && eqp__can_repair(b) ? EQP_REPAIR : EQP_RENEW);
 }
 
 bool eqp_balancer_due(const eqp_balancer *balancer)
 {
     const eqp_balancer *const b = balancer;
 
-    return b != NULL && next_action(b) != EQP_KEEP;
+    return b != NULL && (eqp__late_is_due(b) != EQP__LATE_NOTHING || next_action(b) != EQP_KEEP);
 }
 
 /* Steps for which a map that is made now will be used: about as many as the last one, at first 50, but no more than the
@@ -133,13 +135,17 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     const bool weighs = eqp__method_weighs(making.method) && making.method->assign != NULL &&
                         !eqp__making_wants_trial(&making) && b->feedback == NULL;
 
+    const bool late = eqp__late_wants_survey(b);
+
+    b->surveys = true;
     b->surveyed = false;
-    b->surveying = ready && weighs && due && !b->options.handed_out; /* nobody sees all of what he hands out */
+    b->surveying =
+        ((ready && weighs && due) || late) && !b->options.handed_out; /* nobody sees all of what he hands out */
     if (!b->surveying) {
         eqp__survey_release(&b->survey); /* rather walk once more than hold it for long */
         return NULL;
     }
-    eqp_survey_detail detail = eqp__making_detail(&making, b->nranks, &b->totals);
+    eqp_survey_detail detail = late ? eqp__late_detail(b, &making) : eqp__making_detail(&making, b->nranks, &b->totals);
     detail.cost = eqp__work_model_measured(&b->model, &b->costs).nominal;
     eqp__survey_clear(&b->survey, &b->model, &detail);
     return &b->survey;
@@ -149,6 +155,7 @@ void eqp__names_free(eqp_names *of)
 {
     free(of->key);
     free(of->present);
+    free(of->label);
 }
 
 static int by_key(const void *left, const void *right)
@@ -168,6 +175,7 @@ static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names
     }
     EQP_TRY(eqp_array_create(&of->key, of->n, sizeof *of->key));
     EQP_TRY(eqp_array_create(&of->present, of->n, sizeof *of->present));
+    EQP_TRY(eqp_array_create(&of->label, of->n, sizeof *of->label));
     for (int64_t i = 0; i < of->n; i++) {
         of->present[i].home = -1;
     }
@@ -180,6 +188,7 @@ static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names
         if (here) {
             of->key[owner->at_home] = owner->key;
             of->present[owner->at_home] = (eqp_placement){owner->tag, b->rank};
+            of->label[owner->at_home] = owner->label;
         }
     }
     qsort(of->key, (size_t)of->n, sizeof *of->key, by_key);
@@ -269,13 +278,50 @@ static void describe(eqp_balancer *b, eqp_policy_action action, const eqp_found_
     }
 }
 
-/* wanted: EQP_REPAIR or EQP_RENEW, the same on all ranks. */
-static int find_map(eqp_balancer *b, eqp_policy_action wanted, int64_t left, eqp_advice *advice, eqp_message *message)
+/* Repaired if that is wanted and reaches the tolerance, else new; where maps are made elsewhere, the present one stays
+ * then. */
+static int make(eqp_balancer *b, eqp_policy_action *wanted, const eqp_names *home, eqp_making *making, int64_t left,
+                eqp_found_map *found, eqp_advice *advice, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    if (*wanted == EQP_REPAIR) {
+        EQP_TRY(eqp__repair(b, home, making, NULL, found, &advice->bytes, message));
+        b->repaired += found->map != NULL;
+        *wanted = found->map != NULL ? EQP_REPAIR : eqp__late_instead(b, EQP_RENEW) == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
+    }
+    if (*wanted == EQP_RENEW) {
+        EQP_TRY(eqp__make_new(b, home, making, expected_life(&b->policy, left), found, &advice->bytes, message));
+        b->repaired = 0;
+    }
+done:
+    return code;
+}
+
+/* How a map is made now. measured: [ranks] loads, owned by the caller. */
+static int prepare(eqp_balancer *b, bool factors, eqp_making *making, double **measured)
+{
+    int code;
+
+    EQP_TRY(eqp_agree(b->comm, eqp__rank_shares_renew(b->shares), NULL));
+    EQP_TRY(measured_loads(b, measured));
+    making->part_load = b->options.handed_out ? NULL : *measured; /* else it says nothing of the map */
+    making->speeds = eqp__rank_shares_speeds(b->shares);
+    eqp__feedback_steps_prepare(b->feedback, making);
+    if (factors && !eqp__making_by_trial(making) && eqp__method_weighs(making->method)) {
+        calibrate(b, making);
+    }
+done:
+    return code;
+}
+
+/* wanted, due: the same on all ranks. */
+static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due, int64_t left, eqp_advice *advice,
+                    eqp_message *message)
 {
     eqp_message own = {""};
     eqp_names home = {.n = 0};
     eqp_found_map found = {.map = NULL};
-    eqp_policy_action action = EQP_RENEW;
     double *measured = NULL;
     int code;
 
@@ -283,26 +329,24 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, int64_t left, eqp
     eqp_making making = making_of(b);
     EQP_TRY(agree_on_call(b, advice, left));
     *advice = (eqp_advice){.action = EQP_KEEP};
-    EQP_TRY(eqp_agree(b->comm, eqp__rank_shares_renew(b->shares), NULL));
-    EQP_TRY(measured_loads(b, &measured));
-    making.part_load = b->options.handed_out ? NULL : measured; /* else it says nothing of the map */
-    making.speeds = eqp__rank_shares_speeds(b->shares);
-    eqp__feedback_steps_prepare(b->feedback, &making);
-    if (!eqp__making_by_trial(&making) && eqp__method_weighs(making.method)) {
-        calibrate(b, &making);
+    EQP_TRY(prepare(b, due == EQP__LATE_NOTHING, &making, &measured));
+    if (due == EQP__LATE_OFFER) {
+        EQP_TRY(eqp__late_offer_now(b, &making, expected_life(&b->policy, left), &advice->bytes));
+        goto done;
     }
     EQP_TRY(eqp__take_names(b, &home));
-    if (wanted == EQP_REPAIR) {
-        EQP_TRY(eqp__repair(b, &home, &making, &found, &advice->bytes, message));
-        action = found.map != NULL ? EQP_REPAIR : EQP_RENEW;
+    if (due == EQP__LATE_TAKE) {
+        EQP_TRY(eqp__late_take(b, &making, &home, &found, &advice->bytes, message));
+        wanted = found.map != NULL ? EQP_RENEW : EQP_KEEP;
+    } else {
+        EQP_TRY(make(b, &wanted, &home, &making, left, &found, advice, message));
     }
-    EQP_TRY(found.map == NULL
-                ? eqp__make_new(b, &home, &making, expected_life(&b->policy, left), &found, &advice->bytes, message)
-                : EQP_OK);
     if (found.map != NULL) { /* else what was said of the present map when it was made still holds */
-        describe(b, action, &found);
+        describe(b, wanted, &found);
     }
-    take(b, action, &found, advice);
+    if (wanted != EQP_KEEP) {
+        take(b, wanted, &found, advice);
+    }
 done:
     eqp__found_free(&found);
     eqp__names_free(&home);
@@ -312,18 +356,20 @@ done:
 
 int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
 {
-    return balancer != NULL ? find_map(balancer, EQP_RENEW, left, advice, message) : EQP_ERR_ARGUMENT;
+    return balancer != NULL ? find_map(balancer, EQP_RENEW, EQP__LATE_NOTHING, left, advice, message)
+                            : EQP_ERR_ARGUMENT;
 }
 
 int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
 {
     const eqp_policy_action wanted = balancer != NULL ? next_action(balancer) : EQP_KEEP;
+    const eqp__late_due due = balancer != NULL ? eqp__late_is_due(balancer) : EQP__LATE_NOTHING;
 
     if (balancer == NULL) {
         return EQP_ERR_ARGUMENT;
     }
-    if (wanted != EQP_KEEP) {
-        return find_map(balancer, wanted, left, advice, message);
+    if (wanted != EQP_KEEP || due != EQP__LATE_NOTHING) {
+        return find_map(balancer, wanted, due, left, advice, message);
     }
     if (advice != NULL) { /* without a message, others cannot hear of one that is not there */
         *advice = (eqp_advice){.action = EQP_KEEP};

@@ -8,6 +8,8 @@
 #include "run/shares.h"
 #include "whatif/whatif.h"
 
+#include <equipoise/lazy_run.h>
+
 struct eqp_balancer {
     MPI_Comm comm;            /* owned */
     int rank, nranks, nparts; /* parts: of its maps; ranks, but where others' maps are made */
@@ -30,7 +32,14 @@ struct eqp_balancer {
     bool has_map;             /* forces were computed by the present one */
     eqp_policy_action action; /* since the last step */
     bool kept;                /* `auto` kept the present map then */
-    eqp_step now;             /* the last step, and what was said of the present map */
+    /* late maps: late.h */
+    int64_t clock;      /* steps that were recorded */
+    int64_t offered;    /* clock of the last offer */
+    int64_t noffered;   /* owners that lived here then */
+    int64_t repaired;   /* repairs since then, or since the last new map */
+    eqp_lazy_phase news; /* of all ranks */
+    bool surveys;       /* the code takes surveys while it computes forces */
+    eqp_step now;       /* the last step, and what was said of the present map */
 };
 
 /* create.c: whether what a caller says can be, and fingerprints of it. Local. */
@@ -50,6 +59,7 @@ typedef struct eqp_names {
     int64_t n;
     uint64_t *key;          /* [n] owned */
     eqp_placement *present; /* [n] owned */
+    int64_t *label;         /* [n] that owners carry from the last offer; 0: none. Owned; NULL: not known */
 } eqp_names;
 
 /* names: to be freed in any case. Collective. */
@@ -62,6 +72,10 @@ void eqp__names_free(eqp_names *names);
  * Collective. */
 int eqp__open_problem(eqp_balancer *b, bool traced, eqp_making *making);
 void eqp__close_problem(const eqp_balancer *b);
+
+/* Has the problem say what its owners are, unless that is known, and what parts do beside them. detail: how much is
+ * kept of owners; NULL: what the method needs. base: [parts] or NULL, owned by the caller. Collective. */
+int eqp__ask_problem(eqp_balancer *b, eqp_making *making, const eqp_survey_detail *detail, double **base);
 
 /* What was found: all but the costs is owned. */
 typedef struct eqp_found_map {
@@ -77,9 +91,10 @@ void eqp__found_free(eqp_found_map *found);
 int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, double **base, eqp_owners *owners,
                  int64_t *bytes);
 
-/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. Collective. */
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
-                eqp_message *message);
+/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. taken: a map that
+ * is not in force yet, which is repaired as far as it goes; NULL: the present one. Collective. */
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_found_map *taken,
+                eqp_found_map *found, int64_t *bytes, eqp_message *message);
 
 /* `auto`, or a map that is traced before it is used. */
 bool eqp__making_by_trial(const eqp_making *making);

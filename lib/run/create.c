@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From what a code says of itself to its balancer. */
 #include "run/balancer.h"
+#include "run/late.h"
 
 #include "par/comm.h"
 #include "par/methods.h"
@@ -157,19 +158,13 @@ static int64_t print_method(int64_t print, const eqp_method *method)
 static int64_t print_problem(const eqp_balancer *b)
 {
     const eqp_problem *p = &b->problem;
-    const int64_t word[] = {b->model.nkinds,
-                            eqp_fingerprint(0, b->model.nkinds, b->nominal),
-                            p->once,
-                            p->nphases,
-                            p->estimates,
-                            p->open != NULL,
-                            p->close != NULL,
-                            p->aspect != NULL,
-                            p->base != NULL,
-                            p->trace != NULL,
-                            p->assign != NULL,
-                            p->advance != NULL,
-                            p->own != NULL ? p->own->n : 0};
+    const int64_t word[] = {b->model.nkinds,   eqp_fingerprint(0, b->model.nkinds, b->nominal),
+                            p->once,           p->nphases,
+                            p->estimates,      p->open != NULL,
+                            p->close != NULL,  p->aspect != NULL,
+                            p->base != NULL,   p->trace != NULL,
+                            p->assign != NULL, p->advance != NULL,
+                            p->label != NULL,  p->own != NULL ? p->own->n : 0};
     int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
     for (int i = 0; i < p->nphases; i++) {
@@ -219,14 +214,28 @@ static int64_t print_options(const eqp_balancer_options *o)
                             o->plan.node,
                             o->network_measure,
                             o->calibrate,
-                            o->handed_out};
+                            o->handed_out,
+                            o->lazy != NULL};
     const int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
     return eqp__print_choice(eqp__print_network(print, &o->network), &o->method);
 }
 
+/* Where no ranks make maps, this process does, or hosts who does. */
+static int take_lazy(eqp_balancer *b, eqp_message *message)
+{
+    int code;
+
+    EQP_TRY(eqp__late_check(b, message));
+    EQP_TRY(b->options.lazy != NULL ? eqp_lazy_host(b->options.lazy, eqp__late_make, (void *)(uintptr_t)b->problem.own)
+                                    : EQP_OK);
+done:
+    return code;
+}
+
 /* All that can fail on one rank. *print: of what must be alike. */
-static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t *print)
+static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_options *options, int64_t *print,
+                eqp_message *message)
 {
     int code;
 
@@ -235,6 +244,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     b->nparts = b->nranks;
     EQP_TRY(take_problem(b, problem));
     EQP_TRY(take_options(b, options));
+    EQP_TRY(take_lazy(b, message));
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
     const int64_t prints[] = {print_problem(b), print_options(&b->options), (int64_t)options->size};
@@ -258,14 +268,16 @@ int eqp_balancer_create(MPI_Comm comm, const eqp_problem *problem, const eqp_bal
     code = code == EQP_OK ? eqp_array_create(&made, 1, sizeof *made) : code;
     if (made != NULL) {
         made->comm = own;
-        code = fill(made, problem, options, &print);
+        code = fill(made, problem, options, &print, message);
     }
     code = eqp__agree_alike(own, code, code == EQP_OK ? print : 0);
     if (code == EQP_OK) {
         code = eqp_route_fit(own, &made->plan);
     }
     if (code != EQP_OK) {
-        eqp_message_set(message, "balancer: %s", eqp_error_text(code));
+        if (message != NULL && message->text[0] == '\0') {
+            eqp_message_set(message, "balancer: %s", eqp_error_text(code));
+        }
         if (made == NULL) {
             eqp_comm_free(&own);
         }

@@ -18,8 +18,8 @@
 #define REPAIRED 0.5
 
 /* Which work units are heavy, and how many pins are enough, follows from the weight of all owners. So where units are
- * wanted they are surveyed twice. */
-static int take_survey(eqp_balancer *b, const eqp_making *making, eqp_survey *survey)
+ * wanted they are surveyed twice, unless it is said how much is kept of them. */
+static int take_survey(eqp_balancer *b, const eqp_making *making, const eqp_survey_detail *wanted, eqp_survey *survey)
 {
     const eqp_problem *problem = &b->problem;
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
@@ -28,6 +28,10 @@ static int take_survey(eqp_balancer *b, const eqp_making *making, eqp_survey *su
     eqp_units_totals totals = b->totals;
     int code = EQP_OK;
 
+    if (wanted != NULL) {
+        eqp__survey_clear(survey, &b->model, wanted);
+        return eqp_agree(b->comm, problem->survey(problem->user, EQP_SURVEY_WORK, survey), NULL);
+    }
     if (!units || !problem->estimates || totals.owners == 0) {
         eqp__survey_clear(survey, &b->model, &detail);
         code = problem->survey(problem->user, weighs ? EQP_SURVEY_WORK : EQP_SURVEY_NAMES, survey);
@@ -81,14 +85,13 @@ done:
     return code;
 }
 
-/* Opens the problem, and has it say what its owners are. */
-static int ask_problem(eqp_balancer *b, eqp_making *making, double **base)
+int eqp__ask_problem(eqp_balancer *b, eqp_making *making, const eqp_survey_detail *detail, double **base)
 {
     const bool opens = eqp__method_weighs(making->method) || b->problem.base != NULL || b->problem.aspect != NULL;
     int code = opens ? eqp__open_problem(b, false, making) : EQP_OK;
 
     code = code == EQP_OK ? find_base(b, base) : code;
-    code = code == EQP_OK && !b->surveyed ? take_survey(b, making, &b->survey) : code;
+    code = code == EQP_OK && !b->surveyed ? take_survey(b, making, detail, &b->survey) : code;
     if (opens) {
         eqp__close_problem(b);
     }
@@ -102,7 +105,7 @@ int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, dou
     const bool surveyed = b->surveyed;
     int code;
 
-    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : ask_problem(b, making, base));
+    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, making, NULL, base));
     const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
     EQP_TRY(eqp__owners_line_up(b->comm, &b->survey, &model, &b->costs, home->n, home->key, owners, bytes));
 done:
@@ -119,9 +122,30 @@ void eqp__found_free(eqp_found_map *found)
     free(found->placement);
 }
 
-/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. */
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
-                eqp_message *message)
+/* Owners as a map that is not yet in force places them. */
+static int retag(eqp_balancer *b, const eqp_names *home, const eqp_placement *placement, eqp_owners *owners)
+{
+    eqp__address *address = NULL;
+    eqp_placement *heard = NULL;
+    int code = eqp_array_create(&address, owners->n, sizeof *address);
+
+    code = code == EQP_OK ? eqp_array_create(&heard, owners->n, sizeof *heard) : code;
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        address[o] = (eqp__address){owners->owner[o].home, owners->owner[o].at_home};
+    }
+    EQP_TRY(eqp_agree(b->comm, code, NULL));
+    EQP_TRY(eqp__placements_fetch(b->comm, owners->n, address, home->n, placement, heard));
+    for (int64_t o = 0; o < owners->n; o++) {
+        owners->owner[o].tag = heard[o].tag;
+    }
+done:
+    free(heard);
+    free(address);
+    return code;
+}
+
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_found_map *taken,
+                eqp_found_map *found, int64_t *bytes, eqp_message *message)
 {
     eqp_making repairing = *making;
     eqp_owners owners = {.n = 0};
@@ -135,10 +159,11 @@ int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making
     repairing.assign_tol = REPAIRED * making->imbalance_tol;
     EQP_TRY(eqp__line_up(b, home, &repairing, &base, &owners, bytes));
     repairing.base = base;
-    EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, b->map, home->n, &made.map, &made.placement, &made.made,
-                            message));
+    EQP_TRY(taken != NULL ? retag(b, home, taken->placement, &owners) : EQP_OK);
+    EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, taken != NULL ? taken->map : b->map, home->n, &made.map,
+                            &made.placement, &made.made, message));
     const eqp_balance_result *result = &made.made.result;
-    if (result->imbalance <= fmax(making->imbalance_tol, result->imbalance_floor)) {
+    if (taken != NULL || result->imbalance <= fmax(making->imbalance_tol, result->imbalance_floor)) {
         snprintf(b->now.why, sizeof b->now.why,
                  "%lld of %lld owners move, the work is uneven by %.1f%% instead of %.1f%%",
                  (long long)result->repaired, (long long)made.made.units, 100.0 * result->imbalance,

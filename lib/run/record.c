@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A step of a run, taken in. */
 #include "run/balancer.h"
+#include "run/late.h"
 
 #include "par/comm.h"
 
@@ -133,6 +134,7 @@ static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int 
                              code == EQP_OK && work->rows,
                              code == EQP_OK && work->moved,
                              b->surveying};
+    int64_t least[3] = {0, 0, eqp__late_look(b)};
     eqp_timings *own = NULL;
     const eqp_timings *timings = NULL;
 
@@ -144,7 +146,10 @@ static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int 
         code = code == EQP_OK ? eqp_timings_add(own, work->count, work->row->load) : code;
         timings = own;
     }
-    EQP_TRY(eqp__agree_alike(b->comm, code, eqp_fingerprint(0, 6, alike)));
+    eqp__put_value(least, eqp_fingerprint(0, 6, alike));
+    EQP_TRY(eqp__agree_least(b->comm, code, 3, least, NULL));
+    EQP_TRY(eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : EQP_OK);
+    eqp__late_hear(b, least[2]); /* what has come is known to all by the way */
     EQP_TRY(eqp__costs_correlation(&b->costs, b->comm, timings, &b->now.correlation));
     EQP_TRY(eqp__costs_learn(&b->costs, b->comm, timings));
 done:
@@ -199,6 +204,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     eqp__calibration_learn(&b->calibration, b->row);
     b->now.action = work->moved ? EQP_RENEW : b->action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
+    b->now.lazy = b->news;
     const eqp_policy_sample sample = sample_of(b, work);
     EQP_TRY(eqp_policy_record(&b->policy, &sample));
     EQP_TRY(eqp__feedback_steps_record(b->feedback, b->row, b->now.rebalanced));
@@ -210,6 +216,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
         tell(b, step);
     }
     b->now.why[0] = '\0';
+    b->now.late = 0;
 done:
     if (code != EQP_OK) { /* of a survey that was asked for on some ranks only nothing is left */
         b->surveyed = b->surveying = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a balancer knows, as bytes for a restart file. */
 #include "run/balancer.h"
+#include "run/bytes.h"
 
 #include <equipoise/base.h>
 #include <equipoise/units.h>
@@ -15,7 +16,8 @@ static const char magic[8] = "EQPBAL1";
 /* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
 typedef struct head {
     char magic[8];
-    int64_t nranks, nkinds, nshared, nunits, known, has_map, kept, calibrated;
+    int64_t nranks, nkinds, known, has_map, kept, calibrated;
+    eqp__table_size table;
     eqp_cost_fit fit;
     eqp_cost_sums samples;
     eqp_policy policy;
@@ -24,35 +26,20 @@ typedef struct head {
     eqp_exchange_plan plan;
 } head;
 
-/* Copies to or from the bytes, which are long enough. */
-typedef struct cursor {
-    unsigned char *at;
-    bool reads;
-} cursor;
-
-static void pass(cursor *c, void *data, size_t size)
-{
-    if (size > 0) {
-        memcpy(c->reads ? data : (void *)c->at, c->reads ? (const void *)c->at : data, size);
-    }
-    c->at += size;
-}
-
 static size_t bytes_of(const head *h)
 {
-    return sizeof *h + (size_t)h->nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)) +
-           (size_t)h->nshared * sizeof(int64_t) + (size_t)h->nunits * (3 * sizeof(double) + sizeof(int));
+    return sizeof *h + (size_t)h->nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)) + eqp__table_bytes(&h->table);
 }
 
 /* Rows, speeds and what calibration has seen. */
-static void pass_ranks(cursor *c, eqp_balancer *b)
+static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
 {
     const size_t n = (size_t)b->nranks;
     double none = 0.0;
 
-    pass(c, b->row, n * sizeof *b->row);
+    eqp__pass(c, b->row, n * sizeof *b->row);
     for (size_t i = 0; i < 3 * n; i++) {
-        pass(c, b->calibration.load != NULL ? &b->calibration.load[i] : &none, sizeof none);
+        eqp__pass(c, b->calibration.load != NULL ? &b->calibration.load[i] : &none, sizeof none);
     }
     eqp__rank_shares_pass(b->shares, c->reads, (void *)c->at);
     c->at += n * sizeof(double);
@@ -61,8 +48,6 @@ static void pass_ranks(cursor *c, eqp_balancer *b)
 int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
 {
     eqp_balancer *const b = (eqp_balancer *)(uintptr_t)balancer;
-    const double *centroid;
-    const int *rank;
     unsigned char *made = NULL;
     int code;
 
@@ -74,10 +59,7 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     memcpy(h.magic, magic, sizeof magic);
     h.nranks = b->nranks;
     h.nkinds = b->model.nkinds;
-    h.nshared = eqp_map_shared(b->map);
-    for (int64_t s = 0; s < h.nshared; s++) {
-        h.nunits += eqp_map_units(b->map, -1 - s, &centroid, &rank);
-    }
+    h.table = eqp__table_of(b->map);
     h.known = b->costs.known;
     h.has_map = b->has_map;
     h.kept = b->kept;
@@ -89,22 +71,10 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     h.now = b->now;
     h.plan = b->plan;
     EQP_TRY(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
-    cursor c = {made, false};
-    pass(&c, &h, sizeof h);
+    eqp__cursor c = {made, false};
+    eqp__pass(&c, &h, sizeof h);
     pass_ranks(&c, b);
-    for (int64_t s = 0; s < h.nshared; s++) {
-        int64_t n = eqp_map_units(b->map, -1 - s, &centroid, &rank);
-        pass(&c, &n, sizeof n);
-    }
-    for (int64_t s = 0; s < h.nshared; s++) {
-        const int64_t n = eqp_map_units(b->map, -1 - s, &centroid, &rank);
-        for (int64_t u = 0; u < n; u++) {
-            double place[3] = {centroid[3 * u], centroid[3 * u + 1], centroid[3 * u + 2]};
-            int of = rank[u];
-            pass(&c, place, sizeof place);
-            pass(&c, &of, sizeof of);
-        }
-    }
+    eqp__table_write(&c, b->map);
     *size = bytes_of(&h);
     *bytes = made;
 done:
@@ -141,34 +111,6 @@ static bool can_be_plan(const head *h)
 {
     return h->plan.stages >= EQP_STAGES_DIRECT && h->plan.stages <= EQP_STAGES_LOG && h->plan.broadcast >= 0 &&
            h->plan.node >= 1 && h->nranks % h->plan.node == 0;
-}
-
-/* The map's table; NULL where it cannot be. */
-static int read_map(cursor *c, const head *h, eqp_map **map)
-{
-    int64_t *nunits = NULL, all = 0;
-    double *centroid = NULL;
-    int *rank = NULL;
-    int code;
-
-    EQP_TRY(eqp_array_create(&nunits, h->nshared, sizeof *nunits));
-    EQP_TRY(eqp_array_create(&centroid, 3 * h->nunits, sizeof *centroid));
-    EQP_TRY(eqp_array_create(&rank, h->nunits, sizeof *rank));
-    pass(c, nunits, (size_t)h->nshared * sizeof *nunits);
-    for (int64_t s = 0; s < h->nshared && all >= 0; s++) {
-        all = nunits[s] >= 1 && nunits[s] <= h->nunits - all ? all + nunits[s] : -1;
-    }
-    for (int64_t u = 0; u < h->nunits; u++) {
-        pass(c, centroid + 3 * u, 3 * sizeof *centroid);
-        pass(c, rank + u, sizeof *rank);
-        all = rank[u] >= 0 && rank[u] < h->nranks ? all : -1;
-    }
-    code = all == h->nunits ? eqp_map_create(h->nshared, nunits, centroid, rank, map) : EQP_ERR_FORMAT;
-done:
-    free(rank);
-    free(centroid);
-    free(nunits);
-    return code == EQP_ERR_ARGUMENT ? EQP_ERR_FORMAT : code;
 }
 
 /* All but the map, which is there. */
@@ -209,16 +151,15 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
         return EQP_ERR_FORMAT;
     }
     memcpy(&h, bytes, sizeof h);
-    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.nranks < 1 || h.nranks > INT32_MAX || h.nshared < 0 ||
-        h.nunits < h.nshared || h.nunits > (int64_t)(size / sizeof(int)) || bytes_of(&h) != size ||
-        !can_be_costs(b, &h) || !can_be_plan(&h) || !can_be_bool(&h.policy.has_map) ||
-        !can_be_bool(&h.policy.repairable) || !can_be_bool(&h.now.rebalanced)) {
+    if (memcmp(h.magic, magic, sizeof magic) != 0 || h.nranks < 1 || h.nranks > INT32_MAX ||
+        !eqp__can_be_table(&h.table, size) || bytes_of(&h) != size || !can_be_costs(b, &h) || !can_be_plan(&h) ||
+        !can_be_bool(&h.policy.has_map) || !can_be_bool(&h.policy.repairable) || !can_be_bool(&h.now.rebalanced)) {
         return EQP_ERR_FORMAT;
     }
-    cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};
+    eqp__cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};
     if (h.nranks == b->nranks) {
-        cursor table = {c.at + (size_t)h.nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)), true};
-        EQP_TRY(read_map(&table, &h, &map));
+        eqp__cursor table = {c.at + (size_t)h.nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)), true};
+        EQP_TRY(eqp__table_read(&table, &h.table, b->nranks, &map));
         pass_ranks(&c, b);
         eqp_map_free(b->map);
         b->map = map;

@@ -38,7 +38,7 @@ typedef struct field {
 
 static const field fields[] =
     TABLE(P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(own), P(estimates), P(survey),
-          P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), O(size), O(imbalance_tol),
+          P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label), O(size), O(imbalance_tol),
           O(fresh_tol), O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate), O(handed_out),
           M(method, word), M(method, method), M(method, settings), M(method, options.strategy), M(method, options.rate),
           M(method, options.threshold), M(method, options.pins), M(method, options.full), M(method, options.split),
@@ -183,7 +183,12 @@ static int create(const seat *s)
     eqp_balancer *balancer = NULL;
     eqp_message message = {""};
     scene all;
+    eqp_lazy_options beside = eqp_lazy_options_defaults();
+    eqp_lazy *lazy = NULL;
+    MPI_Comm alone = MPI_COMM_NULL;
 
+    beside.mode = EQP_LAZY_BY_THREAD;
+    CHECK_EQUAL(eqp_lazy_split(MPI_COMM_SELF, &beside, &alone, &lazy, NULL), EQP_OK);
     make_scene(s, &all);
     all.nominal[1] += is(s, "problem.nominal: 2 for 1");
     all.back[0] += is(s, "problem.back: 1 for 0");
@@ -200,6 +205,7 @@ static int create(const seat *s)
     options.share.model = is(s, "options.share: model: differs") ? &model : NULL;
     options.share.kind = is(s, "options.share: model: NULL where it is wanted") ? EQP_SHARE_MODEL : options.share.kind;
     options.plan.node = options.network.node = 2;
+    options.lazy = is(s, "options.lazy: none for a thread") ? lazy : NULL;
     options.size = is(s, "options.size: less") ? offsetof(eqp_balancer_options, handed_out) : options.size;
     spoil(s, "problem", &all.problem);
     spoil(s, "options", &options);
@@ -210,6 +216,8 @@ static int create(const seat *s)
 
     CHECK((balancer == NULL) == (code != EQP_OK));
     eqp_balancer_free(balancer);
+    CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
+    eqp_comm_free(&alone);
     return code;
 }
 
@@ -431,6 +439,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "problem.trace: 0", SAME},
         {"eqp_balancer_create", create, "problem.assign: -1", SAME},
         {"eqp_balancer_create", create, "problem.advance: -1", SAME},
+        {"eqp_balancer_create", create, "problem.label: -1", SAME},
         {"eqp_balancer_create", create, "options: NULL", WRONG},
         {"eqp_balancer_create", create, "options.size: 0", WRONG},
         {"eqp_balancer_create", create, "options.size: differs", WRONG},
@@ -481,6 +490,7 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "options.network_measure: differs", SAME},
         {"eqp_balancer_create", create, "options.calibrate: differs", SAME},
         {"eqp_balancer_create", create, "options.handed_out: differs", SAME},
+        {"eqp_balancer_create", create, "options.lazy: none for a thread", WRONG},
         {"eqp_balancer_create", create, "balancer: NULL", WRONG},
         {"eqp_balancer_create", create, "message: NULL", EQP_OK},
         {"eqp_balancer_free", destroy, "balancer: NULL", EQP_OK},

@@ -18,6 +18,7 @@ static eqp_method method_of(const seat *s, bool without_pins)
     method.summary = is(s, "method.summary: another") ? "another" : method.summary;
     method.flags = is(s, "method.flags: another") ? EQP_NEEDS_UNITS | EQP_NEEDS_POINTS : method.flags;
     method.assign = is(s, "method.assign: NULL") ? NULL : method.assign;
+    method.assign_alone = is(s, "method.assign_alone: NULL") ? NULL : method.assign_alone;
     method.noptions = is(s, "method.noptions: 0") ? 0 : is(s, "method.option: NULL") ? 1 : method.noptions;
     method.option = is(s, "method.option: NULL") ? NULL : method.option;
     return method;
@@ -195,6 +196,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance", balance, "method.summary: another", EQP_OK},
         {"eqp_balance", balance, "method.flags: another", SAME},
         {"eqp_balance", balance, "method.assign: NULL", WRONG},
+        {"eqp_balance", balance, "method.assign_alone: NULL", EQP_OK},
         {"eqp_balance", balance, "method.noptions: 0", EQP_OK},
         {"eqp_balance", balance, "method.option: NULL", WRONG},
         {"eqp_balance", balance, "items: NULL", WRONG},
@@ -229,6 +231,7 @@ static void rows_of_methods(MPI_Comm comm)
         {"eqp_balance_points", balance_points, "method.summary: another", EQP_OK},
         {"eqp_balance_points", balance_points, "method.flags: another", SAME},
         {"eqp_balance_points", balance_points, "method.assign: NULL", WRONG},
+        {"eqp_balance_points", balance_points, "method.assign_alone: NULL", EQP_OK},
         {"eqp_balance_points", balance_points, "method.noptions: 0", EQP_OK},
         {"eqp_balance_points", balance_points, "method.option: NULL", WRONG},
         {"eqp_balance_points", balance_points, "points: NULL", WRONG},

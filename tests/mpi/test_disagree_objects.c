@@ -551,7 +551,7 @@ static int lazy_split(const seat *s)
     eqp_message message = {""};
 
     options.size -= is(s, "options.size: less");
-    options.mode = is(s, "options.mode: none for thread") ? EQP_LAZY_NONE : EQP_LAZY_THREAD;
+    options.mode = is(s, "options.mode: none for thread") ? EQP_LAZY_NONE : EQP_LAZY_BY_THREAD;
     options.balancers = is(s, "options.balancers: 1 for 0");
     options.wait = is(s, "options.wait: 1 for 2") ? 1 : 2;
     options.delay = is(s, "options.delay: 0") ? 0 : -1;
@@ -582,7 +582,7 @@ static eqp_lazy *lazy_of_ranks(const seat *s, MPI_Comm *mine)
     eqp_lazy_options options = eqp_lazy_options_defaults();
     eqp_lazy *lazy = NULL;
 
-    options.mode = EQP_LAZY_THREAD;
+    options.mode = EQP_LAZY_BY_THREAD;
     options.wait = 1;
     CHECK_EQUAL(eqp_lazy_split(s->comm, &options, mine, &lazy, NULL), EQP_OK);
     CHECK_EQUAL(eqp_lazy_host(lazy, make_nothing, NULL), EQP_OK);
@@ -594,7 +594,7 @@ static int lazy_poll(const seat *s)
     const bool none = is(s, "lazy: NULL"), early = is(s, "step: another");
     MPI_Comm mine = MPI_COMM_NULL;
     eqp_lazy *lazy = lazy_of_ranks(s, &mine);
-    eqp_lazy_news news = EQP_LAZY_IDLE;
+    eqp_lazy_phase news = EQP_LAZY_IDLE;
 
     CHECK_EQUAL(eqp_lazy_offer(lazy, 0, 8, &news), EQP_OK);
     const int code = CALL(s, eqp_lazy_poll(none ? NULL : lazy, early ? 0 : 1, is(s, "news: NULL") ? NULL : &news));

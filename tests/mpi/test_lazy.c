@@ -118,16 +118,12 @@ static int64_t run_application(MPI_Comm comm, eqp_lazy *lazy, bool by_itself, in
     eqp_lazy_parcel answer;
 
     for (int64_t step = 0; step < STEPS || (taken < least && step < MOST); step++) {
-        eqp_lazy_news news;
+        eqp_lazy_phase news;
         if (by_itself) {
             news = eqp_lazy_look(lazy, step);
             int worst[2] = {news == EQP_LAZY_LOST, -(int)(news == EQP_LAZY_READY)};
             MPI_Allreduce(MPI_IN_PLACE, worst, 2, MPI_INT, MPI_MAX, comm);
-            news = worst[0]                ? EQP_LAZY_LOST
-                   : worst[1]              ? EQP_LAZY_READY
-                   : news == EQP_LAZY_IDLE ? news
-                                           : EQP_LAZY_WAITING;
-            eqp_lazy_agreed(lazy, news);
+            news = eqp_lazy_agreed(lazy, worst[0] ? EQP_LAZY_LOST : worst[1] == -1 ? EQP_LAZY_READY : EQP_LAZY_OFFERED);
         } else {
             CHECK_EQUAL(eqp_lazy_poll(lazy, step, &news), EQP_OK);
         }
@@ -210,7 +206,7 @@ static void nothing_is_lazy(MPI_Comm comm)
     eqp_lazy_options options = eqp_lazy_options_defaults();
     MPI_Comm mine = MPI_COMM_NULL;
     eqp_lazy *lazy = (eqp_lazy *)&options;
-    eqp_lazy_news news;
+    eqp_lazy_phase news;
 
     CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
     CHECK(lazy == NULL);
@@ -230,7 +226,7 @@ static void impossible_divisions_are_refused(MPI_Comm comm)
     eqp_lazy *lazy = NULL;
     eqp_message message = {""};
 
-    options.mode = EQP_LAZY_RANKS;
+    options.mode = EQP_LAZY_BY_RANKS;
     options.balancers = mpi_test_size(comm);
     CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, &message), EQP_ERR_ARGUMENT);
     CHECK(strstr(message.text, "leave none") != NULL);
@@ -273,7 +269,7 @@ static void words_are_read(MPI_Comm comm)
         CHECK_EQUAL(options.mode, EQP_LAZY_NONE);
     }
     CHECK_EQUAL(eqp_lazy_options_parse("3:wait=4,repair=5,patience=0.5,spread=node", &options, NULL), EQP_OK);
-    CHECK(options.mode == EQP_LAZY_RANKS && options.balancers == 3 && options.wait == 4 && options.delay == -1);
+    CHECK(options.mode == EQP_LAZY_BY_RANKS && options.balancers == 3 && options.wait == 4 && options.delay == -1);
     CHECK(options.repair == 5 && options.patience == 0.5 && options.spread);
     CHECK_EQUAL(eqp_lazy_options_parse("auto:repair=never", &options, NULL), EQP_OK);
     CHECK(options.mode == EQP_LAZY_AUTO && options.repair == 0 && options.wait == -1 && !options.spread);

@@ -37,11 +37,23 @@ static inline eqp_lazy *make_eqp_lazy(void)
     eqp_lazy *lazy = NULL;
     MPI_Comm mine;
 
-    options.mode = EQP_LAZY_RANKS;
+    options.mode = EQP_LAZY_BY_RANKS;
     options.delay = 1;
     made(eqp_lazy_split(MPI_COMM_SELF, &options, &mine, &lazy, NULL), "lazy");
     made(eqp_lazy_host(lazy, make_nothing, NULL), "lazy host");
     return lazy;
+}
+#endif
+
+#ifdef EQUIPOISE_HINDSIGHT_H
+static inline eqp_hindsight *make_eqp_hindsight(void)
+{
+    const eqp_hindsight_step step = {2.0, 1.0, true, 1.0, 0.5};
+    eqp_hindsight *hindsight = NULL;
+
+    made(eqp_hindsight_create(&hindsight), "hindsight");
+    made(eqp_hindsight_add(hindsight, &step), "hindsight");
+    return hindsight;
 }
 #endif
 

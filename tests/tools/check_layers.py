@@ -85,6 +85,7 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/balance.h": "par",  # items of all ranks in, a part for each out
     "lib/include/equipoise/exchange.h": "move",
     "lib/include/equipoise/lazy_run.h": "lazy",
+    "lib/include/equipoise/lazy.h": "policy",  # the pure part
     "lib/include/equipoise/problem.h": "map",  # what a code tells of itself
 }
 

@@ -13,9 +13,9 @@
 static void list_fields(bh_particles *p, void **field[BH_PARTICLE_FIELDS])
 {
     void **list[BH_PARTICLE_FIELDS] = {
-        (void **)&p->key, (void **)&p->id, (void **)&p->index, (void **)&p->kind, (void **)&p->tag, (void **)&p->x,
-        (void **)&p->y,   (void **)&p->z,  (void **)&p->vx,    (void **)&p->vy,   (void **)&p->vz,  (void **)&p->m,
-        (void **)&p->ax,  (void **)&p->ay, (void **)&p->az,    (void **)&p->pot,
+        (void **)&p->key, (void **)&p->id, (void **)&p->index, (void **)&p->kind, (void **)&p->tag,   (void **)&p->x,
+        (void **)&p->y,   (void **)&p->z,  (void **)&p->vx,    (void **)&p->vy,   (void **)&p->vz,    (void **)&p->m,
+        (void **)&p->ax,  (void **)&p->ay, (void **)&p->az,    (void **)&p->pot,  (void **)&p->label,
     };
 
     memcpy(field, list, sizeof list);

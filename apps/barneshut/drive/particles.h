@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Every field is eight bytes wide, so that a particle travels as one record of BH_PARTICLE_FIELDS words. */
-#define BH_PARTICLE_FIELDS 16
+#define BH_PARTICLE_FIELDS 17
 #define BH_PARTICLE_BYTES (8 * BH_PARTICLE_FIELDS)
 
 typedef struct bh_particles {
@@ -17,6 +17,7 @@ typedef struct bh_particles {
     int64_t *index; /* place in the snapshot's order: unique, 0 .. N - 1 */
     int64_t *kind;  /* particle type of the snapshot */
     int64_t *tag;   /* which entry of the interaction-to-rank map its group follows; see map.h */
+    int64_t *label; /* of the group that it was in when a map was last offered; 0: none was */
     double *x, *y, *z;
     double *vx, *vy, *vz;
     double *m;

@@ -27,7 +27,9 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
                                   &filled);
     }
     for (int64_t g = 0; g < domain->ngroups && kind == EQP_SURVEY_NAMES && code == EQP_OK; g++) {
-        code = bh_survey_add_group(&filled, &domain->group[g], domain->tag[g], domain->rank, g);
+        const bh_group *group = &domain->group[g];
+        code = bh_survey_add_group(&filled, group, domain->tag[g],
+                                   domain->particles.label[group->first + group->count / 2], domain->rank, g);
     }
     bh_survey_free(&filled);
     return code;
@@ -178,6 +180,20 @@ static void label_particles(bh_problem *of)
     }
 }
 
+/* A group is found again by its middle particle, as its tag is. */
+static int label(void *user, int64_t first)
+{
+    bh_domain *domain = ((bh_problem *)user)->domain;
+
+    for (int64_t g = 0; g < domain->ngroups; g++) {
+        const bh_group *group = &domain->group[g];
+        for (int64_t i = group->first; i < group->first + group->count; i++) {
+            domain->particles.label[i] = first + g;
+        }
+    }
+    return EQP_OK;
+}
+
 /* Kick and drift, as a step does; a group follows the tag of its middle particle. */
 static int advance(void *user, eqp_message *message)
 {
@@ -219,5 +235,6 @@ eqp_problem bh_problem_functions(bh_problem *problem)
                          .open = open_problem,
                          .close = close_problem,
                          .trace = trace,
-                         .advance = advance};
+                         .advance = advance,
+                         .label = label};
 }

@@ -25,6 +25,7 @@ static int take_in(eqp_survey *owners, const bh_work *work, const double centre[
                        .at_home = work->at_home,
                        .bytes = work->group.count * (int64_t)BH_PARTICLE_BYTES,
                        .tag = work->tag,
+                       .label = work->label,
                        .interactions = interactions};
 
     memcpy(owner.centre, centre, sizeof owner.centre);
@@ -131,9 +132,9 @@ int bh_survey_end(bh_survey_pass *pass, const bh_counts *counts, int64_t ntiles)
     return code != EQP_OK ? code : take_in(pass->owners, pass->work, pass->centre, counts, ntiles + 1);
 }
 
-int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int home, int64_t at_home)
+int bh_survey_add_group(bh_survey *survey, const bh_group *group, int64_t tag, int64_t label, int home, int64_t at_home)
 {
-    const bh_work work = {.group = *group, .tag = tag, .home = home, .at_home = at_home};
+    const bh_work work = {.group = *group, .tag = tag, .label = label, .home = home, .at_home = at_home};
     const bh_counts nothing = {{0}};
     double centre[3];
 

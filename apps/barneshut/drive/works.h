@@ -16,6 +16,7 @@ typedef struct bh_work {
     bh_group group;  /* first: of those at home, among the particles; else 0 */
     int64_t tag;     /* what decides its tiles here: >= 0 for a group that this rank computes whole */
     int64_t at_home; /* the group's number there */
+    int64_t label;   /* of a name at home; else 0 */
     int home;
     int reserved;
 } bh_work;

@@ -22,7 +22,8 @@ void dd_batches_begin(dd_batches *batches);
 /* What was done since is a timing, if it was anything; the next batch begins. EQP_OK, EQP_ERR_MEMORY or what the route
  * says. Local. */
 int dd_batches_end(dd_batches *batches);
-/* More work in this batch, which ends once it is large enough. EQP_ERR_STOPPED after a signal, else as dd_batches_end().
+/* More work in this batch, which ends once it is large enough. EQP_ERR_STOPPED after a signal, else as
+ * dd_batches_end().
  */
 int dd_batches_add(dd_batches *batches, const dd_counts *counts);
 

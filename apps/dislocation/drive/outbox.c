@@ -52,7 +52,7 @@ void dd_outbox_add(dd_outbox *outbox, int rank, const void *bytes, size_t size)
 typedef struct record {
     dd_tag tag;
     double x[3], v[3];
-    int64_t order, split;
+    int64_t order, split, label;
     int constraint, narms;
 } record;
 
@@ -63,6 +63,7 @@ void dd_outbox_add_node(dd_outbox *outbox, int rank, const dd_node *node)
                          {node->v[0], node->v[1], node->v[2]},
                          node->order,
                          node->split,
+                         node->label,
                          node->constraint,
                          node->narms};
 
@@ -184,6 +185,7 @@ done:
     *node = (dd_node){.tag = head.tag,
                       .order = head.order,
                       .split = head.split,
+                      .label = head.label,
                       .constraint = head.constraint,
                       .narms = head.narms,
                       .room = head.narms,

@@ -102,6 +102,10 @@ typedef struct eqp_method {
                   eqp_balance_result *result);
     int noptions;             /**< options of its own */
     const eqp_option *option; /**< [noptions] where their values are in options->settings; NULL: none */
+    /** Assigns where one rank has all items, without MPI, so that a thread may: `part` as `assign` would. Local. May
+     * set the result as that does. NULL: not possible. */
+    int (*assign_alone)(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result);
 } eqp_method;
 
 /** The row of a name; NULL if there is none. Local. */

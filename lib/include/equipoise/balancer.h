@@ -19,6 +19,7 @@
 #ifndef EQUIPOISE_BALANCER_H
 #define EQUIPOISE_BALANCER_H
 
+#include <equipoise/lazy_run.h>
 #include <equipoise/load.h>
 #include <equipoise/policy.h>
 #include <equipoise/problem.h>
@@ -66,6 +67,8 @@ typedef struct eqp_balancer_options {
                           was measured, and a map is made for that; yes. Not where shares are measured, nor in
                           maps that are tried before they are used */
     bool handed_out; /**< work is handed out while it is done, so that loads say nothing of the map */
+    eqp_lazy *lazy;  /**< who makes maps beside the run (lazy_run.h), for the ranks of this balancer; the code's owners
+                        must carry labels then (problem.h). NULL: nobody (borrowed) */
 } eqp_balancer_options;
 
 /** Sets all options to what they are if nobody says anything. size: sizeof(eqp_balancer_options). Local.
@@ -94,12 +97,20 @@ typedef struct eqp_advice {
     int64_t bytes;                  /**< that this rank has sent to make the map */
 } eqp_advice;
 
+/** Makes the maps of a code's balancer on ranks that were given away for that, until the code leaves: eqp_lazy_serve()
+ * with what a balancer offers. On all balancing ranks; they need not know more of the code. Local but for that.
+ * \param[in] lazy  of eqp_lazy_split()
+ * \param[in] own   methods of the code's own, as in its problem; NULL: none (borrowed)
+ * \return as eqp_lazy_serve() */
+int eqp_balancer_serve(eqp_lazy *lazy, const eqp_methods *own);
+
 /** Whether eqp_balancer_advise() will do more than keep the map before the next step. Local, the same on all ranks.
  * NULL: false. */
 bool eqp_balancer_due(const eqp_balancer *balancer);
 
 /** Repairs or renews the map if that is due; else nothing is communicated. A repair that does not reach the tolerance
- * is followed by a new map. Collective; before a step, with owners where they are.
+ * is followed by a new map. Where maps are made beside the run, a new one is offered instead, and taken here some steps
+ * later: then it is repaired by the work of the last step. Collective; before a step, with owners where they are.
  * \param[in]  balancer  the balancer
  * \param[in]  left      steps that the run still has: a map is worth as much as it is used
  * \param[out] advice    what to do
@@ -177,6 +188,8 @@ typedef struct eqp_step {
                                      fraction; 0: none */
     double correlation;         /**< rank correlation of predicted and measured seconds of the timed batches */
     eqp_sizes unit_sizes;       /**< of the last map by units */
+    int64_t late;               /**< steps ago that the map was offered which was taken before this step; 0: none was */
+    eqp_lazy_phase lazy;         /**< how the offer stands after the step */
     eqp_policy_action action;   /**< what was done to the map before the step */
     char chosen[EQP_WORD_SIZE]; /**< by `auto`: the method of the present map */
     char why[192]; /**< why it was repaired or renewed, or kept when a new one was looked for; else empty */

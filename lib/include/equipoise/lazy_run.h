@@ -27,6 +27,7 @@
 #define EQUIPOISE_LAZY_RUN_H
 
 #include <equipoise/base.h>
+#include <equipoise/lazy.h>
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -40,15 +41,15 @@ extern "C" {
 typedef enum eqp_lazy_mode {
     EQP_LAZY_NONE,   /**< the application, before it goes on */
     EQP_LAZY_AUTO,   /**< one of the others, by what is known of the run: see eqp_lazy_decide() */
-    EQP_LAZY_THREAD, /**< a thread beside a rank of the application, without MPI in it */
-    EQP_LAZY_RANKS   /**< ranks that the application gives away */
+    EQP_LAZY_BY_THREAD, /**< a thread beside a rank of the application, without MPI in it */
+    EQP_LAZY_BY_RANKS   /**< ranks that the application gives away */
 } eqp_lazy_mode;
 
 /** How maps are made beside a run; the same on all ranks. */
 typedef struct eqp_lazy_options {
     size_t size;        /**< of this struct as its caller knows it: set by eqp_lazy_options_defaults() */
     eqp_lazy_mode mode; /**< who makes maps */
-    int balancers;      /**< of EQP_LAZY_RANKS: ranks that are given away, >= 0; 0: the application's own ranks make the
+    int balancers;      /**< of EQP_LAZY_BY_RANKS: ranks that are given away, >= 0; 0: the application's own ranks make the
                              map when it is offered, and keep it until it is due */
     int64_t wait;       /**< steps that the application goes on after an offer before it waits for the map, >= 0; -1: it
                              never waits */
@@ -147,26 +148,21 @@ int eqp_lazy_host(eqp_lazy *lazy, eqp_lazy_make_fn make, void *user);
  * the balancers hear of nothing from this rank, and there is no map */
 int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data);
 
-/** How an offer stands. */
-typedef enum eqp_lazy_news {
-    EQP_LAZY_IDLE,    /**< none was made, or its map was taken */
-    EQP_LAZY_WAITING, /**< it is under way */
-    EQP_LAZY_READY,   /**< the map is there, and it is time to take it */
-    EQP_LAZY_LOST     /**< the balancers do not answer: there are no more maps */
-} eqp_lazy_news;
+/** The word for how an offer stands, as reports show it: `idle`, `offered`, `ready`, `lost`, `left`. Static storage. */
+const char *eqp_lazy_phase_text(eqp_lazy_phase phase);
 
-/** The word for it, as reports show it: `idle`, `waiting`, `ready`, `lost`. Static storage. */
-const char *eqp_lazy_news_text(eqp_lazy_news news);
-
-/** How the offer stands for this rank. Waits only where `wait` or `delay` say so, and no longer than `patience`. For
- * applications that agree by themselves; eqp_lazy_agreed() then tells the connection.
+/** How the offer stands for this rank: EQP_LAZY_READY when its answer is there, or, once all ranks are known to have
+ * theirs, when the map is due; EQP_LAZY_LOST when nothing more is heard. Waits only where `wait` or `delay` say so, and no
+ * longer than `patience`. For applications that agree by themselves: see eqp_lazy_agreed().
  * \param[in] step  the application's number of steps so far
- * \return the news; NULL: EQP_LAZY_IDLE. Local */
-eqp_lazy_news eqp_lazy_look(eqp_lazy *lazy, int64_t step);
+ * \return EQP_LAZY_IDLE without an offer and for NULL. Local */
+eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step);
 
-/** Tells the connection what all ranks together have seen: EQP_LAZY_LOST if any has; else EQP_LAZY_READY if all have.
- * The same on all ranks. Local. */
-void eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_news news);
+/** Tells the connection what all ranks together have seen: EQP_LAZY_LOST if any has; else EQP_LAZY_READY if all have;
+ * else EQP_LAZY_OFFERED. The same on all ranks. Local.
+ * \return how the offer stands for all of them: EQP_LAZY_READY when it is to be taken before the next step; NULL:
+ * EQP_LAZY_IDLE */
+eqp_lazy_phase eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_phase seen);
 
 /** How the offer stands for all ranks, by a reduction that the call before has begun: a map is known to be ready one
  * step after the last rank has got it, and no rank waits for another one. Once a step, on all ranks of the application:
@@ -175,7 +171,7 @@ void eqp_lazy_agreed(eqp_lazy *lazy, eqp_lazy_news news);
  * \param[in]  step  the application's number of steps so far
  * \param[out] news  the same on all ranks; may be NULL
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI */
-int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_news *news);
+int eqp_lazy_poll(eqp_lazy *lazy, int64_t step, eqp_lazy_phase *news);
 
 /** Takes the answer of this rank. After all ranks know that it is ready. Local.
  * \param[out] answer  borrowed until the next offer

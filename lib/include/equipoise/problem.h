@@ -73,6 +73,12 @@ typedef struct eqp_problem {
     /** Moves everything on by one step without a new map; owners keep their numbers and homes. NULL: not
      * possible. */
     int (*advance)(void *user, eqp_message *message);
+
+    /** Owners as they live here now are offered for a map that will come some steps later, when they may have moved,
+     * been divided or been put together. Whatever an owner consists of is to carry a label from now on, wherever it
+     * goes: first + at_home, instead of any other one; what is made anew takes that of what it was made from, or 0.
+     * Later surveys say an owner's label by that of what it mostly consists of. Local. NULL: maps come in time only. */
+    int (*label)(void *user, int64_t first);
 } eqp_problem;
 
 #ifdef __cplusplus

@@ -40,6 +40,7 @@ typedef struct eqp_owner {
     int64_t at_home;               /**< its number there: 0 to owners that live there - 1 */
     int64_t bytes;                 /**< that move with it */
     int64_t tag;                   /**< who computes it by the present map, see map.h; before there is any: its home */
+    int64_t label;                 /**< that it carries, where labels were given out (problem.h); 0: none */
     double centre[3];              /**< position */
     int64_t count[EQP_COST_KINDS]; /**< work of each kind: what this rank does for it */
     int64_t interactions;          /**< tiles, and one for what belongs to none */

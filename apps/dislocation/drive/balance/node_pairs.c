@@ -132,13 +132,13 @@ static int fill(dd_node_pairs *node_pairs)
 }
 
 int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const dd_evaluator *evaluator,
-                        dd_node_pairs *node_pairs)
+                       dd_node_pairs *node_pairs)
 {
     int64_t nsplit = 0;
     int code = EQP_OK;
 
-    *node_pairs = (dd_node_pairs){
-        .domain = domain, .halo = halo, .evaluator = evaluator, .stage = stage, .n = domain->network.n};
+    *node_pairs =
+        (dd_node_pairs){.domain = domain, .halo = halo, .evaluator = evaluator, .stage = stage, .n = domain->network.n};
     for (int64_t i = 0; i < node_pairs->n; i++) {
         nsplit += domain->network.node[i].split >= 0;
     }

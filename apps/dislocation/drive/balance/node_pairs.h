@@ -29,7 +29,7 @@ typedef struct dd_node_pairs {
 /* Takes the state for which the evaluator has computed forces last; nothing of it may change while the node pairs is
  * used. *node_pairs is zeroed. Collective; the caller frees it in any case. */
 int dd_node_pairs_take(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const dd_evaluator *evaluator,
-                        dd_node_pairs *node_pairs);
+                       dd_node_pairs *node_pairs);
 void dd_node_pairs_free(dd_node_pairs *node_pairs);
 
 /* What an own node does with each of dd_grid_sources() of its cell: *meeting is borrowed from the node pairs. O(its

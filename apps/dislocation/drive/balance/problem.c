@@ -171,6 +171,16 @@ static int advance(void *user, eqp_message *message)
     return code == EQP_OK ? take_node_pairs(p) : code;
 }
 
+static int label(void *user, int64_t first)
+{
+    dd_network *network = &((dd_problem *)user)->sim->domain.network;
+
+    for (int64_t i = 0; i < network->n; i++) {
+        network->node[i].label = first + i;
+    }
+    return EQP_OK;
+}
+
 eqp_problem dd_problem_functions(dd_problem *problem)
 {
     return (eqp_problem){.user = problem,
@@ -188,5 +198,6 @@ eqp_problem dd_problem_functions(dd_problem *problem)
                          .base = base,
                          .trace = trace,
                          .assign = assign,
-                         .advance = advance};
+                         .advance = advance,
+                         .label = label};
 }

@@ -181,7 +181,8 @@ static eqp_owner name_node(const dd_domain *domain, int64_t node, uint64_t key)
                        .home = domain->rank,
                        .at_home = node,
                        .bytes = dd_node_bytes(of),
-                       .tag = of->split < 0 ? domain->rank : -1 - of->split};
+                       .tag = of->split < 0 ? domain->rank : -1 - of->split,
+                       .label = of->label};
 
     memcpy(owner.centre, of->x, sizeof owner.centre);
     return owner;

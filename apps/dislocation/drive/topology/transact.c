@@ -172,6 +172,17 @@ done:
     return code;
 }
 
+/* What is made anew goes, when a late map comes, where that goes of which it was made. */
+static int64_t label_of(const dd_patch *patch)
+{
+    for (int i = 0; i < patch->n; i++) {
+        if (!patch->at[i].created) {
+            return patch->at[i].node.label;
+        }
+    }
+    return 0;
+}
+
 /* Homes of everything that may have been joined anew. */
 static void settle(dd_patch *patch, int rank)
 {
@@ -180,6 +191,7 @@ static void settle(dd_patch *patch, int rank)
             patch->at[i].changed = true;
             patch->at[i].node.home = rank;
             patch->at[i].node.order = patch->at[i].node.split = -1;
+            patch->at[i].node.label = label_of(patch);
         }
     }
     for (int i = 0; i < patch->n; i++) {

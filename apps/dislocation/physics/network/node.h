@@ -35,6 +35,7 @@ typedef struct dd_node {
     double v[3];   /* b / s */
     int64_t order; /* place in the input's order; -1: not of the input */
     int64_t split; /* place in the map's table of owners that ranks share; -1: computed whole where it lives */
+    int64_t label; /* of when a map was last offered; 0: none was */
     int constraint;
     int home;        /* rank on which it lives */
     int narms, room; /* arms in use, arms that fit */

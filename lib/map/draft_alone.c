@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* An assignment of all owners at once, where nobody may communicate. */
+#include "map/draft.h"
+#include "map/items.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Items as eqp__draft_open() makes them; the sum of their weights. */
+static int make_items(const eqp_making *making, const eqp_owners *owners, const eqp_map *old, eqp_items *items,
+                      double *sum)
+{
+    const eqp_work_units none = {.units = NULL};
+    int code = eqp__items_fill(items, owners, &none, old);
+
+    *sum = 0.0;
+    for (int64_t i = 0; i < owners->n && code == EQP_OK; i++) {
+        const double *factor = items->part_now[i] >= 0 ? making->factor : NULL;
+        items->id[i] = i;
+        items->weight[i] *= factor != NULL ? factor[items->part_now[i]] : 1.0;
+        *sum += items->weight[i];
+    }
+    return code;
+}
+
+static int make_shares(const eqp_making *making, int nparts, double sum, double **shares)
+{
+    int code = EQP_OK;
+
+    if ((making->base != NULL || making->speeds.n > 0) && (sum > 0 || making->speeds.n > 0)) {
+        EQP_TRY(eqp_array_create(shares, nparts, sizeof **shares));
+        eqp__draft_share_out(nparts, sum, making->base, making->speeds, *shares);
+    }
+done:
+    return code;
+}
+
+static int assign(const eqp_making *making, int nparts, const eqp_items *items, const double *share, int *part,
+                  eqp_balance_result *result)
+{
+    eqp_balance_options wanted = eqp_balance_options_defaults();
+    eqp_part_loads loads;
+    int code;
+
+    wanted.nparts = nparts;
+    wanted.share = share;
+    wanted.imbalance_tol = making->assign_tol > 0 ? making->assign_tol : making->imbalance_tol;
+    wanted.seed = making->seed;
+    wanted.settings = making->settings;
+    if (making->aspect > 0) {
+        (void)eqp_method_suggest(making->method, "aspect", making->aspect, &wanted.settings);
+    }
+    EQP_TRY(making->method->assign_alone(&items->view, &wanted, part, result));
+    EQP_TRY(eqp_parts_load(items->view.n, items->weight, part, nparts, share, NULL, &loads));
+    result->imbalance = loads.imbalance;
+    result->load_max = loads.max;
+    result->load_mean = loads.mean;
+    result->empty_parts = loads.empty;
+    result->items = items->view.n;
+    result->within = loads.imbalance <= wanted.imbalance_tol;
+done:
+    return code;
+}
+
+int eqp__draft_alone(const eqp_making *making, int nparts, const eqp_owners *owners, const eqp_map *old, int *part,
+                     eqp_map_made *summary)
+{
+    eqp_items items = {0};
+    double *share = NULL, sum;
+    int code;
+
+    *summary = (eqp_map_made){.units = owners->n};
+    EQP_TRY(making->method->assign_alone != NULL ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_TRY(make_items(making, owners, old, &items, &sum));
+    EQP_TRY(make_shares(making, nparts, sum, &share));
+    EQP_TRY(assign(making, nparts, &items, share, part, &summary->result));
+done:
+    free(share);
+    eqp__items_free(&items);
+    return code;
+}

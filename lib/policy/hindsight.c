@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <equipoise/hindsight.h>
+
+#include <equipoise/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_amount(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
+/* What the best schedule is found from. */
+typedef struct schedule_case {
+    int64_t n;
+    /* Seconds of the steps from s on with a map that was made before s: row[s] to row[n - 1]. */
+    const double *(*row)(void *user, int64_t s);
+    void *user;
+    const double *cost; /* [n] of a map before each step */
+} schedule_case;
+
+/* rest[s]: the least seconds of the steps from s on, with a map before s; until[s]: where its next map is made. */
+static double find_schedule(const schedule_case *of, double *rest, int64_t *until)
+{
+    rest[of->n] = 0.0;
+    for (int64_t s = of->n - 1; s >= 0; s--) {
+        const double *row = of->row(of->user, s);
+        double sum = 0.0;
+
+        rest[s] = INFINITY;
+        until[s] = of->n;
+        for (int64_t t = s; t < of->n; t++) {
+            sum += row[t];
+            if (sum + rest[t + 1] <= rest[s]) {
+                rest[s] = sum + rest[t + 1];
+                until[s] = t + 1;
+            }
+        }
+        rest[s] += of->cost[s];
+    }
+    return rest[0];
+}
+
+typedef struct matrix {
+    int64_t n;
+    const double *aged;
+} matrix;
+
+static const double *row_of_matrix(void *user, int64_t s)
+{
+    const matrix *m = user;
+
+    return m->aged + s * m->n;
+}
+
+static int check_matrix(int64_t n, const double *aged)
+{
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t t = s; t < n; t++) {
+            if (!is_amount(aged[s * n + t])) {
+                return EQP_ERR_DATA;
+            }
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_policy_hindsight(int64_t n, const double *aged, double map_seconds, double *best, bool *maps)
+{
+    double *rest = NULL, *cost = NULL;
+    int64_t *until = NULL;
+    int code;
+
+    EQP_REQUIRE(n >= 1 && aged && best);
+    if (n > INT32_MAX) { /* no n by n numbers are in memory */
+        return EQP_ERR_OVERFLOW;
+    }
+    if (!is_amount(map_seconds)) {
+        return EQP_ERR_DATA;
+    }
+    EQP_TRY(check_matrix(n, aged));
+    EQP_TRY(eqp_array_create(&rest, n + 1, sizeof *rest));
+    EQP_TRY(eqp_array_create(&cost, n, sizeof *cost));
+    EQP_TRY(eqp_array_create(&until, n, sizeof *until));
+    for (int64_t s = 1; s < n; s++) {
+        cost[s] = map_seconds;
+    }
+    matrix m = {n, aged};
+    const schedule_case of = {n, row_of_matrix, &m, cost};
+    const double found = find_schedule(&of, rest, until);
+    if (!isfinite(found)) {
+        EQP_TRY(EQP_ERR_OVERFLOW);
+    }
+    if (maps != NULL) {
+        memset(maps, 0, (size_t)n * sizeof *maps);
+        for (int64_t s = 0; s < n; s = until[s]) {
+            maps[s] = true;
+        }
+    }
+    *best = found;
+done:
+    free(until);
+    free(cost);
+    free(rest);
+    return code;
+}
+
+/* Steps that follow each other, in seconds and counts of all of them. */
+typedef struct stretch {
+    double max, mean;
+    double cost;     /* of all its maps */
+    double aged;     /* sum of the increments of steps with a map, as far as known */
+    double risen;    /* sum of the differences of imbalance between steps of one map */
+    int64_t maps;    /* before any of its steps */
+    int64_t unknown; /* steps with a map whose increment is not known */
+    int64_t steps;
+} stretch;
+
+#define MOST 2048
+
+/* A rise by chance is smaller than this many standard deviations. */
+#define SURE 3.0
+
+struct eqp_hindsight {
+    stretch *part; /* [capacity] */
+    int64_t capacity, n;
+    int64_t together; /* most steps of a stretch */
+    int64_t steps, maps;
+    double first;     /* cost of the first map */
+    double imbalance; /* of the last step */
+};
+
+int eqp_hindsight_create(eqp_hindsight **hindsight)
+{
+    eqp_hindsight *made = NULL;
+    int code;
+
+    EQP_REQUIRE(hindsight);
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    made->together = 1;
+    *hindsight = made;
+done:
+    return code;
+}
+
+void eqp_hindsight_free(eqp_hindsight *hindsight)
+{
+    if (hindsight != NULL) {
+        free(hindsight->part);
+        free(hindsight);
+    }
+}
+
+static double imbalance_of(const stretch *of)
+{
+    return of->mean > 0.0 ? fmax(of->max / of->mean - 1.0, 0.0) : 0.0;
+}
+
+static void join(stretch *to, const stretch *next)
+{
+    to->max += next->max;
+    to->mean += next->mean;
+    to->cost += next->cost;
+    to->aged += next->aged;
+    to->risen += next->risen;
+    to->maps += next->maps;
+    to->unknown += next->unknown;
+    to->steps += next->steps;
+}
+
+/* Neighbours become one of `together` steps at most; one that begins with a map stays apart unless `across`. */
+static void join_all(eqp_hindsight *h, bool across)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < h->n; i++) {
+        const stretch next = h->part[i];
+        if (n > 0 && h->part[n - 1].steps + next.steps <= h->together && (across || next.maps == 0)) {
+            join(&h->part[n - 1], &next);
+        } else {
+            h->part[n++] = next;
+        }
+    }
+    h->n = n;
+}
+
+/* Frees a quarter of the room at least. Maps are taken together only in pieces of two mean intervals and more, which
+ * have about as many old steps as fresh ones each. */
+static void make_room(eqp_hindsight *h)
+{
+    while (h->n > MOST / 4 * 3) {
+        join_all(h, false);
+        if (h->n > MOST / 4 * 3 && h->maps > 0 && h->together >= 2 * (h->steps / h->maps)) {
+            join_all(h, true);
+        }
+        h->together *= h->n > MOST / 4 * 3 ? 2 : 1;
+    }
+}
+
+int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
+{
+    eqp_hindsight *h = hindsight;
+    int code;
+
+    EQP_REQUIRE(h && step);
+    if (!is_amount(step->seconds_max) || !is_amount(step->seconds_mean) || step->seconds_max < step->seconds_mean ||
+        (step->rebalanced && (!is_amount(step->balance_seconds) || !isfinite(step->aged)))) {
+        return EQP_ERR_DATA;
+    }
+    stretch now = {.max = step->seconds_max, .mean = step->seconds_mean, .steps = 1};
+    if (step->rebalanced) {
+        now.maps = 1;
+        now.cost = step->balance_seconds;
+        now.unknown = step->aged < 0.0;
+        now.aged = fmax(step->aged, 0.0);
+    } else if (h->steps > 0) {
+        now.risen = imbalance_of(&now) - h->imbalance;
+    }
+    if (h->n > 0 && now.maps == 0 && h->part[h->n - 1].steps < h->together) {
+        join(&h->part[h->n - 1], &now);
+        code = EQP_OK;
+    } else {
+        if (h->n == MOST) {
+            make_room(h);
+        }
+        EQP_TRY(eqp_array_reserve(&h->part, &h->capacity, h->n + 1, sizeof *h->part));
+        h->part[h->n++] = now;
+    }
+    h->imbalance = imbalance_of(&now);
+    h->first = h->maps == 0 ? now.cost : h->first;
+    h->steps++;
+    h->maps += now.maps;
+done:
+    return code;
+}
+
+/* Steps of one level follow each other. */
+typedef struct pool {
+    double sum, weight; /* of imbalances times mean seconds, of mean seconds */
+    int64_t end;
+} pool;
+
+/* The run as eqp_hindsight_regret() takes it: per stretch. */
+typedef struct view {
+    int64_t n;
+    const stretch *part;
+    double *row;     /* [n] of find_schedule */
+    double *fresh;   /* [n] imbalance of a map that is made before it */
+    double *rise;    /* [n] increment */
+    double *noise;   /* [n] imbalance that every map would have met */
+    double *cost;    /* [n] of a map before it */
+    pool *pool;      /* [n] room */
+    double variance; /* of the noise */
+} view;
+
+static double level_of(const pool *p)
+{
+    return p->weight > 0.0 ? p->sum / p->weight : 0.0;
+}
+
+static void pour(pool *into, const pool *next)
+{
+    into->sum += next->sum;
+    into->weight += next->weight;
+    into->end = next->end;
+}
+
+/* The least squares fit to the imbalances from `begin` to `end` that never falls: neighbours that do are pooled.
+ * Weights are the mean seconds, so that what is left adds up to nothing. Returns the pools. */
+static int64_t pool_falls(const view *v, int64_t begin, int64_t end)
+{
+    int64_t n = 0;
+
+    for (int64_t i = begin; i < end; i++) {
+        const double weight = v->part[i].mean;
+        v->pool[n++] = (pool){weight * imbalance_of(&v->part[i]), weight, i + 1};
+        while (n > 1 && level_of(&v->pool[n - 2]) >= level_of(&v->pool[n - 1])) {
+            pour(&v->pool[n - 2], &v->pool[n - 1]);
+            n--;
+        }
+    }
+    return n;
+}
+
+/* Noise that grows by chance is no rise: of neighbouring pools those are joined that differ by less than SURE standard
+ * deviations, the least sure first. */
+static int64_t pool_chances(const view *v, int64_t begin, int64_t n)
+{
+    for (;;) {
+        double least = SURE * SURE * v->variance;
+        int64_t at = -1;
+
+        for (int64_t p = 0; p + 1 < n; p++) {
+            const double first = (double)(v->pool[p].end - (p > 0 ? v->pool[p - 1].end : begin));
+            const double second = (double)(v->pool[p + 1].end - v->pool[p].end);
+            const double gap = level_of(&v->pool[p + 1]) - level_of(&v->pool[p]);
+            const double sure = gap * gap / (1.0 / first + 1.0 / second);
+            if (sure < least) {
+                least = sure;
+                at = p;
+            }
+        }
+        if (at < 0) {
+            return n;
+        }
+        pour(&v->pool[at], &v->pool[at + 1]);
+        memmove(&v->pool[at + 1], &v->pool[at + 2], (size_t)(n - at - 2) * sizeof *v->pool);
+        n--;
+    }
+}
+
+static void fit_rises(const view *v, int64_t begin, int64_t end, double *fit)
+{
+    const int64_t n = pool_chances(v, begin, pool_falls(v, begin, end));
+
+    for (int64_t p = 0, i = begin; p < n; p++) {
+        for (; i < v->pool[p].end; i++) {
+            fit[i] = level_of(&v->pool[p]);
+        }
+    }
+}
+
+/* Of the noise of a stretch, from how far it is from the middle of its neighbours with the same map. */
+static double find_variance(int64_t n, const stretch *part)
+{
+    double sum = 0.0;
+    int64_t count = 0;
+
+    for (int64_t i = 1; i + 1 < n; i++) {
+        if (part[i].maps == 0 && part[i + 1].maps == 0) {
+            const double middle = (imbalance_of(&part[i - 1]) + imbalance_of(&part[i + 1])) / 2.0;
+            sum += pow(imbalance_of(&part[i]) - middle, 2.0);
+            count++;
+        }
+    }
+    return count > 0 ? sum / (1.5 * (double)count) : 0.0;
+}
+
+/* From one map of the run to the next. usual: increment of a step between the last two maps; returns that of this one.
+ * What rises within the first stretch is not in the fit. */
+static double view_cycle(const view *v, int64_t begin, int64_t end, double usual)
+{
+    double *fit = v->noise;
+    const stretch *first = &v->part[begin];
+    int64_t steps = first->steps - first->maps;
+
+    fit_rises(v, begin, end, fit);
+    const double fresh = fit[begin], within = fmax(first->risen, 0.0), risen = within + fit[end - 1] - fresh;
+    for (int64_t i = begin; i < end; i++) {
+        v->fresh[i] = fresh;
+        v->rise[i] = i > begin ? fit[i] - fit[i - 1] : 0.0;
+        steps += i > begin ? v->part[i].steps : 0;
+    }
+    /* rise[] needs the fit of the stretch before: noise takes its place last. */
+    for (int64_t i = begin; i < end; i++) {
+        v->noise[i] = imbalance_of(&v->part[i]) - fit[i];
+    }
+    v->rise[begin] = within + first->aged + usual * (double)first->unknown;
+    return steps > 0 ? risen / (double)steps : usual;
+}
+
+static void view_costs(const eqp_hindsight *h, const view *v)
+{
+    double sum = 0.0;
+
+    for (int64_t i = 0; i < v->n; i++) {
+        sum += v->part[i].cost;
+    }
+    /* Nobody knows what a map would have cost where none was made. */
+    const double later = h->maps > 1 ? (sum - h->first) / (double)(h->maps - 1) : h->first;
+    const double usual = h->maps > 0 ? later : INFINITY;
+    for (int64_t i = 0; i < v->n; i++) {
+        v->cost[i] = v->part[i].maps > 0 || i == 0 ? v->part[i].cost : usual;
+    }
+}
+
+static const double *row_of_view(void *user, int64_t s)
+{
+    const view *v = user;
+    double imbalance = v->fresh[s];
+
+    for (int64_t t = s; t < v->n; t++) {
+        imbalance += t > s ? v->rise[t] : 0.0;
+        v->row[t] = v->part[t].mean * fmax(1.0 + imbalance + v->noise[t], 1.0);
+    }
+    return v->row;
+}
+
+static void view_all(const eqp_hindsight *h, const view *v)
+{
+    double usual = 0.0;
+
+    for (int64_t begin = 0, end; begin < v->n; begin = end) {
+        for (end = begin + 1; end < v->n && v->part[end].maps == 0; end++) {
+        }
+        usual = view_cycle(v, begin, end, usual);
+    }
+    view_costs(h, v);
+}
+
+static int conclude(const eqp_hindsight *h, double best, const int64_t *until, eqp_regret *regret)
+{
+    eqp_regret made = {.steps = h->steps, .maps = h->maps};
+
+    for (int64_t i = 0; i < h->n; i++) {
+        made.seconds += h->part[i].max + h->part[i].cost;
+    }
+    for (int64_t s = 0; s < h->n; s = until[s]) {
+        made.should += h->part[s].maps > 1 ? h->part[s].maps : s > 0 || h->part[s].maps > 0;
+    }
+    if (!isfinite(made.seconds)) {
+        return EQP_ERR_OVERFLOW;
+    }
+    made.best = fmin(best, made.seconds);
+    made.regret = made.seconds > 0.0 ? 1.0 - made.best / made.seconds : 0.0;
+    *regret = made;
+    return EQP_OK;
+}
+
+int eqp_hindsight_regret(const eqp_hindsight *hindsight, eqp_regret *regret)
+{
+    const eqp_hindsight *h = hindsight;
+    double *room = NULL;
+    int64_t *until = NULL;
+    pool *pools = NULL;
+    int code;
+
+    EQP_REQUIRE(h && regret);
+    const int64_t n = h->n;
+    EQP_TRY(eqp_array_create(&room, 6 * n + 1, sizeof *room));
+    EQP_TRY(eqp_array_create(&until, n, sizeof *until));
+    EQP_TRY(eqp_array_create(&pools, n, sizeof *pools));
+    view v = {.n = n, .part = h->part, .row = room, .fresh = room + n, .rise = room + 2 * n};
+    v.noise = room + 3 * n;
+    v.cost = room + 4 * n;
+    v.pool = pools;
+    v.variance = find_variance(n, h->part);
+    view_all(h, &v);
+    const schedule_case of = {n, row_of_view, &v, v.cost};
+    const double best = find_schedule(&of, room + 5 * n, until);
+    code = conclude(h, best, until, regret);
+done:
+    free(pools);
+    free(until);
+    free(room);
+    return code;
+}

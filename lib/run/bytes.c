@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/bytes.h"
+
+#include <equipoise/base.h>
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void eqp__pass(eqp__cursor *c, void *data, size_t size)
+{
+    if (size > 0) {
+        memcpy(c->reads ? data : (void *)c->at, c->reads ? (const void *)c->at : data, size);
+    }
+    c->at += size;
+}
+
+eqp__table_size eqp__table_of(const eqp_map *map)
+{
+    const double *centroid;
+    const int *rank;
+    eqp__table_size size = {eqp_map_shared(map), 0};
+
+    for (int64_t s = 0; s < size.nshared; s++) {
+        size.nunits += eqp_map_units(map, -1 - s, &centroid, &rank);
+    }
+    return size;
+}
+
+size_t eqp__table_bytes(const eqp__table_size *size)
+{
+    return (size_t)size->nshared * sizeof(int64_t) + (size_t)size->nunits * (3 * sizeof(double) + sizeof(int));
+}
+
+bool eqp__can_be_table(const eqp__table_size *size, size_t bytes)
+{
+    return size->nshared >= 0 && size->nunits >= size->nshared && size->nunits <= (int64_t)(bytes / sizeof(int));
+}
+
+void eqp__table_write(eqp__cursor *c, const eqp_map *map)
+{
+    const double *centroid;
+    const int *rank;
+    const int64_t nshared = eqp_map_shared(map);
+
+    for (int64_t s = 0; s < nshared; s++) {
+        int64_t n = eqp_map_units(map, -1 - s, &centroid, &rank);
+        eqp__pass(c, &n, sizeof n);
+    }
+    for (int64_t s = 0; s < nshared; s++) {
+        const int64_t n = eqp_map_units(map, -1 - s, &centroid, &rank);
+        for (int64_t u = 0; u < n; u++) {
+            double place[3] = {centroid[3 * u], centroid[3 * u + 1], centroid[3 * u + 2]};
+            int of = rank[u];
+            eqp__pass(c, place, sizeof place);
+            eqp__pass(c, &of, sizeof of);
+        }
+    }
+}
+
+int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp_map **map)
+{
+    int64_t *nunits = NULL, all = 0;
+    double *centroid = NULL;
+    int *rank = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&nunits, size->nshared, sizeof *nunits));
+    EQP_TRY(eqp_array_create(&centroid, 3 * size->nunits, sizeof *centroid));
+    EQP_TRY(eqp_array_create(&rank, size->nunits, sizeof *rank));
+    eqp__pass(c, nunits, (size_t)size->nshared * sizeof *nunits);
+    for (int64_t s = 0; s < size->nshared && all >= 0; s++) {
+        all = nunits[s] >= 1 && nunits[s] <= size->nunits - all ? all + nunits[s] : -1;
+    }
+    for (int64_t u = 0; u < size->nunits; u++) {
+        eqp__pass(c, centroid + 3 * u, 3 * sizeof *centroid);
+        eqp__pass(c, rank + u, sizeof *rank);
+        all = rank[u] >= 0 && rank[u] < nranks ? all : -1;
+    }
+    code = all == size->nunits ? eqp_map_create(size->nshared, nunits, centroid, rank, map) : EQP_ERR_FORMAT;
+done:
+    free(rank);
+    free(centroid);
+    free(nunits);
+    return code == EQP_ERR_ARGUMENT ? EQP_ERR_FORMAT : code;
+}

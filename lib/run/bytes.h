@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a balancer writes for others to read: bytes of this machine and this version. */
+#ifndef RUN_BYTES_H
+#define RUN_BYTES_H
+
+#include <equipoise/map.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Copies to or from bytes, which are long enough. */
+typedef struct eqp__cursor {
+    unsigned char *at;
+    bool reads;
+} eqp__cursor;
+
+void eqp__pass(eqp__cursor *c, void *data, size_t size);
+
+/* The table of shared owners of a map. */
+typedef struct eqp__table_size {
+    int64_t nshared, nunits;
+} eqp__table_size;
+
+eqp__table_size eqp__table_of(const eqp_map *map);
+size_t eqp__table_bytes(const eqp__table_size *size);
+
+/* Whether there can be such a table in so many bytes: then eqp__table_bytes() does not overflow. */
+bool eqp__can_be_table(const eqp__table_size *size, size_t bytes);
+void eqp__table_write(eqp__cursor *c, const eqp_map *map);
+
+/* EQP_ERR_FORMAT for a table that cannot be one of so many ranks. */
+int eqp__table_read(eqp__cursor *c, const eqp__table_size *size, int nranks, eqp_map **map);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Late maps, on the side of the application. */
+#include "run/late.h"
+
+#include "par/comm.h"
+#include "par/methods.h"
+
+#include <equipoise/par.h>
+#include <equipoise/route.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A label: one more than the number of an owner on the rank where it lived. */
+#define LABEL_BITS 40
+
+static int64_t first_label(int rank)
+{
+    return ((int64_t)rank << LABEL_BITS) + 1;
+}
+
+static bool lazy(const eqp_balancer *b)
+{
+    return b->options.lazy != NULL && b->news != EQP_LAZY_LOST;
+}
+
+/* Whether the word of the method leads to it: balancers have no more than that. */
+static bool words_name(const eqp_balancer *b)
+{
+    const eqp_choice *mine = &b->options.method;
+    const eqp_choice_options usual = {
+        .strategy = mine->options.strategy, .rate = mine->options.rate, .threshold = mine->options.threshold};
+    eqp_choice read;
+
+    return eqp_choice_parse(b->problem.own, &usual, mine->word, &read, NULL) == EQP_OK && read.method == mine->method &&
+           eqp__print_choice(0, &read) == eqp__print_choice(0, mine);
+}
+
+int eqp__late_check(const eqp_balancer *b, eqp_message *message)
+{
+    const eqp_method *method = b->options.method.method;
+    const eqp_lazy_mode mode = eqp_lazy_settings(b->options.lazy).mode;
+    const char *wrong = NULL;
+
+    if (b->options.lazy == NULL) {
+        return EQP_OK;
+    }
+    if (b->problem.label == NULL) {
+        wrong = "owners that carry no labels cannot be found again";
+    } else if (method->flags & EQP_KEEPS) {
+        wrong = "no map is made";
+    } else if (method->flags & EQP_BY_LOADS) {
+        wrong = "it learns from each step's loads";
+    } else if (method->assign == NULL && method != &eqp__method_auto) {
+        wrong = "the code itself makes its maps";
+    } else if (mode == EQP_LAZY_BY_THREAD && (method->assign_alone == NULL || b->options.method.options.split)) {
+        wrong = "it cannot be made in a thread without MPI; give it ranks";
+    } else if (!words_name(b)) {
+        wrong = "its word does not say what it is";
+    }
+    if (wrong != NULL) {
+        eqp_message_set(message, "no lazy maps by %s: %s", method->name, wrong);
+    }
+    return wrong != NULL ? EQP_ERR_ARGUMENT : EQP_OK;
+}
+
+/* Whether the present map is not what it was when it was new: repairs have scattered it, or its work is uneven. */
+static bool has_aged(const eqp_balancer *b)
+{
+    const double fresh = fmax(b->options.policy.imbalance_tol, b->now.imbalance_promised);
+
+    return b->repaired > 0 || b->now.imbalance_work > fresh;
+}
+
+static bool wants_offer(const eqp_balancer *b)
+{
+    if (!lazy(b) || b->news != EQP_LAZY_IDLE || !b->has_map) {
+        return false;
+    }
+    switch (b->options.policy.mode) {
+    case EQP_POLICY_AUTO:
+        return has_aged(b) || eqp_policy_advise(&b->policy) == EQP_RENEW;
+    case EQP_POLICY_EVERY:
+        return b->policy.steps >= b->options.policy.every;
+    default:
+        return false;
+    }
+}
+
+/* A take is followed by a repair, where that is possible. */
+static bool repairs(const eqp_balancer *b)
+{
+    return eqp_lazy_settings(b->options.lazy).repair != 0 && eqp__method_weighs(b->options.method.method) &&
+           !(b->options.method.method->flags & EQP_SHAPED);
+}
+
+/* The step before a take is surveyed where that is known; else the take waits for one step that is. */
+static bool take_is_near(const eqp_balancer *b)
+{
+    const int64_t delay = eqp_lazy_settings(b->options.lazy).delay;
+
+    return b->news == EQP_LAZY_READY ||
+           (b->news == EQP_LAZY_OFFERED && delay >= 0 && b->clock + 1 - b->offered >= delay);
+}
+
+bool eqp__late_wants_survey(const eqp_balancer *b)
+{
+    return lazy(b) && (wants_offer(b) || (take_is_near(b) && repairs(b)));
+}
+
+eqp__late_due eqp__late_is_due(const eqp_balancer *b)
+{
+    const bool known = b->surveyed || !b->surveys;
+
+    if (!lazy(b)) {
+        return EQP__LATE_NOTHING;
+    }
+    if (b->news == EQP_LAZY_READY) {
+        const bool exact = eqp_lazy_settings(b->options.lazy).delay >= 0;
+        return known || exact || !repairs(b) ? EQP__LATE_TAKE : EQP__LATE_NOTHING;
+    }
+    return wants_offer(b) && known ? EQP__LATE_OFFER : EQP__LATE_NOTHING;
+}
+
+eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted)
+{
+    const eqp_lazy_options options = eqp_lazy_settings(b->options.lazy);
+
+    if (!lazy(b) || !b->has_map) {
+        return wanted;
+    }
+    if (options.repair == 0) {
+        return EQP_KEEP;
+    }
+    if (options.repair > 0) {
+        return eqp__can_repair(b) && b->policy.steps > 0 && b->clock % options.repair == 0 ? EQP_REPAIR : EQP_KEEP;
+    }
+    return wanted == EQP_RENEW && !(b->options.policy.mode == EQP_POLICY_AUTO && eqp__can_repair(b)) ? EQP_KEEP
+           : wanted == EQP_RENEW                                                                     ? EQP_REPAIR
+                                                                                                     : wanted;
+}
+
+/* What is kept of owners: where maps are tried, all pins; where owners may be divided, what that takes. */
+static eqp_survey_detail detail_of(const eqp_balancer *b, const eqp_making *making)
+{
+    eqp_survey_detail detail = {.heavy = INFINITY};
+    eqp_making divided = *making;
+
+    if (making->method == &eqp__method_auto) {
+        divided.how.split = true;
+    }
+    if (b->totals.interactions > 0) {
+        detail = eqp__making_detail(&divided, b->nparts, &b->totals);
+    }
+    if (eqp__making_by_trial(making)) {
+        detail.pin_below = UINT64_MAX;
+    }
+    return detail;
+}
+
+eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *making)
+{
+    eqp_survey_detail detail = {.heavy = INFINITY};
+
+    return wants_offer(b) ? detail_of(b, making) : detail; /* a repair takes weights alone */
+}
+
+/* This rank's offer, as bytes; labels are given out where there is one. */
+static int write_offer(eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life, size_t *size,
+                       void **bytes)
+{
+    int code;
+
+    EQP_TRY(home->n < (int64_t)1 << LABEL_BITS ? EQP_OK : EQP_ERR_OVERFLOW);
+    EQP_TRY(eqp__late_offer_write(b, home, making, life, size, bytes));
+    EQP_TRY(b->problem.label(b->problem.user, first_label(b->rank)));
+done:
+    return code;
+}
+
+int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_t *bytes)
+{
+    const eqp_survey_detail detail = detail_of(b, making);
+    eqp_names home = {.n = 0};
+    double *base = NULL;
+    void *offer = NULL;
+    size_t size = 0;
+    int code;
+
+    EQP_TRY(eqp__take_names(b, &home));
+    EQP_TRY(b->surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, making, &detail, &base));
+    making->base = base;
+    EQP_TRY(eqp_agree(b->comm, write_offer(b, &home, making, life, &size, &offer), NULL));
+    /* A rank that cannot send it says so to those who make maps, and all hear of it. */
+    (void)eqp_lazy_offer(b->options.lazy, b->clock, size, offer);
+    b->offered = b->clock;
+    b->noffered = home.n;
+    b->repaired = 0;
+    b->news = EQP_LAZY_OFFERED;
+    *bytes += (int64_t)size;
+done:
+    if (!b->surveyed) {
+        eqp__survey_release(&b->survey);
+    }
+    b->surveyed = false;
+    free(offer);
+    free(base);
+    eqp__names_free(&home);
+    return code;
+}
+
+/* The answer of this rank, read. */
+static int read_answer(eqp_balancer *b, eqp__late_answer *answer, eqp_found_map *found)
+{
+    eqp_lazy_parcel parcel = {0, 0, NULL};
+    int code;
+
+    EQP_TRY(eqp_lazy_take(b->options.lazy, &parcel));
+    EQP_TRY(parcel.data != NULL ? EQP_OK : EQP_ERR_REMOTE);
+    EQP_TRY(eqp__late_answer_read(&parcel, b->nranks, b->noffered, answer, found));
+done:
+    return code;
+}
+
+/* Owners of now get the placements of those whose labels they have; others stay where they are. told: [noffered]. */
+static int follow_labels(eqp_balancer *b, const eqp_names *home, const eqp_placement *told, eqp_placement **placement)
+{
+    eqp__address *address = NULL;
+    eqp_placement *made = NULL, *heard = NULL;
+    int64_t n = 0, *of = NULL;
+    int code = eqp_array_create(&address, home->n, sizeof *address);
+
+    code = code == EQP_OK ? eqp_array_create(&of, home->n, sizeof *of) : code;
+    code = code == EQP_OK ? eqp_array_create(&heard, home->n, sizeof *heard) : code;
+    code = code == EQP_OK ? eqp_array_create(&made, home->n, sizeof *made) : code;
+    for (int64_t i = 0; i < home->n && code == EQP_OK; i++) {
+        const int64_t label = home->label[i] - 1, rank = label >> LABEL_BITS;
+        made[i] = (eqp_placement){eqp_map_own_rank(b->map, home->present[i].tag), b->rank};
+        made[i].tag = made[i].tag >= 0 ? made[i].tag : b->rank;
+        if (label >= 0) {
+            code = rank < b->nranks ? EQP_OK : EQP_ERR_DATA;
+            of[n] = i;
+            address[n++] = (eqp__address){(int)rank, label & (((int64_t)1 << LABEL_BITS) - 1)};
+        }
+    }
+    EQP_TRY(eqp_agree(b->comm, code, NULL));
+    EQP_TRY(eqp__placements_fetch(b->comm, n, address, b->noffered, told, heard));
+    for (int64_t i = 0; i < n; i++) {
+        made[of[i]] = heard[i];
+    }
+    *placement = made;
+    made = NULL;
+done:
+    free(made);
+    free(heard);
+    free(of);
+    free(address);
+    return code;
+}
+
+/* The work by the placements that were found, made even by moving few owners. */
+static int mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
+                eqp_message *message)
+{
+    eqp_found_map mended = {.map = NULL};
+    char why[sizeof b->now.why];
+    int code;
+
+    memcpy(why, b->now.why, sizeof why);
+    EQP_TRY(eqp__repair(b, home, making, found, &mended, bytes, message));
+    const eqp_balance_result *result = &mended.made.result;
+    snprintf(b->now.why, sizeof b->now.why, "%.90s; uneven by %.1f%%, mended to %.1f%%", why,
+             100.0 * result->imbalance_unrepaired, 100.0 * result->imbalance);
+    if (mended.map != NULL) {
+        mended.made.sizes = found->made.sizes;
+        eqp__found_free(found);
+        *found = mended;
+        mended = (eqp_found_map){.map = NULL};
+    }
+done:
+    eqp__found_free(&mended);
+    return code;
+}
+
+int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_found_map *found, int64_t *bytes,
+                   eqp_message *message)
+{
+    const int64_t late = b->clock - b->offered;
+    eqp__late_answer answer;
+    eqp_found_map told = {.map = NULL};
+    int code = eqp_agree(b->comm, read_answer(b, &answer, &told), NULL);
+
+    b->news = EQP_LAZY_IDLE;
+    if (code != EQP_OK) { /* no map: the present one stays */
+        snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago was not made: %s", (long long)late,
+                 eqp_error_text(code));
+        eqp__found_free(&told);
+        return code == EQP_ERR_MPI ? code : EQP_OK;
+    }
+    if (answer.kept) {
+        snprintf(b->now.why, sizeof b->now.why, "%.100s; asked %lld steps ago", answer.why, (long long)late);
+        return EQP_OK;
+    }
+    EQP_TRY(follow_labels(b, home, told.placement, &found->placement));
+    found->map = told.map;
+    found->made = told.made;
+    told.map = NULL;
+    b->totals = found->made.totals.interactions > 0 ? found->made.totals : b->totals;
+    if (b->options.method.method == &eqp__method_auto) {
+        memcpy(b->now.chosen, answer.chosen, sizeof b->now.chosen);
+    }
+    if (b->options.plan_auto) {
+        eqp_exchange_plan plan = answer.plan;
+        EQP_TRY(eqp_route_fit(b->comm, &plan));
+        b->plan = plan;
+    }
+    b->now.late = late;
+    b->repaired = 0;
+    snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago", (long long)late);
+    if (repairs(b) && eqp_map_shared(found->map) == 0) {
+        EQP_TRY(mend(b, home, making, found, bytes, message));
+    }
+done:
+    eqp__found_free(&told);
+    return code;
+}
+
+int64_t eqp__late_look(eqp_balancer *b)
+{
+    const eqp_lazy_phase seen = eqp_lazy_look(b->options.lazy, b->clock + 1);
+
+    return seen == EQP_LAZY_LOST ? 0 : seen == EQP_LAZY_READY ? 2 : 1;
+}
+
+void eqp__late_hear(eqp_balancer *b, int64_t least)
+{
+    b->clock++;
+    b->news = eqp_lazy_agreed(b->options.lazy, least == 0   ? EQP_LAZY_LOST
+                                               : least == 2 ? EQP_LAZY_READY
+                                                            : EQP_LAZY_OFFERED);
+}

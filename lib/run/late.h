@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Late maps: what a balancer offers to those who make maps beside the run, how they make them, and what becomes of the
+ * answer. An offer holds the survey of a rank and how a map is to be made; an answer holds the placements of the owners
+ * that lived on that rank then, and the table of shared owners.
+ *
+ * Owners may be others by the time the map comes. So each got a label when it was offered, which goes with what it
+ * consists of; an owner of now gets the placement of the owner whose label it has. */
+#ifndef RUN_LATE_H
+#define RUN_LATE_H
+
+#include "run/balancer.h"
+#include "run/bytes.h"
+
+#include <equipoise/lazy_run.h>
+
+/* Begins an offer. What follows: of rank 0 the front, which is the same for all, then names, owners, pins, tiles. */
+typedef struct eqp__late_head {
+    char magic[8];
+    int64_t front; /* bytes of base [nbase], speeds [nspeeds], factors [nfactors] and the table of the present map */
+    int64_t nbase, nspeeds, nfactors;
+    eqp__table_size table;
+    int64_t nnames, nowners, npins, ntiles;
+    char word[EQP_WORD_SIZE];     /* of the method */
+    eqp_sample_strategy strategy; /* usual options of words */
+    double rate, threshold;
+    double imbalance_tol, assign_tol, aspect, life;
+    uint64_t seed;
+    eqp_exchange_plan plan;
+    eqp_network network;
+    int64_t plan_auto, has_map, once;
+    double nominal[EQP_COST_KINDS];
+    eqp_costs costs;
+    eqp_units_totals totals;
+} eqp__late_head;
+
+/* Begins an answer. What follows: the table, placements [nplacements]. */
+typedef struct eqp__late_answer {
+    char magic[8];
+    int64_t kept; /* the present map is the best: nothing follows */
+    int64_t nplacements;
+    eqp__table_size table;
+    eqp_exchange_plan plan;
+    eqp_map_made made;
+    char chosen[EQP_WORD_SIZE];
+    char why[192];
+} eqp__late_answer;
+
+/* An offer, taken apart: arrays in its bytes, which may lie anywhere. */
+typedef struct eqp__late_offer {
+    int rank;
+    eqp__late_head head;
+    const unsigned char *front, *names, *owners, *pins, *tiles;
+} eqp__late_offer;
+
+/* late_pack.c. bytes: owned by the caller. Local. */
+int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+                          size_t *size, void **bytes);
+
+/* EQP_ERR_FORMAT for bytes that are no offer. Local. */
+int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_offer *offer);
+
+/* found: of all owners of an offer. answer: its bytes are owned by the caller. Local. */
+int eqp__late_answer_write(const eqp_balancer *b, const eqp_found_map *found, int64_t first, int64_t n,
+                           eqp_lazy_parcel *answer);
+
+/* found: zeros; owned by the caller. nhome: owners that were offered. Local. */
+int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nhome, eqp__late_answer *answer,
+                          eqp_found_map *found);
+
+/* late_make.c: an eqp_lazy_make_fn; user: the eqp_methods of the problem, or NULL. */
+int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
+                   eqp_lazy_parcel *answer);
+
+/* late_alone.c: what eqp__make_new() does, for all owners and without MPI: by methods that have `assign_alone`, of
+ * whole owners. nhome: owners. Local. */
+int eqp__late_make_alone(const eqp_balancer *b, const eqp_making *making, int64_t nhome, eqp_found_map *found);
+
+/* late.c: the side of the application. */
+
+/* Whether maps can be made that way: EQP_OK, or EQP_ERR_ARGUMENT with a line. Local. */
+int eqp__late_check(const eqp_balancer *b, eqp_message *message);
+
+/* What is to be done before the next step. Local, the same on all ranks. */
+typedef enum eqp__late_due { EQP__LATE_NOTHING, EQP__LATE_OFFER, EQP__LATE_TAKE } eqp__late_due;
+eqp__late_due eqp__late_is_due(const eqp_balancer *b);
+
+/* Whether a step that begins now should be surveyed for that. Local, the same on all ranks. */
+bool eqp__late_wants_survey(const eqp_balancer *b);
+
+/* How much such a survey keeps of owners. Local. */
+eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *making);
+
+/* What is done instead of a new map while maps are made elsewhere. Local, the same on all ranks. */
+eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted);
+
+/* Offers the owners as they are. Collective. */
+int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_t *bytes);
+
+/* Takes the map that has come: found stays empty where there is none, and why says it. Collective. */
+int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_found_map *found, int64_t *bytes,
+                   eqp_message *message);
+
+/* How the offer stands for this rank after a step, and for all. */
+int64_t eqp__late_look(eqp_balancer *b);
+void eqp__late_hear(eqp_balancer *b, int64_t least);
+
+#endif

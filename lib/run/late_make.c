@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A map of what others have offered: a balancer of theirs is put up, whose problem is the offers. */
+#include "run/late.h"
+
+#include "par/comm.h"
+#include "par/methods.h"
+
+#include <equipoise/par.h>
+#include <equipoise/units.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where owners of a rank of the application are while a map is made of them. */
+typedef struct stead {
+    int rank, balancer;
+    int64_t first; /* of their numbers there */
+} stead;
+
+/* All that is offered to this balancer, as one survey. Owners live with the balancers. */
+typedef struct gathered {
+    int64_t n;
+    eqp__late_offer *offer; /* [n] */
+    eqp__late_head head;    /* of rank 0: what is the same for all */
+    unsigned char *front;   /* of rank 0 */
+    double *speeds;         /* in it, aligned */
+    double *factor;
+    double *base;
+    stead *stead; /* [ranks of the application] */
+    eqp_names names;
+    eqp_survey survey;
+    eqp_map *table; /* of the present map */
+    eqp_work_model model;
+} gathered;
+
+static void gathered_free(gathered *g)
+{
+    free(g->offer);
+    free(g->front);
+    free(g->speeds);
+    free(g->stead);
+    eqp__names_free(&g->names);
+    eqp__survey_release(&g->survey);
+    eqp_map_free(g->table);
+}
+
+/* Pins and tiles only as far as they are wanted: the offer has those of the most detailed survey. */
+static int copy_owner(const gathered *g, const eqp_owner *owner, const int64_t *pin, const eqp_tile *tile,
+                      eqp_survey *survey)
+{
+    const bool heavy = eqp_survey_weigh(survey, owner->count) >= eqp_survey_heavy(survey);
+    int code = EQP_OK;
+
+    for (int64_t p = 0; p < owner->npins; p++) {
+        if (eqp_pin_key(g->head.seed, pin[p]) < eqp_survey_pin_below(survey)) {
+            EQP_TRY(eqp_survey_add_pin(survey, pin[p]));
+        }
+    }
+    for (int64_t t = 0; t < owner->ntiles && heavy; t++) {
+        EQP_TRY(eqp_survey_add_tile(survey, &tile[t]));
+    }
+    EQP_TRY(eqp_survey_add_owner(survey, owner));
+done:
+    return code;
+}
+
+/* eqp_problem.survey: user is what was gathered. */
+static int survey_again(void *user, eqp_survey_kind kind, eqp_survey *survey)
+{
+    const gathered *g = user;
+    const int64_t *pin = g->survey.pin;
+    const eqp_tile *tile = g->survey.tile;
+    int code = EQP_OK;
+
+    (void)kind; /* names with their work are names, too */
+    for (int64_t i = 0; i < g->survey.n && code == EQP_OK; i++) {
+        const eqp_owner *owner = &g->survey.owner[i];
+        code = copy_owner(g, owner, pin, tile, survey);
+        pin = owner->npins > 0 ? pin + owner->npins : pin;
+        tile = owner->ntiles > 0 ? tile + owner->ntiles : tile;
+    }
+    return code;
+}
+
+static void add_base(void *user, int nparts, double *seconds)
+{
+    const gathered *g = user;
+
+    for (int p = 0; p < nparts; p++) {
+        seconds[p] += g->base[p];
+    }
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The names of all offers, one rank's after another's. */
+static int gather_names(gathered *g)
+{
+    int code;
+
+    for (int64_t i = 0; i < g->n; i++) {
+        g->names.n += g->offer[i].head.nnames;
+    }
+    EQP_TRY(eqp_array_create(&g->names.key, g->names.n, sizeof *g->names.key));
+    EQP_TRY(eqp_array_create(&g->names.present, g->names.n, sizeof *g->names.present));
+    for (int64_t i = 0, at = 0; i < g->n; i++) {
+        const eqp__late_offer *o = &g->offer[i];
+        eqp__cursor c = {(unsigned char *)(uintptr_t)o->names, true};
+        eqp__pass(&c, g->names.key + at, (size_t)o->head.nnames * sizeof *g->names.key);
+        for (int64_t k = 0; k < o->head.nnames; k++, at++) {
+            eqp__pass(&c, &g->names.present[at].tag, sizeof g->names.present[at].tag);
+            g->names.present[at].home = o->rank;
+        }
+    }
+    qsort(g->names.key, (size_t)g->names.n, sizeof *g->names.key, by_key);
+done:
+    return code;
+}
+
+static int read_owner(const gathered *g, int nranks, int nkinds, eqp__cursor *c, eqp_owner *owner)
+{
+    eqp__pass(c, owner, sizeof *owner);
+    if (owner->home < 0 || owner->home >= nranks || owner->at_home < 0 || owner->npins < 0 || owner->ntiles < 0) {
+        return EQP_ERR_FORMAT;
+    }
+    for (int k = 0; k < nkinds; k++) {
+        if (owner->count[k] < 0) {
+            return EQP_ERR_DATA;
+        }
+    }
+    const stead *s = &g->stead[owner->home];
+    owner->at_home += s->first;
+    owner->home = s->balancer;
+    return EQP_OK;
+}
+
+/* The owners of an offer into the survey. */
+static int add_offer(gathered *g, const eqp__late_offer *o, int nranks)
+{
+    eqp__cursor owners = {(unsigned char *)(uintptr_t)o->owners, true},
+                pins = {(unsigned char *)(uintptr_t)o->pins, true},
+                tiles = {(unsigned char *)(uintptr_t)o->tiles, true};
+    int64_t npins = o->head.npins, ntiles = o->head.ntiles, *room;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < o->head.nowners && code == EQP_OK; i++) {
+        eqp_owner owner;
+        eqp_tile tile;
+        EQP_TRY(read_owner(g, nranks, g->model.nkinds, &owners, &owner));
+        npins -= owner.npins;
+        ntiles -= owner.ntiles;
+        EQP_TRY(npins >= 0 && ntiles >= 0 ? EQP_OK : EQP_ERR_FORMAT);
+        EQP_TRY(eqp_survey_room_for_pins(&g->survey, owner.npins, &room));
+        eqp__pass(&pins, room, (size_t)owner.npins * sizeof *room);
+        EQP_TRY(eqp_survey_took_pins(&g->survey, owner.npins));
+        for (int64_t t = 0; t < owner.ntiles; t++) {
+            eqp__pass(&tiles, &tile, sizeof tile);
+            EQP_TRY(eqp_survey_add_tile(&g->survey, &tile));
+        }
+        EQP_TRY(eqp_survey_add_owner(&g->survey, &owner));
+    }
+done:
+    return code;
+}
+
+/* The front of rank 0: with a communicator the first balancer tells it to the others. */
+static int take_front(gathered *g, MPI_Comm comm, int nranks)
+{
+    const eqp__late_head *h = &g->head;
+    int code = EQP_OK, rank = 0;
+
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_rank(comm, &rank);
+    }
+    if (rank == 0) {
+        g->head = g->offer[0].head; /* the first balancer has the first rank's */
+    }
+    if (comm != MPI_COMM_NULL && MPI_Bcast(&g->head, (int)sizeof g->head, MPI_BYTE, 0, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    code = eqp_array_create(&g->front, h->front, 1);
+    code = code == EQP_OK ? eqp_array_create(&g->speeds, h->nspeeds + h->nfactors + h->nbase, sizeof *g->speeds) : code;
+    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+    if (rank == 0) {
+        memcpy(g->front, g->offer[0].front, (size_t)h->front);
+    }
+    if (comm != MPI_COMM_NULL && MPI_Bcast(g->front, (int)h->front, MPI_BYTE, 0, comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    eqp__cursor c = {g->front, true};
+    g->factor = g->speeds + h->nspeeds;
+    g->base = g->factor + h->nfactors;
+    double *const array[] = {g->base, g->speeds, g->factor};
+    const int64_t n[] = {h->nbase, h->nspeeds, h->nfactors};
+    for (int i = 0; i < 3; i++) {
+        eqp__pass(&c, array[i], (size_t)n[i] * sizeof(double));
+    }
+    code = eqp__table_read(&c, &h->table, nranks, &g->table);
+    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+done:
+    return code;
+}
+
+/* Where everybody's owners are. */
+static int find_steads(gathered *g, MPI_Comm comm, int nranks)
+{
+    stead *mine = NULL, *all = NULL;
+    int64_t n = 0;
+    int rank = 0, code = eqp_array_create(&mine, g->n, sizeof *mine);
+
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_rank(comm, &rank);
+        code = eqp_agree(comm, code, NULL);
+    }
+    EQP_TRY(code);
+    for (int64_t i = 0, first = 0; i < g->n; i++) {
+        mine[i] = (stead){g->offer[i].rank, rank, first};
+        first += g->offer[i].head.nnames;
+    }
+    if (comm != MPI_COMM_NULL) {
+        EQP_TRY(eqp_gather_records(comm, sizeof *mine, g->n, mine, &n, &all));
+        g->stead = all;
+    } else {
+        n = g->n;
+        g->stead = mine;
+        mine = NULL;
+    }
+    code = n == nranks ? EQP_OK : EQP_ERR_FORMAT;
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) { /* by rank, whoever has it */
+        code = g->stead[i].rank == i ? EQP_OK : EQP_ERR_FORMAT;
+    }
+done:
+    free(mine);
+    return code;
+}
+
+static int gather(gathered *g, MPI_Comm comm, int nranks, int64_t n, const eqp_lazy_parcel *parcel)
+{
+    const eqp_survey_detail all = {.heavy = 0.0, .pin_below = UINT64_MAX};
+    int code = eqp_array_create(&g->offer, n, sizeof *g->offer);
+
+    g->n = n;
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        code = eqp__late_offer_read(&parcel[i], nranks, &g->offer[i]);
+    }
+    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+    EQP_TRY(take_front(g, comm, nranks));
+    EQP_TRY(find_steads(g, comm, nranks));
+    g->model = (eqp_work_model){g->head.costs.fit.nkinds, g->head.nominal, (unsigned)g->head.once};
+    eqp__survey_clear(&g->survey, &g->model, &all);
+    code = gather_names(g);
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        code = add_offer(g, &g->offer[i], nranks);
+    }
+    EQP_TRY(comm != MPI_COMM_NULL ? eqp_agree(comm, code, NULL) : code);
+done:
+    return code;
+}
+
+/* A balancer whose problem the offers are; what it holds is borrowed. */
+static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks, eqp_balancer *b, eqp_making *making)
+{
+    const eqp__late_head *h = &g->head;
+    const eqp_choice_options usual = {.strategy = h->strategy, .rate = h->rate, .threshold = h->threshold};
+    const eqp_making run = {.imbalance_tol = h->imbalance_tol, .assign_tol = h->assign_tol, .seed = h->seed};
+    int code;
+
+    *b = (eqp_balancer){.comm = comm,
+                        .nranks = 1,
+                        .nparts = nranks,
+                        .problem = {.user = g,
+                                    .own = own,
+                                    .estimates = true,
+                                    .survey = survey_again,
+                                    .base = h->nbase > 0 ? add_base : NULL},
+                        .model = g->model,
+                        .costs = h->costs,
+                        .map = g->table,
+                        .plan = h->plan,
+                        .totals = h->totals,
+                        .survey = g->survey,
+                        .surveyed = true,
+                        .has_map = h->has_map != 0};
+    if (comm != MPI_COMM_NULL) {
+        MPI_Comm_rank(comm, &b->rank);
+        MPI_Comm_size(comm, &b->nranks);
+    }
+    EQP_TRY(eqp_balancer_options_init(&b->options, sizeof b->options));
+    EQP_TRY(eqp_choice_parse(own, &usual, h->word, &b->options.method, NULL));
+    b->options.plan_auto = h->plan_auto != 0;
+    b->options.network = h->network;
+    *making = eqp__making_with(&run, &b->options.method);
+    making->nparts = nranks;
+    making->aspect = h->aspect;
+    making->speeds = (eqp_part_speeds){(int)h->nspeeds, g->speeds};
+    making->factor = h->nfactors > 0 ? g->factor : NULL;
+    making->base = h->nbase > 0 ? g->base : NULL;
+done:
+    return code;
+}
+
+static int answer_all(const gathered *g, const eqp_balancer *b, const eqp_found_map *found, eqp_lazy_parcel *answer)
+{
+    int code = EQP_OK;
+
+    for (int64_t i = 0, first = 0; i < g->n && code == EQP_OK; i++) {
+        code = eqp__late_answer_write(b, found, first, g->offer[i].head.nnames, &answer[i]);
+        first += g->offer[i].head.nnames;
+    }
+    return code;
+}
+
+int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
+                   eqp_lazy_parcel *answer)
+{
+    const bool alone = balancers == MPI_COMM_NULL;
+    eqp_message message = {""};
+    gathered g = {.n = 0};
+    eqp_found_map found = {.map = NULL};
+    eqp_balancer b;
+    eqp_making making;
+    int64_t bytes = 0;
+    int code;
+
+    EQP_TRY(gather(&g, balancers, nranks, n, offer));
+    EQP_TRY(put_up(&g, user, balancers, nranks, &b, &making));
+    EQP_TRY(alone ? eqp__late_make_alone(&b, &making, g.names.n, &found)
+                  : eqp__make_new(&b, &g.names, &making, g.head.life, &found, &bytes, &message));
+    code = answer_all(&g, &b, &found, answer);
+    EQP_TRY(alone ? code : eqp_agree(balancers, code, NULL));
+done:
+    eqp__found_free(&found);
+    gathered_free(&g);
+    return code;
+}
+
+int eqp_balancer_serve(eqp_lazy *lazy, const eqp_methods *own)
+{
+    return eqp_lazy_serve(lazy, eqp__late_make, (void *)(uintptr_t)own);
+}

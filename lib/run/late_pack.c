@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Offers and answers as bytes. */
+#include "run/late.h"
+
+#include <equipoise/base.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char offer_magic[8] = "EQPOFF1", answer_magic[8] = "EQPMAP1";
+
+/* Bytes of n things, or -1 for too many. */
+static int64_t bytes_of(int64_t n, size_t size)
+{
+    return n >= 0 && n <= INT64_MAX / 8 / (int64_t)size ? n * (int64_t)size : -1;
+}
+
+static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+                      eqp__late_head *h)
+{
+    const eqp_survey *survey = &b->survey;
+    const eqp_choice *choice = &b->options.method;
+
+    memset(h, 0, sizeof *h); /* no byte is left to chance */
+    memcpy(h->magic, offer_magic, sizeof offer_magic);
+    if (b->rank == 0) {
+        h->nbase = making->base != NULL ? b->nparts : 0;
+        h->nspeeds = making->speeds.n;
+        h->nfactors = making->factor != NULL ? b->nparts : 0;
+        h->table = eqp__table_of(b->has_map ? b->map : NULL);
+    }
+    h->front = (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) + eqp__table_bytes(&h->table));
+    h->nnames = home->n;
+    h->nowners = survey->n;
+    h->npins = survey->pins_taken;
+    h->ntiles = survey->tiles_taken;
+    memcpy(h->word, choice->word, sizeof h->word);
+    h->strategy = choice->options.strategy;
+    h->rate = choice->options.rate;
+    h->threshold = choice->options.threshold;
+    h->imbalance_tol = making->imbalance_tol;
+    h->assign_tol = making->assign_tol;
+    h->aspect = making->aspect;
+    h->life = life;
+    h->seed = making->seed;
+    h->plan = b->plan;
+    h->network = b->options.network;
+    h->plan_auto = b->options.plan_auto;
+    h->has_map = b->has_map;
+    h->once = b->model.once;
+    memcpy(h->nominal, b->nominal, sizeof h->nominal);
+    h->costs = b->costs;
+    h->totals = b->totals;
+}
+
+static void write_all(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp__late_head *h,
+                      eqp__cursor *c)
+{
+    const eqp_survey *survey = &b->survey;
+
+    eqp__pass(c, h, sizeof *h);
+    eqp__pass(c, (void *)(uintptr_t)making->base, (size_t)h->nbase * sizeof(double));
+    eqp__pass(c, (void *)(uintptr_t)making->speeds.of, (size_t)h->nspeeds * sizeof(double));
+    eqp__pass(c, (void *)(uintptr_t)making->factor, (size_t)h->nfactors * sizeof(double));
+    if (h->table.nshared > 0) {
+        eqp__table_write(c, b->map);
+    }
+    eqp__pass(c, home->key, (size_t)home->n * sizeof *home->key);
+    for (int64_t i = 0; i < home->n; i++) {
+        int64_t tag = home->present[i].tag;
+        eqp__pass(c, &tag, sizeof tag);
+    }
+    eqp__pass(c, survey->owner, (size_t)h->nowners * sizeof *survey->owner);
+    eqp__pass(c, survey->pin, (size_t)h->npins * sizeof *survey->pin);
+    eqp__pass(c, survey->tile, (size_t)h->ntiles * sizeof *survey->tile);
+}
+
+static int64_t body_of(const eqp__late_head *h)
+{
+    const int64_t part[] = {bytes_of(h->nnames, 2 * sizeof(int64_t)), bytes_of(h->nowners, sizeof(eqp_owner)),
+                            bytes_of(h->npins, sizeof(int64_t)), bytes_of(h->ntiles, sizeof(eqp_tile))};
+    int64_t sum = 0;
+
+    for (int i = 0; i < 4; i++) {
+        sum = part[i] >= 0 && sum >= 0 ? sum + part[i] : -1;
+    }
+    return sum;
+}
+
+int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+                          size_t *size, void **bytes)
+{
+    eqp__late_head h;
+    unsigned char *made = NULL;
+    int code;
+
+    fill_head(b, home, making, life, &h);
+    const int64_t all = (int64_t)sizeof h + h.front + body_of(&h);
+    EQP_TRY(eqp_array_create(&made, all, 1));
+    eqp__cursor c = {made, false};
+    write_all(b, home, making, &h, &c);
+    *size = (size_t)all;
+    *bytes = made;
+done:
+    return code;
+}
+
+static bool can_be_head(const eqp__late_head *h, int nranks, int64_t size)
+{
+    const size_t bytes = (size_t)size;
+    const bool counts = (h->nbase == 0 || h->nbase == nranks) && h->nspeeds >= 0 && h->nspeeds <= nranks &&
+                        (h->nfactors == 0 || h->nfactors == nranks) && eqp__can_be_table(&h->table, bytes);
+
+    return memcmp(h->magic, offer_magic, sizeof offer_magic) == 0 && counts && body_of(h) >= 0 &&
+           h->front == (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) +
+                                 eqp__table_bytes(&h->table)) &&
+           h->front <= size && body_of(h) == size - h->front && memchr(h->word, 0, sizeof h->word) != NULL &&
+           h->costs.fit.nkinds >= 1 && h->costs.fit.nkinds <= EQP_COST_KINDS;
+}
+
+int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_offer *offer)
+{
+    const unsigned char *at = parcel->data;
+    eqp__late_head *h = &offer->head;
+
+    if (parcel->bytes < sizeof *h) {
+        return EQP_ERR_FORMAT;
+    }
+    memcpy(h, at, sizeof *h);
+    if (!can_be_head(h, nranks, (int64_t)(parcel->bytes - sizeof *h))) {
+        return EQP_ERR_FORMAT;
+    }
+    offer->rank = parcel->rank;
+    offer->front = at + sizeof *h;
+    offer->names = offer->front + h->front;
+    offer->owners = offer->names + 2 * (size_t)h->nnames * sizeof(int64_t);
+    offer->pins = offer->owners + (size_t)h->nowners * sizeof(eqp_owner);
+    offer->tiles = offer->pins + (size_t)h->npins * sizeof(int64_t);
+    return EQP_OK;
+}
+
+int eqp__late_answer_write(const eqp_balancer *b, const eqp_found_map *found, int64_t first, int64_t n,
+                           eqp_lazy_parcel *answer)
+{
+    eqp__late_answer head;
+    unsigned char *made = NULL;
+    int code;
+
+    memset(&head, 0, sizeof head);
+    memcpy(head.magic, answer_magic, sizeof answer_magic);
+    head.kept = found->map == NULL;
+    head.nplacements = head.kept ? 0 : n;
+    head.table = eqp__table_of(found->map);
+    head.plan = b->plan;
+    head.made = found->made;
+    memcpy(head.chosen, b->now.chosen, sizeof head.chosen);
+    memcpy(head.why, b->now.why, sizeof head.why);
+    const int64_t all =
+        (int64_t)(sizeof head + eqp__table_bytes(&head.table)) + head.nplacements * (int64_t)sizeof *found->placement;
+    EQP_TRY(eqp_array_create(&made, all, 1));
+    eqp__cursor c = {made, false};
+    eqp__pass(&c, &head, sizeof head);
+    eqp__table_write(&c, found->map);
+    if (!head.kept) {
+        eqp__pass(&c, found->placement + first, (size_t)n * sizeof *found->placement);
+    }
+    answer->bytes = (size_t)all;
+    answer->data = made;
+done:
+    return code;
+}
+
+static bool can_be_answer(const eqp__late_answer *a, int64_t nhome, size_t size)
+{
+    return memcmp(a->magic, answer_magic, sizeof answer_magic) == 0 && eqp__can_be_table(&a->table, size) &&
+           a->nplacements == (a->kept ? 0 : nhome) &&
+           size == eqp__table_bytes(&a->table) + (size_t)a->nplacements * sizeof(eqp_placement) &&
+           memchr(a->chosen, 0, sizeof a->chosen) != NULL && memchr(a->why, 0, sizeof a->why) != NULL;
+}
+
+/* Whether all placements name ranks, or shared owners of the table. */
+static bool can_be_placements(const eqp_found_map *found, int64_t n, int nranks)
+{
+    const int64_t nshared = eqp_map_shared(found->map);
+    bool can_be = true;
+
+    for (int64_t i = 0; i < n && can_be; i++) {
+        const eqp_placement *p = &found->placement[i];
+        can_be = p->home >= 0 && p->home < nranks && p->tag < nranks && p->tag >= -nshared;
+    }
+    return can_be;
+}
+
+int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nhome, eqp__late_answer *answer,
+                          eqp_found_map *found)
+{
+    int code = EQP_OK;
+
+    if (parcel->bytes < sizeof *answer) {
+        return EQP_ERR_FORMAT;
+    }
+    memcpy(answer, parcel->data, sizeof *answer);
+    if (!can_be_answer(answer, nhome, parcel->bytes - sizeof *answer)) {
+        return EQP_ERR_FORMAT;
+    }
+    if (!answer->kept) {
+        eqp__cursor c = {(unsigned char *)parcel->data + sizeof *answer, true};
+        EQP_TRY(eqp__table_read(&c, &answer->table, nranks, &found->map));
+        EQP_TRY(eqp_array_create(&found->placement, nhome, sizeof *found->placement));
+        eqp__pass(&c, found->placement, (size_t)nhome * sizeof *found->placement);
+        EQP_TRY(can_be_placements(found, nhome, nranks) ? EQP_OK : EQP_ERR_FORMAT);
+    }
+    found->made = answer->made;
+done:
+    if (code != EQP_OK) {
+        eqp__found_free(found);
+        *found = (eqp_found_map){.map = NULL};
+    }
+    return code;
+}

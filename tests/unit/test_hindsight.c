@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "failing_malloc.h"
+#include "numeric.h"
+#include "slow.h"
+
+#include <equipoise/hindsight.h>
+
+/* Seconds of a schedule: bit s says that a map is made before step s, the first one always. */
+static double seconds_of(int n, const double *aged, double map_seconds, unsigned schedule)
+{
+    double sum = 0.0;
+    int since = 0;
+
+    for (int t = 0; t < n; t++) {
+        if (t > 0 && schedule >> t & 1u) {
+            since = t;
+            sum += map_seconds;
+        }
+        sum += aged[since * n + t];
+    }
+    return sum;
+}
+
+static void the_best_schedule_is_that_of_brute_force(void **state)
+{
+    uint64_t seed = 17;
+    double aged[12 * 12];
+    bool maps[12];
+    int made = 0;
+    (void)state;
+
+    for (int c = 0; c < 120; c++) {
+        const int n = 1 + c % (slow_here() ? 8 : 12);
+        const double map_seconds = noise(&seed) * noise(&seed);
+        double best = -1.0, least = INFINITY;
+
+        for (int s = 0; s < n; s++) {
+            double loss = 0.1 * noise(&seed);
+            for (int t = 0; t < n; t++) {
+                loss += t > s ? 0.3 * noise(&seed) - 0.05 : 0.0;
+                aged[s * n + t] = t < s ? NAN : 1.0 + fmax(loss, 0.0); /* what cannot be is not read */
+            }
+        }
+        assert_int_equal(eqp_policy_hindsight(n, aged, map_seconds, &best, maps), EQP_OK);
+        for (unsigned schedule = 1; schedule < 1u << n; schedule += 2) {
+            least = fmin(least, seconds_of(n, aged, map_seconds, schedule));
+        }
+        assert_near(best, least, 1e-12 * least);
+        unsigned found = 0;
+        for (int t = 0; t < n; t++) {
+            found |= maps[t] ? 1u << t : 0u;
+            made += t > 0 && maps[t];
+        }
+        assert_true(found & 1u);
+        assert_near(seconds_of(n, aged, map_seconds, found), best, 1e-12 * best);
+    }
+    assert_true(made > 100);
+}
+
+static void maps_that_cost_nothing_are_made_and_dear_ones_are_not(void **state)
+{
+    const double aged[] = {1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 0.0, 0.0, 1.0};
+    bool maps[3];
+    double best = 0.0;
+    (void)state;
+
+    assert_int_equal(eqp_policy_hindsight(3, aged, 0.0, &best, maps), EQP_OK);
+    assert_true(best == 3.0 && maps[0] && maps[1] && maps[2]);
+    assert_int_equal(eqp_policy_hindsight(3, aged, 10.0, &best, NULL), EQP_OK);
+    assert_true(best == 6.0);
+    assert_int_equal(eqp_policy_hindsight(3, aged, 1.5, &best, maps), EQP_OK);
+    assert_true(best == 5.5 && maps[0] && maps[1] + maps[2] == 1);
+}
+
+static void wrong_matrices_are_refused(void **state)
+{
+    double aged[] = {1.0, -1.0, 0.0, 1.0}, best = 7.0;
+    bool maps[2] = {false, false};
+    (void)state;
+
+    assert_int_equal(eqp_policy_hindsight(2, aged, 1.0, &best, maps), EQP_ERR_DATA);
+    aged[1] = NAN;
+    assert_int_equal(eqp_policy_hindsight(2, aged, 1.0, &best, maps), EQP_ERR_DATA);
+    aged[1] = 1.0;
+    assert_int_equal(eqp_policy_hindsight(2, aged, -1.0, &best, maps), EQP_ERR_DATA);
+    assert_int_equal(eqp_policy_hindsight(2, aged, INFINITY, &best, maps), EQP_ERR_DATA);
+    assert_int_equal(eqp_policy_hindsight(0, aged, 1.0, &best, maps), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_policy_hindsight(INT64_MAX, aged, 1.0, &best, maps), EQP_ERR_OVERFLOW);
+    assert_int_equal(eqp_policy_hindsight(2, NULL, 1.0, &best, maps), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_policy_hindsight(2, aged, 1.0, NULL, maps), EQP_ERR_ARGUMENT);
+    aged[0] = aged[1] = aged[3] = 1e308;
+    assert_int_equal(eqp_policy_hindsight(2, aged, 1e308, &best, maps), EQP_ERR_OVERFLOW);
+    assert_true(best == 7.0 && !maps[0] && !maps[1]);
+}
+
+/* A run whose map loses `rise` more of a mean second with every step, and is renewed every `every` steps. */
+typedef struct made_up {
+    int64_t steps, every;
+    double fresh, rise, price, noise;
+} made_up;
+
+static eqp_regret regret_of(const made_up *of)
+{
+    eqp_hindsight *h = NULL;
+    eqp_regret regret = {.seconds = -1.0};
+    uint64_t seed = 23;
+
+    assert_int_equal(eqp_hindsight_create(&h), EQP_OK);
+    for (int64_t t = 0; t < of->steps; t++) {
+        const int64_t age = t % of->every;
+        const double loss = of->fresh + of->rise * (double)age + of->noise * (noise(&seed) - 0.5);
+        const eqp_hindsight_step step = {1.0 + fmax(loss, 0.0), 1.0, age == 0, of->price, of->rise};
+        assert_int_equal(eqp_hindsight_add(h, &step), EQP_OK);
+    }
+    assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_OK);
+    assert_true(regret.steps == of->steps && regret.best <= regret.seconds && regret.regret >= 0.0);
+    eqp_hindsight_free(h);
+    return regret;
+}
+
+/* The same by the matrix of the model. */
+static double best_of(const made_up *of)
+{
+    const int64_t n = of->steps;
+    double *aged = calloc((size_t)(n * n), sizeof *aged), best = -1.0;
+
+    assert_non_null(aged);
+    for (int64_t s = 0; s < n; s++) {
+        for (int64_t t = s; t < n; t++) {
+            aged[s * n + t] = 1.0 + of->fresh + of->rise * (double)(t - s);
+        }
+    }
+    assert_int_equal(eqp_policy_hindsight(n, aged, of->price, &best, NULL), EQP_OK);
+    free(aged);
+    return best + of->price; /* the run has paid for its first map, too */
+}
+
+static void regret_is_what_the_best_schedule_saves(void **state)
+{
+    (void)state;
+    for (int64_t every = 1; every <= 100; every = every * 3 + 1) {
+        for (double price = 0.05; price < 6.0; price *= 4.0) {
+            const made_up of = {100, every, 0.03, 0.02, price, 0.0};
+            const eqp_regret regret = regret_of(&of);
+            const double best = best_of(&of);
+
+            assert_near(regret.best, best, 1e-9);
+            assert_near(regret.regret, 1.0 - best / regret.seconds, 1e-12);
+            assert_int_equal(regret.maps, (100 + every - 1) / every);
+        }
+    }
+}
+
+static void nothing_to_gain_is_no_regret(void **state)
+{
+    const made_up even = {1000, 1000, 0.02, 0.0, 0.2, 0.0};
+    made_up noisy = {1000, 1000, 0.1, 0.0, 1.0, 0.05}; /* noise is no age */
+    eqp_regret regret;
+    eqp_hindsight *h = NULL;
+    (void)state;
+
+    assert_near(regret_of(&even).regret, 0.0, 1e-12);
+    assert_near(regret_of(&noisy).regret, 0.0, 0.002);
+    /* Where no map was made nobody knows what one costs. */
+    assert_int_equal(eqp_hindsight_create(&h), EQP_OK);
+    assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_OK);
+    assert_true(regret.seconds == 0.0 && regret.best == 0.0 && regret.regret == 0.0 && regret.steps == 0);
+    for (int t = 0; t < 50; t++) {
+        assert_int_equal(eqp_hindsight_add(h, &(eqp_hindsight_step){.seconds_max = 2.0 + t, .seconds_mean = 1.0}),
+                         EQP_OK);
+    }
+    assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_OK);
+    assert_true(regret.regret == 0.0 && regret.maps == 0 && regret.should == 0 && regret.best == regret.seconds);
+    eqp_hindsight_free(h);
+}
+
+/* Steps with maps whose promise is not known take the rise of the others. */
+static void what_is_not_known_is_the_mean_of_what_is(void **state)
+{
+    const made_up of = {60, 6, 0.03, 0.02, 0.5, 0.0};
+    eqp_hindsight *h = NULL;
+    eqp_regret regret;
+    (void)state;
+
+    assert_int_equal(eqp_hindsight_create(&h), EQP_OK);
+    for (int64_t t = 0; t < of.steps; t++) {
+        const int64_t age = t % of.every;
+        const eqp_hindsight_step step = {1.0 + of.fresh + of.rise * (double)age, 1.0, age == 0, of.price, -1.0};
+        assert_int_equal(eqp_hindsight_add(h, &step), EQP_OK);
+    }
+    assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_OK);
+    assert_near(regret.best, best_of(&of), 1e-9);
+    eqp_hindsight_free(h);
+}
+
+/* However many steps: neighbours are taken together, sums stay, and what is found stays near. */
+static void long_runs_are_remembered_in_short(void **state)
+{
+    (void)state;
+    for (int64_t steps = 2047; steps <= (slow_here() ? 5000 : 30000); steps = steps * 2 - 1) {
+        const made_up slow = {steps, 4000, 0.02, 1e-4, 2.0, 0.0}, fast = {steps, 10, 0.03, 0.02, 5.0, 0.0};
+        const eqp_regret few = regret_of(&slow), many = regret_of(&fast);
+
+        /* Loss d per step, cost C: cycles of T = sqrt(2 C / d) steps lose C / T + d T / 2 a step. */
+        const double of_slow = 1.0 + 0.02 + sqrt(2.0 * 2.0 * 1e-4), of_fast = 1.0 + 0.03 + sqrt(2.0 * 5.0 * 0.02);
+        assert_near(few.best / (double)steps, of_slow, 0.01);
+        assert_near(few.seconds / (double)steps, 1.02 + 1e-4 * (double)(steps < 4000 ? steps : 4000) / 2.0, 0.03);
+        /* Stretches longer than a cycle cannot show the best one. */
+        assert_true(many.best / (double)steps >= of_fast - 0.02);
+        assert_true(many.maps == (steps + 9) / 10 && many.should <= many.maps);
+    }
+}
+
+/* More maps than can be remembered one by one: a million steps take no more room, nor time, than the first thousands.
+ */
+static void maps_of_long_runs_are_taken_together(void **state)
+{
+    const made_up of = {slow_here() ? 20000 : 400000, 3, 0.03, 0.02, 0.03, 0.0};
+    const eqp_regret regret = regret_of(&of);
+    (void)state;
+
+    /* A map every third step cannot be told from the best, every other step, any more. */
+    assert_near(regret.seconds / (double)of.steps, 1.0 + 0.03 + 0.02 + 0.01, 1e-4);
+    assert_true(regret.regret < 0.01 && regret.maps == (of.steps + 2) / 3);
+}
+
+static void wrong_steps_are_refused(void **state)
+{
+    const eqp_hindsight_step good = {2.0, 1.0, true, 1.0, 0.0};
+    eqp_hindsight_step wrong[7] = {good, good, good, good, good, good, good};
+    eqp_hindsight *h = NULL;
+    eqp_regret regret = {.seconds = 7.0};
+    (void)state;
+
+    wrong[0].seconds_max = NAN;
+    wrong[1].seconds_max = INFINITY;
+    wrong[2].seconds_mean = -1.0;
+    wrong[3].seconds_mean = 3.0;
+    wrong[4].balance_seconds = -1.0;
+    wrong[5].balance_seconds = INFINITY;
+    wrong[6].aged = NAN;
+    assert_int_equal(eqp_hindsight_create(&h), EQP_OK);
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(eqp_hindsight_add(h, &wrong[i]), EQP_ERR_DATA);
+    }
+    assert_int_equal(eqp_hindsight_add(h, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_add(NULL, &good), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_create(NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_regret(h, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_hindsight_regret(NULL, &regret), EQP_ERR_ARGUMENT);
+    wrong[0] = (eqp_hindsight_step){.seconds_max = 1e308, .seconds_mean = 1e308};
+    assert_int_equal(eqp_hindsight_add(h, &wrong[0]), EQP_OK);
+    assert_int_equal(eqp_hindsight_add(h, &wrong[0]), EQP_OK);
+    assert_int_equal(eqp_hindsight_regret(h, &regret), EQP_ERR_OVERFLOW);
+    assert_true(regret.seconds == 7.0);
+    eqp_hindsight_free(h);
+    eqp_hindsight_free(NULL);
+}
+
+static int remember(eqp_regret *regret, double *best)
+{
+    const double aged[] = {1.0, 1.0, 1.0, 1.0};
+    eqp_hindsight *h = NULL;
+    int code = eqp_hindsight_create(&h);
+
+    for (int t = 0; t < 3 && code == EQP_OK; t++) {
+        code = eqp_hindsight_add(h, &(eqp_hindsight_step){2.0, 1.0, t == 0, 1.0, 0.0});
+    }
+    code = code == EQP_OK ? eqp_hindsight_regret(h, regret) : code;
+    eqp_hindsight_free(h);
+    return code == EQP_OK ? eqp_policy_hindsight(2, aged, 1.0, best, NULL) : code;
+}
+
+static void failing_allocations_are_told(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0;; k++) {
+        eqp_regret regret;
+        double best = 7.0;
+        failing_malloc_start(k);
+        const int code = remember(&regret, &best);
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            assert_true(best == 2.0 && k >= 8);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_true(best == 7.0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_best_schedule_is_that_of_brute_force),
+        cmocka_unit_test(maps_that_cost_nothing_are_made_and_dear_ones_are_not),
+        cmocka_unit_test(wrong_matrices_are_refused),
+        cmocka_unit_test(regret_is_what_the_best_schedule_saves),
+        cmocka_unit_test(nothing_to_gain_is_no_regret),
+        cmocka_unit_test(what_is_not_known_is_the_mean_of_what_is),
+        cmocka_unit_test(long_runs_are_remembered_in_short),
+        cmocka_unit_test(maps_of_long_runs_are_taken_together),
+        cmocka_unit_test(wrong_steps_are_refused),
+        cmocka_unit_test(failing_allocations_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
