@@ -236,14 +236,20 @@ static json_t *make_row(int n, const eqp_field *field, int *code)
     return row;
 }
 
+int eqp_report_set_group(eqp_report *report, const char *name, int n, const eqp_field *field)
+{
+    EQP_REQUIRE(report && name && (field || n == 0));
+    int code;
+    json_t *group = make_row(n, field, &code);
+
+    return group ? put(report->root, name, group) : code;
+}
+
 int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation)
 {
-    EQP_REQUIRE(report);
     const eqp_field field[] = {eqp_field_real("rmse", rmse), eqp_field_real("rank_correlation", rank_correlation)};
-    int code;
-    json_t *model = make_row(2, field, &code);
 
-    return model ? put(report->root, "model", model) : code;
+    return eqp_report_set_group(report, "model", 2, field);
 }
 
 int eqp_report_add_step(eqp_report *report, int n, const eqp_field *field)

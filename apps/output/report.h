@@ -114,6 +114,10 @@ int eqp_report_set_interactions(eqp_report *report, const char *kind, int64_t co
 /** Sets cost_seconds_by_kind[kind]: CPU seconds of one interaction. Codes as eqp_report_set(). */
 int eqp_report_set_cost(eqp_report *report, const char *kind, double seconds);
 
+/* An object of its own among the keys of a run; replaces one of that name. EQP_OK or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY.
+ */
+int eqp_report_set_group(eqp_report *report, const char *name, int n, const eqp_field *field);
+
 /** Sets the quality of the cost model: relative error and rank correlation. Codes as eqp_report_set(). */
 int eqp_report_set_model(eqp_report *report, double rmse, double rank_correlation);
 
@@ -150,8 +154,8 @@ int eqp_csv_create(const char *path, int ncolumns, const char *const *column, eq
  *         after eqp_csv_finish(). Errors of the disk show up in eqp_csv_finish() */
 int eqp_csv_add(eqp_csv *csv, int n, const eqp_field *field);
 
-/** Gives the file its name now, if it has not got it, and writes all rows that were added: for files that are read while
- * they grow, or that must be there when the program is killed. O(rows since the last call).
+/** Gives the file its name now, if it has not got it, and writes all rows that were added: for files that are read
+ * while they grow, or that must be there when the program is killed. O(rows since the last call).
  * \return EQP_OK, EQP_ERR_STATE after eqp_csv_finish(), or EQP_ERR_IO with the path in the message: then the rows since
  *         the last call are not in the file, and no more will be */
 int eqp_csv_publish(eqp_csv *csv, eqp_message *message);

@@ -25,6 +25,8 @@ struct app_record {
     eqp_table *table;            /* rank 0, without --quiet */
     int nrows;                   /* of a comparison; 0: there is none */
     const eqp_compared *rows;    /* [nrows] borrowed */
+    int64_t late;                /* maps that were made beside the run and taken */
+    eqp_lazy_phase lazy;         /* how the last offer stands */
 };
 
 static int set_all(eqp_report *report, int n, const eqp_field *field)
@@ -161,6 +163,7 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_real("unit_weight_scale", scale),
         eqp_field_text("action", actions[now->action]),
         eqp_field_text("why", now->why),
+        eqp_field_count("map_age", now->map_age),
         eqp_field_text("chosen", now->chosen),
     };
     /* The last one belongs to `auto`. */
@@ -168,6 +171,8 @@ static int add_step(app_record *record, const app_record_row *row)
     eqp_field *all = NULL;
     int code;
 
+    record->late += now->action == EQP_RENEW && now->map_age > 0;
+    record->lazy = now->lazy;
     EQP_TRY(eqp_array_create(&all, ncommon + row->nfields, sizeof *all));
     for (int i = 0; i < ncommon + row->nfields; i++) {
         all[i] = i < ncommon ? common[i] : row->field[i - ncommon];
@@ -299,6 +304,19 @@ int app_record_compare(app_record *record, const eqp_network *network, int n, co
     return eqp_agree(record->comm, code, message);
 }
 
+/* Those who made maps beside the run; LOST where they have not answered. */
+static int set_lazy(app_record *record)
+{
+    const app_run_settings *run = record->run;
+    const bool lost = record->lazy == EQP_LAZY_LOST;
+    const eqp_field field[] = {eqp_field_text("mode", run->lazy_text),
+                               eqp_field_count("balancers", eqp_lazy_balancers(run->beside)),
+                               eqp_field_count("maps", record->late),
+                               eqp_field_text("state", lost ? "LOST" : eqp_lazy_phase_text(record->lazy))};
+
+    return run->beside != NULL ? eqp_report_set_group(record->report, "lazy", 4, field) : EQP_OK;
+}
+
 static int set_totals(app_record *record, const app_record_totals *totals)
 {
     int code;
@@ -311,6 +329,7 @@ static int set_totals(app_record *record, const app_record_totals *totals)
         EQP_TRY(eqp_report_set_cost(record->report, totals->cost_kind[k], totals->costs->cost[k]));
     }
     EQP_TRY(eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation));
+    EQP_TRY(set_lazy(record));
 done:
     return code;
 }

@@ -341,6 +341,9 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due
     } else {
         EQP_TRY(make(b, &wanted, &home, &making, left, &found, advice, message));
     }
+    if (wanted == EQP_RENEW) {
+        b->born = due == EQP__LATE_TAKE ? b->offered : b->clock;
+    }
     if (found.map != NULL) { /* else what was said of the present map when it was made still holds */
         describe(b, wanted, &found);
     }
@@ -395,6 +398,7 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
     EQP_TRY(eqp__take_names(b, &home));
     EQP_TRY(eqp__make_by_method(b, &home, &making, &found, &advice->bytes, message != NULL ? message : &own));
     take(b, EQP_RENEW, &found, advice);
+    b->born = b->clock;
 done:
     eqp__found_free(&found);
     eqp__names_free(&home);

@@ -316,7 +316,6 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
         EQP_TRY(eqp_route_fit(b->comm, &plan));
         b->plan = plan;
     }
-    b->now.late = late;
     b->repaired = 0;
     snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago", (long long)late);
     if (repairs(b) && eqp_map_shared(found->map) == 0) {

@@ -205,6 +205,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     b->now.action = work->moved ? EQP_RENEW : b->action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
     b->now.lazy = b->news;
+    b->now.map_age = b->clock - 1 - b->born;
     const eqp_policy_sample sample = sample_of(b, work);
     EQP_TRY(eqp_policy_record(&b->policy, &sample));
     EQP_TRY(eqp__feedback_steps_record(b->feedback, b->row, b->now.rebalanced));
@@ -216,7 +217,6 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
         tell(b, step);
     }
     b->now.why[0] = '\0';
-    b->now.late = 0;
 done:
     if (code != EQP_OK) { /* of a survey that was asked for on some ranks only nothing is left */
         b->surveyed = b->surveying = false;

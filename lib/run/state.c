@@ -132,6 +132,8 @@ static void take_head(eqp_balancer *b, const head *h)
     b->now = h->now;
     b->now.chosen[sizeof b->now.chosen - 1] = '\0';
     b->now.why[0] = '\0';
+    b->now.lazy = EQP_LAZY_IDLE;
+    b->born = b->clock - 1 - h->now.map_age;
     b->now.action = EQP_KEEP;
     b->plan = b->options.plan_auto ? h->plan : b->plan;
     b->calibration.active = h->calibrated != 0 && b->calibration.load != NULL;

@@ -188,9 +188,10 @@ typedef struct eqp_step {
                                      fraction; 0: none */
     double correlation;         /**< rank correlation of predicted and measured seconds of the timed batches */
     eqp_sizes unit_sizes;       /**< of the last map by units */
-    int64_t late;               /**< steps ago that the map was offered which was taken before this step; 0: none was */
-    eqp_lazy_phase lazy;         /**< how the offer stands after the step */
-    eqp_policy_action action;   /**< what was done to the map before the step */
+    int64_t map_age;          /**< steps since the owners of the present map were surveyed: 0 in the first step with one
+                                  that was made in time, more with one that came late */
+    eqp_lazy_phase lazy;      /**< how the offer stands after the step */
+    eqp_policy_action action; /**< what was done to the map before the step */
     char chosen[EQP_WORD_SIZE]; /**< by `auto`: the method of the present map */
     char why[192]; /**< why it was repaired or renewed, or kept when a new one was looked for; else empty */
 } eqp_step;
