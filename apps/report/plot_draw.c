@@ -37,7 +37,8 @@ enum {
     VERMILION = 0xd55e00,
     PURPLE = 0xcc79a7,
     GREY = 0x999999,
-    BROWN = 0x7f5f2f
+    BROWN = 0x7f5f2f,
+    TEAL = 0x44aa99
 };
 static const unsigned colors[] = {ORANGE, SKY, PURPLE, BLUE, GREEN, VERMILION, YELLOW, BLACK};
 
@@ -47,7 +48,8 @@ static const struct {
     unsigned color;
 } methods[] = {{"none", BLACK},        {"count", VERMILION}, {"sfc", BLUE},        {"rcb", PURPLE},
                {"interaction", GREEN}, {"tiles", ORANGE},    {"jagged", SKY},      {"feedback", YELLOW},
-               {"tensor", BROWN},      {"auto", BLACK},      {"sectioning", GREY}, {"bisection", BROWN}};
+               {"tensor", BROWN},      {"auto", BLACK},      {"sectioning", GREY}, {"bisection", BROWN},
+               {"diffusion", TEAL}};
 
 /* Bytes of the character of UTF-8 that the text begins with; 0: it does not begin with a whole one. */
 static size_t character_length(const char *text)

@@ -213,6 +213,19 @@ int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int npar
     return MPI_Allreduce(&mine, known, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
+int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+{
+    int known = 0, code = eqp__parts_are_known(comm, items, options->nparts, &known);
+
+    if (code || !known) {
+        return code ? code : eqp__cut_curve(comm, items->n, items->weight, options, 1, part);
+    }
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = items->part_now[i];
+    }
+    return EQP_OK;
+}
+
 static int assign_none(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                        eqp_balance_result *result)
 {

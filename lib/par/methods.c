@@ -6,7 +6,7 @@
 
 static const eqp_method *const methods[] = {
     &eqp__method_none,  &eqp__method_count,  &eqp__method_sfc,    &eqp__method_rcb,      &eqp__method_interaction,
-    &eqp__method_tiles, &eqp__method_jagged, &eqp__method_tensor, &eqp__method_feedback,
+    &eqp__method_tiles, &eqp__method_jagged, &eqp__method_tensor, &eqp__method_feedback, &eqp__method_diffusion,
 };
 
 int eqp_method_count(void)

@@ -14,6 +14,7 @@ extern const eqp_method eqp__method_tiles;
 extern const eqp_method eqp__method_jagged;
 extern const eqp_method eqp__method_tensor;
 extern const eqp_method eqp__method_feedback;
+extern const eqp_method eqp__method_diffusion;
 
 /* Not in the table: see choice.h, repair_all.c. */
 extern const eqp_method eqp__method_auto;
@@ -23,6 +24,9 @@ extern const eqp_method eqp__method_repair;
 
 /* Whether every item of every rank has a present part in 0 to nparts - 1. Collective. */
 int eqp__parts_are_known(MPI_Comm comm, const eqp_balance_items *items, int nparts, int *known);
+
+/* The present parts, or if one is not known the optimal cut of the weights along the curve. Collective. */
+int eqp__present_parts(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part);
 
 /* Parts by a cut along the curve: eqp_cuts_optimal() if `optimal`, else eqp_cuts_from_shares(). Collective. */
 int eqp__cut_curve(MPI_Comm comm, int64_t n, const double *load, const eqp_balance_options *options, int optimal,

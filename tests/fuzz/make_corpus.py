@@ -448,10 +448,10 @@ def make_forces():
 def make_words():
     save("words", "methods", "sfc\nnone\nsectioning\nbisection\nauto\nfeedback\nfunctional\nno-such")
     save("words", "options", "interaction:pins=2\ninteraction:full\ninteraction:start=rcb,rate=0.5,threshold=2,strategy=stride\n"
-         "tiles:aspect=1.5\njagged:aspect=2,columns=3\nsfc:split,even=step\nrcb:split,even=load\nhypergraph:rate=1")
+         "tiles:aspect=1.5\njagged:aspect=2,columns=3\nsfc:split,even=step\nrcb:split,even=load\nhypergraph:rate=1\ndiffusion:gamma=0.2,steps=1,start=count")
     save("words", "refused", "interaction:pins=2,full\ninteraction:pins=1\ninteraction:pins=2,pins=3\nsfc:split=1\nsfc:even\n"
          "sfc:even=\nsfc:\nsfc:,\n:\n,\ninteraction:start=interaction\ntiles:aspect=0\ntiles:aspect=nan\nsfc:pins=2\n"
-         "interaction:rate=1e-400\ninteraction:threshold=1.2\njagged:columns=65537")
+         "interaction:rate=1e-400\ninteraction:threshold=1.2\njagged:columns=65537\ndiffusion:gamma=1.5")
     save("words", "lists", "sfc,rcb\nall\nall,sfc\ninteraction:pins=2,start=rcb,sfc,tiles:aspect=2\nsfc,sfc\nsfc,\n,sfc\n"
          "sfc,pins=2\ninteraction:pins=2,split,rcb")
     save("words", "long", "interaction:" + "rate=0.5," * 8 + "\n" + "x" * 63 + "\n" + "x" * 64 + "\n" + "sfc," * 70)

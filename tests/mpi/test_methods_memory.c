@@ -36,10 +36,8 @@ static void make_cloud(MPI_Comm comm, cloud *c)
     }
 }
 
-/* user: the method */
-static int balance(MPI_Comm comm, void *user)
+static int balance_cloud(MPI_Comm comm, const eqp_method *method, int with_pins)
 {
-    const eqp_method *method = user;
     eqp_message message = {""};
     cloud c;
 
@@ -48,7 +46,7 @@ static int balance(MPI_Comm comm, void *user)
                                      .id = c.id,
                                      .weight = c.weight,
                                      .point = c.point,
-                                     .pin_first = c.pin_first,
+                                     .pin_first = with_pins ? c.pin_first : NULL,
                                      .pin = c.pin,
                                      .pin_weight = c.pin_weight};
     eqp_balance_options options = eqp_balance_options_defaults();
@@ -65,11 +63,24 @@ static int balance(MPI_Comm comm, void *user)
     return code;
 }
 
+/* user: the method */
+static int balance(MPI_Comm comm, void *user)
+{
+    return balance_cloud(comm, user, 1);
+}
+
+static int balance_without_pins(MPI_Comm comm, void *user)
+{
+    return balance_cloud(comm, user, 0);
+}
+
 static void methods_fail_on_all_ranks_or_on_none(MPI_Comm comm)
 {
     for (int m = 0; m < eqp_method_count(); m++) {
         CHECK(failing_ranks_check(comm, balance, (void *)eqp_method_at(m)) > 0);
     }
+    /* Without pins its neighbours are those in space. */
+    CHECK(failing_ranks_check(comm, balance_without_pins, (void *)eqp_method_find("diffusion")) > 0);
 }
 
 int main(int argc, char **argv)

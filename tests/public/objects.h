@@ -57,6 +57,19 @@ static inline eqp_hindsight *make_eqp_hindsight(void)
 }
 #endif
 
+#ifdef EQUIPOISE_ELEMENTS_H
+static inline eqp_part_graph *make_eqp_part_graph(void)
+{
+    const int part[2] = {0, 1};
+    const int64_t first[3] = {0, 1, 2}, edge[2] = {1, 0};
+    const eqp_elements elements = {2, NULL, part, first, edge, NULL};
+    eqp_part_graph *graph = NULL;
+
+    made(eqp_part_graph_create(&elements, 2, NULL, &graph), "graph of parts");
+    return graph;
+}
+#endif
+
 #ifdef EQUIPOISE_MAP_H
 static inline eqp_map *make_eqp_map(void)
 {

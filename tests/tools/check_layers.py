@@ -46,7 +46,7 @@ MAY_INCLUDE = {
     "sampling": ["errors", "intrinsics"],
     "base": ["errors", "sampling"],
     "load": ["errors", "base"],
-    "assign": ["errors", "base", "sampling"],
+    "assign": ["errors", "base", "load", "sampling"],
     "move": ["errors", "base"],
     "policy": ["errors", "base"],
     "par": ["errors", "sampling", "base", "MPI"] + PURE,

@@ -311,6 +311,67 @@ static void sums_out_of_range_are_errors(void **state)
     assert_int_equal(s.count, -7);
 }
 
+/* Loads 1, 1, 5, 1: mean 2, |differences| 1, 1, 3, 1. */
+static void deviation_by_hand(void **state)
+{
+    const double load[] = {1, 1, 5, 1}, none[] = {1, NAN}, huge[] = {1.7e308, 1.7e308, 0};
+    double deviation = 7;
+
+    (void)state;
+    assert_int_equal(eqp_load_deviation(4, load, &deviation), EQP_OK);
+    assert_near(deviation, 6.0, 1e-15);
+    assert_int_equal(eqp_load_deviation(0, load, &deviation), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_load_deviation(2, none, &deviation), EQP_ERR_DATA);
+    assert_int_equal(eqp_load_deviation(3, huge, &deviation), EQP_ERR_OVERFLOW);
+    assert_near(deviation, 6.0, 1e-15);
+}
+
+/* Two runs of four parts. In the second the model is ten times the measurement, so nothing differs. In the first the
+ * model has mean 4 and imbalance 1/2, the measurement mean 3 and imbalance 2/3; the ranks are 2, 4, 3, 1 and 2, 3, 4,
+ * 1: r = 1 - 6 (0 + 1 + 1 + 0) / (4 (16 - 1)) = 0.8. */
+static void a_model_judged_by_hand(void **state)
+{
+    const double model[] = {3, 6, 5, 2, 10, 20, 30, 40}, measured[] = {2, 4, 5, 1, 1, 2, 3, 4};
+    eqp_load_statistics m, l;
+    eqp_load_errors e;
+
+    (void)state;
+    assert_int_equal(eqp_load_statistics_compute(4, model, &m), EQP_OK);
+    assert_int_equal(eqp_load_statistics_compute(4, measured, &l), EQP_OK);
+    assert_int_equal(eqp_load_judge(2, 4, model, measured, &e), EQP_OK);
+    assert_near(e.imbalance, (1.0 / 6.0) / sqrt(2.0), 1e-15);
+    assert_near(e.imbalance_bias, -1.0 / 12.0, 1e-15);
+    assert_near(e.kurtosis, fabs(m.kurtosis - l.kurtosis) / sqrt(2.0), 1e-14);
+    assert_near(e.rank_correlation, 0.2 / sqrt(2.0), 1e-15);
+    assert_int_equal(eqp_load_judge(1, 4, model + 4, measured + 4, &e), EQP_OK);
+    assert_near(e.imbalance, 0.0, 1e-15);
+    assert_near(e.kurtosis, 0.0, 1e-14);
+    assert_near(e.rank_correlation, 0.0, 1e-15);
+    assert_int_equal(eqp_load_judge(0, 4, model, measured, &e), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_load_judge(1, 0, model, measured, &e), EQP_ERR_ARGUMENT);
+}
+
+static void judging_may_run_out_of_memory(void **state)
+{
+    const double load[] = {1, 2, 3, 4};
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    for (int64_t k = 0;; k++) {
+        eqp_load_errors e = {.imbalance = 7};
+        failing_malloc_start(k);
+        const int code = eqp_load_judge(2, 2, load, load, &e);
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_true(e.imbalance == 7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +391,9 @@ int main(void)
         cmocka_unit_test(wrong_comparisons_are_refused),
         cmocka_unit_test(a_rank_correlation_survives_failing_allocations),
         cmocka_unit_test(sums_out_of_range_are_errors),
+        cmocka_unit_test(deviation_by_hand),
+        cmocka_unit_test(a_model_judged_by_hand),
+        cmocka_unit_test(judging_may_run_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,6 +81,36 @@ int eqp_load_rank_correlation(int64_t n, const double *model, const double *meas
  * eqp_load_correlation(), and EQP_ERR_OVERFLOW where a difference is infinite. */
 int eqp_load_rmse(int64_t n, const double *model, const double *measured, double *rmse);
 
+/** Sum over the parts of |load - mean load|: what an assignment of least imbalance minimizes. Local, O(n).
+ * Source: Pearce 2014, eq. 2.4.
+ * \param[in]  n          parts, >= 1
+ * \param[in]  load       [n] finite and >= 0 (borrowed)
+ * \param[out] deviation  in units of the loads; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for n < 1, EQP_ERR_DATA for a load that is negative or not finite, EQP_ERR_OVERFLOW
+ *         where a sum is infinite */
+int eqp_load_deviation(int64_t n, const double *load, double *deviation);
+
+/** How far a model's loads are from measured ones, over several runs. None of it depends on the units of the two. */
+typedef struct eqp_load_errors {
+    double imbalance;        /**< root mean square over the runs of the model's imbalance - the measured one: a fraction
+                                (Pearce prints percent) */
+    double imbalance_bias;   /**< mean of the same differences: > 0 where the model overestimates the imbalance */
+    double kurtosis;         /**< root mean square of the differences of g2 */
+    double rank_correlation; /**< root mean square of 1 - r, r as eqp_load_rank_correlation(): 0 where the model orders
+                                the parts of every run as the measurement does; r is 0 in runs without differences */
+} eqp_load_errors;
+
+/** Judges a load model by runs in which loads were measured. Local, O(nruns nparts log nparts), deterministic.
+ * Source: Pearce 2014, section 3.4.1 and table 3.3.
+ * \param[in]  nruns     runs, or steps of one, >= 1
+ * \param[in]  nparts    parts of each run, >= 1
+ * \param[in]  model     [nruns][nparts] loads by the model, finite and >= 0 (borrowed)
+ * \param[in]  measured  [nruns][nparts] finite and >= 0 (borrowed)
+ * \param[out] errors    unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a number of runs or parts that is none, the codes of
+ *         eqp_load_statistics_compute() and eqp_load_rank_correlation() */
+int eqp_load_judge(int nruns, int nparts, const double *model, const double *measured, eqp_load_errors *errors);
+
 /** Most kinds of interactions that a cost model tells apart. */
 #define EQP_COST_KINDS 8
 

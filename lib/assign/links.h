@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Edges between items that are near each other: the element graph of a method that is given none. */
+#ifndef EQUIPOISE_ASSIGN_LINKS_H
+#define EQUIPOISE_ASSIGN_LINKS_H
+
+#include <equipoise/assign.h>
+
+/* Edges as <equipoise/elements.h> has them, each at both its ends. Start from {0}. */
+typedef struct eqp__links {
+    int64_t *first;
+    int64_t *edge;
+    double *weight; /* NULL: 1 each */
+} eqp__links;
+
+/* Every id links the items that touch it in a row, from the first to the last, with its weight. So its edges grow with
+ * its pins, not with their square, and an id that the whole set touches links neighbours in the order of the items, not
+ * all with all. O(pins). Freed by the caller, also after an error. */
+int eqp__links_of_pins(const eqp_hypergraph *graph, eqp__links *links);
+
+/* Every item is linked to the `most` that are nearest to it, and to the next one in the order of the items, so that all
+ * hang together. point: [n][3]; NULL: the order alone. O(n log n). Freed by the caller, also after an error. */
+int eqp__links_of_points(int64_t n, const double *point, int most, eqp__links *links);
+
+void eqp__links_free(eqp__links *links);
+
+#endif

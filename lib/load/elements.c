@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The graph of parts: loads and channels summed over the elements. Source: Pearce 2014, sections 3.1 and 3.2. */
+#include <equipoise/elements.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct eqp_part_graph {
+    int nparts;
+    double *load, *measured; /* measured: NULL where nobody measured */
+    int64_t *elements, *first;
+    int *neighbour;
+    int64_t *channels;
+    double *weight;
+};
+
+/* A part's neighbour while the graph is made. */
+typedef struct link {
+    int part;
+    int64_t channels;
+    double weight;
+} link;
+
+/* What is made on the way. */
+typedef struct making {
+    const eqp_elements *elements;
+    eqp_part_graph *graph;
+    int64_t *member_first; /* [nparts + 1] into member */
+    int64_t *member;       /* [n] elements by part */
+    int64_t *slot;         /* [nparts] where the present part's link to a part is, or -1 */
+    link *links;           /* of all parts, by part, then by neighbour */
+    int64_t nlinks, capacity;
+} making;
+
+static bool is_amount(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
+static bool has_edges(const eqp_elements *e)
+{
+    return e->n > 0 && e->edge_first != NULL;
+}
+
+static int check_edges(const eqp_elements *e)
+{
+    if (e->edge_first[0] != 0) {
+        return EQP_ERR_DATA;
+    }
+    for (int64_t i = 0; i < e->n; i++) {
+        if (e->edge_first[i + 1] < e->edge_first[i]) {
+            return EQP_ERR_DATA;
+        }
+    }
+    const int64_t nedges = e->edge_first[e->n];
+    if (nedges > 0 && e->edge == NULL) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t k = 0; k < nedges; k++) {
+        if (e->edge[k] < 0 || e->edge[k] >= e->n || (e->edge_weight != NULL && !is_amount(e->edge_weight[k]))) {
+            return EQP_ERR_DATA;
+        }
+    }
+    return EQP_OK;
+}
+
+static int check_elements(const eqp_elements *e, int nparts, const double *measured)
+{
+    if (nparts < 1 || e->n < 0 || (e->n > 0 && e->part == NULL)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    for (int64_t i = 0; i < e->n; i++) {
+        if (e->part[i] < 0 || e->part[i] >= nparts || (e->weight != NULL && !is_amount(e->weight[i]))) {
+            return EQP_ERR_DATA;
+        }
+    }
+    for (int p = 0; measured != NULL && p < nparts; p++) {
+        if (!is_amount(measured[p])) {
+            return EQP_ERR_DATA;
+        }
+    }
+    return has_edges(e) ? check_edges(e) : EQP_OK;
+}
+
+static int open_making(const eqp_elements *e, int nparts, const double *measured, making *m)
+{
+    eqp_part_graph *g;
+    int code;
+
+    m->elements = e;
+    EQP_TRY(eqp_array_create(&m->graph, 1, sizeof *m->graph));
+    g = m->graph;
+    g->nparts = nparts;
+    EQP_TRY(eqp_array_create(&g->load, nparts, sizeof *g->load));
+    EQP_TRY(eqp_array_create(&g->elements, nparts, sizeof *g->elements));
+    EQP_TRY(eqp_array_create(&g->first, (int64_t)nparts + 1, sizeof *g->first));
+    if (measured != NULL) {
+        EQP_TRY(eqp_array_create(&g->measured, nparts, sizeof *g->measured));
+        memcpy(g->measured, measured, (size_t)nparts * sizeof *measured);
+    }
+    EQP_TRY(eqp_array_create(&m->member_first, (int64_t)nparts + 1, sizeof *m->member_first));
+    EQP_TRY(eqp_array_create(&m->member, e->n, sizeof *m->member));
+    EQP_TRY(eqp_array_create(&m->slot, nparts, sizeof *m->slot));
+    for (int p = 0; p < nparts; p++) {
+        m->slot[p] = -1;
+    }
+done:
+    return code;
+}
+
+/* Loads of the parts, and lists of their elements. */
+static int sum_elements(making *m)
+{
+    const eqp_elements *e = m->elements;
+    eqp_part_graph *g = m->graph;
+    double total = 0.0;
+
+    for (int64_t i = 0; i < e->n; i++) {
+        g->load[e->part[i]] += e->weight != NULL ? e->weight[i] : 1.0;
+        g->elements[e->part[i]]++;
+    }
+    for (int p = 0; p < g->nparts; p++) {
+        m->member_first[p + 1] = m->member_first[p] + g->elements[p];
+        total += g->load[p];
+    }
+    for (int64_t i = 0; i < e->n; i++) {
+        m->member[m->member_first[e->part[i]]++] = i;
+    }
+    memmove(m->member_first + 1, m->member_first, (size_t)g->nparts * sizeof *m->member_first);
+    m->member_first[0] = 0;
+    return isfinite(total) ? EQP_OK : EQP_ERR_OVERFLOW;
+}
+
+static int add_channel(making *m, int to, double weight)
+{
+    if (m->slot[to] < 0) {
+        int code = eqp_array_reserve(&m->links, &m->capacity, m->nlinks + 1, sizeof *m->links);
+
+        if (code != EQP_OK) {
+            return code;
+        }
+        m->slot[to] = m->nlinks;
+        m->links[m->nlinks++] = (link){to, 0, 0.0};
+    }
+    m->links[m->slot[to]].channels++;
+    m->links[m->slot[to]].weight += weight;
+    return EQP_OK;
+}
+
+static int by_part(const void *a, const void *b)
+{
+    const int x = ((const link *)a)->part, y = ((const link *)b)->part;
+
+    return (x > y) - (x < y);
+}
+
+/* The links of one part. */
+static int link_part(making *m, int p)
+{
+    const eqp_elements *e = m->elements;
+    const int64_t begin = m->nlinks;
+    int code = EQP_OK;
+
+    for (int64_t k = m->member_first[p]; k < m->member_first[p + 1]; k++) {
+        const int64_t i = m->member[k];
+        for (int64_t j = e->edge_first[i]; j < e->edge_first[i + 1]; j++) {
+            const int q = e->part[e->edge[j]];
+            if (q != p) {
+                EQP_TRY(add_channel(m, q, e->edge_weight != NULL ? e->edge_weight[j] : 1.0));
+            }
+        }
+    }
+    if (m->nlinks > begin) {
+        qsort(m->links + begin, (size_t)(m->nlinks - begin), sizeof *m->links, by_part);
+    }
+    for (int64_t k = begin; k < m->nlinks; k++) {
+        m->slot[m->links[k].part] = -1;
+    }
+    m->graph->first[p + 1] = m->nlinks;
+done:
+    return code;
+}
+
+static int64_t find_link(const making *m, int from, int to)
+{
+    int64_t low = m->graph->first[from], high = m->graph->first[from + 1];
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (m->links[middle].part < to) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < m->graph->first[from + 1] && m->links[low].part == to ? low : -1;
+}
+
+/* Both sides have added the same weights, but in another order: the lower part's sum stands for both. */
+static int match_links(making *m)
+{
+    const eqp_part_graph *g = m->graph;
+    int64_t matched = 0;
+
+    for (int p = 0; p < g->nparts; p++) {
+        for (int64_t k = g->first[p]; k < g->first[p + 1]; k++) {
+            if (m->links[k].part > p) {
+                const int64_t back = find_link(m, m->links[k].part, p);
+                if (back < 0 || m->links[back].channels != m->links[k].channels) {
+                    return EQP_ERR_DATA;
+                }
+                m->links[back].weight = m->links[k].weight;
+                matched += 2;
+            }
+        }
+    }
+    return matched == m->nlinks ? EQP_OK : EQP_ERR_DATA;
+}
+
+static int keep_links(const making *m)
+{
+    eqp_part_graph *g = m->graph;
+    int code;
+
+    EQP_TRY(eqp_array_create(&g->neighbour, m->nlinks, sizeof *g->neighbour));
+    EQP_TRY(eqp_array_create(&g->channels, m->nlinks, sizeof *g->channels));
+    EQP_TRY(eqp_array_create(&g->weight, m->nlinks, sizeof *g->weight));
+    for (int64_t k = 0; k < m->nlinks; k++) {
+        g->neighbour[k] = m->links[k].part;
+        g->channels[k] = m->links[k].channels;
+        g->weight[k] = m->links[k].weight;
+    }
+done:
+    return code;
+}
+
+int eqp_part_graph_create(const eqp_elements *elements, int nparts, const double *measured, eqp_part_graph **graph)
+{
+    EQP_REQUIRE(elements && graph);
+    making m = {.elements = elements};
+    int code;
+
+    EQP_TRY(check_elements(elements, nparts, measured));
+    EQP_TRY(open_making(elements, nparts, measured, &m));
+    EQP_TRY(sum_elements(&m));
+    for (int p = 0; p < nparts && has_edges(elements); p++) {
+        EQP_TRY(link_part(&m, p));
+    }
+    EQP_TRY(match_links(&m));
+    EQP_TRY(keep_links(&m));
+    *graph = m.graph;
+    m.graph = NULL;
+done:
+    eqp_part_graph_free(m.graph);
+    free(m.member_first);
+    free(m.member);
+    free(m.slot);
+    free(m.links);
+    return code;
+}
+
+eqp_part_graph_view eqp_part_graph_arrays(const eqp_part_graph *graph)
+{
+    if (graph == NULL) {
+        return (eqp_part_graph_view){0};
+    }
+    return (eqp_part_graph_view){.nparts = graph->nparts,
+                                 .load = graph->load,
+                                 .elements = graph->elements,
+                                 .measured = graph->measured,
+                                 .neighbour_first = graph->first,
+                                 .neighbour = graph->neighbour,
+                                 .channels = graph->channels,
+                                 .channel_weight = graph->weight};
+}
+
+void eqp_part_graph_free(eqp_part_graph *graph)
+{
+    if (graph == NULL) {
+        return;
+    }
+    free(graph->load);
+    free(graph->measured);
+    free(graph->elements);
+    free(graph->first);
+    free(graph->neighbour);
+    free(graph->channels);
+    free(graph->weight);
+    free(graph);
+}

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Diffusion: its simulation, and whole elements that follow it. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/diffusion.h>
+
+#include "assign/diffusion.h"
+#include "assign/links.h"
+#include "failing_malloc.h"
+#include "numeric.h"
+
+enum { CHAIN = 8, STEPS = 64, EDGE = 20, CELLS = EDGE * EDGE, PARTS = 12 };
+
+/* Parts in a row, one element each; as measured where `measured`. */
+static eqp_part_graph *make_chain(const double load[CHAIN], bool measured)
+{
+    int64_t first[CHAIN + 1] = {0}, edge[2 * CHAIN], at = 0;
+    double ones[CHAIN];
+    int part[CHAIN];
+    eqp_part_graph *graph = NULL;
+
+    for (int i = 0; i < CHAIN; i++) {
+        part[i] = i;
+        ones[i] = 1;
+        for (int k = -1; k <= 1; k += 2) {
+            if (i + k >= 0 && i + k < CHAIN) {
+                edge[at++] = i + k;
+            }
+        }
+        first[i + 1] = at;
+    }
+    const eqp_elements e = {CHAIN, measured ? ones : load, part, first, edge, NULL};
+    assert_int_equal(eqp_part_graph_create(&e, CHAIN, measured ? load : NULL, &graph), EQP_OK);
+    return graph;
+}
+
+/* Table 2.1 of Pearce 2014: one load too many at P1 and at P7, one too few at P0. */
+static const double row_c[CHAIN] = {1, 3, 2, 2, 2, 2, 2, 2}, row_d[CHAIN] = {1, 2, 2, 2, 2, 2, 2, 3};
+
+static eqp_diffusion_options five_percent(void)
+{
+    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+
+    options.gamma = 1.0 / 3.0;
+    options.threshold = 0.05;
+    options.steps = STEPS;
+    return options;
+}
+
+static void chains_of_table_2_1(void **state)
+{
+    const struct {
+        const double *load;
+        int64_t steps;
+    } row[] = {{row_c, 3}, {row_d, 31}};
+
+    (void)state;
+    for (int r = 0; r < 4; r++) {
+        eqp_part_graph *graph = make_chain(row[r % 2].load, r / 2);
+        const eqp_diffusion_options options = five_percent();
+        double load_max[STEPS], before = 3;
+        int64_t steps;
+
+        assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, NULL, &steps), EQP_OK);
+        assert_true(steps == row[r % 2].steps);
+        for (int s = 0; s < STEPS; s++) {
+            assert_true(load_max[s] <= before);
+            assert_true((load_max[s] / 2 - 1 > 0.05) == (s + 1 < steps));
+            before = load_max[s];
+        }
+        eqp_part_graph_free(graph);
+    }
+}
+
+/* With the sign as printed the parts run away from each other; with that mended and gamma = 1 they would, too. */
+static void printed_form_diverges(void **state)
+{
+    static const double *const load[] = {row_c, row_d};
+
+    (void)state;
+    for (int r = 0; r < 2; r++) {
+        eqp_part_graph *graph = make_chain(load[r], false);
+        eqp_diffusion_options options = five_percent();
+        double load_max[STEPS];
+        int64_t steps = 0;
+
+        options.as_printed = true;
+        options.steps = 20;
+        assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, NULL, &steps), EQP_OK);
+        assert_true(steps == 20);
+        assert_true(load_max[19] / 2 - 1 > 1e4);
+        options.gamma = 1;
+        assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, NULL, &steps), EQP_OK);
+        assert_true(load_max[19] / 2 - 1 > 1e10);
+        options.steps = 5000;
+        steps = 7;
+        assert_int_equal(eqp_diffusion_simulate(graph, &options, NULL, NULL, &steps), EQP_ERR_OVERFLOW);
+        assert_true(steps == 7);
+        options.as_printed = false;
+        options.steps = 20;
+        assert_int_equal(eqp_diffusion_simulate(graph, &options, NULL, NULL, &steps), EQP_ERR_ARGUMENT);
+        eqp_part_graph_free(graph);
+    }
+}
+
+/* Two steps of three parts by hand. */
+static void elements_by_hand(void **state)
+{
+    const double weight[] = {2, 2, 2, 3};
+    const int part[] = {0, 0, 0, 1};
+    const int64_t first[] = {0, 0, 0, 1, 2}, edge[] = {3, 2};
+    const eqp_elements e = {4, weight, part, first, edge, NULL};
+    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    double load_max[2], moved_max[2];
+    eqp_part_graph *graph = NULL;
+    int64_t steps;
+
+    (void)state;
+    options.gamma = 0.25;
+    options.steps = 2;
+    options.threshold = 0.2;
+    assert_int_equal(eqp_part_graph_create(&e, 2, NULL, &graph), EQP_OK);
+    assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps), EQP_OK);
+    /* 6 and 3, elements 3 and 1: 0.75 flows, which is 0.375 elements. Then 5.25 and 3.75. */
+    assert_near(load_max[0], 5.25, 1e-15);
+    assert_near(moved_max[0], 0.375, 1e-15);
+    assert_near(load_max[1], 4.875, 1e-15);
+    assert_near(moved_max[1], 0.375 / 2, 1e-15);
+    assert_true(steps == 1);
+    options.as_printed = true;
+    assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps), EQP_OK);
+    assert_near(load_max[0], 6.75, 1e-15);
+    assert_near(moved_max[0], 3 * 0.75, 1e-15);
+    eqp_part_graph_free(graph);
+}
+
+/* Cells of a square, each with its neighbours across faces, in strips of random widths; weights between 0.5 and 1.5. */
+typedef struct square {
+    eqp_elements e;
+    double weight[CELLS];
+    int part[CELLS];
+    int64_t first[CELLS + 1], edge[4 * CELLS];
+} square;
+
+static square q;
+
+static void make_square(uint64_t seed)
+{
+    static const int step[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+    int64_t at = 0;
+
+    for (int i = 0; i < CELLS; i++) {
+        const int x = i % EDGE, y = i / EDGE;
+        q.weight[i] = 0.5 + noise(&seed);
+        q.part[i] = (int)(4 * (double)x * x / (EDGE * EDGE)) + 4 * (y * 3 / EDGE);
+        for (int k = 0; k < 4; k++) {
+            const int u = x + step[k][0], v = y + step[k][1];
+            if (u >= 0 && u < EDGE && v >= 0 && v < EDGE) {
+                q.edge[at++] = v * EDGE + u;
+            }
+        }
+        q.first[i + 1] = at;
+    }
+    q.e = (eqp_elements){CELLS, q.weight, q.part, q.first, q.edge, NULL};
+}
+
+static eqp_part_graph *graph_of(const int *part)
+{
+    eqp_elements e = q.e;
+    eqp_part_graph *graph = NULL;
+
+    e.part = part;
+    assert_int_equal(eqp_part_graph_create(&e, PARTS, NULL, &graph), EQP_OK);
+    return graph;
+}
+
+static double imbalance_of(const int *part, const double *share)
+{
+    eqp_part_loads loads;
+
+    assert_int_equal(eqp_parts_load(CELLS, q.weight, part, PARTS, share, NULL, &loads), EQP_OK);
+    return loads.imbalance;
+}
+
+static void fill_shares(double *share)
+{
+    for (int p = 0; p < PARTS; p++) {
+        share[p] = (1 + p % 3) / 24.0;
+    }
+}
+
+/* The sum of the loads, and the number of elements where elements are alike. */
+static void load_is_conserved(void **state)
+{
+    double share[PARTS];
+
+    (void)state;
+    fill_shares(share);
+    for (int c = 0; c < 8; c++) {
+        make_square((uint64_t)c);
+        eqp_part_graph *graph = graph_of(q.part);
+        const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+        double flow[PARTS * PARTS] = {0}, sum = 0, after = 0;
+        eqp__diffusion d = {.scale = NULL};
+        const double *shares = c % 2 ? share : NULL;
+
+        assert_int_equal(eqp__diffusion_open(&g, g.load, eqp__diffusion_stable(&g), shares, &d), EQP_OK);
+        double before = eqp__diffusion_largest(&d);
+        for (int s = 0; s < 50; s++) {
+            eqp__diffusion_step(&d, flow);
+            assert_true(eqp__diffusion_largest(&d) <= before * (1 + 1e-15));
+            before = eqp__diffusion_largest(&d);
+        }
+        for (int p = 0; p < PARTS; p++) {
+            double come = 0;
+            for (int64_t k = g.neighbour_first[p]; k < g.neighbour_first[p + 1]; k++) {
+                come += flow[k];
+            }
+            assert_near(g.load[p] + come, d.load[p], 1e-12);
+            sum += g.load[p];
+            after += d.load[p];
+        }
+        assert_near(sum, after, 1e-11);
+        eqp__diffusion_close(&d);
+        eqp_part_graph_free(graph);
+    }
+}
+
+static void simulated_imbalance_falls(void **state)
+{
+    double share[PARTS], load_max[200], moved_max[200];
+    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+
+    (void)state;
+    fill_shares(share);
+    options.steps = 200;
+    for (int c = 0; c < 8; c++) {
+        int64_t steps;
+
+        make_square((uint64_t)c);
+        options.share = c % 2 ? share : NULL;
+        eqp_part_graph *graph = graph_of(q.part);
+        assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps), EQP_OK);
+        for (int s = 1; s < 200; s++) {
+            assert_true(load_max[s] <= load_max[s - 1] * (1 + 1e-15));
+            assert_true(moved_max[s] >= 0);
+        }
+        assert_true(steps > 1 && steps < 200);
+        assert_true(moved_max[0] > 1 && moved_max[199] < moved_max[0]);
+        eqp_part_graph_free(graph);
+    }
+}
+
+/* Cells of each part that hang together: none is scattered over the square. */
+static int pieces_of(const int *part)
+{
+    static int64_t stack[CELLS];
+    bool seen[CELLS] = {false};
+    int pieces = 0;
+
+    for (int64_t i = 0; i < CELLS; i++) {
+        int64_t n = 0;
+        if (!seen[i]) {
+            pieces++;
+            seen[i] = true;
+            stack[n++] = i;
+        }
+        while (n > 0) {
+            const int64_t j = stack[--n];
+            for (int64_t k = q.first[j]; k < q.first[j + 1]; k++) {
+                if (!seen[q.edge[k]] && part[q.edge[k]] == part[j]) {
+                    seen[q.edge[k]] = true;
+                    stack[n++] = q.edge[k];
+                }
+            }
+        }
+    }
+    return pieces;
+}
+
+static void elements_move_until_the_work_is_even(void **state)
+{
+    double share[PARTS];
+    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+
+    (void)state;
+    fill_shares(share);
+    options.threshold = 0.04; /* a cell is a thirtieth of a part's load */
+    for (int c = 0; c < 12; c++) {
+        int part[CELLS];
+
+        make_square((uint64_t)c);
+        options.share = c % 2 ? share : NULL;
+        const double before = imbalance_of(q.part, options.share);
+        assert_int_equal(eqp_diffusion_move(&q.e, PARTS, &options, part), EQP_OK);
+        const double after = imbalance_of(part, options.share);
+        assert_true(before > 0.5);
+        assert_true(after <= options.threshold);
+        assert_true(pieces_of(part) < 2 * PARTS);
+        assert_int_equal(eqp_diffusion_move(&q.e, PARTS, &options, q.part), EQP_OK);
+        assert_memory_equal(part, q.part, sizeof part);
+    }
+}
+
+/* A call with one step after the other is what a code does that balances in each of its own steps. */
+static void imbalance_never_rises(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 6; c++) {
+        eqp_diffusion_options options = eqp_diffusion_options_defaults();
+        double before;
+
+        make_square((uint64_t)c);
+        options.steps = 1;
+        options.gamma = c % 2 ? 0.05 : 1; /* cut to what is stable */
+        before = imbalance_of(q.part, NULL);
+        const double first = before;
+        for (int s = 0; s < 60; s++) {
+            assert_int_equal(eqp_diffusion_move(&q.e, PARTS, &options, q.part), EQP_OK);
+            const double now = imbalance_of(q.part, NULL);
+            assert_true(now <= before * (1 + 1e-12));
+            before = now;
+        }
+        assert_true(before < 0.05 * first);
+    }
+}
+
+/* One step moves what it says, to an element for each neighbour. */
+static void one_step_moves_its_flow(void **state)
+{
+    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    int part[CELLS];
+
+    (void)state;
+    make_square(5);
+    eqp_part_graph *graph = graph_of(q.part);
+    const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+    eqp__diffusion d = {.scale = NULL};
+    double flow[PARTS * PARTS] = {0}, load[PARTS] = {0};
+
+    options.steps = 1;
+    assert_int_equal(eqp_diffusion_move(&q.e, PARTS, &options, part), EQP_OK);
+    assert_int_equal(eqp__diffusion_open(&g, g.load, eqp__diffusion_stable(&g), NULL, &d), EQP_OK);
+    eqp__diffusion_step(&d, flow);
+    for (int i = 0; i < CELLS; i++) {
+        load[part[i]] += q.weight[i];
+    }
+    for (int p = 0; p < PARTS; p++) {
+        const int64_t degree = g.neighbour_first[p + 1] - g.neighbour_first[p];
+        assert_near(load[p], d.load[p], 1.5 * (double)degree);
+    }
+    eqp__diffusion_close(&d);
+    eqp_part_graph_free(graph);
+}
+
+static void no_part_loses_its_last_element(void **state)
+{
+    /* A heavy element in the middle part of three, all of whose load should flow away. */
+    const double weight[] = {1, 100, 1, 0};
+    const int64_t first[] = {0, 1, 4, 5, 6}, edge[] = {1, 0, 2, 3, 1, 1};
+    const int start[] = {0, 1, 2, 1};
+    const eqp_elements e = {4, weight, start, first, edge, NULL};
+    int part[] = {7, 7, 7, 7};
+
+    (void)state;
+    assert_int_equal(eqp_diffusion_move(&e, 5, NULL, part), EQP_OK);
+    assert_memory_equal(part, start, sizeof part);
+}
+
+/* Thirty thousand elements in a row: each layer is one element, so what is looked at must not be all of them. */
+static void long_rows_are_no_worse(void **state)
+{
+    enum { LONG = 30000 };
+    eqp__links links = {.first = NULL};
+    static int part[LONG];
+    double load[4] = {0};
+
+    (void)state;
+    for (int i = 0; i < LONG; i++) {
+        part[i] = i < 20000 ? 0 : i < 29000 ? 1 : i < 29900 ? 2 : 3;
+    }
+    assert_int_equal(eqp__links_of_points(LONG, NULL, 8, &links), EQP_OK);
+    const eqp_elements e = {LONG, NULL, part, links.first, links.edge, links.weight};
+    assert_int_equal(eqp_diffusion_move(&e, 4, NULL, part), EQP_OK);
+    for (int i = 0; i < LONG; i++) {
+        load[part[i]] += 1;
+        assert_true(i == 0 || part[i] >= part[i - 1]);
+    }
+    for (int p = 0; p < 4; p++) {
+        assert_true(load[p] <= 1.02 * LONG / 4);
+    }
+    eqp__links_free(&links);
+}
+
+static void options_that_are_none_are_refused(void **state)
+{
+    const eqp_diffusion_options usual = eqp_diffusion_options_defaults();
+    const double zero[CHAIN] = {0}, half[CHAIN] = {0.5, 0.5};
+    eqp_diffusion_options o[] = {usual, usual, usual, usual, usual, usual, usual, usual, usual, usual};
+    enum { WRONG = sizeof o / sizeof o[0] };
+    eqp_part_graph *graph = make_chain(row_c, false);
+    const int part_of_one[] = {0};
+    const eqp_elements one = {.n = 1, .part = part_of_one};
+    int part[] = {5};
+    int64_t steps = 5;
+
+    (void)state;
+    o[0].size--;
+    o[1].gamma = -0.1;
+    o[2].gamma = NAN;
+    o[3].gamma = 1.5;
+    o[4].threshold = -1;
+    o[5].threshold = NAN;
+    o[6].steps = 0;
+    o[7].share = zero;
+    o[8].share = half;
+    o[9].as_printed = true;
+    o[9].share = half;
+    for (int k = 0; k < WRONG; k++) {
+        assert_int_equal(eqp_diffusion_simulate(graph, &o[k], NULL, NULL, &steps), EQP_ERR_ARGUMENT);
+        assert_int_equal(eqp_diffusion_move(&one, CHAIN, &o[k], part), EQP_ERR_ARGUMENT);
+    }
+    o[0] = usual;
+    o[0].gamma = 0.34; /* more than a third */
+    assert_int_equal(eqp_diffusion_simulate(graph, &o[0], NULL, NULL, &steps), EQP_ERR_ARGUMENT);
+    o[0] = usual;
+    o[0].steps = INT64_MAX;
+    assert_int_equal(eqp_diffusion_simulate(graph, &o[0], NULL, NULL, &steps), EQP_ERR_OVERFLOW);
+    assert_true(steps == 5 && part[0] == 5);
+    assert_int_equal(eqp_diffusion_simulate(graph, NULL, NULL, NULL, &steps), EQP_OK);
+    assert_int_equal(eqp_diffusion_move(&one, 1, NULL, part), EQP_OK);
+    assert_int_equal(part[0], 0);
+    eqp_part_graph_free(graph);
+}
+
+static void loads_without_work_stay(void **state)
+{
+    const double zero[CHAIN] = {0};
+    eqp_part_graph *graph = make_chain(zero, true);
+    double load_max[STEPS], moved_max[STEPS];
+    const eqp_diffusion_options options = five_percent();
+    int64_t steps;
+
+    (void)state;
+    assert_int_equal(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &steps), EQP_OK);
+    assert_true(steps == 0 && load_max[STEPS - 1] == 0 && moved_max[0] == 0);
+    eqp_part_graph_free(graph);
+}
+
+static int run_all(void)
+{
+    const double point[] = {0, 0, 0, 1, 0, 0, 0, 1, 0};
+    const int64_t pin_first[] = {0, 1, 2, 3}, pin[] = {4, 4, 4};
+    const eqp_diffusion_options options = five_percent();
+    eqp_part_graph *graph = NULL;
+    eqp_hypergraph *pins = NULL;
+    eqp__links near = {.first = NULL}, shared = {.first = NULL};
+    int part[CELLS];
+    int64_t steps;
+    int code;
+
+    EQP_TRY(eqp_part_graph_create(&q.e, PARTS, NULL, &graph));
+    EQP_TRY(eqp_diffusion_simulate(graph, NULL, NULL, NULL, &steps));
+    EQP_TRY(eqp_diffusion_move(&q.e, PARTS, &options, part));
+    EQP_TRY(eqp__links_of_points(3, point, 2, &near));
+    EQP_TRY(eqp_hypergraph_create(3, NULL, pin_first, pin, &pins));
+    EQP_TRY(eqp__links_of_pins(pins, &shared));
+done:
+    eqp_part_graph_free(graph);
+    eqp_hypergraph_free(pins);
+    eqp__links_free(&near);
+    eqp__links_free(&shared);
+    return code;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    make_square(1);
+    for (int64_t k = 0;; k++) {
+        failing_malloc_start(k);
+        const int code = run_all();
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+    }
+}
+
+/* Items 0 to 3 at one end, 4 to 7 at the other: edges as often at both ends, neighbours in the order, near ones. */
+static void near_items_are_linked(void **state)
+{
+    double point[3 * CHAIN] = {0};
+    eqp__links links = {.first = NULL};
+    int64_t count[CHAIN][CHAIN] = {{0}};
+
+    (void)state;
+    for (int i = 0; i < CHAIN; i++) {
+        point[3 * i] = i % 4 + (i < 4 ? 0 : 100);
+    }
+    assert_int_equal(eqp__links_of_points(CHAIN, point, 3, &links), EQP_OK);
+    for (int64_t i = 0; i < CHAIN; i++) {
+        for (int64_t k = links.first[i]; k < links.first[i + 1]; k++) {
+            count[i][links.edge[k]]++;
+        }
+    }
+    for (int i = 0; i < CHAIN; i++) {
+        for (int j = 0; j < CHAIN; j++) {
+            assert_true(count[i][j] == count[j][i]);
+            const bool next = i - j == 1 || j - i == 1, same_end = i != j && i / 4 == j / 4;
+            assert_true(count[i][j] == (same_end ? 2 : 0) + (next ? 1 : 0));
+        }
+    }
+    eqp__links_free(&links);
+}
+
+/* Pin 5 is touched by items 0, 2 and 3, pin 6 by 1 and 2, pin 7 by 3 alone. */
+static void pins_link_their_items_in_a_row(void **state)
+{
+    const int64_t first[] = {0, 1, 2, 4, 6}, pin[] = {5, 6, 5, 6, 7, 5}, id[] = {5, 6};
+    const double cost[] = {2, 3};
+    static const double expected[4][4] = {{0, 0, 2, 0}, {0, 0, 3, 0}, {2, 3, 0, 2}, {0, 0, 2, 0}};
+    double found[4][4] = {{0}};
+    eqp_hypergraph *graph = NULL;
+    eqp__links links = {.first = NULL};
+
+    (void)state;
+    assert_int_equal(eqp_hypergraph_create(4, NULL, first, pin, &graph), EQP_OK);
+    assert_int_equal(eqp_hypergraph_weigh(graph, 2, id, cost), EQP_OK);
+    assert_int_equal(eqp__links_of_pins(graph, &links), EQP_OK);
+    for (int64_t i = 0; i < 4; i++) {
+        for (int64_t k = links.first[i]; k < links.first[i + 1]; k++) {
+            found[i][links.edge[k]] += links.weight[k];
+        }
+    }
+    assert_memory_equal(found, expected, sizeof found);
+    eqp__links_free(&links);
+    eqp_hypergraph_free(graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_of_table_2_1),
+        cmocka_unit_test(printed_form_diverges),
+        cmocka_unit_test(elements_by_hand),
+        cmocka_unit_test(load_is_conserved),
+        cmocka_unit_test(simulated_imbalance_falls),
+        cmocka_unit_test(elements_move_until_the_work_is_even),
+        cmocka_unit_test(imbalance_never_rises),
+        cmocka_unit_test(one_step_moves_its_flow),
+        cmocka_unit_test(no_part_loses_its_last_element),
+        cmocka_unit_test(long_rows_are_no_worse),
+        cmocka_unit_test(options_that_are_none_are_refused),
+        cmocka_unit_test(loads_without_work_stay),
+        cmocka_unit_test(near_items_are_linked),
+        cmocka_unit_test(pins_link_their_items_in_a_row),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graphs of elements and of parts. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/elements.h>
+
+#include "failing_malloc.h"
+#include "numeric.h"
+
+enum { MOST = 400, MOST_PARTS = 9, MOST_EDGES = 16 * MOST };
+
+typedef struct pair {
+    int a, b;
+    double weight;
+} pair;
+
+/* Elements with room for their edges. */
+typedef struct world {
+    eqp_elements e;
+    double weight[MOST], edge_weight[MOST_EDGES];
+    int part[MOST];
+    int64_t first[MOST + 1], edge[MOST_EDGES];
+} world;
+
+static world w;
+
+/* Every pair at both its ends. */
+static void set_edges(int64_t n, int npairs, const pair *pairs)
+{
+    int64_t at = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        w.first[i] = at;
+        for (int k = 0; k < npairs; k++) {
+            if (pairs[k].a == i || pairs[k].b == i) {
+                w.edge[at] = pairs[k].a == i ? pairs[k].b : pairs[k].a;
+                w.edge_weight[at++] = pairs[k].weight;
+            }
+        }
+    }
+    w.first[n] = at;
+    w.e = (eqp_elements){n, w.weight, w.part, w.first, w.edge, w.edge_weight};
+}
+
+/* What figure 3.1 of the thesis says of process 0: 7 elements with work 16, measured 11, and 4 channels of weight 6 to
+ * process 1. */
+static void figure_3_1_of_the_thesis(void **state)
+{
+    static const double weight[] = {1, 2, 2, 3, 3, 4, 1, 2, 2, 1, 5};
+    static const int part[] = {0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 2};
+    static const pair pairs[] = {{0, 1, 1}, {1, 2, 2}, {2, 3, 1}, {3, 4, 4}, {4, 5, 1}, {5, 6, 1}, {3, 7, 2},
+                                 {4, 7, 1}, {4, 8, 2}, {5, 9, 1}, {7, 8, 3}, {8, 9, 1}, {9, 10, 7}};
+    static const double measured[] = {11, 4, 6};
+    eqp_part_graph *graph = NULL;
+
+    (void)state;
+    memcpy(w.weight, weight, sizeof weight);
+    memcpy(w.part, part, sizeof part);
+    set_edges(11, 13, pairs);
+    assert_int_equal(eqp_part_graph_create(&w.e, 3, measured, &graph), EQP_OK);
+    const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+    assert_int_equal(g.nparts, 3);
+    assert_true(g.elements[0] == 7 && g.elements[1] == 3 && g.elements[2] == 1);
+    assert_true(g.load[0] == 16 && g.load[1] == 5 && g.load[2] == 5);
+    assert_true(g.measured[0] == 11 && g.measured[2] == 6);
+    assert_true(g.neighbour_first[1] == 1 && g.neighbour_first[2] == 3 && g.neighbour_first[3] == 4);
+    assert_true(g.neighbour[0] == 1 && g.channels[0] == 4 && g.channel_weight[0] == 6);
+    assert_true(g.neighbour[1] == 0 && g.channels[1] == 4 && g.channel_weight[1] == 6);
+    assert_true(g.neighbour[2] == 2 && g.channels[2] == 1 && g.channel_weight[2] == 7);
+    assert_true(g.neighbour[3] == 1 && g.channels[3] == 1 && g.channel_weight[3] == 7);
+    eqp_part_graph_free(graph);
+}
+
+static void make_random(int64_t n, int nparts, uint64_t seed)
+{
+    static pair pairs[MOST_EDGES / 2];
+    const int npairs = (int)(3 * n);
+
+    for (int64_t i = 0; i < n; i++) {
+        w.weight[i] = noise(&seed);
+        w.part[i] = (int)(noise(&seed) * nparts);
+    }
+    for (int k = 0; k < npairs; k++) {
+        pairs[k] = (pair){(int)(noise(&seed) * (double)n), (int)(noise(&seed) * (double)n), noise(&seed)};
+        pairs[k].b = pairs[k].a == pairs[k].b ? (pairs[k].a + 1) % (int)n : pairs[k].b;
+    }
+    set_edges(n, npairs, pairs);
+}
+
+/* What the graph says of a pair of parts; zeros where it has no link. */
+static int64_t channels_of(const eqp_part_graph_view *g, int p, int q, double *weight)
+{
+    int64_t found = 0;
+
+    *weight = 0;
+    for (int64_t k = g->neighbour_first[p]; k < g->neighbour_first[p + 1]; k++) {
+        assert_true(k == g->neighbour_first[p] || g->neighbour[k - 1] < g->neighbour[k]);
+        if (g->neighbour[k] == q) {
+            found = g->channels[k];
+            *weight = g->channel_weight[k];
+        }
+    }
+    return found;
+}
+
+static void check_pair(const eqp_part_graph_view *g, int p, int q)
+{
+    double weight, back, sum = 0;
+    int64_t count = 0;
+    const int64_t found = channels_of(g, p, q, &weight);
+
+    for (int64_t i = 0; i < w.e.n; i++) {
+        for (int64_t k = w.first[i]; k < w.first[i + 1]; k++) {
+            if (p != q && w.part[i] == p && w.part[w.edge[k]] == q) {
+                count++;
+                sum += w.edge_weight[k];
+            }
+        }
+    }
+    assert_true(found == count);
+    assert_near(weight, sum, 1e-12 * (1 + sum));
+    assert_true(channels_of(g, q, p, &back) == found && back == weight);
+}
+
+static void sums_are_those_of_the_elements(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 12; c++) {
+        const int nparts = 1 + c % MOST_PARTS;
+        double load[MOST_PARTS] = {0};
+        int64_t elements[MOST_PARTS] = {0};
+        eqp_part_graph *graph = NULL;
+
+        make_random(c < 6 ? 6 : 60, nparts, (uint64_t)c);
+        assert_int_equal(eqp_part_graph_create(&w.e, nparts, NULL, &graph), EQP_OK);
+        const eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+        assert_null(g.measured);
+        for (int64_t i = 0; i < w.e.n; i++) {
+            load[w.part[i]] += w.weight[i];
+            elements[w.part[i]]++;
+        }
+        for (int p = 0; p < nparts; p++) {
+            assert_near(g.load[p], load[p], 1e-12);
+            assert_true(g.elements[p] == elements[p]);
+            for (int q = 0; q < nparts; q++) {
+                check_pair(&g, p, q);
+            }
+        }
+        eqp_part_graph_free(graph);
+    }
+}
+
+static void weights_and_edges_may_be_left_out(void **state)
+{
+    static const pair chain[] = {{0, 1, 5}, {1, 2, 5}, {1, 2, 5}, {2, 2, 5}};
+    static const int part[] = {0, 0, 2};
+    eqp_part_graph *graph = NULL;
+
+    (void)state;
+    memcpy(w.part, part, sizeof part);
+    set_edges(3, 4, chain);
+    w.e.weight = NULL;
+    w.e.edge_weight = NULL;
+    assert_int_equal(eqp_part_graph_create(&w.e, 3, NULL, &graph), EQP_OK);
+    eqp_part_graph_view g = eqp_part_graph_arrays(graph);
+    assert_true(g.load[0] == 2 && g.load[1] == 0 && g.load[2] == 1);
+    assert_true(g.neighbour_first[1] == 1 && g.neighbour_first[2] == 1 && g.neighbour_first[3] == 2);
+    assert_true(g.channels[0] == 2 && g.channel_weight[0] == 2);
+    eqp_part_graph_free(graph);
+    w.e.edge_first = NULL;
+    assert_int_equal(eqp_part_graph_create(&w.e, 3, NULL, &graph), EQP_OK);
+    assert_true(eqp_part_graph_arrays(graph).neighbour_first[3] == 0);
+    eqp_part_graph_free(graph);
+    assert_int_equal(eqp_part_graph_create(&(eqp_elements){0}, 2, NULL, &graph), EQP_OK);
+    assert_true(eqp_part_graph_arrays(graph).elements[1] == 0);
+    eqp_part_graph_free(graph);
+}
+
+static int code_of(int nparts, const double *measured)
+{
+    eqp_part_graph *graph = NULL;
+    const int code = eqp_part_graph_create(&w.e, nparts, measured, &graph);
+
+    assert_true(code == EQP_OK || graph == NULL);
+    eqp_part_graph_free(graph);
+    return code;
+}
+
+static void elements_that_are_none_are_refused(void **state)
+{
+    static const pair chain[] = {{0, 1, 1}, {1, 2, 1}};
+    static const double wrong[] = {-1, NAN, INFINITY};
+    const double measured[] = {1, -1};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        w.weight[i] = 1;
+        w.part[i] = i / 2;
+    }
+    set_edges(3, 2, chain);
+    assert_int_equal(code_of(2, NULL), EQP_OK);
+    assert_int_equal(code_of(1, NULL), EQP_ERR_DATA);
+    assert_int_equal(code_of(0, NULL), EQP_ERR_ARGUMENT);
+    assert_int_equal(code_of(2, measured), EQP_ERR_DATA);
+    for (int i = 0; i < 3; i++) {
+        w.weight[1] = wrong[i];
+        assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
+        w.weight[1] = 1;
+        w.edge_weight[3] = wrong[i];
+        assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
+        w.edge_weight[3] = 1;
+    }
+    w.weight[0] = w.weight[1] = w.weight[2] = DBL_MAX;
+    assert_int_equal(code_of(2, NULL), EQP_ERR_OVERFLOW);
+    w.edge[3] = 3;
+    assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
+    w.edge[3] = 1;
+    w.first[0] = 1;
+    assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
+    w.first[0] = 0;
+    w.first[1] = 5;
+    assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
+}
+
+/* An edge at one end only, on either side. */
+static void edges_stand_at_both_ends(void **state)
+{
+    static const pair one[] = {{1, 2, 1}};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        w.weight[i] = 1;
+        w.part[i] = i / 2;
+    }
+    set_edges(3, 1, one);
+    w.first[3] = 1;
+    assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
+    set_edges(3, 1, one);
+    w.edge[0] = 1;
+    w.first[2] = 0;
+    w.first[3] = 1;
+    assert_int_equal(code_of(2, NULL), EQP_ERR_DATA);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    const double measured[MOST_PARTS] = {1};
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    make_random(40, MOST_PARTS, 3);
+    for (int64_t k = 0;; k++) {
+        eqp_part_graph *graph = NULL;
+        failing_malloc_start(k);
+        const int code = eqp_part_graph_create(&w.e, MOST_PARTS, measured, &graph);
+        if (failing_malloc_stop() == 0) {
+            assert_int_equal(code, EQP_OK);
+            eqp_part_graph_free(graph);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_null(graph);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figure_3_1_of_the_thesis),          cmocka_unit_test(sums_are_those_of_the_elements),
+        cmocka_unit_test(weights_and_edges_may_be_left_out), cmocka_unit_test(elements_that_are_none_are_refused),
+        cmocka_unit_test(edges_stand_at_both_ends),          cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
