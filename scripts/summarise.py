@@ -16,7 +16,7 @@ import sys
 
 import wholefile
 
-FIRST = ["none", "count", "rcb", "sectioning", "bisection", "sfc", "interaction", "tiles", "jagged", "tensor", "feedback", "diffusion"]  # the usual order; other runs follow by name
+FIRST = ["none", "count", "rcb", "sectioning", "bisection", "sfc", "interaction", "tiles", "jagged", "tensor", "feedback", "diffusion", "voronoi"]  # the usual order; other runs follow by name
 
 Run = collections.namedtuple("Run", "name report")
 

@@ -49,7 +49,7 @@ static const struct {
 } methods[] = {{"none", BLACK},        {"count", VERMILION}, {"sfc", BLUE},        {"rcb", PURPLE},
                {"interaction", GREEN}, {"tiles", ORANGE},    {"jagged", SKY},      {"feedback", YELLOW},
                {"tensor", BROWN},      {"auto", BLACK},      {"sectioning", GREY}, {"bisection", BROWN},
-               {"diffusion", TEAL}};
+               {"diffusion", TEAL},    {"voronoi", GREY}};
 
 /* Bytes of the character of UTF-8 that the text begins with; 0: it does not begin with a whole one. */
 static size_t character_length(const char *text)

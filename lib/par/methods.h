@@ -15,6 +15,7 @@ extern const eqp_method eqp__method_jagged;
 extern const eqp_method eqp__method_tensor;
 extern const eqp_method eqp__method_feedback;
 extern const eqp_method eqp__method_diffusion;
+extern const eqp_method eqp__method_voronoi;
 
 /* Not in the table: see choice.h, repair_all.c. */
 extern const eqp_method eqp__method_auto;

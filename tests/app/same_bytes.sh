@@ -11,7 +11,7 @@ clock=$(realpath "$1") first=$(realpath "$2") second=$(realpath "$3") quick=${4-
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 ranks='1 3 4'
-methods='none count sfc rcb interaction tiles jagged tensor feedback diffusion auto sfc:split,even=step'
+methods='none count sfc rcb interaction tiles jagged tensor feedback diffusion voronoi auto sfc:split,even=step'
 if [ -n "$quick" ]; then
     ranks=3
     methods='interaction sfc:split,even=step'

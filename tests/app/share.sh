@@ -5,7 +5,7 @@
 source "$(dirname "$0")/lib.sh"
 input=$1
 
-for method in count sfc rcb interaction tiles jagged tensor:x=4 sfc:split feedback diffusion auto; do
+for method in count sfc rcb interaction tiles jagged tensor:x=4 sfc:split feedback diffusion voronoi auto; do
     expect 4 --generate "$input" --steps 1 --rebalance 1 --balance "$method" --share speeds:1,3 --seed 3 --quiet \
         --report "speeds-$method"
 done
@@ -20,7 +20,7 @@ def rows(name):
     """Of the last step."""
     all_rows = list(csv.DictReader(open(f"{name}/loads.csv")))
     return [r for r in all_rows if r["step"] == all_rows[-1]["step"]]
-for method in "count sfc rcb interaction tiles jagged tensor:x=4 sfc:split feedback diffusion auto".split():
+for method in "count sfc rcb interaction tiles jagged tensor:x=4 sfc:split feedback diffusion voronoi auto".split():
     last = rows(f"speeds-{method}")
     assert [float(r["speed"]) for r in last] == [0.5, 1.5, 0.5, 1.5], last
     # Work is predicted seconds times speed; by counts it is not the work that is in proportion.

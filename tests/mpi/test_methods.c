@@ -364,6 +364,7 @@ static void repartitioning_moves_little(MPI_Comm comm)
     CHECK(moved_again(comm, "interaction") < MOST_ITEMS / 4);
     CHECK(moved_again(comm, "tiles") < MOST_ITEMS / 4);
     CHECK(moved_again(comm, "jagged") < MOST_ITEMS / 4);
+    CHECK(moved_again(comm, "voronoi") < MOST_ITEMS / 4);
 }
 
 /* What `rcb` does with more items than one rank should hold; the library's own way in. */
@@ -519,6 +520,30 @@ static void planes_keep_the_numbers_of_their_grid(MPI_Comm comm)
     free(w);
 }
 
+/* Whichever ranks the sampled items are on. */
+static void cells_do_not_depend_on_the_spread(MPI_Comm comm)
+{
+    const eqp_method *method = eqp_method_find("voronoi");
+    world *w = make_world((problem){.n = MOST_ITEMS, .nparts = 6, .now = IN_ORDER, .spread = EVERY_OTHER_RANK});
+    const int rank = mpi_test_rank(comm), nranks = mpi_test_size(comm), first = first_of(&w->is, rank, nranks);
+    int64_t pin_first[MOST_ITEMS + 1], all_first[MOST_ITEMS + 1];
+    const eqp_balance_items items = items_of(w, rank, nranks, pin_first), all = items_of(w, 0, 1, all_first);
+    int part[MOST_ITEMS], alone[MOST_ITEMS];
+    eqp_balance_result r, s;
+
+    for (int k = 0; k < 4; k++) {
+        eqp_balance_options options = options_of(w);
+        CHECK_EQUAL(eqp_method_set(method, "centres", k % 2 ? "moving" : "fixed", &options.settings, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_method_set(method, "sample", k < 2 ? "100000" : "220", &options.settings, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_balance(comm, method, &items, &options, part, &r), EQP_OK);
+        CHECK_EQUAL(eqp_balance(MPI_COMM_SELF, method, &all, &options, alone, &s), EQP_OK);
+        CHECK(memcmp(part, alone + first, (size_t)items.n * sizeof *part) == 0);
+        CHECK_NEAR(r.imbalance, s.imbalance, 1e-12);
+        CHECK(r.imbalance <= (k < 2 ? 0.05 : 0.5));
+    }
+    free(w);
+}
+
 /* One step of feedback with what the parts of w->now would measure; all parts on every rank. */
 static int feed_back(MPI_Comm comm, world *w, const double *measured, int *part, eqp_balance_result *r)
 {
@@ -613,6 +638,7 @@ int main(int argc, char **argv)
         MPI_TEST(repartitioning_anew_keeps_the_promises),
         MPI_TEST(the_hypergraph_cuts_less_than_dealing_items_out),
         MPI_TEST(planes_keep_the_numbers_of_their_grid),
+        MPI_TEST(cells_do_not_depend_on_the_spread),
         MPI_TEST(measured_loads_move_the_cuts),
         MPI_TEST(loads_that_say_nothing_move_no_cuts),
         MPI_TEST(loads_that_are_none_are_refused),

@@ -14,6 +14,18 @@ static inline void made(int code, const char *what)
     }
 }
 
+#ifdef EQUIPOISE_VORONOI_H
+static inline eqp_voronoi *make_eqp_voronoi(void)
+{
+    const double point[6] = {0, 0, 0, 1, 1, 1};
+    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    eqp_voronoi *voronoi = NULL;
+
+    made(eqp_voronoi_create(2, point, NULL, 2, &options, &voronoi), "voronoi");
+    return voronoi;
+}
+#endif
+
 #ifdef EQUIPOISE_LOAD_H
 static inline eqp_timings *make_eqp_timings(void)
 {

@@ -149,19 +149,21 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * `feedback` moves the cuts of the curve by the loads of the present parts alone, as if a part's load were spread
  * evenly over its particles (feedback.h): one step with options->part_load, and without it as many as help, from equal
  * counts; `tensor` cuts by planes across the whole domain (tensor.h) and keeps shapes and numbers of the parts: no
- * repair, no renumbering; `diffusion` moves items at the borders of the present parts (those of `sfc` where one is
- * unknown) to lighter neighbours by eqp_diffusion_move() (diffusion.h), neighbours being items that share pins, or
- * without pins the nearest ones, and fills empty parts first. With equal shares all but `none` and `tensor` leave no
- * part empty if there are enough items.
+ * repair, no renumbering; `voronoi` gives each part a convex cell (voronoi.h), renumbered towards the present parts and
+ * not repaired; `diffusion` moves items at the borders of the present parts (those of `sfc` where one is unknown) to
+ * lighter neighbours by eqp_diffusion_move() (diffusion.h), neighbours being items that share pins, or without pins the
+ * nearest ones, and fills empty parts first. With equal shares all but `none`, `tensor` and `voronoi` leave no part empty
+ * if there are enough items.
  *
  * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion` and `rcb` do not depend on how the items are spread
  * over the ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; beyond that they gather sums
  * over equal runs of consecutive items, and cut between runs. `rcb` bisects on rank 0; beyond that all ranks bisect
- * together, with the weights of very heavy items cut down. `tiles`, `jagged` and `tensor` never depend on the spread.
- * For `tensor` the ranks add sums of bins, at most 8 MiB at a time up to 2^19 parts. The other two: up to
- * 2^18 items every rank gathers 32 bytes of each and bisects alike, beyond that all ranks cut a level of the tree
- * together. The repair and `diffusion` gather weights, parts and pins on rank 0, `diffusion` positions where there are
- * no pins. `interaction` is deterministic for the same ranks, items and seed.
+ * together, with the weights of very heavy items cut down. `tiles`, `jagged`, `tensor` and `voronoi` never depend on
+ * the spread. For `tensor` the ranks add sums of bins, at most 8 MiB at a time up to 2^19 parts. For `voronoi` rank 0
+ * gathers 32 bytes of each item, of more than 2^18 items of every k-th. The other two: up to 2^18 items every rank
+ * gathers 32 bytes of each and bisects alike, beyond that all ranks cut a level of the tree together. The repair and
+ * `diffusion` gather weights, parts and pins on rank 0, `diffusion` positions where there are no pins. `interaction` is
+ * deterministic for the same ranks, items and seed.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and flags

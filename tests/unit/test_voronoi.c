@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Voronoi cells with biases: even loads, whose a place is, and what has no good cells. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <equipoise/assign.h>
+#include <equipoise/random.h>
+#include <equipoise/voronoi.h>
+
+#include "assign/voronoi.h"
+#include "failing_malloc.h"
+
+enum { MOST = 2048, MOST_PARTS = 64 };
+
+enum kind { SPREAD, CLUSTERS, LATTICE, LINE, TWO_PLACES, FAR_APART, CLOSE_TOGETHER, KINDS };
+
+static double point[3 * MOST], weight[MOST], load[MOST_PARTS];
+static int part[MOST];
+static eqp_part_loads loads;
+
+static double uniform(int64_t i, int k)
+{
+    return eqp_random_uniform(31, (uint64_t)i, (uint64_t)k);
+}
+
+static double square(double x)
+{
+    return x * x;
+}
+
+static double place(enum kind kind, int64_t i, int k)
+{
+    const double u = uniform(i, k);
+
+    switch (kind) {
+    case CLUSTERS:
+        return uniform(MOST + i % 5, k) + 0.5 * square(uniform(i, 3)) * (u - 0.5);
+    case LATTICE:
+        return (double)(k == 0 ? i % 16 : k == 1 ? i / 16 % 16 : i / 256);
+    case LINE:
+        return k == 1 ? u : 3;
+    case TWO_PLACES:
+        return k == 2 ? (double)(i % 2) : 7;
+    case FAR_APART:
+        return i % 2 ? DBL_MAX * (1 - u) : -DBL_MAX * (1 - u);
+    case CLOSE_TOGETHER:
+        return u * 1e-300;
+    default:
+        return u;
+    }
+}
+
+static void make_points(enum kind kind, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++) {
+            point[3 * i + k] = place(kind, i, k);
+        }
+        weight[i] = kind == LATTICE ? 1 : 0.5 + uniform(i, 4);
+    }
+}
+
+static eqp_voronoi *make_cells(int64_t n, int nparts, const eqp_voronoi_options *options)
+{
+    eqp_voronoi *v = NULL;
+
+    assert_int_equal(eqp_voronoi_create(n, point, weight, nparts, options, &v), EQP_OK);
+    assert_int_equal(eqp_voronoi_parts(v, n, point, part), EQP_OK);
+    assert_int_equal(eqp_parts_load(n, weight, part, nparts, options->share, load, &loads), EQP_OK);
+    return v;
+}
+
+static void balance(int64_t n, int nparts, const eqp_voronoi_options *options)
+{
+    eqp_voronoi_free(make_cells(n, nparts, options));
+}
+
+static eqp_voronoi_options options_of(double tolerance, int64_t iterations, bool moving)
+{
+    eqp_voronoi_options options = eqp_voronoi_options_defaults();
+
+    options.tolerance = tolerance;
+    options.iterations = iterations;
+    options.moving = moving;
+    return options;
+}
+
+static void spread_points_are_divided_evenly(void **state)
+{
+    static const int nparts[] = {1, 2, 8, 13, 64};
+    static const double most[] = {0.02, 0.02, 0.02, 0.02, 0.1};
+
+    (void)state;
+    for (int kind = SPREAD; kind <= LINE; kind++) {
+        for (int k = 0; k < 5; k++) {
+            const eqp_voronoi_options options = options_of(most[k], 200, false);
+            make_points((enum kind)kind, MOST);
+            balance(MOST, nparts[k], &options);
+            assert_int_equal(loads.empty, 0);
+            assert_true(loads.imbalance <= most[k]);
+        }
+    }
+}
+
+/* Points on the walls between cells come in whole layers. */
+static void lattices_are_divided_evenly(void **state)
+{
+    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+
+    (void)state;
+    make_points(LATTICE, MOST);
+    balance(MOST, 8, &options);
+    assert_true(loads.imbalance == 0);
+    for (int p = 0; p < 8; p++) {
+        assert_true(load[p] == MOST / 8);
+    }
+}
+
+static void loads_follow_the_shares(void **state)
+{
+    enum { PARTS = 7 };
+    eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    double share[PARTS];
+
+    (void)state;
+    for (int p = 0; p < PARTS; p++) {
+        share[p] = (1 + p) / 28.0;
+    }
+    options.share = share;
+    for (int kind = SPREAD; kind <= CLUSTERS; kind++) {
+        make_points((enum kind)kind, MOST);
+        balance(MOST, PARTS, &options);
+        assert_true(loads.imbalance <= 0.02);
+    }
+}
+
+/* Equation 2.9, in the numbers of the cells. */
+static double power_at(const eqp_voronoi *v, int p, const double x[3])
+{
+    const double *c = v->centre + 3 * (ptrdiff_t)p;
+
+    return square(c[0] - x[0]) + square(c[1] - x[1]) + square(c[2] - x[2]) - v->bias[p];
+}
+
+static void check_places(const eqp_voronoi *v, int64_t n, int nparts)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double x[3], power[2];
+        int best = 0, next = -1, cell[2] = {(int)(i % nparts), -1};
+
+        eqp__voronoi_scaled(v, point + 3 * i, x);
+        eqp__voronoi_search(v, x, cell, power);
+        for (int p = 1; p < nparts; p++) {
+            best = power_at(v, p, x) < power_at(v, best, x) ? p : best;
+        }
+        for (int p = 0; p < nparts; p++) {
+            if (p != best && (next < 0 || power_at(v, p, x) < power_at(v, next, x))) {
+                next = p;
+            }
+        }
+        assert_int_equal(part[i], best);
+        assert_int_equal(cell[0], best);
+        assert_true(power[0] == power_at(v, best, x));
+        assert_true(nparts == 1 || power[1] == power_at(v, next, x));
+    }
+}
+
+static void places_belong_to_the_cell_of_least_power(void **state)
+{
+    static const int nparts[] = {1, 2, 7, 40, MOST_PARTS};
+    const eqp_voronoi_options options = options_of(0.02, 5, false);
+
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int k = 0; k < 5; k++) {
+            make_points((enum kind)kind, 300);
+            eqp_voronoi *v = make_cells(300, nparts[k], &options);
+            check_places(v, 300, nparts[k]);
+            eqp_voronoi_free(v);
+        }
+    }
+}
+
+static void no_cell_is_left_empty(void **state)
+{
+    static const int nparts[] = {2, 9, 33, MOST_PARTS};
+
+    (void)state;
+    for (int kind = 0; kind <= LINE; kind++) {
+        for (int k = 0; k < 8; k++) {
+            const eqp_voronoi_options options = options_of(0.02, 20, k % 2);
+            make_points((enum kind)kind, 400);
+            balance(400, nparts[k / 2], &options);
+            assert_int_equal(loads.empty, 0);
+        }
+    }
+}
+
+static void more_searches_never_make_it_worse(void **state)
+{
+    (void)state;
+    for (int kind = SPREAD; kind <= CLUSTERS; kind++) {
+        double former = INFINITY, first = 0;
+        make_points((enum kind)kind, 1000);
+        for (int64_t iterations = 1; iterations < 40; iterations += iterations) {
+            const eqp_voronoi_options options = options_of(0, iterations, false);
+            balance(1000, 20, &options);
+            assert_true(loads.imbalance <= former);
+            former = loads.imbalance;
+            first = iterations == 1 ? former : first;
+        }
+        assert_true(former < 0.5 * first);
+    }
+}
+
+/* Sum of weight x square of the distance to the centre of gravity of the part. */
+static double spread_of(int64_t n, int nparts)
+{
+    double sum[MOST_PARTS][4] = {{0}}, squares = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++) {
+            sum[part[i]][k] += weight[i] * point[3 * i + k];
+            squares += weight[i] * square(point[3 * i + k]);
+        }
+        sum[part[i]][3] += weight[i];
+    }
+    for (int p = 0; p < nparts; p++) {
+        squares -= (square(sum[p][0]) + square(sum[p][1]) + square(sum[p][2])) / sum[p][3];
+    }
+    return squares;
+}
+
+static void moving_centres_make_it_no_worse(void **state)
+{
+    const eqp_voronoi_options fixed = options_of(0, 8, false), moving = options_of(0, 8, true);
+
+    (void)state;
+    for (int kind = SPREAD; kind <= LINE; kind++) {
+        for (int nparts = 3; nparts < 50; nparts *= 4) {
+            make_points((enum kind)kind, 500);
+            balance(500, nparts, &fixed);
+            const double imbalance = loads.imbalance;
+            balance(500, nparts, &moving);
+            assert_true(loads.imbalance <= imbalance);
+        }
+    }
+}
+
+static void moving_centres_make_cells_rounder(void **state)
+{
+    const eqp_voronoi_options fixed = options_of(0.05, 50, false), moving = options_of(0.05, 50, true);
+
+    (void)state;
+    make_points(CLUSTERS, 2000);
+    balance(2000, 8, &fixed);
+    const double former = spread_of(2000, 8);
+    balance(2000, 8, &moving);
+    assert_true(loads.imbalance <= 0.05);
+    assert_true(spread_of(2000, 8) < 0.99 * former);
+}
+
+static void with_too_few_points_some_parts_have_none(void **state)
+{
+    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+
+    (void)state;
+    for (int64_t n = 0; n <= 5; n++) {
+        make_points(SPREAD, n);
+        balance(n, 9, &options);
+        assert_int_equal(loads.empty, 9 - n);
+    }
+    /* Without points there are no cells, but every place is somebody's. */
+    make_points(SPREAD, 1);
+    eqp_voronoi *v = NULL;
+    assert_int_equal(eqp_voronoi_create(0, NULL, NULL, 4, &options, &v), EQP_OK);
+    part[0] = 3;
+    assert_int_equal(eqp_voronoi_parts(v, 1, point, part), EQP_OK);
+    assert_int_equal(part[0], 0);
+    assert_int_equal(eqp_voronoi_parts(v, 0, NULL, NULL), EQP_OK);
+    eqp_voronoi_free(v);
+}
+
+static void points_at_one_place_have_one_part(void **state)
+{
+    (void)state;
+    for (int moving = 0; moving < 2; moving++) {
+        const eqp_voronoi_options options = options_of(0.02, 30, moving);
+        make_points(TWO_PLACES, 100);
+        balance(100, 6, &options);
+        assert_int_equal(loads.empty, 4);
+        for (int64_t i = 2; i < 100; i++) {
+            assert_int_equal(part[i], part[i - 2]);
+        }
+        assert_int_not_equal(part[0], part[1]);
+    }
+}
+
+static void units_change_nothing(void **state)
+{
+    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+    static int former[MOST];
+
+    (void)state;
+    make_points(CLUSTERS, 1000);
+    balance(1000, 10, &options);
+    memcpy(former, part, sizeof former);
+    for (int64_t i = 0; i < 1000; i++) {
+        for (int k = 0; k < 3; k++) {
+            point[3 * i + k] = ldexp(point[3 * i + k], 1000);
+        }
+        weight[i] = ldexp(weight[i], -900);
+    }
+    balance(1000, 10, &options);
+    assert_memory_equal(part, former, 1000 * sizeof *part);
+}
+
+static void weights_may_be_anything(void **state)
+{
+    const eqp_voronoi_options options = eqp_voronoi_options_defaults();
+
+    (void)state;
+    make_points(SPREAD, 1000);
+    for (int64_t i = 0; i < 1000; i++) {
+        weight[i] = 0;
+    }
+    balance(1000, 10, &options);
+    for (int p = 0; p < 10; p++) {
+        int count = 0;
+        for (int64_t i = 0; i < 1000; i++) {
+            count += part[i] == p;
+        }
+        assert_true(count <= 102 && count > 0);
+    }
+    for (int64_t i = 0; i < 1000; i++) {
+        weight[i] = i == 500 ? DBL_MAX : i % 2 ? 1 : 0;
+    }
+    eqp_voronoi_free(make_cells(1000, 10, &options));
+    assert_int_equal(loads.empty, 0);
+    assert_true(load[part[500]] == DBL_MAX);
+}
+
+static void samples_are_good_enough(void **state)
+{
+    eqp_voronoi_options options = options_of(0.02, 50, false);
+    static int all[MOST];
+
+    (void)state;
+    make_points(SPREAD, MOST);
+    balance(MOST, 4, &options);
+    memcpy(all, part, sizeof all);
+    options.sample = MOST;
+    balance(MOST, 4, &options);
+    assert_memory_equal(part, all, sizeof all);
+    options.sample = MOST - 1; /* every second one */
+    balance(MOST, 4, &options);
+    assert_int_not_equal(memcmp(part, all, sizeof all), 0);
+    assert_true(loads.imbalance < 0.1);
+    options.sample = 1;
+    balance(MOST, 4, &options);
+    assert_int_equal(loads.empty, 3);
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    const eqp_voronoi_options good = eqp_voronoi_options_defaults();
+    const double share[2] = {0.5, 0.6}, nowhere[3] = {0, NAN, 0}, beyond[3] = {0, 0, INFINITY}, negative[1] = {-1},
+                 endless[1] = {INFINITY};
+    eqp_voronoi_options bad[6] = {good, good, good, good, good, good};
+    eqp_voronoi *v = NULL;
+
+    (void)state;
+    make_points(SPREAD, 10);
+    bad[0].size--;
+    bad[1].share = share;
+    bad[2].tolerance = -1;
+    bad[3].tolerance = NAN;
+    bad[4].iterations = 0;
+    bad[5].sample = 0;
+    for (int k = 0; k < 6; k++) {
+        assert_int_equal(eqp_voronoi_create(10, point, weight, 2, &bad[k], &v), EQP_ERR_ARGUMENT);
+    }
+    assert_int_equal(eqp_voronoi_create(10, point, weight, 0, &good, &v), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_create(-1, point, weight, 2, &good, &v), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_create(10, NULL, weight, 2, &good, &v), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_create(1, nowhere, NULL, 2, &good, &v), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_create(1, beyond, NULL, 2, &good, &v), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_create(1, point, negative, 2, &good, &v), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_create(1, point, endless, 2, &good, &v), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_create(1, point, NULL, 2, NULL, &v), EQP_ERR_ARGUMENT);
+    assert_null(v);
+    v = make_cells(10, 2, &good);
+    part[0] = 77;
+    assert_int_equal(eqp_voronoi_parts(v, 1, nowhere, part), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_parts(v, -1, point, part), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_voronoi_parts(NULL, 1, point, part), EQP_ERR_ARGUMENT);
+    assert_int_equal(part[0], 77);
+    eqp_voronoi_free(v);
+    eqp_voronoi_free(NULL);
+}
+
+static void failing_allocations_leave_nothing_behind(void **state)
+{
+    const eqp_voronoi_options options = options_of(0, 3, true);
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    make_points(SPREAD, 60);
+    for (int64_t k = 0;; k++) {
+        eqp_voronoi *v = NULL;
+        failing_malloc_start(k);
+        const int code = eqp_voronoi_create(60, point, weight, 5, &options, &v);
+        if (!failing_malloc_stop()) {
+            assert_int_equal(code, EQP_OK);
+            eqp_voronoi_free(v);
+            assert_true(k > 20);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+        assert_null(v);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spread_points_are_divided_evenly),
+        cmocka_unit_test(lattices_are_divided_evenly),
+        cmocka_unit_test(loads_follow_the_shares),
+        cmocka_unit_test(places_belong_to_the_cell_of_least_power),
+        cmocka_unit_test(no_cell_is_left_empty),
+        cmocka_unit_test(more_searches_never_make_it_worse),
+        cmocka_unit_test(moving_centres_make_it_no_worse),
+        cmocka_unit_test(moving_centres_make_cells_rounder),
+        cmocka_unit_test(with_too_few_points_some_parts_have_none),
+        cmocka_unit_test(points_at_one_place_have_one_part),
+        cmocka_unit_test(units_change_nothing),
+        cmocka_unit_test(weights_may_be_anything),
+        cmocka_unit_test(samples_are_good_enough),
+        cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(failing_allocations_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
