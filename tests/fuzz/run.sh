@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Builds with scripts/setup --sanitize and runs each fuzz target from its kept corpus, five at a time. One line per target;
+# Builds with scripts/setup --sanitize and runs each fuzz target from its kept corpus, six at a time. One line per target;
 # inputs that fail are kept in a folder that is named, together with the logs.
 # Status: 0 nothing was found, 1 something was, 2 wrong use, 77 there is no clang with libFuzzer.
 set -eu
@@ -99,7 +99,7 @@ for target in $targets; do
     fuzz "$target" &
     running="$running $!"
     count=$((count + 1))
-    if [ $((count % 5)) -eq 0 ]; then
+    if [ $((count % 6)) -eq 0 ]; then
         for one in $running; do
             wait "$one" || failed=1
         done
