@@ -317,6 +317,26 @@ static int set_lazy(app_record *record)
     return run->beside != NULL ? eqp_report_set_group(record->report, "lazy", 4, field) : EQP_OK;
 }
 
+/* What another schedule of maps would have saved; null where no step was made. */
+static int set_regret(app_record *record, const eqp_balancer *balancer)
+{
+    eqp_regret regret;
+    int code;
+
+    EQP_TRY(eqp_balancer_regret(balancer, &regret));
+    const bool known = regret.steps > 0;
+    const eqp_field fields[] = {
+        eqp_field_real("regret", known ? regret.regret : NAN),
+        eqp_field_real("regret_run_seconds", known ? regret.seconds : NAN),
+        eqp_field_real("regret_best_seconds", known ? regret.best : NAN),
+        eqp_field_count("regret_run_maps", regret.maps),
+        eqp_field_count("regret_best_maps", regret.should),
+    };
+    code = set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields);
+done:
+    return code;
+}
+
 static int set_totals(app_record *record, const app_record_totals *totals)
 {
     int code;
@@ -330,6 +350,7 @@ static int set_totals(app_record *record, const app_record_totals *totals)
     }
     EQP_TRY(eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation));
     EQP_TRY(set_lazy(record));
+    EQP_TRY(set_regret(record, totals->balancer));
 done:
     return code;
 }

@@ -58,6 +58,7 @@ typedef struct app_record_totals {
     const eqp_cost_fit *costs;
     const char *const *cost_kind; /* [costs->nkinds] */
     double correlation;
+    const eqp_balancer *balancer; /* that has recorded the steps */
 } app_record_totals;
 
 /* Writes the files, if there is a report. Collective. note: a line for stderr that is no failure (no gnuplot); may stay

@@ -61,12 +61,13 @@ static const app_option output_rows[] = {
      .fallback = "interaction",
      .help = "how the work is divided; 'help' lists the methods"},
     {.name = "rebalance",
-     .argument = "auto|never|repair|N",
+     .argument = "auto|never|repair|gain|N",
      .type = APP_OPTION_TEXT,
      .offset = AT(rebalance),
      .fallback = "auto",
      .help = "when the map is renewed: by the policy, only at the start, every N steps;\n"
-             "repair: a few owners move whenever the work is over the tolerance"},
+             "repair: a few owners move whenever the work is over the tolerance;\n"
+             "gain: by what keeping, repairing and renewing cost for the steps ahead"},
     {.name = "lazy",
      .argument = "none|auto|thread|M[:option,...]",
      .type = APP_OPTION_TEXT,
@@ -282,7 +283,7 @@ static int choose_policy(app_run_settings *run, const char **option, eqp_message
     run->policy.imbalance_tol = run->imbalance_tol;
     code = eqp_policy_options_parse(run->rebalance, &run->policy);
     if (code != EQP_OK) {
-        eqp_message_set(message, "'%.100s' is not auto, never, repair or a number of steps > 0", run->rebalance);
+        eqp_message_set(message, "'%.100s' is not auto, never, repair, gain or a number of steps > 0", run->rebalance);
     }
     return code;
 }

@@ -232,11 +232,9 @@ int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
     status = run_program(program, world, rank, argc, argv, &lost);
     app_signals_restore();
     app_signals_last_words(NULL);
-    if (lost) { /* MPI would wait for those who do not answer any more */
-        (void)fflush(NULL);
-        _exit(status);
+    if (!lost) { /* else it would wait for those who do not answer any more */
+        MPI_Finalize();
     }
-    MPI_Finalize();
     return status;
 }
 

@@ -124,13 +124,21 @@ typedef struct stretch {
 #define SURE 3.0
 
 struct eqp_hindsight {
-    stretch *part; /* [capacity] */
-    int64_t capacity, n;
+    stretch *part; /* [MOST] */
+    int64_t n;
     int64_t together; /* most steps of a stretch */
     int64_t steps, maps;
     double first;     /* cost of the first map */
     double imbalance; /* of the last step */
 };
+
+void eqp_hindsight_free(eqp_hindsight *hindsight)
+{
+    if (hindsight != NULL) {
+        free(hindsight->part);
+        free(hindsight);
+    }
+}
 
 int eqp_hindsight_create(eqp_hindsight **hindsight)
 {
@@ -139,18 +147,13 @@ int eqp_hindsight_create(eqp_hindsight **hindsight)
 
     EQP_REQUIRE(hindsight);
     EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    EQP_TRY(eqp_array_create(&made->part, MOST, sizeof *made->part));
     made->together = 1;
     *hindsight = made;
+    made = NULL;
 done:
+    eqp_hindsight_free(made);
     return code;
-}
-
-void eqp_hindsight_free(eqp_hindsight *hindsight)
-{
-    if (hindsight != NULL) {
-        free(hindsight->part);
-        free(hindsight);
-    }
 }
 
 static double imbalance_of(const stretch *of)
@@ -202,7 +205,6 @@ static void make_room(eqp_hindsight *h)
 int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
 {
     eqp_hindsight *h = hindsight;
-    int code;
 
     EQP_REQUIRE(h && step);
     if (!is_amount(step->seconds_max) || !is_amount(step->seconds_mean) || step->seconds_max < step->seconds_mean ||
@@ -220,20 +222,17 @@ int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step)
     }
     if (h->n > 0 && now.maps == 0 && h->part[h->n - 1].steps < h->together) {
         join(&h->part[h->n - 1], &now);
-        code = EQP_OK;
     } else {
         if (h->n == MOST) {
             make_room(h);
         }
-        EQP_TRY(eqp_array_reserve(&h->part, &h->capacity, h->n + 1, sizeof *h->part));
         h->part[h->n++] = now;
     }
     h->imbalance = imbalance_of(&now);
     h->first = h->maps == 0 ? now.cost : h->first;
     h->steps++;
     h->maps += now.maps;
-done:
-    return code;
+    return EQP_OK;
 }
 
 /* Steps of one level follow each other. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <equipoise/policy.h>
 
+#include <equipoise/gain.h>
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,21 +14,22 @@
 
 int eqp_policy_options_parse(const char *text, eqp_policy_options *options)
 {
+    static const struct {
+        const char *text;
+        eqp_policy_mode mode;
+    } words[] = {{"auto", EQP_POLICY_AUTO},
+                 {"never", EQP_POLICY_NEVER},
+                 {"repair", EQP_POLICY_REPAIR},
+                 {"gain", EQP_POLICY_GAIN}};
     EQP_REQUIRE(text && options);
     char *end;
     long long every;
 
-    if (strcmp(text, "auto") == 0) {
-        options->mode = EQP_POLICY_AUTO;
-        return EQP_OK;
-    }
-    if (strcmp(text, "never") == 0) {
-        options->mode = EQP_POLICY_NEVER;
-        return EQP_OK;
-    }
-    if (strcmp(text, "repair") == 0) {
-        options->mode = EQP_POLICY_REPAIR;
-        return EQP_OK;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(text, words[i].text) == 0) {
+            options->mode = words[i].mode;
+            return EQP_OK;
+        }
     }
     /* strtoll would take blanks and signs. */
     if (text[0] < '0' || text[0] > '9') {
@@ -46,7 +49,8 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
 {
     EQP_REQUIRE(policy && options);
     bool known = options->mode == EQP_POLICY_AUTO || options->mode == EQP_POLICY_NEVER ||
-                 options->mode == EQP_POLICY_REPAIR || (options->mode == EQP_POLICY_EVERY && options->every >= 1);
+                 options->mode == EQP_POLICY_REPAIR || options->mode == EQP_POLICY_GAIN ||
+                 (options->mode == EQP_POLICY_EVERY && options->every >= 1);
 
     if (options->size != sizeof *options || !known || !(options->imbalance_tol >= 0.0) || options->settle < 1 ||
         !(options->jump >= 0.0)) {
@@ -55,6 +59,14 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
     memset(policy, 0, sizeof *policy);
     policy->options = *options;
     policy->patience = 1.0;
+    policy->left = INT64_MAX;
+    return EQP_OK;
+}
+
+int eqp_policy_expect(eqp_policy *policy, int64_t left)
+{
+    EQP_REQUIRE(policy && left >= 0);
+    policy->left = left;
     return EQP_OK;
 }
 
@@ -64,6 +76,39 @@ int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options)
 static bool is_amount(double x)
 {
     return isfinite(x) && x >= 0.0;
+}
+
+/* What a remedy does: it costs seconds, and leaves an imbalance of work and of seconds. */
+typedef struct remedy {
+    double cost, promised, reached;
+} remedy;
+
+static remedy new_map(const eqp_policy *p)
+{
+    return (remedy){p->balance_seconds, p->map_promised, p->reached};
+}
+
+/* One that nobody has tried leaves what is tolerated. */
+static remedy repair(const eqp_policy *p)
+{
+    const double tol = p->options.imbalance_tol;
+
+    if (p->repair_seconds > 0.0) {
+        return (remedy){p->repair_seconds, p->repair_promised, p->repair_reached};
+    }
+    return (remedy){FIRST_REPAIR * p->balance_seconds, fmax(tol, p->map_promised), fmax(tol, p->reached)};
+}
+
+static remedy last_remedy(const eqp_policy *p)
+{
+    return p->since < p->steps ? repair(p) : new_map(p);
+}
+
+/* By how much the last step was less even than a remedy leaves it: by counted work, or by the seconds of two steps in
+ * turn, as one may be a hiccup. */
+static double beyond(const eqp_policy *p, const remedy *of)
+{
+    return fmax(p->work_imbalance - of->promised, fmin(p->imbalance, p->before) - of->reached);
 }
 
 /* A new map: it helps if it leaves less of an imbalance that was not promised. */
@@ -87,27 +132,42 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
         (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised)))) {
         return EQP_ERR_DATA;
     }
+    if (sample->rebalanced) {
+        policy->since = 0;
+        policy->lost = 0.0;
+    }
     if (sample->rebalanced && sample->repaired) {
         policy->cured += policy->broken;
         policy->repair_seconds = sample->balance_seconds;
         take_promise(policy, sample);
+        policy->repair_promised = policy->promised;
     } else if (sample->rebalanced) {
         take_promise(policy, sample);
         policy->has_map = true;
         policy->balance_seconds = sample->balance_seconds;
+        policy->map_promised = policy->promised;
         policy->steps = 0;
         policy->sum_max = 0.0;
         policy->sum_mean = 0.0;
         policy->cured = 0.0;
     }
     policy->repairable = sample->repairable;
+    policy->before = policy->since > 0 ? policy->imbalance : 0.0;
     policy->imbalance = mean > 0.0 ? fmax(sample->seconds_max / mean - 1.0, 0.0) : 0.0;
     if (policy->steps == 0) {
         policy->reached = policy->imbalance;
     } else if (policy->steps < policy->options.settle) {
         policy->reached = fmin(policy->reached, policy->imbalance);
     }
+    if (policy->steps > policy->since && policy->since < policy->options.settle) { /* a repair is new */
+        policy->repair_reached =
+            policy->since == 0 ? policy->imbalance : fmin(policy->repair_reached, policy->imbalance);
+    }
+    const remedy last = last_remedy(policy);
+    policy->lost += fmax(beyond(policy, &last), 0.0) * mean;
     policy->steps += policy->steps < INT64_MAX;
+    policy->since += policy->since < INT64_MAX;
+    policy->left -= policy->left > 0 && policy->left < INT64_MAX;
     policy->sum_max += sample->seconds_max;
     policy->sum_mean += mean;
     policy->work_imbalance = sample->work_imbalance;
@@ -135,21 +195,94 @@ static eqp_policy_action remedy_of(const eqp_policy *policy)
     return policy->repairable && policy->repair_seconds <= policy->balance_seconds ? EQP_REPAIR : EQP_RENEW;
 }
 
-static double remedy_seconds(const eqp_policy *policy)
+static remedy remedy_for(const eqp_policy *policy)
 {
-    if (remedy_of(policy) == EQP_RENEW) {
-        return policy->balance_seconds;
-    }
-    return policy->repair_seconds > 0.0 ? policy->repair_seconds : FIRST_REPAIR * policy->balance_seconds;
+    return remedy_of(policy) == EQP_REPAIR ? repair(policy) : new_map(policy);
+}
+
+/* One map more is best made in the middle of the steps that the present one has to do. Where a map loses more with
+ * every step, by the same amount, that saves half of what it would lose, and two maps more would save another sixth. */
+static bool is_in_the_middle(const eqp_policy *p, int64_t steps, double lost, double cost)
+{
+    const double twice = p->left == INT64_MAX ? 0.0 : 1.0 + (double)p->left / (double)steps;
+    const double whole = lost * twice * twice;
+
+    return p->left <= steps && whole / 2.0 > cost && whole / 6.0 <= cost;
+}
+
+static bool is_paid(const eqp_policy *p, int64_t steps, double lost, double cost)
+{
+    return lost >= cost || is_in_the_middle(p, steps, lost, cost);
+}
+
+/* Late in a run a remedy may cost more than it can save. */
+static bool pays_until_the_end(const eqp_policy *p, const remedy *of)
+{
+    const double mean = p->sum_mean / (double)p->steps;
+
+    return p->left == INT64_MAX || beyond(p, of) * mean * (double)p->left >= of->cost;
 }
 
 /* Another reason than seconds, whose noise hides much: the work that was counted is not divided as was promised. */
 static bool broke_promise(const eqp_policy *policy)
 {
-    const double beyond = policy->work_imbalance - policy->promised;
+    const remedy of = remedy_for(policy);
+    const double jump = policy->patience * policy->options.jump;
 
-    return is_uneven(policy) && (beyond > policy->patience * policy->options.jump ||
-                                 policy->broken >= policy->patience * remedy_seconds(policy));
+    return is_uneven(policy) && (policy->work_imbalance - policy->promised > jump ||
+                                 (is_paid(policy, policy->since, policy->broken, policy->patience * of.cost) &&
+                                  pays_until_the_end(policy, &of)));
+}
+
+/* Seconds of a step of the next ones with a remedy. It will age as the present map did, so that it leaves more than
+ * when it is fresh, unless the run ends before. */
+static double with_remedy(const eqp_policy *p, const remedy *of, double mean, double now)
+{
+    const double aged = p->left < p->since ? 0.0 : p->lost / (double)p->since;
+
+    return fmax(now - mean * beyond(p, of) + aged, 0.0);
+}
+
+/* The cost model of gain.h for as many steps as the present map has lasted, or for those that are left. more: by how
+ * much worse the imbalance is than it is. */
+static eqp_policy_action by_gain(const eqp_policy *policy, double more)
+{
+    static const eqp_policy_action actions[] = {
+        [EQP_GAIN_NONE] = EQP_KEEP, [EQP_GAIN_DIFFUSIVE] = EQP_REPAIR, [EQP_GAIN_GLOBAL] = EQP_RENEW};
+    eqp_policy p = *policy;
+    eqp_gain_choice choice;
+
+    p.work_imbalance *= more;
+    p.imbalance *= more;
+    p.before *= more;
+    const double uneven = fmax(p.work_imbalance, fmin(p.imbalance, p.before));
+    const remedy map = new_map(&p), few = repair(&p);
+    const double mean = p.sum_mean / (double)p.steps, now = mean * (1.0 + uneven);
+    const double repaired = with_remedy(&p, &few, mean, now), moved = 0.0; /* few.cost has its seconds */
+    const eqp_gain_case of = {.steps = p.left < p.since ? p.left : p.since,
+                              .load_max = now,
+                              .load_mean = mean,
+                              .load_reached = with_remedy(&p, &map, mean, now),
+                              .decision_seconds = map.cost,
+                              .diffusive_seconds = few.cost};
+
+    if (uneven <= p.options.imbalance_tol || eqp_gain_choose(&of, p.repairable, &repaired, &moved, &choice) != EQP_OK) {
+        return EQP_KEEP;
+    }
+    return actions[choice.kind];
+}
+
+/* Two reasons: seconds, and counted work. */
+static eqp_policy_action by_loss(const eqp_policy *policy)
+{
+    const remedy map = new_map(policy);
+
+    /* The last step has to be bad too: a hiccup that is over is no reason for a new map. */
+    if (policy->imbalance > fmax(policy->options.imbalance_tol, policy->reached) &&
+        is_paid(policy, policy->steps, eqp_policy_loss(policy), map.cost) && pays_until_the_end(policy, &map)) {
+        return EQP_RENEW;
+    }
+    return broke_promise(policy) ? remedy_of(policy) : EQP_KEEP;
 }
 
 eqp_policy_action eqp_policy_advise(const eqp_policy *policy)
@@ -166,14 +299,11 @@ eqp_policy_action eqp_policy_advise(const eqp_policy *policy)
     case EQP_POLICY_EVERY:
         return policy->steps >= o->every ? EQP_RENEW : EQP_KEEP;
     case EQP_POLICY_AUTO:
-        /* The last step has to be bad too: a hiccup that is over is no reason for a new map. */
-        if (policy->imbalance > fmax(o->imbalance_tol, policy->reached) &&
-            eqp_policy_loss(policy) >= policy->balance_seconds) {
-            return EQP_RENEW;
-        }
-        return broke_promise(policy) ? remedy_of(policy) : EQP_KEEP;
+        return by_loss(policy);
     case EQP_POLICY_REPAIR:
         return !is_uneven(policy) ? EQP_KEEP : policy->repairable ? EQP_REPAIR : EQP_RENEW;
+    case EQP_POLICY_GAIN:
+        return by_gain(policy, 1.0);
     case EQP_POLICY_NEVER:
         break;
     }
@@ -198,6 +328,9 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     if (o->mode == EQP_POLICY_REPAIR) {
         return policy->has_map && 2.0 * policy->work_imbalance > o->imbalance_tol;
     }
+    if (o->mode == EQP_POLICY_GAIN) {
+        return policy->has_map && by_gain(policy, 2.0) != EQP_KEEP;
+    }
     if (o->mode != EQP_POLICY_AUTO || !policy->has_map || policy->steps == 0) {
         return false;
     }
@@ -205,7 +338,7 @@ bool eqp_policy_may_want(const eqp_policy *policy)
     const double last = fmax(policy->imbalance - policy->reached, 0.0) * mean;
     const double lately = fmax(policy->work_imbalance - policy->promised, 0.0) * mean;
     return eqp_policy_loss(policy) + 2.0 * last >= 0.5 * policy->balance_seconds ||
-           policy->broken + 2.0 * lately >= 0.5 * policy->patience * remedy_seconds(policy);
+           policy->broken + 2.0 * lately >= 0.5 * policy->patience * remedy_for(policy).cost;
 }
 
 int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_policy_sample *sample, bool *wants)
@@ -220,6 +353,7 @@ int eqp_policy_replay(const eqp_policy_options *options, int64_t n, const eqp_po
     }
     policy = fresh;
     for (int64_t i = 0; i < n && !code; i++) {
+        (void)eqp_policy_expect(&policy, n - i);
         wants[i] = eqp_policy_wants(&policy);
         (void)eqp_policy_record(&policy, &sample[i]);
     }

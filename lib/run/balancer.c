@@ -96,6 +96,7 @@ static double expected_life(const eqp_policy *policy, int64_t left)
     case EQP_POLICY_EVERY:
         return fmin(most, (double)policy->options.every);
     case EQP_POLICY_AUTO:
+    case EQP_POLICY_GAIN:
         return fmin(most, policy->has_map ? fmax((double)policy->steps, SHORT_LIFE) : FIRST_LIFE);
     case EQP_POLICY_REPAIR:
     case EQP_POLICY_NEVER:
@@ -365,12 +366,12 @@ int eqp_balancer_renew(eqp_balancer *balancer, int64_t left, eqp_advice *advice,
 
 int eqp_balancer_advise(eqp_balancer *balancer, int64_t left, eqp_advice *advice, eqp_message *message)
 {
-    const eqp_policy_action wanted = balancer != NULL ? next_action(balancer) : EQP_KEEP;
-    const eqp__late_due due = balancer != NULL ? eqp__late_is_due(balancer) : EQP__LATE_NOTHING;
-
     if (balancer == NULL) {
         return EQP_ERR_ARGUMENT;
     }
+    balancer->left = left > 0 ? left : 0;
+    const eqp_policy_action wanted = next_action(balancer);
+    const eqp__late_due due = eqp__late_is_due(balancer);
     if (wanted != EQP_KEEP || due != EQP__LATE_NOTHING) {
         return find_map(balancer, wanted, due, left, advice, message);
     }

@@ -8,6 +8,7 @@
 #include "run/shares.h"
 #include "whatif/whatif.h"
 
+#include <equipoise/hindsight.h>
 #include <equipoise/lazy_run.h>
 
 struct eqp_balancer {
@@ -19,6 +20,8 @@ struct eqp_balancer {
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;
     eqp_policy policy;
+    int64_t left;                 /* steps that the run still has, as was said last; agreed on with the next step */
+    eqp_hindsight *hindsight;     /* of the steps so far */
     eqp_rank_shares *shares;      /* how much work each rank is to get */
     eqp_feedback_steps *feedback; /* of `feedback`, else NULL */
     eqp_calibration calibration;

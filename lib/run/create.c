@@ -40,6 +40,7 @@ void eqp_balancer_free(eqp_balancer *balancer)
         eqp__rank_shares_free(balancer->shares);
         eqp__feedback_steps_free(balancer->feedback);
         eqp__calibration_free(&balancer->calibration);
+        eqp_hindsight_free(balancer->hindsight);
         eqp_map_free(balancer->map);
         free(balancer->placement);
         free(balancer->row);
@@ -131,6 +132,7 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
     memcpy(&b->options, options, options->size);
     b->options.size = sizeof b->options;
     b->plan = b->options.plan;
+    b->left = INT64_MAX;
     EQP_TRY(can_be_options(&b->options) ? EQP_OK : EQP_ERR_ARGUMENT);
     EQP_TRY(eqp_policy_init(&b->policy, &b->options.policy));
     EQP_TRY(
@@ -247,6 +249,7 @@ static int fill(eqp_balancer *b, const eqp_problem *problem, const eqp_balancer_
     EQP_TRY(take_lazy(b, message));
     EQP_TRY(eqp_array_create(&b->row, b->nranks, sizeof *b->row));
     EQP_TRY(eqp_map_create(0, NULL, NULL, NULL, &b->map));
+    EQP_TRY(eqp_hindsight_create(&b->hindsight));
     const int64_t prints[] = {print_problem(b), print_options(&b->options), (int64_t)options->size};
     *print = eqp_fingerprint(0, 3, prints);
 done:

@@ -124,6 +124,24 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
                                .repairable = eqp__can_repair(b)};
 }
 
+/* The step as it is remembered for eqp_balancer_regret(): what a sample says, so that it is known to be sound. */
+static int remember(const eqp_balancer *b, const eqp_policy_sample *sample)
+{
+    const bool counted = sample->promised >= 0.0 && b->feedback == NULL;
+    const eqp_hindsight_step step = {.seconds_max = sample->seconds_max,
+                                     .seconds_mean = fmin(sample->seconds_mean, sample->seconds_max), /* rounding */
+                                     .rebalanced = sample->rebalanced,
+                                     .balance_seconds = sample->balance_seconds,
+                                     .aged = counted ? fmax(sample->work_imbalance - sample->promised, 0.0) : -1.0};
+
+    return eqp_hindsight_add(b->hindsight, &step);
+}
+
+int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret)
+{
+    return balancer != NULL ? eqp_hindsight_regret(balancer->hindsight, regret) : EQP_ERR_ARGUMENT;
+}
+
 /* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
  * steps have shown. code: of this rank so far. */
 static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int code)
@@ -133,7 +151,8 @@ static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int 
                              code == EQP_OK && work->last,
                              code == EQP_OK && work->rows,
                              code == EQP_OK && work->moved,
-                             b->surveying};
+                             b->surveying,
+                             b->left};
     int64_t least[3] = {0, 0, eqp__late_look(b)};
     eqp_timings *own = NULL;
     const eqp_timings *timings = NULL;
@@ -146,7 +165,7 @@ static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int 
         code = code == EQP_OK ? eqp_timings_add(own, work->count, work->row->load) : code;
         timings = own;
     }
-    eqp__put_value(least, eqp_fingerprint(0, 6, alike));
+    eqp__put_value(least, eqp_fingerprint(0, 7, alike));
     EQP_TRY(eqp__agree_least(b->comm, code, 3, least, NULL));
     EQP_TRY(eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : EQP_OK);
     eqp__late_hear(b, least[2]); /* what has come is known to all by the way */
@@ -207,7 +226,10 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     b->now.lazy = b->news;
     b->now.map_age = b->clock - 1 - b->born;
     const eqp_policy_sample sample = sample_of(b, work);
+    (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as is what follows from it */
     EQP_TRY(eqp_policy_record(&b->policy, &sample));
+    b->left = b->policy.left;
+    EQP_TRY(remember(b, &sample));
     EQP_TRY(eqp__feedback_steps_record(b->feedback, b->row, b->now.rebalanced));
     b->has_map = true;
     b->surveyed = b->surveying;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Begins the bytes; another form gets another name. */
-static const char magic[8] = "EQPBAL1";
+static const char magic[8] = "EQPBAL2";
 
 /* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
 typedef struct head {
@@ -126,6 +126,7 @@ static void take_head(eqp_balancer *b, const head *h)
     }
     b->policy = h->policy;
     b->policy.options = options;
+    b->policy.left = b->left = INT64_MAX; /* this run may be longer than that one was to be */
     b->totals = h->totals;
     b->has_map = h->has_map != 0;
     b->kept = h->kept != 0;

@@ -17,8 +17,19 @@ for strategy in random particle adaptive; do
 done
 expect 4 --generate clusters:n=16384 --steps 30 --balance feedback --report feedback --quiet
 expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance repair --report repaired --quiet
+expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance gain --report gained --quiet
 python3 - <<'EOF' || fail "imbalance"
 import json
+for name in ("feedback", "repaired", "gained"):
+    run = json.load(open(f"{name}/report.json"))
+    seconds, best, regret = run["regret_run_seconds"], run["regret_best_seconds"], run["regret"]
+    print(f'{name}: {run["regret_run_maps"]} maps, {run["regret_best_maps"]} would have been best: {100 * regret:.1f} %')
+    assert 0 < best <= seconds and abs(regret - (1 - best / seconds)) < 1e-9, name
+    assert run["regret_run_maps"] == sum(step["rebalanced"] for step in run["steps"]), name
+    spent = sum(s["force_seconds_max"] + s["rebalanced"] * s["balance_seconds"] for s in run["steps"])
+    assert abs(seconds - spent) < 1e-6 * spent, name
+run = json.load(open("gained/report.json"))
+assert run["rebalance"] == "gain" and run["steps"][0]["action"] == "renew"
 steps = json.load(open("repaired/report.json"))["steps"]
 actions = [step["action"] for step in steps]
 print("repair:", " ".join(actions))

@@ -80,6 +80,7 @@ for method in sys.argv[1:]:
     assert report["interactions_by_kind"].keys() <= report["cost_seconds_by_kind"].keys()
     assert {"rmse", "rank_correlation"} <= report["model"].keys()
     assert [step["step"] for step in report["steps"]] == list(range(6)), method
+    assert 0 <= report["regret"] < 1 and report["regret_best_seconds"] <= report["regret_run_seconds"], method
     for key in ("particles", "segments"):
         assert report[key] == zero[key], (method, key)
     for key in ("interactions", "nodes"):

@@ -32,6 +32,8 @@ EXTERNAL = [
     ("sleef.h", "vector functions"),
     ("malloc.h", "the C library's own"),
     ("dlfcn.h", "the C library's own"),
+    ("elf.h", "the C library's own"),
+    ("link.h", "the C library's own"),
     ("unwind.h", "the compiler's own"),
     ("sanitizer/*.h", "sanitizers"),
 ]
@@ -66,6 +68,7 @@ MAY_INCLUDE = {
     "reports": ["errors", "umbrella", "shell", "recipe", "output", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
+    "preload": ["errors", "sampling", "base", "par", "lazy", "MPI", "the C library's own"],
     "example": ["errors", "umbrella", "shell", "reports", "MPI", "GSL"] + PUBLIC,
     "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
     "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
@@ -86,6 +89,7 @@ PUBLIC_HEADERS = {
     "lib/include/equipoise/exchange.h": "move",
     "lib/include/equipoise/lazy_run.h": "lazy",
     "lib/include/equipoise/lazy.h": "policy",  # the pure part
+    "lib/include/equipoise/pcontrol.h": "lazy",
     "lib/include/equipoise/problem.h": "map",  # what a code tells of itself
 }
 
@@ -176,8 +180,8 @@ class Tree:
             return parts[1] if parts[1] in ROOMS else None
         if parts[0] == "tests":
             return "unit test" if parts[1] == "unit" else "test"
-        if parts[0] == "bench":
-            return "bench"
+        if parts[0] in ("bench", "preload"):
+            return parts[0]
         if parts[0] == "apps" and len(parts) > 2:
             folders = {"shell": "shell", "output": "output", "report": "reports", "examples": "example", "recipe": "recipe"}
             if parts[1] in folders:
@@ -244,7 +248,7 @@ class Tree:
             for pattern, verb in FORBIDDEN_IN_LIBRARIES:
                 for match in pattern.finditer(text):
                     self.report(path, line_of(text, match.start()), f"a library {verb} {match.group(1)}")
-        program = layer in ("test", "unit test", "bench", "example") or layer == "main" and path.endswith("/main.c")
+        program = layer in ("test", "unit test", "bench", "example", "preload") or layer == "main" and path.endswith("/main.c")
         if not program:
             for match in COMM_WORLD.finditer(text):
                 self.report(path, line_of(text, match.start()), "MPI_COMM_WORLD outside a main.c")

@@ -29,6 +29,7 @@ wanted=(include/equipoise/error.h include/equipoise/version.h "$libdir/libequipo
 if $with_library; then
     wanted+=(include/equipoise/balance.h "$libdir/libequipoise.so" "$libdir/pkgconfig/equipoise.pc" bin/barneshut
         bin/dislocation bin/equipoise-plot)
+    [ ! -e "$build/preload/equipoise-lazy" ] || wanted+=(bin/equipoise-lazy "$libdir/equipoise/libequipoise-lazy.so")
     for name in io loops models; do
         wanted+=("$libdir/libequipoise-$name.so" "$libdir/pkgconfig/equipoise-$name.pc")
     done
@@ -37,10 +38,14 @@ if command -v scdoc >/dev/null; then
     wanted+=(share/man/man3/equipoise-sampling.3)
     $with_library && wanted+=(share/man/man3/equipoise.3 share/man/man1/barneshut.1 share/man/man1/equipoise-plot.1
         share/man/man1/dislocation.1)
+    [ ! -e "$root/bin/equipoise-lazy" ] || wanted+=(share/man/man1/equipoise-lazy.1)
 fi
 for file in "${wanted[@]}"; do
     [ -s "$root/$file" ] || fail "$file is not installed"
 done
+if [ -e "$root/bin/equipoise-lazy" ] && ! "$root/bin/equipoise-lazy" -n 0 --check "$root/bin/barneshut" >"$tmp/said" 2>&1; then
+    fail "equipoise-lazy: $(cat "$tmp/said")"
+fi
 if grep -rIl -e "$stage" -e "$build" "$stage" >"$tmp/found"; then
     fail "these name the build or the staging folder: $(cat "$tmp/found")"
 fi

@@ -37,18 +37,22 @@ static void assert_same_policy(const eqp_policy *a, const eqp_policy *b)
     assert_true(a->work_imbalance == b->work_imbalance && a->promised == b->promised);
     assert_true(a->broken == b->broken && a->patience == b->patience && a->cured == b->cured);
     assert_true(a->repairable == b->repairable && a->repair_seconds == b->repair_seconds);
+    assert_true(a->left == b->left && a->since == b->since && a->before == b->before && a->lost == b->lost);
+    assert_true(a->map_promised == b->map_promised && a->repair_promised == b->repair_promised);
+    assert_true(a->repair_reached == b->repair_reached);
 }
 
 /* A made-up application: the imbalance starts at `fresh` with each map and grows by `ageing` per step; a step's mean
  * is 1 second, a map costs `price` seconds. Returns the steps with a new map and records the samples. */
-static int run(const eqp_policy_options *options, int n, double fresh, double ageing, double price,
-               eqp_policy_sample *trace, bool *renewed)
+static int run_until(const eqp_policy_options *options, int n, double fresh, double ageing, double price,
+                     eqp_policy_sample *trace, bool *renewed, bool end_is_known)
 {
     eqp_policy policy;
     int maps = 0, age = 0;
 
     assert_int_equal(eqp_policy_init(&policy, options), EQP_OK);
     for (int i = 0; i < n; i++) {
+        assert_int_equal(end_is_known ? eqp_policy_expect(&policy, n - i) : EQP_OK, EQP_OK);
         renewed[i] = eqp_policy_wants(&policy);
         age = renewed[i] ? 0 : age + 1;
         maps += renewed[i];
@@ -63,6 +67,12 @@ static int run(const eqp_policy_options *options, int n, double fresh, double ag
     return maps;
 }
 
+static int run(const eqp_policy_options *options, int n, double fresh, double ageing, double price,
+               eqp_policy_sample *trace, bool *renewed)
+{
+    return run_until(options, n, fresh, ageing, price, trace, renewed, false);
+}
+
 static void text_names_the_mode(void **state)
 {
     static const char *const wrong[] = {
@@ -74,6 +84,10 @@ static void text_names_the_mode(void **state)
     assert_int_equal(o.mode, EQP_POLICY_AUTO);
     assert_int_equal(eqp_policy_options_parse("never", &o), EQP_OK);
     assert_int_equal(o.mode, EQP_POLICY_NEVER);
+    assert_int_equal(eqp_policy_options_parse("repair", &o), EQP_OK);
+    assert_int_equal(o.mode, EQP_POLICY_REPAIR);
+    assert_int_equal(eqp_policy_options_parse("gain", &o), EQP_OK);
+    assert_int_equal(o.mode, EQP_POLICY_GAIN);
     assert_int_equal(eqp_policy_options_parse("12", &o), EQP_OK);
     assert_int_equal(o.mode, EQP_POLICY_EVERY);
     assert_true(o.every == 12);
@@ -228,15 +242,15 @@ static void without_work_there_is_no_imbalance(void **state)
 
 static void a_trace_replays(void **state)
 {
-    const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_NEVER, EQP_POLICY_EVERY};
+    const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_NEVER, EQP_POLICY_EVERY, EQP_POLICY_GAIN};
     eqp_policy_sample trace[200];
     bool renewed[200], replayed[200];
 
     (void)state;
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < 4; m++) {
         eqp_policy_options o = options_of(modes[m], 7);
 
-        (void)run(&o, 200, 0.05, 0.013, 0.7, trace, renewed);
+        (void)run_until(&o, 200, 0.05, 0.013, 0.7, trace, renewed, true);
         memset(replayed, 0, sizeof replayed);
         assert_int_equal(eqp_policy_replay(&o, 200, trace, replayed), EQP_OK);
         assert_memory_equal(renewed, replayed, sizeof renewed);

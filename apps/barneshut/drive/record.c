@@ -85,7 +85,8 @@ int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *m
                                       .count = count,
                                       .costs = eqp_balancer_costs(sim->balancer),
                                       .cost_kind = bh_kind_names,
-                                      .correlation = sim->now.common.correlation};
+                                      .correlation = sim->now.common.correlation,
+                                      .balancer = sim->balancer};
 
     return app_record_finish(record->record, &totals, message, note);
 }

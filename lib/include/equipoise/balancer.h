@@ -19,6 +19,7 @@
 #ifndef EQUIPOISE_BALANCER_H
 #define EQUIPOISE_BALANCER_H
 
+#include <equipoise/hindsight.h>
 #include <equipoise/lazy_run.h>
 #include <equipoise/load.h>
 #include <equipoise/policy.h>
@@ -112,7 +113,8 @@ bool eqp_balancer_due(const eqp_balancer *balancer);
  * is followed by a new map. Where maps are made beside the run, a new one is offered instead, and taken here some steps
  * later: then it is repaired by the work of the last step. Collective; before a step, with owners where they are.
  * \param[in]  balancer  the balancer
- * \param[in]  left      steps that the run still has: a map is worth as much as it is used
+ * \param[in]  left      steps that the run still has, the same on all ranks: a map is worth as much as it is used. Where
+ *                       nothing is due ranks that differ are told when they record the step
  * \param[out] advice    what to do
  * \param[out] message   what went wrong; NULL: not wanted
  * \return EQP_OK, a code of the problem's functions or of eqp_balance() */
@@ -202,6 +204,13 @@ typedef struct eqp_step {
  * \param[out]    step      all but `step` and `time`; NULL: not wanted
  * \return EQP_OK; EQP_ERR_DATA for loads or counts that are none; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY; EQP_ERR_MPI */
 int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step);
+
+/** What the schedule of maps has cost so far against the best one, by eqp_hindsight_regret(): of the steps that this
+ * balancer has recorded itself, none of those before a restart. Local; the same on all ranks.
+ * \param[in]  balancer  the balancer
+ * \param[out] regret    unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
+int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret);
 
 /** What the balancer knows, as bytes for a restart file: costs, policy, speeds, promise, the map's table of shared
  * owners; not what speed functions have learned of sizes, and not who computes which owner, which the owners' tags say.

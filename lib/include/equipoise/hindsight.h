@@ -51,7 +51,7 @@ typedef struct eqp_regret {
     int64_t should; /**< maps of the best schedule */
 } eqp_regret;
 
-/** Begins to remember a run. Local.
+/** Begins to remember a run, for which it takes 150 KB at once. Local.
  * \param[out] hindsight  owned by the caller: eqp_hindsight_free(); unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_hindsight_create(eqp_hindsight **hindsight);
@@ -64,7 +64,7 @@ void eqp_hindsight_free(eqp_hindsight *hindsight);
  * \param[in] hindsight  unchanged on error
  * \param[in] step       (copied)
  * \return EQP_OK; EQP_ERR_ARGUMENT; EQP_ERR_DATA for seconds that are negative, not finite, or less at most than in the
- * mean; EQP_ERR_MEMORY */
+ * mean */
 int eqp_hindsight_add(eqp_hindsight *hindsight, const eqp_hindsight_step *step);
 
 /** Estimates what the best schedule of maps would have cost. What other maps would have done is not known, so this

@@ -19,10 +19,11 @@ extern "C" {
 
 /** When the map is renewed. The first map is always made. */
 typedef enum eqp_policy_mode {
-    EQP_POLICY_AUTO,  /**< when imbalance has cost as much as a new map costs, or as a repair costs */
-    EQP_POLICY_NEVER, /**< only before the first step */
-    EQP_POLICY_EVERY, /**< before the first step and then every `every` steps */
-    EQP_POLICY_REPAIR /**< repaired whenever the counted work is over the tolerance and over what was promised */
+    EQP_POLICY_AUTO,   /**< when imbalance has cost as much as a new map costs, or as a repair costs */
+    EQP_POLICY_NEVER,  /**< only before the first step */
+    EQP_POLICY_EVERY,  /**< before the first step and then every `every` steps */
+    EQP_POLICY_REPAIR, /**< repaired whenever the counted work is over the tolerance and over what was promised */
+    EQP_POLICY_GAIN    /**< before each step: kept, repaired or renewed, whichever is cheapest for the steps ahead */
 } eqp_policy_mode;
 
 /** What is done to the map before a step. */
@@ -89,14 +90,27 @@ typedef struct eqp_policy {
     double broken;              /**< seconds lost since then by work imbalance beyond the promise */
     double cured;               /**< the same, since the last new map, of which repairs took care */
     double patience;            /**< how many times a map's cost must be lost that way, >= 1 */
+    int64_t left;               /**< steps that the run still has, by eqp_policy_expect(); INT64_MAX: not known */
+    int64_t since;              /**< steps since the last new map or repair */
+    double before;              /**< imbalance of the step before the last, if both have the same map; else 0 */
+    double map_promised;        /**< work imbalance that the last new map promised */
+    double repair_promised;     /**< the same of the last repair */
+    double repair_reached;      /**< imbalance that the last repair reached when it was fresh */
+    double lost;                /**< seconds lost since the last new map or repair, beyond what it left */
 } eqp_policy;
 
-/** Reads `auto`, `never`, `repair` or a number of steps into options->mode and options->every; the rest stays. Local.
+/** Reads `auto`, `never`, `repair`, `gain` or a number of steps into options->mode and options->every; the rest stays.
+ * Local.
  * \return EQP_OK, or EQP_ERR_UNKNOWN for any other text */
 int eqp_policy_options_parse(const char *text, eqp_policy_options *options);
 
 /** Starts a policy. Returns EQP_OK or EQP_ERR_ARGUMENT for an option out of its range; unchanged on error. */
 int eqp_policy_init(eqp_policy *policy, const eqp_policy_options *options);
+
+/** Says how many steps the run still has, the next one counted; every recorded step is one less. For EQP_POLICY_GAIN.
+ * Local, O(1).
+ * \return EQP_OK, EQP_ERR_ARGUMENT for a negative number; unchanged on error */
+int eqp_policy_expect(eqp_policy *policy, int64_t left);
 
 /** Takes one step in. Local, O(1).
  * \return EQP_OK, or EQP_ERR_DATA for seconds or imbalances that are negative or not finite; unchanged on error */
@@ -112,7 +126,19 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * cost a quarter of a map. Where that leaves more than three quarters of the work imbalance, the next one has
  * to wait for twice the loss and twice the jump, up to 64 times: a promise that cannot be kept does not renew the map
  * again and again.
- * What neither sees is a map's exchange: repairs scatter items, which costs ghosts. Local, O(1), changes nothing.
+ *
+ * Neither is done where the steps that are left, by eqp_policy_expect(), would not lose as much as the remedy costs.
+ * And where they are no more than the map has had, and one remedy more is best while two are not, it is done then, in
+ * the middle.
+ *
+ * By gain: eqp_gain_choose() of gain.h with a new map as the global method and a repair as the diffusive one, by what
+ * each of them cost and reached when it was last used. Diffusion moves few items between neighbours, a repair between
+ * neighbours along the curve; it reaches in one step what it can, so nothing is simulated. The paper counts all steps
+ * that are left and takes the imbalance to stay as it is. But a new map ages as the present one did: so as many steps
+ * are counted as that has lasted, and of a new map what that has lost on average, not what it loses when it is fresh.
+ * Where fewer steps are left these are counted, by what a fresh map loses.
+ *
+ * What none of them sees is a map's exchange: repairs scatter items, which costs ghosts. Local, O(1), changes nothing.
  * NULL: EQP_KEEP. */
 eqp_policy_action eqp_policy_advise(const eqp_policy *policy);
 
@@ -128,8 +154,8 @@ bool eqp_policy_may_want(const eqp_policy *policy);
  * those that repairs have cured. Never negative. Local, O(1). */
 double eqp_policy_loss(const eqp_policy *policy);
 
-/** Replays a trace: wants[i] is what the policy says before step i, having seen the steps before it as recorded.
- * Local, O(n), deterministic.
+/** Replays a trace: wants[i] is what the policy says before step i, having seen the steps before it as recorded, and
+ * knowing that n - i are left. Local, O(n), deterministic.
  * \param[in]  options  (borrowed)
  * \param[in]  n        steps, >= 0
  * \param[in]  sample   [n] (borrowed)

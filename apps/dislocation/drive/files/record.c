@@ -89,7 +89,8 @@ int dd_record_finish(app_record *record, const dd_simulation *sim, eqp_message *
                                       .count = sim->now.count,
                                       .costs = eqp_balancer_costs(sim->balancer),
                                       .cost_kind = dd_kind_names,
-                                      .correlation = sim->now.common.correlation};
+                                      .correlation = sim->now.common.correlation,
+                                      .balancer = sim->balancer};
 
     return app_record_finish(record, &totals, message, note);
 }

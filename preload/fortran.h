@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Inside the preloaded library: what the wrappers for Fortran call, which wrap.py writes. `truth` is MPI's own routine.
+ * Those are weak: they are where the program has MPI's library for Fortran, and nobody calls them elsewhere. */
+#ifndef EQP_PRELOAD_FORTRAN_H
+#define EQP_PRELOAD_FORTRAN_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+typedef void eqp__routine0(MPI_Fint *ierror);
+typedef void eqp__routine1(void *a, MPI_Fint *ierror);
+typedef void eqp__routine2(void *a, void *b, MPI_Fint *ierror);
+typedef void eqp__routine3(void *a, void *b, void *c, MPI_Fint *ierror);
+typedef void eqp__routine4(void *a, void *b, void *c, void *d, MPI_Fint *ierror);
+
+void eqp__fortran_init(eqp__routine0 *truth, MPI_Fint *ierror);
+void eqp__fortran_init_thread(eqp__routine2 *truth, void *required, void *provided, MPI_Fint *ierror);
+void eqp__fortran_finalize(eqp__routine0 *truth, MPI_Fint *ierror);
+void eqp__fortran_abort(eqp__routine2 *truth, void *comm, void *errorcode, MPI_Fint *ierror);
+void eqp__fortran_set_errhandler(eqp__routine2 *truth, void *comm, void *errhandler, MPI_Fint *ierror);
+void eqp__fortran_comm_get_attr(eqp__routine4 *truth, void *comm, void *keyval, void *value, void *flag,
+                                MPI_Fint *ierror);
+void eqp__fortran_attr_get(eqp__routine4 *truth, void *comm, void *keyval, void *value, void *flag, MPI_Fint *ierror);
+void eqp__fortran_pcontrol(eqp__routine1 *truth, void *level, MPI_Fint *ierror);
+void eqp__fortran_session_init(eqp__routine3 *truth, void *info, void *errhandler, void *session, MPI_Fint *ierror);
+
+/* A program that has loaded MPI's library for Fortran after it began, which is too late to find it: one line, and the
+ * end. */
+_Noreturn void eqp__no_fortran(const char *name);
+
+#endif

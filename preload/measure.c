@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* CPU seconds outside MPI, per rank and step. A step ends where all ranks meet: at each blocking collective call over
+ * all of them, or where the program says so by MPI_Pcontrol. The process's clock is read once a step; in calls that may
+ * wait the calling thread's clock is read twice, and what it went on in there is no work of the program. */
+#include "world.h"
+
+#include <equipoise/file.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ROWS 4096 /* steps that are kept apart; of more, neighbours are added up */
+#define BLOCK 256 /* steps that are gathered at once */
+
+bool eqp__measures;
+
+static struct measure {
+    char path[4096];
+    pthread_mutex_t lock; /* steps may end in any thread */
+    double seconds[ROWS];
+    int64_t rows;
+    int64_t steps_per_row, steps_in_last; /* of all rows; of the last one so far */
+    double begin;                         /* the process's clock when the present step began */
+    atomic_bool by_pcontrol;
+    bool paused;
+    int nranks;
+} measure = {.lock = PTHREAD_MUTEX_INITIALIZER, .steps_per_row = 1};
+
+static atomic_llong inside; /* nanoseconds of all threads in MPI in the present step */
+static _Thread_local int depth;
+static _Thread_local long long entered;
+
+static long long nanoseconds(clockid_t clock)
+{
+    struct timespec now = {0, 0};
+
+    clock_gettime(clock, &now);
+    return (long long)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static double process_seconds(void)
+{
+    return 1e-9 * (double)nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void add_up_neighbours(void)
+{
+    const int64_t half = (measure.rows + 1) / 2;
+
+    if (measure.rows % 2 == 1) { /* the last row has no neighbour yet */
+        measure.seconds[measure.rows] = 0.0;
+    } else {
+        measure.steps_in_last += measure.steps_per_row;
+    }
+    for (int64_t i = 0; i < half; i++) {
+        measure.seconds[i] = measure.seconds[2 * i] + measure.seconds[2 * i + 1];
+    }
+    measure.rows = half;
+    measure.steps_per_row *= 2;
+}
+
+/* The step that ends now. */
+static void end_step(bool counts)
+{
+    const double now = process_seconds();
+    const double seconds = now - measure.begin - 1e-9 * (double)atomic_exchange(&inside, 0);
+
+    measure.begin = now;
+    if (!counts) {
+        return;
+    }
+    if (measure.rows == 0 || measure.steps_in_last == measure.steps_per_row) {
+        if (measure.rows == ROWS) {
+            add_up_neighbours();
+        }
+        if (measure.steps_in_last == measure.steps_per_row || measure.rows == 0) {
+            measure.seconds[measure.rows++] = 0.0;
+            measure.steps_in_last = 0;
+        }
+    }
+    /* Clocks of virtual machines may go back. */
+    measure.seconds[measure.rows - 1] += seconds > 0.0 ? seconds : 0.0;
+    measure.steps_in_last++;
+}
+
+static bool has_all_ranks(MPI_Comm comm)
+{
+    int nranks = 0, inter = 0;
+
+    if (comm == eqp__app) {
+        return true;
+    }
+    return comm != MPI_COMM_NULL && PMPI_Comm_size(comm, &nranks) == MPI_SUCCESS && nranks == measure.nranks &&
+           PMPI_Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
+}
+
+void eqp__mpi_begins(MPI_Comm comm)
+{
+    if (depth++ > 0) { /* a callback of the program, which calls MPI */
+        return;
+    }
+    if (comm != MPI_COMM_NULL && !measure.by_pcontrol && has_all_ranks(comm)) {
+        pthread_mutex_lock(&measure.lock);
+        end_step(true);
+        pthread_mutex_unlock(&measure.lock);
+    }
+    entered = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void eqp__mpi_ends(void)
+{
+    if (--depth == 0) {
+        const long long spent = nanoseconds(CLOCK_THREAD_CPUTIME_ID) - entered;
+
+        atomic_fetch_add_explicit(&inside, spent > 0 ? spent : 0, memory_order_relaxed);
+    }
+}
+
+void eqp__step_ends(int level)
+{
+    if (!eqp__measures) {
+        return;
+    }
+    pthread_mutex_lock(&measure.lock);
+    if (!measure.by_pcontrol) { /* what collective calls have told until now were other steps */
+        measure.by_pcontrol = true;
+        measure.rows = 0;
+        measure.steps_per_row = 1;
+        measure.steps_in_last = 0;
+        end_step(false);
+    } else {
+        end_step(!measure.paused);
+    }
+    measure.paused = level == 0;
+    pthread_mutex_unlock(&measure.lock);
+}
+
+void eqp__measure_begin(const char *path)
+{
+    strncpy(measure.path, path, sizeof measure.path - 1);
+    PMPI_Comm_size(eqp__app, &measure.nranks);
+    measure.begin = process_seconds();
+    eqp__measures = true;
+}
+
+/* Ranks that have told of other numbers of steps by MPI_Pcontrol: as many rows of as many steps as all have. */
+static void agree_on_rows(void)
+{
+    int64_t wanted[2] = {measure.steps_per_row, 0}, most[2] = {0, 0};
+
+    PMPI_Allreduce(wanted, most, 1, MPI_INT64_T, MPI_MAX, eqp__app);
+    while (measure.steps_per_row < most[0]) {
+        add_up_neighbours();
+    }
+    wanted[0] = measure.rows;
+    PMPI_Allreduce(wanted, &measure.rows, 1, MPI_INT64_T, MPI_MIN, eqp__app);
+}
+
+static void write_head(FILE *file, bool json)
+{
+    if (json) {
+        fprintf(file, "{\n  \"ranks\": %d,\n  \"balancers\": %d,\n  \"steps_by\": \"%s\",\n", measure.nranks,
+                eqp__balancers, measure.by_pcontrol ? "MPI_Pcontrol" : "collective calls");
+        fprintf(file, "  \"steps_per_row\": %lld,\n  \"cpu_seconds\": [", (long long)measure.steps_per_row);
+    } else {
+        fprintf(file, "step,rank,cpu_seconds\n");
+    }
+}
+
+/* One step: by rank. */
+static void write_row(FILE *file, bool json, int64_t row, const double *seconds, int64_t stride)
+{
+    if (json) {
+        fprintf(file, "%s\n    [", row > 0 ? "," : "");
+    }
+    for (int rank = 0; rank < measure.nranks; rank++) {
+        const double value = seconds[(int64_t)rank * stride];
+
+        if (json) {
+            fprintf(file, "%s%.9f", rank > 0 ? ", " : "", value);
+        } else {
+            fprintf(file, "%lld,%d,%.9f\n", (long long)(row * measure.steps_per_row), rank, value);
+        }
+    }
+    if (json) {
+        fputc(']', file);
+    }
+}
+
+/* Everybody has part in it, whether or not there is a file. */
+static void write_rows(FILE *file, bool json, double *gathered)
+{
+    for (int64_t first = 0; first < measure.rows; first += BLOCK) {
+        const int64_t n = measure.rows - first < BLOCK ? measure.rows - first : BLOCK;
+
+        PMPI_Gather(measure.seconds + first, (int)n, MPI_DOUBLE, gathered, (int)n, MPI_DOUBLE, 0, eqp__app);
+        for (int64_t i = 0; i < n && file != NULL; i++) {
+            write_row(file, json, first + i, gathered + i, n);
+        }
+    }
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text);
+
+    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
+void eqp__measure_end(void)
+{
+    const bool json = ends_in(measure.path, ".json");
+    eqp_output *output = NULL;
+    eqp_message message = {""};
+    double *gathered = NULL;
+    int rank = 0, ready = 1, code = EQP_OK;
+
+    eqp__measures = false;
+    if (!measure.by_pcontrol) { /* what came after the last collective call */
+        end_step(true);
+    }
+    agree_on_rows();
+    PMPI_Comm_rank(eqp__app, &rank);
+    if (rank == 0) {
+        gathered = malloc((size_t)measure.nranks * BLOCK * sizeof *gathered);
+        code = gathered != NULL ? eqp_output_create(measure.path, &output, &message) : EQP_ERR_MEMORY;
+        ready = code == EQP_OK;
+    }
+    PMPI_Bcast(&ready, 1, MPI_INT, 0, eqp__app);
+    if (ready) {
+        FILE *file = output != NULL ? eqp_output_stream(output) : NULL;
+
+        if (file != NULL) {
+            write_head(file, json);
+        }
+        write_rows(file, json, gathered);
+        if (file != NULL) {
+            fputs(json ? "\n  ]\n}\n" : "", file);
+            code = eqp_output_commit(output, &message);
+        }
+    }
+    if (code != EQP_OK) {
+        eqp__say("%s", message.text[0] != '\0' ? message.text : eqp_error_text(code));
+    }
+    free(gathered);
+}

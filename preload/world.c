@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Divides MPI_COMM_WORLD below a program that knows nothing of it. Balancers never return from MPI_Init: they serve,
+ * and end with the application. */
+#include "world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+MPI_Comm eqp__app = MPI_COMM_WORLD;
+MPI_Fint eqp__fortran_world, eqp__fortran_app;
+int eqp__balancers;
+eqp_lazy *eqp__lazy;
+
+static bool entered;
+
+/* Standard output belongs to the program. */
+static void say(const char *format, va_list arguments)
+{
+    char line[1024];
+
+    vsnprintf(line, sizeof line, format, arguments);
+    fprintf(stderr, "equipoise-lazy: %s\n", line);
+}
+
+void eqp__say(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+static bool is_first(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+    int begun = 0, rank = 0;
+
+    PMPI_Initialized(&begun);
+    if (begun) {
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        return rank == 0;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+
+        if (value != NULL) {
+            return strcmp(value, "0") == 0;
+        }
+    }
+    return true;
+}
+
+_Noreturn void eqp__refuse(const char *format, ...)
+{
+    int begun = 0;
+
+    if (is_first()) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        say(format, arguments);
+        va_end(arguments);
+    }
+    PMPI_Initialized(&begun);
+    if (begun) {
+        PMPI_Finalize();
+    }
+    _exit(2); /* the program has not begun: what it wants done at its end is not wanted */
+}
+
+bool eqp__is_predefined(int keyval)
+{
+    return keyval == MPI_TAG_UB || keyval == MPI_HOST || keyval == MPI_IO || keyval == MPI_WTIME_IS_GLOBAL ||
+           keyval == MPI_UNIVERSE_SIZE || keyval == MPI_APPNUM || keyval == MPI_LASTUSEDCODE;
+}
+
+int eqp__universe(int places)
+{
+    int all = 0;
+
+    PMPI_Comm_size(MPI_COMM_WORLD, &all);
+    return places >= all ? places - eqp__balancers : places; /* fewer than ranks: places mean nothing */
+}
+
+/* The options as the launcher has left them in the environment. */
+static eqp_lazy_options options_given(void)
+{
+    const char *balancers = getenv("EQP_LAZY_BALANCERS"), *spread = getenv("EQP_LAZY_SPREAD"),
+               *patience = getenv("EQP_LAZY_PATIENCE");
+    eqp_lazy_options options = eqp_lazy_options_defaults();
+    char *end = NULL;
+    long count = balancers != NULL ? strtol(balancers, &end, 10) : 0;
+
+    if (balancers != NULL && (*balancers == '\0' || *end != '\0' || count < 0 || count > 1 << 30)) {
+        eqp__refuse("EQP_LAZY_BALANCERS: '%s' is no number of ranks", balancers);
+    }
+    options.mode = EQP_LAZY_BY_RANKS;
+    options.balancers = (int)count;
+    options.delay = count == 0 ? 1 : -1; /* the program's own ranks make the map, and then there it is */
+    options.patience = patience != NULL ? strtod(patience, NULL) : options.patience;
+    options.spread = spread != NULL && strcmp(spread, "node") == 0;
+    return options;
+}
+
+/* Attributes on the world are deleted when it is freed, so it is freed where MPI would do it: as the last attribute of
+ * MPI_COMM_SELF, which were set later and are deleted first, and may still communicate. */
+static int free_world(MPI_Comm self, int keyval, void *value, void *state)
+{
+    (void)self;
+    (void)keyval;
+    (void)value;
+    (void)state;
+    if (eqp__app != MPI_COMM_WORLD) {
+        MPI_Comm app = eqp__app;
+
+        PMPI_Comm_free(&app);
+        eqp__app = MPI_COMM_WORLD;
+        eqp__fortran_app = eqp__fortran_world;
+    }
+    return MPI_SUCCESS;
+}
+
+static int free_world_at_end(void)
+{
+    int keyval = MPI_KEYVAL_INVALID;
+    int code = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_world, &keyval, NULL);
+
+    return code == MPI_SUCCESS ? PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) : code;
+}
+
+static void look_like_world(MPI_Comm mine)
+{
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+
+    PMPI_Comm_set_name(mine, "MPI_COMM_WORLD");
+    if (PMPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler) == MPI_SUCCESS) {
+        PMPI_Comm_set_errhandler(mine, handler);
+        PMPI_Errhandler_free(&handler);
+    }
+}
+
+static void divide(void)
+{
+    const eqp_lazy_options options = options_given();
+    const char *report = getenv("EQP_LAZY_REPORT");
+    eqp_message message = {""};
+    MPI_Comm mine = MPI_COMM_NULL;
+    eqp_lazy *lazy = NULL;
+    int nranks = 0;
+
+    PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
+    if (options.balancers >= nranks) {
+        eqp__refuse("%d balancers leave no rank of %d for the program", options.balancers, nranks);
+    }
+    if (eqp_lazy_split(MPI_COMM_WORLD, &options, &mine, &lazy, &message) != EQP_OK) {
+        eqp__refuse("the world cannot be divided: %s", message.text);
+    }
+    eqp__balancers = options.balancers;
+    eqp__lazy = lazy;
+    eqp__door_open(getenv("EQP_LAZY_BALANCE"));
+    look_like_world(mine);
+    if (free_world_at_end() != MPI_SUCCESS) {
+        eqp__refuse("the end of MPI cannot be seen");
+    }
+    eqp__app = mine;
+    eqp__fortran_app = PMPI_Comm_c2f(mine);
+    if (report != NULL && *report != '\0') {
+        eqp__measure_begin(report);
+    }
+}
+
+int eqp__enter(int code)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+
+    if (code != MPI_SUCCESS || entered) {
+        return code;
+    }
+    entered = true;
+    eqp__fortran_world = eqp__fortran_app = PMPI_Comm_c2f(MPI_COMM_WORLD);
+    PMPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) { /* a child has its parent's environment, but all its ranks are wanted */
+        divide();
+    }
+    return code;
+}
+
+bool eqp__leave(void)
+{
+    bool lost = false;
+    int rank = 0;
+
+    if (eqp__measures) {
+        eqp__measure_end();
+    }
+    eqp_lazy_leave(&eqp__lazy, &lost);
+    PMPI_Comm_rank(eqp__app, &rank);
+    if (lost && rank == 0) {
+        eqp__say("balancers do not answer any more: MPI is left as it is");
+    }
+    return !lost;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What policies make of the steps that are left: `auto` and `gain`. */
+#include "numeric.h"
+
+#include <equipoise/hindsight.h>
+#include <equipoise/policy.h>
+
+enum { MOST = 200 };
+
+static eqp_policy policy_of(eqp_policy_mode mode)
+{
+    eqp_policy_options o = eqp_policy_options_defaults();
+    eqp_policy policy;
+
+    o.mode = mode;
+    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
+    return policy;
+}
+
+/* A step whose mean is a second; work and seconds are equally uneven. */
+static eqp_policy_sample step_of(double imbalance, eqp_policy_action action, double cost, double promised)
+{
+    return (eqp_policy_sample){.seconds_max = 1.0 + imbalance,
+                               .seconds_mean = 1.0,
+                               .rebalanced = action != EQP_KEEP,
+                               .balance_seconds = cost,
+                               .work_imbalance = imbalance,
+                               .promised = promised,
+                               .repaired = action == EQP_REPAIR};
+}
+
+static void record(eqp_policy *policy, eqp_policy_sample sample)
+{
+    assert_int_equal(eqp_policy_record(policy, &sample), EQP_OK);
+}
+
+/* A made-up run: what a map loses at some age. */
+typedef struct made_up {
+    int n;
+    double fresh, rise, bend, price; /* fresh + rise age^bend */
+} made_up;
+
+static double loss_of(const made_up *of, int age)
+{
+    return of->fresh + (age > 0 ? of->rise * pow(age, of->bend) : 0.0);
+}
+
+/* Seconds of the run without its first map. */
+static double seconds_by(eqp_policy_mode mode, const made_up *of)
+{
+    eqp_policy policy = policy_of(mode);
+    double sum = 0.0;
+    int since = 0;
+
+    for (int t = 0; t < of->n; t++) {
+        assert_int_equal(eqp_policy_expect(&policy, of->n - t), EQP_OK);
+        const bool renew = eqp_policy_wants(&policy);
+        since = renew ? t : since;
+        sum += 1.0 + loss_of(of, t - since) + (renew && t > 0 ? of->price : 0.0);
+        record(&policy, step_of(loss_of(of, t - since), renew ? EQP_RENEW : EQP_KEEP, of->price, of->fresh));
+    }
+    return sum;
+}
+
+static double best_of(const made_up *of)
+{
+    static double aged[MOST * MOST];
+    double best = -1.0;
+
+    assert_true(of->n <= MOST);
+    for (int s = 0; s < of->n; s++) {
+        for (int t = s; t < of->n; t++) {
+            aged[s * of->n + t] = 1.0 + loss_of(of, t - s);
+        }
+    }
+    assert_int_equal(eqp_policy_hindsight(of->n, aged, of->price, &best, NULL), EQP_OK);
+    return best;
+}
+
+/* Maps that age evenly, fast at first, and slowly at first; short runs and long ones; cheap maps and maps that cost as
+ * much as ten steps. */
+static void both_are_near_the_best_schedule(void **state)
+{
+    static const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_GAIN};
+    double worst[2] = {0.0, 0.0}, sum[2] = {0.0, 0.0};
+    int n = 0;
+    (void)state;
+
+    for (int steps = 12; steps <= MOST; steps = steps * 2 + 10) {
+        for (double price = 0.01; price < 11.0; price *= 10.0) {
+            for (double bend = 0.5; bend <= 2.0; bend *= 2.0) {
+                const made_up of = {steps, 0.01, bend > 1.0 ? 0.0005 : 0.02, bend, price};
+                const double best = best_of(&of);
+                for (int m = 0; m < 2; m++) {
+                    const double points = 100.0 * (seconds_by(modes[m], &of) - best) / steps;
+                    worst[m] = fmax(worst[m], points);
+                    sum[m] += points;
+                }
+                n++;
+            }
+        }
+    }
+    for (int m = 0; m < 2; m++) {
+        assert_near(sum[m] / n, 0.0, 1.0);
+        assert_near(worst[m], 0.0, 4.5);
+    }
+}
+
+/* An imbalance that has lasted is worth a map if the run lasts. */
+static void the_steps_that_are_left_decide(void **state)
+{
+    static const eqp_policy_mode modes[] = {EQP_POLICY_AUTO, EQP_POLICY_GAIN};
+    (void)state;
+
+    for (int m = 0; m < 2; m++) {
+        eqp_policy policy = policy_of(modes[m]);
+        record(&policy, step_of(0.01, EQP_RENEW, 2.0, 0.01));
+        for (int t = 1; t < 40; t++) {
+            record(&policy, step_of(t < 20 ? 0.01 : 0.21, EQP_KEEP, 0.0, 0.0));
+        }
+        assert_true(policy.left == INT64_MAX && eqp_policy_wants(&policy));
+        assert_int_equal(eqp_policy_expect(&policy, 9), EQP_OK); /* 9 x 0.2 < 2 */
+        assert_false(eqp_policy_wants(&policy));
+        assert_int_equal(eqp_policy_expect(&policy, 11), EQP_OK);
+        assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW);
+        record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
+        record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
+        assert_true(policy.left == 9 && !eqp_policy_wants(&policy));
+        assert_int_equal(eqp_policy_expect(&policy, -1), EQP_ERR_ARGUMENT);
+        assert_true(policy.left == 9);
+        assert_int_equal(eqp_policy_expect(&policy, 0), EQP_OK);
+        record(&policy, step_of(0.21, EQP_KEEP, 0.0, 0.0));
+        assert_true(policy.left == 0);
+    }
+    assert_int_equal(eqp_policy_expect(NULL, 1), EQP_ERR_ARGUMENT);
+}
+
+/* After a map that cost a second and ten uneven steps. */
+static eqp_policy uneven(double repair_cost, double repair_reached)
+{
+    eqp_policy policy = policy_of(EQP_POLICY_GAIN);
+    eqp_policy_sample sample = step_of(0.01, EQP_RENEW, 1.0, 0.01);
+
+    sample.repairable = true;
+    record(&policy, sample);
+    if (repair_cost > 0.0) {
+        sample = step_of(repair_reached, EQP_REPAIR, repair_cost, repair_reached);
+        sample.repairable = true;
+        record(&policy, sample);
+    }
+    for (int t = 0; t < 20; t++) {
+        sample = step_of(repair_cost > 0.0 && t < 10 ? repair_reached : 0.3, EQP_KEEP, 0.0, 0.0);
+        sample.repairable = true;
+        record(&policy, sample);
+    }
+    return policy;
+}
+
+static void gain_takes_what_was_best_so_far(void **state)
+{
+    eqp_policy policy = uneven(0.1, 0.02);
+    (void)state;
+
+    assert_int_equal(eqp_policy_advise(&policy), EQP_REPAIR); /* a tenth of a map, nearly as good */
+    policy = uneven(0.1, 0.25);
+    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW); /* it has cured nothing */
+    policy = uneven(1.5, 0.01);
+    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW); /* it costs more than a map */
+    policy = uneven(0.1, 0.02);
+    policy.repairable = false;
+    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW);
+    /* Nobody has tried: a quarter of a map. A steady loss since the first step is no age. */
+    policy = policy_of(EQP_POLICY_GAIN);
+    record(&policy, step_of(0.3, EQP_RENEW, 1.0, 0.3));
+    for (int t = 0; t < 100; t++) {
+        record(&policy, step_of(0.3, EQP_KEEP, 0.0, 0.0));
+        policy.repairable = true;
+        assert_int_equal(eqp_policy_advise(&policy), EQP_KEEP);
+    }
+    for (int t = 0; t < 2; t++) {
+        record(&policy, step_of(0.6, EQP_KEEP, 0.0, 0.0));
+    }
+    policy.repairable = true;
+    assert_int_equal(eqp_policy_advise(&policy), EQP_REPAIR);
+}
+
+static void a_hiccup_is_no_gain(void **state)
+{
+    eqp_policy policy = policy_of(EQP_POLICY_GAIN);
+    eqp_policy_sample sample = step_of(0.03, EQP_RENEW, 0.1, 0.0);
+    (void)state;
+
+    sample.work_imbalance = 0.0; /* nobody counts */
+    record(&policy, sample);
+    sample.rebalanced = false;
+    for (int t = 0; t < 50; t++) {
+        sample.seconds_max = t % 2 == 1 ? 1.5 : 1.03;
+        record(&policy, sample);
+        assert_int_equal(eqp_policy_advise(&policy), EQP_KEEP);
+    }
+    sample.seconds_max = 1.5;
+    record(&policy, sample);
+    assert_int_equal(eqp_policy_advise(&policy), EQP_RENEW); /* the second in turn */
+    record(&policy, step_of(0.0, EQP_RENEW, 0.1, 0.0));
+    for (int t = 0; t < 50; t++) {
+        record(&policy, step_of(0.019, EQP_KEEP, 0.0, 0.0)); /* within the tolerance */
+        assert_int_equal(eqp_policy_advise(&policy), EQP_KEEP);
+    }
+}
+
+/* Whoever prepares a map while it computes is told before. */
+static void gain_announces_a_map(void **state)
+{
+    eqp_policy policy = policy_of(EQP_POLICY_GAIN);
+    int maps = 0, announced = 0, all = 0, age = 0;
+    (void)state;
+
+    for (int t = 0; t < 200; t++) {
+        const bool said = eqp_policy_may_want(&policy);
+        record(&policy, step_of(0.01 + 0.01 * age, t == 0 || age == 0 ? EQP_RENEW : EQP_KEEP, 1.0, 0.01));
+        const bool wants = eqp_policy_wants(&policy);
+        maps += wants;
+        announced += wants && said;
+        all += said;
+        age = wants ? 0 : age + 1;
+    }
+    assert_true(maps >= 8 && announced == maps && all < 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_are_near_the_best_schedule),
+        cmocka_unit_test(the_steps_that_are_left_decide),
+        cmocka_unit_test(gain_takes_what_was_best_so_far),
+        cmocka_unit_test(a_hiccup_is_no_gain),
+        cmocka_unit_test(gain_announces_a_map),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
