@@ -117,7 +117,7 @@ static void end_step(reading *r)
     for (int k = 0; k < r->loads.ranks; k++) {
         r->total[k] += r->load[k];
     }
-    if (r->visitor) {
+    if (r->visitor && r->visitor->step) {
         r->visitor->step(r->visitor->user, r->step, measured, predicted);
     }
 }
@@ -222,6 +222,9 @@ static int read_row(reading *r, char *row, bool whole)
     }
     code = code ? code : place_row(r, of.step, of.rank);
     code = code ? code : add_loads(r, of.load, of.predicted);
+    if (!code && r->visitor && r->visitor->row) {
+        code = r->visitor->row(r->visitor->user, of.step, r->rank, of.load);
+    }
     if (code || r->column[PARTICLES] < 0 || of.step > r->loads.first) {
         return code;
     }
@@ -269,7 +272,7 @@ static int finish(reading *r)
     for (int k = 0; k < r->loads.ranks; k++) {
         r->loads.mean += r->total[k] / r->loads.ranks;
         r->loads.largest = fmax(r->loads.largest, r->total[k]);
-        if (r->visitor) {
+        if (r->visitor && r->visitor->rank) {
             r->visitor->rank(r->visitor->user, k, r->total[k]);
         }
     }

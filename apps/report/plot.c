@@ -210,7 +210,7 @@ static void put_rank(void *user, int rank, double load)
 
 static int put_data(FILE *stream, const plan *p)
 {
-    const app_loads_visitor visitor = {stream, put_step, put_rank};
+    const app_loads_visitor visitor = {.user = stream, .step = put_step, .rank = put_rank};
     app_loads loads;
     int code = EQP_OK;
 

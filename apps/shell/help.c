@@ -59,7 +59,9 @@ int app_options_help(const app_command_line *line, char **text)
     (void)fprintf(stream, " [options]\n%s\n\nOptions, as --name VALUE or --name=VALUE [default]:\n", line->summary);
     for (int k = 0; k < app_options_count(line); k++) {
         const app_option row = app_options_row(line, k);
-        put_option(stream, &row);
+        if (row.name) {
+            put_option(stream, &row);
+        }
     }
     for (size_t k = 0; k < sizeof common / sizeof common[0]; k++) {
         put_option(stream, &common[k]);

@@ -129,6 +129,8 @@ app_option app_options_row(const app_command_line *line, int i)
         if (strcmp(line->text[k].name, row.name) == 0) {
             row.help = line->text[k].help ? line->text[k].help : row.help;
             row.fallback = line->text[k].fallback ? line->text[k].fallback : row.fallback;
+            row.name = line->text[k].absent ? NULL : row.name;
+            break;
         }
     }
     return row;
@@ -141,7 +143,7 @@ static int find_row(const app_command_line *line, const char *name, size_t lengt
 
     for (int k = 0; k < n; k++) {
         const app_option row = app_options_row(line, k);
-        if (strlen(row.name) == length && strncmp(row.name, name, length) == 0) {
+        if (row.name && strlen(row.name) == length && strncmp(row.name, name, length) == 0) {
             return k;
         }
     }

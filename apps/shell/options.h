@@ -42,6 +42,7 @@ typedef struct app_option_text {
     const char *name;
     const char *help;     /* NULL: as in the row */
     const char *fallback; /* NULL: as in the row */
+    bool absent;          /* the app has no such option: nobody can name it, its field has the default */
 } app_option_text;
 
 /* A whole command line. --help and --version are understood without rows. Its rows are those of `before`, its own and
@@ -63,7 +64,8 @@ typedef struct app_command_line {
     int given_room;      /* 0: not wanted */
 } app_command_line;
 
-/* Number of all rows, and row i as this app has it: a copy with its own text and the offset in the app's values. */
+/* Number of all rows, and row i as this app has it: a copy with its own text and the offset in the app's values. A row
+ * that the app has not got is there without a name. */
 int app_options_count(const app_command_line *line);
 app_option app_options_row(const app_command_line *line, int i);
 

@@ -39,7 +39,8 @@ typedef struct app_places {
  * input the same, so that hours of work do not end in "no such directory". Then locks them: the stems of --output and
  * --forces, the folder of --report, the restart file, and removes what dead runs have left beside them. Where another
  * run has the restart file's name, a number is added to it. A signal that ends the run from now on clears the locks
- * away (see signals.h): *places stays where it is until it is freed. restart: its usual name with an ending. EQP_ERR_IO
+ * away (see signals.h): *places stays where it is until it is freed. restart: its usual name with an ending; NULL:
+ * there is none. EQP_ERR_IO
  * or EQP_ERR_ARGUMENT with one line, and nothing is left then. Collective: rank 0 looks and locks. */
 int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *run, const app_naming *naming,
                     const char *restart, app_places *places, eqp_message *message);

@@ -473,12 +473,14 @@ int app_places_take(MPI_Comm comm, const char *program, const app_run_settings *
         code = code == EQP_OK ? take_stem(&l, "--output", run->output, places) : code;
         code = code == EQP_OK ? take_stem(&l, "--forces", run->forces, places) : code;
         code = code == EQP_OK ? take_report(&l, places) : code;
-        code = code == EQP_OK ? take_restart(&l, restart, places, &number) : code;
+        code = code == EQP_OK && restart != NULL ? take_restart(&l, restart, places, &number) : code;
     }
     code = eqp_agree(comm, code, message);
     if (code == EQP_OK) {
         MPI_Bcast(&number, 1, MPI_INT, 0, comm);
-        name_restart(restart, number, places->restart);
+        if (restart != NULL) {
+            name_restart(restart, number, places->restart);
+        }
         app_signals_clear_away(places->nlocks, places->path, places->nmade > 0 ? places->made : NULL);
         app_signals_expendable();
     } else {

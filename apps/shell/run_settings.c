@@ -186,6 +186,11 @@ int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_m
         eqp_message_set(message, "%s: SNAPSHOT, --generate and --restart exclude each other", program);
         return EQP_ERR_ARGUMENT;
     }
+    return app_run_check_outputs(program, run, message);
+}
+
+int app_run_check_outputs(const char *program, const app_run_settings *run, eqp_message *message)
+{
     if (run->output_every > 0 && run->output == NULL) {
         eqp_message_set(message, "%s: --output-every: needs --output", program);
         return EQP_ERR_ARGUMENT;

@@ -68,6 +68,9 @@ extern const app_option_list app_run_input, app_run_output;
  * together. EQP_OK or EQP_ERR_ARGUMENT. */
 int app_run_check_inputs(const char *program, const app_run_settings *run, eqp_message *message);
 
+/* The same of outputs and what-ifs alone. */
+int app_run_check_outputs(const char *program, const app_run_settings *run, eqp_message *message);
+
 /* Looks --balance, --compare and --schedule up, methods in the library's table and then among the app's own rows (NULL:
  * none), and reads --rebalance, --share, --exchange, --parts and --network. A text that is NULL counts as its default.
  * EQP_OK; EQP_ERR_UNKNOWN, EQP_ERR_ARGUMENT or EQP_ERR_MEMORY with a line, and then nothing is owned. */

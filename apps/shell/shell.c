@@ -140,6 +140,7 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
     int code;
 
     if (run == NULL) {
+        app_signals_share(world);
         return program->simulate(world, program->settings, command, &end->stopped, message);
     }
     code = eqp_lazy_split(world, &run->lazy, &mine, &lazy, &inner);
@@ -148,13 +149,16 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
         return code;
     }
     if (eqp_lazy_serves(lazy)) {
+        app_signals_keep(); /* the run leaves, and then so do they */
         code = eqp_balancer_serve(lazy, program->own);
     } else {
+        app_signals_share(mine);
         run->beside = lazy;
         code = program->simulate(mine, program->settings, command, &end->stopped, message);
     }
     (void)eqp_lazy_leave(&lazy, &end->lost);
     run->beside = NULL;
+    app_signals_restore(); /* while there is the communicator of those who share them */
     eqp_comm_free(&mine);
     return code;
 }
@@ -225,7 +229,6 @@ int app_main(const app_program *program, MPI_Comm world, int argc, char **argv)
     MPI_Comm_rank(world, &rank);
     snprintf(line, sizeof line, "%s: ended by a signal before there was anything to save\n", program->line->program);
     if (app_signals_install() == EQP_OK) {
-        app_signals_share(world);
         app_signals_last_words(rank == 0 ? line : NULL);
         app_signals_expendable();
     }
@@ -277,8 +280,16 @@ static int agree_signal(MPI_Comm comm)
 
 static int write_restart(const app_run *run, bool within, eqp_message *message)
 {
-    int code = run->snapshot(run->user, run->restart_path, message);
+    int code = EQP_OK;
 
+    if (run->snapshot == NULL) {
+        if (rank_of(run) == 0) {
+            fprintf(stderr, "%s%s: stopped after step %lld\n", run->settings->progress ? "\n" : "", run->program,
+                    (long long)run->now->step);
+        }
+        return EQP_OK;
+    }
+    code = run->snapshot(run->user, run->restart_path, message);
     if (code == EQP_OK && rank_of(run) == 0) {
         fprintf(stderr, "%s%s: stopped %s step %lld; go on with --restart %s\n", run->settings->progress ? "\n" : "",
                 run->program, within ? "within" : "after", (long long)run->now->step, run->restart_path);

@@ -53,7 +53,7 @@ int app_check_printed(const char *program, eqp_message *message);
 /* The steps of a run, as app_run_steps() sees them. All functions are collective and fail on all ranks or on none. */
 typedef struct app_run {
     const char *program;              /* begins what is said on stderr */
-    const char *restart_path;         /* written after a signal */
+    const char *restart_path;         /* written after a signal; not looked at without snapshot() */
     const app_run_settings *settings; /* steps, output, forces, progress */
     const app_naming *naming;         /* of --output */
     MPI_Comm comm;
@@ -65,7 +65,7 @@ typedef struct app_run {
      * the step before, or of that step, which the run that goes on will not take again. */
     int (*step)(void *user, eqp_message *message);
     int (*record)(void *user, eqp_message *message); /* takes the last step into the record */
-    /* A snapshot from which --restart goes on. */
+    /* A snapshot from which --restart goes on; NULL: a run that is stopped leaves none. */
     int (*snapshot)(void *user, const char *path, eqp_message *message);
     /* Whatever shows all snapshots so far as one series (XDMF, PVD); NULL: nothing does. */
     int (*index)(void *user, const app_series *series, eqp_message *message);

@@ -5,6 +5,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
+/* Seconds between two looks whether the server lives. */
+#define LOOKS_APART 0.1
+
 static bool talks(const eqp_lazy *lazy)
 {
     return lazy->client.n > 0;
@@ -139,7 +142,7 @@ int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
     client->generation++;
     client->at = step;
     client->due = false;
-    client->since = eqp_wall_seconds();
+    client->since = client->asked = eqp_wall_seconds();
     client->here = false;
     client->code = EQP_OK;
     eqp__lazy_drop(&client->answer);
@@ -171,6 +174,20 @@ static eqp_lazy_phase standing(const eqp__lazy_client *client)
     return client->state.phase == EQP_LAZY_READY && !client->due ? EQP_LAZY_OFFERED : client->state.phase;
 }
 
+/* Whether nothing will come any more, as far as can be seen; it is not looked at in every step. */
+static bool is_silent(eqp_lazy *lazy)
+{
+    eqp__lazy_client *const client = &lazy->client;
+    const double now = eqp_wall_seconds();
+
+    if (now - client->asked < LOOKS_APART) {
+        return false;
+    }
+    client->asked = now;
+    return now - client->since > lazy->options.patience ||
+           (lazy->options.mode == EQP_LAZY_BY_RANKS && eqp__lazy_has_ended(lazy));
+}
+
 eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step)
 {
     long pause = 0;
@@ -184,7 +201,7 @@ eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step)
         hear(lazy);
         if (client->here) {
             (void)happen(lazy, EQP_LAZY_ON_ANSWER);
-        } else if (eqp_wall_seconds() - client->since > lazy->options.patience) {
+        } else if (is_silent(lazy)) {
             lose(lazy);
         } else if (!client->state.waiting) {
             break;

@@ -101,7 +101,7 @@ typedef struct eqp__lazy_client {
     bool here;              /* the answer is complete */
     bool gone;              /* this rank hears nothing more */
     int64_t generation, at; /* at: the last step that was looked at */
-    double since;           /* the offer, seconds of the wall clock */
+    double since, asked;    /* the offer; when the server was looked for: seconds of the wall clock */
     int code;               /* of the answer */
     eqp_lazy_parcel mine;   /* the answer where the application's own ranks have made it; owned */
 } eqp__lazy_client;
@@ -127,6 +127,9 @@ struct eqp_lazy {
     MPI_Request polling; /* of eqp_lazy_poll() */
     int64_t seen, least; /* what is reduced */
 };
+
+/* split.c: whether the process that answers this client is known to have ended. Reads a file of the system's. Local. */
+bool eqp__lazy_has_ended(const eqp_lazy *lazy);
 
 /* server.c. sources: [n] set up to `answer`, taken over. worker: of a host, taken over; NULL: none. On error nothing is
  * made or taken. */

@@ -62,10 +62,10 @@ static int64_t print_of(const eqp_lazy_options *o)
     return eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 }
 
-/* When a process began, in the system's ticks; 0: not known. */
+/* When a process began, in the system's ticks; 0: not known, or it has ended. */
 static int64_t start_of(int64_t pid)
 {
-    char name[64], line[1024];
+    char name[64], line[1024], state = 'Z';
     long long start = 0;
     FILE *file;
 
@@ -78,10 +78,20 @@ static int64_t start_of(int64_t pid)
     (void)fclose(file);
     line[n] = '\0';
     const char *at = strrchr(line, ')'); /* the name before it may hold anything */
+    if (at == NULL || sscanf(at + 1, " %c", &state) != 1 || state == 'Z' || state == 'X') {
+        return 0;
+    }
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
     }
     return at != NULL && sscanf(at, "%lld", &start) == 1 ? start : 0;
+}
+
+bool eqp__lazy_has_ended(const eqp_lazy *lazy)
+{
+    const eqp__lazy_process *of = &lazy->process;
+
+    return of->node == lazy->node && of->start != 0 && start_of(of->pid) != of->start;
 }
 
 /* Each rank's process, with the first rank of its node as the node's number. [ranks] owned by the caller. */
@@ -367,16 +377,17 @@ static bool part(eqp_lazy *lazy)
     const bool ranks = lazy->options.mode == EQP_LAZY_BY_RANKS;
     const double begin = eqp_wall_seconds();
     long pause = 0;
-    bool bye = false;
+    bool bye = false, ended = false;
 
-    while (!bye && !lazy->client.gone && !(ranks && eqp_wall_seconds() - begin > lazy->options.patience)) {
+    while (!bye && !lazy->client.gone && !(ranks && (eqp_wall_seconds() - begin > lazy->options.patience || ended))) {
         const bool ends = lazy->server == NULL || eqp__lazy_server_ends(lazy);
         bye = eqp__lazy_says_bye(lazy) && ends;
-        if (!bye) {
+        ended = !bye && eqp__lazy_has_ended(lazy); /* what it has said before may still come */
+        if (!bye && !ended) {
             eqp__lazy_rest(&pause);
         }
     }
-    return bye;
+    return bye || (ended && eqp__lazy_says_bye(lazy));
 }
 
 int eqp_lazy_leave(eqp_lazy **lazy, bool *lost)

@@ -97,6 +97,31 @@ static void an_app_has_its_own_words_and_defaults(void **state)
     free(text);
 }
 
+static void an_app_may_lack_an_option(void **state)
+{
+    static const app_option_text lacks[] = {{.name = "restart", .absent = true}, {.name = "schedule", .absent = true}};
+    static const char *const argv[] = {"second", "--restart", "file"};
+    app_command_line less = line;
+    app_action action;
+    eqp_message message = {""};
+    settings s;
+    char *text = NULL;
+
+    (void)state;
+    less.text = lacks;
+    less.ntexts = 2;
+    assert_int_equal(app_options_parse(&less, 3, (char *const *)argv, &s, NULL, &action, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "second: --restart: no such option; --help lists them");
+    assert_int_equal(app_options_parse(&less, 1, (char *const *)argv, &s, NULL, &action, &message), EQP_OK);
+    assert_null(s.run.restart);
+    assert_string_equal(s.run.schedule_text, "none"); /* its default holds */
+    assert_int_equal(app_options_help(&less, &text), EQP_OK);
+    assert_null(strstr(text, "--restart"));
+    assert_null(strstr(text, "--schedule"));
+    assert_non_null(strstr(text, "--seed"));
+    free(text);
+}
+
 static void a_run_has_one_input(void **state)
 {
     eqp_message message = {""};
@@ -377,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_land_in_the_shared_struct_and_beside_it),
         cmocka_unit_test(an_app_has_its_own_words_and_defaults),
+        cmocka_unit_test(an_app_may_lack_an_option),
         cmocka_unit_test(a_run_has_one_input),
         cmocka_unit_test(methods_of_the_app_stand_behind_those_of_the_table),
         cmocka_unit_test(a_what_if_has_methods_parts_and_a_network),

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The subgraph of a rank: vertices with their edges and their state, and the values of the vertices next to them that
+ * live elsewhere. */
+#ifndef LB_DOMAIN_H
+#define LB_DOMAIN_H
+
+#include "../physics/graph.h"
+
+#include <equipoise/map.h>
+#include <equipoise/route.h>
+
+#include <mpi.h>
+
+/* A vertex, as it travels. */
+typedef struct lb_vertex {
+    int64_t id; /* along the curve */
+    uint64_t key;
+    double centre[3], base;
+    int64_t degree;   /* edges */
+    int64_t words;    /* of its block: the weight of its heaviest edge */
+    int64_t value;    /* diffuses along edges; the sum of all stays the same */
+    uint64_t history; /* of the work that was done for it: in which steps, how much */
+    int64_t weight;   /* of the last step, in thousandths */
+    int64_t label;    /* of when a map was last offered; 0: none was */
+} lb_vertex;
+
+typedef struct lb_domain {
+    MPI_Comm comm; /* borrowed */
+    int rank, nranks;
+    int64_t total;    /* vertices of all ranks */
+    int64_t heaviest; /* largest sum of a vertex's edge weights, of all ranks: a value diffuses by a quarter of it */
+    int64_t n, nedges;
+    lb_vertex *vertex; /* [n] */
+    lb_edge *edge;     /* [nedges] of vertex 0, of vertex 1, ... */
+    int64_t *value_of; /* [nedges] place in `value` of the other end */
+    int64_t *value;    /* [n + ghosts] those of this rank's vertices, then those of their neighbours elsewhere */
+    int64_t *next;     /* [n] scratch */
+    eqp_route *route;
+    int64_t nsent;
+    int64_t *sent;   /* [nsent] vertices that neighbours elsewhere need */
+    int64_t *outbox; /* their blocks */
+    int64_t cut;     /* weights of the edges to elsewhere */
+    int64_t bytes;   /* of the blocks that this rank sends in a step */
+} lb_domain;
+
+/* Zeros are empty. */
+void lb_domain_init(lb_domain *domain, MPI_Comm comm);
+void lb_domain_free(lb_domain *domain);
+
+/* Makes the graph and takes what lives here. Collective; fails on all ranks or on none. */
+int lb_domain_fill(lb_domain *domain, const lb_generator *generator, lb_start start, uint64_t seed);
+
+/* Vertices to where a placement [n] wants them; *migrated: that left, *bytes: that went with them. Ends with
+ * lb_domain_connect() to be called. Collective. */
+int lb_domain_migrate(lb_domain *domain, const eqp_placement *placement, int64_t *migrated, int64_t *bytes);
+
+/* Finds the neighbours that live elsewhere, and a route for values, by a plan. Collective. */
+int lb_domain_connect(lb_domain *domain, const eqp_exchange_plan *plan);
+
+/* Values set out for the ranks that need them; and their arrival, after which all diffuse. A block has as many words as
+ * the heaviest edge of its vertex weighs. Messages to one rank travel as one. Collective; a start that failed is to be
+ * finished all the same. */
+int lb_domain_start(lb_domain *domain);
+int lb_domain_finish(lb_domain *domain);
+
+/* Of all vertices: a checksum of number, value and history, and the sum of the values. Collective. */
+int lb_domain_check(const lb_domain *domain, uint64_t *checksum, int64_t *sum);
+
+/* Bytes that move with a vertex. */
+int64_t lb_vertex_bytes(const lb_vertex *vertex);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "settings.h"
+
+#include "../physics/scenario.h"
+
+#include <math.h>
+
+#define AT(field) offsetof(lb_settings, field)
+
+static const app_option table[] = {
+    {.name = "scenario",
+     .argument = "KIND[:key=value,...]",
+     .type = APP_OPTION_KEYED,
+     .offset = AT(scenario_text),
+     .fallback = "front",
+     .help = "how the weights of vertices change over the steps; 'help' lists the kinds"},
+    {.name = "start",
+     .argument = "NAME",
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(start),
+     .choices = LB_STARTS,
+     .fallback = "curve",
+     .help = "where vertices live before they are balanced: equally many along a curve, in equally wide slabs,\n"
+             "anywhere, or all on rank 0"},
+    {.name = "unit",
+     .argument = "S",
+     .type = APP_OPTION_REAL,
+     .offset = AT(unit),
+     .fallback = "1e-6",
+     .real_high = 1000.0,
+     .open_low = true,
+     .help = "CPU seconds that weight 1 takes; measured when the run begins"},
+    {.name = "array",
+     .argument = "BYTES",
+     .type = APP_OPTION_INT,
+     .offset = AT(array),
+     .fallback = "65536",
+     .int_low = 16,
+     .int_high = INT64_C(1) << 36,
+     .help = "work is random access to an array of so many bytes"},
+};
+
+/* What the shared rows mean for graphs. There is no physics to go on with, and no forces. */
+static const app_option_text texts[] = {
+    {.name = "generate", .help = "the graph; 'help' lists the kinds", .fallback = "grid"},
+    {.name = "steps", .help = "number of steps; in step 0 vertices live where --start puts them"},
+    {.name = "restart", .absent = true},
+    {.name = "max-particles", .absent = true},
+    {.name = "dt", .absent = true},
+    {.name = "schedule", .absent = true},
+    {.name = "forces", .absent = true},
+    {.name = "output", .absent = true},
+    {.name = "output-every", .absent = true},
+};
+
+static const app_command_line command_line = {
+    .program = "loadbench",
+    .summary = "A benchmark of load balance: a graph whose vertices cost time.",
+    .positional = "LOADS",
+    .positional_offset = AT(run.snapshot),
+    .before = &app_run_input,
+    .option = table,
+    .noptions = (int)(sizeof table / sizeof table[0]),
+    .after = &app_run_output,
+    .shared_offset = AT(run),
+    .text = texts,
+    .ntexts = (int)(sizeof texts / sizeof texts[0]),
+    .values_size = sizeof(lb_settings),
+    .given_offset = AT(given),
+    .given_room = LB_SETTINGS_ROWS,
+    .epilogue = "Run it with mpirun; LOADS is the loads.csv of another run's --report, whose loads the weights then\n"
+                "follow instead of --scenario. Seconds are CPU seconds.\n",
+};
+
+const app_command_line *lb_settings_table(void)
+{
+    return &command_line;
+}
+
+const char *lb_settings_start(const lb_settings *settings)
+{
+    static const char *const names[] = {"curve", "slabs", "scatter", "first"};
+
+    return names[settings->start];
+}
+
+/* Reads a recipe; its seed is the run's where it says none. */
+static int read_recipe(const app_recipes *recipes, const char *option, const char *text, int64_t seed,
+                       app_recipe *recipe, eqp_message *message)
+{
+    eqp_message inner = {""};
+    const int code = app_recipe_parse(recipes, text, recipe, &inner);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "loadbench: --%s: %s", option, inner.text);
+    } else if (!recipe->seeded) {
+        recipe->seed = (uint64_t)seed;
+    }
+    return code;
+}
+
+int lb_settings_complete(lb_settings *s, eqp_message *message)
+{
+    int code;
+
+    EQP_TRY(app_run_check_outputs("loadbench", &s->run, message));
+    if (s->run.snapshot != NULL && app_options_given(&command_line, s, "scenario")) {
+        eqp_message_set(message, "loadbench: LOADS and --scenario exclude each other: weights follow one of them");
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(read_recipe(&lb_generators, "generate", s->run.generate, s->run.seed, &s->generator, message));
+    EQP_TRY(read_recipe(&lb_scenarios, "scenario", s->scenario_text, s->run.seed, &s->scenario, message));
+    EQP_TRY(app_run_choose("loadbench", NULL, &s->run, message));
+done:
+    return code;
+}

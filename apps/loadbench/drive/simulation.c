@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "simulation.h"
+
+#include "../../shell/signals.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* CPU seconds between two looks for a signal. */
+#define LOOK_SECONDS 0.002
+
+/* Every vertex is an owner, whole at its home, and its neighbours are its pins. */
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
+{
+    const lb_simulation *sim = user;
+    const lb_domain *domain = &sim->domain;
+    int64_t e = 0;
+    int code = EQP_OK;
+
+    EQP_TRY(eqp_survey_reserve(owners, domain->n));
+    for (int64_t v = 0; v < domain->n; v++) {
+        const lb_vertex *vertex = &domain->vertex[v];
+        eqp_owner owner = {.key = vertex->key,
+                           .id = vertex->id,
+                           .pin = vertex->id,
+                           .particles = 1,
+                           .home = domain->rank,
+                           .at_home = v,
+                           .bytes = lb_vertex_bytes(vertex),
+                           .tag = domain->rank,
+                           .label = domain->vertex[v].label,
+                           .interactions = vertex->degree + 1};
+        memcpy(owner.centre, vertex->centre, sizeof owner.centre);
+        owner.count[0] = kind == EQP_SURVEY_WORK ? vertex->weight : 0;
+        for (const int64_t end = e + vertex->degree; e < end; e++) {
+            if (kind == EQP_SURVEY_WORK && eqp_survey_pin_below(owners) > 0) {
+                EQP_TRY(eqp_survey_add_pin(owners, domain->edge[e].to));
+            }
+        }
+        EQP_TRY(eqp_survey_add_owner(owners, &owner));
+    }
+done:
+    return code;
+}
+
+eqp_problem lb_simulation_problem(lb_simulation *sim)
+{
+    return (eqp_problem){.user = sim, .nkinds = 1, .nominal = &sim->nominal, .survey = survey};
+}
+
+/* The work of all vertices here. What it was goes into their histories. */
+static int work_on_vertices(lb_simulation *sim, int64_t *weight)
+{
+    lb_domain *domain = &sim->domain;
+    const double look = LB_THOUSAND * LOOK_SECONDS / sim->settings->unit;
+    double unseen = 0.0, owed = 0.0;
+    int code = EQP_OK;
+
+    *weight = 0;
+    for (int64_t v = 0; v < domain->n && code == EQP_OK; v++) {
+        lb_vertex *vertex = &domain->vertex[v];
+        vertex->weight = lb_scenario_weight(sim->scenario, vertex->id, domain->total, vertex->centre, vertex->base);
+        vertex->history = (vertex->history ^ (uint64_t)vertex->weight) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+        *weight += vertex->weight;
+        /* In pieces, as one vertex may take seconds. */
+        for (double left = (double)vertex->weight; left > 0 && code == EQP_OK;) {
+            const double piece = fmin(left, fmax(1.0, look));
+            owed += piece * sim->accesses;
+            sim->sink = lb_work_do(&sim->work, (int64_t)owed, sim->sink);
+            owed -= floor(owed);
+            left -= piece;
+            unseen += piece;
+            if (unseen >= look) {
+                unseen = 0.0;
+                code = app_signals_stop();
+            }
+        }
+    }
+    return code;
+}
+
+/* Values travel while the work is done. */
+static int compute(lb_simulation *sim, eqp_rank_row *row)
+{
+    lb_domain *domain = &sim->domain;
+    int64_t weight;
+    double begin = eqp_cpu_seconds();
+    int code, worked;
+
+    (void)lb_domain_start(domain); /* what goes wrong, its finish tells all ranks */
+    row->exchange_seconds = eqp_cpu_seconds_since(begin);
+    begin = eqp_cpu_seconds();
+    worked = work_on_vertices(sim, &weight);
+    row->load = eqp_cpu_seconds_since(begin);
+    begin = eqp_cpu_seconds();
+    code = lb_domain_finish(domain);
+    row->exchange_seconds += eqp_cpu_seconds_since(begin);
+    EQP_TRY(code);
+    EQP_TRY(eqp_agree(sim->comm, worked, NULL));
+    row->particles = row->targets = (double)domain->n;
+    row->interactions = (double)weight;
+    row->ghosts = (double)eqp_route_arrivals(domain->route).n;
+    row->bytes_sent += (double)eqp_route_last_counts(domain->route).bytes_sent;
+done:
+    return code;
+}
+
+/* The balancer is asked, and obeyed. Before step 1 there is no map: one is made then, whatever the policy. */
+static int rebalance(lb_simulation *sim, eqp_rank_row *row, eqp_message *message)
+{
+    const int64_t left = sim->settings->run.steps - sim->now.common.step;
+    const double begin = eqp_cpu_seconds();
+    int64_t migrated = 0, bytes = 0;
+    eqp_advice advice;
+    int code;
+
+    EQP_TRY(sim->now.common.step == 0 ? eqp_balancer_renew(sim->balancer, left, &advice, message)
+                                      : eqp_balancer_advise(sim->balancer, left, &advice, message));
+    if (advice.changed) {
+        EQP_TRY(lb_domain_migrate(&sim->domain, advice.placement, &migrated, &bytes));
+        EQP_TRY(lb_domain_connect(&sim->domain, eqp_balancer_plan(sim->balancer)));
+    }
+    row->migrated = (double)migrated;
+    row->bytes_sent = (double)(bytes + advice.bytes);
+done:
+    row->balance_seconds = eqp_cpu_seconds_since(begin);
+    return code;
+}
+
+/* What the step has shown, to the balancer and into the record. */
+static int conclude(lb_simulation *sim, eqp_rank_row *row)
+{
+    const int64_t count = (int64_t)row->interactions;
+    const eqp_work work = {.row = row, .row_bytes = sizeof *row, .rows = sim->row, .count = &count};
+    lb_step *now = &sim->now;
+    int code;
+
+    now->cut = sim->domain.cut;
+    EQP_TRY(eqp_sum_int64(sim->comm, 1, &now->cut));
+    now->cut /= 2; /* both ends have counted it */
+    EQP_TRY(lb_domain_check(&sim->domain, &now->checksum, &now->sum));
+    EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
+    sim->sums.max += now->common.load_max;
+    sim->sums.mean += now->common.load_mean;
+    sim->sums.balance += now->common.balance_seconds;
+done:
+    return code;
+}
+
+static bool is_due(const lb_simulation *sim, int64_t step)
+{
+    const bool first = step == 1 && !(sim->settings->run.method->flags & EQP_KEEPS);
+
+    return first || (step > 1 && eqp_balancer_due(sim->balancer));
+}
+
+int lb_simulation_step(lb_simulation *sim, eqp_message *message)
+{
+    eqp_step *now = &sim->now.common;
+    eqp_rank_row row = {0};
+    const int64_t step = sim->begun ? now->step + 1 : 0;
+    int code;
+
+    EQP_TRY(is_due(sim, step) ? rebalance(sim, &row, message) : EQP_OK);
+    lb_scenario_go(sim->scenario, step);
+    EQP_TRY(compute(sim, &row));
+    now->step = step;
+    now->time = (double)step;
+    sim->begun = true;
+    EQP_TRY(conclude(sim, &row));
+done:
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "loadbench: step %lld: %s", (long long)step, eqp_error_text(code));
+    }
+    return code;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graphs of meshes and particles: vertices are where work is done, edges join those that exchange data. A graph is a
+ * pure function of its generator, so that every rank may make it and keep what lives there. */
+#ifndef LB_GRAPH_H
+#define LB_GRAPH_H
+
+#include "../../recipe/recipe.h"
+
+/* What to generate. value[0] is the number of vertices, value[1] the largest weight of an edge, in every kind. */
+typedef app_recipe lb_generator;
+
+/* The kinds, for help texts and tests. */
+extern const app_recipes lb_generators;
+
+/* One end of an edge. Both of its vertices have it. */
+typedef struct lb_edge {
+    int32_t to, weight; /* the other vertex; words that travel, and how strongly values diffuse */
+} lb_edge;
+
+/* Vertices are numbered along a Hilbert curve. */
+typedef struct lb_graph {
+    int64_t n;
+    double (*centre)[3]; /* [n] in the unit cube */
+    uint64_t *key;       /* [n] along the curve, ascending */
+    double *base;        /* [n] work of a vertex before a scenario changes it; mean 1 */
+    int64_t *first;      /* [n + 1] into edge */
+    lb_edge *edge;       /* [first[n]] */
+} lb_graph;
+
+/* See app_recipe_parse(). */
+int lb_generator_parse(const char *text, lb_generator *generator, eqp_message *message);
+
+/* Makes a graph. EQP_OK, EQP_ERR_ARGUMENT for values out of range, EQP_ERR_OVERFLOW for more than 2^27 edges,
+ * EQP_ERR_MEMORY; *graph is unchanged on error. O(n log n). */
+int lb_graph_create(const lb_generator *generator, lb_graph *graph);
+void lb_graph_free(lb_graph *graph);
+
+/* Where a vertex lives before anything is balanced. */
+#define LB_STARTS "curve|slabs|scatter|first"
+typedef enum lb_start {
+    LB_START_CURVE,   /* equally many along the curve */
+    LB_START_SLABS,   /* equally wide slabs */
+    LB_START_SCATTER, /* drawn */
+    LB_START_FIRST    /* all on rank 0 */
+} lb_start;
+
+/* The rank of a vertex, 0 to nranks - 1. */
+int lb_start_rank(lb_start start, const lb_graph *graph, int64_t vertex, uint64_t seed, int nranks);
+
+#endif

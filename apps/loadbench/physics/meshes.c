@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Grids, triangles, particles. Of all that is drawn, number i belongs to point i. */
+#include "mesh.h"
+
+#include <equipoise/base.h>
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#define PI 3.14159265358979323846
+
+/* Points of a triangle's mesh stray so far from their places, in spacings: less than would turn a triangle over. */
+#define JITTER 0.2
+
+#define CLUMPS 8
+#define STREAM_CLUMPS (UINT64_C(1) << 42)
+#define STREAM_DIAGONALS (UINT64_C(1) << 43)
+
+static int64_t root_above(double n, double power)
+{
+    int64_t m = (int64_t)ceil(pow(n, 1.0 / power) - 1e-9);
+
+    return m > 1 ? m : 1;
+}
+
+/* The first n cubes of rows, rows of layers. */
+static int make_grid(const lb_generator *generator, lb__mesh *mesh)
+{
+    const int64_t n = (int64_t)generator->value[LB_KEY_N], m = root_above((double)n, 3.0);
+    const double h = 1.0 / (double)m;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t x = i % m, y = i / m % m, z = i / (m * m);
+        EQP_TRY(lb__mesh_point(mesh, h * ((double)x + 0.5), h * ((double)y + 0.5), h * ((double)z + 0.5)));
+        EQP_TRY(x > 0 ? lb__mesh_pair(mesh, i - 1, i) : EQP_OK);
+        EQP_TRY(y > 0 ? lb__mesh_pair(mesh, i - m, i) : EQP_OK);
+        EQP_TRY(z > 0 ? lb__mesh_pair(mesh, i - m * m, i) : EQP_OK);
+    }
+done:
+    return code;
+}
+
+const lb__kind lb__grid = {make_grid, false};
+
+static double jittered(const lb_generator *generator, int64_t i, uint64_t axis)
+{
+    return 0.5 + JITTER * (2.0 * eqp_random_uniform(generator->seed, (uint64_t)i, axis) - 1.0);
+}
+
+/* Quadrangles, each cut along the diagonal that is drawn. */
+static int make_triangles(const lb_generator *generator, lb__mesh *mesh)
+{
+    const int64_t n = (int64_t)generator->value[LB_KEY_N], m = root_above((double)n, 2.0);
+    const double h = 1.0 / (double)m, grading = generator->value[LB_KEY_OWN];
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t x = i % m, y = i / m;
+        const bool rising = eqp_random_below(generator->seed, STREAM_DIAGONALS, (uint64_t)i, 2) == 1;
+        EQP_TRY(lb__mesh_point(mesh, pow(h * ((double)x + jittered(generator, i, 0)), grading),
+                               h * ((double)y + jittered(generator, i, 1)), 0.5));
+        EQP_TRY(x > 0 ? lb__mesh_pair(mesh, i - 1, i) : EQP_OK);
+        EQP_TRY(y > 0 ? lb__mesh_pair(mesh, i - m, i) : EQP_OK);
+        if (x > 0 && y > 0) {
+            EQP_TRY(lb__mesh_pair(mesh, rising ? i - m - 1 : i - m, rising ? i : i - 1));
+        }
+    }
+done:
+    return code;
+}
+
+const lb__kind lb__triangles = {make_triangles, false};
+
+/* Into the unit cube, as by mirrors. */
+static double reflected(double x)
+{
+    const double turn = fabs(fmod(x, 2.0));
+
+    return fmin(turn > 1.0 ? 2.0 - turn : turn, 1.0 - 1e-12);
+}
+
+/* Every other particle is spread evenly, the others in clumps. */
+static void place_particle(const lb_generator *generator, int64_t i, double at[3])
+{
+    const uint64_t seed = generator->seed, clump = eqp_random_below(seed, (uint64_t)i, 9, CLUMPS);
+    double deviate[2];
+
+    for (uint64_t d = 0; d < 3; d++) {
+        at[d] = eqp_random_uniform(seed, (uint64_t)i, d);
+        if (i % 2 == 0) {
+            eqp_random_normal(seed, (uint64_t)i, 3 + d, deviate);
+            at[d] = reflected(eqp_random_uniform(seed, STREAM_CLUMPS + clump, d) +
+                              generator->value[LB_KEY_OWN + 1] * deviate[0]);
+        }
+    }
+}
+
+/* Particles by cells whose edge is no shorter than the cutoff. */
+typedef struct cells {
+    int64_t m;
+    double cutoff;
+    int64_t *head, *next; /* [m^3], [n] the last particle of a cell, and who came before; -1: none */
+} cells;
+
+static int64_t cell_of(const cells *c, const double at[3])
+{
+    return ((int64_t)(at[0] * (double)c->m) * c->m + (int64_t)(at[1] * (double)c->m)) * c->m +
+           (int64_t)(at[2] * (double)c->m);
+}
+
+static bool near(const double a[3], const double b[3], double cutoff)
+{
+    const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+
+    return d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < cutoff * cutoff;
+}
+
+/* Pairs of a particle with those that are in the cells already. */
+static int find_pairs(const cells *c, lb__mesh *mesh, int64_t i)
+{
+    const double *at = mesh->centre[i];
+    int code = EQP_OK;
+
+    for (int k = 0; k < 27; k++) {
+        const int64_t x = (int64_t)(at[0] * (double)c->m) + k / 9 - 1,
+                      y = (int64_t)(at[1] * (double)c->m) + k / 3 % 3 - 1,
+                      z = (int64_t)(at[2] * (double)c->m) + k % 3 - 1;
+        const bool inside = x >= 0 && y >= 0 && z >= 0 && x < c->m && y < c->m && z < c->m;
+        for (int64_t j = inside ? c->head[(x * c->m + y) * c->m + z] : -1; j >= 0; j = c->next[j]) {
+            EQP_TRY(near(at, mesh->centre[j], c->cutoff) ? lb__mesh_pair(mesh, j, i) : EQP_OK);
+        }
+    }
+done:
+    return code;
+}
+
+static int make_particles(const lb_generator *generator, lb__mesh *mesh)
+{
+    const int64_t n = (int64_t)generator->value[LB_KEY_N];
+    cells c = {.cutoff = cbrt(3.0 * generator->value[LB_KEY_OWN] / (4.0 * PI * (double)n))};
+    int code;
+
+    c.m = c.cutoff < 1.0 ? (int64_t)(1.0 / c.cutoff) : 1;
+    EQP_TRY(eqp_array_create(&c.head, c.m * c.m * c.m, sizeof *c.head));
+    EQP_TRY(eqp_array_create(&c.next, n, sizeof *c.next));
+    for (int64_t k = 0; k < c.m * c.m * c.m; k++) {
+        c.head[k] = -1;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double at[3];
+        place_particle(generator, i, at);
+        EQP_TRY(lb__mesh_point(mesh, at[0], at[1], at[2]));
+        EQP_TRY(find_pairs(&c, mesh, i));
+        int64_t *head = &c.head[cell_of(&c, at)];
+        c.next[i] = *head;
+        *head = i;
+    }
+done:
+    free(c.head);
+    free(c.next);
+    return code;
+}
+
+const lb__kind lb__particles = {make_particles, true};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work that costs time and nothing else: random accesses to an array, each of which needs the one before. */
+#ifndef LB_WORK_H
+#define LB_WORK_H
+
+#include <stdint.h>
+
+typedef struct lb_work {
+    uint64_t *array; /* [1 << bits] */
+    int bits;
+} lb_work;
+
+/* An array of the largest power of two that is at most so many bytes, >= 16. EQP_OK, EQP_ERR_ARGUMENT or
+ * EQP_ERR_MEMORY. */
+int lb_work_create(int64_t bytes, lb_work *work);
+void lb_work_free(lb_work *work);
+
+/* So many accesses. The result depends on all of them, so that no compiler leaves any out. */
+uint64_t lb_work_do(const lb_work *work, int64_t accesses, uint64_t start);
+
+#endif

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# loadbench from the outside: values do not depend on the ranks, recorded loads come again, bad input is told in one line.
+# Every method, policy, graph and scenario is in the tests of ranks.
+source "$(dirname "$0")/lib.sh"
+
+graph='--generate octree:n=600,edge=5 --scenario walk:sigma=0.5 --unit 1e-8'
+expect 1 $graph --steps 3 --balance sfc --quiet --report one
+expect 3 $graph --steps 3 --balance rcb --rebalance 1 --start first --exchange log+broadcast/4 --share speeds:1,1,2 \
+    --report three
+grep -q '(octree:n=600,edge=5), weights by walk:sigma=0.5, on 3 ranks, --balance rcb' out || fail "$(head -n 1 out)"
+expect 2 three/loads.csv --generate triangles:n=300 --steps 5 --balance none --unit 1e-8 --report again
+grep -q 'weights by three/loads.csv, on 2 ranks' out || fail "title: $(head -n 1 out)"
+expect 2 --generate grid:n=500 --compare sfc,rcb --parts 4,8 --quiet --report compared
+python3 - <<'PY' || fail "values"
+import csv, json
+def report(name):
+    return json.load(open(f"{name}/report.json"))
+def steps(name):
+    return report(name)["steps"]
+one, three = steps("one"), steps("three")
+assert len({s["checksum"] for s in one}) == 4 and len({s["interactions"] for s in one}) == 4
+assert [(s["checksum"], s["interactions"], s["sum"]) for s in one] == [(s["checksum"], s["interactions"], s["sum"]) for s in three]
+assert three[0]["imbalance_predicted"] > 1.5 and three[3]["imbalance_predicted"] < 0.3, three
+assert one[0]["cut"] == 0 and three[0]["cut"] == 0 and three[3]["cut"] > 0
+# Three ranges of a hundred weigh in each step what the ranks took, and after the last recorded step what they took last.
+loads = [[float(r["load"]) for r in csv.DictReader(open("three/loads.csv")) if int(r["step"]) == s] for s in range(4)]
+mean = sum(map(sum, loads)) / 12
+for s, of in enumerate(steps("again")):
+    expected = sum(round(1000 * load / mean) * 100 for load in loads[min(s, 3)])
+    assert of["interactions"] == expected, (s, of["interactions"], expected)
+rows = report("compared")["compare"]
+assert [(r["method"], r["parts"]) for r in rows] == [(m, p) for p in (4, 8) for m in ("sfc", "rcb")], rows
+assert all(r["imbalance"] < 0.2 for r in rows), rows
+PY
+
+printf 'step,rank,load,predicted\n0,0,0,\n0,1,0,\n' >idle.csv
+refused_by_all 'all loads are 0' idle.csv
+refused 'exclude each other' idle.csv --scenario walk
+refused 'would be overwritten' one/loads.csv --report one
+refused 'not a loads.csv' one/report.json
+refused 'no kind of graphs' --generate sponge
+refused 'sigma=9 is not' --scenario walk:sigma=9
+refused 'no such option' --restart file
+refused 'is not a number' --unit 0
+refused 'needs --parts' --compare sfc
+for words in '--generate help' '--scenario help'; do
+    expect 1 $words
+    [ "$(wc -l <out)" -gt 5 ] || fail "$words: $(cat out)"
+done
+finish
