@@ -238,7 +238,7 @@ static int complete(void *values, eqp_message *message)
 int main(int argc, char **argv)
 {
     bh_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {bh_settings_table(), &settings, answer, complete, simulate, NULL};
+    const app_program program = {bh_settings_table(), &settings, answer, complete, simulate, NULL, {2.5e-6, 0.2, 1.0}};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 
     app_run_settings_free(&settings.run);

@@ -236,7 +236,8 @@ static int complete(void *values, eqp_message *message)
 int main(int argc, char **argv)
 {
     dd_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {dd_settings_table(), &settings, answer, complete, simulate, &dd_methods};
+    const app_program program = {dd_settings_table(), &settings,         answer, complete, simulate,
+                                 &dd_methods,         {1.5e-4, 1.0, 0.0}};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 
     app_run_settings_free(&settings.run);

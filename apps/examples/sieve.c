@@ -346,7 +346,7 @@ static int complete(void *values, eqp_message *message)
 int main(int argc, char **argv)
 {
     settings values;
-    const app_program program = {&command_line, &values, answer, complete, run, NULL};
+    const app_program program = {&command_line, &values, answer, complete, run, NULL, {0, 0, 0}};
 
     return app_main(&program, MPI_COMM_WORLD, argc, argv);
 }

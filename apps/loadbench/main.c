@@ -78,7 +78,8 @@ static int finish_record(app_record *record, const lb_simulation *sim, eqp_messa
                                       .count = &sim->now.common.interactions,
                                       .costs = eqp_balancer_costs(sim->balancer),
                                       .cost_kind = kind,
-                                      .correlation = sim->now.common.correlation};
+                                      .correlation = sim->now.common.correlation,
+                                      .balancer = sim->balancer};
 
     return app_record_finish(record, &totals, message, note);
 }
@@ -263,7 +264,7 @@ static int complete(void *values, eqp_message *message)
 int main(int argc, char **argv)
 {
     lb_settings settings = {.run = {.snapshot = NULL}};
-    const app_program program = {lb_settings_table(), &settings, answer, complete, simulate, NULL};
+    const app_program program = {lb_settings_table(), &settings, answer, complete, simulate, NULL, {1e-5, 1.0, 1.0}};
     const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
 
     app_run_settings_free(&settings.run);

@@ -308,13 +308,18 @@ int app_record_compare(app_record *record, const eqp_network *network, int n, co
 static int set_lazy(app_record *record)
 {
     const app_run_settings *run = record->run;
-    const bool lost = record->lazy == EQP_LAZY_LOST;
-    const eqp_field field[] = {eqp_field_text("mode", run->lazy_text),
-                               eqp_field_count("balancers", eqp_lazy_balancers(run->beside)),
-                               eqp_field_count("maps", record->late),
-                               eqp_field_text("state", lost ? "LOST" : eqp_lazy_phase_text(record->lazy))};
+    const char *state = record->lazy == EQP_LAZY_LOST ? "LOST" : eqp_lazy_phase_text(record->lazy);
+    const eqp_field field[] = {
+        eqp_field_text("mode", run->lazy_text),
+        eqp_field_bool("thread", run->beside != NULL && run->lazy.mode == EQP_LAZY_BY_THREAD),
+        eqp_field_count("balancers", eqp_lazy_balancers(run->beside)),
+        eqp_field_count("maps", record->late),
+        eqp_field_text("state", state),
+        eqp_field_text("why", run->lazy_why.text),
+    };
+    const bool asked = run->lazy_text != NULL && strcmp(run->lazy_text, "none") != 0;
 
-    return run->beside != NULL ? eqp_report_set_group(record->report, "lazy", 4, field) : EQP_OK;
+    return asked ? eqp_report_set_group(record->report, "lazy", (int)(sizeof field / sizeof field[0]), field) : EQP_OK;
 }
 
 /* What another schedule of maps would have saved; null where no step was made. */

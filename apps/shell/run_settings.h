@@ -54,6 +54,7 @@ typedef struct app_run_settings {
     eqp_network network;                 /* as given, else the defaults */
     bool network_measure;                /* alpha and beta are to be measured: see eqp_network_measure() */
     eqp_lazy_options lazy;               /* who makes maps */
+    eqp_message lazy_why;                /* of `auto`: why, by the model; else empty */
     eqp_lazy *beside;                    /* the connection with them, while the run lasts (borrowed); NULL: nobody */
     eqp_share_options share;             /* what --share says; owned */
     const eqp_schedule_method *schedule; /* by which a step's loop is handed out; NULL: it is not */

@@ -143,7 +143,8 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
         app_signals_share(world);
         return program->simulate(world, program->settings, command, &end->stopped, message);
     }
-    code = eqp_lazy_split(world, &run->lazy, &mine, &lazy, &inner);
+    code = app_beside_decide(world, &program->pace, run);
+    code = code == EQP_OK ? eqp_lazy_split(world, &run->lazy, &mine, &lazy, &inner) : code;
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: --lazy: %s", program->line->program, inner.text);
         return code;

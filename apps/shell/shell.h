@@ -7,7 +7,8 @@
  *     int main(int argc, char **argv)
  *     {
  *         dd_settings settings;
- *         const app_program program = {dd_settings_table(), &settings, answer, complete, simulate, &dd_methods};
+ *         const app_program program = {dd_settings_table(), &settings, answer, complete, simulate,
+ *                                      &dd_methods, {1e-4, 1.0, 0.0}};
  *         return app_main(&program, MPI_COMM_WORLD, argc, argv);
  *     }
  *
@@ -16,6 +17,7 @@
 #ifndef APP_SHELL_H
 #define APP_SHELL_H
 
+#include "beside.h"
 #include "options.h"
 #include "run_files.h"
 #include "run_settings.h"
@@ -37,6 +39,7 @@ typedef struct app_program {
     int (*simulate)(MPI_Comm comm, const void *settings, const char *command, int *stopped, eqp_message *message);
 
     const eqp_methods *own; /* methods of the app's own, for ranks that make its maps; NULL: none */
+    app_pace pace;          /* for --lazy auto */
 } app_program;
 
 /* From MPI_Init to MPI_Finalize. Answers --help and --version itself. Returns the exit status of the process: 0, 2 for

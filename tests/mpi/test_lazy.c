@@ -275,11 +275,38 @@ static void words_are_read(MPI_Comm comm)
     CHECK(options.mode == EQP_LAZY_AUTO && options.repair == 0 && options.wait == -1 && !options.spread);
 }
 
+/* What `auto` comes to follows the model: a map that costs little is made in line, one that costs much where it stops
+ * nobody. */
+static void auto_follows_the_model(MPI_Comm comm)
+{
+    eqp_lazy_model model = {.step = {.divided = 0.4}, .imbalance = 0.1, .drift = 0.005, .tolerance = 0.1, .steps = 50};
+    eqp_lazy_options options = eqp_lazy_options_defaults();
+    eqp_message why = {""};
+
+    (void)comm;
+    model.map.fixed = 1e-5;
+    CHECK_EQUAL(eqp_lazy_decide(&model, 8, true, &options, &why), EQP_OK);
+    CHECK_EQUAL(options.mode, EQP_LAZY_NONE);
+    CHECK(strstr(why.text, "in line") != NULL);
+    model.map.fixed = 0.02;
+    model.spare = true;
+    CHECK_EQUAL(eqp_lazy_decide(&model, 8, true, &options, &why), EQP_OK);
+    CHECK_EQUAL(options.mode, EQP_LAZY_BY_THREAD);
+    model.map = (eqp_seconds_fit){.divided = 0.3, .per_rank = 0.01};
+    CHECK_EQUAL(eqp_lazy_decide(&model, 64, false, &options, NULL), EQP_OK);
+    CHECK(options.mode == EQP_LAZY_BY_RANKS && options.balancers >= 1 && options.balancers < 8);
+    model.drift = -1;
+    CHECK_EQUAL(eqp_lazy_decide(&model, 64, false, &options, NULL), EQP_ERR_DATA);
+    CHECK_EQUAL(options.mode, EQP_LAZY_BY_RANKS);
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(words_are_read),      MPI_TEST(nothing_is_lazy), MPI_TEST(impossible_divisions_are_refused),
-        MPI_TEST(own_ranks_hold_back), MPI_TEST(threads_answer),  MPI_TEST(balancing_ranks_answer),
+        MPI_TEST(words_are_read),         MPI_TEST(auto_follows_the_model),
+        MPI_TEST(nothing_is_lazy),        MPI_TEST(impossible_divisions_are_refused),
+        MPI_TEST(own_ranks_hold_back),    MPI_TEST(threads_answer),
+        MPI_TEST(balancing_ranks_answer),
     };
 
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);

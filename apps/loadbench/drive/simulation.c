@@ -47,9 +47,19 @@ done:
     return code;
 }
 
+static int label(void *user, int64_t first)
+{
+    lb_domain *domain = &((lb_simulation *)user)->domain;
+
+    for (int64_t v = 0; v < domain->n; v++) {
+        domain->vertex[v].label = first + v;
+    }
+    return EQP_OK;
+}
+
 eqp_problem lb_simulation_problem(lb_simulation *sim)
 {
-    return (eqp_problem){.user = sim, .nkinds = 1, .nominal = &sim->nominal, .survey = survey};
+    return (eqp_problem){.user = sim, .nkinds = 1, .nominal = &sim->nominal, .survey = survey, .label = label};
 }
 
 /* The work of all vertices here. What it was goes into their histories. */

@@ -83,6 +83,17 @@ static inline eqp_lazy_options eqp_lazy_options_defaults(void)
  * \return EQP_OK, EQP_ERR_ARGUMENT */
 int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_message *message);
 
+/** Says what EQP_LAZY_AUTO comes to: the cheapest of maps in line, in a thread and by ranks, by the resource model (lazy.h).
+ * The application must know how long its steps and maps take, at least roughly. Maps on some of the ranks for which the
+ * others wait (EQP_LAZY_DECOUPLED) are not among them. Local.
+ * \param[in]     model    the run (borrowed)
+ * \param[in]     nranks   >= 1
+ * \param[in]     thread   the method can be made in a thread (its row has `assign_alone`)
+ * \param[in,out] options  mode and balancers are set; unchanged on error
+ * \param[out]    why      one line with the seconds of each; may be NULL
+ * \return EQP_OK, or a code of eqp_lazy_choose() */
+int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_lazy_options *options, eqp_message *why);
+
 /** An application's connection with those who make its maps, or theirs with the application. */
 typedef struct eqp_lazy eqp_lazy;
 

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "beside.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Nominal: what a run does before anything is measured. A map is unevener by so much in each step, and is renewed when
+ * it is so uneven; until then steps are so much longer than even ones. */
+#define DRIFT 0.005
+#define RENEWED 0.1
+#define UNEVEN 0.1
+
+/* Particles of generated inputs that do not say how many, and bytes of a file for each. */
+#define USUAL_PARTICLES 32768.0
+#define FILE_BYTES 32.0
+
+/* Seconds for each owner: where a hypergraph is partitioned into 8 parts, where the curve or tiles are cut, and where
+ * points are bisected with messages; and whatever the owners. */
+#define HYPERGRAPH 2.6e-5
+#define CUT 1.5e-7
+#define BISECTION 1e-6
+#define ROUND 2e-4
+
+static double particles_of(const app_pace *pace, const app_run_settings *run)
+{
+    const char *path = app_run_input_path(run), *text = run->generate;
+    struct stat status;
+
+    if (path != NULL && stat(path, &status) == 0) {
+        return fmax(1.0, (double)status.st_size / FILE_BYTES);
+    }
+    for (const char *at = text != NULL ? strpbrk(text, ":,") : NULL; at != NULL; at = strpbrk(at + 1, ":,")) {
+        if (strncmp(at + 1, "n=", 2) == 0 && pace->each > 0) {
+            return fmax(1.0, pace->each * strtod(at + 3, NULL));
+        }
+    }
+    return USUAL_PARTICLES;
+}
+
+/* A map by the method of the run, on the ranks that make it. */
+static eqp_seconds_fit map_of(const app_run_settings *run, double owners, int nranks)
+{
+    const eqp_method *method = run->method;
+    const bool graph = method->assign == NULL || (method->flags & EQP_NEEDS_PINS) != 0;
+
+    if (graph) {
+        return (eqp_seconds_fit){ROUND, HYPERGRAPH * owners * fmax(1.0, log2(nranks) / 3.0), 25.0 * ROUND};
+    }
+    return (eqp_seconds_fit){ROUND + (method->assign_alone != NULL ? CUT : BISECTION) * owners, 0.0, 0.0};
+}
+
+/* Whether the ranks of this node leave a core to a thread; the same on all ranks. */
+static int has_spare_core(MPI_Comm world, bool *spare)
+{
+    MPI_Comm node = MPI_COMM_NULL;
+    int64_t least;
+    int here = 1, code;
+
+    code =
+        MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    if (code == EQP_OK) {
+        MPI_Comm_size(node, &here);
+    }
+    eqp_comm_free(&node);
+    least = code == EQP_OK && sysconf(_SC_NPROCESSORS_ONLN) > here;
+    if (MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT64_T, MPI_MIN, world) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *spare = least != 0;
+    return code;
+}
+
+int app_beside_decide(MPI_Comm world, const app_pace *pace, app_run_settings *run)
+{
+    const double particles = particles_of(pace, run), owners = particles * pace->owners;
+    const bool known = pace->seconds > 0 && !(run->method->flags & (EQP_KEEPS | EQP_BY_LOADS)) &&
+                       (run->method->assign != NULL || strcmp(run->method->name, "auto") == 0);
+    eqp_lazy_model model = {.step = {.divided = particles * pace->seconds},
+                            .talk = {.fixed = ROUND},
+                            .imbalance = UNEVEN,
+                            .drift = DRIFT,
+                            .tolerance = RENEWED,
+                            .steps = run->steps > 0 ? run->steps : 1};
+    int nranks, code;
+
+    if (run->lazy.mode != EQP_LAZY_AUTO) {
+        return EQP_OK;
+    }
+    MPI_Comm_size(world, &nranks);
+    if (!known || nranks < 2) {
+        run->lazy.mode = EQP_LAZY_NONE;
+        eqp_message_set(&run->lazy_why, "%s", known ? "one rank" : "no map of this method can be made elsewhere");
+        return EQP_OK;
+    }
+    EQP_TRY(has_spare_core(world, &model.spare));
+    model.map = map_of(run, owners, nranks);
+    EQP_TRY(eqp_lazy_decide(&model, nranks, run->method->assign_alone != NULL && !run->choice.options.split, &run->lazy,
+                            &run->lazy_why));
+done:
+    return code;
+}
