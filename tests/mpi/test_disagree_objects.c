@@ -596,7 +596,7 @@ static int lazy_poll(const seat *s)
     eqp_lazy *lazy = lazy_of_ranks(s, &mine);
     eqp_lazy_phase news = EQP_LAZY_IDLE;
 
-    CHECK_EQUAL(eqp_lazy_offer(lazy, 0, 8, &news), EQP_OK);
+    CHECK_EQUAL(eqp_lazy_offer(lazy, 0, sizeof news, &news), EQP_OK);
     const int code = CALL(s, eqp_lazy_poll(none ? NULL : lazy, early ? 0 : 1, is(s, "news: NULL") ? NULL : &news));
     for (int step = 2; !s->alone && news != EQP_LAZY_READY; step++) {
         CHECK_EQUAL(eqp_lazy_poll(lazy, step, &news), EQP_OK);
