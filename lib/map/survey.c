@@ -52,7 +52,7 @@ int eqp_survey_room_for_pins(eqp_survey *survey, int64_t most, int64_t **pin)
         return EQP_ERR_ARGUMENT;
     }
     EQP_TRY(eqp_array_reserve(&survey->pin, &survey->pin_capacity, survey->npins + most, sizeof *survey->pin));
-    *pin = survey->pin + survey->npins;
+    *pin = survey->pin != NULL ? survey->pin + survey->npins : NULL;
 done:
     return code;
 }

@@ -18,6 +18,16 @@ int MPI_Init(int *argc, char ***argv)
     return code;
 }
 
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int code;
+
+    __lsan_disable();
+    code = PMPI_Init_thread(argc, argv, required, provided);
+    __lsan_enable();
+    return code;
+}
+
 int MPI_Finalize(void)
 {
     int code;
