@@ -81,7 +81,7 @@ static bool wants_offer(const eqp_balancer *b)
     }
     switch (b->options.policy.mode) {
     case EQP_POLICY_AUTO:
-        return has_aged(b) || eqp_policy_advise(&b->policy) == EQP_RENEW;
+        return has_aged(b) && eqp_policy_may_want(&b->policy);
     case EQP_POLICY_EVERY:
         return b->policy.steps >= b->options.policy.every;
     default:
