@@ -66,12 +66,17 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
     return wrong != NULL ? EQP_ERR_ARGUMENT : EQP_OK;
 }
 
-/* Whether the present map is not what it was when it was new: repairs have scattered it, or its work is uneven. */
+/* So many repairs scatter a map: what is taken then pays for itself in ghosts. */
+#define WORN 3
+
+/* Whether the present map is not what it was when it was new: its work is uneven and cannot be mended where it stands, or
+ * it has been mended too often. */
 static bool has_aged(const eqp_balancer *b)
 {
     const double fresh = fmax(b->options.policy.imbalance_tol, b->now.imbalance_promised);
+    const bool mends = eqp__can_repair(b) && eqp_lazy_settings(b->options.lazy).repair != 0;
 
-    return b->repaired > 0 || b->now.imbalance_work > fresh;
+    return b->repaired >= WORN || (!mends && b->now.imbalance_work > fresh);
 }
 
 static bool wants_offer(const eqp_balancer *b)

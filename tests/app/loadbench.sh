@@ -9,6 +9,7 @@ expect 1 $graph --steps 3 --balance sfc --quiet --report one
 expect 3 $graph --steps 3 --balance rcb --rebalance 1 --start first --exchange log+broadcast/4 --share speeds:1,1,2 \
     --report three
 grep -q '(octree:n=600,edge=5), weights by walk:sigma=0.5, on 3 ranks, --balance rcb' out || fail "$(head -n 1 out)"
+expect 3 $graph --steps 3 --balance rcb --rebalance 1 --lazy 1:delay=1 --quiet --report late
 expect 2 three/loads.csv --generate triangles:n=300 --steps 5 --balance none --unit 1e-8 --report again
 grep -q 'weights by three/loads.csv, on 2 ranks' out || fail "title: $(head -n 1 out)"
 expect 2 --generate grid:n=500 --compare sfc,rcb --parts 4,8 --quiet --report compared
@@ -18,9 +19,10 @@ def report(name):
     return json.load(open(f"{name}/report.json"))
 def steps(name):
     return report(name)["steps"]
-one, three = steps("one"), steps("three")
+one, three, late = steps("one"), steps("three"), steps("late")
 assert len({s["checksum"] for s in one}) == 4 and len({s["interactions"] for s in one}) == 4
 assert [(s["checksum"], s["interactions"], s["sum"]) for s in one] == [(s["checksum"], s["interactions"], s["sum"]) for s in three]
+assert [s["checksum"] for s in late] == [s["checksum"] for s in one] and report("late")["lazy"]["maps"] > 0
 assert three[0]["imbalance_predicted"] > 1.5 and three[3]["imbalance_predicted"] < 0.3, three
 assert one[0]["cut"] == 0 and three[0]["cut"] == 0 and three[3]["cut"] > 0
 # Three ranges of a hundred weigh in each step what the ranks took, and after the last recorded step what they took last.
