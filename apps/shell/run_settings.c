@@ -452,6 +452,18 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     return options;
 }
 
+int app_run_balancer_create(const char *program, MPI_Comm comm, const eqp_problem *problem,
+                            const eqp_balancer_options *options, eqp_balancer **balancer, eqp_message *message)
+{
+    eqp_message inner = {""};
+    const int code = eqp_balancer_create(comm, problem, options, balancer, &inner);
+
+    if (code == EQP_ERR_ARGUMENT) {
+        eqp_message_set(message, "%s: %s", program, inner.text);
+    }
+    return code;
+}
+
 int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message)
 {
     eqp_message inner = {""};

@@ -83,6 +83,10 @@ void app_run_settings_free(app_run_settings *run);
 /* How the run is balanced, as its balancer wants to hear it. */
 eqp_balancer_options app_run_balancing(const app_run_settings *run);
 
+/* eqp_balancer_create(), with a line that begins with the program where an option cannot be. */
+int app_run_balancer_create(const char *program, MPI_Comm comm, const eqp_problem *problem,
+                            const eqp_balancer_options *options, eqp_balancer **balancer, eqp_message *message);
+
 /* Whether declared speeds fit the ranks: EQP_OK, or EQP_ERR_ARGUMENT with a line. */
 int app_run_check_ranks(const char *program, const app_run_settings *run, int nranks, eqp_message *message);
 

@@ -314,8 +314,9 @@ bool eqp__lazy_says_bye(eqp_lazy *lazy)
     hear(lazy);
     for (int64_t i = 0; i < client->n && !client->gone; i++) {
         if (!client->leaving[i] && client->out[i].bytes == NULL) {
-            client->leaving[i] = true;
-            if (eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, &leave, NULL, &client->out[i]) != EQP_OK) {
+            const int code = eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, &leave, NULL, &client->out[i]);
+            client->leaving[i] = code == EQP_OK;
+            if (code != EQP_OK && code != EQP_ERR_MEMORY) { /* else it is tried again */
                 lose(lazy);
             }
         }

@@ -34,7 +34,8 @@ typedef struct eqp__lazy_letter {
 int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, const void *data,
                    eqp__lazy_letter *letter);
 
-/* Begins to receive a letter where one has come. *from: who sent it. Letters that are too short are none. Local. */
+/* Begins to receive a letter where one has come. *from: who sent it. Letters that are too short are none, and one
+ * without room waits for the next call. Local. */
 int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter, int *sender);
 
 /* Whether MPI is done with a letter, which there is; sets its request to null then. Local. */

@@ -37,23 +37,21 @@ done:
 int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter, int *sender)
 {
     eqp__lazy_letter made = {NULL, MPI_REQUEST_NULL};
-    MPI_Message message;
     MPI_Status status;
-    int come = 0, bytes = 0, code;
+    int come = 0, bytes = 0;
 
-    if (MPI_Improbe(from, tag, comm, &come, &message, &status) != MPI_SUCCESS) {
+    if (MPI_Iprobe(from, tag, comm, &come, &status) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if (!come) {
         return EQP_OK;
     }
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    code = eqp_array_create(&made.bytes, bytes > (int)sizeof(eqp__lazy_note) ? bytes : (int)sizeof(eqp__lazy_note), 1);
-    if (code != EQP_OK) { /* what nobody has room for is received and lost: nothing */
-        (void)MPI_Mrecv(NULL, 0, MPI_BYTE, &message, MPI_STATUS_IGNORE);
-        return code;
+    if (eqp_array_create(&made.bytes, bytes > (int)sizeof(eqp__lazy_note) ? bytes : (int)sizeof(eqp__lazy_note), 1) !=
+        EQP_OK) { /* it stays where it is until there is room: nothing has come */
+        return EQP_OK;
     }
-    if (MPI_Imrecv(made.bytes, bytes, MPI_BYTE, &message, &made.request) != MPI_SUCCESS) {
+    if (MPI_Irecv(made.bytes, bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm, &made.request) != MPI_SUCCESS) {
         free(made.bytes);
         return EQP_ERR_MPI;
     }

@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* A few bytes that there is no room for are tried again for about a second. */
+enum { ATTEMPTS = 1000 };
+
 int eqp__lazy_server_create(int64_t n, eqp__lazy_source *source, eqp__lazy_worker *worker, eqp__lazy_server **server)
 {
     eqp__lazy_server *made = NULL;
@@ -157,12 +160,14 @@ static void post(eqp_lazy *lazy, eqp__lazy_source *source, const eqp__lazy_note 
         eqp__lazy_drop(&source->out);
         server->ngoing--;
     }
-    if (eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, note, data, &source->out) == EQP_OK) {
-        server->ngoing++;
-    } else if (note->bytes > 0) { /* at least that much */
-        const eqp__lazy_note failed = {note->kind, note->generation, EQP_ERR_MEMORY, 0};
-        server->ngoing += eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, &failed, NULL, &source->out) == EQP_OK;
+    const eqp__lazy_note failed = {note->kind, note->generation, note->bytes > 0 ? EQP_ERR_MEMORY : note->code, 0};
+    int code = eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, note, data, &source->out);
+    long pause = 0;
+    for (int i = 0; i < ATTEMPTS && code == EQP_ERR_MEMORY; i++) { /* at least that much */
+        eqp__lazy_rest(&pause);
+        code = eqp__lazy_send(lazy->talk, source->at, EQP__LAZY_DOWN, &failed, NULL, &source->out);
     }
+    server->ngoing += code == EQP_OK;
 }
 
 /* An event of the state machine that cannot be a mistake here. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a map comes to, by the survey alone: who computes an owner has its load, and needs what it touches. Exact, where
- * the survey gives all pins and pins are owners. */
+ * the survey gives all pins and pins are owners. Where they are something else, nobody knows who sends it: loads alone.
+ */
 #include "map/placement.h"
 #include "whatif/whatif.h"
 
@@ -9,6 +10,21 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+/* Whether pins are owners. */
+static int find_whose(eqp_whatif_state *state)
+{
+    int any = 0;
+
+    for (int64_t o = 0; o < state->pinned.n; o++) {
+        any = any || state->pinned.owner[o].pin >= 0;
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, state->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    state->pinned_owners = any != 0;
+    return EQP_OK;
+}
 
 /* The owners with all pins; with their tiles, too, where some may be shared. */
 static int learn(eqp_whatif_state *state, bool tiles)
@@ -24,6 +40,7 @@ static int learn(eqp_whatif_state *state, bool tiles)
     EQP_TRY(eqp__whatif_learn(state, EQP_SURVEY_WORK, &all, &state->pinned, NULL));
     state->pinned_known = true;
     state->pinned_tiles = tiles;
+    EQP_TRY(find_whose(state));
 done:
     return code;
 }
@@ -46,13 +63,13 @@ done:
     return code;
 }
 
-static int need(eqp_evaluation *evaluation, bool loads_only, int64_t pin, int part)
+static int need(eqp_evaluation *evaluation, bool blocks, int64_t pin, int part)
 {
-    return loads_only || pin < 0 ? EQP_OK : eqp_evaluation_need(evaluation, 0, pin, part);
+    return !blocks || pin < 0 ? EQP_OK : eqp_evaluation_need(evaluation, 0, pin, part);
 }
 
 /* An owner that parts share, tile by tile; what belongs to none is done at its own place. */
-static int trace_shared(const eqp_owners *owners, int64_t o, const eqp_map *map, int64_t tag, bool loads_only,
+static int trace_shared(const eqp_owners *owners, int64_t o, const eqp_map *map, int64_t tag, bool blocks,
                         eqp_evaluation *evaluation)
 {
     const double scale = owners->weight[o] > 0 ? owners->seconds[o] / owners->weight[o] : 0.0;
@@ -63,9 +80,9 @@ static int trace_shared(const eqp_owners *owners, int64_t o, const eqp_map *map,
         const int part = eqp_map_rank(map, tag, owners->tile_centroid + 3 * t);
         rest -= owners->tile_weight[t];
         EQP_TRY(eqp_evaluation_load(evaluation, part, scale * owners->tile_weight[t]));
-        EQP_TRY(need(evaluation, loads_only, owners->owner[o].pin, part));
+        EQP_TRY(need(evaluation, blocks, owners->owner[o].pin, part));
         for (int p = 0; p < EQP_TILE_PINS; p++) {
-            EQP_TRY(need(evaluation, loads_only, owners->tile_pin[EQP_TILE_PINS * t + p], part));
+            EQP_TRY(need(evaluation, blocks, owners->tile_pin[EQP_TILE_PINS * t + p], part));
         }
     }
     EQP_TRY(eqp_evaluation_load(evaluation, eqp_map_own_rank(map, tag), scale * fmax(rest, 0.0)));
@@ -73,31 +90,31 @@ done:
     return code;
 }
 
-static int trace_whole(const eqp_owners *owners, int64_t o, int part, bool loads_only, eqp_evaluation *evaluation)
+static int trace_whole(const eqp_owners *owners, int64_t o, int part, bool blocks, eqp_evaluation *evaluation)
 {
     int code;
 
     EQP_TRY(eqp_evaluation_load(evaluation, part, owners->seconds[o]));
-    EQP_TRY(need(evaluation, loads_only, owners->owner[o].pin, part));
+    EQP_TRY(need(evaluation, blocks, owners->owner[o].pin, part));
     for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
-        EQP_TRY(need(evaluation, loads_only, owners->pin[p], part));
+        EQP_TRY(need(evaluation, blocks, owners->pin[p], part));
     }
 done:
     return code;
 }
 
-static int trace_owners(const eqp_owners *owners, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+static int trace_owners(const eqp_owners *owners, const eqp_map *map, const eqp_placement *placement, bool blocks,
                         eqp_evaluation *evaluation)
 {
     int code = EQP_OK;
 
     for (int64_t o = 0; o < owners->n; o++) {
         const eqp_owner *owner = &owners->owner[o];
-        if (owner->pin >= 0 && !loads_only) {
+        if (owner->pin >= 0 && blocks) {
             EQP_TRY(eqp_evaluation_block(evaluation, 0, owner->pin, owner->bytes, owner->particles, placement[o].home));
         }
-        EQP_TRY(placement[o].tag >= 0 ? trace_whole(owners, o, (int)placement[o].tag, loads_only, evaluation)
-                                      : trace_shared(owners, o, map, placement[o].tag, loads_only, evaluation));
+        EQP_TRY(placement[o].tag >= 0 ? trace_whole(owners, o, (int)placement[o].tag, blocks, evaluation)
+                                      : trace_shared(owners, o, map, placement[o].tag, blocks, evaluation));
     }
 done:
     return code;
@@ -126,7 +143,7 @@ int eqp__trace_by_pins(eqp_whatif_state *state, const eqp_trial *trial, bool loa
 
     EQP_TRY(learn(state, eqp_map_shared(trial->map) > 0));
     EQP_TRY(fetch_placements(state, trial->placements, &placement));
-    EQP_TRY(trace_owners(&state->pinned, trial->map, placement, loads_only, evaluation));
+    EQP_TRY(trace_owners(&state->pinned, trial->map, placement, state->pinned_owners && !loads_only, evaluation));
     if (state->rank == 0) {
         EQP_TRY(add_base(state->what->problem, trial->nparts, evaluation));
     }

@@ -48,7 +48,7 @@ typedef struct eqp_whatif_state {
     eqp_units_totals totals; /* of all owners, roughly; known where they were weighed */
     double seconds[2];       /* without and with weights; 0: never done */
     /* where maps are judged by the survey: owners with all their pins, and with their tiles */
-    bool pinned_known, pinned_tiles;
+    bool pinned_known, pinned_tiles, pinned_owners; /* pinned_owners: pins are owners */
     eqp_owners pinned;
 } eqp_whatif_state;
 

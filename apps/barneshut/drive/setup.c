@@ -142,7 +142,7 @@ done:
     return eqp_agree(sim->comm, code, message);
 }
 
-static int create_balancer(bh_simulation *sim)
+static int create_balancer(bh_simulation *sim, eqp_message *message)
 {
     const app_run_settings *run = &sim->settings->run;
     const eqp_balancer_options options = app_run_balancing(run);
@@ -151,7 +151,7 @@ static int create_balancer(bh_simulation *sim)
 
     sim->problem = (bh_problem){.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
     const eqp_problem functions = bh_problem_functions(&sim->problem);
-    EQP_TRY(eqp_balancer_create(sim->comm, &functions, &options, &sim->balancer, NULL));
+    EQP_TRY(app_run_balancer_create("barneshut", sim->comm, &functions, &options, &sim->balancer, message));
     sim->problem.balancer = sim->balancer;
     sim->evaluator.plan = *eqp_balancer_plan(sim->balancer);
     if (run->schedule != NULL) {
@@ -175,7 +175,7 @@ int bh_simulation_create(MPI_Comm comm, const bh_settings *settings, bh_simulati
     *sim = made;
     bh_domain_init(&sim->domain, sim->comm, (int)settings->leaf_size, (int)settings->group_size, settings->cutoff > 0);
     EQP_TRY(create_parts(sim, message));
-    EQP_TRY(create_balancer(sim));
+    EQP_TRY(create_balancer(sim, message));
     EQP_TRY(bh_input_read(sim->comm, settings, &sim->domain.particles, &sim->input, message));
     EQP_TRY(start(sim, message));
 done:

@@ -328,7 +328,7 @@ static int create_balancer(dd_simulation *sim, eqp_message *message)
     options.fresh_tol = fmax(FRESH_SHARE * options.imbalance_tol, FINEST_UNITS);
     sim->problem = (dd_problem){.sim = sim};
     const eqp_problem functions = dd_problem_functions(&sim->problem);
-    EQP_TRY(eqp_balancer_create(sim->comm, &functions, &options, &sim->balancer, NULL));
+    EQP_TRY(app_run_balancer_create("dislocation", sim->comm, &functions, &options, &sim->balancer, message));
     sim->domain.plan = *eqp_balancer_plan(sim->balancer);
 done:
     return code;

@@ -121,7 +121,7 @@ int lb_simulation_create(MPI_Comm comm, const lb_settings *settings, lb_simulati
     lb_domain_init(&sim->domain, sim->comm);
     const eqp_problem problem = lb_simulation_problem(sim);
     EQP_TRY(create_parts(sim, message));
-    EQP_TRY(eqp_balancer_create(sim->comm, &problem, &options, &sim->balancer, message));
+    EQP_TRY(app_run_balancer_create("loadbench", sim->comm, &problem, &options, &sim->balancer, message));
     EQP_TRY(
         lb_domain_fill(&sim->domain, &settings->generator, (lb_start)settings->start, (uint64_t)settings->run.seed));
     EQP_TRY(lb_domain_connect(&sim->domain, eqp_balancer_plan(sim->balancer)));

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: lazy.sh SAME_FORCES CLOCK TOLERANCE STEPS INPUT...
+# TOLERANCE: of forces, which dislocation sums by cells, and so by the map. STEPS: of runs that lose a balancer.
+# Maps that are made beside the run: the same physics as without, whoever makes them and whenever they come; with delay
+# the same tables, however many ranks make them; a run outlives those who make its maps; what cannot be is refused.
+source "$(dirname "$0")/lib.sh"
+same=$1 clock=$2 tolerance=$3 steps=$4
+shift 4
+input=("$@" --quiet)
+mpiexec=${MPIEXEC:-mpirun}
+
+# What costs no run with several ranks.
+refused 'lazy.*leave none' "${input[@]}" --lazy 1
+refused "'-1'" "${input[@]}" --lazy -1
+refused "'x'" "${input[@]}" --lazy x
+refused 'needs delay' "${input[@]}" --lazy 0
+refused "'0'" "${input[@]}" --lazy 1:delay=0
+refused 'exclude each other' "${input[@]}" --lazy thread:wait=1,delay=1
+refused "'0'" "${input[@]}" --lazy thread:patience=0
+refused 'no lazy maps by interaction' "${input[@]}" --lazy thread --balance interaction
+refused 'no lazy maps by none' "${input[@]}" --lazy thread --balance none
+refused 'no lazy maps by feedback' "${input[@]}" --lazy 0:delay=1 --balance feedback
+refused 'no map is used' "${input[@]}" --lazy thread --compare sfc --parts 2
+refused_on 3 'lazy.*leave none' "${input[@]}" --lazy 3
+refused_on 3 'no lazy maps by none' "${input[@]}" --lazy 1 --balance none
+
+# same_run NAME LEAST: its physics are those of `plain`, and it has taken at least so many maps.
+same_run()
+{
+    "$same" plain.hdf5 "$1.hdf5" "$tolerance" >same || fail "$1: other forces: $(cat same)"
+    python3 - "$1" "$2" <<'PY' || fail "report of $1"
+import json, sys
+plain, lazy = (json.load(open(f"{name}/report.json")) for name in ("plain", sys.argv[1]))
+assert [s["interactions"] for s in plain["steps"]] == [s["interactions"] for s in lazy["steps"]], "interactions"
+maps = sum(s["action"] == "renew" and s["map_age"] > 0 for s in lazy["steps"])
+assert lazy["lazy"]["maps"] == maps >= int(sys.argv[2]), (lazy["lazy"], maps)
+for before, s in zip(lazy["steps"], lazy["steps"][1:]):
+    assert "was not made" not in s["why"], s["why"]
+    assert s["action"] == "renew" or s["map_age"] == before["map_age"] + 1, s
+PY
+}
+
+# beside RANKS LEAST LAZY ARG...
+beside()
+{
+    expect "$1" "${input[@]}" --steps 6 --forces "$3.hdf5" --report "$3" --lazy "${@:3}"
+    same_run "$3" "$2"
+}
+
+expect 1 "${input[@]}" --steps 6 --forces plain.hdf5 --report plain --balance sfc
+beside 3 0 1 --balance sfc
+# Maps by interactions group other groups of particles: rounding.
+tolerance=${tolerance/#0/1e-13} beside 4 0 2:spread=node --balance interaction --rebalance 1
+beside 5 0 4 --balance tiles --rebalance 1
+beside 3 0 thread --balance jagged --rebalance 1
+beside 2 0 0:delay=2 --balance auto --rebalance 1
+beside 3 1 1:wait=0 --balance tiles --rebalance 1
+beside 3 1 1:delay=1,repair=never --balance sfc --rebalance 2
+beside 3 1 1:delay=2,repair=2 --balance sfc --rebalance 2
+
+# counts FILE: what no clock has measured.
+counts()
+{
+    python3 - "$1" <<'PY'
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    print(*(row[key] for key in ("step", "rank", "particles", "targets", "interactions", "ghosts", "bytes_sent", "helped") if key in row))
+PY
+}
+
+# Three ranks take the same maps in the same steps, whoever makes them. Where they make them themselves by tiles, which
+# are timed, their clocks have counted on meanwhile: then counts are the same.
+for lazy in 3 0 1 2; do
+    for method in sfc tiles; do
+        [ "$method" = sfc ] || [ "$lazy" = 3 ] || [ "$lazy" = 0 ] || continue
+        name=$method-$lazy
+        "$mpiexec" -n $((3 + lazy)) env LD_PRELOAD="$clock" "$APP" "${input[@]}" --steps 6 --rebalance 2 \
+            --balance "$method" --lazy "$lazy:delay=2" --report "$name" >out 2>err || fail "$name: status $?: $(cat err)"
+        [ "$(value "$name/report.json" lazy | grep -c "'maps': [1-9]")" -eq 1 ] || fail "$name: no map"
+        if [ "$name" = tiles-0 ]; then
+            [ "$(counts tiles-3/loads.csv)" = "$(counts tiles-0/loads.csv)" ] || fail "$name: other counts"
+        else
+            cmp "$method-3/loads.csv" "$name/loads.csv" || fail "$name: other loads"
+        fi
+    done
+done
+
+# Some launchers end all ranks as soon as one ends.
+"$mpiexec" --enable-recovery -n 2 bash -c '
+    [ "${OMPI_COMM_WORLD_RANK:-1}" = 0 ] || kill -KILL $$
+    sleep 0.3
+    : >outlived' >out 2>err
+if [ ! -f outlived ]; then
+    echo "skipped: with $mpiexec no rank outlives another one"
+    finish
+    exit 0
+fi
+
+# balancer_of LAUNCHER: the process of rank 2, as the launcher names it.
+balancer_of()
+{
+    local pid
+    for pid in $(cat /proc/"$1"/task/*/children); do
+        if tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qx OMPI_COMM_WORLD_RANK=2; then
+            echo "$pid"
+        fi
+    done
+}
+
+# outlives NAME SIGNAL WHEN LAZY: the last one of three ranks gets the signal when a line of the output matches. In a
+# folder of its own.
+outlives()
+{
+    mkdir "$1" "$sessions/$1" && cd "$1" || exit 1
+    # Launchers that begin and end at once make and remove each other's folders.
+    OMPI_MCA_orte_tmpdir_base=$sessions/$1 "$mpiexec" --enable-recovery -n 3 "$APP" "${input[@]/--quiet/--seed=1}" --steps "$steps" --balance sfc \
+        --rebalance 1 --lazy "$4" --forces end.hdf5 --report end >out 2>err &
+    local launcher=$!
+    until grep -Eqs "$3" out || ! kill -0 "$launcher" 2>/dev/null; do
+        sleep 0.01
+    done
+    kill "-$2" "$(balancer_of "$launcher")" 2>/dev/null && echo sent >sent
+    wait "$launcher"
+    echo $? >status
+}
+
+expect 1 "${input[@]/--quiet/--seed=1}" --steps "$steps" --forces plain.hdf5 --report plain --balance sfc
+outlives early-KILL KILL . 1:wait=0,patience=1 &
+outlives early-STOP STOP . 1:wait=0,patience=1 &
+outlives late-KILL KILL '^ +[5-9] ' 1:patience=1 &
+outlives late-STOP STOP '^ +[5-9] ' 1:patience=1 &
+wait
+for name in early-KILL early-STOP late-KILL late-STOP; do
+    [ "$(cat $name/status)" = 0 ] || fail "$name: status $(cat $name/status): $(head -c 300 $name/err)"
+    [ -f $name/sent ] || fail "$name: the run was over before: $(head -c 300 $name/err)"
+    mv $name/end.hdf5 $name.hdf5
+    mv $name/end/* $name
+    same_run $name 0
+    case $name in
+        early*) grep -q LOST $name/report.json || fail "$name: $(grep state $name/report.json)" ;;
+    esac
+done
+finish

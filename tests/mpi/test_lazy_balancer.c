@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A balancer whose maps are made beside the run: they find the owners again, whoever makes them and however late. */
+#include "harness.h"
+
+#include <equipoise/balancer.h>
+
+#include <stdbool.h>
+
+#include "failing_ranks.h"
+
+enum { OWNERS = 60, MOST = 1000, STEPS = 12 };
+
+/* An owner on a line; all int64, as it travels. */
+typedef struct owner {
+    int64_t place, work, label;
+    int64_t offered; /* its place when it got its label, or that of what it was made from */
+    int64_t home, to;
+} owner;
+
+typedef struct world {
+    int rank, size;
+    int64_t n, made; /* made: places that this rank has given out */
+    owner own[MOST]; /* [n] that live here */
+    int64_t step, offered_at, nlabelled;
+    eqp_balancer *balancer;
+} world;
+
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
+{
+    const world *w = user;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < w->n && code == EQP_OK; i++) {
+        const owner *o = &w->own[i];
+        const eqp_owner told = {.key = (uint64_t)o->place,
+                                .id = o->place,
+                                .pin = o->place,
+                                .particles = 1,
+                                .home = w->rank,
+                                .at_home = i,
+                                .bytes = 8,
+                                .tag = w->rank,
+                                .label = o->label,
+                                .centre = {(double)o->place, 0, 0},
+                                .count = {kind == EQP_SURVEY_WORK ? o->work : 0},
+                                .interactions = 1};
+        code = eqp_survey_add_owner(list, &told);
+    }
+    return code;
+}
+
+static int label(void *user, int64_t first)
+{
+    world *w = user;
+
+    for (int64_t i = 0; i < w->n; i++) {
+        w->own[i].label = first + i;
+        w->own[i].offered = w->own[i].place;
+    }
+    w->offered_at = w->step;
+    w->nlabelled++;
+    return EQP_OK;
+}
+
+/* All owners on the last rank. */
+static eqp_problem make_world(MPI_Comm comm, world *w)
+{
+    *w = (world){.rank = mpi_test_rank(comm), .size = mpi_test_size(comm)};
+    w->n = w->rank == w->size - 1 ? OWNERS : 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        w->own[i] = (owner){.place = i << 20, .work = 100 + 10 * i};
+    }
+    return (eqp_problem){.user = w, .survey = survey, .label = label};
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const owner *a = left, *b = right;
+
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Every owner goes where it is to go, once. *all: [returned] as they were before, by place; owned by the caller. */
+static int64_t travel(MPI_Comm comm, world *w, owner **all)
+{
+    int64_t n = 0;
+
+    CHECK_EQUAL(eqp_gather_records(comm, sizeof **all, w->n, w->own, &n, (void *)all), EQP_OK);
+    qsort(*all, (size_t)n, sizeof **all, by_place);
+    w->n = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const owner *o = &(*all)[i];
+        CHECK(i == 0 || o->place > o[-1].place);
+        CHECK(o->to >= 0 && o->to < w->size);
+        if (o->to == w->rank) {
+            CHECK(w->n < MOST);
+            w->own[w->n] = *o;
+            w->own[w->n++].home = w->rank;
+        }
+    }
+    return n;
+}
+
+static int64_t new_place(world *w, int64_t near)
+{
+    return (near >> 20 << 20) + 1 + w->made++ * w->size + w->rank;
+}
+
+/* What a step does to owners: work grows at one end; of each rank one is divided, two are put together, one is new, and
+ * one moves on. */
+static void change(MPI_Comm comm, world *w)
+{
+    owner *all = NULL;
+
+    for (int64_t i = 0; i < w->n; i++) {
+        w->own[i].work += w->own[i].place >> 22;
+        w->own[i].to = w->rank;
+    }
+    if (w->n > 3) {
+        owner piece = w->own[1];
+        w->own[0].work += w->own[w->n - 2].work;
+        w->own[w->n - 2] = w->own[w->n - 1];
+        piece.work = w->own[1].work /= 2;
+        piece.place = new_place(w, piece.place);
+        w->own[w->n - 1] = piece;
+        piece.label = 0;
+        piece.offered = -1;
+        piece.place = new_place(w, piece.place);
+        w->own[w->n++] = piece;
+        w->own[2].to = (w->rank + 1) % w->size;
+    }
+    CHECK(travel(comm, w, &all) > 0);
+    free(all);
+}
+
+/* Owners that are new stay; those of one label stay together, and ranges of the curve are those of what was offered. */
+static void check_taken(int64_t n, const owner *all, const owner *by_offer)
+{
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(all[i].label > 0 || all[i].to == all[i].home);
+    }
+    for (int64_t i = 1; i < n; i++) {
+        const owner *now = &by_offer[i], *last = now - 1;
+        CHECK(last->label == 0 || now->label != last->label || (now->to == last->to && now->offered == last->offered));
+        CHECK(last->label == 0 || now->to >= last->to);
+    }
+}
+
+static int by_offer(const void *left, const void *right)
+{
+    const owner *a = left, *b = right;
+
+    return a->label == 0 || b->label == 0 ? (a->label > 0) - (b->label > 0)
+                                          : (a->offered > b->offered) - (a->offered < b->offered);
+}
+
+/* Owners to where the advice says. taken: a late map that nobody has repaired, by ranges of the curve. */
+static void move(MPI_Comm comm, world *w, const eqp_advice *advice, bool taken)
+{
+    owner *all = NULL;
+
+    for (int64_t i = 0; i < w->n; i++) {
+        CHECK(!advice->changed || advice->placement[i].tag == advice->placement[i].home);
+        w->own[i].home = w->rank;
+        w->own[i].to = advice->changed ? advice->placement[i].home : w->rank;
+    }
+    const int64_t n = travel(comm, w, &all);
+    if (taken) {
+        owner *sorted = mpi_test_alloc(n, sizeof *sorted);
+        memcpy(sorted, all, (size_t)n * sizeof *sorted);
+        qsort(sorted, (size_t)n, sizeof *sorted, by_offer);
+        check_taken(n, all, sorted);
+        free(sorted);
+    }
+    free(all);
+}
+
+static int record(world *w, eqp_step *step)
+{
+    int64_t count[1] = {0};
+    eqp_rank_row row = {.particles = (double)w->n, .balance_seconds = 1e-3};
+
+    for (int64_t i = 0; i < w->n; i++) {
+        count[0] += w->own[i].work;
+    }
+    row.load = 1e-6 * (double)count[0];
+    w->step++;
+    return eqp_balancer_record(w->balancer, &(eqp_work){.row = &row, .count = count}, step);
+}
+
+static eqp_balancer_options options_of(const char *method, const eqp_methods *own, eqp_lazy *lazy, int64_t every)
+{
+    eqp_balancer_options options;
+
+    CHECK_EQUAL(eqp_balancer_options_init(&options, sizeof options), EQP_OK);
+    CHECK_EQUAL(eqp_choice_parse(own, NULL, method, &options.method, NULL), EQP_OK);
+    options.lazy = lazy;
+    options.calibrate = false;
+    options.policy.mode = EQP_POLICY_EVERY;
+    options.policy.every = every;
+    return options;
+}
+
+/* Steps of an application; maps that it has taken late. */
+static int64_t run_steps(MPI_Comm comm, const char *method, eqp_lazy *lazy)
+{
+    const eqp_lazy_options how = eqp_lazy_settings(lazy);
+    static world w;
+    eqp_problem problem = make_world(comm, &w);
+    const eqp_balancer_options options = options_of(method, NULL, lazy, 2);
+    int64_t taken = 0, age = -1;
+
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    for (int64_t s = 0; s < STEPS; s++) {
+        const int64_t labelled = w.nlabelled, offered = w.offered_at;
+        eqp_advice advice;
+        eqp_step step;
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
+        const bool late = advice.action == EQP_RENEW && s > 0;
+        CHECK(!late || (labelled > 0 && labelled == w.nlabelled));
+        move(comm, &w, &advice, late && how.repair == 0 && strcmp(method, "sfc") == 0);
+        CHECK_EQUAL(record(&w, &step), EQP_OK);
+        CHECK(strstr(step.why, "not made") == NULL && step.lazy != EQP_LAZY_LOST);
+        CHECK_EQUAL(step.map_age, late ? s - offered : advice.action == EQP_RENEW ? 0 : age + 1);
+        CHECK(!late || how.delay < 0 || step.map_age == how.delay);
+        CHECK(!late || how.wait < 0 || step.map_age <= how.wait + 1);
+        age = step.map_age;
+        taken += late;
+        change(comm, &w);
+    }
+    eqp_balancer_free(w.balancer);
+    return taken;
+}
+
+static void run_with(MPI_Comm comm, const char *method, const char *words, int64_t least)
+{
+    eqp_lazy_options options;
+    MPI_Comm mine = MPI_COMM_NULL;
+    eqp_lazy *lazy = NULL;
+    bool lost = true;
+
+    CHECK_EQUAL(eqp_lazy_options_parse(words, &options, NULL), EQP_OK);
+    if (options.mode == EQP_LAZY_BY_RANKS && options.balancers >= mpi_test_size(comm)) {
+        return;
+    }
+    CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
+    if (eqp_lazy_serves(lazy)) {
+        CHECK_EQUAL(eqp_balancer_serve(lazy, NULL), EQP_OK);
+    } else {
+        CHECK(run_steps(mine, method, lazy) >= least);
+    }
+    CHECK_EQUAL(eqp_lazy_leave(&lazy, &lost), EQP_OK);
+    CHECK(lazy == NULL && !lost);
+    eqp_comm_free(&mine);
+}
+
+static void owners_are_found_again(MPI_Comm comm)
+{
+    run_with(comm, "sfc", "0:delay=1,repair=never", 3);
+    run_with(comm, "sfc", "0:delay=3,repair=never", 2);
+    run_with(comm, "sfc", "thread:wait=0,repair=never", 2);
+    run_with(comm, "sfc", "1:delay=2,repair=never", 2);
+    run_with(comm, "sfc", "2:wait=1,repair=never", 2);
+    run_with(comm, "sfc", "5:delay=2,repair=never", 2);
+}
+
+static void maps_are_taken_by_every_way(MPI_Comm comm)
+{
+    run_with(comm, "sfc", "thread", 0);
+    run_with(comm, "tiles", "thread:delay=2", 2);
+    run_with(comm, "interaction", "1:wait=0", 2);
+    run_with(comm, "tiles", "2:delay=1", 2);
+    run_with(comm, "auto", "1:delay=2", 0);
+    run_with(comm, "sfc", "1:delay=3,repair=2", 1);
+}
+
+static bool breaks; /* the method below, from now on */
+
+static int assign_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    (void)result;
+    for (int64_t i = 0; i < items->n; i++) {
+        part[i] = (int)(items->id[i] % options->nparts);
+    }
+    return breaks ? EQP_ERR_DATA : EQP_OK;
+}
+
+static int assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                  eqp_balance_result *result)
+{
+    (void)comm;
+    return assign_alone(items, options, part, result);
+}
+
+static const eqp_method frail = {
+    .name = "frail", .summary = "breaks", .assign = assign, .assign_alone = assign_alone, .flags = EQP_NEEDS_WEIGHTS};
+static const eqp_method *const rows[] = {&frail};
+static const eqp_methods own_methods = {rows, 1};
+
+/* A map that is not made leaves the present one, and says so. */
+static void run_frail(MPI_Comm comm, eqp_lazy *lazy)
+{
+    static world w;
+    eqp_problem problem = make_world(comm, &w);
+    eqp_advice advice;
+    eqp_step step;
+    int told = 0;
+
+    problem.own = &own_methods;
+    const eqp_balancer_options options = options_of("frail", &own_methods, lazy, 1);
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    breaks = false;
+    for (int64_t s = 0; s < STEPS; s++) {
+        const eqp_map *before = eqp_balancer_map(w.balancer);
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
+        CHECK(s == 0 || (advice.action == EQP_KEEP && !advice.changed && advice.placement == NULL));
+        CHECK(s == 0 || eqp_balancer_map(w.balancer) == before);
+        breaks = true;
+        move(comm, &w, &advice, false);
+        CHECK_EQUAL(record(&w, &step), EQP_OK);
+        CHECK_EQUAL(step.map_age, s);
+        CHECK(step.why[0] == '\0' || strstr(step.why, "was not made: ") != NULL);
+        told += step.why[0] != '\0';
+    }
+    CHECK(told >= 2);
+    eqp_balancer_free(w.balancer);
+}
+
+static void maps_that_fail_change_nothing(MPI_Comm comm)
+{
+    static const char *const words[] = {"0:delay=1,repair=never", "thread:wait=0,repair=never",
+                                        "1:delay=2,repair=never", "2:wait=0,repair=never"};
+
+    for (int i = 0; i < 4; i++) {
+        eqp_lazy_options options;
+        MPI_Comm mine = MPI_COMM_NULL;
+        eqp_lazy *lazy = NULL;
+        CHECK_EQUAL(eqp_lazy_options_parse(words[i], &options, NULL), EQP_OK);
+        if (options.mode == EQP_LAZY_BY_RANKS && options.balancers >= mpi_test_size(comm)) {
+            continue;
+        }
+        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
+        if (eqp_lazy_serves(lazy)) {
+            breaks = true;
+            CHECK_EQUAL(eqp_balancer_serve(lazy, &own_methods), EQP_OK);
+        } else {
+            run_frail(mine, lazy);
+        }
+        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
+        eqp_comm_free(&mine);
+    }
+}
+
+/* A run that ends at the first error; its code is the same on all ranks. */
+static void run_short_of_memory(MPI_Comm comm, eqp_lazy *lazy)
+{
+    static world w;
+    eqp_problem problem = make_world(comm, &w);
+    const eqp_balancer_options options = options_of("sfc", NULL, lazy, 1);
+    int code = eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL);
+
+    CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
+    for (int64_t s = 0; s < 5 && code == EQP_OK; s++) {
+        eqp_advice advice;
+        code = eqp_balancer_advise(w.balancer, 5 - s, &advice, NULL);
+        CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
+        CHECK(code == EQP_OK || code == EQP_ERR_MEMORY);
+        if (code == EQP_OK) {
+            const int64_t left = failing_malloc_left; /* what the code itself needs it has */
+            failing_malloc_left = -1;
+            move(comm, &w, &advice, false);
+            failing_malloc_left = left;
+            code = record(&w, NULL);
+            CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
+        }
+    }
+    eqp_balancer_free(w.balancer);
+}
+
+/* One rank lacks memory for one allocation, after so many. Returns whether it came to that. */
+static bool fails_once(MPI_Comm comm, const eqp_lazy_options *options, int victim, int64_t successes)
+{
+    MPI_Comm mine = MPI_COMM_NULL;
+    eqp_lazy *lazy = NULL;
+    bool lost = false;
+    int failed;
+
+    if (mpi_test_rank(comm) == victim) {
+        failing_malloc_start_single(successes);
+    }
+    const int code = eqp_lazy_split(comm, options, &mine, &lazy, NULL);
+    CHECK(code == EQP_OK || code == EQP_ERR_MEMORY);
+    CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
+    if (eqp_lazy_serves(lazy)) {
+        CHECK_EQUAL(eqp_balancer_serve(lazy, NULL), EQP_OK);
+    } else if (code == EQP_OK) {
+        run_short_of_memory(mine, lazy);
+    }
+    CHECK_EQUAL(eqp_lazy_leave(&lazy, &lost), EQP_OK);
+    CHECK(!lost);
+    eqp_comm_free(&mine);
+    failed = (int)failing_malloc_stop();
+    MPI_Bcast(&failed, 1, MPI_INT, victim, comm);
+    return failed > 0;
+}
+
+static void without_memory_nobody_waits_for_ever(MPI_Comm comm)
+{
+    static const char *const words[] = {"0:delay=1", "thread:wait=0", "1:wait=0"};
+    const int size = mpi_test_size(comm);
+
+    if (!failing_malloc_only_ours() || size != 3) { /* more ranks fail at the same places */
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        eqp_lazy_options options;
+        CHECK_EQUAL(eqp_lazy_options_parse(words[i], &options, NULL), EQP_OK);
+        for (int victim = 0; victim < size; victim++) {
+            for (int64_t k = 0; fails_once(comm, &options, victim, k); k += 1 + k / 8) {
+            }
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(owners_are_found_again),
+        MPI_TEST(maps_are_taken_by_every_way),
+        MPI_TEST(maps_that_fail_change_nothing),
+        MPI_TEST(without_memory_nobody_waits_for_ever),
+    };
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
+}
