@@ -69,8 +69,8 @@ int eqp__late_check(const eqp_balancer *b, eqp_message *message)
 /* So many repairs scatter a map: what is taken then pays for itself in ghosts. */
 #define WORN 3
 
-/* Whether the present map is not what it was when it was new: its work is uneven and cannot be mended where it stands, or
- * it has been mended too often. */
+/* Whether the present map is not what it was when it was new: its work is uneven and cannot be mended where it stands,
+ * or it has been mended too often. */
 static bool has_aged(const eqp_balancer *b)
 {
     const double fresh = fmax(b->options.policy.imbalance_tol, b->now.imbalance_promised);
@@ -142,9 +142,10 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
     if (options.repair > 0) {
         return eqp__can_repair(b) && b->policy.steps > 0 && b->clock % options.repair == 0 ? EQP_REPAIR : EQP_KEEP;
     }
-    return wanted == EQP_RENEW && !(b->options.policy.mode == EQP_POLICY_AUTO && eqp__can_repair(b)) ? EQP_KEEP
-           : wanted == EQP_RENEW                                                                     ? EQP_REPAIR
-                                                                                                     : wanted;
+    if (wanted == EQP_RENEW) { /* of what moves few owners, that is done meanwhile */
+        return b->options.policy.mode == EQP_POLICY_AUTO && eqp__can_repair(b) ? EQP_REPAIR : EQP_KEEP;
+    }
+    return wanted;
 }
 
 /* What is kept of owners: where maps are tried, all pins; where owners may be divided, what that takes. */

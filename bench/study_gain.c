@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How often is the cost model right (Pearce 2014, section 3.3), and what does it cost where it is wrong?
+ *
+ *     build/bench/study_gain
+ *
+ * Scenarios are graphs of the load-balance benchmark, cut into parts of equally many vertices along the curve, whose
+ * vertices weigh unlike; weights then stay. Three ways to go on for some steps: none; diffusive, a step of real moves
+ * of boundary vertices before each step; global, the optimal cut of the curve once. All three are carried out, in
+ * virtual time: a step lasts as long as its largest load, a move costs what the network takes for the part that gets
+ * most, a decision what the scenario says. The model sees the loads and the graph of parts as they are, simulates
+ * diffusion (Algorithm 5), and of the global method knows what it has reached in the scenarios before this one.
+ *
+ * What this leaves out: weights that change, imbalance that comes back, messages of the steps themselves, and noise.
+ *
+ * CSV, a row for each scenario; then, behind '#', what follows from them. */
+#include "timing.h"
+
+#include "../apps/loadbench/physics/graph.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/base.h>
+#include <equipoise/diffusion.h>
+#include <equipoise/gain.h>
+#include <equipoise/random.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STEPS = 200, WAYS = 3 };
+
+static const double unit = 1e-6, bytes = 200.0, alpha = 2e-6, beta = 1e-9; /* seconds of weight 1; a vertex; network */
+
+/* A graph with its weights; parts to begin with. */
+typedef struct world {
+    lb_graph graph;
+    eqp_elements e;
+    double *weight, *edge_weight;
+    int64_t *edge, *first;
+    int *start, *part;
+    int nparts;
+} world;
+
+/* What became of a way to go on: seconds, and the largest load at the end. */
+typedef struct outcome {
+    double seconds, reached;
+} outcome;
+
+static void check(int code)
+{
+    if (code) {
+        bench_die("study_gain", eqp_error_text(code));
+    }
+}
+
+static void open_world(world *w, const char *text)
+{
+    lb_generator generator;
+    int64_t nedges;
+
+    memset(w, 0, sizeof *w);
+    check(lb_generator_parse(text, &generator, NULL));
+    check(lb_graph_create(&generator, &w->graph));
+    nedges = w->graph.first[w->graph.n];
+    check(eqp_array_create(&w->weight, w->graph.n, sizeof *w->weight));
+    check(eqp_array_create(&w->edge, nedges, sizeof *w->edge));
+    check(eqp_array_create(&w->edge_weight, nedges, sizeof *w->edge_weight));
+    check(eqp_array_create(&w->start, w->graph.n, sizeof *w->start));
+    check(eqp_array_create(&w->part, w->graph.n, sizeof *w->part));
+    for (int64_t i = 0; i < nedges; i++) {
+        w->edge[i] = w->graph.edge[i].to;
+        w->edge_weight[i] = w->graph.edge[i].weight;
+    }
+    w->e = (eqp_elements){w->graph.n, w->weight, w->part, w->graph.first, w->edge, w->edge_weight};
+}
+
+static void close_world(world *w)
+{
+    lb_graph_free(&w->graph);
+    free(w->weight);
+    free(w->edge);
+    free(w->edge_weight);
+    free(w->start);
+    free(w->part);
+}
+
+static void cut(const world *w, const double *load, int *part)
+{
+    int64_t *first = NULL;
+
+    check(eqp_array_create(&first, w->nparts + 1, sizeof *first));
+    check(eqp_cuts_optimal(w->graph.n, load, w->nparts, NULL, first, NULL));
+    for (int p = 0; p < w->nparts; p++) {
+        for (int64_t i = first[p]; i < first[p + 1]; i++) {
+            part[i] = p;
+        }
+    }
+    free(first);
+}
+
+/* Equal counts; then work that rises along an axis, lies in a ball, or is unlike from part to part. */
+static void weigh(world *w, int pattern, double strength, int seed)
+{
+    for (int64_t i = 0; i < w->graph.n; i++) {
+        w->weight[i] = 1.0;
+    }
+    cut(w, w->weight, w->start);
+    for (int64_t i = 0; i < w->graph.n; i++) {
+        const double *x = w->graph.centre[i];
+        const double away = hypot(hypot(x[0] - 0.3, x[1] - 0.4), x[2] - 0.4);
+        const double more = pattern == 0   ? x[0]
+                            : pattern == 1 ? (away < 0.25 ? 1.0 : 0.0)
+                                           : eqp_random_uniform(7, (uint64_t)seed, (uint64_t)w->start[i]);
+        w->weight[i] = unit * w->graph.base[i] * (1.0 + strength * more);
+    }
+    memcpy(w->part, w->start, (size_t)w->graph.n * sizeof *w->part);
+}
+
+static eqp_part_loads loads_of(const world *w, const int *part)
+{
+    eqp_part_loads loads;
+
+    check(eqp_parts_load(w->graph.n, w->weight, part, w->nparts, NULL, NULL, &loads));
+    return loads;
+}
+
+/* Most vertices that come to one part. */
+static double most_moved(const world *w, const int *before, const int *after)
+{
+    int64_t *come = NULL, most = 0;
+
+    check(eqp_array_create(&come, w->nparts, sizeof *come));
+    for (int64_t i = 0; i < w->graph.n; i++) {
+        come[after[i]] += before[i] != after[i];
+        most = come[after[i]] > most ? come[after[i]] : most;
+    }
+    free(come);
+    return (double)most;
+}
+
+static double move_seconds(double moved)
+{
+    return moved > 0 ? alpha + beta * bytes * moved : 0.0;
+}
+
+static outcome go_global(world *w, const eqp_gain_case *c)
+{
+    outcome made;
+
+    cut(w, w->weight, w->part);
+    made.reached = loads_of(w, w->part).max;
+    made.seconds =
+        c->decision_seconds + move_seconds(most_moved(w, w->start, w->part)) + (double)c->steps * made.reached;
+    memcpy(w->part, w->start, (size_t)w->graph.n * sizeof *w->part);
+    return made;
+}
+
+/* A step of moves before each step, until one moves nothing. */
+static outcome go_diffusive(world *w, const eqp_gain_case *c)
+{
+    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    outcome made = {0.0, loads_of(w, w->part).max};
+    int *next = NULL;
+    int64_t left = c->steps;
+
+    check(eqp_array_create(&next, w->graph.n, sizeof *next));
+    options.steps = 1;
+    for (double moved = 1; left > 0 && moved > 0; left--) {
+        check(eqp_diffusion_move(&w->e, w->nparts, &options, next));
+        moved = most_moved(w, w->part, next);
+        memcpy(w->part, next, (size_t)w->graph.n * sizeof *next);
+        made.reached = loads_of(w, w->part).max;
+        made.seconds += c->diffusive_seconds + move_seconds(moved) + made.reached;
+    }
+    made.seconds += (double)left * made.reached; /* it is not asked again */
+    free(next);
+    memcpy(w->part, w->start, (size_t)w->graph.n * sizeof *w->part);
+    return made;
+}
+
+/* What the model says before the first step. */
+static eqp_gain_choice ask(world *w, const eqp_gain_case *c)
+{
+    eqp_diffusion_options options = eqp_diffusion_options_defaults();
+    double load_max[MOST_STEPS], moved_max[MOST_STEPS];
+    eqp_part_graph *graph = NULL;
+    eqp_gain_choice choice;
+    int64_t steps = c->steps < MOST_STEPS ? c->steps : MOST_STEPS, converged = 0;
+
+    options.steps = steps;
+    check(eqp_part_graph_create(&w->e, w->nparts, NULL, &graph));
+    check(eqp_diffusion_simulate(graph, &options, load_max, moved_max, &converged));
+    eqp_part_graph_free(graph);
+    check(eqp_gain_choose(c, converged < steps ? converged : steps, load_max, moved_max, &choice));
+    return choice;
+}
+
+/* Over all scenarios. */
+typedef struct tally {
+    int n, right, global_best, diffusive_best;
+    double worst, wrong, worst_global, wrong_global; /* penalties of wrong choices; of always global */
+    double gain[WAYS + 1];                           /* mean, over none: diffusive, global, model; [0] is not used */
+    double reached[WAYS];                            /* imbalances that the global method has reached, their sum; n */
+} tally;
+
+static void judge(tally *all, const char *name, const eqp_gain_case *c, const eqp_gain_choice *said,
+                  const outcome of[WAYS])
+{
+    const double none = of[0].seconds;
+    int best = 0;
+
+    for (int k = 1; k < WAYS; k++) {
+        best = of[k].seconds < of[best].seconds ? k : best;
+    }
+    const double penalty = of[said->kind].seconds / of[best].seconds - 1.0,
+                 global = of[2].seconds / of[best].seconds - 1.0;
+    all->n++;
+    all->right += (int)said->kind == best;
+    all->global_best += best == 2;
+    all->diffusive_best += best == 1;
+    all->worst = fmax(all->worst, penalty);
+    all->wrong += penalty;
+    all->worst_global = fmax(all->worst_global, global);
+    all->wrong_global += global;
+    all->gain[1] += none / of[1].seconds - 1.0;
+    all->gain[2] += none / of[2].seconds - 1.0;
+    all->gain[3] += none / of[said->kind].seconds - 1.0;
+    printf("%s,%" PRId64 ",%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%.4g,%d,%d\n", name, c->steps,
+           c->load_max / c->load_mean - 1.0, said->none, said->diffusive, said->global, of[0].seconds, of[1].seconds,
+           of[2].seconds, (int)said->kind, best);
+}
+
+static void summarise(const tally *all, const char *what)
+{
+    const int wrong = all->n - all->right;
+
+    printf("# %s: %d scenarios, right %.1f%%; where wrong: mean penalty %.2f%%, worst %.2f%%\n", what, all->n,
+           100.0 * all->right / all->n, wrong > 0 ? 100.0 * all->wrong / wrong : 0.0, 100.0 * all->worst);
+    printf("# best: none %.1f%%, diffusive %.1f%%, global %.1f%%; always global: worst penalty %.1f%%\n",
+           100.0 * (all->n - all->global_best - all->diffusive_best) / all->n, 100.0 * all->diffusive_best / all->n,
+           100.0 * all->global_best / all->n, 100.0 * all->worst_global);
+    printf("# mean gain over none: model %.1f%%, global %.1f%%, diffusive %.1f%%\n", 100.0 * all->gain[3] / all->n,
+           100.0 * all->gain[2] / all->n, 100.0 * all->gain[1] / all->n);
+}
+
+static void try_one(world *w, const char *name, int64_t steps, double dear, tally *corrected, tally *printed)
+{
+    const eqp_part_loads loads = loads_of(w, w->part);
+    const double seen = corrected->n > 0 ? corrected->reached[0] / corrected->n : 0.0;
+    eqp_gain_case c = {.steps = steps,
+                       .load_max = loads.max,
+                       .load_mean = loads.mean,
+                       .load_reached = loads.mean * (1.0 + seen),
+                       .decision_seconds = dear * loads.mean,
+                       .diffusive_seconds = 0.01 * loads.mean,
+                       .elements_max = (double)w->graph.n / w->nparts,
+                       .element_bytes = bytes,
+                       .alpha = alpha,
+                       .beta = beta};
+    const outcome of[WAYS] = {{(double)steps * loads.max, loads.max}, go_diffusive(w, &c), go_global(w, &c)};
+    eqp_gain_choice said = ask(w, &c);
+
+    judge(corrected, name, &c, &said, of);
+    c.as_printed = true;
+    said = ask(w, &c);
+    judge(printed, name, &c, &said, of);
+    corrected->reached[0] += of[2].reached / loads.mean - 1.0;
+}
+
+int main(void)
+{
+    static const char *const graphs[] = {"grid:n=8000", "triangles:n=16000", "octree:n=12000", "particles:n=8000"};
+    static const int parts[] = {2, 8, 24, 64};
+    static const int64_t steps[] = {5, 40, 200};
+    static const double strengths[] = {0.3, 3.0}, prices[] = {0.2, 10.0}; /* of a global map, in steps */
+    tally corrected = {0}, printed = {0};
+
+    printf("scenario,steps,imbalance,said_none,said_diffusive,said_global,none,diffusive,global,said,best\n");
+    for (int i = 0; i < 4 * 4 * 3 * 2; i++) {
+        char name[96];
+        world w;
+        const char *graph = graphs[i % 4];
+        const int nparts = parts[i / 4 % 4], pattern = i / 16 % 3;
+        const double strength = strengths[i / 48];
+        open_world(&w, graph);
+        w.nparts = nparts;
+        weigh(&w, pattern, strength, i);
+        for (int k = 0; k < 6; k++) {
+            snprintf(name, sizeof name, "%s parts=%d pattern=%d strength=%g price=%g", graph, nparts, pattern, strength,
+                     prices[k % 2]);
+            try_one(&w, name, steps[k / 2], prices[k % 2], &corrected, &printed);
+        }
+        close_world(&w);
+    }
+    summarise(&corrected, "corrected");
+    summarise(&printed, "as printed");
+    return 0;
+}
