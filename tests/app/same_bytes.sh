@@ -16,6 +16,8 @@ if [ -n "$quick" ]; then
     ranks=3
     methods='interaction sfc:split,even=step'
 fi
+compare=all
+[ -z "$quick" ] || compare=sfc,interaction,tiles
 failures=0
 
 # run BUILD RANKS NAME APP ARG...: a report in the folder NAME, what is printed in NAME.txt
@@ -37,12 +39,12 @@ record()
     for n in $ranks; do
         for input in plummer:n=3000 clusters:n=4000; do
             run "$1" "$n" "bh-$n-${input%%:*}" barneshut --generate "$input" --parts 4,32 \
-                --compare all,sfc:split,interaction:start=tiles,interaction:pins=2
+                --compare $compare,sfc:split,interaction:start=tiles,interaction:pins=2
             [ -z "$quick" ] || break
         done
         for input in chains:n=6 lines:n=12; do
             run "$1" "$n" "dd-$n-${input%%:*}" dislocation --generate "$input" --parts 4,32 \
-                --compare all,tiles:aspect=2,sfc:split,interaction:start=tiles
+                --compare $compare,tiles:aspect=2,sfc:split,interaction:start=tiles
             [ -z "$quick" ] || break
         done
         for method in $methods; do
