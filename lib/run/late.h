@@ -71,10 +71,6 @@ int eqp__late_answer_read(const eqp_lazy_parcel *parcel, int nranks, int64_t nho
 int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const eqp_lazy_parcel *offer,
                    eqp_lazy_parcel *answer);
 
-/* late_alone.c: what eqp__make_new() does, for all owners and without MPI: by methods that have `assign_alone`, of
- * whole owners. nhome: owners. Local. */
-int eqp__late_make_alone(const eqp_balancer *b, const eqp_making *making, int64_t nhome, eqp_found_map *found);
-
 /* late.c: the side of the application. */
 
 /* Whether maps can be made that way: EQP_OK, or EQP_ERR_ARGUMENT with a line. Local. */

@@ -214,12 +214,14 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .making = *making,
                              .nhome = home->n,
                              .key = home->key};
-    eqp_auto_question question = {.nparts = b->nparts, .life = life, .network = b->options.network};
+    eqp_auto_question question = {.nparts = b->nparts, .life = life};
     eqp_whatif_state state;
     int code;
 
     eqp__whatif_open(&what, &state);
-    EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &question.network) : EQP_OK);
+    /* Kept: who makes maps beside the run cannot measure it. */
+    EQP_TRY(b->options.network_measure ? eqp_network_measure(b->comm, &b->options.network) : EQP_OK);
+    question.network = b->options.network;
     EQP_TRY(eqp__auto_choose(&state, &question, b->has_map ? &present : NULL, answer, message));
 done:
     eqp__whatif_close(&state);

@@ -43,9 +43,9 @@ typedef struct eqp_pcontrol {
     const double *weight; /**< [n] measured or counted work, finite, >= 0; NULL on all ranks: 1 each */
     const double *point;  /**< [n][3] where the items are, finite */
     const int *part_now;  /**< [n] the rank that has each now; NULL: this one */
-    int *part;            /**< [n] out, EQP_PCONTROL_TAKE: the rank of MPI_COMM_WORLD that is to have each item; -1 for
-                               one that was not offered on this rank */
-    int state;            /**< out: one of EQP_PCONTROL_...; set it to EQP_PCONTROL_NOBODY before the first call */
+    int *part; /**< [n] out, EQP_PCONTROL_TAKE: the rank, of the world that the program sees, that is to have each item;
+                  -1 for one that was not offered on this rank */
+    int state; /**< out: one of EQP_PCONTROL_...; set it to EQP_PCONTROL_NOBODY before the first call */
 } eqp_pcontrol;
 
 #endif
