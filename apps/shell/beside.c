@@ -77,15 +77,14 @@ static int has_spare_core(MPI_Comm world, bool *spare)
 
 int app_beside_decide(MPI_Comm world, const app_pace *pace, app_run_settings *run)
 {
-    const double particles = particles_of(pace, run), owners = particles * pace->owners;
     const bool known = pace->seconds > 0 && !(run->method->flags & (EQP_KEEPS | EQP_BY_LOADS)) &&
                        (run->method->assign != NULL || strcmp(run->method->name, "auto") == 0);
-    eqp_lazy_model model = {.step = {.divided = particles * pace->seconds},
-                            .talk = {.fixed = ROUND},
+    eqp_lazy_model model = {.talk = {.fixed = ROUND},
                             .imbalance = UNEVEN,
                             .drift = DRIFT,
                             .tolerance = RENEWED,
                             .steps = run->steps > 0 ? run->steps : 1};
+    double particles = particles_of(pace, run);
     int nranks, code;
 
     if (run->lazy.mode != EQP_LAZY_AUTO) {
@@ -97,8 +96,12 @@ int app_beside_decide(MPI_Comm world, const app_pace *pace, app_run_settings *ru
         eqp_message_set(&run->lazy_why, "%s", known ? "one rank" : "no map of this method can be made elsewhere");
         return EQP_OK;
     }
+    if (MPI_Bcast(&particles, 1, MPI_DOUBLE, 0, world) != MPI_SUCCESS) { /* not all nodes may see the file */
+        return EQP_ERR_MPI;
+    }
     EQP_TRY(has_spare_core(world, &model.spare));
-    model.map = map_of(run, owners, nranks);
+    model.step.divided = particles * pace->seconds;
+    model.map = map_of(run, particles * pace->owners, nranks);
     EQP_TRY(eqp_lazy_decide(&model, nranks, run->method->assign_alone != NULL && !run->choice.options.split, &run->lazy,
                             &run->lazy_why));
 done:

@@ -166,6 +166,11 @@ static int by_key(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+void eqp__names_sort(eqp_names *names)
+{
+    qsort(names->key, (size_t)names->n, sizeof *names->key, by_key);
+}
+
 /* Numbers are those of the owners' places in the caller's arrays, each once. */
 static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names *of)
 {
@@ -192,7 +197,7 @@ static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names
             of->label[owner->at_home] = owner->label;
         }
     }
-    qsort(of->key, (size_t)of->n, sizeof *of->key, by_key);
+    eqp__names_sort(of);
 done:
     return code;
 }

@@ -69,6 +69,7 @@ typedef struct eqp_names {
 /* names: to be freed in any case. Collective. */
 int eqp__take_names(eqp_balancer *b, eqp_names *names);
 void eqp__names_free(eqp_names *names);
+void eqp__names_sort(eqp_names *names); /* the keys */
 
 /* make.c */
 

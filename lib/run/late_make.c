@@ -92,13 +92,6 @@ static void add_base(void *user, int nparts, double *seconds)
     }
 }
 
-static int by_key(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* The names of all offers, one rank's after another's. */
 static int gather_names(gathered *g)
 {
@@ -118,7 +111,7 @@ static int gather_names(gathered *g)
             g->names.present[at].home = o->rank;
         }
     }
-    qsort(g->names.key, (size_t)g->names.n, sizeof *g->names.key, by_key);
+    eqp__names_sort(&g->names);
 done:
     return code;
 }
