@@ -129,6 +129,7 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
                  in_thread = choice.seconds[EQP_LAZY_THREAD];
     options->mode = EQP_LAZY_NONE;
     options->balancers = 0;
+    options->choose = true;
     if (in_thread < inline_seconds && in_thread <= beside) {
         options->mode = EQP_LAZY_BY_THREAD;
     } else if (beside < inline_seconds) {

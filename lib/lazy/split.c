@@ -57,7 +57,8 @@ static bool can_be(const eqp_lazy_options *o)
 
 static int64_t print_of(const eqp_lazy_options *o)
 {
-    const int64_t word[] = {o->mode, o->balancers, o->wait, o->delay, o->repair, eqp__bits_of(o->patience), o->spread};
+    const int64_t word[] = {o->mode,   o->balancers, o->wait, o->delay, o->repair, eqp__bits_of(o->patience),
+                            o->spread, o->choose};
 
     return eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 }

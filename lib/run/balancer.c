@@ -299,6 +299,10 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, const eqp_names *hom
     if (*wanted == EQP_RENEW) {
         EQP_TRY(eqp__make_new(b, home, making, expected_life(&b->policy, left), found, &advice->bytes, message));
         b->repaired = 0;
+        if (b->options.lazy != NULL && b->late > 0 && b->now.why[0] == '\0') {
+            snprintf(b->now.why, sizeof b->now.why, "in line, as the last one came %lld steps late",
+                     (long long)b->late);
+        }
     }
 done:
     return code;

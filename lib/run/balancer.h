@@ -36,14 +36,17 @@ struct eqp_balancer {
     eqp_policy_action action; /* since the last step */
     bool kept;                /* `auto` kept the present map then */
     /* late maps: late.h */
-    int64_t clock;       /* steps that were recorded */
-    int64_t born;        /* clock when the owners of the present map were surveyed */
-    int64_t offered;     /* clock of the last offer */
-    int64_t noffered;    /* owners that lived here then */
-    int64_t repaired;    /* repairs since then, or since the last new map */
-    eqp_lazy_phase news; /* of all ranks */
-    bool surveys;        /* the code takes surveys while it computes forces */
-    eqp_step now;        /* the last step, and what was said of the present map */
+    int64_t clock;         /* steps that were recorded */
+    int64_t born;          /* clock when the owners of the present map were surveyed */
+    int64_t offered;       /* clock of the last offer */
+    int64_t noffered;      /* owners that lived here then */
+    int64_t repaired;      /* repairs since then, or since the last new map */
+    double inline_seconds; /* of the slowest rank, of the last map that was made in line */
+    double take_seconds;   /* the same of the last one that came late */
+    int64_t late;          /* steps by which it did; 0: none has come */
+    eqp_lazy_phase news;   /* of all ranks */
+    bool surveys;          /* the code takes surveys while it computes forces */
+    eqp_step now;          /* the last step, and what was said of the present map */
 };
 
 /* create.c: whether what a caller says can be, and fingerprints of it. Local. */

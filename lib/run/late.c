@@ -79,9 +79,30 @@ static bool has_aged(const eqp_balancer *b)
     return b->repaired >= WORN || (!mends && b->now.imbalance_work > fresh);
 }
 
+void eqp__late_learn(eqp_balancer *b)
+{
+    if (b->now.action == EQP_RENEW && b->now.map_age > 0) {
+        b->take_seconds = b->now.balance_seconds;
+        b->late = b->now.map_age;
+    } else if (b->now.action == EQP_RENEW) {
+        b->inline_seconds = b->now.balance_seconds;
+    }
+}
+
+/* Whether the next map is made in line, although others could make it: as measured, that costs no more than to take one
+ * and what the present one loses until it comes. That is equation 5.5 with the same ranks in both cases. */
+static bool in_line(const eqp_balancer *b)
+{
+    const eqp_lazy_options options = eqp_lazy_settings(b->options.lazy);
+    const double lost = fmax(0.0, b->now.imbalance_work - b->now.imbalance_promised) * b->now.load_mean;
+
+    return options.choose && options.delay < 0 && b->news == EQP_LAZY_IDLE && b->late > 0 &&
+           b->inline_seconds <= b->take_seconds + (double)b->late * lost;
+}
+
 static bool wants_offer(const eqp_balancer *b)
 {
-    if (!lazy(b) || b->news != EQP_LAZY_IDLE || !b->has_map) {
+    if (!lazy(b) || b->news != EQP_LAZY_IDLE || !b->has_map || in_line(b)) {
         return false;
     }
     switch (b->options.policy.mode) {
@@ -133,7 +154,7 @@ eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wan
 {
     const eqp_lazy_options options = eqp_lazy_settings(b->options.lazy);
 
-    if (!lazy(b) || !b->has_map) {
+    if (!lazy(b) || !b->has_map || in_line(b)) {
         return wanted;
     }
     if (options.repair == 0) {

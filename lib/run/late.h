@@ -86,6 +86,9 @@ bool eqp__late_wants_survey(const eqp_balancer *b);
 /* How much such a survey keeps of owners. Local. */
 eqp_survey_detail eqp__late_detail(const eqp_balancer *b, const eqp_making *making);
 
+/* Takes in what the map cost that the last step began with, if it was new. Local, the same on all ranks. */
+void eqp__late_learn(eqp_balancer *b);
+
 /* What is done instead of a new map while maps are made elsewhere. Local, the same on all ranks. */
 eqp_policy_action eqp__late_instead(const eqp_balancer *b, eqp_policy_action wanted);
 

@@ -225,6 +225,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     b->now.rebalanced = b->now.action != EQP_KEEP;
     b->now.lazy = b->news;
     b->now.map_age = b->clock - 1 - b->born;
+    eqp__late_learn(b);
     const eqp_policy_sample sample = sample_of(b, work);
     (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as is what follows from it */
     EQP_TRY(eqp_policy_record(&b->policy, &sample));

@@ -175,10 +175,10 @@ static void move(MPI_Comm comm, world *w, const eqp_advice *advice, bool taken)
     free(all);
 }
 
-static int record(world *w, eqp_step *step)
+static int record(world *w, double balance_seconds, eqp_step *step)
 {
     int64_t count[1] = {0};
-    eqp_rank_row row = {.particles = (double)w->n, .balance_seconds = 1e-3};
+    eqp_rank_row row = {.particles = (double)w->n, .balance_seconds = balance_seconds};
 
     for (int64_t i = 0; i < w->n; i++) {
         count[0] += w->own[i].work;
@@ -219,7 +219,7 @@ static int64_t run_steps(MPI_Comm comm, const char *method, eqp_lazy *lazy)
         const bool late = advice.action == EQP_RENEW && s > 0;
         CHECK(!late || (labelled > 0 && labelled == w.nlabelled));
         move(comm, &w, &advice, late && how.repair == 0 && strcmp(method, "sfc") == 0);
-        CHECK_EQUAL(record(&w, &step), EQP_OK);
+        CHECK_EQUAL(record(&w, 1e-3, &step), EQP_OK);
         CHECK(strstr(step.why, "not made") == NULL && step.lazy != EQP_LAZY_LOST);
         CHECK_EQUAL(step.map_age, late ? s - offered : advice.action == EQP_RENEW ? 0 : age + 1);
         CHECK(!late || how.delay < 0 || step.map_age == how.delay);
@@ -274,6 +274,52 @@ static void maps_are_taken_by_every_way(MPI_Comm comm)
     run_with(comm, "sfc", "1:delay=3,repair=2", 1);
 }
 
+/* Maps in line and takes of late ones cost so many seconds; steps that began with a late map. */
+static int64_t count_late(MPI_Comm comm, eqp_lazy *lazy, double in_line, double take, int64_t *renewed)
+{
+    static world w;
+    eqp_problem problem = make_world(comm, &w);
+    const eqp_balancer_options options = options_of("sfc", NULL, lazy, 2);
+    int64_t late = 0;
+
+    *renewed = 0;
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    for (int64_t s = 0; s < STEPS; s++) {
+        eqp_advice advice;
+        eqp_step step;
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
+        const bool taken = w.nlabelled > 0 && w.offered_at >= 0 && advice.action == EQP_RENEW;
+        move(comm, &w, &advice, false);
+        CHECK_EQUAL(record(&w, advice.action == EQP_RENEW ? (taken ? take : in_line) : 0.0, &step), EQP_OK);
+        CHECK(s == 0 || (step.map_age > 0) == taken || advice.action != EQP_RENEW);
+        late += advice.action == EQP_RENEW && step.map_age > 0;
+        *renewed += advice.action == EQP_RENEW;
+        w.offered_at = taken ? -1 : w.offered_at;
+        change(comm, &w);
+    }
+    eqp_balancer_free(w.balancer);
+    return late;
+}
+
+/* A run that is to choose makes its maps where they cost less, once it knows both. */
+static void maps_are_made_where_that_is_cheaper(MPI_Comm comm)
+{
+    for (int dear = 0; dear < 2; dear++) {
+        eqp_lazy_options options;
+        MPI_Comm mine = MPI_COMM_NULL;
+        eqp_lazy *lazy = NULL;
+        int64_t renewed;
+        CHECK_EQUAL(eqp_lazy_options_parse("thread:wait=0", &options, NULL), EQP_OK);
+        options.choose = true;
+        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
+        const int64_t late = count_late(mine, lazy, dear ? 1e3 : 1e-9, 1e-3, &renewed);
+        CHECK(renewed >= 4);
+        CHECK(dear ? late == renewed - 1 : late == 1);
+        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
+        eqp_comm_free(&mine);
+    }
+}
+
 static bool breaks; /* the method below, from now on */
 
 static int assign_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
@@ -318,7 +364,7 @@ static void run_frail(MPI_Comm comm, eqp_lazy *lazy)
         CHECK(s == 0 || eqp_balancer_map(w.balancer) == before);
         breaks = true;
         move(comm, &w, &advice, false);
-        CHECK_EQUAL(record(&w, &step), EQP_OK);
+        CHECK_EQUAL(record(&w, 1e-3, &step), EQP_OK);
         CHECK_EQUAL(step.map_age, s);
         CHECK(step.why[0] == '\0' || strstr(step.why, "was not made: ") != NULL);
         told += step.why[0] != '\0';
@@ -371,7 +417,7 @@ static void run_short_of_memory(MPI_Comm comm, eqp_lazy *lazy)
             failing_malloc_left = -1;
             move(comm, &w, &advice, false);
             failing_malloc_left = left;
-            code = record(&w, NULL);
+            code = record(&w, 1e-3, NULL);
             CHECK_EQUAL(eqp_agree_same(comm, code), EQP_OK);
         }
     }
@@ -428,6 +474,7 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(owners_are_found_again),
         MPI_TEST(maps_are_taken_by_every_way),
+        MPI_TEST(maps_are_made_where_that_is_cheaper),
         MPI_TEST(maps_that_fail_change_nothing),
         MPI_TEST(without_memory_nobody_waits_for_ever),
     };

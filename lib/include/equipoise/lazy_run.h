@@ -39,8 +39,8 @@ extern "C" {
 
 /** Who makes maps. */
 typedef enum eqp_lazy_mode {
-    EQP_LAZY_NONE,   /**< the application, before it goes on */
-    EQP_LAZY_AUTO,   /**< one of the others, by what is known of the run: see eqp_lazy_decide() */
+    EQP_LAZY_NONE,      /**< the application, before it goes on */
+    EQP_LAZY_AUTO,      /**< one of the others, by what is known of the run: see eqp_lazy_decide() */
     EQP_LAZY_BY_THREAD, /**< a thread beside a rank of the application, without MPI in it */
     EQP_LAZY_BY_RANKS   /**< ranks that the application gives away */
 } eqp_lazy_mode;
@@ -49,17 +49,19 @@ typedef enum eqp_lazy_mode {
 typedef struct eqp_lazy_options {
     size_t size;        /**< of this struct as its caller knows it: set by eqp_lazy_options_defaults() */
     eqp_lazy_mode mode; /**< who makes maps */
-    int balancers;      /**< of EQP_LAZY_BY_RANKS: ranks that are given away, >= 0; 0: the application's own ranks make the
-                             map when it is offered, and keep it until it is due */
-    int64_t wait;       /**< steps that the application goes on after an offer before it waits for the map, >= 0; -1: it
-                             never waits */
-    int64_t delay;      /**< a map is taken exactly so many steps after its offer, >= 1, however long that takes; -1: as
-                             soon as all ranks have it */
-    int64_t repair;     /**< what a late map's drift is met with: 0: nothing; -1: a repair where the work is over the
-                             tolerance; N: as -1, and then a repair every N steps */
+    int balancers;   /**< of EQP_LAZY_BY_RANKS: ranks that are given away, >= 0; 0: the application's own ranks make the
+                          map when it is offered, and keep it until it is due */
+    int64_t wait;    /**< steps that the application goes on after an offer before it waits for the map, >= 0; -1: it
+                          never waits */
+    int64_t delay;   /**< a map is taken exactly so many steps after its offer, >= 1, however long that takes; -1: as
+                          soon as all ranks have it */
+    int64_t repair;  /**< what a late map's drift is met with: 0: nothing; -1: a repair where the work is over the
+                          tolerance; N: as -1, and then a repair every N steps */
     double patience; /**< seconds after which an answer that is waited for, or that has never come, is given up, > 0 */
     bool spread;     /**< balancers are the last ranks of each node in turn, or a thread beside each node's first rank;
                           else the last ranks of the world, or a thread beside rank 0 */
+    bool choose;     /**< a balancer (balancer.h) has each map made beside the run or in line, whatever measured seconds
+                          say is cheaper; never with a delay, as such runs are to be repeated */
 } eqp_lazy_options;
 
 /** No lazy maps; never waits; repairs where needed; gives up after a minute. */
@@ -83,13 +85,13 @@ static inline eqp_lazy_options eqp_lazy_options_defaults(void)
  * \return EQP_OK, EQP_ERR_ARGUMENT */
 int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_message *message);
 
-/** Says what EQP_LAZY_AUTO comes to: the cheapest of maps in line, in a thread and by ranks, by the resource model (lazy.h).
- * The application must know how long its steps and maps take, at least roughly. Maps on some of the ranks for which the
- * others wait (EQP_LAZY_DECOUPLED) are not among them. Local.
+/** Says what EQP_LAZY_AUTO comes to: the cheapest of maps in line, in a thread and by ranks, by the resource model
+ * (lazy.h). The application must know how long its steps and maps take, at least roughly. Maps on some of the ranks for
+ * which the others wait (EQP_LAZY_DECOUPLED) are not among them. Local.
  * \param[in]     model    the run (borrowed)
  * \param[in]     nranks   >= 1
  * \param[in]     thread   the method can be made in a thread (its row has `assign_alone`)
- * \param[in,out] options  mode and balancers are set; unchanged on error
+ * \param[in,out] options  mode, balancers and choose are set; unchanged on error
  * \param[out]    why      one line with the seconds of each; may be NULL
  * \return EQP_OK, or a code of eqp_lazy_choose() */
 int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_lazy_options *options, eqp_message *why);
@@ -163,8 +165,8 @@ int eqp_lazy_offer(eqp_lazy *lazy, int64_t step, size_t bytes, const void *data)
 const char *eqp_lazy_phase_text(eqp_lazy_phase phase);
 
 /** How the offer stands for this rank: EQP_LAZY_READY when its answer is there, or, once all ranks are known to have
- * theirs, when the map is due; EQP_LAZY_LOST when nothing more is heard. Waits only where `wait` or `delay` say so, and no
- * longer than `patience`. For applications that agree by themselves: see eqp_lazy_agreed().
+ * theirs, when the map is due; EQP_LAZY_LOST when nothing more is heard. Waits only where `wait` or `delay` say so, and
+ * no longer than `patience`. For applications that agree by themselves: see eqp_lazy_agreed().
  * \param[in] step  the application's number of steps so far
  * \return EQP_LAZY_IDLE without an offer and for NULL. Local */
 eqp_lazy_phase eqp_lazy_look(eqp_lazy *lazy, int64_t step);
