@@ -151,6 +151,7 @@ void eqp__repair_fill(eqp__repairing *m)
 
 static int repair_allocate(eqp__repairing *m)
 {
+    int64_t has[5] = {0}; /* of what is long, nothing is read before it is written */
     int code;
 
     if ((code = eqp_array_create(&m->scale, m->nparts, sizeof(double))) ||
@@ -158,11 +159,11 @@ static int repair_allocate(eqp__repairing *m)
         (code = eqp_array_create(&m->load, m->nparts, sizeof(double))) ||
         (code = eqp_array_create(&m->count, m->nparts, sizeof(int64_t))) ||
         (code = eqp_array_create(&m->head, m->nparts, sizeof(int64_t))) ||
-        (code = eqp_array_create(&m->part, m->n, sizeof(int))) ||
-        (code = eqp_array_create(&m->next, m->n, sizeof(int64_t))) ||
-        (code = eqp_array_create(&m->prev, m->n, sizeof(int64_t))) ||
-        (code = eqp_array_create(&m->member, m->n, sizeof(int64_t))) ||
-        (code = eqp_array_create(&m->other, m->n, sizeof(int64_t)))) {
+        (code = eqp_array_reserve(&m->part, &has[0], m->n, sizeof(int))) ||
+        (code = eqp_array_reserve(&m->next, &has[1], m->n, sizeof(int64_t))) ||
+        (code = eqp_array_reserve(&m->prev, &has[2], m->n, sizeof(int64_t))) ||
+        (code = eqp_array_reserve(&m->member, &has[3], m->n, sizeof(int64_t))) ||
+        (code = eqp_array_reserve(&m->other, &has[4], m->n, sizeof(int64_t)))) {
         return code;
     }
     return EQP_OK;

@@ -139,7 +139,25 @@ static void heap_sink(const eqp__repairing *m, int *heap, int n, int at)
     }
 }
 
-/* Items go to the part with most free room, heavy ones first: an item that does not fit there fits nowhere. */
+static void weighed_sink(eqp__weighed *heap, int64_t n, int64_t at)
+{
+    for (;;) {
+        int64_t best = at;
+        for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < n; child++) {
+            best = eqp__by_falling_weight(&heap[child], &heap[best]) < 0 ? child : best;
+        }
+        if (best == at) {
+            return;
+        }
+        const eqp__weighed swap = heap[at];
+        heap[at] = heap[best];
+        heap[best] = swap;
+        at = best;
+    }
+}
+
+/* Items go to the part with most free room, heavy ones first: an item that does not fit there fits nowhere. Mostly few
+ * of them are looked at, so that they are not sorted. */
 static int shed_anywhere(shed *s, int p)
 {
     eqp__repairing *m = s->m;
@@ -153,19 +171,24 @@ static int shed_anywhere(shed *s, int p)
     for (int64_t k = 0; k < n; k++) {
         list[k] = (eqp__weighed){m->weight[m->member[k]], m->member[k]};
     }
-    qsort(list, (size_t)n, sizeof *list, eqp__by_falling_weight);
+    for (int64_t at = n / 2; at >= 0; at--) {
+        weighed_sink(list, n, at);
+    }
     for (int q = 0; q < m->nparts; q++) {
         s->heap[q] = q;
     }
     for (int at = m->nparts / 2; at >= 0; at--) {
         heap_sink(m, s->heap, m->nparts, at);
     }
-    for (int64_t k = 0; k < n && overloaded(m, p); k++) {
+    while (n > 0 && overloaded(m, p)) {
+        const int64_t heaviest = list[0].item;
         int q = s->heap[0];
-        if (q != p && may_leave(m, list[k].item, p) && fits(m, list[k].item, q)) {
-            eqp__repair_move(m, list[k].item, q);
+        if (q != p && may_leave(m, heaviest, p) && fits(m, heaviest, q)) {
+            eqp__repair_move(m, heaviest, q);
             heap_sink(m, s->heap, m->nparts, 0);
         }
+        list[0] = list[--n];
+        weighed_sink(list, n, 0);
     }
     free(list);
     return EQP_OK;

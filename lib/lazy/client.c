@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Seconds between two looks whether the server lives. */
 #define LOOKS_APART 0.1
@@ -36,6 +37,38 @@ static void take_letter(eqp__lazy_client *client)
     eqp__lazy_drop(&client->in);
 }
 
+/* The memory of an offer that was written here is kept for the next one. */
+static void end_letter(eqp__lazy_client *client, int64_t i)
+{
+    if (i == 0 && client->out_bytes > client->room_bytes) {
+        free(client->room);
+        client->room = client->out[0].bytes;
+        client->room_bytes = client->out_bytes;
+        client->out[0].bytes = NULL;
+    }
+    client->out_bytes = i == 0 ? 0 : client->out_bytes;
+    eqp__lazy_drop(&client->out[i]);
+}
+
+int eqp__lazy_room(eqp_lazy *lazy, int64_t bytes, void **data)
+{
+    eqp__lazy_client *const client = &lazy->client;
+    const int64_t needed = bytes + (int64_t)sizeof(eqp__lazy_note);
+
+    if (needed > client->room_bytes) { /* nothing is to be kept */
+        free(client->room);
+        client->room = NULL;
+        client->room_bytes = 0;
+    }
+    const int code = client->room_bytes == 0 /* and some for a few owners more */
+                         ? eqp_array_reserve(&client->room, &client->room_bytes, needed + needed / 8, 1)
+                         : EQP_OK;
+    if (code == EQP_OK) {
+        *data = client->room + sizeof(eqp__lazy_note);
+    }
+    return code;
+}
+
 /* What can be heard without waiting. */
 static void hear(eqp_lazy *lazy)
 {
@@ -62,7 +95,7 @@ static void hear(eqp_lazy *lazy)
         if (client->out[i].bytes != NULL) {
             EQP_TRY(eqp__lazy_done(&client->out[i], &done));
             if (done) {
-                eqp__lazy_drop(&client->out[i]);
+                end_letter(client, i);
             }
         }
     }
@@ -84,6 +117,24 @@ static void make_here(eqp_lazy *lazy, size_t bytes, const void *data)
     client->here = true;
 }
 
+/* An offer that was written where it can be sent from. */
+static int send_room(eqp_lazy *lazy, const eqp__lazy_note *note)
+{
+    eqp__lazy_client *const client = &lazy->client;
+    eqp__lazy_letter made = {client->room, MPI_REQUEST_NULL};
+    int code;
+
+    memcpy(made.bytes, note, sizeof *note);
+    EQP_TRY(eqp__lazy_begin(lazy->talk, client->to[0], EQP__LAZY_UP, (int64_t)sizeof *note + note->bytes, made.bytes,
+                            &made.request));
+    client->out[0] = made;
+    client->out_bytes = client->room_bytes;
+    client->room = NULL;
+    client->room_bytes = 0;
+done:
+    return code;
+}
+
 /* A server that has not got the last letter yet would not have answered. */
 static int tell_all(eqp_lazy *lazy, const eqp__lazy_note *note, const void *data)
 {
@@ -92,13 +143,15 @@ static int tell_all(eqp_lazy *lazy, const eqp__lazy_note *note, const void *data
     int code = EQP_OK;
 
     for (int64_t i = 0; i < client->n; i++) {
-        const bool whole = i == 0 || client->whole;
+        const bool whole = i == 0 || client->whole,
+                   here = i == 0 && client->room != NULL && data == client->room + sizeof *note;
         if (client->out[i].bytes != NULL) {
             (void)MPI_Wait(&client->out[i].request, MPI_STATUS_IGNORE);
-            eqp__lazy_drop(&client->out[i]);
+            end_letter(client, i);
         }
         const int sent =
-            eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, whole ? note : &news, data, &client->out[i]);
+            here ? send_room(lazy, note)
+                 : eqp__lazy_send(lazy->talk, client->to[i], EQP__LAZY_UP, whole ? note : &news, data, &client->out[i]);
         code = code == EQP_OK ? sent : code;
     }
     return code;

@@ -30,7 +30,10 @@ typedef struct eqp__lazy_letter {
     MPI_Request request;
 } eqp__lazy_letter;
 
-/* letter.c. A letter with so much behind its note, begun; data may be NULL. Local. */
+/* letter.c. Begins a letter of `bytes` bytes that begin with a note. Local. */
+int eqp__lazy_begin(MPI_Comm comm, int to, int tag, int64_t bytes, char *data, MPI_Request *request);
+
+/* A letter with so much behind its note, begun; data may be NULL. Local. */
 int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, const void *data,
                    eqp__lazy_letter *letter);
 
@@ -89,11 +92,13 @@ typedef struct eqp__lazy_server {
 } eqp__lazy_server;
 
 typedef struct eqp__lazy_client {
-    int server;            /* rank in the common communicator */
-    int64_t n;             /* servers that hear of offers: the first is that one */
-    int *to;               /* [n] */
-    bool whole;            /* all get the bytes; else only the first, and the others the news */
-    eqp__lazy_letter *out; /* [n] */
+    int server;                    /* rank in the common communicator */
+    int64_t n;                     /* servers that hear of offers: the first is that one */
+    int *to;                       /* [n] */
+    bool whole;                    /* all get the bytes; else only the first, and the others the news */
+    eqp__lazy_letter *out;         /* [n] */
+    char *room;                    /* of letters that are not under way; owned */
+    int64_t room_bytes, out_bytes; /* that it has; that the first letter under way has, which is to become it again */
     eqp__lazy_letter in, answer;
     bool *leaving; /* [n] they have been told that this rank leaves */
     int64_t byes;  /* servers that know that this rank leaves */
@@ -145,7 +150,11 @@ int eqp__lazy_serve_some(eqp_lazy *lazy);
 /* Whether all clients have left and heard of it that the server knows; says so to them when all have. Local. */
 bool eqp__lazy_server_ends(eqp_lazy *lazy);
 
-/* client.c: says that this rank leaves, as soon as it can; whether all servers have heard it. Local. */
+/* client.c: memory in which an offer can be written, so that it need not be copied. data: [bytes] borrowed until it is
+ * offered. Local. */
+int eqp__lazy_room(eqp_lazy *lazy, int64_t bytes, void **data);
+
+/* Says that this rank leaves, as soon as it can; whether all servers have heard it. Local. */
 bool eqp__lazy_says_bye(eqp_lazy *lazy);
 
 #endif

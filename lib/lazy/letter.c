@@ -10,6 +10,26 @@
 #define SHORTEST_REST 20000L
 #define LONGEST_REST 1000000L
 
+/* Memory of which all but the note is written by others. */
+static int make_room(int64_t bytes, eqp__lazy_letter *letter)
+{
+    const int64_t least = (int64_t)sizeof(eqp__lazy_note);
+    int64_t capacity = 0;
+    const int code = eqp_array_reserve(&letter->bytes, &capacity, bytes > least ? bytes : least, 1);
+
+    if (code == EQP_OK) {
+        memset(letter->bytes, 0, sizeof(eqp__lazy_note));
+    }
+    return code;
+}
+
+int eqp__lazy_begin(MPI_Comm comm, int to, int tag, int64_t bytes, char *data, MPI_Request *request)
+{
+    return bytes > INT_MAX                                                                ? EQP_ERR_OVERFLOW
+           : MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, comm, request) == MPI_SUCCESS ? EQP_OK
+                                                                                          : EQP_ERR_MPI;
+}
+
 int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, const void *data,
                    eqp__lazy_letter *letter)
 {
@@ -18,13 +38,12 @@ int eqp__lazy_send(MPI_Comm comm, int to, int tag, const eqp__lazy_note *note, c
     int code;
 
     EQP_TRY(bytes <= INT_MAX ? EQP_OK : EQP_ERR_OVERFLOW);
-    EQP_TRY(eqp_array_create(&made.bytes, bytes, 1));
+    EQP_TRY(make_room(bytes, &made));
     memcpy(made.bytes, note, sizeof *note);
     if (note->bytes > 0) {
         memcpy(made.bytes + sizeof *note, data, (size_t)note->bytes);
     }
-    code =
-        MPI_Isend(made.bytes, (int)bytes, MPI_BYTE, to, tag, comm, &made.request) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    code = eqp__lazy_begin(comm, to, tag, bytes, made.bytes, &made.request);
     if (code != EQP_OK) {
         free(made.bytes);
     } else {
@@ -47,8 +66,7 @@ int eqp__lazy_receive(MPI_Comm comm, int from, int tag, eqp__lazy_letter *letter
         return EQP_OK;
     }
     MPI_Get_count(&status, MPI_BYTE, &bytes);
-    if (eqp_array_create(&made.bytes, bytes > (int)sizeof(eqp__lazy_note) ? bytes : (int)sizeof(eqp__lazy_note), 1) !=
-        EQP_OK) { /* it stays where it is until there is room: nothing has come */
+    if (make_room(bytes, &made) != EQP_OK) { /* it stays where it is until there is room: nothing has come */
         return EQP_OK;
     }
     if (MPI_Irecv(made.bytes, bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm, &made.request) != MPI_SUCCESS) {

@@ -295,6 +295,7 @@ static void lazy_free(eqp_lazy *lazy)
     free(client->leaving);
     free(client->answer.bytes);
     free(client->mine.data);
+    free(client->room);
     eqp_comm_free(&lazy->mine);
     eqp_comm_free(&lazy->talk);
     free(lazy);

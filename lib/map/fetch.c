@@ -1,73 +1,148 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/placement.h"
 
+#include "par/comm.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* What a rank asks for, and what it gets. */
-typedef struct inquiry {
-    int64_t at_home, index;
-    int asker;
-} inquiry;
+/* What a number that a rank has not got is answered with. */
+static const eqp_placement nowhere = {0, -1};
 
-typedef struct reply {
-    int64_t index;
-    eqp_placement placement;
-} reply;
+/* Inquiries and replies by rank: how many, and where they begin. */
+typedef struct trip {
+    int *asked, *asked_at;     /* [ranks] of this rank */
+    int *answers, *answers_at; /* [ranks] by this rank */
+    int64_t nasked, nanswers;
+    int64_t *wanted, *given; /* [nasked], [nanswers] numbers at home */
+    eqp_placement *reply, *heard;
+    int64_t *index; /* [nasked] whose placement it is */
+} trip;
 
-static int ask(MPI_Comm comm, int64_t n, const eqp__address *address, int64_t *nasked, inquiry **asked)
+static void trip_free(trip *t)
 {
-    inquiry *out = NULL;
-    int *to = NULL, rank;
-    int code = eqp_array_create(&out, n, sizeof *out);
+    free(t->asked);
+    free(t->wanted);
+    free(t->given);
+    free(t->reply);
+    free(t->heard);
+    free(t->index);
+}
 
-    MPI_Comm_rank(comm, &rank);
-    code = code == EQP_OK ? eqp_array_create(&to, n, sizeof *to) : code;
-    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-        out[i] = (inquiry){address[i].at_home, i, rank};
-        to[i] = address[i].rank;
+/* Begins of runs; EQP_ERR_OVERFLOW where placements of so many are too many bytes for a message. */
+static int add_up(int nranks, const int *count, int *at, int64_t *total)
+{
+    *total = 0;
+    for (int r = 0; r < nranks; r++) {
+        at[r] = (int)*total;
+        *total += count[r];
+        if (*total > INT_MAX / (int64_t)sizeof(eqp_placement)) {
+            return EQP_ERR_OVERFLOW;
+        }
     }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp_send_records(comm, sizeof *out, n, to, out, nasked, asked));
+    return EQP_OK;
+}
+
+/* Inquiries to other ranks, each rank's together. */
+static int sort_inquiries(int me, int nranks, int64_t n, const eqp__address *address, trip *t)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&t->asked, 4 * (int64_t)nranks, sizeof *t->asked));
+    t->asked_at = t->asked + nranks;
+    t->answers = t->asked_at + nranks;
+    t->answers_at = t->answers + nranks;
+    for (int64_t i = 0; i < n; i++) {
+        if (address[i].rank < 0 || address[i].rank >= nranks) {
+            return EQP_ERR_DATA;
+        }
+        t->asked[address[i].rank] += address[i].rank != me;
+    }
+    EQP_TRY(add_up(nranks, t->asked, t->asked_at, &t->nasked));
+    EQP_TRY(eqp_array_create(&t->wanted, t->nasked, sizeof *t->wanted));
+    EQP_TRY(eqp_array_create(&t->index, t->nasked, sizeof *t->index));
+    EQP_TRY(eqp_array_create(&t->heard, t->nasked, sizeof *t->heard));
+    for (int64_t i = 0; i < n; i++) {
+        if (address[i].rank != me) {
+            const int at = t->asked_at[address[i].rank]++;
+            t->wanted[at] = address[i].at_home;
+            t->index[at] = i;
+        }
+    }
+    code = add_up(nranks, t->asked, t->asked_at, &t->nasked);
 done:
-    free(to);
-    free(out);
     return code;
 }
 
-int eqp__placements_fetch(MPI_Comm comm, int64_t n, const eqp__address *address, int64_t nknown,
+/* In units of so many bytes. */
+static void stretch(int nranks, int size, trip *t)
+{
+    for (int i = 0; i < 4 * nranks; i++) { /* all four are one array */
+        t->asked[i] *= size;
+    }
+}
+
+/* There and back. */
+static int travel(MPI_Comm comm, int nranks, int64_t nknown, const eqp_placement *known, trip *t)
+{
+    int code;
+
+    if (MPI_Alltoall(t->asked, 1, MPI_INT, t->answers, 1, MPI_INT, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    code = add_up(nranks, t->answers, t->answers_at, &t->nanswers);
+    code = code == EQP_OK ? eqp_array_create(&t->given, t->nanswers, sizeof *t->given) : code;
+    code = code == EQP_OK ? eqp_array_create(&t->reply, t->nanswers, sizeof *t->reply) : code;
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    if (MPI_Alltoallv(t->wanted, t->asked, t->asked_at, MPI_INT64_T, t->given, t->answers, t->answers_at, MPI_INT64_T,
+                      comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int64_t i = 0; i < t->nanswers; i++) {
+        t->reply[i] = t->given[i] >= 0 && t->given[i] < nknown ? known[t->given[i]] : nowhere;
+    }
+    stretch(nranks, (int)sizeof(eqp_placement), t);
+    code = MPI_Alltoallv(t->reply, t->answers, t->answers_at, MPI_BYTE, t->heard, t->asked, t->asked_at, MPI_BYTE,
+                         comm) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+done:
+    return code;
+}
+
+int eqp__placements_fetch(MPI_Comm comm, int code, int64_t n, const eqp__address *address, int64_t nknown,
                           const eqp_placement *known, eqp_placement *placement)
 {
-    inquiry *asked = NULL;
-    reply *out = NULL, *in = NULL;
-    int *to = NULL;
-    int64_t nasked = 0, nin = 0;
-    int code = ask(comm, n, address, &nasked, &asked);
+    trip t = {.nasked = 0};
+    int64_t none = 1;
+    int me, nranks, failed = eqp__comm_shape(comm, &me, &nranks);
 
-    if (code != EQP_OK) {
-        return code;
+    if (failed != EQP_OK) {
+        return failed;
     }
-    code = eqp_array_create(&out, nasked, sizeof *out);
-    code = code == EQP_OK ? eqp_array_create(&to, nasked, sizeof *to) : code;
-    for (int64_t i = 0; i < nasked && code == EQP_OK; i++) {
-        const bool has = asked[i].at_home >= 0 && asked[i].at_home < nknown;
-        to[i] = asked[i].asker;
-        out[i].index = asked[i].index;
-        code = has ? EQP_OK : EQP_ERR_DATA;
-        out[i].placement = has ? known[asked[i].at_home] : (eqp_placement){0, 0};
+    code = code == EQP_OK ? sort_inquiries(me, nranks, n, address, &t) : code;
+    for (int64_t i = 0; i < n && code == EQP_OK; i++) {
+        const int64_t at = address[i].at_home;
+        code = address[i].rank != me || (at >= 0 && at < nknown) ? EQP_OK : EQP_ERR_DATA;
+        if (address[i].rank == me && code == EQP_OK) {
+            placement[i] = known[at];
+        }
     }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp_send_records(comm, sizeof *out, nasked, to, out, &nin, &in));
-    for (int64_t i = 0; i < nin; i++) {
-        placement[in[i].index] = in[i].placement;
+    none = t.nasked == 0;
+    EQP_TRY(eqp__agree_least(comm, code, 1, &none, NULL));
+    if (none == 0) { /* on any rank */
+        EQP_TRY(travel(comm, nranks, nknown, known, &t));
+        for (int64_t i = 0; i < t.nasked; i++) {
+            placement[t.index[i]] = t.heard[i];
+            code = t.heard[i].home >= 0 ? code : EQP_ERR_DATA;
+        }
+        EQP_TRY(eqp_agree(comm, code, NULL));
     }
 done:
-    free(in);
-    free(to);
-    free(out);
-    free(asked);
+    trip_free(&t);
     return code;
 }

@@ -22,9 +22,10 @@ typedef struct eqp__address {
     int64_t at_home;
 } eqp__address;
 
-/* Placements from the ranks that know them. known: [nknown] of this rank; placement: [n]. EQP_ERR_DATA for a number
- * that a rank has not got. Collective. */
-int eqp__placements_fetch(MPI_Comm comm, int64_t n, const eqp__address *address, int64_t nknown,
+/* Placements from the ranks that know them; no message goes where each rank knows its own. code: of this rank so far.
+ * known: [nknown] of this rank, with homes; placement: [n]. EQP_ERR_DATA for a number that a rank has not got.
+ * Collective. */
+int eqp__placements_fetch(MPI_Comm comm, int code, int64_t n, const eqp__address *address, int64_t nknown,
                           const eqp_placement *known, eqp_placement *placement);
 
 #endif

@@ -83,12 +83,14 @@ done:
 
 int eqp_survey_add_tile(eqp_survey *survey, const eqp_tile *tile)
 {
-    int code;
+    int code = EQP_OK;
 
     if (!survey || !tile) {
         return EQP_ERR_ARGUMENT;
     }
-    EQP_TRY(eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile));
+    if (survey->ntiles == survey->tile_capacity) {
+        EQP_TRY(eqp_array_reserve(&survey->tile, &survey->tile_capacity, survey->ntiles + 1, sizeof *survey->tile));
+    }
     survey->tile[survey->ntiles++] = *tile;
 done:
     return code;
@@ -113,12 +115,14 @@ int eqp_survey_raise_tiles(eqp_survey *survey, double weight)
 
 int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner)
 {
-    int code;
+    int code = EQP_OK;
 
     if (!survey || !owner) {
         return EQP_ERR_ARGUMENT;
     }
-    EQP_TRY(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
+    if (survey->n == survey->capacity) {
+        EQP_TRY(eqp_array_reserve(&survey->owner, &survey->capacity, survey->n + 1, sizeof *survey->owner));
+    }
     eqp_owner *taken = &survey->owner[survey->n++];
     *taken = *owner;
     taken->npins = survey->npins - survey->pins_taken;

@@ -122,6 +122,13 @@ static bool every_step(const eqp_policy *policy)
     return policy->options.mode == EQP_POLICY_EVERY && policy->options.every == 1;
 }
 
+void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey)
+{
+    if (b->options.lazy == NULL) { /* rather walk once more than hold it for long */
+        eqp__survey_release(survey);
+    }
+}
+
 /* A survey is taken when the next map may be due: it costs little, but not nothing. */
 eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
 {
@@ -143,7 +150,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     b->surveying =
         ((ready && weighs && due) || late) && !b->options.handed_out; /* nobody sees all of what he hands out */
     if (!b->surveying) {
-        eqp__survey_release(&b->survey); /* rather walk once more than hold it for long */
+        eqp__balancer_forget(b, &b->survey);
         return NULL;
     }
     eqp_survey_detail detail = late ? eqp__late_detail(b, &making) : eqp__making_detail(&making, b->nranks, &b->totals);
@@ -168,35 +175,45 @@ static int by_key(const void *left, const void *right)
 
 void eqp__names_sort(eqp_names *names)
 {
+    int64_t sorted = 1;
+
+    while (sorted < names->n && names->key[sorted - 1] <= names->key[sorted]) {
+        sorted++;
+    }
+    if (sorted >= names->n) { /* mostly */
+        return;
+    }
     qsort(names->key, (size_t)names->n, sizeof *names->key, by_key);
 }
 
 /* Numbers are those of the owners' places in the caller's arrays, each once. */
 static int read_names(const eqp_balancer *b, const eqp_survey *survey, eqp_names *of)
 {
+    int64_t most = -1;
     int code;
 
+    EQP_TRY(eqp_array_create(&of->key, survey->n, sizeof *of->key));
+    EQP_TRY(eqp_array_create(&of->present, survey->n, sizeof *of->present));
+    EQP_TRY(eqp_array_create(&of->label, survey->n, sizeof *of->label));
     for (int64_t i = 0; i < survey->n; i++) {
-        of->n += survey->owner[i].home == b->rank;
-    }
-    EQP_TRY(eqp_array_create(&of->key, of->n, sizeof *of->key));
-    EQP_TRY(eqp_array_create(&of->present, of->n, sizeof *of->present));
-    EQP_TRY(eqp_array_create(&of->label, of->n, sizeof *of->label));
-    for (int64_t i = 0; i < of->n; i++) {
         of->present[i].home = -1;
     }
     for (int64_t i = 0; i < survey->n; i++) {
         const eqp_owner *owner = &survey->owner[i];
-        const bool here = owner->home == b->rank;
-        if (here && (owner->at_home < 0 || owner->at_home >= of->n || of->present[owner->at_home].home >= 0)) {
+        const int64_t at = owner->at_home;
+        if (owner->home != b->rank) {
+            continue;
+        }
+        if (at < 0 || at >= survey->n || of->present[at].home >= 0) {
             return EQP_ERR_DATA;
         }
-        if (here) {
-            of->key[owner->at_home] = owner->key;
-            of->present[owner->at_home] = (eqp_placement){owner->tag, b->rank};
-            of->label[owner->at_home] = owner->label;
-        }
+        of->key[at] = owner->key;
+        of->present[at] = (eqp_placement){owner->tag, b->rank};
+        of->label[at] = owner->label;
+        of->n++;
+        most = at > most ? at : most;
     }
+    EQP_TRY(most < of->n ? EQP_OK : EQP_ERR_DATA);
     eqp__names_sort(of);
 done:
     return code;
@@ -205,15 +222,14 @@ done:
 int eqp__take_names(eqp_balancer *b, eqp_names *of)
 {
     const eqp_survey_detail nothing = {.heavy = INFINITY};
-    eqp_survey survey = {.n = 0};
     int code;
 
     *of = (eqp_names){.n = 0};
-    eqp__survey_clear(&survey, &b->model, &nothing);
-    code = b->problem.survey(b->problem.user, EQP_SURVEY_NAMES, &survey);
-    EQP_TRY(eqp_agree(b->comm, code == EQP_OK ? read_names(b, &survey, of) : code, NULL));
+    eqp__survey_clear(&b->names, &b->model, &nothing);
+    code = b->problem.survey(b->problem.user, EQP_SURVEY_NAMES, &b->names);
+    EQP_TRY(eqp_agree(b->comm, code == EQP_OK ? read_names(b, &b->names, of) : code, NULL));
 done:
-    eqp__survey_release(&survey);
+    eqp__balancer_forget(b, &b->names);
     return code;
 }
 
@@ -254,7 +270,7 @@ static void calibrate(eqp_balancer *b, eqp_making *making)
 static int measured_loads(const eqp_balancer *b, double **loads)
 {
     const bool alike = eqp__rows_alike(b->nranks, b->row);
-    const int code = eqp_agree(b->comm, eqp_array_create(loads, b->nranks, sizeof **loads), NULL);
+    const int code = eqp_array_create(loads, b->nranks, sizeof **loads);
 
     for (int r = 0; r < b->nranks && code == EQP_OK; r++) {
         (*loads)[r] = alike ? b->row[r].load : b->row[r].work;
@@ -292,7 +308,7 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, const eqp_names *hom
     int code = EQP_OK;
 
     if (*wanted == EQP_REPAIR) {
-        EQP_TRY(eqp__repair(b, home, making, NULL, found, &advice->bytes, message));
+        EQP_TRY(eqp__repair(b, home, making, found, &advice->bytes, message));
         b->repaired += found->map != NULL;
         *wanted = found->map != NULL ? EQP_REPAIR : eqp__late_instead(b, EQP_RENEW) == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
     }
@@ -313,8 +329,9 @@ static int prepare(eqp_balancer *b, bool factors, eqp_making *making, double **m
 {
     int code;
 
-    EQP_TRY(eqp_agree(b->comm, eqp__rank_shares_renew(b->shares), NULL));
-    EQP_TRY(measured_loads(b, measured));
+    code = eqp__rank_shares_renew(b->shares);
+    code = code == EQP_OK ? measured_loads(b, measured) : code;
+    EQP_TRY(eqp_agree(b->comm, code, NULL));
     making->part_load = b->options.handed_out ? NULL : *measured; /* else it says nothing of the map */
     making->speeds = eqp__rank_shares_speeds(b->shares);
     eqp__feedback_steps_prepare(b->feedback, making);

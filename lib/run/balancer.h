@@ -31,6 +31,7 @@ struct eqp_balancer {
     eqp_rank_row *row;       /* [ranks] of the last step */
     eqp_units_totals totals; /* of all owners when the last map was made */
     eqp_survey survey;       /* of the last evaluation, if it was taken: what a new map is made of */
+    eqp_survey names;        /* memory for who lives here */
     bool surveying, surveyed;
     bool has_map;             /* forces were computed by the present one */
     eqp_policy_action action; /* since the last step */
@@ -60,6 +61,9 @@ int64_t eqp__print_network(int64_t print, const eqp_network *network);
 
 /* Whether few owners may move instead of all: none is shared, and the method goes by weights. Local. */
 bool eqp__can_repair(const eqp_balancer *b);
+
+/* Frees what a survey holds, unless maps are offered all the time. Local. */
+void eqp__balancer_forget(const eqp_balancer *b, eqp_survey *survey);
 
 /* Who lives here: as many owners, their curve keys ascending, where they are computed now. */
 typedef struct eqp_names {
@@ -99,10 +103,12 @@ void eqp__found_free(eqp_found_map *found);
 int eqp__line_up(eqp_balancer *b, const eqp_names *home, eqp_making *making, double **base, eqp_owners *owners,
                  int64_t *bytes);
 
-/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. taken: a map that
- * is not in force yet, which is repaired as far as it goes; NULL: the present one. Collective. */
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_found_map *taken,
-                eqp_found_map *found, int64_t *bytes, eqp_message *message);
+/* How a map is repaired that is made so. */
+eqp_making eqp__repairing(const eqp_making *making);
+
+/* The present map with few owners moved; *found stays empty where that does not reach the tolerance. Collective. */
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
+                eqp_message *message);
 
 /* `auto`, or a map that is traced before it is used. */
 bool eqp__making_by_trial(const eqp_making *making);

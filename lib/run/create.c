@@ -37,6 +37,7 @@ void eqp_balancer_free(eqp_balancer *balancer)
 {
     if (balancer != NULL) {
         eqp__survey_release(&balancer->survey);
+        eqp__survey_release(&balancer->names);
         eqp__rank_shares_free(balancer->shares);
         eqp__feedback_steps_free(balancer->feedback);
         eqp__calibration_free(&balancer->calibration);

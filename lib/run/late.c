@@ -229,10 +229,9 @@ int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_
     *bytes += (int64_t)size;
 done:
     if (!b->surveyed) {
-        eqp__survey_release(&b->survey);
+        eqp__balancer_forget(b, &b->survey);
     }
     b->surveyed = false;
-    free(offer);
     free(base);
     eqp__names_free(&home);
     return code;
@@ -251,63 +250,66 @@ done:
     return code;
 }
 
-/* Owners of now get the placements of those whose labels they have; others stay where they are. told: [noffered]. */
+/* Owners whose labels other ranks know, and what is heard of them. */
+typedef struct foreign {
+    int64_t n, capacity, of_capacity;
+    eqp__address *address; /* [n] */
+    int64_t *of;           /* [n] owner */
+    eqp_placement *heard;  /* [n] */
+} foreign;
+
+static int add_foreign(foreign *f, int64_t owner, eqp__address address)
+{
+    int code;
+
+    EQP_TRY(eqp_array_reserve(&f->address, &f->capacity, f->n + 1, sizeof *f->address));
+    EQP_TRY(eqp_array_reserve(&f->of, &f->of_capacity, f->n + 1, sizeof *f->of));
+    f->address[f->n] = address;
+    f->of[f->n++] = owner;
+done:
+    return code;
+}
+
+/* An owner without a label stays; this rank knows those that it has given out. told: [noffered]. */
+static int follow_label(const eqp_balancer *b, const eqp_names *home, int64_t i, const eqp_placement *told, foreign *f,
+                        eqp_placement *placement)
+{
+    const int64_t label = home->label[i] - 1, rank = label >> LABEL_BITS, at = label & (((int64_t)1 << LABEL_BITS) - 1);
+
+    if (label >= 0 && rank == b->rank && at < b->noffered) {
+        *placement = told[at];
+        return EQP_OK;
+    }
+    *placement = (eqp_placement){eqp_map_own_rank(b->map, home->present[i].tag), b->rank};
+    placement->tag = placement->tag >= 0 ? placement->tag : b->rank;
+    if (label < 0) {
+        return EQP_OK;
+    }
+    return rank < b->nranks && rank != b->rank ? add_foreign(f, i, (eqp__address){(int)rank, at}) : EQP_ERR_DATA;
+}
+
+/* Owners of now get the placements of those whose labels they have. */
 static int follow_labels(eqp_balancer *b, const eqp_names *home, const eqp_placement *told, eqp_placement **placement)
 {
-    eqp__address *address = NULL;
-    eqp_placement *made = NULL, *heard = NULL;
-    int64_t n = 0, *of = NULL;
-    int code = eqp_array_create(&address, home->n, sizeof *address);
+    foreign f = {.n = 0};
+    eqp_placement *made = NULL;
+    int code = eqp_array_create(&made, home->n, sizeof *made);
 
-    code = code == EQP_OK ? eqp_array_create(&of, home->n, sizeof *of) : code;
-    code = code == EQP_OK ? eqp_array_create(&heard, home->n, sizeof *heard) : code;
-    code = code == EQP_OK ? eqp_array_create(&made, home->n, sizeof *made) : code;
     for (int64_t i = 0; i < home->n && code == EQP_OK; i++) {
-        const int64_t label = home->label[i] - 1, rank = label >> LABEL_BITS;
-        made[i] = (eqp_placement){eqp_map_own_rank(b->map, home->present[i].tag), b->rank};
-        made[i].tag = made[i].tag >= 0 ? made[i].tag : b->rank;
-        if (label >= 0) {
-            code = rank < b->nranks ? EQP_OK : EQP_ERR_DATA;
-            of[n] = i;
-            address[n++] = (eqp__address){(int)rank, label & (((int64_t)1 << LABEL_BITS) - 1)};
-        }
+        code = follow_label(b, home, i, told, &f, &made[i]);
     }
-    EQP_TRY(eqp_agree(b->comm, code, NULL));
-    EQP_TRY(eqp__placements_fetch(b->comm, n, address, b->noffered, told, heard));
-    for (int64_t i = 0; i < n; i++) {
-        made[of[i]] = heard[i];
+    code = code == EQP_OK ? eqp_array_create(&f.heard, f.n, sizeof *f.heard) : code;
+    EQP_TRY(eqp__placements_fetch(b->comm, code, f.n, f.address, b->noffered, told, f.heard));
+    for (int64_t i = 0; i < f.n; i++) {
+        made[f.of[i]] = f.heard[i];
     }
     *placement = made;
     made = NULL;
 done:
     free(made);
-    free(heard);
-    free(of);
-    free(address);
-    return code;
-}
-
-/* The work by the placements that were found, made even by moving few owners. */
-static int mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
-                eqp_message *message)
-{
-    eqp_found_map mended = {.map = NULL};
-    char why[sizeof b->now.why];
-    int code;
-
-    memcpy(why, b->now.why, sizeof why);
-    EQP_TRY(eqp__repair(b, home, making, found, &mended, bytes, message));
-    const eqp_balance_result *result = &mended.made.result;
-    snprintf(b->now.why, sizeof b->now.why, "%.90s; uneven by %.1f%%, mended to %.1f%%", why,
-             100.0 * result->imbalance_unrepaired, 100.0 * result->imbalance);
-    if (mended.map != NULL) {
-        mended.made.sizes = found->made.sizes;
-        eqp__found_free(found);
-        *found = mended;
-        mended = (eqp_found_map){.map = NULL};
-    }
-done:
-    eqp__found_free(&mended);
+    free(f.address);
+    free(f.of);
+    free(f.heard);
     return code;
 }
 
@@ -345,8 +347,8 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
     }
     b->repaired = 0;
     snprintf(b->now.why, sizeof b->now.why, "the map of %lld steps ago", (long long)late);
-    if (repairs(b) && eqp_map_shared(found->map) == 0) {
-        EQP_TRY(mend(b, home, making, found, bytes, message));
+    if (repairs(b)) {
+        EQP_TRY(eqp__late_mend(b, home, making, found, bytes, message));
     }
 done:
     eqp__found_free(&told);

@@ -13,6 +13,9 @@
 
 #include <equipoise/lazy_run.h>
 
+#include <stddef.h>
+#include <string.h>
+
 /* Begins an offer. What follows: of rank 0 the front, which is the same for all, then names, owners, pins, tiles. */
 typedef struct eqp__late_head {
     char magic[8];
@@ -52,7 +55,27 @@ typedef struct eqp__late_offer {
     const unsigned char *front, *names, *owners, *pins, *tiles;
 } eqp__late_offer;
 
-/* late_pack.c. bytes: owned by the caller. Local. */
+/* An owner of an offer: without the kinds of work that there are not. */
+static inline size_t eqp__late_owner_bytes(int nkinds)
+{
+    return offsetof(eqp_owner, count) + (size_t)nkinds * sizeof(int64_t) + sizeof(eqp_owner) -
+           offsetof(eqp_owner, interactions);
+}
+
+static inline void eqp__late_owner_pass(eqp__cursor *c, int nkinds, eqp_owner *owner)
+{
+    enum { HEAD = offsetof(eqp_owner, count), TAIL = sizeof(eqp_owner) - offsetof(eqp_owner, interactions) };
+    unsigned char *const at = c->at;
+    const size_t counts = (size_t)nkinds * sizeof *owner->count;
+
+    memcpy(c->reads ? (void *)owner : at, c->reads ? at : (void *)owner, HEAD); /* sizes that compilers know */
+    memcpy(c->reads ? (void *)owner->count : at + HEAD, c->reads ? at + HEAD : (void *)owner->count, counts);
+    memcpy(c->reads ? (void *)&owner->interactions : at + HEAD + counts,
+           c->reads ? at + HEAD + counts : (void *)&owner->interactions, TAIL);
+    c->at += HEAD + counts + TAIL;
+}
+
+/* late_pack.c. bytes: borrowed from the eqp_lazy until they are offered. Local. */
 int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
                           size_t *size, void **bytes);
 
@@ -98,6 +121,22 @@ int eqp__late_offer_now(eqp_balancer *b, eqp_making *making, double life, int64_
 /* Takes the map that has come: found stays empty where there is none, and why says it. Collective. */
 int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, eqp_found_map *found, int64_t *bytes,
                    eqp_message *message);
+
+/* late_mend.c: a map that was found, made even by the work of the last step as far as few owners' moves reach; says in
+ * `why` what was done. Collective. */
+int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found,
+                   int64_t *bytes, eqp_message *message);
+
+/* What became of a map's unevenness by the work of the last step. */
+typedef struct eqp__mended {
+    double came, reached;
+    bool around; /* the shared owners were left as they are */
+} eqp__mended;
+
+/* late_whole.c: the same for a map of whole owners that live where they are computed: *can, on all ranks; else nothing
+ * is done. how: of the repair. Collective. */
+int eqp__late_mend_whole(const eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
+                         eqp__mended *news, bool *can);
 
 /* How the offer stands for this rank after a step, and for all. */
 int64_t eqp__late_look(eqp_balancer *b);

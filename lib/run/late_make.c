@@ -118,7 +118,8 @@ done:
 
 static int read_owner(const gathered *g, int nranks, int nkinds, eqp__cursor *c, eqp_owner *owner)
 {
-    eqp__pass(c, owner, sizeof *owner);
+    *owner = (eqp_owner){.key = 0};
+    eqp__late_owner_pass(c, nkinds, owner);
     if (owner->home < 0 || owner->home >= nranks || owner->at_home < 0 || owner->npins < 0 || owner->ntiles < 0) {
         return EQP_ERR_FORMAT;
     }
@@ -145,7 +146,7 @@ static int add_offer(gathered *g, const eqp__late_offer *o, int nranks)
     for (int64_t i = 0; i < o->head.nowners && code == EQP_OK; i++) {
         eqp_owner owner;
         eqp_tile tile;
-        EQP_TRY(read_owner(g, nranks, g->model.nkinds, &owners, &owner));
+        EQP_TRY(read_owner(g, nranks, o->head.costs.fit.nkinds, &owners, &owner));
         npins -= owner.npins;
         ntiles -= owner.ntiles;
         EQP_TRY(npins >= 0 && ntiles >= 0 ? EQP_OK : EQP_ERR_FORMAT);

@@ -2,6 +2,8 @@
 /* Offers and answers as bytes. */
 #include "run/late.h"
 
+#include "lazy/lazy.h"
+
 #include <equipoise/base.h>
 
 #include <math.h>
@@ -71,14 +73,17 @@ static void write_all(const eqp_balancer *b, const eqp_names *home, const eqp_ma
         int64_t tag = home->present[i].tag;
         eqp__pass(c, &tag, sizeof tag);
     }
-    eqp__pass(c, survey->owner, (size_t)h->nowners * sizeof *survey->owner);
+    for (int64_t i = 0; i < h->nowners; i++) {
+        eqp__late_owner_pass(c, h->costs.fit.nkinds, &survey->owner[i]);
+    }
     eqp__pass(c, survey->pin, (size_t)h->npins * sizeof *survey->pin);
     eqp__pass(c, survey->tile, (size_t)h->ntiles * sizeof *survey->tile);
 }
 
 static int64_t body_of(const eqp__late_head *h)
 {
-    const int64_t part[] = {bytes_of(h->nnames, 2 * sizeof(int64_t)), bytes_of(h->nowners, sizeof(eqp_owner)),
+    const int64_t part[] = {bytes_of(h->nnames, 2 * sizeof(int64_t)),
+                            bytes_of(h->nowners, eqp__late_owner_bytes(h->costs.fit.nkinds)),
                             bytes_of(h->npins, sizeof(int64_t)), bytes_of(h->ntiles, sizeof(eqp_tile))};
     int64_t sum = 0;
 
@@ -92,16 +97,14 @@ int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eq
                           size_t *size, void **bytes)
 {
     eqp__late_head h;
-    unsigned char *made = NULL;
     int code;
 
     fill_head(b, home, making, life, &h);
     const int64_t all = (int64_t)sizeof h + h.front + body_of(&h);
-    EQP_TRY(eqp_array_create(&made, all, 1));
-    eqp__cursor c = {made, false};
+    EQP_TRY(eqp__lazy_room(b->options.lazy, all, bytes));
+    eqp__cursor c = {*bytes, false};
     write_all(b, home, making, &h, &c);
     *size = (size_t)all;
-    *bytes = made;
 done:
     return code;
 }
@@ -112,11 +115,11 @@ static bool can_be_head(const eqp__late_head *h, int nranks, int64_t size)
     const bool counts = (h->nbase == 0 || h->nbase == nranks) && h->nspeeds >= 0 && h->nspeeds <= nranks &&
                         (h->nfactors == 0 || h->nfactors == nranks) && eqp__can_be_table(&h->table, bytes);
 
-    return memcmp(h->magic, offer_magic, sizeof offer_magic) == 0 && counts && body_of(h) >= 0 &&
+    return memcmp(h->magic, offer_magic, sizeof offer_magic) == 0 && h->costs.fit.nkinds >= 1 &&
+           h->costs.fit.nkinds <= EQP_COST_KINDS && counts && body_of(h) >= 0 &&
            h->front == (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) +
                                  eqp__table_bytes(&h->table)) &&
-           h->front <= size && body_of(h) == size - h->front && memchr(h->word, 0, sizeof h->word) != NULL &&
-           h->costs.fit.nkinds >= 1 && h->costs.fit.nkinds <= EQP_COST_KINDS;
+           h->front <= size && body_of(h) == size - h->front && memchr(h->word, 0, sizeof h->word) != NULL;
 }
 
 int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_offer *offer)
@@ -135,7 +138,7 @@ int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_of
     offer->front = at + sizeof *h;
     offer->names = offer->front + h->front;
     offer->owners = offer->names + 2 * (size_t)h->nnames * sizeof(int64_t);
-    offer->pins = offer->owners + (size_t)h->nowners * sizeof(eqp_owner);
+    offer->pins = offer->owners + (size_t)h->nowners * eqp__late_owner_bytes(h->costs.fit.nkinds);
     offer->tiles = offer->pins + (size_t)h->npins * sizeof(int64_t);
     return EQP_OK;
 }

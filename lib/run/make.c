@@ -122,48 +122,32 @@ void eqp__found_free(eqp_found_map *found)
     free(found->placement);
 }
 
-/* Owners as a map that is not yet in force places them. */
-static int retag(eqp_balancer *b, const eqp_names *home, const eqp_placement *placement, eqp_owners *owners)
-{
-    eqp__address *address = NULL;
-    eqp_placement *heard = NULL;
-    int code = eqp_array_create(&address, owners->n, sizeof *address);
-
-    code = code == EQP_OK ? eqp_array_create(&heard, owners->n, sizeof *heard) : code;
-    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
-        address[o] = (eqp__address){owners->owner[o].home, owners->owner[o].at_home};
-    }
-    EQP_TRY(eqp_agree(b->comm, code, NULL));
-    EQP_TRY(eqp__placements_fetch(b->comm, owners->n, address, home->n, placement, heard));
-    for (int64_t o = 0; o < owners->n; o++) {
-        owners->owner[o].tag = heard[o].tag;
-    }
-done:
-    free(heard);
-    free(address);
-    return code;
-}
-
-int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_found_map *taken,
-                eqp_found_map *found, int64_t *bytes, eqp_message *message)
+eqp_making eqp__repairing(const eqp_making *making)
 {
     eqp_making repairing = *making;
-    eqp_owners owners = {.n = 0};
-    eqp_found_map made = {.map = NULL};
-    double *base = NULL;
-    int code;
 
     repairing.method = &eqp__method_repair;
     repairing.how = (eqp_choice_options){.start = NULL};
     repairing.settings = (eqp_settings){{0}};
     repairing.assign_tol = REPAIRED * making->imbalance_tol;
+    return repairing;
+}
+
+int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
+                eqp_message *message)
+{
+    eqp_making repairing = eqp__repairing(making);
+    eqp_owners owners = {.n = 0};
+    eqp_found_map made = {.map = NULL};
+    double *base = NULL;
+    int code;
+
     EQP_TRY(eqp__line_up(b, home, &repairing, &base, &owners, bytes));
     repairing.base = base;
-    EQP_TRY(taken != NULL ? retag(b, home, taken->placement, &owners) : EQP_OK);
-    EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, taken != NULL ? taken->map : b->map, home->n, &made.map,
-                            &made.placement, &made.made, message));
+    EQP_TRY(eqp__draft_make(b->comm, &repairing, &owners, b->map, home->n, &made.map, &made.placement, &made.made,
+                            message));
     const eqp_balance_result *result = &made.made.result;
-    if (taken != NULL || result->imbalance <= fmax(making->imbalance_tol, result->imbalance_floor)) {
+    if (result->imbalance <= fmax(making->imbalance_tol, result->imbalance_floor)) {
         snprintf(b->now.why, sizeof b->now.why,
                  "%lld of %lld owners move, the work is uneven by %.1f%% instead of %.1f%%",
                  (long long)result->repaired, (long long)made.made.units, 100.0 * result->imbalance,

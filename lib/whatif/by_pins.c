@@ -56,8 +56,7 @@ static int fetch_placements(const eqp_whatif_state *state, const eqp_placement *
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
         address[o] = (eqp__address){owners->owner[o].home, owners->owner[o].at_home};
     }
-    EQP_TRY(eqp_agree(state->comm, code, NULL));
-    EQP_TRY(eqp__placements_fetch(state->comm, owners->n, address, state->what->nhome, at_home, *placement));
+    EQP_TRY(eqp__placements_fetch(state->comm, code, owners->n, address, state->what->nhome, at_home, *placement));
 done:
     free(address);
     return code;

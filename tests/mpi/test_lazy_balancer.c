@@ -320,6 +320,132 @@ static void maps_are_made_where_that_is_cheaper(MPI_Comm comm)
     }
 }
 
+enum { MANY = 600, HEAVY = MANY / 2, TILES = 60 };
+
+/* Owners of equal work but one, which several ranks can share; all on rank 0. */
+static int survey_tiles(void *user, eqp_survey_kind kind, eqp_survey *list)
+{
+    const world *w = user;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < w->n && code == EQP_OK; i++) {
+        const owner *o = &w->own[i];
+        eqp_owner told = {.key = (uint64_t)o->place,
+                          .id = o->place,
+                          .pin = o->place,
+                          .particles = 1,
+                          .home = w->rank,
+                          .at_home = i,
+                          .bytes = 8,
+                          .tag = o->home,
+                          .label = o->label,
+                          .count = {kind == EQP_SURVEY_WORK ? o->work : 0},
+                          .interactions = 1};
+        for (int t = 0; t < TILES && o->place == HEAVY && eqp_survey_weigh(list, told.count) >= eqp_survey_heavy(list);
+             t++) {
+            const eqp_tile tile = {.centroid = {0.01 * t, 0.0, 0.1},
+                                   .weight = eqp_survey_weigh(list, told.count) / TILES,
+                                   .pin = {o->place, -1}};
+            CHECK_EQUAL(eqp_survey_add_tile(list, &tile), EQP_OK);
+            told.interactions = TILES + 1;
+        }
+        code = eqp_survey_add_owner(list, &told);
+    }
+    return code;
+}
+
+/* The largest load over the mean, less 1; a shared owner's work is even over its units. */
+static double unevenness(MPI_Comm comm, const world *w, const eqp_advice *advice)
+{
+    const eqp_map *map = eqp_balancer_map(w->balancer);
+    double *load = mpi_test_alloc(w->size, sizeof *load), most = 0.0, sum = 0.0;
+
+    memset(load, 0, (size_t)w->size * sizeof *load);
+    for (int64_t i = 0; i < w->n; i++) {
+        const eqp_placement *p = &advice->placement[i];
+        const double *centroid;
+        const int *rank;
+        const int64_t n = eqp_map_units(map, p->tag, &centroid, &rank);
+        CHECK(n > 0 ? p->tag < 0 : p->tag == p->home);
+        if (n == 0) {
+            load[p->home] += (double)w->own[i].work;
+        }
+        for (int64_t u = 0; u < n; u++) {
+            load[rank[u]] += (double)w->own[i].work / (double)n;
+        }
+    }
+    CHECK_EQUAL(eqp_sum_double(comm, w->size, load), EQP_OK);
+    for (int r = 0; r < w->size; r++) {
+        most = load[r] > most ? load[r] : most;
+        sum += load[r];
+    }
+    free(load);
+    return most * w->size / sum - 1.0;
+}
+
+/* Until the first late map is taken, in which an owner is shared; by then that owner's work is `heavy`, and that of
+ * half of the others has grown. */
+static double take_shared(MPI_Comm comm, eqp_lazy *lazy, int64_t heavy, eqp_step *step)
+{
+    static world w;
+    eqp_problem problem = make_world(comm, &w);
+    const eqp_balancer_options options = options_of("interaction", NULL, lazy, 1);
+    eqp_advice advice = {.changed = false};
+    double uneven = 0.0;
+
+    problem.survey = survey_tiles;
+    w.n = w.rank == 0 ? MANY : 0;
+    for (int64_t i = 0; i < w.n; i++) {
+        w.own[i] = (owner){.place = i, .work = 100};
+    }
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    for (int64_t s = 0; s <= 3; s++) {
+        for (int64_t i = 0; i < w.n; i++) {
+            const int64_t light = s < 3 || w.own[i].place > HEAVY ? 100 : 400, grown = s < 3 ? 4 * 100 * MANY : heavy;
+            w.own[i].work = w.own[i].place != HEAVY || s == 0 ? light : grown;
+        }
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 9, &advice, NULL), EQP_OK);
+        CHECK_EQUAL(advice.changed, s == 0 || s == 3);
+        uneven = advice.changed ? unevenness(comm, &w, &advice) : 0.0;
+        for (int64_t i = 0; i < w.n; i++) {
+            w.own[i].to = advice.changed ? advice.placement[i].home : w.rank;
+        }
+        owner *all = NULL;
+        CHECK_EQUAL(travel(comm, &w, &all), MANY);
+        free(all);
+        CHECK_EQUAL(record(&w, 1e-3, step), EQP_OK);
+    }
+    eqp_balancer_free(w.balancer);
+    return uneven;
+}
+
+/* Whole owners move around one that is too heavy for a rank; one that no longer is comes together and moves as well. */
+static void shared_maps_are_mended(MPI_Comm comm)
+{
+    static const struct {
+        const char *words, *says;
+        int64_t heavy;
+    } runs[] = {{"0:delay=2,repair=never", "ago", 4 * 100 * MANY},
+                {"0:delay=2", "around what is shared", 4 * 100 * MANY},
+                {"0:delay=2,repair=never", "ago", 100 * MANY / 20},
+                {"0:delay=2", "put together", 100 * MANY / 20}};
+
+    for (int i = 0; i < 4 && mpi_test_size(comm) > 1; i++) {
+        eqp_lazy_options options;
+        MPI_Comm mine = MPI_COMM_NULL;
+        eqp_lazy *lazy = NULL;
+        eqp_step step;
+        CHECK_EQUAL(eqp_lazy_options_parse(runs[i].words, &options, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_lazy_split(comm, &options, &mine, &lazy, NULL), EQP_OK);
+        const double uneven = take_shared(mine, lazy, runs[i].heavy, &step);
+        CHECK(i % 2 == 0 ? uneven > 0.05 : uneven < 0.02);
+        CHECK(strstr(step.why, runs[i].says) != NULL);
+        CHECK_EQUAL(step.split_owners, i < 3 ? 1 : 0);
+        CHECK_EQUAL(eqp_lazy_leave(&lazy, NULL), EQP_OK);
+        eqp_comm_free(&mine);
+    }
+}
+
 static bool breaks; /* the method below, from now on */
 
 static int assign_alone(const eqp_balance_items *items, const eqp_balance_options *options, int *part,
@@ -475,6 +601,7 @@ int main(int argc, char **argv)
         MPI_TEST(owners_are_found_again),
         MPI_TEST(maps_are_taken_by_every_way),
         MPI_TEST(maps_are_made_where_that_is_cheaper),
+        MPI_TEST(shared_maps_are_mended),
         MPI_TEST(maps_that_fail_change_nothing),
         MPI_TEST(without_memory_nobody_waits_for_ever),
     };

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What has drifted since a map was offered is mended by the work of the last step: few owners move. Where the map has
+ * owners that several ranks share, either the others move around those, or they are put together and move as well. */
+#include "run/late.h"
+
+#include "par/comm.h"
+#include "par/methods.h"
+
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Owners in curve order, as a map that is not in force yet places them. */
+typedef struct mending {
+    eqp_making how;
+    eqp_owners owners; /* tags: whole owners' parts; of shared ones the part with most of their units */
+    double *seconds;   /* [owners] of their work */
+    bool *shared;      /* [owners] */
+    double *load;      /* [parts] by the map as it came */
+    double *beside;    /* [parts] of it, base and what is shared */
+    double *tried;     /* [parts] */
+    double heaviest;   /* owner, in seconds */
+    double imbalance;  /* of `load` */
+} mending;
+
+static void mending_free(mending *m)
+{
+    eqp__owners_free(&m->owners);
+    free(m->seconds);
+    free(m->shared);
+    free(m->load);
+    free(m->beside);
+    free(m->tried);
+}
+
+/* Seconds of an even part. */
+static double mean_of(int nparts, const double *load)
+{
+    double sum = 0.0;
+
+    for (int p = 0; p < nparts; p++) {
+        sum += load[p];
+    }
+    return sum / nparts;
+}
+
+static double imbalance_of(const mending *m, int nparts, const double *load)
+{
+    const double mean = mean_of(nparts, load);
+    double most = 0.0;
+
+    for (int p = 0; p < nparts; p++) {
+        most = fmax(most, load[p] / eqp_part_speed(m->how.speeds, p));
+    }
+    return mean > 0.0 ? most / mean - 1.0 : 0.0;
+}
+
+/* Below which no map of whole owners comes. */
+static double floor_of(const mending *m, int nparts)
+{
+    const double mean = mean_of(nparts, m->load);
+    double fastest = 0.0;
+
+    for (int p = 0; p < nparts; p++) {
+        fastest = fmax(fastest, eqp_part_speed(m->how.speeds, p));
+    }
+    return mean > 0.0 ? m->heaviest / (mean * fastest) - 1.0 : 0.0;
+}
+
+/* A shared owner's work is divided evenly among its units; what each sharer does again, all of them do. Returns the
+ * rank that has most units, where it is to live if that is one of them. units: [parts] zeros before and after. */
+static int add_shared(const eqp_map *map, int64_t tag, double seconds, double again, int home, int64_t *units,
+                      double *load)
+{
+    const double *centroid = NULL;
+    const int *rank = NULL;
+    const int64_t n = eqp_map_units(map, tag, &centroid, &rank);
+    int most = home;
+
+    for (int64_t u = 0; u < n; u++) {
+        load[rank[u]] += (seconds - again) / (double)n + (units[rank[u]]++ == 0 ? again : 0.0);
+    }
+    for (int64_t u = 0; u < n; u++) {
+        most = units[rank[u]] > units[most] ? rank[u] : most;
+    }
+    for (int64_t u = 0; u < n; u++) {
+        units[rank[u]] = 0;
+    }
+    return most;
+}
+
+/* The work of all owners as the map places them: heard [owners]. */
+static int weigh(eqp_balancer *b, const eqp_map *map, const eqp_placement *heard, mending *m)
+{
+    eqp_owners *owners = &m->owners;
+    double heaviest = 0.0;
+    int64_t *units = NULL;
+    int code = eqp_array_create(&units, b->nparts, sizeof *units);
+
+    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
+        const double seconds = owners->seconds[o], weight = owners->weight[o];
+        const double again = weight > 0.0 ? seconds * owners->again[o] / weight : 0.0;
+        int64_t *tag = &owners->owner[o].tag;
+        *tag = heard[o].tag;
+        m->seconds[o] = seconds;
+        m->shared[o] = *tag < 0;
+        heaviest = fmax(heaviest, seconds);
+        if (m->shared[o]) {
+            *tag = add_shared(map, *tag, seconds, again, heard[o].home, units, m->beside);
+        } else {
+            m->load[*tag] += seconds;
+        }
+    }
+    free(units);
+    EQP_TRY(eqp_agree(b->comm, code, NULL));
+    EQP_TRY(eqp__sum_double(b->comm, b->nparts, m->load));
+    EQP_TRY(eqp__sum_double(b->comm, b->nparts, m->beside));
+    EQP_TRY(MPI_Allreduce(&heaviest, &m->heaviest, 1, MPI_DOUBLE, MPI_MAX, b->comm) == MPI_SUCCESS ? EQP_OK
+                                                                                                   : EQP_ERR_MPI);
+    for (int p = 0; p < b->nparts; p++) {
+        m->beside[p] += m->how.base != NULL ? m->how.base[p] : 0.0;
+        m->load[p] += m->beside[p];
+    }
+    m->imbalance = imbalance_of(m, b->nparts, m->load);
+done:
+    return code;
+}
+
+static int make_room(const eqp_balancer *b, mending *m, eqp__address **address, eqp_placement **heard)
+{
+    double **const of_parts[] = {&m->load, &m->beside, &m->tried};
+    const int64_t n = m->owners.n;
+    int code;
+
+    EQP_TRY(eqp_array_create(address, n, sizeof **address));
+    EQP_TRY(eqp_array_create(heard, n, sizeof **heard));
+    EQP_TRY(eqp_array_create(&m->seconds, n, sizeof *m->seconds));
+    EQP_TRY(eqp_array_create(&m->shared, n, sizeof *m->shared));
+    for (int i = 0; i < 3; i++) {
+        EQP_TRY(eqp_array_create(of_parts[i], b->nparts, sizeof(double)));
+    }
+    for (int64_t o = 0; o < n; o++) {
+        (*address)[o] = (eqp__address){m->owners.owner[o].home, m->owners.owner[o].at_home};
+    }
+done:
+    return code;
+}
+
+/* m: to be freed in any case. */
+static int mending_open(eqp_balancer *b, const eqp_names *home, const eqp_making *how, const eqp_found_map *found,
+                        mending *m, int64_t *bytes)
+{
+    const eqp_work_model model = eqp__work_model_measured(&b->model, &b->costs);
+    eqp__address *address = NULL;
+    eqp_placement *heard = NULL;
+    int code;
+
+    *m = (mending){.how = *how};
+    EQP_TRY(eqp__owners_line_up(b->comm, &b->survey, &model, &b->costs, home->n, home->key, &m->owners, bytes));
+    code = make_room(b, m, &address, &heard);
+    EQP_TRY(eqp__placements_fetch(b->comm, code, m->owners.n, address, home->n, found->placement, heard));
+    EQP_TRY(weigh(b, found->map, heard, m));
+done:
+    free(address);
+    free(heard);
+    return code;
+}
+
+/* A map of whole owners, few of them elsewhere. around: what is shared stays as it is. made: zeros; *imbalance: of all
+ * work. */
+static int mend_once(const eqp_balancer *b, mending *m, bool around, const eqp_found_map *found, int64_t nhome,
+                     eqp_found_map *made, eqp_message *message)
+{
+    eqp_making how = m->how;
+    eqp_draft *draft = NULL;
+    int code;
+
+    how.base = around ? m->beside : m->how.base;
+    for (int64_t o = 0; o < m->owners.n; o++) {
+        m->owners.seconds[o] = around && m->shared[o] ? 0.0 : m->seconds[o];
+    }
+    EQP_TRY(eqp__draft_open(b->comm, &how, &m->owners, found->map, &draft, message));
+    EQP_TRY(eqp__draft_assign(draft, how.base, message));
+    EQP_TRY(eqp__draft_given(draft, m->tried));
+    EQP_TRY(eqp__draft_take(draft, NULL, nhome, &made->map, &made->placement, &made->made));
+    for (int p = 0; p < b->nparts; p++) {
+        m->tried[p] += how.base != NULL ? how.base[p] : 0.0;
+    }
+    made->made.result.imbalance = imbalance_of(m, b->nparts, m->tried);
+    made->made.result.imbalance_unrepaired = m->imbalance;
+done:
+    eqp__draft_close(draft);
+    return code;
+}
+
+/* Takes the place of *best, if it is better than that and than the map as it came. */
+static void keep_better(bool around, eqp_found_map *made, eqp_found_map *best, eqp__mended *news)
+{
+    if (made->map != NULL && made->made.result.imbalance < news->reached) {
+        const eqp_found_map before = *best;
+        *best = *made;
+        *made = before;
+        news->reached = best->made.result.imbalance;
+        news->around = around;
+    }
+}
+
+/* The map that was found becomes the mended one. */
+static void adopt(const eqp_names *home, bool around, eqp_found_map *found, eqp_found_map *mended)
+{
+    mended->made.sizes = found->made.sizes;
+    if (!around) {
+        const eqp_found_map before = *found;
+        *found = *mended;
+        *mended = before;
+        return;
+    }
+    for (int64_t i = 0; i < home->n; i++) {
+        if (found->placement[i].tag >= 0) {
+            found->placement[i] = mended->placement[i];
+        }
+    }
+    found->made.result = mended->made.result;
+}
+
+/* Owners are lined up along the curve, and all ranks' shares of each put together. */
+static int mend_lined_up(eqp_balancer *b, const eqp_names *home, const eqp_making *how, eqp_found_map *found,
+                         int64_t *bytes, eqp__mended *news, eqp_message *message)
+{
+    const int64_t shares = eqp_map_shared(found->map);
+    const double enough = shares > 0 ? how->imbalance_tol : how->assign_tol;
+    eqp_found_map best = {.map = NULL};
+    mending m;
+    int code;
+
+    EQP_TRY(mending_open(b, home, how, found, &m, bytes));
+    const double least = floor_of(&m, b->nparts);
+    bool around = shares > 0 && least > enough; /* an owner is too much for any one rank */
+    *news = (eqp__mended){.came = m.imbalance, .reached = m.imbalance};
+    for (int i = 0; i < (shares > 0 ? 2 : 1) && news->reached > enough; i++, around = !around) {
+        eqp_found_map made = {.map = NULL};
+        if (around || least < news->reached) {
+            code = mend_once(b, &m, around, found, home->n, &made, message);
+            keep_better(around, &made, &best, news);
+            eqp__found_free(&made);
+            EQP_TRY(code);
+        }
+    }
+    if (best.map != NULL) {
+        adopt(home, news->around, found, &best);
+    }
+done:
+    eqp__found_free(&best);
+    mending_free(&m);
+    return code;
+}
+
+static void describe(eqp_balancer *b, const eqp__mended *news, bool shared)
+{
+    const char *how = !shared ? "mended" : news->around ? "mended around what is shared" : "put together and mended";
+    char before[sizeof b->now.why], what[64] = "";
+
+    memcpy(before, b->now.why, sizeof before);
+    if (news->reached < news->came) {
+        snprintf(what, sizeof what, ", %s to %.1f%%", how, 100.0 * news->reached);
+    }
+    snprintf(b->now.why, sizeof b->now.why, "%.80s; uneven by %.1f%%%s", before, 100.0 * news->came, what);
+}
+
+int eqp__late_mend(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found,
+                   int64_t *bytes, eqp_message *message)
+{
+    const bool surveyed = b->surveyed, shared = eqp_map_shared(found->map) > 0;
+    eqp_making how = eqp__repairing(making);
+    eqp__mended news = {.came = 0.0};
+    double *base = NULL;
+    bool whole = false;
+    int code;
+
+    EQP_TRY(surveyed && b->problem.base == NULL ? EQP_OK : eqp__ask_problem(b, &how, NULL, &base));
+    how.base = base;
+    EQP_TRY(eqp__late_mend_whole(b, home, &how, found, &news, &whole));
+    EQP_TRY(whole ? EQP_OK : mend_lined_up(b, home, &how, found, bytes, &news, message));
+    if (!shared || news.reached < news.came) {
+        found->made.result.imbalance = news.reached; /* else what was promised is what it can be */
+    }
+    found->made.result.imbalance_unrepaired = news.came;
+    describe(b, &news, shared);
+done:
+    if (!surveyed) { /* else the next step may want one again */
+        eqp__balancer_forget(b, &b->survey);
+    }
+    b->surveyed = false;
+    free(base);
+    return code;
+}
