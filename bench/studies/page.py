@@ -16,7 +16,8 @@ import measured
 import published
 import study
 
-STUDIES = ["unit_sizes", "sample_rates", "total_time", "large_network", "recovered", "choice", "drift", "exchange", "costs"]
+STUDIES = ["models", "chosen", "unit_sizes", "sample_rates", "total_time", "large_network", "recovered", "choice", "drift",
+           "elements", "exchange", "costs"]
 
 
 def wrapped(text):

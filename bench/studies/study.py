@@ -57,11 +57,15 @@ class Run:
             raise Missing(f"{path} is not built")
         return path
 
-    def call(self, name, *words, ranks=0, core=None):
-        """What a program prints. core: the only one that it and its ranks may use."""
+    def call(self, name, *words, ranks=0, core=None, given=""):
+        """What a program prints. core: the only one that it and its ranks may use. given: what it reads."""
         launch = [] if core is None else ["taskset", "-c", str(core)]
         launch += [*LAUNCH, "--oversubscribe", "-n", str(ranks)] if ranks > 1 else []
-        with subprocess.Popen([*launch, self.program(name), *words], stdout=subprocess.PIPE, text=True) as process:
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+            file.write(given)
+            file.seek(0)
+            process = subprocess.Popen([*launch, self.program(name), *words], stdin=file, stdout=subprocess.PIPE, text=True)
+        with process:
             text = process.stdout.read()
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How well models know the load of the ranks: table 3.3, figures 3.2 and 3.3.
+
+Writes models.csv and models.png. page.py puts them on the page. Runs on up to 16 ranks, which may share cores: loads are
+CPU seconds."""
+import csv
+import functools
+import io
+import os
+import sys
+import tempfile
+
+import published
+import study
+
+NAME = "models"
+TITLE = "Load models and what is measured"
+
+MODELS = {"molecules": "particles or nodes", "barriers": "time between barriers", "forces": "time in forces",
+          "predicted": "interactions x fitted costs"}
+RANKS = [4, 8, 16]
+BEFORE = 1  # steps
+STEPS = {"gravity": 7, "network": 3}
+APPS = {"gravity": "barneshut", "network": "dislocation"}
+METHODS = {"gravity": ["count", "sfc", "rcb", "voronoi", "interaction"],
+           "network": ["count", "sfc", "sectioning", "bisection"]}
+MOST_SEEDS = 2
+LINES = 40  # of a network
+STRESS = "0,0,0,5e8,5e8,0"  # that makes it move
+
+
+def inputs(run, app):
+    """(name, words) of every input."""
+    seeds = run.seeds[:MOST_SEEDS]
+    if app == "network":
+        return [(f"chains-{seed}", [*run.lines(seed, LINES), "--stress", STRESS]) for seed in seeds]
+    return [("clusters", run.stars(seeds[0])), ("cutoff", run.stars(seeds[0]) + ["--cutoff", run.cutoff(seeds[0])]),
+            ("disks", ["--generate", f"disks:n={published.PARTICLES},seed={seeds[0]}"])]
+
+
+def loads(run, app, words, ranks):
+    """Of every rank what study_loads says of it, and its CPU seconds outside MPI: medians of the steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = os.path.join(folder, "cpu.csv")
+        text = run.call("preload/equipoise-lazy", "-n", "0", "--report", report, "--", run.program("bench/study_loads"),
+                        app, str(BEFORE), str(STEPS[app]), *words, ranks=ranks)
+        outside = study.read_csv(report)
+    rows = [{**row, "measured": float(cpu["cpu_seconds"]) - float(row["polling"])}
+            for row, cpu in zip(csv.DictReader(io.StringIO(text)), outside)]
+    found = []
+    for part in range(ranks):
+        of = study.pick(rows, part=part)
+        found.append({"part": part, "neighbours": of[0]["neighbours"],
+                      **{key: f"{study.median(study.values(of, key)):.9g}" for key in ("measured", *MODELS)}})
+    return found
+
+
+def measure(run, app):
+    found, lines = {}, ["run,part,neighbours,measured," + ",".join(MODELS)]
+    for name, words in inputs(run, app):
+        for ranks in RANKS:
+            for method in METHODS[app]:
+                of = found[f"{name} {method} {ranks}"] = loads(run, app, words + ["--balance", method], ranks)
+                lines += [",".join([f"{name} {method} {ranks}", *map(str, row.values())]) for row in of]
+    rows = [{"app": app, **row, "seconds": "", "outside": ""}
+            for row in csv.DictReader(io.StringIO(run.call("bench/study_models", given="\n".join(lines) + "\n")))]
+    for row in study.pick(rows, kind="run", model="measured"):
+        of = found[row["run"]]
+        seconds = sum(study.values(of, "measured"))
+        row["seconds"] = f"{seconds:.4f}"
+        row["outside"] = f"{1 - sum(study.values(of, 'forces')) / seconds:.4f}"
+    return rows
+
+
+def cases(run):
+    return [functools.partial(measure, run, app) for app in APPS]
+
+
+PANELS = [("imbalance", 100, "imbalance [%]", True), ("kurtosis", 1, "kurtosis", True),
+          ("rank", 1, "rank correlation", False), ("steps", 1, "steps to 12 %", True)]  # of the measured loads, too
+
+
+def draw(run, rows):
+    data, script = {}, "set multiplot layout 2, 4\nset key font ',12' maxcols 2\n"
+    for app in study.distinct(rows, "app"):
+        of = study.pick(rows, app=app, kind="run")
+        names = sorted(study.distinct(of, "run"), key=lambda name: study.values(study.pick(of, run=name, model="measured"),
+                                                                               "imbalance"))
+        for column, factor, label, line in PANELS:
+            lines = []
+            for model in (["measured"] if line else []) + list(MODELS):
+                block = study.block(app, column, model)
+                cells = [study.pick(of, run=name, model=model)[0][column] for name in names]
+                data[block] = [[place, factor * float(cell)] for place, cell in enumerate(cells) if float(cell) >= 0
+                               or column != "steps"]
+                i = list(MODELS).index(model) if model in MODELS else 0
+                style = ("with lines linecolor rgb 'black'" if model == "measured" else
+                         f"with points pointtype {4 + i} pointsize 0.7 linecolor rgb '{study.COLORS[1 + i]}'")
+                lines.append(f"${block} using 1:2 {style} title '{model}'")
+            script += (f"set title '{APPS[app]}'\nset xlabel \"run, by measured imbalance\\n \"\nset ylabel '{label}'\n"
+                       f"plot {', '.join(lines)}\n")
+    study.plot(run, NAME, script + "unset multiplot\n", data, width=2200, height=1100)
+
+
+def error_row(title, rows, model):
+    row = study.pick(rows, model=model)[0]
+    paper = published.MODEL_ERRORS.get(model)
+    printed = [f"{paper[0]:.1f}; {paper[1]:.3f}; {paper[2]:.3f}"] if paper else ["-"]
+    return [title, MODELS[model], f"{100 * float(row['imbalance']):.1f}", f"{100 * float(row['bias']):+.1f}",
+            f"{float(row['kurtosis']):.3f}", f"{float(row['rank']):.3f}", row["steps"], *printed]
+
+
+def by_ranks(rows, app, model):
+    errors = study.pick(rows, app=app, kind="error", model=model)
+    return "; ".join(f"{100 * float(study.pick(errors, parts=ranks)[0]['imbalance']):.1f}" for ranks in RANKS)
+
+
+def order(rows, column, models=tuple(MODELS)):
+    """Models from the least error to the largest."""
+    return sorted(models, key=lambda model: float(study.pick(rows, model=model)[0][column]))
+
+
+def printed_order(column):
+    return sorted(published.MODEL_ERRORS, key=lambda model: published.MODEL_ERRORS[model][column])
+
+
+def same_order(rows, column, place):
+    """Whether the models of the thesis come in its order."""
+    return order(rows, column, tuple(published.MODEL_ERRORS)) == printed_order(place)
+
+
+def correlations(rows, app):
+    """Medians over the runs that are uneven at all."""
+    runs = study.pick(rows, app=app, kind="run")
+    some = [row["run"] for row in study.pick(runs, model="measured") if float(row["imbalance"]) > published.CONVERGED]
+    found = [f"{model} {study.median([float(r['rank']) for r in study.pick(runs, model=model) if r['run'] in some]):.2f}"
+             for model in MODELS]
+    return f"{', '.join(found)} ({len(some)} runs)"
+
+
+def findings(rows):
+    text = []
+    for app, name in APPS.items():
+        of = study.pick(rows, app=app, kind="error", parts=0)
+        over = [model for model in MODELS if float(study.pick(of, model=model)[0]["bias"]) > 0]
+        runs = study.pick(rows, app=app, kind="run", model="measured")
+        outside = [100 * value for value in study.values(runs, "outside")]
+        uneven = [100 * value for value in study.values(runs, "imbalance")]
+        lost = sum(row["steps"] == "-1" for row in study.pick(rows, app=app, kind="run"))
+        same = [f"{what} {'as' if same_order(of, column, place) else 'not as'} there" for what, column, place in
+                (("by imbalance", "imbalance", 0), ("by kurtosis", "kurtosis", 1), ("by rank correlation", "rank", 2))]
+        text.append(f"""*{name}*: {len(runs)} runs, measured imbalances {study.spread(uneven, '{:.1f}')} %. From the least error to the
+largest, by imbalance: {', '.join(order(of, 'imbalance'))}; by rank correlation: {', '.join(order(of, 'rank'))}; the order of the
+thesis' three is {', '.join(same)}. On average {', '.join(over) or 'none'} overestimate, {', '.join(m for m in MODELS if m not in over)
+or 'none'} underestimate. Where the measured imbalance is above {100 * published.CONVERGED:g} %, the median rank correlation is
+{correlations(rows, app)}. Outside the force timer is {study.spread(outside, '{:.1f}')} % of the time outside MPI."""
+                    + (f" {lost} times diffusion did not come to an end." if lost else ""))
+    return "\n\n".join(text)
+
+
+def section(rows):
+    lines = [error_row(name, study.pick(rows, app=app, kind="error", parts=0), model)
+             for app, name in APPS.items() for model in MODELS]
+    few = [[name, model, by_ranks(rows, app, model)] for app, name in APPS.items() for model in MODELS]
+    return f"""What a model says of the load of each rank, beside CPU seconds of the rank outside MPI, in forces or not: those of
+`equipoise-lazy --report` below the program, less the seconds in which it asks MPI whether something has come. A run is
+{STEPS['gravity']} steps of barneshut or {STEPS['network']} of dislocation with one map, after {BEFORE} other, and loads are medians over
+the steps: {', '.join(str(n) for n in RANKS)} ranks; barneshut by {', '.join(METHODS['gravity'])}; dislocation by
+{', '.join(METHODS['network'])}; {published.PARTICLES:,} particles in clusters, also within a cutoff, or in two discs; two networks of
+{LINES} lines. *molecules*: particles or nodes of the rank. *barriers*: CPU seconds in the evaluation of forces with the
+exchange of their data and the waiting in it, at its collective calls too, as a rank that waits burns CPU time here: the
+nearest to ddcMD's time outside barriers, which also holds waits for neighbours. *forces*: CPU seconds in forces and their lists. *predicted*: this project's model, counted
+interactions times fitted costs.
+
+Root mean squares over the runs: of the difference in imbalance, in points, and its mean (bias); in kurtosis; of 1 minus the rank
+correlation; and of the difference in steps until diffusion (Algorithm 5 corrected, on the graph of ranks that have near
+particles or neighbouring numbers) comes to {100 * published.CONVERGED:g} % if the model's loads are what it is given. Table 3.3 is ddcMD on 64 and 512
+processes; here are few ranks, and they share cores, so that some of the differences are noise of the measurement.
+
+{study.table(["app", "model", "imbalance", "bias", "kurtosis", "rank", "steps", "table 3.3: imbalance; kurtosis; rank"], lines)}
+
+{findings(rows)}
+
+The thesis has, from the least error to the largest, by imbalance {', '.join(printed_order(0))}, by rank correlation
+{', '.join(printed_order(2))}; molecules and forces overestimate, barriers underestimate. Of ParaDiS it says that up to
+{100 * published.OMITTED:g} % of the time is outside what the code measures of itself. The more of a step is outside forces, the less any
+model of forces knows of its load; ranks with nearly even loads have no order that a model could know, and the errors of
+rank correlation above count them, too.
+
+By number of ranks ({'; '.join(str(n) for n in RANKS)}), error of imbalance in points:
+
+{study.table(["app", "model", "imbalance by ranks"], few)}
+
+![Models beside measured loads](studies/{NAME}.png)"""
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the work of single elements changes from step to step (Pearce 2014, section 5.2, figures 5.2 and 5.3).
+ *
+ *     build/bench/study_elements gravity clusters:n=32768 DT STEPS CUTOFF
+ *     build/bench/study_elements network STEPS --generate chains:n=60 --stress 0,0,0,5e8,5e8,0
+ *
+ * Work is interactions. Gravity: particles of a generator of barneshut move under the gravity of all; time steps are DT
+ * times what the app would choose. Rows "tree": what each particle meets with an opening angle, by a walk of its own;
+ * rows "cutoff": other particles within CUTOFF, in the same motion. Network: pairs of segments that each node of a run
+ * of dislocation on one rank owns, with the app's options. Nodes keep their tags; they come and go.
+ *
+ * Maps of the first step stay: the curve, cut by work; a node that has come goes where a neighbour is. CSV, a row for
+ * each step after the first:
+ *   total     work over that of the first step, - 1
+ *   elements  those with work in this step or in the one before; came, gone: those of one of them only
+ *   constant  part of those in both whose work is the same in both; median, p90, p99, largest: |change| / work before
+ *             of the others that had any
+ *   few, many number of parts of a map; _changed: part of them whose work is not that of the step before; _uneven: max
+ * / mean - 1 of their work */
+#include "timing.h"
+
+#include "../apps/barneshut/physics/generate.h"
+#include "../apps/barneshut/physics/motion.h"
+#include "../apps/barneshut/physics/serial.h"
+#include "../apps/dislocation/drive/simulation.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/kdtree.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUP = 16, MAPS = 2, MOST_ARGUMENTS = 64, NOBODY = -1 };
+
+static const double softening = 0.01, theta = 0.6;
+
+/* An element in a step. */
+typedef struct element {
+    uint64_t tag;
+    int64_t work;
+    int part[MAPS]; /* by the maps of the first step */
+} element;
+
+/* A step: elements by tag. */
+typedef struct state {
+    int64_t n;
+    element *of;
+} state;
+
+/* The same elements step by step, and their maps. */
+typedef struct history {
+    const char *set;
+    int parts[MAPS];
+    state before;
+    double first; /* total work of the first step */
+    int steps;    /* seen */
+} history;
+
+static void check(int code, const char *what)
+{
+    if (code != EQP_OK) {
+        bench_die("study_elements", what[0] != '\0' ? what : eqp_error_text(code));
+    }
+}
+
+static state new_state(int64_t n)
+{
+    state s = {n, NULL};
+
+    check(eqp_array_create(&s.of, n, sizeof *s.of), "");
+    return s;
+}
+
+static double total(const state *s)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < s->n; i++) {
+        sum += (double)s->of[i].work;
+    }
+    return sum;
+}
+
+typedef struct keyed {
+    uint64_t key;
+    int64_t place;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *first = a, *second = b;
+
+    return first->key != second->key ? (first->key > second->key) - (first->key < second->key)
+                                     : (first->place > second->place) - (first->place < second->place);
+}
+
+static int by_tag(const void *a, const void *b)
+{
+    const element *first = a, *second = b;
+
+    return (first->tag > second->tag) - (first->tag < second->tag);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double first = *(const double *)a, second = *(const double *)b;
+
+    return (first > second) - (first < second);
+}
+
+/* The curve through the points [n][3] of the elements, cut by their work. */
+static void make_maps(const history *h, const double *point, state *s)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, side = 0.0, *load = NULL;
+    int64_t *first = NULL;
+    keyed *along = NULL;
+
+    check(eqp_array_create(&along, s->n, sizeof *along), "");
+    check(eqp_array_create(&load, s->n, sizeof *load), "");
+    for (int k = 0; k < 3; k++) {
+        double high = -INFINITY;
+        for (int64_t i = 0; i < s->n; i++) {
+            low[k] = fmin(low[k], point[3 * i + k]);
+            high = fmax(high, point[3 * i + k]);
+        }
+        side = fmax(side, high - low[k]);
+    }
+    for (int64_t i = 0; i < s->n; i++) {
+        const double *x = point + 3 * i;
+        along[i].place = i;
+        check(eqp_hilbert_keys(1, x, x + 1, x + 2, low, side, &along[i].key), "");
+    }
+    qsort(along, (size_t)s->n, sizeof *along, by_key);
+    for (int64_t i = 0; i < s->n; i++) {
+        load[i] = (double)s->of[along[i].place].work;
+    }
+    for (int m = 0; m < MAPS; m++) {
+        check(eqp_array_create(&first, h->parts[m] + 1, sizeof *first), "");
+        check(eqp_cuts_optimal(s->n, load, h->parts[m], NULL, first, NULL), "");
+        for (int p = 0; p < h->parts[m]; p++) {
+            for (int64_t i = first[p]; i < first[p + 1]; i++) {
+                s->of[along[i].place].part[m] = p;
+            }
+        }
+        free(first);
+        first = NULL;
+    }
+    free(along);
+    free(load);
+}
+
+/* Elements of two steps side by side. */
+typedef struct changes {
+    int64_t elements, came, gone, both, constant, n;
+    double *change; /* [n] of those that are not constant and had work */
+} changes;
+
+static void add_pair(changes *c, const element *before, const element *now)
+{
+    const int64_t old = before != NULL ? before->work : 0, new = now != NULL ? now->work : 0;
+
+    if (old == 0 && new == 0) {
+        return; /* nothing is computed for it */
+    }
+    c->elements++;
+    c->came += before == NULL;
+    c->gone += now == NULL;
+    if (before != NULL && now != NULL) {
+        c->both++;
+        c->constant += old == new;
+        if (old != new &&old > 0) {
+            c->change[c->n++] = fabs((double)(new - old)) / (double)old;
+        }
+    }
+}
+
+static void compare(const state *before, const state *now, changes *c)
+{
+    int64_t i = 0, j = 0;
+
+    check(eqp_array_create(&c->change, before->n, sizeof *c->change), "");
+    while (i < before->n || j < now->n) {
+        const element *a = i < before->n ? &before->of[i] : NULL, *b = j < now->n ? &now->of[j] : NULL;
+        const int order = a == NULL ? 1 : b == NULL ? -1 : by_tag(a, b);
+        add_pair(c, order <= 0 ? a : NULL, order >= 0 ? b : NULL);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    qsort(c->change, (size_t)c->n, sizeof *c->change, by_size);
+}
+
+static double quantile(const changes *c, double q)
+{
+    return c->n > 0 ? c->change[(int64_t)(q * (double)(c->n - 1) + 0.5)] : 0.0;
+}
+
+/* Part of the parts whose work has changed, and how uneven it is now. */
+static void compare_parts(const history *h, const state *now, int m)
+{
+    const int nparts = h->parts[m];
+    int64_t *old = NULL, *new = NULL, most = 0;
+    int changed = 0;
+
+    check(eqp_array_create(&old, nparts, sizeof *old), "");
+    check(eqp_array_create(&new, nparts, sizeof *new), "");
+    for (int64_t i = 0; i < h->before.n; i++) {
+        old[h->before.of[i].part[m]] += h->before.of[i].work;
+    }
+    for (int64_t i = 0; i < now->n; i++) {
+        new[now->of[i].part[m]] += now->of[i].work;
+    }
+    for (int p = 0; p < nparts; p++) {
+        changed += old[p] != new[p];
+        most = new[p] > most ? new[p] : most;
+    }
+    printf(",%d,%.4f,%.4f", nparts, (double)changed / nparts, (double)most * nparts / total(now) - 1.0);
+    free(old);
+    free(new);
+}
+
+/* Takes a step over. */
+static void take(history *h, state *now)
+{
+    changes c = {0};
+
+    if (h->steps == 0) {
+        h->first = total(now);
+    } else {
+        compare(&h->before, now, &c);
+        printf("%s,%d,%.5f,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.4f,%.2e,%.2e,%.2e,%.2e", h->set, h->steps,
+               total(now) / h->first - 1.0, c.elements, c.came, c.gone, (double)c.constant / (double)c.both,
+               quantile(&c, 0.5), quantile(&c, 0.9), quantile(&c, 0.99), quantile(&c, 1.0));
+        for (int m = 0; m < MAPS; m++) {
+            compare_parts(h, now, m);
+        }
+        printf("\n");
+    }
+    free(c.change);
+    free(h->before.of);
+    h->before = *now;
+    h->steps++;
+}
+
+/* Particles, in the order of the generator: their places are their tags. */
+typedef struct particles {
+    int64_t n;
+    double *p[11]; /* x, v, m, a, potential */
+} particles;
+
+static state by_tree(const particles *w)
+{
+    const bh_mac mac = {.theta = theta};
+    state s = new_state(w->n);
+    bh_serial serial;
+    bh_list list;
+
+    check(bh_serial_build(&serial, w->n, w->p[0], w->p[1], w->p[2], w->p[6], NULL, GROUP, 1), "");
+    bh_list_init(&list);
+    for (int64_t g = 0; g < serial.ngroups; g++) {
+        const int64_t i = serial.order[serial.group[g].first];
+        check(bh_walk(&serial.tree, serial.tree.root, &serial.group[g], &mac, NULL, NULL, NULL, &list), "");
+        s.of[i].tag = (uint64_t)i;
+        s.of[i].work = list.nsources + list.ncells - 1; /* the particle itself is no interaction */
+    }
+    bh_list_free(&list);
+    bh_serial_free(&serial);
+    return s;
+}
+
+static int count_one(void *user, int64_t index, double dist2)
+{
+    (void)index;
+    (void)dist2;
+    ++*(int64_t *)user;
+    return 0;
+}
+
+static state by_cutoff(const particles *w, const double *point, double cutoff)
+{
+    state s = new_state(w->n);
+    eqp_kdtree *tree;
+
+    check(eqp_kdtree_create(w->n, 3, point, NULL, &tree), "");
+    for (int64_t i = 0; i < w->n; i++) {
+        s.of[i] = (element){.tag = (uint64_t)i, .work = -1};
+        check(eqp_kdtree_radius(tree, point + 3 * i, cutoff * cutoff, count_one, &s.of[i].work), "");
+    }
+    eqp_kdtree_free(tree);
+    return s;
+}
+
+/* Parts of the first step. */
+static void keep_parts(const state *before, state *now)
+{
+    for (int64_t i = 0; i < now->n; i++) {
+        memcpy(now->of[i].part, before->of[i].part, sizeof now->of[i].part);
+    }
+}
+
+static void look(const particles *w, double cutoff, history of[2])
+{
+    double *point = NULL;
+
+    check(eqp_array_create(&point, 3 * w->n, sizeof *point), "");
+    for (int64_t i = 0; i < 3 * w->n; i++) {
+        point[i] = w->p[i % 3][i / 3];
+    }
+    for (int k = 0; k < 2; k++) {
+        state now = k == 0 ? by_tree(w) : by_cutoff(w, point, cutoff);
+        if (of[k].steps == 0) {
+            make_maps(&of[k], point, &now);
+        } else {
+            keep_parts(&of[k].before, &now);
+        }
+        take(&of[k], &now);
+    }
+    free(point);
+}
+
+static void pull(particles *w)
+{
+    const bh_mac mac = {.theta = theta};
+    bh_serial serial;
+
+    check(bh_serial_build(&serial, w->n, w->p[0], w->p[1], w->p[2], w->p[6], NULL, GROUP, GROUP), "");
+    check(bh_serial_force(&serial, NULL, &mac, 1.0, softening, w->p[7], w->p[8], w->p[9], w->p[10], NULL), "");
+    bh_serial_free(&serial);
+}
+
+static double chosen_step(const particles *w)
+{
+    double most = 0.0;
+
+    for (int64_t i = 0; i < w->n; i++) {
+        most = fmax(most, sqrt(w->p[7][i] * w->p[7][i] + w->p[8][i] * w->p[8][i] + w->p[9][i] * w->p[9][i]));
+    }
+    return 0.1 * sqrt(softening / most);
+}
+
+static void run_gravity(char **argv)
+{
+    const double factor = atof(argv[1]), cutoff = atof(argv[3]);
+    const int steps = atoi(argv[2]);
+    history of[2] = {{.set = "tree", .parts = {64, 4096}}, {.set = "cutoff", .parts = {64, 4096}}};
+    bh_generator generator;
+    eqp_message message = {""};
+    particles w;
+    double dt = 0.0;
+
+    if (!(factor > 0 && steps > 0 && cutoff > 0)) {
+        bench_die("study_elements", "gravity: give a generator, DT, STEPS and CUTOFF, all above 0");
+    }
+    check(bh_generator_parse(argv[0], &generator, &message), message.text);
+    w.n = bh_generator_count(&generator);
+    for (int k = 0; k < 11; k++) {
+        check(eqp_array_create(&w.p[k], w.n, sizeof *w.p[k]), "");
+    }
+    check(bh_generate(&generator, 0, w.n, w.p[0], w.p[1], w.p[2], w.p[3], w.p[4], w.p[5], w.p[6]), "");
+    for (int s = 0; s <= steps; s++) {
+        look(&w, cutoff, of);
+        pull(&w);
+        dt = s == 0 ? factor * chosen_step(&w) : dt;
+        bh_kick(w.n, s == 0 ? 0.5 * dt : dt, w.p[7], w.p[8], w.p[9], w.p[3], w.p[4], w.p[5]);
+        bh_drift(w.n, dt, w.p[3], w.p[4], w.p[5], w.p[0], w.p[1], w.p[2]);
+    }
+    for (int k = 0; k < 11; k++) {
+        free(w.p[k]);
+    }
+    free(of[0].before.of);
+    free(of[1].before.of);
+}
+
+static const element *find(const state *s, uint64_t tag)
+{
+    const element wanted = {.tag = tag};
+
+    return s->n > 0 ? bsearch(&wanted, s->of, (size_t)s->n, sizeof wanted, by_tag) : NULL;
+}
+
+/* Those that were there before keep their parts; a new one takes those of a neighbour that has some, round by round. */
+static void inherit(const state *before, const dd_network *network, state *now)
+{
+    bool found = true;
+
+    for (int64_t i = 0; i < now->n; i++) {
+        const element *old = find(before, now->of[i].tag);
+        for (int m = 0; m < MAPS; m++) {
+            now->of[i].part[m] = old != NULL ? old->part[m] : NOBODY;
+        }
+    }
+    while (found) {
+        found = false;
+        for (int64_t i = 0; i < now->n; i++) {
+            const dd_node *node = &network->node[dd_network_find(network, now->of[i].tag)];
+            for (int a = 0; a < node->narms && now->of[i].part[0] == NOBODY; a++) {
+                const element *other = find(now, node->arm[a].tag);
+                if (other != NULL && other->part[0] != NOBODY) {
+                    memcpy(now->of[i].part, other->part, sizeof other->part);
+                    found = true;
+                }
+            }
+        }
+    }
+    for (int64_t i = 0; i < now->n; i++) { /* a line that is new as a whole */
+        if (now->of[i].part[0] == NOBODY) {
+            memset(now->of[i].part, 0, sizeof now->of[i].part);
+        }
+    }
+}
+
+static void look_network(const dd_simulation *sim, history *h)
+{
+    const dd_network *network = &sim->domain.network;
+    state now = new_state(network->n);
+    double *point = NULL;
+
+    for (int64_t i = 0; i < now.n; i++) {
+        const int64_t *of = sim->evaluator.of_node[i].of;
+        now.of[i] = (element){.tag = network->node[i].tag, .work = of[DD_KIND_PAIR] + of[DD_KIND_PARALLEL]};
+    }
+    qsort(now.of, (size_t)now.n, sizeof *now.of, by_tag);
+    if (h->steps > 0) {
+        inherit(&h->before, network, &now);
+    } else {
+        check(eqp_array_create(&point, 3 * now.n, sizeof *point), "");
+        for (int64_t i = 0; i < now.n; i++) {
+            memcpy(point + 3 * i, network->node[dd_network_find(network, now.of[i].tag)].x, 3 * sizeof *point);
+        }
+        make_maps(h, point, &now);
+        free(point);
+    }
+    take(h, &now);
+}
+
+static void run_network(int argc, char **argv)
+{
+    char *words[MOST_ARGUMENTS] = {"study_elements", "--quiet", "--balance", "count", "--steps", "1000000"};
+    const int steps = atoi(argv[0]);
+    history h = {.set = "network", .parts = {64, 512}};
+    eqp_message message = {""};
+    dd_settings settings;
+    dd_simulation sim;
+    app_action action;
+    int n = 6;
+
+    for (int i = 1; i < argc && n < MOST_ARGUMENTS; i++) {
+        words[n++] = argv[i];
+    }
+    check(app_options_parse(dd_settings_table(), n, words, &settings, settings.given, &action, &message), message.text);
+    check(dd_settings_complete(&settings, &message), message.text);
+    check(dd_simulation_create(MPI_COMM_WORLD, &settings, &sim, &message), message.text);
+    if (sim.domain.nranks != 1 || steps < 1) {
+        bench_die("study_elements", "network: on one rank, STEPS above 0");
+    }
+    look_network(&sim, &h);
+    for (int s = 0; s < steps; s++) {
+        check(dd_simulation_step(&sim, &message), message.text);
+        look_network(&sim, &h);
+    }
+    dd_simulation_free(&sim);
+    app_run_settings_free(&settings.run);
+    free(h.before.of);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    const bool gravity = argc == 6 && strcmp(argv[1], "gravity") == 0;
+    if (!gravity && !(argc > 2 && strcmp(argv[1], "network") == 0)) {
+        bench_die("study_elements", "give gravity GENERATOR DT STEPS CUTOFF, or network STEPS OPTION...");
+    }
+    printf("set,step,total,elements,came,gone,constant,median,p90,p99,largest,few,few_changed,few_uneven,many,"
+           "many_changed,many_uneven\n");
+    if (gravity) {
+        run_gravity(argv + 2);
+    } else {
+        run_network(argc - 2, argv + 2);
+    }
+    MPI_Finalize();
+    return 0;
+}

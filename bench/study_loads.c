@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What models say of the load of each rank, as CSV: some steps of barneshut or dislocation with one map.
+ *
+ *   mpirun -n 8 build/preload/equipoise-lazy -n 0 --report cpu.csv -- \
+ *       build/bench/study_loads gravity 2 10 --generate clusters:n=32768 --balance sfc
+ *
+ * Arguments: gravity or network, steps before, steps that are measured, then options of barneshut or dislocation (not
+ * --steps or --rebalance). The library below the program measures the load itself: CPU seconds outside MPI, in the
+ * same steps, which are told by MPI_Pcontrol. It takes calls that never wait for work of the program; here they are
+ * asked again and again while a rank waits, so their seconds stand beside, to be taken off. Columns:
+ *   polling     CPU seconds in MPI_Iprobe, MPI_Test and MPI_Testall
+ *   molecules   particles or nodes that the rank holds
+ *   barriers    CPU seconds in the evaluation of forces: in forces, exchange of their data and waiting in it
+ *   forces      CPU seconds in forces
+ *   predicted   the cost model's seconds of the rank's interactions
+ *   neighbours  ranks that hold one of the NEAREST nearest particles of a particle of this rank, or the other way
+ *               round, images in a periodic box left out; and the ranks before and after it, so that load can get
+ *               from everywhere to everywhere */
+#include "timing.h"
+
+#include "../apps/barneshut/drive/simulation.h"
+#include "../apps/dislocation/drive/simulation.h"
+
+#include <equipoise/base.h>
+#include <equipoise/kdtree.h>
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ARGUMENTS = 64, NEAREST = 8 };
+
+typedef struct gravity {
+    bh_settings settings;
+    bh_simulation sim;
+} gravity;
+
+typedef struct network {
+    dd_settings settings;
+    dd_simulation sim;
+} network;
+
+/* An app as this program needs it. */
+typedef struct app {
+    const char *name;
+    int (*open)(int argc, char **argv, eqp_message *message);
+    int (*step)(eqp_message *message);
+    const eqp_rank_row *(*row)(int rank);
+    int64_t (*count)(void);
+    void (*point)(int64_t i, double x[3]);
+    void (*close)(void);
+} app;
+
+static gravity g;
+static network d;
+static double polling; /* on this rank */
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    const double begin = eqp_cpu_seconds();
+    const int code = PMPI_Iprobe(source, tag, comm, flag, status);
+
+    polling += eqp_cpu_seconds_since(begin);
+    return code;
+}
+
+EXPORTED int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    const double begin = eqp_cpu_seconds();
+    const int code = PMPI_Test(request, flag, status);
+
+    polling += eqp_cpu_seconds_since(begin);
+    return code;
+}
+
+EXPORTED int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    const double begin = eqp_cpu_seconds();
+    const int code = PMPI_Testall(count, requests, flag, statuses);
+
+    polling += eqp_cpu_seconds_since(begin);
+    return code;
+}
+
+static void check(int code, const char *what)
+{
+    if (code != EQP_OK) {
+        bench_die("study_loads", what[0] != '\0' ? what : eqp_error_text(code));
+    }
+}
+
+static int open_gravity(int argc, char **argv, eqp_message *message)
+{
+    app_action action;
+    int code;
+
+    EQP_TRY(app_options_parse(bh_settings_table(), argc, argv, &g.settings, g.settings.given, &action, message));
+    EQP_TRY(bh_settings_complete(&g.settings, message));
+    EQP_TRY(bh_simulation_create(MPI_COMM_WORLD, &g.settings, &g.sim, message));
+done:
+    return code;
+}
+
+static int step_gravity(eqp_message *message)
+{
+    return bh_simulation_step(&g.sim, message);
+}
+
+static const eqp_rank_row *row_gravity(int rank)
+{
+    return &g.sim.row[rank].common;
+}
+
+static int64_t count_gravity(void)
+{
+    return g.sim.domain.particles.n;
+}
+
+static void point_gravity(int64_t i, double x[3])
+{
+    const bh_particles *p = &g.sim.domain.particles;
+
+    x[0] = p->x[i];
+    x[1] = p->y[i];
+    x[2] = p->z[i];
+}
+
+static void close_gravity(void)
+{
+    bh_simulation_free(&g.sim);
+    app_run_settings_free(&g.settings.run);
+}
+
+static int open_network(int argc, char **argv, eqp_message *message)
+{
+    app_action action;
+    int code;
+
+    EQP_TRY(app_options_parse(dd_settings_table(), argc, argv, &d.settings, d.settings.given, &action, message));
+    EQP_TRY(dd_settings_complete(&d.settings, message));
+    EQP_TRY(dd_simulation_create(MPI_COMM_WORLD, &d.settings, &d.sim, message));
+done:
+    return code;
+}
+
+static int step_network(eqp_message *message)
+{
+    return dd_simulation_step(&d.sim, message);
+}
+
+static const eqp_rank_row *row_network(int rank)
+{
+    return &d.sim.row[rank].common;
+}
+
+static int64_t count_network(void)
+{
+    return d.sim.domain.network.n;
+}
+
+static void point_network(int64_t i, double x[3])
+{
+    memcpy(x, d.sim.domain.network.node[i].x, 3 * sizeof *x);
+}
+
+static void close_network(void)
+{
+    dd_simulation_free(&d.sim);
+    app_run_settings_free(&d.settings.run);
+}
+
+static const app apps[] = {
+    {"gravity", open_gravity, step_gravity, row_gravity, count_gravity, point_gravity, close_gravity},
+    {"network", open_network, step_network, row_network, count_network, point_network, close_network},
+};
+
+/* A rank in a step. */
+typedef struct load {
+    double polling, molecules, barriers, forces, predicted;
+} load;
+
+static void check_step(const app *a)
+{
+    eqp_message message = {""};
+
+    check(a->step(&message), message.text);
+}
+
+/* Between two calls of MPI_Pcontrol lies what counts; after level 0 nothing does. of: [steps][nranks] */
+static void run(const app *a, int before, int steps, int nranks, load *of)
+{
+    double *mine = NULL, *all = NULL;
+
+    check(eqp_array_create(&mine, steps, sizeof *mine), "");
+    check(eqp_array_create(&all, (int64_t)steps * nranks, sizeof *all), "");
+    for (int s = 0; s < before; s++) {
+        check_step(a);
+    }
+    polling = 0.0;
+    MPI_Pcontrol(1);
+    for (int s = 0; s < steps; s++) {
+        check_step(a);
+        mine[s] = polling;
+        polling = 0.0;
+        MPI_Pcontrol(s + 1 < steps);
+        for (int r = 0; r < nranks; r++) {
+            const eqp_rank_row *row = a->row(r);
+            of[s * nranks + r] = (load){.molecules = row->particles,
+                                        .barriers = row->load + row->exchange_seconds,
+                                        .forces = row->load,
+                                        .predicted = row->predicted};
+        }
+    }
+    MPI_Allgather(mine, steps, MPI_DOUBLE, all, steps, MPI_DOUBLE, MPI_COMM_WORLD);
+    for (int i = 0; i < steps * nranks; i++) {
+        of[i].polling = all[i % nranks * steps + i / nranks];
+    }
+    free(mine);
+    free(all);
+}
+
+/* All particles on rank 0, rank by rank. first: [nranks + 1] there. */
+static void gather(const app *a, int nranks, int64_t *first, double **points)
+{
+    const int n = (int)a->count();
+    int *counts = NULL, *starts = NULL;
+    double *mine = NULL;
+
+    check(eqp_array_create(&mine, 3 * (int64_t)n, sizeof *mine), "");
+    check(eqp_array_create(&counts, nranks, sizeof *counts), "");
+    check(eqp_array_create(&starts, nranks, sizeof *starts), "");
+    for (int i = 0; i < n; i++) {
+        a->point(i, mine + 3 * i);
+    }
+    MPI_Gather(&n, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int r = 0; r < nranks; r++) {
+        first[r + 1] = first[r] + counts[r];
+        starts[r] = 3 * (int)first[r];
+        counts[r] *= 3;
+    }
+    check(eqp_array_create(points, 3 * first[nranks], sizeof **points), "");
+    MPI_Gatherv(mine, 3 * n, MPI_DOUBLE, *points, counts, starts, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    free(mine);
+    free(counts);
+    free(starts);
+}
+
+static int rank_of(const int64_t *first, int64_t i)
+{
+    int r = 0;
+
+    while (first[r + 1] <= i) {
+        r++;
+    }
+    return r;
+}
+
+/* near [nranks][nranks]. */
+static void find_neighbours(const double *points, const int64_t *first, int nranks, bool *near)
+{
+    eqp_kdtree *tree;
+
+    check(eqp_kdtree_create(first[nranks], 3, points, NULL, &tree), "");
+    for (int64_t i = 0; i < first[nranks]; i++) {
+        const int mine = rank_of(first, i);
+        int64_t found, index[NEAREST + 1]; /* the particle itself is among them */
+        double dist2[NEAREST + 1];
+        check(eqp_kdtree_nearest_k(tree, points + 3 * i, NEAREST + 1, &found, index, dist2), "");
+        for (int64_t k = 0; k < found; k++) {
+            const int other = rank_of(first, index[k]);
+            near[mine * nranks + other] = near[other * nranks + mine] = true;
+        }
+    }
+    eqp_kdtree_free(tree);
+}
+
+static void print(const load *of, int steps, const bool *near, int nranks)
+{
+    printf("step,part,polling,molecules,barriers,forces,predicted,neighbours\n");
+    for (int i = 0; i < steps * nranks; i++) {
+        const int r = i % nranks;
+        printf("%d,%d,%.9g,%.0f,%.9g,%.9g,%.9g,", i / nranks, r, of[i].polling, of[i].molecules, of[i].barriers,
+               of[i].forces, of[i].predicted);
+        const char *between = "";
+        for (int k = 0; k < nranks; k++) {
+            if (k != r && (near[r * nranks + k] || abs(k - r) == 1)) {
+                printf("%s%d", between, k);
+                between = " ";
+            }
+        }
+        printf("\n");
+    }
+}
+
+static void measure(const app *a, int before, int steps, int argc, char **argv)
+{
+    eqp_message message = {""};
+    double *points = NULL;
+    int64_t *first = NULL;
+    bool *near = NULL;
+    load *of = NULL;
+    int rank, nranks;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+    check(eqp_array_create(&of, (int64_t)steps * nranks, sizeof *of), "");
+    check(eqp_array_create(&first, nranks + 1, sizeof *first), "");
+    check(eqp_array_create(&near, (int64_t)nranks * nranks, sizeof *near), "");
+    check(a->open(argc, argv, &message), message.text);
+    run(a, before, steps, nranks, of);
+    gather(a, nranks, first, &points);
+    if (rank == 0) {
+        find_neighbours(points, first, nranks, near);
+        print(of, steps, near, nranks);
+    }
+    a->close();
+    free(points);
+    free(first);
+    free(near);
+    free(of);
+}
+
+int main(int argc, char **argv)
+{
+    char *words[MOST_ARGUMENTS] = {"study_loads", "--quiet", "--rebalance", "never", "--steps", "1000000"};
+    int n = 6;
+
+    MPI_Init(&argc, &argv);
+    const int before = argc > 3 ? atoi(argv[2]) : -1, steps = argc > 3 ? atoi(argv[3]) : 0;
+    const int which = argc > 1 && strcmp(argv[1], apps[1].name) == 0;
+    if (before < 0 || steps < 1 || strcmp(argv[1], apps[which].name) != 0) {
+        bench_die("study_loads", "give gravity or network, steps before, steps measured, then options of the app");
+    }
+    for (int i = 4; i < argc && n < MOST_ARGUMENTS; i++) {
+        words[n++] = argv[i];
+    }
+    measure(&apps[which], before, steps, n, words);
+    MPI_Finalize();
+    return 0;
+}
