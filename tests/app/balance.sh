@@ -9,13 +9,13 @@ for kind in disks clusters plummer; do
     methods='sfc interaction'
     [ $kind != clusters ] || methods="count $methods"
     for method in $methods; do
-        expect 8 --generate "$kind:n=32768" --steps 0 --balance "$method" --report "$kind-$method" --quiet
+        expect 8 --generate "$kind:n=16384" --steps 0 --balance "$method" --report "$kind-$method" --quiet
     done
 done
 for strategy in random particle adaptive; do
     expect 8 --generate clusters:n=8192 --steps 0 --sample-strategy "$strategy" --report "clusters-$strategy" --quiet
 done
-expect 4 --generate clusters:n=16384 --steps 30 --balance feedback --report feedback --quiet
+expect 4 --generate clusters:n=8192 --steps 25 --balance feedback --report feedback --quiet
 expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance repair --report repaired --quiet
 expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance gain --report gained --quiet
 python3 - <<'EOF' || fail "imbalance"

@@ -34,6 +34,7 @@ END
 
 for ranks in 1 3; do
     for balance in none bisection; do
+        [ "$ranks" -gt 1 ] || [ "$balance" = none ] || continue # one rank has nothing to balance
         common=("${network[@]}" --steps 3 --balance "$balance" --rebalance never)
         expect "$ranks" "${common[@]}" --forces kept.hdf5 --report kept
         expect "$ranks" "${common[@]}" --forces first.hdf5 --report handed --schedule factoring

@@ -98,7 +98,7 @@ full()
     rm "$file"
 }
 full output.hdf5 --generate plummer:n=60000 --output
-full forces.hdf5 --generate plummer:n=170000 --theta 1 --forces
+full forces.hdf5 --generate plummer:n=170000 --cutoff 0.001 --forces
 
 # A disk that is really full, where this may be tried: the report too.
 mkdir small

@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # --share: every method gives ranks that are declared three times as fast three times as much work, on one to four ranks
 # and in what-ifs; speeds that are measured on ranks that are alike add up to as many as there are ranks.
-# `tensor` is asked for slabs: no planes of a grid meet shares of any kind. Argument: an input.
+# `tensor` is asked for slabs: no planes of a grid meet shares of any kind. Arguments: an input, `some` methods or all:
+# what they do with shares, where speeds come from and what is refused is the same code for all apps.
 source "$(dirname "$0")/lib.sh"
 input=$1
+export methods='count sfc interaction auto' shares='measured equal'
+if [ "$2" = all ]; then
+    methods="$methods rcb tiles jagged tensor:x=4 sfc:split feedback diffusion voronoi"
+    shares="$shares model model:akima model:constant"
+fi
 
-for method in count sfc rcb interaction tiles jagged tensor:x=4 sfc:split feedback diffusion voronoi auto; do
+for method in $methods; do
     expect 4 --generate "$input" --steps 1 --rebalance 1 --balance "$method" --share speeds:1,3 --seed 3 --quiet \
         --report "speeds-$method"
 done
-for share in measured model model:akima model:constant equal; do
+for share in $shares; do
     expect 2 --generate "$input" --steps 3 --rebalance 1 --balance sfc --share "$share" --quiet --report "share-$share"
 done
 expect 2 --generate "$input" --compare count,sfc,rcb,tiles,sfc:split --parts 6,12 --share speeds:1,1,2 --quiet \
     --report compared
 python3 - <<'PY' || fail "shares"
-import csv, json
+import csv, json, os
 def rows(name):
     """Of the last step."""
     all_rows = list(csv.DictReader(open(f"{name}/loads.csv")))
     return [r for r in all_rows if r["step"] == all_rows[-1]["step"]]
-for method in "count sfc rcb interaction tiles jagged tensor:x=4 sfc:split feedback diffusion voronoi auto".split():
+for method in os.environ["methods"].split():
     last = rows(f"speeds-{method}")
     assert [float(r["speed"]) for r in last] == [0.5, 1.5, 0.5, 1.5], last
     # Work is predicted seconds times speed; by counts it is not the work that is in proportion.
@@ -32,7 +38,7 @@ for method in "count sfc rcb interaction tiles jagged tensor:x=4 sfc:split feedb
     assert all(abs(s / w - 1) < 0.15 for s, w in zip(share, (1, 3, 1, 3))), (method, share)
     report = json.load(open(f"speeds-{method}/report.json"))
     assert report["share"] == "speeds:1,3" and report["schedule"] == "none"
-for share in "measured model model:akima model:constant equal".split():
+for share in os.environ["shares"].split():
     speeds = [float(r["speed"]) for r in rows(f"share-{share}")]
     print(f"{share:15}", speeds)
     assert abs(sum(speeds) - 2) < 1e-6 and min(speeds) > 0, (share, speeds)
@@ -44,6 +50,7 @@ for row in json.load(open("compared/report.json"))["compare"]:
         assert row["imbalance"] < 0.2, row
     assert row["step_seconds"] >= row["load_max"] > row["load_mean"] * 0.999
 PY
+[ "$2" = all ] || { finish && exit; }
 refused_by_all 'speeds do not divide' --generate "$input" --share speeds:1,1,1,1,1,1,1
 refused_by_all 'is no speed > 0' --generate "$input" --share speeds:1,-2
 refused_by_all 'is not equal, speeds' --generate "$input" --share fast

@@ -101,7 +101,7 @@ continues()
 
 same_options=(--quiet --opening relative --rebalance 2)
 common=(--generate disks:n=1500 "${same_options[@]}")
-for row in 'sfc TERM launcher' 'rcb INT launcher' 'count TERM rank' 'interaction INT rank' 'interaction TERM ranks'; do
+for row in 'sfc TERM launcher' 'rcb INT launcher' 'count INT rank' 'interaction TERM ranks'; do
     # shellcheck disable=SC2086 # a list of words
     stop $row
     method=${row%% *}
@@ -109,7 +109,7 @@ for row in 'sfc TERM launcher' 'rcb INT launcher' 'count TERM rank' 'interaction
     # Ranks that share an owner add their parts of its force: which they are follows measured times.
     bits=$([ "$method" = interaction ] && echo 1e-9 || echo 0)
     continues "$method" 3 "$bits"
-    continues interaction 2 1e-9
+    [ "$method" != sfc ] || continues interaction 2 1e-9
 done
 
 # takes_signals: whether a process has handlers of its own for SIGTERM.

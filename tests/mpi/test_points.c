@@ -208,9 +208,14 @@ static const eqp_method *next_method(int *m)
 
 static void check_method(MPI_Comm comm, const eqp_method *method, layout is, int nparts)
 {
+    static int calls;
     int part[ITEMS], again[ITEMS];
     eqp_balance_result r;
 
+    calls++;
+    if (!mpi_test_takes(calls + calls / 4)) {
+        return;
+    }
     is.spread = BY_NUMBER;
     balance(comm, method, &is, nparts, part, &r);
     check_balance(method, &is, nparts, part, &r);
@@ -219,7 +224,7 @@ static void check_method(MPI_Comm comm, const eqp_method *method, layout is, int
         balance(spread == BY_NUMBER ? MPI_COMM_SELF : comm, method, &is, nparts, again, NULL);
         CHECK(memcmp(again, part, (size_t)is.n * sizeof *part) == 0);
     }
-    for (int way = 0; way < 4; way++) {
+    for (int way = 1; way < 4; way++) {
         is.single = way % 2 > 0;
         is.strided = way / 2 > 0;
         balance(comm, method, &is, nparts, again, NULL);

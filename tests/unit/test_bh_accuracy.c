@@ -157,7 +157,7 @@ static void check(const char *what, const particles *all, const sample *exact, d
 static void a_plummer_sphere_of_100000(void **state)
 {
     static sample exact;
-    particles all = generate(slow_here() ? "plummer:n=10000,seed=1" : "plummer:n=100000,seed=1", 0.01);
+    particles all = generate(slow_here() ? "plummer:n=4000,seed=1" : "plummer:n=100000,seed=1", 0.01);
 
     (void)state;
     take_sample(&all, MOST_SAMPLES, &exact);
@@ -221,7 +221,7 @@ static void every_kind_of_input(void **state)
     static sample exact;
 
     (void)state;
-    for (int i = 0; i < 5; i += slow_here() ? 2 : 1) {
+    for (int i = 0; i < 5; i += slow_here() ? 4 : 1) {
         particles all = generate(text[i], softening[i]);
         take_sample(&all, 500, &exact);
         evaluate(&all, false, BH_DEFAULT_THETA);

@@ -9,6 +9,7 @@
 #include <equipoise/error.h>
 
 #include "failing_malloc.h"
+#include "slow.h"
 
 #include "force.h"
 #include "generate.h"
@@ -543,6 +544,11 @@ int main(void)
         cmocka_unit_test(everything_is_finite_with_mass_one_and_no_momentum),
         cmocka_unit_test(seeds_give_different_particles),
         cmocka_unit_test(no_two_particles_share_a_place),
+        cmocka_unit_test(uniform_bodies_are_uniform),
+        cmocka_unit_test(slices_outside_and_values_out_of_range_are_refused),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    const struct CMUnitTest of_many_particles[] = {
         cmocka_unit_test(spheres_have_their_mass_profiles),
         cmocka_unit_test(half_mass_radii_are_those_of_the_papers),
         cmocka_unit_test(directions_are_isotropic),
@@ -551,9 +557,8 @@ int main(void)
         cmocka_unit_test(disks_are_two_galaxies_on_a_parabola),
         cmocka_unit_test(discs_are_thin_exponential_and_rotate),
         cmocka_unit_test(cluster_masses_follow_the_power_law),
-        cmocka_unit_test(uniform_bodies_are_uniform),
-        cmocka_unit_test(slices_outside_and_values_out_of_range_are_refused),
-        cmocka_unit_test(failing_allocations_are_reported),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    return slow_here() ? failed : failed + cmocka_run_group_tests(of_many_particles, NULL, NULL);
 }
