@@ -558,6 +558,7 @@ static int lazy_split(const seat *s)
     options.repair = is(s, "options.repair: 1 for -1") ? 1 : -1;
     options.patience = is(s, "options.patience: 1 for 60") ? 1 : 60;
     options.spread = is(s, "options.spread: by node");
+    options.choose = is(s, "options.choose: yes");
     const int code = CALL(s, eqp_lazy_split(s->argument, is(s, "options: NULL") ? NULL : &options,
                                             is(s, "mine: NULL") ? NULL : &mine, is(s, "lazy: NULL") ? NULL : &lazy,
                                             is(s, "message: NULL") ? NULL : &message));
@@ -635,6 +636,7 @@ static void rows_of_lazy_maps(MPI_Comm comm)
         {"eqp_lazy_split", lazy_split, "options.repair: 1 for -1", SAME},
         {"eqp_lazy_split", lazy_split, "options.patience: 1 for 60", SAME},
         {"eqp_lazy_split", lazy_split, "options.spread: by node", SAME},
+        {"eqp_lazy_split", lazy_split, "options.choose: yes", SAME},
         {"eqp_lazy_split", lazy_split, "mine: NULL", WRONG},
         {"eqp_lazy_split", lazy_split, "lazy: NULL", WRONG},
         {"eqp_lazy_split", lazy_split, "message: NULL", EQP_OK},
