@@ -14,11 +14,8 @@
  * What this leaves out: messages, migration, noise of measured loads, and that a repaired map has more ghosts.
  *
  * CSV: mean seconds of a step over those of an even one. */
+#include "history.h"
 #include "timing.h"
-
-#include "../apps/barneshut/physics/generate.h"
-#include "../apps/barneshut/physics/motion.h"
-#include "../apps/barneshut/physics/serial.h"
 
 #include <equipoise/assign.h>
 #include <equipoise/base.h>
@@ -31,9 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 48, GROUP = 16 };
+enum { STEPS = 48 };
 
-static const double softening = 0.01, theta = 0.6, repair = 0.02;
+static const double repair = 0.02;
 
 /* What happened: of each step the particles along the curve, and their weights. */
 typedef struct history {
@@ -49,53 +46,24 @@ static void check(int code)
     }
 }
 
-static void weigh(const bh_serial *serial, int32_t *order, double *weight)
-{
-    const bh_mac mac = {.theta = theta};
-    bh_list list;
-
-    bh_list_init(&list);
-    for (int64_t g = 0; g < serial->ngroups; g++) {
-        const bh_group *group = &serial->group[g];
-        check(bh_walk(&serial->tree, serial->tree.root, group, &mac, NULL, NULL, NULL, &list));
-        for (int64_t i = group->first; i < group->first + group->count; i++) {
-            order[i] = (int32_t)serial->order[i];
-            weight[serial->order[i]] = 0.29 * (double)list.nsources + 0.65 * (double)list.ncells;
-        }
-    }
-    bh_list_free(&list);
-}
-
 static void move(const char *text, history *h)
 {
-    const bh_mac mac = {.theta = theta};
-    bh_generator generator;
-    double *p[11], fastest = 0.0, dt = 0.0;
+    bench_history seen;
 
-    check(bh_generator_parse(text, &generator, NULL));
-    h->n = bh_generator_count(&generator);
-    for (int k = 0; k < 11; k++) {
-        check(eqp_array_create(&p[k], h->n, sizeof *p[k]));
-    }
+    bench_follow_particles(text, STEPS, &seen);
+    h->n = seen.nitems;
     check(eqp_array_create(&h->order, STEPS * h->n, sizeof *h->order));
     check(eqp_array_create(&h->weight, STEPS * h->n, sizeof *h->weight));
-    check(bh_generate(&generator, 0, h->n, p[0], p[1], p[2], p[3], p[4], p[5], p[6]));
     for (int step = 0; step < STEPS; step++) {
-        bh_serial serial;
-        check(bh_serial_build(&serial, h->n, p[0], p[1], p[2], p[6], NULL, GROUP, GROUP));
-        weigh(&serial, h->order + step * h->n, h->weight + step * h->n);
-        check(bh_serial_force(&serial, NULL, &mac, 1.0, softening, p[7], p[8], p[9], p[10], NULL));
-        bh_serial_free(&serial);
-        for (int64_t i = 0; i < h->n && step == 0; i++) {
-            fastest = fmax(fastest, sqrt(p[7][i] * p[7][i] + p[8][i] * p[8][i] + p[9][i] * p[9][i]));
+        const bench_frame *f = &seen.frame[step];
+        for (int64_t g = 0; g < f->n; g++) {
+            for (int64_t i = f->first[g]; i < f->first[g + 1]; i++) {
+                h->order[step * h->n + i] = f->item[i];
+                h->weight[step * h->n + f->item[i]] = f->weight[g] / (double)(f->first[g + 1] - f->first[g]);
+            }
         }
-        dt = step == 0 ? 0.1 * sqrt(softening / fastest) : dt;
-        bh_kick(h->n, step == 0 ? 0.5 * dt : dt, p[7], p[8], p[9], p[3], p[4], p[5]);
-        bh_drift(h->n, dt, p[3], p[4], p[5], p[0], p[1], p[2]);
     }
-    for (int k = 0; k < 11; k++) {
-        free(p[k]);
-    }
+    bench_history_free(&seen);
 }
 
 /* Parts of all particles by a cut of the curve at a step. line, first: room. */

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What maps are worth that are made beside the run, in virtual time (Pearce 2014, figures 5.1 and 5.10 to 5.12).
+ *
+ *     mpirun -n RANKS build/bench/study_beside price PARTS gravity GENERATOR
+ *     build/bench/study_beside run PARTS sfc:1=SECONDS,2=... METHOD:1=... gravity GENERATOR
+ *
+ * instead of `gravity GENERATOR` also `network OPTION...` of dislocation. The first prints what a map by `sfc`, and by
+ * `interaction` (of networks `tiles`), costs on these ranks: CPU seconds of the one that needs most, the least of
+ * TIMES. The second takes such seconds, follows a run of STEPS steps, makes maps of its owners at every step, and says
+ * what all steps last over even ones, by who makes maps when. A step is the largest load of a part, and the most bytes
+ * that one gets at 1 GB/s; DEAR times the cost of interactions are for codes that are dearer. A map is made of the
+ * weights of the step before. Late ones come when the seconds of those that make them are over, are taken before the
+ * next step, and repaired where the work is over the tolerance; the best interval between a take and the next offer is
+ * printed, as of maps in line. Ranks that are given away leave the others so much more each. In line on all parts costs
+ * what the resource model's fit says, no less than the least of the samples.
+ *
+ * What this leaves out: migration, latency, noise, that maps of fewer parts are others, and maps by work units.
+ *
+ * CSV: dear,step_seconds,maps,method,balancers,number,total. number: the interval that is best, or steps until the
+ * first late map. `chosen` rows: what eqp_lazy_choose() takes of inline, beside, and a thread where the method can be.
+ */
+#include "history.h"
+#include "timing.h"
+
+#include <equipoise/assign.h>
+#include <equipoise/balance.h>
+#include <equipoise/base.h>
+#include <equipoise/lazy.h>
+
+#include <math.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 48, TIMES = 3, MOST_SAMPLES = 16, MOST_GIVEN = 8 };
+
+static const double tolerance = 0.01, byte = 1e-9, repair_seconds = 0.5e-3, talk = 0.5e-3;
+static const double dears[] = {1.0, 10.0, 100.0};
+
+/* A method, what its maps cost, and what they turn out to be. */
+typedef struct maker {
+    const eqp_method *method;
+    int n, ranks[MOST_SAMPLES];
+    double seconds[MOST_SAMPLES];
+    eqp_seconds_fit fit;
+    int *part[STEPS];                               /* [items] of the map before each step; NULL: not made */
+    double load[STEPS][STEPS], bytes[STEPS][STEPS]; /* of map s in step t; < 0: not known */
+} maker;
+
+typedef struct world {
+    bench_history h;
+    int nparts;
+    double dear;
+    int *part, *now; /* [items] */
+} world;
+
+static void check(int code)
+{
+    if (code) {
+        bench_die("study_beside", eqp_error_text(code));
+    }
+}
+
+/* The parts of a frame's owners: where most of their items are; of those that are new, that of the one before along the
+ * curve. */
+static void parts_of(const bench_frame *f, const int *item_part, int *part)
+{
+    for (int64_t o = 0; o < f->n; o++) {
+        int most = -1, votes = 0;
+        for (int64_t i = f->first[o]; i < f->first[o + 1]; i++) {
+            const int vote = item_part[f->item[i]];
+            most = votes == 0 ? vote : most;
+            votes += vote == most ? 1 : -1;
+        }
+        part[o] = most >= 0 ? most : o > 0 ? part[o - 1] : 0;
+    }
+}
+
+static void tell_items(const bench_frame *f, const int *part, int *item_part)
+{
+    for (int64_t o = 0; o < f->n; o++) {
+        for (int64_t i = f->first[o]; i < f->first[o + 1]; i++) {
+            item_part[f->item[i]] = part[o];
+        }
+    }
+}
+
+/* This rank's owners of a frame into parts; returns its CPU seconds. part: [owners] of all on one rank. */
+static double assign(MPI_Comm comm, const eqp_method *method, const bench_frame *f, int nparts, int *part)
+{
+    eqp_balance_options options = eqp_balance_options_defaults();
+    int64_t *id = NULL, *count = NULL, *pin = NULL, *pin_first = NULL;
+    double *cost = NULL;
+    int rank, size;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    const int64_t begin = f->n * rank / size, n = f->n * (rank + 1) / size - begin, at = f->pin_first[begin];
+    const int64_t npins = f->pin_first[begin + n] - at;
+    check(eqp_array_create(&id, n, sizeof *id));
+    check(eqp_array_create(&count, n, sizeof *count));
+    check(eqp_array_create(&pin_first, n + 1, sizeof *pin_first));
+    check(eqp_array_create(&pin, npins, sizeof *pin));
+    check(eqp_array_create(&cost, npins, sizeof *cost));
+    for (int64_t o = 0; o < n; o++) {
+        id[o] = begin + o;
+        count[o] = f->first[begin + o + 1] - f->first[begin + o];
+        pin_first[o + 1] = f->pin_first[begin + o + 1] - at;
+    }
+    for (int64_t i = 0; i < npins; i++) {
+        pin[i] = f->pin[at + i];
+        cost[i] = f->bytes[pin[i]];
+    }
+    const eqp_balance_items items = {.n = n,
+                                     .id = id,
+                                     .weight = f->weight + begin,
+                                     .particles = count,
+                                     .point = f->point + 3 * begin,
+                                     .source = f->source + 3 * begin,
+                                     .pin_first = pin_first,
+                                     .pin = pin,
+                                     .pin_weight = cost};
+    options.nparts = nparts;
+    const double start = eqp_cpu_seconds();
+    check(eqp_balance(comm, method, &items, &options, part, NULL));
+    const double seconds = eqp_cpu_seconds_since(start);
+    free(id);
+    free(count);
+    free(pin_first);
+    free(pin);
+    free(cost);
+    return seconds;
+}
+
+static void print_price(const bench_history *h, const eqp_method *method, int nparts)
+{
+    double least = INFINITY, most;
+    int *part = NULL, rank, size;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    check(eqp_array_create(&part, h->frame[0].n, sizeof *part));
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double seconds = assign(MPI_COMM_WORLD, method, &h->frame[0], nparts, part);
+        MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        least = fmin(least, most);
+    }
+    if (rank == 0) {
+        printf("%s,%d,%.6f,%lld\n", method->name, size, least, (long long)h->frame[0].n);
+    }
+    free(part);
+}
+
+/* The largest load in nanoseconds, and the most bytes, of a step with owners in these parts. */
+static void weigh(const bench_frame *f, const int *part, int nparts, double *load, double *bytes)
+{
+    double *of = NULL, *in = NULL;
+    int64_t *begin = NULL, *owner = NULL;
+    int *seen = NULL;
+
+    check(eqp_array_create(&of, nparts, sizeof *of));
+    check(eqp_array_create(&in, nparts, sizeof *in));
+    check(eqp_array_create(&begin, nparts + 1, sizeof *begin));
+    check(eqp_array_create(&owner, f->n, sizeof *owner));
+    check(eqp_array_create(&seen, f->nsources, sizeof *seen));
+    for (int64_t o = 0; o < f->n; o++) {
+        of[part[o]] += f->weight[o];
+        begin[part[o] + 1]++;
+    }
+    for (int p = 0; p < nparts; p++) {
+        begin[p + 1] += begin[p];
+    }
+    for (int64_t o = f->n - 1; o >= 0; o--) {
+        owner[--begin[part[o] + 1]] = o;
+    }
+    for (int64_t k = 0; k < f->n; k++) {
+        const int64_t o = owner[k];
+        for (int64_t i = f->pin_first[o]; i < f->pin_first[o + 1]; i++) {
+            const int32_t source = f->pin[i];
+            if (seen[source] != part[o] + 1) {
+                seen[source] = part[o] + 1;
+                in[part[o]] += part[f->home[source]] != part[o] ? f->bytes[source] : 0;
+            }
+        }
+    }
+    *load = *bytes = 0.0;
+    for (int p = 0; p < nparts; p++) {
+        *load = fmax(*load, of[p]);
+        *bytes = fmax(*bytes, in[p]);
+    }
+    free(of);
+    free(in);
+    free(begin);
+    free(owner);
+    free(seen);
+}
+
+static double even(const world *w, int t)
+{
+    const bench_frame *f = &w->h.frame[t];
+    double sum = 0.0;
+
+    for (int64_t o = 0; o < f->n; o++) {
+        sum += f->weight[o];
+    }
+    return w->dear * 1e-9 * sum / w->nparts;
+}
+
+static const bench_frame *before(const world *w, int t)
+{
+    return &w->h.frame[t > 0 ? t - 1 : 0];
+}
+
+/* The map before step s. */
+static const int *map_of(world *w, maker *m, int s)
+{
+    if (m->part[s] == NULL) {
+        const bench_frame *f = before(w, s);
+        check(eqp_array_create(&m->part[s], w->h.nitems, sizeof(int)));
+        for (int64_t i = 0; i < w->h.nitems; i++) {
+            m->part[s][i] = -1;
+        }
+        (void)assign(MPI_COMM_SELF, m->method, f, w->nparts, w->now);
+        tell_items(f, w->now, m->part[s]);
+    }
+    return m->part[s];
+}
+
+static double seconds_of(const world *w, double load, double bytes, double scale)
+{
+    return w->dear * scale * 1e-9 * load + byte * bytes;
+}
+
+/* Step t with map s as it is; a part has `scale` times its load. */
+static double step(world *w, maker *m, int s, int t, double scale)
+{
+    if (m->load[s][t] < 0.0) {
+        parts_of(&w->h.frame[t], map_of(w, m, s), w->now);
+        weigh(&w->h.frame[t], w->now, w->nparts, &m->load[s][t], &m->bytes[s][t]);
+    }
+    return seconds_of(w, m->load[s][t], m->bytes[s][t], scale);
+}
+
+/* The parts of items repaired by the step before t; whether that was due. */
+static bool mend(world *w, int t, double at)
+{
+    const bench_frame *f = before(w, t);
+    eqp_repair_result result;
+    eqp_part_loads loads;
+
+    parts_of(f, w->part, w->now);
+    check(eqp_parts_load(f->n, f->weight, w->now, w->nparts, NULL, NULL, &loads));
+    if (loads.imbalance <= at) {
+        return false;
+    }
+    check(eqp_repair(f->n, f->weight, NULL, w->nparts, NULL, tolerance, w->now, &result));
+    tell_items(f, w->now, w->part);
+    return result.moved > 0;
+}
+
+static double step_as_mended(world *w, int t, double scale)
+{
+    double load, bytes;
+
+    parts_of(&w->h.frame[t], w->part, w->now);
+    weigh(&w->h.frame[t], w->now, w->nparts, &load, &bytes);
+    return seconds_of(w, load, bytes, scale);
+}
+
+static double all_even(const world *w)
+{
+    double sum = 0.0;
+
+    for (int t = 0; t < STEPS; t++) {
+        sum += even(w, t);
+    }
+    return sum;
+}
+
+static void print(const world *w, const char *maps, const maker *m, int balancers, int number, double seconds)
+{
+    printf("%g,%.6f,%s,%s,%d,%d,%.4f\n", w->dear, all_even(w) / STEPS, maps, m->method->name, balancers, number,
+           seconds / all_even(w));
+}
+
+/* In line, each costs so much; the best interval. */
+static void in_line(world *w, maker *m, const char *maps, int balancers, double price)
+{
+    double best = INFINITY;
+    int interval = 0;
+
+    for (int every = 1; every < STEPS; every++) {
+        double sum = 0.0;
+        for (int t = 0; t < STEPS; t++) {
+            sum += step(w, m, t / every * every, t, 1.0) + (t > 0 && t % every == 0 ? price : 0.0);
+        }
+        interval = sum < best ? every : interval;
+        best = fmin(best, sum);
+    }
+    print(w, maps, m, balancers, interval, best);
+}
+
+static void never(world *w, maker *m)
+{
+    double sum = 0.0;
+
+    for (int t = 0; t < STEPS; t++) {
+        sum += step(w, m, 0, t, 1.0);
+    }
+    print(w, "first", m, 0, 0, sum);
+}
+
+/* The first map, repaired every so many steps; the best interval. */
+static void repaired(world *w, maker *m)
+{
+    double best = INFINITY;
+    int interval = 0;
+
+    for (int every = 1; every <= 8; every *= 2) {
+        double sum = 0.0;
+        memcpy(w->part, map_of(w, m, 0), (size_t)w->h.nitems * sizeof *w->part);
+        for (int t = 0; t < STEPS; t++) {
+            sum += t > 0 && t % every == 0 && mend(w, t, tolerance) ? repair_seconds : 0.0;
+            sum += step_as_mended(w, t, 1.0);
+        }
+        interval = sum < best ? every : interval;
+        best = fmin(best, sum);
+    }
+    print(w, "repaired", m, 0, interval, best);
+}
+
+/* What is done to a late map: nothing, a repair when it is taken, or that and one every so many steps. */
+enum { NEVER = -1, TAKEN = 0, MOST_APART = 8 };
+
+/* Where a run with late maps stands. */
+typedef struct late_run {
+    double clock, begun;
+    int offered, taken, in_force,
+        first; /* steps; offered < 0: nothing is under way. first: how late the first map was */
+    bool mended;
+} late_run;
+
+/* Offers and takes before a step, whatever is due; whether a map was taken. */
+static bool exchange(world *w, maker *m, late_run *r, double price, int every, int t)
+{
+    const bool take = r->offered >= 0 && t > r->offered && r->clock - r->begun >= price;
+
+    if (take) {
+        r->first = r->first == 0 ? t - r->offered : r->first;
+        r->in_force = r->offered;
+        r->taken = t;
+        r->offered = -1;
+        r->clock += 0.5 * talk;
+        memcpy(w->part, map_of(w, m, r->in_force), (size_t)w->h.nitems * sizeof *w->part);
+    }
+    if (r->offered < 0 && t >= r->taken + every) {
+        r->offered = t;
+        r->begun = r->clock;
+        r->clock += 0.5 * talk;
+    }
+    return take;
+}
+
+/* Offers so many steps after a take: `given` ranks are missing, or none where a core is spare. */
+static late_run run_beside(world *w, maker *m, int care, int makers, int given, int every)
+{
+    const double price = eqp_seconds_at(&m->fit, makers) + talk, scale = (double)w->nparts / (w->nparts - given);
+    late_run r = {.offered = -1};
+
+    memcpy(w->part, map_of(w, m, 0), (size_t)w->h.nitems * sizeof *w->part);
+    for (int t = 0; t < STEPS; t++) {
+        const bool taken = exchange(w, m, &r, price, every, t);
+        bool done = false;
+        if (t > 0 && care != NEVER && (taken || (care > 0 && (t - r.taken) % care == 0))) {
+            done = mend(w, t, tolerance);
+            r.clock += done ? repair_seconds : 0.0;
+        }
+        r.mended = done || (r.mended && !taken);
+        r.clock += r.mended ? step_as_mended(w, t, scale) : step(w, m, r.in_force, t, scale);
+    }
+    return r;
+}
+
+/* The best interval of offers, and of repairs where they are to be repeated. */
+static void beside(world *w, maker *m, const char *maps, int care, int makers, int given)
+{
+    late_run best = {.clock = INFINITY};
+
+    for (int apart = care > 0 ? 1 : care; apart <= (care > 0 ? MOST_APART : care); apart += apart > 0 ? apart : 1) {
+        for (int every = 1; every < STEPS; every *= 2) {
+            const late_run r = run_beside(w, m, apart, makers, given, every);
+            best = r.clock < best.clock ? r : best;
+        }
+    }
+    print(w, maps, m, given, best.first, best.clock);
+}
+
+/* What the resource model takes, where the work drifts as that of the first map did. */
+static void choose(world *w, maker *m, double in_line_price)
+{
+    eqp_lazy_model model = {
+        .talk = {.fixed = talk}, .tolerance = 0.1, .steps = STEPS, .spare = m->method->assign_alone};
+    eqp_lazy_choice choice;
+    double sum = 0.0, grown = 0.0;
+
+    for (int t = 0; t < 8; t++) {
+        sum += even(w, t) / 8.0;
+        grown += (step(w, m, 0, t, 1.0) / even(w, t) - step(w, m, 0, 0, 1.0) / even(w, 0)) / 28.0;
+    }
+    model.step.divided = w->nparts * sum;
+    model.map = m->fit;
+    model.drift = fmax(grown, 0.0);
+    model.imbalance = 0.1;
+    check(eqp_lazy_choose(&model, w->nparts, &choice));
+    choice.seconds[EQP_LAZY_INLINE] += in_line_price - eqp_seconds_at(&m->fit, w->nparts);
+    const eqp_lazy_kind kind = choice.seconds[EQP_LAZY_THREAD] < choice.seconds[EQP_LAZY_INLINE] &&
+                                       choice.seconds[EQP_LAZY_THREAD] <= choice.seconds[EQP_LAZY_BESIDE]
+                                   ? EQP_LAZY_THREAD
+                               : choice.seconds[EQP_LAZY_BESIDE] < choice.seconds[EQP_LAZY_INLINE] ? EQP_LAZY_BESIDE
+                                                                                                   : EQP_LAZY_INLINE;
+    static const char *const word[] = {"inline", "decoupled", "beside", "thread"};
+    printf("%g,%.6f,chosen,%s,%d,0,%s\n", w->dear, sum, m->method->name, choice.balancers[kind], word[kind]);
+}
+
+static void compare(world *w, maker *m)
+{
+    double least = INFINITY, best = INFINITY;
+    int on = 1;
+
+    for (int i = 0; i < m->n; i++) {
+        on = m->seconds[i] < least ? m->ranks[i] : on;
+        least = fmin(least, m->seconds[i]);
+    }
+    const double price = fmax(least, eqp_seconds_at(&m->fit, w->nparts));
+    best = least + talk;
+    never(w, m);
+    repaired(w, m);
+    in_line(w, m, "inline", w->nparts, price);
+    in_line(w, m, "decoupled", on, best);
+    for (int given = 1; given <= MOST_GIVEN && given < w->nparts; given *= 2) {
+        beside(w, m, "stale", NEVER, given, given);
+        beside(w, m, "beside", TAKEN, given, given);
+        beside(w, m, "tended", MOST_APART, given, given);
+    }
+    beside(w, m, "stale", NEVER, 1, 0);
+    beside(w, m, "beside", TAKEN, 1, 0);
+    beside(w, m, "tended", MOST_APART, 1, 0);
+    choose(w, m, price);
+}
+
+/* METHOD:RANKS=SECONDS,... */
+static void read_prices(char *text, maker *m)
+{
+    char *at = strchr(text, ':');
+
+    if (at == NULL) {
+        bench_die("study_beside", "prices are METHOD:RANKS=SECONDS,...");
+    }
+    *at++ = '\0';
+    m->method = eqp_method_find(text);
+    while (at != NULL && *at != '\0' && m->n < MOST_SAMPLES) {
+        char *end;
+        m->ranks[m->n] = (int)strtol(at, &end, 10);
+        m->seconds[m->n++] = *end == '=' ? strtod(end + 1, &end) : -1.0;
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    if (m->method == NULL || eqp_seconds_fit_compute(m->n, m->ranks, m->seconds, &m->fit) != EQP_OK) {
+        bench_die("study_beside", "no such method, or no prices");
+    }
+    for (int s = 0; s < STEPS; s++) {
+        for (int t = 0; t < STEPS; t++) {
+            m->load[s][t] = -1.0;
+        }
+    }
+}
+
+static void follow(int argc, char **argv, int nframes, bench_history *h)
+{
+    if (argc == 2 && strcmp(argv[0], "gravity") == 0) {
+        bench_follow_particles(argv[1], nframes, h);
+    } else if (argc > 1 && strcmp(argv[0], "network") == 0) {
+        bench_follow_network(argc - 1, argv + 1, nframes, h);
+    } else {
+        bench_die("study_beside", "give gravity GENERATOR, or network OPTION...");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static maker makers[2];
+    world w = {.nparts = argc > 2 ? atoi(argv[2]) : 0};
+
+    MPI_Init(&argc, &argv);
+    const bool price = argc > 4 && strcmp(argv[1], "price") == 0;
+    if (w.nparts < 2 || !(price || (argc > 6 && strcmp(argv[1], "run") == 0))) {
+        bench_die("study_beside", "give price PARTS INPUT..., or run PARTS PRICES PRICES INPUT...");
+    }
+    if (price) {
+        follow(argc - 3, argv + 3, 1, &w.h);
+        print_price(&w.h, eqp_method_find("sfc"), w.nparts);
+        print_price(&w.h, eqp_method_find(strcmp(argv[3], "network") == 0 ? "tiles" : "interaction"), w.nparts);
+    } else {
+        int64_t most = 0;
+        follow(argc - 5, argv + 5, STEPS, &w.h);
+        for (int s = 0; s < STEPS; s++) {
+            most = w.h.frame[s].n > most ? w.h.frame[s].n : most;
+        }
+        check(eqp_array_create(&w.part, w.h.nitems, sizeof *w.part));
+        check(eqp_array_create(&w.now, most, sizeof *w.now));
+        read_prices(argv[3], &makers[0]);
+        read_prices(argv[4], &makers[1]);
+        printf("dear,step_seconds,maps,method,balancers,number,total\n");
+        for (size_t d = 0; d < sizeof dears / sizeof dears[0]; d++) {
+            w.dear = dears[d];
+            compare(&w, &makers[0]);
+            compare(&w, &makers[1]);
+        }
+        for (int s = 0; s < STEPS; s++) {
+            free(makers[0].part[s]);
+            free(makers[1].part[s]);
+        }
+        free(w.part);
+        free(w.now);
+    }
+    bench_history_free(&w.h);
+    MPI_Finalize();
+    return 0;
+}
