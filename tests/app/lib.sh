@@ -66,7 +66,7 @@ refused_on()
         run "$ranks" "$@"
         status=$?
         after=$(echo *)
-        [ "$status" -eq 2 ] || fail "status $status instead of 2 on $ranks ranks: $*"
+        [ "$status" -eq 2 ] || fail "status $status instead of 2 on $ranks ranks: $* -- $(head -c 2000 err)"
         [ "$before" = "$after" ] || fail "files appeared on $ranks ranks: $*"
         [ ! -s out ] || [ "$ranks" -gt 1 ] || fail "something on stdout: $*"
         # mpirun adds lines of its own; the app's begin with its name or with the file's.
