@@ -11,14 +11,21 @@
 enum {
     BIN_BITS = 9,
     BINS = 1 << BIN_BITS,
-    FEW = 24, /* items that are sorted rather than counted */
+    FEW = 24,      /* items that are sorted rather than counted */
+    SAMPLE = 1024, /* items that tell roughly where the cut of many is */
+    MANY = 16 * SAMPLE,
 };
+
+/* The part of the load by which a sample may be wrong, on either side of the cut: three standard deviations of one
+ * drawn at random. Where it is wrong by more, all items are counted. */
+#define SAMPLE_SLACK (3 * 0.5 / 32)
 
 typedef struct bisection {
     const eqp__tile_plan *plan;
     bool keep_directions;
     int *part;
     eqp__tile_near *close, *closer; /* [n] work */
+    uint32_t *number;               /* [n] work */
     int64_t bin[BINS], odd_bin[BINS];
 } bisection;
 
@@ -85,52 +92,138 @@ static int find_bin(bisection *b, node *k, int nbins)
     return at;
 }
 
-static uint32_t bin_of(const node *k, const eqp__tile_item *t, uint32_t low, int shift)
+/* Few items need few bins, which have to be emptied and looked through. */
+static int bin_bits(int64_t n)
 {
-    uint32_t place = eqp__tile_place(t, k->reader);
-    uint32_t at = (place > low ? place - low : 0) >> shift;
-
-    return at < BINS ? at : BINS - 1;
+    return n >= 4096 ? BIN_BITS : n >= 256 ? BIN_BITS - 3 : BIN_BITS - 5;
 }
 
-/* Copies the items at the place of the cut to b->close; returns their number. box: about where the items lie. */
+/* Bins of the places where items are, about: what is beyond goes into the outermost. */
+typedef struct bins {
+    uint32_t low, last;
+    int shift;
+} bins;
+
+static uint32_t bin_of(const node *k, const bins *by, const eqp__tile_item *t)
+{
+    uint32_t place = eqp__tile_place(t, k->reader);
+    uint32_t at = (place > by->low ? place - by->low : 0) >> by->shift;
+
+    return at < by->last ? at : by->last;
+}
+
+/* The loads of every stride-th item's bin. */
+static void count_bins(bisection *b, const node *k, const bins *by, int64_t stride)
+{
+    const size_t size = (by->last + 1) * sizeof *b->bin;
+    int64_t i = 0;
+
+    memset(b->bin, 0, size);
+    memset(b->odd_bin, 0, size);
+    /* Neighbours often fall into one bin: with two sets of bins an addition need not wait for the one before. */
+    for (; i + stride < k->n; i += 2 * stride) {
+        const eqp__tile_item *even = &k->item[i], *odd = even + stride;
+        b->bin[bin_of(k, by, even)] += even->weight + k->unit;
+        b->odd_bin[bin_of(k, by, odd)] += odd->weight + k->unit;
+    }
+    if (i < k->n) {
+        b->bin[bin_of(k, by, &k->item[i])] += k->item[i].weight + k->unit;
+    }
+    for (uint32_t at = 0; at <= by->last; at++) {
+        b->bin[at] += b->odd_bin[at];
+    }
+}
+
+/* What a pass over a node's items finds. */
+typedef struct closest {
+    int64_t n, load;         /* items of some bins, copied to b->close, */
+    int64_t nbefore, before; /* and of lower ones */
+} closest;
+
+/* Copies the items of bins from low to high to b->close. */
+static closest take_bins(bisection *b, const node *k, const bins *by, uint32_t low, uint32_t high)
+{
+    const uint32_t from = low > 0 ? by->low + (low << by->shift) : 0;
+    const uint32_t most = high < by->last ? by->low + ((high + 1) << by->shift) - 1 - from : UINT32_MAX - from;
+    const eqp__tile_reader r = k->reader;
+    const eqp__tile_item *item = k->item;
+    const int64_t count = k->n, unit = k->unit;
+    uint32_t *number = b->number;
+    closest found = {0};
+    int64_t n = 0, nbefore = 0, before = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        const uint32_t place = eqp__tile_place(&item[i], r);
+        const int64_t below = place < from;
+        number[n] = (uint32_t)i;
+        n += place - from <= most;
+        nbefore += below;
+        before += item[i].weight & -below;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const eqp__tile_item *t = &item[number[i]];
+        b->close[i] = (eqp__tile_near){eqp__tile_key(t, r), t->weight, t->order};
+        found.load += t->weight + unit;
+    }
+    found.n = n;
+    found.nbefore = nbefore;
+    found.before = before + nbefore * unit;
+    return found;
+}
+
+/* Of a sample's loads, the bins that the cut of all items should be in. */
+static void guess_bins(const bisection *b, const node *k, const bins *by, uint32_t *low, uint32_t *high)
+{
+    int64_t sum = 0, before = 0;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i <= by->last; i++) {
+        sum += b->bin[i];
+    }
+    const double wanted = k->target / (double)(k->load > 0 ? k->load : k->n), slack = SAMPLE_SLACK;
+    while (at < by->last && (double)(before + b->bin[at]) < (wanted - slack) * (double)sum) {
+        before += b->bin[at++];
+    }
+    *low = at;
+    while (at < by->last && (double)(before + b->bin[at]) < (wanted + slack) * (double)sum) {
+        before += b->bin[at++];
+    }
+    *high = at;
+}
+
+/* Copies items to b->close, among them those at the place of the cut; returns their number. low, high: about where the
+ * items lie. */
 static int64_t collect_close(bisection *b, node *k, uint32_t low, uint32_t high)
 {
-    const int shift = eqp__tile_shift(high - low, BIN_BITS);
-    int64_t count = 0, before = 0;
+    const int bits = bin_bits(k->n);
+    const bins by = {low, ((uint32_t)1 << bits) - 1, eqp__tile_shift(high - low, bits)};
+    closest found;
 
-    memset(b->bin, 0, sizeof b->bin);
-    memset(b->odd_bin, 0, sizeof b->odd_bin);
-    /* Neighbours often fall into one bin: with two sets of bins an addition need not wait for the one before. */
-    for (int64_t i = 0; i + 1 < k->n; i += 2) {
-        b->bin[bin_of(k, &k->item[i], low, shift)] += k->item[i].weight + k->unit;
-        b->odd_bin[bin_of(k, &k->item[i + 1], low, shift)] += k->item[i + 1].weight + k->unit;
+    if (k->n >= MANY) {
+        uint32_t first, last;
+        count_bins(b, k, &by, k->n / SAMPLE);
+        guess_bins(b, k, &by, &first, &last);
+        found = take_bins(b, k, &by, first, last);
+        if ((double)found.before < k->target && (double)(found.before + found.load) >= k->target) {
+            k->before = found.before;
+            k->nbefore = found.nbefore;
+            return found.n;
+        }
     }
-    if (k->n % 2) {
-        b->bin[bin_of(k, &k->item[k->n - 1], low, shift)] += k->item[k->n - 1].weight + k->unit;
-    }
-    for (int i = 0; i < BINS; i++) {
-        b->bin[i] += b->odd_bin[i];
-    }
-    const uint32_t at = (uint32_t)find_bin(b, k, BINS);
-    for (int64_t i = 0; i < k->n; i++) {
-        const eqp__tile_item *t = &k->item[i];
-        uint32_t bin = bin_of(k, t, low, shift);
-        b->close[count] = (eqp__tile_near){eqp__tile_key(t, k->reader), t->weight, t->order};
-        count += bin == at;
-        before += bin < at;
-    }
-    k->nbefore = before;
-    return count;
+    count_bins(b, k, &by, 1);
+    const uint32_t at = (uint32_t)find_bin(b, k, (int)by.last + 1);
+    found = take_bins(b, k, &by, at, at);
+    k->nbefore = found.nbefore;
+    return found.n;
 }
 
 /* Keeps those of the n items in b->close that lie at the place of the cut; by_order: all keys are alike. */
 static int64_t narrow(bisection *b, node *k, int64_t n, uint64_t low, uint64_t high, bool by_order)
 {
-    const int shift = eqp__tile_shift(high - low, BIN_BITS);
+    const int shift = eqp__tile_shift(high - low, bin_bits(n));
     int64_t count = 0;
 
-    memset(b->bin, 0, sizeof b->bin);
+    memset(b->bin, 0, (((high - low) >> shift) + 1) * sizeof *b->bin);
     for (int64_t i = 0; i < n; i++) {
         uint64_t value = by_order ? b->close[i].order : b->close[i].key;
         b->bin[(value - low) >> shift] += b->close[i].weight + k->unit;
@@ -178,11 +271,14 @@ void eqp__tiles_divide(const eqp__tile_item *item, int64_t n, const eqp__tile_cu
                        eqp__tile_item *to)
 {
     const eqp__tile_reader reader = eqp__tile_reader_of(cut->direction);
-    int64_t at[2] = {0, nleft};
+    const eqp__tile_cut here = *cut; /* nothing that is written below can be this */
+    int64_t left = 0, right = nleft;
 
     for (int64_t i = 0; i < n; i++) {
-        int side = eqp__tile_is_right(&item[i], reader, cut);
-        to[at[side]++] = item[i];
+        const bool is_right = eqp__tile_is_right(&item[i], reader, &here);
+        to[is_right ? right : left] = item[i];
+        right += is_right;
+        left += !is_right;
     }
 }
 
@@ -252,6 +348,7 @@ int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *ite
     int code = eqp_array_create(&b.close, n + 1, sizeof *b.close);
 
     code = code ? code : eqp_array_create(&b.closer, n + 1, sizeof *b.closer);
+    code = code ? code : eqp_array_create(&b.number, n + 1, sizeof *b.number);
     for (int64_t i = 0; i < n; i++) {
         load += item[i].weight;
     }
@@ -260,5 +357,6 @@ int eqp__tiles_bisect(const eqp__tile_plan *plan, int64_t n, eqp__tile_item *ite
     }
     free(b.close);
     free(b.closer);
+    free(b.number);
     return code;
 }

@@ -366,18 +366,20 @@ static void the_order_of_targets_changes_no_bit(void **state)
 
     (void)state;
     make_scene(1, 1, 0.02, middle, &s);
-    set_list(&s, 300, 700);
-    turned = s;
-    for (int t = 0; t < TARGETS; t++) {
-        for (int k = 0; k < 3; k++) {
-            turned.at[k][t] = s.at[k][TARGETS - 1 - t];
+    for (int length = 0; length < 2; length++) {
+        set_list(&s, length == 0 ? 20 : 300, length == 0 ? 30 : 700);
+        turned = s;
+        for (int t = 0; t < TARGETS; t++) {
+            for (int k = 0; k < 3; k++) {
+                turned.at[k][t] = s.at[k][TARGETS - 1 - t];
+            }
         }
-    }
-    compute(&s, name, precision, &got);
-    compute(&turned, name, precision, &back);
-    for (int t = 0; t < TARGETS; t++) {
-        for (int k = 0; k < 4; k++) {
-            assert_true(got.a[k][t] == back.a[k][TARGETS - 1 - t]);
+        compute(&s, name, precision, &got);
+        compute(&turned, name, precision, &back);
+        for (int t = 0; t < TARGETS; t++) {
+            for (int k = 0; k < 4; k++) {
+                assert_true(got.a[k][t] == back.a[k][TARGETS - 1 - t]);
+            }
         }
     }
 }

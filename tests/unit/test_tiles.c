@@ -15,7 +15,7 @@
 #include "assign/tiles.h"
 #include "failing_malloc.h"
 
-enum { MOST = 6000 };
+enum { MOST = 16500 };
 
 enum kind { SPREAD, TWINS, FEW_TARGETS, ONE_PLACE, FLAT, KINDS };
 
@@ -178,6 +178,24 @@ static void cuts_are_those_of_sorting(void **state)
                 assert_int_equal(result.repaired, 0);
                 eqp_tiles_free(tree);
             }
+        }
+    }
+}
+
+/* Of so many, a sample tells where about the first cuts are: in the order along x, and where some weigh nearly all. */
+static void cuts_of_many_items_are_those_of_sorting(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int heavy = 0; heavy < 2; heavy++) {
+            make_world(MOST, (enum kind)kind);
+            for (int64_t i = 0; heavy && i < MOST; i++) {
+                w.weight[i] = i % 5000 == 1 ? 1000 : 0.001;
+            }
+            w.items.weight = heavy ? w.weight : NULL;
+            eqp_tiles *tree = cut(5, NULL, EQP_TILES_FREE, 0, INFINITY, NULL);
+            check_against_sorting(tree);
+            eqp_tiles_free(tree);
         }
     }
 }
@@ -523,6 +541,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_are_those_of_sorting),
+        cmocka_unit_test(cuts_of_many_items_are_those_of_sorting),
         cmocka_unit_test(small_items_are_balanced),
         cmocka_unit_test(a_heavy_item_does_not_unbalance_the_others),
         cmocka_unit_test(weights_of_zero_count_alike),

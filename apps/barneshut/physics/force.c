@@ -22,7 +22,7 @@
  * wrong by 2^-12 of itself at most. */
 #define LEAST_OF_BOUNDS 0x1p-12
 
-/* What keeps s^-5 below 2^120, in units. */
+/* What keeps (2 / s)^5 below 2^125, in units. */
 #define LEAST_DISTANCE 0x1p-24
 
 struct bh_kernel {
@@ -112,20 +112,25 @@ static int64_t least(int64_t a, int64_t b)
  * and everything that fits. */
 static double cutoff2_in(double cutoff, double length)
 {
+    if (!(cutoff > 0)) {
+        return 0;
+    }
     const double scaled = cutoff / length;
-
-    return cutoff > 0 ? fmin(fmax(scaled * scaled, (double)FLT_MIN), (double)FLT_MAX) : 0;
+    return fmin(fmax(scaled * scaled, (double)FLT_MIN), (double)FLT_MAX);
 }
 
-static bh_frame frame_in_double(double G, double eps, double cutoff)
+static void frame_in_double(double G, double eps, double cutoff, bh_frame *frame)
 {
-    return (bh_frame){.eps2 = eps * eps,
-                      .acceleration = G,
-                      .potential = G,
-                      .bare = !(eps * eps > BH_LEAST_SQUARE),
-                      .cutoff2 = cutoff > 0 ? fmax(cutoff * cutoff, DBL_MIN) : 0,
-                      .per_length = 1,
-                      .per_mass = 1};
+    frame->eps2 = eps * eps;
+    frame->acceleration = frame->potential = G;
+    frame->bare = !(eps * eps > BH_LEAST_SQUARE);
+    frame->pairs_in_double = true;
+    frame->cutoff2 = cutoff > 0 ? fmax(cutoff * cutoff, DBL_MIN) : 0;
+    frame->per_length = frame->per_mass = 1;
+    for (int k = 0; k < 3; k++) {
+        frame->shift[k] = frame->half[k] = 0;
+    }
+    frame->least = 0;
 }
 
 static bool usable_unit(double unit)
@@ -133,65 +138,58 @@ static bool usable_unit(double unit)
     return unit >= 1 / MOST_UNIT && unit <= MOST_UNIT;
 }
 
-/* The middle of the targets, and half of their extent along each axis and the longest. */
-static double bound(const bh_targets *targets, double centre[3], double half[3])
+/* The power of two just above x, which is neither denormal nor negative, and 1 over it. */
+static double power_above(double x, double *reciprocal)
 {
-    const double *x[3] = {targets->x, targets->y, targets->z};
-    double longest = 0;
+    uint64_t bits, inverse;
+    double power;
 
-    for (int k = 0; k < 3; k++) {
-        double lo = x[k][0], hi = x[k][0];
-        for (int64_t t = 1; t < targets->n; t++) {
-            lo = x[k][t] < lo ? x[k][t] : lo;
-            hi = x[k][t] > hi ? x[k][t] : hi;
-        }
-        centre[k] = 0.5 * lo + 0.5 * hi;
-        half[k] = 0.5 * hi - 0.5 * lo;
-        longest = fmax(longest, half[k]);
-    }
-    return longest;
+    memcpy(&bits, &x, sizeof bits);
+    bits = ((bits >> 52) + 1) << 52;
+    inverse = ((uint64_t)2046 << 52) - bits;
+    memcpy(&power, &bits, sizeof power);
+    memcpy(reciprocal, &inverse, sizeof inverse);
+    return power;
 }
 
-/* The power of two just above x. */
-static double power_above(double x)
+static double larger(double a, double b)
 {
-    int exponent;
-
-    frexp(x, &exponent);
-    return ldexp(1, exponent);
+    return a > b ? a : b;
 }
 
 /* Units that follow from the root cube and its mass only, so that every rank takes the same. False if there are none
  * in which these targets can be computed in single precision; whether the sources can is seen as they are gathered. */
-static bool frame_mixed(const bh_tree *tree, double G, double eps, double cutoff, const bh_targets *targets,
-                        bh_frame *frame)
+static bool frame_mixed(const bh_kernel_row *row, const bh_tree *tree, double G, double eps, double cutoff,
+                        const bh_targets *targets, bh_frame *frame)
 {
     const bool rooted = tree->root >= 0 && tree->root < tree->ncells;
     const double side = tree->box.side, mass = rooted ? tree->cell[tree->root].moments.mass : 1;
+    double lo[3], hi[3], reach = 0, reciprocal;
 
     if (targets->n < 1 || !usable_unit(side) || !usable_unit(mass)) {
         return false;
     }
-    const double length = power_above(side) * UNIT_OF_SIDE, soft = fabs(eps) / length;
-    bh_frame made = {.eps2 = soft * soft,
-                     .acceleration = G * (mass / length / length),
-                     .potential = G * (mass / length),
-                     .cutoff2 = cutoff2_in(cutoff, length),
-                     .per_length = 1 / length,
-                     .per_mass = 1 / mass};
-    double centre[3];
-    const double reach = bound(targets, centre, made.half) / length;
+    const double length = power_above(side, &reciprocal) * UNIT_OF_SIDE, per_length = reciprocal / UNIT_OF_SIDE;
+    const double soft = fabs(eps) * per_length;
+    row->bounds(targets, lo, hi);
+    for (int k = 0; k < 3; k++) {
+        frame->shift[k] = -(0.5 * lo[k] + 0.5 * hi[k]) * per_length;
+        frame->half[k] = (0.5 * hi[k] - 0.5 * lo[k]) * per_length;
+        reach = larger(reach, frame->half[k]);
+    }
     if (!(reach <= 0.25 * (double)BH_MIXED_MOST_LENGTH && soft <= (double)BH_MIXED_MOST_LENGTH)) {
         return false;
     }
-    for (int k = 0; k < 3; k++) {
-        made.shift[k] = -centre[k] / length;
-        made.half[k] /= length;
-    }
-    const double needed = fmax(reach * LEAST_OF_BOUNDS, LEAST_DISTANCE);
-    made.pairs_in_double = soft < needed;
-    made.least = made.pairs_in_double ? needed : -INFINITY;
-    *frame = made;
+    const double needed = larger(reach * LEAST_OF_BOUNDS, LEAST_DISTANCE);
+    frame->eps2 = soft * soft;
+    frame->acceleration = G * (mass * per_length * per_length);
+    frame->potential = G * (mass * per_length);
+    frame->bare = false;
+    frame->pairs_in_double = soft < needed;
+    frame->cutoff2 = cutoff2_in(cutoff, length);
+    frame->per_length = per_length;
+    frame->per_mass = 1 / mass;
+    frame->least = frame->pairs_in_double ? needed : -INFINITY;
     return true;
 }
 
@@ -246,15 +244,16 @@ int bh_force(bh_kernel *kernel, const bh_tree *tree, const bh_list *list, double
 {
     const bh_targets targets = {n, x, y, z, ax, ay, az, pot};
     const bool wide = !(tree->box.side <= MOST_UNIT && fabs(eps) <= MOST_UNIT);
-    const bh_frame plain = frame_in_double(G, eps, list->cutoff);
     const bh_kernel_row *exact = wide ? kernel->wide : kernel->exact;
+    bh_frame plain, mixed;
     const plan in_double = {exact, exact, &plain, &plain};
-    bh_frame mixed;
 
     if (n < 0 || !isfinite(G) || !isfinite(eps)) {
         return EQP_ERR_ARGUMENT;
     }
-    if (kernel->row->precision == BH_DOUBLE || wide || !frame_mixed(tree, G, eps, list->cutoff, &targets, &mixed)) {
+    frame_in_double(G, eps, list->cutoff, &plain);
+    if (kernel->row->precision == BH_DOUBLE || wide ||
+        !frame_mixed(kernel->row, tree, G, eps, list->cutoff, &targets, &mixed)) {
         add_bodies(&kernel->block, &in_double, tree, list, &targets);
         add_points(&kernel->block, &in_double, tree, list, &targets);
         return EQP_OK;

@@ -82,11 +82,11 @@ typedef struct bh_cursor {
 
 /* put_bodies: n cells of the tree into a block from its begin (n <= BH_BLOCK_BODIES).
  * put_points: particles from `at` on, as many as there are and fit; `at` moves behind them; returns how many.
- * Both fill the last vector up with sources without mass, not closer than others. In mixed precision `fits` becomes
+ * Both fill the last vector up with sources without mass whose distance does no harm. In mixed precision `fits` becomes
  * false where a value is out of what single precision holds; the block is not to be used then. Double precision leaves
  * `fits` alone. bodies, points: add the field of n sources of such a block. Sums are added up block by block, so that
- * they follow from the list and, for mixed precision, the bounds of the targets; never from how targets share
- * registers. */
+ * they follow from the list and, for mixed precision, the number and the bounds of the targets; never from their order.
+ * bounds: of at least one target along each axis. */
 typedef struct bh_kernel_row {
     const char *name;
     bh_precision precision;
@@ -97,6 +97,7 @@ typedef struct bh_kernel_row {
                           bh_cursor *at, bool *fits);
     void (*bodies)(const bh_block *block, int64_t n, const bh_frame *frame, const bh_targets *targets);
     void (*points)(const bh_block *block, int64_t n, const bh_frame *frame, const bh_targets *targets);
+    void (*bounds)(const bh_targets *targets, double lo[3], double hi[3]);
 } bh_kernel_row;
 
 /* Ascending in speed, the two precisions of a name side by side, double first. "plain" is first and runs everywhere. */

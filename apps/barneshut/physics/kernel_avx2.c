@@ -20,6 +20,9 @@ static bool runs_here(void)
 #define POINTS points
 #define BODIES bodies
 #define MAY_BE_BARE true
+#define OF_W BH_ROOT_TWO
+#define OF_W3 (2 * BH_ROOT_TWO)
+#define OF_G 1
 #define NAME(what) what##_double
 
 /* There is no estimate of 1 / sqrt in double precision. One from the exponent's bits and steps from there took 5 %
@@ -72,6 +75,9 @@ static inline void store4_double(double to[4], __m256d four)
 #undef POINTS
 #undef BODIES
 #undef MAY_BE_BARE
+#undef OF_W
+#undef OF_W3
+#undef OF_G
 #undef NAME
 
 #define REAL float
@@ -81,13 +87,16 @@ static inline void store4_double(double to[4], __m256d four)
 #define POINTS points_mixed
 #define BODIES bodies_mixed
 #define MAY_BE_BARE false
+#define OF_W 0.5
+#define OF_W3 0.125
+#define OF_G 0.125
 #define NAME(what) what##_mixed
 
 /* An estimate within 1.5 2^-12 and one Newton step: 2e-7. */
 static inline __m256 inverse_mixed(__m256 s2)
 {
-    const __m256 r = _mm256_rsqrt_ps(_mm256_add_ps(s2, s2));
-    return _mm256_mul_ps(r, _mm256_fnmadd_ps(_mm256_mul_ps(s2, r), r, _mm256_set1_ps(1.5f)));
+    const __m256 r = _mm256_rsqrt_ps(s2);
+    return _mm256_mul_ps(r, _mm256_fnmadd_ps(_mm256_mul_ps(s2, r), r, _mm256_set1_ps(3)));
 }
 
 static inline __m256 inverse_bare_mixed(__m256 s2)
@@ -128,7 +137,48 @@ static inline void store4_mixed(float to[4], __m256d four)
     _mm_storeu_ps(to, _mm256_cvtpd_ps(four));
 }
 
+/* The first r of four lanes. */
+static inline __m256i first_lanes(int64_t r)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(r), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+/* The first r of four numbers times factor plus shift; 0 behind them. */
+static inline __m128 four(int64_t r, const double *x, double factor, double shift)
+{
+    const __m256i lanes = first_lanes(r);
+    const __m256d from = r >= 4 ? _mm256_loadu_pd(x) : _mm256_maskload_pd(x, lanes);
+    const __m256d place = _mm256_fmadd_pd(from, _mm256_set1_pd(factor), _mm256_set1_pd(shift));
+    return _mm256_cvtpd_ps(_mm256_and_pd(place, _mm256_castsi256_pd(lanes)));
+}
+
+static inline __m256 place_lanes(int64_t r, const double *x, double factor, double shift)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(four(r, x, factor, shift)), four(r - 4, x + 4, factor, shift),
+                                1);
+}
+
+static inline void add_four(int64_t r, __m128 sum, double factor, double *to)
+{
+    const __m256d field = _mm256_mul_pd(_mm256_set1_pd(factor), _mm256_cvtps_pd(sum));
+
+    if (r >= 4) {
+        _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), field));
+    } else {
+        const __m256i lanes = first_lanes(r);
+        _mm256_maskstore_pd(to, lanes, _mm256_add_pd(_mm256_maskload_pd(to, lanes), field));
+    }
+}
+
+static inline void add_lanes(int64_t r, __m256 sum, double factor, double *to)
+{
+    add_four(r, _mm256_castps256_ps128(sum), factor, to);
+    add_four(r - 4, _mm256_extractf128_ps(sum, 1), factor, to + 4);
+}
+
 #include "kernel_simd.h"
+
+#include "kernel_lanes.h"
 
 /* to[i][j] = from[j][i]. */
 static inline void transpose4(const __m256d from[4], __m256d to[4])
@@ -242,7 +292,7 @@ static void put_bodies_mixed(bh_block *block, const bh_frame *frame, const bh_ce
 {
     bh_bodies_mixed *b = &block->bodies_mixed;
     float *const to[12] = {b->m, b->x, b->y, b->z, NULL, b->qxx, b->qxy, b->qxz, b->qyy, b->qyz, b->qzz, b->trace};
-    const double l = frame->per_length, q = 2 * frame->per_mass * l * l;
+    const double l = frame->per_length, q = 0.25 * frame->per_mass * l * l;
     const __m256d shift = _mm256_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2]);
     const __m256d factor[3] = {_mm256_setr_pd(frame->per_mass, l, l, l), _mm256_setr_pd(0, q, q, q),
                                _mm256_setr_pd(q, q, q, -q * frame->eps2)};
@@ -314,59 +364,48 @@ static int64_t put_points_double(bh_block *block, const bh_frame *frame, const b
     return read_end(&reader, at);
 }
 
-/* Eight numbers times factor plus shift. */
-static inline __m256 eight(const double *x, __m256d factor, __m256d shift)
-{
-    const __m128 low = _mm256_cvtpd_ps(_mm256_fmadd_pd(_mm256_loadu_pd(x), factor, shift));
-    const __m128 high = _mm256_cvtpd_ps(_mm256_fmadd_pd(_mm256_loadu_pd(x + 4), factor, shift));
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
-}
-
-/* Repeats the last particle behind it. */
-static inline void fill_up(bh_points *b, int64_t n)
-{
-    double *const of[4] = {b->x, b->y, b->z, b->m};
-
-    for (int k = 0; k < 4; k++) {
-        _mm256_storeu_pd(of[k] + n, _mm256_set1_pd(of[k][n - 1]));
-        _mm256_storeu_pd(of[k] + n + 4, _mm256_set1_pd(of[k][n - 1]));
-    }
-}
-
 static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                 bh_cursor *at, bool *fits)
 {
-    const int64_t n = put_points_double(block, frame, from, list, at, fits);
-    bh_points *as_is = &block->points;
     bh_points_mixed *to = &block->points_mixed;
-    const __m256d per_length = _mm256_set1_pd(frame->per_length), per_mass = _mm256_set1_pd(frame->per_mass);
-    const __m256d shift[3] = {_mm256_set1_pd(frame->shift[0]), _mm256_set1_pd(frame->shift[1]),
-                              _mm256_set1_pd(frame->shift[2])};
-    extremes seen = nothing_seen();
+    const bh_cursor begin = *at;
+    const double l = frame->per_length;
+    const __m128 sign = _mm_set1_ps(-0.0f), most = _mm_set1_ps(BH_MIXED_MOST_LENGTH);
+    __m128 length = _mm_setzero_ps(), most_mass = length, light = length;
+    run_reader reader = read_runs(list, at);
+    int64_t first, count, place;
 
-    if (n == 0) {
-        return 0;
+    while (next_run(&reader, &first, &count, &place)) {
+        for (int64_t i = 0; i < count; i += 4) {
+            const __m128 x = four(count - i, from->x + first + i, l, frame->shift[0]);
+            const __m128 y = four(count - i, from->y + first + i, l, frame->shift[1]);
+            const __m128 z = four(count - i, from->z + first + i, l, frame->shift[2]);
+            const __m128 m = four(count - i, from->m + first + i, frame->per_mass, 0);
+            const __m128 lanes =
+                _mm_castsi128_ps(_mm_cmpgt_epi32(_mm_set1_epi32((int)(count - i)), _mm_setr_epi32(0, 1, 2, 3)));
+            _mm_storeu_ps(to->x + place + i, x);
+            _mm_storeu_ps(to->y + place + i, y);
+            _mm_storeu_ps(to->z + place + i, z);
+            _mm_storeu_ps(to->m + place + i, m);
+            length = _mm_max_ps(_mm_max_ps(length, _mm_andnot_ps(sign, x)),
+                                _mm_max_ps(_mm_andnot_ps(sign, y), _mm_andnot_ps(sign, z)));
+            most_mass = _mm_max_ps(most_mass, m);
+            light = _mm_or_ps(light, _mm_and_ps(lanes, _mm_cmp_ps(m, _mm_set1_ps(BH_MIXED_LEAST_MASS), _CMP_NGE_UQ)));
+        }
     }
-    fill_up(as_is, n);
-    for (int64_t i = 0; i < n; i += 8) {
-        const __m256 x = eight(as_is->x + i, per_length, shift[0]), y = eight(as_is->y + i, per_length, shift[1]);
-        const __m256 z = eight(as_is->z + i, per_length, shift[2]);
-        const __m256 m = eight(as_is->m + i, per_mass, _mm256_setzero_pd());
-        _mm256_store_ps(to->x + i, x);
-        _mm256_store_ps(to->y + i, y);
-        _mm256_store_ps(to->z + i, z);
-        _mm256_store_ps(to->m + i, m);
-        see(&seen, x, y, z, m);
+    for (int k = 0; k < 8; k += 4) {
+        _mm_storeu_ps(to->x + reader.filled + k, _mm_setzero_ps());
+        _mm_storeu_ps(to->y + reader.filled + k, _mm_setzero_ps());
+        _mm_storeu_ps(to->z + reader.filled + k, _mm_setzero_ps());
+        _mm_storeu_ps(to->m + reader.filled + k, _mm_setzero_ps());
     }
-    _mm256_storeu_ps(to->m + n, _mm256_setzero_ps());
-    *fits = *fits && fit(&seen, frame);
-    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
-        *fits = bh_mixed_mass(as_is->m[i] * frame->per_mass);
-    }
-    return n;
+    const int large = _mm_movemask_ps(_mm_cmp_ps(length, most, _CMP_NLE_UQ)) |
+                      _mm_movemask_ps(_mm_cmp_ps(most_mass, _mm_set1_ps(BH_MIXED_MOST_MASS), _CMP_NLE_UQ));
+    *fits = *fits && large == 0 && (_mm_movemask_ps(light) == 0 || masses_fit(frame, from, list, &begin));
+    return read_end(&reader, at);
 }
 
 const bh_kernel_row bh_kernel_avx2[2] = {
-    {"avx2", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double},
-    {"avx2", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_mixed, points_mixed},
+    {"avx2", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double, find_bounds},
+    {"avx2", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_by_lanes, points_by_lanes, find_bounds},
 };

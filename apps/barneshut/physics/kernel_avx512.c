@@ -20,6 +20,9 @@ static bool runs_here(void)
 #define POINTS points
 #define BODIES bodies
 #define MAY_BE_BARE true
+#define OF_W BH_ROOT_TWO
+#define OF_W3 (2 * BH_ROOT_TWO)
+#define OF_G 1
 #define NAME(what) what##_double
 
 /* An estimate of 14 bits, then one step of third order: with h = 1/2 - s2 r^2, r = estimate of 1 / sqrt(2 s2), the
@@ -84,6 +87,9 @@ static inline void store4_double(double to[4], __m256d four)
 #undef POINTS
 #undef BODIES
 #undef MAY_BE_BARE
+#undef OF_W
+#undef OF_W3
+#undef OF_G
 #undef NAME
 
 #define REAL float
@@ -93,13 +99,16 @@ static inline void store4_double(double to[4], __m256d four)
 #define POINTS points_mixed
 #define BODIES bodies_mixed
 #define MAY_BE_BARE false
+#define OF_W 0.5
+#define OF_W3 0.125
+#define OF_G 0.125
 #define NAME(what) what##_mixed
 
 /* One Newton step: 3/2 2^-28. */
 static inline __m512 inverse_mixed(__m512 s2)
 {
-    const __m512 r = _mm512_rsqrt14_ps(_mm512_add_ps(s2, s2));
-    return _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(s2, r), r, _mm512_set1_ps(1.5f)));
+    const __m512 r = _mm512_rsqrt14_ps(s2);
+    return _mm512_mul_ps(r, _mm512_fnmadd_ps(_mm512_mul_ps(s2, r), r, _mm512_set1_ps(3)));
 }
 
 static inline __m512 inverse_bare_mixed(__m512 s2)
@@ -160,7 +169,45 @@ static inline void store4_mixed(float to[4], __m256d four)
     _mm_storeu_ps(to, _mm256_cvtpd_ps(four));
 }
 
+static inline __m512 both_halves(__m256 low, __m256 high)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
+
+/* The first r of eight lanes; all if there are more. */
+static inline __mmask8 first_lanes(int64_t r)
+{
+    return (__mmask8)((1u << (r < 0 ? 0 : r < 8 ? r : 8)) - 1);
+}
+
+/* Eight numbers times factor plus shift; 0 behind the first lanes. */
+static inline __m256 eight(__mmask8 lanes, const double *x, double factor, double shift)
+{
+    return _mm512_cvtpd_ps(
+        _mm512_maskz_fmadd_pd(lanes, _mm512_maskz_loadu_pd(lanes, x), _mm512_set1_pd(factor), _mm512_set1_pd(shift)));
+}
+
+static inline __m512 place_lanes(int64_t r, const double *x, double factor, double shift)
+{
+    return both_halves(eight(first_lanes(r), x, factor, shift), eight(first_lanes(r - 8), x + 8, factor, shift));
+}
+
+static inline void add_eight(int64_t r, __m256 sum, double factor, double *to)
+{
+    const __mmask8 lanes = first_lanes(r);
+    const __m512d field = _mm512_mul_pd(_mm512_set1_pd(factor), _mm512_cvtps_pd(sum));
+    _mm512_mask_storeu_pd(to, lanes, _mm512_add_pd(_mm512_maskz_loadu_pd(lanes, to), field));
+}
+
+static inline void add_lanes(int64_t r, __m512 sum, double factor, double *to)
+{
+    add_eight(r, _mm512_castps512_ps256(sum), factor, to);
+    add_eight(r - 8, _mm512_extractf32x8_ps(sum, 1), factor, to + 8);
+}
+
 #include "kernel_simd.h"
+
+#include "kernel_lanes.h"
 
 /* Eight vectors of eight: to[i][j] = from[j][i]. */
 static inline void transpose8(const __m512d from[8], __m512d to[8])
@@ -270,11 +317,6 @@ static inline void transpose4(const __m512 from[4], __m512 to[4])
     to[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
 }
 
-static inline __m512 both_halves(__m256 low, __m256 high)
-{
-    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
-}
-
 /* Lane by lane: the largest coordinate, the least and largest mass, the least distance from the targets' bounds. */
 typedef struct extremes {
     __m512 length, least_mass, most_mass, least;
@@ -315,7 +357,7 @@ typedef struct scaling {
 
 static inline scaling scaling_to(const bh_frame *frame)
 {
-    const double l = frame->per_length, q = 2 * frame->per_mass * l * l, t = -q * frame->eps2;
+    const double l = frame->per_length, q = 0.25 * frame->per_mass * l * l, t = -q * frame->eps2;
     return (scaling){_mm512_setr_pd(0, frame->shift[0], frame->shift[1], frame->shift[2], 0, 0, 0, 0),
                      _mm512_setr_pd(frame->per_mass, l, l, l, 0, q, q, q), _mm512_setr_pd(q, q, q, t, q, q, q, t)};
 }
@@ -431,58 +473,49 @@ static int64_t put_points_double(bh_block *block, const bh_frame *frame, const b
     return read_end(&reader, at);
 }
 
-/* Repeats the last particle behind it. */
-static inline void fill_up(bh_points *b, int64_t n)
+static inline __m256 magnitude(__m256 x)
 {
-    double *const of[4] = {b->x, b->y, b->z, b->m};
-
-    for (int k = 0; k < 4; k++) {
-        _mm512_storeu_pd(of[k] + n, _mm512_set1_pd(of[k][n - 1]));
-        _mm512_storeu_pd(of[k] + n + 8, _mm512_set1_pd(of[k][n - 1]));
-    }
-}
-
-/* Sixteen numbers times factor plus shift. */
-static inline __m512 sixteen(const double *x, __m512d factor, __m512d shift)
-{
-    return both_halves(_mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_loadu_pd(x), factor, shift)),
-                       _mm512_cvtpd_ps(_mm512_fmadd_pd(_mm512_loadu_pd(x + 8), factor, shift)));
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
 }
 
 static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh_sources *from, const bh_list *list,
                                 bh_cursor *at, bool *fits)
 {
-    const int64_t n = put_points_double(block, frame, from, list, at, fits);
-    bh_points *as_is = &block->points;
     bh_points_mixed *to = &block->points_mixed;
-    const __m512d per_length = _mm512_set1_pd(frame->per_length), per_mass = _mm512_set1_pd(frame->per_mass);
-    const __m512d shift[3] = {_mm512_set1_pd(frame->shift[0]), _mm512_set1_pd(frame->shift[1]),
-                              _mm512_set1_pd(frame->shift[2])};
-    extremes seen = nothing_seen();
+    const bh_cursor begin = *at;
+    const double l = frame->per_length;
+    __m256 length = _mm256_setzero_ps(), most_mass = length, least_mass = _mm256_set1_ps(INFINITY);
+    run_reader reader = read_runs(list, at);
+    int64_t first, count, place;
 
-    if (n == 0) {
-        return 0;
+    while (next_run(&reader, &first, &count, &place)) {
+        for (int64_t i = 0; i < count; i += 8) {
+            const __mmask8 lanes = first_lanes(count - i);
+            const __m256 x = eight(lanes, from->x + first + i, l, frame->shift[0]);
+            const __m256 y = eight(lanes, from->y + first + i, l, frame->shift[1]);
+            const __m256 z = eight(lanes, from->z + first + i, l, frame->shift[2]);
+            const __m256 m = eight(lanes, from->m + first + i, frame->per_mass, 0);
+            _mm256_storeu_ps(to->x + place + i, x);
+            _mm256_storeu_ps(to->y + place + i, y);
+            _mm256_storeu_ps(to->z + place + i, z);
+            _mm256_storeu_ps(to->m + place + i, m);
+            length = _mm256_max_ps(_mm256_max_ps(length, magnitude(x)), _mm256_max_ps(magnitude(y), magnitude(z)));
+            least_mass = _mm256_mask_min_ps(least_mass, lanes, least_mass, m);
+            most_mass = _mm256_max_ps(most_mass, m);
+        }
     }
-    fill_up(as_is, n);
-    for (int64_t i = 0; i < n; i += 16) {
-        const __m512 x = sixteen(as_is->x + i, per_length, shift[0]), y = sixteen(as_is->y + i, per_length, shift[1]);
-        const __m512 z = sixteen(as_is->z + i, per_length, shift[2]);
-        const __m512 m = sixteen(as_is->m + i, per_mass, _mm512_setzero_pd());
-        _mm512_store_ps(to->x + i, x);
-        _mm512_store_ps(to->y + i, y);
-        _mm512_store_ps(to->z + i, z);
-        _mm512_store_ps(to->m + i, m);
-        see(&seen, x, y, z, m);
-    }
-    _mm512_storeu_ps(to->m + n, _mm512_setzero_ps());
-    *fits = *fits && fit(&seen, frame);
-    for (int64_t i = 0; *fits && i < n && some_light(&seen); i++) {
-        *fits = bh_mixed_mass(as_is->m[i] * frame->per_mass);
-    }
-    return n;
+    _mm512_storeu_ps(to->x + reader.filled, _mm512_setzero_ps());
+    _mm512_storeu_ps(to->y + reader.filled, _mm512_setzero_ps());
+    _mm512_storeu_ps(to->z + reader.filled, _mm512_setzero_ps());
+    _mm512_storeu_ps(to->m + reader.filled, _mm512_setzero_ps());
+    const int large = _mm256_movemask_ps(_mm256_cmp_ps(length, _mm256_set1_ps(BH_MIXED_MOST_LENGTH), _CMP_NLE_UQ)) |
+                      _mm256_movemask_ps(_mm256_cmp_ps(most_mass, _mm256_set1_ps(BH_MIXED_MOST_MASS), _CMP_NLE_UQ));
+    const int light = _mm256_movemask_ps(_mm256_cmp_ps(least_mass, _mm256_set1_ps(BH_MIXED_LEAST_MASS), _CMP_NGE_UQ));
+    *fits = *fits && large == 0 && (light == 0 || masses_fit(frame, from, list, &begin));
+    return read_end(&reader, at);
 }
 
 const bh_kernel_row bh_kernel_avx512[2] = {
-    {"avx512", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double},
-    {"avx512", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_mixed, points_mixed},
+    {"avx512", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double, find_bounds},
+    {"avx512", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_by_lanes, points_by_lanes, find_bounds},
 };

@@ -54,6 +54,21 @@ static inline int64_t read_end(const run_reader *reader, bh_cursor *at)
     return reader->filled;
 }
 
+/* Whether the masses of a block's particles, which are listed from a cursor on, can be single precision's. */
+static inline bool masses_fit(const bh_frame *frame, const bh_sources *from, const bh_list *list, const bh_cursor *at)
+{
+    run_reader reader = read_runs(list, at);
+    int64_t first, count, place;
+    bool fit = true;
+
+    while (fit && next_run(&reader, &first, &count, &place)) {
+        for (int64_t i = 0; fit && i < count; i++) {
+            fit = bh_mixed_mass(from->m[first + i] * frame->per_mass);
+        }
+    }
+    return fit;
+}
+
 /* The numbers of `lanes` listed cells from i on; behind the last it is taken again: it fits as well as it did before,
  * and empty_lanes() takes its mass away. `room` [lanes] is for those. */
 static inline const int64_t *numbers_of(const int64_t *number, int64_t i, int64_t n, int lanes, int64_t *room)

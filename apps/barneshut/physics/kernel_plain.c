@@ -154,7 +154,20 @@ static int64_t put_points_mixed(bh_block *block, const bh_frame *frame, const bh
     return n;
 }
 
+static void find_bounds(const bh_targets *targets, double lo[3], double hi[3])
+{
+    const double *const x[3] = {targets->x, targets->y, targets->z};
+
+    for (int k = 0; k < 3; k++) {
+        lo[k] = hi[k] = x[k][0];
+        for (int64_t t = 1; t < targets->n; t++) {
+            lo[k] = x[k][t] < lo[k] ? x[k][t] : lo[k];
+            hi[k] = x[k][t] > hi[k] ? x[k][t] : hi[k];
+        }
+    }
+}
+
 const bh_kernel_row bh_kernel_plain[2] = {
-    {"plain", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double},
-    {"plain", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_mixed, points_mixed},
+    {"plain", BH_DOUBLE, runs_here, put_bodies_double, put_points_double, bodies_double, points_double, find_bounds},
+    {"plain", BH_MIXED, runs_here, put_bodies_mixed, put_points_mixed, bodies_mixed, points_mixed, find_bounds},
 };

@@ -3,7 +3,8 @@
  * included by kernel_avx2.c and kernel_avx512.c once for each type. They define
  *   REAL, VECTOR, LANES, V(add) (the intrinsic of that name), NAME(points) (how functions are called),
  *   POINTS, BODIES (the blocks' members), MAY_BE_BARE (whether frame->bare is ever set),
- *   VECTOR NAME(inverse)(VECTOR s2): 1 / sqrt(2 s2), and NAME(inverse_bare): the same, and 0 for 0,
+ *   VECTOR NAME(inverse)(VECTOR s2): w = c / sqrt(s2), and NAME(inverse_bare): the same, and 0 for 0,
+ *   OF_W, OF_W3, OF_G: 1 / c, 1 / c^3 and 1 / (2 c^2),
  *   VECTOR NAME(where_below)(VECTOR w, d2, cutoff2): w where d2 < cutoff2, and 0 elsewhere,
  *   bool NAME(none_below)(VECTOR d2, cutoff2): whether that is so nowhere, if looking pays,
  *   __m256d NAME(sum4)(VECTOR a, b, c, d): the sums of each one's lanes,
@@ -11,10 +12,11 @@
  *   order of additions,
  *   void NAME(store4)(REAL to[4], __m256d four).
  *
- * Both formulas use w = 1 / (sqrt(2) s) for all powers of s, so that no factor 1/2 is left to multiply with: with
- * quadrupole moments stored twice as large (and the trace as -2 eps^2 trace), g = (d.Q.d - 2 eps^2 T) w^4 is q / (2
- * s^4), phi sums up w (M + g) and the acceleration w^3 (M + 5 g) d - w^5 Q.d; they are to be multiplied with sqrt(2)
- * and sqrt(8). Differences d are source - target here. No include guard: that is the point. */
+ * Both formulas use w = c / s for all powers of s, with the c that makes w the cheapest, and no other factor is left to
+ * multiply with: with quadrupole moments stored as Q / c^2 (and the trace as -eps^2 T / c^2), g = (d.Q.d - eps^2 T) w^4
+ * / c^2 is 2 c^2 times q / (2 s^4); phi sums up w (M + g / (2 c^2)) and the acceleration w^3 (M + 5 g / (2 c^2)) d -
+ * w^5 Q.d / c^2; they are to be multiplied with 1 / c and 1 / c^3. Differences d are source - target here. No include
+ * guard: that is the point. */
 
 #ifndef BH_INLINE
 #ifdef EQP_SANITIZED
@@ -30,6 +32,35 @@ BH_INLINE void add_to(double *to, __m256d field)
 {
     _mm256_storeu_pd(to, _mm256_add_pd(_mm256_loadu_pd(to), field));
 }
+
+/* Of n >= 4 numbers; the last four overlap those before. */
+BH_INLINE void bounds_along(const double *x, int64_t n, double *lo, double *hi)
+{
+    const __m256d last = _mm256_loadu_pd(x + n - 4);
+    __m256d least = last, most = last;
+
+    for (int64_t t = 0; t + 4 < n; t += 4) {
+        const __m256d some = _mm256_loadu_pd(x + t);
+        least = _mm256_min_pd(some, least);
+        most = _mm256_max_pd(some, most);
+    }
+    const __m128d l = _mm_min_pd(_mm256_castpd256_pd128(least), _mm256_extractf128_pd(least, 1));
+    const __m128d m = _mm_max_pd(_mm256_castpd256_pd128(most), _mm256_extractf128_pd(most, 1));
+    *lo = _mm_cvtsd_f64(_mm_min_sd(l, _mm_unpackhi_pd(l, l)));
+    *hi = _mm_cvtsd_f64(_mm_max_sd(m, _mm_unpackhi_pd(m, m)));
+}
+
+static void find_bounds(const bh_targets *targets, double lo[3], double hi[3])
+{
+    const double *const of[3] = {targets->x, targets->y, targets->z};
+
+    for (int k = 0; k < 3; k++) {
+        const double *x = of[k];
+        const int64_t n = targets->n, last = n - 1;
+        const double few[4] = {x[0], x[last < 1 ? last : 1], x[last < 2 ? last : 2], x[last < 3 ? last : 3]};
+        bounds_along(n < 4 ? few : x, n < 4 ? 4 : n, &lo[k], &hi[k]);
+    }
+}
 #endif
 
 typedef struct NAME(sums) {
@@ -40,7 +71,7 @@ typedef struct NAME(sums) {
 BH_INLINE void NAME(add_field)(const int nt, const NAME(sums) * s, const bh_frame *frame, const bh_targets *targets,
                                int64_t t)
 {
-    const double a = 2 * BH_ROOT_TWO * frame->acceleration, p = -BH_ROOT_TWO * frame->potential;
+    const double a = OF_W3 * frame->acceleration, p = -OF_W * frame->potential;
 
     if (nt == 4) {
         const __m256d factor = _mm256_set1_pd(a);
@@ -205,8 +236,8 @@ BH_INLINE void NAME(bodies_at)(const int nt, const bool bare, const bh_block *of
             const VECTOR w2 = V(mul)(w[j], w[j]), w3 = V(mul)(w2, w[j]), w5 = V(mul)(w3, w2);
             const VECTOR q = V(fmadd)(dx[j], qx[j], V(fmadd)(dy[j], qy[j], V(fmadd)(dz[j], qz[j], LOAD(trace))));
             const VECTOR g = V(mul)(q, V(mul)(w2, w2));
-            const VECTOR weight = V(mul)(w3, V(fmadd)(V(set1)(5), g, LOAD(m)));
-            s.p[j] = V(fmadd)(w[j], V(add)(LOAD(m), g), s.p[j]);
+            const VECTOR weight = V(mul)(w3, V(fmadd)(V(set1)(5 * (REAL)OF_G), g, LOAD(m)));
+            s.p[j] = V(fmadd)(w[j], V(fmadd)(V(set1)((REAL)OF_G), g, LOAD(m)), s.p[j]);
             s.x[j] = V(fnmadd)(w5, qx[j], V(fmadd)(weight, dx[j], s.x[j]));
             s.y[j] = V(fnmadd)(w5, qy[j], V(fmadd)(weight, dy[j], s.y[j]));
             s.z[j] = V(fnmadd)(w5, qz[j], V(fmadd)(weight, dz[j], s.z[j]));
