@@ -63,6 +63,8 @@ static int run(bh_simulation *sim, bh_record *record, const char *restart, int *
                            .user = &user,
                            .now = &sim->now.common,
                            .completes = sim->input.kick > 0,
+                           .failed = &sim->failed,
+                           .signal = &sim->signal,
                            .owes = &sim->kick,
                            .step = take_step,
                            .record = record_step,
@@ -176,7 +178,7 @@ static int simulate_compare(MPI_Comm comm, const bh_settings *settings, const ch
     warn_of_box(&sim);
     code = bh_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
-        code = bh_record_step(&record, &sim, message);
+        code = eqp_agree(sim.comm, bh_record_step(&record, &sim, message), message);
     }
     if (code == EQP_OK) {
         comparison.comm = sim.comm;

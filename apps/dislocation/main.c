@@ -69,6 +69,8 @@ static int run(dd_simulation *sim, app_record *record, const char *restart, int 
                            .comm = sim->comm,
                            .user = &user,
                            .now = &sim->now.common,
+                           .failed = &sim->failed,
+                           .signal = &sim->signal,
                            .step = take_step,
                            .record = record_step,
                            .snapshot = write_snapshot,
@@ -172,7 +174,7 @@ static int simulate_compare(MPI_Comm comm, const dd_settings *settings, const ch
     }
     code = dd_record_create(&sim, command, &record, message);
     if (code == EQP_OK) {
-        code = dd_record_step(record, &sim, message);
+        code = eqp_agree(sim.comm, dd_record_step(record, &sim, message), message);
     }
     if (code == EQP_OK) {
         comparison.comm = sim.comm;

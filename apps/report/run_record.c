@@ -273,7 +273,7 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
     }
-    return eqp_agree(record->comm, code, message);
+    return code;
 }
 
 static int add_comparison(app_record *record, const eqp_network *network)

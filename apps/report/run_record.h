@@ -42,6 +42,7 @@ typedef struct app_record_row {
     const char *const *cell; /* [ncolumns] */
 } app_record_row;
 
+/* Local: the code is this rank's. */
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message);
 
 /* Takes a comparison in: rows [n] (borrowed until the record is freed; only read on rank 0), and the network that they

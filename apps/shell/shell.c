@@ -316,13 +316,17 @@ done:
     return code == EQP_OK && run->index != NULL ? run->index(run->user, series, message) : code;
 }
 
-/* The numbered snapshot of the present step, if there is to be one. */
-static int write_numbered(const app_run *run, app_series *series, eqp_message *message)
+/* Whether a numbered snapshot of the present step is to be written. */
+static bool is_due(const app_run *run)
 {
     const app_run_settings *s = run->settings;
-    const bool due = s->output_every > 0 && (run->now->step % s->output_every == 0 || run->now->step == s->steps);
 
-    return due ? write_snapshot(run, series, true, message) : EQP_OK;
+    return s->output_every > 0 && (run->now->step % s->output_every == 0 || run->now->step == s->steps);
+}
+
+static int write_numbered(const app_run *run, app_series *series, eqp_message *message)
+{
+    return is_due(run) ? write_snapshot(run, series, true, message) : EQP_OK;
 }
 
 static int take_step(const app_run *run, app_series *series, eqp_message *message)
@@ -330,10 +334,27 @@ static int take_step(const app_run *run, app_series *series, eqp_message *messag
     int code;
 
     EQP_TRY(run->step(run->user, message));
-    EQP_TRY(run->record(run->user, message));
+    code = run->record(run->user, message);
+    if (run->failed != NULL && !is_due(run)) {
+        *run->failed = code;
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_agree(run->comm, code, message));
     EQP_TRY(write_numbered(run, series, message));
 done:
     return code;
+}
+
+/* What waits for a step that will not come. */
+static int tell_failed(const app_run *run, eqp_message *message)
+{
+    int code = EQP_OK;
+
+    if (run->failed != NULL) {
+        code = *run->failed;
+        *run->failed = EQP_OK;
+    }
+    return eqp_agree(run->comm, code, message);
 }
 
 /* A signal came during a step, which was not taken to its end. */
@@ -357,15 +378,16 @@ int app_run_steps(const app_run *run, int *stopped, eqp_message *message)
 
     *stopped = 0;
     app_signals_keep();
-    code = run->record(run->user, message);
+    code = eqp_agree(run->comm, run->record(run->user, message), message);
     if (code == EQP_OK && run->completes) {
         code = write_numbered(run, &series, message);
     }
     while (code == EQP_OK && run->now->step < s->steps) {
         const int64_t before = run->now->step;
-        *stopped = agree_signal(run->comm);
+        *stopped = run->signal != NULL ? *run->signal : agree_signal(run->comm);
         if (*stopped != 0) {
-            code = write_restart(run, false, message);
+            code = tell_failed(run, message);
+            code = code == EQP_OK ? write_restart(run, false, message) : code;
             break;
         }
         code = take_step(run, &series, message);
@@ -378,6 +400,7 @@ int app_run_steps(const app_run *run, int *stopped, eqp_message *message)
             show_progress(run, first, begin);
         }
     }
+    code = code == EQP_OK ? tell_failed(run, message) : code;
     if (code == EQP_OK && *stopped == 0 && s->output != NULL && s->output_every == 0) {
         code = write_snapshot(run, &series, false, message);
     }

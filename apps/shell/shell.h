@@ -63,7 +63,12 @@ typedef struct app_run {
     void *user;          /* passed to the functions */
     const eqp_step *now; /* the last step, of the simulation: `step` and `imbalance_measured` are read */
     bool completes;      /* the state that the run begins with ends a step of the run before */
-    const double *owes;  /* not 0: a step that was stopped has left a state that is not whole; NULL: never so */
+    /* Where steps tell all ranks of what a rank has met, so that ranks need not meet for it: the first takes a code
+     * that `record` gave this rank to the next step; the second is a signal that some rank has had, as the last step
+     * tells, or 0. NULL: they meet after each record, and before each step. */
+    int *failed;
+    const int *signal;
+    const double *owes; /* not 0: a step that was stopped has left a state that is not whole; NULL: never so */
     /* EQP_ERR_STOPPED: a signal has ended it early. A snapshot is then a file from which --restart goes on; `now` is of
      * the step before, or of that step, which the run that goes on will not take again. */
     int (*step)(void *user, eqp_message *message);

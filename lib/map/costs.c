@@ -5,9 +5,9 @@
 #include "par/comm.h"
 
 #include <equipoise/base.h>
-#include <equipoise/par.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What is left of a sample one step later: costs change slowly, and single steps are noisy. */
 #define FADING 0.9
@@ -28,25 +28,47 @@ int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
     return code;
 }
 
-int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings)
+int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double told[EQP__COSTS_TOLD])
+{
+    double *model = NULL, *measured = NULL, correlation = 0.0;
+    eqp_cost_sums mine;
+    int code;
+
+    EQP_TRY(eqp_cost_sums_init(&mine, costs->fit.nkinds, EQP_COST_RELATIVE));
+    EQP_TRY(eqp_array_create(&model, timings->n, sizeof *model));
+    EQP_TRY(eqp_array_create(&measured, timings->n, sizeof *measured));
+    for (int64_t i = 0; i < timings->n; i++) {
+        const eqp_timing *t = &timings->timing[i];
+        model[i] = eqp__costs_predict(costs, t->count);
+        measured[i] = t->seconds;
+        EQP_TRY(eqp_cost_sums_add(&mine, t->count, t->seconds));
+    }
+    if (timings->n > 0) {
+        EQP_TRY(eqp_load_rank_correlation(timings->n, model, measured, &correlation));
+    }
+    memcpy(told, mine.sum, sizeof mine.sum);
+    told[EQP_COST_SUMS] = (double)timings->n;
+    told[EQP_COST_SUMS + 1] = (double)timings->n * correlation;
+done:
+    free(measured);
+    free(model);
+    return code;
+}
+
+int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double *correlation)
 {
     eqp_cost_sums all;
     eqp_cost_fit fit;
     int code = eqp_cost_sums_init(&all, costs->fit.nkinds, EQP_COST_RELATIVE);
 
-    for (int64_t i = 0; i < timings->n && code == EQP_OK; i++) {
-        code = eqp_cost_sums_add(&all, timings->timing[i].count, timings->timing[i].seconds);
-    }
-    code = eqp_agree(comm, code, NULL);
-    if (code == EQP_OK) {
-        code = eqp__sum_double(comm, EQP_COST_SUMS, all.sum);
-    }
-    for (int i = 0; i < EQP_COST_SUMS; i++) {
+    for (int i = 0; i < EQP_COST_SUMS && code == EQP_OK; i++) {
         costs->samples.sum[i] *= FADING;
+        all.sum[i] = told[i];
     }
     EQP_TRY(code);
+    *correlation = told[EQP_COST_SUMS] > 0 ? told[EQP_COST_SUMS + 1] / told[EQP_COST_SUMS] : 0.0;
     EQP_TRY(eqp_cost_sums_merge(&costs->samples, &all));
-    EQP_TRY(eqp_agree(comm, eqp_cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit), NULL));
+    EQP_TRY(eqp_cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit));
 done:
     if (code != EQP_OK) {
         return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */
@@ -61,6 +83,15 @@ done:
     costs->fit = fit;
     costs->known = true;
     return EQP_OK;
+}
+
+int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings, double *correlation)
+{
+    double told[EQP__COSTS_TOLD] = {0};
+    int code = eqp__costs_tell(costs, timings, told);
+
+    code = eqp__meet(comm, code, 0, NULL, EQP__COSTS_TOLD, told);
+    return code == EQP_OK ? eqp__costs_hear(costs, told, correlation) : code;
 }
 
 eqp_work_model eqp__work_model_measured(const eqp_work_model *model, const eqp_costs *costs)
@@ -81,46 +112,4 @@ double eqp__work_weight(const eqp_work_model *model, const int64_t *count)
         seconds += model->nominal[k] * (double)count[k];
     }
     return 1e9 * seconds;
-}
-
-/* Predicted and measured seconds of this rank's batches, predicted first. */
-static int compare_model(const eqp_costs *costs, const eqp_timings *timings, double **both)
-{
-    int code = eqp_array_create(both, 2 * timings->n, sizeof **both);
-
-    for (int64_t i = 0; i < timings->n && code == EQP_OK; i++) {
-        (*both)[2 * i] = eqp__costs_predict(costs, timings->timing[i].count);
-        (*both)[2 * i + 1] = timings->timing[i].seconds;
-    }
-    return code;
-}
-
-int eqp__costs_correlation(const eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings, double *correlation)
-{
-    double *mine = NULL, *all = NULL, *model = NULL, *measured = NULL;
-    int64_t n = 0;
-    int code = eqp_agree(comm, compare_model(costs, timings, &mine), NULL);
-
-    if (code == EQP_OK) {
-        code = eqp_gather_records(comm, 2 * sizeof *mine, timings->n, mine, &n, &all);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&model, n, sizeof *model);
-        code = code == EQP_OK ? eqp_array_create(&measured, n, sizeof *measured) : code;
-        for (int64_t i = 0; i < n && code == EQP_OK; i++) {
-            model[i] = all[2 * i];
-            measured[i] = all[2 * i + 1];
-        }
-        if (code == EQP_OK && n > 0) {
-            code = eqp_load_rank_correlation(n, model, measured, correlation);
-        } else if (code == EQP_OK) {
-            *correlation = 0;
-        }
-        code = eqp_agree(comm, code, NULL);
-    }
-    free(measured);
-    free(model);
-    free(all);
-    free(mine);
-    return code;
 }

@@ -5,7 +5,6 @@
 #define MAP_COSTS_H
 
 #include <equipoise/load.h>
-
 #include <mpi.h>
 
 /* How the work of ranks that share an owner adds up, kind by kind. */
@@ -27,13 +26,20 @@ typedef struct eqp_costs {
  * EQP_ERR_ARGUMENT. */
 int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal);
 
-/* Fits the costs to the timings of all ranks and to what is left of the older ones; where samples cannot tell, what was
- * known stays. Collective. */
-int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings);
+/* Numbers by which a rank tells of its batches; those of all ranks are to be added up. */
+enum { EQP__COSTS_TOLD = EQP_COST_SUMS + 2 };
 
-/* Rank correlation (Pearce 2014, eq. 3.8) of predicted and measured seconds over the batches of all ranks; 0
- * without any. Collective. */
-int eqp__costs_correlation(const eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings, double *correlation);
+/* What this rank's batches say of the costs, and how well they were predicted; unchanged on error. Local. */
+int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double told[EQP__COSTS_TOLD]);
+
+/* Fits the costs to what all ranks have told and to what is left of the older steps; where samples cannot tell, what
+ * was known stays. correlation: mean over the ranks, by batches, of the rank correlation (Pearce 2014, eq. 3.8) of
+ * predicted and measured seconds of a rank's batches; 0 without any. Local: the same on all ranks from the same sums.
+ */
+int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double *correlation);
+
+/* Both, with a meeting of the ranks in between. Collective. */
+int eqp__costs_learn(eqp_costs *costs, MPI_Comm comm, const eqp_timings *timings, double *correlation);
 
 /* CPU seconds of so much work [nkinds]. Local. */
 static inline double eqp__costs_predict(const eqp_costs *costs, const int64_t *count)

@@ -5,6 +5,9 @@
 #include <equipoise/par.h>
 #include <equipoise/random.h>
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,44 +59,215 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks)
     return EQP_OK;
 }
 
-int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message)
+static pthread_once_t turns_once = PTHREAD_ONCE_INIT;
+static int turns_key, turns_failed;
+
+/* MPI_Finalize() deletes what hangs on MPI_COMM_SELF first (MPI 4.0, 11.2.4). */
+static int free_turns(MPI_Comm self, int key, void *value, void *extra)
 {
-    int64_t mine[1 + EQP__AGREE_MOST] = {INT64_MAX}, all[1 + EQP__AGREE_MOST];
-    int rank, nranks, failed = eqp__comm_shape(comm, &rank, &nranks);
-    struct {
-        int code;
-        eqp_message message;
-    } told = {.code = code};
+    (void)self;
+    (void)key;
+    (void)value;
+    (void)extra;
+    return MPI_Comm_free_keyval(&turns_key);
+}
+
+static void make_turns(void)
+{
+    int end;
+
+    turns_failed =
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &turns_key, NULL) != MPI_SUCCESS;
+    if (turns_failed || MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_turns, &end, NULL) != MPI_SUCCESS) {
+        return;
+    }
+    /* Without it a key is left behind, and nothing else. */
+    (void)MPI_Comm_set_attr(MPI_COMM_SELF, end, &turns_key);
+    (void)MPI_Comm_free_keyval(&end);
+}
+
+int eqp__comm_turn(MPI_Comm comm, int *turn)
+{
+    void *value = NULL;
+    int has = 0;
+
+    if (pthread_once(&turns_once, make_turns) || turns_failed ||
+        MPI_Comm_get_attr(comm, turns_key, &value, &has) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    *turn = has && value;
+    return MPI_Comm_set_attr(comm, turns_key, *turn ? NULL : &turns_key) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+}
+
+/* What a rank brings to an agreement. */
+static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
+{
+    int rank, failed = eqp__comm_shape(comm, &rank, &a->nranks);
 
     if (failed) {
         return failed;
     }
-    if (code) {
-        /* Whoever only heard of a failure comes after all that failed themselves. */
-        mine[0] = code == EQP_ERR_REMOTE ? nranks + rank : rank;
-    }
+    a->comm = comm;
+    a->code = code;
+    a->n = n;
+    a->request = MPI_REQUEST_NULL;
+    /* Whoever only heard of a failure comes after all that failed themselves. */
+    a->mine[0] = !code ? INT64_MAX : code == EQP_ERR_REMOTE ? a->nranks + rank : rank;
     for (int k = 0; k < n; k++) {
-        mine[1 + k] = least[k];
+        a->mine[1 + k] = least[k];
     }
-    if (MPI_Allreduce(mine, all, 1 + n, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    if (all[0] == INT64_MAX) {
-        for (int k = 0; k < n; k++) {
-            least[k] = all[1 + k];
+    return EQP_OK;
+}
+
+/* All ranks have heard of all: where one failed it says how. */
+static int close_agreement(const eqp__agreement *a, int64_t *least, eqp_message *message)
+{
+    struct {
+        int code;
+        eqp_message message;
+    } told = {.code = a->code};
+
+    if (a->all[0] == INT64_MAX) {
+        for (int k = 0; k < a->n; k++) {
+            least[k] = a->all[1 + k];
         }
         return EQP_OK;
     }
     if (message) {
         told.message = *message;
     }
-    if (MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(all[0] % nranks), comm) != MPI_SUCCESS) {
+    if (MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(a->all[0] % a->nranks), a->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if (message) {
         *message = told.message;
     }
     return told.code;
+}
+
+int eqp__agree_begin(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
+{
+    const int failed = open_agreement(comm, code, n, least, a);
+
+    if (failed) {
+        return failed;
+    }
+    return MPI_Iallreduce(a->mine, a->all, 1 + n, MPI_INT64_T, MPI_MIN, comm, &a->request) == MPI_SUCCESS ? EQP_OK
+                                                                                                          : EQP_ERR_MPI;
+}
+
+int eqp__agree_end(eqp__agreement *a, int64_t *least)
+{
+    return MPI_Wait(&a->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? close_agreement(a, least, NULL) : EQP_ERR_MPI;
+}
+
+int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message)
+{
+    eqp__agreement a;
+    const int failed = open_agreement(comm, code, n, least, &a);
+
+    if (failed) {
+        return failed;
+    }
+    if (MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    return close_agreement(&a, least, message);
+}
+
+/* What travels when ranks meet: how many numbers of each sort there are, then the numbers. */
+typedef struct meeting {
+    int32_t nleast, nsum;
+    union {
+        int64_t least;
+        double sum;
+    } word[1 + EQP__AGREE_MOST + EQP__MEET_MOST]; /* the sums behind the others */
+} meeting;
+
+/* Lower ranks are on the left. */
+static void join_meetings(void *left, void *right, int *n, MPI_Datatype *type)
+{
+    const meeting *from = left;
+    meeting *to = right;
+
+    (void)n; /* one */
+    (void)type;
+    for (int k = 0; k < to->nleast; k++) {
+        const int64_t other = from->word[k].least;
+        to->word[k].least = other < to->word[k].least ? other : to->word[k].least;
+    }
+    for (int k = to->nleast; k < to->nleast + to->nsum; k++) {
+        to->word[k].sum = from->word[k].sum + to->word[k].sum;
+    }
+}
+
+static pthread_once_t meeting_once = PTHREAD_ONCE_INIT;
+static MPI_Op meeting_op = MPI_OP_NULL;
+
+/* The operation does not commute, so that MPI keeps to the order of the ranks. */
+static void make_meeting(void)
+{
+    if (MPI_Op_create(join_meetings, 0, &meeting_op) != MPI_SUCCESS) {
+        meeting_op = MPI_OP_NULL;
+    }
+}
+
+/* Collective. */
+static int hold_meeting(MPI_Comm comm, meeting *m)
+{
+    const size_t bytes = offsetof(meeting, word) + (size_t)(m->nleast + m->nsum) * sizeof m->word[0];
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int code = EQP_OK;
+
+    if (pthread_once(&meeting_once, make_meeting) || meeting_op == MPI_OP_NULL ||
+        MPI_Type_contiguous((int)bytes, MPI_BYTE, &type) != MPI_SUCCESS || MPI_Type_commit(&type) != MPI_SUCCESS ||
+        MPI_Allreduce(MPI_IN_PLACE, m, 1, type, meeting_op, comm) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    if (type != MPI_DATATYPE_NULL) {
+        (void)MPI_Type_free(&type);
+    }
+    return code;
+}
+
+int eqp__meet(MPI_Comm comm, int code, int nleast, int64_t *least, int nsum, double *sum)
+{
+    meeting m = {.nleast = 1 + nleast, .nsum = nsum};
+    eqp__agreement a;
+
+    EQP_TRY(open_agreement(comm, code, nleast, least, &a));
+    for (int k = 0; k < m.nleast; k++) {
+        m.word[k].least = a.mine[k];
+    }
+    for (int k = 0; k < nsum; k++) {
+        m.word[m.nleast + k].sum = sum[k];
+    }
+    EQP_TRY(hold_meeting(comm, &m));
+    for (int k = 0; k < m.nleast; k++) {
+        a.all[k] = m.word[k].least;
+    }
+    EQP_TRY(close_agreement(&a, least, NULL));
+    for (int k = 0; k < nsum; k++) {
+        sum[k] = m.word[m.nleast + k].sum;
+    }
+done:
+    return code;
+}
+
+int64_t eqp__rank_of_double(double x)
+{
+    const int64_t bits = eqp__bits_of(x);
+
+    return bits < 0 ? INT64_MIN - bits - 1 : bits;
+}
+
+double eqp__double_of_rank(int64_t rank)
+{
+    const int64_t bits = rank < 0 ? INT64_MIN - rank - 1 : rank;
+    double x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
 }
 
 int eqp_agree(MPI_Comm comm, int code, eqp_message *message)
@@ -206,21 +380,83 @@ int eqp__sum_int64(MPI_Comm comm, int64_t n, int64_t *value)
     return sum_values(comm, n, value, sizeof *value, MPI_INT64_T);
 }
 
-static int agree_on_array(MPI_Comm comm, int64_t n, const void *value)
+static int check_numbers(int n, int most, const double *values)
 {
-    return eqp__agree_alike(comm, n < 0 || (n > 0 && !value) ? EQP_ERR_ARGUMENT : EQP_OK, n);
+    return n < 0 || n > most || (n > 0 && !values) ? EQP_ERR_ARGUMENT : EQP_OK;
+}
+
+int eqp_meet(MPI_Comm comm, int code, int nlows, double *low, int nsums, double *sum)
+{
+    int64_t least[2 + EQP_MEET_LOWS];
+    double sums[EQP_MEET_SUMS] = {0};
+
+    code = code > 0 ? EQP_ERR_ARGUMENT : code;
+    code = code ? code : check_numbers(nlows, EQP_MEET_LOWS, low);
+    code = code ? code : check_numbers(nsums, EQP_MEET_SUMS, sum);
+    eqp__put_value(least, code ? 0 : nlows + 1000 * nsums);
+    for (int k = 0; k < EQP_MEET_LOWS; k++) {
+        least[2 + k] = !code && k < nlows ? eqp__rank_of_double(low[k]) : INT64_MAX;
+    }
+    for (int k = 0; k < nsums && !code; k++) {
+        sums[k] = sum[k];
+    }
+    code = eqp__meet(comm, code, 2 + EQP_MEET_LOWS, least, EQP_MEET_SUMS, sums);
+    code = !code && eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : code;
+    for (int k = 0; k < nlows && !code; k++) {
+        low[k] = eqp__double_of_rank(least[2 + k]);
+    }
+    for (int k = 0; k < nsums && !code; k++) {
+        sum[k] = sums[k];
+    }
+    return code;
+}
+
+/* Sums of at most so many numbers travel with the agreement on how many there are: halves of integers, too, whose sums
+ * are exact. */
+enum { FEW = 16 };
+
+/* few: [FEW] of this rank, then of all ranks, of whatever use that is to the caller. */
+static int agree_on_array(MPI_Comm comm, int64_t n, const void *value, double few[FEW])
+{
+    const int code = n < 0 || (n > 0 && !value) ? EQP_ERR_ARGUMENT : EQP_OK;
+    int64_t pair[2];
+
+    eqp__put_value(pair, n);
+    const int met = eqp__meet(comm, code, 2, pair, FEW, few);
+    return met ? met : eqp__pair_differs(pair) ? EQP_ERR_ARGUMENT : EQP_OK;
 }
 
 int eqp_sum_double(MPI_Comm comm, int64_t n, double *value)
 {
-    const int code = agree_on_array(comm, n, value);
+    double few[FEW] = {0};
+    const bool is_few = n >= 0 && n <= FEW && value;
 
-    return code ? code : eqp__sum_double(comm, n, value);
+    if (is_few) {
+        memcpy(few, value, (size_t)n * sizeof *value);
+    }
+    const int code = agree_on_array(comm, n, value, few);
+    if (code || !is_few) {
+        return code ? code : eqp__sum_double(comm, n, value);
+    }
+    memcpy(value, few, (size_t)n * sizeof *value);
+    return EQP_OK;
 }
 
 int eqp_sum_int64(MPI_Comm comm, int64_t n, int64_t *value)
 {
-    const int code = agree_on_array(comm, n, value);
+    double few[FEW] = {0};
+    const bool is_few = n >= 0 && 2 * n <= FEW && value;
 
-    return code ? code : eqp__sum_int64(comm, n, value);
+    for (int64_t k = 0; k < n && is_few; k++) {
+        few[2 * k] = (double)(value[k] >> 32);
+        few[2 * k + 1] = (double)(value[k] & UINT32_MAX);
+    }
+    const int code = agree_on_array(comm, n, value, few);
+    if (code || !is_few) {
+        return code ? code : eqp__sum_int64(comm, n, value);
+    }
+    for (int64_t k = 0; k < n; k++) {
+        value[k] = (int64_t)(((uint64_t)(int64_t)few[2 * k] << 32) + (uint64_t)few[2 * k + 1]);
+    }
+    return EQP_OK;
 }

@@ -11,12 +11,42 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks);
 /* eqp_comm_create() for an `own` that is there on all ranks, without agreement. Collective. */
 int eqp__comm_dup(MPI_Comm comm, MPI_Comm *own);
 
+/* 0 and 1 in turn, for each communicator by itself: what tells messages of one collective call from those of the next
+ * where ranks pass from one to the other at different times. Called by all ranks of comm alike; EQP_OK or EQP_ERR_MPI.
+ * Local. */
+int eqp__comm_turn(MPI_Comm comm, int *turn);
+
 /* Most numbers that ranks can compare at once. */
 enum { EQP__AGREE_MOST = 40 };
 
 /* eqp_agree() with the least of each of n numbers, by the same allreduce.
  * least: [n] of this rank; then of all ranks; unchanged on error */
 int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message);
+
+/* An agreement on its way: no call of it waits for anybody but the end. */
+typedef struct eqp__agreement {
+    MPI_Comm comm;
+    int code, n, nranks;
+    int64_t mine[1 + EQP__AGREE_MOST], all[1 + EQP__AGREE_MOST];
+    MPI_Request request; /* may be tested */
+} eqp__agreement;
+
+/* eqp__agree_least() in two halves, between which other messages of the communicator may travel. Collective; EQP_OK or
+ * EQP_ERR_MPI of this rank, then the code of all ranks. The agreement stays where it is meanwhile. */
+int eqp__agree_begin(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a);
+int eqp__agree_end(eqp__agreement *a, int64_t *least);
+
+/* Most numbers that ranks can add up when they meet. */
+enum { EQP__MEET_MOST = 256 };
+
+/* eqp__agree_least() with sums of nsum doubles, in the same allreduce, in the order of the ranks: the same bits on all
+ * of them. nleast, nsum: the same on all ranks, at most EQP__AGREE_MOST and EQP__MEET_MOST
+ * sum: [nsum] of this rank; then of all ranks; unchanged on error */
+int eqp__meet(MPI_Comm comm, int code, int nleast, int64_t *least, int nsum, double *sum);
+
+/* Numbers in the order of doubles, for their least; NaN comes first or last. */
+int64_t eqp__rank_of_double(double x);
+double eqp__double_of_rank(int64_t rank);
 
 /* eqp_agree(), and EQP_ERR_ARGUMENT on all ranks if they differ in `value`, by the same allreduce. */
 int eqp__agree_alike(MPI_Comm comm, int code, int64_t value);

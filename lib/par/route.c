@@ -10,10 +10,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A number for each plan that ranks can follow: nodes have at most as many parts as there are. */
-static int64_t number_of(const eqp_exchange_plan *plan)
+/* A number for each plan that ranks can follow, and for trips back: nodes have at most as many parts as there are. */
+static int64_t number_of(const eqp_exchange_plan *plan, const eqp_route_blocks *blocks)
 {
-    return (int64_t)plan->stages + 4 * (int64_t)plan->broadcast + ((int64_t)plan->node << 40);
+    return (int64_t)plan->stages + 4 * (int64_t)plan->broadcast + ((int64_t)plan->node << 40) +
+           ((int64_t)(blocks && blocks->back) << 62);
 }
 
 /* Numbers the requests of a side. */
@@ -67,25 +68,40 @@ static int create_buffers(eqp_route *route)
     return code;
 }
 
-/* Collective. */
-static int fill(eqp_route *route, const eqp_route_blocks *blocks)
+/* Collective. Where no memory is shared nobody waits here for what others may lack: eqp__route_open() does. */
+static int fill(eqp_route *route, const eqp_route_blocks *blocks, int64_t plan[2])
 {
-    int code = eqp__route_split(route);
+    int alone, code = eqp__route_inspect(route, blocks, plan, &alone);
 
-    if (code || (code = eqp__route_inspect(route, blocks))) {
-        return code;
-    }
-    code = create_buffers(route);
+    EQP_TRY(code);
+    alone = alone ? alone : create_buffers(route);
     if (route->node != MPI_COMM_NULL) {
-        code = eqp_agree(route->comm, code, NULL); /* memory is shared by all of a node or by none */
+        EQP_TRY(eqp_agree(route->comm, alone, NULL)); /* memory is shared by all of a node or by none */
+        code = eqp__route_memory(route);
+        code = code || !blocks->back ? code : eqp__route_sums(route);
+        return eqp__agree_least(route->comm, code, 2, route->all, NULL);
     }
-    code = code ? code : eqp__route_memory(route);
-    return eqp__agree_least(route->comm, code, 1, &route->whole_doubles, NULL);
+    alone = alone ? alone : eqp__route_memory(route);
+    alone = alone || !blocks->back ? alone : eqp__route_sums(route);
+    EQP_TRY(eqp__agree_begin(route->comm, alone, 2, route->all, &route->made));
+    route->opening = 1;
+done:
+    return code;
+}
+
+int eqp__route_open(eqp_route *route)
+{
+    if (route->opening) {
+        route->opening = 0;
+        route->broken = eqp__agree_end(&route->made, route->all);
+    }
+    return route->broken;
 }
 
 int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, size_t largest,
                       eqp_route **route)
 {
+    int64_t number[2] = {INT64_MAX, INT64_MAX};
     eqp_route *made = NULL;
     eqp__stages stages;
     int rank, nranks, code = eqp__comm_shape(comm, &rank, &nranks);
@@ -94,21 +110,22 @@ int eqp__route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_ro
         return code;
     }
     code = route ? eqp__stages_make(plan, nranks, &stages) : EQP_ERR_ARGUMENT;
-    code = code ? code : eqp_array_create(&made, 1, sizeof *made);
-    if ((code = eqp__agree_alike(comm, code, code ? 0 : number_of(plan)))) {
-        free(made);
-        return code;
+    if ((code = code ? code : eqp_array_create(&made, 1, sizeof *made))) {
+        return eqp__route_meet_first(comm, code, number);
     }
+    eqp__put_value(number, number_of(plan, blocks));
     made->comm = comm;
     made->rank = rank;
     made->nranks = nranks;
     made->plan = *plan;
     made->stages = stages;
-    made->lane = made->node = MPI_COMM_NULL;
+    made->me = rank / stages.node;
+    made->lane = stages.node == 1 ? comm : MPI_COMM_NULL;
+    made->node = MPI_COMM_NULL;
     made->window = MPI_WIN_NULL;
     made->node_request = made->told_request = MPI_REQUEST_NULL;
     made->largest = largest;
-    if ((code = fill(made, blocks))) {
+    if ((code = fill(made, blocks, number))) {
         eqp_route_free(made);
         return code;
     }
@@ -121,12 +138,23 @@ int eqp_route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_rou
     return eqp__route_create(comm, plan, blocks, EQP__MESSAGE_BYTES, route);
 }
 
+void eqp__route_drop_sums(eqp_route *route)
+{
+    free(route->adding_is_own ? route->adding : NULL);
+    free(route->hot_sum);
+    route->adding = NULL;
+    route->hot_sum = NULL;
+}
+
 void eqp_route_free(eqp_route *route)
 {
     if (!route) {
         return;
     }
     eqp__route_end_trip(route);
+    if (route->opening) {
+        (void)MPI_Wait(&route->made.request, MPI_STATUS_IGNORE);
+    }
     eqp__route_unsplit(route);
     free(route->sent.list);
     free(route->received.list);
@@ -144,17 +172,26 @@ void eqp_route_free(eqp_route *route)
     free(route->arrival_home);
     free(route->packed);
     free(route->arrived);
-    free(route->adding_is_own ? route->adding : NULL);
-    free(route->hot_sum);
+    eqp__route_drop_sums(route);
     free(route->sent_request);
     free(route->received_request);
     free(route->hot_request);
     free(route);
 }
 
+int eqp_route_ready(eqp_route *route)
+{
+    return route ? eqp__route_open(route) : EQP_ERR_ARGUMENT;
+}
+
+bool eqp_route_idle(eqp_route *route)
+{
+    return route && !eqp__route_open(route) && route->all[EQP__IDLE];
+}
+
 eqp_route_view eqp_route_arrivals(const eqp_route *route)
 {
-    if (!route) {
+    if (!route || route->broken || !route->segments) { /* no memory here, or somewhere */
         return (eqp_route_view){0};
     }
     return (eqp_route_view){.n = route->narrivals,
@@ -162,6 +199,13 @@ eqp_route_view eqp_route_arrivals(const eqp_route *route)
                             .home = route->arrival_home,
                             .bytes = route->arrival_bytes,
                             .offset = route->arrival_offset};
+}
+
+void eqp_route_give_up(eqp_route *route, int code)
+{
+    if (route) {
+        route->given_up = code < 0 ? code : EQP_ERR_ARGUMENT;
+    }
 }
 
 eqp_route_counts eqp_route_last_counts(const eqp_route *route)

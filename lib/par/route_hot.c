@@ -65,7 +65,8 @@ static int post_pieces(eqp_route *route, int back)
             const int64_t left = route->hot_first[r + 1] - at;
             const int64_t bytes = left < (int64_t)route->largest ? left : (int64_t)route->largest;
             MPI_Request *request = &route->hot_request[route->nhot_requests++];
-            double *sum = back && r == route->me ? route->hot_sum + (at - route->hot_first[r]) / (int64_t)sizeof(double) : NULL;
+            double *sum =
+                back && r == route->me ? route->hot_sum + (at - route->hot_first[r]) / (int64_t)sizeof(double) : NULL;
             const int status =
                 back ? MPI_Ireduce(route->adding + route->hot_at + at, sum, (int)(bytes / (int64_t)sizeof(double)),
                                    MPI_DOUBLE, MPI_SUM, r, route->lane, request)

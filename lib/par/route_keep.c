@@ -270,18 +270,21 @@ static int share_keeps(const keeper *keep)
     return code;
 }
 
-int eqp__route_keep(eqp__inspector *in, int code)
+int eqp__route_keep(eqp__inspector *in, int *alone)
 {
     keeper keep = {.route = in->route};
+    const int meets = in->route->node != MPI_COMM_NULL || in->route->plan.broadcast > 0;
+    int code = *alone ? *alone : keep_travellers(&keep, in);
 
-    code = code ? code : keep_travellers(&keep, in);
     /* Lanes and nodes do not hear of each other's failures: all must be well before each goes on by itself. */
-    code = eqp_agree(in->route->comm, code, NULL);
+    code = meets ? eqp_agree(in->route->comm, code, NULL) : code;
     if (in->route->plan.broadcast > 0) {
         code = code ? code : eqp_agree(in->route->comm, share_hots(&keep, in), NULL);
     }
-    code = code ? code : eqp_agree(in->route->comm, share_keeps(&keep), NULL);
+    code = code ? code : share_keeps(&keep);
+    code = meets ? eqp_agree(in->route->comm, code, NULL) : code;
     free(keep.list);
     free(keep.to);
-    return code;
+    *alone = code;
+    return meets ? code : EQP_OK;
 }

@@ -19,13 +19,8 @@ int eqp__route_split(eqp_route *route)
 {
     const int node = route->stages.node;
     MPI_Comm shared = MPI_COMM_NULL;
-    int size = 0, code;
+    int size = 0;
 
-    if (node == 1) {
-        route->lane = route->comm;
-        route->me = route->rank;
-        return EQP_OK;
-    }
     if (split_shared(route->comm, route->rank, &shared)) {
         return EQP_ERR_MPI;
     }
@@ -36,9 +31,7 @@ int eqp__route_split(eqp_route *route)
         MPI_Comm_set_errhandler(route->lane, MPI_ERRORS_RETURN) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    code = eqp_agree(route->comm, size == node ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
-    route->me = route->rank / node;
-    return code;
+    return eqp_agree(route->comm, size == node ? EQP_OK : EQP_ERR_ARGUMENT, NULL);
 }
 
 /* The segments of a node as this rank sees them. */

@@ -155,10 +155,10 @@ static int check_blocks(const eqp_route_blocks *b, int nranks)
 static int take_blocks(eqp__inspector *in, const eqp_route_blocks *b)
 {
     eqp_route *route = in->route;
-    int code = check_blocks(b, route->nranks);
+    int code = b && b->code < 0 ? b->code : b && b->code > 0 ? EQP_ERR_ARGUMENT : check_blocks(b, route->nranks);
 
     in->hot_words = (int64_t)(sizeof(eqp__hot) / sizeof(uint64_t)) + (route->nranks + 63) / 64;
-    route->whole_doubles = 1;
+    route->all[EQP__WHOLE] = route->all[EQP__IDLE] = 1;
     for (int64_t i = 0; !code && i < b->n; i++) {
         const int64_t n = b->first[i + 1] - b->first[i];
         const int *rank = b->rank ? b->rank + b->first[i] : NULL;
@@ -169,7 +169,8 @@ static int take_blocks(eqp__inspector *in, const eqp_route_blocks *b)
         for (int64_t k = 0; k < n; k++) {
             others -= rank[k] == route->rank;
         }
-        route->whole_doubles = route->whole_doubles && b->bytes[i] % (int64_t)sizeof(double) == 0;
+        route->all[EQP__WHOLE] = route->all[EQP__WHOLE] && b->bytes[i] % (int64_t)sizeof(double) == 0;
+        route->all[EQP__IDLE] = route->all[EQP__IDLE] && others == 0;
         code = eqp__add_bytes(&route->own_bytes, b->bytes[i]);
         if (!code && others > 0) {
             code = eqp__is_hot(&route->plan, route->nranks, others) ? take_hot(in, &t, n, rank)
@@ -343,8 +344,9 @@ static int read_messages(eqp__inspector *in, const eqp__sparse *came)
     return code;
 }
 
-/* Collective over the lane; code: of what came before on this rank. */
-static int inspect_stage(eqp__inspector *in, int stage, int code)
+/* Collective over the lane. code: of what came before on this rank; *alone: of this rank afterwards.
+ * least: [nleast] as by eqp__sparse_send() */
+static int inspect_stage(eqp__inspector *in, int stage, int code, int nleast, int64_t *least, int *alone)
 {
     eqp_route *route = in->route;
     legs all = {0};
@@ -355,8 +357,10 @@ static int inspect_stage(eqp__inspector *in, int stage, int code)
     route->received.first[stage] = route->received.n;
     code = code ? code : part_ways(in, route->stages.stride[stage], &all);
     code = code ? code : fill_outbox(in, &all, &out);
-    code = eqp__sparse_send(route->lane, code, out.n, out.to, out.first, out.text, &came);
-    code = code ? code : read_messages(in, &came);
+    code = eqp__sparse_send(route->lane, code, nleast, least, out.n, out.to, out.first, out.text, &came, alone);
+    if (!code && !*alone) {
+        *alone = read_messages(in, &came);
+    }
     route->sent.first[stage + 1] = route->sent.n;
     route->received.first[stage + 1] = route->received.n;
     eqp__sparse_free(&came);
@@ -368,16 +372,39 @@ static int inspect_stage(eqp__inspector *in, int stage, int code)
     return code;
 }
 
-int eqp__route_inspect(eqp_route *route, const eqp_route_blocks *blocks)
+int eqp__route_meet_first(MPI_Comm comm, int code, int64_t plan[2])
+{
+    eqp__sparse came;
+    int alone;
+
+    code = eqp__sparse_send(comm, code, 2, plan, 0, NULL, NULL, NULL, &came, &alone);
+    eqp__sparse_free(&came);
+    return !code && eqp__pair_differs(plan) ? EQP_ERR_ARGUMENT : code;
+}
+
+int eqp__route_inspect(eqp_route *route, const eqp_route_blocks *blocks, int64_t plan[2], int *alone)
 {
     eqp__inspector in = {.route = route};
-    int code = take_blocks(&in, blocks);
+    const int lanes = route->stages.node > 1;
+    int over = 0, code = take_blocks(&in, blocks);
 
-    /* Lanes do not hear of each other's failures: all go through all stages, then meet. */
-    for (int stage = 0; stage < route->stages.n; stage++) {
-        code = inspect_stage(&in, stage, code);
+    if (lanes) {
+        EQP_TRY(eqp__route_meet_first(route->comm, code, plan));
+        EQP_TRY(eqp__route_split(route));
     }
-    code = eqp__route_keep(&in, code);
+    /* Whoever fails alone says so at the next stage. Lanes do not hear of each other's failures: all go through all
+     * stages, then meet. */
+    *alone = code;
+    for (int stage = 0; stage < route->stages.n && !over; stage++) {
+        const int first = !lanes && stage == 0;
+        code = inspect_stage(&in, stage, *alone, first ? 2 : 0, plan, alone);
+        code = !code && first && eqp__pair_differs(plan) ? EQP_ERR_ARGUMENT : code;
+        *alone = code ? code : *alone;
+        over = code && !lanes;
+    }
+    EQP_TRY(lanes ? EQP_OK : code);
+    code = eqp__route_keep(&in, alone);
+done:
     free(in.travellers);
     free(in.user);
     free(in.hot);

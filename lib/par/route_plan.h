@@ -40,8 +40,8 @@ int eqp__add_bytes(int64_t *sum, int64_t bytes);
 /* Appends; EQP_OK or EQP_ERR_MEMORY. */
 int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, int who);
 
-/* Lists what stays, after the last stage: memory, arrivals, contributions. Collective; code: of the stages, on this
- * rank. */
-int eqp__route_keep(eqp__inspector *in, int code);
+/* Lists what stays, after the last stage: memory, arrivals, contributions. Collective where plans have nodes or
+ * broadcast, which returns the code of all ranks; else local. *alone: of this rank, before and after. */
+int eqp__route_keep(eqp__inspector *in, int *alone);
 
 #endif

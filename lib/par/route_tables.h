@@ -10,6 +10,7 @@
 #define EQUIPOISE_PAR_ROUTE_TABLES_H
 
 #include "move/stages.h"
+#include "par/comm.h"
 
 #include <equipoise/route.h>
 
@@ -43,6 +44,9 @@ typedef struct eqp__messages {
 
 typedef enum eqp__trip { EQP__TRIP_NONE, EQP__TRIP_OUT, EQP__TRIP_BACK } eqp__trip;
 
+/* What all ranks know of a route: whether all blocks are whole doubles, and can come back; whether none travels. */
+enum { EQP__WHOLE, EQP__IDLE };
+
 struct eqp_route {
     MPI_Comm comm; /* all ranks, borrowed */
     MPI_Comm lane; /* this rank's lane: `comm` where no memory is shared */
@@ -52,9 +56,11 @@ struct eqp_route {
     int me, node_rank; /* in the lane; in the node */
     eqp_exchange_plan plan;
     eqp__stages stages;
-    size_t largest;        /* bytes of the largest single message */
-    int64_t own_bytes;     /* of all blocks that live here */
-    int64_t whole_doubles; /* of all ranks: 1: blocks can come back */
+    eqp__agreement made; /* on its way while `opening`: whether all ranks have all tables and memory */
+    int opening, broken; /* broken: the code of a route that some rank could not make */
+    size_t largest;      /* bytes of the largest single message */
+    int64_t own_bytes;   /* of all blocks that live here */
+    int64_t all[2];      /* of all ranks, once the route is open */
 
     eqp__messages sent, received;
     eqp__spans pieces;        /* blocks in what is sent, in its order: from own blocks or the pool */
@@ -88,20 +94,36 @@ struct eqp_route {
     int64_t nhot_requests;
     MPI_Request node_request;
     MPI_Request told_request; /* of what all ranks know of the trip's start in the end */
+    int given_up;             /* code with which this rank's next trip is to start */
     int failed;               /* code of this rank's start, then of all ranks' */
     eqp_route_counts counting, counts;
 };
 
-/* route_plan.c: fills the tables. Collective. */
-int eqp__route_inspect(eqp_route *route, const eqp_route_blocks *blocks);
+/* route_plan.c: fills the tables. Collective: returns a code of all ranks. plan: a pair of eqp__put_value().
+ * *alone: of this rank, which nobody else has heard of */
+int eqp__route_inspect(eqp_route *route, const eqp_route_blocks *blocks, int64_t plan[2], int *alone);
 
-/* route_node.c: lanes, nodes, shared memory. Collective. The communicators come before the tables, memory after. */
+/* The first meeting of the ranks, for one that has failed before it has a route, and for plans with nodes. */
+int eqp__route_meet_first(MPI_Comm comm, int code, int64_t plan[2]);
+
+/* route.c: waits until all ranks have made the route, once. Collective; returns a code of all ranks. */
+int eqp__route_open(eqp_route *route);
+
+/* route_node.c: lanes, nodes, shared memory. The communicators, where nodes share memory, come before the tables;
+ * memory after, which is collective with nodes only. */
 int eqp__route_split(eqp_route *route);
 int eqp__route_memory(eqp_route *route);
 void eqp__route_unsplit(eqp_route *route);
 
 /* Lets the ranks of a node see what each has written. Collective in the node. */
 int eqp__route_meet(eqp_route *route);
+
+/* route_trip.c: memory for sums, which routes that only go out do without. Where what arrived was copied out of the
+ * segment, that is free for it. Local; EQP_OK or EQP_ERR_MEMORY. */
+int eqp__route_sums(eqp_route *route);
+
+/* route.c: frees it. */
+void eqp__route_drop_sums(eqp_route *route);
 
 /* route_trip.c: waits for the end of a trip that was begun; its result is lost. Collective if there is one. */
 void eqp__route_end_trip(eqp_route *route);

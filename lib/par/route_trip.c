@@ -95,6 +95,7 @@ static int begin_trip(eqp_route *route, eqp__trip trip, const void *data, int co
     route->counting = (eqp_route_counts){0};
     route->nhot_requests = 0;
     route->failed = code;
+    route->given_up = EQP_OK;
     return MPI_Iallreduce(MPI_IN_PLACE, &route->failed, 1, MPI_INT, MPI_MIN, route->comm, &route->told_request) ==
                    MPI_SUCCESS
                ? EQP_OK
@@ -185,7 +186,11 @@ int eqp_route_start(eqp_route *route, const void *data)
     if (route->trip != EQP__TRIP_NONE) {
         return EQP_ERR_STATE;
     }
-    code = route->own_bytes > 0 && !data ? EQP_ERR_ARGUMENT : EQP_OK;
+    if ((code = eqp__route_open(route))) {
+        return code;
+    }
+    code = route->given_up ? route->given_up : route->own_bytes > 0 && !data ? EQP_ERR_ARGUMENT : EQP_OK;
+    data = code ? NULL : data;
     route->stage = 0;
     if (begin_trip(route, EQP__TRIP_OUT, data, code) ||
         post_receives(route, &route->received, route->segment, TAG_OUT, route->received_request) ||
@@ -245,9 +250,7 @@ static void add_doubles(char *to, const char *from, int64_t bytes)
     }
 }
 
-/* Memory for sums, which routes that only go out do without. Where what arrived was copied out of the segment, that
- * is free for it. Collective, once. */
-static int open_sums(eqp_route *route)
+int eqp__route_sums(eqp_route *route)
 {
     const int64_t hot = route->has_hot ? route->hot_first[route->me + 1] - route->hot_first[route->me] : 0;
     char *adding = NULL;
@@ -258,7 +261,7 @@ static int open_sums(eqp_route *route)
     if (!code && route->adding_is_own) {
         code = eqp_array_create(&adding, route->segment_bytes, 1);
     }
-    if ((code = eqp_agree(route->comm, code, NULL))) {
+    if (code) {
         free(adding);
         free(hot_sum);
         return code;
@@ -266,6 +269,17 @@ static int open_sums(eqp_route *route)
     route->adding = route->adding_is_own ? adding : route->segment;
     route->hot_sum = hot_sum;
     return EQP_OK;
+}
+
+/* The same for the first trip back, if all ranks succeed. Collective. */
+static int open_sums(eqp_route *route)
+{
+    const int code = eqp_agree(route->comm, eqp__route_sums(route), NULL);
+
+    if (code) {
+        eqp__route_drop_sums(route);
+    }
+    return code;
 }
 
 static int send_stage_back(eqp_route *route, int stage)
@@ -346,16 +360,21 @@ int eqp_route_back_start(eqp_route *route, const void *mine)
 {
     int code;
 
-    if (!route || !route->whole_doubles) {
+    if (!route) {
         return EQP_ERR_ARGUMENT;
     }
     if (route->trip != EQP__TRIP_NONE) {
         return EQP_ERR_STATE;
     }
+    code = eqp__route_open(route);
+    if (code || !route->all[EQP__WHOLE]) {
+        return code ? code : EQP_ERR_ARGUMENT;
+    }
     if (!route->adding && (code = open_sums(route))) {
         return code;
     }
-    code = route->arrived_bytes > 0 && !mine ? EQP_ERR_ARGUMENT : EQP_OK;
+    code = route->given_up ? route->given_up : route->arrived_bytes > 0 && !mine ? EQP_ERR_ARGUMENT : EQP_OK;
+    mine = code ? NULL : mine;
     route->contributed = 0;
     if (begin_trip(route, EQP__TRIP_BACK, mine, code) ||
         post_receives(route, &route->sent, route->packed, TAG_BACK, route->sent_request)) {

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sizes first, found by non-blocking consensus (T. Hoefler, C. Siebert, A. Lumsdaine: Scalable communication protocols
- * for dynamic sparse data exchange, PPoPP 2010): who has told everybody, as synchronous sends prove, enters a barrier
- * that does not block; when all are through it nothing more can come. Sizes are numbers, so that a rank without memory
- * can still receive them and say so; then the contents, to receivers that expect them. */
+ * for dynamic sparse data exchange, PPoPP 2010): who has told everybody, as synchronous sends prove, enters an
+ * allreduce that does not block; when all are through it nothing more can come. It carries codes besides. Then the
+ * contents, to receivers that expect them: one that has no memory for them throws them away, so that nobody waits in
+ * vain. */
 #include "par/sparse.h"
 
-#include "par/exchange.h"
+#include "par/comm.h"
 
 #include <equipoise/par.h>
 
 #include <limits.h>
 #include <stdlib.h>
 
-#define TAG_SIZE 72
+/* Sizes in turn: who is through may tell sizes of the next call to who still listens in this one. */
+#define TAG_SIZE 70
 #define TAG_CONTENT 73
 
 typedef struct size_told {
@@ -21,54 +23,54 @@ typedef struct size_told {
 } size_told;
 
 typedef struct sizes {
+    int tag;
     int64_t n, capacity;
     size_told *list;
 } sizes;
 
-/* Takes one size in, if there is one. *code: lack of memory, which must not keep the sender waiting. */
-static int take_size(MPI_Comm comm, sizes *told, int *code)
+/* Takes one size in, if there is one. There is memory for all that can come. */
+static int take_size(MPI_Comm comm, sizes *told)
 {
     MPI_Status status;
     int flag = 0;
     size_told one;
 
-    if (MPI_Iprobe(MPI_ANY_SOURCE, TAG_SIZE, comm, &flag, &status) != MPI_SUCCESS) {
+    if (MPI_Iprobe(MPI_ANY_SOURCE, told->tag, comm, &flag, &status) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if (!flag) {
         return EQP_OK;
     }
     one.rank = status.MPI_SOURCE;
-    if (MPI_Recv(&one.bytes, 1, MPI_INT64_T, one.rank, TAG_SIZE, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+    if (MPI_Recv(&one.bytes, 1, MPI_INT64_T, one.rank, told->tag, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    *code = *code ? *code : eqp_array_reserve(&told->list, &told->capacity, told->n + 1, sizeof *told->list);
-    if (!*code) {
+    if (told->n < told->capacity) { /* else this rank has failed, and nothing will be sent */
         told->list[told->n++] = one;
     }
     return EQP_OK;
 }
 
-/* Tells sizes and hears of them until all ranks have told theirs. */
-static int tell_sizes(MPI_Comm comm, int n, MPI_Request *request, sizes *told, int *code)
+/* Tells sizes and hears of them until all ranks have told theirs, and agreed. */
+static int tell_sizes(MPI_Comm comm, int code, int nleast, int64_t *least, int n, MPI_Request *request, sizes *told)
 {
-    MPI_Request barrier = MPI_REQUEST_NULL;
+    eqp__agreement agreement;
     int through = 0, done = 0;
 
     while (!done) {
-        if (take_size(comm, told, code)) {
+        if (take_size(comm, told)) {
             return EQP_ERR_MPI;
         }
         if (through) {
-            if (MPI_Test(&barrier, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            if (MPI_Test(&agreement.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
                 return EQP_ERR_MPI;
             }
         } else if (MPI_Testall(n, request, &through, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
-                   (through && MPI_Ibarrier(comm, &barrier) != MPI_SUCCESS)) {
+                   (through && eqp__agree_begin(comm, code, nleast, least, &agreement))) {
             return EQP_ERR_MPI;
         }
     }
-    return EQP_OK;
+    return eqp__agree_end(&agreement, least);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -101,90 +103,146 @@ static int make_room(sizes *told, eqp__sparse *came)
     return eqp_array_create(&came->data, came->first[told->n], 1);
 }
 
+/* Contents are cut into pieces that fit into the memory in which a rank without any takes them: 64 KiB. */
+enum { PIECE = 1 << 16 };
+
 static int64_t count_pieces(int64_t n, const int64_t *first)
 {
     int64_t pieces = 0;
 
     for (int64_t i = 0; i < n; i++) {
-        pieces += (first[i + 1] - first[i]) / (int64_t)EQP__MESSAGE_BYTES + 1;
+        pieces += (first[i + 1] - first[i] + PIECE - 1) / PIECE;
     }
     return pieces;
 }
 
-/* Posts the pieces of one message; both sides cut it alike. */
-static int post(MPI_Comm comm, int partner, char *data, int64_t bytes, int sends, MPI_Request *request, int *nrequests)
+static int piece_of(int64_t bytes)
 {
-    while (bytes > 0) {
-        const int piece = (int)(bytes < (int64_t)EQP__MESSAGE_BYTES ? bytes : (int64_t)EQP__MESSAGE_BYTES);
-        MPI_Request *next = &request[(*nrequests)++];
+    return bytes < PIECE ? (int)bytes : PIECE;
+}
 
-        if ((sends ? MPI_Isend(data, piece, MPI_BYTE, partner, TAG_CONTENT, comm, next)
-                   : MPI_Irecv(data, piece, MPI_BYTE, partner, TAG_CONTENT, comm, next)) != MPI_SUCCESS) {
-            return EQP_ERR_MPI;
+/* Posts the pieces of messages. rank: [n] partners; returns 0 or EQP_ERR_MPI. */
+static int post_all(MPI_Comm comm, int64_t n, const int *rank, const int64_t *first, char *data, int sends,
+                    MPI_Request *request)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t at = first[i]; at < first[i + 1]; at += PIECE, request++) {
+            const int piece = piece_of(first[i + 1] - at);
+            if ((sends ? MPI_Isend(data + at, piece, MPI_BYTE, rank[i], TAG_CONTENT, comm, request)
+                       : MPI_Irecv(data + at, piece, MPI_BYTE, rank[i], TAG_CONTENT, comm, request)) != MPI_SUCCESS) {
+                return EQP_ERR_MPI;
+            }
         }
-        data += piece;
-        bytes -= piece;
     }
     return EQP_OK;
 }
 
-static int send_contents(MPI_Comm comm, int64_t n, const int *to, const int64_t *first, const char *data,
-                         eqp__sparse *came, MPI_Request *request)
+/* Receives all contents one after the other and keeps none. */
+static int throw_away(MPI_Comm comm, const sizes *told, char *sink)
 {
-    int nrequests = 0;
-
-    for (int64_t i = 0; i < came->n; i++) {
-        if (post(comm, came->rank[i], came->data + came->first[i], came->first[i + 1] - came->first[i], 0, request,
-                 &nrequests)) {
-            return EQP_ERR_MPI;
+    for (int64_t i = 0; i < told->n; i++) {
+        for (int64_t left = told->list[i].bytes; left > 0; left -= PIECE) {
+            if (MPI_Recv(sink, piece_of(left), MPI_BYTE, told->list[i].rank, TAG_CONTENT, comm, MPI_STATUS_IGNORE) !=
+                MPI_SUCCESS) {
+                return EQP_ERR_MPI;
+            }
         }
     }
-    for (int64_t i = 0; i < n; i++) {
-        if (post(comm, to[i], (char *)data + first[i], first[i + 1] - first[i], 1, request, &nrequests)) {
-            return EQP_ERR_MPI;
-        }
-    }
-    return MPI_Waitall(nrequests, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    return EQP_OK;
 }
 
-int eqp__sparse_send(MPI_Comm comm, int code, int64_t n, const int *to, const int64_t *first, const void *data,
-                     eqp__sparse *came)
+/* What a rank sends and may have to throw away. */
+typedef struct sending {
+    int64_t n, npieces;
+    int64_t *size;
+    char *sink;
+    MPI_Request *size_request, *request; /* [n], [npieces] */
+} sending;
+
+static void sending_free(sending *s)
+{
+    free(s->size);
+    free(s->sink);
+    free(s->size_request);
+    free(s->request);
+}
+
+static int sending_create(sending *s, int64_t n, const int64_t *first)
+{
+    int code;
+
+    s->npieces = count_pieces(n, first);
+    EQP_TRY(s->npieces > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+    EQP_TRY(eqp_array_create(&s->size, n, sizeof *s->size));
+    EQP_TRY(eqp_array_create(&s->sink, PIECE, 1));
+    EQP_TRY(eqp_array_create(&s->size_request, n, sizeof *s->size_request));
+    EQP_TRY(eqp_array_create(&s->request, s->npieces, sizeof *s->request));
+    s->n = n;
+    for (int64_t i = 0; i < n; i++) {
+        s->size[i] = first[i + 1] - first[i];
+    }
+done:
+    return code;
+}
+
+static int send_contents(MPI_Comm comm, const sending *s, const int *to, const int64_t *first, const void *data,
+                         sizes *told, eqp__sparse *came, int *alone)
 {
     MPI_Request *request = NULL;
-    int64_t *size = NULL, pieces;
+    int64_t npieces = 0;
+    int code = EQP_OK;
+
+    *alone = make_room(told, came);
+    if (!*alone) {
+        npieces = count_pieces(came->n, came->first);
+        *alone = npieces > INT_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&request, npieces, sizeof *request);
+    }
+    if (!*alone) {
+        code = post_all(comm, came->n, came->rank, came->first, came->data, 0, request);
+    }
+    code = code ? code : post_all(comm, s->n, to, first, (char *)data, 1, s->request);
+    if (*alone && !code) {
+        code = throw_away(comm, told, s->sink);
+        eqp__sparse_free(came);
+    } else if (!code) {
+        code = MPI_Waitall((int)npieces, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    }
+    if (!code && MPI_Waitall((int)s->npieces, s->request, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    free(request);
+    return code;
+}
+
+int eqp__sparse_send(MPI_Comm comm, int code, int nleast, int64_t *least, int64_t n, const int *to,
+                     const int64_t *first, const void *data, eqp__sparse *came, int *alone)
+{
+    sending s = {0};
     sizes told = {0};
+    int rank, nranks, turn, failed = eqp__comm_shape(comm, &rank, &nranks);
 
     *came = (eqp__sparse){0};
-    code = code ? code : eqp_array_create(&request, n, sizeof *request);
-    code = code ? code : eqp_array_create(&size, n, sizeof *size);
-    if (code) {
-        n = 0; /* tells nobody, but listens: the others will hear of the failure together */
+    *alone = EQP_OK;
+    if (failed || (failed = eqp__comm_turn(comm, &turn))) {
+        return failed;
     }
-    for (int64_t i = 0; i < n; i++) {
-        size[i] = first[i + 1] - first[i];
-        if (MPI_Issend(&size[i], 1, MPI_INT64_T, to[i], TAG_SIZE, comm, &request[i]) != MPI_SUCCESS) {
+    told.tag = TAG_SIZE + turn;
+    code = code ? code : sending_create(&s, n, first);
+    if (!code && !(code = eqp_array_create(&told.list, nranks, sizeof *told.list))) {
+        told.capacity = nranks;
+    }
+    for (int64_t i = 0; i < s.n && !code; i++) {
+        if (MPI_Issend(&s.size[i], 1, MPI_INT64_T, to[i], told.tag, comm, &s.size_request[i]) != MPI_SUCCESS) {
             code = EQP_ERR_MPI;
             goto done;
         }
     }
-    if (tell_sizes(comm, (int)n, request, &told, &code)) {
-        code = EQP_ERR_MPI;
-        goto done;
-    }
-    code = code ? code : make_room(&told, came);
-    free(request);
-    request = NULL;
+    code = tell_sizes(comm, code, nleast, least, code ? 0 : (int)s.n, s.size_request, &told);
     if (!code) {
-        pieces = count_pieces(n, first) + count_pieces(came->n, came->first);
-        code = pieces > INT_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&request, pieces, sizeof *request);
-    }
-    /* Also keeps the sizes of the next call away from ranks that are still in this one. */
-    if (!(code = eqp_agree(comm, code, NULL))) {
-        code = send_contents(comm, n, to, first, data, came, request);
+        code = send_contents(comm, &s, to, first, data, &told, came, alone);
     }
 done:
-    free(request);
-    free(size);
+    sending_free(&s);
     free(told.list);
     return code;
 }

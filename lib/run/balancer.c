@@ -51,7 +51,8 @@ int eqp_balancer_learn(eqp_balancer *balancer, const eqp_timings *timings)
     }
     code = timings == NULL ? eqp_timings_create(balancer->model.nkinds, &none) : EQP_OK;
     EQP_TRY(eqp_agree(balancer->comm, code, NULL));
-    EQP_TRY(eqp__costs_learn(&balancer->costs, balancer->comm, timings != NULL ? timings : none));
+    EQP_TRY(eqp__costs_learn(&balancer->costs, balancer->comm, timings != NULL ? timings : none,
+                             &balancer->now.correlation));
 done:
     eqp_timings_free(none);
     return code;

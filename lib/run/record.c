@@ -21,57 +21,79 @@ bool eqp__rows_alike(int nranks, const eqp_rank_row *rows)
     return alike;
 }
 
-/* Every rank gets every rank's row, so that all draw the same conclusions. */
-static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes)
+/* Memory for a step; what fails after it fails on all ranks alike. */
+typedef struct desk {
+    eqp_timings *own;           /* where the caller has none */
+    const eqp_timings *timings; /* either */
+    char *rows;                 /* [ranks] rows; the caller's where it wants them */
+    double *load, *predicted;   /* [ranks] */
+} desk;
+
+static void desk_free(desk *d, const eqp_work *work)
 {
-    const int ndoubles = (int)(bytes / sizeof(double));
-    char *rows = work->rows;
+    eqp_timings_free(d->own);
+    if (d->rows != NULL && d->rows != work->rows) {
+        free(d->rows);
+    }
+    free(d->load);
+    free(d->predicted);
+}
+
+static int desk_create(desk *d, const eqp_balancer *b, const eqp_work *work, size_t bytes)
+{
     int code;
 
-    if (rows == NULL && bytes > sizeof *b->row) { /* the same on all ranks */
-        EQP_TRY(eqp_agree(b->comm, eqp_array_create(&rows, b->nranks, bytes), NULL));
+    d->timings = work->timings;
+    if (d->timings == NULL) {
+        EQP_TRY(eqp_timings_create(b->model.nkinds, &d->own));
+        EQP_TRY(eqp_timings_add(d->own, work->count, work->row->load));
+        d->timings = d->own;
     }
-    if (MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows != NULL ? (void *)rows : b->row, ndoubles, MPI_DOUBLE,
-                      b->comm) != MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
+    d->rows = work->rows;
+    if (d->rows == NULL) {
+        EQP_TRY(eqp_array_create(&d->rows, b->nranks, bytes));
     }
-    for (int r = 0; r < b->nranks && rows != NULL; r++) {
-        memcpy(&b->row[r], rows + (size_t)r * bytes, sizeof *b->row);
-    }
-    code = EQP_OK;
+    EQP_TRY(eqp_array_create(&d->load, b->nranks, sizeof *d->load));
+    EQP_TRY(eqp_array_create(&d->predicted, b->nranks, sizeof *d->predicted));
 done:
-    if (rows != work->rows) {
-        free(rows);
-    }
     return code;
 }
 
-static int take_imbalances(const eqp_balancer *b, eqp_step *step)
+/* Every rank gets every rank's row, so that all draw the same conclusions. */
+static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char *rows)
 {
-    double *load = NULL, *predicted = NULL;
+    const int ndoubles = (int)(bytes / sizeof(double));
+
+    if (MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows, ndoubles, MPI_DOUBLE, b->comm) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    for (int r = 0; r < b->nranks; r++) {
+        memcpy(&b->row[r], rows + (size_t)r * bytes, sizeof *b->row);
+    }
+    return EQP_OK;
+}
+
+static int take_imbalances(const eqp_balancer *b, const desk *d, eqp_step *step)
+{
     eqp_load_statistics measured = {0}, model = {0};
     double work = 0.0, next = 0.0, most = 0.0;
     int code;
 
-    EQP_TRY(eqp_array_create(&load, b->nranks, sizeof *load));
-    EQP_TRY(eqp_array_create(&predicted, b->nranks, sizeof *predicted));
     for (int r = 0; r < b->nranks; r++) {
-        load[r] = b->row[r].load;
-        predicted[r] = b->row[r].predicted;
+        d->load[r] = b->row[r].load;
+        d->predicted[r] = b->row[r].predicted;
         work += b->row[r].work / b->nranks;
         next += b->row[r].next;
         most = fmax(most, b->row[r].next / b->row[r].speed);
     }
-    EQP_TRY(eqp_load_statistics_compute(b->nranks, load, &measured));
-    EQP_TRY(eqp_load_statistics_compute(b->nranks, predicted, &model));
+    EQP_TRY(eqp_load_statistics_compute(b->nranks, d->load, &measured));
+    EQP_TRY(eqp_load_statistics_compute(b->nranks, d->predicted, &model));
     step->imbalance_measured = measured.imbalance;
     step->imbalance_predicted = work > 0 ? fmax(model.max / work - 1.0, 0.0) : 0.0;
     step->imbalance_work = next > 0 ? most * b->nranks / next - 1.0 : 0.0;
     step->load_max = measured.max;
     step->load_mean = measured.mean;
 done:
-    free(predicted);
-    free(load);
     return code;
 }
 
@@ -142,44 +164,54 @@ int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret)
     return balancer != NULL ? eqp_hindsight_regret(balancer->hindsight, regret) : EQP_ERR_ARGUMENT;
 }
 
-/* A prediction is made before its step is measured: the costs are those that the map was made with or that earlier
- * steps have shown. code: of this rank so far. */
-static int learn_costs(eqp_balancer *b, const eqp_work *work, size_t bytes, int code)
+/* All that is added up of a step: what batches say of the costs, then the caller's numbers. */
+enum { TOLD = EQP__COSTS_TOLD + EQP_MEET_SUMS, SHARED = 3 };
+
+/* The meeting of the step. A prediction is made before its step is measured: the costs are those that the map was made
+ * with or that earlier steps have shown. code: of this rank so far. */
+static int meet(eqp_balancer *b, const eqp_work *work, size_t bytes, const desk *d, int code)
 {
+    const int nsums = code == EQP_OK ? work->nsums : 0, nlows = code == EQP_OK ? work->nlows : 0;
     const int64_t alike[] = {(int64_t)bytes,
                              code == EQP_OK ? work->evaluations : 0,
                              code == EQP_OK && work->last,
                              code == EQP_OK && work->rows,
                              code == EQP_OK && work->moved,
                              b->surveying,
-                             b->left};
-    int64_t least[3] = {0, 0, eqp__late_look(b)};
-    eqp_timings *own = NULL;
-    const eqp_timings *timings = NULL;
+                             b->left,
+                             nsums,
+                             nlows};
+    int64_t least[SHARED + EQP_MEET_LOWS] = {0, 0, eqp__late_look(b)};
+    double told[TOLD] = {0};
 
-    if (code == EQP_OK) {
-        timings = work->timings;
+    eqp__put_value(least, eqp_fingerprint(0, (int64_t)(sizeof alike / sizeof alike[0]), alike));
+    for (int k = 0; k < nlows; k++) {
+        least[SHARED + k] = eqp__rank_of_double(work->low[k]);
     }
-    if (code == EQP_OK && timings == NULL) {
-        code = eqp_timings_create(b->model.nkinds, &own);
-        code = code == EQP_OK ? eqp_timings_add(own, work->count, work->row->load) : code;
-        timings = own;
+    for (int k = 0; k < nsums; k++) {
+        told[EQP__COSTS_TOLD + k] = work->sum[k];
     }
-    eqp__put_value(least, eqp_fingerprint(0, 7, alike));
-    EQP_TRY(eqp__agree_least(b->comm, code, 3, least, NULL));
+    code = code == EQP_OK ? eqp__costs_tell(&b->costs, d->timings, told) : code;
+    EQP_TRY(eqp__meet(b->comm, code, SHARED + EQP_MEET_LOWS, least, TOLD, told));
     EQP_TRY(eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : EQP_OK);
+    for (int k = 0; k < nlows; k++) {
+        work->low[k] = eqp__double_of_rank(least[SHARED + k]);
+    }
+    if (nsums > 0) {
+        memcpy(work->sum, told + EQP__COSTS_TOLD, (size_t)nsums * sizeof *work->sum);
+    }
     eqp__late_hear(b, least[2]); /* what has come is known to all by the way */
-    EQP_TRY(eqp__costs_correlation(&b->costs, b->comm, timings, &b->now.correlation));
-    EQP_TRY(eqp__costs_learn(&b->costs, b->comm, timings));
+    EQP_TRY(eqp__costs_hear(&b->costs, told, &b->now.correlation));
 done:
-    eqp_timings_free(own);
     return code;
 }
 
 static bool can_be(const eqp_work *work)
 {
     return work != NULL && work->row != NULL && work->count != NULL && work->evaluations >= 0 &&
-           work->row_bytes % sizeof(double) == 0 && (work->row_bytes == 0 || work->row_bytes >= sizeof *work->row);
+           work->row_bytes % sizeof(double) == 0 && (work->row_bytes == 0 || work->row_bytes >= sizeof *work->row) &&
+           work->nsums >= 0 && work->nsums <= EQP_MEET_SUMS && (work->nsums == 0 || work->sum != NULL) &&
+           work->nlows >= 0 && work->nlows <= EQP_MEET_LOWS && (work->nlows == 0 || work->low != NULL);
 }
 
 /* What the balancer knows of this rank's work. */
@@ -204,7 +236,8 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
 {
     eqp_balancer *const b = balancer;
     size_t bytes = sizeof(eqp_rank_row);
-    int code = can_be(work) ? EQP_OK : EQP_ERR_ARGUMENT;
+    desk d = {0};
+    int code = can_be(work) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
 
     if (b == NULL) {
         return EQP_ERR_ARGUMENT;
@@ -212,12 +245,13 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     if (code == EQP_OK) {
         bytes = work->row_bytes > 0 ? work->row_bytes : bytes;
         predict(b, work);
+        code = desk_create(&d, b, work, bytes);
     }
-    EQP_TRY(learn_costs(b, work, bytes, code));
+    EQP_TRY(meet(b, work, bytes, &d, code));
     eqp_timings_clear(work->timings);
     work->row->next = eqp_cost_fit_predict(&b->costs.fit, work->last != NULL ? work->last : work->count);
-    EQP_TRY(gather_rows(b, work, bytes));
-    EQP_TRY(eqp_agree(b->comm, take_imbalances(b, &b->now), NULL));
+    EQP_TRY(gather_rows(b, work, bytes, d.rows));
+    EQP_TRY(take_imbalances(b, &d, &b->now));
     add_up(b, &b->now);
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     eqp__calibration_learn(&b->calibration, b->row);
@@ -244,5 +278,6 @@ done:
     if (code != EQP_OK) { /* of a survey that was asked for on some ranks only nothing is left */
         b->surveyed = b->surveying = false;
     }
-    return eqp_agree(b->comm, code, NULL);
+    desk_free(&d, work);
+    return code;
 }

@@ -305,6 +305,73 @@ static int send_records(const seat *s)
     return code;
 }
 
+static int meet_all(const seat *s)
+{
+    double low[2] = {s->rank, 1}, sum[2] = {s->rank, 1};
+    const int code = CALL(s, eqp_meet(s->argument, is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK,
+                                      is(s, "nlows: -1")        ? -1
+                                      : is(s, "nlows: 1 for 2") ? 1
+                                                                : 2,
+                                      is(s, "low: NULL") ? NULL : low,
+                                      is(s, "nsums: too many")  ? EQP_MEET_SUMS + 1
+                                      : is(s, "nsums: 1 for 2") ? 1
+                                                                : 2,
+                                      is(s, "sum: NULL") ? NULL : sum));
+
+    CHECK(sum[1] == (code ? 1 : s->size) && low[0] == (code ? s->rank : 0));
+    return code;
+}
+
+static int send_sparse(const seat *s)
+{
+    int64_t mine[2] = {s->rank, 1}, n = -1, most = s->rank, *all = NULL;
+    const int dest[2] = {0, is(s, "dest: no rank") ? s->size : s->size - 1};
+    const size_t size = is(s, "element_size: 4 for 8") ? 4 : is(s, "element_size: 0") ? 0 : 8;
+    const int code = CALL(s, eqp_send_sparse(s->argument, is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK, size,
+                                             is(s, "n: -1")  ? -1
+                                             : is(s, "n: 1") ? 1
+                                                             : 2,
+                                             is(s, "dest: NULL") ? NULL : dest, is(s, "send: NULL") ? NULL : mine,
+                                             is(s, "most: NULL") ? NULL : &most, is(s, "nrecv: NULL") ? NULL : &n,
+                                             is(s, "recv: NULL") ? NULL : (void *)&all));
+
+    CHECK(!code || (n == -1 && !all && most == s->rank));
+    free(all);
+    return code;
+}
+
+static int gatherer_create(const seat *s)
+{
+    const size_t size = is(s, "element_size: 4 for 8") ? 4 : is(s, "element_size: 0") ? 0 : 8;
+    eqp_gatherer *gatherer = NULL;
+    const int code = CALL(s, eqp_gatherer_create(s->argument, size, is(s, "gatherer: NULL") ? NULL : &gatherer));
+
+    CHECK((gatherer == NULL) == (code != EQP_OK));
+    eqp_gatherer_free(gatherer);
+    return code;
+}
+
+static int gatherer_run(const seat *s)
+{
+    int64_t mine[2] = {s->rank, 1}, n = -1, *all = NULL;
+    eqp_gatherer *gatherer = NULL;
+
+    CHECK_EQUAL(eqp_gatherer_create(s->comm, 8, &gatherer), EQP_OK);
+    if (is(s, "gatherer: NULL")) { /* is told at once, and may then call with the others */
+        CHECK_EQUAL(eqp_gatherer_run(NULL, EQP_OK, 2, mine, &n, (void *)&all), EQP_ERR_ARGUMENT);
+    }
+    const int code = CALL(s, eqp_gatherer_run(gatherer, is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK,
+                                              is(s, "n: -1")  ? -1
+                                              : is(s, "n: 1") ? 1
+                                                              : 2,
+                                              is(s, "send: NULL") ? NULL : mine, is(s, "nrecv: NULL") ? NULL : &n,
+                                              is(s, "recv: NULL") ? NULL : (void *)&all));
+
+    CHECK(!code || (n == -1 && !all));
+    eqp_gatherer_free(gatherer);
+    return code;
+}
+
 static int key_cuts(const seat *s)
 {
     const uint64_t key[2] = {10, is(s, "key: descending") ? 5 : 20};
@@ -399,6 +466,37 @@ static void rows_of_travel(MPI_Comm comm)
         {"eqp_gather_records", gather_records, "send: NULL", WRONG},
         {"eqp_gather_records", gather_records, "nrecv: NULL", WRONG},
         {"eqp_gather_records", gather_records, "recv: NULL", WRONG},
+        {"eqp_meet", meet_all, "comm: NULL", ALONE},
+        {"eqp_meet", meet_all, "code: EQP_ERR_DATA", EQP_ERR_DATA},
+        {"eqp_meet", meet_all, "nlows: 1 for 2", SAME},
+        {"eqp_meet", meet_all, "nlows: -1", WRONG},
+        {"eqp_meet", meet_all, "low: NULL", WRONG},
+        {"eqp_meet", meet_all, "nsums: 1 for 2", SAME},
+        {"eqp_meet", meet_all, "nsums: too many", WRONG},
+        {"eqp_meet", meet_all, "sum: NULL", WRONG},
+        {"eqp_send_sparse", send_sparse, "comm: NULL", ALONE},
+        {"eqp_send_sparse", send_sparse, "code: EQP_ERR_DATA", EQP_ERR_DATA},
+        {"eqp_send_sparse", send_sparse, "element_size: 4 for 8", SAME},
+        {"eqp_send_sparse", send_sparse, "element_size: 0", WRONG},
+        {"eqp_send_sparse", send_sparse, "n: -1", WRONG},
+        {"eqp_send_sparse", send_sparse, "n: 1", EQP_OK},
+        {"eqp_send_sparse", send_sparse, "dest: NULL", WRONG},
+        {"eqp_send_sparse", send_sparse, "dest: no rank", WRONG},
+        {"eqp_send_sparse", send_sparse, "send: NULL", WRONG},
+        {"eqp_send_sparse", send_sparse, "most: NULL", EQP_OK},
+        {"eqp_send_sparse", send_sparse, "nrecv: NULL", WRONG},
+        {"eqp_send_sparse", send_sparse, "recv: NULL", WRONG},
+        {"eqp_gatherer_create", gatherer_create, "comm: NULL", ALONE},
+        {"eqp_gatherer_create", gatherer_create, "element_size: 4 for 8", SAME},
+        {"eqp_gatherer_create", gatherer_create, "element_size: 0", WRONG},
+        {"eqp_gatherer_create", gatherer_create, "gatherer: NULL", WRONG},
+        {"eqp_gatherer_run", gatherer_run, "gatherer: NULL", EQP_OK},
+        {"eqp_gatherer_run", gatherer_run, "code: EQP_ERR_DATA", EQP_ERR_DATA},
+        {"eqp_gatherer_run", gatherer_run, "n: -1", WRONG},
+        {"eqp_gatherer_run", gatherer_run, "n: 1", EQP_OK},
+        {"eqp_gatherer_run", gatherer_run, "send: NULL", WRONG},
+        {"eqp_gatherer_run", gatherer_run, "nrecv: NULL", WRONG},
+        {"eqp_gatherer_run", gatherer_run, "recv: NULL", WRONG},
         {"eqp_send_records", send_records, "comm: NULL", ALONE},
         {"eqp_send_records", send_records, "element_size: 4 for 8", SAME},
         {"eqp_send_records", send_records, "element_size: 0", WRONG},

@@ -325,8 +325,24 @@ static int record(const seat *s)
     const int64_t last[KINDS] = {3, 1}, count[KINDS] = {is(s, "work.count: 5 for 3") ? 5 : 3, 1}, below[KINDS] = {-1};
     wide_row mine = {.common = {.load = is(s, "work.row: load NAN") ? NAN : is(s, "work.row: load 5 for 1") ? 5 : 1}};
     wide_row rows[MOST_RANKS];
+    double sum[2] = {1, s->rank}, low[2] = {-1.5, -s->rank};
     eqp_timings *timings = timings_of(s, "work.timings: 9 s for 1 s", "work.timings: -1 s");
-    eqp_work work = {&mine.common, sizeof mine, rows, count, last, 2, timings, false};
+    eqp_work work = {.row = &mine.common,
+                     .row_bytes = sizeof mine,
+                     .rows = rows,
+                     .count = count,
+                     .last = last,
+                     .evaluations = 2,
+                     .timings = timings,
+                     .code = is(s, "work.code: EQP_ERR_STOPPED") ? EQP_ERR_STOPPED : EQP_OK,
+                     .nsums = is(s, "work.nsums: 1 for 2") ? 1
+                              : is(s, "work.nsums: -1")    ? -1
+                                                           : 2,
+                     .nlows = is(s, "work.nlows: 1 for 2")    ? 1
+                              : is(s, "work.nlows: too many") ? EQP_MEET_LOWS + 1
+                                                              : 2,
+                     .sum = is(s, "work.sum: NULL") ? NULL : sum,
+                     .low = is(s, "work.low: NULL") ? NULL : low};
     eqp_step step;
     scene all;
     eqp_balancer *balancer = running_balancer(s, &all), *wrong = given(s, balancer);
@@ -342,6 +358,9 @@ static int record(const seat *s)
     const int code =
         CALL(s, eqp_balancer_record(wrong, is(s, "work: NULL") ? NULL : &work, is(s, "step: NULL") ? NULL : &step));
 
+    if (code == EQP_OK && !is(s, "balancer: NULL")) {
+        CHECK(sum[0] == s->size && sum[1] == s->size * (s->size - 1) / 2 && low[0] == -1.5 && low[1] == 1 - s->size);
+    }
     CHECK_EQUAL(record_right(s, balancer), EQP_OK);
     CHECK_EQUAL(eqp_balancer_renew(balancer, 8, &(eqp_advice){.action = EQP_KEEP}, NULL), EQP_OK);
     eqp_balancer_free(balancer);
@@ -537,6 +556,13 @@ static void rows_of_runs(MPI_Comm comm)
         {"eqp_balancer_record", record, "work.timings: 9 s for 1 s", EQP_OK},
         {"eqp_balancer_record", record, "work.timings: -1 s", EQP_ERR_DATA},
         {"eqp_balancer_record", record, "work.moved: differs", SAME},
+        {"eqp_balancer_record", record, "work.code: EQP_ERR_STOPPED", EQP_ERR_STOPPED},
+        {"eqp_balancer_record", record, "work.nsums: 1 for 2", SAME},
+        {"eqp_balancer_record", record, "work.nsums: -1", WRONG},
+        {"eqp_balancer_record", record, "work.nlows: 1 for 2", SAME},
+        {"eqp_balancer_record", record, "work.nlows: too many", WRONG},
+        {"eqp_balancer_record", record, "work.sum: NULL", WRONG},
+        {"eqp_balancer_record", record, "work.low: NULL", WRONG},
         {"eqp_balancer_record", record, "step: NULL", EQP_OK},
         {"eqp_balancer_learn", learn, "balancer: NULL", ALONE},
         {"eqp_balancer_learn", learn, "timings: NULL", EQP_OK},

@@ -326,7 +326,8 @@ static void make_scene(const seat *s, scene *all)
     for (int r = 0; r < s->size; r++) {
         all->rank[r] = r;
     }
-    all->blocks = (eqp_route_blocks){1, &all->id, &all->bytes, all->first, all->rank};
+    all->blocks =
+        (eqp_route_blocks){.n = 1, .id = &all->id, .bytes = &all->bytes, .first = all->first, .rank = all->rank};
 }
 
 static int route_create(const seat *s)
@@ -347,6 +348,8 @@ static int route_create(const seat *s)
     all.first[1] = is(s, "blocks.first: descending") ? -1 : all.first[1];
     all.blocks.rank = is(s, "blocks.rank: NULL") ? NULL : all.blocks.rank;
     all.rank[0] = is(s, "blocks.rank: no rank") ? s->size : all.rank[0];
+    all.blocks.back = is(s, "blocks.back: true for false");
+    all.blocks.code = is(s, "blocks.code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK;
     const int code =
         CALL(s, eqp_route_create(s->argument, is(s, "plan: NULL") ? NULL : &plan,
                                  is(s, "blocks: NULL") ? NULL : &all.blocks, is(s, "route: NULL") ? NULL : &route));
@@ -354,6 +357,22 @@ static int route_create(const seat *s)
     CHECK((route == NULL) == (code != EQP_OK));
     eqp_route_free(route);
     return code;
+}
+
+/* What a rank that asks by no route is told differs; the others wait for nobody in either call. */
+static int route_asked(const seat *s)
+{
+    const eqp_exchange_plan plan = {EQP_STAGES_DIRECT, 0, 1};
+    const int wrong = is(s, "route: NULL");
+    eqp_route *route = NULL;
+    scene all;
+
+    make_scene(s, &all);
+    CHECK_EQUAL(eqp_route_create(s->comm, &plan, &all.blocks, &route), EQP_OK);
+    CHECK_EQUAL(eqp_route_ready(wrong ? NULL : route), wrong ? EQP_ERR_ARGUMENT : EQP_OK);
+    CHECK_EQUAL(eqp_route_idle(wrong ? NULL : route), !wrong && s->size == 1);
+    eqp_route_free(route);
+    return EQP_OK;
 }
 
 static int route_fit(const seat *s)
@@ -445,7 +464,11 @@ static void rows_of_routes(MPI_Comm comm)
         {"eqp_route_create", route_create, "blocks.first: descending", WRONG},
         {"eqp_route_create", route_create, "blocks.rank: NULL", WRONG},
         {"eqp_route_create", route_create, "blocks.rank: no rank", WRONG},
+        {"eqp_route_create", route_create, "blocks.back: true for false", SAME},
+        {"eqp_route_create", route_create, "blocks.code: EQP_ERR_DATA", EQP_ERR_DATA},
         {"eqp_route_create", route_create, "route: NULL", WRONG},
+        {"eqp_route_ready", route_asked, "route: NULL", EQP_OK},
+        {"eqp_route_idle", route_asked, "route: NULL", EQP_OK},
         {"eqp_route_fit", route_fit, "comm: NULL", ALONE},
         {"eqp_route_fit", route_fit, "plan: NULL", WRONG},
         {"eqp_route_fit", route_fit, "plan.stages: another", EQP_OK},

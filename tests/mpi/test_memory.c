@@ -46,6 +46,31 @@ static int gather(MPI_Comm comm, void *user)
     return code;
 }
 
+/* A rank that cannot hold what comes is the only one to know, and says so in its next call; nobody waits in vain. */
+static int send_sparse(MPI_Comm comm, void *user)
+{
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm), to[2] = {(rank + 1) % size, (rank + 1) % size};
+    const int64_t value[2] = {10 + rank, 7};
+    int64_t n = -7, all = -7, *in = NULL, *gathered = NULL;
+    eqp_gatherer *gatherer = NULL;
+
+    (void)user;
+    failing_ranks_begin();
+    int code = eqp_send_sparse(comm, EQP_OK, sizeof *in, 2, to, value, NULL, &n, &in);
+    CHECK(code == EQP_OK ? n == 2 && in[0] == 10 + (rank + size - 1) % size : n == -7 && in == NULL);
+    const int made = eqp_gatherer_create(comm, sizeof *in, &gatherer);
+    if (made == EQP_OK) {
+        code = eqp_gatherer_run(gatherer, code, 2, value, &all, &gathered);
+        CHECK(code == EQP_OK ? all == 2 * size && gathered[1] == 7 : all == -7 && gathered == NULL);
+    } else {
+        code = eqp_agree(comm, code == EQP_OK ? made : code, NULL);
+    }
+    failing_ranks_end();
+    eqp_gatherer_free(gatherer);
+    free(in);
+    return code;
+}
+
 static int migrate(MPI_Comm comm, void *user)
 {
     int size = mpi_test_size(comm), rank = mpi_test_rank(comm), code;
@@ -112,6 +137,7 @@ static void exchanges_fail_on_all_ranks_or_on_none(MPI_Comm comm)
     failing_ranks_check(comm, exchange, NULL);
     failing_ranks_check(comm, gather, NULL);
     CHECK(failing_ranks_check(comm, migrate, NULL) > 0);
+    CHECK(failing_ranks_check(comm, send_sparse, NULL) > 0);
 }
 
 static void reductions_fail_on_all_ranks_or_on_none(MPI_Comm comm)

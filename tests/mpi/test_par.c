@@ -315,6 +315,81 @@ static void records_arrive_without_counts(MPI_Comm comm)
     free(mine);
 }
 
+/* Of numbers of both signs, tiny and huge; sums of few integers are exact. */
+static void meetings_find_sums_and_minima(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
+    double low[4] = {rank - 1.5, -1e-300 * rank, 1e300 / (rank + 1), -0.0}, sum[2] = {1.0 / (rank + 1), -rank},
+           first[2];
+    int64_t large[3] = {(INT64_C(1) << 53) + 1 + rank, -1 - rank, INT64_MIN / (2 * size)};
+
+    CHECK_EQUAL(eqp_meet(comm, EQP_OK, 4, low, 2, sum), EQP_OK);
+    CHECK(low[0] == -1.5 && low[1] == -1e-300 * (size - 1) && low[2] == 1e300 / size && low[3] == 0);
+    CHECK(sum[1] == -size * (size - 1) / 2);
+    memcpy(first, sum, sizeof first);
+    CHECK_EQUAL(MPI_Bcast(first, 2, MPI_DOUBLE, 0, comm), MPI_SUCCESS);
+    CHECK(memcmp(first, sum, sizeof first) == 0);
+    CHECK_EQUAL(eqp_meet(comm, EQP_OK, 0, NULL, 0, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_sum_int64(comm, 3, large), EQP_OK);
+    CHECK_EQUAL(large[0], size * ((INT64_C(1) << 53) + 1) + size * (size - 1) / 2);
+    CHECK_EQUAL(large[1], -size - size * (size - 1) / 2);
+    CHECK_EQUAL(large[2], size * (INT64_MIN / (2 * size)));
+}
+
+/* The same elements as by eqp_send_records(), to few and to many, in pieces, and to nobody. */
+static void sparse_records_are_the_same(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
+
+    for (int round = 0; round < 6; round++) {
+        const int64_t n = round == 0 ? 0 : round == 5 ? 30000 : 10 * (rank + round);
+        int64_t *mine = mpi_test_alloc(n, sizeof *mine), nin = -1, nsparse = -1, most = n;
+        int64_t *in = NULL, *sparse = NULL;
+        int *dest = mpi_test_alloc(n, sizeof *dest);
+        for (int64_t i = 0; i < n; i++) {
+            mine[i] = 100000 * rank + i;
+            dest[i] = round % 2 == 0 ? (rank + round) % size : (int)(eqp_random_bits(round, (uint64_t)i, 7) % size);
+        }
+        CHECK_EQUAL(eqp_send_records(comm, sizeof *mine, n, dest, mine, &nin, &in), EQP_OK);
+        CHECK_EQUAL(eqp_send_sparse(comm, EQP_OK, sizeof *mine, n, dest, mine, &most, &nsparse, &sparse), EQP_OK);
+        CHECK_EQUAL(nsparse, nin);
+        CHECK_EQUAL(most, round == 0 ? 0 : round == 5 ? 30000 : 10 * (size - 1 + round));
+        CHECK(nin == 0 || memcmp(in, sparse, (size_t)nin * sizeof *in) == 0);
+        free(mine);
+        free(dest);
+        free(in);
+        free(sparse);
+    }
+}
+
+/* Arrays that grow and shrink from call to call; a rank that has failed. */
+static void gatherers_grow_with_what_comes(MPI_Comm comm)
+{
+    static const int64_t longest[] = {0, 3, 1, 200, 0, 7};
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm), last = rank == size - 1;
+    eqp_gatherer *gatherer = NULL;
+
+    CHECK_EQUAL(eqp_gatherer_create(comm, 3, &gatherer), EQP_OK);
+    for (size_t round = 0; round < sizeof longest / sizeof longest[0]; round++) {
+        const int64_t n = longest[round] * (rank + 1) / size;
+        unsigned char mine[3 * 200], *all = NULL;
+        int64_t nall = -1, at = 0;
+        for (int64_t i = 0; i < n; i++) {
+            memcpy(mine + 3 * i, (unsigned char[3]){(unsigned char)rank, (unsigned char)i, (unsigned char)round}, 3);
+        }
+        CHECK_EQUAL(eqp_gatherer_run(gatherer, last ? EQP_ERR_DATA : EQP_OK, n, mine, &nall, &all), EQP_ERR_DATA);
+        CHECK(nall == -1 && all == NULL);
+        CHECK_EQUAL(eqp_gatherer_run(gatherer, EQP_OK, n, mine, &nall, &all), EQP_OK);
+        for (int r = 0; r < size; r++) {
+            for (int64_t i = 0; i < longest[round] * (r + 1) / size; i++, at++) {
+                CHECK(at < nall && all[3 * at] == r && all[3 * at + 1] == i && all[3 * at + 2] == round);
+            }
+        }
+        CHECK_EQUAL(nall, at);
+    }
+    eqp_gatherer_free(gatherer);
+}
+
 static void records_that_cannot_travel_change_nothing(MPI_Comm comm)
 {
     int last = mpi_test_rank(comm) == mpi_test_size(comm) - 1, dest[2] = {0, last ? mpi_test_size(comm) : 0};
@@ -512,6 +587,9 @@ int main(int argc, char **argv)
         MPI_TEST(gathered_arrays_lie_in_rank_order),
         MPI_TEST(migrations_keep_every_item_and_its_order),
         MPI_TEST(records_arrive_without_counts),
+        MPI_TEST(meetings_find_sums_and_minima),
+        MPI_TEST(sparse_records_are_the_same),
+        MPI_TEST(gatherers_grow_with_what_comes),
         MPI_TEST(records_that_cannot_travel_change_nothing),
         MPI_TEST(keys_are_dealt_evenly_and_in_order),
         MPI_TEST(loads_are_those_of_all_items),

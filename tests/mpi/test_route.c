@@ -315,7 +315,7 @@ static void routes_of_different_communicators_travel_at_once(MPI_Comm comm)
     const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
     const int64_t id = rank, bytes = sizeof(int), first[2] = {0, size};
     int all[64], value[2] = {100 + rank, 200 + rank};
-    const eqp_route_blocks blocks = {1, &id, &bytes, first, all};
+    const eqp_route_blocks blocks = {.n = 1, .id = &id, .bytes = &bytes, .first = first, .rank = all};
 
     CHECK(size <= 64);
     for (int r = 0; r < size; r++) {
@@ -348,7 +348,7 @@ static void sum_fractions(MPI_Comm comm, const eqp_exchange_plan *plan, double *
     const int64_t id = rank, bytes = 8 * sizeof(double), first[2] = {0, size};
     double mine[8 * 64];
     int all[64];
-    const eqp_route_blocks blocks = {1, &id, &bytes, first, all};
+    const eqp_route_blocks blocks = {.n = 1, .id = &id, .bytes = &bytes, .first = first, .rank = all};
     eqp_route *route = NULL;
 
     CHECK(size <= 64);
@@ -390,7 +390,7 @@ typedef struct ring {
 static eqp_route_blocks ring_blocks(MPI_Comm comm, ring *r)
 {
     *r = (ring){.id = 5, .bytes = 8, .first = {0, 1}, .to = {(mpi_test_rank(comm) + 1) % mpi_test_size(comm), 0}};
-    return (eqp_route_blocks){1, &r->id, &r->bytes, r->first, r->to};
+    return (eqp_route_blocks){.n = 1, .id = &r->id, .bytes = &r->bytes, .first = r->first, .rank = r->to};
 }
 
 static void check_refused(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks)
@@ -458,6 +458,36 @@ static void plans_that_ranks_cannot_follow_are_refused(MPI_Comm comm)
     CHECK_EQUAL(eqp_route_fit(comm, NULL), EQP_ERR_ARGUMENT);
 }
 
+/* A rank's own failure goes into the call that the others make anyway. */
+static void codes_travel_with_blocks_and_trips(MPI_Comm comm)
+{
+    static const eqp_exchange_plan plans[] = {{EQP_STAGES_DIRECT, 0, 1}, {EQP_STAGES_LOG, 1, 1}};
+    const int size = mpi_test_size(comm), last = mpi_test_rank(comm) == size - 1;
+    const eqp_route_blocks failed = {.code = EQP_ERR_DATA};
+
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        const void *received = NULL;
+        double value = 1, sum = -7;
+        eqp_route *route = NULL;
+        ring r;
+        const eqp_route_blocks blocks = ring_blocks(comm, &r);
+
+        CHECK_EQUAL(eqp_route_create(comm, &plans[i], last ? &failed : &blocks, &route), EQP_ERR_DATA);
+        CHECK(route == NULL);
+        CHECK_EQUAL(eqp_route_create(comm, &plans[i], &blocks, &route), EQP_OK);
+        eqp_route_give_up(last ? route : NULL, EQP_ERR_OVERFLOW);
+        CHECK_EQUAL(eqp_route_start(route, &value), last ? EQP_ERR_OVERFLOW : EQP_OK);
+        CHECK_EQUAL(eqp_route_finish(route, &received), EQP_ERR_OVERFLOW);
+        CHECK_EQUAL(eqp_route_start(route, &value), EQP_OK); /* the next trip is as any other */
+        CHECK_EQUAL(eqp_route_finish(route, &received), EQP_OK);
+        eqp_route_give_up(last ? route : NULL, 1);
+        CHECK_EQUAL(eqp_route_back_start(route, received), last ? EQP_ERR_ARGUMENT : EQP_OK);
+        CHECK_EQUAL(eqp_route_back_finish(route, &sum), EQP_ERR_ARGUMENT);
+        CHECK_EQUAL(sum, -7);
+        eqp_route_free(route);
+    }
+}
+
 static void calls_out_of_turn_are_refused(MPI_Comm comm)
 {
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 0, 1};
@@ -505,6 +535,7 @@ int main(int argc, char **argv)
         MPI_TEST(sums_have_the_same_bits_again),
         MPI_TEST(wrong_blocks_of_one_rank_are_refused_on_all),
         MPI_TEST(plans_that_ranks_cannot_follow_are_refused),
+        MPI_TEST(codes_travel_with_blocks_and_trips),
         MPI_TEST(calls_out_of_turn_are_refused),
     };
 

@@ -439,6 +439,14 @@ static inline eqp_route *make_eqp_route(void)
     return route;
 }
 
+static inline eqp_gatherer *make_eqp_gatherer(void)
+{
+    eqp_gatherer *gatherer = NULL;
+
+    made(eqp_gatherer_create(world_comm, 8, &gatherer), "gatherer");
+    return gatherer;
+}
+
 static inline eqp_point_order *make_eqp_point_order(void)
 {
     const double x[6] = {0, 0, 0, 1, 1, 1};

@@ -82,7 +82,7 @@ static bh_sums sums_of(const body_system *s)
     bh_sums made;
 
     bh_sums_make(s->n, s->at[M], s->at[X], s->at[Y], s->at[Z], s->at[VX], s->at[VY], s->at[VZ], s->at[AX], s->at[AY],
-                 s->at[AZ], s->at[POT], &made);
+                 s->at[AZ], s->at[POT], 0, &made);
     return made;
 }
 
@@ -137,7 +137,7 @@ static void sums_of_nothing_are_zero(void **state)
     bh_sums sums = {.mass = 1, .angular = {1, 1, 1}};
 
     (void)state;
-    bh_sums_make(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &sums);
+    bh_sums_make(0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, &sums);
     for (int i = 0; i < BH_SUMS_DOUBLES; i++) {
         assert_true(((const double *)&sums)[i] == 0);
     }

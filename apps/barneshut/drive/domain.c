@@ -26,33 +26,44 @@ void bh_domain_free(bh_domain *domain)
 {
     free(domain->tag);
     free(domain->group);
+    eqp_gatherer_free(domain->tops);
     bh_tree_free(&domain->tree);
     bh_particles_free(&domain->particles);
     bh_homes_free(&domain->homes);
 }
 
-static int find_box(const bh_domain *domain, bh_box *box)
+/* This rank's bounds: low, then minus high, so that one minimum finds all six. */
+static void find_bounds(const bh_particles *p, double bound[6])
 {
-    const bh_particles *p = &domain->particles;
-    double bound[6] = {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX};
-    int code;
-
-    /* The last three are minus the upper bounds, so that one minimum finds all six. */
+    for (int a = 0; a < 6; a++) {
+        bound[a] = DBL_MAX;
+    }
     for (int64_t i = 0; i < p->n; i++) {
         const double at[6] = {p->x[i], p->y[i], p->z[i], -p->x[i], -p->y[i], -p->z[i]};
         for (int a = 0; a < 6; a++) {
             bound[a] = at[a] < bound[a] ? at[a] : bound[a];
         }
     }
-    if (MPI_Allreduce(MPI_IN_PLACE, bound, 6, MPI_DOUBLE, MPI_MIN, domain->comm) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
+}
+
+/* bound: of all ranks, or NULL: to be found. The same on all ranks, as is the code. */
+static int find_box(const bh_domain *domain, const double *bound, bh_box *box)
+{
+    double least[6];
+
+    if (bound != NULL) {
+        memcpy(least, bound, sizeof least);
+    } else {
+        find_bounds(&domain->particles, least);
+        if (MPI_Allreduce(MPI_IN_PLACE, least, 6, MPI_DOUBLE, MPI_MIN, domain->comm) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
     }
-    if (bound[0] == DBL_MAX) {
-        memset(bound, 0, sizeof bound); /* no particles anywhere */
+    if (least[0] == DBL_MAX) {
+        memset(least, 0, sizeof least); /* no particles anywhere */
     }
-    const double hi[3] = {-bound[3], -bound[4], -bound[5]};
-    code = bh_box_enclosing(bound, hi, box);
-    return eqp_agree(domain->comm, code, NULL);
+    const double hi[3] = {-least[3], -least[4], -least[5]};
+    return bh_box_enclosing(least, hi, box);
 }
 
 int bh_domain_rehome_by_count(bh_domain *domain)
@@ -153,57 +164,46 @@ static int take_in(bh_particles *p, int64_t nstay, int64_t n, const uint64_t *re
     return code;
 }
 
-/* One round: up to MIGRATION_ROUND of those behind nstay leave, and others come. */
-static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay)
+/* One round: up to MIGRATION_ROUND of those behind nstay leave, and others come. *left: on any rank then. code: of this
+ * rank so far, which it returns. */
+static int migrate_round(bh_domain *domain, leavers *out, int64_t *nstay, int64_t *left, int code)
 {
-    const int64_t waiting = domain->particles.n - *nstay;
+    const int64_t waiting = code == EQP_OK ? domain->particles.n - *nstay : 0;
     uint64_t *in = NULL;
     int64_t n = 0;
-    int code;
 
-    pack_round(domain, waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND, out);
-    EQP_TRY(eqp_send_records(domain->comm, BH_PARTICLE_BYTES, out->n, out->home, out->records, &n, &in));
-    EQP_TRY(eqp_agree(domain->comm, take_in(&domain->particles, *nstay, n, in), NULL));
-done:
-    *nstay += n;
+    out->n = 0;
+    if (code == EQP_OK) {
+        pack_round(domain, waiting < MIGRATION_ROUND ? waiting : MIGRATION_ROUND, out);
+    }
+    *left = waiting - out->n;
+    code = eqp_send_sparse(domain->comm, code, BH_PARTICLE_BYTES, out->n, out->home, out->records, left, &n, &in);
+    code = code == EQP_OK ? take_in(&domain->particles, *nstay, n, in) : code;
+    *nstay += code == EQP_OK ? n : 0;
     free(in);
     return code;
 }
 
-/* The most particles that leave any rank. */
-static int most_leavers(const bh_domain *domain, int64_t mine, int64_t *most)
-{
-    return MPI_Allreduce(&mine, most, 1, MPI_INT64_T, MPI_MAX, domain->comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
-}
-
-static int migrate(bh_domain *domain, bh_settled *settled)
+/* code: of this rank so far, which it returns. Collective. */
+static int migrate(bh_domain *domain, bh_settled *settled, int code)
 {
     bh_particles *p = &domain->particles;
     leavers out = {0};
-    int64_t nstay = 0, most = 0, leaving, room;
-    int code = eqp_agree(domain->comm, part_leavers(domain, &nstay), NULL);
+    int64_t nstay = 0, left = 0, leaving, room, before = p->n;
 
-    leaving = p->n - nstay;
-    if (code == EQP_OK) {
-        code = most_leavers(domain, leaving, &most);
-    }
-    if (code != EQP_OK || most == 0) {
-        return code;
-    }
+    code = code == EQP_OK ? part_leavers(domain, &nstay) : code;
+    leaving = code == EQP_OK ? p->n - nstay : 0;
     room = leaving < MIGRATION_ROUND ? leaving : MIGRATION_ROUND;
-    code = eqp_array_create(&out.home, room, sizeof *out.home);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&out.records, room * BH_PARTICLE_FIELDS, sizeof *out.records);
-    }
-    code = eqp_agree(domain->comm, code, NULL);
-    for (int64_t done = 0; done < most && code == EQP_OK; done += MIGRATION_ROUND) {
-        code = migrate_round(domain, &out, &nstay);
-    }
+    code = code == EQP_OK ? eqp_array_create(&out.home, room, sizeof *out.home) : code;
+    code = code == EQP_OK ? eqp_array_create(&out.records, room * BH_PARTICLE_FIELDS, sizeof *out.records) : code;
+    do {
+        code = migrate_round(domain, &out, &nstay, &left, code);
+    } while (left > 0 && code != EQP_ERR_MPI);
     leavers_free(&out);
-    if (code == EQP_OK) {
+    if (code == EQP_OK && (leaving > 0 || p->n != before)) {
         settled->migrated += leaving;
         settled->bytes += leaving * BH_PARTICLE_BYTES;
-        code = eqp_agree(domain->comm, bh_particles_sort(p), NULL);
+        code = bh_particles_sort(p);
     }
     return code;
 }
@@ -213,26 +213,33 @@ static int limit_of(const bh_domain *domain)
     return domain->leaf_size > domain->group_size ? domain->leaf_size : domain->group_size;
 }
 
-int bh_domain_settle(bh_domain *domain, bh_settled *settled)
+int bh_domain_settle_own(bh_domain *domain, const double *bound, bh_settled *settled, int code)
 {
     bh_box box;
-    int code = find_box(domain, &box);
+    const int failed = find_box(domain, bound, &box);
 
-    if (code != EQP_OK) {
-        return code;
+    if (failed != EQP_OK) {
+        return failed;
     }
-    bool changed = !domain->has_box || memcmp(&box, &domain->box, sizeof box) != 0;
+    const bool changed = !domain->has_box || memcmp(&box, &domain->box, sizeof box) != 0; /* on all ranks or none */
     domain->box = box;
     domain->has_box = true;
-    EQP_TRY(eqp_agree(domain->comm, compute_keys(domain), NULL));
+    code = code == EQP_OK ? compute_keys(domain) : code;
     if (changed) {
         settled->box_changed = true;
+        EQP_TRY(eqp_agree(domain->comm, code, NULL));
         EQP_TRY(bh_domain_rehome_by_count(domain));
     }
-    EQP_TRY(bh_homes_snap(&domain->homes, domain->comm, domain->particles.n, domain->particles.key, limit_of(domain)));
-    EQP_TRY(migrate(domain, settled));
+    code =
+        bh_homes_snap(&domain->homes, domain->comm, code, domain->particles.n, domain->particles.key, limit_of(domain));
+    code = migrate(domain, settled, code);
 done:
     return code;
+}
+
+int bh_domain_settle(bh_domain *domain, bh_settled *settled)
+{
+    return eqp_agree(domain->comm, bh_domain_settle_own(domain, NULL, settled, EQP_OK), NULL);
 }
 
 typedef struct home_run {
@@ -316,9 +323,9 @@ int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_h
 {
     int code = follow_groups(domain, part_of_group, homes);
 
-    return code == EQP_OK
-               ? bh_homes_snap(homes, domain->comm, domain->particles.n, domain->particles.key, limit_of(domain))
-               : code;
+    return code == EQP_OK ? bh_homes_snap(homes, domain->comm, EQP_OK, domain->particles.n, domain->particles.key,
+                                          limit_of(domain))
+                          : code;
 }
 
 static int compare_branches(const void *a, const void *b)
@@ -339,34 +346,41 @@ static int build_branches(bh_domain *domain)
                           domain->rank));
 done:
     free(interval);
-    return eqp_agree(domain->comm, code, NULL);
+    return code;
 }
 
-static int join_tops(bh_domain *domain)
+/* What the gathering of tops keeps from step to step. Collective. */
+static int open_tops(bh_domain *domain)
+{
+    return domain->tops == NULL
+               ? eqp_gatherer_create(domain->comm, (size_t)bh_branch_bytes(&domain->tree), &domain->tops)
+               : EQP_OK;
+}
+
+/* code: of this rank so far; returns the same. Collective. */
+static int join_tops(bh_domain *domain, int code)
 {
     bh_tree *tree = &domain->tree;
-    const size_t bytes = (size_t)bh_branch_bytes(tree);
     unsigned char *mine = NULL, *all = NULL;
     bh_cell *branch = NULL;
     int64_t n = 0;
-    int code = eqp_agree(domain->comm, eqp_array_create(&mine, tree->nbranches, bytes), NULL);
+    const int failed = open_tops(domain);
 
+    if (failed != EQP_OK) {
+        return failed;
+    }
+    code = code == EQP_OK ? eqp_array_create(&mine, tree->nbranches, (size_t)bh_branch_bytes(tree)) : code;
     if (code == EQP_OK) {
         bh_branches_pack(tree, mine);
-        code = eqp_gather_records(domain->comm, bytes, tree->nbranches, mine, &n, &all);
     }
+    EQP_TRY(eqp_gatherer_run(domain->tops, code, code == EQP_OK ? tree->nbranches : 0, mine, &n, &all));
+    EQP_TRY(eqp_array_create(&branch, n, sizeof *branch));
+    EQP_TRY(bh_branches_unpack(tree, n, all, branch));
+    qsort(branch, (size_t)n, sizeof *branch, compare_branches);
+    EQP_TRY(bh_tree_top(tree, n, branch, domain->rank));
+done:
     free(mine);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&branch, n, sizeof *branch);
-        code = code == EQP_OK ? bh_branches_unpack(tree, n, all, branch) : code;
-        if (code == EQP_OK) {
-            qsort(branch, (size_t)n, sizeof *branch, compare_branches);
-            code = bh_tree_top(tree, n, branch, domain->rank);
-        }
-        code = eqp_agree(domain->comm, code, NULL);
-    }
     free(branch);
-    free(all);
     return code;
 }
 
@@ -401,13 +415,14 @@ done:
     return EQP_OK;
 }
 
+int bh_domain_grow_own(bh_domain *domain, int code)
+{
+    code = code == EQP_OK ? build_branches(domain) : code;
+    code = join_tops(domain, code);
+    return code == EQP_OK ? make_groups(domain) : code;
+}
+
 int bh_domain_grow(bh_domain *domain)
 {
-    int code;
-
-    EQP_TRY(build_branches(domain));
-    EQP_TRY(join_tops(domain));
-    EQP_TRY(eqp_agree(domain->comm, make_groups(domain), NULL));
-done:
-    return code;
+    return eqp_agree(domain->comm, bh_domain_grow_own(domain, EQP_OK), NULL);
 }

@@ -7,6 +7,7 @@
 #include "particles.h"
 
 #include <equipoise/map.h>
+#include <equipoise/par.h>
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -23,6 +24,7 @@ typedef struct bh_domain {
     int64_t ngroups;
     bh_group *group; /* [ngroups] this rank's target groups */
     int64_t *tag;    /* [ngroups] tag of each group's middle particle */
+    eqp_gatherer *tops;
 } bh_domain;
 
 typedef struct bh_settled {
@@ -37,6 +39,11 @@ void bh_domain_free(bh_domain *domain);
 
 /* New keys, and every particle to its home, in order. Adds to *settled. Collective. */
 int bh_domain_settle(bh_domain *domain, bh_settled *settled);
+
+/* The same in the middle of a step. bound: of all particles, as bh_bounds_next() gives it, or NULL: to be found.
+ * code: of this rank so far. Returns this rank's code, which the next call of the step is to be told: ranks that have
+ * failed go through the step with the others. Collective. */
+int bh_domain_settle_own(bh_domain *domain, const double *bound, bh_settled *settled, int code);
 
 /* Cuts homes anew so that every rank gets equally many particles along the curve. Keys must be present and sorted. */
 int bh_domain_rehome_by_count(bh_domain *domain);
@@ -54,5 +61,8 @@ int bh_domain_plan_homes(const bh_domain *domain, const int *part_of_group, bh_h
 
 /* Builds the tree of this rank's particles, joins the tops, makes groups and reads their tags. Collective. */
 int bh_domain_grow(bh_domain *domain);
+
+/* The same in the middle of a step, with codes as in bh_domain_settle_own(). Collective. */
+int bh_domain_grow_own(bh_domain *domain, int code);
 
 #endif

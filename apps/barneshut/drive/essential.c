@@ -279,13 +279,14 @@ static int send_ghosts(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp
     if (code == EQP_OK) {
         code = answer(fetch->tree, &in, received, works, &dues, mac, map, &let, &marked, &fetch->data);
     }
-    code = eqp_agree(fetch->comm, code, NULL);
     free(dues.due);
-    if (code == EQP_OK) {
-        const eqp_route_blocks blocks = {
-            .n = marked.n, .id = marked.id, .bytes = marked.bytes, .first = marked.first, .rank = marked.asker};
-        code = eqp_route_create(fetch->comm, plan, &blocks, &fetch->ghosts);
-    }
+    const eqp_route_blocks blocks = {.n = marked.n,
+                                     .id = marked.id,
+                                     .bytes = marked.bytes,
+                                     .first = marked.first,
+                                     .rank = marked.asker,
+                                     .code = code};
+    code = eqp_route_create(fetch->comm, plan, &blocks, &fetch->ghosts);
     bh_let_free(let);
     return code == EQP_OK ? eqp_route_start(fetch->ghosts, fetch->data) : code;
 }
@@ -298,25 +299,23 @@ static void fetch_free(bh_fetch *fetch)
 }
 
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
-                       const bh_mac *mac, const eqp_map *map, bh_traffic *traffic)
+                       const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     request_list list = {0};
     eqp_route *requests = NULL;
     const void *received = NULL;
-    int me, nranks, code;
+    int me, nranks;
 
     *fetch = (bh_fetch){.comm = comm, .tree = tree};
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
     if (nranks == 1) {
-        return EQP_OK; /* everything is here */
+        return code; /* everything is here */
     }
-    code = eqp_agree(comm, collect_requests(tree, me, nranks, works, mac, map, &list), NULL);
-    if (code == EQP_OK) {
-        const eqp_route_blocks blocks = {
-            .n = list.n, .id = list.id, .bytes = list.bytes, .first = list.first, .rank = list.rank};
-        code = bh_trip(comm, plan, &blocks, list.data, &requests, &received, &traffic->phase[BH_PHASE_REQUESTS]);
-    }
+    code = code == EQP_OK ? collect_requests(tree, me, nranks, works, mac, map, &list) : code;
+    const eqp_route_blocks blocks = {
+        .n = list.n, .id = list.id, .bytes = list.bytes, .first = list.first, .rank = list.rank, .code = code};
+    code = bh_trip(comm, plan, &blocks, list.data, &requests, &received, &traffic->phase[BH_PHASE_REQUESTS]);
     requests_free(&list);
     if (code == EQP_OK) {
         code = send_ghosts(fetch, plan, requests, received, works, mac, map);
@@ -359,16 +358,15 @@ int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic)
         traffic->phase[BH_PHASE_GHOSTS] = eqp_route_last_counts(fetch->ghosts);
         mine = mine == EQP_OK ? graft(fetch->tree, &in, received, traffic) : mine;
     }
-    code = eqp_agree(fetch->comm, mine != EQP_OK ? mine : code, NULL);
     fetch_free(fetch);
-    return code;
+    return mine != EQP_OK ? mine : code;
 }
 
 int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
-                       const eqp_map *map, bh_traffic *traffic)
+                       const eqp_map *map, int code, bh_traffic *traffic)
 {
     bh_fetch fetch;
-    int code = bh_essential_start(&fetch, tree, comm, plan, works, mac, map, traffic);
 
-    return code == EQP_OK ? bh_essential_finish(&fetch, EQP_OK, traffic) : code;
+    code = bh_essential_start(&fetch, tree, comm, plan, works, mac, map, code, traffic);
+    return eqp_agree(comm, code == EQP_OK ? bh_essential_finish(&fetch, EQP_OK, traffic) : code, NULL);
 }

@@ -42,20 +42,22 @@ typedef struct bh_fetch {
 
 /* Asks for what this rank's groups need of others, by whomever they are computed, and answers what others ask; the
  * answers are under way when this returns. For groups that this rank computes alone it asks only for what is not here
- * yet. Until the answers are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS. A
- * failure leaves nothing to finish. Collective. */
+ * yet. Until the answers are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS.
+ * code: of this rank so far; all ranks return the code of one that has failed, and then nothing is to be finished.
+ * Collective. */
 int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
-                       const bh_mac *mac, const eqp_map *map, bh_traffic *traffic);
+                       const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic);
 
 /* Moves the answers on: to be called now and then in between. Local. */
 int bh_essential_progress(bh_fetch *fetch);
 
-/* Waits for the answers, grafts them onto the tree and frees what was under way. mine: this rank's code so far; all
- * ranks return the code of one that has failed. traffic: BH_PHASE_GHOSTS; adds to cells and particles. Collective. */
+/* Waits for the answers, grafts them onto the tree and frees what was under way. mine: this rank's code so far,
+ * which it returns, too, or that of its own part in this. traffic: BH_PHASE_GHOSTS; adds to cells and particles.
+ * Collective. */
 int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic);
 
-/* Both, without anything in between. Collective. */
+/* Both, without anything in between. code: of this rank so far; returns that of all ranks. Collective. */
 int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
-                       const eqp_map *map, bh_traffic *traffic);
+                       const eqp_map *map, int code, bh_traffic *traffic);
 
 #endif

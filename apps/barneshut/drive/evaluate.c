@@ -31,34 +31,29 @@ void bh_evaluator_free(bh_evaluator *evaluator)
 }
 
 /* Lists and forces of all works, those that wait for nothing while the essential trees travel. */
-static int compute_all(bh_pass *p, bh_domain *domain, bh_traffic *traffic)
+static int compute_all(bh_pass *p, bh_domain *domain, int code, bh_traffic *traffic)
 {
     bh_fetch fetch;
-    int code = bh_essential_start(&fetch, &domain->tree, domain->comm, &p->evaluator->plan, p->works,
-                                  &p->evaluator->mac, p->map, traffic);
 
+    code = bh_essential_start(&fetch, &domain->tree, domain->comm, &p->evaluator->plan, p->works, &p->evaluator->mac,
+                              p->map, code, traffic);
     if (code == EQP_OK) {
         p->fetch = &fetch;
         code = bh_pass_works(p, 0, p->works->n, BH_READY_WORKS);
         p->fetch = NULL;
         code = bh_essential_finish(&fetch, code, traffic);
     }
-    if (code == EQP_OK) {
-        code = bh_pass_works(p, 0, p->works->n, BH_WAITING_WORKS);
-        code = eqp_agree(domain->comm, code, NULL);
-    }
-    return code;
+    return code == EQP_OK ? bh_pass_works(p, 0, p->works->n, BH_WAITING_WORKS) : code;
 }
 
 /* The same by whoever has nothing to do, when all essential trees are there. */
-static int hand_out_all(bh_pass *p, bh_domain *domain, bh_traffic *traffic, bh_evaluated *result)
+static int hand_out_all(bh_pass *p, bh_domain *domain, int code, bh_traffic *traffic, bh_evaluated *result)
 {
     const bool watched = p->survey != NULL || p->evaluator->computed != NULL;
-    int code;
 
-    EQP_TRY(eqp_agree(domain->comm, watched ? EQP_ERR_ARGUMENT : EQP_OK, NULL));
+    code = code == EQP_OK && watched ? EQP_ERR_ARGUMENT : code;
     EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, &p->evaluator->plan, p->works, &p->evaluator->mac, p->map,
-                               traffic));
+                               code, traffic));
     EQP_TRY(bh_stealing_run(p->evaluator->stealing, domain->comm, p, &domain->tree, traffic, &result->handed));
 done:
     return code;
@@ -73,7 +68,8 @@ static void take_results(const bh_pass *p, const bh_traffic *traffic, bh_evaluat
     memcpy(result->phase, traffic->phase, sizeof result->phase);
 }
 
-int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, bh_evaluated *result)
+int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, int code,
+                    bh_evaluated *result)
 {
     bh_works works;
     bh_traffic traffic = {.cells = 0};
@@ -86,16 +82,15 @@ int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, 
                  .forces = true,
                  .timings = evaluator->timings};
     double begin = eqp_cpu_seconds();
-    int code;
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
-    EQP_TRY(bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
-                          domain->tag, map, &traffic.phase[BH_PHASE_WORKS]));
-    EQP_TRY(bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group));
-    EQP_TRY(evaluator->stealing != NULL ? hand_out_all(&p, domain, &traffic, result)
-                                        : compute_all(&p, domain, &traffic));
-    EQP_TRY(bh_works_return(&works, domain->comm, &domain->particles, domain->group, &traffic.phase[BH_PHASE_FORCES]));
+    code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
+                         domain->tag, map, code, &traffic.phase[BH_PHASE_WORKS]);
+    code = bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group, code);
+    code = evaluator->stealing != NULL ? hand_out_all(&p, domain, code, &traffic, result)
+                                       : compute_all(&p, domain, code, &traffic);
+    EQP_TRY(bh_works_return(&works, &domain->particles, domain->group, code, &traffic.phase[BH_PHASE_FORCES]));
     for (int64_t i = 0; i < domain->particles.n; i++) {
         domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);
     }
@@ -105,6 +100,11 @@ done:
     bh_works_free(&works);
     result->all_seconds = eqp_cpu_seconds_since(begin);
     return code;
+}
+
+int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, bh_evaluated *result)
+{
+    return eqp_agree(domain->comm, bh_evaluate_own(evaluator, domain, map, survey, EQP_OK, result), NULL);
 }
 
 int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,

@@ -54,6 +54,10 @@ void bh_evaluator_free(bh_evaluator *evaluator);
 int bh_evaluate(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey,
                 bh_evaluated *result);
 
+/* The same in the middle of a step, with codes as in bh_domain_settle_own(). Collective. */
+int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *map, bh_survey *survey, int code,
+                    bh_evaluated *result);
+
 /* Fills a survey without computing forces. The tree must have what bh_essential_fetch() brought for these works.
  * Local. */
 int bh_evaluate_survey(bh_evaluator *evaluator, const bh_tree *tree, const eqp_map *map, int rank, bh_works *works,

@@ -5,8 +5,8 @@
 
 #include <equipoise/curve.h>
 #include <equipoise/error.h>
-#include <equipoise/par.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +21,7 @@ void bh_homes_free(bh_homes *homes)
 {
     free(homes->begin);
     free(homes->rank);
+    free(homes->count);
     bh_homes_init(homes);
 }
 
@@ -64,11 +65,13 @@ int bh_homes_set(bh_homes *homes, int64_t n, const uint64_t *begin, const int *r
     run *runs = malloc((size_t)n * sizeof *runs);
     uint64_t *new_begin = malloc((size_t)(n + 1) * sizeof *new_begin);
     int *new_rank = malloc((size_t)n * sizeof *new_rank);
+    int64_t *count = malloc(((size_t)n * LEVELS + 1) * sizeof *count);
 
-    if (runs == NULL || new_begin == NULL || new_rank == NULL) {
+    if (runs == NULL || new_begin == NULL || new_rank == NULL || count == NULL) {
         free(runs);
         free(new_begin);
         free(new_rank);
+        free(count);
         return EQP_ERR_MEMORY;
     }
     for (int64_t i = 0; i < n; i++) {
@@ -78,7 +81,7 @@ int bh_homes_set(bh_homes *homes, int64_t n, const uint64_t *begin, const int *r
     n = join_runs(n, runs, new_begin, new_rank);
     free(runs);
     bh_homes_free(homes);
-    *homes = (bh_homes){.n = n, .begin = new_begin, .rank = new_rank};
+    *homes = (bh_homes){.n = n, .begin = new_begin, .rank = new_rank, .count = count};
     return EQP_OK;
 }
 
@@ -148,29 +151,43 @@ static uint64_t snapped(uint64_t boundary, const int64_t count[LEVELS], int64_t 
     return boundary;
 }
 
-int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int64_t n, const uint64_t *keys, int64_t limit)
+/* Boundaries that have met leave nothing between them, and neighbours of one rank are one. */
+static void close_up(bh_homes *homes)
 {
-    int64_t words = (homes->n - 1) * LEVELS;
-    int64_t *count = calloc((size_t)words + 1, sizeof *count);
-    uint64_t *begin = malloc((size_t)homes->n * sizeof *begin);
-    int code = count == NULL || begin == NULL ? EQP_ERR_MEMORY : EQP_OK;
+    int64_t kept = 0;
 
-    code = eqp_agree(comm, code, NULL);
-    if (code != EQP_OK) {
-        goto done;
+    for (int64_t i = 0; i < homes->n; i++) {
+        const bool empty = i + 1 < homes->n && homes->begin[i + 1] == homes->begin[i];
+        if (!empty && (kept == 0 || homes->rank[kept - 1] != homes->rank[i])) {
+            homes->begin[kept] = kept == 0 ? 0 : homes->begin[i];
+            homes->rank[kept++] = homes->rank[i];
+        }
     }
-    count_divided(homes, n, keys, count);
-    code = eqp_sum_int64(comm, words, count);
-    if (code != EQP_OK) {
-        goto done;
+    homes->begin[kept] = EQP_CURVE_END;
+    homes->n = kept;
+}
+
+int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uint64_t *keys, int64_t limit)
+{
+    const int64_t words = (homes->n - 1) * LEVELS, piece = 1 << 24;
+
+    memset(homes->count, 0, (size_t)(words + 1) * sizeof *homes->count);
+    if (code == EQP_OK) {
+        count_divided(homes, n, keys, homes->count);
     }
-    begin[0] = 0;
+    homes->count[words] = code != EQP_OK; /* the ranks that failed */
+    for (int64_t at = 0; at <= words; at += piece) {
+        const int some = (int)(words + 1 - at < piece ? words + 1 - at : piece);
+        if (MPI_Allreduce(MPI_IN_PLACE, homes->count + at, some, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+    }
+    if (homes->count[words] > 0) {
+        return code != EQP_OK ? code : EQP_ERR_REMOTE;
+    }
     for (int64_t b = 1; b < homes->n; b++) {
-        begin[b] = snapped(homes->begin[b], &count[(b - 1) * LEVELS], limit);
+        homes->begin[b] = snapped(homes->begin[b], &homes->count[(b - 1) * LEVELS], limit);
     }
-    code = eqp_agree(comm, bh_homes_set(homes, homes->n, begin, homes->rank), NULL);
-done:
-    free(begin);
-    free(count);
-    return code;
+    close_up(homes);
+    return EQP_OK;
 }

@@ -89,9 +89,9 @@ static int compute_first(bh_simulation *sim, bh_ledger *ledger)
     int code;
 
     if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
-        return bh_step_forces_beside(sim, ledger, true);
+        return bh_step_forces_beside(sim, ledger, EQP_OK, true);
     }
-    EQP_TRY(bh_step_forces(sim, ledger));
+    EQP_TRY(eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL));
     bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
 done:
     return code;
@@ -109,7 +109,7 @@ static int start(bh_simulation *sim, eqp_message *message)
     EQP_TRY(sim->dt > 0 ? EQP_OK : choose_dt(sim, message));
     sim->now.common.step = sim->input.step;
     sim->now.common.time = sim->input.time;
-    EQP_TRY(bh_step_conclude(sim, &ledger, message));
+    EQP_TRY(bh_step_conclude(sim, &ledger, 0.0, EQP_OK, message));
 done:
     return code;
 }

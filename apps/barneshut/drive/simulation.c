@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "step.h"
 
+#include <shell/signals.h>
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -52,15 +54,15 @@ int bh_step_settle(bh_simulation *sim, bh_ledger *ledger)
     return code == EQP_OK ? bh_domain_grow(&sim->domain) : code;
 }
 
-/* The particles have moved: bring them home and grow the tree. */
-static int prepare(bh_simulation *sim, bh_ledger *ledger)
+/* The particles have moved: brings them home and grows the tree. code: of this rank so far; returns the same. */
+static int prepare(bh_simulation *sim, bh_ledger *ledger, int code)
 {
-    int code;
-
-    EQP_TRY(bh_step_settle(sim, ledger));
-    if (ledger->settled.box_changed) {
+    code = bh_domain_settle_own(&sim->domain, sim->bound, &ledger->settled, code);
+    code = bh_domain_grow_own(&sim->domain, code);
+    if (ledger->settled.box_changed) { /* on all ranks */
+        EQP_TRY(eqp_agree(sim->comm, code, NULL));
         EQP_TRY(follow_map(sim, ledger));
-        EQP_TRY(bh_domain_grow(&sim->domain));
+        code = bh_domain_grow_own(&sim->domain, EQP_OK);
     }
 done:
     return code;
@@ -86,18 +88,23 @@ static bh_rank_row row_of(const bh_simulation *sim, const bh_ledger *ledger)
                          .cells = cells};
 }
 
-static int add_sums(bh_simulation *sim, bh_sums *sums)
+/* Of this rank. kick: that the velocities lack. */
+static void make_sums(const bh_simulation *sim, double kick, bh_sums *sums)
 {
     const bh_particles *p = &sim->domain.particles;
-    double values[BH_SUMS_DOUBLES];
-    int code;
 
-    bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, sums);
-    memcpy(values, sums, sizeof values);
-    EQP_TRY(eqp_sum_double(sim->comm, BH_SUMS_DOUBLES, values));
-    memcpy(sums, values, sizeof values);
-done:
-    return code;
+    bh_sums_make(p->n, p->m, p->x, p->y, p->z, p->vx, p->vy, p->vz, p->ax, p->ay, p->az, p->pot, kick, sums);
+}
+
+/* Of this rank: where its particles are after the next drift, and minus the signal that it has had. */
+static void make_lows(const bh_simulation *sim, double kick, double low[7])
+{
+    const bh_particles *p = &sim->domain.particles;
+    const double *const at[] = {p->x, p->y, p->z}, *const v[] = {p->vx, p->vy, p->vz},
+                        *const a[] = {p->ax, p->ay, p->az};
+
+    bh_bounds_next(p->n, kick + 0.5 * sim->dt, sim->dt, at, v, a, low);
+    low[6] = -app_signals_pending();
 }
 
 /* Numbers that have left the range of a double make everything after them worthless. */
@@ -115,21 +122,31 @@ static int check_finite(const bh_step *now, eqp_message *message)
 }
 
 /* What the step has shown, to the balancer and into the record. */
-int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, eqp_message *message)
+int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, int code, eqp_message *message)
 {
     bh_step *now = &sim->now;
     bh_rank_row mine = row_of(sim, ledger);
+    double sum[BH_SUMS_DOUBLES], low[7], pairs = 0, cells = 0;
     const eqp_work work = {.row = &mine.common,
                            .row_bytes = sizeof mine,
                            .rows = sim->row,
                            .count = ledger->evaluated.counts.of,
-                           .timings = sim->evaluator.timings};
-    double pairs = 0, cells = 0;
-    int code;
+                           .timings = sim->evaluator.timings,
+                           .code = code,
+                           .nsums = BH_SUMS_DOUBLES,
+                           .sum = sum,
+                           .nlows = 7,
+                           .low = low};
+    bh_sums sums;
 
-    EQP_TRY(add_sums(sim, &now->sums));
-    EQP_TRY(check_finite(now, message)); /* the sums are the same on all ranks */
+    make_sums(sim, kick, &sums);
+    memcpy(sum, &sums, sizeof sum);
+    make_lows(sim, kick, low);
     EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
+    memcpy(&now->sums, sum, sizeof sum);
+    memcpy(sim->bound, low, sizeof sim->bound);
+    sim->signal = (int)-low[6];
+    EQP_TRY(check_finite(now, message)); /* the sums are the same on all ranks */
     for (int r = 0; r < sim->domain.nranks; r++) {
         pairs += sim->row[r].pairs;
         cells += sim->row[r].cells;
@@ -142,30 +159,30 @@ done:
 }
 
 /* With a survey, where the balancer wants one for the next map. */
-int bh_step_forces(bh_simulation *sim, bh_ledger *ledger)
+int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
 {
     bh_survey survey = {.owners = eqp_balancer_survey(sim->balancer)};
-    const int code = bh_evaluate(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer),
-                                 survey.owners != NULL ? &survey : NULL, &ledger->evaluated);
 
+    code = bh_evaluate_own(&sim->evaluator, &sim->domain, eqp_balancer_map(sim->balancer),
+                           survey.owners != NULL ? &survey : NULL, code, &ledger->evaluated);
     bh_survey_free(&survey);
     return code;
 }
 
 /* Forces while those that the particles have are kept aside. They come back where `back` says so, and where a signal
  * has ended the evaluation. */
-int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, bool back)
+int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, int code, bool back)
 {
     bh_particles *p = &sim->domain.particles;
     double *const field[] = {p->ax, p->ay, p->az, p->pot};
     double *kept = NULL;
-    int code = eqp_agree(sim->comm, eqp_array_create(&kept, 4 * p->n, sizeof *kept), NULL);
 
+    code = eqp_agree(sim->comm, code == EQP_OK ? eqp_array_create(&kept, 4 * p->n, sizeof *kept) : code, NULL);
     for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
         memcpy(kept + f * p->n, field[f], (size_t)p->n * sizeof *kept);
     }
     if (code == EQP_OK) {
-        code = bh_step_forces(sim, ledger);
+        code = eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL);
         back = code == EQP_OK ? back : code == EQP_ERR_STOPPED;
         for (int f = 0; f < 4 && p->n > 0 && back; f++) {
             memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
@@ -175,36 +192,50 @@ int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, bool back)
     return code;
 }
 
-/* The particles have moved. A signal that ends the evaluation leaves the step to the run that goes on: half a kick is
- * owed then, and forces by the relative criterion need those of the step before. */
-static int compute_step(bh_simulation *sim, bh_ledger *ledger)
+/* All ranks hear of failures when the step is concluded; until then those that have failed go along. */
+static int take_step(bh_simulation *sim, bh_ledger *ledger, int code, eqp_message *message)
 {
-    int code = sim->settings->opening == 1 ? bh_step_forces_beside(sim, ledger, false) : bh_step_forces(sim, ledger);
+    bh_particles *p = &sim->domain.particles;
+    const double half = 0.5 * sim->dt;
 
-    if (code == EQP_ERR_STOPPED) {
-        sim->kick = 0.5 * sim->dt;
-        sim->now.common.step++;
-        sim->now.common.time += sim->dt;
+    bh_kick(p->n, half, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+    bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
+    code = prepare(sim, ledger, code);
+    code = sim->settings->opening == 1 ? bh_step_forces_beside(sim, ledger, code, false)
+                                       : bh_step_forces(sim, ledger, code);
+    sim->now.common.step++;
+    sim->now.common.time += sim->dt;
+    code = bh_step_conclude(sim, ledger, half, code, message);
+    if (code == EQP_OK) {
+        bh_kick(p->n, half, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
+    } else if (code == EQP_ERR_STOPPED) {
+        /* The step is left to the run that goes on: half a kick is owed then, and forces by the relative criterion need
+         * those of the step before. */
+        sim->kick = half;
+    } else {
+        sim->now.common.step--;
+        sim->now.common.time -= sim->dt;
     }
     return code;
 }
 
 int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
-    bh_particles *p = &sim->domain.particles;
+    const int own = sim->failed;
     bh_ledger ledger = {0};
-    int code;
+    int code = own;
 
-    EQP_TRY(eqp_balancer_due(sim->balancer) ? bh_step_make_map(sim, &ledger, message) : EQP_OK);
-    bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
-    bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
-    EQP_TRY(prepare(sim, &ledger));
-    EQP_TRY(compute_step(sim, &ledger));
-    bh_kick(p->n, 0.5 * sim->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
-    sim->now.common.step++;
-    sim->now.common.time += sim->dt;
-    EQP_TRY(bh_step_conclude(sim, &ledger, message));
+    if (eqp_balancer_due(sim->balancer)) {
+        code = eqp_agree(sim->comm, code, NULL);
+        EQP_TRY(code == EQP_OK ? bh_step_make_map(sim, &ledger, message) : code);
+    }
+    code = take_step(sim, &ledger, code, message);
 done:
+    sim->failed = EQP_OK;
+    if (code != EQP_OK) { /* on all ranks: the one that failed before the step tells how */
+        const int told = eqp_agree(sim->comm, own != EQP_OK ? own : EQP_ERR_REMOTE, message);
+        code = told == EQP_ERR_REMOTE ? code : told;
+    }
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.common.step + 1, eqp_error_text(code));
     }

@@ -33,6 +33,9 @@ typedef struct bh_simulation {
     bh_problem problem; /* what it knows of this */
     double dt;
     double kick;      /* s, of a step that a signal has ended: the velocities lack it; else 0 */
+    double bound[6];  /* of all particles after the next drift, see bh_bounds_next() */
+    int signal;       /* that some rank had had when the last step was concluded; else 0 */
+    int failed;       /* what this rank has met since the last step, of which the next one tells all */
     bh_step now;      /* the last step */
     bh_rank_row *row; /* [ranks] of the last step, on every rank */
 } bh_simulation;

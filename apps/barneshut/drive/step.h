@@ -19,14 +19,16 @@ int bh_step_make_map(bh_simulation *sim, bh_ledger *ledger, eqp_message *message
 /* The particles have moved: brings them home and grows the tree. Collective. */
 int bh_step_settle(bh_simulation *sim, bh_ledger *ledger);
 
-/* The forces, with a survey where the balancer wants one for the next map. Collective. */
-int bh_step_forces(bh_simulation *sim, bh_ledger *ledger);
+/* The forces, with a survey where the balancer wants one for the next map. code: of this rank so far; returns the same,
+ * see bh_domain_settle_own(). Collective. */
+int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code);
 
 /* The same while the forces that the particles have are kept aside. They come back where `back` says so, and where a
- * signal has ended the evaluation. Collective. */
-int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, bool back);
+ * signal has ended the evaluation. Collective; the code is that of all ranks. */
+int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, int code, bool back);
 
-/* What the step has shown, to the balancer and into the record. Collective. */
-int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, eqp_message *message);
+/* What the step has shown, to the balancer and into the record. kick: that the velocities still lack; code: of this
+ * rank so far. Returns the code of all ranks; one that failed leaves the record as it is. Collective. */
+int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, int code, eqp_message *message);
 
 #endif

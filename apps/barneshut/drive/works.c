@@ -201,9 +201,11 @@ done:
     return EQP_OK;
 }
 
-static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes)
+static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes, bool back, int code)
 {
     return (eqp_route_blocks){.n = works->nsent,
+                              .back = back,
+                              .code = code,
                               .id = works->sent_group,
                               .bytes = bytes,
                               .first = works->sent_first,
@@ -211,14 +213,14 @@ static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes)
 }
 
 int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map, int code,
                   eqp_route_counts *counts)
 {
     bh_work *local = NULL;
     int64_t *bytes = NULL;
     unsigned char *data = NULL;
     const void *received = NULL;
-    int me, nranks, code;
+    int me, nranks;
 
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &nranks);
@@ -227,7 +229,7 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan,
     works->ngroups = ngroups;
     works->group = group;
     works->tag = tag;
-    code = make_lists(works, ngroups);
+    code = code == EQP_OK ? make_lists(works, ngroups) : code;
     if (code == EQP_OK) {
         code = eqp_array_create(&local, ngroups, sizeof *local);
     }
@@ -240,11 +242,10 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan,
     if (code == EQP_OK) {
         code = pack(works, group, tag, bytes, &data);
     }
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    const eqp_route_blocks blocks = blocks_of(works, bytes);
+    const eqp_route_blocks blocks = blocks_of(works, bytes, false, code);
     EQP_TRY(bh_trip(comm, plan, &blocks, data, &works->out, &received, counts));
     works->received = received;
-    EQP_TRY(eqp_agree(comm, line_up(works, local), NULL));
+    EQP_TRY(line_up(works, local));
 done:
     free(data);
     free(bytes);
@@ -252,26 +253,25 @@ done:
     return code;
 }
 
-int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group)
+int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group, int code)
 {
     int64_t *bytes = NULL, size = 0;
-    int code = eqp_agree(comm, eqp_array_create(&bytes, works->nsent, sizeof *bytes), NULL);
 
+    if (works->out == NULL || eqp_route_idle(works->out)) { /* on all ranks */
+        return code;
+    }
+    code = code == EQP_OK ? eqp_array_create(&bytes, works->nsent, sizeof *bytes) : code;
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
         bytes[s] = bh_result_bytes(group[works->sent_group[s]].count);
     }
-    if (code == EQP_OK) {
-        const eqp_route_blocks blocks = blocks_of(works, bytes);
-        code = eqp_route_create(comm, plan, &blocks, &works->back);
+    const eqp_route_blocks blocks = blocks_of(works, bytes, true, code);
+    EQP_TRY(eqp_route_create(comm, plan, &blocks, &works->back));
+    const eqp_route_view in = eqp_route_arrivals(works->back);
+    for (int64_t i = 0; i < in.n; i++) {
+        size = in.offset[i] + in.bytes[i] > size ? in.offset[i] + in.bytes[i] : size;
     }
-    if (code == EQP_OK) {
-        const eqp_route_view in = eqp_route_arrivals(works->back);
-        for (int64_t i = 0; i < in.n; i++) {
-            size = in.offset[i] + in.bytes[i] > size ? in.offset[i] + in.bytes[i] : size;
-        }
-        code = eqp_array_create(&works->result, size / (int64_t)sizeof(double), sizeof *works->result);
-        code = eqp_agree(comm, code, NULL);
-    }
+    EQP_TRY(eqp_array_create(&works->result, size / (int64_t)sizeof(double), sizeof *works->result));
+done:
     free(bytes);
     return code;
 }
@@ -290,19 +290,25 @@ static void add_results(const bh_works *works, bh_particles *p, const bh_group *
     }
 }
 
-int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particles, const bh_group *group,
+int bh_works_return(const bh_works *works, bh_particles *particles, const bh_group *group, int code,
                     eqp_route_counts *counts)
 {
     double *sum = NULL;
     int64_t n = 0;
-    int code;
 
-    for (int64_t s = 0; s < works->nsent; s++) {
+    if (works->back == NULL) { /* on all ranks: nothing was sent, or all have heard why */
+        return code;
+    }
+    for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
         n += 4 * group[works->sent_group[s]].count;
     }
-    EQP_TRY(eqp_agree(comm, eqp_array_create(&sum, n, sizeof *sum), NULL));
-    EQP_TRY(eqp_route_back_start(works->back, works->result));
-    EQP_TRY(eqp_route_back_finish(works->back, sum));
+    code = code == EQP_OK ? eqp_array_create(&sum, n, sizeof *sum) : code;
+    if (code != EQP_OK) {
+        eqp_route_give_up(works->back, code);
+    }
+    const int started = eqp_route_back_start(works->back, works->result);
+    code = eqp_route_back_finish(works->back, sum);
+    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* no trip: some rank could not make the route */
     *counts = eqp_route_last_counts(works->back);
     add_results(works, particles, group, sum);
 done:

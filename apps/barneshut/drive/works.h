@@ -56,17 +56,19 @@ void bh_works_init(bh_works *works);
 void bh_works_free(bh_works *works);
 
 /* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. counts: BH_PHASE_WORKS. The
- * particles, groups and tags stay borrowed, and those of local works get their results in place. Collective. */
+ * particles, groups and tags stay borrowed, and those of local works get their results in place. Collective.
+ * code, of these three: of this rank so far, which they return, too: a rank that has failed takes part in what the
+ * others do, and they hear of it with the data, or at the end of the step. */
 int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map, int code,
                   eqp_route_counts *counts);
 
-/* Prepares the way back and makes room for results. Collective. */
-int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group);
+/* Prepares the way back and makes room for results; nothing where no rank has sent anything. Collective. */
+int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group, int code);
 
 /* Brings the results home: adds them to those of the particles of groups that were sent, or sets them where this rank
  * has computed nothing of the group. counts: BH_PHASE_FORCES. Collective. */
-int bh_works_return(const bh_works *works, MPI_Comm comm, bh_particles *particles, const bh_group *group,
+int bh_works_return(const bh_works *works, bh_particles *particles, const bh_group *group, int code,
                     eqp_route_counts *counts);
 
 #endif

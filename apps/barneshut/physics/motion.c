@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "motion.h"
 
+#include <float.h>
 #include <math.h>
 
 static void add_scaled(int64_t n, double scale, const double *restrict from, double *restrict to)
@@ -58,13 +59,14 @@ static double dot(const double a[3], const double b[3])
 
 void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, const double *z, const double *vx,
                   const double *vy, const double *vz, const double *ax, const double *ay, const double *az,
-                  const double *pot, bh_sums *sums)
+                  const double *pot, double kick, bh_sums *sums)
 {
     exact mass = {0}, kinetic = {0}, potential = {0}, virial = {0};
     exact moment[3] = {{0}}, momentum[3] = {{0}}, angular[3] = {{0}};
 
     for (int64_t i = 0; i < n; i++) {
-        const double r[3] = {x[i], y[i], z[i]}, v[3] = {vx[i], vy[i], vz[i]}, a[3] = {ax[i], ay[i], az[i]};
+        const double r[3] = {x[i], y[i], z[i]}, a[3] = {ax[i], ay[i], az[i]};
+        const double v[3] = {vx[i] + kick * a[0], vy[i] + kick * a[1], vz[i] + kick * a[2]};
         const double spin[3] = {r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]};
 
         add(&mass, m[i]);
@@ -83,5 +85,22 @@ void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, 
         sums->moment[k] = value(&moment[k]);
         sums->momentum[k] = value(&momentum[k]);
         sums->angular[k] = value(&angular[k]);
+    }
+}
+
+void bh_bounds_next(int64_t n, double kick, double drift, const double *const at[3], const double *const v[3],
+                    const double *const a[3], double bound[6])
+{
+    for (int d = 0; d < 3; d++) {
+        double low = DBL_MAX, high = -DBL_MAX;
+        for (int64_t i = 0; i < n; i++) {
+            const double next = at[d][i] + drift * (v[d][i] + kick * a[d][i]);
+            low = next < low ? next : low;
+            high = next > high ? next : high;
+        }
+        /* Steps may round in another order than this. */
+        const double wider = n > 0 ? 1e-12 * fmax(fabs(low), fabs(high)) : 0.0;
+        bound[d] = low - wider;
+        bound[3 + d] = n > 0 ? -(high + wider) : DBL_MAX;
     }
 }

@@ -29,10 +29,16 @@ typedef struct bh_sums {
 
 #define BH_SUMS_DOUBLES ((int)(sizeof(bh_sums) / sizeof(double)))
 
-/* pot is the potential of all *other* particles per unit mass (see bh_potential_self). Sets every member. Compensated
+/* kick: time of a kick that the velocities still lack, which is counted as if it had been given.
+ * pot is the potential of all *other* particles per unit mass (see bh_potential_self). Sets every member. Compensated
  * summation, so that drifts far below 1e-10 can be seen. O(n). */
 void bh_sums_make(int64_t n, const double *m, const double *x, const double *y, const double *z, const double *vx,
                   const double *vy, const double *vz, const double *ax, const double *ay, const double *az,
-                  const double *pot, bh_sums *sums);
+                  const double *pot, double kick, bh_sums *sums);
+
+/* Bounds of where particles will be after a kick of the velocities and a drift: low[3], then minus high[3], so that the
+ * least of each over ranks are those of all; a last digit wider. n == 0: DBL_MAX. */
+void bh_bounds_next(int64_t n, double kick, double drift, const double *const at[3], const double *const v[3],
+                    const double *const a[3], double bound[6]);
 
 #endif

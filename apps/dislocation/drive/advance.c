@@ -28,7 +28,7 @@ int dd_advance_velocities(const dd_motion *motion)
         }
     }
     free(along);
-    return eqp_agree(motion->domain->comm, code, NULL);
+    return code;
 }
 
 /* States of the own nodes. */
@@ -56,7 +56,6 @@ static int states_create(const dd_motion *motion, states *s)
     for (int i = 0; i < 4 && code == EQP_OK; i++) {
         code = eqp_array_create(column[i], 3 * s->n, sizeof(double));
     }
-    code = eqp_agree(motion->domain->comm, code, NULL);
     for (int64_t i = 0; i < s->n && code == EQP_OK; i++) {
         memcpy(s->x0 + 3 * i, motion->domain->network.node[i].x, 3 * sizeof(double));
         memcpy(s->v0 + 3 * i, motion->domain->network.node[i].v, 3 * sizeof(double));
@@ -67,14 +66,18 @@ static int states_create(const dd_motion *motion, states *s)
     return code;
 }
 
-static int largest(const dd_motion *motion, double mine, double *all)
+/* code: of this rank so far. Returns that of all ranks. */
+static int largest(const dd_motion *motion, int code, double mine, double *all)
 {
-    return MPI_Allreduce(&mine, all, 1, MPI_DOUBLE, MPI_MAX, motion->domain->comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                  : EQP_ERR_MPI;
+    double low = -mine;
+
+    code = eqp_meet(motion->domain->comm, code, 1, &low, 0, NULL);
+    *all = code == EQP_OK ? -low : *all;
+    return code;
 }
 
-/* Forces and velocities at x1. */
-static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user)
+/* Forces and velocities at x1. *own: this rank's code of the latter. */
+static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user, int *own)
 {
     int code;
 
@@ -83,7 +86,7 @@ static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evalu
     }
     EQP_TRY(dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage));
     evaluated(user);
-    EQP_TRY(dd_advance_velocities(motion));
+    *own = dd_advance_velocities(motion);
     for (int64_t i = 0; i < s->n; i++) {
         memcpy(s->v1 + 3 * i, motion->domain->network.node[i].v, 3 * sizeof(double));
     }
@@ -91,20 +94,21 @@ done:
     return code;
 }
 
-static int integrate(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user)
+/* own: this rank's code so far. */
+static int integrate(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user, int own)
 {
     dd_stepper *stepper = motion->stepper;
     dd_verdict verdict = DD_STEP_RETRY;
     double fastest = 0.0, error = 0.0;
     int code;
 
-    EQP_TRY(largest(motion, dd_step_largest(s->n, s->v0), &fastest));
+    EQP_TRY(largest(motion, own, own == EQP_OK ? dd_step_largest(s->n, s->v0) : 0.0, &fastest));
     EQP_TRY(dd_stepper_begin(stepper, fastest));
     dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
     while (verdict != DD_STEP_ACCEPT) {
         const double dt = stepper->dt;
-        EQP_TRY(evaluate_at(motion, s, evaluated, user));
-        EQP_TRY(largest(motion, dd_step_error(s->n, s->x0, s->v0, s->x1, s->v1, dt), &error));
+        EQP_TRY(evaluate_at(motion, s, evaluated, user, &own));
+        EQP_TRY(largest(motion, own, dd_step_error(s->n, s->x0, s->v0, s->x1, s->v1, dt), &error));
         EQP_TRY(dd_stepper_judge(stepper, error, &verdict));
         if (verdict == DD_STEP_CORRECT) {
             dd_step_correct(s->n, s->x0, s->v0, s->v1, dt, s->x1);
@@ -122,26 +126,27 @@ static int add_strain(const dd_motion *motion, const states *s, double strain[6]
 {
     const dd_stage *stage = motion->stage;
     const double *edge = motion->domain->edge;
+    double both[9] = {0};
     int code;
 
-    memset(strain, 0, 6 * sizeof *strain);
-    memset(spin, 0, 3 * sizeof *spin);
     for (int64_t own = 0; own < stage->nown; own++) {
         const dd_segment after = dd_stage_segment(stage, stage->own_local[own]);
-        dd_strain_sweep(1, &s->before[own], &after, edge[0] * edge[1] * edge[2], strain, spin);
+        dd_strain_sweep(1, &s->before[own], &after, edge[0] * edge[1] * edge[2], both, both + 6);
     }
-    code = eqp_sum_double(motion->domain->comm, 6, strain);
-    return code == EQP_OK ? eqp_sum_double(motion->domain->comm, 3, spin) : code;
+    code = eqp_sum_double(motion->domain->comm, 9, both);
+    memcpy(strain, both, 6 * sizeof *strain);
+    memcpy(spin, both + 6, 3 * sizeof *spin);
+    return code;
 }
 
-int dd_advance(const dd_motion *motion, dd_evaluated_fn evaluated, void *user, double strain[6], double spin[3])
+int dd_advance(const dd_motion *motion, int code, dd_evaluated_fn evaluated, void *user, double strain[6],
+               double spin[3])
 {
     const dd_stepper before = *motion->stepper;
     states s = {.n = 0};
-    int code;
 
-    EQP_TRY(states_create(motion, &s));
-    EQP_TRY(integrate(motion, &s, evaluated, user));
+    code = code == EQP_OK ? states_create(motion, &s) : code;
+    EQP_TRY(integrate(motion, &s, evaluated, user, code));
     EQP_TRY(add_strain(motion, &s, strain, spin));
 done:
     if (code == EQP_ERR_STOPPED) {

@@ -79,59 +79,85 @@ void dd_outbox_free(dd_outbox *outbox)
     *outbox = (dd_outbox){0};
 }
 
-/* The pieces by rank, each rank's in the order in which they were written. */
-static int pack(const dd_outbox *outbox, int nranks, int64_t *count, char **packed)
+/* What a rank's message to another begins with. Messages travel in words: the last one may be filled up. */
+typedef struct parcel {
+    int64_t from, bytes;
+} parcel;
+
+static int64_t words_of(int64_t bytes)
 {
-    int64_t *at = NULL, from = 0;
+    return bytes == 0 ? 0 : (int64_t)(sizeof(parcel) / sizeof(int64_t)) + (bytes + 7) / 8;
+}
+
+/* The pieces by rank, each rank's in the order in which they were written. to: [nwords] ranks, packed: [nwords] */
+static int pack(const dd_outbox *outbox, int rank, int nranks, int64_t *nwords, int **to, int64_t **packed)
+{
+    int64_t *bytes = NULL, *at = NULL, from = 0, n = 0;
     int code;
 
-    EQP_TRY(eqp_array_create(packed, outbox->n, 1));
+    EQP_TRY(eqp_array_create(&bytes, nranks, sizeof *bytes));
     EQP_TRY(eqp_array_create(&at, nranks, sizeof *at));
-done:
-    if (code != EQP_OK) {
-        return code;
+    for (int64_t i = 0; i < outbox->npieces; i++) {
+        bytes[outbox->rank[i]] += outbox->size[i];
+    }
+    for (int r = 0; r < nranks; r++) {
+        n += words_of(bytes[r]);
+    }
+    EQP_TRY(eqp_array_create(to, n, sizeof **to));
+    EQP_TRY(eqp_array_create(packed, n, sizeof **packed));
+    for (int r = 0; r < nranks; r++) {
+        const int64_t end = *nwords + words_of(bytes[r]);
+        const parcel head = {rank, bytes[r]};
+        at[r] = 8 * *nwords + (int64_t)sizeof head;
+        if (bytes[r] > 0) {
+            memcpy(*packed + *nwords, &head, sizeof head);
+        }
+        for (; *nwords < end; ++*nwords) {
+            (*to)[*nwords] = r;
+        }
     }
     for (int64_t i = 0; i < outbox->npieces; i++) {
-        count[outbox->rank[i]] += outbox->size[i];
-    }
-    for (int r = 1; r < nranks; r++) {
-        at[r] = at[r - 1] + count[r - 1];
-    }
-    for (int64_t i = 0; i < outbox->npieces; i++) {
-        memcpy(*packed + at[outbox->rank[i]], outbox->byte + from, (size_t)outbox->size[i]);
+        memcpy((char *)*packed + at[outbox->rank[i]], outbox->byte + from, (size_t)outbox->size[i]);
         at[outbox->rank[i]] += outbox->size[i];
         from += outbox->size[i];
     }
+done:
+    free(bytes);
     free(at);
-    return EQP_OK;
+    return code;
+}
+
+/* Takes heads and what fills words up out of what has come, by sending rank. */
+static int unpack(int nranks, int64_t nwords, int64_t *words, dd_inbox *inbox)
+{
+    const int code = eqp_array_create(&inbox->count, nranks, sizeof *inbox->count);
+
+    for (int64_t at = 0; at < nwords && code == EQP_OK;) {
+        parcel head;
+        memcpy(&head, words + at, sizeof head);
+        memmove((char *)words + inbox->n, (char *)(words + at) + sizeof head, (size_t)head.bytes);
+        inbox->count[head.from] = head.bytes;
+        inbox->n += head.bytes;
+        at += words_of(head.bytes);
+    }
+    inbox->byte = (char *)words;
+    return code;
 }
 
 int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
 {
     dd_inbox made = {0};
-    int64_t *count = NULL;
-    char *packed = NULL;
-    int nranks, code;
+    int64_t *packed = NULL, *words = NULL, nwords = 0, nin = 0;
+    int *to = NULL, rank, nranks, code = outbox->code;
 
+    MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &nranks);
-    code = eqp_array_create(&count, nranks, sizeof *count);
-    if (code == EQP_OK) {
-        code = eqp_array_create(&made.count, nranks, sizeof *made.count);
-    }
-    if (code == EQP_OK) {
-        code = outbox->code;
-    }
-    if (code == EQP_OK) {
-        code = pack(outbox, nranks, count, &packed);
-    }
+    code = code == EQP_OK ? pack(outbox, rank, nranks, &nwords, &to, &packed) : code;
     dd_outbox_free(outbox);
-    EQP_TRY(eqp_agree(comm, code, NULL));
-    EQP_TRY(eqp_exchange_counts(comm, count, made.count, &made.n));
-    EQP_TRY(eqp_agree(comm, eqp_array_create(&made.byte, made.n, 1), NULL));
-    EQP_TRY(eqp_exchange(comm, 1, count, packed, made.count, made.byte));
-done:
+    code = eqp_send_sparse(comm, code, sizeof *packed, nwords, to, packed, NULL, &nin, &words);
+    code = eqp_agree(comm, code == EQP_OK ? unpack(nranks, nin, words, &made) : code, NULL);
     free(packed);
-    free(count);
+    free(to);
     if (code != EQP_OK) {
         dd_inbox_free(&made);
         return code;

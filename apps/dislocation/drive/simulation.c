@@ -6,6 +6,8 @@
 #include "setup.h"
 #include "stealing.h"
 
+#include <shell/signals.h>
+
 #include <equipoise/par.h>
 
 #include <math.h>
@@ -32,6 +34,7 @@ typedef struct step_ledger {
     int64_t mapped[DD_KINDS]; /* likewise, as the map says */
     int64_t evaluations;
     bool walls_moved;
+    int own; /* code of this rank alone, of which conclude() tells all */
 } step_ledger;
 
 static void take_evaluation(void *user)
@@ -81,7 +84,7 @@ static int evaluate(dd_simulation *sim, step_ledger *ledger)
     memcpy(sim->evaluator.stress, sim->loading.stress, sizeof sim->evaluator.stress);
     EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage));
     take_evaluation(ledger);
-    EQP_TRY(dd_advance_velocities(&motion));
+    ledger->own = dd_advance_velocities(&motion);
 done:
     return code;
 }
@@ -149,18 +152,21 @@ done:
     return code;
 }
 
-/* Nodes to where they should live before the step. */
-static int renew_map(dd_simulation *sim, step_ledger *ledger, eqp_message *message)
+/* Nodes to where they should live before the step. own: this rank's code so far, of which all hear here or when they
+ * move. */
+static int renew_map(dd_simulation *sim, step_ledger *ledger, int own, eqp_message *message)
 {
     const double begin = eqp_cpu_seconds();
     const bool walls = has_own_method(sim);
     int code = EQP_OK;
 
     if (walls ? walls_are_due(sim) : eqp_balancer_due(sim->balancer)) {
+        EQP_TRY(eqp_agree(sim->comm, own, NULL));
         code = walls ? move_walls(sim, ledger) : make_map(sim, ledger, message);
         code = code == EQP_OK ? plan(sim) : code;
         ledger->row.common.balance_seconds += eqp_cpu_seconds_since(begin);
     }
+done:
     return code;
 }
 
@@ -212,6 +218,7 @@ static double load_of_box(const dd_simulation *sim, const step_ledger *ledger)
 static int conclude(dd_simulation *sim, step_ledger *ledger)
 {
     dd_rank_row *row = &ledger->row;
+    double low = -app_signals_pending();
     const eqp_work work = {.row = &row->common,
                            .row_bytes = sizeof *row,
                            .rows = sim->row,
@@ -219,7 +226,10 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
                            .last = sim->evaluator.total.of,
                            .evaluations = ledger->evaluations,
                            .timings = sim->evaluator.timings,
-                           .moved = ledger->walls_moved};
+                           .moved = ledger->walls_moved,
+                           .code = ledger->own,
+                           .nlows = 1,
+                           .low = &low};
     int code;
 
     row->common.particles = (double)sim->domain.network.n;
@@ -233,6 +243,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
     measure_segments(sim, row);
     sim->box_load += load_of_box(sim, ledger);
     EQP_TRY(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
+    sim->signal = (int)-low;
     add_rows(sim);
     sim->now.evaluations = ledger->evaluations;
     sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
@@ -291,6 +302,7 @@ static int make_first_map(dd_simulation *sim, step_ledger *ledger, eqp_message *
     memset(ledger->count, 0, sizeof ledger->count);
     memset(ledger->mapped, 0, sizeof ledger->mapped);
     EQP_TRY(evaluate(sim, ledger));
+    EQP_TRY(eqp_agree(sim->comm, ledger->own, NULL));
 done:
     return code;
 }
@@ -306,6 +318,7 @@ static int start(dd_simulation *sim, eqp_message *message)
     EQP_TRY(code);
     EQP_TRY(plan(sim));
     EQP_TRY(evaluate(sim, &ledger));
+    EQP_TRY(eqp_agree(sim->comm, ledger.own, NULL));
     if (!has_own_method(sim) && weighs != 0) {
         EQP_TRY(eqp_balancer_learn(sim->balancer, sim->evaluator.timings));
         EQP_TRY(make_first_map(sim, &ledger, message));
@@ -388,13 +401,14 @@ void dd_simulation_free(dd_simulation *sim)
     eqp_comm_free(&sim->comm);
 }
 
-static int move(dd_simulation *sim, step_ledger *ledger)
+/* own: this rank's code so far. Returns that of all ranks. */
+static int move(dd_simulation *sim, step_ledger *ledger, int own)
 {
     const dd_motion motion = motion_of(sim);
     double strain[6], spin[3];
     int code;
 
-    EQP_TRY(dd_advance(&motion, take_evaluation, ledger, strain, spin));
+    EQP_TRY(dd_advance(&motion, own, take_evaluation, ledger, strain, spin));
     sim->now.dt = sim->stepper.done;
     dd_loading_advance(&sim->loading, sim->now.dt, strain, spin);
 done:
@@ -444,11 +458,13 @@ done:
 
 int dd_simulation_step(dd_simulation *sim, eqp_message *message)
 {
+    const int own = sim->failed;
     step_ledger ledger = {.sim = sim};
-    int code = renew_map(sim, &ledger, message);
+    int code = renew_map(sim, &ledger, own, message);
 
+    sim->failed = EQP_OK;
     if (code == EQP_OK) {
-        code = move(sim, &ledger);
+        code = move(sim, &ledger, own);
     }
     if (code == EQP_OK) {
         code = change_topology(sim, message);
@@ -463,6 +479,10 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
     if (code == EQP_OK) {
         code = conclude(sim, &ledger);
     }
+    if (code != EQP_OK) { /* on all ranks: the one that failed before the step tells how */
+        const int told = eqp_agree(sim->comm, own != EQP_OK ? own : EQP_ERR_REMOTE, message);
+        code = told == EQP_ERR_REMOTE ? code : told;
+    }
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "dislocation: step %lld: %s", (long long)sim->now.common.step + 1,
                         eqp_error_text(code));
@@ -475,10 +495,11 @@ int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
     step_ledger ledger = {.sim = sim};
     int code;
 
-    EQP_TRY(move(sim, &ledger));
+    EQP_TRY(move(sim, &ledger, EQP_OK));
     fold_nodes(sim);
     EQP_TRY(plan(sim));
     EQP_TRY(evaluate(sim, &ledger));
+    EQP_TRY(eqp_agree(sim->comm, ledger.own, NULL));
 done:
     eqp_timings_clear(sim->evaluator.timings);
     if (code != EQP_OK) {

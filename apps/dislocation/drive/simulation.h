@@ -53,6 +53,8 @@ typedef struct dd_simulation {
     eqp_balancer *balancer;
     dd_problem problem; /* what it knows of this */
     eqp_boxes *boxes;   /* sectioning and bisection: nodes live in their boxes; else NULL */
+    int signal;         /* that some rank had had when the last step was concluded; else 0 */
+    int failed;         /* what this rank has met since the last step, of which the next one tells all */
     double box_load;    /* CPU seconds in forces on this rank since the walls moved last */
     dd_step now;        /* the last step */
     dd_rank_row *row;   /* [ranks] of the last step, on every rank */

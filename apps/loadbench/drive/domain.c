@@ -237,6 +237,7 @@ static int make_route(lb_domain *domain, const eqp_exchange_plan *plan, const in
     const eqp_route_blocks blocks = {
         .n = domain->nsent, .id = of.id, .bytes = of.bytes, .first = of.first, .rank = of.rank};
     EQP_TRY(eqp_route_create(domain->comm, plan, &blocks, &domain->route));
+    EQP_TRY(eqp_route_ready(domain->route));
 done:
     free(of.id);
     free(of.bytes);

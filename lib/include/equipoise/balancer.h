@@ -22,6 +22,7 @@
 #include <equipoise/hindsight.h>
 #include <equipoise/lazy_run.h>
 #include <equipoise/load.h>
+#include <equipoise/par.h>
 #include <equipoise/policy.h>
 #include <equipoise/problem.h>
 #include <equipoise/whatif.h>
@@ -163,6 +164,11 @@ typedef struct eqp_work {
     int64_t evaluations;  /**< of the forces in this step; 0: one */
     eqp_timings *timings; /**< batches of it with their seconds, cleared here; NULL: the step is one batch */
     bool moved;           /**< the caller has renewed the division by itself before this step */
+    int code;    /**< EQP_OK, or why this rank has failed in the step: all ranks return it, and nothing is taken in */
+    int nsums;   /**< at most EQP_MEET_SUMS, the same on all ranks */
+    int nlows;   /**< at most EQP_MEET_LOWS, the same on all ranks */
+    double *sum; /**< [nsums] of this rank; then of all ranks, by the call's own reduction, the same bits on all */
+    double *low; /**< [nlows] of this rank, no NaN; then the least of all ranks */
 } eqp_work;
 
 /** A step over all ranks; the same on all of them. */
@@ -188,8 +194,9 @@ typedef struct eqp_step {
     int64_t handed;             /**< pieces of loops that were computed by others than the map says */
     double calibration;         /**< largest change of a weight by measured loads when the present map was made, a
                                      fraction; 0: none */
-    double correlation;         /**< rank correlation of predicted and measured seconds of the timed batches */
-    eqp_sizes unit_sizes;       /**< of the last map by units */
+    double correlation; /**< rank correlation of predicted and measured seconds of a rank's timed batches, mean over the
+                           ranks by batches */
+    eqp_sizes unit_sizes;     /**< of the last map by units */
     int64_t map_age;          /**< steps since the owners of the present map were surveyed: 0 in the first step with one
                                   that was made in time, more with one that came late */
     eqp_lazy_phase lazy;      /**< how the offer stands after the step */
@@ -198,11 +205,14 @@ typedef struct eqp_step {
     char why[192]; /**< why it was repaired or renewed, or kept when a new one was looked for; else empty */
 } eqp_step;
 
-/** Takes a step in: fits costs, learns speeds, tells the policy. Collective.
+/** Takes a step in: fits costs, learns speeds, tells the policy. Collective: one allreduce, in which the caller's own
+ * sums, minima and code may travel, and one allgather of the rows; nothing else blocks, so that a step needs no other
+ * call that only agrees on something.
  * \param[in]     balancer  the balancer
  * \param[in,out] work      of this rank
  * \param[out]    step      all but `step` and `time`; NULL: not wanted
- * \return EQP_OK; EQP_ERR_DATA for loads or counts that are none; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY; EQP_ERR_MPI */
+ * \return EQP_OK; EQP_ERR_DATA for loads or counts that are none; EQP_ERR_ARGUMENT; EQP_ERR_MEMORY; EQP_ERR_MPI;
+ *         work->code of a rank; on all ranks */
 int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step);
 
 /** What the schedule of maps has cost so far against the best one, by eqp_hindsight_regret(): of the steps that this

@@ -46,6 +46,19 @@ void eqp_comm_free(MPI_Comm *own);
  * the ranks may differ in that */
 int eqp_agree(MPI_Comm comm, int code, eqp_message *message);
 
+#define EQP_MEET_SUMS 24 /**< most sums that ranks make when they meet */
+#define EQP_MEET_LOWS 12 /**< most minima */
+
+/** eqp_agree(), minima and sums in one allreduce, for what a step has to find out together. Collective.
+ * \param[in]     code   this rank's code
+ * \param[in]     nlows  at most EQP_MEET_LOWS, the same on all ranks
+ * \param[in,out] low    [nlows] of this rank, no NaN; then the least of all ranks (the most of -x is minus that);
+ *                       unchanged on error
+ * \param[in]     nsums  at most EQP_MEET_SUMS, the same on all ranks
+ * \param[in,out] sum    [nsums] of this rank; then of all ranks, the same bits on all; unchanged on error
+ * \return a code as of eqp_agree(), or EQP_ERR_ARGUMENT, EQP_ERR_MPI on all ranks */
+int eqp_meet(MPI_Comm comm, int code, int nlows, double *low, int nsums, double *sum);
+
 /** Tests that all ranks passed the same number: EQP_OK or EQP_ERR_ARGUMENT on all. Collective, one small allreduce. */
 int eqp_agree_same(MPI_Comm comm, int64_t value);
 
@@ -161,6 +174,42 @@ int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void
  * \return as eqp_gather_records() */
 int eqp_send_records(MPI_Comm comm, size_t element_size, int64_t n, const int *dest, const void *send, int64_t *nrecv,
                      void *recv);
+
+/** eqp_send_records() where few ranks send to few, and where what a rank has met before is not worth a meeting of its
+ * own: partners find each other by non-blocking consensus, in an allreduce that blocks nobody, and codes travel in it.
+ * Collective.
+ * \param[in]     code  of this rank so far: where it is not EQP_OK on some rank nothing is sent and all return it
+ * \param[in,out] most  a number of this rank above INT64_MIN; then the largest of all ranks, unchanged on error; NULL:
+ *                      not wanted (0 for the others)
+ * \return as eqp_send_records() on all ranks; but EQP_ERR_MEMORY or EQP_ERR_OVERFLOW may be this rank's alone, where it
+ *         cannot hold what came: that is the code for its next collective call */
+int eqp_send_sparse(MPI_Comm comm, int code, size_t element_size, int64_t n, const int *dest, const void *send,
+                    int64_t *most, int64_t *nrecv, void *recv);
+
+/** What eqp_gatherer_run() keeps from call to call. */
+typedef struct eqp_gatherer eqp_gatherer;
+
+/** An object that collects arrays of lengths that nobody but their rank knows on every rank, again and again, in one
+ * allgather each time: it has room for what came last time and some more; where that is too small on any rank it grows,
+ * which costs two more calls. Collective.
+ * \param[in]  comm          borrowed until it is freed
+ * \param[in]  element_size  bytes, >= 1, the same on all ranks
+ * \param[out] gatherer      owned by the caller; unchanged on error
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
+int eqp_gatherer_create(MPI_Comm comm, size_t element_size, eqp_gatherer **gatherer);
+
+/** Frees one; NULL is legal. Local. */
+void eqp_gatherer_free(eqp_gatherer *gatherer);
+
+/** Collects arrays. Collective.
+ * \param[in]  code   of this rank so far; where it is not EQP_OK on some rank all return it
+ * \param[in]  n      elements of this rank
+ * \param[in]  send   [n] elements (borrowed)
+ * \param[out] nrecv  elements of all ranks; unchanged on error
+ * \param[out] recv   address of a pointer that gets [nrecv] elements in rank order, borrowed from the gatherer until its
+ *                    next call; unchanged on error
+ * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI or a rank's `code`, on all ranks */
+int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *send, int64_t *nrecv, void *recv);
 
 /** Splits a distributed set of keys: part p gets the keys with cut[p] <= key < cut[p + 1]. Each cut stands before
  * or behind the key that holds its target, whichever is nearer, so the result is a property of the keys and does not

@@ -13,7 +13,13 @@
  * program keeps; routes that take turns share one. Making a route and other calls of par.h are fine while another route
  * travels.
  *
- * A start waits for nobody, so it tells a wrong argument to its caller alone. But the trip is made, and its finish
+ * Codes travel with the data, so that no call of a step has to meet only to agree on one: what a rank has met before
+ * goes into eqp_route_blocks.code or eqp_route_give_up(), and what memory it lacked for its part of a route into the
+ * first start.
+ *
+ * The first start of a route waits until all ranks have made theirs, and where one could not every start returns that
+ * code on all ranks, and no trip is made. Else a start waits for nobody, so it tells a wrong argument to its caller
+ * alone. But the trip is made, and its finish
  * returns that code on all ranks: *after a start that failed call finish all the same*, or eqp_route_free(). The ranks'
  * codes meet in an allreduce that travels beside the data. Calls out of turn are EQP_ERR_STATE for their caller, and
  * nothing happens: a start during a trip, a finish without one. A route that is NULL is EQP_ERR_ARGUMENT for its
@@ -24,6 +30,7 @@
 #include <equipoise/base.h>
 #include <equipoise/exchange.h>
 #include <mpi.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -39,6 +46,9 @@ typedef struct eqp_route_blocks {
     const int64_t *bytes; /**< [n] >= 0 */
     const int64_t *first; /**< [n + 1] into rank */
     const int *rank;      /**< ranks that need each, ascending; this rank among them costs nothing and gets nothing */
+    bool back; /**< contributions will come back: memory for their sums is made with the route; the same on all
+                    ranks */
+    int code;  /**< EQP_OK, or why this rank has no blocks to tell of: all ranks return it then */
 } eqp_route_blocks;
 
 /** What arrives here (borrowed from the route). By home, then in the order in which the home gave its blocks, without
@@ -62,8 +72,8 @@ typedef struct eqp_route_counts {
 
 /** Plans: every rank tells the next stop of each of its blocks, those tell theirs, and so on. Partners find each other
  * without an all-to-all. Collective.
- * Time: one message with 32 bytes and the ranks behind it per block and next stop, and a few small allreduces per
- * stage; with `broadcast` an allgather of 32 bytes and a bit per rank for each hot block; with node > 1 two
+ * Time: one message with 32 bytes and the ranks behind it per block and next stop, and an allreduce that blocks nobody
+ * per stage; with `broadcast` an allgather of 32 bytes and a bit per rank for each hot block; with node > 1 two
  * communicators and a window. Memory: what is sent and what arrives at each stage, 32 bytes for each block in a
  * message. With `node` R > 1 the ranks p R to p R + R - 1 must be able to share memory (MPI_Comm_split_type) and R must
  * divide the number of ranks, else EQP_ERR_ARGUMENT on all ranks: use eqp_route_fit().
@@ -71,7 +81,8 @@ typedef struct eqp_route_counts {
  * \param[in]  plan    the same on all ranks (copied)
  * \param[in]  blocks  of this rank; ids and sizes need not be known to others
  * \param[out] route   owned by the caller; eqp_route_free(); unchanged on error
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI on all ranks */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI or blocks->code on all ranks. A lack
+ *         of memory that shows after the ranks have met is told by the first start; nothing arrives then */
 int eqp_route_create(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, eqp_route **route);
 
 /** Frees a route; NULL is legal. A trip on its way is ended first, as by a finish. Collective for plans with node > 1
@@ -84,13 +95,28 @@ void eqp_route_free(eqp_route *route);
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI on all ranks */
 int eqp_route_fit(MPI_Comm comm, eqp_exchange_plan *plan);
 
+/** Whether no rank has a block for another one, so that trips would move nothing. Waits as the first start does, and is
+ * the same on all ranks: false for NULL, and where some rank could not make the route. Collective. */
+bool eqp_route_idle(eqp_route *route);
+
+/** Waits until all ranks have made the route, as the first start does, for who wants to know before it. Collective.
+ * \return EQP_OK, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI on all ranks; EQP_ERR_ARGUMENT for NULL */
+int eqp_route_ready(eqp_route *route);
+
 /** What arrives. Local. */
 eqp_route_view eqp_route_arrivals(const eqp_route *route);
 
-/** Sends blocks out; returns while they travel, waiting for nobody. Collective.
+/** This rank will start the route's next trip without data, and with this code, which the finish returns on all ranks.
+ * Local; NULL is legal.
+ * \param[in] code  why; a number that is no error counts as EQP_ERR_ARGUMENT */
+void eqp_route_give_up(eqp_route *route, int code);
+
+/** Sends blocks out; returns while they travel. Only the first trip of a route waits, for all ranks to have made it.
+ * Collective.
  * \param[in]  data  this rank's blocks one after another, without gaps, in their order (borrowed until
  *                   eqp_route_finish()); NULL where they have no bytes
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE, EQP_ERR_MPI, of this rank alone */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_STATE, EQP_ERR_MPI, of this rank alone; EQP_ERR_MEMORY, EQP_ERR_OVERFLOW on
+ *         all ranks where one could not make the route */
 int eqp_route_start(eqp_route *route, const void *data);
 
 /** Moves things on, if anything has arrived: call it now and then between start and finish. With several stages nothing
@@ -106,9 +132,9 @@ int eqp_route_finish(eqp_route *route, const void **received);
 
 /** Brings contributions back, which are doubles, and adds them up on their way; returns while they travel. Every rank
  * that needs a block contributes to it. All blocks of all ranks must have whole doubles, else EQP_ERR_ARGUMENT on all.
- * The first trip back of a route makes its memory, as much as arrives at each stage, and waits for all ranks to have
- * it; later ones wait for nobody. Collective. Only where EQP_ERR_ARGUMENT or EQP_ERR_MEMORY comes on all ranks no trip
- * is made.
+ * Where the route was not made for it (eqp_route_blocks.back) its first trip back makes memory, as much as arrives at
+ * each stage, and waits for all ranks to have it; others wait for nobody. Collective. Only where EQP_ERR_ARGUMENT or
+ * EQP_ERR_MEMORY comes on all ranks no trip is made.
  * \param[in]  mine  contributions at the offsets of eqp_route_arrivals(), in bytes, aligned for doubles (borrowed until
  *                   eqp_route_back_finish()); NULL where nothing arrives
  * \return as eqp_route_start(), or EQP_ERR_MEMORY on all ranks */

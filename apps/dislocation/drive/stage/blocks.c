@@ -60,12 +60,21 @@ void dd_blocks_need(dd_blocks *blocks, int rank)
 int dd_blocks_route(MPI_Comm comm, const eqp_exchange_plan *plan, dd_blocks *blocks, eqp_route **route)
 {
     static const int64_t none[1] = {0};
-    int code = eqp_agree(comm, blocks->code, NULL);
+    const eqp_route_blocks listed = {.n = blocks->n,
+                                     .id = blocks->id,
+                                     .bytes = blocks->bytes,
+                                     .first = blocks->n > 0 ? blocks->first : none,
+                                     .rank = blocks->rank,
+                                     .back = blocks->back,
+                                     .code = blocks->code};
+    eqp_route *made = NULL;
+    int code = eqp_route_create(comm, plan, &listed, &made);
 
+    code = code == EQP_OK ? eqp_route_ready(made) : code;
     if (code == EQP_OK) {
-        const eqp_route_blocks listed = {blocks->n, blocks->id, blocks->bytes, blocks->n > 0 ? blocks->first : none,
-                                         blocks->rank};
-        code = eqp_route_create(comm, plan, &listed, route);
+        *route = made;
+    } else {
+        eqp_route_free(made);
     }
     dd_blocks_free(blocks);
     return code;

@@ -10,6 +10,7 @@ typedef struct dd_blocks {
     int64_t n, id_room, bytes_room, first_room, rank_room;
     int64_t *id, *bytes, *first; /* owned */
     int *rank;
+    bool back; /* what arrives is answered by contributions */
     int code;
 } dd_blocks;
 

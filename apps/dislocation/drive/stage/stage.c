@@ -196,6 +196,7 @@ static int make_routes(listing *l, dd_stage *stage)
     const dd_domain *domain = l->domain;
     int code = eqp_array_create(&l->end, 2 * stage->nown, sizeof *l->end);
 
+    l->segments.back = true;
     dd_blocks_fail(&l->segments, code);
     dd_blocks_fail(&l->ends, code);
     if (code == EQP_OK) {

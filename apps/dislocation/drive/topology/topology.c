@@ -246,8 +246,8 @@ static int phase(topology *t, bool sees, int (*candidates)(topology *t))
 
     EQP_TRY(sees ? see(t) : EQP_OK);
     t->n = 0;
-    EQP_TRY(eqp_agree(t->domain->comm, candidates(t), NULL));
-    EQP_TRY(dd_transact(t->domain, t->n, t->wanted, ROUNDS, run, t, &counts, t->message));
+    code = candidates(t);
+    EQP_TRY(dd_transact(t->domain, code, t->n, t->wanted, ROUNDS, run, t, &counts, t->message));
     t->fits = t->fits && counts.done == 0;
     t->own.lost += counts.lost;
 done:

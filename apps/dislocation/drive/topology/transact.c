@@ -381,16 +381,16 @@ done:
     return code;
 }
 
-int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
+int dd_transact(dd_domain *domain, int code, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
                 void *context, dd_transact_counts *counts, eqp_message *message)
 {
     dd_transaction t = {.domain = domain, .message = {""}};
     dd_transact_counts made = {0};
-    int64_t any = n;
-    int code = eqp_sum_int64(domain->comm, 1, &any);
+    double any = (double)n;
 
+    code = eqp_meet(domain->comm, code, 0, NULL, 1, &any);
     if (code == EQP_OK && any > 0) {
-        made.lost = any;
+        made.lost = (int64_t)any;
         code = collect(&t, n, wanted);
     }
     for (int r = 0; r < rounds && made.lost > 0 && code == EQP_OK; r++) {

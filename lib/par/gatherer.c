@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arrays of unknown lengths on every rank, in one allgather: every rank sends a slot that is as large as all thought
+ * that it would have to be. */
+#include "par/comm.h"
+
+#include <equipoise/par.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What every slot begins with. */
+typedef struct slot_head {
+    int64_t n, code;
+} slot_head;
+
+struct eqp_gatherer {
+    MPI_Comm comm;
+    int rank, nranks;
+    size_t size;
+    int64_t room; /* elements of a slot */
+    char *mine, *all;
+};
+
+static size_t slot_bytes(const eqp_gatherer *g, int64_t room)
+{
+    return sizeof(slot_head) + (size_t)room * g->size;
+}
+
+/* Slots for so many elements. Collective; unchanged on error. */
+static int grow(eqp_gatherer *g, int64_t room)
+{
+    char *mine = NULL, *all = NULL;
+    int code = room > (INT_MAX - (int64_t)sizeof(slot_head)) / (int64_t)g->size ? EQP_ERR_OVERFLOW : EQP_OK;
+
+    code = code ? code : eqp_array_create(&mine, 1, slot_bytes(g, room));
+    code = code ? code : eqp_array_create(&all, g->nranks, slot_bytes(g, room));
+    if ((code = eqp__agree_alike(g->comm, code, (int64_t)g->size))) {
+        free(mine);
+        free(all);
+        return code;
+    }
+    free(g->mine);
+    free(g->all);
+    g->mine = mine;
+    g->all = all;
+    g->room = room;
+    return EQP_OK;
+}
+
+int eqp_gatherer_create(MPI_Comm comm, size_t element_size, eqp_gatherer **gatherer)
+{
+    eqp_gatherer *made = NULL;
+    int rank, nranks = 0, code = eqp__comm_shape(comm, &rank, &nranks);
+
+    if (code) {
+        return code;
+    }
+    code = element_size < 1 || element_size > INT_MAX / 2 || !gatherer ? EQP_ERR_ARGUMENT
+                                                                       : eqp_array_create(&made, 1, sizeof *made);
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    *made = (eqp_gatherer){.comm = comm, .rank = rank, .nranks = nranks, .size = element_size};
+    EQP_TRY(grow(made, 1));
+    *gatherer = made;
+    made = NULL;
+done:
+    eqp_gatherer_free(made);
+    return code;
+}
+
+void eqp_gatherer_free(eqp_gatherer *gatherer)
+{
+    if (gatherer) {
+        free(gatherer->mine);
+        free(gatherer->all);
+        free(gatherer);
+    }
+}
+
+static slot_head head_of(const eqp_gatherer *g, int rank)
+{
+    slot_head head;
+
+    memcpy(&head, g->all + (size_t)rank * slot_bytes(g, g->room), sizeof head);
+    return head;
+}
+
+/* *most: elements of any rank; *total: of all. The code of the first rank that failed. */
+static int look(const eqp_gatherer *g, int64_t *most, int64_t *total)
+{
+    int code = EQP_OK;
+
+    *most = *total = 0;
+    for (int r = 0; r < g->nranks; r++) {
+        const slot_head head = head_of(g, r);
+        *most = head.n > *most ? head.n : *most;
+        *total += head.n; /* a slot has room for few enough */
+        code = code ? code : (int)head.code;
+    }
+    return code;
+}
+
+static int gather(eqp_gatherer *g, int code, int64_t n, const void *send)
+{
+    const slot_head head = {code ? 0 : n, code};
+    const int bytes = (int)slot_bytes(g, g->room);
+
+    memcpy(g->mine, &head, sizeof head);
+    if (!code && n > 0 && n <= g->room) {
+        memcpy(g->mine + sizeof head, send, (size_t)n * g->size);
+    }
+    return MPI_Allgather(g->mine, bytes, MPI_BYTE, g->all, bytes, MPI_BYTE, g->comm) == MPI_SUCCESS ? EQP_OK
+                                                                                                    : EQP_ERR_MPI;
+}
+
+/* Moves the elements of all slots to the front, in order. */
+static char *close_up(eqp_gatherer *g)
+{
+    const size_t slot = slot_bytes(g, g->room);
+    char *to = g->all;
+
+    for (int r = 0; r < g->nranks; r++) {
+        const size_t bytes = (size_t)head_of(g, r).n * g->size;
+        memmove(to, g->all + (size_t)r * slot + sizeof(slot_head), bytes);
+        to += bytes;
+    }
+    return g->all;
+}
+
+int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *send, int64_t *nrecv, void *recv)
+{
+    const int64_t far = INT64_MAX / 4;
+    int64_t most, total;
+    char *first;
+
+    if (!gatherer) {
+        return EQP_ERR_ARGUMENT;
+    }
+    code = code > 0 ? EQP_ERR_ARGUMENT : code;
+    code = code ? code : n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
+    code = code ? code : n > far / gatherer->nranks ? EQP_ERR_OVERFLOW : EQP_OK;
+    EQP_TRY(gather(gatherer, code, n, send));
+    EQP_TRY(look(gatherer, &most, &total));
+    if (most > gatherer->room) { /* known to all ranks */
+        EQP_TRY(grow(gatherer, most + most / 8 + 8));
+        EQP_TRY(gather(gatherer, EQP_OK, n, send));
+    }
+    first = close_up(gatherer);
+    *nrecv = total;
+    memcpy(recv, &first, sizeof first);
+done:
+    return code;
+}

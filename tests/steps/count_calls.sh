@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# How many collective calls a step costs that keeps its map: those of a longer run beyond those of a shorter one. A step
+# may not need more than it says here; counts are no times.
+# usage: count_calls.sh SHIM BARNESHUT DISLOCATION
+source "$(dirname "$0")/../app/lib.sh"
+shim=$1 barneshut=$2 dislocation=$3
+few=4 many=10
+
+# calls STEPS APP [OPTION...]: numbers of all calls, one a line, in the file `calls`.
+calls()
+{
+    local steps=$1
+    APP=$2
+    shift 2
+    COUNT_CALLS=calls LD_PRELOAD=$shim run 3 "$@" --rebalance never --quiet --steps "$steps" ||
+        fail "$APP $*: $(head -c 300 err)"
+}
+
+# costs APP BLOCKING OTHERS [OPTION...]: most of each per step.
+costs()
+{
+    local app=$1 blocking=$2 others=$3
+    shift 3
+    calls $few "$app" "$@"
+    mv calls calls.few
+    calls $many "$app" "$@"
+    paste calls.few calls | awk -v steps=$((many - few)) -v b="$blocking" -v o="$others" -v app="$(basename "$app")" '
+        { each[NR] = ($2 - $1) / steps }
+        END {
+            printf "%s: %g blocking collectives, %g others, %g messages a step\n", app, each[1], each[2], each[3]
+            exit !(NR == 3 && each[1] <= b && each[2] <= o)
+        }' || fail "$app $*: more than $blocking or $others"
+}
+
+costs "$barneshut" 4 10 --generate disks:n=2048 --balance sfc
+costs "$dislocation" 25 25 --generate chains:n=6 --balance sfc
+exit $((failures > 0))
