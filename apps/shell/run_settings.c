@@ -556,6 +556,10 @@ int app_run_list_methods(const eqp_methods *own, char **text)
     for (int i = 0; (method = eqp_methods_at(own, i)) != NULL; i++) {
         EQP_TRY(list_method(list, method));
     }
+    for (int i = 0; (method = eqp_method_lacking(i)) != NULL; i++) {
+        EQP_TRY(eqp_table_cell(list, "%s", method->name));
+        EQP_TRY(eqp_table_cell(list, "not built: %s", method->summary));
+    }
     EQP_TRY(eqp_table_text(list, text));
 done:
     eqp_table_free(list);

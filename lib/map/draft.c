@@ -54,6 +54,9 @@ static int make_items(eqp_draft *draft, const eqp_map *old)
     if (code == EQP_OK) {
         code = eqp_array_create(&draft->seconds, items->view.n, sizeof *draft->seconds);
     }
+    if (code == EQP_OK && draft->units.units == NULL && eqp__making_wants_pins(&draft->options)) {
+        code = eqp__items_take_pins(items, draft->owners);
+    }
     EQP_TRY(eqp_agree(draft->comm, code, NULL));
     EQP_TRY(eqp_scan_int64(draft->comm, items->view.n, &before, &draft->nitems));
     for (int64_t i = 0; i < items->view.n; i++) {

@@ -9,8 +9,8 @@
 
 void eqp__items_free(eqp_items *items)
 {
-    void *owned[] = {items->id,    items->particles, items->size,     items->weight,
-                     items->point, items->source,    items->part_now, items->part};
+    void *owned[] = {items->id,     items->particles, items->size,   items->pin_first, items->pin,
+                     items->weight, items->point,     items->source, items->part_now,  items->part};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -127,6 +127,28 @@ static int fill_from_units(eqp_items *items, const eqp_owners *owners, const eqp
     items->view.pin_first = made->pin_first;
     items->view.pin = made->pin;
     free(votes);
+    return code;
+}
+
+int eqp__items_take_pins(eqp_items *items, const eqp_owners *owners)
+{
+    int64_t at = 0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&items->pin_first, owners->n + 1, sizeof *items->pin_first));
+    EQP_TRY(eqp_array_create(&items->pin, owners->pin_first[owners->n] + owners->n, sizeof *items->pin));
+    for (int64_t o = 0; o < owners->n; o++) {
+        for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
+            items->pin[at++] = owners->pin[p];
+        }
+        if (owners->owner[o].pin >= 0) { /* else others name something else */
+            items->pin[at++] = owners->owner[o].pin;
+        }
+        items->pin_first[o + 1] = at;
+    }
+    items->view.pin_first = items->pin_first;
+    items->view.pin = items->pin;
+done:
     return code;
 }
 

@@ -10,7 +10,7 @@
 /* The balancer's items, with the arrays that they borrow. Zeros are none. */
 typedef struct eqp_items {
     eqp_balance_items view;
-    int64_t *id, *particles, *size;
+    int64_t *id, *particles, *size, *pin_first, *pin;
     double *weight, *point, *source;
     int *part_now, *part; /* [view.n] part: room for what is assigned */
 } eqp_items;
@@ -18,6 +18,10 @@ typedef struct eqp_items {
 /* units: empty where whole owners are assigned. old: the map by which owners are computed now, or NULL. Local; the
  * caller frees *items in any case. */
 int eqp__items_fill(eqp_items *items, const eqp_owners *owners, const eqp_work_units *units, const eqp_map *old);
+
+/* Whole owners also get what they touch: the pins that the survey has kept, and their own. Local. */
+int eqp__items_take_pins(eqp_items *items, const eqp_owners *owners);
+
 void eqp__items_free(eqp_items *items);
 
 #endif

@@ -11,6 +11,13 @@ bool eqp__making_wants_units(const eqp_making *making)
     return making->how.split || (making->method->flags & EQP_NEEDS_UNITS) != 0;
 }
 
+bool eqp__making_wants_pins(const eqp_making *making)
+{
+    const unsigned start = making->how.start != NULL ? making->how.start->flags : 0;
+
+    return ((making->method->flags | start) & EQP_NEEDS_PINS) != 0;
+}
+
 bool eqp__making_wants_trial(const eqp_making *making)
 {
     return making->how.split || making->how.even || (making->method->flags & EQP_NEEDS_SOURCES) != 0;

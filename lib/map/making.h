@@ -41,6 +41,9 @@ bool eqp__method_weighs(const eqp_method *method);
 /* Whether work units are assigned, not whole owners. */
 bool eqp__making_wants_units(const eqp_making *options);
 
+/* Whether items are assigned by what they touch. */
+bool eqp__making_wants_pins(const eqp_making *options);
+
 /* Whether a map takes more than the survey of its owners: traces of what it costs, or of several maps. */
 bool eqp__making_wants_trial(const eqp_making *options);
 

@@ -72,6 +72,7 @@ eqp_survey_detail eqp__making_detail(const eqp_making *options, int nparts, cons
     double target, rate;
 
     if (!eqp__making_wants_units(options)) {
+        detail.pin_below = eqp__making_wants_pins(options) ? UINT64_MAX : 0;
         return detail;
     }
     if (options->how.full && last->interactions > MOST_FULL) {

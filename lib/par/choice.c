@@ -12,15 +12,15 @@
 
 /* What the flags of a method allow; in this order people see it, a method's own options before those that come last. */
 typedef struct common_option {
-    unsigned flag;
+    unsigned flags; /* all of these */
     eqp_option option;
 } common_option;
 
 static const common_option common[] = {
-    {EQP_NEEDS_PINS,
+    {EQP_NEEDS_PINS | EQP_NEEDS_UNITS,
      {"pins", EQP_OPTION_INT, offsetof(eqp_choice_options, pins), 2, false, MOST_PINS, NULL,
       "most pins of a work unit; 2: its owner and the other end of the interaction in its middle"}},
-    {EQP_NEEDS_PINS,
+    {EQP_NEEDS_PINS | EQP_NEEDS_UNITS,
      {"full", EQP_OPTION_FLAG, offsetof(eqp_choice_options, full), 0, false, 0, NULL,
       "every interaction is a unit with all its pins: small inputs only"}},
     {EQP_REFINES,
@@ -80,7 +80,7 @@ const eqp_method *eqp_methods_find(const eqp_methods *own, const char *name)
 static const eqp_option *allowed_option(const eqp_method *method, int n, const common_option *table, int *i)
 {
     for (int k = 0; k < n; k++) {
-        if ((method->flags & table[k].flag) && (*i)-- == 0) {
+        if ((method->flags & table[k].flags) == table[k].flags && (*i)-- == 0) {
             return &table[k].option;
         }
     }
@@ -292,6 +292,20 @@ static int check_options(const eqp_choice *choice, eqp_message *message)
     return EQP_OK;
 }
 
+static int refuse_method(const char *name, eqp_message *message)
+{
+    const eqp_method *row;
+
+    for (int i = 0; (row = eqp_method_lacking(i)); i++) {
+        if (strcmp(row->name, name) == 0) {
+            eqp_message_set(message, "%s is not built in: this build was made without its library", name);
+            return EQP_ERR_UNKNOWN;
+        }
+    }
+    eqp_message_set(message, "'%s' is no method (try --balance help)", name);
+    return EQP_ERR_UNKNOWN;
+}
+
 int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *word, eqp_choice *choice,
                      eqp_message *message)
 {
@@ -316,8 +330,7 @@ int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, co
     }
     made.method = eqp_methods_find(own, copy);
     if (!made.method) {
-        eqp_message_set(message, "'%s' is no method (try --balance help)", copy);
-        return EQP_ERR_UNKNOWN;
+        return refuse_method(copy, message);
     }
     for (char *piece = colon ? colon + 1 : NULL; piece; piece = next) {
         next = strchr(piece, ',');

@@ -2,29 +2,54 @@
 /* The table of methods. */
 #include "par/methods.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static const eqp_method *const methods[] = {
-    &eqp__method_none,        &eqp__method_count,     &eqp__method_sfc,     &eqp__method_rcb,
-    &eqp__method_interaction, &eqp__method_tiles,     &eqp__method_jagged,  &eqp__method_tensor,
-    &eqp__method_feedback,    &eqp__method_diffusion, &eqp__method_voronoi,
+    &eqp__method_none,    &eqp__method_count,  &eqp__method_sfc,        &eqp__method_rcb,      &eqp__method_interaction,
+    &eqp__method_tiles,   &eqp__method_jagged, &eqp__method_tensor,     &eqp__method_feedback, &eqp__method_diffusion,
+    &eqp__method_voronoi, &eqp__method_rib,    &eqp__method_hypergraph, &eqp__method_metis,    &eqp__method_scotch,
 };
+#define NMETHODS ((int)(sizeof methods / sizeof methods[0]))
+
+/* Row i of those that this build has, or of those that it lacks. */
+static const eqp_method *row_at(int i, bool built)
+{
+    for (int k = 0; i >= 0 && k < NMETHODS; k++) {
+        if ((methods[k]->assign != NULL) == built && i-- == 0) {
+            return methods[k];
+        }
+    }
+    return NULL;
+}
 
 int eqp_method_count(void)
 {
-    return (int)(sizeof methods / sizeof methods[0]);
+    int n = 0;
+
+    while (row_at(n, true) != NULL) {
+        n++;
+    }
+    return n;
 }
 
 const eqp_method *eqp_method_at(int i)
 {
-    return i >= 0 && i < eqp_method_count() ? methods[i] : NULL;
+    return row_at(i, true);
+}
+
+const eqp_method *eqp_method_lacking(int i)
+{
+    return row_at(i, false);
 }
 
 const eqp_method *eqp_method_find(const char *name)
 {
-    for (int i = 0; name && i < eqp_method_count(); i++) {
-        if (strcmp(methods[i]->name, name) == 0) {
-            return methods[i];
+    const eqp_method *row;
+
+    for (int i = 0; name && (row = row_at(i, true)) != NULL; i++) {
+        if (strcmp(row->name, name) == 0) {
+            return row;
         }
     }
     return NULL;

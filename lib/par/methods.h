@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of the table of methods; a new one is a line here, a line in methods.c and a file. */
+/* The rows of the table of methods; a new one is a line here, a line in methods.c and a file. A row without `assign` is
+ * one that this build lacks: the table leaves it out. */
 #ifndef EQUIPOISE_PAR_METHODS_H
 #define EQUIPOISE_PAR_METHODS_H
 
@@ -9,7 +10,11 @@ extern const eqp_method eqp__method_none;
 extern const eqp_method eqp__method_count;
 extern const eqp_method eqp__method_sfc;
 extern const eqp_method eqp__method_rcb;
+extern const eqp_method eqp__method_rib;
 extern const eqp_method eqp__method_interaction;
+extern const eqp_method eqp__method_hypergraph;
+extern const eqp_method eqp__method_metis;
+extern const eqp_method eqp__method_scotch;
 extern const eqp_method eqp__method_tiles;
 extern const eqp_method eqp__method_jagged;
 extern const eqp_method eqp__method_tensor;

@@ -178,7 +178,7 @@ static eqp_survey_detail detail_of(const eqp_balancer *b, const eqp_making *maki
     if (making->method == &eqp__method_auto) {
         divided.how.split = true;
     }
-    if (b->totals.interactions > 0) {
+    if (b->totals.interactions > 0 || !eqp__making_wants_units(&divided)) {
         detail = eqp__making_detail(&divided, b->nparts, &b->totals);
     }
     if (eqp__making_by_trial(making)) {

@@ -32,6 +32,7 @@ static int take_survey(eqp_balancer *b, const eqp_making *making, const eqp_surv
         eqp__survey_clear(survey, &b->model, wanted);
         return eqp_agree(b->comm, problem->survey(problem->user, EQP_SURVEY_WORK, survey), NULL);
     }
+    detail.pin_below = !units && eqp__making_wants_pins(making) ? UINT64_MAX : 0;
     if (!units || !problem->estimates || totals.owners == 0) {
         eqp__survey_clear(survey, &b->model, &detail);
         code = problem->survey(problem->user, weighs ? EQP_SURVEY_WORK : EQP_SURVEY_NAMES, survey);

@@ -12,12 +12,17 @@
 #include <string.h>
 
 /* The candidates, from the cheapest up. effort: what trying one is expected to cost, its trace included, as a multiple
- * of what the curve's trial has cost. The curve is tried without a question. */
+ * of what the curve's trial has cost. The curve is tried without a question. A hypergraph of all pins takes 10 times as
+ * much where they are few, 100 times where everybody touches everything. */
 static const struct {
     const char *word;
     double effort;
-} candidates[] = {{"sfc", 0}, {"rcb", 1}, {"sfc:split", 3}, {"jagged", 3}, {"tiles", 3}, {"interaction", 10}};
+} candidates[] = {{"sfc", 0},    {"rcb", 1},   {"rib", 1},          {"sfc:split", 3},
+                  {"jagged", 3}, {"tiles", 3}, {"interaction", 10}, {"hypergraph", 100}};
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
+
+/* In a comparison, candidates that take more are tried only where they are asked for. */
+#define MOST_UNASKED 10
 
 /* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
 #define EVEN_EFFORT 6.0
@@ -33,7 +38,7 @@ int eqp__auto_missing(const eqp_methods *own, const eqp_choice_options *usual, i
         while (k < n && strcmp(choice[k].word, candidates[i].word) != 0) {
             k++;
         }
-        if (k == n) {
+        if (k == n && candidates[i].effort <= MOST_UNASKED) {
             code = eqp_choice_parse(own, usual, candidates[i].word, &made[count++], message);
         }
     }

@@ -119,14 +119,14 @@ static bool wants_weights(const eqp_making *options)
            (options->method->flags & EQP_NEEDS_WEIGHTS) != 0;
 }
 
-/* The owners that a trial assigns: the common ones, or with the detail that its units want, which then are *detailed.
- */
+/* The owners that a trial assigns: the common ones, or with the detail that its units or their pins want, which then
+ * are *detailed. */
 static int find_owners(eqp_whatif_state *state, const eqp_making *options, eqp_owners *detailed, eqp_owners **owners)
 {
     int code = EQP_OK;
 
     *owners = &state->owners;
-    if (eqp__making_wants_units(options)) {
+    if (eqp__making_wants_units(options) || eqp__making_wants_pins(options)) {
         const eqp_survey_detail detail = eqp__making_detail(options, options->nparts, &state->totals);
         code = eqp__whatif_learn(state, EQP_SURVEY_WORK, &detail, detailed, NULL);
         *owners = detailed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recursive coordinate bisection of the weights. */
+/* Zoltan's bisections of the weights: along an axis (`rcb`), or across the axis of least inertia (`rib`). */
 #include "zoltan/rcb.h"
 #include "par/collect.h"
 #include "par/methods.h"
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zoltan's RCB stops with a false memory error, and then hangs, if a rank that is to hold several parts ends up without
- * items or if items without weight end up where no part is: few items or very uneven weights suffice. Up to this many
- * items one rank therefore bisects for all; beyond that the weights are kept within limits. */
+/* Zoltan's bisection stops with a false memory error, and then hangs, if a rank that is to hold several parts ends up
+ * without items or if items without weight end up where no part is: few items or very uneven weights suffice. Up to
+ * this many items one rank therefore bisects for all; beyond that the weights are kept within limits. */
 #define MOST_ON_ROOT ((int64_t)1 << 22)
 
 static int count_dimensions(void *data, int *error)
@@ -50,10 +50,10 @@ static int add_callbacks(struct Zoltan_Struct *zoltan, eqp__zoltan_input *input)
 
 /* Zoltan's bisection. Collective. */
 static int bisect(MPI_Comm comm, const eqp_balance_items *items, const double *weight,
-                  const eqp_balance_options *options, int *part)
+                  const eqp_balance_options *options, const char *how, int *part)
 {
-    static const eqp__zoltan_setting settings[] = {
-        {"LB_METHOD", "RCB"}, {"RCB_OUTPUT_LEVEL", "0"}, {"CHECK_GEOM", "0"}, {"KEEP_CUTS", "0"}, {NULL, NULL}};
+    const eqp__zoltan_setting settings[] = {{"LB_METHOD", how},  {"RCB_OUTPUT_LEVEL", "0"}, {"RIB_OUTPUT_LEVEL", "0"},
+                                            {"CHECK_GEOM", "0"}, {"KEEP_CUTS", "0"},        {NULL, NULL}};
     eqp__zoltan_input input = {.items = items, .weight = weight};
     int code = eqp__zoltan_weight_unit(comm, items, &input.weight_unit);
 
@@ -97,7 +97,8 @@ static int limit_weights(MPI_Comm comm, int64_t n, double *weight, double mean, 
     return EQP_OK;
 }
 
-static int bisect_together(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+static int bisect_together(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                           const char *how, int *part)
 {
     double *limited = NULL, mean, smallest_share = 1;
     int code = eqp__zoltan_weight_unit(comm, items, &mean);
@@ -110,7 +111,7 @@ static int bisect_together(MPI_Comm comm, const eqp_balance_items *items, const 
         memcpy(limited, items->weight, (size_t)items->n * sizeof *limited);
     }
     code = code ? code : limit_weights(comm, items->n, limited, mean, smallest_share);
-    code = code ? code : bisect(comm, items, limited, options, part);
+    code = code ? code : bisect(comm, items, limited, options, how, part);
     free(limited);
     return code;
 }
@@ -123,19 +124,20 @@ typedef struct gathered {
     int *part;
 } gathered;
 
-static int bisect_gathered(gathered *g, const eqp_balance_options *options)
+static int bisect_gathered(gathered *g, const eqp_balance_options *options, const char *how)
 {
     MPI_Comm self = MPI_COMM_NULL;
     eqp_balance_items items = {.n = g->n, .id = g->id, .weight = g->weight, .point = g->point};
     int code = eqp_comm_create(MPI_COMM_SELF, &self);
 
-    code = code ? code : bisect(self, &items, g->weight, options, g->part);
+    code = code ? code : bisect(self, &items, g->weight, options, how, g->part);
     eqp_comm_free(&self);
     return code;
 }
 
 /* Rank 0 bisects for all, so that the parts do not depend on the ranks. */
-static int bisect_on_root(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part)
+static int bisect_on_root(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                          const char *how, int *part)
 {
     eqp__collect way = {.comm = comm};
     gathered g = {0};
@@ -146,7 +148,7 @@ static int bisect_on_root(MPI_Comm comm, const eqp_balance_items *items, const e
         (code = eqp__collect_array(&way, g.n, sizeof *g.weight, items->weight, &g.weight)) ||
         (code = eqp__collect_array(&way, g.n, 3 * sizeof *g.point, items->point, &g.point)) ||
         (code = eqp_agree(comm, eqp_array_create(&g.part, g.n, sizeof *g.part), NULL)) ||
-        (code = eqp_agree(comm, way.rank == 0 ? bisect_gathered(&g, options) : EQP_OK, options->message))) {
+        (code = eqp_agree(comm, way.rank == 0 ? bisect_gathered(&g, options, how) : EQP_OK, options->message))) {
         goto done;
     }
     code = eqp__collect_return(&way, sizeof *part, g.part, part);
@@ -159,8 +161,8 @@ done:
     return code;
 }
 
-int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                    int64_t most_on_root, int *part, eqp_balance_result *result)
+int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                       const char *how, int64_t most_on_root, int *part, eqp_balance_result *result)
 {
     /* Fills empty parts and touches nothing else: what bisection balances is bisection's. */
     const double any_imbalance = 1e30;
@@ -170,8 +172,8 @@ int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_bal
     if (code || total == 0) {
         return code;
     }
-    code = total <= most_on_root ? bisect_on_root(comm, items, options, part)
-                                 : bisect_together(comm, items, options, part);
+    code = total <= most_on_root ? bisect_on_root(comm, items, options, how, part)
+                                 : bisect_together(comm, items, options, how, part);
     code = code ? code : eqp__relabel_all(comm, items, items->part_now, options, part);
     return code ? code : eqp__repair_all(comm, items, options, any_imbalance, part, result);
 }
@@ -179,10 +181,22 @@ int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_bal
 static int assign_rcb(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
                       eqp_balance_result *result)
 {
-    return eqp__rcb_assign(comm, items, options, MOST_ON_ROOT, part, result);
+    return eqp__bisect_assign(comm, items, options, "RCB", MOST_ON_ROOT, part, result);
+}
+
+static int assign_rib(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
+{
+    return eqp__bisect_assign(comm, items, options, "RIB", MOST_ON_ROOT, part, result);
 }
 
 const eqp_method eqp__method_rcb = {.name = "rcb",
                                     .summary = "recursive coordinate bisection of the work",
                                     .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
                                     .assign = assign_rcb};
+
+const eqp_method eqp__method_rib = {.name = "rib",
+                                    .summary =
+                                        "recursive inertial bisection of the work: halves across its longest extent",
+                                    .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
+                                    .assign = assign_rib};

@@ -4,9 +4,9 @@
 
 #include <equipoise/balance.h>
 
-/* The method `rcb`; more than most_on_root items are bisected by all ranks together instead of by rank 0. Collective.
- */
-int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                    int64_t most_on_root, int *part, eqp_balance_result *result);
+/* The methods `rcb` and `rib`; how: Zoltan's LB_METHOD, "RCB" or "RIB". More than most_on_root items are bisected by
+ * all ranks together instead of by rank 0. Collective. */
+int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                       const char *how, int64_t most_on_root, int *part, eqp_balance_result *result);
 
 #endif

@@ -187,7 +187,13 @@ static int is_harmless(const eqp_method *method, enum fault fault, int nranks)
         return nranks == 1;
     }
     if (is_about_ids(fault)) {
-        return strcmp(method->name, "rcb") != 0 && strcmp(method->name, "interaction") != 0;
+        static const char *const zoltan[] = {"rcb", "rib", "interaction", "hypergraph"};
+        for (int i = 0; i < 4; i++) {
+            if (strcmp(method->name, zoltan[i]) == 0) {
+                return 0;
+            }
+        }
+        return 1;
     }
     if (fault == NAN_SETTING || fault == NEGATIVE_SETTING) {
         return nranks == 1 && method->noptions == 0;
@@ -244,6 +250,10 @@ static void every_row_is_found_by_its_name(MPI_Comm comm)
     CHECK(eqp_method_find(NULL) == NULL);
     CHECK(eqp_method_at(-1) == NULL);
     CHECK(eqp_method_at(eqp_method_count()) == NULL);
+    for (int m = 0; eqp_method_lacking(m) != NULL; m++) {
+        CHECK(eqp_method_lacking(m)->assign == NULL && eqp_method_find(eqp_method_lacking(m)->name) == NULL);
+    }
+    CHECK(eqp_method_lacking(-1) == NULL);
 }
 
 int main(int argc, char **argv)

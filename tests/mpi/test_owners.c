@@ -4,6 +4,7 @@
 #include "harness.h"
 
 #include "map/draft.h"
+#include "map/items.h"
 
 #include <equipoise/base.h>
 #include <equipoise/random.h>
@@ -479,6 +480,33 @@ static void split_owners_have_an_entry_each(MPI_Comm comm)
     check_entries(comm, "interaction:start=rcb");
 }
 
+/* What the survey has kept, each with its own pin behind it where it has one. */
+static void whole_owners_have_their_pins(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    const eqp_work_units none = {.units = NULL};
+    eqp_survey survey = {.n = 0};
+    eqp_owners owners;
+    eqp_items items = {.id = NULL};
+
+    CHECK_EQUAL(take_survey(&w, false, true, &survey), EQP_OK);
+    CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
+    CHECK_EQUAL(eqp__items_fill(&items, &owners, &none, NULL), EQP_OK);
+    CHECK(items.view.pin_first == NULL);
+    CHECK_EQUAL(eqp__items_take_pins(&items, &owners), EQP_OK);
+    CHECK_EQUAL(items.view.pin_first[0], 0);
+    for (int64_t o = 0; o < owners.n; o++) {
+        const int64_t kept = owners.pin_first[o + 1] - owners.pin_first[o], own = owners.owner[o].pin >= 0;
+        const int64_t *pin = items.view.pin + items.view.pin_first[o];
+        CHECK_EQUAL(items.view.pin_first[o + 1] - items.view.pin_first[o], kept + own);
+        CHECK(memcmp(pin, owners.pin + owners.pin_first[o], (size_t)kept * sizeof *pin) == 0);
+        CHECK(own == 0 || pin[kept] == owners.owner[o].pin);
+    }
+    eqp__items_free(&items);
+    eqp__owners_free(&owners);
+    eqp__survey_release(&survey);
+}
+
 /* The present map is where a method starts from that keeps it: the tags say who computes now. */
 static void parts_that_are_kept_are_those_of_the_old_map(MPI_Comm comm)
 {
@@ -523,6 +551,9 @@ static void totals_say_what_a_survey_keeps(MPI_Comm comm)
     options.how.strategy = EQP_SAMPLE_RANDOM;
     detail = eqp__making_detail(&options, w.size, &totals);
     CHECK(detail.heavy == 0 && detail.pin_below == UINT64_MAX);
+    options.method = eqp_method_find("hypergraph");
+    detail = eqp__making_detail(&options, w.size, &totals);
+    CHECK(isinf(detail.heavy) && detail.pin_below == UINT64_MAX);
     options.method = eqp_method_find("sfc");
     detail = eqp__making_detail(&options, w.size, &totals);
     CHECK(isinf(detail.heavy) && detail.pin_below == 0);
@@ -543,30 +574,27 @@ static int without_memory(MPI_Comm comm, void *user)
 
 static void maps_are_made_on_all_ranks_or_on_none(MPI_Comm comm)
 {
-    char sfc[] = "sfc", interaction[] = "interaction", full[] = "interaction:full", two[] = "interaction:pins=2";
+    char sfc[] = "sfc", interaction[] = "interaction", full[] = "interaction:full", two[] = "interaction:pins=2",
+         hypergraph[] = "hypergraph";
 
     if (failing_malloc_only_ours() && mpi_test_size(comm) <= 2) { /* more ranks fail at the same places */
         CHECK(failing_ranks_check(comm, without_memory, sfc) > mpi_test_size(comm));
         CHECK(failing_ranks_check(comm, without_memory, interaction) > mpi_test_size(comm));
         CHECK(failing_ranks_check(comm, without_memory, full) > mpi_test_size(comm));
         CHECK(failing_ranks_check(comm, without_memory, two) > mpi_test_size(comm));
+        CHECK(failing_ranks_check(comm, without_memory, hypergraph) > mpi_test_size(comm));
     }
 }
 
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(owners_come_into_curve_order_and_once),
-        MPI_TEST(a_survey_without_owners_is_one),
-        MPI_TEST(whole_owners_are_told_of_one_rank),
-        MPI_TEST(every_home_must_hear),
-        MPI_TEST(every_interaction_can_be_a_unit),
-        MPI_TEST(units_can_have_two_pins),
-        MPI_TEST(too_many_interactions_are_no_units),
-        MPI_TEST(split_owners_have_an_entry_each),
-        MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
-        MPI_TEST(totals_say_what_a_survey_keeps),
-        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
+        MPI_TEST(owners_come_into_curve_order_and_once), MPI_TEST(a_survey_without_owners_is_one),
+        MPI_TEST(whole_owners_are_told_of_one_rank),     MPI_TEST(every_home_must_hear),
+        MPI_TEST(every_interaction_can_be_a_unit),       MPI_TEST(units_can_have_two_pins),
+        MPI_TEST(too_many_interactions_are_no_units),    MPI_TEST(split_owners_have_an_entry_each),
+        MPI_TEST(whole_owners_have_their_pins),          MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
+        MPI_TEST(totals_say_what_a_survey_keeps),        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }

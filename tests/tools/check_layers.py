@@ -21,6 +21,8 @@ LIBC = set(
 EXTERNAL = [
     ("mpi.h", "MPI"),
     ("zoltan*.h", "Zoltan"),
+    ("metis.h", "METIS"),
+    ("scotch.h", "Scotch"),
     ("hdf5*.h", "HDF5"),
     ("H5*.h", "HDF5"),
     ("zlib.h", "zlib"),
@@ -39,7 +41,7 @@ EXTERNAL = [
 ]
 
 PURE = ["load", "assign", "move", "policy"]
-ROOMS = ["base"] + PURE + ["par", "zoltan", "map", "whatif", "lazy", "run", "io", "loops", "models"]
+ROOMS = ["base"] + PURE + ["par", "zoltan", "graph", "map", "whatif", "lazy", "run", "io", "loops", "models"]
 PUBLIC = ["sampling"] + ROOMS
 
 # Who may include whom besides itself and libc. The codes of errors are one list for every layer.
@@ -53,6 +55,7 @@ MAY_INCLUDE = {
     "policy": ["errors", "base"],
     "par": ["errors", "sampling", "base", "MPI"] + PURE,
     "zoltan": ["errors", "base", "assign", "par", "MPI", "Zoltan"],
+    "graph": ["errors", "base", "assign", "par", "MPI", "METIS", "Scotch"],
     "map": ["errors", "sampling", "base", "load", "assign", "move", "par", "MPI"],
     "whatif": ["errors", "sampling", "base", "load", "assign", "move", "par", "map", "MPI"],
     "lazy": ["errors", "base", "policy", "par", "MPI"],

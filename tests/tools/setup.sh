@@ -55,5 +55,8 @@ grep -q configuring "$tmp/out" && grep -q compiling "$tmp/out" || fail "says onl
 MISSING=
 setup 0
 [ "$(cat "$tmp/out" "$tmp/err")" = "setup: $tmp/build is ready" ] || fail "again: $(cat "$tmp/out" "$tmp/err")"
+MISSING='libmetis-dev' setup 0
+grep -q 'libmetis-dev: the method metis .* lacking' "$tmp/err" || fail "does not say what lacks: $(cat "$tmp/err")"
+grep -q configuring "$tmp/out" || fail 'a partitioner that went away changes nothing'
 [ "$failures" -eq 0 ] || exit 1
 echo "all as expected"

@@ -69,6 +69,13 @@ static bool wants_units(const eqp_choice *c)
     return eqp__making_wants_units(&made);
 }
 
+static bool wants_pins(const eqp_choice *c)
+{
+    const eqp_making made = eqp__making_with(&run, c);
+
+    return eqp__making_wants_pins(&made);
+}
+
 static bool wants_trial(const eqp_choice *c)
 {
     const eqp_making made = eqp__making_with(&run, c);
@@ -93,6 +100,47 @@ static void owners_can_be_split_and_steps_even(void **state)
     assert_int_equal(eqp_choice_parse(NULL, &usual, "interaction:pins=2,even=step", &c, NULL), EQP_OK);
     assert_true(c.options.even && c.options.pins == 2);
     assert_string_equal(c.word, "interaction:pins=2,even=step");
+}
+
+/* Whole owners as well as units may be assigned by what they touch, or begin with parts that are. */
+static void pins_are_wanted_by_rows_and_by_what_they_start_from(void **state)
+{
+    eqp_choice c;
+
+    (void)state;
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "hypergraph:even=step", &c, NULL), EQP_OK);
+    assert_true(wants_pins(&c) && !wants_units(&c) && wants_trial(&c));
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "diffusion:start=hypergraph", &c, NULL), EQP_OK);
+    assert_true(wants_pins(&c) && !wants_units(&c));
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "diffusion", &c, NULL), EQP_OK);
+    assert_false(wants_pins(&c));
+    assert_int_equal(eqp_choice_parse(NULL, &usual, "interaction", &c, NULL), EQP_OK);
+    assert_true(wants_pins(&c) && wants_units(&c));
+}
+
+/* A build has a method or says why not; with either, the word is known. */
+static void methods_that_were_not_built_are_refused_as_such(void **state)
+{
+    static const char *const optional[] = {"metis", "scotch"};
+    const eqp_method *lacking;
+    int built = 0, missing = 0;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        eqp_message message = {""};
+        eqp_choice c;
+        const int code = eqp_choice_parse(NULL, &usual, optional[i], &c, &message);
+        if (code != EQP_OK) {
+            assert_int_equal(code, EQP_ERR_UNKNOWN);
+            assert_non_null(strstr(message.text, " is not built in: this build was made without its library"));
+        }
+        built += code == EQP_OK;
+    }
+    while ((lacking = eqp_method_lacking(missing)) != NULL) {
+        assert_true(lacking->assign == NULL && lacking->summary != NULL);
+        missing++;
+    }
+    assert_int_equal(built + missing, 2);
 }
 
 /* Words of settings: what a row's offset says. */
@@ -174,6 +222,7 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         {"interaction:pins=2,full", EQP_ERR_ARGUMENT, "interaction: full has all pins: not together with pins"},
         {"interaction:pins=2,", EQP_ERR_UNKNOWN,
          "interaction has no option ''; known: pins full start strategy rate threshold fresh even"},
+        {"hypergraph:pins=2", EQP_ERR_UNKNOWN, "hypergraph has no option 'pins'; known: even"},
         {"interaction:rate=0", EQP_ERR_ARGUMENT, "interaction: rate: '0' is not a number > 0 and <= 1"},
         {"interaction:threshold=1", EQP_ERR_ARGUMENT, "interaction: threshold: '1' is not a number >= 1.25"},
         {"interaction:strategy=best", EQP_ERR_ARGUMENT,
@@ -292,6 +341,8 @@ int main(void)
         cmocka_unit_test(a_word_changes_what_it_names_and_nothing_else),
         cmocka_unit_test(rows_of_the_table_come_first),
         cmocka_unit_test(owners_can_be_split_and_steps_even),
+        cmocka_unit_test(pins_are_wanted_by_rows_and_by_what_they_start_from),
+        cmocka_unit_test(methods_that_were_not_built_are_refused_as_such),
         cmocka_unit_test(methods_have_options_of_their_own),
         cmocka_unit_test(what_is_suggested_gives_way),
         cmocka_unit_test(what_is_no_word_is_refused_and_changes_nothing),

@@ -159,6 +159,7 @@ static void methods_of_the_app_stand_behind_those_of_the_table(void **state)
     assert_int_equal(app_run_list_methods(&methods, &text), EQP_OK);
     assert_non_null(strstr(text, "cuts of its own"));
     assert_non_null(strstr(text, eqp_method_at(0)->summary));
+    assert_true((strstr(text, "not built: ") != NULL) == (eqp_method_lacking(0) != NULL));
     free(text);
     run.balance = "slabs";
     assert_int_equal(app_run_choose("second", NULL, &run, &message), EQP_ERR_UNKNOWN);

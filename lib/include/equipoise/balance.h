@@ -117,6 +117,10 @@ const eqp_method *eqp_method_at(int i);
 /** Number of rows. Local. */
 int eqp_method_count(void);
 
+/** Row i of the methods that this build lacks, since it was made without the library that carries them out: a name and
+ * a summary, not in the table and without `assign`. NULL outside. Local. */
+const eqp_method *eqp_method_lacking(int i);
+
 /** A row beside the table, for eqp_balance(): keeps the present parts of the items, but moves as few items as it takes
  * to reach the tolerance: along the curve, to parts whose pins they share, to the emptiest parts. Items whose part is
  * not known begin with that of the curve. The items may be spread over the ranks in any way; where there is something
@@ -143,27 +147,31 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  *
  * Methods: `none` keeps the present parts (if one is unknown: `count`); `count` equal particles along the curve; `sfc`
  * equal weights along the curve, optimal cut; `rcb` recursive coordinate bisection of the weights (Zoltan), renumbered
- * towards the present parts; `interaction` hypergraph of units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG
- * from the present parts), then checked and repaired to the tolerance; `tiles` and `jagged` cut the items by `point`
- * and `source` as eqp_tiles_create() does (tiles.h), repair to the tolerance and renumber towards the present parts;
- * `feedback` moves the cuts of the curve by the loads of the present parts alone, as if a part's load were spread
- * evenly over its particles (feedback.h): one step with options->part_load, and without it as many as help, from equal
- * counts; `tensor` cuts by planes across the whole domain (tensor.h) and keeps shapes and numbers of the parts: no
- * repair, no renumbering; `voronoi` gives each part a convex cell (voronoi.h), renumbered towards the present parts and
- * not repaired; `diffusion` moves items at the borders of the present parts (those of `sfc` where one is unknown) to
- * lighter neighbours by eqp_diffusion_move() (diffusion.h), neighbours being items that share pins, or without pins the
- * nearest ones, and fills empty parts first. With equal shares all but `none`, `tensor` and `voronoi` leave no part empty
- * if there are enough items.
+ * towards the present parts; `rib` likewise, each cut across the axis of least inertia; `interaction` hypergraph of
+ * units and pins (Pearce 2014, Algorithms 7 and 8; Zoltan PHG from the present parts), then checked and repaired to the
+ * tolerance; `hypergraph` the same hypergraph from scratch, renumbered towards the present parts and repaired; `metis`
+ * and `scotch` likewise by the graph of items that share pins (METIS 5, Scotch 7; an id that k items touch gives edges
+ * of 1 / (k - 1) of its weight, all of them or for k > 128 eight of each item), on rank 0 and up to 2^26 pins; `tiles`
+ * and `jagged` cut the items by `point` and `source` as eqp_tiles_create() does (tiles.h), repair to the tolerance and
+ * renumber towards the present parts; `feedback` moves the cuts of the curve by the loads of the present parts alone,
+ * as if a part's load were spread evenly over its particles (feedback.h): one step with options->part_load, and without
+ * it as many as help, from equal counts; `tensor` cuts by planes across the whole domain (tensor.h) and keeps shapes
+ * and numbers of the parts: no repair, no renumbering; `voronoi` gives each part a convex cell (voronoi.h), renumbered
+ * towards the present parts and not repaired; `diffusion` moves items at the borders of the present parts (those of
+ * `sfc` where one is unknown) to lighter neighbours by eqp_diffusion_move() (diffusion.h), neighbours being items that
+ * share pins, or without pins the nearest ones, and fills empty parts first. With equal shares all but `none`, `tensor`
+ * and `voronoi` leave no part empty if there are enough items.
  *
- * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion` and `rcb` do not depend on how the items are spread
- * over the ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; beyond that they gather sums
- * over equal runs of consecutive items, and cut between runs. `rcb` bisects on rank 0; beyond that all ranks bisect
- * together, with the weights of very heavy items cut down. `tiles`, `jagged`, `tensor` and `voronoi` never depend on
- * the spread. For `tensor` the ranks add sums of bins, at most 8 MiB at a time up to 2^19 parts. For `voronoi` rank 0
- * gathers 32 bytes of each item, of more than 2^18 items of every k-th. The other two: up to 2^18 items every rank
- * gathers 32 bytes of each and bisects alike, beyond that all ranks cut a level of the tree together. The repair and
- * `diffusion` gather weights, parts and pins on rank 0, `diffusion` positions where there are no pins. `interaction` is
- * deterministic for the same ranks, items and seed.
+ * Up to 2^22 items, `none`, `count`, `sfc`, `feedback`, `diffusion`, `rcb` and `rib` do not depend on how the items are
+ * spread over the ranks. `count`, `feedback` and `sfc` gather one double per item on every rank; beyond that they
+ * gather sums over equal runs of consecutive items, and cut between runs. `rcb` and `rib` bisect on rank 0; beyond that
+ * all ranks bisect together, with the weights of very heavy items cut down. `tiles`, `jagged`, `tensor` and `voronoi`
+ * never depend on the spread. For `tensor` the ranks add sums of bins, at most 8 MiB at a time up to 2^19 parts. For
+ * `voronoi` rank 0 gathers 32 bytes of each item, of more than 2^18 items of every k-th. The other two: up to 2^18
+ * items every rank gathers 32 bytes of each and bisects alike, beyond that all ranks cut a level of the tree together.
+ * The repair and `diffusion` gather weights, parts and pins on rank 0, `diffusion` positions where there are no pins.
+ * `interaction` and `hypergraph` are deterministic for the same ranks, items and seed; `metis` and `scotch` up to 2^22
+ * items for the same items and seed.
  *
  * \param[in]  comm     any intracommunicator; duplicated for the call
  * \param[in]  method   a row of the table or one of your own; the same on all ranks, by name and flags
@@ -173,8 +181,8 @@ int eqp_method_suggest(const eqp_method *method, const char *name, double value,
  * \param[out] result   may be NULL
  * \return EQP_OK; EQP_ERR_ARGUMENT for a method or options that differ between ranks or are out of range, a missing array
  * that the method needs, or one that only some ranks give; EQP_ERR_DATA for a value in an array that is none (NaN,
- * negative) and, from `rcb` and `interaction`, for two items of one id; EQP_ERR_MEMORY; EQP_ERR_OVERFLOW;
- * EQP_ERR_ZOLTAN; EQP_ERR_MPI */
+ * negative) and, from `rcb`, `rib`, `interaction` and `hypergraph`, for two items of one id; EQP_ERR_MEMORY;
+ * EQP_ERR_OVERFLOW; EQP_ERR_ZOLTAN; EQP_ERR_INTERNAL where METIS or Scotch fails; EQP_ERR_MPI */
 int eqp_balance(MPI_Comm comm, const eqp_method *method, const eqp_balance_items *items,
                 const eqp_balance_options *options, int *part, eqp_balance_result *result);
 

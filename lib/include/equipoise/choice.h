@@ -34,7 +34,7 @@ typedef struct eqp_choice_options {
     eqp_sample_strategy strategy; /**< `strategy`, of EQP_NEEDS_UNITS: how centroids are drawn */
     double rate;             /**< `rate`, likewise: units per interaction, at most 1; 0: follows from the tolerance */
     double threshold;        /**< `threshold`, likewise: times the target weight over which a unit is split again */
-    int64_t pins;            /**< `pins`, of EQP_NEEDS_PINS: most of a unit; 0: as many as are needed; 2: its owner
+    int64_t pins;            /**< `pins`, with EQP_NEEDS_PINS: most of a unit; 0: as many as are needed; 2: its owner
                                  and the other end of the interaction next to its centroid (Pearce 2014) */
     bool full;               /**< `full`, likewise: every interaction is a unit with all its pins */
     const eqp_method *start; /**< `start`, of EQP_REFINES: whose parts are refined; NULL: the present ones, or the

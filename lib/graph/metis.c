@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The method `metis`: multilevel recursive bisection of the graph of items. METIS' k-way partitioning is better
+ * balanced, but cuts these dense graphs so much worse that its parts need up to two thirds more ghosts. */
+#include "par/methods.h"
+
+#ifdef EQP_METIS
+#include "graph/graph.h"
+
+#include <equipoise/base.h>
+
+#include <math.h>
+#include <metis.h>
+#include <stdlib.h>
+
+/* METIS takes no tolerance of nothing. */
+#define LEAST_TOLERANCE 1.0005
+
+/* Bisections of which the best is taken. With one, parts may need half as many ghosts again, by luck. */
+#define CUTS 4
+
+static int read_status(int status)
+{
+    return status == METIS_OK ? EQP_OK : status == METIS_ERROR_MEMORY ? EQP_ERR_MEMORY : EQP_ERR_INTERNAL;
+}
+
+static int partition(const eqp__graph *graph, const eqp_balance_options *options, int *part)
+{
+    idx_t set[METIS_NOPTIONS], n = graph->n, nconstraints = 1, nparts = options->nparts, cut;
+    real_t most, *share = NULL;
+    int code;
+
+    if (options->share != NULL) {
+        EQP_TRY(eqp_array_create(&share, nparts, sizeof *share));
+        for (int p = 0; p < nparts; p++) {
+            share[p] = (real_t)options->share[p];
+        }
+    }
+    /* Of each bisection: what they miss multiplies. */
+    most = (real_t)fmax(pow(1.0 + options->imbalance_tol, 1.0 / ceil(log2(nparts))), LEAST_TOLERANCE);
+    METIS_SetDefaultOptions(set);
+    set[METIS_OPTION_NCUTS] = CUTS;
+    set[METIS_OPTION_SEED] = (idx_t)(options->seed & INT32_MAX);
+    EQP_TRY(read_status(METIS_PartGraphRecursive(&n, &nconstraints, graph->first, graph->edge, graph->weight, NULL,
+                                                 graph->edge_weight, &nparts, share, &most, set, &cut, part)));
+done:
+    free(share);
+    return code;
+}
+
+static int assign_metis(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                        eqp_balance_result *result)
+{
+    return eqp__graph_assign(comm, items, options, partition, part, result);
+}
+#else
+#define assign_metis NULL
+#endif
+
+const eqp_method eqp__method_metis = {.name = "metis",
+                                      .summary = "graph of owners by what they share, bisected by METIS on one rank",
+                                      .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN,
+                                      .assign = assign_metis};

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef EQUIPOISE_ZOLTAN_PHG_H
+#define EQUIPOISE_ZOLTAN_PHG_H
+
+#include <equipoise/balance.h>
+
+/* Partitions items and their pins. approach: PARTITION, from scratch; REFINE improves the parts in `part` and moves
+ * little; REPARTITION starts anew with those as an argument, and `quality` is what communication weighs against
+ * migration (0: not used). Of items more than parts that have pins: Zoltan fails on a single vertex. Collective.
+ * Unchanged on error: part. */
+int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                       const char *approach, double quality, int *part);
+
+#endif

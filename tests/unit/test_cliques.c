@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "assign/links.h"
+#include "failing_malloc.h"
+
+#include <equipoise/random.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ITEMS 40
+#define IDS 30
+#define MANY 300
+
+/* Pins at random, some twice, and a weight for every id; id 0 weighs nothing. */
+static eqp_hypergraph *draw_pins(int64_t n, int64_t npins, double (*weight_of)(int64_t id))
+{
+    int64_t *first = calloc((size_t)n + 1, sizeof *first), *pin = calloc((size_t)(n * npins), sizeof *pin), id[IDS];
+    double weight[IDS];
+    eqp_hypergraph *graph = NULL;
+
+    assert_true(first != NULL && pin != NULL);
+    for (int64_t i = 0; i < n * npins; i++) {
+        pin[i] = (int64_t)eqp_random_below(5, (uint64_t)i, 0, IDS);
+    }
+    for (int64_t i = 0; i <= n; i++) {
+        first[i] = i * npins;
+    }
+    for (int64_t k = 0; k < IDS; k++) {
+        id[k] = k;
+        weight[k] = weight_of(k);
+    }
+    assert_int_equal(eqp_hypergraph_create(n, NULL, first, pin, &graph), EQP_OK);
+    assert_int_equal(eqp_hypergraph_weigh(graph, IDS, id, weight), EQP_OK);
+    free(first);
+    free(pin);
+    return graph;
+}
+
+static double rising(int64_t id)
+{
+    return 0.5 * (double)id;
+}
+
+static double one(int64_t id)
+{
+    (void)id;
+    return 1.0;
+}
+
+static double weight_between(const eqp__links *links, int64_t i, int64_t j)
+{
+    double weight = 0;
+    int found = 0;
+
+    for (int64_t e = links->first[i]; e < links->first[i + 1]; e++) {
+        found += links->edge[e] == j;
+        weight += links->edge[e] == j ? links->weight[e] : 0;
+    }
+    assert_true(found <= 1); /* one edge for all that they share */
+    return weight;
+}
+
+static void small_cliques_are_whole(void **state)
+{
+    eqp_hypergraph *pins = draw_pins(ITEMS, 4, rising);
+    const eqp_hypergraph_view g = eqp_hypergraph_arrays(pins);
+    eqp__links links = {.first = NULL};
+    double expected[ITEMS][ITEMS] = {{0}};
+
+    (void)state;
+    for (int64_t e = 0; e < g.nedges; e++) {
+        for (int64_t a = g.edge_first[e]; a < g.edge_first[e + 1]; a++) {
+            for (int64_t b = g.edge_first[e]; b < g.edge_first[e + 1]; b++) {
+                expected[g.edge_vertex[a]][g.edge_vertex[b]] +=
+                    g.edge_weight[e] / (double)(g.edge_first[e + 1] - g.edge_first[e] - 1);
+            }
+        }
+    }
+    assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
+    for (int64_t i = 0; i < ITEMS; i++) {
+        for (int64_t j = 0; j < ITEMS; j++) {
+            assert_true(fabs(weight_between(&links, i, j) - (i == j ? 0 : expected[i][j])) < 1e-12);
+        }
+        for (int64_t e = links.first[i]; e < links.first[i + 1]; e++) {
+            assert_true(links.weight[e] > 0 && links.edge[e] != i);
+        }
+    }
+    eqp__links_free(&links);
+    eqp_hypergraph_free(pins);
+}
+
+/* All touch nearly all ids: every clique has more than 128 items, of which each keeps eight edges. */
+static void large_cliques_are_thinned_out_alike_at_both_ends(void **state)
+{
+    eqp_hypergraph *pins = draw_pins(MANY, 40, one);
+    const eqp_hypergraph_view g = eqp_hypergraph_arrays(pins);
+    eqp__links links = {.first = NULL}, again = {.first = NULL}, other = {.first = NULL};
+
+    (void)state;
+    assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
+    assert_int_equal(eqp__links_of_cliques(pins, 1, &again), EQP_OK);
+    assert_int_equal(eqp__links_of_cliques(pins, 2, &other), EQP_OK);
+    for (int64_t i = 0; i < MANY; i++) {
+        double expected = 0, sum = 0;
+        for (int64_t k = g.vertex_first[i]; k < g.vertex_first[i + 1]; k++) {
+            const int64_t e = g.vertex_edge[k], size = g.edge_first[e + 1] - g.edge_first[e];
+            assert_true(size > 128);
+            expected += 8.0 / (double)(size - 1);
+        }
+        for (int64_t e = links.first[i]; e < links.first[i + 1]; e++) {
+            sum += links.weight[e];
+            assert_true(links.edge[e] != i);
+            assert_true(weight_between(&links, links.edge[e], i) == links.weight[e]);
+        }
+        assert_true(fabs(sum - expected) < 1e-12);
+    }
+    const int64_t n = links.first[MANY];
+    assert_true(again.first[MANY] == n && memcmp(again.edge, links.edge, (size_t)n * sizeof *links.edge) == 0);
+    assert_true(other.first[MANY] != n || memcmp(other.edge, links.edge, (size_t)n * sizeof *links.edge) != 0);
+    eqp__links_free(&links);
+    eqp__links_free(&again);
+    eqp__links_free(&other);
+    eqp_hypergraph_free(pins);
+}
+
+static void nothing_shared_is_no_edge(void **state)
+{
+    const int64_t first[] = {0, 1, 2}, pin[] = {3, 4};
+    eqp_hypergraph *pins = NULL;
+    eqp__links links = {.first = NULL};
+
+    (void)state;
+    assert_int_equal(eqp_hypergraph_create(2, NULL, first, pin, &pins), EQP_OK);
+    assert_int_equal(eqp__links_of_cliques(pins, 1, &links), EQP_OK);
+    assert_int_equal(links.first[2], 0);
+    eqp__links_free(&links);
+    eqp_hypergraph_free(pins);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    eqp_hypergraph *pins;
+
+    (void)state;
+    if (!failing_malloc_works) {
+        skip();
+    }
+    pins = draw_pins(ITEMS, 4, rising);
+    for (int64_t k = 0;; k++) {
+        eqp__links links = {.first = NULL};
+        failing_malloc_start(k);
+        const int code = eqp__links_of_cliques(pins, 1, &links);
+        const int64_t failed = failing_malloc_stop();
+        eqp__links_free(&links);
+        if (failed == 0) {
+            assert_int_equal(code, EQP_OK);
+            break;
+        }
+        assert_int_equal(code, EQP_ERR_MEMORY);
+    }
+    eqp_hypergraph_free(pins);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_cliques_are_whole),
+        cmocka_unit_test(large_cliques_are_thinned_out_alike_at_both_ends),
+        cmocka_unit_test(nothing_shared_is_no_edge),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
