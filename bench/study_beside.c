@@ -6,13 +6,13 @@
  *
  * instead of `gravity GENERATOR` also `network OPTION...` of dislocation. The first prints what a map by `sfc`, and by
  * `interaction` (of networks `tiles`), costs on these ranks: CPU seconds of the one that needs most, the least of
- * TIMES. The second takes such seconds, follows a run of STEPS steps, makes maps of its owners at every step, and says
- * what all steps last over even ones, by who makes maps when. A step is the largest load of a part, and the most bytes
- * that one gets at 1 GB/s; DEAR times the cost of interactions are for codes that are dearer. A map is made of the
- * weights of the step before. Late ones come when the seconds of those that make them are over, are taken before the
- * next step, and repaired where the work is over the tolerance; the best interval between a take and the next offer is
- * printed, as of maps in line. Ranks that are given away leave the others so much more each. In line on all parts costs
- * what the resource model's fit says, no less than the least of the samples.
+ * up to TIMES. The second takes such seconds, follows a run of STEPS steps, makes maps of its owners at every step, and
+ * says what all steps last over even ones, by who makes maps when. A step is the largest load of a part, and the most
+ * bytes that one gets at 1 GB/s; DEAR times the cost of interactions are for codes that are dearer. A map is made of
+ * the weights of the step before. Late ones come when the seconds of those that make them are over, are taken before
+ * the next step, and repaired where the work is over the tolerance; the best interval between a take and the next offer
+ * is printed, as of maps in line. Ranks that are given away leave the others so much more each. In line on all parts
+ * costs what the resource model's fit says, no less than the least of the samples.
  *
  * What this leaves out: migration, latency, noise, that maps of fewer parts are others, and maps by work units.
  *
@@ -34,10 +34,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 48, TIMES = 3, MOST_SAMPLES = 16, MOST_GIVEN = 8 };
+enum { STEPS = 32, TIMES = 3, MOST_SAMPLES = 16, MOST_GIVEN = 8 };
 
 static const double tolerance = 0.01, byte = 1e-9, repair_seconds = 0.5e-3, talk = 0.5e-3;
 static const double dears[] = {1.0, 10.0, 100.0};
+
+/* What is done to a late map: nothing, a repair when it is taken, or that and one every 1, 2, 4 or 8 steps. */
+enum { NEVER = -1, TAKEN = 0, MOST_APART = 8, CARES = 5 };
+
+/* A map from the step in which it is taken, with what is done to it. */
+typedef struct course {
+    int *part; /* [items] as the last step has it that is known */
+    int until; /* the first step that is not known */
+    bool mended, repaired[STEPS];
+    double load[STEPS], bytes[STEPS];
+} course;
 
 /* A method, what its maps cost, and what they turn out to be. */
 typedef struct maker {
@@ -47,13 +58,14 @@ typedef struct maker {
     eqp_seconds_fit fit;
     int *part[STEPS];                               /* [items] of the map before each step; NULL: not made */
     double load[STEPS][STEPS], bytes[STEPS][STEPS]; /* of map s in step t; < 0: not known */
+    course *course[STEPS][STEPS][CARES];            /* of map s taken in step t; NULL: not known */
 } maker;
 
 typedef struct world {
     bench_history h;
     int nparts;
     double dear;
-    int *part, *now; /* [items] */
+    int *now; /* [items] */
 } world;
 
 static void check(int code)
@@ -142,7 +154,7 @@ static void print_price(const bench_history *h, const eqp_method *method, int np
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     check(eqp_array_create(&part, h->frame[0].n, sizeof *part));
-    for (int i = 0; i < TIMES; i++) {
+    for (int i = 0; i < TIMES && least > i; i++) { /* a dear one is measured once or twice */
         MPI_Barrier(MPI_COMM_WORLD);
         const double seconds = assign(MPI_COMM_WORLD, method, &h->frame[0], nparts, part);
         MPI_Allreduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -244,30 +256,61 @@ static double step(world *w, maker *m, int s, int t, double scale)
     return seconds_of(w, m->load[s][t], m->bytes[s][t], scale);
 }
 
-/* The parts of items repaired by the step before t; whether that was due. */
-static bool mend(world *w, int t, double at)
+/* Repairs the parts of items by the step before t, where they are uneven; whether anything moved. */
+static bool mend(world *w, int t, int *part)
 {
     const bench_frame *f = before(w, t);
     eqp_repair_result result;
     eqp_part_loads loads;
 
-    parts_of(f, w->part, w->now);
+    parts_of(f, part, w->now);
     check(eqp_parts_load(f->n, f->weight, w->now, w->nparts, NULL, NULL, &loads));
-    if (loads.imbalance <= at) {
+    if (loads.imbalance <= tolerance) {
         return false;
     }
     check(eqp_repair(f->n, f->weight, NULL, w->nparts, NULL, tolerance, w->now, &result));
-    tell_items(f, w->now, w->part);
+    tell_items(f, w->now, part);
     return result.moved > 0;
 }
 
-static double step_as_mended(world *w, int t, double scale)
+/* Map s, taken in step `taken` and cared for, up to step t. */
+static const course *course_of(world *w, maker *m, int s, int taken, int care, int t)
 {
-    double load, bytes;
+    const int number = care <= 2 ? care : care == 4 ? 3 : 4;
+    course **known = &m->course[s][taken][number], *c = *known;
 
-    parts_of(&w->h.frame[t], w->part, w->now);
-    weigh(&w->h.frame[t], w->now, w->nparts, &load, &bytes);
-    return seconds_of(w, load, bytes, scale);
+    if (c == NULL) {
+        check(eqp_array_create(known, 1, sizeof **known));
+        c = *known;
+        check(eqp_array_create(&c->part, w->h.nitems, sizeof *c->part));
+        memcpy(c->part, map_of(w, m, s), (size_t)w->h.nitems * sizeof *c->part);
+        c->until = taken;
+    }
+    for (; c->until <= t; c->until++) {
+        const int u = c->until;
+        const bool due = u > 0 && (u == taken || (care > 0 && (u - taken) % care == 0));
+        c->repaired[u] = due && mend(w, u, c->part);
+        c->mended = c->mended || c->repaired[u];
+        if (c->mended) {
+            parts_of(&w->h.frame[u], c->part, w->now);
+            weigh(&w->h.frame[u], w->now, w->nparts, &c->load[u], &c->bytes[u]);
+        } else {
+            (void)step(w, m, s, u, 1.0);
+            c->load[u] = m->load[s][u];
+            c->bytes[u] = m->bytes[s][u];
+        }
+    }
+    return c;
+}
+
+/* Such a step, and the repair before it. */
+static double step_of(world *w, maker *m, int s, int taken, int care, int t, double scale)
+{
+    if (care == NEVER) {
+        return step(w, m, s, t, scale);
+    }
+    const course *c = course_of(w, m, s, taken, care, t);
+    return seconds_of(w, c->load[t], c->bytes[t], scale) + (c->repaired[t] ? repair_seconds : 0.0);
 }
 
 static double all_even(const world *w)
@@ -321,10 +364,8 @@ static void repaired(world *w, maker *m)
 
     for (int every = 1; every <= 8; every *= 2) {
         double sum = 0.0;
-        memcpy(w->part, map_of(w, m, 0), (size_t)w->h.nitems * sizeof *w->part);
         for (int t = 0; t < STEPS; t++) {
-            sum += t > 0 && t % every == 0 && mend(w, t, tolerance) ? repair_seconds : 0.0;
-            sum += step_as_mended(w, t, 1.0);
+            sum += step_of(w, m, 0, 0, every, t, 1.0);
         }
         interval = sum < best ? every : interval;
         best = fmin(best, sum);
@@ -332,36 +373,28 @@ static void repaired(world *w, maker *m)
     print(w, "repaired", m, 0, interval, best);
 }
 
-/* What is done to a late map: nothing, a repair when it is taken, or that and one every so many steps. */
-enum { NEVER = -1, TAKEN = 0, MOST_APART = 8 };
-
 /* Where a run with late maps stands. */
 typedef struct late_run {
     double clock, begun;
-    int offered, taken, in_force,
-        first; /* steps; offered < 0: nothing is under way. first: how late the first map was */
-    bool mended;
+    int offered, taken, in_force; /* steps; offered < 0: nothing is under way */
+    int first;                    /* how late the first map was */
 } late_run;
 
-/* Offers and takes before a step, whatever is due; whether a map was taken. */
-static bool exchange(world *w, maker *m, late_run *r, double price, int every, int t)
+/* Offers and takes before a step, whatever is due. */
+static void exchange(late_run *r, double price, int every, int t)
 {
-    const bool take = r->offered >= 0 && t > r->offered && r->clock - r->begun >= price;
-
-    if (take) {
+    if (r->offered >= 0 && t > r->offered && r->clock - r->begun >= price) {
         r->first = r->first == 0 ? t - r->offered : r->first;
         r->in_force = r->offered;
         r->taken = t;
         r->offered = -1;
         r->clock += 0.5 * talk;
-        memcpy(w->part, map_of(w, m, r->in_force), (size_t)w->h.nitems * sizeof *w->part);
     }
     if (r->offered < 0 && t >= r->taken + every) {
         r->offered = t;
         r->begun = r->clock;
         r->clock += 0.5 * talk;
     }
-    return take;
 }
 
 /* Offers so many steps after a take: `given` ranks are missing, or none where a core is spare. */
@@ -370,16 +403,9 @@ static late_run run_beside(world *w, maker *m, int care, int makers, int given, 
     const double price = eqp_seconds_at(&m->fit, makers) + talk, scale = (double)w->nparts / (w->nparts - given);
     late_run r = {.offered = -1};
 
-    memcpy(w->part, map_of(w, m, 0), (size_t)w->h.nitems * sizeof *w->part);
     for (int t = 0; t < STEPS; t++) {
-        const bool taken = exchange(w, m, &r, price, every, t);
-        bool done = false;
-        if (t > 0 && care != NEVER && (taken || (care > 0 && (t - r.taken) % care == 0))) {
-            done = mend(w, t, tolerance);
-            r.clock += done ? repair_seconds : 0.0;
-        }
-        r.mended = done || (r.mended && !taken);
-        r.clock += r.mended ? step_as_mended(w, t, scale) : step(w, m, r.in_force, t, scale);
+        exchange(&r, price, every, t);
+        r.clock += step_of(w, m, r.in_force, r.taken, care, t, scale);
     }
     return r;
 }
@@ -477,6 +503,20 @@ static void read_prices(char *text, maker *m)
     }
 }
 
+static void free_maps(maker *m)
+{
+    for (int s = 0; s < STEPS; s++) {
+        free(m->part[s]);
+        for (int i = 0; i < STEPS * CARES; i++) {
+            course *c = m->course[s][i / CARES][i % CARES];
+            if (c != NULL) {
+                free(c->part);
+            }
+            free(c);
+        }
+    }
+}
+
 static void follow(int argc, char **argv, int nframes, bench_history *h)
 {
     if (argc == 2 && strcmp(argv[0], "gravity") == 0) {
@@ -508,7 +548,6 @@ int main(int argc, char **argv)
         for (int s = 0; s < STEPS; s++) {
             most = w.h.frame[s].n > most ? w.h.frame[s].n : most;
         }
-        check(eqp_array_create(&w.part, w.h.nitems, sizeof *w.part));
         check(eqp_array_create(&w.now, most, sizeof *w.now));
         read_prices(argv[3], &makers[0]);
         read_prices(argv[4], &makers[1]);
@@ -518,11 +557,8 @@ int main(int argc, char **argv)
             compare(&w, &makers[0]);
             compare(&w, &makers[1]);
         }
-        for (int s = 0; s < STEPS; s++) {
-            free(makers[0].part[s]);
-            free(makers[1].part[s]);
-        }
-        free(w.part);
+        free_maps(&makers[0]);
+        free_maps(&makers[1]);
         free(w.now);
     }
     bench_history_free(&w.h);

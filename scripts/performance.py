@@ -371,7 +371,7 @@ def main():
         "Seconds are CPU seconds of one pinned core; single numbers move by 10 to 20 % on a shared machine, so trust the "
         "ratios, which are to something in the same run. Below each table is the command that made it; files that such a "
         "command names are public test inputs, which are not in this tree. No table scales forces up to many ranks: the "
-        "collective calls of a step, about a hundred, and CPU time outside forces would then count.",
+        "collective calls of a step and CPU time outside forces would then count.",
     ]
     for title, section in SECTIONS:
         text = kept.get(title)

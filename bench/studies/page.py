@@ -36,7 +36,7 @@ def page(run, studies):
         "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is a command of its own, "
         "such as `bench/studies/unit_sizes.py`, and needs a build and gnuplot. No number on this page is typed in but the "
         "published ones, which `bench/studies/published.py` holds with their figures, and the goals. Modelled steps hold forces "
-        "and the exchange of their data. About a hundred collective calls of a real step and CPU time outside forces are not "
+        "and the exchange of their data. Collective calls of a real step and CPU time outside forces are not "
         "in them, so that real steps are longer and gains are smaller parts of them.",
         "",
         f"## {measured.TITLE}",
