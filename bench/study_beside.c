@@ -12,12 +12,12 @@
  * the weights of the step before. Late ones come when the seconds of those that make them are over, are taken before
  * the next step, and repaired where the work is over the tolerance; the best interval between a take and the next offer
  * is printed, as of maps in line. Ranks that are given away leave the others so much more each. In line on all parts
- * costs what the resource model's fit says, no less than the least of the samples.
+ * costs what the resource model's fit says, no less than the least of the samples; `free` ones cost nothing.
  *
  * What this leaves out: migration, latency, noise, that maps of fewer parts are others, and maps by work units.
  *
  * CSV: dear,step_seconds,maps,method,balancers,number,total. number: the interval that is best, or steps until the
- * first late map. `chosen` rows: what eqp_lazy_choose() takes of inline, beside, and a thread where the method can be.
+ * first late map. `chosen` rows: what eqp_lazy_decide() takes of inline, beside, and a thread where the method can be.
  */
 #include "history.h"
 #include "timing.h"
@@ -26,6 +26,7 @@
 #include <equipoise/balance.h>
 #include <equipoise/base.h>
 #include <equipoise/lazy.h>
+#include <equipoise/lazy_run.h>
 
 #include <math.h>
 #include <mpi.h>
@@ -53,8 +54,8 @@ typedef struct course {
 /* A method, what its maps cost, and what they turn out to be. */
 typedef struct maker {
     const eqp_method *method;
-    int n, ranks[MOST_SAMPLES];
-    double seconds[MOST_SAMPLES];
+    int n, ranks[MOST_SAMPLES + 1];
+    double seconds[MOST_SAMPLES + 1];
     eqp_seconds_fit fit;
     int *part[STEPS];                               /* [items] of the map before each step; NULL: not made */
     double load[STEPS][STEPS], bytes[STEPS][STEPS]; /* of map s in step t; < 0: not known */
@@ -428,8 +429,8 @@ static void beside(world *w, maker *m, const char *maps, int care, int makers, i
 static void choose(world *w, maker *m, double in_line_price)
 {
     eqp_lazy_model model = {
-        .talk = {.fixed = talk}, .tolerance = 0.1, .steps = STEPS, .spare = m->method->assign_alone};
-    eqp_lazy_choice choice;
+        .talk = {.fixed = talk}, .own = talk + repair_seconds, .imbalance = 0.1, .steps = STEPS, .spare = true};
+    eqp_lazy_options options = eqp_lazy_options_defaults();
     double sum = 0.0, grown = 0.0;
 
     for (int t = 0; t < 8; t++) {
@@ -437,18 +438,15 @@ static void choose(world *w, maker *m, double in_line_price)
         grown += (step(w, m, 0, t, 1.0) / even(w, t) - step(w, m, 0, 0, 1.0) / even(w, 0)) / 28.0;
     }
     model.step.divided = w->nparts * sum;
-    model.map = m->fit;
     model.drift = fmax(grown, 0.0);
-    model.imbalance = 0.1;
-    check(eqp_lazy_choose(&model, w->nparts, &choice));
-    choice.seconds[EQP_LAZY_INLINE] += in_line_price - eqp_seconds_at(&m->fit, w->nparts);
-    const eqp_lazy_kind kind = choice.seconds[EQP_LAZY_THREAD] < choice.seconds[EQP_LAZY_INLINE] &&
-                                       choice.seconds[EQP_LAZY_THREAD] <= choice.seconds[EQP_LAZY_BESIDE]
-                                   ? EQP_LAZY_THREAD
-                               : choice.seconds[EQP_LAZY_BESIDE] < choice.seconds[EQP_LAZY_INLINE] ? EQP_LAZY_BESIDE
-                                                                                                   : EQP_LAZY_INLINE;
-    static const char *const word[] = {"inline", "decoupled", "beside", "thread"};
-    printf("%g,%.6f,chosen,%s,%d,0,%s\n", w->dear, sum, m->method->name, choice.balancers[kind], word[kind]);
+    maker all = *m; /* a map on all ranks costs what one in line does here */
+    all.ranks[all.n] = w->nparts;
+    all.seconds[all.n++] = in_line_price;
+    check(eqp_seconds_fit_compute(all.n, all.ranks, all.seconds, &model.map));
+    check(eqp_lazy_decide(&model, w->nparts, m->method->assign_alone, &options, NULL));
+    static const char *const word[] = {
+        [EQP_LAZY_NONE] = "inline", [EQP_LAZY_BY_THREAD] = "thread", [EQP_LAZY_BY_RANKS] = "beside"};
+    printf("%g,%.6f,chosen,%s,%d,0,%s\n", w->dear, sum, m->method->name, options.balancers, word[options.mode]);
 }
 
 static void compare(world *w, maker *m)
@@ -464,6 +462,7 @@ static void compare(world *w, maker *m)
     best = least + talk;
     never(w, m);
     repaired(w, m);
+    in_line(w, m, "free", 0, 0.0);
     in_line(w, m, "inline", w->nparts, price);
     in_line(w, m, "decoupled", on, best);
     for (int given = 1; given <= MOST_GIVEN && given < w->nparts; given *= 2) {

@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Nominal: what a run does before anything is measured. A map is unevener by so much in each step, and is renewed when
- * it is so uneven; until then steps are so much longer than even ones. */
+/* Nominal: what a run does before anything is measured. Steps get longer by so much while a map ages, and while one is
+ * waited for they are so much longer than even ones. */
 #define DRIFT 0.005
-#define RENEWED 0.1
 #define UNEVEN 0.1
 
 /* Particles of generated inputs that do not say how many, and bytes of a file for each. */
@@ -25,6 +24,11 @@
 #define CUT 1.5e-7
 #define BISECTION 1e-6
 #define ROUND 2e-4
+
+/* Seconds of a rank for each owner of its own that it offers, and whose place it takes; of the first rank for each
+ * owner of all, in a repair. */
+#define OWN 6e-7
+#define REPAIRED 9e-8
 
 static double particles_of(const app_pace *pace, const app_run_settings *run)
 {
@@ -79,11 +83,8 @@ int app_beside_decide(MPI_Comm world, const app_pace *pace, app_run_settings *ru
 {
     const bool known = pace->seconds > 0 && !(run->method->flags & (EQP_KEEPS | EQP_BY_LOADS)) &&
                        (run->method->assign != NULL || strcmp(run->method->name, "auto") == 0);
-    eqp_lazy_model model = {.talk = {.fixed = ROUND},
-                            .imbalance = UNEVEN,
-                            .drift = DRIFT,
-                            .tolerance = RENEWED,
-                            .steps = run->steps > 0 ? run->steps : 1};
+    eqp_lazy_model model = {
+        .talk = {.fixed = ROUND}, .imbalance = UNEVEN, .drift = DRIFT, .steps = run->steps > 0 ? run->steps : 1};
     double particles = particles_of(pace, run);
     int nranks, code;
 
@@ -102,6 +103,7 @@ int app_beside_decide(MPI_Comm world, const app_pace *pace, app_run_settings *ru
     EQP_TRY(has_spare_core(world, &model.spare));
     model.step.divided = particles * pace->seconds;
     model.map = map_of(run, particles * pace->owners, nranks);
+    model.own = ROUND + particles * pace->owners * (OWN / nranks + (run->lazy.repair != 0 ? REPAIRED : 0.0));
     EQP_TRY(eqp_lazy_decide(&model, nranks, run->method->assign_alone != NULL && !run->choice.options.split, &run->lazy,
                             &run->lazy_why));
 done:

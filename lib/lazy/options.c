@@ -124,6 +124,7 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
     }
     asked = *model;
     asked.spare = thread && model->spare;
+    asked.mended = options->repair != 0;
     EQP_TRY(eqp_lazy_choose(&asked, nranks, &choice));
     const double inline_seconds = choice.seconds[EQP_LAZY_INLINE], beside = choice.seconds[EQP_LAZY_BESIDE],
                  in_thread = choice.seconds[EQP_LAZY_THREAD];
@@ -136,7 +137,7 @@ int eqp_lazy_decide(const eqp_lazy_model *model, int nranks, bool thread, eqp_la
         options->mode = EQP_LAZY_BY_RANKS;
         options->balancers = choice.balancers[EQP_LAZY_BESIDE];
     }
-    eqp_message_set(why, "%lld steps and a map: %.3g s in line, %.3g s by %d ranks beside, %.3g s by a thread",
+    eqp_message_set(why, "%lld steps: %.3g s with maps in line, %.3g s by %d ranks beside, %.3g s by a thread",
                     (long long)choice.steps, inline_seconds, beside, choice.balancers[EQP_LAZY_BESIDE], in_thread);
 done:
     return code;

@@ -175,26 +175,74 @@ static int64_t whole(double seconds, double step, int64_t t)
     return u < (double)t ? (u > 1.0 ? (int64_t)u : 1) : t;
 }
 
-/* A kind of balancing on so many ranks: seconds of all steps, steps until the map comes. */
+/* How much longer than its first step the mean one of so many steps with a map is. */
+static double growth(double drift, int64_t steps)
+{
+    const double grown = drift > 0.0 ? expm1((double)steps * log1p(drift)) : 0.0;
+
+    return grown == INFINITY ? INFINITY : drift > 0.0 ? grown / ((double)steps * drift) : 1.0;
+}
+
+/* A kind of balancing on so many ranks: seconds of all steps, steps until the map comes and from one map to the next.
+ */
 typedef struct option {
     double seconds;
     int balancers;
-    int64_t late;
+    int64_t late, every;
 } option;
 
-/* 5.4 and the second line of 5.5: n ranks compute, a map takes so many seconds beside them. */
+/* t steps of f seconds if they are even, a map every so many of them. */
+static double with_maps(double drift, int64_t t, double f, double price, int64_t every)
+{
+    const double steps = (double)t;
+
+    return product(product(steps, f), growth(drift, every)) + (steps / (double)every - 1.0) * price;
+}
+
+/* The best number of steps from map to map, from `least` to t - 1. The seconds are convex in it: what steps get longer,
+ * and what maps cost, are. */
+static option at_best(const eqp_lazy_model *model, double f, double price, int m, int64_t late)
+{
+    const int64_t t = model->steps;
+    int64_t low = late > 1 ? late : 1, high = t - 1;
+
+    if (low > high) {
+        return (option){INFINITY, 0, 0, 0};
+    }
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (with_maps(model->drift, t, f, price, middle) <= with_maps(model->drift, t, f, price, middle + 1)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return (option){with_maps(model->drift, t, f, price, low), m, late, low};
+}
+
+static double price_on(const eqp_lazy_model *model, int m, double ratio)
+{
+    return eqp_seconds_at(&model->map, m) + eqp_seconds_at(&model->talk, ratio);
+}
+
+/* n ranks compute, a map is made beside them. */
 static option beside(const eqp_lazy_model *model, int64_t t, int n, int m)
 {
-    const double f = eqp_seconds_at(&model->step, n), alpha = model->imbalance;
-    const double map = eqp_seconds_at(&model->map, m) + eqp_seconds_at(&model->talk, (double)n / m);
+    const double f = eqp_seconds_at(&model->step, n), map = price_on(model, m, (double)n / m);
 
     if (model->as_printed) {
-        return (option){(double)t * f + map, m, whole(map, alpha * f, t)};
+        return (option){(double)t * f + map, m, whole(map, model->imbalance * f, t), t};
     }
-    const int64_t u = whole(map, (1.0 + alpha) * f, t);
-    const double old = expm1((double)u * log1p(model->drift));
-    const double steps = (double)t + (double)u * alpha + product((double)(t - u), old);
-    return (option){product(steps, f), m, u};
+    const int64_t u = whole(map, (1.0 + model->imbalance) * f, t);
+    const double age = model->mended ? 1.0 : exp((double)u * log1p(model->drift));
+    return at_best(model, product(f, age), model->own, m, u);
+}
+
+static option waited_for(const eqp_lazy_model *model, int64_t t, int nranks, double price, int m)
+{
+    const double f = eqp_seconds_at(&model->step, nranks);
+
+    return model->as_printed ? (option){product((double)t, f) + price, m, 0, t} : at_best(model, f, price, m, 0);
 }
 
 static void keep_cheaper(eqp_lazy_choice *choice, eqp_lazy_kind kind, option found)
@@ -203,6 +251,7 @@ static void keep_cheaper(eqp_lazy_choice *choice, eqp_lazy_kind kind, option fou
         choice->seconds[kind] = found.seconds;
         choice->balancers[kind] = found.balancers;
         choice->late[kind] = found.late;
+        choice->every[kind] = found.every;
     }
 }
 
@@ -211,25 +260,29 @@ int eqp_lazy_choose(const eqp_lazy_model *model, int nranks, eqp_lazy_choice *ch
     eqp_lazy_choice made = {.kind = EQP_LAZY_INLINE};
 
     EQP_REQUIRE(model && choice && nranks >= 1 && nranks <= EQP_LAZY_RANKS_MAX && model->steps >= 1);
-    if (!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) || !is_amount(model->imbalance) ||
-        !is_amount(model->drift) || !is_amount(model->tolerance)) {
+    if (!is_fit(&model->step) || !is_fit(&model->map) || !is_fit(&model->talk) || !is_amount(model->own) ||
+        !is_amount(model->imbalance) || !is_amount(model->drift) || !is_amount(model->tolerance)) {
         return EQP_ERR_DATA;
     }
-    made.steps = counted_steps(model);
-    const double balanced = (double)made.steps * eqp_seconds_at(&model->step, nranks);
+    const int64_t t = model->as_printed ? counted_steps(model) : model->steps;
+    made.steps = t;
     for (int k = 0; k < EQP_LAZY_KINDS; k++) {
         made.seconds[k] = INFINITY;
     }
-    keep_cheaper(&made, EQP_LAZY_INLINE, (option){balanced + eqp_seconds_at(&model->map, nranks), nranks, 0});
+    if (!model->as_printed) {
+        const double f = eqp_seconds_at(&model->step, nranks);
+        keep_cheaper(&made, EQP_LAZY_INLINE, (option){with_maps(model->drift, t, f, 0.0, t), nranks, 0, t});
+    }
+    keep_cheaper(&made, EQP_LAZY_INLINE, waited_for(model, t, nranks, eqp_seconds_at(&model->map, nranks), nranks));
     for (int m = 1; m <= nranks; m++) {
-        const double map = eqp_seconds_at(&model->map, m) + eqp_seconds_at(&model->talk, (double)nranks / m);
-        keep_cheaper(&made, EQP_LAZY_DECOUPLED, (option){balanced + map, m, 0});
+        keep_cheaper(&made, EQP_LAZY_DECOUPLED,
+                     waited_for(model, t, nranks, price_on(model, m, (double)nranks / m), m));
         if (m < nranks) {
-            keep_cheaper(&made, EQP_LAZY_BESIDE, beside(model, made.steps, nranks - m, m));
+            keep_cheaper(&made, EQP_LAZY_BESIDE, beside(model, t, nranks - m, m));
         }
     }
     if (model->spare) {
-        keep_cheaper(&made, EQP_LAZY_THREAD, beside(model, made.steps, nranks, 1));
+        keep_cheaper(&made, EQP_LAZY_THREAD, beside(model, t, nranks, 1));
     }
     for (int k = 0; k < EQP_LAZY_KINDS; k++) {
         if (made.seconds[k] < made.seconds[made.kind]) {

@@ -16,6 +16,10 @@
 #include <stddef.h>
 #include <string.h>
 
+/* The words of an owner. Most are the same in all owners of an offer: kinds of work that there are not, labels, homes.
+ */
+enum { EQP__OWNER_WORDS = sizeof(eqp_owner) / sizeof(uint64_t) };
+
 /* Begins an offer. What follows: of rank 0 the front, which is the same for all, then names, owners, pins, tiles. */
 typedef struct eqp__late_head {
     char magic[8];
@@ -23,8 +27,10 @@ typedef struct eqp__late_head {
     int64_t nbase, nspeeds, nfactors;
     eqp__table_size table;
     int64_t nnames, nowners, npins, ntiles;
-    char word[EQP_WORD_SIZE];     /* of the method */
-    eqp_sample_strategy strategy; /* usual options of words */
+    uint64_t usual[EQP__OWNER_WORDS]; /* of the first owner */
+    uint64_t varies;                  /* a bit for each word of owners that is not the same in all: only those follow */
+    char word[EQP_WORD_SIZE];         /* of the method */
+    eqp_sample_strategy strategy;     /* usual options of words */
     double rate, threshold;
     double imbalance_tol, assign_tol, aspect, life;
     uint64_t seed;
@@ -52,28 +58,12 @@ typedef struct eqp__late_answer {
 typedef struct eqp__late_offer {
     int rank;
     eqp__late_head head;
+    int nwords, word[EQP__OWNER_WORDS]; /* those of owners that follow */
     const unsigned char *front, *names, *owners, *pins, *tiles;
 } eqp__late_offer;
 
-/* An owner of an offer: without the kinds of work that there are not. */
-static inline size_t eqp__late_owner_bytes(int nkinds)
-{
-    return offsetof(eqp_owner, count) + (size_t)nkinds * sizeof(int64_t) + sizeof(eqp_owner) -
-           offsetof(eqp_owner, interactions);
-}
-
-static inline void eqp__late_owner_pass(eqp__cursor *c, int nkinds, eqp_owner *owner)
-{
-    enum { HEAD = offsetof(eqp_owner, count), TAIL = sizeof(eqp_owner) - offsetof(eqp_owner, interactions) };
-    unsigned char *const at = c->at;
-    const size_t counts = (size_t)nkinds * sizeof *owner->count;
-
-    memcpy(c->reads ? (void *)owner : at, c->reads ? at : (void *)owner, HEAD); /* sizes that compilers know */
-    memcpy(c->reads ? (void *)owner->count : at + HEAD, c->reads ? at + HEAD : (void *)owner->count, counts);
-    memcpy(c->reads ? (void *)&owner->interactions : at + HEAD + counts,
-           c->reads ? at + HEAD + counts : (void *)&owner->interactions, TAIL);
-    c->at += HEAD + counts + TAIL;
-}
+/* Which words of its owners an offer holds, and how many. word: [EQP__OWNER_WORDS] Local. */
+int eqp__late_words(const eqp__late_head *head, int *word);
 
 /* late_pack.c. bytes: borrowed from the eqp_lazy until they are offered. Local. */
 int eqp__late_offer_write(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,

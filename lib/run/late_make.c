@@ -116,14 +116,20 @@ done:
     return code;
 }
 
-static int read_owner(const gathered *g, int nranks, int nkinds, eqp__cursor *c, eqp_owner *owner)
+static int read_owner(const gathered *g, int nranks, const eqp__late_offer *o, eqp__cursor *c, eqp_owner *owner)
 {
-    *owner = (eqp_owner){.key = 0};
-    eqp__late_owner_pass(c, nkinds, owner);
+    uint64_t all[EQP__OWNER_WORDS], some[EQP__OWNER_WORDS];
+
+    memcpy(all, o->head.usual, sizeof all);
+    eqp__pass(c, some, (size_t)o->nwords * sizeof *some);
+    for (int k = 0; k < o->nwords; k++) {
+        all[o->word[k]] = some[k];
+    }
+    memcpy(owner, all, sizeof *owner);
     if (owner->home < 0 || owner->home >= nranks || owner->at_home < 0 || owner->npins < 0 || owner->ntiles < 0) {
         return EQP_ERR_FORMAT;
     }
-    for (int k = 0; k < nkinds; k++) {
+    for (int k = 0; k < o->head.costs.fit.nkinds; k++) {
         if (owner->count[k] < 0) {
             return EQP_ERR_DATA;
         }
@@ -146,7 +152,7 @@ static int add_offer(gathered *g, const eqp__late_offer *o, int nranks)
     for (int64_t i = 0; i < o->head.nowners && code == EQP_OK; i++) {
         eqp_owner owner;
         eqp_tile tile;
-        EQP_TRY(read_owner(g, nranks, o->head.costs.fit.nkinds, &owners, &owner));
+        EQP_TRY(read_owner(g, nranks, o, &owners, &owner));
         npins -= owner.npins;
         ntiles -= owner.ntiles;
         EQP_TRY(npins >= 0 && ntiles >= 0 ? EQP_OK : EQP_ERR_FORMAT);

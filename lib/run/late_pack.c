@@ -10,12 +10,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char offer_magic[8] = "EQPOFF1", answer_magic[8] = "EQPMAP1";
+static const char offer_magic[8] = "EQPOFF2", answer_magic[8] = "EQPMAP1";
 
 /* Bytes of n things, or -1 for too many. */
 static int64_t bytes_of(int64_t n, size_t size)
 {
-    return n >= 0 && n <= INT64_MAX / 8 / (int64_t)size ? n * (int64_t)size : -1;
+    return n >= 0 && (size == 0 || n <= INT64_MAX / 8 / (int64_t)size) ? n * (int64_t)size : -1;
+}
+
+_Static_assert(EQP__OWNER_WORDS <= 64 && sizeof(eqp_owner) % sizeof(uint64_t) == 0, "a bit for each word");
+
+static void find_words(const eqp_survey *survey, eqp__late_head *h)
+{
+    uint64_t word[EQP__OWNER_WORDS], differs[EQP__OWNER_WORDS] = {0};
+
+    if (survey->n > 0) {
+        memcpy(h->usual, &survey->owner[0], sizeof h->usual);
+    }
+    for (int64_t i = 1; i < survey->n; i++) {
+        memcpy(word, &survey->owner[i], sizeof word);
+        for (int w = 0; w < EQP__OWNER_WORDS; w++) {
+            differs[w] |= word[w] ^ h->usual[w];
+        }
+    }
+    for (int w = 0; w < EQP__OWNER_WORDS; w++) {
+        h->varies |= (uint64_t)(differs[w] != 0) << w;
+    }
+}
+
+int eqp__late_words(const eqp__late_head *head, int *word)
+{
+    int n = 0;
+
+    for (int w = 0; w < EQP__OWNER_WORDS; w++) {
+        if (head->varies >> w & 1) {
+            word[n++] = w;
+        }
+    }
+    return n;
+}
+
+static void write_owners(const eqp_survey *survey, const eqp__late_head *h, eqp__cursor *c)
+{
+    uint64_t all[EQP__OWNER_WORDS], some[EQP__OWNER_WORDS];
+    int word[EQP__OWNER_WORDS];
+    const int n = eqp__late_words(h, word);
+
+    for (int64_t i = 0; i < survey->n; i++) {
+        memcpy(all, &survey->owner[i], sizeof all);
+        for (int k = 0; k < n; k++) {
+            some[k] = all[word[k]];
+        }
+        eqp__pass(c, some, (size_t)n * sizeof *some);
+    }
 }
 
 static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
@@ -37,6 +84,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->nowners = survey->n;
     h->npins = survey->pins_taken;
     h->ntiles = survey->tiles_taken;
+    find_words(survey, h);
     memcpy(h->word, choice->word, sizeof h->word);
     h->strategy = choice->options.strategy;
     h->rate = choice->options.rate;
@@ -73,17 +121,16 @@ static void write_all(const eqp_balancer *b, const eqp_names *home, const eqp_ma
         int64_t tag = home->present[i].tag;
         eqp__pass(c, &tag, sizeof tag);
     }
-    for (int64_t i = 0; i < h->nowners; i++) {
-        eqp__late_owner_pass(c, h->costs.fit.nkinds, &survey->owner[i]);
-    }
+    write_owners(survey, h, c);
     eqp__pass(c, survey->pin, (size_t)h->npins * sizeof *survey->pin);
     eqp__pass(c, survey->tile, (size_t)h->ntiles * sizeof *survey->tile);
 }
 
 static int64_t body_of(const eqp__late_head *h)
 {
-    const int64_t part[] = {bytes_of(h->nnames, 2 * sizeof(int64_t)),
-                            bytes_of(h->nowners, eqp__late_owner_bytes(h->costs.fit.nkinds)),
+    int word[EQP__OWNER_WORDS];
+    const size_t owner = (size_t)eqp__late_words(h, word) * sizeof(uint64_t);
+    const int64_t part[] = {bytes_of(h->nnames, 2 * sizeof(int64_t)), bytes_of(h->nowners, owner),
                             bytes_of(h->npins, sizeof(int64_t)), bytes_of(h->ntiles, sizeof(eqp_tile))};
     int64_t sum = 0;
 
@@ -115,8 +162,9 @@ static bool can_be_head(const eqp__late_head *h, int nranks, int64_t size)
     const bool counts = (h->nbase == 0 || h->nbase == nranks) && h->nspeeds >= 0 && h->nspeeds <= nranks &&
                         (h->nfactors == 0 || h->nfactors == nranks) && eqp__can_be_table(&h->table, bytes);
 
-    return memcmp(h->magic, offer_magic, sizeof offer_magic) == 0 && h->costs.fit.nkinds >= 1 &&
-           h->costs.fit.nkinds <= EQP_COST_KINDS && counts && body_of(h) >= 0 &&
+    return memcmp(h->magic, offer_magic, sizeof offer_magic) == 0 && h->varies >> (EQP__OWNER_WORDS - 1) <= 1 &&
+           (h->varies != 0 || h->nowners <= 1) && h->costs.fit.nkinds >= 1 && h->costs.fit.nkinds <= EQP_COST_KINDS &&
+           counts && body_of(h) >= 0 &&
            h->front == (int64_t)((size_t)(h->nbase + h->nspeeds + h->nfactors) * sizeof(double) +
                                  eqp__table_bytes(&h->table)) &&
            h->front <= size && body_of(h) == size - h->front && memchr(h->word, 0, sizeof h->word) != NULL;
@@ -135,10 +183,11 @@ int eqp__late_offer_read(const eqp_lazy_parcel *parcel, int nranks, eqp__late_of
         return EQP_ERR_FORMAT;
     }
     offer->rank = parcel->rank;
+    offer->nwords = eqp__late_words(h, offer->word);
     offer->front = at + sizeof *h;
     offer->names = offer->front + h->front;
     offer->owners = offer->names + 2 * (size_t)h->nnames * sizeof(int64_t);
-    offer->pins = offer->owners + (size_t)h->nowners * eqp__late_owner_bytes(h->costs.fit.nkinds);
+    offer->pins = offer->owners + (size_t)h->nowners * (size_t)offer->nwords * sizeof(uint64_t);
     offer->tiles = offer->pins + (size_t)h->npins * sizeof(int64_t);
     return EQP_OK;
 }

@@ -56,36 +56,43 @@ typedef struct eqp_lazy_model {
     eqp_seconds_fit step; /**< f: a balanced step, on its ranks */
     eqp_seconds_fit map;  /**< g: a map, on the ranks that make it */
     eqp_seconds_fit talk; /**< h: the work to those ranks and the map back, on the ratio of application ranks to them */
+    double own;           /**< what a map costs an application rank that does not wait: offer, take and repair */
     double imbalance;     /**< alpha: of a step until the map comes, a fraction >= 0 */
     double drift;         /**< i: by which a step gets longer, step by step, while a map ages, a fraction >= 0 */
-    double tolerance; /**< imbalance at which the next map is due, a fraction >= 0; `tol` of the paper is 1 + this */
+    double tolerance; /**< as printed: imbalance at which the next map is due, a fraction >= 0; the paper's tol is 1 +
+                         this */
     int64_t steps;    /**< t': that the run still has, >= 1 */
     bool spare;       /**< there is a core for EQP_LAZY_THREAD */
-    bool as_printed;  /**< equations 5.4 and 5.5 as printed */
+    bool mended; /**< a late map is repaired when it is taken, and as good as new; else it is as old as it is late */
+    bool as_printed; /**< equations 5.2 to 5.5 as printed */
 } eqp_lazy_model;
 
 /** What to do. */
 typedef struct eqp_lazy_choice {
     eqp_lazy_kind kind;             /**< the cheapest one; of equals the first in the list */
-    int64_t steps;                  /**< t: that were counted (5.3) */
+    int64_t steps;                  /**< that were counted: t', as printed t (5.3) */
     double seconds[EQP_LAZY_KINDS]; /**< of these steps by each kind at its best; INFINITY where it cannot be */
     int balancers[EQP_LAZY_KINDS];  /**< ranks that make the map then, the fewest of equals; the thread counts as one; 0
                                          where it cannot be */
-    int64_t late[EQP_LAZY_KINDS];   /**< steps until the map comes then, up to t; 0 where all wait for it */
+    int64_t late[EQP_LAZY_KINDS]; /**< steps until the map comes then; 0 where all wait for it and where it cannot be */
+    int64_t every[EQP_LAZY_KINDS]; /**< steps from map to map then; all of them: the present map is kept */
 } eqp_lazy_choice;
 
-/** Chooses where a map is made, and on how many ranks (5.2 to 5.5). With t = min(t', the steps after which
- * (1 + i)^t = 1 + tolerance) steps, on p ranks:
- * - inline: g(p) + t f(p)
- * - decoupled, 1 <= m <= p: g(m) + h(p/m) + t f(p)
- * - beside, n = p - m >= 1: (t + u alpha) f(n) + (t - u) ((1 + i)^u - 1) f(n), where the map comes after
- *   u = (g(m) + h(n/m)) / ((1 + alpha) f(n)) steps; a map is taken between two steps, so u is rounded up, to 1 at least
- *   and to t at most
+/** Chooses where maps are made, and on how many ranks (after 5.2 to 5.5). On p ranks, t = t' steps with a map every k
+ * of them take S(f, c) = t f ((1 + i)^k - 1) / (i k) + (t/k - 1) c seconds, where the first step with a map lasts f and
+ * a map costs the steps c. Each kind has the k that is best for it, from 1 to t - 1:
+ * - inline: S(f(p), g(p)), or the present map for all t steps
+ * - decoupled, 1 <= m <= p: S(f(p), g(m) + h(p/m))
+ * - beside, n = p - m >= 1: S(f(n), own) with k >= u, where the map comes after u = (g(m) + h(n/m)) / ((1 + alpha)
+ * f(n)) steps; a map is taken between two steps, so u is rounded up, to 1 at least. Not mended, it is u steps old then:
+ *   S((1 + i)^u f(n), own). A map that comes after t - 1 steps or later is none.
  * - thread: the same with n = p and m = 1
  *
- * Printed is u = (g + h) / (alpha f), and t f(n) + u alpha f(n) for the seconds, which is never below `decoupled`: a
- * step before the map comes does not last alpha f but (1 + alpha) f; and that the map is u steps old when it comes is
- * left out. Local, O(nranks), deterministic.
+ * As printed one map is weighed, over t = min(t', t'') steps with (1 + i)^t'' = 1 + tolerance: g(p) + t f(p), decoupled
+ * g(m) + h(p/m) + t f(p), beside t f(n) + u alpha f(n) with u = (g + h) / (alpha f(n)), which is never below
+ * `decoupled`: a step before the map comes does not last alpha f but (1 + alpha) f. That the map is u steps old when it
+ * comes is left out, too. And t'' is short where maps are dear, and none is made that early. Local,
+ * O(nranks log steps), deterministic.
  * \param[in]  model   (borrowed)
  * \param[in]  nranks  p, from 1 to EQP_LAZY_RANKS_MAX
  * \param[out] choice  unchanged on error

@@ -88,7 +88,7 @@ int eqp_lazy_options_parse(const char *text, eqp_lazy_options *options, eqp_mess
 /** Says what EQP_LAZY_AUTO comes to: the cheapest of maps in line, in a thread and by ranks, by the resource model
  * (lazy.h). The application must know how long its steps and maps take, at least roughly. Maps on some of the ranks for
  * which the others wait (EQP_LAZY_DECOUPLED) are not among them. Local.
- * \param[in]     model    the run (borrowed)
+ * \param[in]     model    the run (borrowed); `mended` is read from the options
  * \param[in]     nranks   >= 1
  * \param[in]     thread   the method can be made in a thread (its row has `assign_alone`)
  * \param[in,out] options  mode, balancers and choose are set; unchanged on error
