@@ -465,10 +465,9 @@ int compute_again(dd_simulation *sim)
     int code;
 
     dd_halo_free(&sim->halo);
-    EQP_TRY(dd_halo_create(&sim->domain, &sim->halo));
-    EQP_TRY(dd_halo_refresh(&sim->domain, &sim->halo));
-    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, sim->cells, eqp_balancer_map(sim->balancer), &sim->stage));
-    EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage));
+    EQP_TRY(dd_halo_create(&sim->domain, dd_stage_open(&sim->domain, sim->cells, &sim->stage), &sim->halo));
+    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, eqp_balancer_map(sim->balancer), &sim->stage));
+    EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, EQP_OK));
 done:
     return code;
 }

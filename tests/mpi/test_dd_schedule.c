@@ -138,7 +138,7 @@ static double deviation(const outcome *a, const outcome *b)
 static int evaluate(dd_simulation *sim)
 {
     eqp_timings_clear(sim->evaluator.timings);
-    return dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage);
+    return dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, EQP_OK);
 }
 
 static void check_plan(MPI_Comm comm, const map_plan *plan)

@@ -125,7 +125,7 @@ static void check_exactly_once(dd_simulation *sim, const char *what)
     marking = &e;
     computing = sim->evaluator.pairs;
     sim->evaluator.pairs = mark_pairs;
-    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage);
+    code = dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, EQP_OK);
     CHECK(code == EQP_OK, "%s: no forces: %s", what, eqp_error_text(code));
     sim->evaluator.pairs = computing;
     MPI_Allreduce(MPI_IN_PLACE, e.marked, (int)(n * n), MPI_UNSIGNED_CHAR, MPI_SUM, sim->comm);
@@ -205,7 +205,7 @@ static void check_same_bits(dd_simulation *sim, const char *what)
     for (const double begin = MPI_Wtime(); sim->domain.rank == sim->domain.nranks / 2 && MPI_Wtime() < begin + 0.002;) {
         continue; /* one comes late */
     }
-    CHECK(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage) == EQP_OK, "%s: no forces", what);
+    CHECK(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, EQP_OK) == EQP_OK, "%s: no forces", what);
     for (int64_t i = 0; i < sim->domain.network.n; i++) {
         double force[3];
         dd_node_force(&sim->domain.network.node[i], force);

@@ -89,9 +89,9 @@ static void find_closes(const dd_domain *domain, double reach, dd_closes *closes
     dd_halo halo;
     dd_stage stage = {0};
 
-    CHECK_EQUAL(dd_halo_create(domain, &halo), EQP_OK);
-    CHECK_EQUAL(dd_halo_refresh(domain, &halo), EQP_OK);
-    CHECK_EQUAL(dd_stage_create(domain, &halo, cells, NULL, &stage), EQP_OK);
+    CHECK_EQUAL(dd_stage_open(domain, cells, &stage), EQP_OK);
+    CHECK_EQUAL(dd_halo_create(domain, EQP_OK, &halo), EQP_OK);
+    CHECK_EQUAL(dd_stage_create(domain, &halo, NULL, &stage), EQP_OK);
     CHECK_EQUAL(dd_stage_refresh(domain, &halo, &stage), EQP_OK);
     CHECK_EQUAL(dd_close_find(domain, &stage, reach, closes), EQP_OK);
     dd_stage_free(&stage);
@@ -168,7 +168,8 @@ static story live(MPI_Comm comm, const scene *from, int seed, bool wanders)
         }
         find_closes(&domain, rules.rann, &closes);
         MPI_Allreduce(&closes.n, &told.closes[s], 1, MPI_INT64_T, MPI_SUM, comm);
-        CHECK_EQUAL(dd_topology_step(&domain, &rules, &mover, s, &closes, &told.counts[s], &message), EQP_OK);
+        CHECK_EQUAL(dd_topology_step(&domain, EQP_OK, &rules, &mover, s, &closes, 0, NULL, &told.counts[s], &message),
+                    EQP_OK);
         if (dd_topology_check(&domain, &message) != EQP_OK) {
             fprintf(stderr, "%s, step %d: %s\n", from->text, s, message.text);
             CHECK(0);
@@ -365,7 +366,7 @@ static int one_step(MPI_Comm comm, void *user)
     shake(&domain, small.shake, 0);
     find_closes(&domain, 2 * rules.rann, &closes);
     failing_ranks_begin();
-    code = dd_topology_step(&domain, &rules, &mover, 0, &closes, &counts, &message);
+    code = dd_topology_step(&domain, EQP_OK, &rules, &mover, 0, &closes, 0, NULL, &counts, &message);
     if (code == EQP_OK) {
         code = dd_topology_check(&domain, &message);
     }

@@ -252,7 +252,7 @@ static story live(MPI_Comm comm, int seed)
     for (int r = 0; r < ROUNDS; r++) {
         wishes w = find_wishes(&domain, (uint64_t)r);
         int calls = 0;
-        CHECK_EQUAL(dd_transact(&domain, EQP_OK, w.n, w.operation, 1, run, &calls, &told.counts[r], &message), EQP_OK);
+        CHECK_EQUAL(dd_transact(&domain, w.n, w.operation, 1, run, &calls, &told.counts[r], &message), EQP_OK);
         MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_INT, MPI_SUM, comm);
         CHECK_EQUAL(calls, told.counts[r].done + told.counts[r].idle);
         check_homes(&domain);
@@ -310,18 +310,18 @@ static void the_same_operation_counts_once(MPI_Comm comm)
         operation[0].home[b] = home_of(operation[0].base[b], 3, domain.nranks);
         operation[1].base[b] = DD_TAG(77, b);
     }
-    CHECK_EQUAL(dd_transact(&domain, EQP_OK, 2, operation, 1, run, &calls, &counts, &message), EQP_OK);
+    CHECK_EQUAL(dd_transact(&domain, 2, operation, 1, run, &calls, &counts, &message), EQP_OK);
     CHECK_EQUAL(counts.proposed, 2);
     CHECK_EQUAL(counts.done, 1);
     CHECK_EQUAL(counts.gone, 1);
     check_homes(&domain);
     /* The arm is no more: the operation finds nothing to do, and changes nothing but the next tag. */
     const uint64_t before = fingerprint(&domain);
-    CHECK_EQUAL(dd_transact(&domain, EQP_OK, 1, operation, 1, run, &calls, &counts, &message), EQP_OK);
+    CHECK_EQUAL(dd_transact(&domain, 1, operation, 1, run, &calls, &counts, &message), EQP_OK);
     CHECK_EQUAL(counts.idle, 1);
     CHECK_EQUAL(counts.proposed, 1);
     CHECK_EQUAL(fingerprint(&domain), before);
-    CHECK_EQUAL(dd_transact(&domain, EQP_OK, 0, NULL, 1, run, &calls, &counts, &message), EQP_OK);
+    CHECK_EQUAL(dd_transact(&domain, 0, NULL, 1, run, &calls, &counts, &message), EQP_OK);
     CHECK_EQUAL(counts.proposed, 0);
     dd_domain_free(&domain);
 }
@@ -348,7 +348,7 @@ static void who_loses_tries_again(MPI_Comm comm)
             wish(&w, idle, 0);
             w.operation[w.n - 1].key = 0;
         }
-        CHECK_EQUAL(dd_transact(&domain, EQP_OK, w.n, w.operation, 30, run, &calls, &counts, &message), EQP_OK);
+        CHECK_EQUAL(dd_transact(&domain, w.n, w.operation, 30, run, &calls, &counts, &message), EQP_OK);
         CHECK_EQUAL(counts.lost, 0);
         CHECK(counts.idle >= RINGS * RING / 2 && counts.done > 0);
         check_homes(&domain);
@@ -380,8 +380,7 @@ static void faults_reach_all_ranks(MPI_Comm comm)
             bad.nnew = 1;
             domain.next_tag = DD_TAG(0x7fffffff, 0x7fffffff);
         }
-        CHECK_EQUAL(dd_transact(&domain, EQP_OK, domain.rank == last, &bad, 1, run, &calls, &counts, &message),
-                    code[fault]);
+        CHECK_EQUAL(dd_transact(&domain, domain.rank == last, &bad, 1, run, &calls, &counts, &message), code[fault]);
         CHECK(strlen(message.text) > 0);
         CHECK(fault != 0 || strcmp(message.text, "node 7 broke") == 0);
         CHECK_EQUAL(counts.proposed, 42);
@@ -401,7 +400,7 @@ static int two_rounds(MPI_Comm comm, void *user)
         dd_transact_counts counts;
         int calls = 0;
         failing_ranks_begin();
-        code = dd_transact(&domain, EQP_OK, w.n, w.operation, 1, run, &calls, &counts, &message);
+        code = dd_transact(&domain, w.n, w.operation, 1, run, &calls, &counts, &message);
         failing_ranks_end();
         free(w.operation);
     }

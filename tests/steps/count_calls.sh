@@ -34,5 +34,5 @@ costs()
 }
 
 costs "$barneshut" 4 10 --generate disks:n=2048 --balance sfc
-costs "$dislocation" 25 25 --generate chains:n=6 --balance sfc
+costs "$dislocation" 4 25 --generate chains:n=6 --balance sfc
 exit $((failures > 0))

@@ -76,7 +76,7 @@ static int largest(const dd_motion *motion, int code, double mine, double *all)
     return code;
 }
 
-/* Forces and velocities at x1. *own: this rank's code of the latter. */
+/* Forces and velocities at x1. *own: this rank's code so far, then that of the velocities. */
 static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user, int *own)
 {
     int code;
@@ -84,7 +84,7 @@ static int evaluate_at(const dd_motion *motion, states *s, dd_evaluated_fn evalu
     for (int64_t i = 0; i < s->n; i++) {
         memcpy(motion->domain->network.node[i].x, s->x1 + 3 * i, 3 * sizeof(double));
     }
-    EQP_TRY(dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage));
+    EQP_TRY(dd_evaluate(motion->evaluator, motion->domain, motion->halo, motion->stage, *own));
     evaluated(user);
     *own = dd_advance_velocities(motion);
     for (int64_t i = 0; i < s->n; i++) {
@@ -95,14 +95,13 @@ done:
 }
 
 /* own: this rank's code so far. */
-static int integrate(const dd_motion *motion, states *s, dd_evaluated_fn evaluated, void *user, int own)
+static int integrate(const dd_motion *motion, states *s, double fastest, dd_evaluated_fn evaluated, void *user, int own)
 {
     dd_stepper *stepper = motion->stepper;
     dd_verdict verdict = DD_STEP_RETRY;
-    double fastest = 0.0, error = 0.0;
+    double error = 0.0;
     int code;
 
-    EQP_TRY(largest(motion, own, own == EQP_OK ? dd_step_largest(s->n, s->v0) : 0.0, &fastest));
     EQP_TRY(dd_stepper_begin(stepper, fastest));
     dd_step_predict(s->n, s->x0, s->v0, stepper->dt, s->x1);
     while (verdict != DD_STEP_ACCEPT) {
@@ -122,32 +121,29 @@ done:
 }
 
 /* The stage has the positions of the last evaluation, which are those that were accepted. */
-static int add_strain(const dd_motion *motion, const states *s, double strain[6], double spin[3])
+static void add_strain(const dd_motion *motion, const states *s, double strain[9])
 {
     const dd_stage *stage = motion->stage;
     const double *edge = motion->domain->edge;
-    double both[9] = {0};
-    int code;
 
+    memset(strain, 0, 9 * sizeof *strain);
     for (int64_t own = 0; own < stage->nown; own++) {
         const dd_segment after = dd_stage_segment(stage, stage->own_local[own]);
-        dd_strain_sweep(1, &s->before[own], &after, edge[0] * edge[1] * edge[2], both, both + 6);
+        dd_strain_sweep(1, &s->before[own], &after, edge[0] * edge[1] * edge[2], strain, strain + 6);
     }
-    code = eqp_sum_double(motion->domain->comm, 9, both);
-    memcpy(strain, both, 6 * sizeof *strain);
-    memcpy(spin, both + 6, 3 * sizeof *spin);
-    return code;
 }
 
-int dd_advance(const dd_motion *motion, int code, dd_evaluated_fn evaluated, void *user, double strain[6],
-               double spin[3])
+int dd_advance(const dd_motion *motion, int code, double fastest, dd_evaluated_fn evaluated, void *user,
+               double strain[9])
 {
     const dd_stepper before = *motion->stepper;
     states s = {.n = 0};
 
+    code = code == EQP_OK ? motion->stage->code : code;
     code = code == EQP_OK ? states_create(motion, &s) : code;
-    EQP_TRY(integrate(motion, &s, evaluated, user, code));
-    EQP_TRY(add_strain(motion, &s, strain, spin));
+    s.n = code == EQP_OK ? s.n : 0;
+    EQP_TRY(integrate(motion, &s, fastest, evaluated, user, code));
+    add_strain(motion, &s, strain);
 done:
     if (code == EQP_ERR_STOPPED) {
         *motion->stepper = before;

@@ -27,9 +27,10 @@ int dd_advance_velocities(const dd_motion *motion);
 
 /* Moves the nodes by one step from positions and velocities that belong together; positions stay unfolded. evaluated is
  * called after each evaluation of the forces. code: of this rank so far; all ranks return that of one that has failed.
- * strain [6] and spin [3] get what the segments of all ranks gave. Collective. EQP_ERR_STATE where no step is short
- * enough; EQP_ERR_STOPPED after a signal, with positions and stepper as before. */
-int dd_advance(const dd_motion *motion, int code, dd_evaluated_fn evaluated, void *user, double strain[6],
-               double spin[3]);
+ * fastest: node of all ranks, speed. strain: what the segments of this rank gave, six numbers, and three of the plastic
+ * spin. Collective. EQP_ERR_STATE where no step is short enough; EQP_ERR_STOPPED after a signal, with positions and
+ * stepper as before. */
+int dd_advance(const dd_motion *motion, int code, double fastest, dd_evaluated_fn evaluated, void *user,
+               double strain[9]);
 
 #endif

@@ -300,16 +300,11 @@ static int own_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *s
     return EQP_OK;
 }
 
-/* computed: this rank's code so far. */
-static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const cargo *c, int computed)
+static int give_to_arms(dd_domain *domain, const dd_halo *halo, const dd_stage *stage, const cargo *c)
 {
     int code;
 
-    if (computed == EQP_OK) {
-        computed = own_to_arms(domain, halo, stage, c->arms_out);
-    }
-    EQP_TRY(eqp_agree(domain->comm, computed, NULL));
-    EQP_TRY(dd_halo_give(halo, c->arms_out, c->arms_in));
+    EQP_TRY(dd_halo_give(halo, own_to_arms(domain, halo, stage, c->arms_out), c->arms_out, c->arms_in));
     for (int64_t a = 0; a < halo->theirs.n; a++) {
         set_arm(domain, halo->theirs.node[a], halo->theirs.arm[a], c->arms_in + 3 * a);
     }
@@ -378,28 +373,27 @@ static int compute(pass *p, int *computed)
 static int deliver(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, const cargo *c,
                    int computed)
 {
-    int code = dd_stage_return(stage, c->mine, c->sum);
+    int code = dd_stage_return(stage, computed, c->mine, c->sum);
 
     evaluator->traffic[DD_PHASE_FORCES] = eqp_route_last_counts(stage->route);
     if (code == EQP_OK) {
-        code = give_to_arms(domain, halo, stage, c, computed);
+        code = give_to_arms(domain, halo, stage, c);
     }
     evaluator->traffic[DD_PHASE_ARMS] = eqp_route_last_counts(halo->arms);
     evaluator->bytes = bytes_of(evaluator);
     return code;
 }
 
-int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage)
+int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, int code)
 {
     pass p = {.evaluator = evaluator, .domain = domain, .stage = stage, .batches = {.evaluator = evaluator}};
     cargo c = {.out = NULL};
     const double begin = eqp_cpu_seconds();
-    int computed = EQP_OK, code = eqp_agree(domain->comm, prepare(evaluator, domain, halo, stage, &c), NULL);
+    int computed = EQP_OK;
 
-    if (code == EQP_OK) {
-        code = dd_halo_refresh(domain, halo);
-        evaluator->traffic[DD_PHASE_NODES] = eqp_route_last_counts(halo->nodes);
-    }
+    code = code == EQP_OK ? stage->code : code;
+    code = dd_halo_refresh(domain, halo, code == EQP_OK ? prepare(evaluator, domain, halo, stage, &c) : code);
+    evaluator->traffic[DD_PHASE_NODES] = eqp_route_last_counts(halo->nodes);
     EQP_TRY(code);
     EQP_TRY(fetch(&p, halo, &c, &computed));
     EQP_TRY(compute(&p, &computed));

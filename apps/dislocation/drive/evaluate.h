@@ -52,8 +52,9 @@ void dd_evaluator_free(dd_evaluator *evaluator);
 
 /* Sets the force of every arm of the own nodes, for positions as they are: refreshes the halo and the stage first. What
  * needs own segments only is computed while the others travel, the rest while moments do; pairs that are handed out,
- * all of them then. The order of all sums follows from ranks, map and plan alone. Collective. */
-int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage);
+ * all of them then. The order of all sums follows from ranks, map and plan alone. code: of this rank so far; all ranks
+ * return that of one that has failed. Collective. */
+int dd_evaluate(dd_evaluator *evaluator, dd_domain *domain, dd_halo *halo, dd_stage *stage, int code);
 
 /* Far cells in the piece of the far field that a part computes: work that no map deals out. O(its cells). Local. */
 int64_t dd_evaluator_far_cells(const dd_evaluator *evaluator, const dd_far_parts *parts, int part);

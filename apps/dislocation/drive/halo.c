@@ -228,13 +228,12 @@ done:
     return code;
 }
 
-static int create(const dd_domain *domain, int numbers, dd_halo *halo)
+static int create(const dd_domain *domain, int numbers, int code, dd_halo *halo)
 {
     dd_halo made = {.n = domain->network.n, .numbers = numbers};
     dd_blocks nodes = {.n = 0}, arms = {.n = 0};
-    int code;
 
-    dd_blocks_fail(&nodes, list_all(domain, &made, &nodes, &arms));
+    dd_blocks_fail(&nodes, code == EQP_OK ? list_all(domain, &made, &nodes, &arms) : code);
     dd_blocks_fail(&arms, nodes.code);
     code = dd_blocks_route(domain->comm, &domain->plan, &nodes, &made.nodes);
     if (code == EQP_OK) {
@@ -243,7 +242,7 @@ static int create(const dd_domain *domain, int numbers, dd_halo *halo)
         dd_blocks_free(&arms);
     }
     if (code == EQP_OK) {
-        code = eqp_agree(domain->comm, check_arrivals(domain, &made), NULL);
+        code = dd_halo_refresh(domain, &made, check_arrivals(domain, &made));
     }
     if (code != EQP_OK) {
         dd_halo_free(&made);
@@ -253,14 +252,14 @@ static int create(const dd_domain *domain, int numbers, dd_halo *halo)
     return EQP_OK;
 }
 
-int dd_halo_create(const dd_domain *domain, dd_halo *halo)
+int dd_halo_create(const dd_domain *domain, int code, dd_halo *halo)
 {
-    return create(domain, 3, halo);
+    return create(domain, 3, code, halo);
 }
 
-int dd_halo_create_moving(const dd_domain *domain, dd_halo *halo)
+int dd_halo_create_moving(const dd_domain *domain, int code, dd_halo *halo)
 {
-    return create(domain, 6, halo);
+    return create(domain, 6, code, halo);
 }
 
 void dd_halo_free(dd_halo *halo)
@@ -279,19 +278,10 @@ void dd_halo_free(dd_halo *halo)
     *halo = (dd_halo){0};
 }
 
-/* What is in `out` to all who need it. received: borrowed from the route. */
-static int send_nodes(const dd_halo *halo, const void **received)
-{
-    int code = eqp_route_start(halo->nodes, halo->out);
-
-    return code == EQP_OK ? eqp_route_finish(halo->nodes, received) : code;
-}
-
-int dd_halo_refresh(const dd_domain *domain, dd_halo *halo)
+int dd_halo_refresh(const dd_domain *domain, dd_halo *halo, int code)
 {
     const eqp_route_view view = eqp_route_arrivals(halo->nodes);
     const void *received = NULL;
-    int code;
 
     for (int64_t s = 0; s < halo->nsend; s++) {
         const dd_node *node = &domain->network.node[halo->send[s]];
@@ -301,7 +291,7 @@ int dd_halo_refresh(const dd_domain *domain, dd_halo *halo)
             memcpy(to + 3, node->v, sizeof node->v);
         }
     }
-    code = send_nodes(halo, &received);
+    code = dd_route_send(halo->nodes, code, halo->out, &received);
     for (int64_t g = 0; g < view.n && code == EQP_OK; g++) {
         const char *from = (const char *)received + view.offset[g];
         memcpy(halo->x + 3 * g, from, 3 * sizeof(double));
@@ -321,22 +311,19 @@ int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost)
     for (int64_t s = 0; s < halo->nsend; s++) {
         memcpy(halo->out + s * halo->numbers, &own[halo->send[s]], sizeof *own);
     }
-    code = send_nodes(halo, &received);
+    code = dd_route_send(halo->nodes, EQP_OK, halo->out, &received);
     for (int64_t g = 0; g < view.n && code == EQP_OK; g++) {
         memcpy(&ghost[g], (const char *)received + view.offset[g], sizeof *ghost);
     }
     return code;
 }
 
-int dd_halo_give(const dd_halo *halo, const double *out, double *in)
+int dd_halo_give(const dd_halo *halo, int code, const double *out, double *in)
 {
     const eqp_route_view view = eqp_route_arrivals(halo->arms);
     const void *received = NULL;
-    int code;
 
-    EQP_TRY(eqp_route_start(halo->arms, out));
-    EQP_TRY(eqp_route_finish(halo->arms, &received));
-done:
+    code = dd_route_send(halo->arms, code, out, &received);
     for (int64_t b = 0; b < view.n && code == EQP_OK; b++) { /* by rank, as theirs lie */
         memcpy(in, (const char *)received + view.offset[b], (size_t)view.bytes[b]);
         in += view.bytes[b] / (int64_t)sizeof *in;

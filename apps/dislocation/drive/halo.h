@@ -35,23 +35,24 @@ typedef struct dd_halo {
     eqp_route *arms; /* forces from mine to the other ends' theirs: a block per rank */
 } dd_halo;
 
-/* Plans, with the domain's plan; its nodes and arms must not change while the halo is used. Does not fetch anything.
- * Forces want positions alone. Collective. */
-int dd_halo_create(const dd_domain *domain, dd_halo *halo);
+/* Plans, with the domain's plan, and fetches once; the domain's nodes and arms must not change while the halo is used.
+ * Forces want positions alone. code: of this rank so far; all ranks return the code of one that has failed, here and
+ * below. Collective. */
+int dd_halo_create(const dd_domain *domain, int code, dd_halo *halo);
 /* The same for positions and velocities. */
-int dd_halo_create_moving(const dd_domain *domain, dd_halo *halo);
+int dd_halo_create_moving(const dd_domain *domain, int code, dd_halo *halo);
 /* Collective. */
 void dd_halo_free(dd_halo *halo);
 
 /* Fetches positions of all ghosts, and velocities where these travel. Collective. */
-int dd_halo_refresh(const dd_domain *domain, dd_halo *halo);
+int dd_halo_refresh(const dd_domain *domain, dd_halo *halo, int code);
 
 /* A number of each own node to those who know it as a ghost: own [n] (borrowed), ghost [nghosts]. Collective. */
 int dd_halo_spread(const dd_halo *halo, const int *own, int *ghost);
 
 /* Three numbers for each arm across ranks from whom its segment belongs to: out [mine.n][3] (borrowed), in
  * [theirs.n][3]. Collective. */
-int dd_halo_give(const dd_halo *halo, const double *out, double *in);
+int dd_halo_give(const dd_halo *halo, int code, const double *out, double *in);
 
 /* Position of the neighbour at a place, and its velocity, of a halo that was made with velocities. Local. */
 const double *dd_halo_position(const dd_domain *domain, const dd_halo *halo, int64_t place);

@@ -128,11 +128,9 @@ done:
 }
 
 /* Takes heads and what fills words up out of what has come, by sending rank. */
-static int unpack(int nranks, int64_t nwords, int64_t *words, dd_inbox *inbox)
+static void unpack(int64_t nwords, int64_t *words, dd_inbox *inbox)
 {
-    const int code = eqp_array_create(&inbox->count, nranks, sizeof *inbox->count);
-
-    for (int64_t at = 0; at < nwords && code == EQP_OK;) {
+    for (int64_t at = 0; at < nwords;) {
         parcel head;
         memcpy(&head, words + at, sizeof head);
         memmove((char *)words + inbox->n, (char *)(words + at) + sizeof head, (size_t)head.bytes);
@@ -141,10 +139,9 @@ static int unpack(int nranks, int64_t nwords, int64_t *words, dd_inbox *inbox)
         at += words_of(head.bytes);
     }
     inbox->byte = (char *)words;
-    return code;
 }
 
-int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
+int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
 {
     dd_inbox made = {0};
     int64_t *packed = NULL, *words = NULL, nwords = 0, nin = 0;
@@ -153,11 +150,25 @@ int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &nranks);
     code = code == EQP_OK ? pack(outbox, rank, nranks, &nwords, &to, &packed) : code;
+    code = code == EQP_OK ? eqp_array_create(&made.count, nranks, sizeof *made.count) : code;
     dd_outbox_free(outbox);
     code = eqp_send_sparse(comm, code, sizeof *packed, nwords, to, packed, NULL, &nin, &words);
-    code = eqp_agree(comm, code == EQP_OK ? unpack(nranks, nin, words, &made) : code, NULL);
     free(packed);
     free(to);
+    if (code != EQP_OK) {
+        dd_inbox_free(&made);
+        return code;
+    }
+    unpack(nin, words, &made);
+    *inbox = made;
+    return EQP_OK;
+}
+
+int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox)
+{
+    dd_inbox made = {0};
+    const int code = eqp_agree(comm, dd_outbox_deliver_own(comm, outbox, &made), NULL);
+
     if (code != EQP_OK) {
         dd_inbox_free(&made);
         return code;

@@ -36,6 +36,9 @@ typedef struct dd_inbox {
 
 /* Sends everything and empties the outbox, also on failure. Collective; the same code on all ranks. */
 int dd_outbox_deliver(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
+/* The same without a meeting of the ranks: EQP_ERR_MEMORY and EQP_ERR_OVERFLOW may be this rank's alone, for its next
+ * collective call. */
+int dd_outbox_deliver_own(MPI_Comm comm, dd_outbox *outbox, dd_inbox *inbox);
 
 bool dd_inbox_empty(const dd_inbox *inbox);
 /* Rank that the next byte came from. */

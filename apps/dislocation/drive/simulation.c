@@ -69,9 +69,9 @@ static int plan(dd_simulation *sim)
     int code;
 
     dd_halo_free(&sim->halo);
-    EQP_TRY(dd_halo_create(&sim->domain, &sim->halo));
-    EQP_TRY(dd_halo_refresh(&sim->domain, &sim->halo));
-    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, sim->cells, eqp_balancer_map(sim->balancer), &sim->stage));
+    code = dd_stage_open(&sim->domain, sim->cells, &sim->stage);
+    EQP_TRY(dd_halo_create(&sim->domain, code, &sim->halo));
+    EQP_TRY(dd_stage_create(&sim->domain, &sim->halo, eqp_balancer_map(sim->balancer), &sim->stage));
 done:
     return code;
 }
@@ -82,7 +82,7 @@ static int evaluate(dd_simulation *sim, step_ledger *ledger)
     int code;
 
     memcpy(sim->evaluator.stress, sim->loading.stress, sizeof sim->evaluator.stress);
-    EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage));
+    EQP_TRY(dd_evaluate(&sim->evaluator, &sim->domain, &sim->halo, &sim->stage, EQP_OK));
     take_evaluation(ledger);
     ledger->own = dd_advance_velocities(&motion);
 done:
@@ -214,11 +214,22 @@ static double load_of_box(const dd_simulation *sim, const step_ledger *ledger)
     return declared ? eqp_cost_fit_predict(costs, ledger->count) / speed : ledger->row.common.load;
 }
 
+/* Node of this rank, speed. */
+static double fastest_here(const dd_simulation *sim)
+{
+    double fastest = 0.0;
+
+    for (int64_t i = 0; i < sim->domain.network.n; i++) {
+        fastest = fmax(fastest, dd_step_largest(1, sim->domain.network.node[i].v));
+    }
+    return fastest;
+}
+
 /* What the step has shown, to the balancer and into the record. */
 static int conclude(dd_simulation *sim, step_ledger *ledger)
 {
     dd_rank_row *row = &ledger->row;
-    double low = -app_signals_pending();
+    double low[2] = {-app_signals_pending(), -fastest_here(sim)};
     const eqp_work work = {.row = &row->common,
                            .row_bytes = sizeof *row,
                            .rows = sim->row,
@@ -228,8 +239,8 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
                            .timings = sim->evaluator.timings,
                            .moved = ledger->walls_moved,
                            .code = ledger->own,
-                           .nlows = 1,
-                           .low = &low};
+                           .nlows = 2,
+                           .low = low};
     int code;
 
     row->common.particles = (double)sim->domain.network.n;
@@ -243,7 +254,8 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
     measure_segments(sim, row);
     sim->box_load += load_of_box(sim, ledger);
     EQP_TRY(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
-    sim->signal = (int)-low;
+    sim->signal = (int)-low[0];
+    sim->fastest = -low[1];
     add_rows(sim);
     sim->now.evaluations = ledger->evaluations;
     sim->now.stress = dd_loading_along(&sim->loading, sim->loading.stress);
@@ -273,11 +285,8 @@ done:
 static int choose_dt(dd_simulation *sim)
 {
     const eqp_paradis_control *c = &sim->input.control;
-    double fastest = 0.0;
+    double fastest = fastest_here(sim);
 
-    for (int64_t i = 0; i < sim->domain.network.n; i++) {
-        fastest = fmax(fastest, dd_step_largest(1, sim->domain.network.node[i].v));
-    }
     if (MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, sim->comm) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
@@ -401,16 +410,14 @@ void dd_simulation_free(dd_simulation *sim)
     eqp_comm_free(&sim->comm);
 }
 
-/* own: this rank's code so far. Returns that of all ranks. */
-static int move(dd_simulation *sim, step_ledger *ledger, int own)
+/* own: this rank's code so far. Returns that of all ranks. strain: see dd_advance(). */
+static int move(dd_simulation *sim, step_ledger *ledger, int own, double strain[9])
 {
     const dd_motion motion = motion_of(sim);
-    double strain[6], spin[3];
     int code;
 
-    EQP_TRY(dd_advance(&motion, own, take_evaluation, ledger, strain, spin));
+    EQP_TRY(dd_advance(&motion, own, sim->fastest, take_evaluation, ledger, strain));
     sim->now.dt = sim->stepper.done;
-    dd_loading_advance(&sim->loading, sim->now.dt, strain, spin);
 done:
     return code;
 }
@@ -423,8 +430,8 @@ static void fold_nodes(dd_simulation *sim)
     }
 }
 
-/* Contacts are looked for where the motion has led. */
-static int change_topology(dd_simulation *sim, eqp_message *message)
+/* Contacts are looked for where the motion has led. strain: of this rank, then of all. */
+static int change_topology(dd_simulation *sim, double strain[9], eqp_message *message)
 {
     const dd_mover mover = dd_topology_mover(&sim->mobility, &sim->evaluator.medium);
     const int every = sim->input.control.split_every;
@@ -436,10 +443,8 @@ static int change_topology(dd_simulation *sim, eqp_message *message)
     dd_stage_free(&sim->stage);
     dd_halo_free(&sim->halo);
     fold_nodes(sim);
-    if (code == EQP_OK) {
-        code = dd_topology_step(&sim->domain, &sim->rules, split ? &mover : NULL, sim->now.common.step, &closes,
-                                &sim->now.topology, message);
-    }
+    code = dd_topology_step(&sim->domain, code, &sim->rules, split ? &mover : NULL, sim->now.common.step, &closes, 9,
+                            strain, &sim->now.topology, message);
     dd_closes_free(&closes);
     return code;
 }
@@ -460,16 +465,18 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
 {
     const int own = sim->failed;
     step_ledger ledger = {.sim = sim};
+    double strain[9];
     int code = renew_map(sim, &ledger, own, message);
 
     sim->failed = EQP_OK;
     if (code == EQP_OK) {
-        code = move(sim, &ledger, own);
+        code = move(sim, &ledger, own, strain);
     }
     if (code == EQP_OK) {
-        code = change_topology(sim, message);
+        code = change_topology(sim, strain, message);
     }
     if (code == EQP_OK) {
+        dd_loading_advance(&sim->loading, sim->now.dt, strain, strain + 6);
         code = compute_forces(sim, &ledger);
         if (code == EQP_OK || code == EQP_ERR_STOPPED) { /* a restart computes the forces, and needs no more */
             sim->now.common.step++;
@@ -493,13 +500,18 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
 int dd_simulation_drift(dd_simulation *sim, eqp_message *message)
 {
     step_ledger ledger = {.sim = sim};
+    double strain[9], low;
     int code;
 
-    EQP_TRY(move(sim, &ledger, EQP_OK));
+    EQP_TRY(move(sim, &ledger, EQP_OK, strain));
+    EQP_TRY(eqp_sum_double(sim->comm, 9, strain));
+    dd_loading_advance(&sim->loading, sim->now.dt, strain, strain + 6);
     fold_nodes(sim);
     EQP_TRY(plan(sim));
     EQP_TRY(evaluate(sim, &ledger));
-    EQP_TRY(eqp_agree(sim->comm, ledger.own, NULL));
+    low = -fastest_here(sim);
+    EQP_TRY(eqp_meet(sim->comm, ledger.own, 1, &low, 0, NULL));
+    sim->fastest = -low;
 done:
     eqp_timings_clear(sim->evaluator.timings);
     if (code != EQP_OK) {

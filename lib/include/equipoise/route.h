@@ -19,11 +19,11 @@
  *
  * The first start of a route waits until all ranks have made theirs, and where one could not every start returns that
  * code on all ranks, and no trip is made. Else a start waits for nobody, so it tells a wrong argument to its caller
- * alone. But the trip is made, and its finish
- * returns that code on all ranks: *after a start that failed call finish all the same*, or eqp_route_free(). The ranks'
- * codes meet in an allreduce that travels beside the data. Calls out of turn are EQP_ERR_STATE for their caller, and
- * nothing happens: a start during a trip, a finish without one. A route that is NULL is EQP_ERR_ARGUMENT for its
- * caller, too. After EQP_ERR_MPI neither the route nor its communicator can be used. */
+ * alone. But the trip is made, and its finish returns that code on all ranks: *after a start that failed call finish
+ * all the same*, or eqp_route_free(). The ranks' codes meet in an allreduce that travels beside the data. Calls out of
+ * turn are EQP_ERR_STATE for their caller, and nothing happens: a start during a trip, a finish without one. A route
+ * that is NULL is EQP_ERR_ARGUMENT for its caller, too. After EQP_ERR_MPI neither the route nor its communicator can be
+ * used. */
 #ifndef EQUIPOISE_ROUTE_H
 #define EQUIPOISE_ROUTE_H
 

@@ -47,14 +47,16 @@ static int fetch_whole(dd_domain *domain, const dd_halo *halo, const int64_t cel
 {
     const int64_t n = domain->network.n;
     int64_t *split = NULL;
-    int code = eqp_agree(domain->comm, eqp_array_create(&split, n, sizeof *split), NULL);
+    int code = dd_stage_open(domain, cells, whole);
+
+    code = eqp_agree(domain->comm, code == EQP_OK ? eqp_array_create(&split, n, sizeof *split) : code, NULL);
 
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
         split[i] = domain->network.node[i].split;
         domain->network.node[i].split = -1;
     }
     if (code == EQP_OK) {
-        code = dd_stage_create(domain, halo, cells, NULL, whole);
+        code = dd_stage_create(domain, halo, NULL, whole);
         for (int64_t i = 0; i < n; i++) {
             domain->network.node[i].split = split[i];
         }

@@ -91,10 +91,7 @@ int dd_tile_domain(dd_domain *domain, const int count[3], eqp_message *message)
         code = plan(domain, count, &tiling, message);
     }
     if (code == EQP_OK) {
-        code = dd_halo_create(domain, &halo);
-    }
-    if (code == EQP_OK) {
-        code = dd_halo_refresh(domain, &halo);
+        code = dd_halo_create(domain, EQP_OK, &halo);
     }
     if (code == EQP_OK) {
         code = eqp_agree(domain->comm, copy(domain, &tiling, &halo, total), NULL);

@@ -79,3 +79,13 @@ int dd_blocks_route(MPI_Comm comm, const eqp_exchange_plan *plan, dd_blocks *blo
     dd_blocks_free(blocks);
     return code;
 }
+
+int dd_route_send(eqp_route *route, int code, const void *data, const void **received)
+{
+    if (code != EQP_OK) {
+        eqp_route_give_up(route, code);
+    }
+    const int started = eqp_route_start(route, data);
+    code = eqp_route_finish(route, received);
+    return code == EQP_ERR_STATE ? started : code; /* no trip: all ranks know why */
+}

@@ -25,4 +25,8 @@ void dd_blocks_fail(dd_blocks *blocks, int code);
 /* Plans the ways of the blocks and empties the list, also on failure. Collective; the same code on all ranks. */
 int dd_blocks_route(MPI_Comm comm, const eqp_exchange_plan *plan, dd_blocks *blocks, eqp_route **route);
 
+/* A trip out at once. code: of this rank so far; all ranks return that of one that has failed. data, received: as for
+ * eqp_route_start() and eqp_route_finish(). Collective. */
+int dd_route_send(eqp_route *route, int code, const void *data, const void **received);
+
 #endif

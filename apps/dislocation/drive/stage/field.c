@@ -18,42 +18,63 @@
 #define FIELD_BYTES (DD_FAR_FIELD * (int64_t)sizeof(double))
 
 /* As MPI_MAXLOC has it: of equal counts the lowest rank. */
-typedef struct claim {
+struct dd_claim {
     int segments, rank;
-} claim;
+};
 
-static int claim_homes(const dd_domain *domain, int64_t ncells, const int64_t *segments, claim *claims)
+int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field)
 {
     int code = EQP_OK;
 
-    for (int64_t c = 0; c < ncells; c++) {
-        const int64_t most = segments[c] < INT_MAX ? segments[c] : INT_MAX;
-        claims[c] = (claim){(int)most, domain->rank};
+    dd_far_parts_init(&field->parts, grid, domain->nranks);
+    (void)dd_far_parts_piece(&field->parts, domain->rank, &field->piece);
+    if (field->parts.runs > 0) {
+        EQP_TRY(grid->ncells > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
+        EQP_TRY(eqp_array_create(&field->claim, grid->ncells, sizeof *field->claim));
+        EQP_TRY(eqp_array_create(&field->segments, grid->ncells, sizeof *field->segments));
+        EQP_TRY(eqp_array_create(&field->home, grid->ncells, sizeof *field->home));
     }
-    for (int64_t c = 0; c < ncells && code == EQP_OK; c += INT_MAX) {
-        const int n = (int)(ncells - c < INT_MAX ? ncells - c : INT_MAX);
-        if (MPI_Allreduce(MPI_IN_PLACE, claims + c, n, MPI_2INT, MPI_MAXLOC, domain->comm) != MPI_SUCCESS) {
-            code = EQP_ERR_MPI;
-        }
-    }
+done:
     return code;
 }
 
-static int create_lists(const dd_domain *domain, int64_t ncells, const int64_t *segments, const claim *claims,
-                        dd_field *field)
+int dd_field_begin(const dd_domain *domain, const dd_grid *grid, dd_field *field)
+{
+    if (field->parts.runs == 0) { /* the same on all ranks */
+        return EQP_OK;
+    }
+    for (int64_t i = 0; i < domain->network.n; i++) {
+        const dd_node *node = &domain->network.node[i];
+        int owned = 0;
+        for (int k = 0; k < node->narms; k++) {
+            owned += node->tag < node->arm[k].tag;
+        }
+        if (owned > 0) {
+            field->segments[dd_grid_cell(grid, node->x)] += owned;
+        }
+    }
+    for (int64_t c = 0; c < grid->ncells; c++) {
+        field->claim[c] = (dd_claim){field->segments[c], domain->rank};
+    }
+    return MPI_Iallreduce(MPI_IN_PLACE, field->claim, (int)grid->ncells, MPI_2INT, MPI_MAXLOC, domain->comm,
+                          &field->request) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+static int create_lists(const dd_domain *domain, int64_t ncells, dd_field *field)
 {
     int code;
 
-    EQP_TRY(eqp_array_create(&field->home, ncells, sizeof *field->home));
     for (int64_t c = 0; c < ncells; c++) {
-        field->home[c] = claims[c].segments > 0 ? claims[c].rank : -1;
-        field->nlive += segments[c] > 0;
+        field->home[c] = field->claim[c].segments > 0 ? field->claim[c].rank : -1;
+        field->nlive += field->segments[c] > 0;
         field->nmine += field->home[c] == domain->rank;
     }
     EQP_TRY(eqp_array_create(&field->live, field->nlive, sizeof *field->live));
     EQP_TRY(eqp_array_create(&field->mine, field->nmine, sizeof *field->mine));
     for (int64_t c = 0, live = 0, mine = 0; c < ncells; c++) {
-        if (segments[c] > 0) {
+        if (field->segments[c] > 0) {
             field->live[live++] = c;
         }
         if (field->home[c] == domain->rank) {
@@ -64,21 +85,18 @@ done:
     return code;
 }
 
-int dd_field_find_homes(const dd_domain *domain, const dd_grid *grid, const int64_t *segments, dd_field *field)
+int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
 {
-    claim *claims = NULL;
-    int code;
+    int code = EQP_OK;
 
-    dd_far_parts_init(&field->parts, grid, domain->nranks);
-    (void)dd_far_parts_piece(&field->parts, domain->rank, &field->piece);
-    if (field->parts.runs == 0) {
-        return EQP_OK;
+    if (field->parts.runs > 0) {
+        code = MPI_Wait(&field->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? create_lists(domain, grid->ncells, field)
+                                                                           : EQP_ERR_MPI;
     }
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&claims, grid->ncells, sizeof *claims), NULL));
-    EQP_TRY(claim_homes(domain, grid->ncells, segments, claims));
-    EQP_TRY(eqp_agree(domain->comm, create_lists(domain, grid->ncells, segments, claims, field), NULL));
-done:
-    free(claims);
+    free(field->claim);
+    free(field->segments);
+    field->claim = NULL;
+    field->segments = NULL;
     return code;
 }
 
@@ -94,11 +112,12 @@ done:
     return code;
 }
 
-/* Every run wants a cell's moments, of the part that has its slab. */
-static int plan_moments(const dd_domain *domain, dd_field *field)
+/* Every run wants a cell's moments, of the part that has its slab. code: this rank's so far. */
+static int plan_moments(const dd_domain *domain, int code, dd_field *field)
 {
     dd_blocks blocks = {.n = 0};
 
+    dd_blocks_fail(&blocks, code);
     for (int64_t m = 0; m < field->nmine; m++) {
         const int slab = dd_far_parts_slab(&field->parts, field->mine[m]);
         dd_blocks_add(&blocks, field->mine[m], MOMENT_BYTES);
@@ -136,14 +155,12 @@ static int tell_wishes(const dd_domain *domain, const dd_field *field, int64_t *
     if (code == EQP_OK) {
         code = eqp_array_create(&dest, nout, sizeof *dest);
     }
-    EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    for (int64_t i = 0; i < nout; i++) {
+    for (int64_t i = 0; i < nout && code == EQP_OK; i++) {
         const int64_t cell = field->live[i / slabs];
         out[i] = (wish){cell, domain->rank};
         dest[i] = dd_far_parts_run(&field->parts, cell) * slabs + (int)(i % slabs);
     }
-    EQP_TRY(eqp_send_records(domain->comm, sizeof *out, nout, dest, out, nwishes, wishes));
-done:
+    code = eqp_send_sparse(domain->comm, code, sizeof *out, nout, dest, out, NULL, nwishes, wishes);
     free(dest);
     free(out);
     if (code == EQP_OK && *nwishes > 1) {
@@ -159,6 +176,7 @@ static int plan_fields(const dd_domain *domain, dd_field *field)
     int64_t nwishes = 0, w = 0;
     int code = tell_wishes(domain, field, &nwishes, &wishes);
 
+    dd_blocks_fail(&blocks, code);
     for (int64_t c = field->piece.cell; c < field->piece.cell + field->piece.ncells && code == EQP_OK; c++) {
         dd_blocks_add(&blocks, c, FIELD_BYTES);
         for (; w < nwishes && wishes[w].cell == c; w++) {
@@ -166,11 +184,7 @@ static int plan_fields(const dd_domain *domain, dd_field *field)
         }
     }
     free(wishes);
-    if (code == EQP_OK) {
-        code = dd_blocks_route(domain->comm, &domain->plan, &blocks, &field->back);
-    }
-    dd_blocks_free(&blocks);
-    return code;
+    return dd_blocks_route(domain->comm, &domain->plan, &blocks, &field->back);
 }
 
 int dd_field_plan(const dd_domain *domain, dd_field *field)
@@ -180,8 +194,7 @@ int dd_field_plan(const dd_domain *domain, dd_field *field)
     if (field->parts.runs == 0) { /* the same on all ranks */
         return EQP_OK;
     }
-    EQP_TRY(eqp_agree(domain->comm, create_numbers(field), NULL));
-    EQP_TRY(plan_moments(domain, field));
+    EQP_TRY(plan_moments(domain, create_numbers(field), field));
     EQP_TRY(plan_fields(domain, field));
 done:
     return code;
@@ -191,6 +204,8 @@ void dd_field_free(dd_field *field)
 {
     eqp_route_free(field->out);
     eqp_route_free(field->back);
+    free(field->claim);
+    free(field->segments);
     free(field->home);
     free(field->live);
     free(field->mine);

@@ -10,11 +10,16 @@
 
 #include <equipoise/route.h>
 
+typedef struct dd_claim dd_claim;
+
 typedef struct dd_field {
     dd_far_parts parts;
     dd_far_piece piece; /* of this rank */
     int *home;          /* [cells] who adds a cell's moments up: of those with most of its segments the first; -1: it is
                            empty. NULL: no cells are far */
+    dd_claim *claim;    /* [cells] while homes are found */
+    int *segments;      /* [cells] of this rank, while homes are found */
+    MPI_Request request;
     int64_t nlive;
     int64_t *live; /* [nlive] cells with own segments, ascending */
     int64_t nmine;
@@ -27,9 +32,12 @@ typedef struct dd_field {
     eqp_route *back; /* of fields */
 } dd_field;
 
-/* Zeroed or freed. segments: [cells] how many this rank has of each (borrowed). Finds the homes; the ways come with
- * dd_field_plan(). Collective. */
-int dd_field_find_homes(const dd_domain *domain, const dd_grid *grid, const int64_t *segments, dd_field *field);
+/* Memory to find homes in. *field: zeroed or freed. Local. */
+int dd_field_open(const dd_domain *domain, const dd_grid *grid, dd_field *field);
+/* The homes are known when it ends; EQP_ERR_MEMORY may be this rank's alone then. Collective; nobody waits before. */
+int dd_field_begin(const dd_domain *domain, const dd_grid *grid, dd_field *field);
+int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field);
+/* The ways. Collective. */
 int dd_field_plan(const dd_domain *domain, dd_field *field);
 /* Collective. */
 void dd_field_free(dd_field *field);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "needs.h"
 
-#include <equipoise/par.h>
+#include <equipoise/base.h>
 
 #include <limits.h>
 #include <stdlib.h>
@@ -24,6 +24,7 @@ bool dd_needs_has(const dd_needs *needs, int rank, int64_t cell)
 void dd_needs_free(dd_needs *needs)
 {
     free(needs->bits);
+    free(needs->mine);
     *needs = (dd_needs){0};
 }
 
@@ -59,34 +60,42 @@ static void mark(const dd_domain *domain, const dd_grid *grid, const dd_shares *
     }
 }
 
-int dd_needs_gather(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, const int *home,
-                    dd_needs *needs)
+int dd_needs_open(const dd_domain *domain, const dd_grid *grid, dd_needs *needs)
 {
     const int64_t nwords = (grid->ncells + 63) / 64;
-    uint64_t *mine = NULL;
-    int code = nwords > INT_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&mine, nwords, sizeof *mine);
+    int code = nwords > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
 
+    EQP_TRY(code);
+    EQP_TRY(eqp_array_create(&needs->mine, nwords, sizeof *needs->mine));
+    EQP_TRY(eqp_array_create(&needs->bits, nwords * domain->nranks, sizeof *needs->bits));
     needs->nwords = nwords;
-    if (code == EQP_OK) {
-        code = eqp_array_create(&needs->bits, nwords * domain->nranks, sizeof *needs->bits);
-    }
-    if (code == EQP_OK) {
-        mark(domain, grid, shares, mine);
-    }
-    EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    if (MPI_Allgather(mine, (int)nwords, MPI_UINT64_T, needs->bits, (int)nwords, MPI_UINT64_T, domain->comm) !=
-        MPI_SUCCESS) {
-        EQP_TRY(EQP_ERR_MPI);
+done:
+    return code;
+}
+
+int dd_needs_begin(const dd_domain *domain, const dd_grid *grid, const dd_shares *shares, dd_needs *needs)
+{
+    const int n = (int)needs->nwords;
+
+    mark(domain, grid, shares, needs->mine);
+    return MPI_Iallgather(needs->mine, n, MPI_UINT64_T, needs->bits, n, MPI_UINT64_T, domain->comm, &needs->request) ==
+                   MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+int dd_needs_end(const dd_grid *grid, const dd_shares *shares, const int *home, dd_needs *needs)
+{
+    if (MPI_Wait(&needs->request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
     }
     for (int64_t s = 0; s < shares->nsent; s++) {
-        set(needs->bits + shares->sent_to[s] * nwords, shares->sent[s].cell);
+        set(needs->bits + shares->sent_to[s] * needs->nwords, shares->sent[s].cell);
     }
     for (int64_t c = 0; c < grid->ncells && home != NULL; c++) {
         if (home[c] >= 0) {
-            set(needs->bits + home[c] * nwords, c);
+            set(needs->bits + home[c] * needs->nwords, c);
         }
     }
-done:
-    free(mine);
-    return code;
+    return EQP_OK;
 }

@@ -74,13 +74,12 @@ static int compare(const void *left, const void *right)
     return (a->owner > b->owner) - (a->owner < b->owner);
 }
 
-int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, dd_shares *shares)
+int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, int code, dd_shares *shares)
 {
     int64_t room = 0, rank_room = 0;
-    int code = EQP_OK;
 
     if (eqp_map_shared(map) == 0) { /* the same on all ranks */
-        return EQP_OK;
+        return code;
     }
     for (int64_t i = 0; i < domain->network.n && code == EQP_OK; i++) {
         const dd_node *node = &domain->network.node[i];
@@ -88,9 +87,8 @@ int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *
             code = list_shares(domain, grid, map, i, &room, &rank_room, shares);
         }
     }
-    EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    EQP_TRY(eqp_send_records(domain->comm, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
-                             &shares->n, &shares->share));
+    EQP_TRY(eqp_send_sparse(domain->comm, code, sizeof *shares->sent, shares->nsent, shares->sent_to, shares->sent,
+                            NULL, &shares->n, &shares->share));
     if (shares->n > 1) {
         qsort(shares->share, (size_t)shares->n, sizeof *shares->share, compare);
     }

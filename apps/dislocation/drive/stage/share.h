@@ -39,8 +39,9 @@ void dd_share_centroid(const dd_grid *grid, int64_t own, int64_t cell, double ce
 int dd_share_ranks(const dd_grid *grid, const eqp_map *map, int64_t split, int64_t cell, int ranks[DD_GRID_SOURCES]);
 
 /* Tells all who share an owner what they compute of it: homes say so, from the nodes' present positions, so that all
- * agree. *shares is zeroed. Collective; the caller frees it in any case. */
-int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, dd_shares *shares);
+ * agree. *shares is zeroed. code: of this rank so far; returned is one of a rank, which the others need not have.
+ * Collective; the caller frees it in any case. */
+int dd_shares_find(const dd_domain *domain, const dd_grid *grid, const eqp_map *map, int code, dd_shares *shares);
 void dd_shares_free(dd_shares *shares);
 
 #endif

@@ -2,7 +2,6 @@
 #include "stage.h"
 
 #include "blocks.h"
-#include "needs.h"
 #include "stage_parts.h"
 
 #include <equipoise/par.h>
@@ -191,11 +190,12 @@ static void list_blocks(listing *l, dd_stage *stage)
     }
 }
 
-static int make_routes(listing *l, dd_stage *stage)
+/* code: of this rank so far. */
+static int make_routes(listing *l, int code, dd_stage *stage)
 {
     const dd_domain *domain = l->domain;
-    int code = eqp_array_create(&l->end, 2 * stage->nown, sizeof *l->end);
 
+    code = code == EQP_OK ? eqp_array_create(&l->end, 2 * stage->nown, sizeof *l->end) : code;
     l->segments.back = true;
     dd_blocks_fail(&l->segments, code);
     dd_blocks_fail(&l->ends, code);
@@ -210,35 +210,23 @@ done:
     return code;
 }
 
-/* Who adds up the moments of a cell. */
-static int find_homes(const dd_domain *domain, const entry *entries, dd_stage *stage)
-{
-    int64_t *segments = NULL;
-    int code;
-
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&segments, stage->grid.ncells, sizeof *segments), NULL));
-    for (int64_t i = 0; i < stage->nown; i++) {
-        segments[entries[i].cell]++;
-    }
-    EQP_TRY(dd_field_find_homes(domain, &stage->grid, segments, &stage->field));
-done:
-    free(segments);
-    return code;
-}
-
-static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, const entry *entries,
+/* Who sends what to whom; own segments are listed and sorted while ranks hear of each other's cells. */
+static int plan_routes(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, entry **entries,
                        dd_stage *stage)
 {
-    dd_needs needs = {0};
-    listing l = {.domain = domain, .halo = halo, .needs = &needs, .entries = entries};
-    int code;
+    listing l = {.domain = domain, .halo = halo, .needs = &stage->needs};
+    int own = dd_shares_find(domain, &stage->grid, map, EQP_OK, &stage->shares), code;
 
-    EQP_TRY(dd_shares_find(domain, &stage->grid, map, &stage->shares));
-    EQP_TRY(find_homes(domain, entries, stage));
-    EQP_TRY(dd_needs_gather(domain, &stage->grid, &stage->shares, stage->field.home, &needs));
-    EQP_TRY(make_routes(&l, stage));
+    EQP_TRY(dd_needs_begin(domain, &stage->grid, &stage->shares, &stage->needs));
+    EQP_TRY(dd_field_begin(domain, &stage->grid, &stage->field));
+    own = own == EQP_OK ? list_all_own(domain, halo, stage, entries) : own;
+    code = dd_field_end(domain, &stage->grid, &stage->field);
+    own = own == EQP_OK ? code : own;
+    EQP_TRY(dd_needs_end(&stage->grid, &stage->shares, stage->field.home, &stage->needs));
+    l.entries = *entries;
+    EQP_TRY(make_routes(&l, own, stage));
 done:
-    dd_needs_free(&needs);
+    dd_needs_free(&stage->needs);
     return code;
 }
 
@@ -274,10 +262,7 @@ static int fetch_ghosts(const dd_domain *domain, dd_stage *stage, const void **b
         memcpy(out[i].burgers, domain->network.node[stage->own_node[s]].arm[stage->own_arm[s]].burgers,
                sizeof out[i].burgers);
     }
-    EQP_TRY(eqp_agree(domain->comm, code, NULL));
-    EQP_TRY(eqp_route_start(stage->route, out));
-    EQP_TRY(eqp_route_finish(stage->route, bundles));
-done:
+    code = dd_route_send(stage->route, code, out, bundles);
     free(out);
     return code;
 }
@@ -433,29 +418,34 @@ done:
     return code;
 }
 
-int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t cells[3], const eqp_map *map,
-                    dd_stage *stage)
+int dd_stage_open(const dd_domain *domain, const int64_t cells[3], dd_stage *stage)
 {
-    dd_stage made = {0};
+    int code;
+
+    dd_stage_free(stage);
+    dd_grid_init(&stage->grid, domain, cells);
+    EQP_TRY(dd_needs_open(domain, &stage->grid, &stage->needs));
+    EQP_TRY(dd_field_open(domain, &stage->grid, &stage->field));
+done:
+    return code;
+}
+
+int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, dd_stage *stage)
+{
     const void *bundles = NULL;
     entry *entries = NULL;
     int code;
 
-    dd_stage_free(stage);
-    dd_grid_init(&made.grid, domain, cells);
-    EQP_TRY(eqp_agree(domain->comm, list_all_own(domain, halo, &made, &entries), NULL));
-    EQP_TRY(plan_routes(domain, halo, map, entries, &made));
-    EQP_TRY(dd_field_plan(domain, &made.field));
-    EQP_TRY(fetch_ghosts(domain, &made, &bundles));
-    EQP_TRY(eqp_agree(domain->comm, take_in(domain, halo, bundles, &entries, &made), NULL));
+    EQP_TRY(plan_routes(domain, halo, map, &entries, stage));
+    EQP_TRY(dd_field_plan(domain, &stage->field));
+    EQP_TRY(fetch_ghosts(domain, stage, &bundles));
+    stage->code = take_in(domain, halo, bundles, &entries, stage);
 done:
     free(entries);
     if (code != EQP_OK) {
-        dd_stage_free(&made);
-        return code;
+        dd_stage_free(stage);
     }
-    *stage = made;
-    return EQP_OK;
+    return code;
 }
 
 void dd_stage_free(dd_stage *stage)
@@ -466,6 +456,7 @@ void dd_stage_free(dd_stage *stage)
 
     eqp_route_free(stage->route);
     eqp_route_free(stage->ends);
+    dd_needs_free(&stage->needs);
     dd_field_free(&stage->field);
     dd_shares_free(&stage->shares);
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {

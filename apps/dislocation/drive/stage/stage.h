@@ -10,7 +10,7 @@
 #include "../../physics/elastic/segment.h"
 #include "../halo.h"
 #include "field.h"
-#include "share.h"
+#include "needs.h"
 
 /* Names of a segment: its owner's tag, then the other end's. */
 typedef struct dd_segment_key {
@@ -28,6 +28,7 @@ typedef struct dd_target {
 
 typedef struct dd_stage {
     dd_grid grid;
+    int code; /* of this rank alone, of which all hear by the first use */
     /* segments whose owner lives here, in the order of the nodes */
     int64_t nown;
     int64_t *own_node;     /* [nown] place of the owner */
@@ -54,14 +55,18 @@ typedef struct dd_stage {
     double *memory;       /* of the columns; owned */
     dd_columns columns;   /* [n + DD_LANES] each */
     dd_shares shares;     /* of owners that ranks share */
+    dd_needs needs;       /* while the ways are planned */
     int64_t ntargets;
     dd_target *target; /* [ntargets] by place */
 } dd_stage;
 
-/* Plans for the present positions, by the domain's exchange plan. Own segments have their positions at once, remote
- * ones after the first refresh. Collective; *stage is zeroed or a former plan, which is freed. */
-int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const int64_t cells[3], const eqp_map *map,
-                    dd_stage *stage);
+/* Memory for a plan, before ranks meet: its code goes along when the halo is made. Local, but that *stage is zeroed or
+ * a former plan, which is freed as by dd_stage_free(). */
+int dd_stage_open(const dd_domain *domain, const int64_t cells[3], dd_stage *stage);
+/* Plans for the present positions, by the domain's exchange plan, with what dd_stage_open() has made on all ranks. Own
+ * segments have their positions at once, remote ones after the first refresh. Collective. On error the stage is freed.
+ */
+int dd_stage_create(const dd_domain *domain, const dd_halo *halo, const eqp_map *map, dd_stage *stage);
 /* Collective. */
 void dd_stage_free(dd_stage *stage);
 
@@ -74,9 +79,9 @@ int dd_stage_finish(const dd_domain *domain, dd_stage *stage);
 /* All that at once. Collective. */
 int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *stage);
 
-/* Forces on remote segments to where they live, where they are added. mine: scratch [narrived], sum: [nsend][6].
- * Collective. */
-int dd_stage_return(dd_stage *stage, double *mine, double *sum);
+/* Forces on remote segments to where they live, where they are added. mine: scratch [narrived], sum: [nsend][6]. code:
+ * of this rank so far; all ranks return that of one that has failed. Collective. */
+int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum);
 
 /* The runs of local segments with which a segment of a cell has pairs, itself not among them, where all of them are
  * local. Returns how many. Local. */

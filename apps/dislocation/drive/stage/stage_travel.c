@@ -59,7 +59,8 @@ int dd_stage_refresh(const dd_domain *domain, const dd_halo *halo, dd_stage *sta
     double *out = NULL;
     int code;
 
-    EQP_TRY(eqp_agree(domain->comm, eqp_array_create(&out, 3 * stage->nends, sizeof *out), NULL));
+    code = stage->code == EQP_OK ? eqp_array_create(&out, 3 * stage->nends, sizeof *out) : stage->code;
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
     EQP_TRY(dd_stage_start(domain, halo, stage, out));
     EQP_TRY(dd_stage_finish(domain, stage));
 done:
@@ -67,11 +68,13 @@ done:
     return code;
 }
 
-int dd_stage_return(dd_stage *stage, double *mine, double *sum)
+int dd_stage_return(dd_stage *stage, int code, double *mine, double *sum)
 {
     const eqp_route_view view = eqp_route_arrivals(stage->route);
-    int code;
 
+    if (code != EQP_OK) {
+        eqp_route_give_up(stage->route, code);
+    }
     for (int64_t b = 0; b < view.n; b++) {
         double *to = mine + view.offset[b] / (int64_t)sizeof *mine;
         for (int64_t g = stage->ghost_first[b]; g < stage->ghost_first[b + 1]; g++) {
@@ -80,8 +83,9 @@ int dd_stage_return(dd_stage *stage, double *mine, double *sum)
             }
         }
     }
-    EQP_TRY(eqp_route_back_start(stage->route, mine));
-    EQP_TRY(eqp_route_back_finish(stage->route, sum));
+    const int started = eqp_route_back_start(stage->route, mine);
+    code = eqp_route_back_finish(stage->route, sum);
+    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* no trip: all ranks know why */
     for (int64_t i = 0; i < stage->nsend; i++) {
         for (int c = 0; c < 6; c++) {
             stage->columns.force[c][stage->own_local[stage->send[i]]] += sum[6 * i + c];

@@ -173,12 +173,12 @@ static int answer_all(const dd_domain *domain, dd_inbox *asked, dd_outbox *out)
     return code;
 }
 
-static int find_homes(const dd_domain *domain, dd_closes *closes)
+static int find_homes(const dd_domain *domain, int code, dd_closes *closes)
 {
     dd_outbox out = {0};
     dd_inbox asked = {0}, in = {0};
-    int code;
 
+    dd_outbox_fail(&out, code);
     for (int64_t i = 0; i < 4 * closes->n; i++) {
         const dd_close *pair = &closes->pair[i / 4];
         if (pair->home[i % 4] < 0) {
@@ -186,9 +186,9 @@ static int find_homes(const dd_domain *domain, dd_closes *closes)
             dd_outbox_add(&out, pair->home[i % 4 - 1], &one, sizeof one);
         }
     }
-    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &asked));
-    dd_outbox_fail(&out, answer_all(domain, &asked, &out));
-    EQP_TRY(dd_outbox_deliver(domain->comm, &out, &in));
+    code = dd_outbox_deliver_own(domain->comm, &out, &asked);
+    dd_outbox_fail(&out, code == EQP_OK ? answer_all(domain, &asked, &out) : code);
+    EQP_TRY(dd_outbox_deliver_own(domain->comm, &out, &in));
     while (!dd_inbox_empty(&in)) {
         answer given;
         EQP_TRY(dd_inbox_read(&in, &given, sizeof given));
@@ -202,9 +202,6 @@ done:
 
 int dd_close_find(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes)
 {
-    int code;
-
     closes->n = 0;
-    code = eqp_agree(domain->comm, find_here(domain, stage, reach, closes), NULL);
-    return code == EQP_OK ? find_homes(domain, closes) : code;
+    return find_homes(domain, find_here(domain, stage, reach, closes), closes);
 }

@@ -21,7 +21,7 @@ void dd_closes_free(dd_closes *closes);
 /* All pairs of near segments that are closer than reach, as the stage has them: with positions of its last refresh, and
  * for a domain whose topology has not changed since it was created. Several ranks may find the same pair if they share
  * its owner. *closes: zeroed or a former one, whose pairs are replaced. O(segments + pairs) where segments
- * are short. Collective; EQP_OK or EQP_ERR_MEMORY. */
+ * are short. Collective; EQP_OK, or a code of this rank, which the others need not have. */
 int dd_close_find(const dd_domain *domain, const dd_stage *stage, double reach, dd_closes *closes);
 
 #endif

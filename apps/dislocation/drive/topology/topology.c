@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Most candidates go ahead in two or three; crowds of them, as where two lines touch along some length, take more. */
 #define ROUNDS 6
@@ -34,7 +35,6 @@ typedef struct topology {
     const dd_closes *closes;
     eqp_message *message;
     dd_halo halo;
-    bool fits;            /* the halo is of the network as it is */
     dd_operation *wanted; /* [n] owned */
     int64_t n, room;
     dd_topology_counts own; /* but for those that are lost: what this rank carried out */
@@ -223,34 +223,52 @@ static int want_refining(topology *t)
     return code;
 }
 
-static int see(topology *t)
-{
-    int code = EQP_OK;
+/* One after the other, each on what the one before has left. */
+static int (*const phases[])(topology *t) = {want_splits, want_touches, want_coarsening, want_refining};
+enum { PHASES = sizeof phases / sizeof phases[0] };
 
-    if (!t->fits) {
-        dd_halo_free(&t->halo);
-        code = dd_halo_create_moving(t->domain, &t->halo);
-        if (code == EQP_OK) {
-            code = dd_halo_refresh(t->domain, &t->halo);
-        }
-        t->fits = code == EQP_OK;
+/* What the phases from the given one on would do to the network as it is, for which neighbours have to be seen. first:
+ * [PHASES + 1] into what is wanted; any: of all ranks. code: of this rank so far. sum: [nsums] added up on the way. */
+static int look(topology *t, int code, int from, int64_t *first, double *any, int nsums, double *sum)
+{
+    double number[EQP_MEET_SUMS] = {0.0};
+
+    dd_halo_free(&t->halo);
+    EQP_TRY(dd_halo_create_moving(t->domain, code, &t->halo));
+    t->n = 0;
+    for (int p = from; p < PHASES; p++) {
+        first[p] = t->n;
+        code = code == EQP_OK ? phases[p](t) : code;
+        first[p + 1] = t->n;
+        number[p] = (double)(first[p + 1] - first[p]);
     }
+    for (int i = 0; i < nsums; i++) {
+        number[PHASES + i] = sum[i];
+    }
+    EQP_TRY(eqp_meet(t->domain->comm, code, 0, NULL, PHASES + nsums, number));
+    memcpy(any, number, PHASES * sizeof *any);
+    for (int i = 0; i < nsums; i++) {
+        sum[i] = number[PHASES + i];
+    }
+done:
     return code;
 }
 
-/* Finds candidates, for which it may have to see neighbours, and carries them out. */
-static int phase(topology *t, bool sees, int (*candidates)(topology *t))
+/* Carries out what is wanted up to and with the first phase that changes anything: returns the next one in *from. */
+static int carry_out(topology *t, int *from, const int64_t *first, const double *any, bool *changed)
 {
-    dd_transact_counts counts;
-    int code;
+    dd_transact_counts counts = {.done = 0};
+    int code = EQP_OK;
 
-    EQP_TRY(sees ? see(t) : EQP_OK);
-    t->n = 0;
-    code = candidates(t);
-    EQP_TRY(dd_transact(t->domain, code, t->n, t->wanted, ROUNDS, run, t, &counts, t->message));
-    t->fits = t->fits && counts.done == 0;
-    t->own.lost += counts.lost;
-done:
+    for (*changed = false; *from < PHASES && !*changed && code == EQP_OK; ++*from) {
+        const int p = *from;
+        if (any[p] > 0) {
+            code = dd_transact(t->domain, first[p + 1] - first[p], t->n > 0 ? t->wanted + first[p] : NULL, ROUNDS, run,
+                               t, &counts, t->message);
+            t->own.lost += code == EQP_OK ? counts.lost : 0;
+            *changed = code == EQP_OK && counts.done > 0;
+        }
+    }
     return code;
 }
 
@@ -275,29 +293,23 @@ done:
     return code;
 }
 
-static bool changed(const dd_topology_counts *counts)
-{
-    int64_t done = 0;
-
-    for (int k = 0; k < DD_TOPOLOGY_KINDS; k++) {
-        done += counts->done[k];
-    }
-    return done > 0;
-}
-
-int dd_topology_step(dd_domain *domain, const dd_rules *rules, const dd_mover *mover, int64_t step,
-                     const dd_closes *closes, dd_topology_counts *counts, eqp_message *message)
+int dd_topology_step(dd_domain *domain, int code, const dd_rules *rules, const dd_mover *mover, int64_t step,
+                     const dd_closes *closes, int nsums, double *sum, dd_topology_counts *counts, eqp_message *message)
 {
     topology t = {
         .domain = domain, .rules = rules, .mover = mover, .step = (uint64_t)step, .closes = closes, .message = message};
-    int code;
+    int64_t first[PHASES + 1] = {0};
+    double any[PHASES];
+    bool ever = false, changed = true;
 
-    EQP_TRY(phase(&t, false, want_splits));
-    EQP_TRY(phase(&t, true, want_touches));
-    EQP_TRY(phase(&t, true, want_coarsening));
-    EQP_TRY(phase(&t, true, want_refining));
-    EQP_TRY(sum_counts(&t, counts));
-    if (changed(counts)) {
+    for (int from = 0; from < PHASES && changed; nsums = 0) {
+        EQP_TRY(look(&t, code, from, first, any, nsums, sum));
+        EQP_TRY(carry_out(&t, &from, first, any, &changed));
+        ever = ever || changed;
+    }
+    *counts = (dd_topology_counts){.lost = t.own.lost};
+    EQP_TRY(ever ? sum_counts(&t, counts) : EQP_OK);
+    if (ever) {
         dd_network_sort(&domain->network);
     }
 done:

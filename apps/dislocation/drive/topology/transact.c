@@ -381,18 +381,13 @@ done:
     return code;
 }
 
-int dd_transact(dd_domain *domain, int code, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
+int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
                 void *context, dd_transact_counts *counts, eqp_message *message)
 {
     dd_transaction t = {.domain = domain, .message = {""}};
-    dd_transact_counts made = {0};
-    double any = (double)n;
+    dd_transact_counts made = {.lost = 1};
+    int code = collect(&t, n, wanted);
 
-    code = eqp_meet(domain->comm, code, 0, NULL, 1, &any);
-    if (code == EQP_OK && any > 0) {
-        made.lost = (int64_t)any;
-        code = collect(&t, n, wanted);
-    }
     for (int r = 0; r < rounds && made.lost > 0 && code == EQP_OK; r++) {
         code = contend_once(&t, run, context);
         if (code == EQP_OK) {

@@ -44,13 +44,12 @@ typedef struct dd_transact_counts {
 /* In each round every operation that may go ahead is carried out; those that lost contend again in the next, with the
  * network as it is then. New nodes live where their operation ran. New tags go to operations by key, and next_tag moves
  * behind those that were reserved, used or not. The order of network's nodes changes; homes of others do not.
- * code: of this rank so far, which all return where it is not EQP_OK somewhere, and then nothing is done.
  * wanted: [n] (borrowed), any that this rank knows of, also those that run elsewhere. rounds: at most; >= 1, the same
  * on all ranks. counts: unchanged on error.
  * EQP_OK, EQP_ERR_MEMORY, EQP_ERR_ARGUMENT (an operation that cannot be), EQP_ERR_OVERFLOW (no tags left, a patch that
  * is too large), EQP_ERR_INTERNAL (an arm to nowhere), or an operation's code; after an error the domain is good for
  * dd_domain_free() only. Collective; the same code on all ranks. */
-int dd_transact(dd_domain *domain, int code, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
+int dd_transact(dd_domain *domain, int64_t n, const dd_operation *wanted, int rounds, dd_operation_fn run,
                 void *context, dd_transact_counts *counts, eqp_message *message);
 
 #endif
