@@ -6,7 +6,7 @@
 #include "run/calibration.h"
 #include "run/feedback_steps.h"
 #include "run/shares.h"
-#include "whatif/whatif.h"
+#include "whatif/automatic.h"
 
 #include <equipoise/hindsight.h>
 #include <equipoise/lazy_run.h>
@@ -36,6 +36,7 @@ struct eqp_balancer {
     bool has_map;             /* forces were computed by the present one */
     eqp_policy_action action; /* since the last step */
     bool kept;                /* `auto` kept the present map then */
+    eqp_auto_memory memory;   /* of `auto` */
     /* late maps: late.h */
     int64_t clock;         /* steps that were recorded */
     int64_t born;          /* clock when the owners of the present map were surveyed */

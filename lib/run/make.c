@@ -199,7 +199,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .making = *making,
                              .nhome = home->n,
                              .key = home->key};
-    eqp_auto_question question = {.nparts = b->nparts, .life = life};
+    eqp_auto_question question = {.nparts = b->nparts, .life = life, .memory = &b->memory};
     eqp_whatif_state state;
     int code;
 

@@ -20,6 +20,10 @@ static const struct {
 } candidates[] = {{"sfc", 0},    {"rcb", 1},   {"rib", 1},          {"sfc:split", 3},
                   {"jagged", 3}, {"tiles", 3}, {"interaction", 10}, {"hypergraph", 100}};
 #define NCANDIDATES ((int)(sizeof candidates / sizeof candidates[0]))
+_Static_assert(sizeof candidates / sizeof candidates[0] == EQP__AUTO_CANDIDATES, "a memory of each");
+
+/* What costs so much more than the best has lost. */
+#define LOSS 0.02
 
 /* In a comparison, candidates that take more are tried only where they are asked for. */
 #define MOST_UNASKED 10
@@ -139,6 +143,7 @@ typedef struct choosing {
     double best_effort;  /* of that of the best new map */
     eqp_compared curve;
     int ntried;
+    double cost_of_each[EQP__AUTO_CANDIDATES]; /* 0: not tried */
     eqp_message *message;
 } choosing;
 
@@ -147,8 +152,39 @@ static const eqp_compared *best_so_far(const choosing *c)
     return c->answer->keep ? c->present : &c->answer->trial.row;
 }
 
+/* Whether candidate i is not tried now, as it has lost before or would take too long. */
+static bool passes(const choosing *c, int i)
+{
+    const eqp_auto_memory *memory = c->question->memory;
+    const double effort = memory != NULL && memory->effort[i] > 0.0 ? memory->effort[i] : candidates[i].effort;
+
+    return i > 0 && ((memory != NULL && memory->rest[i] > 0) ||
+                     !is_worth_trying(c->question, effort, c->curve_effort, best_so_far(c)));
+}
+
+/* After all trials: who has lost to another new map rests. */
+static void remember(const choosing *c)
+{
+    eqp_auto_memory *memory = c->question->memory;
+    double least = INFINITY;
+
+    for (int i = 0; i < NCANDIDATES; i++) {
+        least = c->cost_of_each[i] > 0.0 ? fmin(least, c->cost_of_each[i]) : least;
+    }
+    for (int i = 1; i < NCANDIDATES && memory != NULL; i++) {
+        if (memory->rest[i] > 0) {
+            memory->rest[i]--;
+        } else if (c->cost_of_each[i] > 0.0) {
+            const bool lost = c->cost_of_each[i] > (1.0 + LOSS) * least;
+            memory->lost[i] = lost ? memory->lost[i] + 1 : 0;
+            memory->rest[i] = memory->lost[i] < 6 ? (1 << memory->lost[i]) - 1 : EQP__AUTO_REST;
+        }
+    }
+}
+
 static int try_candidates(choosing *c)
 {
+    eqp_auto_memory *memory = c->question->memory;
     const eqp_whatif *what = c->state->what;
     int code = EQP_OK;
 
@@ -156,7 +192,7 @@ static int try_candidates(choosing *c)
         eqp_choice choice;
         eqp_compared row;
         double seconds = 0.0;
-        if (i > 0 && !is_worth_trying(c->question, candidates[i].effort, c->curve_effort, best_so_far(c))) {
+        if (passes(c, i)) {
             continue;
         }
         code = eqp_choice_parse(what->problem->own, &what->making.how, candidates[i].word, &choice, c->message);
@@ -167,10 +203,17 @@ static int try_candidates(choosing *c)
             c->curve = row;
             c->curve_effort = seconds;
         }
+        c->cost_of_each[i] = code == EQP_OK ? cost_of(c->question, &row, false) : 0.0;
+        if (code == EQP_OK && memory != NULL && c->curve_effort > 0.0) {
+            memory->effort[i] = seconds / c->curve_effort;
+        }
         if (code == EQP_OK && c->answer->trial.choice != NULL && strcmp(c->answer->choice.word, choice.word) == 0) {
             c->best_effort = seconds;
         }
         c->ntried++;
+    }
+    if (code == EQP_OK) {
+        remember(c);
     }
     return code;
 }

@@ -18,11 +18,22 @@ bool eqp__can_even(const eqp_choice *choice);
 /* The same choice with even steps, as a word of its own. Local. */
 void eqp__even_word(const eqp_choice *choice, eqp_choice *even);
 
+enum { EQP__AUTO_CANDIDATES = 8, EQP__AUTO_REST = 63 };
+
+/* What the choices of a run have shown of the candidates. Zeros: nothing yet. One that has lost n times in a row rests
+ * for 2^n - 1 choices, EQP__AUTO_REST at most; the curve never does. */
+typedef struct eqp_auto_memory {
+    double effort[EQP__AUTO_CANDIDATES]; /* of the last trial, as a multiple of that of the curve; 0: not tried */
+    int lost[EQP__AUTO_CANDIDATES];      /* trials in a row that cost more than the best by more than a little */
+    int rest[EQP__AUTO_CANDIDATES];      /* choices to come without it */
+} eqp_auto_memory;
+
 /* What is known when a choice is made. */
 typedef struct eqp_auto_question {
     int nparts;
     double life; /* steps that a map is expected to last, > 0 */
     eqp_network network;
+    eqp_auto_memory *memory; /* of the run, which goes on; NULL: none */
 } eqp_auto_question;
 
 /* What was chosen; the same on all ranks but for the trial's map and placements. */

@@ -10,6 +10,8 @@
 #include <equipoise/random.h>
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
@@ -171,10 +173,11 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
 
 static const eqp_network nothing = {0.0, 0.0, 1}, expensive = {0.0, 1.0, 1}, one_node = {0.0, 1.0, PARTS};
 
-/* What was chosen for parts that live so many steps. present: or NULL. */
-static eqp_auto_answer choose(world *w, const eqp_network *network, double life, const eqp_trial *present)
+/* What was chosen for parts that live so many steps. present, memory: or NULL. */
+static eqp_auto_answer choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
+                                    eqp_auto_memory *memory)
 {
-    const eqp_auto_question question = {.nparts = PARTS, .life = life, .network = *network};
+    const eqp_auto_question question = {.nparts = PARTS, .life = life, .network = *network, .memory = memory};
     eqp_whatif_state state;
     eqp_auto_answer answer;
     eqp_message message = {""};
@@ -184,6 +187,11 @@ static eqp_auto_answer choose(world *w, const eqp_network *network, double life,
     CHECK(answer.keep == (answer.trial.choice == NULL));
     eqp__whatif_close(&state);
     return answer;
+}
+
+static eqp_auto_answer choose(world *w, const eqp_network *network, double life, const eqp_trial *present)
+{
+    return choose_again(w, network, life, present, NULL);
 }
 
 static void forget(eqp_auto_answer *answer)
@@ -256,6 +264,46 @@ static void the_network_decides(MPI_Comm comm)
     forget(&balanced);
     forget(&quiet);
     forget(&together);
+}
+
+static int tried_of(const eqp_auto_answer *answer)
+{
+    const char *at = strstr(answer->why, "; ");
+
+    CHECK(at != NULL);
+    return at != NULL ? atoi(at + 2) : 0;
+}
+
+/* The one that wins is tried each time, and nobody is forgotten: all are tried within a rest, but less and less often.
+ */
+static void who_loses_rests(MPI_Comm comm)
+{
+    enum { TIMES = 2 * (EQP__AUTO_REST + 1) };
+    eqp_auto_memory memory = {.effort = {0.0}};
+    int first = 0, all = 0, fewest = 99, rests = 0, longest = 0;
+    world w;
+
+    make_world(comm, 0, &w);
+    for (int i = 0; i < TIMES; i++) {
+        eqp_auto_answer answer = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+        const int tried = tried_of(&answer);
+        first = i == 0 ? tried : first;
+        fewest = tried < fewest ? tried : fewest;
+        all += tried;
+        CHECK(answer.row.evaluated.step_seconds > 0.0);
+        for (int k = 0; k < EQP__AUTO_CANDIDATES; k++) {
+            longest = memory.rest[k] > longest ? memory.rest[k] : longest;
+        }
+        forget(&answer);
+    }
+    for (int k = 0; k < EQP__AUTO_CANDIDATES; k++) {
+        CHECK(memory.effort[k] > 0.0);
+        rests += memory.lost[k] > 0;
+    }
+    CHECK(memory.lost[0] == 0 && memory.rest[0] == 0);
+    CHECK(first >= EQP__AUTO_CANDIDATES && fewest < first);
+    CHECK(rests >= 2 && rests < EQP__AUTO_CANDIDATES && longest == EQP__AUTO_REST);
+    CHECK(all < TIMES * (first - rests) + 8 * rests); /* each loser seven times at most */
 }
 
 /* A map with everything in one part. */
@@ -360,6 +408,7 @@ int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
         MPI_TEST(the_network_decides),
+        MPI_TEST(who_loses_rests),
         MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
         MPI_TEST(a_choice_is_never_above_the_curve),
         MPI_TEST(a_comparison_takes_the_shortest_step),
