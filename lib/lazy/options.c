@@ -35,7 +35,11 @@ static int read_pair(const char *name, const char *value, eqp_lazy_options *opti
             options->repair = value[0] == 'a' ? -1 : 0;
             return EQP_OK;
         }
-        return eqp_read_int(value, 1, INT64_MAX, &options->repair, message);
+        if (eqp_read_int(value, 1, INT64_MAX, &options->repair, NULL) == EQP_OK) {
+            return EQP_OK;
+        }
+        eqp_message_set(message, "repair '%s' is none of: auto, never, a number of steps", value);
+        return EQP_ERR_ARGUMENT;
     }
     eqp_message_set(message, "'%s' is none of: wait, delay, repair, patience, spread", name);
     return EQP_ERR_ARGUMENT;
