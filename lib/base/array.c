@@ -42,12 +42,15 @@ int eqp_array_create(void *array, int64_t count, size_t size)
 int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size)
 {
     EQP_REQUIRE(array && capacity);
+    if (count >= 0 && count <= *capacity && size > 0) { /* nearly always */
+        return EQP_OK;
+    }
     int64_t wanted = count;
     size_t bytes;
     void *items;
     int code = eqp_array_bytes(count, size, &bytes);
 
-    if (code || count <= *capacity) {
+    if (code) {
         return code;
     }
     if (*capacity <= INT64_MAX - *capacity / 2 && wanted < *capacity + *capacity / 2) {

@@ -61,9 +61,15 @@ int eqp__span_add(eqp__spans *spans, int64_t from, int64_t to, int64_t bytes, in
     return code;
 }
 
+/* Divisions by one are most of all, and cost as much as all else here. */
+static int quotient(int number, int divisor)
+{
+    return divisor == 1 ? number : number / divisor;
+}
+
 static int node_of(const eqp__inspector *in, int rank)
 {
-    return rank / in->route->stages.node;
+    return quotient(rank, in->route->stages.node);
 }
 
 static int distance_to(const eqp__inspector *in, int rank)
@@ -73,24 +79,12 @@ static int distance_to(const eqp__inspector *in, int rank)
 
 /* ---- what lives here ---- */
 
-static int add_traveller(eqp__inspector *in, const eqp__traveller *t)
+/* Room for one block and its users. */
+static int reserve(eqp__inspector *in, int64_t nusers)
 {
-    int code = eqp_array_reserve(&in->travellers, &in->capacity, in->n + 1, sizeof *in->travellers);
+    const int code = eqp_array_reserve(&in->travellers, &in->capacity, in->n + 1, sizeof *in->travellers);
 
-    if (!code) {
-        in->travellers[in->n++] = *t;
-    }
-    return code;
-}
-
-static int add_user(eqp__inspector *in, int rank)
-{
-    int code = eqp_array_reserve(&in->user, &in->users_capacity, in->nusers + 1, sizeof *in->user);
-
-    if (!code) {
-        in->user[in->nusers++] = rank;
-    }
-    return code;
+    return code ? code : eqp_array_reserve(&in->user, &in->users_capacity, in->nusers + nusers, sizeof *in->user);
 }
 
 /* A block that goes by messages. Its users by distance around the ring, so that those behind one next stop stand
@@ -99,18 +93,24 @@ static int take_block(eqp__inspector *in, const eqp__traveller *t, int64_t n, co
 {
     eqp__traveller own = *t;
     int64_t start = 0;
-    int code = EQP_OK;
+    const int code = reserve(in, n);
 
+    if (code) {
+        return code;
+    }
     while (start < n && node_of(in, rank[start]) < in->route->me) {
         start++;
     }
     own.user = in->nusers;
-    for (int64_t k = 0; k < n && !code; k++) {
-        const int user = rank[(start + k) % n];
-        code = user == in->route->rank ? EQP_OK : add_user(in, user);
+    for (int64_t k = 0, at = start; k < n; k++, at++) {
+        at = at < n ? at : at - n;
+        if (rank[at] != in->route->rank) {
+            in->user[in->nusers++] = rank[at];
+        }
     }
     own.nusers = in->nusers - own.user;
-    return code ? code : add_traveller(in, &own);
+    in->travellers[in->n++] = own;
+    return EQP_OK;
 }
 
 static int take_hot(eqp__inspector *in, const eqp__traveller *t, int64_t n, const int *rank)
@@ -205,7 +205,7 @@ static int part_ways(eqp__inspector *in, int stride, legs *all)
         int last = 0;
 
         for (int64_t k = 0; k < t->nusers && !code; k++) {
-            const int digit = distance_to(in, in->user[t->user + k]) / stride;
+            const int digit = quotient(distance_to(in, in->user[t->user + k]), stride);
             if (digit == 0) {
                 stay++;
             } else if (digit == last) {
@@ -305,7 +305,6 @@ static int fill_outbox(eqp__inspector *in, const legs *all, outbox *out)
 static int64_t read_block(eqp__inspector *in, const char *text, eqp__message *m, int *code)
 {
     description d;
-    int user;
 
     memcpy(&d, text, sizeof d);
     eqp__traveller t = {.id = d.id,
@@ -315,17 +314,16 @@ static int64_t read_block(eqp__inspector *in, const char *text, eqp__message *m,
                         .home = d.home,
                         .user = in->nusers,
                         .nusers = d.nusers ? d.nusers : 1};
-    if (d.nusers == 0) {
-        *code = *code ? *code : add_user(in, in->route->rank);
+    *code = *code ? *code : reserve(in, t.nusers);
+    if (!*code) {
+        const void *user = d.nusers ? (const void *)(text + sizeof d) : &in->route->rank;
+        memcpy(in->user + in->nusers, user, (size_t)t.nusers * sizeof *in->user);
+        in->nusers += t.nusers;
+        in->travellers[in->n++] = t;
     }
-    for (int k = 0; k < d.nusers && !*code; k++) {
-        memcpy(&user, text + sizeof d + (size_t)k * sizeof user, sizeof user);
-        *code = add_user(in, user);
-    }
-    *code = *code ? *code : add_traveller(in, &t);
     *code = *code ? *code : eqp__add_bytes(&in->pool, d.bytes);
     *code = *code ? *code : eqp__add_bytes(&m->bytes, d.bytes);
-    return (int64_t)(sizeof d + (size_t)d.nusers * sizeof user);
+    return (int64_t)(sizeof d + (size_t)d.nusers * sizeof *in->user);
 }
 
 static int read_messages(eqp__inspector *in, const eqp__sparse *came)

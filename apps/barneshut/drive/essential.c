@@ -179,14 +179,6 @@ typedef struct due_list {
     due *due;
 } due_list;
 
-static int compare_dues(const void *a, const void *b)
-{
-    const due *p = a, *q = b;
-
-    return p->asker != q->asker ? (p->asker > q->asker) - (p->asker < q->asker)
-                                : (p->request > q->request) - (p->request < q->request);
-}
-
 static int add_dues(due_list *list, int64_t request, int n, const int *rank, int me)
 {
     int code = eqp_array_reserve(&list->due, &list->capacity, list->n + n, sizeof *list->due);
@@ -196,6 +188,34 @@ static int add_dues(due_list *list, int64_t request, int n, const int *rank, int
             list->due[list->n++] = (due){rank[i], request};
         }
     }
+    return code;
+}
+
+/* By askers; those of each stay in order. */
+static int sort_dues(due_list *list, int nranks)
+{
+    int64_t *next = NULL;
+    due *sorted = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&next, nranks + 1, sizeof *next));
+    EQP_TRY(eqp_array_create(&sorted, list->n, sizeof *sorted));
+    for (int64_t i = 0; i < list->n; i++) {
+        next[list->due[i].asker + 1]++;
+    }
+    for (int r = 0; r < nranks; r++) {
+        next[r + 1] += next[r];
+    }
+    for (int64_t i = 0; i < list->n; i++) {
+        sorted[next[list->due[i].asker]++] = list->due[i];
+    }
+    free(list->due);
+    list->due = sorted;
+    list->capacity = list->n;
+    sorted = NULL;
+done:
+    free(next);
+    free(sorted);
     return code;
 }
 
@@ -227,9 +247,7 @@ static int find_dues(const eqp_route_view *in, const unsigned char *received, co
         const bh_request request = request_of(in, received, works, i);
         code = add_dues(list, i, eqp_map_ranks(map, request.tag, nranks, rank), rank, me);
     }
-    if (code == EQP_OK && list->n > 0) {
-        qsort(list->due, (size_t)list->n, sizeof *list->due, compare_dues);
-    }
+    code = code == EQP_OK ? sort_dues(list, nranks) : code;
     free(rank);
     return code;
 }

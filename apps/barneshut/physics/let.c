@@ -198,12 +198,15 @@ static int mark_opened(bh_let *let)
 /* A branch that is itself such a leaf belongs to the tile of the cell above it. */
 static int mark_leaf(bh_let *let, int64_t branch, const bh_choice *choice)
 {
+    if (choice->keep == NULL || is_wanted(let, branch)) {
+        return add_want(let, branch);
+    }
     const bh_cell *leaf = &let->tree->cell[branch];
     const int level = leaf->level > 0 ? leaf->level - 1 : 0;
     double centre[3];
     const uint64_t place = bh__place(bh__key_at_level(leaf->key, level), level);
     bh__centre(&let->tree->box, place, level, bh__side(let->tree, level), centre);
-    return choice->keep == NULL || choice->keep(choice->user, centre) ? add_want(let, branch) : EQP_OK;
+    return choice->keep(choice->user, centre) ? add_want(let, branch) : EQP_OK;
 }
 
 /* The branches that the walk opens: let->opened [*nopened]. Those that are leaves are marked. */
