@@ -182,6 +182,7 @@ typedef struct eqp_load_row {
     double balance_seconds; /**< CPU seconds in balancing and migration */
     double speed;           /**< relative speed that the rank's share was made for; 1 where all are alike */
     int64_t helped;         /**< pieces of other ranks' loops that it computed */
+    double busy_seconds;    /**< CPU seconds of the step but those of balance_seconds, waiting left out; 0: not known */
 } eqp_load_row;
 
 /** Starts dir/loads.csv with the columns of eqp_load_row in their order; makes the folder where needed. As

@@ -150,6 +150,8 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_real("force_seconds_mean", now->load_mean),
         eqp_field_real("exchange_seconds_max", now->exchange_seconds),
         eqp_field_real("balance_seconds", now->balance_seconds),
+        eqp_field_real("step_seconds_predicted", now->step_predicted),
+        eqp_field_real("step_seconds_measured", now->step_measured),
         eqp_field_count("interactions", now->interactions),
         eqp_field_count("migrated", now->migrated),
         eqp_field_count("ghosts_total", now->ghosts_total),
@@ -230,7 +232,8 @@ static int add_loads(app_record *record, const app_record_row *row)
                                    .force_seconds = of->load,
                                    .balance_seconds = of->balance_seconds,
                                    .speed = of->speed,
-                                   .helped = (int64_t)of->helped};
+                                   .helped = (int64_t)of->helped,
+                                   .busy_seconds = of->busy_seconds};
         EQP_TRY(eqp_csv_add_load(record->loads, &load));
     }
     publish_loads(record);

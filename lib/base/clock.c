@@ -29,6 +29,33 @@ double eqp_cpu_seconds_since(double begin)
     return seconds > 0.0 ? seconds : 0.0;
 }
 
+/* Of each thread. Nobody's clock is read for waiting before somebody has asked what the thread was busy with. */
+static _Thread_local int waits, asked;
+static _Thread_local double waiting_since, waited;
+
+void eqp_wait_begin(void)
+{
+    if (waits++ == 0 && asked) {
+        waiting_since = eqp_cpu_seconds();
+    }
+}
+
+void eqp_wait_end(void)
+{
+    if (--waits == 0 && asked) {
+        waited += eqp_cpu_seconds_since(waiting_since);
+    }
+}
+
+double eqp_busy_seconds(void)
+{
+    if (!asked) {
+        asked = 1;
+        waiting_since = eqp_cpu_seconds();
+    }
+    return (waits > 0 ? waiting_since : eqp_cpu_seconds()) - waited;
+}
+
 double eqp_wall_seconds(void)
 {
     return seconds_of(CLOCK_MONOTONIC);

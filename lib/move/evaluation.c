@@ -39,6 +39,8 @@ int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *g
     }
     if ((code = eqp_array_create(&e, 1, sizeof *e)) || (code = eqp_array_create(&e->load, nparts, sizeof *e->load)) ||
         (code = eqp_array_create(&e->common, nparts, sizeof *e->common)) ||
+        (code = eqp_array_create(&e->held, nparts, sizeof *e->held)) ||
+        (code = eqp_array_create(&e->ghosts, nparts, sizeof *e->ghosts)) ||
         (code = eqp_array_create(&e->recent, 1 << RECENT_BITS, sizeof *e->recent))) {
         goto done;
     }
@@ -75,6 +77,8 @@ void eqp_evaluation_free(eqp_evaluation *e)
     free(e->load);
     free(e->speed);
     free(e->common);
+    free(e->held);
+    free(e->ghosts);
     free(e->recent);
     free(e);
 }
@@ -119,15 +123,46 @@ int eqp_evaluation_speeds(eqp_evaluation *e, const double *speed)
     return EQP_OK;
 }
 
-int eqp_evaluation_common(eqp_evaluation *e, int part, int64_t bytes)
+/* To one of the counts of the parts. */
+static int add_count(int nparts, int64_t *count, int part, int64_t n)
 {
-    if (!e || part < 0 || part >= e->nparts || bytes < 0) {
+    if (part < 0 || part >= nparts || n < 0) {
         return EQP_ERR_ARGUMENT;
     }
-    if (bytes > INT64_MAX - e->common[part]) {
+    if (n > INT64_MAX - count[part]) {
         return EQP_ERR_OVERFLOW;
     }
-    e->common[part] += bytes;
+    count[part] += n;
+    return EQP_OK;
+}
+
+int eqp_evaluation_common(eqp_evaluation *e, int part, int64_t bytes)
+{
+    return e ? add_count(e->nparts, e->common, part, bytes) : EQP_ERR_ARGUMENT;
+}
+
+int eqp_evaluation_held(eqp_evaluation *e, int part, int64_t elements)
+{
+    return e ? add_count(e->nparts, e->held, part, elements) : EQP_ERR_ARGUMENT;
+}
+
+static int is_cost(double seconds)
+{
+    return seconds >= 0 && isfinite(seconds);
+}
+
+int eqp_evaluation_overhead(eqp_evaluation *e, const eqp_overhead *overhead)
+{
+    const eqp_overhead none = {0}, *o = overhead ? overhead : &none;
+
+    if (!e) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (!is_cost(o->held) || !is_cost(o->ghost) || !is_cost(o->byte) || !is_cost(o->part) || o->calls < 0 ||
+        o->handshakes < 0) {
+        return EQP_ERR_DATA;
+    }
+    e->overhead = *o;
     return EQP_OK;
 }
 

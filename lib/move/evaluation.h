@@ -42,10 +42,12 @@ struct eqp_evaluation {
     int nparts, nphases;
     double *load;
     double *speed; /* [nparts] mean 1; NULL: all alike */
-    int64_t *common;
+    int64_t *common, *held;
+    eqp_overhead overhead;
     eqp__recent *recent;
     eqp__evaluated_phase phase[EQP_PHASES_MAX];
-    int is_ordered; /* whether what follows and the orders of the phases are up to date */
+    int is_ordered;  /* whether what follows and the orders of the phases are up to date */
+    int64_t *ghosts; /* [nparts] */
     int64_t ghosts_total, ghosts_max;
     int neighbours_max;
 };

@@ -7,6 +7,7 @@
 #include <equipoise/base.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 static void ordered_free(eqp__ordered *o)
 {
@@ -115,29 +116,22 @@ done:
     return code;
 }
 
-static int count_ghosts(eqp_evaluation *e)
+static void count_ghosts(eqp_evaluation *e)
 {
-    int64_t *ghosts = NULL;
-    int code = eqp_array_create(&ghosts, e->nparts, sizeof *ghosts);
-
-    if (code) {
-        return code;
-    }
+    e->ghosts_total = e->ghosts_max = 0;
+    memset(e->ghosts, 0, (size_t)e->nparts * sizeof *e->ghosts);
     for (int k = 0; k < e->nphases; k++) {
         const eqp__ordered *o = &e->phase[k].ordered;
         for (int64_t b = 0; e->phase[k].ghosts && !e->phase[k].back && b < o->n; b++) {
             for (int64_t i = o->first[b]; i < o->first[b + 1]; i++) {
-                ghosts[o->part[i]] += o->elements[b];
+                e->ghosts[o->part[i]] += o->elements[b];
             }
         }
     }
-    e->ghosts_total = e->ghosts_max = 0;
     for (int p = 0; p < e->nparts; p++) {
-        e->ghosts_total += ghosts[p];
-        e->ghosts_max = ghosts[p] > e->ghosts_max ? ghosts[p] : e->ghosts_max;
+        e->ghosts_total += e->ghosts[p];
+        e->ghosts_max = e->ghosts[p] > e->ghosts_max ? e->ghosts[p] : e->ghosts_max;
     }
-    free(ghosts);
-    return EQP_OK;
 }
 
 /* Home by home through all phases: a part that needs several blocks of a home is one neighbour. */
@@ -187,10 +181,11 @@ int eqp__evaluation_order(eqp_evaluation *e)
     for (int k = 0; code == EQP_OK && k < e->nphases; k++) {
         code = order_phase(&e->phase[k], e->nparts);
     }
-    if (code || (code = count_ghosts(e)) || (code = count_neighbours(e))) {
+    if (code || (code = count_neighbours(e))) {
         eqp__evaluation_forget_order(e);
         return code;
     }
+    count_ghosts(e);
     e->is_ordered = 1;
     return EQP_OK;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluations as bytes. In this order, all of this machine's byte order: a header of five numbers, loads, common bytes,
- * then for every phase the numbers of its blocks and of its needs, and one column each of the blocks' numbers (which
- * ascend, so that equal evaluations are equal bytes), bytes, elements, homes, users, and of the users' parts. */
+ * elements held, then for every phase the numbers of its blocks and of its needs, and one column each of the blocks'
+ * numbers (which ascend, so that equal evaluations are equal bytes), bytes, elements, homes, users, and of the users'
+ * parts. */
 #include "evaluation.h"
 
 #include <equipoise/base.h>
@@ -10,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t magic = INT64_C(0x31304c4156455145); /* "EQEVAL01" */
+static const int64_t magic = INT64_C(0x32304c4156455145); /* "EQEVAL02" */
 
 enum {
     HEADER = 5, /* magic, parts, phases, which are back, which count ghosts */
     BLOCK_BYTES = 3 * (int)sizeof(int64_t) + 2 * (int)sizeof(int32_t),
     NEED_BYTES = (int)sizeof(uint16_t),
+    OF_PART = (int)sizeof(double) + 2 * (int)sizeof(int64_t),
     CHUNK = 256
 };
 
@@ -131,7 +133,7 @@ int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
     if (!e || !size || !bytes) {
         return EQP_ERR_ARGUMENT;
     }
-    total = HEADER * sizeof(int64_t) + (size_t)e->nparts * (sizeof(double) + sizeof(int64_t));
+    total = HEADER * sizeof(int64_t) + (size_t)e->nparts * OF_PART;
     for (int k = 0; k < e->nphases; k++) {
         if ((code = eqp__needs_keys(e->phase[k].needs, &nkeys[k], &key[k]))) {
             return code;
@@ -149,6 +151,7 @@ int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
     put_count(&w, flags_of(e, 1));
     put(&w, e->load, (size_t)e->nparts * sizeof *e->load);
     put(&w, e->common, (size_t)e->nparts * sizeof *e->common);
+    put(&w, e->held, (size_t)e->nparts * sizeof *e->held);
     EQP_TRY(code);
     for (int k = 0; k < e->nphases; k++) {
         EQP_TRY(put_phase(&w, &e->phase[k], nkeys[k], key[k]));
@@ -299,11 +302,9 @@ static int add_columns(eqp__evaluated_phase *phase, const columns *c)
     return EQP_OK;
 }
 
-/* Checks the header, the loads and the common bytes. */
+/* Checks the header and what there is of every part. */
 static int check_head(const eqp_evaluation *e, size_t size, const unsigned char *at)
 {
-    const size_t own = sizeof(double) + sizeof(int64_t);
-
     if (size < HEADER * sizeof(int64_t) || count_at(at, 0) != magic) {
         return EQP_ERR_FORMAT;
     }
@@ -311,14 +312,16 @@ static int check_head(const eqp_evaluation *e, size_t size, const unsigned char 
         count_at(at, 4) != flags_of(e, 1)) {
         return EQP_ERR_ARGUMENT;
     }
-    if ((size - HEADER * sizeof(int64_t)) / own < (size_t)e->nparts) {
+    if ((size - HEADER * sizeof(int64_t)) / OF_PART < (size_t)e->nparts) {
         return EQP_ERR_FORMAT;
     }
     for (int p = 0; p < e->nparts; p++) {
         const int64_t common = count_at(at, HEADER + (int64_t)e->nparts + p);
+        const int64_t held = count_at(at, HEADER + 2 * (int64_t)e->nparts + p);
         double load;
         memcpy(&load, at + ((size_t)HEADER + (size_t)p) * sizeof load, sizeof load);
-        if (!(load >= 0) || !isfinite(e->load[p] + load) || common < 0 || common > INT64_MAX - e->common[p]) {
+        if (!(load >= 0) || !isfinite(e->load[p] + load) || common < 0 || common > INT64_MAX - e->common[p] ||
+            held < 0 || held > INT64_MAX - e->held[p]) {
             return EQP_ERR_FORMAT;
         }
     }
@@ -337,7 +340,7 @@ int eqp_evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
     if ((code = check_head(e, size, head))) {
         return code;
     }
-    at = head + HEADER * sizeof(int64_t) + (size_t)e->nparts * (sizeof(double) + sizeof(int64_t));
+    at = head + HEADER * sizeof(int64_t) + (size_t)e->nparts * OF_PART;
     size -= (size_t)(at - head);
     for (int k = 0; k < e->nphases; k++) {
         if ((code = find_columns(&size, &at, &c[k])) || (code = check_columns(e, &e->phase[k], &c[k]))) {
@@ -358,6 +361,7 @@ int eqp_evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
         memcpy(&load, head + ((size_t)HEADER + (size_t)p) * sizeof load, sizeof load);
         e->load[p] += load;
         e->common[p] += count_at(head, HEADER + (int64_t)e->nparts + p);
+        e->held[p] += count_at(head, HEADER + 2 * (int64_t)e->nparts + p);
     }
     return EQP_OK;
 }

@@ -35,18 +35,52 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Meetings of all parts, and messages about messages. */
+static double meeting_seconds(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, int p)
+{
+    int levels = 0;
+
+    while (levels < 16 && 1 << levels < e->nparts) {
+        levels++;
+    }
+    return network->alpha *
+           ((double)e->overhead.calls * levels +
+            (double)e->overhead.handshakes * (double)larger(t->messages_sent[p], t->messages_received[p]));
+}
+
+static double overhead_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
+{
+    const eqp_overhead *o = &e->overhead;
+    const double seconds =
+        o->held * (double)e->held[p] + o->ghost * (double)e->ghosts[p] + o->byte * (double)t->bytes_sent[p] + o->part;
+
+    return e->speed ? seconds / e->speed[p] : seconds;
+}
+
+/* Adds what a step costs beside loads and phases to t->seconds; the overhead alone goes to `overhead` [parts]. */
+static void add_overhead(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, double *overhead)
+{
+    for (int p = 0; p < e->nparts; p++) {
+        overhead[p] = overhead_of(e, t, p);
+        t->seconds[p] += meeting_seconds(e, network, t, p) + overhead[p];
+    }
+}
+
+/* overhead: [parts] of t->seconds. */
 static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, const eqp_traffic *t,
-                     eqp_evaluated *result)
+                     const double *overhead, eqp_evaluated *result)
 {
     eqp_evaluated r = {.plan = *plan,
                        .ghosts_total = e->ghosts_total,
                        .ghosts_max = e->ghosts_max,
                        .neighbours_max = e->neighbours_max,
                        .step_seconds = -1};
+    double held = 0;
 
     for (int p = 0; p < e->nparts; p++) {
         const double load = e->speed ? e->load[p] / e->speed[p] : e->load[p], step = load + t->seconds[p];
         r.load_mean += e->load[p] / e->nparts;
+        held += e->overhead.held * (double)e->held[p] / e->nparts;
         r.load_max = load > r.load_max ? load : r.load_max;
         r.messages_max = larger(r.messages_max, larger(t->messages_sent[p], t->messages_received[p]));
         r.bytes_max = larger(r.bytes_max, larger(t->bytes_sent[p], t->bytes_received[p]));
@@ -56,10 +90,11 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
         r.bytes_total += t->bytes_sent[p];
         if (step > r.step_seconds) {
             r.step_seconds = step;
-            r.exchange_seconds = t->seconds[p];
+            r.overhead_seconds = overhead[p];
+            r.exchange_seconds = t->seconds[p] - overhead[p];
         }
     }
-    r.step_seconds_ideal = r.load_mean;
+    r.step_seconds_ideal = r.load_mean + held;
     /* A mean that is rounded may lie above loads that are all alike. */
     r.imbalance = r.load_max > r.load_mean ? r.load_max / r.load_mean - 1 : 0;
     *result = r;
@@ -92,7 +127,8 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
                     const eqp_traffic *traffic, eqp_evaluated *result)
 {
     eqp_traffic sum[EQP__LEVELS_MAX] = {{0}};
-    int code = EQP_OK;
+    double *overhead = NULL;
+    int code = eqp_array_create(&overhead, e->nparts, sizeof *overhead);
 
     for (int level = 0; code == EQP_OK && level < family->nlevels; level++) {
         if ((code = traffic_create(e->nparts, &sum[level]))) {
@@ -107,11 +143,13 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
     }
     for (int level = 0; code == EQP_OK && level < family->nlevels; level++) {
         const eqp_exchange_plan plan = {family->stages, family->broadcast[level], family->node};
-        code = summarise(e, &plan, &sum[level], &result[level]);
+        add_overhead(e, network, &sum[level], overhead);
+        code = summarise(e, &plan, &sum[level], overhead, &result[level]);
     }
     if (code == EQP_OK && traffic) {
         add_traffic(e->nparts, &sum[0], traffic);
     }
+    free(overhead);
     for (int level = 0; level < EQP__LEVELS_MAX; level++) {
         traffic_free(&sum[level]);
     }

@@ -136,7 +136,8 @@ static int close_agreement(const eqp__agreement *a, int64_t *least, eqp_message 
     if (message) {
         told.message = *message;
     }
-    if (MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(a->all[0] % a->nranks), a->comm) != MPI_SUCCESS) {
+    if (EQP__WAITS(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, (int)(a->all[0] % a->nranks), a->comm)) !=
+        MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if (message) {
@@ -158,7 +159,8 @@ int eqp__agree_begin(MPI_Comm comm, int code, int n, const int64_t *least, eqp__
 
 int eqp__agree_end(eqp__agreement *a, int64_t *least)
 {
-    return MPI_Wait(&a->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? close_agreement(a, least, NULL) : EQP_ERR_MPI;
+    return EQP__WAITS(MPI_Wait(&a->request, MPI_STATUS_IGNORE)) == MPI_SUCCESS ? close_agreement(a, least, NULL)
+                                                                               : EQP_ERR_MPI;
 }
 
 int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message *message)
@@ -169,7 +171,7 @@ int eqp__agree_least(MPI_Comm comm, int code, int n, int64_t *least, eqp_message
     if (failed) {
         return failed;
     }
-    if (MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS) {
+    if (EQP__WAITS(MPI_Allreduce(a.mine, a.all, 1 + n, MPI_INT64_T, MPI_MIN, comm)) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     return close_agreement(&a, least, message);
@@ -221,7 +223,7 @@ static int hold_meeting(MPI_Comm comm, meeting *m)
 
     if (pthread_once(&meeting_once, make_meeting) || meeting_op == MPI_OP_NULL ||
         MPI_Type_contiguous((int)bytes, MPI_BYTE, &type) != MPI_SUCCESS || MPI_Type_commit(&type) != MPI_SUCCESS ||
-        MPI_Allreduce(MPI_IN_PLACE, m, 1, type, meeting_op, comm) != MPI_SUCCESS) {
+        EQP__WAITS(MPI_Allreduce(MPI_IN_PLACE, m, 1, type, meeting_op, comm)) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
     }
     if (type != MPI_DATATYPE_NULL) {
@@ -328,7 +330,7 @@ int eqp_scan_int64(MPI_Comm comm, int64_t value, int64_t *before, int64_t *total
     if ((code = eqp_agree(comm, eqp_array_create(&values, nranks, sizeof *values), NULL))) {
         goto done;
     }
-    if (MPI_Allgather(&value, 1, MPI_INT64_T, values, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+    if (EQP__WAITS(MPI_Allgather(&value, 1, MPI_INT64_T, values, 1, MPI_INT64_T, comm)) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
         goto done;
     }
@@ -362,8 +364,9 @@ static int sum_values(MPI_Comm comm, int64_t n, void *value, size_t size, MPI_Da
     for (int64_t at = 0; at < n && !code; at += piece) {
         int count = (int)(n - at < piece ? n - at : piece);
         char *part = (char *)value + (size_t)at * size;
-        if (MPI_Reduce(rank == 0 ? MPI_IN_PLACE : part, part, count, type, MPI_SUM, 0, comm) != MPI_SUCCESS ||
-            MPI_Bcast(part, count, type, 0, comm) != MPI_SUCCESS) {
+        if (EQP__WAITS(MPI_Reduce(rank == 0 ? MPI_IN_PLACE : part, part, count, type, MPI_SUM, 0, comm)) !=
+                MPI_SUCCESS ||
+            EQP__WAITS(MPI_Bcast(part, count, type, 0, comm)) != MPI_SUCCESS) {
             code = EQP_ERR_MPI;
         }
     }

@@ -5,6 +5,14 @@
 
 #include <equipoise/par.h>
 
+/* A call of MPI that may wait for other ranks: counted as that. What it returned. */
+#define EQP__WAITS(call) (eqp_wait_begin(), eqp__waited(call))
+static inline int eqp__waited(int code)
+{
+    eqp_wait_end();
+    return code;
+}
+
 /* Rank and number of ranks; EQP_OK, EQP_ERR_ARGUMENT for MPI_COMM_NULL, EQP_ERR_MPI. Local. */
 int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks);
 

@@ -57,7 +57,7 @@ int eqp__exchange_counts(MPI_Comm comm, int code, int64_t same, const int64_t *s
     if ((code = eqp__agree_alike(comm, code, same))) {
         return code;
     }
-    if (MPI_Alltoall(send_count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+    if (EQP__WAITS(MPI_Alltoall(send_count, 1, MPI_INT64_T, recv_count, 1, MPI_INT64_T, comm)) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if ((code = eqp_agree(comm, eqp__sum_counts(nranks, recv_count, 1, &sum), NULL))) {
@@ -125,7 +125,7 @@ static int exchange_messages(const exchange *x, requests *posted)
         }
         send_at += bytes;
     }
-    return MPI_Waitall(posted->n, posted->list, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    return EQP__WAITS(MPI_Waitall(posted->n, posted->list, MPI_STATUSES_IGNORE)) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
 }
 
 static void copy_own(const exchange *x)
@@ -153,8 +153,8 @@ static int exchange_dense(const exchange *x, int *counts)
         send_at[r] = r ? send_at[r - 1] + send_bytes[r - 1] : 0;
         recv_at[r] = r ? recv_at[r - 1] + recv_bytes[r - 1] : 0;
     }
-    return MPI_Alltoallv(x->send, send_bytes, send_at, MPI_BYTE, x->recv, recv_bytes, recv_at, MPI_BYTE, x->comm) ==
-                   MPI_SUCCESS
+    return EQP__WAITS(MPI_Alltoallv(x->send, send_bytes, send_at, MPI_BYTE, x->recv, recv_bytes, recv_at, MPI_BYTE,
+                                    x->comm)) == MPI_SUCCESS
                ? EQP_OK
                : EQP_ERR_MPI;
 }
@@ -199,7 +199,7 @@ static int take_tally(const exchange *x, int code, tally *all)
             mine[3] += r != x->rank && x->send_count[r] > 0;
         }
     }
-    if (MPI_Allreduce(mine, sum, 4, MPI_UINT64_T, MPI_SUM, x->comm) != MPI_SUCCESS) {
+    if (EQP__WAITS(MPI_Allreduce(mine, sum, 4, MPI_UINT64_T, MPI_SUM, x->comm)) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     *all = (tally){sum[0], sum[1], sum[2], sum[3]};
@@ -276,8 +276,9 @@ static int gather_small(MPI_Comm comm, int nranks, int rank, size_t size, const 
         bytes[r] = (int)((size_t)count[r] * size);
         at[r] = r ? at[r - 1] + bytes[r - 1] : 0;
     }
-    return MPI_Allgatherv(send, bytes[rank], MPI_BYTE, recv, bytes, at, MPI_BYTE, comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                       : EQP_ERR_MPI;
+    return EQP__WAITS(MPI_Allgatherv(send, bytes[rank], MPI_BYTE, recv, bytes, at, MPI_BYTE, comm)) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
 }
 
 /* Each rank tells all others, a piece at a time. */
@@ -293,7 +294,7 @@ static int gather_large(MPI_Comm comm, int nranks, int rank, size_t size, const 
         }
         while (left > 0) {
             int bytes = (int)(left < EQP__MESSAGE_BYTES ? left : EQP__MESSAGE_BYTES);
-            if (MPI_Bcast(at, bytes, MPI_BYTE, r, comm) != MPI_SUCCESS) {
+            if (EQP__WAITS(MPI_Bcast(at, bytes, MPI_BYTE, r, comm)) != MPI_SUCCESS) {
                 return EQP_ERR_MPI;
             }
             at += bytes;

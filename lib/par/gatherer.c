@@ -109,8 +109,9 @@ static int gather(eqp_gatherer *g, int code, int64_t n, const void *send)
     if (!code && n > 0 && n <= g->room) {
         memcpy(g->mine + sizeof head, send, (size_t)n * g->size);
     }
-    return MPI_Allgather(g->mine, bytes, MPI_BYTE, g->all, bytes, MPI_BYTE, g->comm) == MPI_SUCCESS ? EQP_OK
-                                                                                                    : EQP_ERR_MPI;
+    return EQP__WAITS(MPI_Allgather(g->mine, bytes, MPI_BYTE, g->all, bytes, MPI_BYTE, g->comm)) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
 }
 
 /* Moves the elements of all slots to the front, in order. */

@@ -26,7 +26,7 @@ int eqp_gather_records(MPI_Comm comm, size_t element_size, int64_t n, const void
     code = check_records(element_size, n, send, nrecv, recv);
     code = code ? code : eqp_array_create(&count, nranks, sizeof *count);
     EQP_TRY(eqp__agree_alike(comm, code, (int64_t)element_size));
-    if (MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm) != MPI_SUCCESS) {
+    if (EQP__WAITS(MPI_Allgather(&n, 1, MPI_INT64_T, count, 1, MPI_INT64_T, comm)) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
         goto done;
     }

@@ -227,8 +227,10 @@ int eqp_route_finish(eqp_route *route, const void **received)
     if (route->trip != EQP__TRIP_OUT) {
         return EQP_ERR_STATE;
     }
+    eqp_wait_begin();
     code = advance_out(route, 1);
     code = code ? code : wait_all(route, &route->sent, route->sent_request);
+    eqp_wait_end();
     if (code || (code = take_arrivals(route)) || (code = end_trip(route))) {
         return leave(route, code);
     }
@@ -420,10 +422,13 @@ int eqp_route_back_finish(eqp_route *route, double *sum)
     if (route->trip != EQP__TRIP_BACK) {
         return EQP_ERR_STATE;
     }
+    eqp_wait_begin();
     code = advance_back(route, 1);
     code = code ? code : wait_all(route, &route->received, route->received_request);
     /* Nobody may write where others of the node still read contributions. */
-    if (code || (code = eqp__route_meet(route)) || (code = end_trip(route))) {
+    code = code ? code : eqp__route_meet(route);
+    eqp_wait_end();
+    if (code || (code = end_trip(route))) {
         return leave(route, code);
     }
     if (sum) {

@@ -205,9 +205,10 @@ static int send_contents(MPI_Comm comm, const sending *s, const int *to, const i
         code = throw_away(comm, told, s->sink);
         eqp__sparse_free(came);
     } else if (!code) {
-        code = MPI_Waitall((int)npieces, request, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+        code =
+            EQP__WAITS(MPI_Waitall((int)npieces, request, MPI_STATUSES_IGNORE)) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
     }
-    if (!code && MPI_Waitall((int)s->npieces, s->request, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
+    if (!code && EQP__WAITS(MPI_Waitall((int)s->npieces, s->request, MPI_STATUSES_IGNORE)) != MPI_SUCCESS) {
         code = EQP_ERR_MPI;
     }
     free(request);
@@ -237,7 +238,9 @@ int eqp__sparse_send(MPI_Comm comm, int code, int nleast, int64_t *least, int64_
             goto done;
         }
     }
+    eqp_wait_begin();
     code = tell_sizes(comm, code, nleast, least, code ? 0 : (int)s.n, s.size_request, &told);
+    eqp_wait_end();
     if (!code) {
         code = send_contents(comm, &s, to, first, data, &told, came, alone);
     }

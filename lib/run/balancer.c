@@ -252,7 +252,7 @@ static void take(eqp_balancer *b, eqp_policy_action action, eqp_found_map *found
     }
 }
 
-/* Weights by what was measured beside the model. */
+/* Weights by what ranks have beside the work that is counted. */
 static void calibrate(eqp_balancer *b, eqp_making *making)
 {
     making->factor = eqp__calibration_take(&b->calibration);
@@ -260,7 +260,7 @@ static void calibrate(eqp_balancer *b, eqp_making *making)
     for (int r = 0; r < b->nranks && making->factor != NULL; r++) {
         b->now.calibration = fmax(b->now.calibration, fabs(making->factor[r] - 1.0));
     }
-    if (making->factor != NULL) {
+    if (b->calibration.active) {
         snprintf(b->now.why, sizeof b->now.why, "measured loads are not as predicted: weights change by up to %.0f%%",
                  100.0 * b->now.calibration);
     }

@@ -5,6 +5,7 @@
 
 #include "run/calibration.h"
 #include "run/feedback_steps.h"
+#include "run/overhead.h"
 #include "run/shares.h"
 #include "whatif/automatic.h"
 
@@ -19,6 +20,7 @@ struct eqp_balancer {
     eqp_work_model model;
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;
+    eqp_overheads overheads;
     eqp_policy policy;
     int64_t left;                 /* steps that the run still has, as was said last; agreed on with the next step */
     eqp_hindsight *hindsight;     /* of the steps so far */

@@ -8,6 +8,9 @@
 /* Measured imbalance beyond the predicted one that is worth a word: CPU seconds differ by some percent anyway. */
 #define NOTICED 0.05
 
+/* Factors that differ by less move nothing. */
+#define WORTHWHILE 0.005
+
 /* Steps whose mean is believed. */
 #define BELIEVED 3
 
@@ -21,14 +24,15 @@
 #define LEAST_FACTOR 0.2
 #define MOST_FACTOR 5.0
 
-int eqp__calibration_create(int nranks, double tolerance, eqp_calibration *made)
+int eqp__calibration_create(int nranks, double tolerance, bool measures, eqp_calibration *made)
 {
     int code;
 
-    *made = (eqp_calibration){.nranks = nranks, .tolerance = tolerance};
-    EQP_TRY(eqp_array_create(&made->load, 3 * (int64_t)nranks, sizeof *made->load));
+    *made = (eqp_calibration){.nranks = nranks, .measures = measures, .tolerance = tolerance};
+    EQP_TRY(eqp_array_create(&made->load, 4 * (int64_t)nranks, sizeof *made->load));
     made->model = made->load + nranks;
-    made->factor = made->model + nranks;
+    made->beside = made->model + nranks;
+    made->factor = made->beside + nranks;
 done:
     return code;
 }
@@ -45,19 +49,23 @@ void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows)
         return;
     }
     for (int r = 0; r < c->nranks; r++) {
-        c->load[r] += rows[r].load;
+        const bool busy = rows[r].busy_seconds > 0;
+        c->load[r] += busy ? rows[r].busy_seconds : rows[r].load;
         c->model[r] += rows[r].predicted;
+        c->beside[r] += busy ? rows[r].overhead : 0.0;
     }
     c->steps++;
 }
 
-static double imbalance(int n, const double *load)
+/* Of seconds of the ranks, and of others where there are any. */
+static double imbalance(int n, const double *load, const double *more)
 {
     double sum = 0.0, most = 0.0;
 
     for (int i = 0; i < n; i++) {
-        sum += load[i];
-        most = fmax(most, load[i]);
+        const double all = load[i] + (more != NULL ? more[i] : 0.0);
+        sum += all;
+        most = fmax(most, all);
     }
     return sum > 0.0 ? most * n / sum - 1.0 : 0.0;
 }
@@ -65,10 +73,10 @@ static double imbalance(int n, const double *load)
 /* Measured imbalance beyond what was predicted: nothing is, of a map by what was measured. */
 static double unexplained(const eqp_calibration *c)
 {
-    const double measured = imbalance(c->nranks, c->load);
-    const double predicted = c->active ? 0.0 : imbalance(c->nranks, c->model);
+    const double measured = imbalance(c->nranks, c->load, NULL);
+    const double predicted = c->active ? 0.0 : imbalance(c->nranks, c->model, c->beside);
 
-    return measured > c->tolerance ? measured - predicted : 0.0;
+    return c->measures && measured > c->tolerance ? measured - predicted : 0.0;
 }
 
 bool eqp__calibration_wants(const eqp_calibration *c)
@@ -78,21 +86,23 @@ bool eqp__calibration_wants(const eqp_calibration *c)
     return c->load != NULL && c->steps >= (int64_t)BELIEVED << waits && unexplained(c) > NOTICED;
 }
 
-/* Ranks' measured over predicted loads, by those of all; returns whether any differs by more than is noticed. */
-static bool find_factors(eqp_calibration *c)
+/* Ranks' seconds of all, measured or as expected, over predicted work, by those of all ranks; returns by how much one
+ * differs most. */
+static double find_factors(eqp_calibration *c, bool measured)
 {
     double load = 0.0, model = 0.0, most = 0.0;
 
     for (int r = 0; r < c->nranks; r++) {
-        load += c->load[r];
+        c->factor[r] = measured ? c->load[r] : c->model[r] + c->beside[r];
+        load += c->factor[r];
         model += c->model[r];
     }
     for (int r = 0; r < c->nranks; r++) {
-        const bool known = c->load[r] > 0.0 && c->model[r] > 0.0;
-        c->factor[r] = known ? fmin(fmax(c->load[r] / c->model[r] * model / load, LEAST_FACTOR), MOST_FACTOR) : 1.0;
+        const bool known = c->factor[r] > 0.0 && c->model[r] > 0.0;
+        c->factor[r] = known ? fmin(fmax(c->factor[r] / c->model[r] * model / load, LEAST_FACTOR), MOST_FACTOR) : 1.0;
         most = fmax(most, fabs(c->factor[r] - 1.0));
     }
-    return most > NOTICED;
+    return most;
 }
 
 const double *eqp__calibration_take(eqp_calibration *c)
@@ -105,8 +115,9 @@ const double *eqp__calibration_take(eqp_calibration *c)
     now = c->steps >= BELIEVED ? unexplained(c) : 0.0;
     c->in_vain = c->before > 0.0 && now > HELPED * c->before ? c->in_vain + 1 : 0;
     c->before = now > NOTICED ? now : 0.0;
-    c->active = (c->active || now > NOTICED) && find_factors(c);
-    memset(c->load, 0, 2 * (size_t)c->nranks * sizeof *c->load);
+    c->active = (c->active || now > NOTICED) && find_factors(c, true) > NOTICED;
+    c->scaled = c->active || find_factors(c, false) > WORTHWHILE;
+    memset(c->load, 0, 3 * (size_t)c->nranks * sizeof *c->load);
     c->steps = 0;
-    return c->active ? c->factor : NULL;
+    return c->scaled ? c->factor : NULL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What measured loads say beside the cost model: where work takes longer than its counts, its weights are wrong, and
- * the next map is made of weights that are scaled by the ranks that measured them. */
+/* What a rank has beside the work that weights count. What its step takes besides is expected (overhead.h), and the
+ * next map is made of weights that are scaled by the ranks that will have that, so that steps are even, not loads
+ * alone. Where a rank takes longer than all that, in its own way, weights are wrong, and are scaled by what was
+ * measured. */
 #ifndef RUN_CALIBRATION_H
 #define RUN_CALIBRATION_H
 
@@ -9,18 +11,21 @@
 /* Zeros, but for what eqp__calibration_create() makes. */
 typedef struct eqp_calibration {
     int nranks;
+    bool measures;
     double tolerance; /* an imbalance that is good enough */
     double *load;     /* [ranks] measured since the last map; NULL: nobody calibrates. Owned, with what follows */
-    double *model;    /* [ranks] as it was predicted */
+    double *model;    /* [ranks] of it what weights count, as it was predicted */
+    double *beside;   /* [ranks] what else was expected */
     double *factor;   /* [ranks] of the present map's making */
     int64_t steps;    /* since the last map */
-    bool active;      /* the present map was made with factors */
+    bool active;      /* the present map was made with factors by what was measured */
+    bool scaled;      /* it was made with factors */
     double before;    /* imbalance that nobody had predicted, when a map was last made for its sake; 0: never */
     int in_vain;      /* such maps in a row that have not helped */
 } eqp_calibration;
 
-/* Local. EQP_OK or EQP_ERR_MEMORY. */
-int eqp__calibration_create(int nranks, double tolerance, eqp_calibration *made);
+/* measures: factors are also by what was measured. Local. EQP_OK or EQP_ERR_MEMORY. */
+int eqp__calibration_create(int nranks, double tolerance, bool measures, eqp_calibration *made);
 void eqp__calibration_free(eqp_calibration *c);
 
 /* Takes in a step: rows [ranks]. Local; the same on all ranks. */
@@ -31,7 +36,7 @@ void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows);
 bool eqp__calibration_wants(const eqp_calibration *c);
 
 /* Factors for the weights of what each rank computes now: [ranks], mean about 1, borrowed until the next call; NULL
- * where measured and predicted loads agree. Once there are any, the next map has its own: without them it would be as
+ * where all would be 1. Once there are any by what was measured, the next map has its own: without them it would be as
  * wrong as the first one. A map is made then: begins anew. */
 const double *eqp__calibration_take(eqp_calibration *c);
 

@@ -55,6 +55,7 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
                        .problem = &b->problem,
                        .model = b->model,
                        .costs = &b->costs,
+                       .overhead = eqp__overheads_now(&b->overheads),
                        .plan = comparison->plan,
                        .speeds = {comparison->nspeeds, comparison->speed},
                        .making = {.imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed}};

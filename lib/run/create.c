@@ -79,7 +79,8 @@ static int take_problem(eqp_balancer *b, const eqp_problem *problem)
         can_be = is_positive(b->nominal[k]);
     }
     b->model = (eqp_work_model){nkinds, b->nominal, problem->once};
-    return can_be ? eqp__costs_init(&b->costs, nkinds, b->nominal) : EQP_ERR_ARGUMENT;
+    const int code = can_be ? eqp__costs_init(&b->costs, nkinds, b->nominal) : EQP_ERR_ARGUMENT;
+    return code == EQP_OK ? eqp__overheads_init(&b->overheads, problem->overhead) : code;
 }
 
 /* Whether a word that people could write is meant. */
@@ -139,9 +140,9 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
     EQP_TRY(
         eqp__rank_shares_create(&b->options.share, b->options.policy.mode == EQP_POLICY_AUTO, b->nranks, &b->shares));
     EQP_TRY(eqp__feedback_steps_create(&b->options, b->nranks, &b->feedback));
-    if (b->options.calibrate && !b->options.handed_out && b->feedback == NULL &&
-        b->options.policy.mode == EQP_POLICY_AUTO && b->options.share.kind <= EQP_SHARE_SPEEDS) {
-        EQP_TRY(eqp__calibration_create(b->nranks, b->options.imbalance_tol, &b->calibration));
+    if (!b->options.handed_out && b->feedback == NULL && b->options.share.kind <= EQP_SHARE_SPEEDS) {
+        const bool measures = b->options.calibrate && b->options.policy.mode == EQP_POLICY_AUTO;
+        EQP_TRY(eqp__calibration_create(b->nranks, b->options.imbalance_tol, measures, &b->calibration));
     }
 done:
     return code;
@@ -168,8 +169,13 @@ static int64_t print_problem(const eqp_balancer *b)
                             p->base != NULL,   p->trace != NULL,
                             p->assign != NULL, p->advance != NULL,
                             p->label != NULL,  p->own != NULL ? p->own->n : 0};
+    const eqp_overhead *o = &b->overheads.nominal;
+    const int64_t overhead[] = {
+        eqp__bits_of(o->held), eqp__bits_of(o->ghost), eqp__bits_of(o->byte), eqp__bits_of(o->part), o->calls,
+        o->handshakes};
     int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
+    print = eqp_fingerprint(print, (int64_t)(sizeof overhead / sizeof overhead[0]), overhead);
     for (int i = 0; i < p->nphases; i++) {
         print = eqp_fingerprint(print, 2, (const int64_t[]){p->back[i] != 0, p->ghosts[i] != 0});
     }

@@ -39,6 +39,7 @@ typedef struct eqp__late_head {
     int64_t plan_auto, has_map, once;
     double nominal[EQP_COST_KINDS];
     eqp_costs costs;
+    eqp_overheads overheads;
     eqp_units_totals totals;
 } eqp__late_head;
 

@@ -281,6 +281,7 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
                                     .base = h->nbase > 0 ? add_base : NULL},
                         .model = g->model,
                         .costs = h->costs,
+                        .overheads = h->overheads,
                         .map = g->table,
                         .plan = h->plan,
                         .totals = h->totals,

@@ -101,6 +101,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->once = b->model.once;
     memcpy(h->nominal, b->nominal, sizeof h->nominal);
     h->costs = b->costs;
+    h->overheads = b->overheads;
     h->totals = b->totals;
 }
 

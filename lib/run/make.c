@@ -193,6 +193,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .problem = &b->problem,
                              .model = b->model,
                              .costs = &b->costs,
+                             .overhead = eqp__overheads_now(&b->overheads),
                              .plan = b->options.plan_auto ? NULL : &b->plan,
                              .speeds = making->speeds,
                              .old = b->has_map ? b->map : NULL,

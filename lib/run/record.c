@@ -64,7 +64,8 @@ static int gather_rows(eqp_balancer *b, const eqp_work *work, size_t bytes, char
 {
     const int ndoubles = (int)(bytes / sizeof(double));
 
-    if (MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows, ndoubles, MPI_DOUBLE, b->comm) != MPI_SUCCESS) {
+    if (EQP__WAITS(MPI_Allgather(work->row, ndoubles, MPI_DOUBLE, rows, ndoubles, MPI_DOUBLE, b->comm)) !=
+        MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     for (int r = 0; r < b->nranks; r++) {
@@ -97,6 +98,24 @@ done:
     return code;
 }
 
+/* The longest rank, as expected and as it was; learns from a step that kept its map. evaluations: of the step. */
+static int take_overheads(eqp_balancer *b, int64_t evaluations, bool kept)
+{
+    double predicted = 0.0, measured = 0.0;
+    bool known = true;
+
+    for (int r = 0; r < b->nranks; r++) {
+        eqp_rank_row *row = &b->row[r];
+        known = known && row->busy_seconds > 0;
+        row->overhead = eqp__overheads_predict(&b->overheads, row, evaluations) / row->speed;
+        predicted = fmax(predicted, row->predicted + row->overhead);
+        measured = fmax(measured, row->busy_seconds);
+    }
+    b->now.step_measured = known ? measured : 0.0;
+    b->now.step_predicted = known ? predicted : 0.0;
+    return kept ? eqp__overheads_learn(&b->overheads, b->nranks, b->row, evaluations) : EQP_OK;
+}
+
 /* A caller's number, as a count. */
 static int64_t count_of(double x)
 {
@@ -127,17 +146,30 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
     step->handed = count_of(handed);
 }
 
+/* What the ranks were busy with, in the mean; 0: not known. */
+static double busy_mean(const eqp_balancer *b)
+{
+    double sum = 0.0;
+
+    for (int r = 0; r < b->nranks && b->now.step_measured > 0; r++) {
+        sum += b->row[r].busy_seconds;
+    }
+    return fmin(sum / b->nranks, b->now.step_measured); /* rounding */
+}
+
 /* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose
  * work is handed out; `feedback` knows seconds only. */
 static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
 {
     const eqp_step *now = &b->now;
     const bool promises = eqp__method_weighs(b->options.method.method) && !b->options.handed_out && !b->kept &&
-                          !b->calibration.active; /* that is of other weights */
+                          !b->calibration.scaled; /* that is of other weights */
     const double imbalance = work->last != NULL ? now->imbalance_work : now->imbalance_predicted;
 
-    return (eqp_policy_sample){.seconds_max = now->load_max,
-                               .seconds_mean = now->load_mean,
+    const double busy = busy_mean(b);
+
+    return (eqp_policy_sample){.seconds_max = busy > 0 ? now->step_measured : now->load_max,
+                               .seconds_mean = busy > 0 ? busy : now->load_mean,
                                .rebalanced = now->rebalanced,
                                .balance_seconds = now->balance_seconds,
                                .work_imbalance = b->feedback != NULL ? 0.0 : imbalance,
@@ -253,6 +285,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     EQP_TRY(gather_rows(b, work, bytes, d.rows));
     EQP_TRY(take_imbalances(b, &d, &b->now));
     add_up(b, &b->now);
+    EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
     eqp__calibration_learn(&b->calibration, b->row);
     b->now.action = work->moved ? EQP_RENEW : b->action;

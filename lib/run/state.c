@@ -11,15 +11,16 @@
 #include <string.h>
 
 /* Begins the bytes; another form gets another name. */
-static const char magic[8] = "EQPBAL2";
+static const char magic[8] = "EQPBAL3";
 
 /* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
 typedef struct head {
     char magic[8];
-    int64_t nranks, nkinds, known, has_map, kept, calibrated;
+    int64_t nranks, nkinds, known, has_map, kept, calibrated, scaled;
     eqp__table_size table;
     eqp_cost_fit fit;
     eqp_cost_sums samples;
+    eqp_costs overhead;
     eqp_policy policy;
     eqp_units_totals totals;
     eqp_step now;
@@ -28,7 +29,7 @@ typedef struct head {
 
 static size_t bytes_of(const head *h)
 {
-    return sizeof *h + (size_t)h->nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)) + eqp__table_bytes(&h->table);
+    return sizeof *h + (size_t)h->nranks * (sizeof(eqp_rank_row) + 5 * sizeof(double)) + eqp__table_bytes(&h->table);
 }
 
 /* Rows, speeds and what calibration has seen. */
@@ -38,7 +39,7 @@ static void pass_ranks(eqp__cursor *c, eqp_balancer *b)
     double none = 0.0;
 
     eqp__pass(c, b->row, n * sizeof *b->row);
-    for (size_t i = 0; i < 3 * n; i++) {
+    for (size_t i = 0; i < 4 * n; i++) {
         eqp__pass(c, b->calibration.load != NULL ? &b->calibration.load[i] : &none, sizeof none);
     }
     eqp__rank_shares_pass(b->shares, c->reads, (void *)c->at);
@@ -64,8 +65,10 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     h.has_map = b->has_map;
     h.kept = b->kept;
     h.calibrated = b->calibration.active;
+    h.scaled = b->calibration.scaled;
     h.fit = b->costs.fit;
     h.samples = b->costs.samples;
+    h.overhead = b->overheads.costs;
     h.policy = b->policy;
     h.totals = b->totals;
     h.now = b->now;
@@ -90,21 +93,26 @@ static bool can_be_bool(const bool *value)
     return byte <= 1;
 }
 
-static bool can_be_costs(const eqp_balancer *b, const head *h)
+static bool can_be_fit(int nkinds, const eqp_cost_fit *fit, const eqp_cost_sums *samples)
 {
-    bool can_be = h->fit.nkinds == b->model.nkinds && h->samples.nkinds == b->model.nkinds &&
-                  h->samples.weighting == EQP_COST_RELATIVE;
+    bool can_be = fit->nkinds == nkinds && samples->nkinds == nkinds && samples->weighting == EQP_COST_RELATIVE;
 
-    for (int k = 0; k < b->model.nkinds; k++) {
-        can_be = can_be && isfinite(h->fit.cost[k]) && h->fit.cost[k] >= 0;
+    for (int k = 0; k < nkinds; k++) {
+        can_be = can_be && isfinite(fit->cost[k]) && fit->cost[k] >= 0;
     }
     for (int k = 0; k < EQP_COST_KINDS; k++) {
-        can_be = can_be && can_be_bool(&h->fit.seen[k]);
+        can_be = can_be && can_be_bool(&fit->seen[k]);
     }
     for (int i = 0; i < EQP_COST_SUMS; i++) {
-        can_be = can_be && isfinite(h->samples.sum[i]);
+        can_be = can_be && isfinite(samples->sum[i]);
     }
     return can_be;
+}
+
+static bool can_be_costs(const eqp_balancer *b, const head *h)
+{
+    return can_be_fit(b->model.nkinds, &h->fit, &h->samples) && can_be_bool(&h->overhead.known) &&
+           can_be_fit(b->overheads.costs.fit.nkinds, &h->overhead.fit, &h->overhead.samples);
 }
 
 static bool can_be_plan(const head *h)
@@ -121,6 +129,9 @@ static void take_head(eqp_balancer *b, const head *h)
     b->costs.fit = h->fit;
     b->costs.samples = h->samples;
     b->costs.known = h->known != 0;
+    b->overheads.costs.fit = h->overhead.fit;
+    b->overheads.costs.samples = h->overhead.samples;
+    b->overheads.costs.known = h->overhead.known;
     if (h->nranks != b->nranks) { /* what a piece of work costs is all that still holds */
         return;
     }
@@ -138,6 +149,7 @@ static void take_head(eqp_balancer *b, const head *h)
     b->now.action = EQP_KEEP;
     b->plan = b->options.plan_auto ? h->plan : b->plan;
     b->calibration.active = h->calibrated != 0 && b->calibration.load != NULL;
+    b->calibration.scaled = h->scaled != 0 && b->calibration.load != NULL;
 }
 
 int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
@@ -161,7 +173,7 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
     }
     eqp__cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};
     if (h.nranks == b->nranks) {
-        eqp__cursor table = {c.at + (size_t)h.nranks * (sizeof(eqp_rank_row) + 4 * sizeof(double)), true};
+        eqp__cursor table = {c.at + (size_t)h.nranks * (sizeof(eqp_rank_row) + 5 * sizeof(double)), true};
         EQP_TRY(eqp__table_read(&table, &h.table, b->nranks, &map));
         pass_ranks(&c, b);
         eqp_map_free(b->map);

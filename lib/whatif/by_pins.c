@@ -109,6 +109,7 @@ static int trace_owners(const eqp_owners *owners, const eqp_map *map, const eqp_
 
     for (int64_t o = 0; o < owners->n; o++) {
         const eqp_owner *owner = &owners->owner[o];
+        EQP_TRY(eqp_evaluation_held(evaluation, placement[o].home, owner->particles));
         if (owner->pin >= 0 && blocks) {
             EQP_TRY(eqp_evaluation_block(evaluation, 0, owner->pin, owner->bytes, owner->particles, placement[o].home));
         }

@@ -105,6 +105,7 @@ int eqp__whatif_trace(eqp_whatif_state *state, const eqp_trial *trial, int root,
     if (what->speeds.n > 0) {
         EQP_TRY(eqp_agree(state->comm, set_speeds(what->speeds, trial->nparts, made), NULL));
     }
+    EQP_TRY(eqp_evaluation_overhead(made, &what->overhead)); /* the same on all ranks */
     if (state->rank == root) {
         *evaluation = made;
         made = NULL;

@@ -16,6 +16,7 @@ typedef struct eqp_whatif {
     const eqp_problem *problem;
     eqp_work_model model;
     const eqp_costs *costs;        /* must be known (measured) when a comparison begins */
+    eqp_overhead overhead;         /* what a step takes beside */
     const eqp_exchange_plan *plan; /* how data travel (borrowed); NULL: by the cheapest plan */
     eqp_part_speeds speeds;        /* of the parts: loads are seconds of work, which take a part its own time */
     const eqp_map *old;            /* of a run whose map is to be renewed (borrowed): parts are ranks, and as little as

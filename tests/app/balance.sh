@@ -26,7 +26,8 @@ for name in ("feedback", "repaired", "gained"):
     print(f'{name}: {run["regret_run_maps"]} maps, {run["regret_best_maps"]} would have been best: {100 * regret:.1f} %')
     assert 0 < best <= seconds and abs(regret - (1 - best / seconds)) < 1e-9, name
     assert run["regret_run_maps"] == sum(step["rebalanced"] for step in run["steps"]), name
-    spent = sum(s["force_seconds_max"] + s["rebalanced"] * s["balance_seconds"] for s in run["steps"])
+    spent = sum((s["step_seconds_measured"] or s["force_seconds_max"]) + s["rebalanced"] * s["balance_seconds"]
+                for s in run["steps"])
     assert abs(seconds - spent) < 1e-6 * spent, name
 run = json.load(open("gained/report.json"))
 assert run["rebalance"] == "gain" and run["steps"][0]["action"] == "renew"

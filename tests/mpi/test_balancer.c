@@ -320,6 +320,52 @@ static void a_step_is_made_of_the_rows_of_all_ranks(MPI_Comm comm)
     free(rows);
 }
 
+/* What this rank is busy with: the first one has many ghosts. */
+static eqp_rank_row row_with_ghosts(const world *w, int s, int64_t count[1])
+{
+    eqp_rank_row row = {.particles = (double)w->n,
+                        .ghosts = w->rank == 0 ? 500 + s % 3 : 100 + 7 * (s % 5),
+                        .bytes_sent = 1000 * (s % 4),
+                        .balance_seconds = 1e-4};
+
+    count[0] = 0;
+    for (int64_t i = 0; i < w->n; i++) {
+        count[0] += work_of(w, w->owner[i]);
+    }
+    row.load = 1e-6 * (double)count[0];
+    row.busy_seconds = row.load + 4e-6 * row.ghosts + 2e-6 * row.particles;
+    return row;
+}
+
+/* What a step takes beside work is learnt from what ranks were busy with: then the next step is foretold, and maps even
+ * out steps, not loads. */
+static void steps_are_even_not_loads(MPI_Comm comm)
+{
+    for (int knows = 0; knows < 2; knows++) {
+        world w;
+        eqp_advice advice;
+        eqp_step step = {.step = 0};
+        double busy = 0, sum = 0, most = 0;
+
+        create(comm, "sfc", &w);
+        for (int s = 0; s < 40; s++) {
+            int64_t count[1];
+            CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
+            move(comm, &w, &advice);
+            eqp_rank_row row = row_with_ghosts(&w, s, count);
+            busy = row.busy_seconds;
+            row.busy_seconds = knows ? busy : 0;
+            CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, &step), EQP_OK);
+        }
+        MPI_Allreduce(&busy, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+        MPI_Allreduce(&busy, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
+        CHECK(knows ? step.step_measured == most : step.step_predicted == 0 && step.step_measured == 0);
+        CHECK(!knows || fabs(step.step_predicted / most - 1) < 0.01);
+        CHECK(w.size == 1 || w.size > 4 || (most * w.size / sum < 1.04) == (knows == 1));
+        eqp_balancer_free(w.balancer);
+    }
+}
+
 /* With the whole state as it was where anything fails: the old map, and the same code on all ranks. */
 static int without_memory(MPI_Comm comm, void *user)
 {
@@ -386,6 +432,7 @@ int main(int argc, char **argv)
         MPI_TEST(a_run_is_kept_even),
         MPI_TEST(repairs_move_few_owners),
         MPI_TEST(measured_loads_calibrate_weights),
+        MPI_TEST(steps_are_even_not_loads),
         MPI_TEST(what_it_knows_outlives_it),
         MPI_TEST(the_first_map_needs_to_know_nothing),
         MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),

@@ -36,17 +36,17 @@ typedef struct field {
         __VA_ARGS__                                                                                                    \
     }
 
-static const field fields[] =
-    TABLE(P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(own), P(estimates), P(survey),
-          P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label), O(size), O(imbalance_tol),
-          O(fresh_tol), O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate), O(handed_out),
-          M(method, word), M(method, method), M(method, settings), M(method, options.strategy), M(method, options.rate),
-          M(method, options.threshold), M(method, options.pins), M(method, options.full), M(method, options.split),
-          M(method, options.even), M(method, options.start), M(policy, mode), M(policy, every),
-          M(policy, imbalance_tol), M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds),
-          M(share, speed), M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta),
-          M(network, node), W(row), W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved),
-          C(nchoices), C(choice), C(ncounts), C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
+static const field fields[] = TABLE(
+    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(own), P(estimates),
+    P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label), O(size),
+    O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate),
+    O(handed_out), M(method, word), M(method, method), M(method, settings), M(method, options.strategy),
+    M(method, options.rate), M(method, options.threshold), M(method, options.pins), M(method, options.full),
+    M(method, options.split), M(method, options.even), M(method, options.start), M(policy, mode), M(policy, every),
+    M(policy, imbalance_tol), M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds), M(share, speed),
+    M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row),
+    W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), C(nchoices), C(choice), C(ncounts),
+    C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -78,6 +78,7 @@ enum { HERE = 4, KINDS = 2 };
 typedef struct scene {
     int rank, back[1], ghosts[1];
     double nominal[KINDS + 1];
+    eqp_overhead overhead;
     eqp_method method;
     const eqp_method *row[1];
     eqp_methods own;
@@ -117,7 +118,7 @@ static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement
 
 static void make_scene(const seat *s, scene *all)
 {
-    *all = (scene){.rank = s->rank, .ghosts = {1}, .nominal = {2, 1, 1}};
+    *all = (scene){.rank = s->rank, .ghosts = {1}, .nominal = {2, 1, 1}, .overhead = {.calls = 1}};
     all->method.name = "own";
     all->row[0] = &all->method;
     all->own = (eqp_methods){all->row, 1};
@@ -126,6 +127,7 @@ static void make_scene(const seat *s, scene *all)
     all->problem.ghosts = all->ghosts;
     all->problem.survey = survey;
     all->problem.trace = trace;
+    all->problem.overhead = &all->overhead;
 }
 
 static eqp_choice choice_of(const char *word)
@@ -191,6 +193,8 @@ static int create(const seat *s)
     CHECK_EQUAL(eqp_lazy_split(MPI_COMM_SELF, &beside, &alone, &lazy, NULL), EQP_OK);
     make_scene(s, &all);
     all.nominal[1] += is(s, "problem.nominal: 2 for 1");
+    all.overhead.calls += is(s, "problem.overhead: 2 for 1");
+    all.overhead.part -= is(s, "problem.overhead: -1 for 0");
     all.back[0] += is(s, "problem.back: 1 for 0");
     all.ghosts[0] -= is(s, "problem.ghosts: 0 for 1");
     all.row[0] = is(s, "problem.own: of NULLs") ? NULL : all.row[0];
@@ -448,6 +452,9 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "problem.back: 1 for 0", SAME},
         {"eqp_balancer_create", create, "problem.ghosts: 0", WRONG},
         {"eqp_balancer_create", create, "problem.ghosts: 0 for 1", SAME},
+        {"eqp_balancer_create", create, "problem.overhead: 0", SAME},
+        {"eqp_balancer_create", create, "problem.overhead: 2 for 1", SAME},
+        {"eqp_balancer_create", create, "problem.overhead: -1 for 0", WRONG},
         {"eqp_balancer_create", create, "problem.own: 0", SAME},
         {"eqp_balancer_create", create, "problem.own: of NULLs", WRONG},
         {"eqp_balancer_create", create, "problem.own: other flags", SAME},

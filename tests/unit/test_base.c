@@ -204,6 +204,34 @@ static void a_clock_that_goes_back_has_not_moved(void **state)
     fake_clock_every = 0;
 }
 
+static double burn(double seconds)
+{
+    const double begin = eqp_cpu_seconds();
+
+    while (eqp_cpu_seconds_since(begin) < seconds) {
+    }
+    return eqp_cpu_seconds_since(begin);
+}
+
+static void waiting_is_no_work(void **state)
+{
+    const double cpu = eqp_cpu_seconds(), begin = eqp_busy_seconds();
+    double busy, waited = 0;
+
+    (void)state;
+    eqp_wait_begin();
+    waited += burn(1e-3);
+    eqp_wait_begin();
+    assert_true(eqp_busy_seconds() - begin <= eqp_cpu_seconds_since(cpu) - waited);
+    waited += burn(1e-3);
+    eqp_wait_end();
+    waited += burn(1e-3);
+    eqp_wait_end();
+    busy = burn(1e-3);
+    assert_true(eqp_busy_seconds() - begin >= busy);
+    assert_true(eqp_busy_seconds() - begin <= eqp_cpu_seconds_since(cpu) - waited);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +249,7 @@ int main(void)
         cmocka_unit_test(the_version_is_the_projects),
         cmocka_unit_test(clocks_do_not_go_back),
         cmocka_unit_test(a_clock_that_goes_back_has_not_moved),
+        cmocka_unit_test(waiting_is_no_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

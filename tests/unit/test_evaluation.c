@@ -20,7 +20,7 @@ static const int is_back[PHASES] = {0, 0, 1}, is_ghosts[PHASES] = {1, 0, 1};
 typedef struct assignment {
     int nparts;
     double load[WORLD_PARTS];
-    int64_t common[WORLD_PARTS], number[PHASES][WORLD_BLOCKS], elements[PHASES][WORLD_BLOCKS];
+    int64_t common[WORLD_PARTS], held[WORLD_PARTS], number[PHASES][WORLD_BLOCKS], elements[PHASES][WORLD_BLOCKS];
     world phase[PHASES];
 } assignment;
 
@@ -31,6 +31,7 @@ static void assignment_make(int nparts, assignment *a)
     for (int p = 0; p < nparts; p++) {
         a->load[p] = below(100) / 1048576.0; /* sums are exact in any order */
         a->common[p] = below(3) * below(1000);
+        a->held[p] = below(1000);
     }
     for (int k = 0; k < PHASES; k++) {
         const int64_t step = (INT64_MAX - 1000) / WORLD_BLOCKS;
@@ -50,6 +51,7 @@ static void tell(const assignment *a, int who, int tellers, eqp_evaluation *e)
         assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
         assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
         assert_int_equal(eqp_evaluation_common(e, p, a->common[p]), EQP_OK);
+        assert_int_equal(eqp_evaluation_held(e, p, a->held[p]), EQP_OK);
     }
     for (int k = 0; k < PHASES; k++) {
         const world *w = &a->phase[k];
@@ -196,6 +198,75 @@ static void every_plan_is_what_simulations_add_up_to(void **state)
         assert_true(memcmp(eqp_evaluation_loads(e), a.load, (size_t)nparts * sizeof *a.load) == 0);
         eqp_evaluation_free(e);
     }
+}
+
+/* Ghosts of one part. */
+static int64_t ghosts_of(const assignment *a, int p)
+{
+    int64_t ghosts = 0;
+
+    for (int k = 0; k < PHASES; k++) {
+        for (int b = 0; b < a->phase[k].nblocks; b++) {
+            const int ghost = a->phase[k].needs[b][p] && a->phase[k].home[b] != p && is_ghosts[k] && !is_back[k];
+            ghosts += ghost ? a->elements[k][b] : 0;
+        }
+    }
+    return ghosts;
+}
+
+/* Also of evaluations that were packed and joined. */
+static void a_step_takes_more_than_loads_and_phases(void **state)
+{
+    static const eqp_overhead o = {
+        .held = 1e-6, .ghost = 2e-6, .byte = 3e-9, .part = 4e-4, .calls = 5, .handshakes = 2};
+    static const eqp_overhead wrong[] = {{.held = -1}, {.ghost = NAN}, {.byte = INFINITY},
+                                         {.part = -1}, {.calls = -1},  {.handshakes = -1}};
+    static assignment a;
+
+    (void)state;
+    for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
+        const eqp_network network = {2e-6, 1e-9, 1};
+        const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
+        world_traffic simulated = {.seconds = {0}}, counted = {.seconds = {0}};
+        const eqp_traffic traffic = arrays_of(&counted);
+        eqp_evaluated r;
+        double longest = 0, held = 0;
+        int levels = 0;
+        size_t size = 0;
+        void *bytes = NULL;
+        assignment_make(nparts, &a);
+        eqp_evaluation *e = evaluation_of(&a, 0, 2), *other = evaluation_of(&a, 1, 2);
+        assert_int_equal(eqp_evaluation_pack(other, &size, &bytes), EQP_OK);
+        assert_int_equal(eqp_evaluation_merge(e, size, bytes), EQP_OK);
+        assert_int_equal(eqp_evaluation_overhead(e, &o), EQP_OK);
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+            assert_int_equal(eqp_evaluation_overhead(e, &wrong[i]), EQP_ERR_DATA);
+        }
+        const eqp_evaluated without = by_force(&a, &network, &plan, &simulated);
+        assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, &traffic, &r), EQP_OK);
+        while (1 << levels < nparts) {
+            levels++;
+        }
+        for (int p = 0; p < nparts; p++) {
+            const double cpu = o.held * (double)a.held[p] + o.ghost * (double)ghosts_of(&a, p) +
+                               o.byte * (double)simulated.bytes_sent[p] + o.part;
+            const double met = network.alpha * (5.0 * levels + 2.0 * (double)larger(simulated.messages_sent[p],
+                                                                                    simulated.messages_received[p]));
+            assert_true(world_is_near(counted.seconds[p], simulated.seconds[p] + cpu + met));
+            const double step = a.load[p] + counted.seconds[p];
+            longest = step > longest ? step : longest;
+            held += o.held * (double)a.held[p] / nparts;
+        }
+        assert_true(world_is_near(r.step_seconds, longest) && r.load_max == without.load_max);
+        assert_true(world_is_near(r.step_seconds_ideal, r.load_mean + held) && r.overhead_seconds >= o.part);
+        assert_int_equal(eqp_evaluation_overhead(e, NULL), EQP_OK);
+        assert_int_equal(eqp_evaluation_by_plan(e, &network, &plan, NULL, &r), EQP_OK);
+        assert_same(&r, &without);
+        free(bytes);
+        eqp_evaluation_free(other);
+        eqp_evaluation_free(e);
+    }
+    assert_int_equal(eqp_evaluation_overhead(NULL, &o), EQP_ERR_ARGUMENT);
 }
 
 static void more_may_be_added_after_an_answer(void **state)
@@ -357,6 +428,8 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(eqp_evaluation_load(e, 3, -1), EQP_ERR_DATA);
     assert_int_equal(eqp_evaluation_load(e, 3, 1e308 * 10), EQP_ERR_DATA);
     assert_int_equal(eqp_evaluation_common(e, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_held(e, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_held(NULL, 0, 1), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_block(e, 0, 0, -1, 1, 0), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_block(e, 0, 0, 1, 1, 4), EQP_ERR_ARGUMENT);
@@ -514,6 +587,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speeds_stretch_loads),
         cmocka_unit_test(every_plan_is_what_simulations_add_up_to),
+        cmocka_unit_test(a_step_takes_more_than_loads_and_phases),
         cmocka_unit_test(more_may_be_added_after_an_answer),
         cmocka_unit_test(split_streams_join_to_the_whole),
         cmocka_unit_test(bytes_that_are_none_are_refused),

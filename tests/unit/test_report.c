@@ -474,7 +474,8 @@ static void loads_have_their_columns(void **state)
                               .force_seconds = 0.75,
                               .balance_seconds = 2.0,
                               .speed = 1.5,
-                              .helped = 105};
+                              .helped = 105,
+                              .busy_seconds = 2.25};
     eqp_csv *csv = NULL;
     char path[512];
 
@@ -486,7 +487,8 @@ static void loads_have_their_columns(void **state)
     eqp_csv_free(csv);
     path_in("out/loads.csv", sizeof path, path);
     assert_file(path, "step,rank,load,method,predicted,particles,targets,interactions,ghosts,bytes_sent,force_seconds,"
-                      "balance_seconds,speed,helped\n3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2,1.5,105\n");
+                      "balance_seconds,speed,helped,busy_seconds\n"
+                      "3,1,0.5,sfc,0.25,100,101,102,103,104,0.75,2,1.5,105,2.25\n");
 }
 
 /* Runs the call with its first k allocations for k = 0, 1, ... until none fails. The C library does without some of

@@ -3,6 +3,7 @@
 
 #include "../physics/order.h"
 
+#include <equipoise/base.h>
 #include <equipoise/curve.h>
 #include <equipoise/error.h>
 
@@ -178,7 +179,10 @@ int bh_homes_snap(bh_homes *homes, MPI_Comm comm, int code, int64_t n, const uin
     homes->count[words] = code != EQP_OK; /* the ranks that failed */
     for (int64_t at = 0; at <= words; at += piece) {
         const int some = (int)(words + 1 - at < piece ? words + 1 - at : piece);
-        if (MPI_Allreduce(MPI_IN_PLACE, homes->count + at, some, MPI_INT64_T, MPI_SUM, comm) != MPI_SUCCESS) {
+        eqp_wait_begin();
+        const int mpi = MPI_Allreduce(MPI_IN_PLACE, homes->count + at, some, MPI_INT64_T, MPI_SUM, comm);
+        eqp_wait_end();
+        if (mpi != MPI_SUCCESS) {
             return EQP_ERR_MPI;
         }
     }

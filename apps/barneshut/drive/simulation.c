@@ -83,7 +83,8 @@ static bh_rank_row row_of(const bh_simulation *sim, const bh_ledger *ledger)
                                     .bytes_sent = (double)(bytes + ledger->settled.bytes + ledger->map_bytes),
                                     .migrated = (double)ledger->settled.migrated,
                                     .exchange_seconds = fmax(e->all_seconds - e->seconds, 0.0),
-                                    .balance_seconds = ledger->balance_seconds},
+                                    .balance_seconds = ledger->balance_seconds,
+                                    .busy_seconds = ledger->begin > 0 ? eqp_busy_seconds() - ledger->begin : 0.0},
                          .pairs = pairs,
                          .cells = cells};
 }
@@ -125,7 +126,7 @@ static int check_finite(const bh_step *now, eqp_message *message)
 int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, int code, eqp_message *message)
 {
     bh_step *now = &sim->now;
-    bh_rank_row mine = row_of(sim, ledger);
+    bh_rank_row mine;
     double sum[BH_SUMS_DOUBLES], low[7], pairs = 0, cells = 0;
     const eqp_work work = {.row = &mine.common,
                            .row_bytes = sizeof mine,
@@ -142,6 +143,7 @@ int bh_step_conclude(bh_simulation *sim, const bh_ledger *ledger, double kick, i
     make_sums(sim, kick, &sums);
     memcpy(sum, &sums, sizeof sum);
     make_lows(sim, kick, low);
+    mine = row_of(sim, ledger);
     EQP_TRY(eqp_balancer_record(sim->balancer, &work, &now->common));
     memcpy(&now->sums, sum, sizeof sum);
     memcpy(sim->bound, low, sizeof sim->bound);
@@ -222,12 +224,13 @@ static int take_step(bh_simulation *sim, bh_ledger *ledger, int code, eqp_messag
 int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
     const int own = sim->failed;
-    bh_ledger ledger = {0};
+    bh_ledger ledger = {.begin = eqp_busy_seconds()};
     int code = own;
 
     if (eqp_balancer_due(sim->balancer)) {
         code = eqp_agree(sim->comm, code, NULL);
         EQP_TRY(code == EQP_OK ? bh_step_make_map(sim, &ledger, message) : code);
+        ledger.begin = eqp_busy_seconds();
     }
     code = take_step(sim, &ledger, code, message);
 done:

@@ -7,6 +7,7 @@
 
 /* Costs of this rank in one step, until they become its row. */
 typedef struct bh_ledger {
+    double begin; /* eqp_busy_seconds() when the step began and its map was there; 0: not known */
     bh_settled settled;
     int64_t map_bytes; /* sent while a map was made */
     double balance_seconds;

@@ -225,7 +225,8 @@ static int trace_group(tracing *t, int64_t g, int64_t tag)
 
     if (code == EQP_OK && !t->loads_only) {
         const int home = bh_homes_rank(&t->homes, group->key);
-        code = send_group(t, g, home, n);
+        code = eqp_evaluation_held(t->evaluation, home, group->count);
+        code = code == EQP_OK ? send_group(t, g, home, n) : code;
         code = code == EQP_OK ? ask_for(t, g, home, n) : code;
     }
     return code;

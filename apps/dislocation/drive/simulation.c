@@ -33,6 +33,7 @@ typedef struct step_ledger {
     int64_t count[DD_KINDS];  /* of all evaluations */
     int64_t mapped[DD_KINDS]; /* likewise, as the map says */
     int64_t evaluations;
+    double begin; /* eqp_busy_seconds() when the step began and its map was there; 0: not known */
     bool walls_moved;
     int own; /* code of this rank alone, of which conclude() tells all */
 } step_ledger;
@@ -253,6 +254,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
     }
     measure_segments(sim, row);
     sim->box_load += load_of_box(sim, ledger);
+    row->common.busy_seconds = ledger->begin > 0 ? eqp_busy_seconds() - ledger->begin : 0.0;
     EQP_TRY(eqp_balancer_record(sim->balancer, &work, &sim->now.common));
     sim->signal = (int)-low[0];
     sim->fastest = -low[1];
@@ -469,6 +471,7 @@ int dd_simulation_step(dd_simulation *sim, eqp_message *message)
     int code = renew_map(sim, &ledger, own, message);
 
     sim->failed = EQP_OK;
+    ledger.begin = eqp_busy_seconds();
     if (code == EQP_OK) {
         code = move(sim, &ledger, own, strain);
     }

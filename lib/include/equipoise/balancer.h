@@ -152,6 +152,9 @@ typedef struct eqp_rank_row {
     double migrated;         /**< owners, or particles, that left it */
     double exchange_seconds; /**< CPU seconds in sending what forces need, and forces */
     double balance_seconds;  /**< CPU seconds in making a map and moving homes */
+    double busy_seconds;     /**< CPU seconds of the step but those of balance_seconds, waiting left out
+                                  (eqp_busy_seconds()); 0: not known */
+    double overhead;         /**< set by the balancer: what it expects of busy_seconds beside `predicted` */
 } eqp_rank_row;
 
 /** What a rank did in a step. */
@@ -184,6 +187,9 @@ typedef struct eqp_step {
     double load_mean;           /**< CPU seconds */
     double exchange_seconds;    /**< of the largest rank */
     double balance_seconds;     /**< of the largest rank */
+    double step_measured;       /**< busy_seconds of the largest rank; 0 where a rank does not know them */
+    double step_predicted;      /**< of the largest rank: predicted and overhead, by what earlier steps have shown; 0
+                                     likewise */
     int64_t interactions;       /**< sum of the rows */
     int64_t units;              /**< items of the present map */
     int64_t split_owners;       /**< owners that ranks share */

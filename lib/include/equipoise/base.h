@@ -64,6 +64,18 @@ double eqp_cpu_seconds(void);
  * as those of some virtual machines do. */
 double eqp_cpu_seconds_since(double begin);
 
+/** What the calling thread does until eqp_wait_end() is waiting for other ranks, whatever CPU seconds a loop that asks
+ * again and again takes. Pairs may be nested; the outermost counts. The library's own collective calls say so by
+ * themselves. Local. */
+void eqp_wait_begin(void);
+
+/** Ends what eqp_wait_begin() began. Local. */
+void eqp_wait_end(void);
+
+/** CPU seconds that the calling thread has used, those of waiting since the first call left out: for differences. From
+ * then on each wait reads the clock twice. Local. */
+double eqp_busy_seconds(void);
+
 /** Seconds of a clock that only goes forward; its zero means nothing. */
 double eqp_wall_seconds(void);
 

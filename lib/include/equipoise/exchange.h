@@ -158,6 +158,17 @@ int eqp_exchange_count_all(const int64_t *bytes, int nparts, const eqp_network *
 int eqp_homes_choose(int64_t nblocks, const int64_t *bytes, const int64_t *first, const int *part, const int64_t *fixed,
                      const int *owner, int nparts, const eqp_network *network, int *home);
 
+/** What a step takes beside the loads and the ways of the data: CPU seconds outside what a map deals out, and meetings
+ * of all parts. Zeros are none. */
+typedef struct eqp_overhead {
+    double held;    /**< seconds per element that a part holds: motion, trees, sums; >= 0 */
+    double ghost;   /**< seconds per ghost that it gets; >= 0 */
+    double byte;    /**< seconds per byte that it sends: what is to travel is found and packed; >= 0 */
+    double part;    /**< seconds of every part; >= 0 */
+    int calls;      /**< collective calls, blocking or not, besides those of the phases: ceil(log2 P) alpha each */
+    int handshakes; /**< messages that announce each message: alpha each */
+} eqp_overhead;
+
 /** Largest number of phases of an evaluation. */
 #define EQP_PHASES_MAX 8
 
@@ -177,11 +188,12 @@ typedef struct eqp_evaluated {
     int64_t messages_max;      /**< most messages that a part sends or receives over all phases, allgathers included */
     int64_t bytes_total;       /**< bytes sent by all */
     int64_t bytes_max;         /**< of the part that sends or receives most */
-    double step_seconds;       /**< largest over the parts of load + seconds of all phases and of what is common; see
-                                    docs/compare.md */
-    double step_seconds_ideal; /**< load_mean */
-    double exchange_seconds;   /**< of the part that step_seconds is of */
-    eqp_exchange_plan plan;    /**< the plan */
+    double step_seconds;       /**< largest over the parts of load + overhead + seconds of all phases and of what is
+                                    common; see docs/compare.md */
+    double step_seconds_ideal; /**< load_mean, and what the elements held cost a part in the mean */
+    double exchange_seconds; /**< of the part that step_seconds is of: its messages and its share of collective calls */
+    double overhead_seconds; /**< CPU seconds of that part beside its load */
+    eqp_exchange_plan plan;  /**< the plan */
 } eqp_evaluated;
 
 /** \param[in]  nparts   1 to 65,536
@@ -203,6 +215,16 @@ int eqp_evaluation_load(eqp_evaluation *evaluation, int part, double seconds);
  * \param[in] speed  [nparts] finite and > 0, taken relative to their mean (copied); NULL: all alike
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for a speed out of its range; unchanged then */
 int eqp_evaluation_speeds(eqp_evaluation *evaluation, const double *speed);
+
+/** Says what a step costs beside loads and phases; without it that is nothing. Speeds count for it as for loads. Not
+ * packed. Local, O(1).
+ * \param[in] overhead  (copied); NULL: nothing
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for costs out of their range; unchanged then */
+int eqp_evaluation_overhead(eqp_evaluation *evaluation, const eqp_overhead *overhead);
+
+/** Says that a part holds so many elements more. Adds up. Local, O(1).
+ * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
+int eqp_evaluation_held(eqp_evaluation *evaluation, int part, int64_t elements);
 
 /** Says that a part gives so many bytes to an allgather that all parts take part in. Adds up. Local, O(1).
  * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
@@ -226,8 +248,8 @@ int eqp_evaluation_need(eqp_evaluation *evaluation, int phase, int64_t block, in
 /** The loads so far: [nparts], borrowed. Local. */
 const double *eqp_evaluation_loads(const eqp_evaluation *evaluation);
 
-/** What one plan makes of it; if `traffic` is not NULL also what every part sends (added to its arrays). Local,
- * O(needs x stages). More may be added afterwards. EQP_ERR_OVERFLOW as eqp_exchange_count().
+/** What one plan makes of it; if `traffic` is not NULL also what every part sends (added to its arrays), `seconds` with
+ * its overhead. Local, O(needs x stages). More may be added afterwards. EQP_ERR_OVERFLOW as eqp_exchange_count().
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_UNKNOWN for a needed block that nobody declared */
 int eqp_evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
                            const eqp_traffic *traffic, eqp_evaluated *result);
@@ -240,8 +262,8 @@ int eqp_evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, 
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_evaluation_pack(eqp_evaluation *evaluation, size_t *size, void **bytes);
 
-/** Adds what another evaluation packed: loads and common bytes add up, blocks and needs join. A block that both have
- * declared must be the same in both. Local.
+/** Adds what another evaluation packed: loads, elements held and common bytes add up, blocks and needs join. A block
+ * that both have declared must be the same in both. Local.
  * \return EQP_OK; EQP_ERR_FORMAT for bytes that are none, EQP_ERR_ARGUMENT for other parts or phases, EQP_ERR_DATA for
  * blocks that differ, all with nothing changed; or EQP_ERR_MEMORY, after which the same may be merged again */
 int eqp_evaluation_merge(eqp_evaluation *evaluation, size_t size, const void *bytes);

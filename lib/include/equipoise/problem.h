@@ -26,15 +26,18 @@ typedef enum eqp_survey_kind {
 
 /** An N-body code. Zeros stand for what it has not got. Borrowed as long as the balancer lives. */
 typedef struct eqp_problem {
-    void *user;             /**< passed to all functions */
-    int nkinds;             /**< kinds of work, 1 to EQP_COST_KINDS; 0: one */
-    const double *nominal;  /**< [nkinds] seconds that one of each takes, > 0, of which only the ratios matter; NULL:
-                               equal */
-    unsigned once;          /**< bit k: ranks that share an owner each do its kind k, one rank would do it once */
-    int nphases;            /**< of an exchange, for `trace`: see eqp_evaluation_create() */
-    const int *back;        /**< [nphases] likewise; NULL without phases */
-    const int *ghosts;      /**< [nphases] likewise; NULL without phases */
-    const eqp_methods *own; /**< methods of its own; NULL: none. Those without `assign` are carried out below */
+    void *user;            /**< passed to all functions */
+    int nkinds;            /**< kinds of work, 1 to EQP_COST_KINDS; 0: one */
+    const double *nominal; /**< [nkinds] seconds that one of each takes, > 0, of which only the ratios matter; NULL:
+                              equal */
+    unsigned once;         /**< bit k: ranks that share an owner each do its kind k, one rank would do it once */
+    int nphases;           /**< of an exchange, for `trace`: see eqp_evaluation_create() */
+    const int *back;       /**< [nphases] likewise; NULL without phases */
+    const int *ghosts;     /**< [nphases] likewise; NULL without phases */
+    const eqp_overhead *overhead; /**< what a step takes beside work and phases: calls and handshakes as they are, costs
+                                     until steps have told (eqp_rank_row.busy_seconds); NULL: nothing is known (copied)
+                                   */
+    const eqp_methods *own;       /**< methods of its own; NULL: none. Those without `assign` are carried out below */
     bool estimates; /**< the totals of the last survey are good enough to know what the next one must keep: where work
                        units are made a survey is then taken once, not twice */
 

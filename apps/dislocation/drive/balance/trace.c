@@ -406,7 +406,7 @@ static int declare_node(tracer *t, int64_t i, int64_t block)
     const dd_halo *halo = t->node_pairs->halo;
     const int home = t->placement[i].home;
     bool declared = false;
-    int code = EQP_OK;
+    int code = eqp_evaluation_held(t->evaluation, home, 1);
 
     for (int k = 0; k < node->narms && code == EQP_OK; k++) {
         const int other = home_at(t, halo->place[halo->first[i] + k]);

@@ -90,8 +90,10 @@ int dd_field_end(const dd_domain *domain, const dd_grid *grid, dd_field *field)
     int code = EQP_OK;
 
     if (field->parts.runs > 0) {
-        code = MPI_Wait(&field->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? create_lists(domain, grid->ncells, field)
-                                                                           : EQP_ERR_MPI;
+        eqp_wait_begin();
+        code = MPI_Wait(&field->request, MPI_STATUS_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+        eqp_wait_end();
+        code = code == EQP_OK ? create_lists(domain, grid->ncells, field) : code;
     }
     free(field->claim);
     free(field->segments);

@@ -86,7 +86,10 @@ int dd_needs_begin(const dd_domain *domain, const dd_grid *grid, const dd_shares
 
 int dd_needs_end(const dd_grid *grid, const dd_shares *shares, const int *home, dd_needs *needs)
 {
-    if (MPI_Wait(&needs->request, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+    eqp_wait_begin();
+    const int mpi = MPI_Wait(&needs->request, MPI_STATUS_IGNORE);
+    eqp_wait_end();
+    if (mpi != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     for (int64_t s = 0; s < shares->nsent; s++) {

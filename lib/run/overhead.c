@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "run/overhead.h"
+
+#include <equipoise/base.h>
+
+#include <math.h>
+
+enum { HELD, GHOST, BYTE, PART, KINDS };
+
+/* What proportions are expected where nobody says: measured with barneshut. */
+static const double expected[KINDS] = {2e-7, 1e-7, 1e-9, 5e-4};
+
+/* What is left of a sample one step later, and how much the proportions that are expected weigh: as for costs of work.
+ */
+#define FADING 0.9
+#define LEAN 0.01
+
+/* More of anything in a step is no count. */
+#define MOST 0x1p53
+
+int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal)
+{
+    eqp_overheads made = {.nominal = nominal != NULL ? *nominal : (eqp_overhead){.held = 0.0}};
+    const double given[KINDS] = {made.nominal.held, made.nominal.ghost, made.nominal.byte, made.nominal.part};
+    bool can_be = made.nominal.calls >= 0 && made.nominal.handshakes >= 0, all = true;
+    int code;
+
+    for (int k = 0; k < KINDS; k++) {
+        can_be = can_be && given[k] >= 0 && isfinite(given[k]);
+        all = all && given[k] > 0;
+    }
+    EQP_TRY(can_be ? EQP_OK : EQP_ERR_ARGUMENT);
+    EQP_TRY(eqp__costs_init(&made.costs, KINDS, all ? given : expected));
+    *o = made;
+done:
+    return code;
+}
+
+eqp_overhead eqp__overheads_now(const eqp_overheads *o)
+{
+    eqp_overhead now = o->nominal;
+
+    if (o->costs.known) {
+        const double *cost = o->costs.fit.cost;
+        now.held = cost[HELD];
+        now.ghost = cost[GHOST];
+        now.byte = cost[BYTE];
+        now.part = cost[PART];
+    }
+    return now;
+}
+
+static int64_t count_of(double x)
+{
+    return x >= MOST ? (int64_t)MOST : x > 0 ? (int64_t)x : 0; /* a caller's number may be anything */
+}
+
+/* Elements are gone through, and ghosts come, in each evaluation; bytes are those of all. */
+static void count(const eqp_rank_row *row, int64_t evaluations, int64_t n[KINDS])
+{
+    n[HELD] = count_of(row->particles * (double)evaluations);
+    n[GHOST] = count_of(row->ghosts * (double)evaluations);
+    n[BYTE] = count_of(row->bytes_sent);
+    n[PART] = evaluations;
+}
+
+double eqp__overheads_predict(const eqp_overheads *o, const eqp_rank_row *row, int64_t evaluations)
+{
+    const eqp_overhead now = eqp__overheads_now(o);
+    int64_t n[KINDS];
+
+    count(row, evaluations, n);
+    return now.held * (double)n[HELD] + now.ghost * (double)n[GHOST] + now.byte * (double)n[BYTE] +
+           now.part * (double)n[PART];
+}
+
+int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows, int64_t evaluations)
+{
+    eqp_cost_fit fit;
+    int64_t n[KINDS];
+    int code = EQP_OK;
+
+    for (int i = 0; i < EQP_COST_SUMS; i++) {
+        o->costs.samples.sum[i] *= FADING;
+    }
+    for (int r = 0; r < nranks && code == EQP_OK; r++) {
+        const double beside = rows[r].busy_seconds - rows[r].load;
+        if (rows[r].busy_seconds > 0 && beside > 0) {
+            count(&rows[r], evaluations, n);
+            code = eqp_cost_sums_add(&o->costs.samples, n, beside);
+        }
+    }
+    code = code == EQP_OK ? eqp_cost_fit_near(&o->costs.samples, o->costs.nominal, LEAN, &fit) : code;
+    if (code != EQP_OK) {
+        return code == EQP_ERR_STATE ? EQP_OK : code; /* no sample yet */
+    }
+    if (fit.samples >= KINDS) {
+        for (int k = 0; k < KINDS; k++) {
+            fit.cost[k] = fit.seen[k] ? fit.cost[k] : fit.factor * o->costs.nominal[k];
+        }
+        o->costs.fit = fit;
+        o->costs.known = true;
+    }
+    return EQP_OK;
+}
