@@ -29,7 +29,8 @@ double eqp_cpu_seconds_since(double begin)
     return seconds > 0.0 ? seconds : 0.0;
 }
 
-/* Of each thread. Nobody's clock is read for waiting before somebody has asked what the thread was busy with. */
+/* Per thread. The clock is read for waiting only after the first eqp_busy_seconds(): programs that never ask pay
+ * nothing. */
 static _Thread_local int waits, asked;
 static _Thread_local double waiting_since, waited;
 

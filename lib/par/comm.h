@@ -5,7 +5,7 @@
 
 #include <equipoise/par.h>
 
-/* A call of MPI that may wait for other ranks: counted as that. What it returned. */
+/* Marks an MPI call that may wait for other ranks; its value is the call's. */
 #define EQP__WAITS(call) (eqp_wait_begin(), eqp__waited(call))
 static inline int eqp__waited(int code)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a rank has beside the work that weights count. What its step takes besides is expected (overhead.h), and the
- * next map is made of weights that are scaled by the ranks that will have that, so that steps are even, not loads
- * alone. Where a rank takes longer than all that, in its own way, weights are wrong, and are scaled by what was
- * measured. */
+/* Factors that make the next map even in seconds of a step, not in counted work. Each rank's weights are scaled by its
+ * expected seconds, interactions and overhead (overhead.h), over those of its interactions. Where measured seconds
+ * differ from the expected ones by more than noise, the cost model is wrong, and the measured seconds take their place.
+ */
 #ifndef RUN_CALIBRATION_H
 #define RUN_CALIBRATION_H
 

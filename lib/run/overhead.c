@@ -7,15 +7,14 @@
 
 enum { HELD, GHOST, BYTE, PART, KINDS };
 
-/* What proportions are expected where nobody says: measured with barneshut. */
+/* Nominal costs of a problem that gives none: barneshut's, of which only the proportions matter. */
 static const double expected[KINDS] = {2e-7, 1e-7, 1e-9, 5e-4};
 
-/* What is left of a sample one step later, and how much the proportions that are expected weigh: as for costs of work.
- */
+/* A sample's weight falls by FADING each step; LEAN is the weight of the nominal proportions. As for costs of work. */
 #define FADING 0.9
 #define LEAN 0.01
 
-/* More of anything in a step is no count. */
+/* Counts are exact in a double below this. */
 #define MOST 0x1p53
 
 int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal)
@@ -52,10 +51,10 @@ eqp_overhead eqp__overheads_now(const eqp_overheads *o)
 
 static int64_t count_of(double x)
 {
-    return x >= MOST ? (int64_t)MOST : x > 0 ? (int64_t)x : 0; /* a caller's number may be anything */
+    return x >= MOST ? (int64_t)MOST : x > 0 ? (int64_t)x : 0; /* callers fill rows: any double may be in them */
 }
 
-/* Elements are gone through, and ghosts come, in each evaluation; bytes are those of all. */
+/* Particles and ghosts cost once per evaluation; a row's bytes are those of all evaluations. */
 static void count(const eqp_rank_row *row, int64_t evaluations, int64_t n[KINDS])
 {
     n[HELD] = count_of(row->particles * (double)evaluations);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a step takes beside the work that a map deals out: fitted to what ranks were busy with in steps that kept their
- * map. */
+/* CPU seconds of a step outside interactions: a cost of each particle held, each ghost, each byte sent and of the rank
+ * as such, fitted to the busy seconds of steps that kept their map. */
 #ifndef RUN_OVERHEAD_H
 #define RUN_OVERHEAD_H
 
@@ -17,15 +17,15 @@ typedef struct eqp_overheads {
 /* nominal: NULL, none. EQP_OK or EQP_ERR_ARGUMENT for costs out of their range. */
 int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal);
 
-/* What holds now: the nominal costs before any step has told. */
+/* The fitted costs; before the first fit, the nominal ones. */
 eqp_overhead eqp__overheads_now(const eqp_overheads *o);
 
-/* CPU seconds beside its load that a rank's row makes expect, in a step of so many evaluations. */
+/* Expected CPU seconds outside interactions of the rank that has this row, in a step of so many evaluations. */
 double eqp__overheads_predict(const eqp_overheads *o, const eqp_rank_row *row, int64_t evaluations);
 
-/* All ranks' rows of a step that kept its map; those that do not say what they were busy with teach nothing. EQP_OK or
- * EQP_ERR_DATA for seconds that are none. Local; needs no memory: it comes after the ranks have met, and they must all
- * succeed or none. */
+/* Fits the costs anew. rows: of all ranks, of a step that kept its map; rows without busy_seconds are left out. EQP_OK
+ * or EQP_ERR_DATA for seconds that are not finite. Local. Allocates nothing: it runs after the ranks have met, when one
+ * of them alone must not fail. */
 int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows, int64_t evaluations);
 
 #endif

@@ -98,7 +98,8 @@ done:
     return code;
 }
 
-/* The longest rank, as expected and as it was; learns from a step that kept its map. evaluations: of the step. */
+/* Seconds of the busiest rank, predicted and measured. Fits the overheads to a step that kept its map. evaluations: of
+ * forces, in the step. */
 static int take_overheads(eqp_balancer *b, int64_t evaluations, bool kept)
 {
     double predicted = 0.0, measured = 0.0;
@@ -146,7 +147,7 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
     step->handed = count_of(handed);
 }
 
-/* What the ranks were busy with, in the mean; 0: not known. */
+/* Busy seconds of the mean rank; 0: not known. */
 static double busy_mean(const eqp_balancer *b)
 {
     double sum = 0.0;

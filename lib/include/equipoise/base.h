@@ -64,16 +64,15 @@ double eqp_cpu_seconds(void);
  * as those of some virtual machines do. */
 double eqp_cpu_seconds_since(double begin);
 
-/** What the calling thread does until eqp_wait_end() is waiting for other ranks, whatever CPU seconds a loop that asks
- * again and again takes. Pairs may be nested; the outermost counts. The library's own collective calls say so by
- * themselves. Local. */
+/** From here to eqp_wait_end() the calling thread waits for other ranks: CPU seconds that it spends polling are not
+ * work. Pairs may be nested; the outermost counts. The library's own collective calls are marked already. Local. */
 void eqp_wait_begin(void);
 
-/** Ends what eqp_wait_begin() began. Local. */
+/** Ends the wait of the matching eqp_wait_begin(). Local. */
 void eqp_wait_end(void);
 
-/** CPU seconds that the calling thread has used, those of waiting since the first call left out: for differences. From
- * then on each wait reads the clock twice. Local. */
+/** CPU seconds of the calling thread without waiting; only differences mean something. The first call switches the
+ * accounting on: each outermost wait then reads the clock twice (some 100 ns). Local. */
 double eqp_busy_seconds(void);
 
 /** Seconds of a clock that only goes forward; its zero means nothing. */
