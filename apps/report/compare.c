@@ -54,8 +54,7 @@ int app_compare(app_comparison *comparison, app_record *record, eqp_message *mes
                                    .user = &w};
     int code;
 
-    comparison->network = run->network;
-    EQP_TRY(run->network_measure ? eqp_network_measure(comparison->comm, &comparison->network) : EQP_OK);
+    comparison->network = run->network.network;
     EQP_TRY(eqp_balancer_compare(comparison->balancer, &wanted, &comparison->rows, message));
     comparison->n = run->ncompare * run->nparts_list;
     EQP_TRY(app_record_compare(record, &comparison->network, comparison->n, comparison->rows, message));
@@ -72,11 +71,10 @@ void app_compare_free(app_comparison *comparison)
 
 int app_compare_text(const app_comparison *comparison, char **text)
 {
-    static const char format[] =
-        "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
-        "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; %s\n"
-        "not in it: collective calls of a real step, CPU time outside forces\n\n"
-        "%s\n";
+    static const char format[] = "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
+                                 "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; %s\n"
+                                 "not in it: collective calls of a real step, CPU time outside forces\n\n"
+                                 "%s\n";
     const eqp_network *network = &comparison->network;
     const char *node = network->node > 1 ? "ranks on a node" : "rank on a node";
     const char *plan = comparison->run->exchange_auto ? "every method with its cheapest exchange plan"

@@ -286,6 +286,9 @@ static int add_comparison(app_record *record, const eqp_network *network)
     EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_alpha", network->alpha)));
     EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_beta", network->beta)));
     EQP_TRY(eqp_report_set(record->report, eqp_field_count("network_node", network->node)));
+    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_reduce", network->reduce)));
+    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_gather", network->gather)));
+    EQP_TRY(eqp_report_set(record->report, eqp_field_real("network_gather_byte", network->gather_byte)));
     EQP_TRY(app_compare_add(record->report, record->nrows, record->rows));
 done:
     return code;

@@ -120,6 +120,13 @@ void app_keyed_real(app_keyed *keyed, const char *key, double low, bool open_low
     }
 }
 
+void app_keyed_text(app_keyed *keyed, const char *key, const char **value)
+{
+    const char *text = take(keyed, key);
+
+    *value = text ? text : *value;
+}
+
 void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, int *value)
 {
     const char *text = take(keyed, key);

@@ -116,6 +116,7 @@ int app_keyed_parse(const char *text, app_keyed *keyed, eqp_message *message);
 /* Takes a key. Where it is absent *value stays, so set the default first. */
 void app_keyed_int(app_keyed *keyed, const char *key, int64_t low, int64_t high, int64_t *value);
 void app_keyed_real(app_keyed *keyed, const char *key, double low, bool open_low, double high, double *value);
+void app_keyed_text(app_keyed *keyed, const char *key, const char **value); /* borrowed until the end */
 void app_keyed_choice(app_keyed *keyed, const char *key, const char *choices, int *value);
 
 /* Frees it. EQP_OK; or the first mistake, or EQP_ERR_ARGUMENT for a key that nobody took, with "key: what is wrong" in

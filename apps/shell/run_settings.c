@@ -137,11 +137,13 @@ static const app_option output_rows[] = {
      .offset = AT(parts_text),
      .help = "with --compare: numbers of parts, 1 to 65536 each; not tied to the number of ranks"},
     {.name = "network",
-     .argument = "alpha=S,beta=S,node=R|measure",
+     .argument = "alpha=S,beta=S,node=R|FILE|measure",
      .type = APP_OPTION_KEYED,
      .offset = AT(network_text),
      .fallback = "alpha=2e-6,beta=1e-9,node=1",
-     .help = "seconds per message and per byte, ranks that share memory; what is not said stays"},
+     .help = "seconds per message and per byte, ranks that share memory; what is not said stays.\n"
+             "reduce=S, gather=S, gather_byte=S: of collective calls, per level and per byte. FILE: lines\n"
+             "of these; measure[:file=FILE]: between the ranks of this run, and FILE gets it"},
     {.name = "report",
      .argument = "DIR",
      .type = APP_OPTION_TEXT,
@@ -370,34 +372,9 @@ static int check_nodes(const app_run_settings *run, const char **option, eqp_mes
 
 static int choose_network(app_run_settings *run, const char **option, eqp_message *message)
 {
-    app_keyed keyed;
-    int64_t node = 1;
-    int code;
-
     *option = "network";
-    run->network = (eqp_network)EQP_NETWORK_DEFAULTS;
-    run->network_measure = false;
-    if (run->network_text == NULL) {
-        return EQP_OK;
-    }
-    code = app_keyed_parse(run->network_text, &keyed, message);
-    if (code != EQP_OK) {
-        return code;
-    }
-    run->network_measure = strcmp(keyed.kind, "measure") == 0;
-    if (keyed.kind[0] != '\0' && !run->network_measure) {
-        eqp_message_set(message, "'%.100s' is neither measure nor alpha=S,beta=S,node=R", run->network_text);
-        app_keyed_free(&keyed);
-        return EQP_ERR_ARGUMENT;
-    }
-    if (!run->network_measure) {
-        app_keyed_real(&keyed, "alpha", 0, false, INFINITY, &run->network.alpha);
-        app_keyed_real(&keyed, "beta", 0, false, INFINITY, &run->network.beta);
-    }
-    app_keyed_int(&keyed, "node", 1, APP_MOST_PARTS, &node);
-    code = app_keyed_end(&keyed, message);
-    run->network.node = (int)node;
-    return code;
+    run->network = (app_network_choice){.network = EQP_NETWORK_DEFAULTS};
+    return run->network_text != NULL ? app_network_parse(run->network_text, &run->network, message) : EQP_OK;
 }
 
 int app_run_choose(const char *program, const eqp_methods *own, app_run_settings *run, eqp_message *message)
@@ -426,6 +403,7 @@ void app_run_settings_free(app_run_settings *run)
     free(run->compare);
     free(run->parts);
     app_share_free(&run->share);
+    app_network_free(&run->network);
     run->compare = NULL;
     run->parts = NULL;
     run->ncompare = 0;
@@ -444,8 +422,7 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     options.share = run->share;
     options.plan_auto = run->exchange_auto;
     options.plan = run->exchange;
-    options.network = run->network;
-    options.network_measure = run->network_measure;
+    options.network = run->network.network;
     options.calibrate = false; /* costs are fitted to batches that have all that forces take */
     options.handed_out = run->schedule != NULL;
     options.lazy = run->beside;

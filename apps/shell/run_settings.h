@@ -15,6 +15,7 @@
 #ifndef APP_RUN_SETTINGS_H
 #define APP_RUN_SETTINGS_H
 
+#include "network.h"
 #include "options.h"
 #include "share.h"
 
@@ -50,9 +51,8 @@ typedef struct app_run_settings {
     int ncompare;        /* 0: no what-if */
     eqp_choice *compare; /* [ncompare] owned */
     int nparts_list;
-    int64_t *parts;                      /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
-    eqp_network network;                 /* as given, else the defaults */
-    bool network_measure;                /* alpha and beta are to be measured: see eqp_network_measure() */
+    int64_t *parts; /* [nparts_list] owned; ascending, all different, 1 to APP_MOST_PARTS */
+    app_network_choice network;
     eqp_lazy_options lazy;               /* who makes maps */
     eqp_message lazy_why;                /* of `auto`: why, by the model; else empty */
     eqp_lazy *beside;                    /* the connection with them, while the run lasts (borrowed); NULL: nobody */

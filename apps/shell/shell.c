@@ -129,6 +129,19 @@ typedef struct ending {
     bool lost;
 } ending;
 
+/* By the ranks of the run. */
+static int measure_network(const app_program *program, MPI_Comm comm, app_run_settings *run, eqp_message *message)
+{
+    eqp_message inner = {""};
+    const int code = app_network_measure(comm, &run->network, &inner);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: --network: %s", program->line->program,
+                        inner.text[0] != '\0' ? inner.text : eqp_error_text(code));
+    }
+    return code;
+}
+
 /* The run on the ranks that are not given away; those that are make its maps meanwhile. */
 static int run_beside(const app_program *program, MPI_Comm world, const char *command, ending *end,
                       eqp_message *message)
@@ -155,7 +168,8 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
     } else {
         app_signals_share(mine);
         run->beside = lazy;
-        code = program->simulate(mine, program->settings, command, &end->stopped, message);
+        code = measure_network(program, mine, run, message);
+        code = code == EQP_OK ? program->simulate(mine, program->settings, command, &end->stopped, message) : code;
     }
     (void)eqp_lazy_leave(&lazy, &end->lost);
     run->beside = NULL;

@@ -52,7 +52,8 @@ int eqp_evaluation_create(int nparts, int nphases, const int *back, const int *g
         phase->back = back[k] != 0;
         phase->ghosts = ghosts[k] != 0;
         phase->slot_bits = FIRST_SLOT_BITS;
-        if ((code = slots_create(FIRST_SLOT_BITS, &phase->slot)) || (code = eqp_needs_create(nparts, &phase->needs))) {
+        if ((code = slots_create(FIRST_SLOT_BITS, &phase->slot)) || (code = eqp_needs_create(nparts, &phase->needs)) ||
+            (code = eqp_array_create(&phase->meanwhile, nparts, sizeof *phase->meanwhile))) {
             goto done;
         }
     }
@@ -73,6 +74,7 @@ void eqp_evaluation_free(eqp_evaluation *e)
         free(e->phase[k].block);
         free(e->phase[k].slot);
         eqp_needs_free(e->phase[k].needs);
+        free(e->phase[k].meanwhile);
     }
     free(e->load);
     free(e->speed);
@@ -83,19 +85,31 @@ void eqp_evaluation_free(eqp_evaluation *e)
     free(e);
 }
 
-int eqp_evaluation_load(eqp_evaluation *e, int part, double seconds)
+/* To one of the times of the parts. */
+static int add_seconds(int nparts, double *sum, int part, double seconds)
 {
-    if (!e || part < 0 || part >= e->nparts) {
+    if (part < 0 || part >= nparts) {
         return EQP_ERR_ARGUMENT;
     }
     if (!(seconds >= 0) || !isfinite(seconds)) {
         return EQP_ERR_DATA;
     }
-    if (!isfinite(e->load[part] + seconds)) {
+    if (!isfinite(sum[part] + seconds)) {
         return EQP_ERR_OVERFLOW;
     }
-    e->load[part] += seconds;
+    sum[part] += seconds;
     return EQP_OK;
+}
+
+int eqp_evaluation_load(eqp_evaluation *e, int part, double seconds)
+{
+    return e ? add_seconds(e->nparts, e->load, part, seconds) : EQP_ERR_ARGUMENT;
+}
+
+int eqp_evaluation_meanwhile(eqp_evaluation *e, int phase, int part, double seconds)
+{
+    return e && phase >= 0 && phase < e->nphases ? add_seconds(e->nparts, e->phase[phase].meanwhile, part, seconds)
+                                                 : EQP_ERR_ARGUMENT;
 }
 
 int eqp_evaluation_speeds(eqp_evaluation *e, const double *speed)
@@ -159,7 +173,7 @@ int eqp_evaluation_overhead(eqp_evaluation *e, const eqp_overhead *overhead)
         return EQP_ERR_ARGUMENT;
     }
     if (!is_cost(o->held) || !is_cost(o->ghost) || !is_cost(o->byte) || !is_cost(o->part) || o->calls < 0 ||
-        o->handshakes < 0) {
+        o->gathers < 0 || o->gathered < 0 || o->handshakes < 0) {
         return EQP_ERR_DATA;
     }
     e->overhead = *o;

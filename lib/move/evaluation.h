@@ -29,6 +29,7 @@ typedef struct eqp__evaluated_phase {
     int slot_bits;
     eqp__slot *slot; /* [2^slot_bits] open addressing */
     eqp_needs *needs;
+    double *meanwhile; /* [parts] seconds of work that needs nothing of it */
     eqp__ordered ordered;
 } eqp__evaluated_phase;
 

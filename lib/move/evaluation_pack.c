@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluations as bytes. In this order, all of this machine's byte order: a header of five numbers, loads, common bytes,
- * elements held, then for every phase the numbers of its blocks and of its needs, and one column each of the blocks'
- * numbers (which ascend, so that equal evaluations are equal bytes), bytes, elements, homes, users, and of the users'
- * parts. */
+ * elements held, then for every phase what parts compute meanwhile, the numbers of its blocks and of its needs, and one
+ * column each of the blocks' numbers (which ascend, so that equal evaluations are equal bytes), bytes, elements, homes,
+ * users, and of the users' parts. */
 #include "evaluation.h"
 
 #include <equipoise/base.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t magic = INT64_C(0x32304c4156455145); /* "EQEVAL02" */
+static const int64_t magic = INT64_C(0x33304c4156455145); /* "EQEVAL03" */
 
 enum {
     HEADER = 5, /* magic, parts, phases, which are back, which count ghosts */
@@ -83,7 +83,7 @@ static int sort_blocks(const eqp__evaluated_phase *phase, int64_t nkeys, const u
     return EQP_OK;
 }
 
-static int put_phase(writer *w, const eqp__evaluated_phase *phase, int64_t nkeys, const uint64_t *key)
+static int put_phase(writer *w, const eqp__evaluated_phase *phase, int nparts, int64_t nkeys, const uint64_t *key)
 {
     numbered *list = NULL;
     int64_t *first = NULL;
@@ -92,6 +92,7 @@ static int put_phase(writer *w, const eqp__evaluated_phase *phase, int64_t nkeys
     if (code) {
         goto done;
     }
+    put(w, phase->meanwhile, (size_t)nparts * sizeof *phase->meanwhile);
     put_count(w, phase->nblocks);
     put_count(w, nkeys);
     for (int64_t b = 0; b < phase->nblocks; b++) {
@@ -138,7 +139,8 @@ int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
         if ((code = eqp__needs_keys(e->phase[k].needs, &nkeys[k], &key[k]))) {
             return code;
         }
-        total += 2 * sizeof(int64_t) + (size_t)e->phase[k].nblocks * BLOCK_BYTES + (size_t)nkeys[k] * NEED_BYTES;
+        total += (size_t)e->nparts * sizeof(double) + 2 * sizeof(int64_t) + (size_t)e->phase[k].nblocks * BLOCK_BYTES +
+                 (size_t)nkeys[k] * NEED_BYTES;
     }
     if ((code = eqp_array_create(&packed, (int64_t)total, 1))) {
         return code;
@@ -154,7 +156,7 @@ int eqp_evaluation_pack(eqp_evaluation *e, size_t *size, void **bytes)
     put(&w, e->held, (size_t)e->nparts * sizeof *e->held);
     EQP_TRY(code);
     for (int k = 0; k < e->nphases; k++) {
-        EQP_TRY(put_phase(&w, &e->phase[k], nkeys[k], key[k]));
+        EQP_TRY(put_phase(&w, &e->phase[k], e->nparts, nkeys[k], key[k]));
     }
     *size = total;
     *bytes = packed;
@@ -167,7 +169,7 @@ done:
 /* Columns of a packed phase, wherever they lie: bytes from elsewhere need not be aligned. */
 typedef struct columns {
     int64_t nblocks, nneeds;
-    const unsigned char *number, *bytes, *elements, *home, *users, *part;
+    const unsigned char *meanwhile, *number, *bytes, *elements, *home, *users, *part;
 } columns;
 
 static int64_t count_at(const unsigned char *column, int64_t i)
@@ -181,6 +183,14 @@ static int64_t count_at(const unsigned char *column, int64_t i)
 static int32_t small_at(const unsigned char *column, int64_t i)
 {
     int32_t value;
+
+    memcpy(&value, column + i * (int64_t)sizeof value, sizeof value);
+    return value;
+}
+
+static double seconds_at(const unsigned char *column, int64_t i)
+{
+    double value;
 
     memcpy(&value, column + i * (int64_t)sizeof value, sizeof value);
     return value;
@@ -200,16 +210,17 @@ static eqp__block block_at(const columns *c, int64_t b)
 }
 
 /* Finds the columns of a phase and goes past them. */
-static int find_columns(size_t *size, const unsigned char **at, columns *c)
+static int find_columns(int nparts, size_t *size, const unsigned char **at, columns *c)
 {
-    const size_t head = 2 * sizeof(int64_t);
+    const size_t times = (size_t)nparts * sizeof(double), head = times + 2 * sizeof(int64_t);
     size_t left;
 
     if (*size < head) {
         return EQP_ERR_FORMAT;
     }
-    c->nblocks = count_at(*at, 0);
-    c->nneeds = count_at(*at, 1);
+    c->meanwhile = *at;
+    c->nblocks = count_at(*at + times, 0);
+    c->nneeds = count_at(*at + times, 1);
     left = *size - head;
     if (c->nblocks < 0 || c->nneeds < 0 || (uint64_t)c->nblocks > left / BLOCK_BYTES ||
         (uint64_t)c->nneeds > (left - (size_t)c->nblocks * BLOCK_BYTES) / NEED_BYTES) {
@@ -241,6 +252,12 @@ static int check_columns(const eqp_evaluation *e, const eqp__evaluated_phase *ph
 {
     int64_t needs = 0, index;
 
+    for (int p = 0; p < e->nparts; p++) {
+        const double seconds = seconds_at(c->meanwhile, p);
+        if (!(seconds >= 0) || !isfinite(phase->meanwhile[p] + seconds)) {
+            return EQP_ERR_FORMAT;
+        }
+    }
     for (int64_t b = 0; b < c->nblocks; b++) {
         const eqp__block block = block_at(c, b);
         const int32_t users = small_at(c->users, b);
@@ -318,8 +335,7 @@ static int check_head(const eqp_evaluation *e, size_t size, const unsigned char 
     for (int p = 0; p < e->nparts; p++) {
         const int64_t common = count_at(at, HEADER + (int64_t)e->nparts + p);
         const int64_t held = count_at(at, HEADER + 2 * (int64_t)e->nparts + p);
-        double load;
-        memcpy(&load, at + ((size_t)HEADER + (size_t)p) * sizeof load, sizeof load);
+        const double load = seconds_at(at, HEADER + p);
         if (!(load >= 0) || !isfinite(e->load[p] + load) || common < 0 || common > INT64_MAX - e->common[p] ||
             held < 0 || held > INT64_MAX - e->held[p]) {
             return EQP_ERR_FORMAT;
@@ -343,7 +359,7 @@ int eqp_evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
     at = head + HEADER * sizeof(int64_t) + (size_t)e->nparts * OF_PART;
     size -= (size_t)(at - head);
     for (int k = 0; k < e->nphases; k++) {
-        if ((code = find_columns(&size, &at, &c[k])) || (code = check_columns(e, &e->phase[k], &c[k]))) {
+        if ((code = find_columns(e->nparts, &size, &at, &c[k])) || (code = check_columns(e, &e->phase[k], &c[k]))) {
             return code;
         }
     }
@@ -357,9 +373,10 @@ int eqp_evaluation_merge(eqp_evaluation *e, size_t size, const void *bytes)
         }
     }
     for (int p = 0; p < e->nparts; p++) {
-        double load;
-        memcpy(&load, head + ((size_t)HEADER + (size_t)p) * sizeof load, sizeof load);
-        e->load[p] += load;
+        for (int k = 0; k < e->nphases; k++) {
+            e->phase[k].meanwhile[p] += seconds_at(c[k].meanwhile, p);
+        }
+        e->load[p] += seconds_at(head, HEADER + p);
         e->common[p] += count_at(head, HEADER + (int64_t)e->nparts + p);
         e->held[p] += count_at(head, HEADER + 2 * (int64_t)e->nparts + p);
     }

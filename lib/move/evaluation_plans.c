@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What plans make of an evaluation. */
 #include "evaluation.h"
+#include "network.h"
 #include "traffic.h"
 
 #include <equipoise/base.h>
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void traffic_free(eqp_traffic *t)
 {
@@ -38,37 +41,70 @@ static int64_t larger(int64_t a, int64_t b)
 /* Meetings of all parts, and messages about messages. */
 static double meeting_seconds(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, int p)
 {
-    int levels = 0;
+    const eqp_overhead *o = &e->overhead;
+    const double others = (double)o->gathered * (e->nparts - 1);
+    double seconds =
+        network->alpha * (double)o->handshakes * (double)larger(t->messages_sent[p], t->messages_received[p]);
 
-    while (levels < 16 && 1 << levels < e->nparts) {
-        levels++;
+    seconds += o->calls * eqp__network_reduction(network, e->nparts);
+    if (o->gathers > 0) {
+        seconds += eqp__network_gathering(network, e->nparts, others) +
+                   (o->gathers - 1) * eqp__network_gathering(network, e->nparts, 0);
     }
-    return network->alpha *
-           ((double)e->overhead.calls * levels +
-            (double)e->overhead.handshakes * (double)larger(t->messages_sent[p], t->messages_received[p]));
+    return seconds;
 }
 
 static double overhead_of(const eqp_evaluation *e, const eqp_traffic *t, int p)
 {
     const eqp_overhead *o = &e->overhead;
-    const double seconds =
-        o->held * (double)e->held[p] + o->ghost * (double)e->ghosts[p] + o->byte * (double)t->bytes_sent[p] + o->part;
 
+    return o->held * (double)e->held[p] + o->ghost * (double)e->ghosts[p] + o->byte * (double)t->bytes_sent[p] +
+           o->part;
+}
+
+/* Seconds of the parts beside their loads and messages. */
+typedef struct besides {
+    double *overhead; /* [parts] of work that no map deals out */
+    double *hidden;   /* [levels][parts] of messages behind loads */
+    double *before;   /* [parts] scratch */
+} besides;
+
+static void besides_free(besides *b)
+{
+    free(b->overhead);
+    free(b->hidden);
+    free(b->before);
+}
+
+static int besides_create(int nparts, int nlevels, besides *b)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&b->overhead, nparts, sizeof *b->overhead));
+    EQP_TRY(eqp_array_create(&b->hidden, (int64_t)nparts * nlevels, sizeof *b->hidden));
+    EQP_TRY(eqp_array_create(&b->before, (int64_t)nparts * nlevels, sizeof *b->before));
+done:
+    return code;
+}
+
+static double at_speed(const eqp_evaluation *e, int p, double seconds)
+{
     return e->speed ? seconds / e->speed[p] : seconds;
 }
 
-/* Adds what a step costs beside loads and phases to t->seconds; the overhead alone goes to `overhead` [parts]. */
-static void add_overhead(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, double *overhead)
+/* Adds what a step costs beside loads and phases to t->seconds and takes off what is hidden. */
+static void add_overhead(const eqp_evaluation *e, const eqp_network *network, const eqp_traffic *t, double *overhead,
+                         const double *hidden)
 {
     for (int p = 0; p < e->nparts; p++) {
-        overhead[p] = overhead_of(e, t, p);
-        t->seconds[p] += meeting_seconds(e, network, t, p) + overhead[p];
+        overhead[p] = at_speed(e, p, overhead_of(e, t, p));
+        t->seconds[p] += meeting_seconds(e, network, t, p) + overhead[p] - hidden[p];
     }
 }
 
-/* overhead: [parts] of t->seconds. */
+/* overhead, hidden: [parts] of t->seconds. */
 static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, const eqp_traffic *t,
-                     const double *overhead, eqp_evaluated *result)
+                     const double *overhead, const double *hidden, eqp_evaluated *result)
 {
     eqp_evaluated r = {.plan = *plan,
                        .ghosts_total = e->ghosts_total,
@@ -78,7 +114,7 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
     double held = 0;
 
     for (int p = 0; p < e->nparts; p++) {
-        const double load = e->speed ? e->load[p] / e->speed[p] : e->load[p], step = load + t->seconds[p];
+        const double load = at_speed(e, p, e->load[p]), step = load + t->seconds[p];
         r.load_mean += e->load[p] / e->nparts;
         held += e->overhead.held * (double)e->held[p] / e->nparts;
         r.load_max = load > r.load_max ? load : r.load_max;
@@ -91,7 +127,8 @@ static int summarise(const eqp_evaluation *e, const eqp_exchange_plan *plan, con
         if (step > r.step_seconds) {
             r.step_seconds = step;
             r.overhead_seconds = overhead[p];
-            r.exchange_seconds = t->seconds[p] - overhead[p];
+            r.hidden_seconds = hidden[p];
+            r.exchange_seconds = t->seconds[p] - overhead[p] + hidden[p];
         }
     }
     r.step_seconds_ideal = r.load_mean + held;
@@ -122,13 +159,36 @@ static void add_traffic(int nparts, const eqp_traffic *from, const eqp_traffic *
     }
 }
 
+/* Counts a phase, and what of its seconds parts spend computing. */
+static int count_phase(const eqp_evaluation *e, const eqp__evaluated_phase *counted, const eqp_network *network,
+                       const eqp__plan_family *family, const eqp_traffic *sum, const besides *b)
+{
+    const eqp__ordered *o = &counted->ordered;
+    const eqp_phase phase = {counted->back, o->n, o->bytes, o->home, o->first, o->part};
+    const size_t bytes = (size_t)e->nparts * sizeof *b->before;
+    int code;
+
+    for (int level = 0; level < family->nlevels; level++) {
+        memcpy(b->before + (int64_t)level * e->nparts, sum[level].seconds, bytes);
+    }
+    EQP_TRY(eqp__traffic_count(&phase, e->nparts, family, network, sum));
+    for (int level = 0; level < family->nlevels; level++) {
+        for (int p = 0; p < e->nparts; p++) {
+            const int64_t at = (int64_t)level * e->nparts + p;
+            b->hidden[at] += fmin(sum[level].seconds[p] - b->before[at], at_speed(e, p, counted->meanwhile[p]));
+        }
+    }
+done:
+    return code;
+}
+
 /* Counts all phases and what is common for a family of plans: result[level], and the traffic of the first. */
 static int evaluate(const eqp_evaluation *e, const eqp_network *network, const eqp__plan_family *family,
                     const eqp_traffic *traffic, eqp_evaluated *result)
 {
     eqp_traffic sum[EQP__LEVELS_MAX] = {{0}};
-    double *overhead = NULL;
-    int code = eqp_array_create(&overhead, e->nparts, sizeof *overhead);
+    besides b = {0};
+    int code = besides_create(e->nparts, family->nlevels, &b);
 
     for (int level = 0; code == EQP_OK && level < family->nlevels; level++) {
         if ((code = traffic_create(e->nparts, &sum[level]))) {
@@ -137,28 +197,22 @@ static int evaluate(const eqp_evaluation *e, const eqp_network *network, const e
         code = eqp_exchange_count_all(e->common, e->nparts, network, &sum[level]);
     }
     for (int k = 0; code == EQP_OK && k < e->nphases; k++) {
-        const eqp__ordered *o = &e->phase[k].ordered;
-        const eqp_phase phase = {e->phase[k].back, o->n, o->bytes, o->home, o->first, o->part};
-        code = eqp__traffic_count(&phase, e->nparts, family, network, sum);
+        code = count_phase(e, &e->phase[k], network, family, sum, &b);
     }
     for (int level = 0; code == EQP_OK && level < family->nlevels; level++) {
         const eqp_exchange_plan plan = {family->stages, family->broadcast[level], family->node};
-        add_overhead(e, network, &sum[level], overhead);
-        code = summarise(e, &plan, &sum[level], overhead, &result[level]);
+        const double *hidden = b.hidden + (int64_t)level * e->nparts;
+        add_overhead(e, network, &sum[level], b.overhead, hidden);
+        code = summarise(e, &plan, &sum[level], b.overhead, hidden, &result[level]);
     }
     if (code == EQP_OK && traffic) {
         add_traffic(e->nparts, &sum[0], traffic);
     }
-    free(overhead);
+    besides_free(&b);
     for (int level = 0; level < EQP__LEVELS_MAX; level++) {
         traffic_free(&sum[level]);
     }
     return code;
-}
-
-static int is_network(const eqp_network *network)
-{
-    return network && network->alpha >= 0 && network->beta >= 0 && network->node >= 1;
 }
 
 int eqp_evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const eqp_exchange_plan *plan,
@@ -167,7 +221,7 @@ int eqp_evaluation_by_plan(eqp_evaluation *e, const eqp_network *network, const 
     eqp__stages stages;
     int code;
 
-    if (!e || !is_network(network) || !result || eqp__stages_make(plan, e->nparts, &stages)) {
+    if (!e || !network || !eqp__network_valid(network) || !result || eqp__stages_make(plan, e->nparts, &stages)) {
         return EQP_ERR_ARGUMENT;
     }
     const eqp__plan_family family = {plan->stages, plan->node, 1, {plan->broadcast}};
@@ -183,7 +237,7 @@ int eqp_evaluation_best(eqp_evaluation *e, const eqp_network *network, eqp_evalu
     eqp_evaluated found[EQP_EXCHANGE_PLANS_MAX];
     int nplans, best = 0, code;
 
-    if (!e || !is_network(network) || !result) {
+    if (!e || !network || !eqp__network_valid(network) || !result) {
         return EQP_ERR_ARGUMENT;
     }
     if ((code = eqp__evaluation_order(e))) {

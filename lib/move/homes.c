@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Homes of blocks, by what they make parts send. Dealing is by seconds to send, which are quick to add up; what is kept
  * is what the cheapest plan makes of it. */
+#include "network.h"
 #include "traffic.h"
 
 #include <equipoise/base.h>
@@ -215,7 +216,7 @@ static int check(const problem *p)
     const int code = eqp__phase_check(&p->phase, p->nparts);
     int64_t sum = 0;
 
-    if (code || !network || !(network->alpha >= 0) || !(network->beta >= 0) || network->node < 1) {
+    if (code || !network || !eqp__network_valid(network)) {
         return code ? code : EQP_ERR_ARGUMENT;
     }
     for (int64_t b = 0; b < p->phase.nblocks; b++) {

@@ -6,6 +6,8 @@
  * for later stages, where radixes are small, one for every part. What comes back is counted as if it went out. */
 #include "traffic.h"
 
+#include "network.h"
+
 #include <equipoise/base.h>
 
 #include <stdlib.h>
@@ -294,10 +296,12 @@ static void record_stage(const ledger *l, int j, int level, const eqp_network *n
     }
 }
 
-/* The allgather or reduce-scatter of one lane: everybody passes on what is not his own. */
+/* The allgather or reduce-scatter of one lane: everybody passes on what is not his own. network: NULL where no seconds
+ * are wanted. */
 static void record_lane(const int64_t *bytes, int lane, int node, int nparts, const eqp_network *network,
                         const eqp_traffic *t)
 {
+    const eqp_network of_gather = network ? eqp__network_of_gather(network) : (eqp_network)EQP_NETWORK_DEFAULTS;
     const int messages = eqp__log2_ceil(nparts / node);
     int64_t all = 0;
 
@@ -306,7 +310,7 @@ static void record_lane(const int64_t *bytes, int lane, int node, int nparts, co
     }
     for (int p = lane; p < nparts; p += node) {
         const int64_t others = messages > 0 ? all - bytes[p] : 0;
-        record(t, network, p, messages, messages, others, others);
+        record(t, &of_gather, p, messages, messages, others, others);
     }
 }
 

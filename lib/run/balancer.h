@@ -55,7 +55,6 @@ struct eqp_balancer {
 
 /* create.c: whether what a caller says can be, and fingerprints of it. Local. */
 bool eqp__can_be_choice(const eqp_choice *choice);
-bool eqp__can_be_network(const eqp_network *network);
 bool eqp__can_be_speeds(int n, const double *speed);
 int64_t eqp__print_choice(int64_t print, const eqp_choice *choice);
 int64_t eqp__print_network(int64_t print, const eqp_network *network);

@@ -2,6 +2,7 @@
 /* A balancer's what-ifs. */
 #include "run/balancer.h"
 
+#include "move/network.h"
 #include "par/comm.h"
 
 #include <limits.h>
@@ -9,7 +10,7 @@
 static bool can_compare(const eqp_comparison *c)
 {
     bool can_be = c->nchoices >= 1 && c->choice != NULL && c->ncounts >= 1 && c->parts != NULL &&
-                  (c->network == NULL || eqp__can_be_network(c->network)) && eqp__can_be_speeds(c->nspeeds, c->speed);
+                  (c->network == NULL || eqp__network_valid(c->network)) && eqp__can_be_speeds(c->nspeeds, c->speed);
 
     for (int i = 0; i < c->nchoices && can_be; i++) {
         can_be = eqp__can_be_choice(&c->choice[i]);

@@ -3,6 +3,7 @@
 #include "run/balancer.h"
 #include "run/late.h"
 
+#include "move/network.h"
 #include "par/comm.h"
 #include "par/methods.h"
 
@@ -93,12 +94,6 @@ bool eqp__can_be_choice(const eqp_choice *choice)
            how->strategy >= EQP_SAMPLE_RANDOM && how->strategy <= EQP_SAMPLE_STRIDE;
 }
 
-bool eqp__can_be_network(const eqp_network *network)
-{
-    return isfinite(network->alpha) && network->alpha >= 0 && isfinite(network->beta) && network->beta >= 0 &&
-           network->node >= 1;
-}
-
 bool eqp__can_be_speeds(int n, const double *speed)
 {
     bool can_be = n >= 0 && (n == 0 || speed != NULL);
@@ -118,7 +113,7 @@ static bool can_be_options(const eqp_balancer_options *o)
 {
     return eqp__can_be_choice(&o->method) && isfinite(o->imbalance_tol) && o->imbalance_tol >= 0 &&
            isfinite(o->fresh_tol) && o->fresh_tol >= 0 && isfinite(o->assign_tol) && o->assign_tol >= 0 &&
-           eqp__can_be_network(&o->network) && o->share.kind >= EQP_SHARE_EQUAL && o->share.kind <= EQP_SHARE_MODEL &&
+           eqp__network_valid(&o->network) && o->share.kind >= EQP_SHARE_EQUAL && o->share.kind <= EQP_SHARE_MODEL &&
            eqp__can_be_speeds(o->share.nspeeds, o->share.speed) &&
            (o->share.kind != EQP_SHARE_MODEL || can_be_model(o->share.model));
 }
@@ -170,9 +165,14 @@ static int64_t print_problem(const eqp_balancer *b)
                             p->assign != NULL, p->advance != NULL,
                             p->label != NULL,  p->own != NULL ? p->own->n : 0};
     const eqp_overhead *o = &b->overheads.nominal;
-    const int64_t overhead[] = {
-        eqp__bits_of(o->held), eqp__bits_of(o->ghost), eqp__bits_of(o->byte), eqp__bits_of(o->part), o->calls,
-        o->handshakes};
+    const int64_t overhead[] = {eqp__bits_of(o->held),
+                                eqp__bits_of(o->ghost),
+                                eqp__bits_of(o->byte),
+                                eqp__bits_of(o->part),
+                                o->calls,
+                                o->gathers,
+                                o->gathered,
+                                o->handshakes};
     int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
     print = eqp_fingerprint(print, (int64_t)(sizeof overhead / sizeof overhead[0]), overhead);
@@ -198,8 +198,11 @@ int64_t eqp__print_choice(int64_t print, const eqp_choice *choice)
 
 int64_t eqp__print_network(int64_t print, const eqp_network *network)
 {
-    return eqp_fingerprint(print, 3,
-                           (const int64_t[]){eqp__bits_of(network->alpha), eqp__bits_of(network->beta), network->node});
+    const int64_t word[] = {
+        eqp__bits_of(network->alpha),  eqp__bits_of(network->beta),   network->node,
+        eqp__bits_of(network->reduce), eqp__bits_of(network->gather), eqp__bits_of(network->gather_byte)};
+
+    return eqp_fingerprint(print, (int64_t)(sizeof word / sizeof word[0]), word);
 }
 
 static int64_t print_options(const eqp_balancer_options *o)

@@ -21,7 +21,9 @@ int eqp__overheads_init(eqp_overheads *o, const eqp_overhead *nominal)
 {
     eqp_overheads made = {.nominal = nominal != NULL ? *nominal : (eqp_overhead){.held = 0.0}};
     const double given[KINDS] = {made.nominal.held, made.nominal.ghost, made.nominal.byte, made.nominal.part};
-    bool can_be = made.nominal.calls >= 0 && made.nominal.handshakes >= 0, all = true;
+    bool can_be = made.nominal.calls >= 0 && made.nominal.gathers >= 0 && made.nominal.gathered >= 0 &&
+                  made.nominal.handshakes >= 0,
+         all = true;
     int code;
 
     for (int k = 0; k < KINDS; k++) {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "move/network.h"
+#include "move/traffic.h"
+
 #include <equipoise/whatif.h>
 
 #include <equipoise/par.h>
@@ -7,29 +10,72 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define LARGE (1 << 20) /* bytes: far more than what starting a message costs */
-#define SMALL_TRIPS 41
+#define TRIPS 21
 #define LARGE_TRIPS 9
 #define WARM_UP 3
 #define TAG 1
 
-/* The other rank of this rank's pair; the last one of an odd number has none. */
+/* Bytes of messages: from nothing to far more than what starting one costs. */
+static const int message_bytes[] = {0, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 20};
+
+/* Bytes that each rank gives to an allgather, and of all of them at most. */
+static const int gathered_bytes[] = {8, 128, 1 << 11, 1 << 15};
+#define MOST_GATHERED (1 << 22)
+
+/* Bytes of a reduction: some numbers. */
+#define REDUCED 64
+
+enum {
+    MESSAGES = sizeof message_bytes / sizeof message_bytes[0],
+    GATHERS = sizeof gathered_bytes / sizeof gathered_bytes[0]
+};
+
+/* No call of MPI takes less, whatever the clock says. */
+#define LEAST_SECONDS 1e-9
+
+/* The other rank of this rank's pair. */
 typedef struct pair {
     MPI_Comm comm;
     int partner; /* -1: none */
     bool serves; /* begins */
+    bool counts; /* messages cross between nodes, if those of any pair do */
 } pair;
 
-static pair find_pair(MPI_Comm comm)
+/* The smallest rank of this rank's node. */
+static int find_node(MPI_Comm comm, int rank, int *node)
 {
-    int rank, size;
+    MPI_Comm shared = MPI_COMM_NULL;
+    int code = EQP_OK;
+
+    if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &shared) != MPI_SUCCESS ||
+        MPI_Allreduce(&rank, node, 1, MPI_INT, MPI_MIN, shared) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+    if (shared != MPI_COMM_NULL) {
+        MPI_Comm_free(&shared);
+    }
+    return code;
+}
+
+static int find_pair(MPI_Comm comm, pair *p)
+{
+    int *node = NULL, *partner;
+    int rank, size, own = 0, code;
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    if (rank >= size / 2 * 2) {
-        return (pair){comm, -1, false};
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&node, 2 * (int64_t)size, sizeof *node), NULL));
+    EQP_TRY(eqp_agree(comm, find_node(comm, rank, &own), NULL));
+    if (MPI_Allgather(&own, 1, MPI_INT, node, 1, MPI_INT, comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
     }
-    return (pair){comm, rank < size / 2 ? rank + size / 2 : rank - size / 2, rank < size / 2};
+    partner = node + size;
+    const bool apart = eqp__network_pairs(size, node, partner);
+    const int other = partner[rank];
+    *p = (pair){comm, other, rank < other, other >= 0 && (!apart || node[other] != node[rank])};
+done:
+    free(node);
+    return code;
 }
 
 static int send(const pair *p, int bytes, char *buffer)
@@ -56,10 +102,10 @@ static double median(int n, double *value)
     return n % 2 != 0 ? value[n / 2] : 0.5 * (value[n / 2 - 1] + value[n / 2]);
 }
 
-/* Seconds of one way of a message; NaN on a rank without a partner. */
+/* Seconds of one way of a message; NaN on a rank that does not count. */
 static int time_trips(const pair *p, int trips, int bytes, char *buffer, double *seconds)
 {
-    double of_trip[SMALL_TRIPS];
+    double of_trip[TRIPS];
     int code = EQP_OK;
 
     *seconds = NAN;
@@ -73,13 +119,33 @@ static int time_trips(const pair *p, int trips, int bytes, char *buffer, double 
             of_trip[t] = 0.5 * (eqp_wall_seconds() - begin);
         }
     }
-    if (code == EQP_OK && p->partner >= 0) {
+    if (code == EQP_OK && p->counts) {
         *seconds = median(trips, of_trip);
     }
     return code;
 }
 
-/* The median of all pairs. */
+/* Seconds of a reduction to all, or of an allgather of so many bytes of each rank. from, to: scratch. */
+static int time_calls(MPI_Comm comm, bool reduces, int bytes, char *from, char *to, double *seconds)
+{
+    double of_call[TRIPS];
+
+    for (int t = -WARM_UP; t < TRIPS; t++) {
+        const double begin = eqp_wall_seconds();
+        const int mpi = reduces ? MPI_Allreduce(from, to, bytes, MPI_BYTE, MPI_BOR, comm)
+                                : MPI_Allgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, comm);
+        if (mpi != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        if (t >= 0) {
+            of_call[t] = eqp_wall_seconds() - begin;
+        }
+    }
+    *seconds = median(TRIPS, of_call);
+    return EQP_OK;
+}
+
+/* The median of all ranks that have a number, which becomes the same on all. */
 static int agree_seconds(MPI_Comm comm, double *seconds)
 {
     double *all = NULL;
@@ -96,9 +162,47 @@ static int agree_seconds(MPI_Comm comm, double *seconds)
             all[n++] = all[r];
         }
     }
-    *seconds = median(n, all);
+    *seconds = fmax(median(n, all), LEAST_SECONDS);
 done:
     free(all);
+    return code;
+}
+
+static int measure_messages(const pair *p, char *buffer, eqp_network *network)
+{
+    double bytes[MESSAGES], seconds[MESSAGES];
+    int code;
+
+    for (int i = 0; i < MESSAGES; i++) {
+        bytes[i] = message_bytes[i];
+        code = time_trips(p, message_bytes[i] < 1 << 16 ? TRIPS : LARGE_TRIPS, message_bytes[i], buffer, &seconds[i]);
+        EQP_TRY(eqp_agree(p->comm, code, NULL));
+        EQP_TRY(agree_seconds(p->comm, &seconds[i]));
+    }
+    eqp__network_fit(MESSAGES, bytes, seconds, &network->alpha, &network->beta);
+done:
+    return code;
+}
+
+static int measure_calls(MPI_Comm comm, int size, int levels, char *buffer, eqp_network *network)
+{
+    char *const to = buffer + gathered_bytes[GATHERS - 1];
+    double bytes[GATHERS], seconds[GATHERS], reduction, first = 0, per_byte = 0;
+    int n = 0, code;
+
+    EQP_TRY(eqp_agree(comm, time_calls(comm, true, REDUCED, buffer, to, &reduction), NULL));
+    EQP_TRY(agree_seconds(comm, &reduction));
+    for (int i = 0; i < GATHERS && (int64_t)gathered_bytes[i] * size <= MOST_GATHERED; i++) {
+        bytes[n] = (double)gathered_bytes[i] * (size - 1);
+        EQP_TRY(eqp_agree(comm, time_calls(comm, false, gathered_bytes[i], buffer, to, &seconds[n]), NULL));
+        EQP_TRY(agree_seconds(comm, &seconds[n]));
+        n++;
+    }
+    eqp__network_fit(n, bytes, seconds, &first, &per_byte);
+    network->reduce = reduction / levels;
+    network->gather = fmax(first, LEAST_SECONDS) / levels; /* 0 would be alpha */
+    network->gather_byte = per_byte;
+done:
     return code;
 }
 
@@ -106,7 +210,7 @@ int eqp_network_measure(MPI_Comm comm, eqp_network *network)
 {
     pair p;
     char *buffer = NULL;
-    double small = NAN, large = NAN;
+    eqp_network found = EQP_NETWORK_DEFAULTS;
     MPI_Comm own = MPI_COMM_NULL; /* messages of the caller's are none of ours */
     int size, code = eqp_comm_create(comm, &own);
 
@@ -119,18 +223,12 @@ int eqp_network_measure(MPI_Comm comm, eqp_network *network)
         goto done;
     }
     EQP_TRY(code);
-    p = find_pair(own);
-    code = eqp_agree(own, eqp_array_create(&buffer, LARGE, 1), NULL);
-    if (code == EQP_OK) {
-        code = time_trips(&p, SMALL_TRIPS, 0, buffer, &small);
-        code = code == EQP_OK ? time_trips(&p, LARGE_TRIPS, LARGE, buffer, &large) : code;
-        code = eqp_agree(own, code, NULL);
-    }
-    EQP_TRY(code);
-    EQP_TRY(agree_seconds(own, &small));
-    EQP_TRY(agree_seconds(own, &large));
-    network->alpha = small;
-    network->beta = fmax(large - small, 0.0) / LARGE;
+    EQP_TRY(eqp_agree(own, eqp_array_create(&buffer, MOST_GATHERED + gathered_bytes[GATHERS - 1], 1), NULL));
+    EQP_TRY(find_pair(own, &p));
+    EQP_TRY(measure_messages(&p, buffer, &found));
+    EQP_TRY(measure_calls(own, size, eqp__log2_ceil(size), buffer, &found));
+    found.node = network->node;
+    *network = found;
 done:
     free(buffer);
     eqp_comm_free(&own);

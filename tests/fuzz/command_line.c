@@ -42,8 +42,9 @@ void fuzz_require_complete(const app_run_settings *run)
     for (int i = 0; i < run->ncompare; i++) {
         fuzz_require(run->compare[i].method != NULL);
     }
-    fuzz_require(isfinite(run->network.alpha) && run->network.alpha >= 0 && isfinite(run->network.beta) &&
-                 run->network.beta >= 0 && run->network.node >= 1);
+    const eqp_network *network = &run->network.network;
+    fuzz_require(isfinite(network->alpha) && network->alpha >= 0 && isfinite(network->beta) && network->beta >= 0 &&
+                 network->node >= 1);
 }
 
 void fuzz_command_line(const app_command_line *table, int nlines, char *const line[], void (*complete)(void *values))

@@ -406,7 +406,7 @@ def make_dd_options():
                          ("nu", "--nu=0.5"), ("segments", "--min-seg=500"), ("largest", "--max-seg=1e308"),
                          ("smallest", "--max-seg=1e-320"), ("word", "--mobility=HCP"), ("schedule", "--schedule=factoring")):
         save("dd_options", name, lines("--generate=lines:n=1", option))
-    save("dd_options", "what-if", lines("a.data", "--compare=all", "--parts=4,16", "--network=alpha=1e-6,node=4"))
+    save("dd_options", "what-if", lines("a.data", "--compare=all", "--parts=4,16", "--network=alpha=1e-6,gather=2e-6,node=4"))
 
 
 def make_forces():

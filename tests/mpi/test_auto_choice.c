@@ -171,7 +171,8 @@ static void make_world(MPI_Comm comm, uint64_t seed, world *w)
         .key = w->key};
 }
 
-static const eqp_network nothing = {0.0, 0.0, 1}, expensive = {0.0, 1.0, 1}, one_node = {0.0, 1.0, PARTS};
+static const eqp_network nothing = {.node = 1}, expensive = {.beta = 1.0, .node = 1},
+                         one_node = {.beta = 1.0, .node = PARTS};
 
 /* What was chosen for parts that live so many steps. present, memory: or NULL. */
 static eqp_auto_answer choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
@@ -340,7 +341,7 @@ static void the_present_map_stays_unless_a_new_one_pays(MPI_Comm comm)
 
 static void a_choice_is_never_above_the_curve(MPI_Comm comm)
 {
-    static const eqp_network networks[] = {{1e-6, 1e-9, 1}, {0.0, 1e-7, 2}};
+    static const eqp_network networks[] = {{.alpha = 1e-6, .beta = 1e-9, .node = 1}, {.beta = 1e-7, .node = 2}};
     int beyond = 0;
 
     for (uint64_t i = 0; i < 2; i++) {

@@ -329,7 +329,7 @@ static void a_network_is_measured_alike_on_all_ranks(MPI_Comm comm)
 {
     const eqp_network usual = EQP_NETWORK_DEFAULTS;
     eqp_network network = {.alpha = usual.alpha, .beta = usual.beta, .node = 3};
-    double least[2], most[2];
+    double least[5], most[5];
 
     CHECK_EQUAL(eqp_network_measure(comm, &network), EQP_OK);
     CHECK_EQUAL(network.node, 3);
@@ -337,11 +337,14 @@ static void a_network_is_measured_alike_on_all_ranks(MPI_Comm comm)
         CHECK(network.alpha == usual.alpha && network.beta == usual.beta);
         return;
     }
-    CHECK(isfinite(network.alpha) && network.alpha > 0 && isfinite(network.beta) && network.beta >= 0);
-    const double mine[2] = {network.alpha, network.beta};
-    MPI_Allreduce(mine, least, 2, MPI_DOUBLE, MPI_MIN, comm);
-    MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, comm);
-    CHECK(least[0] == most[0] && least[1] == most[1]);
+    CHECK(isfinite(network.alpha) && network.alpha >= 0 && isfinite(network.beta) && network.beta >= 0);
+    CHECK(network.alpha + network.beta > 0 && network.reduce > 0 && network.gather > 0 && network.gather_byte >= 0);
+    const double mine[] = {network.alpha, network.beta, network.reduce, network.gather, network.gather_byte};
+    MPI_Allreduce(mine, least, 5, MPI_DOUBLE, MPI_MIN, comm);
+    MPI_Allreduce(mine, most, 5, MPI_DOUBLE, MPI_MAX, comm);
+    for (int k = 0; k < 5; k++) {
+        CHECK(least[k] == most[k]);
+    }
 }
 
 int main(int argc, char **argv)

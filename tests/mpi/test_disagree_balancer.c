@@ -401,7 +401,8 @@ static int compare(const seat *s)
                                  choice_of("jagged")};
     const int64_t parts[] = {2, is(s, "comparison.parts: none") ? 0 : is(s, "comparison.parts: 4 for 3") ? 4 : 3, 5};
     const double speed[] = {1, is(s, "comparison.speed: 3 for 1") ? 3 : is(s, "comparison.speed: none") ? 0 : 1, 1};
-    const eqp_network network = {is(s, "comparison.network: below 0") ? -1 : 2, 1, 1}, slow = {3, 1, 1};
+    const eqp_network network = {.alpha = is(s, "comparison.network: below 0") ? -1 : 2, .beta = 1, .node = 1},
+                      slow = {.alpha = 3, .beta = 1, .node = 1};
     const eqp_exchange_plan direct = {EQP_STAGES_DIRECT, 0, 1}, logarithmic = {EQP_STAGES_LOG, 0, 1};
     int seen = 0;
     eqp_comparison wanted = {2, choice, 2, parts, &network, &direct, 2, speed, count_rows, &seen};
@@ -427,7 +428,7 @@ static int compare(const seat *s)
 
 static int measure(const seat *s)
 {
-    const eqp_network was = {1, 1, is(s, "network: another") ? 2 : 1};
+    const eqp_network was = {.alpha = 1, .beta = 1, .node = is(s, "network: another") ? 2 : 1};
     eqp_network network = was;
     const int code = CALL(s, eqp_network_measure(s->argument, is(s, "network: NULL") ? NULL : &network));
 

@@ -19,7 +19,7 @@ static const int is_back[PHASES] = {0, 0, 1}, is_ghosts[PHASES] = {1, 0, 1};
 /* An assignment: loads, common bytes and three phases. */
 typedef struct assignment {
     int nparts;
-    double load[WORLD_PARTS];
+    double load[WORLD_PARTS], meanwhile[PHASES][WORLD_PARTS];
     int64_t common[WORLD_PARTS], held[WORLD_PARTS], number[PHASES][WORLD_BLOCKS], elements[PHASES][WORLD_BLOCKS];
     world phase[PHASES];
 } assignment;
@@ -32,6 +32,9 @@ static void assignment_make(int nparts, assignment *a)
         a->load[p] = below(100) / 1048576.0; /* sums are exact in any order */
         a->common[p] = below(3) * below(1000);
         a->held[p] = below(1000);
+        for (int k = 0; k < PHASES; k++) { /* none, some, or more than any phase takes */
+            a->meanwhile[k][p] = below(3) * below(64) / 1048576.0;
+        }
     }
     for (int k = 0; k < PHASES; k++) {
         const int64_t step = (INT64_MAX - 1000) / WORLD_BLOCKS;
@@ -52,6 +55,9 @@ static void tell(const assignment *a, int who, int tellers, eqp_evaluation *e)
         assert_int_equal(eqp_evaluation_load(e, p, a->load[p] / 2), EQP_OK);
         assert_int_equal(eqp_evaluation_common(e, p, a->common[p]), EQP_OK);
         assert_int_equal(eqp_evaluation_held(e, p, a->held[p]), EQP_OK);
+        for (int k = 0; k < 2 * PHASES; k++) {
+            assert_int_equal(eqp_evaluation_meanwhile(e, k / 2, p, a->meanwhile[k / 2][p] / 2), EQP_OK);
+        }
     }
     for (int k = 0; k < PHASES; k++) {
         const world *w = &a->phase[k];
@@ -120,10 +126,16 @@ static eqp_evaluated by_force(const assignment *a, const eqp_network *network, c
                               world_traffic *t)
 {
     eqp_evaluated r = {.step_seconds = -1};
+    double hidden[WORLD_PARTS] = {0};
     int64_t common = 0;
 
     for (int k = 0; k < PHASES; k++) {
+        const world_traffic before = *t;
         world_count(&a->phase[k], is_back[k], plan, network, t);
+        for (int p = 0; p < a->nparts; p++) {
+            const double seconds = t->seconds[p] - before.seconds[p];
+            hidden[p] += seconds < a->meanwhile[k][p] ? seconds : a->meanwhile[k][p];
+        }
     }
     for (int p = 0; p < a->nparts; p++) {
         common += a->common[p];
@@ -137,8 +149,11 @@ static eqp_evaluated by_force(const assignment *a, const eqp_network *network, c
         r.messages_max = larger(r.messages_max, larger(t->messages_sent[p], t->messages_received[p]));
         r.bytes_max = larger(r.bytes_max, larger(t->bytes_sent[p], t->bytes_received[p]));
         r.bytes_total += t->bytes_sent[p];
+        t->seconds[p] -= hidden[p];
         if (a->load[p] + t->seconds[p] > r.step_seconds) {
             r.step_seconds = a->load[p] + t->seconds[p];
+            r.hidden_seconds = hidden[p];
+            r.exchange_seconds = t->seconds[p] + hidden[p];
         }
     }
     count_ghosts_and_neighbours(a, &r);
@@ -155,6 +170,8 @@ static void assert_same(const eqp_evaluated *a, const eqp_evaluated *b)
     assert_int_equal(a->bytes_total, b->bytes_total);
     assert_int_equal(a->bytes_max, b->bytes_max);
     assert_true(world_is_near(a->step_seconds, b->step_seconds));
+    assert_true(world_is_near(a->hidden_seconds, b->hidden_seconds));
+    assert_true(world_is_near(a->exchange_seconds, b->exchange_seconds));
 }
 
 static eqp_traffic arrays_of(world_traffic *t)
@@ -168,7 +185,7 @@ static void every_plan_is_what_simulations_add_up_to(void **state)
 
     (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
-        const eqp_network network = {2e-6, 1e-9, 1 + below(4)};
+        const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1 + below(4)};
         eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
         eqp_evaluated best, chosen;
         assignment_make(nparts, &a);
@@ -185,7 +202,8 @@ static void every_plan_is_what_simulations_add_up_to(void **state)
             assert_memory_equal(counted.messages_sent, simulated.messages_sent, sizeof counted.messages_sent);
             assert_memory_equal(counted.bytes_received, simulated.bytes_received, sizeof counted.bytes_received);
             assert_memory_equal(&r.plan, &plan[i], sizeof r.plan);
-            assert_true(r.step_seconds >= r.load_max && r.exchange_seconds <= r.step_seconds);
+            assert_true(r.step_seconds >= r.load_max && r.exchange_seconds - r.hidden_seconds <= r.step_seconds);
+            assert_true(r.hidden_seconds >= 0 && r.hidden_seconds <= r.exchange_seconds * (1 + 1e-12));
             assert_true(r.step_seconds_ideal == r.load_mean);
             assert_true(world_is_near((r.imbalance + 1) * r.load_mean, r.load_max));
             if (i == 0 || r.step_seconds < best.step_seconds) {
@@ -217,15 +235,21 @@ static int64_t ghosts_of(const assignment *a, int p)
 /* Also of evaluations that were packed and joined. */
 static void a_step_takes_more_than_loads_and_phases(void **state)
 {
-    static const eqp_overhead o = {
-        .held = 1e-6, .ghost = 2e-6, .byte = 3e-9, .part = 4e-4, .calls = 5, .handshakes = 2};
-    static const eqp_overhead wrong[] = {{.held = -1}, {.ghost = NAN}, {.byte = INFINITY},
-                                         {.part = -1}, {.calls = -1},  {.handshakes = -1}};
+    static const eqp_overhead o = {.held = 1e-6,
+                                   .ghost = 2e-6,
+                                   .byte = 3e-9,
+                                   .part = 4e-4,
+                                   .calls = 5,
+                                   .gathers = 2,
+                                   .gathered = 100,
+                                   .handshakes = 2};
+    static const eqp_overhead wrong[] = {{.held = -1},  {.ghost = NAN},  {.byte = INFINITY}, {.part = -1},
+                                         {.calls = -1}, {.gathers = -1}, {.gathered = -1},   {.handshakes = -1}};
     static assignment a;
 
     (void)state;
     for (int nparts = 1; nparts <= WORLD_PARTS; nparts++) {
-        const eqp_network network = {2e-6, 1e-9, 1};
+        const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1, .reduce = 3e-6};
         const eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
         world_traffic simulated = {.seconds = {0}}, counted = {.seconds = {0}};
         const eqp_traffic traffic = arrays_of(&counted);
@@ -250,8 +274,9 @@ static void a_step_takes_more_than_loads_and_phases(void **state)
         for (int p = 0; p < nparts; p++) {
             const double cpu = o.held * (double)a.held[p] + o.ghost * (double)ghosts_of(&a, p) +
                                o.byte * (double)simulated.bytes_sent[p] + o.part;
-            const double met = network.alpha * (5.0 * levels + 2.0 * (double)larger(simulated.messages_sent[p],
-                                                                                    simulated.messages_received[p]));
+            const double messages = (double)larger(simulated.messages_sent[p], simulated.messages_received[p]);
+            const double met = network.reduce * 5.0 * levels + network.alpha * (2.0 * messages + 2.0 * levels) +
+                               network.beta * 100.0 * (nparts - 1);
             assert_true(world_is_near(counted.seconds[p], simulated.seconds[p] + cpu + met));
             const double step = a.load[p] + counted.seconds[p];
             longest = step > longest ? step : longest;
@@ -413,7 +438,7 @@ static void others_parts_phases_and_blocks_do_not_join(void **state)
 
 static void wrong_arguments_are_refused(void **state)
 {
-    const eqp_network network = EQP_NETWORK_DEFAULTS, bad = {1, -1, 1};
+    const eqp_network network = EQP_NETWORK_DEFAULTS, bad = {.alpha = 1, .beta = -1, .node = 1};
     const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS, nodes = {EQP_STAGES_DIRECT, 0, 3};
     eqp_evaluation *e = NULL;
     eqp_evaluated r = {.messages_max = -7};
@@ -428,6 +453,10 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(eqp_evaluation_load(e, 3, -1), EQP_ERR_DATA);
     assert_int_equal(eqp_evaluation_load(e, 3, 1e308 * 10), EQP_ERR_DATA);
     assert_int_equal(eqp_evaluation_common(e, 0, -1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(e, PHASES, 0, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(e, 0, 4, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(NULL, 0, 0, 1), EQP_ERR_ARGUMENT);
+    assert_int_equal(eqp_evaluation_meanwhile(e, 0, 0, -1), EQP_ERR_DATA);
     assert_int_equal(eqp_evaluation_held(e, 0, -1), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_held(NULL, 0, 1), EQP_ERR_ARGUMENT);
     assert_int_equal(eqp_evaluation_block(e, PHASES, 0, 1, 1, 0), EQP_ERR_ARGUMENT);
@@ -452,7 +481,7 @@ static void wrong_arguments_are_refused(void **state)
 /* Blocks enough that all tables grow. */
 static int fill_and_ask(eqp_evaluation **e, eqp_evaluated *r, size_t *size, void **bytes)
 {
-    const eqp_network network = {2e-6, 1e-9, 2};
+    const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 2};
     const eqp_exchange_plan plan = {EQP_STAGES_LOG, 4, 2};
     int code = eqp_evaluation_create(6, 1, is_back, is_ghosts, e);
 
@@ -536,7 +565,7 @@ static void speeds_stretch_loads(void **state)
 static void sums_that_do_not_fit_are_errors(void **state)
 {
     static const int out[1] = {0}, ghosts[1] = {1};
-    const eqp_network net = {1, 1, 1};
+    const eqp_network net = {.alpha = 1, .beta = 1, .node = 1};
     eqp_exchange_plan plan = EQP_EXCHANGE_PLAN_DEFAULTS;
     eqp_evaluated r = {.load_max = -7};
     size_t size;

@@ -11,7 +11,7 @@
 #include "failing_malloc.h"
 #include "move/stages.h"
 
-static const eqp_network network = {2e-6, 1e-9, 1};
+static const eqp_network network = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
 
 static void plans_keep_their_names(void **state)
 {
@@ -60,7 +60,7 @@ static void plans_worth_trying_differ_and_can_be_used(void **state)
     (void)state;
     for (int nparts = 1; nparts <= 70; nparts++) {
         for (int node = 1; node <= 4; node++) {
-            const eqp_network shared = {1e-6, 1e-9, node};
+            const eqp_network shared = {.alpha = 1e-6, .beta = 1e-9, .node = node};
             eqp_exchange_plan plan[EQP_EXCHANGE_PLANS_MAX];
             const int n = eqp_exchange_plans(nparts, &shared, plan);
             assert_in_range(n, 1, EQP_EXCHANGE_PLANS_MAX);
@@ -278,7 +278,7 @@ static void homes_are_users_and_never_worse_than_given(void **state)
     (void)state;
     for (int round = 0; round < 60; round++) {
         const int nparts = 1 + below(WORLD_PARTS);
-        const eqp_network net = {round % 3 ? 2e-6 : 0, round % 4 ? 1e-9 : 0, 1 + round % 2};
+        const eqp_network net = {.alpha = round % 3 ? 2e-6 : 0, .beta = round % 4 ? 1e-9 : 0, .node = 1 + round % 2};
         int home[WORLD_BLOCKS], owner[WORLD_BLOCKS];
         int64_t fixed[WORLD_BLOCKS];
         world_make(nparts, below(WORLD_BLOCKS + 1), &w);
@@ -319,7 +319,7 @@ static void blocks_that_all_need_are_shared_out(void **state)
         }
     }
     /* Messages for nothing: then a part should send one block, not ten. */
-    const eqp_network bytes_only = {0, 1e-9, 1};
+    const eqp_network bytes_only = {.beta = 1e-9, .node = 1};
     assert_int_equal(eqp_homes_choose(10, w.bytes, w.first, w.part, NULL, NULL, 10, &bytes_only, home), EQP_OK);
     assert_true(world_is_near(time_of_homes(&w, home, NULL, NULL, &bytes_only), 9 * 1000e-9));
     /* A return that is dearer than all that is sent keeps everything with its owner. */
@@ -366,7 +366,7 @@ static void homes_of_wrong_input_are_refused(void **state)
     const int64_t bytes[1] = {1}, first[2] = {0, 2}, negative[1] = {-1};
     const int part[2] = {0, 1}, nobody[1] = {2};
     int home[1] = {1};
-    const eqp_network bad = {-1, 0, 1};
+    const eqp_network bad = {.alpha = -1, .node = 1};
 
     (void)state;
     assert_int_equal(eqp_homes_choose(1, bytes, first, part, negative, NULL, 2, &network, home), EQP_ERR_ARGUMENT);

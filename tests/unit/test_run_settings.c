@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,8 +194,9 @@ static void a_what_if_has_methods_parts_and_a_network(void **state)
     assert_ptr_equal(s.run.compare[2].method, &slabs);
     assert_int_equal(s.run.nparts_list, 2); /* ascending, each once */
     assert_true(s.run.parts[0] == 8 && s.run.parts[1] == 64);
-    assert_true(s.run.network.alpha == 2e-6 && s.run.network.beta == 0 && s.run.network.node == 4);
-    assert_false(s.run.network_measure || s.run.exchange_auto);
+    assert_true(s.run.network.network.alpha == 2e-6 && s.run.network.network.beta == 0 &&
+                s.run.network.network.node == 4);
+    assert_false(s.run.network.measure || s.run.exchange_auto);
     assert_true(s.run.exchange.stages == EQP_STAGES_TWO && s.run.exchange.broadcast == 16 && s.run.exchange.node == 1);
     app_run_settings_free(&s.run);
     app_run_settings_free(&s.run);
@@ -214,10 +216,59 @@ static void without_them_a_run_takes_the_defaults(void **state)
         assert_int_equal(app_run_check_inputs("second", &s.run, &message), EQP_OK);
         assert_int_equal(app_run_choose("second", &methods, &s.run, &message), EQP_OK);
         assert_true(s.run.ncompare == 0 && s.run.nparts_list == 0 && s.run.exchange_auto);
-        assert_true(s.run.network.alpha == usual.alpha && s.run.network.beta == usual.beta);
-        assert_true(s.run.network_measure == (argc == 4) && s.run.network.node == (argc == 4 ? 2 : 1));
+        assert_true(s.run.network.network.alpha == usual.alpha && s.run.network.network.beta == usual.beta);
+        assert_true(s.run.network.measure == (argc == 4) && s.run.network.network.node == (argc == 4 ? 2 : 1));
         app_run_settings_free(&s.run);
     }
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_network_is_read_from_a_file(void **state)
+{
+    static const char name[] = "test_run_settings.network";
+    static const struct {
+        const char *text, *line;
+    } bad[] = {
+        {"alpha=1\nalpha=2\n", "test_run_settings.network: alpha is given twice"},
+        {"alpha\n", "test_run_settings.network: 'alpha' is not key=value"},
+        {"", "test_run_settings.network: '' does not begin with a name"},
+        {"beta=-1\n", "test_run_settings.network: beta: '-1' is not a number >= 0"},
+        {"file=a\n", "test_run_settings.network: file: no such key; known: alpha beta reduce gather gather_byte node"},
+    };
+    app_network_choice choice = {.measure = true};
+    eqp_message message;
+    char *text = malloc(APP_NETWORK_BYTES + 2);
+
+    (void)state;
+    write_text(name, "# remark, with=equals\n  alpha=3e-6 \r\n\n\tgather=1e-5\nnode=4");
+    assert_int_equal(app_network_parse("test_run_settings.network:node=2,beta=0", &choice, &message), EQP_OK);
+    assert_true(choice.network.alpha == 3e-6 && choice.network.beta == 0 && choice.network.gather == 1e-5);
+    assert_true(choice.network.node == 2 && choice.network.reduce == 0 && !choice.measure && choice.file == NULL);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        write_text(name, bad[i].text);
+        assert_int_equal(app_network_parse(name, &choice, &message), EQP_ERR_ARGUMENT);
+        assert_string_equal(message.text, bad[i].line);
+    }
+    memset(text, '#', APP_NETWORK_BYTES + 1);
+    text[APP_NETWORK_BYTES + 1] = '\0';
+    write_text(name, text);
+    assert_int_equal(app_network_parse(name, &choice, &message), EQP_ERR_IO);
+    assert_int_equal(app_network_parse(".", &choice, &message), EQP_ERR_IO);
+    assert_string_equal(message.text, ".: cannot be read: is no regular file");
+    assert_true(choice.network.alpha == 3e-6); /* as it was */
+    assert_int_equal(app_network_parse("measure:file=a/b.txt", &choice, &message), EQP_OK);
+    assert_true(choice.measure && strcmp(choice.file, "a/b.txt") == 0 && choice.network.alpha == 2e-6);
+    app_network_free(&choice);
+    free(text);
+    (void)remove(name);
 }
 
 static void a_bad_what_if_is_refused_in_one_line(void **state)
@@ -234,9 +285,10 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
         {{"--network=alpha=-1"}, "second: --network: alpha: '-1' is not a number >= 0"},
         {{"--network=beta=nan"}, "second: --network: beta: 'nan' is not a number >= 0"},
         {{"--network=node=0"}, "second: --network: node: '0' is not an integer from 1 to 65536"},
-        {{"--network=gamma=1"}, "second: --network: gamma: no such key; known: alpha beta node"},
-        {{"--network=measure:alpha=1"}, "second: --network: alpha: no such key; known: node"},
-        {{"--network=guess"}, "second: --network: 'guess' is neither measure nor alpha=S,beta=S,node=R"},
+        {{"--network=gamma=1"},
+         "second: --network: gamma: no such key; known: alpha beta reduce gather gather_byte node"},
+        {{"--network=measure:alpha=1"}, "second: --network: alpha: no such key; known: file node"},
+        {{"--network=guess"}, "second: --network: guess: cannot be read: No such file or directory"},
         {{"--exchange=pigeon"},
          "second: --exchange: 'pigeon' is not auto, nor a plan such as two-stage+broadcast/16+node/4"},
         {{"--share=fair"},
@@ -265,7 +317,7 @@ static void a_bad_what_if_is_refused_in_one_line(void **state)
         assert_int_equal(code, EQP_OK);
         code = app_run_check_inputs("second", &s.run, &message);
         code = code == EQP_OK ? app_run_choose("second", &methods, &s.run, &message) : code;
-        assert_true(code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN);
+        assert_true(code == EQP_ERR_ARGUMENT || code == EQP_ERR_UNKNOWN || code == EQP_ERR_IO);
         assert_string_equal(message.text, bad[i].line);
         assert_true(s.run.compare == NULL && s.run.parts == NULL && s.run.share.speed == NULL);
     }
@@ -408,6 +460,7 @@ int main(void)
         cmocka_unit_test(methods_of_the_app_stand_behind_those_of_the_table),
         cmocka_unit_test(a_what_if_has_methods_parts_and_a_network),
         cmocka_unit_test(without_them_a_run_takes_the_defaults),
+        cmocka_unit_test(a_network_is_read_from_a_file),
         cmocka_unit_test(a_bad_what_if_is_refused_in_one_line),
         cmocka_unit_test(what_takes_steps_to_learn_is_not_compared),
         cmocka_unit_test(shares_and_schedules_are_looked_up),

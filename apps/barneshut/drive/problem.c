@@ -95,7 +95,10 @@ static int open_problem(void *user, bool traced)
     const eqp_map *map = traced ? NULL : eqp_balancer_map(p->balancer);
     int code;
 
-    p->trace = (bh_trace){.domain = p->domain, .mac = &p->evaluator->mac, .costs = eqp_balancer_costs(p->balancer)};
+    p->trace = (bh_trace){.domain = p->domain,
+                          .mac = &p->evaluator->mac,
+                          .costs = eqp_balancer_costs(p->balancer),
+                          .overlaps = p->evaluator->stealing == NULL};
     bh_works_init(&p->works);
     EQP_TRY(traced ? bring_home(p) : fetch(p, map));
     EQP_TRY(learn(p, map));

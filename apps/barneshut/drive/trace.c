@@ -25,6 +25,7 @@ typedef struct tracing {
     bh_list list;
     int *ranks;     /* [nparts] parts that compute the group at hand */
     int64_t *asked; /* [nparts] 1 + the last request that went there */
+    bool waits;     /* the share at hand needs something of another part */
 } tracing;
 
 static uint64_t cell_end(uint64_t key, int level)
@@ -97,9 +98,11 @@ static int need_cell(tracing *t, uint64_t key, int level, int part)
 {
     const int home = home_of(t, key, level);
 
-    return home == NOWHERE || home == part
-               ? EQP_OK
-               : eqp_evaluation_need(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(key, level), part);
+    if (home == NOWHERE || home == part) {
+        return EQP_OK;
+    }
+    t->waits = true;
+    return eqp_evaluation_need(t->evaluation, BH_PHASE_GHOSTS, bh_block_id(key, level), part);
 }
 
 static int need_leaves(tracing *t, const bh_opened *opened, int part)
@@ -150,6 +153,20 @@ static int ask_for(tracing *t, int64_t group, int asker, int n)
     return code;
 }
 
+/* A share's work, which is done while others' cells travel if it needs none. */
+static int add_load(tracing *t, const bh_counts *counts, int part)
+{
+    const double seconds = eqp_cost_fit_predict(t->trace->costs, counts->of);
+    int code;
+
+    EQP_TRY(eqp_evaluation_load(t->evaluation, part, seconds));
+    if (!t->loads_only && !t->waits && t->trace->overlaps) {
+        EQP_TRY(eqp_evaluation_meanwhile(t->evaluation, BH_PHASE_GHOSTS, part, seconds));
+    }
+done:
+    return code;
+}
+
 /* What a part does for a group, and needs for it: it makes the same walk, choice NULL for all tiles. */
 static int trace_share(tracing *t, const bh_group *group, const bh_choice *choice, int part)
 {
@@ -165,6 +182,7 @@ static int trace_share(tracing *t, const bh_group *group, const bh_choice *choic
     if (code == EQP_OK && t->list.nabsent > 0) {
         code = EQP_ERR_INTERNAL; /* the essential tree should be here */
     }
+    t->waits = false;
     for (int64_t i = 0; i < n && code == EQP_OK; i++) {
         bh_opened opened;
         bh_opened_get(tree, &t->list, i, &opened);
@@ -173,8 +191,7 @@ static int trace_share(tracing *t, const bh_group *group, const bh_choice *choic
         }
         code = code == EQP_OK ? need_leaves(t, &opened, part) : code;
     }
-    return code == EQP_OK ? eqp_evaluation_load(t->evaluation, part, eqp_cost_fit_predict(t->trace->costs, counts.of))
-                          : code;
+    return code == EQP_OK ? add_load(t, &counts, part) : code;
 }
 
 /* A group whose tiles go to several parts, ranks [n]. */

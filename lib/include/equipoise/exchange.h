@@ -18,6 +18,7 @@
 #define EQUIPOISE_EXCHANGE_H
 
 #include <equipoise/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,15 +28,18 @@ extern "C" {
 
 /** What messages cost. */
 typedef struct eqp_network {
-    double alpha; /**< seconds per message, >= 0 */
-    double beta;  /**< seconds per byte, >= 0 */
-    int node;     /**< parts that share memory, >= 1 */
+    double alpha;       /**< seconds per message, >= 0 */
+    double beta;        /**< seconds per byte, >= 0 */
+    int node;           /**< parts that share memory, >= 1 */
+    double reduce;      /**< seconds per level of a reduction to all of few bytes, ceil(log2 P) levels; 0: as alpha */
+    double gather;      /**< seconds per level of an allgather, ceil(log2 P) levels; 0: as alpha */
+    double gather_byte; /**< seconds per byte that an allgather brings a part; 0: as beta */
 } eqp_network;
 
-/** 2 microseconds, 1 GB/s, nobody shares memory. */
+/** 2 microseconds, 1 GB/s, nobody shares memory, collective calls are made of messages. */
 #define EQP_NETWORK_DEFAULTS                                                                                           \
     {                                                                                                                  \
-        2e-6, 1e-9, 1                                                                                                  \
+        2e-6, 1e-9, 1, 0, 0, 0                                                                                         \
     }
 
 /** In how many stages blocks travel. */
@@ -123,7 +127,8 @@ typedef struct eqp_traffic {
     int64_t *messages_received; /**< [nparts] */
     int64_t *bytes_sent;        /**< [nparts] */
     int64_t *bytes_received;    /**< [nparts] */
-    double *seconds; /**< [nparts] sum over the stages of alpha max(messages) + beta max(bytes), of sent and received */
+    double *seconds; /**< [nparts] sum over the stages of alpha max(messages) + beta max(bytes), of sent and received;
+                          those of an allgather where a stage is one */
 } eqp_traffic;
 
 /** Counts one phase by one plan: exactly what eqp_route of <equipoise/route.h> sends. Adds to all arrays of *traffic; a
@@ -165,7 +170,9 @@ typedef struct eqp_overhead {
     double ghost;   /**< seconds per ghost that it gets; >= 0 */
     double byte;    /**< seconds per byte that it sends: what is to travel is found and packed; >= 0 */
     double part;    /**< seconds of every part; >= 0 */
-    int calls;      /**< collective calls, blocking or not, besides those of the phases: ceil(log2 P) alpha each */
+    int calls;      /**< reductions and barriers, blocking or not */
+    int gathers;    /**< allgathers besides those of the phases and of what is common */
+    int gathered;   /**< bytes that every part gives to these in all; 0 without them */
     int handshakes; /**< messages that announce each message: alpha each */
 } eqp_overhead;
 
@@ -189,9 +196,10 @@ typedef struct eqp_evaluated {
     int64_t bytes_total;       /**< bytes sent by all */
     int64_t bytes_max;         /**< of the part that sends or receives most */
     double step_seconds;       /**< largest over the parts of load + overhead + seconds of all phases and of what is
-                                    common; see docs/compare.md */
+                                    common - what of them is hidden; see docs/compare.md */
     double step_seconds_ideal; /**< load_mean, and what the elements held cost a part in the mean */
     double exchange_seconds; /**< of the part that step_seconds is of: its messages and its share of collective calls */
+    double hidden_seconds;   /**< of these, those in which it computes: they do not make its step longer */
     double overhead_seconds; /**< CPU seconds of that part beside its load */
     eqp_exchange_plan plan;  /**< the plan */
 } eqp_evaluated;
@@ -219,8 +227,14 @@ int eqp_evaluation_speeds(eqp_evaluation *evaluation, const double *speed);
 /** Says what a step costs beside loads and phases; without it that is nothing. Speeds count for it as for loads. Not
  * packed. Local, O(1).
  * \param[in] overhead  (copied); NULL: nothing
- * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for costs out of their range; unchanged then */
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA for costs or counts out of their range; unchanged then */
 int eqp_evaluation_overhead(eqp_evaluation *evaluation, const eqp_overhead *overhead);
+
+/** Says that so many seconds of a part's load need nothing of a phase and are computed while it is under way: as many
+ * of its seconds are hidden at most. Counts for one phase; load it is only by eqp_evaluation_load(). Adds up. Local,
+ * O(1).
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_DATA, EQP_ERR_OVERFLOW */
+int eqp_evaluation_meanwhile(eqp_evaluation *evaluation, int phase, int part, double seconds);
 
 /** Says that a part holds so many elements more. Adds up. Local, O(1).
  * \return EQP_OK, EQP_ERR_ARGUMENT or EQP_ERR_OVERFLOW */
@@ -249,7 +263,8 @@ int eqp_evaluation_need(eqp_evaluation *evaluation, int phase, int64_t block, in
 const double *eqp_evaluation_loads(const eqp_evaluation *evaluation);
 
 /** What one plan makes of it; if `traffic` is not NULL also what every part sends (added to its arrays), `seconds` with
- * its overhead. Local, O(needs x stages). More may be added afterwards. EQP_ERR_OVERFLOW as eqp_exchange_count().
+ * its overhead and without what is hidden. Local, O(needs x stages). More may be added afterwards. EQP_ERR_OVERFLOW as
+ * eqp_exchange_count().
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_UNKNOWN for a needed block that nobody declared */
 int eqp_evaluation_by_plan(eqp_evaluation *evaluation, const eqp_network *network, const eqp_exchange_plan *plan,
                            const eqp_traffic *traffic, eqp_evaluated *result);
@@ -262,7 +277,8 @@ int eqp_evaluation_best(eqp_evaluation *evaluation, const eqp_network *network, 
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY */
 int eqp_evaluation_pack(eqp_evaluation *evaluation, size_t *size, void **bytes);
 
-/** Adds what another evaluation packed: loads, elements held and common bytes add up, blocks and needs join. A block
+/** Adds what another evaluation packed: loads, what is computed meanwhile, elements held and
+ * common bytes add up, blocks and needs join. A block
  * that both have declared must be the same in both. Local.
  * \return EQP_OK; EQP_ERR_FORMAT for bytes that are none, EQP_ERR_ARGUMENT for other parts or phases, EQP_ERR_DATA for
  * blocks that differ, all with nothing changed; or EQP_ERR_MEMORY, after which the same may be merged again */

@@ -26,10 +26,13 @@ typedef struct eqp_compared {
     eqp_evaluated evaluated;    /**< modelled step */
 } eqp_compared;
 
-/** Measures alpha and beta of *network by ping-pong between rank r and rank r + size / 2, all pairs at the same time:
- * the median pair's median of several round trips, of empty messages for alpha, of large ones for beta. These are wall
- * seconds, the only ones a message has; on ranks that share a core they say little. On one rank nothing can be
- * measured, and *network stays. `node` always stays. Collective, some milliseconds, the same result on all ranks.
+/** Measures *network between the ranks at hand. alpha and beta: messages of six sizes, from none to 1 MiB, go to and
+ * fro between pairs of ranks, all pairs at the same time; pairs are of two nodes where ranks are on several, and only
+ * those of two nodes count then. The medians of round trips, then of pairs, give the line with the smallest sum of
+ * relative deviations. reduce, gather and gather_byte likewise from an allreduce and from allgathers of several sizes.
+ * These are wall seconds, the only ones a message has; on ranks that share a core they say little. On one rank nothing
+ * can be measured, and *network stays. `node` always stays. Collective, some milliseconds, the same result on all
+ * ranks.
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_MPI; *network is unchanged then */
 int eqp_network_measure(MPI_Comm comm, eqp_network *network);
 

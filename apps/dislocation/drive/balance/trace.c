@@ -8,6 +8,7 @@
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
+#include <limits.h>
 #include <stdlib.h>
 
 const int dd_phase_back[DD_PHASES] = {[DD_PHASE_FORCES] = 1};
@@ -30,6 +31,9 @@ typedef struct tracer {
     eqp_evaluation *evaluation;
     dd_far_parts far;  /* who computes the far field */
     dd_counts *load;   /* [nparts] */
+    dd_counts *early;  /* [nparts] of it, while segments travel; NULL where nothing is computed then, or loads only */
+    dd_counts *late;   /* [nparts] while moments of cells travel */
+    int *least;        /* [cells] where their segments live: smallest part, then [cells] largest one with a minus */
     eqp_needs *whole;  /* cells in which parts compute all pairs of a node; NULL: loads only */
     eqp_needs *needed; /* cells whose segments parts need */
     int *ghost_home;   /* [ghosts] where neighbours of own nodes are to live; NULL: loads only */
@@ -44,6 +48,35 @@ static void add_work(dd_counts *load, const dd_counts *work)
     }
 }
 
+/* Whether no segment of a cell and of those around it lives elsewhere. */
+static bool is_alone(const tracer *t, int64_t cell, int part)
+{
+    const dd_grid *grid = &t->node_pairs->stage->grid;
+    int64_t cells[DD_GRID_SOURCES];
+    const int n = dd_grid_sources(grid, cell, cells);
+    bool alone = true;
+
+    for (int c = 0; c < n && alone; c++) {
+        const int least = t->least[cells[c]], most = -t->least[grid->ncells + cells[c]];
+        alone = least == INT_MAX || (least == part && most == part);
+    }
+    return alone;
+}
+
+/* Pairs of a node's segments are computed while segments travel, or, if these are needed, while moments do. What its
+ * segments do alone comes after the far field, if there is any. */
+static void note_meanwhile(tracer *t, int64_t node, int part, const dd_counts *work)
+{
+    if (t->early != NULL) {
+        const bool alone = is_alone(t, t->node_pairs->cell[node], part), has_far = t->far.runs > 0;
+        dd_counts *of_pairs = alone ? &t->early[part] : &t->late[part];
+        for (int k = 0; k < DD_KINDS; k++) {
+            of_pairs->of[k] += k == DD_KIND_SEGMENT ? 0 : work->of[k];
+        }
+        t->early[part].of[DD_KIND_SEGMENT] += has_far ? 0 : work->of[DD_KIND_SEGMENT];
+    }
+}
+
 static int need_cell(tracer *t, eqp_needs *needs, int64_t cell, int part)
 {
     return t->whole == NULL ? EQP_OK : eqp_needs_add(needs, 1, &cell, &part);
@@ -55,6 +88,7 @@ static int trace_whole(tracer *t, int64_t node)
     const int home = t->placement[node].home;
 
     add_work(&t->load[home], &t->node_pairs->of_node[node]);
+    note_meanwhile(t, node, home, &t->node_pairs->of_node[node]);
     return need_cell(t, t->whole, t->node_pairs->cell[node], home);
 }
 
@@ -85,12 +119,15 @@ static int trace_split(tracer *t, int64_t node)
     int code = dd_node_pairs_meet(node_pairs, node, &meeting);
 
     (void)dd_share_ranks(grid, t->map, -1 - t->placement[node].tag, node_pairs->cell[node], part);
-    t->load[t->placement[node].home].of[DD_KIND_SEGMENT] += node_pairs->of_node[node].of[DD_KIND_SEGMENT];
+    const dd_counts own = {.of = {[DD_KIND_SEGMENT] = node_pairs->of_node[node].of[DD_KIND_SEGMENT]}};
+    add_work(&t->load[t->placement[node].home], &own);
+    note_meanwhile(t, node, t->placement[node].home, &own);
     for (int c = 0; c < n && code == EQP_OK; c++) {
-        dd_counts *load = &t->load[part[c]];
-        load->of[DD_KIND_PAIR] += meeting[c].pair;
-        load->of[DD_KIND_PARALLEL] += meeting[c].parallel;
-        load->of[DD_KIND_RUN] += meeting[c].runs;
+        const dd_counts work = {.of = {[DD_KIND_PAIR] = meeting[c].pair,
+                                       [DD_KIND_PARALLEL] = meeting[c].parallel,
+                                       [DD_KIND_RUN] = meeting[c].runs}};
+        add_work(&t->load[part[c]], &work);
+        note_meanwhile(t, node, part[c], &work);
         code = need_cell(t, t->needed, cells[c], part[c]);
         if (code == EQP_OK) {
             code = need_own_cell(t, node, part[c]);
@@ -136,7 +173,43 @@ static int declare_loads(const tracer *t, const eqp_cost_fit *costs)
 
     for (int p = 0; p < t->nparts && code == EQP_OK; p++) {
         code = eqp_evaluation_load(t->evaluation, p, eqp_cost_fit_predict(costs, t->load[p].of));
+        if (code == EQP_OK && t->early != NULL) {
+            const double early = eqp_cost_fit_predict(costs, t->early[p].of);
+            const double late = eqp_cost_fit_predict(costs, t->late[p].of);
+            code = eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_SEGMENTS, p, early);
+            code = code == EQP_OK ? eqp_evaluation_meanwhile(t->evaluation, DD_PHASE_MOMENTS, p, late) : code;
+        }
     }
+    return code;
+}
+
+/* In which parts the segments of every cell will live, by the nodes of all ranks. */
+static int find_lives(tracer *t)
+{
+    const dd_node_pairs *node_pairs = t->node_pairs;
+    const int64_t ncells = node_pairs->stage->grid.ncells;
+    int code = ncells <= INT_MAX / 2 ? EQP_OK : EQP_ERR_OVERFLOW;
+
+    code = code == EQP_OK ? eqp_array_create(&t->least, 2 * ncells, sizeof *t->least) : code;
+    code = code == EQP_OK ? eqp_array_create(&t->early, t->nparts, sizeof *t->early) : code;
+    code = code == EQP_OK ? eqp_array_create(&t->late, t->nparts, sizeof *t->late) : code;
+    EQP_TRY(eqp_agree(node_pairs->domain->comm, code, NULL));
+    for (int64_t c = 0; c < 2 * ncells; c++) {
+        t->least[c] = INT_MAX;
+    }
+    for (int64_t i = 0; i < node_pairs->n; i++) {
+        const int home = t->placement[i].home;
+        const int64_t c = node_pairs->cell[i];
+        if (node_pairs->first[i + 1] > node_pairs->first[i]) {
+            t->least[c] = home < t->least[c] ? home : t->least[c];
+            t->least[ncells + c] = -home < t->least[ncells + c] ? -home : t->least[ncells + c];
+        }
+    }
+    if (MPI_Allreduce(MPI_IN_PLACE, t->least, (int)(2 * ncells), MPI_INT, MPI_MIN, node_pairs->domain->comm) !=
+        MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+done:
     return code;
 }
 
@@ -464,6 +537,10 @@ int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, c
     int code = eqp_array_create(&t.load, nparts, sizeof *t.load);
 
     dd_far_parts_init(&t.far, &node_pairs->stage->grid, nparts);
+    if (!loads_only && node_pairs->evaluator->loop == NULL) { /* what is handed out waits for all that travels */
+        const int found = find_lives(&t);
+        code = code == EQP_OK ? found : code;
+    }
     if (code == EQP_OK && !loads_only) {
         code = eqp_needs_create(nparts, &t.whole);
     }
@@ -488,6 +565,9 @@ int dd_trace(dd_node_pairs *node_pairs, const eqp_cost_fit *costs, int nparts, c
         code = trace_arms(&t);
     }
     free(t.load);
+    free(t.early);
+    free(t.late);
+    free(t.least);
     free(t.ghost_home);
     free(t.lives.of);
     free(t.arms.of);

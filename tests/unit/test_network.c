@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What messages and collective calls cost, and what timings make of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+
+#include "move/network.h"
+
+enum { SIZES = 6, RANKS = 24 };
+
+static const double sizes[SIZES] = {0, 64, 1024, 8192, 65536, 1048576};
+
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static void one_timing_that_is_wrong_does_not_bend_the_line(void **state)
+{
+    (void)state;
+    for (int wrong = -1; wrong < SIZES; wrong++) {
+        double seconds[SIZES], alpha = -1, beta = -1;
+        for (int i = 0; i < SIZES; i++) {
+            seconds[i] = (2e-6 + 1e-9 * sizes[i]) * (i == wrong ? 7 : 1);
+        }
+        eqp__network_fit(SIZES, sizes, seconds, &alpha, &beta);
+        assert_true(is_near(alpha, 2e-6) && is_near(beta, 1e-9));
+    }
+}
+
+/* Neither cost is below 0, whatever the clock says. */
+static void lines_are_level_or_through_the_origin_where_they_must(void **state)
+{
+    const double less[] = {3e-6, 2e-6, 1e-6}, more[] = {1e-9, 1e-6, 1e-4}, bytes[] = {1, 100, 10000};
+    double alpha = -1, beta = -1;
+
+    (void)state;
+    eqp__network_fit(3, bytes, less, &alpha, &beta);
+    assert_true(alpha == 1e-6 && beta == 0); /* relative to what was timed, that is least wrong */
+    eqp__network_fit(3, bytes, more, &alpha, &beta);
+    assert_true(alpha >= 0 && beta > 0);
+    eqp__network_fit(1, bytes, less, &alpha, &beta);
+    assert_true(is_near(alpha + beta * bytes[0], less[0]));
+}
+
+static void pairs_are_of_two_nodes_where_ranks_are_on_several(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= RANKS; n++) {
+        for (int nodes = 1; nodes <= n; nodes++) {
+            for (int cyclic = 0; cyclic < 2; cyclic++) {
+                int node[RANKS], partner[RANKS], alone = 0, apart = 0;
+                for (int r = 0; r < n; r++) {
+                    node[r] = cyclic ? r % nodes : r * nodes / n;
+                }
+                const bool any = eqp__network_pairs(n, node, partner);
+                for (int r = 0; r < n; r++) {
+                    const int other = partner[r];
+                    alone += other < 0;
+                    assert_true(other < 0 || (other != r && other < n && partner[other] == r));
+                    apart += other >= 0 && node[other] != node[r];
+                }
+                assert_int_equal(alone, n % 2);
+                assert_int_equal(any, apart > 0);
+                assert_int_equal(apart > 0, nodes > 1);
+                assert_true(nodes == 1 || n % nodes != 0 || apart == n - n % 2);
+            }
+        }
+    }
+}
+
+static void collective_calls_cost_what_messages_do_unless_told(void **state)
+{
+    const eqp_network plain = {.alpha = 2e-6, .beta = 1e-9, .node = 1};
+    const eqp_network told = {
+        .alpha = 2e-6, .beta = 1e-9, .node = 1, .reduce = 1e-6, .gather = 5e-6, .gather_byte = 3e-9};
+    int64_t bytes[5] = {100, 0, 0, 50, 0};
+    double seconds[5] = {0};
+    const eqp_traffic traffic = {.seconds = seconds};
+
+    (void)state;
+    assert_true(is_near(eqp__network_reduction(&plain, 5), 3 * 2e-6));
+    assert_true(is_near(eqp__network_gathering(&plain, 5, 150), 3 * 2e-6 + 150e-9));
+    assert_true(is_near(eqp__network_reduction(&told, 8), 3e-6) && eqp__network_reduction(&told, 1) == 0);
+    assert_true(is_near(eqp__network_gathering(&told, 9, 10), 4 * 5e-6 + 30e-9));
+    assert_int_equal(eqp_exchange_count_all(bytes, 5, &told, &traffic), EQP_OK);
+    for (int p = 0; p < 5; p++) {
+        assert_true(is_near(seconds[p], eqp__network_gathering(&told, 5, (double)(150 - bytes[p]))));
+    }
+}
+
+static void costs_are_numbers_that_are_not_below_zero(void **state)
+{
+    const double bad[] = {-1, NAN, INFINITY};
+    eqp_network network = EQP_NETWORK_DEFAULTS;
+
+    (void)state;
+    assert_true(eqp__network_valid(&network));
+    for (int i = 0; i < 3; i++) {
+        double *const cost[] = {&network.alpha, &network.beta, &network.reduce, &network.gather, &network.gather_byte};
+        for (int k = 0; k < 5; k++) {
+            const double was = *cost[k];
+            *cost[k] = bad[i];
+            assert_false(eqp__network_valid(&network));
+            *cost[k] = was;
+        }
+    }
+    network.node = 0;
+    assert_false(eqp__network_valid(&network));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_timing_that_is_wrong_does_not_bend_the_line),
+        cmocka_unit_test(lines_are_level_or_through_the_origin_where_they_must),
+        cmocka_unit_test(pairs_are_of_two_nodes_where_ranks_are_on_several),
+        cmocka_unit_test(collective_calls_cost_what_messages_do_unless_told),
+        cmocka_unit_test(costs_are_numbers_that_are_not_below_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
