@@ -97,6 +97,13 @@ static const app_option output_rows[] = {
      .fallback = "0.02",
      .real_high = 100.0,
      .help = "wanted imbalance, max / mean - 1"},
+    {.name = "costs",
+     .argument = "NAME",
+     .type = APP_OPTION_CHOICE,
+     .offset = AT(costs),
+     .choices = "measured|nominal",
+     .fallback = "measured",
+     .help = "seconds of each kind of work: as measured, or fixed, so that maps do not depend on times"},
     {.name = "sample-strategy",
      .argument = "NAME",
      .type = APP_OPTION_CHOICE,
@@ -425,6 +432,7 @@ eqp_balancer_options app_run_balancing(const app_run_settings *run)
     options.network = run->network.network;
     options.calibrate = false; /* costs are fitted to batches that have all that forces take */
     options.handed_out = run->schedule != NULL;
+    options.fixed_costs = run->costs == 1;
     options.lazy = run->beside;
     return options;
 }
@@ -468,8 +476,8 @@ int64_t app_run_settings_hash(const app_run_settings *run)
                                 run->rebalance,    run->share_text, run->schedule_text, run->exchange_text,
                                 run->compare_text, run->parts_text, run->network_text,  run->lazy_text};
     const double number[] = {run->dt, run->imbalance_tol, run->sample_rate, run->sample_threshold};
-    const int64_t count[] = {run->steps,        run->max_particles,  run->seed,          run->sample_strategy,
-                             run->output_every, run->output != NULL, run->forces != NULL};
+    const int64_t count[] = {run->steps,        run->max_particles,  run->seed,           run->sample_strategy,
+                             run->output_every, run->output != NULL, run->forces != NULL, run->costs};
     uint64_t hash = 0;
 
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {

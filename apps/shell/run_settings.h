@@ -36,6 +36,7 @@ typedef struct app_run_settings {
     int64_t max_particles; /* 0: not given */
     const char *balance, *rebalance;
     double imbalance_tol;
+    int costs;           /* 0: measured, 1: nominal */
     int sample_strategy; /* an eqp_sample_strategy */
     double sample_rate, sample_threshold;
     const char *report, *forces, *output;

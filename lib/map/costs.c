@@ -6,6 +6,7 @@
 
 #include <equipoise/base.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,26 @@
  * the noise of a run for a cost otherwise. */
 #define LEAN 0.01
 
+/* Bits of the largest cost, of which the others are multiples of the last one. Then loads, which are costs times
+ * counts, add up to the same in any order, up to 2^29 of the most expensive pieces: parts do not depend on who has
+ * added up. */
+#define COST_BITS 24
+
+static void shorten(eqp_cost_fit *fit)
+{
+    double most = 0.0;
+    int exponent;
+
+    for (int k = 0; k < fit->nkinds; k++) {
+        most = fmax(most, fit->cost[k]);
+    }
+    frexp(most, &exponent);
+    for (int k = 0; k < fit->nkinds; k++) {
+        const double quanta = rint(ldexp(fit->cost[k], COST_BITS - exponent));
+        fit->cost[k] = ldexp(fit->cost[k] > 0.0 ? fmax(quanta, 1.0) : 0.0, exponent - COST_BITS);
+    }
+}
+
 int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
 {
     eqp_costs made = {.fit = {.nkinds = nkinds}};
@@ -24,8 +45,18 @@ int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
     for (int k = 0; k < nkinds && code == EQP_OK; k++) { /* the code says whether nkinds can be */
         made.fit.cost[k] = made.nominal[k] = nominal[k];
     }
+    shorten(&made.fit);
     *costs = made;
     return code;
+}
+
+void eqp__costs_fix(eqp_costs *costs)
+{
+    for (int k = 0; k < costs->fit.nkinds; k++) {
+        costs->fit.cost[k] = costs->nominal[k];
+    }
+    shorten(&costs->fit);
+    costs->known = costs->fixed = true;
 }
 
 int eqp__costs_tell(const eqp_costs *costs, const eqp_timings *timings, double told[EQP__COSTS_TOLD])
@@ -67,6 +98,9 @@ int eqp__costs_hear(eqp_costs *costs, const double told[EQP__COSTS_TOLD], double
     }
     EQP_TRY(code);
     *correlation = told[EQP_COST_SUMS] > 0 ? told[EQP_COST_SUMS + 1] / told[EQP_COST_SUMS] : 0.0;
+    if (costs->fixed) {
+        return EQP_OK;
+    }
     EQP_TRY(eqp_cost_sums_merge(&costs->samples, &all));
     EQP_TRY(eqp_cost_fit_near(&costs->samples, costs->nominal, LEAN, &fit));
 done:
@@ -80,6 +114,7 @@ done:
     for (int k = 0; k < costs->fit.nkinds; k++) {
         fit.cost[k] = fit.seen[k] ? fit.cost[k] : fit.factor * costs->nominal[k];
     }
+    shorten(&fit);
     costs->fit = fit;
     costs->known = true;
     return EQP_OK;

@@ -17,7 +17,8 @@ typedef struct eqp_work_model {
 /* The same on all ranks. */
 typedef struct eqp_costs {
     eqp_cost_fit fit;               /* what holds now: cost, rmse */
-    bool known;                     /* measured, not only nominal */
+    bool known;                     /* measured, not only nominal; or fixed */
+    bool fixed;                     /* to the nominal ones, whatever is measured */
     double nominal[EQP_COST_KINDS]; /* what the proportions are expected to be */
     eqp_cost_sums samples;          /* of all ranks; older ones fade */
 } eqp_costs;
@@ -25,6 +26,9 @@ typedef struct eqp_costs {
 /* Nominal costs [nkinds], of which only the ratios matter: what holds before anything is measured. EQP_OK or
  * EQP_ERR_ARGUMENT. */
 int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal);
+
+/* Holds the nominal costs, as if they had been measured. Local. */
+void eqp__costs_fix(eqp_costs *costs);
 
 /* Numbers by which a rank tells of its batches; those of all ranks are to be added up. */
 enum { EQP__COSTS_TOLD = EQP_COST_SUMS + 2 };

@@ -106,15 +106,20 @@ static double expected_life(const eqp_policy *policy, int64_t left)
     return most;
 }
 
-/* How this run's maps are made. */
-static eqp_making making_of(const eqp_balancer *b)
+eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
 {
     const eqp_balancer_options *o = &b->options;
     const eqp_making run = {.imbalance_tol = o->fresh_tol > 0 ? o->fresh_tol : o->imbalance_tol,
                             .assign_tol = o->assign_tol,
                             .seed = o->seed};
 
-    return eqp__making_with(&run, &o->method);
+    return eqp__making_with(&run, choice);
+}
+
+/* How this run's maps are made. */
+static eqp_making making_of(const eqp_balancer *b)
+{
+    return eqp__balancer_making(b, &b->options.method);
 }
 
 /* A map that has just been made lasts for longer than this step, unless each step is to have a new one. */

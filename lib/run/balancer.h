@@ -61,6 +61,9 @@ int64_t eqp__print_network(int64_t print, const eqp_network *network);
 
 /* balancer.c */
 
+/* How maps are made by a word, in this run and in its what-ifs. Local. */
+eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice);
+
 /* Whether few owners may move instead of all: none is shared, and the method goes by weights. Local. */
 bool eqp__can_repair(const eqp_balancer *b);
 

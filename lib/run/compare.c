@@ -59,7 +59,7 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
                        .overhead = eqp__overheads_now(&b->overheads),
                        .plan = comparison->plan,
                        .speeds = {comparison->nspeeds, comparison->speed},
-                       .making = {.imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed}};
+                       .making = eqp__balancer_making(b, &b->options.method)};
     const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
     EQP_TRY(eqp__take_names(b, &home));
     what.nhome = home.n;

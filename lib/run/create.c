@@ -128,6 +128,10 @@ static int take_options(eqp_balancer *b, const eqp_balancer_options *options)
     }
     memcpy(&b->options, options, options->size);
     b->options.size = sizeof b->options;
+    if (b->options.fixed_costs) {
+        eqp__costs_fix(&b->costs);
+        b->overheads.costs.fixed = true;
+    }
     b->plan = b->options.plan;
     b->left = INT64_MAX;
     EQP_TRY(can_be_options(&b->options) ? EQP_OK : EQP_ERR_ARGUMENT);
@@ -227,7 +231,8 @@ static int64_t print_options(const eqp_balancer_options *o)
                             o->network_measure,
                             o->calibrate,
                             o->handed_out,
-                            o->lazy != NULL};
+                            o->lazy != NULL,
+                            o->fixed_costs};
     const int64_t print = eqp_fingerprint(0, (int64_t)(sizeof word / sizeof word[0]), word);
 
     return eqp__print_choice(eqp__print_network(print, &o->network), &o->method);

@@ -81,6 +81,9 @@ int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows,
     int64_t n[KINDS];
     int code = EQP_OK;
 
+    if (o->costs.fixed) {
+        return EQP_OK;
+    }
     for (int i = 0; i < EQP_COST_SUMS; i++) {
         o->costs.samples.sum[i] *= FADING;
     }

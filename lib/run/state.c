@@ -126,12 +126,14 @@ static void take_head(eqp_balancer *b, const head *h)
 {
     const eqp_policy_options options = b->policy.options;
 
-    b->costs.fit = h->fit;
-    b->costs.samples = h->samples;
-    b->costs.known = h->known != 0;
-    b->overheads.costs.fit = h->overhead.fit;
-    b->overheads.costs.samples = h->overhead.samples;
-    b->overheads.costs.known = h->overhead.known;
+    if (!b->options.fixed_costs) {
+        b->costs.fit = h->fit;
+        b->costs.samples = h->samples;
+        b->costs.known = h->known != 0;
+        b->overheads.costs.fit = h->overhead.fit;
+        b->overheads.costs.samples = h->overhead.samples;
+        b->overheads.costs.known = h->overhead.known;
+    }
     if (h->nranks != b->nranks) { /* what a piece of work costs is all that still holds */
         return;
     }

@@ -65,12 +65,14 @@ typedef struct eqp_balancer_options {
     eqp_exchange_plan plan;    /**< by this one */
     eqp_network network;       /**< what messages cost */
     bool network_measure;      /**< they are measured before maps are compared */
-    bool calibrate;  /**< where ranks take longer than predicted, each in its own way, weights are scaled by what
-                          was measured, and a map is made for that; yes. Not where shares are measured, nor in
-                          maps that are tried before they are used */
-    bool handed_out; /**< work is handed out while it is done, so that loads say nothing of the map */
-    eqp_lazy *lazy;  /**< who makes maps beside the run (lazy_run.h), for the ranks of this balancer; the code's owners
-                        must carry labels then (problem.h). NULL: nobody (borrowed) */
+    bool calibrate;   /**< where ranks take longer than predicted, each in its own way, weights are scaled by what
+                           was measured, and a map is made for that; yes. Not where shares are measured, nor in
+                           maps that are tried before they are used */
+    bool handed_out;  /**< work is handed out while it is done, so that loads say nothing of the map */
+    eqp_lazy *lazy;   /**< who makes maps beside the run (lazy_run.h), for the ranks of this balancer; the code's owners
+                         must carry labels then (problem.h). NULL: nobody (borrowed) */
+    bool fixed_costs; /**< the problem's nominal costs hold, whatever is measured: then maps of the same state are the
+                           same in every run, however fast a machine is and however many ranks measure */
 } eqp_balancer_options;
 
 /** Sets all options to what they are if nobody says anything. size: sizeof(eqp_balancer_options). Local.
