@@ -2,6 +2,7 @@
 #include "map/draft.h"
 
 #include "map/items.h"
+#include "par/comm.h"
 
 #include <equipoise/base.h>
 #include <equipoise/par.h>
@@ -63,6 +64,9 @@ static int make_items(eqp_draft *draft, const eqp_map *old)
         const double *factor = items->part_now[i] >= 0 ? draft->options.factor : NULL;
         items->id[i] = before + i;
         items->weight[i] *= factor != NULL ? factor[items->part_now[i]] : 1.0;
+    }
+    EQP_TRY(eqp__weights_round(draft->comm, items->view.n, items->weight));
+    for (int64_t i = 0; i < items->view.n; i++) {
         draft->seconds[i] = items->weight[i];
     }
 done:
@@ -198,13 +202,14 @@ done:
     return code;
 }
 
-void eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share)
+int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share)
 {
     eqp_items *items = &draft->items;
 
     for (int64_t i = 0; i < items->view.n; i++) {
         items->weight[i] = share * factor[items->part[i]] * draft->seconds[i] + (1.0 - share) * items->weight[i];
     }
+    return eqp__weights_round(draft->comm, items->view.n, items->weight);
 }
 
 int eqp__draft_given(const eqp_draft *draft, double *seconds)

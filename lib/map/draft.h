@@ -29,8 +29,8 @@ void eqp__draft_close(eqp_draft *draft);
 int eqp__draft_assign(eqp_draft *draft, const double *beside, eqp_message *message);
 
 /* Weighs the items anew, each by what is done for it where it was assigned last: factor [nparts] of its own seconds,
- * the same on all ranks. share: how much of the new weight counts against the one before, over 0 to 1. Local. */
-void eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
+ * the same on all ranks. share: how much of the new weight counts against the one before, over 0 to 1. Collective. */
+int eqp__draft_reweigh(eqp_draft *draft, const double *factor, double share);
 
 /* Seconds of the items that each part was given: [nparts], the same on all ranks. Collective. */
 int eqp__draft_given(const eqp_draft *draft, double *seconds);

@@ -165,9 +165,9 @@ static int complete_open(const eqp_balance_items *items, complete *c)
         }
         c->items.particles = c->particles;
     }
-    if (!code && !items->weight && !(code = eqp_array_create(&c->weight, items->n, sizeof *c->weight))) {
+    if (!code && !(code = eqp_array_create(&c->weight, items->n, sizeof *c->weight))) {
         for (int64_t i = 0; i < items->n; i++) {
-            c->weight[i] = (double)c->items.particles[i];
+            c->weight[i] = items->weight ? items->weight[i] : (double)c->items.particles[i];
         }
         c->items.weight = c->weight;
     }
@@ -287,6 +287,7 @@ static int run_method(MPI_Comm comm, int code, const eqp_method *method, const e
     EQP_TRY(agree_on_call(comm, code, method, items, options, message));
     here = *options;
     here.message = message;
+    EQP_TRY(eqp__weights_round(comm, items->n, c.weight));
     EQP_TRY(check_total(comm, &c.items));
     EQP_TRY(method->assign(comm, &c.items, &here, c.part, &r));
     EQP_TRY(describe(comm, &c.items, options, c.part, &r));

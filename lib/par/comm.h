@@ -82,4 +82,9 @@ int64_t eqp__bits_of(double x);
 int eqp__sum_double(MPI_Comm comm, int64_t n, double *value);
 int eqp__sum_int64(MPI_Comm comm, int64_t n, int64_t *value);
 
+/* Rounds weights >= 0 of all ranks to multiples of one power of two, so small that 2^52 of it are more than all weights
+ * together. Then sums of any of them are exact, whoever adds up what in which order, and what is decided by sums does
+ * not depend on the ranks. Weights that overflow together stay as they are. Collective. */
+int eqp__weights_round(MPI_Comm comm, int64_t n, double *weight);
+
 #endif

@@ -5,8 +5,35 @@
 #include "assign/parts.h"
 #include "par/comm.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
+
+int eqp__weights_round(MPI_Comm comm, int64_t n, double *weight)
+{
+    double most = 0.0, all = 0.0;
+    int64_t total = n;
+    int exponent, code;
+
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, weight[i]);
+    }
+    EQP_TRY(eqp__sum_int64(comm, 1, &total));
+    if (MPI_Allreduce(&most, &all, 1, MPI_DOUBLE, MPI_MAX, comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    all *= (double)total;
+    frexp(all, &exponent);
+    if (!isfinite(all) || exponent - DBL_MANT_DIG < DBL_MIN_EXP) {
+        goto done;
+    }
+    const double quantum = ldexp(1.0, exponent - DBL_MANT_DIG + 1);
+    for (int64_t i = 0; i < n; i++) {
+        weight[i] = rint(weight[i] / quantum) * quantum;
+    }
+done:
+    return code;
+}
 
 int eqp_parts_load_all(MPI_Comm comm, int64_t n, const double *weight, const int *part, int nparts, const double *share,
                        double *load, eqp_part_loads *loads)

@@ -92,7 +92,7 @@ static int make_again(refining *s, int pass, eqp_trial *next, eqp_map_made *summ
 
     EQP_TRY(eqp__draft_given(s->draft, s->given));
     find_factors(s);
-    eqp__draft_reweigh(s->draft, s->factor, pass == 0 ? 1.0 : LATER_SHARE);
+    EQP_TRY(eqp__draft_reweigh(s->draft, s->factor, pass == 0 ? 1.0 : LATER_SHARE));
     EQP_TRY(eqp__draft_assign(s->draft, s->base, s->message));
     EQP_TRY(eqp__draft_take(s->draft, NULL, s->state->what->nhome, &next->map, &next->placements, summary));
 done:
