@@ -4,6 +4,7 @@
 
 #include "memory.h"
 #include <math.h>
+#include <string.h>
 
 struct builder {
     eqp_units *units;
@@ -181,19 +182,27 @@ done:
     return code;
 }
 
+/* The place of the next owner, and its weight in quanta. */
+static int place_next(struct builder *b, int64_t id, int64_t count, double weight, struct place *place, int64_t *fixed)
+{
+    int code;
+
+    EQP_TRY(eqp__fix(weight, b->units->scale, fixed));
+    *place = b->splitter.strategy == EQP_SAMPLE_RANDOM ? place_by_draws(b, id, count) : place_on_line(b, *fixed);
+    b->prefix += *fixed;
+    code = place->base >= EQP__BASE_LIMIT ? EQP_ERR_OVERFLOW : EQP_OK;
+done:
+    return code;
+}
+
 static int add_owner(struct builder *b, int64_t owner, int64_t id, int64_t count, double weight)
 {
+    struct place place;
     int64_t fixed;
-    int code = eqp__fix(weight, b->units->scale, &fixed);
+    int code = place_next(b, id, count, weight, &place, &fixed);
 
     if (code != EQP_OK) {
         return code;
-    }
-    struct place place =
-        b->splitter.strategy == EQP_SAMPLE_RANDOM ? place_by_draws(b, id, count) : place_on_line(b, fixed);
-    b->prefix += fixed;
-    if (place.base >= EQP__BASE_LIMIT) {
-        return EQP_ERR_OVERFLOW;
     }
     return place.wanted == 0 ? add_light(b, owner, id, count, fixed, place.base)
                              : add_heavy(b, owner, id, count, fixed, place);
@@ -321,6 +330,40 @@ done:
     }
     *units = b.units;
     return EQP_OK;
+}
+
+int eqp_units_intervals(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
+                        const eqp_units_options *options, const eqp_units_totals *all, const eqp_units_totals *before,
+                        int64_t *interval)
+{
+    struct builder b = {.units = NULL};
+    eqp_units_totals whole;
+    int64_t *made = NULL;
+    int code;
+
+    if (eqp__units_options_check(options) != EQP_OK || n < 0 || (n > 0 && (!id || !count || !weight || !interval)) ||
+        (all == NULL) != (before == NULL)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    EQP_TRY(check_totals(options, n, id, count, weight, all, before, &whole));
+    EQP_TRY(eqp__units_new(options->dim, 0, ldexp(1, options->weight_bits), &b.units));
+    EQP_TRY(builder_init(&b, options, &whole, before, all == NULL));
+    made = eqp__malloc((size_t)n, sizeof *made);
+    EQP_TRY(made ? EQP_OK : EQP_ERR_MEMORY);
+    for (int64_t i = 0; i < n; i++) {
+        struct place place;
+        int64_t fixed;
+        EQP_TRY(place_next(&b, id[i], count[i], weight[i], &place, &fixed));
+        made[i] = place.base;
+    }
+    if (n > 0) {
+        memcpy(interval, made, (size_t)n * sizeof *interval);
+    }
+done:
+    eqp__free(made);
+    eqp__splitter_free(&b.splitter);
+    eqp_units_free(b.units);
+    return code;
 }
 
 int eqp_units_create(int64_t n, const int64_t *id, const int64_t *count, const double *weight,

@@ -38,6 +38,11 @@ void eqp__owners_free(eqp_owners *owners);
 int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
                               eqp_owners *owners);
 
+/* owners_join.c: brings owners of one interval (eqp_units_intervals(), [owners->n]) to the first rank that has any of
+ * it, so that units are whole, and are the same whatever the ranks. Owners stay in curve order. Collective; on error
+ * they are as they were. */
+int eqp__owners_join(MPI_Comm comm, const int64_t *interval, eqp_owners *owners);
+
 /* eqp_enumerate_fn over the tiles of an owner that was surveyed with them; user is the eqp_owners. An owner without
  * tiles is one interaction at its own centre. */
 int eqp__owners_enumerate(void *user, int64_t owner, eqp_sink *sink);

@@ -133,13 +133,15 @@ static int add_totals(MPI_Comm comm, const eqp_units_options *options, const eqp
 /* Units are no finer than what sharing their owners costs: the balance gained would be lost in doing work again. */
 static int coarsen(MPI_Comm comm, const eqp_owners *owners, const eqp_units_totals *all, eqp_units_options *wanted)
 {
-    double again = 0.0, mean;
+    int64_t quanta = 0;
+    double mean;
     int code;
 
     for (int64_t o = 0; o < owners->n; o++) {
-        again += owners->again[o];
+        quanta += (int64_t)ldexp(owners->again[o], WEIGHT_BITS);
     }
-    code = eqp_sum_double(comm, 1, &again);
+    code = eqp_sum_int64(comm, 1, &quanta);
+    const double again = ldexp((double)quanta, -WEIGHT_BITS);
     if (code == EQP_OK && all->owners > 0 && all->weight > 0) {
         mean = ldexp((double)all->weight, -WEIGHT_BITS) / wanted->nparts;
         /* The target is imbalance x mean / max(2, threshold): see eqp_units_target(). */
@@ -149,10 +151,26 @@ static int coarsen(MPI_Comm comm, const eqp_owners *owners, const eqp_units_tota
     return code;
 }
 
+/* Units of light owners that lie across ranks come to one of them. */
+static int join(MPI_Comm comm, const eqp_units_options *wanted, const int64_t *count, const double *weight,
+                const eqp_units_totals *all, const eqp_units_totals *before, eqp_owners *owners)
+{
+    int64_t *interval = NULL;
+    int code = eqp_array_create(&interval, owners->n, sizeof *interval);
+
+    code = code == EQP_OK
+               ? eqp_units_intervals(owners->n, owners->own_pin, count, weight, wanted, all, before, interval)
+               : code;
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    EQP_TRY(eqp__owners_join(comm, interval, owners));
+done:
+    free(interval);
+    return code;
+}
+
 static int make_sampled(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners, eqp_units_totals *all,
                         eqp_units **units)
 {
-    const eqp_owner_pins pins = {owners->pin_first, owners->pin};
     eqp_units_options wanted = units_options(options, nparts);
     eqp_units_totals before;
     double target, rate;
@@ -172,6 +190,13 @@ static int make_sampled(MPI_Comm comm, const eqp_making *options, int nparts, eq
         code = add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
     }
     if (code == EQP_OK) {
+        code = join(comm, &wanted, owners->count, owners->weight, all, &before, owners);
+    }
+    if (code == EQP_OK) {
+        code = add_totals(comm, &wanted, owners, owners->count, owners->weight, all, &before);
+    }
+    if (code == EQP_OK) {
+        const eqp_owner_pins pins = {owners->pin_first, owners->pin};
         code = eqp_units_create_known(owners->n, owners->own_pin, owners->count, owners->weight, &pins,
                                       eqp__owners_enumerate, owners, &wanted, all, &before, units);
         code = eqp_agree(comm, code, NULL);
@@ -195,36 +220,48 @@ static int enumerate_alike(void *user, int64_t owner, eqp_sink *sink)
                           : code;
 }
 
-/* As many strided samples as there are tiles are the tiles themselves. */
-static int make_full(MPI_Comm comm, const eqp_making *options, int nparts, eqp_owners *owners, eqp_units **units)
+/* Interactions of each owner where every tile is one of weight 1. count, weight: the caller's, in any case. */
+static int count_tiles(const eqp_owners *owners, int64_t **count, double **weight)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(count, owners->n, sizeof **count));
+    EQP_TRY(eqp_array_create(weight, owners->n, sizeof **weight));
+    for (int64_t o = 0; o < owners->n; o++) {
+        (*count)[o] = owners->tile_first[o + 1] - owners->tile_first[o] + 1;
+        (*weight)[o] = (double)(*count)[o];
+    }
+done:
+    return code;
+}
+
+/* As many strided samples as there are tiles are the tiles themselves. last: owners are where they are to be. */
+static int make_full(MPI_Comm comm, const eqp_making *options, int nparts, bool last, eqp_owners *owners,
+                     eqp_units **units)
 {
     const eqp_owner_pins pins = {owners->pin_first, owners->pin};
     eqp_units_options wanted = units_options(options, nparts);
     eqp_units_totals all, before;
     int64_t *count = NULL;
     double *weight = NULL;
-    int code = eqp_array_create(&count, owners->n, sizeof *count);
+    int code = eqp_agree(comm, count_tiles(owners, &count, &weight), NULL);
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&weight, owners->n, sizeof *weight);
-    }
-    for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
-        count[o] = owners->tile_first[o + 1] - owners->tile_first[o] + 1;
-        weight[o] = (double)count[o];
-    }
-    code = eqp_agree(comm, code, NULL);
     wanted.strategy = EQP_SAMPLE_STRIDE;
     wanted.rate = 1;
     wanted.weight_bits = 0;
     wanted.max_pins = FULL_PINS;
-    if (code == EQP_OK) {
-        code = add_totals(comm, &wanted, owners, count, weight, &all, &before);
+    EQP_TRY(code);
+    EQP_TRY(add_totals(comm, &wanted, owners, count, weight, &all, &before));
+    if (!last) {
+        EQP_TRY(join(comm, &wanted, count, weight, &all, &before, owners));
+        EQP_TRY(make_full(comm, options, nparts, true, owners, units));
+    } else {
+        EQP_TRY(eqp_agree(comm,
+                          eqp_units_create_known(owners->n, owners->own_pin, count, weight, &pins, enumerate_alike,
+                                                 owners, &wanted, &all, &before, units),
+                          NULL));
     }
-    if (code == EQP_OK) {
-        code = eqp_units_create_known(owners->n, owners->own_pin, count, weight, &pins, enumerate_alike, owners,
-                                      &wanted, &all, &before, units);
-        code = eqp_agree(comm, code, NULL);
-    }
+done:
     free(weight);
     free(count);
     return code;
@@ -369,7 +406,7 @@ int eqp__work_units_make(MPI_Comm comm, const eqp_making *options, int nparts, e
     *units = made;
     if (options->how.full) {
         code = refuse_full(comm, options, nparts, owners, all, message);
-        code = code == EQP_OK ? make_full(comm, options, nparts, owners, &made.units) : code;
+        code = code == EQP_OK ? make_full(comm, options, nparts, false, owners, &made.units) : code;
     } else {
         code = make_sampled(comm, options, nparts, owners, all, &made.units);
     }

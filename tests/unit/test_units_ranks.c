@@ -26,6 +26,7 @@ struct whole_unit {
 
 struct table {
     int64_t n, capacity;
+    int64_t pieces; /* of units, of all ranks */
     struct whole_unit *unit;
 };
 
@@ -55,6 +56,7 @@ static void table_add(struct table *t, const eqp_units *units, uint64_t seed)
         eqp_unit unit;
         int64_t at = 0;
         assert_int_equal(eqp_units_get(units, i, &unit), EQP_OK);
+        t->pieces++;
         while (at < t->n && t->unit[at].id != unit.id) {
             at++;
         }
@@ -136,9 +138,9 @@ static eqp_units_totals totals_of(const struct world *w, const eqp_units_options
     return totals;
 }
 
-/* Runs both phases on `nranks` simulated ranks whose owners end at cut[r]. */
+/* Runs both phases on `nranks` simulated ranks whose owners end at cut[r]. interval: [owners], or NULL. */
 static void run_ranks(const struct world *w, int nranks, const int64_t *cut, eqp_units_options options,
-                      struct table *table)
+                      int64_t *interval, struct table *table)
 {
     int64_t *count = calloc((size_t)w->n + 1, sizeof *count);
     double *weight = calloc((size_t)w->n + 1, sizeof *weight);
@@ -169,6 +171,11 @@ static void run_ranks(const struct world *w, int nranks, const int64_t *cut, eqp
                          EQP_OK);
         table_add(table, units, options.seed);
         eqp_units_free(units);
+        if (interval) {
+            assert_int_equal(
+                eqp_units_intervals(mine.n, mine.id, count + at, weight + at, &options, &all, &before, interval + at),
+                EQP_OK);
+        }
         before = sum_of(before, totals_of(&mine, &options, count + at, weight + at));
     }
     free(count);
@@ -199,7 +206,7 @@ static void the_same_units_on_any_number_of_ranks(void **state)
                 for (int r = 0; r < ranks[k]; r++) {
                     cut[r] = r + 1 == ranks[k] ? w.n : w.n * (r + 1) * (r + 2) / (ranks[k] * (ranks[k] + 1));
                 }
-                run_ranks(&w, ranks[k], cut, options, &table);
+                run_ranks(&w, ranks[k], cut, options, NULL, &table);
                 assert_tables_equal(&serial, &table);
                 free(table.unit);
             }
@@ -208,6 +215,44 @@ static void the_same_units_on_any_number_of_ranks(void **state)
             world_free(&w);
         }
     }
+}
+
+static void ranks_that_have_whole_intervals_have_whole_units(void **state)
+{
+    enum { RANKS = 5 };
+    int64_t in_pieces = 0;
+
+    (void)state;
+    for (int s = 0; s < NSTRATEGIES; s++) {
+        struct world w = world_create(slow_here() ? 60 : 120, 15);
+        int64_t cut[RANKS], *interval = calloc((size_t)w.n, sizeof *interval);
+        eqp_units_options options = eqp_units_options_defaults();
+        struct table table = {0}, whole = {0};
+        options.strategy = strategies[s];
+        options.units = 40;
+        options.max_pins = MAX_PINS;
+        for (int r = 0; r < RANKS; r++) {
+            cut[r] = w.n * (r + 1) / RANKS;
+        }
+        run_ranks(&w, RANKS, cut, options, interval, &table);
+        in_pieces += table.pieces - table.n;
+        for (int64_t i = 1; i < w.n; i++) {
+            assert_true(interval[i] >= interval[i - 1]);
+        }
+        for (int r = 0; r + 1 < RANKS; r++) {
+            while (cut[r] < w.n && interval[cut[r]] == interval[cut[r] - 1]) {
+                cut[r]++;
+            }
+        }
+        run_ranks(&w, RANKS, cut, options, NULL, &whole);
+        assert_int_equal(whole.pieces, whole.n);
+        assert_tables_equal(&table, &whole);
+        free(table.unit);
+        free(whole.unit);
+        free(interval);
+        world_free(&w);
+    }
+    assert_true(in_pieces > 0); /* before */
 }
 
 static void ranks_without_owners_do_no_harm(void **state)
@@ -223,8 +268,8 @@ static void ranks_without_owners_do_no_harm(void **state)
         options.strategy = strategies[s];
         options.units = 80;
         options.max_pins = MAX_PINS;
-        run_ranks(&w, 1, one, options, &a);
-        run_ranks(&w, 6, empty, options, &b);
+        run_ranks(&w, 1, one, options, NULL, &a);
+        run_ranks(&w, 6, empty, options, NULL, &b);
         assert_tables_equal(&a, &b);
         free(a.unit);
         free(b.unit);
@@ -410,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_units_on_any_number_of_ranks),
+        cmocka_unit_test(ranks_that_have_whole_intervals_have_whole_units),
         cmocka_unit_test(ranks_without_owners_do_no_harm),
         cmocka_unit_test(the_order_in_which_owners_are_looked_at_is_irrelevant),
         cmocka_unit_test(a_split_owner_has_the_same_cells_anywhere_on_the_curve),

@@ -279,6 +279,22 @@ int eqp_units_create_known(int64_t n, const int64_t *id, const int64_t *count, c
                            const eqp_units_options *options, const eqp_units_totals *all,
                            const eqp_units_totals *before, eqp_units **units);
 
+/** The interval of the line that each owner falls into: units of light owners are those of one interval (see
+ * eqp_units_create()). Ranks that bring all owners of an interval to one of them, the first that has any, have every
+ * unit whole, and the same units however many they are. Local, O(n); with EQP_SAMPLE_RANDOM O(n + draws).
+ * \param[in]  n         owners of this rank in curve order, >= 0
+ * \param[in]  id        [n] global ids, different (borrowed)
+ * \param[in]  count     [n] interactions, >= 0 (borrowed)
+ * \param[in]  weight    [n] weights, >= 0 (borrowed)
+ * \param[in]  options   (borrowed)
+ * \param[in]  all       totals of all ranks (borrowed); NULL: these are all the owners there are
+ * \param[in]  before    totals of the ranks before this one (borrowed); NULL together with `all`
+ * \param[out] interval  [n] ascending, also over the ranks; unchanged on error
+ * \return as eqp_units_create() */
+int eqp_units_intervals(int64_t n, const int64_t *id, const int64_t *count, const double *weight,
+                        const eqp_units_options *options, const eqp_units_totals *all, const eqp_units_totals *before,
+                        int64_t *interval);
+
 /** Weighs the owners and selects the units of a program that holds all of them. Local. Arguments, cost and codes as
  * eqp_owners_weigh() without first_interaction and eqp_units_create(). */
 int eqp_units_create_serial(int64_t n, const int64_t *id, eqp_enumerate_fn enumerate, void *user,

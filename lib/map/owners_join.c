@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Owners at the border of two ranks that make one unit. */
+#include "map/owners.h"
+
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All of an owner but its lists. */
+typedef struct record {
+    eqp_owner owner;
+    int64_t id, own_pin, count, npins, ntiles;
+    double weight, again, seconds;
+} record;
+
+/* The intervals that a rank has; without owners it has none. */
+typedef struct range {
+    int64_t n, first, last;
+} range;
+
+/* Owners on their way to one lower rank, and those that come from higher ones. */
+typedef struct journey {
+    int64_t *sent, *received; /* [3][ranks]: owners, pins, tiles */
+    int64_t n, npins, ntiles; /* first ones here that go */
+    int64_t nin, npins_in, ntiles_in;
+    record *out, *in;
+} journey;
+
+static record record_of(const eqp_owners *owners, int64_t o)
+{
+    return (record){.owner = owners->owner[o],
+                    .id = owners->id[o],
+                    .own_pin = owners->own_pin[o],
+                    .count = owners->count[o],
+                    .npins = owners->pin_first[o + 1] - owners->pin_first[o],
+                    .ntiles = owners->tile_first[o + 1] - owners->tile_first[o],
+                    .weight = owners->weight[o],
+                    .again = owners->again[o],
+                    .seconds = owners->seconds[o]};
+}
+
+static void put(eqp_owners *owners, int64_t o, const record *r)
+{
+    owners->owner[o] = r->owner;
+    owners->id[o] = r->id;
+    owners->own_pin[o] = r->own_pin;
+    owners->count[o] = r->count;
+    owners->weight[o] = r->weight;
+    owners->again[o] = r->again;
+    owners->seconds[o] = r->seconds;
+    owners->pin_first[o + 1] = owners->pin_first[o] + r->npins;
+    owners->tile_first[o + 1] = owners->tile_first[o] + r->ntiles;
+}
+
+/* The rank that owners of this rank's first interval go to: itself, where no lower one has any. */
+static int find_target(int rank, const range *all)
+{
+    int target = rank;
+
+    for (int r = rank - 1; r >= 0 && all[rank].n > 0; r--) {
+        target = all[r].n > 0 && all[r].last == all[rank].first ? r : target;
+    }
+    return target;
+}
+
+static int pack(const eqp_owners *owners, const int64_t *interval, int target, int nranks, journey *j)
+{
+    int code;
+
+    while (j->n < owners->n && interval[j->n] == interval[0]) {
+        j->n++;
+    }
+    j->npins = owners->pin_first[j->n];
+    j->ntiles = owners->tile_first[j->n];
+    j->sent[target] = j->n;
+    j->sent[nranks + target] = j->npins;
+    j->sent[2 * nranks + target] = j->ntiles;
+    EQP_TRY(eqp_array_create(&j->out, j->n, sizeof *j->out));
+    for (int64_t o = 0; o < j->n; o++) {
+        j->out[o] = record_of(owners, o);
+    }
+done:
+    return code;
+}
+
+static int create(const eqp_owners *owners, const journey *j, eqp_owners *made)
+{
+    const int64_t n = owners->n - j->n + j->nin, ntiles = owners->tile_first[owners->n] - j->ntiles + j->ntiles_in;
+    int64_t **const number[] = {&made->id, &made->own_pin, &made->count, &made->pin_first, &made->tile_first};
+    double **const real[] = {&made->weight, &made->again, &made->seconds};
+    int code;
+
+    EQP_TRY(eqp_array_create(&made->owner, n, sizeof *made->owner));
+    for (int i = 0; i < 5; i++) {
+        EQP_TRY(eqp_array_create(number[i], n + 1, sizeof(int64_t)));
+    }
+    for (int i = 0; i < 3; i++) {
+        EQP_TRY(eqp_array_create(real[i], n, sizeof(double)));
+    }
+    EQP_TRY(eqp_array_create(&made->pin, owners->pin_first[owners->n] - j->npins + j->npins_in, sizeof *made->pin));
+    EQP_TRY(eqp_array_create(&made->tile_centroid, 3 * ntiles, sizeof *made->tile_centroid));
+    EQP_TRY(eqp_array_create(&made->tile_weight, ntiles, sizeof *made->tile_weight));
+    EQP_TRY(eqp_array_create(&made->tile_pin, EQP_TILE_PINS * ntiles, sizeof *made->tile_pin));
+done:
+    return code;
+}
+
+/* Elements from `gone` on of n to the front; those that arrive go behind them. */
+static int splice(MPI_Comm comm, size_t size, const int64_t *sent, const int64_t *received, int64_t gone, int64_t n,
+                  const void *old, void *made)
+{
+    const char *from = old;
+    char *to = made;
+    const size_t stays = (size_t)(n - gone) * size;
+
+    if (stays > 0) {
+        memcpy(to, from + (size_t)gone * size, stays);
+    }
+    return eqp_exchange(comm, size, sent, old, received, to == NULL ? NULL : to + stays);
+}
+
+/* made: with room for all. */
+static int travel(MPI_Comm comm, int nranks, const eqp_owners *owners, journey *j, eqp_owners *made)
+{
+    const int64_t *const pins_out = j->sent + nranks, *const pins_in = j->received + nranks;
+    const int64_t *const tiles_out = pins_out + nranks, *const tiles_in = pins_in + nranks;
+    const int64_t npins = owners->pin_first[owners->n], ntiles = owners->tile_first[owners->n];
+    int code;
+
+    EQP_TRY(eqp_exchange(comm, sizeof *j->out, j->sent, j->out, j->received, j->in));
+    EQP_TRY(splice(comm, sizeof *made->pin, pins_out, pins_in, j->npins, npins, owners->pin, made->pin));
+    EQP_TRY(splice(comm, 3 * sizeof *made->tile_centroid, tiles_out, tiles_in, j->ntiles, ntiles, owners->tile_centroid,
+                   made->tile_centroid));
+    EQP_TRY(splice(comm, sizeof *made->tile_weight, tiles_out, tiles_in, j->ntiles, ntiles, owners->tile_weight,
+                   made->tile_weight));
+    EQP_TRY(splice(comm, EQP_TILE_PINS * sizeof *made->tile_pin, tiles_out, tiles_in, j->ntiles, ntiles,
+                   owners->tile_pin, made->tile_pin));
+    for (int64_t o = j->n; o < owners->n; o++) {
+        const record r = record_of(owners, o);
+        put(made, made->n++, &r);
+    }
+    for (int64_t i = 0; i < j->nin; i++) {
+        put(made, made->n++, &j->in[i]);
+    }
+done:
+    return code;
+}
+
+/* What goes where: false on all ranks where nothing does. */
+static int plan(MPI_Comm comm, const int64_t *interval, const eqp_owners *owners, journey *j, bool *any)
+{
+    const range mine = {owners->n, owners->n > 0 ? interval[0] : 0, owners->n > 0 ? interval[owners->n - 1] : 0};
+    range *all = NULL;
+    int64_t n = 0;
+    int rank, nranks, code;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
+    EQP_TRY(code);
+    *any = false;
+    for (int r = 0; r < nranks; r++) {
+        *any = *any || find_target(r, all) != r;
+    }
+    code = eqp_array_create(&j->sent, 6 * (int64_t)nranks, sizeof *j->sent);
+    j->received = j->sent == NULL ? NULL : j->sent + 3 * (int64_t)nranks;
+    const int target = find_target(rank, all);
+    code = code == EQP_OK && target != rank ? pack(owners, interval, target, nranks, j) : code;
+    code = eqp_agree(comm, code, NULL);
+done:
+    free(all);
+    return code;
+}
+
+int eqp__owners_join(MPI_Comm comm, const int64_t *interval, eqp_owners *owners)
+{
+    eqp_owners made = {.n = 0};
+    journey j = {.n = 0};
+    bool any = false;
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    EQP_TRY(plan(comm, interval, owners, &j, &any));
+    if (!any) { /* the same on all ranks */
+        goto done;
+    }
+    EQP_TRY(eqp_exchange_counts(comm, j.sent, j.received, &j.nin));
+    EQP_TRY(eqp_exchange_counts(comm, j.sent + nranks, j.received + nranks, &j.npins_in));
+    EQP_TRY(eqp_exchange_counts(comm, j.sent + 2 * (int64_t)nranks, j.received + 2 * (int64_t)nranks, &j.ntiles_in));
+    code = eqp_array_create(&j.in, j.nin, sizeof *j.in);
+    EQP_TRY(eqp_agree(comm, code == EQP_OK ? create(owners, &j, &made) : code, NULL));
+    EQP_TRY(travel(comm, nranks, owners, &j, &made));
+    eqp__owners_free(owners);
+    *owners = made;
+    made = (eqp_owners){.n = 0};
+done:
+    eqp__owners_free(&made);
+    free(j.sent);
+    free(j.out);
+    free(j.in);
+    return code;
+}
