@@ -122,17 +122,53 @@ static bool read_split(const eqp_work_units *made, const int *part, int64_t firs
     return shared;
 }
 
-/* How owners that several parts compute find a home. */
+/* How owners that several parts compute find a home: rank after rank along the curve, as one rank would. */
 typedef struct homing {
+    int nparts;
     int64_t share; /* of a part in the particles */
-    double *loads; /* [parts] or NULL: see eqp__placements_make(); this rank's own */
+    double *loads; /* [parts] or NULL: see eqp__placements_make(); with what came along the curve so far */
     double each;   /* what a particle adds to it: as many as are a part's share, the mean of all parts */
+    home_run run;
 } homing;
+
+/* Of messages from a rank to the next one. */
+#define TAG_HOMING 77
+
+/* What the rank before has come to. */
+static int take_over(MPI_Comm comm, homing *h)
+{
+    int rank;
+
+    MPI_Comm_rank(comm, &rank);
+    if (rank > 0 && (MPI_Recv(&h->run, (int)sizeof h->run, MPI_BYTE, rank - 1, TAG_HOMING, comm, MPI_STATUS_IGNORE) !=
+                         MPI_SUCCESS ||
+                     (h->loads != NULL && MPI_Recv(h->loads, h->nparts, MPI_DOUBLE, rank - 1, TAG_HOMING, comm,
+                                                   MPI_STATUS_IGNORE) != MPI_SUCCESS))) {
+        return EQP_ERR_MPI;
+    }
+    return EQP_OK;
+}
+
+static int hand_over(MPI_Comm comm, const homing *h)
+{
+    int rank, nranks;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    if (rank + 1 < nranks &&
+        (MPI_Send(&h->run, (int)sizeof h->run, MPI_BYTE, rank + 1, TAG_HOMING, comm) != MPI_SUCCESS ||
+         (h->loads != NULL && MPI_Send(h->loads, h->nparts, MPI_DOUBLE, rank + 1, TAG_HOMING, comm) != MPI_SUCCESS))) {
+        return EQP_ERR_MPI;
+    }
+    return EQP_OK;
+}
 
 static int homing_open(MPI_Comm comm, const eqp_owners *owners, int nparts, const double *loads, homing *h)
 {
     int code = find_share(comm, owners, nparts, &h->share);
 
+    h->nparts = nparts;
+    h->run = (home_run){-1, 0, h->share};
     if (code != EQP_OK || loads == NULL) {
         return code;
     }
@@ -145,23 +181,12 @@ static int homing_open(MPI_Comm comm, const eqp_owners *owners, int nparts, cons
 }
 
 /* For every owner its tag (of split ones still counted from this rank's first) and the rank that its particles live
- * on. */
-static int read_parts(const eqp_owners *owners, const eqp_work_units *made, const int *part, homing *h,
+ * on. votes: [units] room. */
+static int find_homes(const eqp_owners *owners, const eqp_work_units *made, const int *part, homing *h, vote *votes,
                       split_table *table, eqp_placement *placement)
 {
-    home_run run = {-1, 0, h->share};
-    vote *votes = NULL;
-    int code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
+    int code = EQP_OK;
 
-    if (code == EQP_OK) {
-        code = eqp_array_create(&table->centroid, 3 * made->n, sizeof *table->centroid);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&table->rank, made->n, sizeof *table->rank);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&votes, made->n, sizeof *votes);
-    }
     for (int64_t o = 0; o < owners->n && code == EQP_OK; o++) {
         int64_t first = o, count = 1;
         if (made->units != NULL) {
@@ -173,12 +198,31 @@ static int read_parts(const eqp_owners *owners, const eqp_work_units *made, cons
         placement[o] = (eqp_placement){part[first], part[first]};
         if (count > 1 && read_split(made, part, first, count, table)) {
             const int64_t particles = owners->owner[o].particles, nvotes = count_votes(made, part, first, count, votes);
-            const int home = h->loads == NULL ? stay_together(nvotes, votes, particles, &run)
+            const int home = h->loads == NULL ? stay_together(nvotes, votes, particles, &h->run)
                                               : live_with_least(nvotes, votes, h->each * (double)particles, h->loads);
             placement[o] = (eqp_placement){-table->nsplit, home};
         }
-        run_extend(&run, placement[o].home, owners->owner[o].particles);
+        run_extend(&h->run, placement[o].home, owners->owner[o].particles);
     }
+    return code;
+}
+
+static int read_parts(MPI_Comm comm, const eqp_owners *owners, const eqp_work_units *made, const int *part, homing *h,
+                      split_table *table, eqp_placement *placement)
+{
+    const bool shares = made->units != NULL; /* the same on all ranks */
+    vote *votes = NULL;
+    int handed = EQP_OK, code = eqp_array_create(&table->nunits_of, owners->n, sizeof *table->nunits_of);
+
+    code = code == EQP_OK ? eqp_array_create(&table->centroid, 3 * made->n, sizeof *table->centroid) : code;
+    code = code == EQP_OK ? eqp_array_create(&table->rank, made->n, sizeof *table->rank) : code;
+    code = code == EQP_OK ? eqp_array_create(&votes, made->n, sizeof *votes) : code;
+    EQP_TRY(eqp_agree(comm, code, NULL));
+    code = shares ? take_over(comm, h) : EQP_OK;
+    code = code == EQP_OK ? find_homes(owners, made, part, h, votes, table, placement) : code;
+    handed = shares ? hand_over(comm, h) : EQP_OK; /* whatever became of it: the next one waits */
+    code = code == EQP_OK ? handed : code;
+done:
     free(votes);
     return code;
 }
@@ -283,8 +327,8 @@ int eqp__placements_make(MPI_Comm comm, const eqp_owners *owners, const eqp_work
 
     if (code == EQP_OK) {
         code = eqp_array_create(&placement, owners->n, sizeof *placement);
-        code = code ? code : read_parts(owners, units, part, &h, &table, placement);
-        code = eqp_agree(comm, code, NULL);
+        EQP_TRY(eqp_agree(comm, code, NULL));
+        code = eqp_agree(comm, read_parts(comm, owners, units, part, &h, &table, placement), NULL);
     }
     EQP_TRY(code);
     EQP_TRY(share_table(comm, &table, owners->n, placement, &map));
