@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One call of PHG, Zoltan's partitioner of hypergraphs. */
 #include "zoltan/phg.h"
+#include "par/gathered.h"
 #include "par/pins.h"
 #include "zoltan/session.h"
 
@@ -13,6 +14,10 @@
 
 /* Zoltan adds the weights of edges as float: so heavy, a hundred million of them still do not overflow. */
 #define MOST_EDGE_WEIGHT 1e30
+
+/* Up to so many pins one rank partitions for all: what PHG finds depends on the ranks that look. Beyond that it takes
+ * them too long. */
+#define MOST_ON_ROOT ((int64_t)1 << 22)
 
 static void size_pins(void *data, int *nlists, int *npins, int *format, int *error)
 {
@@ -142,8 +147,9 @@ done:
     return code;
 }
 
-int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                       const char *approach, double quality, int *part)
+/* Partitions where the items are: by all ranks of comm. */
+static int partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                     const char *approach, double quality, int *part)
 {
     char multiplier[32];
     const eqp__zoltan_setting settings[] = {
@@ -162,5 +168,67 @@ int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_
     free(input.list_first);
     free(input.list);
     free(input.list_weight);
+    return code;
+}
+
+/* On rank 0, of which alone the items are now, numbered in their order. */
+static int partition_here(eqp__gathered *g, const int64_t *size, const eqp_balance_options *options,
+                          const char *approach, double quality)
+{
+    MPI_Comm self = MPI_COMM_NULL;
+    eqp_balance_items items = {.n = g->n,
+                               .weight = g->weight,
+                               .size = size,
+                               .pin_first = g->pin_first,
+                               .pin = g->pin,
+                               .pin_weight = g->pin_weight};
+    int64_t *id = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&id, g->n, sizeof *id));
+    for (int64_t i = 0; i < g->n; i++) {
+        id[i] = i;
+    }
+    items.id = id;
+    EQP_TRY(eqp_comm_create(MPI_COMM_SELF, &self));
+    EQP_TRY(partition(self, &items, options, approach, quality, g->part));
+done:
+    eqp_comm_free(&self);
+    free(id);
+    return code;
+}
+
+/* One rank partitions for all, so that the parts do not depend on the ranks. */
+static int partition_on_root(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                             const char *approach, double quality, int *part)
+{
+    eqp__gathered g = {.n = 0};
+    int64_t *size = NULL, sized = items->n > 0 && items->size != NULL, all = 0;
+    int code = eqp_sum_int64(comm, 1, &sized);
+
+    EQP_TRY(code);
+    EQP_TRY(eqp__gathered_open(comm, items, part, &g));
+    if (sized > 0) {
+        EQP_TRY(eqp__collect_announce(&g.way, items->n, &all));
+        EQP_TRY(eqp__collect_array(&g.way, all, sizeof *size, items->size, &size));
+    }
+    code = g.way.rank == 0 ? partition_here(&g, size, options, approach, quality) : EQP_OK;
+    EQP_TRY(eqp__gathered_return(&g, code, items->n, part));
+done:
+    eqp__gathered_close(&g);
+    free(size);
+    return code;
+}
+
+int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                       const char *approach, double quality, int *part)
+{
+    int64_t npins = items->n > 0 ? items->pin_first[items->n] : 0;
+    int code;
+
+    EQP_TRY(eqp_sum_int64(comm, 1, &npins));
+    EQP_TRY(npins <= MOST_ON_ROOT ? partition_on_root(comm, items, options, approach, quality, part)
+                                  : partition(comm, items, options, approach, quality, part));
+done:
     return code;
 }
