@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As test_disagree.c, for what ranks keep from call to call: feedback's ranges, loops, routes, directories. After a
- * call that was refused the object does its work, or is freed. */
+/* As test_disagree.c, for what ranks keep from call to call: feedback's ranges, loops, routes, messengers, directories.
+ * After a call that was refused the object does its work, or is freed. */
 #include "disagree.h"
 
 #include <equipoise/directory.h>
 #include <equipoise/feedback_run.h>
 #include <equipoise/lazy_run.h>
+#include <equipoise/messenger.h>
 #include <equipoise/route.h>
 #include <equipoise/schedule_run.h>
 
@@ -488,6 +489,105 @@ static void rows_of_routes(MPI_Comm comm)
     run_rows(comm, rows, sizeof rows / sizeof rows[0]);
 }
 
+/* ---- messengers ---- */
+
+static int messenger_create(const seat *s)
+{
+    eqp_messenger *messenger = NULL;
+    const int code = CALL(s, eqp_messenger_create(s->argument, is(s, "messenger: NULL") ? NULL : &messenger));
+
+    CHECK((messenger == NULL) == (code != EQP_OK));
+    eqp_messenger_free(messenger);
+    return code;
+}
+
+/* A number to the next rank. */
+static void put_number(const seat *s, eqp_messenger *messenger)
+{
+    double *room;
+
+    if (s->size > 1) {
+        CHECK_EQUAL(eqp_messenger_put(messenger, (s->rank + 1) % s->size, sizeof *room, &room), EQP_OK);
+        *room = s->rank;
+    }
+}
+
+/* What a rank is told that differs is its own business: it makes the right call then. */
+static void answer_wrongly(const seat *s, eqp_messenger *messenger)
+{
+    const int other[2] = {(s->rank + 1) % s->size, s->size};
+
+    if (is(s, "nto: -1") || is(s, "nfrom: -1")) {
+        const int nto = is(s, "nto: -1") ? -1 : 0, nfrom = is(s, "nfrom: -1") ? -1 : 0;
+        CHECK_EQUAL(eqp_messenger_answer(messenger, EQP_OK, nto, other, nfrom, other), EQP_ERR_ARGUMENT);
+    }
+    if (is(s, "to: NULL") || is(s, "from: NULL")) {
+        const int nto = is(s, "to: NULL"), nfrom = is(s, "from: NULL");
+        CHECK_EQUAL(eqp_messenger_answer(messenger, EQP_OK, nto, NULL, nfrom, NULL), EQP_ERR_ARGUMENT);
+    }
+    if (is(s, "to: no rank") || is(s, "from: no rank")) {
+        const int nto = is(s, "to: no rank"), nfrom = is(s, "from: no rank");
+        CHECK_EQUAL(eqp_messenger_answer(messenger, EQP_OK, nto, other + 1, nfrom, other + 1), EQP_ERR_ARGUMENT);
+    }
+}
+
+static int messenger_exchange(const seat *s, bool answers)
+{
+    const int code = is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK, n = s->size > 1;
+    const int next = (s->rank + 1) % s->size, last = (s->rank + s->size - 1) % s->size;
+    const bool none = is(s, "messenger: NULL");
+    eqp_messenger *messenger = NULL;
+
+    CHECK_EQUAL(eqp_messenger_create(s->comm, &messenger), EQP_OK);
+    put_number(s, messenger);
+    CHECK(!none || (eqp_messenger_send(NULL, EQP_OK) == EQP_ERR_ARGUMENT &&
+                    eqp_messenger_answer(NULL, EQP_OK, 0, NULL, 0, NULL) == EQP_ERR_ARGUMENT &&
+                    eqp_messenger_finish(NULL) == EQP_ERR_ARGUMENT));
+    answer_wrongly(s, messenger);
+    CHECK_EQUAL(answers ? eqp_messenger_answer(messenger, code, n, &next, n, &last)
+                        : eqp_messenger_send(messenger, code),
+                EQP_OK);
+    const int result = eqp_messenger_finish(messenger);
+    const eqp_messages_view came = eqp_messenger_came(messenger);
+    CHECK(result || (came.n == n && (n == 0 || *(const double *)came.data[0] == last)));
+    if (none) {
+        eqp_messenger_free(NULL);
+    }
+    eqp_messenger_free(messenger);
+    return answers ? eqp_agree(s->comm, result, NULL) : result;
+}
+
+static int messenger_send(const seat *s)
+{
+    return messenger_exchange(s, false);
+}
+
+static int messenger_answer(const seat *s)
+{
+    return messenger_exchange(s, true);
+}
+
+static void rows_of_messengers(MPI_Comm comm)
+{
+    static const row rows[] = {
+        {"eqp_messenger_create", messenger_create, "comm: NULL", ALONE},
+        {"eqp_messenger_create", messenger_create, "messenger: NULL", WRONG},
+        {"eqp_messenger_send", messenger_send, "messenger: NULL", EQP_OK},
+        {"eqp_messenger_send", messenger_send, "code: EQP_ERR_DATA", EQP_ERR_DATA},
+        {"eqp_messenger_answer", messenger_answer, "messenger: NULL", EQP_OK},
+        {"eqp_messenger_answer", messenger_answer, "code: EQP_ERR_DATA", EQP_ERR_DATA},
+        {"eqp_messenger_answer", messenger_answer, "nto: -1", EQP_OK},
+        {"eqp_messenger_answer", messenger_answer, "to: NULL", EQP_OK},
+        {"eqp_messenger_answer", messenger_answer, "to: no rank", EQP_OK},
+        {"eqp_messenger_answer", messenger_answer, "nfrom: -1", EQP_OK},
+        {"eqp_messenger_answer", messenger_answer, "from: NULL", EQP_OK},
+        {"eqp_messenger_answer", messenger_answer, "from: no rank", EQP_OK},
+        {"eqp_messenger_finish", messenger_send, "messenger: NULL", EQP_OK},
+        {"eqp_messenger_free", messenger_send, "messenger: NULL", EQP_OK},
+    };
+    run_rows(comm, rows, sizeof rows / sizeof rows[0]);
+}
+
 /* ---- directories ---- */
 
 /* Two ids of each rank. */
@@ -675,8 +775,8 @@ static void rows_of_lazy_maps(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(rows_of_feedback),    MPI_TEST(rows_of_loops),     MPI_TEST(rows_of_routes),
-        MPI_TEST(rows_of_directories), MPI_TEST(rows_of_lazy_maps),
+        MPI_TEST(rows_of_feedback),   MPI_TEST(rows_of_loops),       MPI_TEST(rows_of_routes),
+        MPI_TEST(rows_of_messengers), MPI_TEST(rows_of_directories), MPI_TEST(rows_of_lazy_maps),
     };
     only_row = argc > 2 ? argv[2] : NULL;
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);

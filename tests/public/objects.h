@@ -439,6 +439,14 @@ static inline eqp_route *make_eqp_route(void)
     return route;
 }
 
+static inline eqp_messenger *make_eqp_messenger(void)
+{
+    eqp_messenger *messenger = NULL;
+
+    made(eqp_messenger_create(world_comm, &messenger), "messenger");
+    return messenger;
+}
+
 static inline eqp_gatherer *make_eqp_gatherer(void)
 {
     eqp_gatherer *gatherer = NULL;

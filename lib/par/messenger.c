@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages to ranks that are mostly the same from exchange to exchange. Each rank remembers to whom it sends and who
+ * sends to it; those get a message every time, an empty one if need be, so that nobody has to ask. An allreduce that
+ * blocks nobody tells whether any rank has a message for one that does not expect it. If so those messages travel by
+ * non-blocking consensus (T. Hoefler, C. Siebert, A. Lumsdaine: Scalable communication protocols for dynamic sparse
+ * data exchange, PPoPP 2010), and from then on they are expected.
+ *
+ * Messages are cut into pieces that fit into the memory in which a rank without any other takes them. */
+#include "par/comm.h"
+
+#include <equipoise/messenger.h>
+#include <equipoise/par.h>
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* First pieces that are expected, other pieces, and first pieces that are not expected: these by turns, as a rank that
+ * is through may send the next ones to a rank that still listens. */
+enum { TAG_FIRST = 76, TAG_REST, TAG_NEW };
+
+enum { PIECE = 1 << 18 };
+
+/* A partner that got nothing in so many exchanges in a row is told not to expect any more. */
+enum { PATIENCE = 8 };
+
+/* What every message begins with. */
+typedef struct head {
+    int64_t bytes; /* that follow */
+    int32_t code;  /* of the sender */
+    int32_t last;  /* 1: the receiver is not to expect messages from now on */
+} head;
+
+typedef struct buffer {
+    char *data;
+    int64_t n, capacity;
+} buffer;
+
+typedef enum progress { WAITS, COMES, IS_THERE } progress;
+
+/* All that concerns one other rank. */
+typedef struct partner {
+    buffer out, in;     /* with their heads */
+    head came;          /* of the message that has come */
+    progress progress;  /* of what comes from it */
+    int64_t at;         /* bytes that have come */
+    MPI_Request coming; /* the piece after them */
+    bool told, tells;   /* it expects messages; they are expected from it */
+    bool lost;          /* no memory for what it has sent */
+    int idle;           /* exchanges in a row that had nothing for it */
+} partner;
+
+typedef enum phase { OPEN, SENT, ANSWERED } phase;
+
+struct eqp_messenger {
+    MPI_Comm comm; /* own */
+    int rank, nranks, turn;
+    phase state;
+    partner *partner;      /* [nranks] */
+    int nto, nfrom, nsent; /* standing partners; ranks for which this exchange has something */
+    int *to, *from, *sent; /* [nranks] each */
+    int nawaited;          /* of this exchange */
+    int *awaited;          /* [nranks] */
+    int code, alone;       /* code: of this rank as it has sent; alone: of what it could not take in */
+    head failure;          /* all that this rank sends if it has failed */
+    char *sink;            /* [PIECE] */
+    eqp_route_counts counts;
+    int64_t nrequests, capacity;
+    MPI_Request *request;
+    eqp__agreement agreement;
+    eqp_messages_view came;
+    int *rank_of;
+    int64_t *bytes_of;
+    const void **data_of; /* [nranks] each */
+};
+
+static int create_lists(eqp_messenger *m)
+{
+    const int64_t n = m->nranks;
+    int code;
+
+    EQP_TRY(eqp_array_create(&m->partner, n, sizeof *m->partner));
+    EQP_TRY(eqp_array_create(&m->to, n, sizeof *m->to));
+    EQP_TRY(eqp_array_create(&m->from, n, sizeof *m->from));
+    EQP_TRY(eqp_array_create(&m->sent, n, sizeof *m->sent));
+    EQP_TRY(eqp_array_create(&m->awaited, n, sizeof *m->awaited));
+    EQP_TRY(eqp_array_create(&m->rank_of, n, sizeof *m->rank_of));
+    EQP_TRY(eqp_array_create(&m->bytes_of, n, sizeof *m->bytes_of));
+    EQP_TRY(eqp_array_create(&m->data_of, n, sizeof *m->data_of));
+    EQP_TRY(eqp_array_create(&m->sink, PIECE, 1));
+    EQP_TRY(eqp_array_reserve(&m->request, &m->capacity, n, sizeof *m->request)); /* a head for everybody */
+done:
+    return code;
+}
+
+int eqp_messenger_create(MPI_Comm comm, eqp_messenger **messenger)
+{
+    eqp_messenger *made = NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+    int code;
+
+    EQP_TRY(eqp_comm_create(comm, &own));
+    code = messenger ? eqp_array_create(&made, 1, sizeof *made) : EQP_ERR_ARGUMENT;
+    if (!code) {
+        made->comm = own;
+        code = eqp__comm_shape(own, &made->rank, &made->nranks);
+        code = code ? code : create_lists(made);
+    }
+    if ((code = eqp_agree(own, code, NULL))) {
+        if (made) {
+            eqp_messenger_free(made);
+        } else {
+            eqp_comm_free(&own);
+        }
+        return code;
+    }
+    *messenger = made;
+done:
+    return code;
+}
+
+void eqp_messenger_free(eqp_messenger *messenger)
+{
+    eqp_messenger *const m = messenger;
+
+    if (!m) {
+        return;
+    }
+    if (m->state != OPEN) {
+        (void)eqp_messenger_finish(m);
+    }
+    for (int r = 0; m->partner && r < m->nranks; r++) {
+        free(m->partner[r].out.data);
+        free(m->partner[r].in.data);
+    }
+    free(m->partner);
+    free(m->to);
+    free(m->from);
+    free(m->sent);
+    free(m->awaited);
+    free(m->rank_of);
+    free(m->bytes_of);
+    free(m->data_of);
+    free(m->sink);
+    free(m->request);
+    eqp_comm_free(&m->comm);
+    free(m);
+}
+
+static bool is_other(const eqp_messenger *m, int rank)
+{
+    return rank >= 0 && rank < m->nranks && rank != m->rank;
+}
+
+/* Nothing is lost if there is no more memory. */
+static int reserve(buffer *b, int64_t n)
+{
+    return eqp_array_reserve(&b->data, &b->capacity, n, 1);
+}
+
+int eqp_messenger_put(eqp_messenger *messenger, int to, int64_t bytes, void *room)
+{
+    eqp_messenger *const m = messenger;
+
+    if (!m || !is_other(m, to) || bytes < 0 || !room) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (m->state != OPEN) {
+        return EQP_ERR_STATE;
+    }
+    buffer *b = &m->partner[to].out;
+    const int64_t old = b->n > 0 ? b->n : (int64_t)sizeof(head);
+    if (bytes > INT64_MAX / 4 - old) {
+        return EQP_ERR_OVERFLOW;
+    }
+    const int code = reserve(b, old + bytes);
+    if (code) {
+        return code;
+    }
+    if (b->n == 0) {
+        m->sent[m->nsent++] = to;
+    }
+    b->n = old + bytes;
+    char *at = b->data + old;
+    memcpy(room, &at, sizeof at);
+    return EQP_OK;
+}
+
+/* ---- sending ---- */
+
+static int64_t pieces_of(const buffer *b)
+{
+    return (b->n + PIECE - 1) / PIECE;
+}
+
+/* Requests for all pieces, and a head for all who expect one. */
+static int make_room(eqp_messenger *m, int n, const int *to)
+{
+    int64_t pieces = m->nranks;
+    int code = EQP_OK;
+
+    for (int i = 0; i < m->nsent; i++) {
+        pieces += pieces_of(&m->partner[m->sent[i]].out);
+    }
+    for (int i = 0; i < n && !code; i++) {
+        code = reserve(&m->partner[to[i]].out, sizeof(head));
+    }
+    code = code ? code : pieces > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK;
+    return code ? code : eqp_array_reserve(&m->request, &m->capacity, pieces, sizeof *m->request);
+}
+
+/* Posts a message: a head alone where there is nothing to say, or this rank has failed. */
+static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool last)
+{
+    buffer *b = &m->partner[to].out;
+    const int64_t n = m->code || b->n == 0 ? (int64_t)sizeof(head) : b->n;
+    const head h = {n - (int64_t)sizeof h, EQP_OK, last};
+    char *data = m->code ? (char *)&m->failure : b->data;
+
+    if (!m->code) {
+        memcpy(data, &h, sizeof h);
+        m->counts.messages_sent += h.bytes > 0;
+        m->counts.bytes_sent += h.bytes;
+    }
+    for (int64_t at = 0; at < n; at += PIECE, m->nrequests++) {
+        const int piece = n - at < PIECE ? (int)(n - at) : PIECE;
+        const int mpi = told_when_taken && at == 0
+                            ? MPI_Issend(data, piece, MPI_BYTE, to, tag, m->comm, &m->request[m->nrequests])
+                            : MPI_Isend(data + at, piece, MPI_BYTE, to, at == 0 ? tag : TAG_REST, m->comm,
+                                        &m->request[m->nrequests]);
+        if (mpi != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+static void prepare(eqp_messenger *m, int n, const int *to)
+{
+    m->code = m->code ? m->code : make_room(m, n, to);
+    m->failure = (head){.code = m->code};
+}
+
+static void await(eqp_messenger *m, int n, const int *from)
+{
+    for (int i = 0; i < n; i++) {
+        partner *p = &m->partner[from[i]];
+        m->awaited[m->nawaited++] = from[i];
+        p->progress = WAITS;
+        p->lost = false;
+        p->at = 0;
+    }
+}
+
+static void begin(eqp_messenger *m, phase next, int code)
+{
+    m->state = next;
+    m->code = code > 0 ? EQP_ERR_ARGUMENT : code;
+    m->alone = EQP_OK;
+    m->turn = !m->turn;
+    m->nawaited = 0;
+    m->nrequests = 0;
+    m->came = (eqp_messages_view){.n = 0};
+    m->counts = (eqp_route_counts){0};
+}
+
+int eqp_messenger_send(eqp_messenger *messenger, int code)
+{
+    eqp_messenger *const m = messenger;
+    int64_t unexpected = 0;
+
+    if (!m) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (m->state != OPEN) {
+        return EQP_ERR_STATE;
+    }
+    begin(m, SENT, code);
+    prepare(m, m->nto, m->to);
+    await(m, m->nfrom, m->from);
+    for (int i = 0; i < m->nto; i++) {
+        partner *p = &m->partner[m->to[i]];
+        p->idle = m->code ? 0 : p->out.n > 0 ? 0 : p->idle + 1;
+        if (post(m, m->to[i], TAG_FIRST, false, p->idle >= PATIENCE)) {
+            return EQP_ERR_MPI;
+        }
+    }
+    for (int i = 0; i < m->nsent; i++) {
+        unexpected -= !m->partner[m->sent[i]].told;
+    }
+    return eqp__agree_begin(m->comm, m->code, 1, &unexpected, &m->agreement);
+}
+
+int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int *to, int nfrom, const int *from)
+{
+    eqp_messenger *const m = messenger;
+    int expected = 0, own = EQP_OK;
+
+    if (!m || nto < 0 || nfrom < 0 || nto > m->nranks || nfrom > m->nranks || (nto > 0 && !to) ||
+        (nfrom > 0 && !from)) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (m->state != OPEN) {
+        return EQP_ERR_STATE;
+    }
+    for (int i = 0; i < nfrom; i++) {
+        own = is_other(m, from[i]) ? own : EQP_ERR_ARGUMENT;
+    }
+    for (int i = 0; i < nto; i++) {
+        own = is_other(m, to[i]) ? own : EQP_ERR_ARGUMENT;
+    }
+    if (own) {
+        return own;
+    }
+    for (int i = 0; i < nto; i++) {
+        expected += m->partner[to[i]].out.n > 0;
+    }
+    begin(m, ANSWERED, expected < m->nsent && !code ? EQP_ERR_ARGUMENT : code);
+    prepare(m, nto, to);
+    await(m, nfrom, from);
+    for (int i = 0; i < nto; i++) {
+        if (post(m, to[i], TAG_FIRST, false, false)) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+/* ---- receiving ---- */
+
+/* A piece has come into `data`, where the message begins. */
+static void take_piece(partner *p, const char *data, int piece)
+{
+    if (p->at == 0) {
+        memcpy(&p->came, data, sizeof p->came);
+        p->in.n = (int64_t)sizeof(head) + p->came.bytes;
+    }
+    p->at += piece;
+    p->progress = p->at == p->in.n ? IS_THERE : COMES;
+}
+
+/* Takes all that is left of a message and keeps nothing of it. first: its first piece, or MPI_MESSAGE_NULL. */
+static int throw_away(eqp_messenger *m, int from, MPI_Message *first, int piece)
+{
+    partner *p = &m->partner[from];
+
+    p->lost = true;
+    m->alone = EQP_ERR_MEMORY;
+    if (*first != MPI_MESSAGE_NULL) {
+        if (MPI_Mrecv(m->sink, piece, MPI_BYTE, first, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        take_piece(p, m->sink, piece);
+    }
+    while (p->progress != IS_THERE) {
+        piece = p->in.n - p->at < PIECE ? (int)(p->in.n - p->at) : PIECE;
+        if (MPI_Recv(m->sink, piece, MPI_BYTE, from, TAG_REST, m->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            return EQP_ERR_MPI;
+        }
+        take_piece(p, m->sink, piece);
+    }
+    return EQP_OK;
+}
+
+/* The first piece has been found; takes it in as far as it is there, or all of it. */
+static int take_first(eqp_messenger *m, int from, MPI_Message *first, const MPI_Status *status)
+{
+    partner *p = &m->partner[from];
+    int piece = 0;
+
+    if (MPI_Get_count(status, MPI_BYTE, &piece) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (reserve(&p->in, piece)) {
+        return throw_away(m, from, first, piece);
+    }
+    p->in.n = piece; /* as far as is known */
+    p->progress = COMES;
+    return MPI_Imrecv(p->in.data, piece, MPI_BYTE, first, &p->coming) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+}
+
+/* The piece under way is there: on to the next one. */
+static int take_next(eqp_messenger *m, int from)
+{
+    partner *p = &m->partner[from];
+    MPI_Message none = MPI_MESSAGE_NULL;
+    const int64_t left = p->in.n - p->at;
+
+    take_piece(p, p->in.data, left < PIECE ? (int)left : PIECE);
+    if (p->progress == IS_THERE) {
+        return EQP_OK;
+    }
+    if (reserve(&p->in, p->in.n)) {
+        return throw_away(m, from, &none, 0);
+    }
+    const int piece = p->in.n - p->at < PIECE ? (int)(p->in.n - p->at) : PIECE;
+    return MPI_Irecv(p->in.data + p->at, piece, MPI_BYTE, from, TAG_REST, m->comm, &p->coming) == MPI_SUCCESS
+               ? EQP_OK
+               : EQP_ERR_MPI;
+}
+
+/* Takes in what there is of the message of a rank, or all of it. */
+static int receive(eqp_messenger *m, int from, bool wait)
+{
+    partner *p = &m->partner[from];
+    MPI_Message first = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    int flag = 1;
+
+    if (p->progress == WAITS) {
+        if ((wait ? MPI_Mprobe(from, TAG_FIRST, m->comm, &first, &status)
+                  : MPI_Improbe(from, TAG_FIRST, m->comm, &flag, &first, &status)) != MPI_SUCCESS ||
+            (flag && take_first(m, from, &first, &status))) {
+            return EQP_ERR_MPI;
+        }
+    }
+    while (p->progress == COMES && flag) {
+        if ((wait ? MPI_Wait(&p->coming, MPI_STATUS_IGNORE) : MPI_Test(&p->coming, &flag, MPI_STATUS_IGNORE)) !=
+                MPI_SUCCESS ||
+            (flag && take_next(m, from))) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+int eqp_messenger_progress(eqp_messenger *messenger)
+{
+    eqp_messenger *const m = messenger;
+    int code = m ? EQP_OK : EQP_ERR_ARGUMENT;
+
+    for (int i = 0; !code && m->state != OPEN && i < m->nawaited; i++) {
+        code = m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], false);
+    }
+    return code;
+}
+
+/* ---- messages that nobody expects ---- */
+
+static int take_unexpected(eqp_messenger *m)
+{
+    MPI_Message first = MPI_MESSAGE_NULL;
+    MPI_Status status;
+    int flag = 0;
+
+    if (MPI_Improbe(MPI_ANY_SOURCE, TAG_NEW + m->turn, m->comm, &flag, &first, &status) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (!flag) {
+        return EQP_OK;
+    }
+    const int from = status.MPI_SOURCE;
+    await(m, 1, &from);
+    m->partner[from].tells = true;
+    m->from[m->nfrom++] = from;
+    return take_first(m, from, &first, &status) || receive(m, from, true) ? EQP_ERR_MPI : EQP_OK;
+}
+
+/* Sends them and takes them in until all ranks have taken all. */
+static int exchange_unexpected(eqp_messenger *m)
+{
+    const int64_t before = m->nrequests;
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    int through = 0, done = 0;
+
+    for (int i = 0; i < m->nsent; i++) {
+        partner *p = &m->partner[m->sent[i]];
+        if (!p->told) {
+            p->told = true;
+            p->idle = 0;
+            m->to[m->nto++] = m->sent[i];
+            if (post(m, m->sent[i], TAG_NEW + m->turn, true, false)) {
+                return EQP_ERR_MPI;
+            }
+        }
+    }
+    while (!done) {
+        if (take_unexpected(m)) {
+            return EQP_ERR_MPI;
+        }
+        if (through) {
+            if (MPI_Test(&barrier, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+                return EQP_ERR_MPI;
+            }
+        } else if (MPI_Testall((int)(m->nrequests - before), m->request + before, &through, MPI_STATUSES_IGNORE) !=
+                       MPI_SUCCESS ||
+                   (through && MPI_Ibarrier(m->comm, &barrier) != MPI_SUCCESS)) {
+            return EQP_ERR_MPI;
+        }
+    }
+    return EQP_OK;
+}
+
+/* ---- the end ---- */
+
+/* Partners that are told no more are neither to expect nor to be expected. */
+static void part(eqp_messenger *m)
+{
+    int kept = 0;
+
+    for (int i = 0; i < m->nto; i++) {
+        partner *p = &m->partner[m->to[i]];
+        p->told = p->idle < PATIENCE;
+        p->idle = p->told ? p->idle : 0;
+        m->to[kept] = m->to[i];
+        kept += p->told;
+    }
+    m->nto = kept;
+    kept = 0;
+    for (int i = 0; i < m->nfrom; i++) {
+        partner *p = &m->partner[m->from[i]];
+        p->tells = !p->came.last;
+        m->from[kept] = m->from[i];
+        kept += p->tells;
+    }
+    m->nfrom = kept;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* What has come, without heads alone; the first code of a sender. */
+static int make_view(eqp_messenger *m)
+{
+    int n = 0, code = EQP_OK;
+
+    if (m->nawaited > 1) {
+        qsort(m->awaited, (size_t)m->nawaited, sizeof *m->awaited, compare_ranks);
+    }
+    for (int i = 0; i < m->nawaited; i++) {
+        const partner *p = &m->partner[m->awaited[i]];
+        code = code ? code : p->came.code;
+        if (p->came.bytes > 0) {
+            m->rank_of[n] = m->awaited[i];
+            m->bytes_of[n] = p->came.bytes;
+            m->data_of[n++] = p->lost ? NULL : p->in.data + sizeof(head);
+            m->counts.messages_received++;
+            m->counts.bytes_received += p->came.bytes;
+        }
+    }
+    m->came = (eqp_messages_view){.n = n, .rank = m->rank_of, .bytes = m->bytes_of, .data = m->data_of};
+    return code;
+}
+
+static void clear(eqp_messenger *m)
+{
+    for (int i = 0; i < m->nsent; i++) {
+        m->partner[m->sent[i]].out.n = 0;
+    }
+    m->nsent = 0;
+    m->state = OPEN;
+}
+
+/* Returns the code of all ranks after a send, else EQP_OK; or EQP_ERR_MPI. */
+static int end_exchange(eqp_messenger *m)
+{
+    int64_t unexpected = 0;
+    int code = EQP_OK;
+
+    for (int i = 0; i < m->nawaited; i++) {
+        EQP_TRY(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
+    }
+    if (m->state == SENT) {
+        code = eqp__agree_end(&m->agreement, &unexpected);
+        code = code == EQP_OK && unexpected < 0 ? exchange_unexpected(m) : code;
+    }
+    if (code != EQP_ERR_MPI && MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
+        code = EQP_ERR_MPI;
+    }
+done:
+    return code;
+}
+
+int eqp_messenger_finish(eqp_messenger *messenger)
+{
+    eqp_messenger *const m = messenger;
+    int code;
+
+    if (!m) {
+        return EQP_ERR_ARGUMENT;
+    }
+    if (m->state == OPEN) {
+        return EQP_ERR_STATE;
+    }
+    eqp_wait_begin();
+    code = end_exchange(m);
+    eqp_wait_end();
+    if (code != EQP_ERR_MPI) {
+        const int told = make_view(m);
+        if (m->state == ANSWERED) {
+            code = m->code ? m->code : told;
+        } else {
+            part(m);
+        }
+    }
+    if (code && m->state == SENT) {
+        m->came = (eqp_messages_view){.n = 0};
+    }
+    clear(m);
+    return code ? code : m->alone;
+}
+
+eqp_messages_view eqp_messenger_came(const eqp_messenger *messenger)
+{
+    return messenger ? messenger->came : (eqp_messages_view){.n = 0};
+}
+
+eqp_route_counts eqp_messenger_last_counts(const eqp_messenger *messenger)
+{
+    return messenger ? messenger->counts : (eqp_route_counts){0};
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages between ranks that come and go as partners: what was put arrives whole, once, in the order of the ranks; a
+ * code arrives everywhere; a rank without memory leaves nobody waiting. */
+#include "harness.h"
+
+#include <equipoise/messenger.h>
+#include <equipoise/random.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "failing_ranks.h"
+
+enum { MOST_RANKS = 64 };
+
+/* Bytes from one rank to another in a round; 0: no message. Pairs change every ten rounds. */
+static int64_t length_of(int round, int from, int to)
+{
+    const uint64_t draw = eqp_random_bits((uint64_t)(round / 10), (uint64_t)from, (uint64_t)to);
+
+    return from == to || draw % 3 == 0 ? 0 : draw % 29 == 0 ? 600000 + round : (int64_t)(draw % 5000) + 1;
+}
+
+static unsigned char byte_of(int round, int from, int to, int64_t i)
+{
+    return (unsigned char)(round + 7 * from + 31 * to + i);
+}
+
+/* In two puts, so that the second one moves what the first one has begun. */
+static void put(eqp_messenger *m, int round, int from, int to)
+{
+    const int64_t n = length_of(round, from, to), cut = n / 3;
+
+    for (int half = 0; half < 2 && n > 0; half++) {
+        const int64_t begin = half == 0 ? 0 : cut, end = half == 0 ? cut : n;
+        unsigned char *room = NULL;
+        CHECK_EQUAL(eqp_messenger_put(m, to, end - begin, &room), EQP_OK);
+        for (int64_t i = begin; i < end; i++) {
+            room[i - begin] = byte_of(round, from, to, i);
+        }
+    }
+}
+
+static void check_round(const eqp_messenger *m, int round, int rank, int size)
+{
+    const eqp_messages_view came = eqp_messenger_came(m);
+    const eqp_route_counts counts = eqp_messenger_last_counts(m);
+    int64_t sent = 0, received = 0;
+    int at = 0;
+
+    for (int from = 0; from < size; from++) {
+        const int64_t n = length_of(round, from, rank);
+        int64_t wrong = 0;
+        sent += length_of(round, rank, from);
+        received += n;
+        if (n == 0) {
+            continue;
+        }
+        CHECK(at < came.n && came.rank[at] == from && came.bytes[at] == n);
+        for (int64_t i = 0; i < n; i++) {
+            wrong += ((const unsigned char *)came.data[at])[i] != byte_of(round, from, rank, i);
+        }
+        CHECK_EQUAL(wrong, 0);
+        at++;
+    }
+    CHECK_EQUAL(came.n, at);
+    CHECK(counts.bytes_sent == sent && counts.bytes_received == received && counts.messages_received == at);
+}
+
+/* Ranks that need not expect anything, and ranks that know who sends to them; some rounds without a look meanwhile. */
+static void messages_arrive_whole(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
+    eqp_messenger *m = NULL;
+
+    CHECK_EQUAL(eqp_messenger_create(comm, &m), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_finish(m), EQP_ERR_STATE);
+    for (int round = 0; round < 30; round++) {
+        int to[MOST_RANKS], from[MOST_RANKS], nto = 0, nfrom = 0;
+        for (int r = 0; r < size; r++) {
+            put(m, round, rank, r);
+            to[nto] = from[nfrom] = r;
+            nto += length_of(round, rank, r) > 0;
+            nfrom += length_of(round, r, rank) > 0;
+        }
+        CHECK_EQUAL(round % 4 == 1 ? eqp_messenger_answer(m, EQP_OK, nto, to, nfrom, from)
+                                   : eqp_messenger_send(m, EQP_OK),
+                    EQP_OK);
+        CHECK_EQUAL(eqp_messenger_send(m, EQP_OK), EQP_ERR_STATE);
+        for (int look = 0; look < round % 3 * 20; look++) {
+            CHECK_EQUAL(eqp_messenger_progress(m), EQP_OK);
+        }
+        CHECK_EQUAL(eqp_messenger_finish(m), EQP_OK);
+        check_round(m, round, rank, size);
+    }
+    CHECK_EQUAL(eqp_messenger_send(m, EQP_OK), EQP_OK); /* freed on its way */
+    eqp_messenger_free(m);
+}
+
+/* In every round another rank has failed, whose messages are lost; the next exchange is as if nothing had been. */
+static void a_code_arrives_everywhere(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
+    eqp_messenger *m = NULL;
+
+    CHECK_EQUAL(eqp_messenger_create(comm, &m), EQP_OK);
+    for (int round = 0; round < 30; round++) {
+        const bool failed = round % 2 == 0 && rank == round / 2 % size;
+        for (int r = 0; r < size; r++) {
+            put(m, round, rank, r);
+        }
+        CHECK_EQUAL(eqp_messenger_send(m, failed ? EQP_ERR_DATA : EQP_OK), EQP_OK);
+        CHECK_EQUAL(eqp_messenger_finish(m), round % 2 == 0 ? EQP_ERR_DATA : EQP_OK);
+        CHECK_EQUAL(eqp_messenger_came(m).rank == NULL, round % 2 == 0);
+        if (round % 2 == 1) {
+            check_round(m, round, rank, size);
+        }
+    }
+    eqp_messenger_free(m);
+}
+
+/* Those who expect an answer hear of it, the others do not. */
+static void an_answer_that_fails_is_told_to_those_who_wait(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
+    const int next = (rank + 1) % size, last = (rank + size - 1) % size, n = size > 1;
+    eqp_messenger *m = NULL;
+
+    CHECK_EQUAL(eqp_messenger_create(comm, &m), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_answer(m, rank == 0 ? EQP_ERR_DATA : EQP_OK, n, &next, n, &last), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_finish(m), rank == 0 || last == 0 ? EQP_ERR_DATA : EQP_OK);
+    CHECK_EQUAL(eqp_messenger_came(m).n, 0);
+    eqp_messenger_free(m);
+}
+
+/* A long message to the next rank. */
+static int put_long(eqp_messenger *m, int rank, int size)
+{
+    const int64_t n = 700000;
+    unsigned char *room = NULL;
+    const int code = size > 1 ? eqp_messenger_put(m, (rank + 1) % size, n, &room) : EQP_OK;
+
+    if (code == EQP_OK && room != NULL) {
+        memset(room, rank, (size_t)n);
+    }
+    return code;
+}
+
+static int exchange_with_little(MPI_Comm comm, void *user)
+{
+    const int size = mpi_test_size(comm), rank = mpi_test_rank(comm);
+    const int next = (rank + 1) % size, last = (rank + size - 1) % size, n = size > 1;
+    eqp_messenger *m = NULL;
+
+    (void)user;
+    failing_ranks_begin();
+    int code = eqp_messenger_create(comm, &m);
+    CHECK((m == NULL) == (code != EQP_OK));
+    for (int round = 0; round < 2 && code == EQP_OK; round++) {
+        code = put_long(m, rank, size);
+        CHECK_EQUAL(round == 0 ? eqp_messenger_send(m, code) : eqp_messenger_answer(m, code, n, &next, n, &last),
+                    EQP_OK);
+        code = eqp_messenger_finish(m);
+        const eqp_messages_view came = eqp_messenger_came(m);
+        CHECK(code != EQP_OK || came.n == n);
+        CHECK(code != EQP_OK || n == 0 || (came.rank[0] == last && ((const char *)came.data[0])[699999] == (char)last));
+        code = eqp_agree(comm, code, NULL); /* a rank that could not take in what came is the only one to know */
+    }
+    failing_ranks_end();
+    eqp_messenger_free(m);
+    return code;
+}
+
+static void nobody_waits_for_a_rank_without_memory(MPI_Comm comm)
+{
+    CHECK(failing_ranks_check(comm, exchange_with_little, NULL) > 0);
+}
+
+int main(int argc, char **argv)
+{
+    static const mpi_test tests[] = {
+        MPI_TEST(messages_arrive_whole),
+        MPI_TEST(a_code_arrives_everywhere),
+        MPI_TEST(an_answer_that_fails_is_told_to_those_who_wait),
+        MPI_TEST(nobody_waits_for_a_rank_without_memory),
+    };
+
+    if (!failing_malloc_only_ours()) {
+        printf("skipped: this system does not let a program fail its own allocations\n");
+        return 77;
+    }
+    return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
+}
