@@ -299,6 +299,37 @@ static void a_damaged_block_is_refused_and_changes_nothing(void **state)
     bh_set_free(&set);
 }
 
+static void blocks_in_a_row_are_grafted_as_one_by_one(void **state)
+{
+    (void)state;
+    bh_set set;
+    bh_part *parts, *twins;
+    bundle out;
+    size_t size = 0;
+    bh_set_make(BH_CLUSTERED, 400, 38, &set);
+    bh_parts_make(&set, 4, 4, 2, 1, &parts);
+    bh_parts_make(&set, 4, 4, 2, 1, &twins);
+    bh_tree *tree = &parts[1].tree, *twin = &twins[1].tree;
+    pack_for(parts, 2, 0, 1, &geometric, false, &out);
+    for (int64_t b = 0; b < out.n; b++) {
+        size += (size_t)out.bytes[b];
+    }
+    graft_all(twin, 0, &out);
+    assert_int_equal(bh_let_graft_all(tree, 0, out.data, 0), EQP_OK);
+    assert_int_equal(bh_let_graft_all(tree, 1, out.data, size), EQP_ERR_FORMAT); /* it has other cells */
+    assert_true(tree->ncells < twin->ncells);
+    assert_int_equal(bh_let_graft_all(tree, 0, out.data, size - 8), EQP_ERR_FORMAT); /* all but the last */
+    assert_int_equal(bh_let_graft_all(tree, 0, out.data, size), EQP_OK);
+    assert_int_equal(tree->ncells, twin->ncells);
+    assert_int_equal(tree->sources.n, twin->sources.n);
+    assert_memory_equal(tree->sources.x, twin->sources.x, (size_t)tree->sources.n * sizeof(double));
+    assert_int_equal(bh_tree_check(tree), EQP_OK);
+    bundle_free(&out);
+    bh_parts_free(2, parts);
+    bh_parts_free(2, twins);
+    bh_set_free(&set);
+}
+
 /* A word of a block is changed; whether the block is refused then. */
 static bool is_refused(bh_tree *tree, unsigned char *block, size_t size, size_t word, uint64_t value)
 {
@@ -453,6 +484,7 @@ int main(void)
         cmocka_unit_test(a_block_is_packed_once_for_all_who_want_it),
         cmocka_unit_test(blocks_have_numbers_of_their_own_and_known_sizes),
         cmocka_unit_test(a_damaged_block_is_refused_and_changes_nothing),
+        cmocka_unit_test(blocks_in_a_row_are_grafted_as_one_by_one),
         cmocka_unit_test(damaged_blocks_of_bare_trees_are_refused),
         cmocka_unit_test(every_failing_allocation_is_reported),
     };

@@ -10,21 +10,46 @@
 #include <math.h>
 #include <string.h>
 
-/* The cell with this number, or -1; parent: -1 for the root. */
-static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, int64_t *parent)
+/* Cells from the root down, each a child of the one before: the way to the cell that was looked for last. The next one
+ * is mostly near, as blocks come in the order of a walk. */
+typedef struct descent {
+    int n;
+    int64_t cell[EQP_CURVE_BITS + 1];
+} descent;
+
+static int64_t find_child(const bh_tree *tree, const bh_cell *cell, uint64_t wanted)
 {
-    int64_t c = tree->root;
-    *parent = -1;
-    while (c >= 0 && tree->cell[c].level < level) {
-        const bh_cell *cell = &tree->cell[c];
-        const uint64_t wanted = bh__key_at_level(key, cell->level + 1);
-        int64_t found = -1;
-        for (int64_t k = cell->child; cell->child >= 0 && found < 0 && k < cell->child + cell->nchild; k++) {
-            found = tree->cell[k].key == wanted ? k : -1;
+    for (int64_t k = cell->child; cell->child >= 0 && k < cell->child + cell->nchild; k++) {
+        if (tree->cell[k].key == wanted) {
+            return k;
         }
-        *parent = c;
-        c = found;
     }
+    return -1;
+}
+
+/* The cell with this number, or -1; parent: -1 for the root. */
+static int64_t find_cell(const bh_tree *tree, uint64_t key, int level, descent *way, int64_t *parent)
+{
+    while (way->n > 0) {
+        const bh_cell *last = &tree->cell[way->cell[way->n - 1]];
+        if (last->level <= level && bh__key_at_level(key, last->level) == last->key) {
+            break;
+        }
+        way->n--;
+    }
+    if (way->n == 0 && tree->root >= 0) {
+        way->cell[way->n++] = tree->root;
+    }
+    while (way->n > 0 && tree->cell[way->cell[way->n - 1]].level < level) {
+        const bh_cell *cell = &tree->cell[way->cell[way->n - 1]];
+        const int64_t child = find_child(tree, cell, bh__key_at_level(key, cell->level + 1));
+        if (child < 0) {
+            return -1;
+        }
+        way->cell[way->n++] = child;
+    }
+    *parent = way->n > 1 ? way->cell[way->n - 2] : -1;
+    const int64_t c = way->n > 0 ? way->cell[way->n - 1] : -1;
     return c >= 0 && tree->cell[c].level == level && tree->cell[c].key == key ? c : -1;
 }
 
@@ -157,8 +182,8 @@ static int graft_leaf(bh_tree *tree, int64_t number, int64_t parent, const unsig
 }
 
 /* The cell that the bytes tell the block of, and how long that must be. */
-static int find_block(const bh_tree *tree, const void *block, size_t bytes, int64_t *number, int64_t *parent,
-                      size_t *size)
+static int find_block(const bh_tree *tree, const void *block, size_t bytes, descent *way, int64_t *number,
+                      int64_t *parent, size_t *size)
 {
     uint64_t key;
     int64_t id;
@@ -170,7 +195,7 @@ static int find_block(const bh_tree *tree, const void *block, size_t bytes, int6
     if (!bh__address_of(id, &key, &level)) {
         return EQP_ERR_FORMAT;
     }
-    *number = find_cell(tree, key, level, parent);
+    *number = find_cell(tree, key, level, way, parent);
     if (*number < 0 || tree->cell[*number].home < 0) {
         return EQP_ERR_FORMAT;
     }
@@ -188,7 +213,8 @@ static int graft_block(bh_tree *tree, int64_t number, int64_t parent, const void
 int bh__block_graft(bh_tree *tree, const void *block, size_t bytes, size_t *size)
 {
     int64_t number, parent;
-    const int code = find_block(tree, block, bytes, &number, &parent, size);
+    descent way = {0};
+    const int code = find_block(tree, block, bytes, &way, &number, &parent, size);
     return code == EQP_OK ? graft_block(tree, number, parent, block) : code;
 }
 
@@ -196,9 +222,28 @@ int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size)
 {
     int64_t number, parent;
     size_t fits;
-    const int code = find_block(tree, block, size, &number, &parent, &fits);
+    descent way = {0};
+    const int code = find_block(tree, block, size, &way, &number, &parent, &fits);
     if (code != EQP_OK || size != fits || tree->cell[number].home != home) {
         return EQP_ERR_FORMAT;
     }
     return graft_block(tree, number, parent, block);
+}
+
+int bh_let_graft_all(bh_tree *tree, int home, const void *blocks, size_t size)
+{
+    const unsigned char *at = blocks;
+    descent way = {0};
+    int code = EQP_OK;
+    while (size > 0 && code == EQP_OK) {
+        int64_t number, parent;
+        size_t bytes = 0;
+        code = find_block(tree, at, size, &way, &number, &parent, &bytes);
+        if (code == EQP_OK) {
+            code = tree->cell[number].home == home ? graft_block(tree, number, parent, at) : EQP_ERR_FORMAT;
+        }
+        at += bytes;
+        size -= bytes;
+    }
+    return code;
 }

@@ -18,6 +18,13 @@ typedef struct stop {
     bool branch;  /* one of this rank's branches: the cell is its number */
 } stop;
 
+/* What has been marked of a family for the one who was the last to want it. Most of what a walk opens is marked
+ * already, and these say so without a look at the tree. */
+typedef struct family_mark {
+    int32_t asker; /* 1 + that; 0: nobody */
+    uint32_t leaves;
+} family_mark;
+
 /* Somebody wants a block. */
 typedef struct want {
     int32_t cell;
@@ -27,10 +34,11 @@ typedef struct want {
 struct bh_let {
     const bh_tree *tree; /* borrowed */
     int64_t nstops;
-    stop *stop;      /* [nstops] */
-    int32_t *last;   /* [cells] 1 + the last who wanted the cell's block; 0: nobody. Then the block's number */
-    int32_t *askers; /* [cells] how many want it */
-    int asker;       /* whose turn it is */
+    stop *stop;        /* [nstops] */
+    int32_t *last;     /* [cells] 1 + the last who wanted the cell's block; 0: nobody. Then the block's number */
+    int32_t *askers;   /* [cells] how many want it */
+    family_mark *mark; /* [families below the branches] */
+    int asker;         /* whose turn it is */
     int64_t nwants, capacity;
     want *want; /* [nwants] by asker */
     int64_t nblocks, nleaves;
@@ -107,7 +115,8 @@ int bh_let_create(const bh_tree *tree, bh_let **let)
     bh_list_init(&made->list);
     made->last = zeros(tree->ncells, sizeof(*made->last));
     made->askers = zeros(tree->ncells, sizeof(*made->askers));
-    if (made->last == NULL || made->askers == NULL || find_stops(made) != EQP_OK) {
+    made->mark = zeros(tree->nlocal_families, sizeof(*made->mark));
+    if (made->last == NULL || made->askers == NULL || made->mark == NULL || find_stops(made) != EQP_OK) {
         bh_let_free(made);
         return EQP_ERR_MEMORY;
     }
@@ -129,6 +138,7 @@ void bh_let_free(bh_let *let)
         free(let->opened);
         free(let->last);
         free(let->askers);
+        free(let->mark);
         free(let->want);
         free(let->cell);
         free(let->id);
@@ -144,8 +154,7 @@ static inline bool is_wanted(const bh_let *let, int64_t cell)
     return let->last[cell] == let->asker + 1;
 }
 
-/* Mostly a block is wanted already: that question alone is worth asking in place. */
-__attribute__((noinline)) static int add_new(bh_let *let, int64_t cell)
+static int add_new(bh_let *let, int64_t cell)
 {
     if (let->nwants == let->capacity) {
         const int64_t capacity = 2 * let->capacity + 256;
@@ -170,12 +179,20 @@ static inline int add_want(bh_let *let, int64_t cell)
     return is_wanted(let, cell) ? EQP_OK : add_new(let, cell);
 }
 
-/* Children of an opened cell that act one by one. */
-static inline int add_leaves(bh_let *let, const bh_family *family, unsigned leaves)
+/* A family, and those of its leaves that act one by one: what of it is not marked yet. */
+__attribute__((noinline)) static int mark_family(bh_let *let, int32_t number, unsigned leaves)
 {
+    const bh_family *family = &let->tree->family[number];
+    family_mark *mark = &let->mark[number];
     int code = EQP_OK;
+    if (mark->asker != let->asker + 1) {
+        *mark = (family_mark){.asker = let->asker + 1};
+        code = add_new(let, family->cell);
+    }
+    leaves &= ~mark->leaves;
+    mark->leaves |= leaves;
     for (; leaves != 0 && code == EQP_OK; leaves &= leaves - 1) {
-        code = add_want(let, family->child + __builtin_ctz(leaves));
+        code = add_new(let, family->child + __builtin_ctz(leaves));
     }
     return code;
 }
@@ -184,12 +201,14 @@ static inline int add_leaves(bh_let *let, const bh_family *family, unsigned leav
 static int mark_opened(bh_let *let)
 {
     const bh_frontier *frontier = &let->list.frontier;
+    const int32_t asker = let->asker + 1;
     int code = EQP_OK;
     for (int64_t i = 0; i < frontier->n && code == EQP_OK; i++) {
-        const bh_family *family = &let->tree->family[frontier->family[i]];
-        code = add_want(let, family->cell);
-        if (code == EQP_OK) {
-            code = add_leaves(let, family, frontier->taken[i] >> BH_FAMILY);
+        const int32_t number = frontier->family[i];
+        const unsigned leaves = frontier->taken[i] >> BH_FAMILY;
+        const family_mark *mark = &let->mark[number];
+        if (mark->asker != asker || (leaves & ~mark->leaves) != 0) {
+            code = mark_family(let, number, leaves);
         }
     }
     return code;
@@ -336,6 +355,11 @@ int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks)
         blocks->size += let->bytes[b];
     }
     return EQP_OK;
+}
+
+void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes)
+{
+    bh__block_pack(bytes, let->tree, &let->tree->cell[let->cell[block]]);
 }
 
 void bh_let_pack(const bh_let *let, void *bytes)

@@ -48,10 +48,16 @@ int bh_let_blocks_get(bh_let *let, bh_let_blocks *blocks);
 /* Writes the blocks one after another: bytes [blocks.size]. After bh_let_blocks_get(). O(bytes). */
 void bh_let_pack(const bh_let *let, void *bytes);
 
+/* The same for one block: bytes [blocks.bytes[block]]. */
+void bh_let_pack_block(const bh_let *let, int64_t block, void *bytes);
+
 /* Grafts one block from rank `home` onto the tree, whose cell it belongs to must be there. Everything is checked before
  * the tree points to it, moments bit for bit, in a bare tree that particles lie in their leaf: EQP_ERR_FORMAT, and an
  * unchanged tree, if anything does not fit. A block that is there already must be the same again, and changes nothing.
  * O(bytes + levels). EQP_ERR_MEMORY, EQP_ERR_OVERFLOW as bh_tree_build(). */
 int bh_let_graft(bh_tree *tree, int home, const void *block, size_t size);
+
+/* The same for blocks one after another, without gaps, in so many bytes. */
+int bh_let_graft_all(bh_tree *tree, int home, const void *blocks, size_t size);
 
 #endif
