@@ -13,6 +13,7 @@
 #include "order.h"
 
 #include <equipoise/curve.h>
+#include <equipoise/random.h>
 
 #include <math.h>
 #include <signal.h>
@@ -557,6 +558,53 @@ static void check_clocks_that_go_back(void)
     }
 }
 
+/* Particles of which the first are in order, some taken out and put behind them: each keeps all its values. */
+static void check_sorted(int64_t n, int64_t nsorted, int64_t every)
+{
+    bh_particles p;
+    int64_t place[64], nplaces = 0, wrong = 0;
+
+    bh_particles_init(&p);
+    CHECK(bh_particles_resize(&p, n) == EQP_OK, "no memory");
+    for (int64_t i = 0; i < n; i++) {
+        p.index[i] = i;
+        p.key[i] = i < nsorted ? (uint64_t)(i / 3) : eqp_random_bits(1, (uint64_t)i, 0) % (uint64_t)(nsorted + 1);
+        p.x[i] = p.pot[i] = (double)i;
+        p.tag[i] = -i;
+    }
+    CHECK(bh_particles_sort(&p) == EQP_OK, "no memory");
+    for (int64_t i = 0; i < n; i++) {
+        wrong += i > 0 && (p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]));
+        wrong += p.x[i] != (double)p.index[i] || p.pot[i] != p.x[i] || p.tag[i] != -p.index[i];
+    }
+    for (int64_t i = every; every > 0 && i < n && nplaces < 64; i += every) {
+        place[nplaces++] = i;
+    }
+    CHECK(bh_particles_part(&p, nplaces, place) == EQP_OK && p.n == n, "no memory");
+    for (int64_t i = 1; i < n; i++) {
+        wrong +=
+            i != n - nplaces && (p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]));
+        wrong += p.x[i] != (double)p.index[i] || p.pot[i] != p.x[i] || p.tag[i] != -p.index[i];
+    }
+    CHECK(bh_particles_sort(&p) == EQP_OK, "no memory");
+    for (int64_t i = 1; i < n; i++) {
+        wrong += p.key[i] < p.key[i - 1] || (p.key[i] == p.key[i - 1] && p.index[i] < p.index[i - 1]);
+    }
+    CHECK(wrong == 0, "%lld particles, %lld in order, each %lldth apart: %lld wrong", (long long)n, (long long)nsorted,
+          (long long)every, (long long)wrong);
+    bh_particles_free(&p);
+}
+
+static void check_sorts(void)
+{
+    static const int64_t cases[][3] = {{0, 0, 0},     {1, 1, 0},     {1, 0, 0},     {2, 1, 1},      {40, 39, 2},
+                                       {500, 490, 9}, {500, 500, 1}, {500, 0, 100}, {500, 470, 499}};
+
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        check_sorted(cases[k][0], cases[k][1], cases[k][2]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const test_plan clusters[] = {
@@ -593,6 +641,7 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    check_sorts();
     check_family((int)(sizeof clusters / sizeof clusters[0]), clusters);
     check_family((int)(sizeof relative / sizeof relative[0]), relative);
     check_family((int)(sizeof within / sizeof within[0]), within);

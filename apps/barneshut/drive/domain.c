@@ -114,22 +114,28 @@ static void leavers_free(leavers *out)
 /* Moves those that stay to the front, in order, and counts them. */
 static int part_leavers(bh_domain *domain, int64_t *nstay)
 {
+    const bh_homes *homes = &domain->homes;
     bh_particles *p = &domain->particles;
-    int64_t *order = NULL, kept = 0, left = 0;
-    int code = eqp_array_create(&order, p->n, sizeof *order);
+    int64_t *leaver = NULL, n = 0, capacity = 0;
+    uint64_t end = 0; /* of the interval that the last key was in; keys ascend */
+    bool stays = true;
+    int code = EQP_OK;
 
-    for (int64_t i = 0; i < p->n && code == EQP_OK; i++) {
-        if (bh_homes_rank(&domain->homes, p->key[i]) == domain->rank) {
-            order[kept++] = i;
-        } else {
-            order[p->n - ++left] = i;
+    for (int64_t i = 0; i < p->n; i++) {
+        if (p->key[i] >= end) {
+            const int64_t interval = bh_homes_find(homes, p->key[i]);
+            stays = homes->rank[interval] == domain->rank;
+            end = homes->begin[interval + 1];
+        }
+        if (!stays) {
+            EQP_TRY(eqp_array_reserve(&leaver, &capacity, n + 1, sizeof *leaver));
+            leaver[n++] = i;
         }
     }
-    if (code == EQP_OK && left > 0) {
-        code = bh_particles_permute(p, order);
-    }
-    free(order);
-    *nstay = kept;
+    EQP_TRY(bh_particles_part(p, n, leaver));
+done:
+    free(leaver);
+    *nstay = p->n - n;
     return code;
 }
 

@@ -3,7 +3,7 @@
 
 #include "../physics/order.h"
 
-#include <equipoise/error.h>
+#include <equipoise/base.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -95,26 +95,108 @@ int bh_particles_permute(bh_particles *p, const int64_t *order)
     return EQP_OK;
 }
 
-/* One pass tells that nothing need be moved. */
-static bool is_sorted(const bh_particles *p)
+int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place)
 {
-    for (int64_t i = 1; i < p->n; i++) {
-        if (p->key[i] < p->key[i - 1] || (p->key[i] == p->key[i - 1] && p->index[i] < p->index[i - 1])) {
-            return false;
+    uint64_t *kept = NULL;
+    void **field[BH_PARTICLE_FIELDS];
+    int code;
+
+    EQP_TRY(eqp_array_create(&kept, n, sizeof *kept));
+    list_fields(p, field);
+    for (int f = 0; f < BH_PARTICLE_FIELDS && n > 0; f++) {
+        char *values = *field[f];
+        for (int64_t k = 0; k < n; k++) {
+            memcpy(&kept[k], values + 8 * place[k], 8);
+        }
+        for (int64_t k = 0; k < n; k++) { /* those behind the k-th move up by k + 1 */
+            const int64_t end = k + 1 < n ? place[k + 1] : p->n;
+            memmove(values + 8 * (place[k] - k), values + 8 * (place[k] + 1), 8 * (size_t)(end - place[k] - 1));
+        }
+        memcpy(values + 8 * (p->n - n), kept, 8 * (size_t)n);
+    }
+done:
+    free(kept);
+    return code;
+}
+
+static bool comes_before(const bh_particles *p, int64_t a, int64_t b)
+{
+    return p->key[a] < p->key[b] || (p->key[a] == p->key[b] && p->index[a] < p->index[b]);
+}
+
+/* How many of the first particles are in order. */
+static int64_t count_sorted(const bh_particles *p)
+{
+    int64_t n = p->n > 0;
+
+    while (n < p->n && !comes_before(p, n, n - 1)) {
+        n++;
+    }
+    return n;
+}
+
+/* Of the first `sorted` particles the first that comes after particle i. */
+static int64_t find_later(const bh_particles *p, int64_t sorted, int64_t i)
+{
+    int64_t low = 0, high = sorted;
+
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (comes_before(p, i, middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
         }
     }
-    return true;
+    return low;
+}
+
+/* Particles behind those that are sorted go between them: few, as those that have come from other ranks. */
+static int insert_last(bh_particles *p, int64_t sorted)
+{
+    const int64_t n = p->n - sorted;
+    int64_t *order = NULL, *place = NULL;
+    uint64_t *kept = NULL;
+    void **field[BH_PARTICLE_FIELDS];
+    int code;
+
+    EQP_TRY(eqp_array_create(&order, n, sizeof *order));
+    EQP_TRY(eqp_array_create(&place, n, sizeof *place));
+    EQP_TRY(eqp_array_create(&kept, n, sizeof *kept));
+    EQP_TRY(bh_order(n, p->key + sorted, p->index + sorted, order));
+    for (int64_t k = 0; k < n; k++) {
+        place[k] = find_later(p, sorted, sorted + order[k]);
+    }
+    list_fields(p, field);
+    for (int f = 0; f < BH_PARTICLE_FIELDS; f++) {
+        char *values = *field[f];
+        int64_t end = sorted;
+        for (int64_t k = 0; k < n; k++) {
+            memcpy(&kept[k], values + 8 * (sorted + order[k]), 8);
+        }
+        for (int64_t k = n; k-- > 0; end = place[k]) {
+            memmove(values + 8 * (place[k] + k + 1), values + 8 * place[k], 8 * (size_t)(end - place[k]));
+            memcpy(values + 8 * (place[k] + k), &kept[k], 8);
+        }
+    }
+done:
+    free(order);
+    free(place);
+    free(kept);
+    return code;
 }
 
 int bh_particles_sort(bh_particles *p)
 {
-    if (is_sorted(p)) {
-        return EQP_OK;
-    }
-    int64_t *order = malloc((size_t)(p->n > 0 ? p->n : 1) * sizeof *order);
+    const int64_t sorted = count_sorted(p);
+    int64_t *order = NULL;
     int code;
 
-    EQP_TRY(order == NULL ? EQP_ERR_MEMORY : bh_order(p->n, p->key, p->index, order));
+    if (p->n - sorted <= p->n / 16) {
+        return sorted < p->n ? insert_last(p, sorted) : EQP_OK;
+    }
+    EQP_TRY(eqp_array_create(&order, p->n, sizeof *order));
+    EQP_TRY(bh_order(p->n, p->key, p->index, order));
     EQP_TRY(bh_particles_permute(p, order));
 done:
     free(order);

@@ -33,7 +33,10 @@ int bh_particles_resize(bh_particles *p, int64_t n);
 /* Reorders: new particle i is old particle order[i]. */
 int bh_particles_permute(bh_particles *p, const int64_t *order);
 
-/* Sorts by (key, index). */
+/* Moves the particles at n ascending places to the end; both they and the others keep their order. */
+int bh_particles_part(bh_particles *p, int64_t n, const int64_t *place);
+
+/* Sorts by (key, index); the faster the more of the first particles are in order. */
 int bh_particles_sort(bh_particles *p);
 
 /* Particle i as a record, and back. record [BH_PARTICLE_FIELDS] words. */
