@@ -89,7 +89,7 @@ static int compute_first(bh_simulation *sim, bh_ledger *ledger)
     int code;
 
     if (sim->settings->run.restart != NULL && sim->input.kick == 0) {
-        return bh_step_forces_beside(sim, ledger, EQP_OK, true);
+        return bh_step_forces_beside(sim, ledger);
     }
     EQP_TRY(eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL));
     bh_kick(p->n, sim->input.kick, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);

@@ -171,25 +171,38 @@ int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code)
     return code;
 }
 
-/* Forces while those that the particles have are kept aside. They come back where `back` says so, and where a signal
- * has ended the evaluation. */
-int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, int code, bool back)
+/* kept: forces and potentials of the particles, which the caller frees. */
+static int keep_forces(const bh_particles *p, double **kept)
+{
+    const double *const field[] = {p->ax, p->ay, p->az, p->pot};
+    const int code = eqp_array_create(kept, 4 * p->n, sizeof **kept);
+
+    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
+        memcpy(*kept + f * p->n, field[f], (size_t)p->n * sizeof **kept);
+    }
+    return code;
+}
+
+static void bring_back(bh_particles *p, const double *kept)
+{
+    double *const field[] = {p->ax, p->ay, p->az, p->pot};
+
+    for (int f = 0; f < 4 && p->n > 0; f++) {
+        memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
+    }
+}
+
+/* Forces that nobody needs but for what their evaluation shows: the particles keep those that they have. */
+int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger)
 {
     bh_particles *p = &sim->domain.particles;
-    double *const field[] = {p->ax, p->ay, p->az, p->pot};
     double *kept = NULL;
+    int code;
 
-    code = eqp_agree(sim->comm, code == EQP_OK ? eqp_array_create(&kept, 4 * p->n, sizeof *kept) : code, NULL);
-    for (int f = 0; f < 4 && p->n > 0 && code == EQP_OK; f++) {
-        memcpy(kept + f * p->n, field[f], (size_t)p->n * sizeof *kept);
-    }
-    if (code == EQP_OK) {
-        code = eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL);
-        back = code == EQP_OK ? back : code == EQP_ERR_STOPPED;
-        for (int f = 0; f < 4 && p->n > 0 && back; f++) {
-            memcpy(field[f], kept + f * p->n, (size_t)p->n * sizeof *kept);
-        }
-    }
+    EQP_TRY(eqp_agree(sim->comm, keep_forces(p, &kept), NULL));
+    code = eqp_agree(sim->comm, bh_step_forces(sim, ledger, EQP_OK), NULL);
+    bring_back(p, kept);
+done:
     free(kept);
     return code;
 }
@@ -199,33 +212,39 @@ static int take_step(bh_simulation *sim, bh_ledger *ledger, int code, eqp_messag
 {
     bh_particles *p = &sim->domain.particles;
     const double half = 0.5 * sim->dt;
+    const bool keeps = sim->settings->opening == 1; /* forces by the relative criterion need those of the step before */
+    double *kept = NULL;
 
     bh_kick(p->n, half, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, sim->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
     code = prepare(sim, ledger, code);
-    code = sim->settings->opening == 1 ? bh_step_forces_beside(sim, ledger, code, false)
-                                       : bh_step_forces(sim, ledger, code);
+    code = code == EQP_OK && keeps ? keep_forces(p, &kept) : code;
+    code = bh_step_forces(sim, ledger, code);
     sim->now.common.step++;
     sim->now.common.time += sim->dt;
     code = bh_step_conclude(sim, ledger, half, code, message);
     if (code == EQP_OK) {
         bh_kick(p->n, half, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     } else if (code == EQP_ERR_STOPPED) {
-        /* The step is left to the run that goes on: half a kick is owed then, and forces by the relative criterion need
-         * those of the step before. */
+        /* The step is left to the run that goes on: half a kick is owed then. */
         sim->kick = half;
+        if (kept != NULL) {
+            bring_back(p, kept);
+        } else if (keeps) {
+            sim->failed = EQP_ERR_MEMORY;
+        }
     } else {
         sim->now.common.step--;
         sim->now.common.time -= sim->dt;
     }
+    free(kept);
     return code;
 }
 
 int bh_simulation_step(bh_simulation *sim, eqp_message *message)
 {
-    const int own = sim->failed;
     bh_ledger ledger = {.begin = eqp_busy_seconds()};
-    int code = own;
+    int code = sim->failed;
 
     if (eqp_balancer_due(sim->balancer)) {
         code = eqp_agree(sim->comm, code, NULL);
@@ -234,11 +253,11 @@ int bh_simulation_step(bh_simulation *sim, eqp_message *message)
     }
     code = take_step(sim, &ledger, code, message);
 done:
-    sim->failed = EQP_OK;
-    if (code != EQP_OK) { /* on all ranks: the one that failed before the step tells how */
-        const int told = eqp_agree(sim->comm, own != EQP_OK ? own : EQP_ERR_REMOTE, message);
+    if (code != EQP_OK) { /* on all ranks: one that failed before the step, or at its end, tells how */
+        const int told = eqp_agree(sim->comm, sim->failed != EQP_OK ? sim->failed : EQP_ERR_REMOTE, message);
         code = told == EQP_ERR_REMOTE ? code : told;
     }
+    sim->failed = EQP_OK;
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "barneshut: step %lld: %s", (long long)sim->now.common.step + 1, eqp_error_text(code));
     }

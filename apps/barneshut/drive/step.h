@@ -24,9 +24,8 @@ int bh_step_settle(bh_simulation *sim, bh_ledger *ledger);
  * see bh_domain_settle_own(). Collective. */
 int bh_step_forces(bh_simulation *sim, bh_ledger *ledger, int code);
 
-/* The same while the forces that the particles have are kept aside. They come back where `back` says so, and where a
- * signal has ended the evaluation. Collective; the code is that of all ranks. */
-int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger, int code, bool back);
+/* The same, but the particles keep the forces that they have. Collective; the code is that of all ranks. */
+int bh_step_forces_beside(bh_simulation *sim, bh_ledger *ledger);
 
 /* What the step has shown, to the balancer and into the record. kick: that the velocities still lack; code: of this
  * rank so far. Returns the code of all ranks; one that failed leaves the record as it is. Collective. */
