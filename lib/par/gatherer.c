@@ -11,7 +11,7 @@
 
 /* What every slot begins with. */
 typedef struct slot_head {
-    int64_t n, code;
+    int64_t n, code, most;
 } slot_head;
 
 struct eqp_gatherer {
@@ -85,24 +85,27 @@ static slot_head head_of(const eqp_gatherer *g, int rank)
     return head;
 }
 
-/* *most: elements of any rank; *total: of all. The code of the first rank that failed. */
-static int look(const eqp_gatherer *g, int64_t *most, int64_t *total)
+/* *room: elements of any rank; *total: of all; *most: the largest of the ranks' numbers. The code of the first rank
+ * that failed. */
+static int look(const eqp_gatherer *g, int64_t *room, int64_t *total, int64_t *most)
 {
     int code = EQP_OK;
 
-    *most = *total = 0;
+    *room = *total = 0;
+    *most = INT64_MIN;
     for (int r = 0; r < g->nranks; r++) {
         const slot_head head = head_of(g, r);
-        *most = head.n > *most ? head.n : *most;
+        *room = head.n > *room ? head.n : *room;
+        *most = head.most > *most ? head.most : *most;
         *total += head.n; /* a slot has room for few enough */
         code = code ? code : (int)head.code;
     }
     return code;
 }
 
-static int gather(eqp_gatherer *g, int code, int64_t n, const void *send)
+static int gather(eqp_gatherer *g, int code, int64_t n, const void *send, int64_t most)
 {
-    const slot_head head = {code ? 0 : n, code};
+    const slot_head head = {code ? 0 : n, code, most};
     const int bytes = (int)slot_bytes(g, g->room);
 
     memcpy(g->mine, &head, sizeof head);
@@ -128,10 +131,11 @@ static char *close_up(eqp_gatherer *g)
     return g->all;
 }
 
-int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *send, int64_t *nrecv, void *recv)
+int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *send, int64_t *most, int64_t *nrecv,
+                     void *recv)
 {
-    const int64_t far = INT64_MAX / 4;
-    int64_t most, total;
+    const int64_t far = INT64_MAX / 4, number = most ? *most : 0;
+    int64_t room, total, found;
     char *first;
 
     if (!gatherer) {
@@ -140,14 +144,17 @@ int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *se
     code = code > 0 ? EQP_ERR_ARGUMENT : code;
     code = code ? code : n < 0 || (n > 0 && !send) || !nrecv || !recv ? EQP_ERR_ARGUMENT : EQP_OK;
     code = code ? code : n > far / gatherer->nranks ? EQP_ERR_OVERFLOW : EQP_OK;
-    EQP_TRY(gather(gatherer, code, n, send));
-    EQP_TRY(look(gatherer, &most, &total));
-    if (most > gatherer->room) { /* known to all ranks */
-        EQP_TRY(grow(gatherer, most + most / 8 + 8));
-        EQP_TRY(gather(gatherer, EQP_OK, n, send));
+    EQP_TRY(gather(gatherer, code, n, send, number));
+    EQP_TRY(look(gatherer, &room, &total, &found));
+    if (room > gatherer->room) { /* known to all ranks */
+        EQP_TRY(grow(gatherer, room + room / 8 + 8));
+        EQP_TRY(gather(gatherer, EQP_OK, n, send, number));
     }
     first = close_up(gatherer);
     *nrecv = total;
+    if (most) {
+        *most = found;
+    }
     memcpy(recv, &first, sizeof first);
 done:
     return code;

@@ -353,21 +353,22 @@ static int gatherer_create(const seat *s)
 
 static int gatherer_run(const seat *s)
 {
-    int64_t mine[2] = {s->rank, 1}, n = -1, *all = NULL;
+    int64_t mine[2] = {s->rank, 1}, most = s->rank, n = -1, *all = NULL;
     eqp_gatherer *gatherer = NULL;
 
     CHECK_EQUAL(eqp_gatherer_create(s->comm, 8, &gatherer), EQP_OK);
     if (is(s, "gatherer: NULL")) { /* is told at once, and may then call with the others */
-        CHECK_EQUAL(eqp_gatherer_run(NULL, EQP_OK, 2, mine, &n, (void *)&all), EQP_ERR_ARGUMENT);
+        CHECK_EQUAL(eqp_gatherer_run(NULL, EQP_OK, 2, mine, NULL, &n, (void *)&all), EQP_ERR_ARGUMENT);
     }
-    const int code = CALL(s, eqp_gatherer_run(gatherer, is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK,
-                                              is(s, "n: -1")  ? -1
-                                              : is(s, "n: 1") ? 1
-                                                              : 2,
-                                              is(s, "send: NULL") ? NULL : mine, is(s, "nrecv: NULL") ? NULL : &n,
-                                              is(s, "recv: NULL") ? NULL : (void *)&all));
+    const int code =
+        CALL(s, eqp_gatherer_run(gatherer, is(s, "code: EQP_ERR_DATA") ? EQP_ERR_DATA : EQP_OK,
+                                 is(s, "n: -1")  ? -1
+                                 : is(s, "n: 1") ? 1
+                                                 : 2,
+                                 is(s, "send: NULL") ? NULL : mine, is(s, "most: NULL") ? NULL : &most,
+                                 is(s, "nrecv: NULL") ? NULL : &n, is(s, "recv: NULL") ? NULL : (void *)&all));
 
-    CHECK(!code || (n == -1 && !all));
+    CHECK(!code || (n == -1 && !all && most == s->rank));
     eqp_gatherer_free(gatherer);
     return code;
 }
@@ -495,6 +496,7 @@ static void rows_of_travel(MPI_Comm comm)
         {"eqp_gatherer_run", gatherer_run, "n: -1", WRONG},
         {"eqp_gatherer_run", gatherer_run, "n: 1", EQP_OK},
         {"eqp_gatherer_run", gatherer_run, "send: NULL", WRONG},
+        {"eqp_gatherer_run", gatherer_run, "most: NULL", EQP_OK},
         {"eqp_gatherer_run", gatherer_run, "nrecv: NULL", WRONG},
         {"eqp_gatherer_run", gatherer_run, "recv: NULL", WRONG},
         {"eqp_send_records", send_records, "comm: NULL", ALONE},

@@ -60,7 +60,7 @@ static int send_sparse(MPI_Comm comm, void *user)
     CHECK(code == EQP_OK ? n == 2 && in[0] == 10 + (rank + size - 1) % size : n == -7 && in == NULL);
     const int made = eqp_gatherer_create(comm, sizeof *in, &gatherer);
     if (made == EQP_OK) {
-        code = eqp_gatherer_run(gatherer, code, 2, value, &all, &gathered);
+        code = eqp_gatherer_run(gatherer, code, 2, value, NULL, &all, &gathered);
         CHECK(code == EQP_OK ? all == 2 * size && gathered[1] == 7 : all == -7 && gathered == NULL);
     } else {
         code = eqp_agree(comm, code == EQP_OK ? made : code, NULL);

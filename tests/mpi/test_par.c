@@ -373,13 +373,15 @@ static void gatherers_grow_with_what_comes(MPI_Comm comm)
     for (size_t round = 0; round < sizeof longest / sizeof longest[0]; round++) {
         const int64_t n = longest[round] * (rank + 1) / size;
         unsigned char mine[3 * 200], *all = NULL;
-        int64_t nall = -1, at = 0;
+        int64_t nall = -1, at = 0, most = -n;
         for (int64_t i = 0; i < n; i++) {
             memcpy(mine + 3 * i, (unsigned char[3]){(unsigned char)rank, (unsigned char)i, (unsigned char)round}, 3);
         }
-        CHECK_EQUAL(eqp_gatherer_run(gatherer, last ? EQP_ERR_DATA : EQP_OK, n, mine, &nall, &all), EQP_ERR_DATA);
-        CHECK(nall == -1 && all == NULL);
-        CHECK_EQUAL(eqp_gatherer_run(gatherer, EQP_OK, n, mine, &nall, &all), EQP_OK);
+        CHECK_EQUAL(eqp_gatherer_run(gatherer, last ? EQP_ERR_DATA : EQP_OK, n, mine, &most, &nall, &all),
+                    EQP_ERR_DATA);
+        CHECK(nall == -1 && all == NULL && most == -n);
+        CHECK_EQUAL(eqp_gatherer_run(gatherer, EQP_OK, n, mine, &most, &nall, &all), EQP_OK);
+        CHECK_EQUAL(most, -(longest[round] / size));
         for (int r = 0; r < size; r++) {
             for (int64_t i = 0; i < longest[round] * (r + 1) / size; i++, at++) {
                 CHECK(at < nall && all[3 * at] == r && all[3 * at + 1] == i && all[3 * at + 2] == round);

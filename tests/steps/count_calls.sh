@@ -17,22 +17,23 @@ calls()
         fail "$APP $*: $(head -c 300 err)"
 }
 
-# costs APP BLOCKING OTHERS [OPTION...]: most of each per step.
+# costs APP BLOCKING OTHERS MESSAGES [OPTION...]: most of each per step.
 costs()
 {
-    local app=$1 blocking=$2 others=$3
-    shift 3
+    local app=$1 blocking=$2 others=$3 messages=$4
+    shift 4
     calls $few "$app" "$@"
     mv calls calls.few
     calls $many "$app" "$@"
-    paste calls.few calls | awk -v steps=$((many - few)) -v b="$blocking" -v o="$others" -v app="$(basename "$app")" '
+    paste calls.few calls | awk -v steps=$((many - few)) -v b="$blocking" -v o="$others" -v m="$messages" -v app="$(basename "$app")" '
         { each[NR] = ($2 - $1) / steps }
         END {
             printf "%s: %g blocking collectives, %g others, %g messages a step\n", app, each[1], each[2], each[3]
-            exit !(NR == 3 && each[1] <= b && each[2] <= o)
-        }' || fail "$app $*: more than $blocking or $others"
+            exit !(NR == 3 && each[1] <= b && each[2] <= o && each[3] <= m)
+        }' || fail "$app $*: more than $blocking, $others or $messages"
 }
 
-costs "$barneshut" 4 10 --generate disks:n=2048 --balance sfc
-costs "$dislocation" 4 25 --generate chains:n=6 --balance sfc
+costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc
+costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --opening relative --precision mixed
+costs "$dislocation" 4 25 46 --generate chains:n=6 --balance sfc
 exit $((failures > 0))

@@ -20,6 +20,7 @@ void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_s
     domain->group_size = group_size;
     bh_tree_init(&domain->tree, leaf_size);
     domain->tree.bare = bare;
+    bh_post_init(&domain->post, comm);
 }
 
 void bh_domain_free(bh_domain *domain)
@@ -27,6 +28,7 @@ void bh_domain_free(bh_domain *domain)
     free(domain->tag);
     free(domain->group);
     eqp_gatherer_free(domain->tops);
+    bh_post_free(&domain->post);
     bh_tree_free(&domain->tree);
     bh_particles_free(&domain->particles);
     bh_homes_free(&domain->homes);
@@ -363,33 +365,6 @@ static int open_tops(bh_domain *domain)
                : EQP_OK;
 }
 
-/* code: of this rank so far; returns the same. Collective. */
-static int join_tops(bh_domain *domain, int code)
-{
-    bh_tree *tree = &domain->tree;
-    unsigned char *mine = NULL, *all = NULL;
-    bh_cell *branch = NULL;
-    int64_t n = 0;
-    const int failed = open_tops(domain);
-
-    if (failed != EQP_OK) {
-        return failed;
-    }
-    code = code == EQP_OK ? eqp_array_create(&mine, tree->nbranches, (size_t)bh_branch_bytes(tree)) : code;
-    if (code == EQP_OK) {
-        bh_branches_pack(tree, mine);
-    }
-    EQP_TRY(eqp_gatherer_run(domain->tops, code, code == EQP_OK ? tree->nbranches : 0, mine, &n, &all));
-    EQP_TRY(eqp_array_create(&branch, n, sizeof *branch));
-    EQP_TRY(bh_branches_unpack(tree, n, all, branch));
-    qsort(branch, (size_t)n, sizeof *branch, compare_branches);
-    EQP_TRY(bh_tree_top(tree, n, branch, domain->rank));
-done:
-    free(mine);
-    free(branch);
-    return code;
-}
-
 static int make_groups(bh_domain *domain)
 {
     const bh_particles *p = &domain->particles;
@@ -421,11 +396,52 @@ done:
     return EQP_OK;
 }
 
+/* Whether this rank has groups that others compute, whole or in part: 1 or 0. */
+static int64_t has_strangers(const bh_domain *domain)
+{
+    bool found = false;
+
+    for (int64_t g = 0; g < domain->ngroups && !found; g++) {
+        found = domain->tag[g] != domain->rank;
+    }
+    return found;
+}
+
+/* code: of this rank so far; returns the same. Collective. */
+static int join_tops(bh_domain *domain, int code)
+{
+    bh_tree *tree = &domain->tree;
+    unsigned char *mine = NULL, *all = NULL;
+    bh_cell *branch = NULL;
+    int64_t n = 0, away = has_strangers(domain);
+    const int failed = open_tops(domain);
+
+    domain->away = true;
+
+    if (failed != EQP_OK) {
+        return failed;
+    }
+    code = code == EQP_OK ? eqp_array_create(&mine, tree->nbranches, (size_t)bh_branch_bytes(tree)) : code;
+    if (code == EQP_OK) {
+        bh_branches_pack(tree, mine);
+    }
+    EQP_TRY(eqp_gatherer_run(domain->tops, code, code == EQP_OK ? tree->nbranches : 0, mine, &away, &n, &all));
+    domain->away = away > 0;
+    EQP_TRY(eqp_array_create(&branch, n, sizeof *branch));
+    EQP_TRY(bh_branches_unpack(tree, n, all, branch));
+    qsort(branch, (size_t)n, sizeof *branch, compare_branches);
+    EQP_TRY(bh_tree_top(tree, n, branch, domain->rank));
+done:
+    free(mine);
+    free(branch);
+    return code;
+}
+
 int bh_domain_grow_own(bh_domain *domain, int code)
 {
     code = code == EQP_OK ? build_branches(domain) : code;
-    code = join_tops(domain, code);
-    return code == EQP_OK ? make_groups(domain) : code;
+    code = code == EQP_OK ? make_groups(domain) : code;
+    return join_tops(domain, code);
 }
 
 int bh_domain_grow(bh_domain *domain)

@@ -3,6 +3,7 @@
 #ifndef BH_DOMAIN_H
 #define BH_DOMAIN_H
 
+#include "essential.h"
 #include "homes.h"
 #include "particles.h"
 
@@ -24,7 +25,9 @@ typedef struct bh_domain {
     int64_t ngroups;
     bh_group *group; /* [ngroups] this rank's target groups */
     int64_t *tag;    /* [ngroups] tag of each group's middle particle */
+    bool away;       /* whether any rank has groups that others compute; the same on all ranks */
     eqp_gatherer *tops;
+    bh_post post;
 } bh_domain;
 
 typedef struct bh_settled {
@@ -35,7 +38,7 @@ typedef struct bh_settled {
 
 /* bare: no cell of its tree will ever act as one body; see bh_tree.bare. */
 void bh_domain_init(bh_domain *domain, MPI_Comm comm, int leaf_size, int group_size, bool bare);
-void bh_domain_free(bh_domain *domain);
+void bh_domain_free(bh_domain *domain); /* collective */
 
 /* New keys, and every particle to its home, in order. Adds to *settled. Collective. */
 int bh_domain_settle(bh_domain *domain, bh_settled *settled);

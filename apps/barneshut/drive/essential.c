@@ -34,8 +34,50 @@ int64_t bh_request_bytes(const bh_mac *mac)
     return (int64_t)(mac->relative && mac->cutoff == 0 ? sizeof(bh_request) : offsetof(bh_request, accel));
 }
 
-/* Requests of this rank, as a route wants them. */
+static bh_request request_for(const bh_works *works, int64_t g)
+{
+    const bh_group *group = &works->group[g];
+    bh_request request = {.tag = works->tag[g], .accel = group->accel};
+
+    memcpy(request.lo, group->lo, sizeof request.lo);
+    memcpy(request.hi, group->hi, sizeof request.hi);
+    return request;
+}
+
+void bh_post_init(bh_post *post, MPI_Comm comm)
+{
+    *post = (bh_post){.comm = comm};
+}
+
+void bh_post_free(bh_post *post)
+{
+    eqp_messenger_free(post->requests);
+    eqp_messenger_free(post->ghosts);
+    free(post->asked);
+    bh_post_init(post, post->comm);
+}
+
+static int open_post(bh_post *post, int nranks)
+{
+    int code = EQP_OK;
+
+    if (post->ghosts == NULL) {
+        EQP_TRY(eqp_agree(post->comm, eqp_array_create(&post->asked, nranks, sizeof *post->asked), NULL));
+        EQP_TRY(eqp_messenger_create(post->comm, &post->requests));
+        EQP_TRY(eqp_messenger_create(post->comm, &post->ghosts));
+    }
+done:
+    return code;
+}
+
+static bool is_direct(const eqp_exchange_plan *plan)
+{
+    return plan->stages == EQP_STAGES_DIRECT && plan->broadcast == 0 && plan->node == 1;
+}
+
+/* Requests of this rank: in messages to whole ranks, or as a route wants them. */
 typedef struct request_list {
+    eqp_messenger *messages; /* NULL: they go by a route */
     int64_t n, nranks, capacity;
     int64_t *id, *bytes, *first; /* [n], [n], [n + 1] */
     int *rank;                   /* [nranks] */
@@ -57,10 +99,13 @@ static int requests_create(request_list *list, int64_t n, int64_t bytes, int nra
 {
     int code;
 
+    EQP_TRY(eqp_array_create(&list->last, nranks, sizeof *list->last));
+    if (list->messages != NULL) {
+        return EQP_OK;
+    }
     EQP_TRY(eqp_array_create(&list->id, n, sizeof *list->id));
     EQP_TRY(eqp_array_create(&list->bytes, n, sizeof *list->bytes));
     EQP_TRY(eqp_array_create(&list->first, n + 1, sizeof *list->first));
-    EQP_TRY(eqp_array_create(&list->last, nranks, sizeof *list->last));
     EQP_TRY(eqp_array_create(&list->data, n, (size_t)bytes));
 done:
     list->end = list->data;
@@ -72,27 +117,40 @@ static int compare_ranks(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
+/* The request is there already where a message carries it. */
+static int add_rank(request_list *list, int home, const bh_request *request, int64_t bytes)
+{
+    unsigned char *room;
+    int code;
+
+    if (list->messages != NULL) {
+        EQP_TRY(eqp_messenger_put(list->messages, home, bytes, &room));
+        memcpy(room, request, (size_t)bytes);
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank));
+    list->rank[list->nranks++] = home;
+done:
+    return code;
+}
+
 /* One request to the homes of all cells that the walk of a group has found, but `alone`, which needs no answer. */
 static int add_request(request_list *list, const bh_tree *tree, const bh_works *works, int64_t g, const bh_list *walk,
                        int alone, int64_t bytes)
 {
-    const bh_group *group = &works->group[g];
     const int64_t begin = list->nranks;
-    bh_request request = {.tag = works->tag[g], .accel = group->accel};
+    const bh_request request = request_for(works, g);
     int code = EQP_OK;
 
     for (int64_t i = 0; i < walk->nabsent; i++) {
         const int home = tree->cell[walk->absent[i]].home;
         if (home != alone && list->last[home] != g + 1) {
             list->last[home] = g + 1;
-            EQP_TRY(eqp_array_reserve(&list->rank, &list->capacity, list->nranks + 1, sizeof *list->rank));
-            list->rank[list->nranks++] = home;
+            EQP_TRY(add_rank(list, home, &request, bytes));
         }
     }
     if (list->nranks > begin) {
         qsort(list->rank + begin, (size_t)(list->nranks - begin), sizeof *list->rank, compare_ranks);
-        memcpy(request.lo, group->lo, sizeof request.lo);
-        memcpy(request.hi, group->hi, sizeof request.hi);
         memcpy(list->end, &request, (size_t)bytes);
         list->end += bytes;
         list->id[list->n] = g;
@@ -219,32 +277,65 @@ done:
     return code;
 }
 
-/* A request as it came, or one that this rank would send to itself. */
-static bh_request request_of(const eqp_route_view *in, const unsigned char *received, const bh_works *works, int64_t i)
+/* Requests as they have come, and then those that this rank would send to itself. */
+typedef struct asked {
+    int64_t n;
+    const unsigned char **at; /* [n] */
+    size_t bytes;             /* of each */
+    const bh_works *works;
+} asked;
+
+static bh_request request_of(const asked *in, int64_t i)
 {
     bh_request request = {.tag = 0};
 
-    if (i < in->n) {
-        const size_t bytes = (size_t)in->bytes[i];
-        memcpy(&request, received + in->offset[i], bytes < sizeof request ? bytes : sizeof request);
-    } else {
-        const int64_t g = works->sent_group[i - in->n];
-        request = (bh_request){.tag = works->tag[g], .accel = works->group[g].accel};
-        memcpy(request.lo, works->group[g].lo, sizeof request.lo);
-        memcpy(request.hi, works->group[g].hi, sizeof request.hi);
+    if (i >= in->n) {
+        return request_for(in->works, in->works->sent_group[i - in->n]);
     }
+    memcpy(&request, in->at[i], in->bytes);
     return request;
 }
 
+/* Requests that a route has brought. */
+static int list_blocks(asked *in, const eqp_route_view *came, const unsigned char *received)
+{
+    const int code = eqp_array_create(&in->at, came->n, sizeof *in->at);
+
+    for (int64_t i = 0; i < came->n && code == EQP_OK; i++) {
+        in->at[in->n++] = received + came->offset[i];
+    }
+    return code;
+}
+
+/* Requests in messages. */
+static int list_messages(asked *in, const eqp_messages_view *came)
+{
+    int64_t n = 0;
+    int code;
+
+    for (int i = 0; i < came->n; i++) {
+        EQP_TRY(came->data[i] == NULL || came->bytes[i] % (int64_t)in->bytes != 0 ? EQP_ERR_FORMAT : EQP_OK);
+        n += came->bytes[i] / (int64_t)in->bytes;
+    }
+    EQP_TRY(eqp_array_create(&in->at, n, sizeof *in->at));
+    for (int i = 0; i < came->n; i++) {
+        const unsigned char *const begin = came->data[i];
+        for (int64_t at = 0; at < came->bytes[i]; at += (int64_t)in->bytes) {
+            in->at[in->n++] = begin + at;
+        }
+    }
+done:
+    return code;
+}
+
 /* Who is to get what: for each request all who compute some of its group. By ranks, as marks are made. */
-static int find_dues(const eqp_route_view *in, const unsigned char *received, const bh_works *works, int me, int nranks,
-                     const eqp_map *map, due_list *list)
+static int find_dues(const asked *in, int me, int nranks, const eqp_map *map, due_list *list)
 {
     int *rank = NULL;
     int code = eqp_array_create(&rank, nranks, sizeof *rank);
 
-    for (int64_t i = 0; i < in->n + works->nsent && code == EQP_OK; i++) {
-        const bh_request request = request_of(in, received, works, i);
+    for (int64_t i = 0; i < in->n + in->works->nsent && code == EQP_OK; i++) {
+        const bh_request request = request_of(in, i);
         code = add_dues(list, i, eqp_map_ranks(map, request.tag, nranks, rank), rank, me);
     }
     code = code == EQP_OK ? sort_dues(list, nranks) : code;
@@ -252,16 +343,15 @@ static int find_dues(const eqp_route_view *in, const unsigned char *received, co
     return code;
 }
 
-/* Marks what the requests ask for, and makes it one run of bytes (owned by the caller). The let is to be freed. */
-static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned char *received, const bh_works *works,
-                  const due_list *dues, const bh_mac *mac, const eqp_map *map, bh_let **let, bh_let_blocks *blocks,
-                  unsigned char **data)
+/* Marks what the requests ask for. The let is to be freed. */
+static int mark(const bh_tree *tree, const asked *in, const due_list *dues, const bh_mac *mac, const eqp_map *map,
+                bh_let **let, bh_let_blocks *blocks)
 {
     int code;
 
     EQP_TRY(bh_let_create(tree, let));
     for (int64_t i = 0; i < dues->n; i++) {
-        const bh_request request = request_of(in, received, works, dues->due[i].request);
+        const bh_request request = request_of(in, dues->due[i].request);
         const int asker = dues->due[i].asker;
         bh_group group = {.accel = request.accel};
         bh_tile_choice choice;
@@ -270,34 +360,47 @@ static int answer(const bh_tree *tree, const eqp_route_view *in, const unsigned 
         EQP_TRY(bh_let_mark(*let, asker, &group, mac, bh_tile_choose(&choice, map, request.tag, asker, &group)));
     }
     EQP_TRY(bh_let_blocks_get(*let, blocks));
-    if (blocks->size > 0) {
-        *data = malloc((size_t)blocks->size);
-        EQP_TRY(*data == NULL ? EQP_ERR_MEMORY : EQP_OK);
-    }
-    if (blocks->size > 0) {
-        bh_let_pack(*let, *data);
-    }
 done:
     return code;
 }
 
-/* Requests have come and are answered by blocks under way. */
-static int send_ghosts(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp_route *requests, const void *received,
-                       const bh_works *works, const bh_mac *mac, const eqp_map *map)
+/* All that has come in answer to requests, marked. */
+static int answer(const bh_fetch *fetch, const asked *in, const bh_mac *mac, const eqp_map *map, bh_let **let,
+                  bh_let_blocks *blocks)
 {
-    const eqp_route_view in = eqp_route_arrivals(requests);
-    bh_let_blocks marked = {0};
     due_list dues = {0};
-    bh_let *let = NULL;
     int me, nranks, code;
 
     MPI_Comm_rank(fetch->comm, &me);
     MPI_Comm_size(fetch->comm, &nranks);
-    code = find_dues(&in, received, works, me, nranks, map, &dues);
-    if (code == EQP_OK) {
-        code = answer(fetch->tree, &in, received, works, &dues, mac, map, &let, &marked, &fetch->data);
-    }
+    EQP_TRY(find_dues(in, me, nranks, map, &dues));
+    EQP_TRY(mark(fetch->tree, in, &dues, mac, map, let, blocks));
+done:
     free(dues.due);
+    return code;
+}
+
+/* ---- by routes ---- */
+
+/* Requests have come and are answered by blocks under way. */
+static int send_blocks(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp_route *requests, const void *received,
+                       const bh_works *works, const bh_mac *mac, const eqp_map *map)
+{
+    const eqp_route_view came = eqp_route_arrivals(requests);
+    asked in = {.bytes = (size_t)bh_request_bytes(mac), .works = works};
+    bh_let_blocks marked = {0};
+    bh_let *let = NULL;
+    int code = list_blocks(&in, &came, received);
+
+    code = code == EQP_OK ? answer(fetch, &in, mac, map, &let, &marked) : code;
+    if (code == EQP_OK && marked.size > 0) {
+        fetch->data = malloc((size_t)marked.size);
+        code = fetch->data == NULL ? EQP_ERR_MEMORY : EQP_OK;
+    }
+    if (code == EQP_OK && marked.size > 0) {
+        bh_let_pack(let, fetch->data);
+    }
+    free(in.at);
     const eqp_route_blocks blocks = {.n = marked.n,
                                      .id = marked.id,
                                      .bytes = marked.bytes,
@@ -309,37 +412,122 @@ static int send_ghosts(bh_fetch *fetch, const eqp_exchange_plan *plan, const eqp
     return code == EQP_OK ? eqp_route_start(fetch->ghosts, fetch->data) : code;
 }
 
+static int start_by_routes(bh_fetch *fetch, const eqp_exchange_plan *plan, const request_list *list,
+                           const bh_works *works, const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
+{
+    const eqp_route_blocks blocks = {
+        .n = list->n, .id = list->id, .bytes = list->bytes, .first = list->first, .rank = list->rank, .code = code};
+    eqp_route *requests = NULL;
+    const void *received = NULL;
+
+    code = bh_trip(fetch->comm, plan, &blocks, list->data, &requests, &received, &traffic->phase[BH_PHASE_REQUESTS]);
+    if (code == EQP_OK) {
+        code = send_blocks(fetch, plan, requests, received, works, mac, map);
+    }
+    eqp_route_free(requests);
+    return code;
+}
+
+/* ---- by messages ---- */
+
+/* Each block once for everybody who wants it. */
+static int put_blocks(eqp_messenger *messages, const bh_let *let, const bh_let_blocks *blocks)
+{
+    int code = EQP_OK;
+
+    for (int64_t b = 0; b < blocks->n; b++) {
+        const size_t bytes = (size_t)blocks->bytes[b];
+        unsigned char *first = NULL, *room;
+        for (int64_t k = blocks->first[b]; k < blocks->first[b + 1]; k++) {
+            EQP_TRY(eqp_messenger_put(messages, blocks->asker[k], blocks->bytes[b], &room));
+            if (first == NULL) {
+                first = room;
+                bh_let_pack_block(let, b, room);
+            } else {
+                memcpy(room, first, bytes);
+            }
+        }
+    }
+done:
+    return code;
+}
+
+/* Whoever has asked gets an answer, and expects it; where works are away from home others do, too. */
+static int send_messages(bh_fetch *fetch, bh_post *post, const bh_works *works, const bh_mac *mac, const eqp_map *map,
+                         int code)
+{
+    const eqp_messages_view came = eqp_messenger_came(post->requests);
+    asked in = {.bytes = (size_t)bh_request_bytes(mac), .works = works};
+    bh_let_blocks marked = {0};
+    bh_let *let = NULL;
+
+    code = code == EQP_OK ? list_messages(&in, &came) : code;
+    code = code == EQP_OK ? answer(fetch, &in, mac, map, &let, &marked) : code;
+    code = code == EQP_OK ? put_blocks(post->ghosts, let, &marked) : code;
+    bh_let_free(let);
+    free(in.at);
+    const int sent = works->away
+                         ? eqp_messenger_send(post->ghosts, code)
+                         : eqp_messenger_answer(post->ghosts, code, came.n, came.rank, post->nasked, post->asked);
+    fetch->messages = sent == EQP_OK ? post->ghosts : NULL;
+    return code == EQP_OK ? sent : code;
+}
+
+static int start_by_messages(bh_fetch *fetch, bh_post *post, const request_list *list, const bh_works *works,
+                             const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
+{
+    int nranks;
+
+    MPI_Comm_size(fetch->comm, &nranks);
+    post->nasked = 0;
+    for (int r = 0; r < nranks && code == EQP_OK; r++) {
+        if (list->last[r] > 0) {
+            post->asked[post->nasked++] = r;
+        }
+    }
+    EQP_TRY(eqp_messenger_send(post->requests, code));
+    code = eqp_messenger_finish(post->requests);
+    traffic->phase[BH_PHASE_REQUESTS] = eqp_messenger_last_counts(post->requests);
+    if (eqp_messenger_came(post->requests).rank != NULL) { /* on all ranks */
+        code = send_messages(fetch, post, works, mac, map, code);
+    }
+done:
+    return code;
+}
+
 static void fetch_free(bh_fetch *fetch)
 {
     eqp_route_free(fetch->ghosts);
     free(fetch->data);
-    *fetch = (bh_fetch){.tree = NULL};
+    fetch->ghosts = NULL;
+    fetch->messages = NULL;
+    fetch->data = NULL;
 }
 
-int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
+int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works,
                        const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     request_list list = {0};
-    eqp_route *requests = NULL;
-    const void *received = NULL;
     int me, nranks;
 
-    *fetch = (bh_fetch){.comm = comm, .tree = tree};
-    MPI_Comm_rank(comm, &me);
-    MPI_Comm_size(comm, &nranks);
+    *fetch = (bh_fetch){.comm = post->comm, .tree = tree};
+    MPI_Comm_rank(post->comm, &me);
+    MPI_Comm_size(post->comm, &nranks);
     if (nranks == 1) {
         return code; /* everything is here */
     }
-    code = code == EQP_OK ? collect_requests(tree, me, nranks, works, mac, map, &list) : code;
-    const eqp_route_blocks blocks = {
-        .n = list.n, .id = list.id, .bytes = list.bytes, .first = list.first, .rank = list.rank, .code = code};
-    code = bh_trip(comm, plan, &blocks, list.data, &requests, &received, &traffic->phase[BH_PHASE_REQUESTS]);
-    requests_free(&list);
-    if (code == EQP_OK) {
-        code = send_ghosts(fetch, plan, requests, received, works, mac, map);
+    if (is_direct(plan)) {
+        const int opened = open_post(post, nranks);
+        if (opened != EQP_OK) { /* on all ranks */
+            return opened;
+        }
+        list.messages = post->requests;
     }
-    eqp_route_free(requests);
-    if (code != EQP_OK) {
+    code = code == EQP_OK ? collect_requests(tree, me, nranks, works, mac, map, &list) : code;
+    code = list.messages != NULL ? start_by_messages(fetch, post, &list, works, mac, map, code, traffic)
+                                 : start_by_routes(fetch, plan, &list, works, mac, map, code, traffic);
+    requests_free(&list);
+    if (code != EQP_OK && fetch->messages == NULL) {
         fetch_free(fetch);
     }
     return code;
@@ -347,44 +535,76 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_
 
 int bh_essential_progress(bh_fetch *fetch)
 {
+    if (fetch->messages != NULL) {
+        return eqp_messenger_progress(fetch->messages);
+    }
     return fetch->ghosts != NULL ? eqp_route_progress(fetch->ghosts) : EQP_OK;
 }
 
-static int graft(bh_tree *tree, const eqp_route_view *in, const unsigned char *received, bh_traffic *traffic)
+static int graft_blocks(bh_tree *tree, const eqp_route_view *in, const unsigned char *received)
 {
-    const int64_t cells = tree->ncells, particles = tree->sources.n;
     int code = EQP_OK;
 
     for (int64_t i = 0; i < in->n && code == EQP_OK; i++) {
         code = bh_let_graft(tree, in->home[i], received + in->offset[i], (size_t)in->bytes[i]);
     }
-    traffic->cells += tree->ncells - cells;
-    traffic->particles += tree->sources.n - particles;
     return code;
+}
+
+static int graft_messages(bh_tree *tree, const eqp_messages_view *in)
+{
+    int code = EQP_OK;
+
+    for (int i = 0; i < in->n && code == EQP_OK; i++) {
+        code = bh_let_graft_all(tree, in->rank[i], in->data[i], (size_t)in->bytes[i]);
+    }
+    return code;
+}
+
+/* mine: of this rank so far, which it returns unless this is the first to fail. */
+static int finish_route(bh_fetch *fetch, int mine, bh_traffic *traffic)
+{
+    const void *received = NULL;
+    const int code = eqp_route_finish(fetch->ghosts, &received);
+
+    if (code == EQP_OK) {
+        const eqp_route_view in = eqp_route_arrivals(fetch->ghosts);
+        traffic->phase[BH_PHASE_GHOSTS] = eqp_route_last_counts(fetch->ghosts);
+        mine = mine == EQP_OK ? graft_blocks(fetch->tree, &in, received) : mine;
+    }
+    return mine != EQP_OK ? mine : code;
+}
+
+static int finish_messages(bh_fetch *fetch, int mine, bh_traffic *traffic)
+{
+    const int code = eqp_messenger_finish(fetch->messages);
+    const eqp_messages_view in = eqp_messenger_came(fetch->messages);
+
+    if (mine != EQP_OK || code != EQP_OK) {
+        return mine != EQP_OK ? mine : code;
+    }
+    traffic->phase[BH_PHASE_GHOSTS] = eqp_messenger_last_counts(fetch->messages);
+    return graft_messages(fetch->tree, &in);
 }
 
 int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic)
 {
-    const void *received = NULL;
-    int code = EQP_OK;
+    const int64_t cells = fetch->tree->ncells, particles = fetch->tree->sources.n;
 
-    if (fetch->ghosts != NULL) {
-        code = eqp_route_finish(fetch->ghosts, &received);
-    }
-    if (fetch->ghosts != NULL && code == EQP_OK) {
-        const eqp_route_view in = eqp_route_arrivals(fetch->ghosts);
-        traffic->phase[BH_PHASE_GHOSTS] = eqp_route_last_counts(fetch->ghosts);
-        mine = mine == EQP_OK ? graft(fetch->tree, &in, received, traffic) : mine;
-    }
+    mine = fetch->messages != NULL ? finish_messages(fetch, mine, traffic)
+           : fetch->ghosts != NULL ? finish_route(fetch, mine, traffic)
+                                   : mine;
+    traffic->cells += fetch->tree->ncells - cells;
+    traffic->particles += fetch->tree->sources.n - particles;
     fetch_free(fetch);
-    return mine != EQP_OK ? mine : code;
+    return mine;
 }
 
-int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
+int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
                        const eqp_map *map, int code, bh_traffic *traffic)
 {
     bh_fetch fetch;
 
-    code = bh_essential_start(&fetch, tree, comm, plan, works, mac, map, code, traffic);
-    return eqp_agree(comm, code == EQP_OK ? bh_essential_finish(&fetch, EQP_OK, traffic) : code, NULL);
+    code = bh_essential_start(&fetch, tree, post, plan, works, mac, map, code, traffic);
+    return eqp_agree(post->comm, bh_essential_finish(&fetch, code, traffic), NULL);
 }

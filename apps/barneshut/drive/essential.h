@@ -7,6 +7,8 @@
 
 #include "../physics/let.h"
 
+#include <equipoise/messenger.h>
+
 /* The choice of a group's tiles that one rank computes. */
 typedef struct bh_tile_choice {
     const eqp_map *map;
@@ -32,20 +34,34 @@ typedef struct bh_request {
 /* Bytes of a request: a multiple of 8. */
 int64_t bh_request_bytes(const bh_mac *mac);
 
+/* What carries requests and answers from step to step where plans are direct: messages of whole ranks, to which no
+ * route has to be made. */
+typedef struct bh_post {
+    MPI_Comm comm;                    /* borrowed */
+    eqp_messenger *requests, *ghosts; /* NULL before they are used first */
+    int nasked, *asked;               /* [ranks] those that have the last requests */
+} bh_post;
+
+void bh_post_init(bh_post *post, MPI_Comm comm);
+
+/* Collective. */
+void bh_post_free(bh_post *post);
+
 /* Blocks of other ranks' trees under way; see <physics/let.h>. */
 typedef struct bh_fetch {
-    MPI_Comm comm;     /* borrowed */
-    bh_tree *tree;     /* borrowed */
-    eqp_route *ghosts; /* NULL: nothing can be elsewhere */
+    MPI_Comm comm;           /* borrowed */
+    bh_tree *tree;           /* borrowed */
+    eqp_messenger *messages; /* either carries them (borrowed) */
+    eqp_route *ghosts;       /* or this; both NULL: nothing is under way */
     unsigned char *data;
 } bh_fetch;
 
 /* Asks for what this rank's groups need of others, by whomever they are computed, and answers what others ask; the
  * answers are under way when this returns. For groups that this rank computes alone it asks only for what is not here
  * yet. Until the answers are taken in, works whose `waits` is false have all they need. traffic: BH_PHASE_REQUESTS.
- * code: of this rank so far; all ranks return the code of one that has failed, and then nothing is to be finished.
+ * code: of this rank so far, which it returns, too, or that of its own part in this. To be finished in any case.
  * Collective. */
-int bh_essential_start(bh_fetch *fetch, bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works,
+int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works,
                        const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic);
 
 /* Moves the answers on: to be called now and then in between. Local. */
@@ -57,7 +73,7 @@ int bh_essential_progress(bh_fetch *fetch);
 int bh_essential_finish(bh_fetch *fetch, int mine, bh_traffic *traffic);
 
 /* Both, without anything in between. code: of this rank so far; returns that of all ranks. Collective. */
-int bh_essential_fetch(bh_tree *tree, MPI_Comm comm, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
+int bh_essential_fetch(bh_tree *tree, bh_post *post, const eqp_exchange_plan *plan, bh_works *works, const bh_mac *mac,
                        const eqp_map *map, int code, bh_traffic *traffic);
 
 #endif

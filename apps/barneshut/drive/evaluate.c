@@ -35,14 +35,14 @@ static int compute_all(bh_pass *p, bh_domain *domain, int code, bh_traffic *traf
 {
     bh_fetch fetch;
 
-    code = bh_essential_start(&fetch, &domain->tree, domain->comm, &p->evaluator->plan, p->works, &p->evaluator->mac,
+    code = bh_essential_start(&fetch, &domain->tree, &domain->post, &p->evaluator->plan, p->works, &p->evaluator->mac,
                               p->map, code, traffic);
     if (code == EQP_OK) {
         p->fetch = &fetch;
         code = bh_pass_works(p, 0, p->works->n, BH_READY_WORKS);
         p->fetch = NULL;
-        code = bh_essential_finish(&fetch, code, traffic);
     }
+    code = bh_essential_finish(&fetch, code, traffic);
     return code == EQP_OK ? bh_pass_works(p, 0, p->works->n, BH_WAITING_WORKS) : code;
 }
 
@@ -52,7 +52,7 @@ static int hand_out_all(bh_pass *p, bh_domain *domain, int code, bh_traffic *tra
     const bool watched = p->survey != NULL || p->evaluator->computed != NULL;
 
     code = code == EQP_OK && watched ? EQP_ERR_ARGUMENT : code;
-    EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, &p->evaluator->plan, p->works, &p->evaluator->mac, p->map,
+    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, &p->evaluator->plan, p->works, &p->evaluator->mac, p->map,
                                code, traffic));
     EQP_TRY(bh_stealing_run(p->evaluator->stealing, domain->comm, p, &domain->tree, traffic, &result->handed));
 done:
@@ -81,18 +81,19 @@ int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *m
                  .survey = survey,
                  .forces = true,
                  .timings = evaluator->timings};
+    const double self = bh_potential_self(evaluator->mac.G, 1.0, evaluator->eps);
     double begin = eqp_cpu_seconds();
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
     code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
-                         domain->tag, map, code, &traffic.phase[BH_PHASE_WORKS]);
+                         domain->tag, domain->away, map, code, &traffic.phase[BH_PHASE_WORKS]);
     code = bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group, code);
     code = evaluator->stealing != NULL ? hand_out_all(&p, domain, code, &traffic, result)
                                        : compute_all(&p, domain, code, &traffic);
     EQP_TRY(bh_works_return(&works, &domain->particles, domain->group, code, &traffic.phase[BH_PHASE_FORCES]));
     for (int64_t i = 0; i < domain->particles.n; i++) {
-        domain->particles.pot[i] -= bh_potential_self(evaluator->mac.G, domain->particles.m[i], evaluator->eps);
+        domain->particles.pot[i] -= self * domain->particles.m[i];
     }
     take_results(&p, &traffic, result);
 done:

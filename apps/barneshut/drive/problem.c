@@ -63,9 +63,9 @@ static int fetch(bh_problem *p, const eqp_map *map)
     const eqp_exchange_plan *plan = &p->evaluator->plan;
     bh_traffic traffic = {0};
     int code = bh_works_send(&p->works, domain->comm, plan, &domain->particles, domain->ngroups, domain->group,
-                             domain->tag, map, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
+                             domain->tag, domain->away, map, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
 
-    EQP_TRY(bh_essential_fetch(&domain->tree, domain->comm, plan, &p->works, &p->evaluator->mac, map, code, &traffic));
+    EQP_TRY(bh_essential_fetch(&domain->tree, &domain->post, plan, &p->works, &p->evaluator->mac, map, code, &traffic));
     p->bytes += bh_phases_bytes(traffic.phase);
 done:
     return code;
@@ -82,6 +82,7 @@ static int bring_home(bh_problem *p)
     for (int64_t g = 0; g < domain->ngroups; g++) {
         domain->tag[g] = domain->rank;
     }
+    domain->away = false;
     EQP_TRY(eqp_scan_int64(domain->comm, domain->ngroups, &p->trace.first_group, NULL));
     EQP_TRY(fetch(p, NULL));
 done:

@@ -213,7 +213,7 @@ static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes, b
 }
 
 int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map, int code,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int code,
                   eqp_route_counts *counts)
 {
     bh_work *local = NULL;
@@ -242,9 +242,13 @@ int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan,
     if (code == EQP_OK) {
         code = pack(works, group, tag, bytes, &data);
     }
-    const eqp_route_blocks blocks = blocks_of(works, bytes, false, code);
-    EQP_TRY(bh_trip(comm, plan, &blocks, data, &works->out, &received, counts));
-    works->received = received;
+    if (away) { /* on all ranks */
+        const eqp_route_blocks blocks = blocks_of(works, bytes, false, code);
+        EQP_TRY(bh_trip(comm, plan, &blocks, data, &works->out, &received, counts));
+        works->received = received;
+        works->away = !eqp_route_idle(works->out);
+    }
+    EQP_TRY(code);
     EQP_TRY(line_up(works, local));
 done:
     free(data);
@@ -257,7 +261,7 @@ int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *pla
 {
     int64_t *bytes = NULL, size = 0;
 
-    if (works->out == NULL || eqp_route_idle(works->out)) { /* on all ranks */
+    if (!works->away) { /* on all ranks */
         return code;
     }
     code = code == EQP_OK ? eqp_array_create(&bytes, works->nsent, sizeof *bytes) : code;

@@ -34,6 +34,7 @@ typedef struct bh_works {
     int64_t *sent_group, *sent_first; /* [nsent], [nsent + 1] into sent_rank */
     int *sent_rank;                   /* the other ranks that compute each, ascending */
     bool *sent_own;                   /* [nsent] whether this rank computes some of it, too */
+    bool away;                        /* whether groups are computed elsewhere than at home, on any rank */
     eqp_route *out, *back;
     const unsigned char *received; /* records and positions; borrowed from `out` */
     double *result;                /* as they lie in `back`: ax, ay, az and pot of each work's targets */
@@ -55,12 +56,12 @@ int64_t bh_result_bytes(int64_t count);
 void bh_works_init(bh_works *works);
 void bh_works_free(bh_works *works);
 
-/* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. counts: BH_PHASE_WORKS. The
- * particles, groups and tags stay borrowed, and those of local works get their results in place. Collective.
- * code, of these three: of this rank so far, which they return, too: a rank that has failed takes part in what the
- * others do, and they hear of it with the data, or at the end of the step. */
+/* Works of this rank's groups by their tags [ngroups] and the map. Replaces what was there. away: bh_domain.away.
+ * counts: BH_PHASE_WORKS. The particles, groups and tags stay borrowed, and those of local works get their results in
+ * place. Collective. code, of these three: of this rank so far, which they return, too: a rank that has failed takes
+ * part in what the others do, and they hear of it with the data, or at the end of the step. */
 int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, const eqp_map *map, int code,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int code,
                   eqp_route_counts *counts);
 
 /* Prepares the way back and makes room for results; nothing where no rank has sent anything. Collective. */

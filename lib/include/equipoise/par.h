@@ -205,11 +205,14 @@ void eqp_gatherer_free(eqp_gatherer *gatherer);
  * \param[in]  code   of this rank so far; where it is not EQP_OK on some rank all return it
  * \param[in]  n      elements of this rank
  * \param[in]  send   [n] elements (borrowed)
+ * \param[in,out] most  a number of this rank; then the largest of all ranks, unchanged on error; NULL: not wanted (0 for
+ *                      the others)
  * \param[out] nrecv  elements of all ranks; unchanged on error
  * \param[out] recv   address of a pointer that gets [nrecv] elements in rank order, borrowed from the gatherer until its
  *                    next call; unchanged on error
  * \return EQP_OK, or EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW, EQP_ERR_MPI or a rank's `code`, on all ranks */
-int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *send, int64_t *nrecv, void *recv);
+int eqp_gatherer_run(eqp_gatherer *gatherer, int code, int64_t n, const void *send, int64_t *most, int64_t *nrecv,
+                     void *recv);
 
 /** Splits a distributed set of keys: part p gets the keys with cut[p] <= key < cut[p + 1]. Each cut stands before
  * or behind the key that holds its target, whichever is nearer, so the result is a property of the keys and does not
