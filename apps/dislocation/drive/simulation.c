@@ -246,7 +246,7 @@ static int conclude(dd_simulation *sim, step_ledger *ledger)
 
     row->common.particles = (double)sim->domain.network.n;
     row->common.targets = (double)sim->stage.ntargets;
-    row->common.ghosts = (double)(sim->stage.nghosts + sim->halo.nghosts);
+    row->common.ghosts = (double)sim->stage.nghosts; /* segments, as in a what-if: neighbours' ends are among theirs */
     row->common.interactions =
         (double)(sim->evaluator.total.of[DD_KIND_PAIR] + sim->evaluator.total.of[DD_KIND_PARALLEL]);
     for (int k = 0; k < DD_KINDS; k++) {
