@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What maps are expected to cost over their lives: a fresh step, how they age, how long they last. Pure functions. */
+#ifndef POLICY_OUTLOOK_H
+#define POLICY_OUTLOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Ages are taken together: 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 steps and more. */
+enum { EQP__AGES = 6 };
+
+/* By how much steps with maps of a kind were longer than with the same maps when they were fresh, as parts of an even
+ * step. Zeros: nothing is known. */
+typedef struct eqp_ageing {
+    double rise[EQP__AGES];   /* mean */
+    double weight[EQP__AGES]; /* samples; those of long ago count less */
+} eqp_ageing;
+
+/* Takes a sample in: age >= 1, a finite rise; others are dropped. O(1). */
+void eqp__ageing_learn(eqp_ageing *ageing, int64_t age, double rise);
+
+bool eqp__ageing_known(const eqp_ageing *ageing);
+
+/* The expected rises at all ages, >= 0. Ages without samples are those of `usual`, times what this kind has shown of
+ * it; where that has none either, they grow with the root of the age. usual: of maps of all kinds, or NULL. */
+void eqp__ageing_expect(const eqp_ageing *ageing, const eqp_ageing *usual, double rise[EQP__AGES]);
+
+/* A map as it is expected to do. Seconds. */
+typedef struct eqp_prospect {
+    double step;              /* with the map as it is now */
+    double even;              /* that an even step would last: rises are parts of it */
+    double paid;              /* for making it, if it is to be made */
+    double price;             /* of the next one: when so much is lost, it is made */
+    int64_t age;              /* steps that it has been used for */
+    const eqp_ageing *ageing; /* of its kind (borrowed) */
+} eqp_prospect;
+
+/* How long maps last. */
+typedef struct eqp_lives {
+    double usual;            /* steps, > 0, where nothing else is known */
+    double most;             /* steps that the run has left, > 0 */
+    bool by_loss;            /* the policy makes a new map when ageing has cost as much as that costs */
+    const eqp_ageing *known; /* of maps of all kinds, or NULL (borrowed) */
+} eqp_lives;
+
+/* Steps that a map is expected to last, > 0. */
+double eqp__prospect_life(const eqp_lives *lives, const eqp_prospect *of);
+
+/* Seconds of one of them in the mean, with what making the map takes. */
+double eqp__prospect_cost(const eqp_lives *lives, const eqp_prospect *of);
+
+/* The map with the shortest next step, or step where that is not known (NaN) of all; of equal ones the first. For maps
+ * whose life nobody knows: it is the mean over three steps, if they go on ageing as they do. n >= 1. */
+int eqp__outlook_pick(int n, const double *step, const double *next);
+
+/* Seconds that trials may still take: a part of those of the run so far and of the life that begins now, less what they
+ * have taken. May be below 0. */
+double eqp__trials_left(double run, double life, double spent);
+
+#endif
