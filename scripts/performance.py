@@ -284,6 +284,40 @@ def network(bench):
     )
 
 
+STEP_MODES = [("default", []), ("mixed, relative", ["--precision", "mixed", "--opening", "relative"])]
+
+
+def step_seconds(bench, particles, ranks, options):
+    """CPU seconds of all ranks in forces, and in all but forces and waiting, of each step but the first two."""
+    with tempfile.TemporaryDirectory() as place:
+        words = ["--generate", f"disks:n={particles}", "--steps", "12", "--balance", "sfc", "--rebalance", "never",
+                 "--quiet", *options, "--report"]
+        bench.run("apps/barneshut/barneshut", *words, place, ranks=ranks, shown=[*words, "DIR"])
+        with open(os.path.join(place, "loads.csv"), encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if int(row["step"]) > 1]
+    forces, busy = {}, {}
+    for row in rows:
+        forces[row["step"]] = forces.get(row["step"], 0.0) + float(row["force_seconds"])
+        busy[row["step"]] = busy.get(row["step"], 0.0) + float(row["busy_seconds"])
+    return [(forces[step], busy[step] - forces[step]) for step in forces]
+
+
+def steps(bench):
+    rows = []
+    for particles, ranks in ((32768, 8), (100000, 4)):
+        for name, options in STEP_MODES:
+            seconds = step_seconds(bench, particles, ranks, options)
+            ratio = sorted(beside / forces for forces, beside in seconds)[len(seconds) // 2]
+            rows.append([particles, ranks, name, milliseconds(min(forces for forces, _ in seconds)),
+                         milliseconds(min(beside for _, beside in seconds)), percent(ratio)])
+    return (
+        "CPU time of a step of `barneshut` that keeps its map, all ranks together: walks and forces, and all beside them "
+        "but waiting, which is motion, keys, sorting, migration, trees, requests and ghosts, sums. The least of ten "
+        "steps each; the last column is the median of their ratios. All ranks share one core.\n\n"
+        + table(["particles", "ranks", "options", "forces ms", "beside ms", "beside / forces"], rows)
+    )
+
+
 def profile(bench):
     if shutil.which("perf") is None:
         raise Missing("perf is not installed")
@@ -316,6 +350,7 @@ SECTIONS = [
     ("Sampling", sampling),
     ("Hypergraph", hypergraph),
     ("Balancing", balancing),
+    ("Steps", steps),
     ("Memory", memory),
     ("Dislocation forces", segments),
     ("Dislocation networks", network),
