@@ -237,8 +237,8 @@ static void check_fetched_twice(bh_simulation *sim, const char *what)
     bh_works_init(&works);
     for (int round = 0; round < 2 && code == EQP_OK; round++) {
         bh_traffic traffic = {.cells = 0};
-        code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
-                             domain->tag, domain->away, map, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
+        code = bh_works_send(&works, &domain->post, &evaluator->plan, &domain->particles, domain->ngroups,
+                             domain->group, domain->tag, domain->away, map, EQP_OK, &traffic.phase[BH_PHASE_WORKS]);
         code = bh_essential_fetch(&domain->tree, &domain->post, &evaluator->plan, &works, &evaluator->mac, map, code,
                                   &traffic);
         ncells[round] = domain->tree.ncells;

@@ -44,37 +44,6 @@ static bh_request request_for(const bh_works *works, int64_t g)
     return request;
 }
 
-void bh_post_init(bh_post *post, MPI_Comm comm)
-{
-    *post = (bh_post){.comm = comm};
-}
-
-void bh_post_free(bh_post *post)
-{
-    eqp_messenger_free(post->requests);
-    eqp_messenger_free(post->ghosts);
-    free(post->asked);
-    bh_post_init(post, post->comm);
-}
-
-static int open_post(bh_post *post, int nranks)
-{
-    int code = EQP_OK;
-
-    if (post->ghosts == NULL) {
-        EQP_TRY(eqp_agree(post->comm, eqp_array_create(&post->asked, nranks, sizeof *post->asked), NULL));
-        EQP_TRY(eqp_messenger_create(post->comm, &post->requests));
-        EQP_TRY(eqp_messenger_create(post->comm, &post->ghosts));
-    }
-done:
-    return code;
-}
-
-static bool is_direct(const eqp_exchange_plan *plan)
-{
-    return plan->stages == EQP_STAGES_DIRECT && plan->broadcast == 0 && plan->node == 1;
-}
-
 /* Requests of this rank: in messages to whole ranks, or as a route wants them. */
 typedef struct request_list {
     eqp_messenger *messages; /* NULL: they go by a route */
@@ -508,6 +477,7 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_
                        const bh_mac *mac, const eqp_map *map, int code, bh_traffic *traffic)
 {
     request_list list = {0};
+    bool open = false;
     int me, nranks;
 
     *fetch = (bh_fetch){.comm = post->comm, .tree = tree};
@@ -516,13 +486,11 @@ int bh_essential_start(bh_fetch *fetch, bh_tree *tree, bh_post *post, const eqp_
     if (nranks == 1) {
         return code; /* everything is here */
     }
-    if (is_direct(plan)) {
-        const int opened = open_post(post, nranks);
-        if (opened != EQP_OK) { /* on all ranks */
-            return opened;
-        }
-        list.messages = post->requests;
+    const int opened = bh_post_open(post, plan, &open);
+    if (opened != EQP_OK) { /* on all ranks */
+        return opened;
     }
+    list.messages = open ? post->requests : NULL;
     code = code == EQP_OK ? collect_requests(tree, me, nranks, works, mac, map, &list) : code;
     code = list.messages != NULL ? start_by_messages(fetch, post, &list, works, mac, map, code, traffic)
                                  : start_by_routes(fetch, plan, &list, works, mac, map, code, traffic);

@@ -7,8 +7,6 @@
 
 #include "../physics/let.h"
 
-#include <equipoise/messenger.h>
-
 /* The choice of a group's tiles that one rank computes. */
 typedef struct bh_tile_choice {
     const eqp_map *map;
@@ -33,19 +31,6 @@ typedef struct bh_request {
 
 /* Bytes of a request: a multiple of 8. */
 int64_t bh_request_bytes(const bh_mac *mac);
-
-/* What carries requests and answers from step to step where plans are direct: messages of whole ranks, to which no
- * route has to be made. */
-typedef struct bh_post {
-    MPI_Comm comm;                    /* borrowed */
-    eqp_messenger *requests, *ghosts; /* NULL before they are used first */
-    int nasked, *asked;               /* [ranks] those that have the last requests */
-} bh_post;
-
-void bh_post_init(bh_post *post, MPI_Comm comm);
-
-/* Collective. */
-void bh_post_free(bh_post *post);
 
 /* Blocks of other ranks' trees under way; see <physics/let.h>. */
 typedef struct bh_fetch {

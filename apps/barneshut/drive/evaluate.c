@@ -86,12 +86,12 @@ int bh_evaluate_own(bh_evaluator *evaluator, bh_domain *domain, const eqp_map *m
 
     bh_works_init(&works);
     memset(result, 0, sizeof *result);
-    code = bh_works_send(&works, domain->comm, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
+    code = bh_works_send(&works, &domain->post, &evaluator->plan, &domain->particles, domain->ngroups, domain->group,
                          domain->tag, domain->away, map, code, &traffic.phase[BH_PHASE_WORKS]);
-    code = bh_works_expect(&works, domain->comm, &evaluator->plan, domain->group, code);
+    code = bh_works_expect(&works, &evaluator->plan, code);
     code = evaluator->stealing != NULL ? hand_out_all(&p, domain, code, &traffic, result)
                                        : compute_all(&p, domain, code, &traffic);
-    EQP_TRY(bh_works_return(&works, &domain->particles, domain->group, code, &traffic.phase[BH_PHASE_FORCES]));
+    EQP_TRY(bh_works_return(&works, &domain->particles, code, &traffic.phase[BH_PHASE_FORCES]));
     for (int64_t i = 0; i < domain->particles.n; i++) {
         domain->particles.pot[i] -= self * domain->particles.m[i];
     }

@@ -3,7 +3,10 @@
 #ifndef BH_TRAFFIC_H
 #define BH_TRAFFIC_H
 
+#include <equipoise/messenger.h>
 #include <equipoise/route.h>
+
+#include <stdbool.h>
 
 enum {
     BH_PHASE_WORKS,    /* out: groups that other ranks compute, or compute some of; see works.h */
@@ -27,5 +30,23 @@ int64_t bh_phases_bytes(const eqp_route_counts phase[BH_PHASES]);
  * data, received: as in <equipoise/route.h>. counts: of this trip. Collective, fails on all ranks or on none. */
 int bh_trip(MPI_Comm comm, const eqp_exchange_plan *plan, const eqp_route_blocks *blocks, const void *data,
             eqp_route **route, const void **received, eqp_route_counts *counts);
+
+/* What carries a step's data from step to step where plans are direct: messages of whole ranks, to which no route has
+ * to be made. */
+typedef struct bh_post {
+    MPI_Comm comm;                                     /* borrowed */
+    eqp_messenger *works, *forces, *requests, *ghosts; /* NULL before they are used first */
+    int nhired, *hired;                                /* [ranks] those that compute groups of this one */
+    int nasked, *asked;                                /* [ranks] those that have the last requests */
+} bh_post;
+
+void bh_post_init(bh_post *post, MPI_Comm comm);
+
+/* Collective. */
+void bh_post_free(bh_post *post);
+
+/* Makes what is not there yet. *open: whether the plan is one for messages, the same on all ranks. Collective; the code
+ * is that of all ranks. */
+int bh_post_open(bh_post *post, const eqp_exchange_plan *plan, bool *open);
 
 #endif

@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What travels of a group ahead of its targets, from which its bounds follow; who sends it, and what number it has
- * there, the route tells. */
+/* What travels of a group ahead of its targets, from which its bounds follow; at_home: its number there. */
 typedef struct work_head {
     uint64_t key;
-    int64_t tag;
+    int64_t tag, at_home;
     double accel;
     int32_t part, count;
 } work_head;
@@ -23,8 +22,8 @@ void bh_works_init(bh_works *works)
 
 void bh_works_free(bh_works *works)
 {
-    void *owned[] = {works->work,      works->waits,    works->sent_group, works->sent_first,
-                     works->sent_rank, works->sent_own, works->result};
+    void *owned[] = {works->work,     works->waits, works->sent_group, works->sent_first, works->sent_rank,
+                     works->sent_own, works->block, (void *)works->to, works->result};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         free(owned[i]);
@@ -47,9 +46,7 @@ int64_t bh_result_bytes(int64_t count)
 /* Of the i-th work that has come. Blocks, and what precedes them, are whole doubles. */
 static const double *positions_of(const bh_works *works, int64_t i)
 {
-    const int64_t offset = eqp_route_arrivals(works->out).offset[i];
-
-    return (const double *)(const void *)(works->received + offset + sizeof(work_head));
+    return (const double *)(const void *)(works->block[i] + sizeof(work_head));
 }
 
 bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
@@ -65,8 +62,8 @@ bh_work_targets bh_works_targets(const bh_works *works, int64_t w)
     t.x = positions_of(works, w - works->nlocal);
     t.y = t.x + count;
     t.z = t.y + count;
-    if (works->result != NULL) {
-        t.ax = works->result + eqp_route_arrivals(works->back).offset[w - works->nlocal] / (int64_t)sizeof(double);
+    if (works->to != NULL) {
+        t.ax = works->to[w - works->nlocal];
         t.ay = t.ax + count;
         t.az = t.ay + count;
         t.pot = t.az + count;
@@ -129,12 +126,18 @@ done:
 }
 
 /* The block of one group. */
-static unsigned char *pack_group(unsigned char *to, const bh_particles *p, const bh_group *group, int64_t tag)
+static unsigned char *pack_group(unsigned char *to, const bh_works *works, int64_t g)
 {
+    const bh_particles *p = works->particles;
+    const bh_group *group = &works->group[g];
     const double *const from[] = {p->x, p->y, p->z};
     const size_t bytes = (size_t)group->count * sizeof(double);
-    const work_head head = {
-        .key = group->key, .tag = tag, .accel = group->accel, .part = group->part, .count = group->count};
+    const work_head head = {.key = group->key,
+                            .tag = works->tag[g],
+                            .at_home = g,
+                            .accel = group->accel,
+                            .part = group->part,
+                            .count = group->count};
 
     memcpy(to, &head, sizeof head);
     to += sizeof head;
@@ -145,60 +148,55 @@ static unsigned char *pack_group(unsigned char *to, const bh_particles *p, const
 }
 
 /* bytes [nsent] of each block; data: all blocks (owned by the caller). */
-static int pack(const bh_works *works, const bh_group *group, const int64_t *tag, int64_t *bytes, unsigned char **data)
+static int pack(const bh_works *works, int64_t *bytes, unsigned char **data)
 {
     int64_t size = 0;
     unsigned char *to;
     int code;
 
     for (int64_t s = 0; s < works->nsent; s++) {
-        bytes[s] = bh_work_bytes(group[works->sent_group[s]].count);
+        bytes[s] = bh_work_bytes(works->group[works->sent_group[s]].count);
         size += bytes[s];
     }
     code = eqp_array_create(data, size, 1);
     to = *data;
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        const int64_t g = works->sent_group[s];
-        to = pack_group(to, works->particles, &group[g], tag[g]);
+        to = pack_group(to, works, works->sent_group[s]);
     }
     return code;
 }
 
 /* The i-th work that has come, as it is at home. */
-static bh_work read_work(const bh_works *works, const eqp_route_view *in, int64_t i)
+static bh_work read_work(const bh_works *works, int64_t i, int home)
 {
     const double *x = positions_of(works, i);
     work_head head;
 
-    memcpy(&head, works->received + in->offset[i], sizeof head);
+    memcpy(&head, works->block[i], sizeof head);
     bh_work work = {.group = {.key = head.key, .part = head.part, .count = head.count, .accel = head.accel},
                     .tag = head.tag,
-                    .at_home = in->id[i],
-                    .home = in->home[i]};
+                    .at_home = head.at_home,
+                    .home = home};
     bh_group_bounds(head.count, x, x + head.count, x + 2 * (int64_t)head.count, work.group.lo, work.group.hi);
     return work;
 }
 
-/* The works that stay, then those that have come. */
-static int line_up(bh_works *works, const bh_work *local)
+/* The works that stay, then nin that have come, whose blocks are known. home: [nin] */
+static int line_up(bh_works *works, const bh_work *local, int64_t nin, const int *home)
 {
-    const eqp_route_view in = eqp_route_arrivals(works->out);
     int code;
 
-    works->n = works->nlocal + in.n;
-    EQP_TRY(eqp_array_create(&works->work, works->n, sizeof *works->work));
-    EQP_TRY(eqp_array_create(&works->waits, works->n, sizeof *works->waits));
-done:
-    if (code != EQP_OK) {
-        return code;
-    }
+    EQP_TRY(eqp_array_create(&works->work, works->nlocal + nin, sizeof *works->work));
+    EQP_TRY(eqp_array_create(&works->waits, works->nlocal + nin, sizeof *works->waits));
     if (works->nlocal > 0) {
         memcpy(works->work, local, (size_t)works->nlocal * sizeof *local);
     }
-    for (int64_t i = 0; i < in.n; i++) {
-        works->work[works->nlocal + i] = read_work(works, &in, i);
+    for (int64_t i = 0; i < nin; i++) {
+        works->work[works->nlocal + i] = read_work(works, i, home[i]);
     }
-    return EQP_OK;
+    works->n = works->nlocal + nin;
+done:
+    return code;
 }
 
 static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes, bool back, int code)
@@ -212,72 +210,260 @@ static eqp_route_blocks blocks_of(const bh_works *works, const int64_t *bytes, b
                               .rank = works->sent_rank};
 }
 
-int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
-                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int code,
-                  eqp_route_counts *counts)
+/* ---- by routes ---- */
+
+/* code: of this rank so far; collective. */
+static int send_by_route(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_work *local, int code,
+                         eqp_route_counts *counts)
 {
-    bh_work *local = NULL;
     int64_t *bytes = NULL;
     unsigned char *data = NULL;
     const void *received = NULL;
-    int me, nranks;
 
-    MPI_Comm_rank(comm, &me);
-    MPI_Comm_size(comm, &nranks);
-    bh_works_free(works);
-    works->particles = particles;
-    works->ngroups = ngroups;
-    works->group = group;
-    works->tag = tag;
-    code = code == EQP_OK ? make_lists(works, ngroups) : code;
-    if (code == EQP_OK) {
-        code = eqp_array_create(&local, ngroups, sizeof *local);
+    code = code == EQP_OK ? eqp_array_create(&bytes, works->nsent, sizeof *bytes) : code;
+    code = code == EQP_OK ? pack(works, bytes, &data) : code;
+    const eqp_route_blocks blocks = blocks_of(works, bytes, false, code);
+    EQP_TRY(bh_trip(comm, plan, &blocks, data, &works->out, &received, counts));
+    works->away = !eqp_route_idle(works->out);
+    const eqp_route_view in = eqp_route_arrivals(works->out);
+    EQP_TRY(eqp_array_create(&works->block, in.n, sizeof *works->block));
+    for (int64_t i = 0; i < in.n; i++) {
+        works->block[i] = (const unsigned char *)received + in.offset[i];
     }
-    if (code == EQP_OK) {
-        code = list_groups(works, ngroups, group, tag, map, me, nranks, local);
-    }
-    if (code == EQP_OK) {
-        code = eqp_array_create(&bytes, works->nsent, sizeof *bytes);
-    }
-    if (code == EQP_OK) {
-        code = pack(works, group, tag, bytes, &data);
-    }
-    if (away) { /* on all ranks */
-        const eqp_route_blocks blocks = blocks_of(works, bytes, false, code);
-        EQP_TRY(bh_trip(comm, plan, &blocks, data, &works->out, &received, counts));
-        works->received = received;
-        works->away = !eqp_route_idle(works->out);
-    }
-    EQP_TRY(code);
-    EQP_TRY(line_up(works, local));
+    EQP_TRY(line_up(works, local, in.n, in.home));
 done:
     free(data);
     free(bytes);
-    free(local);
     return code;
 }
 
-int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group, int code)
+static int expect_by_route(bh_works *works, const eqp_exchange_plan *plan, int code)
 {
     int64_t *bytes = NULL, size = 0;
 
-    if (!works->away) { /* on all ranks */
-        return code;
-    }
     code = code == EQP_OK ? eqp_array_create(&bytes, works->nsent, sizeof *bytes) : code;
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        bytes[s] = bh_result_bytes(group[works->sent_group[s]].count);
+        bytes[s] = bh_result_bytes(works->group[works->sent_group[s]].count);
     }
     const eqp_route_blocks blocks = blocks_of(works, bytes, true, code);
-    EQP_TRY(eqp_route_create(comm, plan, &blocks, &works->back));
+    EQP_TRY(eqp_route_create(works->comm, plan, &blocks, &works->back));
     const eqp_route_view in = eqp_route_arrivals(works->back);
     for (int64_t i = 0; i < in.n; i++) {
         size = in.offset[i] + in.bytes[i] > size ? in.offset[i] + in.bytes[i] : size;
     }
     EQP_TRY(eqp_array_create(&works->result, size / (int64_t)sizeof(double), sizeof *works->result));
+    EQP_TRY(eqp_array_create(&works->to, in.n, sizeof *works->to));
+    for (int64_t i = 0; i < in.n; i++) {
+        works->to[i] = works->result + in.offset[i] / (int64_t)sizeof(double);
+    }
 done:
     free(bytes);
     return code;
+}
+
+/* sum: results of all groups that were sent, one after another */
+static int return_by_route(const bh_works *works, double *sum, int code, eqp_route_counts *counts)
+{
+    if (code != EQP_OK) {
+        eqp_route_give_up(works->back, code);
+    }
+    const int started = eqp_route_back_start(works->back, works->result);
+    code = eqp_route_back_finish(works->back, sum);
+    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* no trip: some rank could not make the route */
+    *counts = eqp_route_last_counts(works->back);
+done:
+    return code;
+}
+
+/* ---- by messages ---- */
+
+/* The ranks that get groups, and a message for each. */
+static int put_groups(const bh_works *works, bh_post *post)
+{
+    bool *hired = NULL;
+    int nranks, code;
+
+    MPI_Comm_size(post->comm, &nranks);
+    EQP_TRY(eqp_array_create(&hired, nranks, sizeof *hired));
+    for (int64_t s = 0; s < works->nsent; s++) {
+        const int64_t g = works->sent_group[s], bytes = bh_work_bytes(works->group[g].count);
+        unsigned char *first = NULL, *room;
+        for (int64_t k = works->sent_first[s]; k < works->sent_first[s + 1]; k++) {
+            EQP_TRY(eqp_messenger_put(post->works, works->sent_rank[k], bytes, &room));
+            hired[works->sent_rank[k]] = true;
+            if (first == NULL) {
+                first = room;
+                (void)pack_group(room, works, g);
+            } else {
+                memcpy(room, first, (size_t)bytes);
+            }
+        }
+    }
+    for (int r = 0; r < nranks; r++) {
+        if (hired[r]) {
+            post->hired[post->nhired++] = r;
+        }
+    }
+done:
+    free(hired);
+    return code;
+}
+
+/* The works in what has come. *home: [works->n - works->nlocal] owned by the caller */
+static int find_blocks(bh_works *works, const eqp_messages_view *came, int64_t *nin, int **home)
+{
+    int64_t capacity = 0, homes = 0;
+    work_head head;
+    int code = EQP_OK;
+
+    for (int i = 0; i < came->n; i++) {
+        const unsigned char *at = came->data[i];
+        for (int64_t left = came->bytes[i], bytes; left > 0; left -= bytes, at += bytes) {
+            EQP_TRY(left < (int64_t)sizeof head ? EQP_ERR_FORMAT : EQP_OK);
+            memcpy(&head, at, sizeof head);
+            bytes = bh_work_bytes(head.count);
+            EQP_TRY(head.count < 1 || bytes > left ? EQP_ERR_FORMAT : EQP_OK);
+            EQP_TRY(eqp_array_reserve(&works->block, &capacity, *nin + 1, sizeof *works->block));
+            EQP_TRY(eqp_array_reserve(home, &homes, *nin + 1, sizeof **home));
+            works->block[*nin] = at;
+            (*home)[(*nin)++] = came->rank[i];
+        }
+    }
+done:
+    return code;
+}
+
+static int send_by_messages(bh_works *works, bh_post *post, const bh_work *local, int code, eqp_route_counts *counts)
+{
+    int64_t nin = 0;
+    int *home = NULL;
+
+    post->nhired = 0;
+    code = code == EQP_OK ? put_groups(works, post) : code;
+    EQP_TRY(eqp_messenger_send(post->works, code));
+    code = eqp_messenger_finish(post->works);
+    const eqp_messages_view came = eqp_messenger_came(post->works);
+    works->post = came.rank != NULL ? post : NULL; /* on all ranks: else all have heard why */
+    EQP_TRY(code);
+    *counts = eqp_messenger_last_counts(post->works);
+    works->away = true;
+    EQP_TRY(find_blocks(works, &came, &nin, &home));
+    EQP_TRY(line_up(works, local, nin, home));
+done:
+    free(home);
+    return code;
+}
+
+/* Results are written where they are sent from. Those of one home lie one after another, as its works do. Local. */
+static int expect_by_messages(bh_works *works)
+{
+    const bh_work *in = works->work + works->nlocal;
+    const int64_t n = works->n - works->nlocal;
+    int code;
+
+    EQP_TRY(eqp_array_create(&works->to, n, sizeof *works->to));
+    for (int64_t i = 0, last; i < n; i = last) {
+        int64_t bytes = 0;
+        double *room;
+        for (last = i; last < n && in[last].home == in[i].home; last++) {
+            bytes += bh_result_bytes(in[last].group.count);
+        }
+        EQP_TRY(eqp_messenger_put(works->post->forces, in[i].home, bytes, &room));
+        for (int64_t k = i; k < last; k++) {
+            works->to[k] = room;
+            room += bh_result_bytes(in[k].group.count) / (int64_t)sizeof(double);
+        }
+    }
+done:
+    return code;
+}
+
+/* The results of a group, of all who have computed some of it, by rank. at: [ranks] where the next one of each lies */
+static int add_up(const bh_works *works, int64_t s, const double **at, const double *const *end, double *sum)
+{
+    const int64_t n = 4 * (int64_t)works->group[works->sent_group[s]].count;
+
+    for (int64_t k = works->sent_first[s]; k < works->sent_first[s + 1]; k++) {
+        const int r = works->sent_rank[k];
+        if (end[r] - at[r] < n) {
+            return EQP_ERR_FORMAT;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            sum[i] += at[r][i];
+        }
+        at[r] += n;
+    }
+    return EQP_OK;
+}
+
+/* sum: as return_by_route(), zeros */
+static int return_by_messages(const bh_works *works, double *sum, int code, eqp_route_counts *counts)
+{
+    bh_post *post = works->post;
+    const eqp_messages_view homes = eqp_messenger_came(post->works);
+    const double **at = NULL, **end = NULL;
+    int nranks;
+
+    MPI_Comm_size(post->comm, &nranks);
+    EQP_TRY(eqp_messenger_answer(post->forces, code, homes.n, homes.rank, post->nhired, post->hired));
+    EQP_TRY(eqp_messenger_finish(post->forces));
+    *counts = eqp_messenger_last_counts(post->forces);
+    EQP_TRY(eqp_array_create(&at, nranks, sizeof *at));
+    EQP_TRY(eqp_array_create(&end, nranks, sizeof *end));
+    const eqp_messages_view came = eqp_messenger_came(post->forces);
+    for (int i = 0; i < came.n; i++) {
+        at[came.rank[i]] = came.data[i];
+        end[came.rank[i]] = at[came.rank[i]] + came.bytes[i] / (int64_t)sizeof(double);
+    }
+    for (int64_t s = 0; s < works->nsent; s++) {
+        EQP_TRY(add_up(works, s, at, end, sum));
+        sum += 4 * (int64_t)works->group[works->sent_group[s]].count;
+    }
+done:
+    free(at);
+    free(end);
+    return code;
+}
+
+/* ---- both ---- */
+
+int bh_works_send(bh_works *works, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
+                  int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int code,
+                  eqp_route_counts *counts)
+{
+    bh_work *local = NULL;
+    bool open = false;
+    int me, nranks;
+
+    MPI_Comm_rank(post->comm, &me);
+    MPI_Comm_size(post->comm, &nranks);
+    bh_works_free(works);
+    works->comm = post->comm;
+    works->particles = particles;
+    works->ngroups = ngroups;
+    works->group = group;
+    works->tag = tag;
+    code = code == EQP_OK ? make_lists(works, ngroups) : code;
+    code = code == EQP_OK ? eqp_array_create(&local, ngroups, sizeof *local) : code;
+    code = code == EQP_OK ? list_groups(works, ngroups, group, tag, map, me, nranks, local) : code;
+    if (away) { /* on all ranks */
+        const int opened = bh_post_open(post, plan, &open);
+        code = opened != EQP_OK ? opened
+               : open           ? send_by_messages(works, post, local, code, counts)
+                                : send_by_route(works, post->comm, plan, local, code, counts);
+    } else {
+        code = code == EQP_OK ? line_up(works, local, 0, NULL) : code;
+    }
+    free(local);
+    return code;
+}
+
+int bh_works_expect(bh_works *works, const eqp_exchange_plan *plan, int code)
+{
+    if (works->post != NULL) { /* on all ranks */
+        return code == EQP_OK ? expect_by_messages(works) : code;
+    }
+    return works->away ? expect_by_route(works, plan, code) : code; /* on all ranks */
 }
 
 static void add_results(const bh_works *works, bh_particles *p, const bh_group *group, const double *sum)
@@ -294,27 +480,21 @@ static void add_results(const bh_works *works, bh_particles *p, const bh_group *
     }
 }
 
-int bh_works_return(const bh_works *works, bh_particles *particles, const bh_group *group, int code,
-                    eqp_route_counts *counts)
+int bh_works_return(const bh_works *works, bh_particles *particles, int code, eqp_route_counts *counts)
 {
     double *sum = NULL;
     int64_t n = 0;
 
-    if (works->back == NULL) { /* on all ranks: nothing was sent, or all have heard why */
+    if (works->post == NULL && works->back == NULL) { /* on all ranks: nothing was sent, or all have heard why */
         return code;
     }
     for (int64_t s = 0; s < works->nsent && code == EQP_OK; s++) {
-        n += 4 * group[works->sent_group[s]].count;
+        n += 4 * works->group[works->sent_group[s]].count;
     }
     code = code == EQP_OK ? eqp_array_create(&sum, n, sizeof *sum) : code;
-    if (code != EQP_OK) {
-        eqp_route_give_up(works->back, code);
-    }
-    const int started = eqp_route_back_start(works->back, works->result);
-    code = eqp_route_back_finish(works->back, sum);
-    EQP_TRY(code == EQP_ERR_STATE ? started : code); /* no trip: some rank could not make the route */
-    *counts = eqp_route_last_counts(works->back);
-    add_results(works, particles, group, sum);
+    EQP_TRY(works->post != NULL ? return_by_messages(works, sum, code, counts)
+                                : return_by_route(works, sum, code, counts));
+    add_results(works, particles, works->group, sum);
 done:
     free(sum);
     return code;

@@ -35,9 +35,12 @@ typedef struct bh_works {
     int *sent_rank;                   /* the other ranks that compute each, ascending */
     bool *sent_own;                   /* [nsent] whether this rank computes some of it, too */
     bool away;                        /* whether groups are computed elsewhere than at home, on any rank */
+    const unsigned char **block;      /* [n - nlocal] records and positions as they have come */
+    double **to;   /* [n - nlocal] ax, ay, az and pot of each work's targets; NULL: no results wanted */
+    MPI_Comm comm; /* borrowed */
+    bh_post *post; /* its messages carry works and results (borrowed); NULL: these do */
     eqp_route *out, *back;
-    const unsigned char *received; /* records and positions; borrowed from `out` */
-    double *result;                /* as they lie in `back`: ax, ay, az and pot of each work's targets */
+    double *result; /* as they lie in `back` */
 } bh_works;
 
 /* Where the targets of one work lie, and where their results go: arrays of its group's count. */
@@ -60,16 +63,15 @@ void bh_works_free(bh_works *works);
  * counts: BH_PHASE_WORKS. The particles, groups and tags stay borrowed, and those of local works get their results in
  * place. Collective. code, of these three: of this rank so far, which they return, too: a rank that has failed takes
  * part in what the others do, and they hear of it with the data, or at the end of the step. */
-int bh_works_send(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_particles *particles,
+int bh_works_send(bh_works *works, bh_post *post, const eqp_exchange_plan *plan, const bh_particles *particles,
                   int64_t ngroups, const bh_group *group, const int64_t *tag, bool away, const eqp_map *map, int code,
                   eqp_route_counts *counts);
 
 /* Prepares the way back and makes room for results; nothing where no rank has sent anything. Collective. */
-int bh_works_expect(bh_works *works, MPI_Comm comm, const eqp_exchange_plan *plan, const bh_group *group, int code);
+int bh_works_expect(bh_works *works, const eqp_exchange_plan *plan, int code);
 
 /* Brings the results home: adds them to those of the particles of groups that were sent, or sets them where this rank
  * has computed nothing of the group. counts: BH_PHASE_FORCES. Collective. */
-int bh_works_return(const bh_works *works, bh_particles *particles, const bh_group *group, int code,
-                    eqp_route_counts *counts);
+int bh_works_return(const bh_works *works, bh_particles *particles, int code, eqp_route_counts *counts);
 
 #endif
