@@ -18,7 +18,7 @@ static int assign_hypergraph(MPI_Comm comm, const eqp_balance_items *items, cons
     /* With an item per part there is nothing to balance, without pins nothing to cut: the curve will do. */
     EQP_TRY(eqp__cut_curve(comm, items->n, items->weight, options, 1, part));
     if (options->nparts > 1 && all[1] > 0 && all[0] > options->nparts) {
-        EQP_TRY(eqp__phg_partition(comm, items, options, "PARTITION", 0, part));
+        EQP_TRY(eqp__phg_partition(comm, items, options, "PARTITION", 0, EQP__PHG_ON_ROOT, part));
     }
     EQP_TRY(eqp__relabel_all(comm, items, items->part_now, options, part));
     EQP_TRY(eqp__repair_all(comm, items, options, options->imbalance_tol, part, result));

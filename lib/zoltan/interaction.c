@@ -58,7 +58,9 @@ static int refine(MPI_Comm comm, const eqp_balance_items *items, const eqp_balan
     if (!code && items->n > 0) {
         memcpy(start, part, (size_t)items->n * sizeof *start);
     }
-    code = code ? code : eqp__phg_partition(comm, items, options, fresh > 0 ? "REPARTITION" : "REFINE", fresh, part);
+    code = code ? code
+                : eqp__phg_partition(comm, items, options, fresh > 0 ? "REPARTITION" : "REFINE", fresh,
+                                     EQP__PHG_ON_ROOT, part);
     code = code ? code : eqp__relabel_all(comm, items, start, options, part);
     free(start);
     return code;

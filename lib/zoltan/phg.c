@@ -15,10 +15,6 @@
 /* Zoltan adds the weights of edges as float: so heavy, a hundred million of them still do not overflow. */
 #define MOST_EDGE_WEIGHT 1e30
 
-/* Up to so many pins one rank partitions for all: what PHG finds depends on the ranks that look. Beyond that it takes
- * them too long. */
-#define MOST_ON_ROOT ((int64_t)1 << 22)
-
 static void size_pins(void *data, int *nlists, int *npins, int *format, int *error)
 {
     const eqp__zoltan_input *in = data;
@@ -221,13 +217,13 @@ done:
 }
 
 int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                       const char *approach, double quality, int *part)
+                       const char *approach, double quality, int64_t most_on_root, int *part)
 {
     int64_t npins = items->n > 0 ? items->pin_first[items->n] : 0;
     int code;
 
     EQP_TRY(eqp_sum_int64(comm, 1, &npins));
-    EQP_TRY(npins <= MOST_ON_ROOT ? partition_on_root(comm, items, options, approach, quality, part)
+    EQP_TRY(npins <= most_on_root ? partition_on_root(comm, items, options, approach, quality, part)
                                   : partition(comm, items, options, approach, quality, part));
 done:
     return code;

@@ -131,7 +131,7 @@ static void bad_answers_are_mended(MPI_Comm comm)
         line l;
         make_line(comm, &l);
         CHECK_EQUAL(balance(comm, "interaction", &l), EQP_OK);
-        CHECK(calls == 1);
+        CHECK_EQUAL(calls, mpi_test_rank(comm) == 0);
         check_parts(comm, &l);
         CHECK(l.result.within);
         if (played == ALL_TO_ONE) {
@@ -150,13 +150,12 @@ static void bad_answers_are_mended(MPI_Comm comm)
 static void failures_of_one_rank_are_failures_of_all(MPI_Comm comm)
 {
     static const char *const methods[] = {"interaction", "rcb"};
-    const int nranks = mpi_test_size(comm), rank = mpi_test_rank(comm);
 
     for (played = FATAL; played < TRICKS; played++) {
         for (int m = 0; m < 2; m++) {
             line l;
-            /* One rank bisects for all. */
-            player = rank == (m == 0 ? nranks - 1 : 0);
+            /* One rank partitions for all. */
+            player = mpi_test_rank(comm) == 0;
             make_line(comm, &l);
             int code = balance(comm, methods[m], &l);
             CHECK_EQUAL(code, played == OUT_OF_MEMORY ? EQP_ERR_MEMORY : EQP_ERR_ZOLTAN);
@@ -167,6 +166,30 @@ static void failures_of_one_rank_are_failures_of_all(MPI_Comm comm)
             player = 0;
         }
     }
+    played = HONEST;
+}
+
+int eqp__phg_partition(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                       const char *approach, double quality, int64_t most_on_root, int *part);
+
+/* More pins than one rank takes: all ranks partition, and hear of the one that fails. */
+static void all_ranks_partition_what_is_too_much_for_one(MPI_Comm comm)
+{
+    for (played = HONEST; played < TRICKS; played++) {
+        const int fails = played >= FATAL;
+        line l;
+        make_line(comm, &l);
+        player = fails && mpi_test_rank(comm) == mpi_test_size(comm) - 1;
+        memcpy(l.part, l.present, sizeof l.part);
+        calls = 0;
+        const int code = eqp__phg_partition(comm, &l.items, &l.options, "PARTITION", 0, 0, l.part);
+        CHECK_EQUAL(code, !fails ? EQP_OK : played == OUT_OF_MEMORY ? EQP_ERR_MEMORY : EQP_ERR_ZOLTAN);
+        CHECK_EQUAL(calls, 1);
+        for (int i = 0; i < ITEMS; i++) {
+            CHECK(fails ? l.part[i] == l.present[i] : l.part[i] >= 0 && l.part[i] < PARTS);
+        }
+    }
+    player = 0;
     played = HONEST;
 }
 
@@ -275,9 +298,13 @@ static void lopsided_weights_fill_every_part(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(bad_answers_are_mended),           MPI_TEST(failures_of_one_rank_are_failures_of_all),
-        MPI_TEST(large_edges_are_not_dropped),      MPI_TEST(extremes_come_out_right),
-        MPI_TEST(lopsided_weights_fill_every_part), MPI_TEST(weights_that_overflow_are_refused),
+        MPI_TEST(bad_answers_are_mended),
+        MPI_TEST(failures_of_one_rank_are_failures_of_all),
+        MPI_TEST(all_ranks_partition_what_is_too_much_for_one),
+        MPI_TEST(large_edges_are_not_dropped),
+        MPI_TEST(extremes_come_out_right),
+        MPI_TEST(lopsided_weights_fill_every_part),
+        MPI_TEST(weights_that_overflow_are_refused),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
