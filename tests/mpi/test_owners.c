@@ -173,7 +173,8 @@ static void check_owner(const world *w, const eqp_owners *owners, int64_t o)
     CHECK_EQUAL(owner->count[1], expected.count[1]);
     CHECK_EQUAL(owner->count[2], 1); /* once, whoever looked */
     CHECK_EQUAL(owners->count[o], expected.interactions + shares);
-    CHECK_NEAR(owners->weight[o], 1e9 * owners->seconds[o], 1e-6);
+    /* Seconds are by costs of 24 bits of the largest one, which is 100 ns. */
+    CHECK_NEAR(owners->weight[o], 1e9 * owners->seconds[o], ldexp(100.0 * (double)(owner->count[0] + 15), -24));
     CHECK_NEAR(owners->weight[o], (double)(owner->count[0] + 15 + 100), 1e-6);
     CHECK_EQUAL(npins, 1 + shares);
     for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
@@ -205,6 +206,45 @@ static void owners_come_into_curve_order_and_once(MPI_Comm comm)
     }
     eqp__owners_free(&owners);
     eqp__survey_release(&survey);
+}
+
+/* Owners of one interval, of any length, end up on one rank; with all that they had, in curve order. */
+static void owners_of_one_interval_come_to_one_rank(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    const int64_t length[] = {1, 7, PER_RANK + 3, INT64_MAX};
+
+    for (int l = 0; l < 4; l++) {
+        eqp_survey survey = {.n = 0};
+        eqp_owners owners;
+        int64_t *interval, before = -1, total = -1, ends[2] = {-1, -1}, n = 0, *all = NULL;
+        CHECK_EQUAL(take_survey(&w, true, true, &survey), EQP_OK);
+        CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
+        interval = mpi_test_alloc(owners.n + 1, sizeof *interval);
+        for (int64_t o = 0; o < owners.n; o++) {
+            interval[o] = owners.id[o] / length[l];
+        }
+        CHECK_EQUAL(eqp__owners_join(comm, interval, &owners), EQP_OK);
+        CHECK_EQUAL(eqp_scan_int64(comm, owners.n, &before, &total), EQP_OK);
+        CHECK_EQUAL(total, w.n);
+        for (int64_t o = 0; o < owners.n; o++) {
+            CHECK_EQUAL(owners.id[o], before + o);
+            check_owner(&w, &owners, o);
+        }
+        if (owners.n > 0) {
+            ends[0] = owners.id[0] / length[l];
+            ends[1] = owners.id[owners.n - 1] / length[l];
+        }
+        CHECK_EQUAL(eqp_gather_records(comm, sizeof *all, 2, ends, &n, &all), EQP_OK);
+        for (int64_t i = 2, last = all[1]; i < n; i += 2) { /* of ranks that have owners */
+            CHECK(all[i] < 0 || all[i] > last);
+            last = all[i] < 0 ? last : all[i + 1];
+        }
+        free(all);
+        free(interval);
+        eqp__owners_free(&owners);
+        eqp__survey_release(&survey);
+    }
 }
 
 static void a_survey_without_owners_is_one(MPI_Comm comm)
@@ -589,12 +629,19 @@ static void maps_are_made_on_all_ranks_or_on_none(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
-        MPI_TEST(owners_come_into_curve_order_and_once), MPI_TEST(a_survey_without_owners_is_one),
-        MPI_TEST(whole_owners_are_told_of_one_rank),     MPI_TEST(every_home_must_hear),
-        MPI_TEST(every_interaction_can_be_a_unit),       MPI_TEST(units_can_have_two_pins),
-        MPI_TEST(too_many_interactions_are_no_units),    MPI_TEST(split_owners_have_an_entry_each),
-        MPI_TEST(whole_owners_have_their_pins),          MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
-        MPI_TEST(totals_say_what_a_survey_keeps),        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
+        MPI_TEST(owners_of_one_interval_come_to_one_rank),
+        MPI_TEST(owners_come_into_curve_order_and_once),
+        MPI_TEST(a_survey_without_owners_is_one),
+        MPI_TEST(whole_owners_are_told_of_one_rank),
+        MPI_TEST(every_home_must_hear),
+        MPI_TEST(every_interaction_can_be_a_unit),
+        MPI_TEST(units_can_have_two_pins),
+        MPI_TEST(too_many_interactions_are_no_units),
+        MPI_TEST(split_owners_have_an_entry_each),
+        MPI_TEST(whole_owners_have_their_pins),
+        MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
+        MPI_TEST(totals_say_what_a_survey_keeps),
+        MPI_TEST(maps_are_made_on_all_ranks_or_on_none),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof tests[0]);
 }
