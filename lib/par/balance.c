@@ -290,6 +290,7 @@ static int run_method(MPI_Comm comm, int code, const eqp_method *method, const e
     EQP_TRY(eqp__weights_round(comm, items->n, c.weight));
     EQP_TRY(check_total(comm, &c.items));
     EQP_TRY(method->assign(comm, &c.items, &here, c.part, &r));
+    c.items.weight = items->weight ? items->weight : c.weight; /* as given: what came out is not rounded */
     EQP_TRY(describe(comm, &c.items, options, c.part, &r));
     if (items->n > 0) {
         memcpy(part, c.part, (size_t)items->n * sizeof *part);
