@@ -58,6 +58,7 @@ static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, c
 
 typedef struct totals {
     int64_t messages_sent, messages_received, bytes_sent, bytes_received;
+    int64_t ghosts;
     bh_counts counts; /* what was computed */
 } totals;
 
@@ -78,8 +79,12 @@ static totals run_forces(bh_simulation *sim)
     MPI_Allgather(&top, 1, MPI_INT64_T, tops, 1, MPI_INT64_T, sim->comm);
     code = eqp_exchange_count_all(tops, nranks, &network, &traffic);
     CHECK(code == EQP_OK, "count of the top: %s", eqp_error_text(code));
-    t = (totals){columns[sim->domain.rank], columns[nranks + sim->domain.rank], columns[2 * nranks + sim->domain.rank],
-                 columns[3 * nranks + sim->domain.rank], evaluated.counts};
+    t = (totals){columns[sim->domain.rank],
+                 columns[nranks + sim->domain.rank],
+                 columns[2 * nranks + sim->domain.rank],
+                 columns[3 * nranks + sim->domain.rank],
+                 evaluated.ghosts,
+                 evaluated.counts};
     for (int p = 0; p < BH_PHASES; p++) {
         t.messages_sent += evaluated.phase[p].messages_sent;
         t.messages_received += evaluated.phase[p].messages_received;
@@ -255,121 +260,175 @@ static void check_product(MPI_Comm comm)
     }
 }
 
-/* A balancer to compare by, whose costs are the nominal ones: the same for all runs. problem: filled, borrowed. */
-static int create_balancer(bh_simulation *sim, bh_problem *problem, eqp_balancer **balancer)
-{
-    const eqp_balancer_options options = app_run_balancing(&sim->settings->run);
-    eqp_timings *timings = NULL;
-    int code = eqp_timings_create(BH_KINDS, &timings);
+/* A comparison, and the settings that its rows borrow names from. */
+typedef struct told {
+    bh_settings settings;
+    eqp_compared *rows;
+    int n;
+} told;
 
-    /* Two batches of each kind are as many as a fit takes. */
-    for (int b = 0; b < 2 * BH_KINDS && sim->domain.rank == 0 && code == EQP_OK; b++) {
-        int64_t count[BH_KINDS] = {0};
-        count[b / 2] = 1000;
-        code = eqp_timings_add(timings, count, 1000 * bh_kind_nominal[b / 2]);
-    }
-    *problem = (bh_problem){.domain = &sim->domain, .evaluator = &sim->evaluator, .dt = &sim->dt};
-    const eqp_problem functions = bh_problem_functions(problem);
-    code = code ? code : eqp_balancer_create(sim->comm, &functions, &options, balancer, NULL);
-    problem->balancer = *balancer;
-    code = code ? code : eqp_balancer_learn(*balancer, timings);
-    CHECK(code != EQP_OK || eqp_balancer_knows_costs(*balancer), "costs are measured");
-    eqp_timings_free(timings);
-    return code;
+static void told_free(told *t)
+{
+    free(t->rows);
+    app_run_settings_free(&t->settings.run);
 }
 
-/* A comparison of a generated set; rows on every rank. */
-static eqp_compared *compare(MPI_Comm comm, const char *methods, int *nrows)
+/* A comparison of a generated set, with nominal costs; rows on every rank. plan: NULL: the cheapest. */
+static void compare(MPI_Comm comm, const char *methods, const char *parts, const eqp_exchange_plan *plan, told *t)
 {
-    const char *words[] = {"--generate", "clusters:n=1500", "--balance", "sfc",
-                           "--compare",  methods,           "--parts",   "3,16,100"};
-    bh_settings settings = {.cutoff = 0};
+    const char *words[] = {"--generate", "clusters:n=1500", "--balance", "sfc",     "--costs",
+                           "nominal",    "--compare",       methods,     "--parts", parts};
     bh_simulation sim;
-    bh_problem problem;
-    eqp_balancer *balancer = NULL;
     eqp_message message = {""};
-    eqp_compared *rows = NULL;
     int code;
 
-    parse(&settings, words, 8);
-    code = bh_simulation_create(comm, &settings, &sim, &message);
+    *t = (told){.settings = {.cutoff = 0}};
+    parse(&t->settings, words, 10);
+    code = bh_simulation_create(comm, &t->settings, &sim, &message);
     CHECK(code == EQP_OK, "%s", message.text);
-    const eqp_comparison comparison = {.nchoices = settings.run.ncompare,
-                                       .choice = settings.run.compare,
-                                       .ncounts = settings.run.nparts_list,
-                                       .parts = settings.run.parts};
-    code = code ? code : create_balancer(&sim, &problem, &balancer);
-    code = code ? code : eqp_balancer_compare(balancer, &comparison, &rows, &message);
+    const eqp_comparison comparison = {.nchoices = t->settings.run.ncompare,
+                                       .choice = t->settings.run.compare,
+                                       .ncounts = t->settings.run.nparts_list,
+                                       .parts = t->settings.run.parts,
+                                       .plan = plan};
+    code = code ? code : eqp_balancer_compare(sim.balancer, &comparison, &t->rows, &message);
     CHECK(code == EQP_OK, "compare: %s %s", eqp_error_text(code), message.text);
-    *nrows = settings.run.ncompare * settings.run.nparts_list;
-    eqp_balancer_free(balancer);
+    t->n = code == EQP_OK ? t->settings.run.ncompare * t->settings.run.nparts_list : 0;
     bh_simulation_free(&sim);
-    /* The rows borrow names from the settings. */
-    for (int i = 0; i < *nrows && rows != NULL; i++) {
-        rows[i].method = eqp_method_find(rows[i].method) != NULL ? eqp_method_find(rows[i].method)->name : "auto";
-        rows[i].chosen[0] = 0;
-    }
-    app_run_settings_free(&settings.run);
-    return rows;
 }
 
-static bool alike(double a, double b)
+static bool are_equal(const eqp_evaluated *a, const eqp_evaluated *b)
 {
-    return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
+    return a->load_max == b->load_max && a->load_mean == b->load_mean && a->ghosts_total == b->ghosts_total &&
+           a->ghosts_max == b->ghosts_max && a->neighbours_max == b->neighbours_max &&
+           a->messages_max == b->messages_max && a->bytes_total == b->bytes_total && a->bytes_max == b->bytes_max &&
+           a->step_seconds == b->step_seconds && a->exchange_seconds == b->exchange_seconds &&
+           a->plan.stages == b->plan.stages && a->plan.broadcast == b->plan.broadcast;
 }
 
 /* What comes out is a property of the particles: not of the ranks that look at them. */
 static void check_ranks_do_not_matter(void)
 {
-    int world, none, n;
-    eqp_compared *one = compare(MPI_COMM_SELF, "count,sfc", &none), *all;
+    static const char methods[] = "all,sfc:split,tiles:even=step,interaction:start=tiles";
+    MPI_Comm alone = first_ranks(1);
+    told one = {.n = 0}, all;
 
-    MPI_Comm_size(MPI_COMM_WORLD, &world);
-    all = compare(MPI_COMM_WORLD, "count,sfc", &n);
-    CHECK(n == none, "%d rows on one rank, %d on %d", none, n, world);
-    for (int i = 0; i < n && failures == 0; i++) {
-        const eqp_evaluated *a = &one[i].evaluated, *b = &all[i].evaluated;
-        CHECK(alike(a->load_max, b->load_max) && alike(a->load_mean, b->load_mean), "%s into %d: other loads",
-              one[i].method, one[i].parts);
-        CHECK(a->ghosts_total == b->ghosts_total && a->ghosts_max == b->ghosts_max, "%s into %d: other ghosts",
-              one[i].method, one[i].parts);
-        CHECK(a->bytes_total == b->bytes_total && a->messages_max == b->messages_max, "%s into %d: other messages",
-              one[i].method, one[i].parts);
-        CHECK(alike(a->step_seconds, b->step_seconds), "%s into %d: other step time", one[i].method, one[i].parts);
-        CHECK(alike(one[i].imbalance_next, all[i].imbalance_next), "%s into %d: other imbalance next", one[i].method,
-              one[i].parts);
-        CHECK(a->load_mean > 0 && a->step_seconds >= a->load_max && a->step_seconds_ideal > a->load_mean,
-              "%s into %d: no times", one[i].method, one[i].parts);
+    if (alone != MPI_COMM_NULL) {
+        compare(alone, methods, "3,16,100", NULL, &one);
+        MPI_Comm_free(&alone);
     }
-    free(one);
-    free(all);
+    compare(MPI_COMM_WORLD, methods, "3,16,100", NULL, &all);
+    CHECK(one.n == 0 || one.n == all.n, "%d rows on one rank, %d on all", one.n, all.n);
+    for (int i = 0; i < one.n && failures == 0; i++) {
+        const eqp_compared *a = &one.rows[i], *b = &all.rows[i];
+        CHECK(
+            are_equal(&a->evaluated, &b->evaluated),
+            "%s into %d: %lld units, %lld ghosts, %lld bytes, a step of %.17g s; on all ranks %lld, %lld, %lld, %.17g",
+            a->method, a->parts, (long long)a->units, (long long)a->evaluated.ghosts_total,
+            (long long)a->evaluated.bytes_total, a->evaluated.step_seconds, (long long)b->units,
+            (long long)b->evaluated.ghosts_total, (long long)b->evaluated.bytes_total, b->evaluated.step_seconds);
+        CHECK(a->units == b->units && a->split_owners == b->split_owners && strcmp(a->chosen, b->chosen) == 0,
+              "%s into %d: other units", a->method, a->parts);
+        CHECK(a->imbalance_next == b->imbalance_next, "%s into %d: other imbalance next", a->method, a->parts);
+        CHECK(a->evaluated.load_mean > 0 && a->evaluated.step_seconds >= a->evaluated.load_max &&
+                  a->evaluated.step_seconds_ideal > a->evaluated.load_mean,
+              "%s into %d: no times", a->method, a->parts);
+    }
+    told_free(&one);
+    told_free(&all);
+}
+
+static int64_t most_of(MPI_Comm comm, int64_t a, int64_t b)
+{
+    int64_t most = a > b ? a : b;
+
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, comm);
+    return most;
+}
+
+static int64_t sum_of(MPI_Comm comm, int64_t a)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &a, 1, MPI_INT64_T, MPI_SUM, comm);
+    return a;
+}
+
+/* What a what-if of one rank says of as many parts as there are ranks is what a run of these has and sends by its first
+ * map. */
+static void check_promise(MPI_Comm comm, const char *method)
+{
+    const char *words[] = {"--generate", "clusters:n=1500", "--balance",  method,
+                           "--costs",    "nominal",         "--exchange", "direct"};
+    const eqp_exchange_plan direct = EQP_EXCHANGE_PLAN_DEFAULTS;
+    bh_settings settings = {.cutoff = 0};
+    bh_simulation sim;
+    eqp_message message = {""};
+    eqp_evaluated promised;
+    char parts[16];
+    int rank, nranks, code;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &nranks);
+    snprintf(parts, sizeof parts, "%d", nranks);
+    if (rank == 0) {
+        told t;
+        compare(MPI_COMM_SELF, method, parts, &direct, &t);
+        promised = t.n > 0 ? t.rows[0].evaluated : (eqp_evaluated){.ghosts_total = -1};
+        told_free(&t);
+    }
+    MPI_Bcast(&promised, (int)sizeof promised, MPI_BYTE, 0, comm);
+    parse(&settings, words, 8);
+    code = bh_simulation_create(comm, &settings, &sim, &message);
+    code = code ? code : bh_domain_grow(&sim.domain);
+    CHECK(code == EQP_OK, "%s: %s", method, message.text);
+    if (code == EQP_OK) {
+        const totals t = run_forces(&sim);
+        const int64_t real[] = {sum_of(comm, t.ghosts), most_of(comm, t.ghosts, 0), sum_of(comm, t.bytes_sent),
+                                most_of(comm, t.bytes_sent, t.bytes_received),
+                                most_of(comm, t.messages_sent, t.messages_received)};
+        const int64_t said[] = {promised.ghosts_total, promised.ghosts_max, promised.bytes_total, promised.bytes_max,
+                                promised.messages_max};
+        static const char *const what[] = {"ghosts", "ghosts of a rank", "bytes", "bytes of a rank",
+                                           "messages of a rank"};
+        for (int i = 0; i < 5; i++) {
+            CHECK(real[i] == said[i], "%s on %d ranks: %lld %s promised, %lld real", method, nranks, (long long)said[i],
+                  what[i], (long long)real[i]);
+        }
+    }
+    bh_simulation_free(&sim);
+    app_run_settings_free(&settings.run);
 }
 
 /* `auto` is never above the curve, and never more than a percent above any other method that it has looked at. */
 static void check_auto_wins(void)
 {
-    int n;
-    eqp_compared *rows = compare(MPI_COMM_WORLD, "auto,count,sfc,rcb,tiles,jagged,interaction", &n);
+    const eqp_compared *rows;
+    told t;
 
-    for (int i = 0; i < n && rows != NULL; i++) {
+    compare(MPI_COMM_WORLD, "auto,count,sfc,rcb,tiles,jagged,interaction", "3,16,100", NULL, &t);
+    rows = t.rows;
+    for (int i = 0; i < t.n; i++) {
         const eqp_compared *best = &rows[i - i % 7];
         const double tolerance = strcmp(rows[i].method, "sfc") == 0 ? 1.0 : 1.0 / (1.0 - 0.01);
         CHECK(best->evaluated.step_seconds <= tolerance * rows[i].evaluated.step_seconds,
               "into %d: auto takes %g s, %s %g s", rows[i].parts, best->evaluated.step_seconds, rows[i].method,
               rows[i].evaluated.step_seconds);
     }
-    free(rows);
+    told_free(&t);
 }
 
 /* What the quick run looks at. */
 static void check_some(int world)
 {
     static const int counts[] = {1, 2, 3, 4, 8};
+    static const char *const methods[] = {"sfc", "interaction", "tiles", "hypergraph"};
 
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= world; c++) {
         MPI_Comm comm = first_ranks(counts[c]);
         if (comm != MPI_COMM_NULL) {
             check_plans(comm);
+            for (int m = 0; m < 4 && counts[c] > 1; m++) {
+                check_promise(comm, methods[m]);
+            }
             MPI_Comm_free(&comm);
         }
     }
