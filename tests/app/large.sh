@@ -4,7 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 same=$1
 ranks=${2:-64}
-common=(--generate clusters:n=8192 --steps 3 --rebalance 2)
+common=(--generate clusters:n=8192 --steps 3 --rebalance 2 --precision double)
 
 expect 1 "${common[@]}" --balance none --quiet --forces one.hdf5 --report one
 for method in sfc interaction; do

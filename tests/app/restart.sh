@@ -5,13 +5,13 @@ source "$(dirname "$0")/lib.sh"
 same=$1
 
 for ranks in 1 3; do
-    common=(--generate disks:n=2000 --steps 12 --quiet --balance sfc --opening relative)
+    common=(--generate disks:n=2000 --steps 12 --quiet --balance sfc --precision double)
     expect "$ranks" "${common[@]}" --forces whole.hdf5
     expect "$ranks" "${common[@]}" --output part.hdf5 --output-every 5
     [ -f part_000010.hdf5 ] && [ -f part_000012.hdf5 ] && [ ! -f part_000011.hdf5 ] || fail "numbered snapshots: $(ls)"
-    expect "$ranks" --restart part_000005.hdf5 --steps 12 --quiet --balance sfc --opening relative --forces rest.hdf5
+    expect "$ranks" --restart part_000005.hdf5 --steps 12 --quiet --balance sfc --precision double --forces rest.hdf5
     "$same" whole.hdf5 rest.hdf5 0 || fail "a restart on $ranks ranks does not give the same bits"
-    expect 2 --restart part_000005.hdf5 --steps 12 --quiet --balance count --opening relative --forces other.hdf5
+    expect 2 --restart part_000005.hdf5 --steps 12 --quiet --balance count --precision double --forces other.hdf5
     "$same" whole.hdf5 other.hdf5 1e-9 || fail "a restart on other ranks gives another physics"
 done
 

@@ -99,7 +99,7 @@ continues()
     "$same" whole.hdf5 rest.hdf5 "$3" || fail "$1 on $2 ranks: a stopped run goes on differently"
 }
 
-same_options=(--quiet --opening relative --rebalance 2)
+same_options=(--quiet --precision double --rebalance 2)
 common=(--generate disks:n=1500 "${same_options[@]}")
 for row in 'sfc TERM launcher' 'rcb INT launcher' 'count INT rank' 'interaction TERM ranks'; do
     # shellcheck disable=SC2086 # a list of words

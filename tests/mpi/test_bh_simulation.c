@@ -305,15 +305,16 @@ static double worst_deviation(const outcome *o, const outcome *reference, int wh
     return worst;
 }
 
-/* extra: one more option, or several with a blank between them. */
+/* extra: one more option, or several with a blank between them. In double precision: in mixed precision a group whose
+ * list ranks share has another rounding of 1e-7, and cells at the edge of being opened follow from that. */
 static void parse(bh_settings *settings, const char *input, const char *method, const char *extra)
 {
     static char words[128];
-    char *argv[16] = {"test",        "--generate", (char *)input, "--balance", (char *)method,
-                      "--rebalance", "never",      "--steps",     "10"};
+    char *argv[16] = {"test",  "--generate", (char *)input, "--balance",   (char *)method, "--rebalance",
+                      "never", "--steps",    "10",          "--precision", "double"};
     eqp_message message = {""};
     app_action action;
-    int argc = 9;
+    int argc = 11;
 
     snprintf(words, sizeof words, "%s", extra == NULL ? "" : extra);
     for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " ")) {
@@ -473,14 +474,15 @@ static void check_stopped_within_a_step(const char *opening)
     bh_settings settings;
     bh_simulation whole, part, rest;
     eqp_message message = {""};
-    char path[64];
+    char path[64], extra[64];
     bool raised = false;
     int rank, size;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     snprintf(path, sizeof path, "stopped-%d-%s.hdf5", size, opening + 2);
-    parse(&settings, "disks:n=800", "sfc", opening);
+    snprintf(extra, sizeof extra, "%s --group-size=16", opening); /* the last rank has several groups */
+    parse(&settings, "disks:n=800", "sfc", extra);
     CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &whole, &message) == EQP_OK, "%s", message.text);
     CHECK(bh_simulation_create(MPI_COMM_WORLD, &settings, &part, &message) == EQP_OK, "%s", message.text);
     for (int i = 0; i < 2; i++) {
@@ -624,10 +626,10 @@ int main(int argc, char **argv)
         {"adaptive", "clusters:n=1000", "interaction", "--sample-strategy=adaptive"},
         {"random", "clusters:n=1000", "interaction", "--sample-strategy=random"},
     };
-    static const test_plan relative[] = {
-        {"relative", "disks:n=800", "interaction", "--opening=relative"},
-        {"relative, sfc", "disks:n=800", "sfc", "--opening=relative"},
-        {"relative, rcb", "disks:n=800", "rcb", "--opening=relative"},
+    static const test_plan geometric[] = {
+        {"geometric", "disks:n=800", "interaction", "--opening=geometric"},
+        {"geometric, sfc", "disks:n=800", "sfc", "--opening=geometric"},
+        {"geometric, rcb", "disks:n=800", "rcb", "--opening=geometric"},
     };
     static const test_plan within[] = {
         {"cutoff, none", "clusters:n=600", "none", "--cutoff=0.2"},
@@ -643,7 +645,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     check_sorts();
     check_family((int)(sizeof clusters / sizeof clusters[0]), clusters);
-    check_family((int)(sizeof relative / sizeof relative[0]), relative);
+    check_family((int)(sizeof geometric / sizeof geometric[0]), geometric);
     check_family((int)(sizeof within / sizeof within[0]), within);
     check_nobody_holds_everything();
     check_clocks_that_go_back();

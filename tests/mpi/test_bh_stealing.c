@@ -153,10 +153,11 @@ static void forces_are_the_same_whoever_computes_them(MPI_Comm comm)
                                         "--imbalance-tol=0.0005", NULL};
     static const char *const relative[] = {"disks:n=900",        "--balance",      "interaction",
                                            "--opening=relative", "--group-size=8", NULL};
+    static const char *const angle[] = {"disks:n=900", "--balance", "interaction", "--theta=0.6", NULL};
     static const char *const within[] = {"clusters:n=900", "--balance", "none", "--cutoff=0.2", NULL};
-    static const char *const mixed[] = {"clusters:n=900", "--balance", "none", "--precision=mixed", NULL};
+    static const char *const exact[] = {"clusters:n=900", "--balance", "none", "--precision=double", NULL};
     static const char *const few[] = {"plummer:n=3", "--balance", "none", NULL};
-    static const char *const *const option[] = {none, sfc, split, relative, within, mixed, few};
+    static const char *const *const option[] = {none, sfc, split, relative, angle, within, exact, few};
 
     for (size_t i = 0; i < sizeof option / sizeof option[0]; i++) {
         check_options(comm, option[i]);

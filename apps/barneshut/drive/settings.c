@@ -25,8 +25,8 @@ static const app_option table[] = {
      .type = APP_OPTION_CHOICE,
      .offset = AT(opening),
      .choices = "geometric|relative",
-     .fallback = "geometric",
-     .help = "when a cell may act as one body"},
+     .fallback = TEXT(BH_DEFAULT_OPENING),
+     .help = "when a cell may act as one body; with --theta alone: geometric"},
     {.name = "alpha",
      .argument = "X",
      .type = APP_OPTION_REAL,
@@ -78,7 +78,7 @@ static const app_option table[] = {
      .type = APP_OPTION_CHOICE,
      .offset = AT(precision),
      .choices = "double|mixed",
-     .fallback = "double",
+     .fallback = TEXT(BH_DEFAULT_PRECISION),
      .help = "of each interaction; positions and sums are double in any case"},
     {.name = "kernel",
      .argument = "NAME",
@@ -142,6 +142,16 @@ static int check_cutoff(const bh_settings *s, eqp_message *message)
     return EQP_OK;
 }
 
+/* An opening angle says which criterion is meant, and with a cutoff there is none, nor forces for it to go by. */
+static void choose_opening(bh_settings *s)
+{
+    const bool named = app_options_given(&command_line, s, "opening");
+
+    if (s->cutoff > 0 || (!named && app_options_given(&command_line, s, "theta"))) {
+        s->opening = 0;
+    }
+}
+
 int bh_settings_complete(bh_settings *s, eqp_message *message)
 {
     eqp_message inner = {""};
@@ -153,6 +163,7 @@ int bh_settings_complete(bh_settings *s, eqp_message *message)
     if (code != EQP_OK) {
         return code;
     }
+    choose_opening(s);
     if (s->run.generate != NULL) {
         code = bh_generator_parse(s->run.generate, &s->generator, &inner);
         if (code != EQP_OK) {

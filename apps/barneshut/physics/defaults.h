@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The one home of the defaults of the tree code; plain numbers, so that help texts can quote them.
+/* The one home of the defaults of the tree code; plain numbers and words, so that help texts can quote them.
  *
- * They were chosen with bench/bench_force against direct summation, from a grid of opening angles, leaf and group
- * sizes. Wanted: a median relative error of the accelerations of at most 5e-4 and a 99th percentile of at most 2e-3 for
- * a Plummer sphere of 100,000 particles with softening 0.01, wherever it lies in the root cube. Measured with theta
- * 0.6: 2.4e-4 and 1.0e-3 to 1.6e-3, depending on the scale length. 0.65 is a sixth cheaper and comes to 1.9e-3. Leaves
- * of 8 to 32 cost the same within a few percent. Groups of 64 take four fifths of the time of groups of 32, whose lists
- * are as long for half the targets; larger ones gain nothing and are harder to balance. docs/performance.md has what
- * they cost. */
+ * They are the fastest of a grid of criteria, precisions, leaf and group sizes (bench/bench_force, against direct
+ * summation) that keep the relative error of the accelerations at 5e-4 in the median and 2e-3 at the 99th percentile, for
+ * 16,000 to 100,000 particles: generated spheres, disks and clusters, and published galaxies. The relative criterion with
+ * 0.006 in mixed precision: 1.8e-4 to 3.7e-4 and 0.8e-3 to 1.5e-3, in 0.4 times the time of an opening angle of 0.6 in
+ * double precision, which has 1.7e-4 to 2.4e-4 and 0.7e-3 to 1.2e-3. Leaves of 8 to 32 cost the same within a few
+ * percent. Groups of 128 take less time than groups of 64, at a smaller error, with every kernel but avx2 in double
+ * precision, where they tie; so their size depends on nothing, and runs differ by no more than rounding from machine to
+ * machine. Larger ones gain next to nothing and are harder to balance. docs/performance.md has what they cost. */
 #ifndef BH_DEFAULTS_H
 #define BH_DEFAULTS_H
 
-#define BH_DEFAULT_THETA 0.6     /* geometric criterion */
-#define BH_DEFAULT_ALPHA 0.005   /* relative criterion: 3.5e-4 and 1.1e-3 on that sphere at 0.6 times the cost */
-#define BH_DEFAULT_LEAF_SIZE 16  /* particles in a leaf, at most */
-#define BH_DEFAULT_GROUP_SIZE 64 /* targets in a group, at most */
+#define BH_DEFAULT_OPENING relative
+#define BH_DEFAULT_PRECISION mixed
+#define BH_DEFAULT_THETA 0.6      /* geometric criterion */
+#define BH_DEFAULT_ALPHA 0.006    /* relative criterion */
+#define BH_DEFAULT_LEAF_SIZE 16   /* particles in a leaf, at most */
+#define BH_DEFAULT_GROUP_SIZE 128 /* targets in a group, at most */
 
 #endif
