@@ -221,14 +221,11 @@ static void add_points(bh_block *block, const plan *by, const bh_tree *tree, con
 {
     bh_cursor at = {0, 0};
 
-    for (;;) {
+    while (at.run < list->nruns) {
         bh_cursor begin = at;
         bool fits = true;
         int64_t n = by->row->put_points(block, by->frame, &tree->sources, list, &at, &fits);
 
-        if (n == 0) {
-            break;
-        }
         if (fits) {
             by->row->points(block, n, by->frame, targets);
         } else {
