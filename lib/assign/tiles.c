@@ -27,20 +27,32 @@ eqp__tile_scope eqp__tile_scope_nothing(void)
     return (eqp__tile_scope){.low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}};
 }
 
+/* Four points are twelve numbers in a row: each has bounds of its own, so that they are found side by side. */
+enum { SCOPE_ROW = 12 };
+
 static bool scope_points(int64_t n, const double *point, eqp__tile_scope *scope)
 {
-    bool good = true;
+    const int64_t count = 3 * n, rows = count - count % SCOPE_ROW;
+    double low[SCOPE_ROW], high[SCOPE_ROW], nothing = 0;
 
-    for (int64_t i = 0; i < n; i++) {
-        for (int k = 0; k < 3; k++) {
-            double x = point[3 * i + k];
-            /* Not a number fails both. */
-            good = good && x >= -DBL_MAX && x <= DBL_MAX;
-            scope->low[k] = x < scope->low[k] ? x : scope->low[k];
-            scope->high[k] = x > scope->high[k] ? x : scope->high[k];
+    for (int k = 0; k < SCOPE_ROW; k++) {
+        low[k] = scope->low[k % 3];
+        high[k] = scope->high[k % 3];
+    }
+    for (int64_t i = 0; i < count; i += SCOPE_ROW) {
+        const int width = i < rows ? SCOPE_ROW : (int)(count - rows);
+        for (int k = 0; k < width; k++) {
+            const double x = point[i + k];
+            nothing += x - x; /* 0, but for infinity and what is no number */
+            low[k] = x < low[k] ? x : low[k];
+            high[k] = x > high[k] ? x : high[k];
         }
     }
-    return good;
+    for (int k = 0; k < SCOPE_ROW; k++) {
+        scope->low[k % 3] = fmin(scope->low[k % 3], low[k]);
+        scope->high[k % 3] = fmax(scope->high[k % 3], high[k]);
+    }
+    return nothing == 0;
 }
 
 int eqp__tile_scope_add(const eqp_tiles_items *items, eqp__tile_scope *scope)

@@ -1,8 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _DEFAULT_SOURCE /* madvise */
 #include <equipoise/base.h>
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* From so many bytes on an array has pages of its own, which are asked for in large ones: half of the time of a pass
+ * over new memory can be spent in getting it page by page. */
+#define LARGE_BYTES ((size_t)8 << 20)
+#define PAGE_BYTES ((uintptr_t)4096)
+
+static void advise_large(void *items, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    if (bytes >= LARGE_BYTES) {
+        const uintptr_t from = ((uintptr_t)items + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+        (void)madvise((void *)from, ((uintptr_t)items + bytes - from) & ~(PAGE_BYTES - 1), MADV_HUGEPAGE);
+    }
+#else
+    (void)items;
+    (void)bytes;
+#endif
+}
 
 int eqp_array_bytes(int64_t count, size_t size, size_t *bytes)
 {
@@ -35,6 +55,7 @@ int eqp_array_create(void *array, int64_t count, size_t size)
     if (!items) {
         return EQP_ERR_MEMORY;
     }
+    advise_large(items, bytes);
     store_pointer(array, items);
     return EQP_OK;
 }
@@ -68,6 +89,7 @@ int eqp_array_reserve(void *array, int64_t *capacity, int64_t count, size_t size
     if (!items) {
         return EQP_ERR_MEMORY;
     }
+    advise_large(items, bytes);
     store_pointer(array, items);
     *capacity = wanted;
     return EQP_OK;
