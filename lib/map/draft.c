@@ -55,8 +55,10 @@ static int make_items(eqp_draft *draft, const eqp_map *old)
     if (code == EQP_OK) {
         code = eqp_array_create(&draft->seconds, items->view.n, sizeof *draft->seconds);
     }
-    if (code == EQP_OK && draft->units.units == NULL && eqp__making_wants_pins(&draft->options)) {
-        code = eqp__items_take_pins(items, draft->owners);
+    if (draft->units.units == NULL && eqp__making_wants_pins(&draft->options)) { /* the same on all ranks */
+        const double branch =
+            draft->options.method->flags & EQP_NETS_BRANCHES ? draft->options.branch * draft->nparts : 0.0;
+        code = eqp__items_take_pins(draft->comm, items, draft->owners, branch, draft->nparts, code);
     }
     EQP_TRY(eqp_agree(draft->comm, code, NULL));
     EQP_TRY(eqp_scan_int64(draft->comm, items->view.n, &before, &draft->nitems));

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "map/items.h"
 
+#include "assign/cell_nets.h"
+
 #include <equipoise/base.h>
+#include <equipoise/par.h>
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A cell with more owners than so many parts have is cut whatever is done. */
+#define CELL_PARTS 4
+
 void eqp__items_free(eqp_items *items)
 {
-    void *owned[] = {items->id,     items->particles, items->size,   items->pin_first, items->pin,
+    void *owned[] = {items->id,     items->particles, items->size,   items->pin_first, items->pin, items->pin_weight,
                      items->weight, items->point,     items->source, items->part_now,  items->part};
 
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
@@ -130,7 +136,19 @@ static int fill_from_units(eqp_items *items, const eqp_owners *owners, const eqp
     return code;
 }
 
-int eqp__items_take_pins(eqp_items *items, const eqp_owners *owners)
+/* The pins of an owner that the survey has kept, and its own. at: where they go. */
+static int64_t take_own_pins(eqp_items *items, const eqp_owners *owners, int64_t o, int64_t at)
+{
+    for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
+        items->pin[at++] = owners->pin[p];
+    }
+    if (owners->owner[o].pin >= 0) { /* else others name something else */
+        items->pin[at++] = owners->owner[o].pin;
+    }
+    return at;
+}
+
+static int fill_pins(eqp_items *items, const eqp_owners *owners)
 {
     int64_t at = 0;
     int code;
@@ -138,17 +156,92 @@ int eqp__items_take_pins(eqp_items *items, const eqp_owners *owners)
     EQP_TRY(eqp_array_create(&items->pin_first, owners->n + 1, sizeof *items->pin_first));
     EQP_TRY(eqp_array_create(&items->pin, owners->pin_first[owners->n] + owners->n, sizeof *items->pin));
     for (int64_t o = 0; o < owners->n; o++) {
-        for (int64_t p = owners->pin_first[o]; p < owners->pin_first[o + 1]; p++) {
-            items->pin[at++] = owners->pin[p];
-        }
-        if (owners->owner[o].pin >= 0) { /* else others name something else */
-            items->pin[at++] = owners->owner[o].pin;
-        }
+        at = take_own_pins(items, owners, o, at);
         items->pin_first[o + 1] = at;
     }
     items->view.pin_first = items->pin_first;
     items->view.pin = items->pin;
 done:
+    return code;
+}
+
+/* All owners along the curve, and which of them are this rank's. */
+typedef struct all_keys {
+    int64_t n, first;
+    uint64_t *key; /* [n] */
+} all_keys;
+
+static int gather_keys(MPI_Comm comm, const eqp_owners *owners, all_keys *all)
+{
+    uint64_t *key = NULL;
+    int code;
+
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&key, owners->n, sizeof *key), NULL));
+    for (int64_t o = 0; o < owners->n; o++) {
+        key[o] = owners->owner[o].key;
+    }
+    EQP_TRY(eqp_scan_int64(comm, owners->n, &all->first, NULL));
+    EQP_TRY(eqp_gather_records(comm, sizeof *key, owners->n, key, &all->n, &all->key));
+done:
+    free(key);
+    return code;
+}
+
+/* Room for the cells that all owners are in. */
+static int64_t count_cells(const eqp_owners *owners, const all_keys *all, int64_t most)
+{
+    eqp__cell_net net[EQP__CELLS_MOST];
+    int64_t n = 0;
+
+    for (int64_t o = 0; o < owners->n; o++) {
+        n += eqp__cell_nets(all->n, all->key, all->first + o, most, net);
+    }
+    return n;
+}
+
+/* Pins of weight 1, and the cells that an owner is in, each by the branches that it is more when it is cut. */
+static int fill_weighted(eqp_items *items, const eqp_owners *owners, const all_keys *all, double branch, int64_t most)
+{
+    const int64_t room = owners->pin_first[owners->n] + owners->n + count_cells(owners, all, most);
+    eqp__cell_net net[EQP__CELLS_MOST];
+    int64_t at = 0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&items->pin_first, owners->n + 1, sizeof *items->pin_first));
+    EQP_TRY(eqp_array_create(&items->pin, room, sizeof *items->pin));
+    EQP_TRY(eqp_array_create(&items->pin_weight, room, sizeof *items->pin_weight));
+    for (int64_t o = 0; o < owners->n; o++) {
+        const int64_t first = at, last = take_own_pins(items, owners, o, at);
+        const int ncells = eqp__cell_nets(all->n, all->key, all->first + o, most, net);
+        for (at = first; at < last; at++) {
+            items->pin_weight[at] = 1.0;
+        }
+        for (int k = 0; k < ncells; k++, at++) {
+            items->pin[at] = net[k].id;
+            items->pin_weight[at] = branch * (net[k].children - 1);
+        }
+        items->pin_first[o + 1] = at;
+    }
+    items->view.pin_first = items->pin_first;
+    items->view.pin = items->pin;
+    items->view.pin_weight = items->pin_weight;
+done:
+    return code;
+}
+
+int eqp__items_take_pins(MPI_Comm comm, eqp_items *items, const eqp_owners *owners, double branch, int nparts, int code)
+{
+    all_keys all = {.n = 0};
+
+    if (!(branch > 0)) { /* the same on all ranks */
+        return code == EQP_OK ? fill_pins(items, owners) : code;
+    }
+    const int failed = gather_keys(comm, owners, &all);
+    code = code == EQP_OK ? failed : code;
+    if (code == EQP_OK) {
+        code = fill_weighted(items, owners, &all, branch, CELL_PARTS * (all.n / nparts + 1));
+    }
+    free(all.key);
     return code;
 }
 

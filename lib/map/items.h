@@ -11,7 +11,7 @@
 typedef struct eqp_items {
     eqp_balance_items view;
     int64_t *id, *particles, *size, *pin_first, *pin;
-    double *weight, *point, *source;
+    double *pin_weight, *weight, *point, *source;
     int *part_now, *part; /* [view.n] part: room for what is assigned */
 } eqp_items;
 
@@ -19,8 +19,11 @@ typedef struct eqp_items {
  * caller frees *items in any case. */
 int eqp__items_fill(eqp_items *items, const eqp_owners *owners, const eqp_work_units *units, const eqp_map *old);
 
-/* Whole owners also get what they touch: the pins that the survey has kept, and their own. Local. */
-int eqp__items_take_pins(eqp_items *items, const eqp_owners *owners);
+/* Whole owners also get what they touch: the pins that the survey has kept, and their own, each of weight 1. branch:
+ * what a branch of the octree of keys weighs against a pin, over all parts, the same on all ranks: if it is more than
+ * 0, cells are pins, too. code: of this rank so far. Collective. */
+int eqp__items_take_pins(MPI_Comm comm, eqp_items *items, const eqp_owners *owners, double branch, int nparts,
+                         int code);
 
 void eqp__items_free(eqp_items *items);
 

@@ -30,6 +30,8 @@ typedef struct eqp_making {
     double imbalance_tol;    /* wanted: what the units are fine enough for */
     double assign_tol;       /* at which the assignment of units may stop; 0: imbalance_tol */
     uint64_t seed;
+    double branch;          /* what a branch of the octree of keys costs every part, in pins that a part lacks; 0: keys
+                               may be anything */
     double aspect;          /* what a shared source costs here, in shared targets; 0: not known */
     eqp_choice_options how; /* what the word says beside the method */
     eqp_settings settings;  /* of the method's own options */

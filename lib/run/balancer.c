@@ -111,7 +111,8 @@ eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
     const eqp_balancer_options *o = &b->options;
     const eqp_making run = {.imbalance_tol = o->fresh_tol > 0 ? o->fresh_tol : o->imbalance_tol,
                             .assign_tol = o->assign_tol,
-                            .seed = o->seed};
+                            .seed = o->seed,
+                            .branch = b->problem.branch};
 
     return eqp__making_with(&run, choice);
 }

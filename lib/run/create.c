@@ -72,7 +72,7 @@ static int take_problem(eqp_balancer *b, const eqp_problem *problem)
     bool can_be = problem->survey != NULL && problem->nkinds >= 0 && nkinds <= EQP_COST_KINDS &&
                   problem->nphases >= 0 && problem->nphases <= EQP_PHASES_MAX &&
                   (problem->nphases == 0 || (problem->back != NULL && problem->ghosts != NULL)) &&
-                  can_be_methods(problem->own);
+                  isfinite(problem->branch) && problem->branch >= 0 && can_be_methods(problem->own);
 
     b->problem = *problem;
     for (int k = 0; k < nkinds && can_be; k++) {
@@ -161,13 +161,21 @@ static int64_t print_method(int64_t print, const eqp_method *method)
 static int64_t print_problem(const eqp_balancer *b)
 {
     const eqp_problem *p = &b->problem;
-    const int64_t word[] = {b->model.nkinds,   eqp_fingerprint(0, b->model.nkinds, b->nominal),
-                            p->once,           p->nphases,
-                            p->estimates,      p->open != NULL,
-                            p->close != NULL,  p->aspect != NULL,
-                            p->base != NULL,   p->trace != NULL,
-                            p->assign != NULL, p->advance != NULL,
-                            p->label != NULL,  p->own != NULL ? p->own->n : 0};
+    const int64_t word[] = {b->model.nkinds,
+                            eqp_fingerprint(0, b->model.nkinds, b->nominal),
+                            p->once,
+                            p->nphases,
+                            p->estimates,
+                            p->open != NULL,
+                            p->close != NULL,
+                            p->aspect != NULL,
+                            p->base != NULL,
+                            p->trace != NULL,
+                            p->assign != NULL,
+                            p->advance != NULL,
+                            p->label != NULL,
+                            p->own != NULL ? p->own->n : 0,
+                            eqp__bits_of(p->branch)};
     const eqp_overhead *o = &b->overheads.nominal;
     const int64_t overhead[] = {eqp__bits_of(o->held),
                                 eqp__bits_of(o->ghost),

@@ -32,7 +32,7 @@ typedef struct eqp__late_head {
     char word[EQP_WORD_SIZE];         /* of the method */
     eqp_sample_strategy strategy;     /* usual options of words */
     double rate, threshold;
-    double imbalance_tol, assign_tol, aspect, life;
+    double imbalance_tol, assign_tol, branch, aspect, life;
     uint64_t seed;
     eqp_exchange_plan plan;
     eqp_network network;

@@ -268,7 +268,8 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
 {
     const eqp__late_head *h = &g->head;
     const eqp_choice_options usual = {.strategy = h->strategy, .rate = h->rate, .threshold = h->threshold};
-    const eqp_making run = {.imbalance_tol = h->imbalance_tol, .assign_tol = h->assign_tol, .seed = h->seed};
+    const eqp_making run = {
+        .imbalance_tol = h->imbalance_tol, .assign_tol = h->assign_tol, .seed = h->seed, .branch = h->branch};
     int code;
 
     *b = (eqp_balancer){.comm = comm,

@@ -91,6 +91,7 @@ static void fill_head(const eqp_balancer *b, const eqp_names *home, const eqp_ma
     h->threshold = choice->options.threshold;
     h->imbalance_tol = making->imbalance_tol;
     h->assign_tol = making->assign_tol;
+    h->branch = making->branch;
     h->aspect = making->aspect;
     h->life = life;
     h->seed = making->seed;

@@ -28,5 +28,6 @@ done:
 
 const eqp_method eqp__method_hypergraph = {.name = "hypergraph",
                                            .summary = "hypergraph of whole owners and all they touch, from scratch",
-                                           .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN,
+                                           .flags =
+                                               EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN | EQP_NETS_BRANCHES,
                                            .assign = assign_hypergraph};

@@ -37,8 +37,8 @@ typedef struct field {
     }
 
 static const field fields[] = TABLE(
-    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(own), P(estimates),
-    P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label), O(size),
+    P(user), P(nkinds), P(nominal), P(once), P(nphases), P(back), P(ghosts), P(overhead), P(branch), P(own),
+    P(estimates), P(survey), P(open), P(close), P(aspect), P(base), P(trace), P(assign), P(advance), P(label), O(size),
     O(imbalance_tol), O(fresh_tol), O(assign_tol), O(seed), O(plan_auto), O(network_measure), O(calibrate),
     O(handed_out), O(fixed_costs), M(method, word), M(method, method), M(method, settings), M(method, options.strategy),
     M(method, options.rate), M(method, options.threshold), M(method, options.pins), M(method, options.full),
@@ -456,6 +456,8 @@ static void rows_of_balancers(MPI_Comm comm)
         {"eqp_balancer_create", create, "problem.overhead: 0", SAME},
         {"eqp_balancer_create", create, "problem.overhead: 2 for 1", SAME},
         {"eqp_balancer_create", create, "problem.overhead: -1 for 0", WRONG},
+        {"eqp_balancer_create", create, "problem.branch: differs", SAME},
+        {"eqp_balancer_create", create, "problem.branch: -1", WRONG},
         {"eqp_balancer_create", create, "problem.own: 0", SAME},
         {"eqp_balancer_create", create, "problem.own: of NULLs", WRONG},
         {"eqp_balancer_create", create, "problem.own: other flags", SAME},

@@ -533,7 +533,8 @@ static void whole_owners_have_their_pins(MPI_Comm comm)
     CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
     CHECK_EQUAL(eqp__items_fill(&items, &owners, &none, NULL), EQP_OK);
     CHECK(items.view.pin_first == NULL);
-    CHECK_EQUAL(eqp__items_take_pins(&items, &owners), EQP_OK);
+    CHECK_EQUAL(eqp__items_take_pins(comm, &items, &owners, 0.0, 1, EQP_OK), EQP_OK);
+    CHECK(items.view.pin_weight == NULL);
     CHECK_EQUAL(items.view.pin_first[0], 0);
     for (int64_t o = 0; o < owners.n; o++) {
         const int64_t kept = owners.pin_first[o + 1] - owners.pin_first[o], own = owners.owner[o].pin >= 0;
@@ -545,6 +546,65 @@ static void whole_owners_have_their_pins(MPI_Comm comm)
     eqp__items_free(&items);
     eqp__owners_free(&owners);
     eqp__survey_release(&survey);
+}
+
+/* Children with owners of the cell of that level around a key, and in *n its owners. key: [all]. */
+static int children_around(int64_t all, const uint64_t *key, uint64_t at, int shift, int64_t *n)
+{
+    bool has[8] = {false};
+    int children = 0;
+
+    *n = 0;
+    for (int64_t i = 0; i < all; i++) {
+        if (key[i] >> shift == at >> shift) {
+            has[key[i] >> (shift - 3) & 7] = true;
+            ++*n;
+        }
+    }
+    for (int w = 0; w < 8; w++) {
+        children += has[w];
+    }
+    return children;
+}
+
+/* Of all owners, wherever they are lined up. */
+static void cells_are_pins_that_weigh_their_branches(MPI_Comm comm)
+{
+    const world w = make_world(comm);
+    const eqp_work_units none = {.units = NULL};
+    uint64_t *key = mpi_test_alloc(w.n, sizeof *key);
+    eqp_survey survey = {.n = 0};
+    eqp_owners owners;
+    eqp_items items = {.id = NULL};
+
+    CHECK_EQUAL(take_survey(&w, false, true, &survey), EQP_OK);
+    CHECK_EQUAL(line_up(comm, &survey, &owners), EQP_OK);
+    CHECK_EQUAL(eqp__items_fill(&items, &owners, &none, NULL), EQP_OK);
+    CHECK_EQUAL(eqp__items_take_pins(comm, &items, &owners, 0.5, 1, EQP_OK), EQP_OK);
+    for (int64_t place = 0; place < w.n; place++) {
+        key[place] = describe(&w, owner_at(&w, place)).key;
+    }
+    for (int64_t o = 0; o < owners.n; o++) {
+        const int64_t kept = owners.pin_first[o + 1] - owners.pin_first[o] + (owners.owner[o].pin >= 0);
+        const double *weight = items.view.pin_weight + items.view.pin_first[o];
+        int64_t at = kept, n = 0;
+        for (int64_t k = 0; k < kept; k++) {
+            CHECK(weight[k] == 1.0);
+        }
+        for (int shift = 3; shift <= 63; shift += 3) {
+            const int children = children_around(w.n, key, owners.owner[o].key, shift, &n);
+            if (children > 1) {
+                CHECK(items.view.pin_first[o] + at < items.view.pin_first[o + 1]);
+                CHECK(weight[at++] == 0.5 * (children - 1));
+            }
+        }
+        CHECK(n == w.n && at > kept);
+        CHECK_EQUAL(items.view.pin_first[o + 1] - items.view.pin_first[o], at);
+    }
+    eqp__items_free(&items);
+    eqp__owners_free(&owners);
+    eqp__survey_release(&survey);
+    free(key);
 }
 
 /* The present map is where a method starts from that keeps it: the tags say who computes now. */
@@ -639,6 +699,7 @@ int main(int argc, char **argv)
         MPI_TEST(too_many_interactions_are_no_units),
         MPI_TEST(split_owners_have_an_entry_each),
         MPI_TEST(whole_owners_have_their_pins),
+        MPI_TEST(cells_are_pins_that_weigh_their_branches),
         MPI_TEST(parts_that_are_kept_are_those_of_the_old_map),
         MPI_TEST(totals_say_what_a_survey_keeps),
         MPI_TEST(maps_are_made_on_all_ranks_or_on_none),

@@ -78,17 +78,18 @@ typedef struct eqp_balance_result {
 
 /** What a method needs of the items, and what can be done with it. */
 enum eqp_method_flags {
-    EQP_NEEDS_WEIGHTS = 1,  /**< weight */
-    EQP_NEEDS_POINTS = 2,   /**< point */
-    EQP_NEEDS_PINS = 4,     /**< pin_first, pin */
-    EQP_NEEDS_UNITS = 8,    /**< items should be work units, not particles */
-    EQP_NEEDS_SOURCES = 16, /**< source, where it is not `point` */
-    EQP_KEEPS = 32,         /**< it keeps the parts that there are: no map is made */
-    EQP_REFINES = 64,       /**< it starts from the present parts, which may be another method's */
-    EQP_CAN_SPLIT = 128,    /**< it takes whole owners of interactions, and their work units as well */
-    EQP_CAN_EVEN = 256,     /**< its parts follow the weights: weighed again, they come out as even as is wanted */
-    EQP_BY_LOADS = 512,     /**< it learns from measured loads */
-    EQP_SHAPED = 1024       /**< codes rely on the shapes of its parts: a repair would break them, some may be empty */
+    EQP_NEEDS_WEIGHTS = 1,   /**< weight */
+    EQP_NEEDS_POINTS = 2,    /**< point */
+    EQP_NEEDS_PINS = 4,      /**< pin_first, pin */
+    EQP_NEEDS_UNITS = 8,     /**< items should be work units, not particles */
+    EQP_NEEDS_SOURCES = 16,  /**< source, where it is not `point` */
+    EQP_KEEPS = 32,          /**< it keeps the parts that there are: no map is made */
+    EQP_REFINES = 64,        /**< it starts from the present parts, which may be another method's */
+    EQP_CAN_SPLIT = 128,     /**< it takes whole owners of interactions, and their work units as well */
+    EQP_CAN_EVEN = 256,      /**< its parts follow the weights: weighed again, they come out as even as is wanted */
+    EQP_BY_LOADS = 512,      /**< it learns from measured loads */
+    EQP_SHAPED = 1024,       /**< codes rely on the shapes of its parts: a repair would break them, some may be empty */
+    EQP_NETS_BRANCHES = 2048 /**< cells of whole owners are pins for it, too: eqp_problem.branch (problem.h) */
 };
 
 /** One method: a row of the table. */
