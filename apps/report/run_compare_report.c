@@ -59,6 +59,7 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
             eqp_field_count("bytes_total", e->bytes_total),
             eqp_field_count("bytes_max", e->bytes_max),
             eqp_field_text("chosen", row->chosen[0] != '\0' ? row->chosen : NULL),
+            eqp_field_real("step_next", row->step_next),
         };
         code = eqp_report_add_compare(report, (int)(sizeof fields / sizeof fields[0]), fields);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "par/methods.h"
+#include "policy/outlook.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/base.h>
@@ -25,6 +26,7 @@ typedef struct comparison {
     const eqp_choice **tried;    /* [ntried] */
     eqp_choice *missing;         /* owned */
     eqp_choice *even;            /* [counts][EVENED], owned */
+    double *step;                /* [2][ntried + neven] room, owned */
 } comparison;
 
 static void comparison_free(comparison *c)
@@ -32,6 +34,7 @@ static void comparison_free(comparison *c)
     free(c->tried);
     free(c->missing);
     free(c->even);
+    free(c->step);
 }
 
 static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choice *choice, int ncounts, comparison *c,
@@ -57,6 +60,7 @@ static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choic
     for (int i = 0; i < nmissing; i++) {
         c->tried[c->ntried++] = &c->missing[i];
     }
+    EQP_TRY(eqp_array_create(&c->step, 2 * (int64_t)(c->ntried + c->neven), sizeof *c->step));
 done:
     return code;
 }
@@ -116,22 +120,25 @@ static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *tri
     return code == EQP_OK ? eqp__whatif_try(state, n, trials + c->ntried, network, message) : code;
 }
 
-/* What `auto` takes: the smallest step time, of equal ones the first; the curve, if nothing is worthwhile against it.
- * Its own cost is that of all. */
-static eqp_compared choose(const comparison *c, const eqp_trial *trials)
+/* What `auto` takes: the smallest time of the next step, or of the step while that is not known; the curve, if nothing
+ * is worthwhile against it. Its own cost is that of all. next: [ntried + neven] room. */
+static eqp_compared choose(const comparison *c, const eqp_trial *trials, double *step, double *next)
 {
     eqp_compared row;
     double seconds = 0.0;
-    int best = 0;
+    int n = 0, curve = -1, best;
 
-    for (int i = 0; i < c->ntried + c->neven && trials[i].choice != NULL; i++) {
-        seconds += trials[i].row.balance_seconds;
-        best = step_of(&trials[i]) < step_of(&trials[best]) ? i : best;
+    for (; n < c->ntried + c->neven && trials[n].choice != NULL; n++) {
+        seconds += trials[n].row.balance_seconds;
+        step[n] = step_of(&trials[n]);
+        next[n] = trials[n].row.step_next;
+        curve = strcmp(trials[n].choice->word, "sfc") == 0 ? n : curve;
     }
-    for (int i = 0; i < c->ntried; i++) {
-        const bool curve = strcmp(trials[i].choice->word, "sfc") == 0;
-        best = curve && step_of(&trials[i]) * (1.0 - WORTHWHILE) <= step_of(&trials[best]) ? i : best;
+    if (curve >= 0) {
+        step[curve] *= 1.0 - WORTHWHILE;
+        next[curve] *= 1.0 - WORTHWHILE;
     }
+    best = eqp__outlook_pick(n, step, next);
     row = trials[best].row;
     snprintf(row.chosen, sizeof row.chosen, "%s", trials[best].choice->word);
     row.method = c->automatic->word;
@@ -145,7 +152,8 @@ static void read_rows(const comparison *c, const eqp_trial *trials, eqp_compared
     int tried = 0;
 
     for (int i = 0; i < c->nasked; i++) {
-        rows[i] = c->asked[i].method == &eqp__method_auto ? choose(c, trials) : trials[tried++].row;
+        rows[i] = c->asked[i].method == &eqp__method_auto ? choose(c, trials, c->step, c->step + c->ntried + c->neven)
+                                                          : trials[tried++].row;
     }
 }
 
@@ -160,22 +168,35 @@ double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *loa
     return sum > 0.0 ? fmax(most * nparts / sum - 1.0, 0.0) : 0.0;
 }
 
-/* The imbalance of an assignment made earlier, for the state as it is now. */
-static int look_again(eqp_whatif_state *state, const eqp_trial *trial, double *imbalance)
+/* Trials on the positions of the next step, as maps that are there. */
+static int look_again(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network,
+                      eqp_message *message)
 {
-    double *load = NULL;
-    int code;
+    eqp_trial *there = NULL;
+    int nthere = 0, code;
 
-    EQP_TRY(eqp_agree(state->comm, eqp_array_create(&load, trial->nparts, sizeof *load), NULL));
-    EQP_TRY(eqp__whatif_loads(state, trial, load));
-    *imbalance = eqp__part_imbalance(state->what->speeds, trial->nparts, load);
+    EQP_TRY(eqp_agree(state->comm, eqp_array_create(&there, n, sizeof *there), NULL));
+    for (int i = 0; i < n; i++) {
+        if (trials[i].choice != NULL) {
+            there[nthere] = trials[i];
+            there[nthere++].choice = NULL;
+        }
+    }
+    EQP_TRY(eqp__whatif_try(state, nthere, there, network, message));
+    for (int i = 0, k = 0; i < n; i++) {
+        if (trials[i].choice != NULL) {
+            trials[i].row.imbalance_next = there[k].row.evaluated.imbalance;
+            trials[i].row.step_next = there[k++].row.evaluated.step_seconds;
+        }
+    }
 done:
-    free(load);
+    free(there); /* its maps are those of the trials */
     return code;
 }
 
-/* All trials on the positions of the next step. */
-static int look_ahead(eqp_whatif_state *state, int n, eqp_trial *trials, eqp_message *message)
+/* All trials on the positions of the next step: `each` of them for each number of parts. */
+static int look_ahead(eqp_whatif_state *state, int each, int ncounts, eqp_trial *trials, const eqp_network *network,
+                      eqp_message *message)
 {
     const eqp_problem *problem = state->what->problem;
     int code = EQP_OK;
@@ -185,10 +206,8 @@ static int look_ahead(eqp_whatif_state *state, int n, eqp_trial *trials, eqp_mes
     }
     code = eqp_agree(state->comm, problem->advance(problem->user, message), message);
     state->pinned_known = false; /* work is where it is now */
-    for (int i = 0; i < n && code == EQP_OK; i++) {
-        if (trials[i].choice != NULL) {
-            code = look_again(state, &trials[i], &trials[i].row.imbalance_next);
-        }
+    for (int k = 0; k < ncounts && code == EQP_OK; k++) {
+        code = look_again(state, each, trials + k * each, network, message);
     }
     return code;
 }
@@ -235,7 +254,7 @@ int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *
             on_rows(rows_user, nchoices, made + k * nchoices);
         }
     }
-    EQP_TRY(look_ahead(&state, each * ncounts, trials, message));
+    EQP_TRY(look_ahead(&state, each, ncounts, trials, network, message));
     for (int k = 0; k < ncounts; k++) {
         read_rows(&c, trials + k * each, made + k * nchoices);
     }

@@ -207,8 +207,10 @@ static int assign(eqp_whatif_state *state, const eqp_network *network, eqp_trial
     bool weights, fresh;
     int code;
 
-    trial->row = (eqp_compared){
-        .method = trial->choice != NULL ? trial->choice->word : NULL, .parts = trial->nparts, .imbalance_next = NAN};
+    trial->row = (eqp_compared){.method = trial->choice != NULL ? trial->choice->word : NULL,
+                                .parts = trial->nparts,
+                                .imbalance_next = NAN,
+                                .step_next = NAN};
     if (trial->choice == NULL) {
         trial->row.split_owners = eqp_map_shared(trial->map);
         return EQP_OK;

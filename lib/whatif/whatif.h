@@ -64,9 +64,9 @@ int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp
                     eqp_message *message);
 
 /* Every method at every number of parts, and the imbalance on the next positions. `auto` stands for the one with the
- * smallest step time among those that are compared and its own candidates. rows: [ncounts x nchoices] by parts, then by
- * method, owned by the caller: free(). on_rows: called on all ranks after each number of parts with its rows, or NULL.
- * Collective. */
+ * smallest time of that next step among those that are compared and its own candidates. rows: [ncounts x nchoices] by
+ * parts, then by method, owned by the caller: free(). on_rows: called on all ranks after each number of parts with its
+ * rows, or NULL. Collective. */
 int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *choice, int ncounts,
                         const int64_t *parts, const eqp_network *network, eqp_compared **rows,
                         void (*on_rows)(void *user, int n, const eqp_compared *rows), void *rows_user,

@@ -475,6 +475,8 @@ static void check_comparison(MPI_Comm comm)
               "%s, %d parts: the work is not what it was", row->method, row->parts);
         CHECK(row->imbalance_next >= 0 && row->imbalance_next < row->parts,
               "%s, %d parts: imbalance of the next step %g", row->method, row->parts, row->imbalance_next);
+        CHECK(row->step_next > 0 && row->step_next < row->parts * row->evaluated.step_seconds,
+              "%s, %d parts: next step %g", row->method, row->parts, row->step_next);
     }
     free(rows);
     dd_simulation_free(&sim);

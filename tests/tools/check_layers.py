@@ -57,7 +57,7 @@ MAY_INCLUDE = {
     "zoltan": ["errors", "base", "assign", "par", "MPI", "Zoltan"],
     "graph": ["errors", "base", "assign", "par", "MPI", "METIS", "Scotch"],
     "map": ["errors", "sampling", "base", "load", "assign", "move", "par", "MPI"],
-    "whatif": ["errors", "sampling", "base", "load", "assign", "move", "par", "map", "MPI"],
+    "whatif": ["errors", "sampling", "base", "load", "assign", "move", "policy", "par", "map", "MPI"],
     "lazy": ["errors", "base", "policy", "par", "MPI"],
     "run": ["errors", "sampling", "base", "par", "map", "whatif", "lazy", "MPI"] + PURE,
     "io": ["errors", "base", "HDF5", "zlib"],
@@ -100,7 +100,7 @@ PUBLIC_HEADERS = {
 # code has no public headers, so there everything is open to the app and its tests.
 LIBRARY_LAYERS = ["errors", "sampling", "umbrella"] + ROOMS
 
-# Rooms that tests with ranks look into, too.
+# Rooms that tests with ranks and benches look into, too.
 SEEN_BY_RANKS = ["load", "map", "whatif", "run"]
 
 FORBIDDEN_IN_LIBRARIES = [
@@ -220,7 +220,7 @@ class Tree:
             self.report(path, line, f"an app must not include another app ({name})")
         elif theirs in LIBRARY_LAYERS and "/include/" not in target:
             above = layer in ROOMS and theirs in ROOMS
-            ranks = layer == "test" and theirs in SEEN_BY_RANKS
+            ranks = layer in ("test", "bench") and theirs in SEEN_BY_RANKS
             if not above and not ranks and layer != "unit test":
                 self.report(path, line, f"{layer} must not include a private header of {theirs} ({name})")
 

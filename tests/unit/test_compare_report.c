@@ -60,6 +60,7 @@ static eqp_compared row_of(const char *method, int parts, double step, double wo
                         .sample_rate = 0.25,
                         .balance_seconds = 0.125,
                         .imbalance_next = 2 * imbalance,
+                        .step_next = 2e-3 * step,
                         .evaluated = {.load_max = 1e-3 * work * (1 + imbalance),
                                       .load_mean = 1e-3 * work,
                                       .imbalance = imbalance,
@@ -98,7 +99,7 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     FILE *file;
 
     (void)state;
-    rows[1].imbalance_next = NAN;
+    rows[1].imbalance_next = rows[1].step_next = NAN;
     strcpy(rows[1].chosen, "sfc");
     assert_int_equal(eqp_report_create("test", folder, &report, NULL), EQP_OK);
     assert_int_equal(app_compare_add(report, 2, rows), EQP_OK);
@@ -111,8 +112,9 @@ static void rows_have_the_keys_of_the_schema_in_their_order(void **state)
     assert_non_null(fgets(line, sizeof line, file));
     assert_int_equal(strncmp(line, "\"interaction:pins=2,start=rcb\",4,0.5,", 37), 0);
     assert_non_null(strstr(line, ",40,10,5,100,0.25,3,two-stage+broadcast/16,0.125,"));
+    assert_non_null(strstr(line, ",,0.016\n"));
     assert_non_null(fgets(line, sizeof line, file));
-    assert_non_null(strstr(line, ",sfc\n"));
+    assert_non_null(strstr(line, ",sfc,\n"));
     assert_null(fgets(line, sizeof line, file));
     (void)fclose(file);
 }

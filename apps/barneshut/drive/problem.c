@@ -113,60 +113,92 @@ static void close_problem(void *user)
 
     bh_works_free(&p->works);
     free(p->before);
+    free(p->key);
     p->before = NULL;
+    p->key = NULL;
     p->moved = false;
 }
 
-/* Tags for the groups of now from those of before. */
-static int carry_tags(const bh_problem *of, const eqp_placement *placement, int64_t **tags)
+/* A group before anything moved, and what a map made of it. */
+typedef struct carried {
+    uint64_t key;
+    eqp_placement placement;
+} carried;
+
+/* Homes are places, as a run's: a group that has moved to another one lives there. Local. */
+static int find_homes(int64_t n, const carried *all, bh_homes *homes)
 {
-    int64_t *mine = NULL, *all = NULL, *tag = NULL, n = 0;
+    uint64_t *begin = NULL;
+    int *rank = NULL, code;
+
+    EQP_TRY(eqp_array_create(&begin, n, sizeof *begin));
+    EQP_TRY(eqp_array_create(&rank, n, sizeof *rank));
+    for (int64_t i = 0; i < n; i++) {
+        begin[i] = all[i].key;
+        rank[i] = all[i].placement.home;
+    }
+    EQP_TRY(n > 0 ? bh_homes_set(homes, n, begin, rank) : EQP_OK);
+done:
+    free(rank);
+    free(begin);
+    return code;
+}
+
+/* Placements for the groups of now from those of before. */
+static int carry(const bh_problem *of, const eqp_placement *placement, eqp_placement **found)
+{
+    const bh_domain *domain = of->domain;
+    carried *mine = NULL, *all = NULL;
+    eqp_placement *now = NULL;
+    bh_homes homes;
+    int64_t n = 0;
     int code = eqp_array_create(&mine, of->nbefore, sizeof *mine);
 
+    bh_homes_init(&homes);
     if (code == EQP_OK) {
-        code = eqp_array_create(&tag, of->domain->ngroups, sizeof *tag);
+        code = eqp_array_create(&now, domain->ngroups, sizeof *now);
     }
-    EQP_TRY(eqp_agree(of->domain->comm, code, NULL));
+    EQP_TRY(eqp_agree(domain->comm, code, NULL));
     for (int64_t g = 0; g < of->nbefore; g++) {
-        mine[g] = placement[g].tag;
+        mine[g] = (carried){of->key[g], placement[g]};
     }
-    EQP_TRY(eqp_gather_records(of->domain->comm, sizeof *mine, of->nbefore, mine, &n, &all));
-    for (int64_t g = 0; g < of->domain->ngroups; g++) {
-        tag[g] = all[of->before[g]];
+    EQP_TRY(eqp_gather_records(domain->comm, sizeof *mine, of->nbefore, mine, &n, &all));
+    EQP_TRY(eqp_agree(domain->comm, find_homes(n, all, &homes), NULL));
+    for (int64_t g = 0; g < domain->ngroups; g++) {
+        now[g] = (eqp_placement){all[of->before[g]].placement.tag, bh_homes_rank(&homes, domain->group[g].key)};
     }
+    *found = now;
+    now = NULL;
 done:
+    bh_homes_free(&homes);
+    free(now);
     free(all);
     free(mine);
-    if (code != EQP_OK) {
-        free(tag);
-        return code;
-    }
-    *tags = tag;
-    return EQP_OK;
+    return code;
 }
 
 static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
                  eqp_evaluation *evaluation)
 {
     const bh_problem *of = user;
+    eqp_placement *now = NULL;
     int64_t *tag = NULL;
     int code;
 
+    EQP_TRY(of->moved ? carry(of, placement, &now) : EQP_OK);
+    placement = of->moved ? now : placement;
     if (!loads_only) {
-        return of->moved ? EQP_ERR_STATE : bh_trace_map(&of->trace, nparts, map, placement, evaluation);
+        EQP_TRY(bh_trace_map(&of->trace, nparts, map, placement, evaluation));
+        goto done;
     }
-    if (of->moved) {
-        code = carry_tags(of, placement, &tag);
-    } else {
-        code = eqp_agree(of->domain->comm, eqp_array_create(&tag, of->domain->ngroups, sizeof *tag), NULL);
-        for (int64_t g = 0; g < of->domain->ngroups && code == EQP_OK; g++) {
-            tag[g] = placement[g].tag;
-        }
+    EQP_TRY(eqp_agree(of->domain->comm, eqp_array_create(&tag, of->domain->ngroups, sizeof *tag), NULL));
+    for (int64_t g = 0; g < of->domain->ngroups; g++) {
+        tag[g] = placement[g].tag;
     }
-    if (code == EQP_OK) {
-        code = eqp_agree(of->domain->comm, bh_trace_loads(&of->trace, nparts, map, tag, evaluation), NULL);
-    }
+    EQP_TRY(eqp_agree(of->domain->comm, bh_trace_loads(&of->trace, nparts, map, tag, evaluation), NULL));
+done:
     free(tag);
+    free(now);
     return code;
 }
 
@@ -197,6 +229,25 @@ static int label(void *user, int64_t first)
     return EQP_OK;
 }
 
+/* Remembers the groups, unless a step before this one has. */
+static int remember_groups(bh_problem *of)
+{
+    bh_domain *domain = of->domain;
+
+    if (of->moved) {
+        return EQP_OK;
+    }
+    free(of->key);
+    of->key = NULL;
+    const int code = eqp_agree(domain->comm, eqp_array_create(&of->key, domain->ngroups, sizeof *of->key), NULL);
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        of->key[g] = domain->group[g].key;
+    }
+    of->nbefore = domain->ngroups;
+    label_particles(of);
+    return code;
+}
+
 /* Kick and drift, as a step does; a group follows the tag of its middle particle. */
 static int advance(void *user, eqp_message *message)
 {
@@ -207,8 +258,7 @@ static int advance(void *user, eqp_message *message)
     int code;
 
     (void)message;
-    label_particles(of);
-    of->nbefore = domain->ngroups;
+    EQP_TRY(remember_groups(of));
     bh_kick(p->n, 0.5 * *of->dt, p->ax, p->ay, p->az, p->vx, p->vy, p->vz);
     bh_drift(p->n, *of->dt, p->vx, p->vy, p->vz, p->x, p->y, p->z);
     EQP_TRY(bh_domain_settle(domain, &settled));
@@ -220,8 +270,8 @@ static int advance(void *user, eqp_message *message)
         const bh_group *group = &domain->group[g];
         of->before[g] = domain->particles.tag[group->first + group->count / 2];
     }
+    of->moved = true;
 done:
-    of->moved = code == EQP_OK;
     return code;
 }
 

@@ -20,6 +20,7 @@ typedef struct bh_problem {
     bh_works works;
     bool moved;
     int64_t nbefore; /* groups at home before anything moved */
+    uint64_t *key;   /* [nbefore] theirs */
     int64_t *before; /* [groups now] number, over all ranks, that each had then */
 } bh_problem;
 

@@ -24,6 +24,7 @@ typedef struct eqp_compared {
                                      traces by which a map was made again */
     double imbalance_next;      /**< of the same assignment after the next step; NaN: not known */
     eqp_evaluated evaluated;    /**< modelled step */
+    double step_next;           /**< seconds of the next step with the same assignment; NaN: not known */
 } eqp_compared;
 
 /** Measures *network between the ranks at hand. alpha and beta: messages of six sizes, from none to 1 MiB, go to and
