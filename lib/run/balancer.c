@@ -64,29 +64,6 @@ bool eqp__can_repair(const eqp_balancer *b)
            b->feedback == NULL && !(b->options.method.method->flags & EQP_SHAPED);
 }
 
-/* Other weights or other shares are reasons, too. */
-static eqp_policy_action next_action(const eqp_balancer *b)
-{
-    const bool other = eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
-                       eqp__calibration_wants(&b->calibration);
-
-    if (b->options.method.method->flags & EQP_KEEPS) {
-        return EQP_KEEP;
-    }
-    if (!other) {
-        return eqp__late_instead(b, eqp_policy_advise(&b->policy));
-    }
-    return eqp__late_instead(
-        b, b->options.policy.mode == EQP_POLICY_REPAIR && b->has_map && eqp__can_repair(b) ? EQP_REPAIR : EQP_RENEW);
-}
-
-bool eqp_balancer_due(const eqp_balancer *balancer)
-{
-    const eqp_balancer *const b = balancer;
-
-    return b != NULL && (eqp__late_is_due(b) != EQP__LATE_NOTHING || next_action(b) != EQP_KEEP);
-}
-
 /* Steps for which a map that is made now will be used: about as many as the last one, at first 50, but no more than the
  * run has left, and at least 1. */
 static double expected_life(const eqp_policy *policy, int64_t left)
@@ -106,10 +83,52 @@ static double expected_life(const eqp_policy *policy, int64_t left)
     return most;
 }
 
+static eqp_lives expected_lives(const eqp_policy *policy, int64_t left)
+{
+    const eqp_policy_mode mode = policy->options.mode;
+
+    return (eqp_lives){.usual = expected_life(policy, left),
+                       .most = fmax(1.0, (double)left),
+                       .by_loss = mode == EQP_POLICY_AUTO || mode == EQP_POLICY_GAIN};
+}
+
+/* `auto` looks for a better way when it may. All ranks know the same of the steps that are left. */
+static bool auto_wants(const eqp_balancer *b)
+{
+    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
+
+    return b->options.method.method == &eqp__method_auto && b->has_map && lives.by_loss && b->options.lazy == NULL &&
+           !eqp__makes_again(b, &lives);
+}
+
+/* Other weights or other shares are reasons, too. */
+static eqp_policy_action next_action(const eqp_balancer *b)
+{
+    const bool other = eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
+                       eqp__calibration_wants(&b->calibration);
+
+    if (b->options.method.method->flags & EQP_KEEPS) {
+        return EQP_KEEP;
+    }
+    if (!other) {
+        return auto_wants(b) ? EQP_RENEW : eqp__late_instead(b, eqp_policy_advise(&b->policy));
+    }
+    return eqp__late_instead(
+        b, b->options.policy.mode == EQP_POLICY_REPAIR && b->has_map && eqp__can_repair(b) ? EQP_REPAIR : EQP_RENEW);
+}
+
+bool eqp_balancer_due(const eqp_balancer *balancer)
+{
+    const eqp_balancer *const b = balancer;
+
+    return b != NULL && (eqp__late_is_due(b) != EQP__LATE_NOTHING || next_action(b) != EQP_KEEP);
+}
+
 eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
 {
     const eqp_balancer_options *o = &b->options;
-    const eqp_making run = {.imbalance_tol = o->fresh_tol > 0 ? o->fresh_tol : o->imbalance_tol,
+    const eqp_making run = {.nparts = b->nparts,
+                            .imbalance_tol = o->fresh_tol > 0 ? o->fresh_tol : o->imbalance_tol,
                             .assign_tol = o->assign_tol,
                             .seed = o->seed,
                             .branch = b->problem.branch};
@@ -121,6 +140,19 @@ eqp_making eqp__balancer_making(const eqp_balancer *b, const eqp_choice *choice)
 static eqp_making making_of(const eqp_balancer *b)
 {
     return eqp__balancer_making(b, &b->options.method);
+}
+
+/* How the next one is made: by the way that won last, where `auto` may not try others. */
+static eqp_making next_making(const eqp_balancer *b)
+{
+    const eqp_lives lives = expected_lives(&b->policy, b->policy.left);
+    const eqp_making run = making_of(b);
+    eqp_choice choice;
+
+    return b->has_map && eqp__makes_again(b, &lives) &&
+                   eqp__auto_last(&b->memory, b->problem.own, &run.how, &choice, NULL) == EQP_OK
+               ? eqp__making_with(&run, &choice)
+               : run;
 }
 
 /* A map that has just been made lasts for longer than this step, unless each step is to have a new one. */
@@ -144,7 +176,7 @@ eqp_survey *eqp_balancer_survey(eqp_balancer *balancer)
     if (b == NULL) {
         return NULL;
     }
-    const eqp_making making = making_of(b);
+    const eqp_making making = next_making(b);
     const bool ready = !(making.method->flags & EQP_NEEDS_UNITS) || b->totals.interactions > 0;
     const bool due = eqp_policy_may_want(&b->policy) && (b->action == EQP_KEEP || every_step(&b->policy));
     const bool weighs = eqp__method_weighs(making.method) && making.method->assign != NULL &&
@@ -320,7 +352,8 @@ static int make(eqp_balancer *b, eqp_policy_action *wanted, const eqp_names *hom
         *wanted = found->map != NULL ? EQP_REPAIR : eqp__late_instead(b, EQP_RENEW) == EQP_RENEW ? EQP_RENEW : EQP_KEEP;
     }
     if (*wanted == EQP_RENEW) {
-        EQP_TRY(eqp__make_new(b, home, making, expected_life(&b->policy, left), found, &advice->bytes, message));
+        const eqp_lives lives = expected_lives(&b->policy, left);
+        EQP_TRY(eqp__make_new(b, home, making, &lives, found, &advice->bytes, message));
         b->repaired = 0;
         if (b->options.lazy != NULL && b->late > 0 && b->now.why[0] == '\0') {
             snprintf(b->now.why, sizeof b->now.why, "in line, as the last one came %lld steps late",

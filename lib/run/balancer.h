@@ -115,13 +115,16 @@ eqp_making eqp__repairing(const eqp_making *making);
 int eqp__repair(eqp_balancer *b, const eqp_names *home, const eqp_making *making, eqp_found_map *found, int64_t *bytes,
                 eqp_message *message);
 
+/* Whether `auto` makes the next map as the last one, for it may not try others. lives: of maps. */
+bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives);
+
 /* `auto`, or a map that is traced before it is used. */
 bool eqp__making_by_trial(const eqp_making *making);
 
-/* A new map by a method that takes the survey alone; by any, for so many steps. Collective. */
+/* A new map by a method that takes the survey alone; by any, for such lives. Collective. */
 int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_found_map *found,
                         int64_t *bytes, eqp_message *message);
-int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, double life, eqp_found_map *found,
-                  int64_t *bytes, eqp_message *message);
+int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
+                  eqp_found_map *found, int64_t *bytes, eqp_message *message);
 
 #endif

@@ -339,6 +339,7 @@ int eqp__late_take(eqp_balancer *b, eqp_making *making, const eqp_names *home, e
     b->totals = found->made.totals.interactions > 0 ? found->made.totals : b->totals;
     if (b->options.method.method == &eqp__method_auto) {
         memcpy(b->now.chosen, answer.chosen, sizeof b->now.chosen);
+        eqp__auto_take(&b->memory, answer.chosen);
     }
     if (b->options.plan_auto) {
         eqp_exchange_plan plan = answer.plan;

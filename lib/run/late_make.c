@@ -288,7 +288,8 @@ static int put_up(gathered *g, const eqp_methods *own, MPI_Comm comm, int nranks
                         .totals = h->totals,
                         .survey = g->survey,
                         .surveyed = true,
-                        .has_map = h->has_map != 0};
+                        .has_map = h->has_map != 0,
+                        .memory = {.idle = 1}};
     if (comm != MPI_COMM_NULL) {
         MPI_Comm_rank(comm, &b->rank);
         MPI_Comm_size(comm, &b->nranks);
@@ -367,9 +368,10 @@ int eqp__late_make(void *user, MPI_Comm balancers, int nranks, int64_t n, const 
     int code;
 
     EQP_TRY(gather(&g, balancers, nranks, n, offer));
+    const eqp_lives lives = {.usual = g.head.life, .most = g.head.life};
     EQP_TRY(put_up(&g, user, balancers, nranks, &b, &making));
     EQP_TRY(alone ? make_alone(&b, &making, g.names.n, &found)
-                  : eqp__make_new(&b, &g.names, &making, g.head.life, &found, &bytes, &message));
+                  : eqp__make_new(&b, &g.names, &making, &lives, &found, &bytes, &message));
     code = answer_all(&g, &b, &found, answer);
     EQP_TRY(alone ? code : eqp_agree(balancers, code, NULL));
 done:

@@ -185,7 +185,7 @@ done:
 }
 
 /* `auto`, and methods whose maps are traced before they are used. */
-static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, double life,
+static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *making, const eqp_lives *lives,
                   eqp_auto_answer *answer, eqp_message *message)
 {
     const eqp_trial present = {.nparts = b->nparts, .map = b->map, .placements = home->present};
@@ -200,7 +200,7 @@ static int choose(eqp_balancer *b, const eqp_names *home, const eqp_making *maki
                              .making = *making,
                              .nhome = home->n,
                              .key = home->key};
-    eqp_auto_question question = {.nparts = b->nparts, .life = life, .memory = &b->memory};
+    eqp_auto_question question = {.nparts = b->nparts, .lives = *lives, .memory = &b->memory};
     eqp_whatif_state state;
     int code;
 
@@ -214,13 +214,13 @@ done:
     return code;
 }
 
-static int make_by_trial(eqp_balancer *b, const eqp_names *home, eqp_making *making, double life, eqp_found_map *found,
-                         eqp_message *message)
+static int make_by_trial(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
+                         eqp_found_map *found, eqp_message *message)
 {
     eqp_auto_answer answer = {.keep = false};
     int code = eqp__open_problem(b, true, making);
 
-    code = code == EQP_OK ? choose(b, home, making, life, &answer, message) : code;
+    code = code == EQP_OK ? choose(b, home, making, lives, &answer, message) : code;
     eqp__close_problem(b);
     EQP_TRY(code);
     if (b->options.plan_auto) {
@@ -249,9 +249,40 @@ bool eqp__making_by_trial(const eqp_making *making)
     return making->method->assign == NULL || eqp__making_wants_trial(making);
 }
 
-int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, double life, eqp_found_map *found,
-                  int64_t *bytes, eqp_message *message)
+bool eqp__makes_again(const eqp_balancer *b, const eqp_lives *lives)
 {
-    return eqp__making_by_trial(making) ? make_by_trial(b, home, making, life, found, message)
+    const bool only = !b->has_map && !lives->by_loss && lives->usual >= lives->most; /* it is to be right */
+
+    return b->options.method.method == &eqp__method_auto && !only && !eqp__auto_may_try(&b->memory, lives);
+}
+
+/* Trials have had their part of the run: the way that won last, without them. */
+static int make_again(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
+                      eqp_found_map *found, int64_t *bytes, eqp_message *message)
+{
+    eqp_making run = *making;
+    eqp_choice choice;
+    int code;
+
+    EQP_TRY(eqp__auto_last(&b->memory, b->problem.own, &making->how, &choice, message));
+    run = eqp__making_with(making, &choice);
+    EQP_TRY(eqp__making_by_trial(&run) ? make_by_trial(b, home, &run, lives, found, message)
+                                       : eqp__make_by_method(b, home, &run, found, bytes, message));
+    eqp__auto_again(&b->memory);
+    eqp__auto_take(&b->memory, choice.word);
+    memcpy(b->now.chosen, choice.word, sizeof b->now.chosen);
+    snprintf(b->now.why, sizeof b->now.why, "%.40s, not tried: trials have taken %.2g%% of the run", choice.word,
+             b->memory.run > 0.0 ? 100.0 * b->memory.spent / b->memory.run : 0.0);
+done:
+    return code;
+}
+
+int eqp__make_new(eqp_balancer *b, const eqp_names *home, eqp_making *making, const eqp_lives *lives,
+                  eqp_found_map *found, int64_t *bytes, eqp_message *message)
+{
+    if (eqp__makes_again(b, lives)) {
+        return make_again(b, home, making, lives, found, bytes, message);
+    }
+    return eqp__making_by_trial(making) ? make_by_trial(b, home, making, lives, found, message)
                                         : eqp__make_by_method(b, home, making, found, bytes, message);
 }

@@ -147,6 +147,30 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
     step->handed = count_of(handed);
 }
 
+/* The work, what it takes beside, and messages: largest over mean, by counts. */
+static double unevenness(const eqp_balancer *b)
+{
+    double most = 0.0, sum = 0.0;
+
+    for (int r = 0; r < b->nranks; r++) {
+        const eqp_rank_row *row = &b->row[r];
+        const double own = row->predicted + row->overhead;
+        most = fmax(most, own + b->options.network.beta * row->bytes_sent);
+        sum += own;
+    }
+    return sum > 0.0 ? most * b->nranks / sum - 1.0 : 0.0;
+}
+
+/* What `auto` learns of it. */
+static void remember_map(eqp_balancer *b)
+{
+    const eqp_step *now = &b->now;
+    const bool fresh = now->action == EQP_RENEW && !b->kept;
+    const double step = now->step_measured > 0.0 ? now->step_measured : now->load_max + now->exchange_seconds;
+
+    eqp__auto_record(&b->memory, fresh, unevenness(b), step, now->rebalanced ? now->balance_seconds : 0.0);
+}
+
 /* Busy seconds of the mean rank; 0: not known. */
 static double busy_mean(const eqp_balancer *b)
 {
@@ -156,6 +180,14 @@ static double busy_mean(const eqp_balancer *b)
         sum += b->row[r].busy_seconds;
     }
     return fmin(sum / b->nranks, b->now.step_measured); /* rounding */
+}
+
+/* What a map costs that is made as the last one was, without what `auto` took to find out how. */
+static double map_seconds(const eqp_balancer *b)
+{
+    const double beyond = b->now.action == EQP_RENEW ? b->memory.beyond : 0.0;
+
+    return fmax(b->now.balance_seconds - beyond, 0.0);
 }
 
 /* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose
@@ -172,7 +204,7 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
     return (eqp_policy_sample){.seconds_max = busy > 0 ? now->step_measured : now->load_max,
                                .seconds_mean = busy > 0 ? busy : now->load_mean,
                                .rebalanced = now->rebalanced,
-                               .balance_seconds = now->balance_seconds,
+                               .balance_seconds = map_seconds(b),
                                .work_imbalance = b->feedback != NULL ? 0.0 : imbalance,
                                .promised = promises ? now->imbalance_promised : -1.0,
                                .repaired = now->action == EQP_REPAIR,
@@ -186,7 +218,7 @@ static int remember(const eqp_balancer *b, const eqp_policy_sample *sample)
     const eqp_hindsight_step step = {.seconds_max = sample->seconds_max,
                                      .seconds_mean = fmin(sample->seconds_mean, sample->seconds_max), /* rounding */
                                      .rebalanced = sample->rebalanced,
-                                     .balance_seconds = sample->balance_seconds,
+                                     .balance_seconds = b->now.balance_seconds,
                                      .aged = counted ? fmax(sample->work_imbalance - sample->promised, 0.0) : -1.0};
 
     return eqp_hindsight_add(b->hindsight, &step);
@@ -294,6 +326,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     b->now.lazy = b->news;
     b->now.map_age = b->clock - 1 - b->born;
     eqp__late_learn(b);
+    remember_map(b);
     const eqp_policy_sample sample = sample_of(b, work);
     (void)eqp_policy_expect(&b->policy, b->left); /* the same on all ranks, as is what follows from it */
     EQP_TRY(eqp_policy_record(&b->policy, &sample));

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Begins the bytes; another form gets another name. */
-static const char magic[8] = "EQPBAL3";
+static const char magic[8] = "EQPBAL4";
 
 /* What is the same for every number of ranks, then what is not, then the shared owners of the map. */
 typedef struct head {
@@ -25,6 +25,7 @@ typedef struct head {
     eqp_units_totals totals;
     eqp_step now;
     eqp_exchange_plan plan;
+    eqp_auto_memory memory;
 } head;
 
 static size_t bytes_of(const head *h)
@@ -73,6 +74,7 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     h.totals = b->totals;
     h.now = b->now;
     h.plan = b->plan;
+    h.memory = b->memory;
     EQP_TRY(eqp_array_create(&made, (int64_t)bytes_of(&h), 1));
     eqp__cursor c = {made, false};
     eqp__pass(&c, &h, sizeof h);
@@ -150,6 +152,7 @@ static void take_head(eqp_balancer *b, const head *h)
     b->born = b->clock - 1 - h->now.map_age;
     b->now.action = EQP_KEEP;
     b->plan = b->options.plan_auto ? h->plan : b->plan;
+    b->memory = h->memory;
     b->calibration.active = h->calibrated != 0 && b->calibration.load != NULL;
     b->calibration.scaled = h->scaled != 0 && b->calibration.load != NULL;
 }
@@ -170,7 +173,8 @@ int eqp_balancer_unpack(eqp_balancer *balancer, size_t size, const void *bytes)
     memcpy(&h, bytes, sizeof h);
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.nranks < 1 || h.nranks > INT32_MAX ||
         !eqp__can_be_table(&h.table, size) || bytes_of(&h) != size || !can_be_costs(b, &h) || !can_be_plan(&h) ||
-        !can_be_bool(&h.policy.has_map) || !can_be_bool(&h.policy.repairable) || !can_be_bool(&h.now.rebalanced)) {
+        !eqp__auto_can_be(&h.memory) || !can_be_bool(&h.policy.has_map) || !can_be_bool(&h.policy.repairable) ||
+        !can_be_bool(&h.now.rebalanced)) {
         return EQP_ERR_FORMAT;
     }
     eqp__cursor c = {(unsigned char *)(uintptr_t)bytes + sizeof h, true};

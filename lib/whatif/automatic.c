@@ -69,23 +69,164 @@ void eqp__even_word(const eqp_choice *choice, eqp_choice *even)
     snprintf(even->word, sizeof even->word, "%.*s%ceven=step", EQP_WORD_LETTERS, choice->word, joint);
 }
 
-/* What a trial costs over the life of its map: its making, unless it is there already, and its steps. */
-static double cost_of(const eqp_auto_question *question, const eqp_compared *row, bool is_present)
+/* Without even steps and with them; -1: of another method. */
+static int kind_of(const char *word)
 {
-    const double step = row->evaluated.step_seconds;
+    static const char even[] = "even=step";
+    const size_t letters = strlen(word), tail = sizeof even - 1;
+    const bool evened = letters > tail && strcmp(word + letters - tail, even) == 0;
+    const size_t stem = evened ? letters - tail - 1 : letters;
 
-    return step * question->life + (is_present ? 0.0 : row->balance_seconds);
+    for (int i = 0; i < NCANDIDATES; i++) {
+        if (strlen(candidates[i].word) == stem && strncmp(candidates[i].word, word, stem) == 0) {
+            return evened ? NCANDIDATES + i : i;
+        }
+    }
+    return -1;
+}
+
+static const eqp_ageing none = {{0.0}, {0.0}};
+
+static const eqp_ageing *ageing_of(const eqp_auto_memory *memory, int kind)
+{
+    return memory != NULL && kind >= 0 ? &memory->ageing[kind] : &none;
+}
+
+/* A new map as it is expected to do: it is made, and renewed when it has lost as much as that takes. */
+static eqp_prospect new_map(const eqp_auto_question *question, const char *word, const eqp_compared *row)
+{
+    return (eqp_prospect){.step = row->evaluated.step_seconds,
+                          .even = row->evaluated.step_seconds_ideal,
+                          .paid = row->balance_seconds,
+                          .price = row->balance_seconds,
+                          .ageing = ageing_of(question->memory, kind_of(word))};
+}
+
+/* The present map costs nothing more, and is good as long as its next step is shorter than a new map's in the mean. */
+static eqp_prospect present_map(const eqp_auto_question *question, const eqp_compared *row)
+{
+    const eqp_auto_memory *memory = question->memory;
+
+    return (eqp_prospect){.step = row->evaluated.step_seconds,
+                          .even = row->evaluated.step_seconds_ideal,
+                          .age = memory != NULL ? memory->age : 0,
+                          .ageing = ageing_of(memory, memory != NULL ? (int)memory->kind - 1 : -1)};
 }
 
 /* No method saves all that is lost: this part of it, if things go well. */
 #define HOPE 0.25
 
-/* seconds: of the curve's trial. */
+/* seconds: of the curve's trial. Who wins does so in all maps that the run will still have. */
 static bool is_worth_trying(const eqp_auto_question *question, double effort, double seconds, const eqp_compared *best)
 {
     const double gain = best->evaluated.step_seconds - best->evaluated.step_seconds_ideal;
 
-    return HOPE * gain * question->life > effort * seconds;
+    return HOPE * gain * question->lives.most > effort * seconds;
+}
+
+void eqp__auto_record(eqp_auto_memory *memory, bool fresh, double uneven, double step, double made)
+{
+    memory->step = step;
+    memory->uneven = uneven;
+    memory->run += step + made;
+    if (fresh) {
+        memory->age = 0;
+        memory->fresh = uneven;
+        memory->made = memory->beyond > 0.0 ? memory->made : made;
+        return;
+    }
+    memory->age++;
+    if (memory->kind > 0) {
+        eqp__ageing_learn(&memory->ageing[memory->kind - 1], memory->age, uneven - memory->fresh);
+        eqp__ageing_learn(&memory->usual, memory->age, uneven - memory->fresh);
+    }
+}
+
+static double effort_of(const eqp_auto_memory *memory, int i)
+{
+    return memory != NULL && memory->effort[i] > 0.0 ? memory->effort[i] : candidates[i].effort;
+}
+
+static double allowance(const eqp_auto_memory *memory, double life)
+{
+    return memory == NULL || memory->idle ? INFINITY : eqp__trials_left(memory->run, life, memory->spent);
+}
+
+/* The trial of the curve, of which nothing is known but what making a map took. */
+#define TRIAL 3.0
+
+/* The curve and the present map are tried in any choice, so that it takes two trials and one of who is due. */
+bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives)
+{
+    const double curve = memory->curve > 0.0 ? memory->curve : TRIAL * memory->made;
+    const double life = fmin(lives->usual, lives->most) * memory->step;
+    double least = INFINITY;
+
+    for (int i = 1; i < NCANDIDATES; i++) {
+        const bool won = memory->kind > 0 && (memory->kind - 1) % NCANDIDATES == i;
+        least = memory->rest[i] > 0 || won ? least : fmin(least, effort_of(memory, i));
+    }
+    const double price = (2.0 + least) * curve;
+    return memory->idle || (curve > 0.0 && allowance(memory, life) >= price &&
+                            HOPE * memory->uneven * memory->step * lives->most > price);
+}
+
+int eqp__auto_last(const eqp_auto_memory *memory, const eqp_methods *own, const eqp_choice_options *usual,
+                   eqp_choice *choice, eqp_message *message)
+{
+    const int kind = memory->kind > 0 ? (int)memory->kind - 1 : 0;
+    eqp_choice made;
+    int code;
+
+    EQP_TRY(eqp_choice_parse(own, usual, candidates[kind % NCANDIDATES].word, &made, message));
+    *choice = made;
+    if (kind >= NCANDIDATES) {
+        eqp__even_word(&made, choice);
+    }
+done:
+    return code;
+}
+
+void eqp__auto_again(eqp_auto_memory *memory)
+{
+    for (int i = 1; i < NCANDIDATES; i++) {
+        memory->rest[i] -= memory->rest[i] > 0;
+    }
+    memory->beyond = 0.0;
+}
+
+static bool can_be_ageing(const eqp_ageing *of)
+{
+    bool can_be = true;
+
+    for (int b = 0; b < EQP__AGES; b++) {
+        can_be = can_be && isfinite(of->rise[b]) && isfinite(of->weight[b]) && of->weight[b] >= 0.0;
+    }
+    return can_be;
+}
+
+bool eqp__auto_can_be(const eqp_auto_memory *m)
+{
+    const double amount[] = {m->fresh + 1.0, m->uneven + 1.0, m->made, m->curve, m->step, m->run, m->spent, m->beyond};
+    bool can_be = can_be_ageing(&m->usual) && m->kind >= 0 && m->kind <= EQP__AUTO_KINDS && m->age >= 0;
+
+    for (size_t i = 0; i < sizeof amount / sizeof amount[0]; i++) {
+        can_be = can_be && isfinite(amount[i]) && amount[i] >= 0.0;
+    }
+    for (int i = 0; i < NCANDIDATES; i++) {
+        can_be = can_be && isfinite(m->effort[i]) && m->effort[i] >= 0.0 && m->lost[i] >= 0 && m->rest[i] >= 0 &&
+                 m->rest[i] <= EQP__AUTO_REST;
+    }
+    for (int i = 0; i < EQP__AUTO_KINDS; i++) {
+        can_be = can_be && can_be_ageing(&m->ageing[i]);
+    }
+    return can_be;
+}
+
+void eqp__auto_take(eqp_auto_memory *memory, const char *word)
+{
+    memory->kind = 1 + kind_of(word);
+    memory->beyond = 0.0;
 }
 
 /* Tries one method, and keeps it if it is the best so far. seconds: CPU seconds of the rank that needed most. */
@@ -94,16 +235,19 @@ static int try_one(eqp_whatif_state *state, const eqp_auto_question *question, c
 {
     const double begin = eqp_cpu_seconds();
     eqp_trial trial = {.choice = choice, .nparts = question->nparts};
+    eqp_prospect prospect;
     int code;
 
     EQP_TRY(eqp__whatif_try(state, 1, &trial, &question->network, message));
     *row = trial.row;
+    prospect = new_map(question, choice->word, row);
+    const double expected = eqp__prospect_cost(&question->lives, &prospect);
     *seconds = eqp_cpu_seconds_since(begin);
     if (MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, state->comm) != MPI_SUCCESS) {
         EQP_TRY(EQP_ERR_MPI);
     }
-    if (cost_of(question, &trial.row, false) < *cost || (answer->trial.choice == NULL && !answer->keep)) {
-        *cost = cost_of(question, &trial.row, false);
+    if (expected < *cost || (answer->trial.choice == NULL && !answer->keep)) {
+        *cost = expected;
         eqp__trials_free(1, &answer->trial);
         answer->trial = trial;
         answer->choice = *choice;
@@ -117,32 +261,18 @@ done:
     return code;
 }
 
-static void explain(const eqp_auto_question *question, const eqp_compared *curve, const eqp_compared *present,
-                    int ntried, eqp_auto_answer *answer)
-{
-    const eqp_compared *best = answer->keep ? present : &answer->trial.row;
-    char against[96] = "";
-
-    if (present != NULL && !answer->keep) {
-        snprintf(against, sizeof against, ", %.4g s with the present map", present->evaluated.step_seconds);
-    }
-    snprintf(answer->why, sizeof answer->why,
-             "%s: %.4g s a step modelled, %.4g s with sfc%s; %d tried, for %.0f steps on %d ranks",
-             answer->keep ? "the present map" : answer->choice.word, best->evaluated.step_seconds,
-             curve->evaluated.step_seconds, against, ntried, question->life, question->nparts);
-}
-
 /* What goes on while a choice is made. */
 typedef struct choosing {
     eqp_whatif_state *state;
     const eqp_auto_question *question;
     const eqp_compared *present; /* or NULL */
     eqp_auto_answer *answer;
-    double cost;         /* of what is the best so far */
+    double cost;         /* of what is the best so far: seconds of a step in the mean */
     double curve_effort; /* CPU seconds of the curve's trial */
     double best_effort;  /* of that of the best new map */
     eqp_compared curve;
     int ntried;
+    double spent;                              /* seconds of all trials */
     double cost_of_each[EQP__AUTO_CANDIDATES]; /* 0: not tried */
     eqp_message *message;
 } choosing;
@@ -152,14 +282,26 @@ static const eqp_compared *best_so_far(const choosing *c)
     return c->answer->keep ? c->present : &c->answer->trial.row;
 }
 
-/* Whether candidate i is not tried now, as it has lost before or would take too long. */
+/* Seconds that trials may still take in this choice. */
+static double left_to_try(const choosing *c)
+{
+    const double life = fmin(c->question->lives.usual, c->question->lives.most);
+
+    return allowance(c->question->memory, life * c->curve.evaluated.step_seconds) - c->spent;
+}
+
+/* Whether candidate i is not tried now, as it has lost before or would take too long. The way that won last is tried
+ * before all others have had their turn. */
 static bool passes(const choosing *c, int i)
 {
     const eqp_auto_memory *memory = c->question->memory;
-    const double effort = memory != NULL && memory->effort[i] > 0.0 ? memory->effort[i] : candidates[i].effort;
+    const double effort = effort_of(memory, i);
 
-    return i > 0 && ((memory != NULL && memory->rest[i] > 0) ||
-                     !is_worth_trying(c->question, effort, c->curve_effort, best_so_far(c)));
+    if (i == 0 || (memory != NULL && memory->kind > 0 && (memory->kind - 1) % NCANDIDATES == i)) {
+        return false;
+    }
+    return (memory != NULL && memory->rest[i] > 0) || effort * c->curve_effort > left_to_try(c) ||
+           !is_worth_trying(c->question, effort, c->curve_effort, best_so_far(c));
 }
 
 /* After all trials: who has lost to another new map rests. */
@@ -190,7 +332,7 @@ static int try_candidates(choosing *c)
 
     for (int i = 0; i < NCANDIDATES && code == EQP_OK; i++) {
         eqp_choice choice;
-        eqp_compared row;
+        eqp_compared row = {.parts = 0};
         double seconds = 0.0;
         if (passes(c, i)) {
             continue;
@@ -203,7 +345,9 @@ static int try_candidates(choosing *c)
             c->curve = row;
             c->curve_effort = seconds;
         }
-        c->cost_of_each[i] = code == EQP_OK ? cost_of(c->question, &row, false) : 0.0;
+        c->spent += seconds;
+        const eqp_prospect prospect = new_map(c->question, candidates[i].word, &row);
+        c->cost_of_each[i] = code == EQP_OK ? eqp__prospect_cost(&c->question->lives, &prospect) : 0.0;
         if (code == EQP_OK && memory != NULL && c->curve_effort > 0.0) {
             memory->effort[i] = seconds / c->curve_effort;
         }
@@ -225,13 +369,15 @@ static int try_even(choosing *c)
     eqp_compared row;
     double seconds = 0.0;
 
-    if (c->answer->keep || !eqp__can_even(&c->answer->choice) ||
+    if (c->answer->keep || !eqp__can_even(&c->answer->choice) || EVEN_EFFORT * c->best_effort > left_to_try(c) ||
         !is_worth_trying(c->question, EVEN_EFFORT, c->best_effort, best_so_far(c))) {
         return EQP_OK;
     }
     eqp__even_word(&c->answer->choice, &even);
     c->ntried++;
-    return try_one(c->state, c->question, &even, &c->cost, c->answer, &row, &seconds, c->message);
+    const int code = try_one(c->state, c->question, &even, &c->cost, c->answer, &row, &seconds, c->message);
+    c->spent += seconds;
+    return code;
 }
 
 /* The run's own method alone. */
@@ -248,26 +394,74 @@ static int try_only(choosing *c)
 
 static int try_present(choosing *c, const eqp_trial *present, eqp_compared *row)
 {
+    const double begin = eqp_cpu_seconds();
     eqp_trial given = *present;
+    double seconds;
     int code;
 
     EQP_TRY(eqp__whatif_try(c->state, 1, &given, &c->question->network, c->message));
+    seconds = eqp_cpu_seconds_since(begin);
+    if (MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, c->state->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
     *row = given.row;
+    const eqp_prospect prospect = present_map(c->question, row);
+    c->spent += seconds;
     c->present = row;
-    c->cost = cost_of(c->question, row, true);
+    c->cost = eqp__prospect_cost(&c->question->lives, &prospect);
     c->answer->keep = true;
 done:
     return code;
 }
 
-int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_question *question, const eqp_trial *present,
+/* One line: the step as it is modelled now, and what is expected of the life that begins. */
+static void explain(const choosing *c, double life)
+{
+    eqp_auto_answer *answer = c->answer;
+    char against[64] = "";
+
+    if (c->present != NULL && !answer->keep) {
+        snprintf(against, sizeof against, ", %.3g s with the present map", c->present->evaluated.step_seconds);
+    }
+    snprintf(answer->why, sizeof answer->why,
+             "%.40s: %.3g s a step modelled, %.3g s with sfc%s; %d tried, for %.0f steps of %.3g s as they age",
+             answer->keep ? "the present map" : answer->choice.word, best_so_far(c)->evaluated.step_seconds,
+             c->curve.evaluated.step_seconds, against, c->ntried, life, c->cost);
+}
+
+/* What is known now for the next choice, and for the policy: a map costs what making the best of these takes, the rest
+ * is what the choice took. */
+static void conclude(const choosing *c)
+{
+    eqp_auto_memory *memory = c->question->memory;
+    const eqp_auto_answer *answer = c->answer;
+    const bool made = answer->trial.choice != NULL && !answer->keep;
+    const eqp_compared *best = best_so_far(c);
+    const eqp_prospect prospect =
+        made ? new_map(c->question, answer->choice.word, best) : present_map(c->question, best);
+
+    explain(c, eqp__prospect_life(&c->question->lives, &prospect));
+    if (memory == NULL) {
+        return;
+    }
+    if (made) {
+        eqp__auto_take(memory, answer->choice.word);
+    }
+    memory->beyond = fmax(c->spent - (made ? best : &c->curve)->balance_seconds, 0.0);
+    memory->spent += memory->beyond;
+    memory->curve = c->curve_effort;
+}
+
+int eqp__auto_choose(eqp_whatif_state *state, const eqp_auto_question *asked, const eqp_trial *present,
                      eqp_auto_answer *answer, eqp_message *message)
 {
-    choosing c = {.state = state, .question = question, .answer = answer, .cost = INFINITY, .message = message};
+    eqp_auto_question question = *asked;
+    choosing c = {.state = state, .question = &question, .answer = answer, .cost = INFINITY, .message = message};
     const bool automatic = state->what->making.method == &eqp__method_auto;
     eqp_compared now = {.method = NULL};
     int code = EQP_OK;
 
+    question.lives.known = question.memory != NULL ? &question.memory->usual : NULL;
     *answer = (eqp_auto_answer){.keep = false};
     if (present != NULL && automatic) {
         EQP_TRY(try_present(&c, present, &now));
@@ -284,7 +478,7 @@ done:
     }
     answer->row = answer->keep ? now : answer->trial.row;
     if (automatic) {
-        explain(question, &c.curve, c.present, c.ntried, answer);
+        conclude(&c);
     }
     return EQP_OK;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `auto`: the candidates are tried from the cheapest up, traced exactly and evaluated with the measured costs and the
- * network; what costs least over its expected life wins. The weighted curve is always among them, and so is the present
- * map. */
+ * network; what costs least a step over its expected life wins, ageing included. The weighted curve is always among
+ * them, and so is the present map. Trials take a small part of a run: where they have had it, maps are made the way
+ * that won last, untried. */
 #ifndef WHATIF_AUTOMATIC_H
 #define WHATIF_AUTOMATIC_H
 
+#include "policy/outlook.h"
 #include "whatif/whatif.h"
 
 /* Those of its candidates, with the usual options of words, that are not among choice [n]: *missing is owned by the
@@ -18,22 +20,58 @@ bool eqp__can_even(const eqp_choice *choice);
 /* The same choice with even steps, as a word of its own. Local. */
 void eqp__even_word(const eqp_choice *choice, eqp_choice *even);
 
-enum { EQP__AUTO_CANDIDATES = 8, EQP__AUTO_REST = 63 };
+/* A candidate without even steps and with them are two kinds of maps. */
+enum { EQP__AUTO_CANDIDATES = 8, EQP__AUTO_KINDS = 2 * EQP__AUTO_CANDIDATES, EQP__AUTO_REST = 63 };
 
-/* What the choices of a run have shown of the candidates. Zeros: nothing yet. One that has lost n times in a row rests
- * for 2^n - 1 choices, EQP__AUTO_REST at most; the curve never does. */
+/* What the choices and the steps of a run have shown of the candidates. Zeros: nothing yet. One that has lost n times
+ * in a row rests for 2^n - 1 choices, EQP__AUTO_REST at most; the curve never does. Plain data, the same on all ranks.
+ */
 typedef struct eqp_auto_memory {
     double effort[EQP__AUTO_CANDIDATES]; /* of the last trial, as a multiple of that of the curve; 0: not tried */
     int lost[EQP__AUTO_CANDIDATES];      /* trials in a row that cost more than the best by more than a little */
     int rest[EQP__AUTO_CANDIDATES];      /* choices to come without it */
+    eqp_ageing ageing[EQP__AUTO_KINDS];  /* of maps that were used */
+    eqp_ageing usual;                    /* of all of them */
+    int64_t kind;                        /* 1 + that of the present map; 0: not known */
+    int64_t age;                         /* steps since it was fresh */
+    double fresh, uneven;                /* how uneven its first step was, and the last one */
+    double made;                         /* seconds that the last map took that was not tried; 0: there was none */
+    double curve;                        /* seconds that the curve's last trial took; 0: it was not tried */
+    double step;                         /* seconds of the last step */
+    double run;                          /* of all steps so far, with what was made before them */
+    double spent;                        /* of those, on choices beyond making the maps that were chosen */
+    double beyond;                       /* of those, on the last choice */
+    int64_t idle;                        /* 1: trials cost the run nothing */
 } eqp_auto_memory;
+
+/* Takes a step in. fresh: with a map that was made before it. uneven: largest over the ranks of seconds, those of
+ * messages included, over the mean of seconds, - 1, by counts. step, made: seconds of it, and of making a map before.
+ */
+void eqp__auto_record(eqp_auto_memory *memory, bool fresh, double uneven, double step, double made);
+
+/* Whether a choice is worth it now: the trials that it takes may still be made, and could save more in the steps that
+ * are left. Before anything was made nobody knows, and the answer is no. */
+bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives);
+
+/* The way that won last, at first the curve. EQP_OK or a code of eqp_choice_parse(). */
+int eqp__auto_last(const eqp_auto_memory *memory, const eqp_methods *own, const eqp_choice_options *usual,
+                   eqp_choice *choice, eqp_message *message);
+
+/* A map is made that way, and not tried against others. */
+void eqp__auto_again(eqp_auto_memory *memory);
+
+/* The kind of a map that somebody else has chosen, by its word. */
+void eqp__auto_take(eqp_auto_memory *memory, const char *word);
+
+/* Whether bytes of a file can be a memory: numbers that are finite and in their ranges. */
+bool eqp__auto_can_be(const eqp_auto_memory *memory);
 
 /* What is known when a choice is made. */
 typedef struct eqp_auto_question {
     int nparts;
-    double life; /* steps that a map is expected to last, > 0 */
+    eqp_lives lives; /* of maps; `known` is set here */
     eqp_network network;
-    eqp_auto_memory *memory; /* of the run, which goes on; NULL: none */
+    eqp_auto_memory *memory; /* of the run, which goes on; NULL: none, and trials may take what they want */
 } eqp_auto_question;
 
 /* What was chosen; the same on all ranks but for the trial's map and placements. */

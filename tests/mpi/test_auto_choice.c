@@ -178,7 +178,8 @@ static const eqp_network nothing = {.node = 1}, expensive = {.beta = 1.0, .node 
 static eqp_auto_answer choose_again(world *w, const eqp_network *network, double life, const eqp_trial *present,
                                     eqp_auto_memory *memory)
 {
-    const eqp_auto_question question = {.nparts = PARTS, .life = life, .network = *network, .memory = memory};
+    const eqp_auto_question question = {
+        .nparts = PARTS, .lives = {.usual = life, .most = life}, .network = *network, .memory = memory};
     eqp_whatif_state state;
     eqp_auto_answer answer;
     eqp_message message = {""};
@@ -307,6 +308,75 @@ static void who_loses_rests(MPI_Comm comm)
     CHECK(all < TIMES * (first - rests) + 7 * rests); /* each loser six times at most */
 }
 
+/* Of the way that wins it is learnt that its maps age at once: another one is taken, though its step is longer, for as
+ * long as maps last; and the line says what is expected. */
+static void what_ages_is_left(MPI_Comm comm)
+{
+    eqp_auto_memory memory = {.effort = {0.0}};
+    eqp_auto_answer first, long_life, short_life;
+    world w;
+
+    make_world(comm, 0, &w);
+    first = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+    CHECK(memory.kind > 0 && memory.kind <= EQP__AUTO_KINDS);
+    eqp__auto_record(&memory, true, 0.1, 1.0, 0.5);
+    for (int age = 1; age <= 4; age++) {
+        eqp__auto_record(&memory, false, 0.1 + 1e6 * age, 1.0, 0.0);
+    }
+    CHECK(memory.age == 4 && eqp__ageing_known(&memory.ageing[memory.kind - 1]));
+    CHECK_NEAR(memory.run, 5.5, 1e-12);
+    memory.usual = (eqp_ageing){{0.0}, {0.0}}; /* that of the others is another one */
+    long_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+    CHECK(strcmp(long_life.choice.word, first.choice.word) != 0);
+    CHECK(long_life.row.evaluated.step_seconds >= first.row.evaluated.step_seconds);
+    CHECK(strstr(long_life.why, "as they age") != NULL);
+    memory = (eqp_auto_memory){.kind = memory.kind};
+    short_life = choose_again(&w, &expensive, FOREVER, NULL, &memory);
+    CHECK(strcmp(short_life.choice.word, first.choice.word) == 0);
+    forget(&first);
+    forget(&long_life);
+    forget(&short_life);
+}
+
+/* Where the run is short nothing is tried but the curve; and once trials have had their share, maps are made the way
+ * that won last, until the run has gone on for long enough. */
+static void trials_wait_for_their_share(MPI_Comm comm)
+{
+    eqp_auto_memory memory = {.effort = {0.0}};
+    const eqp_lives lives = {.usual = 50.0, .most = 1e9, .by_loss = true};
+    const eqp_choice_options *const how = &usual;
+    eqp_auto_answer brief;
+    eqp_choice choice;
+    world w;
+    int t = 0;
+
+    make_world(comm, 0, &w);
+    CHECK(!eqp__auto_may_try(&memory, &lives)); /* nobody knows what a map costs */
+    CHECK_EQUAL(eqp__auto_last(&memory, NULL, how, &choice, NULL), EQP_OK);
+    CHECK(strcmp(choice.word, "sfc") == 0);
+    eqp__auto_take(&memory, "sfc");
+    eqp__auto_record(&memory, true, 0.5, 1.0, 2.0);
+    for (; t < 10000 && !eqp__auto_may_try(&memory, &lives); t++) {
+        eqp__auto_record(&memory, false, 0.5, 1.0, 0.0);
+    }
+    /* The curve takes 3 maps of 2 s at most, so the first choice 18 s: a fiftieth of 900 steps. */
+    CHECK(t + 50 >= 890 && t + 50 <= 900);
+    eqp__auto_take(&memory, "rcb:even=step");
+    CHECK_EQUAL(eqp__auto_last(&memory, NULL, how, &choice, NULL), EQP_OK);
+    CHECK(strcmp(choice.word, "rcb:even=step") == 0 && choice.options.even);
+    eqp__auto_record(&memory, false, 0.0, 1.0, 0.0);
+    CHECK(!eqp__auto_may_try(&memory, &lives)); /* even steps cannot get better */
+
+    memory = (eqp_auto_memory){.effort = {0.0}};
+    brief = choose_again(&w, &expensive, 1e-9, NULL, &memory);
+    CHECK_EQUAL(tried_of(&brief), 1);
+    CHECK(strcmp(brief.choice.word, "sfc") == 0 && memory.curve > 0.0);
+    CHECK(eqp__auto_can_be(&memory));
+    memory.spent = NAN;
+    CHECK(!eqp__auto_can_be(&memory));
+    forget(&brief);
+}
+
 /* A map with everything in one part. */
 static eqp_trial all_in_one(const world *w)
 {
@@ -405,6 +475,37 @@ static void a_comparison_takes_the_shortest_step(MPI_Comm comm)
     CHECK(row[1][NWORDS].evaluated.bytes_max < row[0][NWORDS].evaluated.bytes_max);
 }
 
+/* Loads change from one step to the next. */
+static int advance(void *user, eqp_message *message)
+{
+    world *w = user;
+
+    (void)message;
+    w->seed = 2;
+    return EQP_OK;
+}
+
+/* With a look ahead it is the next step that is to be short. */
+static void a_comparison_looks_ahead(MPI_Comm comm)
+{
+    eqp_compared row[NWORDS + 1];
+    bool other = false;
+    world w;
+
+    make_world(comm, 0, &w);
+    w.problem.advance = advance;
+    compare(&w, &nothing, row);
+    for (int i = 0; i < NWORDS; i++) {
+        CHECK(row[i].step_next > 0.0 && row[i].imbalance_next >= 0.0);
+        CHECK(row[NWORDS].step_next <= row[i].step_next * 1.0101);
+        other = other || row[i].evaluated.step_seconds < row[NWORDS].evaluated.step_seconds;
+        /* Free messages: a step is the largest load, then as now. */
+        CHECK_NEAR(row[i].step_next / (1.0 + row[i].imbalance_next), row[0].step_next / (1.0 + row[0].imbalance_next),
+                   1e-9 * row[i].step_next);
+    }
+    CHECK(other);
+}
+
 int main(int argc, char **argv)
 {
     static const mpi_test tests[] = {
@@ -413,6 +514,9 @@ int main(int argc, char **argv)
         MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
         MPI_TEST(a_choice_is_never_above_the_curve),
         MPI_TEST(a_comparison_takes_the_shortest_step),
+        MPI_TEST(what_ages_is_left),
+        MPI_TEST(trials_wait_for_their_share),
+        MPI_TEST(a_comparison_looks_ahead),
     };
     return mpi_test_main(argc, argv, tests, sizeof tests / sizeof *tests);
 }
