@@ -138,6 +138,7 @@ static int simulate_steps(MPI_Comm comm, const bh_settings *settings, const char
     EQP_TRY(run(&sim, &record, restart, stopped, message));
     EQP_TRY(finish(&sim, &record, message));
     print_summary(&sim);
+    app_record_print_error(record.record);
     EQP_TRY(app_check_printed("barneshut", message));
 done:
     app_record_free(record.record);

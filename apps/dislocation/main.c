@@ -134,6 +134,7 @@ static int simulate_steps(MPI_Comm comm, const dd_settings *settings, const char
     EQP_TRY(run(&sim, record, restart, stopped, message));
     EQP_TRY(finish(&sim, record, message));
     print_summary(&sim);
+    app_record_print_error(record);
     EQP_TRY(app_check_printed("dislocation", message));
 done:
     app_record_free(record);

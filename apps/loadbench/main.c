@@ -174,6 +174,7 @@ static int simulate_steps(MPI_Comm comm, const lb_settings *settings, const char
     EQP_TRY(app_run_steps(&steps, stopped, message));
     EQP_TRY(finish(&sim, user.record, message));
     print_summary(&sim);
+    app_record_print_error(user.record);
     EQP_TRY(app_check_printed("loadbench", message));
 done:
     app_record_free(user.record);

@@ -73,7 +73,8 @@ int app_compare_text(const app_comparison *comparison, char **text)
 {
     static const char format[] = "%s\nimbalance: of the modelled loads; next: of the same assignment one step later\n"
                                  "step: modelled, with %.3g s a message, %.3g s a byte, %d %s; %s\n"
-                                 "not in it: collective calls of a real step, CPU time outside forces\n\n"
+                                 "in it: forces, CPU time outside them, messages that forces do not hide, collective "
+                                 "calls; not in it: making maps\n\n"
                                  "%s\n";
     const eqp_network *network = &comparison->network;
     const char *node = network->node > 1 ? "ranks on a node" : "rank on a node";

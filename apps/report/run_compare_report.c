@@ -53,13 +53,13 @@ int app_compare_add(eqp_report *report, int n, const eqp_compared *rows)
             eqp_field_real("step_seconds_ideal", e->step_seconds_ideal),
             eqp_field_real("imbalance_next", row->imbalance_next),
             eqp_field_real("exchange_seconds", e->exchange_seconds),
-            eqp_field_real("exchange_hidden", e->hidden_seconds),
-            eqp_field_real("overhead_seconds", e->overhead_seconds),
             eqp_field_count("messages_max", e->messages_max),
             eqp_field_count("bytes_total", e->bytes_total),
             eqp_field_count("bytes_max", e->bytes_max),
             eqp_field_text("chosen", row->chosen[0] != '\0' ? row->chosen : NULL),
             eqp_field_real("step_next", row->step_next),
+            eqp_field_real("exchange_hidden", e->hidden_seconds),
+            eqp_field_real("overhead_seconds", e->overhead_seconds),
         };
         code = eqp_report_add_compare(report, (int)(sizeof fields / sizeof fields[0]), fields);
     }

@@ -25,8 +25,10 @@ struct app_record {
     eqp_table *table;            /* rank 0, without --quiet */
     int nrows;                   /* of a comparison; 0: there is none */
     const eqp_compared *rows;    /* [nrows] borrowed */
-    int64_t late;                /* maps that were made beside the run and taken */
-    eqp_lazy_phase lazy;         /* how the last offer stands */
+    double *error;               /* [nerrors] of each step's prediction, where it is known, on rank 0; owned */
+    int64_t nerrors, error_room;
+    int64_t late;        /* maps that were made beside the run and taken */
+    eqp_lazy_phase lazy; /* how the last offer stands */
 };
 
 static int set_all(eqp_report *report, int n, const eqp_field *field)
@@ -123,9 +125,16 @@ void app_record_free(app_record *record)
     if (record != NULL) {
         eqp_table_free(record->table);
         eqp_csv_free(record->loads);
+        free(record->error);
         eqp_report_free(record->report);
         free(record);
     }
+}
+
+/* Predicted over measured seconds of a step, minus 1; NaN where one is not known. */
+static double error_of(const eqp_step *now)
+{
+    return now->step_measured > 0 && now->step_predicted > 0 ? now->step_predicted / now->step_measured - 1 : NAN;
 }
 
 static int add_step(app_record *record, const app_record_row *row)
@@ -152,6 +161,7 @@ static int add_step(app_record *record, const app_record_row *row)
         eqp_field_real("balance_seconds", now->balance_seconds),
         eqp_field_real("step_seconds_predicted", now->step_predicted),
         eqp_field_real("step_seconds_measured", now->step_measured),
+        eqp_field_real("step_error", error_of(now)),
         eqp_field_count("interactions", now->interactions),
         eqp_field_count("migrated", now->migrated),
         eqp_field_count("ghosts_total", now->ghosts_total),
@@ -183,6 +193,38 @@ static int add_step(app_record *record, const app_record_row *row)
 done:
     free(all);
     return code;
+}
+
+static int add_error(app_record *record, const eqp_step *now)
+{
+    const double error = fabs(error_of(now));
+    int code = EQP_OK;
+
+    if (!isnan(error)) {
+        EQP_TRY(eqp_array_reserve(&record->error, &record->error_room, record->nerrors + 1, sizeof *record->error));
+        record->error[record->nerrors++] = error;
+    }
+done:
+    return code;
+}
+
+static int compare_errors(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* NaN without any. */
+static double median_error(app_record *record)
+{
+    const int64_t n = record->nerrors;
+
+    if (n == 0) {
+        return NAN;
+    }
+    qsort(record->error, (size_t)n, sizeof *record->error, compare_errors);
+    return 0.5 * (record->error[(n - 1) / 2] + record->error[n / 2]);
 }
 
 /* A loads.csv beside the report of another run would mix them. */
@@ -262,9 +304,9 @@ done:
 
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message)
 {
-    int code = EQP_OK;
+    int code = record->rank == 0 ? add_error(record, row->step) : EQP_OK;
 
-    if (record->report != NULL) {
+    if (record->report != NULL && code == EQP_OK) {
         code = add_step(record, row);
         if (code == EQP_OK) {
             code = add_loads(record, row);
@@ -362,6 +404,7 @@ static int set_totals(app_record *record, const app_record_totals *totals)
     EQP_TRY(eqp_report_set_model(record->report, totals->costs->rmse, totals->correlation));
     EQP_TRY(set_lazy(record));
     EQP_TRY(set_regret(record, totals->balancer));
+    EQP_TRY(eqp_report_set(record->report, eqp_field_real("step_error_median", median_error(record))));
 done:
     return code;
 }
@@ -440,4 +483,13 @@ void app_record_print(app_record *record)
     (void)fputs(text, stdout);
     (void)fflush(stdout);
     free(text);
+}
+
+void app_record_print_error(app_record *record)
+{
+    if (record->rank == 0 && !record->run->quiet && record->nerrors > 0) {
+        printf("step: CPU seconds of the busiest rank without waiting were foretold within %.1f%% (median of %lld "
+               "steps)\n",
+               100.0 * median_error(record), (long long)record->nerrors);
+    }
 }

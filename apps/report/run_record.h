@@ -66,6 +66,10 @@ typedef struct app_record_totals {
  * empty. */
 int app_record_finish(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note);
 
+/* Prints how far predicted steps were from measured ones, on rank 0, unless the run is quiet or nothing is known.
+ * Local. */
+void app_record_print_error(app_record *record);
+
 /* Prints the table of the steps that came since the last call, on rank 0, unless the run is quiet. Local. */
 void app_record_print(app_record *record);
 

@@ -17,7 +17,7 @@ import published
 import study
 
 STUDIES = ["models", "chosen", "unit_sizes", "sample_rates", "total_time", "large_network", "recovered", "choice", "drift",
-           "elements", "exchange", "costs", "beside"]
+           "elements", "exchange", "costs", "beside", "predicted"]
 
 
 def wrapped(text):
@@ -35,9 +35,9 @@ def page(run, studies):
         f"What {published.SOURCE} shows of balancing interactions, measured again with this code, and what goes beyond it. "
         "Written by `bench/studies/page.py` from the CSV files in `docs/studies/`; every study is a command of its own, "
         "such as `bench/studies/unit_sizes.py`, and needs a build and gnuplot. No number on this page is typed in but the "
-        "published ones, which `bench/studies/published.py` holds with their figures, and the goals. Modelled steps hold forces "
-        "and the exchange of their data. Collective calls of a real step and CPU time outside forces are not "
-        "in them, so that real steps are longer and gains are smaller parts of them.",
+        "published ones, which `bench/studies/published.py` holds with their figures, and the goals. Modelled steps of CSV files "
+        "without a column `overhead_seconds` hold forces and the exchange of their data alone, without collective calls and CPU "
+        "time outside forces: real steps are longer, and gains are smaller parts of them.",
         "",
         f"## {measured.TITLE}",
         "",

@@ -14,6 +14,10 @@ static const double expected[KINDS] = {2e-7, 1e-7, 1e-9, 5e-4};
 #define FADING 0.9
 #define LEAN 0.01
 
+/* A step without scatter counts as so many steps; one that was disturbed more does not count for more. */
+#define CALM_STEPS 0.5
+#define MOST_SCATTER 0.5
+
 /* Counts are exact in a double below this. */
 #define MOST 0x1p53
 
@@ -106,4 +110,19 @@ int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows,
         o->costs.known = true;
     }
     return EQP_OK;
+}
+
+double eqp__overheads_factor(const eqp_overheads *o)
+{
+    return exp(o->scatter / (o->steps + CALM_STEPS));
+}
+
+void eqp__overheads_scatter(eqp_overheads *o, double measured, double foretold)
+{
+    const double ratio = measured > 0 && foretold > 0 ? log(measured / foretold) : NAN;
+
+    if (isfinite(ratio)) {
+        o->scatter = FADING * o->scatter + fmin(fmax(ratio, -MOST_SCATTER), MOST_SCATTER);
+        o->steps = FADING * o->steps + 1;
+    }
 }

@@ -12,6 +12,8 @@
 typedef struct eqp_overheads {
     eqp_overhead nominal;
     eqp_costs costs;
+    double scatter, steps; /* sum of logarithms of measured over expected seconds of the busiest ranks, and how many;
+                              both fade */
 } eqp_overheads;
 
 /* nominal: NULL, none. EQP_OK or EQP_ERR_ARGUMENT for costs out of their range. */
@@ -27,5 +29,12 @@ double eqp__overheads_predict(const eqp_overheads *o, const eqp_rank_row *row, i
  * or EQP_ERR_DATA for seconds that are not finite. Local. Allocates nothing: it runs after the ranks have met, when one
  * of them alone must not fail. */
 int eqp__overheads_learn(eqp_overheads *o, int nranks, const eqp_rank_row *rows, int64_t evaluations);
+
+/* By which factor the busiest rank takes longer than the one that should be: the largest of many times that scatter is
+ * above the largest of their means. From earlier steps; 1 without any. */
+double eqp__overheads_factor(const eqp_overheads *o);
+
+/* Takes in a step: seconds of its busiest rank, and of the rank that should have been; nothing unless both are > 0. */
+void eqp__overheads_scatter(eqp_overheads *o, double measured, double foretold);
 
 #endif

@@ -113,7 +113,10 @@ static int take_overheads(eqp_balancer *b, int64_t evaluations, bool kept)
         measured = fmax(measured, row->busy_seconds);
     }
     b->now.step_measured = known ? measured : 0.0;
-    b->now.step_predicted = known ? predicted : 0.0;
+    b->now.step_predicted = known ? predicted * eqp__overheads_factor(&b->overheads) : 0.0;
+    if (kept && known) {
+        eqp__overheads_scatter(&b->overheads, measured, predicted);
+    }
     return kept ? eqp__overheads_learn(&b->overheads, b->nranks, b->row, evaluations) : EQP_OK;
 }
 

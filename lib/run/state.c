@@ -21,6 +21,7 @@ typedef struct head {
     eqp_cost_fit fit;
     eqp_cost_sums samples;
     eqp_costs overhead;
+    double scatter, steps;
     eqp_policy policy;
     eqp_units_totals totals;
     eqp_step now;
@@ -70,6 +71,8 @@ int eqp_balancer_pack(const eqp_balancer *balancer, size_t *size, void **bytes)
     h.fit = b->costs.fit;
     h.samples = b->costs.samples;
     h.overhead = b->overheads.costs;
+    h.scatter = b->overheads.scatter;
+    h.steps = b->overheads.steps;
     h.policy = b->policy;
     h.totals = b->totals;
     h.now = b->now;
@@ -114,7 +117,8 @@ static bool can_be_fit(int nkinds, const eqp_cost_fit *fit, const eqp_cost_sums 
 static bool can_be_costs(const eqp_balancer *b, const head *h)
 {
     return can_be_fit(b->model.nkinds, &h->fit, &h->samples) && can_be_bool(&h->overhead.known) &&
-           can_be_fit(b->overheads.costs.fit.nkinds, &h->overhead.fit, &h->overhead.samples);
+           can_be_fit(b->overheads.costs.fit.nkinds, &h->overhead.fit, &h->overhead.samples) && isfinite(h->scatter) &&
+           isfinite(h->steps) && h->steps >= 0;
 }
 
 static bool can_be_plan(const head *h)
@@ -136,6 +140,8 @@ static void take_head(eqp_balancer *b, const head *h)
         b->overheads.costs.samples = h->overhead.samples;
         b->overheads.costs.known = h->overhead.known;
     }
+    b->overheads.scatter = h->scatter;
+    b->overheads.steps = h->steps;
     if (h->nranks != b->nranks) { /* what a piece of work costs is all that still holds */
         return;
     }

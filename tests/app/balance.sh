@@ -19,7 +19,7 @@ expect 4 --generate clusters:n=8192 --steps 25 --balance feedback --report feedb
 expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance repair --report repaired --quiet
 expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance gain --report gained --quiet
 python3 - <<'EOF' || fail "imbalance"
-import json
+import json, statistics
 for name in ("feedback", "repaired", "gained"):
     run = json.load(open(f"{name}/report.json"))
     seconds, best, regret = run["regret_run_seconds"], run["regret_best_seconds"], run["regret"]
@@ -29,6 +29,10 @@ for name in ("feedback", "repaired", "gained"):
     spent = sum((s["step_seconds_measured"] or s["force_seconds_max"]) + s["rebalanced"] * s["balance_seconds"]
                 for s in run["steps"])
     assert abs(seconds - spent) < 1e-6 * spent, name
+    errors = [s["step_error"] for s in run["steps"] if s["step_seconds_measured"] > 0]
+    foretold = [s["step_seconds_predicted"] / s["step_seconds_measured"] - 1 for s in run["steps"] if s["step_seconds_measured"] > 0]
+    assert errors and all(abs(a - b) < 1e-9 for a, b in zip(errors, foretold)), name
+    assert abs(run["step_error_median"] - statistics.median(map(abs, errors))) < 1e-9, name
 run = json.load(open("gained/report.json"))
 assert run["rebalance"] == "gain" and run["steps"][0]["action"] == "renew"
 steps = json.load(open("repaired/report.json"))["steps"]

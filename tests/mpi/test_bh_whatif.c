@@ -59,7 +59,7 @@ static eqp_evaluation *gather(MPI_Comm comm, int nparts, eqp_evaluation *mine, c
 typedef struct totals {
     int64_t messages_sent, messages_received, bytes_sent, bytes_received;
     int64_t ghosts;
-    bh_counts counts; /* what was computed */
+    bh_counts counts, early; /* what was computed, and what of it while essential trees travelled */
 } totals;
 
 /* What one evaluation of the forces has sent and received on this rank, the top of the tree among it. */
@@ -84,7 +84,8 @@ static totals run_forces(bh_simulation *sim)
                  columns[2 * nranks + sim->domain.rank],
                  columns[3 * nranks + sim->domain.rank],
                  evaluated.ghosts,
-                 evaluated.counts};
+                 evaluated.counts,
+                 evaluated.early};
     for (int p = 0; p < BH_PHASES; p++) {
         t.messages_sent += evaluated.phase[p].messages_sent;
         t.messages_received += evaluated.phase[p].messages_received;
@@ -130,6 +131,48 @@ static void compare_work(const char *what, const bh_simulation *sim, const eqp_p
         eqp_evaluation_free(mine);
     }
     free(tag);
+}
+
+/* Seconds of this rank beside its load, on a network of a second for each message; overlaps: as a run does. */
+static double seconds_beside(const bh_simulation *sim, const eqp_problem *problem, const eqp_placement *placement,
+                             const eqp_exchange_plan *plan, bool overlaps)
+{
+    const eqp_network network = {.alpha = 1, .node = 1};
+    const int nranks = sim->domain.nranks;
+    double *seconds = calloc((size_t)nranks, sizeof *seconds), found;
+    const eqp_traffic traffic = {.seconds = seconds};
+    eqp_evaluation *mine = NULL, *all;
+    eqp_evaluated evaluated;
+    bh_trace trace = sim->problem.trace;
+    int code = eqp_evaluation_create(nranks, problem->nphases, problem->back, problem->ghosts, &mine);
+
+    trace.overlaps = overlaps;
+    code = code ? code : bh_trace_map(&trace, nranks, eqp_balancer_map(sim->balancer), placement, mine);
+    CHECK(code == EQP_OK, "trace: %s", eqp_error_text(code));
+    all = gather(sim->comm, nranks, mine, problem);
+    code = eqp_evaluation_by_plan(all, &network, plan, &traffic, &evaluated);
+    CHECK(code == EQP_OK, "evaluation: %s", eqp_error_text(code));
+    found = seconds[sim->domain.rank];
+    free(seconds);
+    eqp_evaluation_free(all);
+    eqp_evaluation_free(mine);
+    return found;
+}
+
+static int ranks_that_hide;
+
+/* What is hidden is what the run has computed while essential trees travelled. */
+static void compare_hidden(const char *what, const bh_simulation *sim, const eqp_problem *problem,
+                           const eqp_placement *placement, const totals *real)
+{
+    const eqp_exchange_plan *plan = &sim->evaluator.plan;
+    const double hidden =
+        seconds_beside(sim, problem, placement, plan, false) - seconds_beside(sim, problem, placement, plan, true);
+    const double early = eqp_cost_fit_predict(eqp_balancer_costs(sim->balancer), real->early.of);
+
+    CHECK(fabs(hidden - early) <= 1e-9, "%s, rank %d of %d: %g s hidden, %g s computed early", what, sim->domain.rank,
+          sim->domain.nranks, hidden, early);
+    ranks_that_hide += early > 1e-8;
 }
 
 /* One method and one plan: a real evaluation, then the trace of the same map. */
@@ -180,6 +223,9 @@ static void check_traffic(MPI_Comm comm, const char *what, const char *const *wo
           "%s, rank %d of %d: a load of %g s traced, %g s real", what, rank, nranks, eqp_evaluation_loads(all)[rank],
           load);
     compare_work(what, &sim, &problem, placement, &real.counts);
+    if (nranks > 1) {
+        compare_hidden(what, &sim, &problem, placement, &real);
+    }
     compare_totals(what, nranks, rank, "messages out", columns[rank], real.messages_sent);
     compare_totals(what, nranks, rank, "messages in", columns[nranks + rank], real.messages_received);
     compare_totals(what, nranks, rank, "bytes out", columns[2 * nranks + rank], real.bytes_sent);

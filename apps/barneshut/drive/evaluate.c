@@ -41,6 +41,7 @@ static int compute_all(bh_pass *p, bh_domain *domain, int code, bh_traffic *traf
         p->fetch = &fetch;
         code = bh_pass_works(p, 0, p->works->n, BH_READY_WORKS);
         p->fetch = NULL;
+        p->early = p->counts;
     }
     code = bh_essential_finish(&fetch, code, traffic);
     return code == EQP_OK ? bh_pass_works(p, 0, p->works->n, BH_WAITING_WORKS) : code;
@@ -62,6 +63,7 @@ done:
 static void take_results(const bh_pass *p, const bh_traffic *traffic, bh_evaluated *result)
 {
     result->counts = p->counts;
+    result->early = p->early;
     result->targets = p->targets;
     result->seconds = p->seconds;
     result->ghosts = traffic->cells + traffic->particles;

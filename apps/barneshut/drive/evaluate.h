@@ -38,6 +38,7 @@ typedef struct bh_evaluated {
     double seconds;                    /* CPU seconds of this rank in walking and forces: its load */
     double all_seconds;                /* CPU seconds with the exchange */
     bh_counts counts;                  /* of what this rank computed */
+    bh_counts early;                   /* of it, while the essential trees travelled */
     int64_t targets;                   /* their targets */
     int64_t ghosts;                    /* cells and particles that came from other ranks */
     bh_handed handed;                  /* zeros without a stealing */

@@ -21,6 +21,7 @@ typedef struct bh_pass {
     /* What has been done: */
     double seconds; /* CPU seconds in lists and forces */
     bh_counts counts;
+    bh_counts early; /* of them, while something was under way */
     int64_t targets;
     /* Scratch: */
     bh_list list;

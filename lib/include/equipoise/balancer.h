@@ -190,8 +190,8 @@ typedef struct eqp_step {
     double exchange_seconds;    /**< of the largest rank */
     double balance_seconds;     /**< of the largest rank */
     double step_measured;       /**< busy_seconds of the largest rank; 0 where a rank does not know them */
-    double step_predicted;      /**< of the largest rank: predicted and overhead, by what earlier steps have shown; 0
-                                     likewise */
+    double step_predicted;      /**< of the largest rank: predicted and overhead, times what the busiest rank has taken
+                                     beyond that, by what earlier steps have shown; 0 likewise */
     int64_t interactions;       /**< sum of the rows */
     int64_t units;              /**< items of the present map */
     int64_t split_owners;       /**< owners that ranks share */

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Predicted steps beside measured ones: runs on 2 to 32 ranks, which share what cores there are, by several methods.
+
+Writes predicted.csv and predicted.png. page.py puts them on the page."""
+import functools
+import os
+import sys
+
+import study
+
+NAME = "predicted"
+TITLE = "Predicted and measured steps"
+ALONE = True
+
+RANKS = [2, 4, 8, 16, 32]
+STEPS = 16
+FIRST = 4  # steps before: costs are not known yet
+GOAL = (10, 5)  # per cent: must, aim
+
+# What is run: program, words without a seed, methods. Files are public ones, and lie beside the networks.
+INPUTS = {
+    "clusters": ("barneshut", "clusters:n=16384", None),
+    "galaxy file": ("barneshut", None, os.path.join(os.pardir, "nbody", "g2_galaxy_littleendian.dat")),
+    "chains": ("dislocation", "chains:n=60", None),
+    "Tantalum.data": ("dislocation", None, "Tantalum.data"),
+}
+METHODS = {"barneshut": ["count", "sfc", "rcb", "interaction", "tiles"],
+           "dislocation": ["count", "sfc", "rcb", "interaction", "tiles"]}
+
+
+def words(run, name, seed):
+    """How a program is told what to run; None where there is no such file."""
+    _, recipe, file = INPUTS[name]
+    if file is None:
+        return ["--generate", f"{recipe},seed={seed}"]
+    path = run.file(file)
+    return path and [path]
+
+
+def measure(run, name, method, ranks, seed):
+    given = words(run, name, seed)
+    if given is None:
+        return []
+    report, _ = run.report(INPUTS[name][0], *given, "--steps", str(STEPS), "--rebalance", "4", "--balance", method,
+                           "--seed", str(seed), ranks=ranks)
+    rows = []
+    for step in report["steps"]:
+        if step["step"] >= FIRST and step["step_error"] is not None:
+            rows.append({"input": name, "method": method, "ranks": ranks, "seed": seed, "step": step["step"],
+                         "predicted": step["step_seconds_predicted"], "measured": step["step_seconds_measured"],
+                         "forces": step["force_seconds_max"]})
+    return rows
+
+
+def cases(run):
+    """Each method and number of ranks with a seed of its own, in turn: five seeds are five times as long."""
+    found = []
+    for name, (app, _, _) in INPUTS.items():
+        for i, method in enumerate(METHODS[app]):
+            for j, ranks in enumerate(RANKS):
+                seed = run.seeds[(i + j) % len(run.seeds)]
+                found.append(functools.partial(measure, run, name, method, ranks, seed))
+    return found
+
+
+def error(row):
+    return 100 * (float(row["predicted"]) / float(row["measured"]) - 1)
+
+
+def median_error(rows):
+    return study.median([abs(error(row)) for row in rows])
+
+
+def bias(rows):
+    return study.median([error(row) for row in rows])
+
+
+def cell(rows):
+    return f"{median_error(rows):.1f} ({bias(rows):+.1f})" if rows else "-"
+
+
+def draw(run, rows):
+    data, lines = {}, []
+    for color, name in zip(study.COLORS[1:], study.distinct(rows, "input")):
+        block = study.block("set", name)
+        data[block] = [[1e3 * float(row["measured"]), 1e3 * float(row["predicted"])] for row in study.pick(rows, input=name)]
+        lines.append(f"${block} using 1:2 with points pointtype 7 pointsize 0.4 linecolor rgb '{color}' title '{name}'")
+    script = """set logscale xy
+set xlabel "measured, CPU ms of the busiest rank\\n "
+set ylabel 'predicted [ms]'
+set key left top noenhanced
+plot x with lines linecolor rgb 'black' title 'alike', """ + ", ".join(lines) + "\n"
+    study.plot(run, NAME, script, data, width=900, height=800)
+
+
+def section(rows):
+    ranks = study.distinct(rows, "ranks", int)
+    by_input = [[name, *(cell(study.pick(rows, input=name, ranks=n)) for n in ranks), cell(study.pick(rows, input=name))]
+                for name in study.distinct(rows, "input")]
+    by_input.append(["all", *(cell(study.pick(rows, ranks=n)) for n in ranks), cell(rows)])
+    by_method = [[f"`{method}`", *(cell(study.pick(rows, method=method, ranks=n)) for n in ranks), cell(study.pick(rows, method=method))]
+                 for method in study.distinct(rows, "method")]
+    whole = median_error(rows)
+    reached = "the aim is reached" if whole <= GOAL[1] else "the must is reached" if whole <= GOAL[0] else "missed"
+    beside = study.median([1 - float(row["forces"]) / float(row["measured"]) for row in rows])
+    return f"""Each step of a run is foretold from what its map gives the ranks and from what earlier steps have cost, before it is taken:
+the busiest rank's CPU seconds in forces, and in all else that a step does (trees, packing, grafting, sums, motion), waiting
+for others left out. {STEPS} steps with a map every 4, ranks on the cores of one machine, steps from {FIRST} on; seeds of inputs
+and sampling change from run to run ({len(study.distinct(rows, 'seed'))} in all). Median error of a step in per cent, in brackets the median with its sign:
+
+{study.table(["input", *(f"{n} ranks" for n in ranks), "all"], by_input)}
+
+{study.table(["method", *(f"{n} ranks" for n in ranks), "all"], by_method)}
+
+Goal: a median error of {GOAL[0]} %, aim {GOAL[1]} %: {whole:.1f} %, {reached}. Of a measured step {100 * beside:.0f} % are not forces (median).
+Ranks that share cores disturb each other's caches, which costs are fitted with, and the busiest of many ranks takes longer
+than the one that should be: by how much, earlier steps tell.
+
+![Predicted beside measured steps](studies/{NAME}.png)"""
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])
