@@ -203,6 +203,7 @@ static int partition_on_root(MPI_Comm comm, const eqp_balance_items *items, cons
     int code = eqp_sum_int64(comm, 1, &sized);
 
     EQP_TRY(code);
+    EQP_TRY(eqp__zoltan_check_ids(comm, items->n, items->id, options->message)); /* numbers take their place */
     EQP_TRY(eqp__gathered_open(comm, items, part, &g));
     if (sized > 0) {
         EQP_TRY(eqp__collect_announce(&g.way, items->n, &all));
