@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What auto takes against every single method: one step later, over the lives of its maps, and against other partitioners.
+
+Writes ahead.csv and ahead.png. page.py puts them on the page. Networks from files are measured where they are
+(--networks)."""
+import functools
+import sys
+
+import study
+
+NAME = "ahead"
+TITLE = "auto one step later, and over 50 steps"
+
+SINGLE = ["sfc", "rcb", "rib", "sfc:split", "jagged", "tiles", "interaction"]
+LIVES = ["sfc", "rcb", "rib", "interaction", "sfc:even=step", "auto"]
+RIVALS = ["hypergraph", "rib", "metis", "scotch"]
+NEAR, FAR = [8, 16, 32, 64], [64, 256, 512, 1024]
+NETWORKS = {"default": [], "slow": ["--network", "alpha=2e-5,beta=1e-8"]}
+GENERATED = {"disks": 8192, "hernquist": 8192, "plummer": 8192}  # particles
+LIVING = 4096  # particles of the runs of 50 steps
+FARTHER = 8192  # of the largest numbers of parts
+FILES = {"Copper.data": "ParaDiS", "Tantalum.data": "ParaDiS"}
+STRESS = "0,0,0,5e8,5e8,0"  # that makes a network move
+KEPT = ["parts", "method", "step_seconds", "step_next", "balance_seconds", "chosen"]
+
+
+def compare(run, what, name, seed, network, app, words, methods, parts):
+    rows = run.compare(app, [*words, *NETWORKS[network]], methods, parts)
+    return [{"what": what, "set": name, "seed": seed, "network": network, **{key: row[key] for key in KEPT}} for row in rows]
+
+
+def live(run, name, seed, words):
+    parts = ",".join(map(str, NEAR))
+    return [{"what": "life", "set": name, "seed": seed, "network": "default", **row}
+            for row in run.rows("bench/study_life", parts, "+".join(LIVES), *words)]
+
+
+def of_set(run, name, seed, app, words, life):
+    found = [functools.partial(compare, run, "next", name, seed, "default", app, words(GENERATED.get(name)), [*SINGLE, "auto"], NEAR)]
+    found += [functools.partial(live, run, name, seed, life)]
+    if seed > run.seeds[0]:  # whole runs and many parts take minutes
+        return found[:1]
+    return found + [functools.partial(compare, run, "rivals", name, seed, network, app, words(FARTHER), ["auto", *RIVALS], FAR)
+                    for network in NETWORKS]
+
+
+def cases(run):
+    found = []
+    for name in GENERATED:
+        for seed in run.seeds:
+            words = lambda n, name=name, seed=seed: ["--generate", f"{name}:n={n},seed={seed}"]
+            found += of_set(run, name, seed, "barneshut", words, ["gravity", f"{name}:n={LIVING},seed={seed}"])
+    for name in FILES:
+        path = run.file(name)
+        if path:
+            found += of_set(run, name, run.seeds[0], "dislocation", lambda n, path=path: [path, "--stress", STRESS],
+                            ["network", path, "--stress", STRESS])
+    return found
+
+
+def least(rows, key):
+    return min(study.values(rows, key))
+
+
+def groups(rows, what):
+    """{(set, parts, network, seed): rows}"""
+    found = {}
+    for row in study.pick(rows, what=what):
+        found.setdefault((row["set"], int(row["parts"]), row["network"], row["seed"]), []).append(row)
+    return found
+
+
+def ratio(rows, key):
+    """auto's, of the best of all others."""
+    return least(study.pick(rows, method="auto"), key) / least([row for row in rows if row["method"] != "auto"], key)
+
+
+def lives_ratio(rows):
+    """auto with the usual policy, and with its best one, of the best method with its best policy."""
+    auto = study.pick(rows, method="auto")
+    best = least([row for row in rows if row["method"] != "auto"], "seconds")
+    return least(study.pick(auto, policy="auto"), "seconds") / best, least(auto, "seconds") / best
+
+
+def share(rows):
+    """Of trials of auto with the usual policy, %."""
+    return [100 * float(row["trials"]) / float(row["seconds"]) for row in study.pick(rows, method="auto", policy="auto")]
+
+
+def draw(run, rows):
+    data, lines = {}, []
+    found = groups(rows, "life")
+    for color, name in zip(study.COLORS[1:], dict.fromkeys(key[0] for key in found)):
+        block = study.block(name)
+        data[block] = [[parts, f"{study.median([lives_ratio(some)[0] for key, some in found.items() if key[:2] == (name, parts)]):.4f}"]
+                       for parts in NEAR if any(key[:2] == (name, parts) for key in found)]
+        lines.append(f"${block} using 1:2 with linespoints pointtype 7 linecolor rgb '{color}' title '{name}'")
+    script = f"""set logscale x 2
+set xlabel "parts\\n "
+set ylabel 'run by auto, of the best method with its best policy'
+plot {", ".join(lines)}, 1 with lines linecolor rgb 'black' dashtype 2 title 'as long'
+"""
+    study.plot(run, NAME, script, data)
+
+
+def span(numbers):
+    return study.spread(numbers, "{:.3f}") if len(numbers) > 1 else f"{numbers[0]:.3f}" if numbers else "-"
+
+
+def by_set(rows, what, parts, number, network=None):
+    found = groups(rows, what)
+    return [[name, *(span([number(some) for key, some in found.items()
+                           if key[:2] == (name, p) and network in (None, key[2])]) for p in parts)]
+            for name in dict.fromkeys(key[0] for key in found)]
+
+
+def section(rows):
+    later = [ratio(some, "step_next") for some in groups(rows, "next").values()]
+    life = [lives_ratio(some) for some in groups(rows, "life").values()]
+    usual = [pair[0] for pair in life]
+    behind = [number for number in later if number > 1.0]
+    trials = share(study.pick(rows, what="life"))
+    rivals = {network: [ratio(some, "step_seconds") for key, some in groups(rows, "rivals").items() if key[2] == network]
+              for network in NETWORKS}
+    seeds = len(study.distinct(study.pick(rows, what="next", set="disks"), "seed"))
+    sizes = ", ".join(f"`{name}:n={n}`" for name, n in GENERATED.items())
+    return f"""Sets on which nothing of `auto` was tuned: {sizes} ({seeds} seeds), and {", ".join(f"`{name}`" for name in FILES)} of ParaDiS
+below stress. All numbers are `auto`'s seconds as a part of those of the best of the others: median, least and largest over
+the seeds. Steps are modelled.
+
+**One step later.** `auto` of `--compare` against {", ".join(f"`{m}`" for m in SINGLE)}: the map of now, evaluated after everything has
+moved on by a step. {len(behind)} of {len(later)} comparisons are above 1.000, the largest is {max(later):.3f}.
+
+{study.table(["set", *(f"{p} parts" for p in NEAR)], by_set(rows, "next", NEAR, lambda some: ratio(some, "step_next")))}
+
+**Over 50 steps** in virtual time (`bench/study_life.c`): {LIVING:,} particles, or the network, one seed. Single methods
+({", ".join(f"`{m}`" for m in LIVES[:-1])}) have the best of the policies `never`, `auto`, `gain`, `repair`, 1, 4 and 16, each run by
+itself: the best of these in hindsight. `auto` has `--rebalance auto`; with its own best policy it is {span([pair[1] for pair in life])}. Its trials take
+{span(trials)} % of the run. Making maps counts as divided evenly among the parts.
+{sum(number > 1.01 for number in usual)} of {len(usual)} runs are above 1.010; median {study.median(usual):.3f}.
+Runs of 50 steps are too short for trials that may take 2 % of them, so they stay with the curve. And where a step is mostly
+exchange, as with few particles a part, the policies' repairs and new maps lose what they do not see: `never` is best there.
+
+{study.table(["set", *(f"{p} parts" for p in NEAR)], by_set(rows, "life", NEAR, lambda some: lives_ratio(some)[0]))}
+
+![Runs of 50 steps by auto, of the best single method with its best policy](studies/{NAME}.png)
+
+**Against other partitioners**: {", ".join(f"`{m}`" for m in RIVALS)}, {FARTHER:,} particles or the network, the step of now; one seed. *slow*
+is `{NETWORKS["slow"][1]}`. {"; ".join(f"{network}: median {study.median(numbers):.3f}, largest {max(numbers):.3f}" for network, numbers in rivals.items() if numbers)}.
+
+{study.table(["set", *(f"{p}, {network}" for network in NETWORKS for p in FAR)],
+             [left + right[1:] for left, right in zip(by_set(rows, "rivals", FAR, lambda some: ratio(some, "step_seconds"), "default"),
+                                                      by_set(rows, "rivals", FAR, lambda some: ratio(some, "step_seconds"), "slow"))])}
+
+`hypergraph` is tried by `auto` where it is asked for only. Here {best_rival(rows)}."""
+
+
+def best_rival(rows):
+    """How often each is the best."""
+    names = [min((row for row in some if row["method"] != "auto"), key=lambda row: float(row["step_seconds"]))["method"]
+             for some in groups(rows, "rivals").values()]
+    return "the best of the rivals is " + ", ".join(f"`{name}` in {names.count(name)}" for name in RIVALS if name in names) + \
+        f" of {len(names)} comparisons"
+
+
+if __name__ == "__main__":
+    study.main(sys.modules[__name__])
