@@ -104,7 +104,7 @@ def section(rows):
     whole = median_error(rows)
     reached = "the aim is reached" if whole <= GOAL[1] else "the must is reached" if whole <= GOAL[0] else "missed"
     beside = study.median([1 - float(row["forces"]) / float(row["measured"]) for row in rows])
-    return f"""Each step of a run is foretold from what its map gives the ranks and from what earlier steps have cost, before it is taken:
+    return f"""Of each step of a run its counts (interactions, elements, ghosts, bytes) and what earlier steps have cost say what it should take:
 the busiest rank's CPU seconds in forces, and in all else that a step does (trees, packing, grafting, sums, motion), waiting
 for others left out. {STEPS} steps with a map every 4, ranks on the cores of one machine, steps from {FIRST} on; seeds of inputs
 and sampling change from run to run ({len(study.distinct(rows, 'seed'))} in all). Median error of a step in per cent, in brackets the median with its sign:
