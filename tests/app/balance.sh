@@ -15,7 +15,9 @@ done
 for strategy in random particle adaptive; do
     expect 8 --generate clusters:n=8192 --steps 0 --sample-strategy "$strategy" --report "clusters-$strategy" --quiet
 done
-expect 4 --generate clusters:n=8192 --steps 25 --balance feedback --report feedback --quiet
+# Steps of some length, so that what is measured is work, and groups that are small beside a rank's share.
+expect 4 --generate clusters:n=8192 --steps 25 --opening geometric --precision double --group-size 64 --balance feedback \
+    --report feedback --quiet
 expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance repair --report repaired --quiet
 expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance gain --report gained --quiet
 python3 - <<'EOF' || fail "imbalance"
