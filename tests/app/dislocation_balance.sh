@@ -107,7 +107,7 @@ END
 
 # What is said on the terminal.
 expect 4 "${network[@]}" --steps 2 --report said
-head -n 1 out | grep -q '^dislocation .*336 nodes (generated chains) on 4 ranks, --balance interaction, 3 x 3 x 3 cells$' ||
+head -n 1 out | grep -q '^dislocation .*336 nodes (generated chains) on 4 ranks, --balance auto, 3 x 3 x 3 cells$' ||
     fail "first line: $(head -n 1 out)"
 [ "$(grep -c '^ *[0-2]  ' out)" -eq 3 ] || fail "three steps are not three lines: $(cat out)"
 for word in rebalanced measured pairs nodes strain stress; do
