@@ -40,13 +40,15 @@ static void shorten(eqp_cost_fit *fit)
 int eqp__costs_init(eqp_costs *costs, int nkinds, const double *nominal)
 {
     eqp_costs made = {.fit = {.nkinds = nkinds}};
-    const int code = eqp_cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE);
+    int code;
 
-    for (int k = 0; k < nkinds && code == EQP_OK; k++) { /* the code says whether nkinds can be */
+    EQP_TRY(eqp_cost_sums_init(&made.samples, nkinds, EQP_COST_RELATIVE)); /* refuses an nkinds that cannot be */
+    for (int k = 0; k < nkinds; k++) {
         made.fit.cost[k] = made.nominal[k] = nominal[k];
     }
     shorten(&made.fit);
     *costs = made;
+done:
     return code;
 }
 
