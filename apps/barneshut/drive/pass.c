@@ -9,7 +9,7 @@
 
 /* Groups are timed in batches of about so many interactions: a tenth of a millisecond, which the clock resolves well
  * and which leaves a rank dozens of samples. */
-#define BATCH_INTERACTIONS 50000
+#define BATCH_INTERACTIONS 200000
 
 void bh_pass_free(bh_pass *pass)
 {
