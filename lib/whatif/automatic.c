@@ -25,9 +25,6 @@ _Static_assert(sizeof candidates / sizeof candidates[0] == EQP__AUTO_CANDIDATES,
 /* What costs so much more than the best has lost. */
 #define LOSS 0.02
 
-/* In a comparison, candidates that take more are tried only where they are asked for. */
-#define MOST_UNASKED 10
-
 /* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
 #define EVEN_EFFORT 6.0
 
@@ -42,7 +39,7 @@ int eqp__auto_missing(const eqp_methods *own, const eqp_choice_options *usual, i
         while (k < n && strcmp(choice[k].word, candidates[i].word) != 0) {
             k++;
         }
-        if (k == n && candidates[i].effort <= MOST_UNASKED) {
+        if (k == n) {
             code = eqp_choice_parse(own, usual, candidates[i].word, &made[count++], message);
         }
     }

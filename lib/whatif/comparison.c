@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody should leave the curve for less than this part of a step. */
-#define WORTHWHILE 0.01
-
 /* So many of the shortest steps are made even beside, for `auto`. */
 #define EVENED 2
 
@@ -120,25 +117,20 @@ static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *tri
     return code == EQP_OK ? eqp__whatif_try(state, n, trials + c->ntried, network, message) : code;
 }
 
-/* What `auto` takes: the smallest time of the next step, or of the step while that is not known; the curve, if nothing
- * is worthwhile against it. Its own cost is that of all. next: [ntried + neven] room. */
+/* What `auto` takes: the smallest time of the next step, or of the step while that is not known. Its own cost is that
+ * of all. step, next: [ntried + neven] room. */
 static eqp_compared choose(const comparison *c, const eqp_trial *trials, double *step, double *next)
 {
     eqp_compared row;
     double seconds = 0.0;
-    int n = 0, curve = -1, best;
+    int n = 0;
 
     for (; n < c->ntried + c->neven && trials[n].choice != NULL; n++) {
         seconds += trials[n].row.balance_seconds;
         step[n] = step_of(&trials[n]);
         next[n] = trials[n].row.step_next;
-        curve = strcmp(trials[n].choice->word, "sfc") == 0 ? n : curve;
     }
-    if (curve >= 0) {
-        step[curve] *= 1.0 - WORTHWHILE;
-        next[curve] *= 1.0 - WORTHWHILE;
-    }
-    best = eqp__outlook_pick(n, step, next);
+    const int best = eqp__outlook_pick(n, step, next);
     row = trials[best].row;
     snprintf(row.chosen, sizeof row.chosen, "%s", trials[best].choice->word);
     row.method = c->automatic->word;
