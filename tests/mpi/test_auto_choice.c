@@ -474,6 +474,27 @@ static void a_comparison_takes_the_shortest_step(MPI_Comm comm)
     CHECK(row[1][NWORDS].evaluated.bytes_max < row[0][NWORDS].evaluated.bytes_max);
 }
 
+/* Whatever was asked for, each candidate is compared once, the expensive ones too. */
+static void a_comparison_leaves_no_candidate_out(MPI_Comm comm)
+{
+    eqp_choice asked, *missing = NULL;
+    eqp_message message = {""};
+    int all = 0, n = 0;
+
+    (void)comm;
+    CHECK_EQUAL(eqp__auto_missing(NULL, &usual, 0, NULL, &all, &missing, &message), EQP_OK);
+    CHECK_EQUAL(all, EQP__AUTO_CANDIDATES);
+    CHECK(strcmp(missing[all - 1].word, "hypergraph") == 0);
+    free(missing);
+    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, "hypergraph", &asked, &message), EQP_OK);
+    CHECK_EQUAL(eqp__auto_missing(NULL, &usual, 1, &asked, &n, &missing, &message), EQP_OK);
+    CHECK_EQUAL(n, all - 1);
+    for (int i = 0; i < n; i++) {
+        CHECK(strcmp(missing[i].word, "hypergraph") != 0);
+    }
+    free(missing);
+}
+
 /* Loads change from one step to the next. */
 static int advance(void *user, eqp_message *message)
 {
@@ -513,6 +534,7 @@ int main(int argc, char **argv)
         MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
         MPI_TEST(a_choice_is_never_above_the_curve),
         MPI_TEST(a_comparison_takes_the_shortest_step),
+        MPI_TEST(a_comparison_leaves_no_candidate_out),
         MPI_TEST(what_ages_is_left),
         MPI_TEST(trials_wait_for_their_share),
         MPI_TEST(a_comparison_looks_ahead),
