@@ -16,10 +16,10 @@ for strategy in random particle adaptive; do
     expect 8 --generate clusters:n=8192 --steps 0 --sample-strategy "$strategy" --report "clusters-$strategy" --quiet
 done
 # Steps of some length, so that what is measured is work, and groups that are small beside a rank's share.
-expect 4 --generate clusters:n=8192 --steps 25 --opening geometric --precision double --group-size 64 --balance feedback \
-    --report feedback --quiet
-expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance repair --report repaired --quiet
-expect 4 --generate clusters:n=8192 --steps 20 --balance sfc --rebalance gain --report gained --quiet
+long=(--generate clusters:n=8192 --opening geometric --precision double --group-size 64 --quiet)
+expect 4 "${long[@]}" --steps 25 --balance feedback --report feedback
+expect 4 "${long[@]}" --steps 20 --balance sfc --rebalance repair --report repaired
+expect 4 "${long[@]}" --steps 20 --balance sfc --rebalance gain --report gained
 python3 - <<'EOF' || fail "imbalance"
 import json, statistics
 for name in ("feedback", "repaired", "gained"):
