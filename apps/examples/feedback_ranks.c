@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROWS = 20000 };
+enum { ROWS = 5000 };
 
 /* What travels with a row. */
 typedef struct row {

@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "slow.h"
+
 #include <equipoise/snapshot.h>
 
 static char files_folder[1024];
@@ -267,9 +269,10 @@ static inline void refuse_read(const char *path, int code, const char *what)
 static inline void check_slices(const char *path, const particles *whole)
 {
     eqp_snapshot *s = open_good(path);
+    int64_t step = slow_here() ? 5 : 1;
 
     assert_int_equal(eqp_snapshot_get_info(s)->n, whole->n);
-    for (int64_t first = 0; first <= whole->n; first++) {
+    for (int64_t first = 0; first <= whole->n; first += step) {
         for (int64_t n = 0; n <= whole->n - first; n++) {
             particles p = particles_new(n);
 
