@@ -24,6 +24,7 @@ typedef __m256d vector;
 #define EXP(x) Sleef_expd4_u10avx2(x)
 #define ATAN2(y, x) Sleef_atan2d4_u35avx2(y, x)
 #define ROUNDED(x) rounded(x)
+#define BEGIN()
 
 static inline vector mask_of(unsigned bits)
 {

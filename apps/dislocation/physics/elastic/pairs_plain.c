@@ -24,6 +24,7 @@
 #define EXP(x) exp(x)
 #define ATAN2(y, x) atan2(y, x)
 #define ROUNDED(x) (x)
+#define BEGIN()
 
 #include "pairs_formula.h"
 #include "pairs_line.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loop over the sources of one target, LANES pairs at a time; included after pairs_formula.h and pairs_parallel.h
  * by pairs_plain.c, pairs_avx2.c and pairs_avx512.c. They define besides STORE(p, x), BITS(mask) (lane i in bit i),
- * ONLY(bits, x) (0 in other lanes), ROUNDED(x): x, which the compiler must not fuse with what follows. */
+ * ONLY(bits, x) (0 in other lanes), ROUNDED(x): x, which the compiler must not fuse with what follows, and BEGIN(): what
+ * comes before the loop. */
 
 /* LANES sources, at the image that is nearest to the target's midpoint. */
 typedef struct dd_sources {
@@ -100,6 +101,7 @@ static void dd_pairs(const dd_medium *medium, const dd_segment *target, const dd
     const REAL ba[3] = {WIDE(t.burgers[0]), WIDE(t.burgers[1]), WIDE(t.burgers[2])};
     REAL sum[6] = {WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0), WIDE(0)};
 
+    BEGIN();
     for (int64_t i = first, left = n; left > 0; i += LANES, left -= LANES) {
         const dd_sources s = dd_sources_at(medium, &t, sources, i);
         const unsigned all = left >= LANES ? (1u << LANES) - 1 : (1u << left) - 1;
