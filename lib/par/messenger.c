@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First pieces that are expected, other pieces, and first pieces that are not expected: these by turns, as a rank that
- * is through may send the next ones to a rank that still listens. */
+/* First pieces that are expected, other pieces, and first pieces that are not expected: these need no turns, as none is
+ * sent before all ranks have agreed, and so have left the exchange before. */
 enum { TAG_FIRST = 76, TAG_REST, TAG_NEW };
 
 enum { PIECE = 1 << 18 };
@@ -46,7 +46,7 @@ typedef struct partner {
     progress progress;  /* of what comes from it */
     int64_t at;         /* bytes that have come */
     MPI_Request coming; /* the piece after them */
-    bool told, tells;   /* it expects messages; they are expected from it */
+    bool told;          /* it expects messages */
     bool lost;          /* no memory for what it has sent */
     int idle;           /* exchanges in a row that had nothing for it */
 } partner;
@@ -55,7 +55,7 @@ typedef enum phase { OPEN, SENT, ANSWERED } phase;
 
 struct eqp_messenger {
     MPI_Comm comm; /* own */
-    int rank, nranks, turn;
+    int rank, nranks;
     phase state;
     partner *partner;      /* [nranks] */
     int nto, nfrom, nsent; /* standing partners; ranks for which this exchange has something */
@@ -224,22 +224,14 @@ static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool la
         m->counts.bytes_sent += h.bytes;
     }
     for (int64_t at = 0; at < n; at += PIECE, m->nrequests++) {
-        const int piece = n - at < PIECE ? (int)(n - at) : PIECE;
-        const int mpi = told_when_taken && at == 0
-                            ? MPI_Issend(data, piece, MPI_BYTE, to, tag, m->comm, &m->request[m->nrequests])
-                            : MPI_Isend(data + at, piece, MPI_BYTE, to, at == 0 ? tag : TAG_REST, m->comm,
-                                        &m->request[m->nrequests]);
-        if (mpi != MPI_SUCCESS) {
+        const int piece = n - at < PIECE ? (int)(n - at) : PIECE, this_tag = at == 0 ? tag : TAG_REST;
+        const bool synchronous = at == 0 && told_when_taken;
+        if ((synchronous ? MPI_Issend : MPI_Isend)(data + at, piece, MPI_BYTE, to, this_tag, m->comm,
+                                                   &m->request[m->nrequests]) != MPI_SUCCESS) {
             return EQP_ERR_MPI;
         }
     }
     return EQP_OK;
-}
-
-static void prepare(eqp_messenger *m, int n, const int *to)
-{
-    m->code = m->code ? m->code : make_room(m, n, to);
-    m->failure = (head){.code = m->code};
 }
 
 static void await(eqp_messenger *m, int n, const int *from)
@@ -253,16 +245,25 @@ static void await(eqp_messenger *m, int n, const int *from)
     }
 }
 
-static void begin(eqp_messenger *m, phase next, int code)
+static void begin(eqp_messenger *m, phase next, int code, int nto, const int *to, int nfrom, const int *from)
 {
     m->state = next;
     m->code = code > 0 ? EQP_ERR_ARGUMENT : code;
+    m->code = m->code ? m->code : make_room(m, nto, to);
+    m->failure = (head){.code = m->code};
     m->alone = EQP_OK;
-    m->turn = !m->turn;
     m->nawaited = 0;
     m->nrequests = 0;
     m->came = (eqp_messages_view){.n = 0};
     m->counts = (eqp_route_counts){0};
+    await(m, nfrom, from);
+}
+
+/* MPI has failed: nobody waits for anything any more. */
+static int give_up(eqp_messenger *m)
+{
+    m->state = OPEN;
+    return EQP_ERR_MPI;
 }
 
 int eqp_messenger_send(eqp_messenger *messenger, int code)
@@ -276,52 +277,49 @@ int eqp_messenger_send(eqp_messenger *messenger, int code)
     if (m->state != OPEN) {
         return EQP_ERR_STATE;
     }
-    begin(m, SENT, code);
-    prepare(m, m->nto, m->to);
-    await(m, m->nfrom, m->from);
+    begin(m, SENT, code, m->nto, m->to, m->nfrom, m->from);
     for (int i = 0; i < m->nto; i++) {
         partner *p = &m->partner[m->to[i]];
         p->idle = m->code ? 0 : p->out.n > 0 ? 0 : p->idle + 1;
         if (post(m, m->to[i], TAG_FIRST, false, p->idle >= PATIENCE)) {
-            return EQP_ERR_MPI;
+            return give_up(m);
         }
     }
     for (int i = 0; i < m->nsent; i++) {
         unexpected -= !m->partner[m->sent[i]].told;
     }
-    return eqp__agree_begin(m->comm, m->code, 1, &unexpected, &m->agreement);
+    return eqp__agree_begin(m->comm, m->code, 1, &unexpected, &m->agreement) ? give_up(m) : EQP_OK;
+}
+
+/* Whether they are other ranks, ascending. */
+static bool are_others(const eqp_messenger *m, int n, const int *rank)
+{
+    bool right = n == 0 || (n > 0 && rank);
+
+    for (int i = 0; right && i < n; i++) {
+        right = is_other(m, rank[i]) && (i == 0 || rank[i] > rank[i - 1]);
+    }
+    return right;
 }
 
 int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int *to, int nfrom, const int *from)
 {
     eqp_messenger *const m = messenger;
-    int expected = 0, own = EQP_OK;
+    int expected = 0;
 
-    if (!m || nto < 0 || nfrom < 0 || nto > m->nranks || nfrom > m->nranks || (nto > 0 && !to) ||
-        (nfrom > 0 && !from)) {
+    if (!m || !are_others(m, nto, to) || !are_others(m, nfrom, from)) {
         return EQP_ERR_ARGUMENT;
     }
     if (m->state != OPEN) {
         return EQP_ERR_STATE;
     }
-    for (int i = 0; i < nfrom; i++) {
-        own = is_other(m, from[i]) ? own : EQP_ERR_ARGUMENT;
-    }
-    for (int i = 0; i < nto; i++) {
-        own = is_other(m, to[i]) ? own : EQP_ERR_ARGUMENT;
-    }
-    if (own) {
-        return own;
-    }
     for (int i = 0; i < nto; i++) {
         expected += m->partner[to[i]].out.n > 0;
     }
-    begin(m, ANSWERED, expected < m->nsent && !code ? EQP_ERR_ARGUMENT : code);
-    prepare(m, nto, to);
-    await(m, nfrom, from);
+    begin(m, ANSWERED, expected < m->nsent && !code ? EQP_ERR_ARGUMENT : code, nto, to, nfrom, from);
     for (int i = 0; i < nto; i++) {
         if (post(m, to[i], TAG_FIRST, false, false)) {
-            return EQP_ERR_MPI;
+            return give_up(m);
         }
     }
     return EQP_OK;
@@ -425,15 +423,29 @@ static int receive(eqp_messenger *m, int from, bool wait)
     return EQP_OK;
 }
 
+/* What this rank sends, and its agreement, move on inside MPI alone. */
+static int move_on(eqp_messenger *m)
+{
+    int done;
+    const bool failed = MPI_Testall((int)m->nrequests, m->request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
+                        (m->state == SENT && MPI_Test(&m->agreement.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+
+    return failed ? EQP_ERR_MPI : EQP_OK;
+}
+
 int eqp_messenger_progress(eqp_messenger *messenger)
 {
     eqp_messenger *const m = messenger;
-    int code = m ? EQP_OK : EQP_ERR_ARGUMENT;
+    int code;
 
-    for (int i = 0; !code && m->state != OPEN && i < m->nawaited; i++) {
+    if (!m || m->state == OPEN) {
+        return m ? EQP_OK : EQP_ERR_ARGUMENT;
+    }
+    code = move_on(m);
+    for (int i = 0; !code && i < m->nawaited; i++) {
         code = m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], false);
     }
-    return code;
+    return code ? give_up(m) : EQP_OK;
 }
 
 /* ---- messages that nobody expects ---- */
@@ -444,7 +456,7 @@ static int take_unexpected(eqp_messenger *m)
     MPI_Status status;
     int flag = 0;
 
-    if (MPI_Improbe(MPI_ANY_SOURCE, TAG_NEW + m->turn, m->comm, &flag, &first, &status) != MPI_SUCCESS) {
+    if (MPI_Improbe(MPI_ANY_SOURCE, TAG_NEW, m->comm, &flag, &first, &status) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if (!flag) {
@@ -452,7 +464,6 @@ static int take_unexpected(eqp_messenger *m)
     }
     const int from = status.MPI_SOURCE;
     await(m, 1, &from);
-    m->partner[from].tells = true;
     m->from[m->nfrom++] = from;
     return take_first(m, from, &first, &status) || receive(m, from, true) ? EQP_ERR_MPI : EQP_OK;
 }
@@ -470,7 +481,7 @@ static int exchange_unexpected(eqp_messenger *m)
             p->told = true;
             p->idle = 0;
             m->to[m->nto++] = m->sent[i];
-            if (post(m, m->sent[i], TAG_NEW + m->turn, true, false)) {
+            if (post(m, m->sent[i], TAG_NEW, true, false)) {
                 return EQP_ERR_MPI;
             }
         }
@@ -509,10 +520,9 @@ static void part(eqp_messenger *m)
     m->nto = kept;
     kept = 0;
     for (int i = 0; i < m->nfrom; i++) {
-        partner *p = &m->partner[m->from[i]];
-        p->tells = !p->came.last;
+        const partner *p = &m->partner[m->from[i]];
         m->from[kept] = m->from[i];
-        kept += p->tells;
+        kept += !p->came.last;
     }
     m->nfrom = kept;
 }
@@ -527,9 +537,7 @@ static int make_view(eqp_messenger *m)
 {
     int n = 0, code = EQP_OK;
 
-    if (m->nawaited > 1) {
-        qsort(m->awaited, (size_t)m->nawaited, sizeof *m->awaited, compare_ranks);
-    }
+    qsort(m->awaited, (size_t)m->nawaited, sizeof *m->awaited, compare_ranks);
     for (int i = 0; i < m->nawaited; i++) {
         const partner *p = &m->partner[m->awaited[i]];
         code = code ? code : p->came.code;
@@ -554,8 +562,8 @@ static void clear(eqp_messenger *m)
     m->state = OPEN;
 }
 
-/* Returns the code of all ranks after a send, else EQP_OK; or EQP_ERR_MPI. */
-static int end_exchange(eqp_messenger *m)
+/* EQP_OK or EQP_ERR_MPI of this rank; *all: the code of all ranks after a send. */
+static int end_exchange(eqp_messenger *m, int *all)
 {
     int64_t unexpected = 0;
     int code = EQP_OK;
@@ -564,12 +572,10 @@ static int end_exchange(eqp_messenger *m)
         EQP_TRY(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
     }
     if (m->state == SENT) {
-        code = eqp__agree_end(&m->agreement, &unexpected);
-        code = code == EQP_OK && unexpected < 0 ? exchange_unexpected(m) : code;
+        *all = eqp__agree_end(&m->agreement, &unexpected);
+        EQP_TRY(*all == EQP_OK && unexpected < 0 ? exchange_unexpected(m) : EQP_OK);
     }
-    if (code != EQP_ERR_MPI && MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
-    }
+    EQP_TRY(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
 done:
     return code;
 }
@@ -577,7 +583,7 @@ done:
 int eqp_messenger_finish(eqp_messenger *messenger)
 {
     eqp_messenger *const m = messenger;
-    int code;
+    int code, all = EQP_OK;
 
     if (!m) {
         return EQP_ERR_ARGUMENT;
@@ -586,14 +592,15 @@ int eqp_messenger_finish(eqp_messenger *messenger)
         return EQP_ERR_STATE;
     }
     eqp_wait_begin();
-    code = end_exchange(m);
+    code = end_exchange(m, &all);
     eqp_wait_end();
-    if (code != EQP_ERR_MPI) {
+    if (!code) {
         const int told = make_view(m);
-        if (m->state == ANSWERED) {
-            code = m->code ? m->code : told;
-        } else {
+        if (m->state == SENT) {
             part(m);
+            code = all;
+        } else {
+            code = m->code ? m->code : told;
         }
     }
     if (code && m->state == SENT) {

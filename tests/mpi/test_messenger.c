@@ -171,6 +171,33 @@ static int exchange_with_little(MPI_Comm comm, void *user)
     return code;
 }
 
+static void lists_of_partners_ascend(MPI_Comm comm)
+{
+    const int rank = mpi_test_rank(comm), size = mpi_test_size(comm), other = rank == 0 ? 1 : 0;
+    const int twice[2] = {other, other}, self[1] = {rank}, none[1] = {size};
+    unsigned char *room;
+    eqp_messenger *m = NULL;
+
+    CHECK_EQUAL(eqp_messenger_create(comm, &m), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 2, twice, 0, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 0, NULL, 2, twice), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 1, self, 0, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 1, none, 0, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 1, NULL, 0, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, -1, NULL, 0, NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_messenger_finish(m), EQP_ERR_STATE);
+    CHECK_EQUAL(eqp_messenger_progress(NULL), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_messenger_progress(m), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_put(m, rank, 8, &room), EQP_ERR_ARGUMENT);
+    if (size > 1) { /* for somebody who is not in the list */
+        CHECK_EQUAL(eqp_messenger_put(m, other, 8, &room), EQP_OK);
+        CHECK_EQUAL(eqp_messenger_answer(m, EQP_OK, 0, NULL, 0, NULL), EQP_OK);
+        CHECK_EQUAL(eqp_messenger_put(m, other, 8, &room), EQP_ERR_STATE);
+        CHECK_EQUAL(eqp_messenger_finish(m), EQP_ERR_ARGUMENT);
+    }
+    eqp_messenger_free(m);
+}
+
 static void nobody_waits_for_a_rank_without_memory(MPI_Comm comm)
 {
     CHECK(failing_ranks_check(comm, exchange_with_little, NULL) > 0);
@@ -182,6 +209,7 @@ int main(int argc, char **argv)
         MPI_TEST(messages_arrive_whole),
         MPI_TEST(a_code_arrives_everywhere),
         MPI_TEST(an_answer_that_fails_is_told_to_those_who_wait),
+        MPI_TEST(lists_of_partners_ascend),
         MPI_TEST(nobody_waits_for_a_rank_without_memory),
     };
 

@@ -152,7 +152,7 @@ static bool is_sent(const bh_works *works, int64_t g, group_place *at, int *alon
     return sent;
 }
 
-/* Whether this rank lacks anything that a share of a group, or a group from elsewhere, may need. */
+/* Finds whether this rank lacks anything that a share of a group, or a group from elsewhere, may need. */
 static int find_wait(const bh_tree *tree, int me, bh_works *works, int64_t w, const bh_mac *mac, const eqp_map *map,
                      bh_list *list)
 {
@@ -283,7 +283,7 @@ static int list_messages(asked *in, const eqp_messages_view *came)
     int code;
 
     for (int i = 0; i < came->n; i++) {
-        EQP_TRY(came->data[i] == NULL || came->bytes[i] % (int64_t)in->bytes != 0 ? EQP_ERR_FORMAT : EQP_OK);
+        EQP_TRY(came->bytes[i] % (int64_t)in->bytes != 0 ? EQP_ERR_FORMAT : EQP_OK);
         n += came->bytes[i] / (int64_t)in->bytes;
     }
     EQP_TRY(eqp_array_create(&in->at, n, sizeof *in->at));
@@ -333,7 +333,7 @@ done:
     return code;
 }
 
-/* All that has come in answer to requests, marked. */
+/* Marks what the requests that have come ask for. */
 static int answer(const bh_fetch *fetch, const asked *in, const bh_mac *mac, const eqp_map *map, bh_let **let,
                   bh_let_blocks *blocks)
 {
@@ -435,7 +435,7 @@ static int send_messages(bh_fetch *fetch, bh_post *post, const bh_works *works, 
     code = code == EQP_OK ? put_blocks(post->ghosts, let, &marked) : code;
     bh_let_free(let);
     free(in.at);
-    const int sent = works->away
+    const int sent = works->post != NULL
                          ? eqp_messenger_send(post->ghosts, code)
                          : eqp_messenger_answer(post->ghosts, code, came.n, came.rank, post->nasked, post->asked);
     fetch->messages = sent == EQP_OK ? post->ghosts : NULL;

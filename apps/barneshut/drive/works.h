@@ -35,7 +35,7 @@ typedef struct bh_works {
     int *sent_rank;                   /* the other ranks that compute each, ascending */
     bool *sent_own;                   /* [nsent] whether this rank computes some of it, too */
     bool away;                        /* whether groups are computed elsewhere than at home, on any rank */
-    const unsigned char **block;      /* [n - nlocal] records and positions as they have come */
+    const unsigned char **block;      /* [n - nlocal] records and positions as they came: till the next works */
     double **to;   /* [n - nlocal] ax, ay, az and pot of each work's targets; NULL: no results wanted */
     MPI_Comm comm; /* borrowed */
     bh_post *post; /* its messages carry works and results (borrowed); NULL: these do */

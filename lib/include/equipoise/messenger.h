@@ -6,12 +6,12 @@
  * them go, eqp_messenger_finish() waits for what comes, which eqp_messenger_came() shows. A rank does not have to know
  * who sends to it. Partners are remembered: as long as every rank sends to those to whom it has sent lately, an
  * exchange costs a message for each of them and an allreduce that blocks nobody, which carries the ranks' codes. A
- * message for somebody else costs a second allreduce of that kind, once. A partner that gets nothing for some exchanges
+ * message for somebody else costs a barrier that blocks nobody, once. A partner that gets nothing for some exchanges
  * is forgotten. Ranks that know from whom something comes, as those do who have asked, need no allreduce at all:
  * eqp_messenger_answer().
  *
- * Memory for messages is kept. Codes travel with the data, as in <equipoise/route.h>; the rules of <equipoise/par.h>
- * hold else. */
+ * Memory for messages is kept. After EQP_ERR_MPI a messenger can only be freed. Codes travel with the data, as in
+ * <equipoise/route.h>; the rules of <equipoise/par.h> hold else. */
 #ifndef EQUIPOISE_MESSENGER_H
 #define EQUIPOISE_MESSENGER_H
 
@@ -28,8 +28,9 @@ typedef struct eqp_messenger eqp_messenger;
 
 /** What has come (borrowed from the messenger until its next send). */
 typedef struct eqp_messages_view {
-    int n;                /**< messages that have bytes */
-    const int *rank;      /**< [n] who has sent each, ascending; NULL where the exchange failed on all ranks */
+    int n; /**< messages that have bytes */
+    const int
+        *rank; /**< [n] who has sent each, ascending; NULL before a finish, and after one that failed on all ranks */
     const int64_t *bytes; /**< [n] >= 1 */
     const void *const
         *data; /**< [n] aligned for any type of up to 16 bytes; NULL where this rank had no memory for it */
@@ -60,12 +61,13 @@ int eqp_messenger_send(eqp_messenger *messenger, int code);
 /** The same where each rank knows who sends to it: no rank waits for others than those. Messages that have no bytes
  * travel too. Collective.
  * \param[in] code       EQP_OK, or why this rank has nothing to send: its partners hear of it
- * \param[in] nto, to    [nto] different other ranks that wait for a message, among them all for which something was put
- * \param[in] nfrom, from [nfrom] different other ranks from which a message comes
- * \return as eqp_messenger_send(); something put for a rank that is not in `to` is a code EQP_ERR_ARGUMENT */
+ * \param[in] nto, to    [nto] other ranks, ascending, that wait for a message, among them all for which something was put
+ * \param[in] nfrom, from [nfrom] other ranks, ascending, from which a message comes
+ * \return as eqp_messenger_send(), EQP_ERR_ARGUMENT for other lists, too; something put for a rank that is not in `to` is a code EQP_ERR_ARGUMENT */
 int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int *to, int nfrom, const int *from);
 
-/** Takes in what is there: call it now and then between send and finish. Local, returns at once.
+/** Takes in what is there, and moves on what this rank sends: call it now and then between send and finish. Local,
+ * returns at once, but for a message that there is no memory for: then when all of that has come.
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI */
 int eqp_messenger_progress(eqp_messenger *messenger);
 
@@ -78,7 +80,7 @@ int eqp_messenger_finish(eqp_messenger *messenger);
 /** What has come. Local; nothing for NULL or before the first finish. */
 eqp_messages_view eqp_messenger_came(const eqp_messenger *messenger);
 
-/** What this rank has sent and received in the last exchange: messages that have bytes, and those. Local. */
+/** What this rank has sent and received in the last exchange: messages that have bytes, and those bytes. Local. */
 eqp_route_counts eqp_messenger_last_counts(const eqp_messenger *messenger);
 
 #ifdef __cplusplus
