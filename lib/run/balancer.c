@@ -304,15 +304,15 @@ static void calibrate(eqp_balancer *b, eqp_making *making)
     }
 }
 
-/* The measured loads of the ranks, all 0 before the first step. Where ranks have different speeds, their work instead:
- * what a map divides. */
+/* The measured loads of the ranks, all 0 before the first step. Where they do not tell how much work a rank has, that
+ * work instead: what a map divides. */
 static int measured_loads(const eqp_balancer *b, double **loads)
 {
-    const bool alike = eqp__rows_alike(b->nranks, b->row);
+    const bool tell = eqp__rows_tell(b->nranks, b->row, b->options.fixed_costs);
     const int code = eqp_array_create(loads, b->nranks, sizeof **loads);
 
     for (int r = 0; r < b->nranks && code == EQP_OK; r++) {
-        (*loads)[r] = alike ? b->row[r].load : b->row[r].work;
+        (*loads)[r] = tell ? b->row[r].load : b->row[r].work;
     }
     return code;
 }

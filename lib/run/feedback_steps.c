@@ -19,7 +19,8 @@ typedef enum phase {
 
 struct eqp_feedback_steps {
     int nranks;
-    bool ruled; /* else each map is a step */
+    bool ruled;       /* else each map is a step */
+    bool fixed_costs; /* of the balancer */
     phase phase;
     eqp_feedback_options options;
     eqp_feedback_state state;
@@ -41,6 +42,7 @@ int eqp__feedback_steps_create(const eqp_balancer_options *options, int nranks, 
     made->by_loads.flags = 0;
     made->options = eqp_feedback_options_defaults();
     made->options.threshold = options->policy.imbalance_tol;
+    made->fixed_costs = options->fixed_costs;
     made->ruled = options->policy.mode == EQP_POLICY_AUTO;
     EQP_TRY(eqp_feedback_init(&made->state, &made->options));
     EQP_TRY(eqp_array_create(&made->best, nranks, sizeof *made->best));
@@ -78,17 +80,17 @@ int eqp__feedback_steps_record(eqp_feedback_steps *feedback, const eqp_rank_row 
 {
     enum eqp_feedback_verdict verdict;
     double total = 0.0, most = 0.0;
-    bool alike;
+    bool tell;
     int code;
 
     if (feedback == NULL || !feedback->ruled || !rebalanced || feedback->phase != STEPPING) {
         return EQP_OK;
     }
-    alike = eqp__rows_alike(feedback->nranks, rows);
+    tell = eqp__rows_tell(feedback->nranks, rows, feedback->fixed_costs);
     for (int r = 0; r < feedback->nranks; r++) { /* what the steps go by: as maps are made */
         const eqp_rank_row *row = &rows[r];
-        total += alike ? row->load : row->work;
-        most = fmax(most, alike ? row->load : row->predicted);
+        total += tell ? row->load : row->work;
+        most = fmax(most, tell ? row->load : row->predicted);
     }
     if (!isfinite(total)) {
         return EQP_ERR_DATA;

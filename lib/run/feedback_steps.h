@@ -28,7 +28,8 @@ bool eqp__feedback_steps_wants(const eqp_feedback_steps *feedback);
  * many particles for each rank as it had at its best (borrowed: until the next call). */
 void eqp__feedback_steps_prepare(eqp_feedback_steps *feedback, eqp_making *making);
 
-/* Whether all ranks have the same relative speed, so that measured seconds say how much work each has. Local. */
-bool eqp__rows_alike(int nranks, const eqp_rank_row *rows);
+/* Whether measured seconds say how much work each rank has: all have the same relative speed, and times are to decide
+ * (eqp_balancer_options.fixed_costs). Local. */
+bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs);
 
 #endif

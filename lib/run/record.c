@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool eqp__rows_alike(int nranks, const eqp_rank_row *rows)
+bool eqp__rows_tell(int nranks, const eqp_rank_row *rows, bool fixed_costs)
 {
-    bool alike = true;
+    bool tell = !fixed_costs;
 
     for (int r = 1; r < nranks; r++) {
-        alike = alike && rows[r].speed == rows[0].speed;
+        tell = tell && rows[r].speed == rows[0].speed;
     }
-    return alike;
+    return tell;
 }
 
 /* Memory for a step; what fails after it fails on all ranks alike. */

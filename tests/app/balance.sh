@@ -18,7 +18,7 @@ for strategy in random particle adaptive; do
 done
 # Steps of some length, too, so that what is measured is work.
 long=(--generate clusters:n=8192 --opening geometric --precision double --group-size 64 --quiet)
-expect 4 "${long[@]}" --steps 25 --balance feedback --report feedback
+expect 4 "${long[@]}" --steps 25 --balance feedback --costs nominal --report feedback
 expect 4 "${long[@]}" --steps 20 --balance sfc --rebalance repair --report repaired
 expect 4 "${long[@]}" --steps 20 --balance sfc --rebalance gain --report gained
 python3 - <<'EOF' || fail "imbalance"
