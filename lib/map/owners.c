@@ -191,7 +191,7 @@ static void add_share(const eqp_work_model *model, eqp_owner *owner, const eqp_o
     owner->ntiles += share->ntiles;
 }
 
-static int make_room(eqp_owners *owners, int64_t n, int64_t npins, int64_t ntiles)
+int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, eqp_owners *owners)
 {
     int64_t **const number[] = {&owners->id, &owners->own_pin, &owners->count, &owners->pin_first, &owners->tile_first};
     int code;
@@ -264,7 +264,7 @@ static int make_owners(const eqp_survey *survey, const int *rank, int me, const 
         npins += entries[i].owner->npins;
         ntiles += entries[i].owner->ntiles;
     }
-    EQP_TRY(make_room(owners, n, npins, ntiles));
+    EQP_TRY(eqp__owners_create(n, npins, ntiles, owners));
     fill_owners(n, entries, model, owners);
 done:
     for (int64_t o = 0; o < owners->n; o++) {

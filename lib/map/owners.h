@@ -34,13 +34,16 @@ int eqp__owners_line_up(MPI_Comm comm, const eqp_survey *survey, const eqp_work_
                         int64_t nkeys, const uint64_t *keys, eqp_owners *owners, int64_t *bytes);
 void eqp__owners_free(eqp_owners *owners);
 
+/* Room for so many; n stays 0. owners: zeros; to be freed in any case. EQP_OK or EQP_ERR_MEMORY. Local. */
+int eqp__owners_create(int64_t n, int64_t npins, int64_t ntiles, eqp_owners *owners);
+
 /* The same for the surveys of all ranks as one. owners: zeros; to be freed in any case. Local. */
 int eqp__owners_line_up_alone(const eqp_survey *survey, const eqp_work_model *model, const eqp_costs *costs,
                               eqp_owners *owners);
 
 /* owners_join.c: brings owners of one interval (eqp_units_intervals(), [owners->n]) to the first rank that has any of
- * it, so that units are whole, and are the same whatever the ranks. Owners stay in curve order. Collective; on error
- * they are as they were. */
+ * it, so that units are whole, and are the same whatever the ranks. Owners stay in curve order. An interval has a
+ * unit's weight, but any number of owners. Collective; on error they are as they were. */
 int eqp__owners_join(MPI_Comm comm, const int64_t *interval, eqp_owners *owners);
 
 /* eqp_enumerate_fn over the tiles of an owner that was surveyed with them; user is the eqp_owners. An owner without

@@ -54,13 +54,13 @@ static void put(eqp_owners *owners, int64_t o, const record *r)
     owners->tile_first[o + 1] = owners->tile_first[o] + r->ntiles;
 }
 
-/* The rank that owners of this rank's first interval go to: itself, where no lower one has any. */
+/* The rank that owners of this rank's first interval go to: itself, where no lower one has any. Intervals ascend. */
 static int find_target(int rank, const range *all)
 {
     int target = rank;
 
-    for (int r = rank - 1; r >= 0 && all[rank].n > 0; r--) {
-        target = all[r].n > 0 && all[r].last == all[rank].first ? r : target;
+    for (int r = rank - 1; r >= 0 && all[rank].n > 0 && (all[r].n == 0 || all[r].last == all[rank].first); r--) {
+        target = all[r].n > 0 ? r : target;
     }
     return target;
 }
@@ -87,24 +87,8 @@ done:
 
 static int create(const eqp_owners *owners, const journey *j, eqp_owners *made)
 {
-    const int64_t n = owners->n - j->n + j->nin, ntiles = owners->tile_first[owners->n] - j->ntiles + j->ntiles_in;
-    int64_t **const number[] = {&made->id, &made->own_pin, &made->count, &made->pin_first, &made->tile_first};
-    double **const real[] = {&made->weight, &made->again, &made->seconds};
-    int code;
-
-    EQP_TRY(eqp_array_create(&made->owner, n, sizeof *made->owner));
-    for (int i = 0; i < 5; i++) {
-        EQP_TRY(eqp_array_create(number[i], n + 1, sizeof(int64_t)));
-    }
-    for (int i = 0; i < 3; i++) {
-        EQP_TRY(eqp_array_create(real[i], n, sizeof(double)));
-    }
-    EQP_TRY(eqp_array_create(&made->pin, owners->pin_first[owners->n] - j->npins + j->npins_in, sizeof *made->pin));
-    EQP_TRY(eqp_array_create(&made->tile_centroid, 3 * ntiles, sizeof *made->tile_centroid));
-    EQP_TRY(eqp_array_create(&made->tile_weight, ntiles, sizeof *made->tile_weight));
-    EQP_TRY(eqp_array_create(&made->tile_pin, EQP_TILE_PINS * ntiles, sizeof *made->tile_pin));
-done:
-    return code;
+    return eqp__owners_create(owners->n - j->n + j->nin, owners->pin_first[owners->n] - j->npins + j->npins_in,
+                              owners->tile_first[owners->n] - j->ntiles + j->ntiles_in, made);
 }
 
 /* Elements from `gone` on of n to the front; those that arrive go behind them. */
@@ -118,7 +102,7 @@ static int splice(MPI_Comm comm, size_t size, const int64_t *sent, const int64_t
     if (stays > 0) {
         memcpy(to, from + (size_t)gone * size, stays);
     }
-    return eqp_exchange(comm, size, sent, old, received, to == NULL ? NULL : to + stays);
+    return eqp_exchange(comm, size, sent, old, received, to + stays);
 }
 
 /* made: with room for all. */
@@ -148,7 +132,7 @@ done:
     return code;
 }
 
-/* What goes where: false on all ranks where nothing does. */
+/* Exchanges what intervals the ranks have, and packs what goes. *any: false on all ranks if nothing does. */
 static int plan(MPI_Comm comm, const int64_t *interval, const eqp_owners *owners, journey *j, bool *any)
 {
     const range mine = {owners->n, owners->n > 0 ? interval[0] : 0, owners->n > 0 ? interval[owners->n - 1] : 0};
@@ -158,11 +142,10 @@ static int plan(MPI_Comm comm, const int64_t *interval, const eqp_owners *owners
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &nranks);
-    code = eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all);
-    EQP_TRY(code);
+    EQP_TRY(eqp_gather_records(comm, sizeof mine, 1, &mine, &n, &all));
     *any = false;
-    for (int r = 0; r < nranks; r++) {
-        *any = *any || find_target(r, all) != r;
+    for (int r = 0; r < nranks && !*any; r++) {
+        *any = find_target(r, all) != r;
     }
     code = eqp_array_create(&j->sent, 6 * (int64_t)nranks, sizeof *j->sent);
     j->received = j->sent == NULL ? NULL : j->sent + 3 * (int64_t)nranks;

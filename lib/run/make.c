@@ -166,6 +166,12 @@ done:
     return code;
 }
 
+/* Methods without work units do not count them. */
+static void note_totals(eqp_balancer *b, const eqp_map_made *made)
+{
+    b->totals = made->totals.interactions > 0 ? made->totals : b->totals;
+}
+
 int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *making, eqp_found_map *found,
                         int64_t *bytes, eqp_message *message)
 {
@@ -177,7 +183,7 @@ int eqp__make_by_method(eqp_balancer *b, const eqp_names *home, eqp_making *maki
     making->base = base;
     EQP_TRY(eqp__draft_make(b->comm, making, &owners, b->has_map ? b->map : NULL, home->n, &found->map,
                             &found->placement, &found->made, message));
-    b->totals = found->made.totals;
+    note_totals(b, &found->made);
 done:
     eqp__owners_free(&owners);
     free(base);
@@ -229,6 +235,7 @@ static int make_by_trial(eqp_balancer *b, const eqp_names *home, eqp_making *mak
         b->plan = plan;
     }
     found->made = answer.trial.made;
+    note_totals(b, &found->made);
     found->made.result.imbalance = answer.row.evaluated.imbalance;
     found->map = answer.trial.map;
     found->placement = answer.trial.placements;

@@ -24,6 +24,8 @@ _Static_assert(sizeof candidates / sizeof candidates[0] == EQP__AUTO_CANDIDATES,
 
 /* What costs so much more than the best has lost. */
 #define LOSS 0.02
+#define MOST_LOST 6
+_Static_assert((1 << MOST_LOST) - 1 == EQP__AUTO_REST, "the longest rest");
 
 /* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
 #define EVEN_EFFORT 6.0
@@ -113,7 +115,7 @@ static eqp_prospect present_map(const eqp_auto_question *question, const eqp_com
 /* No method saves all that is lost: this part of it, if things go well. */
 #define HOPE 0.25
 
-/* seconds: of the curve's trial. Who wins does so in all maps that the run will still have. */
+/* seconds: of the curve's trial. The gain is that of all maps of the rest of the run. */
 static bool is_worth_trying(const eqp_auto_question *question, double effort, double seconds, const eqp_compared *best)
 {
     const double gain = best->evaluated.step_seconds - best->evaluated.step_seconds_ideal;
@@ -152,18 +154,18 @@ static double allowance(const eqp_auto_memory *memory, double life)
 /* The trial of the curve, of which nothing is known but what making a map took. */
 #define TRIAL 3.0
 
-/* The curve and the present map are tried in any choice, so that it takes two trials and one of who is due. */
+/* The curve, the present map and the way that won last are tried in any choice: these, and one of who is due. */
 bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives)
 {
     const double curve = memory->curve > 0.0 ? memory->curve : TRIAL * memory->made;
     const double life = fmin(lives->usual, lives->most) * memory->step;
+    const int won = memory->kind > 0 ? (int)(memory->kind - 1) % NCANDIDATES : 0;
     double least = INFINITY;
 
     for (int i = 1; i < NCANDIDATES; i++) {
-        const bool won = memory->kind > 0 && (memory->kind - 1) % NCANDIDATES == i;
-        least = memory->rest[i] > 0 || won ? least : fmin(least, effort_of(memory, i));
+        least = memory->rest[i] > 0 || i == won ? least : fmin(least, effort_of(memory, i));
     }
-    const double price = (2.0 + least) * curve;
+    const double price = (2.0 + least + (won > 0 ? effort_of(memory, won) : 0.0)) * curve;
     return memory->idle || (curve > 0.0 && allowance(memory, life) >= price &&
                             HOPE * memory->uneven * memory->step * lives->most > price);
 }
@@ -205,14 +207,15 @@ static bool can_be_ageing(const eqp_ageing *of)
 bool eqp__auto_can_be(const eqp_auto_memory *m)
 {
     const double amount[] = {m->fresh + 1.0, m->uneven + 1.0, m->made, m->curve, m->step, m->run, m->spent, m->beyond};
-    bool can_be = can_be_ageing(&m->usual) && m->kind >= 0 && m->kind <= EQP__AUTO_KINDS && m->age >= 0;
+    bool can_be = can_be_ageing(&m->usual) && m->kind >= 0 && m->kind <= EQP__AUTO_KINDS && m->age >= 0 &&
+                  m->age < INT64_MAX / 2 && m->idle >= 0 && m->idle <= 1;
 
     for (size_t i = 0; i < sizeof amount / sizeof amount[0]; i++) {
         can_be = can_be && isfinite(amount[i]) && amount[i] >= 0.0;
     }
     for (int i = 0; i < NCANDIDATES; i++) {
-        can_be = can_be && isfinite(m->effort[i]) && m->effort[i] >= 0.0 && m->lost[i] >= 0 && m->rest[i] >= 0 &&
-                 m->rest[i] <= EQP__AUTO_REST;
+        can_be = can_be && isfinite(m->effort[i]) && m->effort[i] >= 0.0 && m->lost[i] >= 0 &&
+                 m->lost[i] <= MOST_LOST && m->rest[i] >= 0 && m->rest[i] <= EQP__AUTO_REST;
     }
     for (int i = 0; i < EQP__AUTO_KINDS; i++) {
         can_be = can_be && can_be_ageing(&m->ageing[i]);
@@ -311,12 +314,12 @@ static void remember(const choosing *c)
         least = c->cost_of_each[i] > 0.0 ? fmin(least, c->cost_of_each[i]) : least;
     }
     for (int i = 1; i < NCANDIDATES && memory != NULL; i++) {
-        if (memory->rest[i] > 0) {
-            memory->rest[i]--;
-        } else if (c->cost_of_each[i] > 0.0) {
+        if (c->cost_of_each[i] > 0.0) {
             const bool lost = c->cost_of_each[i] > (1.0 + LOSS) * least;
-            memory->lost[i] = lost ? memory->lost[i] + 1 : 0;
-            memory->rest[i] = memory->lost[i] < 6 ? (1 << memory->lost[i]) - 1 : EQP__AUTO_REST;
+            memory->lost[i] = !lost ? 0 : memory->lost[i] < MOST_LOST ? memory->lost[i] + 1 : MOST_LOST;
+            memory->rest[i] = (1 << memory->lost[i]) - 1;
+        } else if (memory->rest[i] > 0) {
+            memory->rest[i]--;
         }
     }
 }
@@ -432,7 +435,7 @@ static void conclude(const choosing *c)
 {
     eqp_auto_memory *memory = c->question->memory;
     const eqp_auto_answer *answer = c->answer;
-    const bool made = answer->trial.choice != NULL && !answer->keep;
+    const bool made = !answer->keep;
     const eqp_compared *best = best_so_far(c);
     const eqp_prospect prospect =
         made ? new_map(c->question, answer->choice.word, best) : present_map(c->question, best);
@@ -445,7 +448,7 @@ static void conclude(const choosing *c)
         eqp__auto_take(memory, answer->choice.word);
     }
     memory->beyond = fmax(c->spent - (made ? best : &c->curve)->balance_seconds, 0.0);
-    memory->spent += memory->beyond;
+    memory->spent += made ? memory->beyond : c->spent;
     memory->curve = c->curve_effort;
 }
 

@@ -9,7 +9,7 @@
 #include "policy/outlook.h"
 #include "whatif/whatif.h"
 
-/* Those of its candidates, with the usual options of words, that are not among choice [n]: *missing is owned by the
+/* The candidates of `auto`, with the usual options of words, that are not among choice [n]: *missing is owned by the
  * caller, free(). EQP_OK, EQP_ERR_MEMORY or a code of eqp_choice_parse(). Local. */
 int eqp__auto_missing(const eqp_methods *own, const eqp_choice_options *usual, int n, const eqp_choice *choice,
                       int *nmissing, eqp_choice **missing, eqp_message *message);
@@ -39,7 +39,7 @@ typedef struct eqp_auto_memory {
     double curve;                        /* seconds that the curve's last trial took; 0: it was not tried */
     double step;                         /* seconds of the last step */
     double run;                          /* of all steps so far, with what was made before them */
-    double spent;                        /* of those, on choices beyond making the maps that were chosen */
+    double spent;                        /* of those, on choices, but for making maps that were chosen */
     double beyond;                       /* of those, on the last choice */
     int64_t idle;                        /* 1: trials cost the run nothing */
 } eqp_auto_memory;
@@ -50,7 +50,7 @@ typedef struct eqp_auto_memory {
 void eqp__auto_record(eqp_auto_memory *memory, bool fresh, double uneven, double step, double made);
 
 /* Whether a choice is worth it now: the trials that it takes may still be made, and could save more in the steps that
- * are left. Before anything was made nobody knows, and the answer is no. */
+ * are left. Before anything was made nobody knows, and the answer is no, but where trials cost nothing. */
 bool eqp__auto_may_try(const eqp_auto_memory *memory, const eqp_lives *lives);
 
 /* The way that won last, at first the curve. EQP_OK or a code of eqp_choice_parse(). */

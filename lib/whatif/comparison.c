@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many of the shortest steps are made even beside, for `auto`. */
+/* The number of shortest steps that `auto` also tries with even=step. */
 #define EVENED 2
 
-/* A comparison. For every number of parts there are so many trials: the methods that were asked for, without `auto`;
+/* A comparison. For every number of parts the trials are: the methods that were asked for, without `auto`;
  * behind them those that it wants beside; behind them the best of all these with even steps. */
 typedef struct comparison {
     int nasked, ntried, neven;
@@ -41,7 +41,13 @@ static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choic
 
     *c = (comparison){.nasked = nchoices, .asked = choice};
     for (int i = 0; i < nchoices; i++) {
-        c->automatic = choice[i].method == &eqp__method_auto ? &choice[i] : c->automatic;
+        if (choice[i].method == &eqp__method_auto) {
+            if (c->automatic != NULL) {
+                eqp_message_set(message, "what-if: '%s' and '%s': one at a time", c->automatic->word, choice[i].word);
+                EQP_TRY(EQP_ERR_ARGUMENT);
+            }
+            c->automatic = &choice[i];
+        }
     }
     if (c->automatic != NULL) {
         c->neven = EVENED;
@@ -119,7 +125,7 @@ static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *tri
 
 /* What `auto` takes: the smallest time of the next step, or of the step while that is not known. Its own cost is that
  * of all. step, next: [ntried + neven] room. */
-static eqp_compared choose(const comparison *c, const eqp_trial *trials, double *step, double *next)
+static eqp_compared choose(const comparison *c, const char *word, const eqp_trial *trials, double *step, double *next)
 {
     eqp_compared row;
     double seconds = 0.0;
@@ -133,7 +139,7 @@ static eqp_compared choose(const comparison *c, const eqp_trial *trials, double 
     const int best = eqp__outlook_pick(n, step, next);
     row = trials[best].row;
     snprintf(row.chosen, sizeof row.chosen, "%s", trials[best].choice->word);
-    row.method = c->automatic->word;
+    row.method = word;
     row.balance_seconds = seconds;
     return row;
 }
@@ -144,8 +150,10 @@ static void read_rows(const comparison *c, const eqp_trial *trials, eqp_compared
     int tried = 0;
 
     for (int i = 0; i < c->nasked; i++) {
-        rows[i] = c->asked[i].method == &eqp__method_auto ? choose(c, trials, c->step, c->step + c->ntried + c->neven)
-                                                          : trials[tried++].row;
+        const eqp_choice *asked = &c->asked[i];
+        rows[i] = asked->method == &eqp__method_auto
+                      ? choose(c, asked->word, trials, c->step, c->step + c->ntried + c->neven)
+                      : trials[tried++].row;
     }
 }
 

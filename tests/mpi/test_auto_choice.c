@@ -9,6 +9,7 @@
 #include <equipoise/base.h>
 #include <equipoise/random.h>
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -367,12 +368,26 @@ static void trials_wait_for_their_share(MPI_Comm comm)
     eqp__auto_record(&memory, false, 0.0, 1.0, 0.0);
     CHECK(!eqp__auto_may_try(&memory, &lives)); /* even steps cannot get better */
 
+    /* The way that won last is tried in any choice, too: a dear one has all of them wait. */
+    memory = (eqp_auto_memory){.curve = 1.0, .step = 1.0, .run = 950.0, .uneven = 0.5};
+    CHECK(eqp__auto_may_try(&memory, &lives));
+    eqp__auto_take(&memory, "hypergraph");
+    CHECK(!eqp__auto_may_try(&memory, &lives));
+    memory.run *= 50.0;
+    CHECK(eqp__auto_may_try(&memory, &lives));
+
     memory = (eqp_auto_memory){.effort = {0.0}};
     brief = choose_again(&w, &expensive, 1e-9, NULL, &memory);
     CHECK_EQUAL(tried_of(&brief), 1);
     CHECK(strcmp(brief.choice.word, "sfc") == 0 && memory.curve > 0.0);
     CHECK(eqp__auto_can_be(&memory));
     memory.spent = NAN;
+    CHECK(!eqp__auto_can_be(&memory));
+    memory.spent = 0.0;
+    memory.lost[1] = INT_MAX;
+    CHECK(!eqp__auto_can_be(&memory));
+    memory.lost[1] = 0;
+    memory.age = INT64_MAX;
     CHECK(!eqp__auto_can_be(&memory));
     forget(&brief);
 }
@@ -474,6 +489,21 @@ static void a_comparison_takes_the_shortest_step(MPI_Comm comm)
     CHECK(row[1][NWORDS].evaluated.bytes_max < row[0][NWORDS].evaluated.bytes_max);
 }
 
+static void a_comparison_has_one_auto(MPI_Comm comm)
+{
+    const int64_t parts = PARTS;
+    const eqp_choice both[2] = {{.word = "auto", .method = eqp_methods_find(NULL, "auto"), .options = usual},
+                                {.word = "auto:rate=0.1", .method = eqp_methods_find(NULL, "auto"), .options = usual}};
+    eqp_compared *rows = NULL;
+    eqp_message message = {""};
+    world w;
+
+    make_world(comm, 0, &w);
+    CHECK_EQUAL(eqp__whatif_compare(&w.what, 2, both, 1, &parts, &nothing, &rows, NULL, NULL, &message),
+                EQP_ERR_ARGUMENT);
+    CHECK(rows == NULL && strstr(message.text, "auto:rate=0.1") != NULL);
+}
+
 /* Whatever was asked for, each candidate is compared once, the expensive ones too. */
 static void a_comparison_leaves_no_candidate_out(MPI_Comm comm)
 {
@@ -534,6 +564,7 @@ int main(int argc, char **argv)
         MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
         MPI_TEST(a_choice_is_never_above_the_curve),
         MPI_TEST(a_comparison_takes_the_shortest_step),
+        MPI_TEST(a_comparison_has_one_auto),
         MPI_TEST(a_comparison_leaves_no_candidate_out),
         MPI_TEST(what_ages_is_left),
         MPI_TEST(trials_wait_for_their_share),
