@@ -80,11 +80,11 @@ def percent(text):
 def kernels(bench):
     rows = bench.run("bench/bench_kernel")
     best = rows[-1]["kernel"]
-    shown = [r for r in rows if r["kernel"] == best and r["targets"] == "16" and r["list"] in ("32", "64", "128", "512")]
+    shown = [r for r in rows if r["kernel"] == best and r["targets"] == "64" and r["list"] in ("32", "64", "128", "512")]
     return (
         "One interaction of a target and a source, in nanoseconds, beside what its arithmetic alone costs: the fastest of "
         "several loops written by hand for the same instruction set, in the same run. *block* is a block of sources in "
-        f"the cache, *whole* is `bh_force()` with fetching the list. Kernel `{best}`, 16 targets.\n\n"
+        f"the cache, *whole* is `bh_force()` with fetching the list. Kernel `{best}`, 64 targets; a group has up to 128.\n\n"
         + table(
             ["precision", "kind", "list", "limit", "block", "whole", "block / limit", "whole / limit"],
             [[r["precision"], r["kind"], r["list"], number(r["limit_ns"]), number(r["block_ns"]), number(r["whole_ns"]),
@@ -291,7 +291,7 @@ def network(bench):
     )
 
 
-STEP_MODES = [("default", []), ("mixed, relative", ["--precision", "mixed", "--opening", "relative"])]
+STEP_MODES = [("default", []), ("double, geometric", ["--precision", "double", "--opening", "geometric"])]
 
 
 def step_seconds(bench, particles, ranks, options):
@@ -311,7 +311,7 @@ def step_seconds(bench, particles, ranks, options):
 
 def steps(bench):
     rows = []
-    for particles, ranks in ((32768, 8), (100000, 4)):
+    for particles, ranks in ((32768, 1), (32768, 8), (100000, 1), (100000, 4)):
         for name, options in STEP_MODES:
             seconds = step_seconds(bench, particles, ranks, options)
             ratio = sorted(beside / forces for forces, beside in seconds)[len(seconds) // 2]
@@ -320,7 +320,7 @@ def steps(bench):
     return (
         "CPU time of a step of `barneshut` that keeps its map, all ranks together: walks and forces, and all beside them "
         "but waiting, which is motion, keys, sorting, migration, trees, requests and ghosts, sums. The least of ten "
-        "steps each; the last column is the median of their ratios. All ranks share one core.\n\n"
+        "steps each; the last column is the median of their ratios. All ranks share one core. One rank has no exchange: what it has beside forces is about the least that more of them can have.\n\n"
         + table(["particles", "ranks", "options", "forces ms", "beside ms", "beside / forces"], rows)
     )
 

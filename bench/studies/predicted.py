@@ -25,8 +25,8 @@ INPUTS = {
     "chains": ("dislocation", "chains:n=60", None),
     "Tantalum.data": ("dislocation", None, "Tantalum.data"),
 }
-METHODS = {"barneshut": ["count", "sfc", "rcb", "interaction", "tiles"],
-           "dislocation": ["count", "sfc", "rcb", "interaction", "tiles"]}
+NOT = ["none"]  # keeps equal counts, as `count` does
+UNWEIGHED = ["count", "tensor", "voronoi", "sectioning", "bisection"]  # or bound to shapes that cannot be even
 
 
 def words(run, name, seed):
@@ -38,18 +38,30 @@ def words(run, name, seed):
     return path and [path]
 
 
+def methods(run, app):
+    """All that this build has, as its help lists them."""
+    lines = run.call(f"apps/{app}/{app}", "--balance", "help").splitlines()[2:]
+    return [line.split()[0] for line in lines if line.strip() and not line.startswith(" ") and line.split()[0] not in NOT]
+
+
+def uneven(rows, step):
+    """Of the ranks' busy seconds of a step: largest / mean - 1."""
+    seconds = [float(row["busy_seconds"]) for row in rows if int(row["step"]) == step]
+    return max(seconds) * len(seconds) / sum(seconds) - 1
+
+
 def measure(run, name, method, ranks, seed):
     given = words(run, name, seed)
     if given is None:
         return []
-    report, _ = run.report(INPUTS[name][0], *given, "--steps", str(STEPS), "--rebalance", "4", "--balance", method,
+    report, files = run.report(INPUTS[name][0], *given, "--steps", str(STEPS), "--rebalance", "4", "--balance", method,
                            "--seed", str(seed), ranks=ranks)
     rows = []
     for step in report["steps"]:
         if step["step"] >= FIRST and step["step_error"] is not None:
             rows.append({"input": name, "method": method, "ranks": ranks, "seed": seed, "step": step["step"],
                          "predicted": step["step_seconds_predicted"], "measured": step["step_seconds_measured"],
-                         "forces": step["force_seconds_max"]})
+                         "forces": step["force_seconds_max"], "uneven": uneven(files["loads"], step["step"])})
     return rows
 
 
@@ -57,7 +69,7 @@ def cases(run):
     """Each method and number of ranks with a seed of its own, in turn: five seeds are five times as long."""
     found = []
     for name, (app, _, _) in INPUTS.items():
-        for i, method in enumerate(METHODS[app]):
+        for i, method in enumerate(methods(run, app)):
             for j, ranks in enumerate(RANKS):
                 seed = run.seeds[(i + j) % len(run.seeds)]
                 found.append(functools.partial(measure, run, name, method, ranks, seed))
@@ -74,6 +86,12 @@ def median_error(rows):
 
 def bias(rows):
     return study.median([error(row) for row in rows])
+
+
+def spread(rows):
+    """Median and lower quartile."""
+    all_of_them = sorted(100 * float(row["uneven"]) for row in rows)
+    return f"{study.median(all_of_them):.1f} ({all_of_them[len(all_of_them) // 4]:.1f})" if rows else "-"
 
 
 def cell(rows):
@@ -101,6 +119,9 @@ def section(rows):
     by_input.append(["all", *(cell(study.pick(rows, ranks=n)) for n in ranks), cell(rows)])
     by_method = [[f"`{method}`", *(cell(study.pick(rows, method=method, ranks=n)) for n in ranks), cell(study.pick(rows, method=method))]
                  for method in study.distinct(rows, "method")]
+    by_kind = [[kind, *(spread(study.pick(some, ranks=n)) for n in ranks)]
+               for kind, some in (("of weighed work", [row for row in rows if row["method"] not in UNWEIGHED]),
+                                  ("`sfc`", study.pick(rows, method="sfc")), ("`count`", study.pick(rows, method="count")))]
     whole = median_error(rows)
     reached = "the aim is reached" if whole <= GOAL[1] else "the must is reached" if whole <= GOAL[0] else "missed"
     beside = study.median([1 - float(row["forces"]) / float(row["measured"]) for row in rows])
@@ -112,6 +133,12 @@ and sampling change from run to run ({len(study.distinct(rows, 'seed'))} in all)
 {study.table(["input", *(f"{n} ranks" for n in ranks), "all"], by_input)}
 
 {study.table(["method", *(f"{n} ranks" for n in ranks), "all"], by_method)}
+
+What is made even is the step: loads are forces and all else that a rank does. Measured unevenness of the ranks' seconds,
+largest / mean - 1, median of steps in per cent, by the methods that weigh work (in brackets the quarter of the steps that is
+evenest), and of equal counts:
+
+{study.table(["maps", *(f"{n} ranks" for n in ranks)], by_kind)}
 
 Goal: a median error of {GOAL[0]} %, aim {GOAL[1]} %: {whole:.1f} %, {reached}. Of a measured step {100 * beside:.0f} % are not forces (median).
 Ranks that share cores disturb each other's caches, which costs are fitted with, and the busiest of many ranks takes longer

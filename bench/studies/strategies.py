@@ -99,6 +99,7 @@ def rates_of(rows):
 
 def draw(run, rows):
     data, script = {}, """set multiplot layout 1, 2
+set key font ',12'
 set logscale xy
 set xlabel "parts\\n "
 set ylabel 'imbalance: max / mean - 1 [%]'
