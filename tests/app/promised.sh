@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# On 8 ranks the first map of every method that weighs fits the work that the steps have by the relative criterion, and
-# that of the curve by the geometric one, which has no first step of its own: the imbalance that is counted is what was
-# promised. Steps are short, so that the map does not age. It does so after a restart. Costs are nominal, so that what is
-# counted depends on no clock.
+# On 16 ranks the first map of every method that weighs fits the work that the steps have by the relative criterion, and
+# of some by the geometric one, which has no first step of its own: the imbalance that is counted is what was promised.
+# Steps are short, so that the map does not age. It does so after a restart. Costs are nominal, so that what is counted
+# depends on no clock.
 source "$(dirname "$0")/lib.sh"
 same=(--group-size 16 --costs nominal --quiet)
 common=(--generate disks:n=8192,seed=2 "${same[@]}" --dt 0.001 --steps 2)
@@ -29,15 +29,15 @@ expect 1 --balance help
 methods=$(sed -n '3,$s/ .*//p' out | grep -vx -e none -e count -e feedback)
 [ "$(echo "$methods" | wc -l)" -ge 6 ] || fail "methods of --balance help: $methods"
 for opening in geometric relative; do
-    tried=sfc
+    tried='sfc interaction auto'
     [ $opening = geometric ] || tried="$methods sfc:split rcb:split sfc:even=step interaction:even=step"
     for method in $tried; do
-        expect 8 "${common[@]}" "${even[@]}" --opening $opening --balance "$method" --report report
+        expect 16 "${common[@]}" "${even[@]}" --opening $opening --balance "$method" --report report
         within "$method, $opening"
     done
 done
-expect 8 "${common[@]}" --opening relative --balance sfc --rebalance never --report report --output part --output-every 2
+expect 16 "${common[@]}" --opening relative --balance sfc --rebalance never --report report --output part --output-every 2
 within 'sfc, relative, never renewed'
-expect 8 --restart part_000002.hdf5 "${same[@]}" --steps 4 --opening relative --balance sfc --report report
+expect 16 --restart part_000002.hdf5 "${same[@]}" --steps 4 --opening relative --balance sfc --report report
 within 'sfc, relative, restarted'
 finish
