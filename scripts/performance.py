@@ -320,7 +320,8 @@ def steps(bench):
     return (
         "CPU time of a step of `barneshut` that keeps its map, all ranks together: walks and forces, and all beside them "
         "but waiting, which is motion, keys, sorting, migration, trees, requests and ghosts, sums. The least of ten "
-        "steps each; the last column is the median of their ratios. All ranks share one core. One rank has no exchange: what it has beside forces is about the least that more of them can have.\n\n"
+        "steps each; the last column is the median of their ratios. All ranks share one core. One rank has no exchange: "
+        "what it has beside forces is about the least that more of them can have.\n\n"
         + table(["particles", "ranks", "options", "forces ms", "beside ms", "beside / forces"], rows)
     )
 

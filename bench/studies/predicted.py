@@ -55,7 +55,7 @@ def measure(run, name, method, ranks, seed):
     if given is None:
         return []
     report, files = run.report(INPUTS[name][0], *given, "--steps", str(STEPS), "--rebalance", "4", "--balance", method,
-                           "--seed", str(seed), ranks=ranks)
+                               "--seed", str(seed), ranks=ranks)
     rows = []
     for step in report["steps"]:
         if step["step"] >= FIRST and step["step_error"] is not None:

@@ -28,9 +28,8 @@ typedef struct eqp_messenger eqp_messenger;
 
 /** What has come (borrowed from the messenger until its next send). */
 typedef struct eqp_messages_view {
-    int n; /**< messages that have bytes */
-    const int
-        *rank; /**< [n] who has sent each, ascending; NULL before a finish, and after one that failed on all ranks */
+    int n;                /**< messages that have bytes */
+    const int *rank;      /**< [n] who has sent each, ascending; NULL before a finish and after one that failed */
     const int64_t *bytes; /**< [n] >= 1 */
     const void *const
         *data; /**< [n] aligned for any type of up to 16 bytes; NULL where this rank had no memory for it */
