@@ -190,33 +190,45 @@ static eqp_network network_of(int nparts)
     return network;
 }
 
-static eqp_evaluated step_of(life *l)
+/* masked: how much of the imbalance of loads an even division would not take off the step, [0, imbalance]. */
+static eqp_evaluated step_of(life *l, double *masked)
 {
     const eqp_network network = network_of(l->nparts);
+    double most = 0.0;
     eqp_evaluation *evaluation = NULL;
     eqp_evaluated result;
+    eqp_traffic traffic = {.seconds = NULL};
 
     check(eqp_evaluation_create(l->nparts, 1, out, ghosts, &evaluation), NULL);
     check(trace(l, l->nparts, l->balancer->map, l->owner, false, evaluation), NULL);
     check(eqp_evaluation_best(evaluation, &network, &result), NULL);
+    check(eqp_array_create(&traffic.seconds, l->nparts, sizeof *traffic.seconds), NULL);
+    check(eqp_evaluation_by_plan(evaluation, &network, &result.plan, &traffic, &result), NULL);
+    for (int p = 0; p < l->nparts; p++) {
+        most = fmax(most, result.load_mean + traffic.seconds[p]);
+    }
+    *masked = fmax(result.imbalance - fmax(result.step_seconds - most, 0.0) / result.load_mean, 0.0);
+    free(traffic.seconds);
     eqp_evaluation_free(evaluation);
     return result;
 }
 
 /* What eqp_balancer_record() does, of all parts. */
-static void record(life *l, const eqp_evaluated *step, const eqp_advice *advice, double made, int64_t left)
+static void record(life *l, const eqp_evaluated *step, double masked, const eqp_advice *advice, double made,
+                   int64_t left)
 {
     eqp_balancer *b = l->balancer;
     const bool fresh = advice->action == EQP_RENEW && advice->changed;
     const double beyond = advice->action == EQP_RENEW ? b->memory.beyond : 0.0;
-    const eqp_policy_sample sample = {.seconds_max = step->load_max,
+    const eqp_policy_sample sample = {.seconds_max = step->step_seconds,
                                       .seconds_mean = step->load_mean,
                                       .rebalanced = advice->action != EQP_KEEP,
                                       .balance_seconds = fmax(made - beyond, 0.0),
                                       .work_imbalance = step->imbalance,
                                       .promised = b->kept ? -1.0 : b->now.imbalance_promised,
                                       .repaired = advice->action == EQP_REPAIR,
-                                      .repairable = eqp__can_repair(b)};
+                                      .repairable = eqp__can_repair(b),
+                                      .masked = masked};
 
     eqp__auto_record(&b->memory, fresh, step->step_seconds / step->load_mean - 1.0, step->step_seconds,
                      advice->action != EQP_KEEP ? made : 0.0);
@@ -272,8 +284,9 @@ static double go_through(const bench_history *h, int nparts, const char *method,
             memcpy(l.owner, advice.placement, (size_t)l.frame->n * sizeof *l.owner);
         }
         tell_items(&l);
-        const eqp_evaluated step = step_of(&l);
-        record(&l, &step, &advice, seconds, h->nframes - t);
+        double masked;
+        const eqp_evaluated step = step_of(&l, &masked);
+        record(&l, &step, masked, &advice, seconds, h->nframes - t);
         sum += step.step_seconds + (advice.action != EQP_KEEP ? seconds : 0.0);
         made += advice.action != EQP_KEEP ? seconds : 0.0;
         even += step.load_mean;

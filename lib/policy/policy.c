@@ -88,15 +88,16 @@ static remedy new_map(const eqp_policy *p)
     return (remedy){p->balance_seconds, p->map_promised, p->reached};
 }
 
-/* One that nobody has tried leaves what is tolerated. */
+/* One that nobody has tried leaves what is tolerated of the work. Of the rest of a step, which may be mostly exchange,
+ * it leaves more than a new map does: what it moves lies apart from what it belongs to. */
 static remedy repair(const eqp_policy *p)
 {
-    const double tol = p->options.imbalance_tol;
+    const double tol = p->options.imbalance_tol, reached = p->reached * (1.0 + p->work_imbalance);
 
     if (p->repair_seconds > 0.0) {
         return (remedy){p->repair_seconds, p->repair_promised, p->repair_reached};
     }
-    return (remedy){FIRST_REPAIR * p->balance_seconds, fmax(tol, p->map_promised), fmax(tol, p->reached)};
+    return (remedy){FIRST_REPAIR * p->balance_seconds, fmax(tol, p->map_promised), fmax(tol, reached)};
 }
 
 static remedy last_remedy(const eqp_policy *p)
@@ -112,9 +113,9 @@ static double beyond(const eqp_policy *p, const remedy *of)
 }
 
 /* A new map: it helps if it leaves less of an imbalance that was not promised. */
-static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
+static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample, double now)
 {
-    const double before = policy->work_imbalance, now = sample->work_imbalance;
+    const double before = policy->work_imbalance;
 
     if (policy->has_map && before > fmax(policy->options.imbalance_tol, policy->promised)) {
         policy->patience = now > HELPED * before ? fmin(2.0 * policy->patience, MOST_PATIENCE) : 1.0;
@@ -123,12 +124,20 @@ static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
     policy->broken = 0.0;
 }
 
+/* Of which a map could take something off a step. Whoever repairs whenever the work is uneven wants even work. */
+static double work_imbalance(const eqp_policy *policy, const eqp_policy_sample *sample)
+{
+    return policy->options.mode == EQP_POLICY_REPAIR ? sample->work_imbalance
+                                                     : fmax(sample->work_imbalance - sample->masked, 0.0);
+}
+
 int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 {
     EQP_REQUIRE(policy && sample);
-    double mean = sample->seconds_mean;
+    const double mean = sample->seconds_mean, work = work_imbalance(policy, sample);
 
     if (!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
+        !is_amount(sample->masked) ||
         (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised)))) {
         return EQP_ERR_DATA;
     }
@@ -139,10 +148,10 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     if (sample->rebalanced && sample->repaired) {
         policy->cured += policy->broken;
         policy->repair_seconds = sample->balance_seconds;
-        take_promise(policy, sample);
+        take_promise(policy, sample, work);
         policy->repair_promised = policy->promised;
     } else if (sample->rebalanced) {
-        take_promise(policy, sample);
+        take_promise(policy, sample, work);
         policy->has_map = true;
         policy->balance_seconds = sample->balance_seconds;
         policy->map_promised = policy->promised;
@@ -170,8 +179,8 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     policy->left -= policy->left > 0 && policy->left < INT64_MAX;
     policy->sum_max += sample->seconds_max;
     policy->sum_mean += mean;
-    policy->work_imbalance = sample->work_imbalance;
-    policy->broken += fmax(sample->work_imbalance - policy->promised, 0.0) * mean;
+    policy->work_imbalance = work;
+    policy->broken += fmax(work - policy->promised, 0.0) * mean;
     return EQP_OK;
 }
 
@@ -189,10 +198,15 @@ static bool is_uneven(const eqp_policy *policy)
     return policy->work_imbalance > fmax(policy->options.imbalance_tol, policy->promised);
 }
 
-/* What makes the counted work even again for less. */
-static eqp_policy_action remedy_of(const eqp_policy *policy)
+/* What makes the counted work even again for less. A repair may leave longer steps, for as many as the present map has
+ * had or the run has left. */
+static eqp_policy_action remedy_of(const eqp_policy *p)
 {
-    return policy->repairable && policy->repair_seconds <= policy->balance_seconds ? EQP_REPAIR : EQP_RENEW;
+    const remedy map = new_map(p), few = repair(p);
+    const double mean = p->sum_mean / (double)p->steps, steps = (double)(p->left < p->since ? p->left : p->since);
+    const double longer = fmax(few.reached - fmax(map.reached, p->options.imbalance_tol), 0.0);
+
+    return p->repairable && few.cost + longer * mean * steps <= map.cost ? EQP_REPAIR : EQP_RENEW;
 }
 
 static remedy remedy_for(const eqp_policy *policy)

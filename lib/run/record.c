@@ -150,6 +150,11 @@ static void add_up(const eqp_balancer *b, eqp_step *step)
     step->handed = count_of(handed);
 }
 
+static double sending_seconds(const eqp_balancer *b, const eqp_rank_row *row)
+{
+    return b->options.network.beta * row->bytes_sent;
+}
+
 /* The work, what it takes beside, and messages: largest over mean, by counts. */
 static double unevenness(const eqp_balancer *b)
 {
@@ -158,7 +163,7 @@ static double unevenness(const eqp_balancer *b)
     for (int r = 0; r < b->nranks; r++) {
         const eqp_rank_row *row = &b->row[r];
         const double own = row->predicted + row->overhead;
-        most = fmax(most, own + b->options.network.beta * row->bytes_sent);
+        most = fmax(most, own + sending_seconds(b, row));
         sum += own;
     }
     return sum > 0.0 ? most * b->nranks / sum - 1.0 : 0.0;
@@ -174,15 +179,37 @@ static void remember_map(eqp_balancer *b)
     eqp__auto_record(&b->memory, fresh, unevenness(b), step, now->rebalanced ? now->balance_seconds : 0.0);
 }
 
-/* Busy seconds of the mean rank; 0: not known. */
-static double busy_mean(const eqp_balancer *b)
+/* Seconds of the slowest rank, messages included. */
+static double whole_step(const eqp_balancer *b)
 {
-    double sum = 0.0;
+    double most = 0.0;
 
-    for (int r = 0; r < b->nranks && b->now.step_measured > 0; r++) {
-        sum += b->row[r].busy_seconds;
+    for (int r = 0; r < b->nranks; r++) {
+        const eqp_rank_row *row = &b->row[r];
+        const double own = b->now.step_measured > 0.0 ? row->busy_seconds : row->load;
+        most = fmax(most, own + sending_seconds(b, row));
     }
-    return fmin(sum / b->nranks, b->now.step_measured); /* rounding */
+    return most;
+}
+
+/* How much of the imbalance of the work an even division would not take off the step, by counts: those of the last
+ * evaluation, where that is what counts. */
+static double masked(const eqp_balancer *b, const eqp_work *work, double imbalance)
+{
+    const bool last = work->last != NULL;
+    const double evaluations = last && work->evaluations > 1 ? (double)work->evaluations : 1.0;
+    double mean = 0.0, now = 0.0, even = 0.0;
+
+    for (int r = 0; r < b->nranks; r++) {
+        mean += (last ? b->row[r].next : b->row[r].work) / b->nranks;
+    }
+    for (int r = 0; r < b->nranks && mean > 0.0; r++) {
+        const eqp_rank_row *row = &b->row[r];
+        const double beside = (row->overhead + sending_seconds(b, row)) / evaluations;
+        now = fmax(now, (last ? row->next / row->speed : row->predicted) + beside);
+        even = fmax(even, mean + beside);
+    }
+    return mean > 0.0 ? fmax(imbalance - fmax(now - even, 0.0) / mean, 0.0) : 0.0;
 }
 
 /* What a map costs that is made as the last one was, without what `auto` took to find out how. */
@@ -202,27 +229,27 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
                           !b->calibration.scaled; /* that is of other weights */
     const double imbalance = work->last != NULL ? now->imbalance_work : now->imbalance_predicted;
 
-    const double busy = busy_mean(b);
-
-    return (eqp_policy_sample){.seconds_max = busy > 0 ? now->step_measured : now->load_max,
-                               .seconds_mean = busy > 0 ? busy : now->load_mean,
+    return (eqp_policy_sample){.seconds_max = whole_step(b),
+                               .seconds_mean = now->load_mean,
                                .rebalanced = now->rebalanced,
                                .balance_seconds = map_seconds(b),
                                .work_imbalance = b->feedback != NULL ? 0.0 : imbalance,
                                .promised = promises ? now->imbalance_promised : -1.0,
                                .repaired = now->action == EQP_REPAIR,
-                               .repairable = eqp__can_repair(b)};
+                               .repairable = eqp__can_repair(b),
+                               .masked = b->feedback != NULL ? 0.0 : masked(b, work, imbalance)};
 }
 
 /* The step as it is remembered for eqp_balancer_regret(): what a sample says, so that it is known to be sound. */
 static int remember(const eqp_balancer *b, const eqp_policy_sample *sample)
 {
     const bool counted = sample->promised >= 0.0 && b->feedback == NULL;
-    const eqp_hindsight_step step = {.seconds_max = sample->seconds_max,
-                                     .seconds_mean = fmin(sample->seconds_mean, sample->seconds_max), /* rounding */
-                                     .rebalanced = sample->rebalanced,
-                                     .balance_seconds = b->now.balance_seconds,
-                                     .aged = counted ? fmax(sample->work_imbalance - sample->promised, 0.0) : -1.0};
+    const eqp_hindsight_step step = {
+        .seconds_max = sample->seconds_max,
+        .seconds_mean = fmin(sample->seconds_mean, sample->seconds_max), /* rounding */
+        .rebalanced = sample->rebalanced,
+        .balance_seconds = b->now.balance_seconds,
+        .aged = counted ? fmax(sample->work_imbalance - sample->masked - sample->promised, 0.0) : -1.0};
 
     return eqp_hindsight_add(b->hindsight, &step);
 }

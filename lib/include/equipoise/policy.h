@@ -62,8 +62,8 @@ static inline eqp_policy_options eqp_policy_options_defaults(void)
 
 /** One step of a run, as recorded. */
 typedef struct eqp_policy_sample {
-    double seconds_max;     /**< largest load of a rank in this step: CPU seconds */
-    double seconds_mean;    /**< mean load of the ranks in this step */
+    double seconds_max;     /**< of the rank that needed most: CPU seconds of its load, what it does beside and sends */
+    double seconds_mean;    /**< mean load of the ranks in this step: the step as a map would have it at best */
     bool rebalanced;        /**< the map was repaired or renewed just before this step */
     double balance_seconds; /**< what that cost, migration included; ignored where !rebalanced */
     double work_imbalance;  /**< max / mean - 1 of the work that was counted in this step; 0 where nobody counts */
@@ -71,6 +71,9 @@ typedef struct eqp_policy_sample {
                                  promises nothing, and what this step's work shows stands for it */
     bool repaired;          /**< it was a repair; ignored where !rebalanced */
     bool repairable;        /**< the map of this step can be repaired */
+    double masked;          /**< how much of work_imbalance an even division would not take off the step, as ranks with
+                                 less work do or send more beside it: at most all of it; 0: nothing, or not known. Not
+                                 read by EQP_POLICY_REPAIR */
 } eqp_policy_sample;
 
 /** A policy's memory: plain data, copied, stored and sent freely. */
@@ -82,10 +85,10 @@ typedef struct eqp_policy {
     double balance_seconds;     /**< cost of the last new map */
     double repair_seconds;      /**< cost of the last repair; 0: there was none */
     double reached;             /**< imbalance that the last map reached when it was fresh */
-    double imbalance;           /**< of the last step */
+    double imbalance;           /**< of the last step: seconds_max / seconds_mean - 1 */
     double sum_max;             /**< seconds since the last map: largest load of each step */
     double sum_mean;            /**< seconds since the last map: mean load of each step */
-    double work_imbalance;      /**< of the last step */
+    double work_imbalance;      /**< of the last step, without what is masked */
     double promised;            /**< work imbalance that the last map or repair promised */
     double broken;              /**< seconds lost since then by work imbalance beyond the promise */
     double cured;               /**< the same, since the last new map, of which repairs took care */
