@@ -179,7 +179,7 @@ static void remember_map(eqp_balancer *b)
     eqp__auto_record(&b->memory, fresh, unevenness(b), step, now->rebalanced ? now->balance_seconds : 0.0);
 }
 
-/* Seconds of the slowest rank, messages included. */
+/* Measured seconds of the slowest rank, with what it sends. */
 static double whole_step(const eqp_balancer *b)
 {
     double most = 0.0;
@@ -221,32 +221,34 @@ static double map_seconds(const eqp_balancer *b)
 }
 
 /* The step as the policy takes it in. A method that does not weigh promises nothing of the work, nor does a map whose
- * work is handed out; `feedback` knows seconds only. */
+ * work is handed out; `feedback` knows loads only. */
 static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
 {
     const eqp_step *now = &b->now;
-    const bool promises = eqp__method_weighs(b->options.method.method) && !b->options.handed_out && !b->kept &&
-                          !b->calibration.scaled; /* that is of other weights */
+    const bool feedback = b->feedback != NULL, promises = eqp__method_weighs(b->options.method.method) &&
+                                                          !b->options.handed_out && !b->kept &&
+                                                          !b->calibration.scaled; /* that is of other weights */
     const double imbalance = work->last != NULL ? now->imbalance_work : now->imbalance_predicted;
 
-    return (eqp_policy_sample){.seconds_max = whole_step(b),
+    return (eqp_policy_sample){.seconds_max = feedback ? now->load_max : whole_step(b),
                                .seconds_mean = now->load_mean,
                                .rebalanced = now->rebalanced,
                                .balance_seconds = map_seconds(b),
-                               .work_imbalance = b->feedback != NULL ? 0.0 : imbalance,
+                               .work_imbalance = feedback ? 0.0 : imbalance,
                                .promised = promises ? now->imbalance_promised : -1.0,
                                .repaired = now->action == EQP_REPAIR,
                                .repairable = eqp__can_repair(b),
-                               .masked = b->feedback != NULL ? 0.0 : masked(b, work, imbalance)};
+                               .masked = feedback ? 0.0 : masked(b, work, imbalance)};
 }
 
-/* The step as it is remembered for eqp_balancer_regret(): what a sample says, so that it is known to be sound. */
+/* The step as it is remembered for eqp_balancer_regret(): by measured seconds alone. */
 static int remember(const eqp_balancer *b, const eqp_policy_sample *sample)
 {
     const bool counted = sample->promised >= 0.0 && b->feedback == NULL;
+    const double most = b->now.step_measured > 0.0 ? b->now.step_measured : b->now.load_max;
     const eqp_hindsight_step step = {
-        .seconds_max = sample->seconds_max,
-        .seconds_mean = fmin(sample->seconds_mean, sample->seconds_max), /* rounding */
+        .seconds_max = most,
+        .seconds_mean = fmin(sample->seconds_mean, most), /* rounding */
         .rebalanced = sample->rebalanced,
         .balance_seconds = b->now.balance_seconds,
         .aged = counted ? fmax(sample->work_imbalance - sample->masked - sample->promised, 0.0) : -1.0};

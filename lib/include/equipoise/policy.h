@@ -62,8 +62,9 @@ static inline eqp_policy_options eqp_policy_options_defaults(void)
 
 /** One step of a run, as recorded. */
 typedef struct eqp_policy_sample {
-    double seconds_max;     /**< of the rank that needed most: CPU seconds of its load, what it does beside and sends */
-    double seconds_mean;    /**< mean load of the ranks in this step: the step as a map would have it at best */
+    double seconds_max;     /**< CPU seconds of the rank that needed most: its load, with what it does beside and sends
+                                 where that is known */
+    double seconds_mean;    /**< mean load of the ranks in this step, without that */
     bool rebalanced;        /**< the map was repaired or renewed just before this step */
     double balance_seconds; /**< what that cost, migration included; ignored where !rebalanced */
     double work_imbalance;  /**< max / mean - 1 of the work that was counted in this step; 0 where nobody counts */
