@@ -126,10 +126,11 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * map costs.
  * - The last step's work imbalance is over the tolerance and over what was promised last, and exceeds the promise by
  * more than `jump`, or the seconds lost beyond the promise are at least what the remedy costs: a repair where the map
- * can be repaired and the last one did not cost more than the last map, else a new map. The first repair is taken to
- * cost a quarter of a map. Where that leaves more than three quarters of the work imbalance, the next one has
- * to wait for twice the loss and twice the jump, up to 64 times: a promise that cannot be kept does not renew the map
- * again and again.
+ * can be repaired and the last repair did not cost more than the last map, with what it left steps longer for as many
+ * steps as the present map has lasted; else a new map. The first repair is taken to cost a quarter of a map, and to
+ * leave as much more of what a fresh map leaves as work is uneven. Work whose imbalance is masked is not uneven. Where
+ * that leaves more than three quarters of the work imbalance, the next one has to wait for twice the loss and twice the
+ * jump, up to 64 times: a promise that cannot be kept does not renew the map again and again.
  *
  * Neither is done where the steps that are left, by eqp_policy_expect(), would not lose as much as the remedy costs.
  * And where they are no more than the map has had, and one remedy more is best while two are not, it is done then, in
