@@ -33,6 +33,11 @@ void bench_frame_make(bench_frame *f, int64_t n, int64_t nitems, int64_t nsource
     check(eqp_array_create(&f->point, 3 * n, sizeof *f->point));
     check(eqp_array_create(&f->source, 3 * n, sizeof *f->source));
     check(eqp_array_create(&f->home, nsources, sizeof *f->home));
+    check(eqp_array_create(&f->last, nsources, sizeof *f->last));
+    check(eqp_array_create(&f->above, nsources, sizeof *f->above));
+    for (int64_t s = 0; s < nsources; s++) {
+        f->above[s] = -1;
+    }
     check(eqp_array_create(&f->bytes, nsources, sizeof *f->bytes));
     check(eqp_array_create(&f->pin_first, n + 1, sizeof *f->pin_first));
 }
@@ -50,7 +55,8 @@ void bench_history_free(bench_history *h)
 {
     for (int s = 0; s < h->nframes; s++) {
         const bench_frame *f = &h->frame[s];
-        void *owned[] = {f->first, f->item, f->weight, f->point, f->source, f->home, f->bytes, f->pin_first, f->pin};
+        void *owned[] = {f->first, f->item,  f->weight, f->point,     f->source, f->home,
+                         f->last,  f->above, f->bytes,  f->pin_first, f->pin};
         for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
             free(owned[i]);
         }
@@ -107,7 +113,7 @@ static void name_sources(const viewer *v)
     for (int64_t g = 0; g < f->n; g++) {
         const bh_group *group = &serial->group[g];
         f->first[g] = group->first;
-        f->home[g] = (int32_t)g;
+        f->home[g] = f->last[g] = (int32_t)g;
         f->bytes[g] = PARTICLE_BYTES * group->count;
         for (int64_t i = group->first; i < group->first + group->count; i++) {
             v->group_of[i] = (int32_t)g;
@@ -124,7 +130,11 @@ static void name_sources(const viewer *v)
             at = serial->tree.cell[at].child;
         }
         f->home[f->n + c] = v->group_of[serial->tree.cell[at].first];
+        f->last[f->n + c] = v->group_of[serial->tree.cell[at].first + serial->tree.cell[c].count - 1];
         f->bytes[f->n + c] = CELL_BYTES;
+        for (int k = 0; k < serial->tree.cell[c].nchild; k++) {
+            f->above[f->n + serial->tree.cell[c].child + k] = (int32_t)(f->n + c);
+        }
     }
 }
 

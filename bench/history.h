@@ -15,8 +15,10 @@ typedef struct bench_frame {
     double *point;  /* [n][3] */
     double *source; /* [n][3] mean place of what it interacts with */
     int64_t nsources;
-    int32_t *home;      /* [nsources] the owner with whom it lives */
-    int32_t *bytes;     /* [nsources] that travel to a part that needs it */
+    int32_t *home;  /* [nsources] the owner with whom it lives, the first of those that a cell of a tree is made of */
+    int32_t *last;  /* [nsources] the last of these */
+    int32_t *above; /* [nsources] the cell above a cell, or -1 */
+    int32_t *bytes; /* [nsources] that travel to a part that needs it */
     int64_t *pin_first; /* [n + 1] */
     int32_t *pin;       /* [pin_first[n]] sources, each once */
     int64_t pin_room;

@@ -132,7 +132,7 @@ static void line_up(const dd_simulation *sim, const names *all, keyed **along, n
         owners->of[o] = (name){node->tag, (int32_t)o};
         f->first[o + 1] = o + 1;
         f->item[o] = find(all, node->tag)->number;
-        f->home[o] = (int32_t)o;
+        f->home[o] = f->last[o] = (int32_t)o;
         f->bytes[o] = NODE_BYTES;
         memcpy(f->point + 3 * o, node->x, 3 * sizeof(double));
         for (int k = 0; k < DD_KINDS; k++) {

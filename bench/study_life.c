@@ -11,8 +11,11 @@
  * parts: for that loads and messages are taken PARTS times as long here, and all seconds are divided by PARTS at the
  * end. Maps are made of the work of the step that they are for.
  *
+ * Cells of a tree that several parts are below are its top, which everybody has; branches, the cells right below it, go
+ * to all parts.
+ *
  * What this leaves out: latency of making maps, migration, the walks of real surveys and traces, noise of measured
- * loads, the top of a tree.
+ * loads, work beside forces.
  *
  * CSV: parts,method,policy,seconds,made,even,maps,repairs,chosen,trials. seconds: of all steps with what was made
  * between them; made: of the latter; even: of steps that are even and exchange nothing; trials: of `auto`, beyond
@@ -113,8 +116,21 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-static int trace_owner(const life *l, int64_t o, const eqp_map *map, const eqp_placement *placement, bool loads_only,
-                       eqp_evaluation *evaluation)
+/* Whether all that a source is made of has one home: the last owner's piece of the curve began at the first one or
+ * before. piece: [owners] where the run of owners with the same home begins. */
+static bool is_below(const bench_frame *f, const int64_t *piece, int64_t source)
+{
+    return piece[f->last[source]] <= f->home[source];
+}
+
+static int need(const life *l, const int64_t *piece, int64_t source, int part, eqp_evaluation *evaluation)
+{
+    return is_below(l->frame, piece, source) ? eqp_evaluation_need(evaluation, 0, source, part) : EQP_OK;
+}
+
+/* piece: NULL for loads alone. */
+static int trace_owner(const life *l, int64_t o, const eqp_map *map, const eqp_placement *placement,
+                       const int64_t *piece, eqp_evaluation *evaluation)
 {
     const bench_frame *f = l->frame;
     const int64_t begin = f->pin_first[o], end = f->pin_first[o + 1];
@@ -129,11 +145,29 @@ static int trace_owner(const life *l, int64_t o, const eqp_map *map, const eqp_p
             const eqp_tile tile = tile_of(l, o, i);
             part = eqp_map_rank(map, placement[o].tag, tile.centroid);
             EQP_TRY(eqp_evaluation_load(evaluation, part, seconds / (double)(end - begin)));
-            EQP_TRY(loads_only ? EQP_OK : eqp_evaluation_need(evaluation, 0, o, part));
+            EQP_TRY(piece == NULL ? EQP_OK : need(l, piece, o, part, evaluation));
         }
-        EQP_TRY(loads_only ? EQP_OK : eqp_evaluation_need(evaluation, 0, f->pin[i], part));
+        EQP_TRY(piece == NULL ? EQP_OK : need(l, piece, f->pin[i], part, evaluation));
     }
-    EQP_TRY(loads_only ? EQP_OK : eqp_evaluation_need(evaluation, 0, o, eqp_map_own_rank(map, placement[o].tag)));
+    EQP_TRY(piece == NULL ? EQP_OK : need(l, piece, o, eqp_map_own_rank(map, placement[o].tag), evaluation));
+done:
+    return code;
+}
+
+/* Blocks of all that lies in one part; branches are common, too. */
+static int declare(const bench_frame *f, const int64_t *piece, const eqp_placement *placement,
+                   eqp_evaluation *evaluation)
+{
+    int code = EQP_OK;
+
+    for (int64_t s = 0; s < f->nsources; s++) {
+        const int home = placement[f->home[s]].home;
+        const bool branch = f->above[s] >= 0 && !is_below(f, piece, f->above[s]);
+        if (is_below(f, piece, s)) {
+            EQP_TRY(eqp_evaluation_block(evaluation, 0, s, f->bytes[s], 1, home));
+            EQP_TRY(branch ? eqp_evaluation_common(evaluation, home, f->bytes[s]) : EQP_OK);
+        }
+    }
 done:
     return code;
 }
@@ -143,16 +177,20 @@ static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement
 {
     const life *l = user;
     const bench_frame *f = l->frame;
-    int code = EQP_OK;
+    int64_t *piece = NULL;
+    int code = loads_only ? EQP_OK : eqp_array_create(&piece, f->n, sizeof *piece);
 
     (void)nparts;
-    for (int64_t s = 0; s < f->nsources && !loads_only; s++) {
-        EQP_TRY(eqp_evaluation_block(evaluation, 0, s, f->bytes[s], 1, placement[f->home[s]].home));
+    EQP_TRY(code);
+    for (int64_t o = 1; o < f->n && piece != NULL; o++) {
+        piece[o] = placement[o].home == placement[o - 1].home ? piece[o - 1] : o;
     }
+    EQP_TRY(piece != NULL ? declare(f, piece, placement, evaluation) : EQP_OK);
     for (int64_t o = 0; o < f->n; o++) {
-        EQP_TRY(trace_owner(l, o, map, placement, loads_only, evaluation));
+        EQP_TRY(trace_owner(l, o, map, placement, piece, evaluation));
     }
 done:
+    free(piece);
     return code;
 }
 
