@@ -59,46 +59,6 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks)
     return EQP_OK;
 }
 
-static pthread_once_t turns_once = PTHREAD_ONCE_INIT;
-static int turns_key, turns_failed;
-
-/* MPI_Finalize() deletes what hangs on MPI_COMM_SELF first (MPI 4.0, 11.2.4). */
-static int free_turns(MPI_Comm self, int key, void *value, void *extra)
-{
-    (void)self;
-    (void)key;
-    (void)value;
-    (void)extra;
-    return MPI_Comm_free_keyval(&turns_key);
-}
-
-static void make_turns(void)
-{
-    int end;
-
-    turns_failed =
-        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &turns_key, NULL) != MPI_SUCCESS;
-    if (turns_failed || MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_turns, &end, NULL) != MPI_SUCCESS) {
-        return;
-    }
-    /* Without it a key is left behind, and nothing else. */
-    (void)MPI_Comm_set_attr(MPI_COMM_SELF, end, &turns_key);
-    (void)MPI_Comm_free_keyval(&end);
-}
-
-int eqp__comm_turn(MPI_Comm comm, int *turn)
-{
-    void *value = NULL;
-    int has = 0;
-
-    if (pthread_once(&turns_once, make_turns) || turns_failed ||
-        MPI_Comm_get_attr(comm, turns_key, &value, &has) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    *turn = has && value;
-    return MPI_Comm_set_attr(comm, turns_key, *turn ? NULL : &turns_key) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
-}
-
 /* What a rank brings to an agreement. */
 static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
 {

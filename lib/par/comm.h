@@ -19,11 +19,6 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks);
 /* eqp_comm_create() for an `own` that is there on all ranks, without agreement. Collective. */
 int eqp__comm_dup(MPI_Comm comm, MPI_Comm *own);
 
-/* 0 and 1 in turn, for each communicator by itself: what tells messages of one collective call from those of the next
- * where ranks pass from one to the other at different times. Called by all ranks of comm alike; EQP_OK or EQP_ERR_MPI.
- * Local. */
-int eqp__comm_turn(MPI_Comm comm, int *turn);
-
 /* Most numbers that ranks can compare at once. */
 enum { EQP__AGREE_MOST = 40 };
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages to ranks that are mostly the same from exchange to exchange. Each rank remembers to whom it sends and who
- * sends to it; those get a message every time, an empty one if need be, so that nobody has to ask. An allreduce that
- * blocks nobody tells whether any rank has a message for one that does not expect it. If so those messages travel by
- * non-blocking consensus (T. Hoefler, C. Siebert, A. Lumsdaine: Scalable communication protocols for dynamic sparse
- * data exchange, PPoPP 2010), and from then on they are expected.
+ * sends to it; those get a message every time, an empty one if need be, so that nobody has to ask. Messages for other
+ * ranks travel by non-blocking consensus (T. Hoefler, C. Siebert, A. Lumsdaine: Scalable communication protocols for
+ * dynamic sparse data exchange, PPoPP 2010), and from then on they are expected: who has sent all of these, as
+ * synchronous sends prove, enters an allreduce that blocks nobody; when all are through it nothing more can come. It
+ * carries codes besides.
  *
  * Messages are cut into pieces that fit into the memory in which a rank without any other takes them. */
+#include "par/messenger.h"
+
 #include "par/comm.h"
 
-#include <equipoise/messenger.h>
 #include <equipoise/par.h>
 
 #include <limits.h>
@@ -16,14 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* First pieces that are expected, other pieces, and first pieces that are not expected: these need no turns, as none is
- * sent before all ranks have agreed, and so have left the exchange before. */
-enum { TAG_FIRST = 76, TAG_REST, TAG_NEW };
+/* Of the messenger's tags: first pieces that are expected, other pieces, and first pieces that are not expected, in
+ * turn: who is through may send those of the next exchange to who still listens in this one. */
+enum { FIRST, REST, NEW };
 
 enum { PIECE = 1 << 18 };
 
 /* A partner that got nothing in so many exchanges in a row is told not to expect any more. */
-enum { PATIENCE = 8 };
+enum { PATIENCE = 2 };
 
 /* What every message begins with. */
 typedef struct head {
@@ -54,7 +56,8 @@ typedef struct partner {
 typedef enum phase { OPEN, SENT, ANSWERED } phase;
 
 struct eqp_messenger {
-    MPI_Comm comm; /* own */
+    MPI_Comm comm, own; /* own: MPI_COMM_NULL where comm is borrowed */
+    int tag;            /* the first of EQP__MESSENGER_TAGS */
     int rank, nranks;
     phase state;
     partner *partner;      /* [nranks] */
@@ -66,8 +69,12 @@ struct eqp_messenger {
     head failure;          /* all that this rank sends if it has failed */
     char *sink;            /* [PIECE] */
     eqp_route_counts counts;
-    int64_t nrequests, capacity;
+    int64_t nexpected, nrequests, capacity; /* requests of messages that are expected come first */
     MPI_Request *request;
+    int turn;                       /* 0 or 1 */
+    int nleast;                     /* numbers whose least is agreed on */
+    int64_t least[EQP__AGREE_MOST]; /* of this rank */
+    bool agreeing;                  /* the agreement has begun */
     eqp__agreement agreement;
     eqp_messages_view came;
     int *rank_of;
@@ -94,6 +101,24 @@ done:
     return code;
 }
 
+int eqp__messenger_open(MPI_Comm comm, int tag, eqp_messenger **messenger)
+{
+    eqp_messenger *made = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    made->comm = comm;
+    made->tag = tag;
+    made->own = MPI_COMM_NULL;
+    EQP_TRY(eqp__comm_shape(comm, &made->rank, &made->nranks));
+    EQP_TRY(create_lists(made));
+    *messenger = made;
+    made = NULL;
+done:
+    eqp_messenger_free(made);
+    return code;
+}
+
 int eqp_messenger_create(MPI_Comm comm, eqp_messenger **messenger)
 {
     eqp_messenger *made = NULL;
@@ -101,22 +126,15 @@ int eqp_messenger_create(MPI_Comm comm, eqp_messenger **messenger)
     int code;
 
     EQP_TRY(eqp_comm_create(comm, &own));
-    code = messenger ? eqp_array_create(&made, 1, sizeof *made) : EQP_ERR_ARGUMENT;
-    if (!code) {
-        made->comm = own;
-        code = eqp__comm_shape(own, &made->rank, &made->nranks);
-        code = code ? code : create_lists(made);
-    }
-    if ((code = eqp_agree(own, code, NULL))) {
-        if (made) {
-            eqp_messenger_free(made);
-        } else {
-            eqp_comm_free(&own);
-        }
-        return code;
-    }
+    code = messenger ? eqp__messenger_open(own, 0, &made) : EQP_ERR_ARGUMENT;
+    EQP_TRY(eqp_agree(own, code, NULL));
+    made->own = own;
+    own = MPI_COMM_NULL;
     *messenger = made;
+    made = NULL;
 done:
+    eqp_messenger_free(made);
+    eqp_comm_free(&own);
     return code;
 }
 
@@ -130,10 +148,7 @@ void eqp_messenger_free(eqp_messenger *messenger)
     if (m->state != OPEN) {
         (void)eqp_messenger_finish(m);
     }
-    for (int r = 0; m->partner && r < m->nranks; r++) {
-        free(m->partner[r].out.data);
-        free(m->partner[r].in.data);
-    }
+    eqp__messenger_trim(m, -1);
     free(m->partner);
     free(m->to);
     free(m->from);
@@ -144,8 +159,25 @@ void eqp_messenger_free(eqp_messenger *messenger)
     free(m->data_of);
     free(m->sink);
     free(m->request);
-    eqp_comm_free(&m->comm);
+    eqp_comm_free(&m->own);
     free(m);
+}
+
+static void trim(buffer *b, int64_t most)
+{
+    if (b->capacity > most) {
+        free(b->data);
+        *b = (buffer){.data = NULL};
+    }
+}
+
+void eqp__messenger_trim(eqp_messenger *m, int64_t most)
+{
+    m->came = (eqp_messages_view){.n = 0};
+    for (int r = 0; m->partner && r < m->nranks; r++) {
+        trim(&m->partner[r].out, most);
+        trim(&m->partner[r].in, most);
+    }
 }
 
 static bool is_other(const eqp_messenger *m, int rank)
@@ -224,7 +256,7 @@ static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool la
         m->counts.bytes_sent += h.bytes;
     }
     for (int64_t at = 0; at < n; at += PIECE, m->nrequests++) {
-        const int piece = n - at < PIECE ? (int)(n - at) : PIECE, this_tag = at == 0 ? tag : TAG_REST;
+        const int piece = n - at < PIECE ? (int)(n - at) : PIECE, this_tag = m->tag + (at == 0 ? tag : REST);
         const bool synchronous = at == 0 && told_when_taken;
         if ((synchronous ? MPI_Issend : MPI_Isend)(data + at, piece, MPI_BYTE, to, this_tag, m->comm,
                                                    &m->request[m->nrequests]) != MPI_SUCCESS) {
@@ -266,29 +298,65 @@ static int give_up(eqp_messenger *m)
     return EQP_ERR_MPI;
 }
 
-int eqp_messenger_send(eqp_messenger *messenger, int code)
+/* Messages for ranks that do not expect any. */
+static int post_unexpected(eqp_messenger *m)
 {
-    eqp_messenger *const m = messenger;
-    int64_t unexpected = 0;
+    for (int i = 0; i < m->nsent && !m->code; i++) {
+        partner *p = &m->partner[m->sent[i]];
+        if (!p->told) {
+            p->told = true;
+            p->idle = 0;
+            m->to[m->nto++] = m->sent[i];
+            if (post(m, m->sent[i], NEW + m->turn, true, false)) {
+                return EQP_ERR_MPI;
+            }
+        }
+    }
+    return EQP_OK;
+}
 
-    if (!m) {
-        return EQP_ERR_ARGUMENT;
+/* Begins the agreement if all that was not expected has been taken. */
+static int agree(eqp_messenger *m)
+{
+    int through = 1;
+
+    if (m->agreeing) {
+        return EQP_OK;
     }
-    if (m->state != OPEN) {
-        return EQP_ERR_STATE;
+    if (MPI_Testall((int)(m->nrequests - m->nexpected), m->request + m->nexpected, &through, MPI_STATUSES_IGNORE) !=
+        MPI_SUCCESS) {
+        return EQP_ERR_MPI;
     }
+    m->agreeing = through != 0;
+    return through ? eqp__agree_begin(m->comm, m->code, m->nleast, m->least, &m->agreement) : EQP_OK;
+}
+
+int eqp__messenger_send(eqp_messenger *m, int code, int nleast, const int64_t *least)
+{
     begin(m, SENT, code, m->nto, m->to, m->nfrom, m->from);
+    m->turn = !m->turn;
+    m->agreeing = false;
+    m->nleast = nleast;
+    for (int k = 0; k < nleast; k++) {
+        m->least[k] = least[k];
+    }
     for (int i = 0; i < m->nto; i++) {
         partner *p = &m->partner[m->to[i]];
         p->idle = m->code ? 0 : p->out.n > 0 ? 0 : p->idle + 1;
-        if (post(m, m->to[i], TAG_FIRST, false, p->idle >= PATIENCE)) {
+        if (post(m, m->to[i], FIRST, false, p->idle >= PATIENCE)) {
             return give_up(m);
         }
     }
-    for (int i = 0; i < m->nsent; i++) {
-        unexpected -= !m->partner[m->sent[i]].told;
+    m->nexpected = m->nrequests;
+    return post_unexpected(m) || agree(m) ? give_up(m) : EQP_OK;
+}
+
+int eqp_messenger_send(eqp_messenger *messenger, int code)
+{
+    if (!messenger) {
+        return EQP_ERR_ARGUMENT;
     }
-    return eqp__agree_begin(m->comm, m->code, 1, &unexpected, &m->agreement) ? give_up(m) : EQP_OK;
+    return messenger->state == OPEN ? eqp__messenger_send(messenger, code, 0, NULL) : EQP_ERR_STATE;
 }
 
 /* Whether they are other ranks, ascending. */
@@ -318,7 +386,7 @@ int eqp_messenger_answer(eqp_messenger *messenger, int code, int nto, const int 
     }
     begin(m, ANSWERED, expected < m->nsent && !code ? EQP_ERR_ARGUMENT : code, nto, to, nfrom, from);
     for (int i = 0; i < nto; i++) {
-        if (post(m, to[i], TAG_FIRST, false, false)) {
+        if (post(m, to[i], FIRST, false, false)) {
             return give_up(m);
         }
     }
@@ -353,7 +421,7 @@ static int throw_away(eqp_messenger *m, int from, MPI_Message *first, int piece)
     }
     while (p->progress != IS_THERE) {
         piece = p->in.n - p->at < PIECE ? (int)(p->in.n - p->at) : PIECE;
-        if (MPI_Recv(m->sink, piece, MPI_BYTE, from, TAG_REST, m->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        if (MPI_Recv(m->sink, piece, MPI_BYTE, from, m->tag + REST, m->comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
             return EQP_ERR_MPI;
         }
         take_piece(p, m->sink, piece);
@@ -393,7 +461,7 @@ static int take_next(eqp_messenger *m, int from)
         return throw_away(m, from, &none, 0);
     }
     const int piece = p->in.n - p->at < PIECE ? (int)(p->in.n - p->at) : PIECE;
-    return MPI_Irecv(p->in.data + p->at, piece, MPI_BYTE, from, TAG_REST, m->comm, &p->coming) == MPI_SUCCESS
+    return MPI_Irecv(p->in.data + p->at, piece, MPI_BYTE, from, m->tag + REST, m->comm, &p->coming) == MPI_SUCCESS
                ? EQP_OK
                : EQP_ERR_MPI;
 }
@@ -407,8 +475,8 @@ static int receive(eqp_messenger *m, int from, bool wait)
     int flag = 1;
 
     if (p->progress == WAITS) {
-        if ((wait ? MPI_Mprobe(from, TAG_FIRST, m->comm, &first, &status)
-                  : MPI_Improbe(from, TAG_FIRST, m->comm, &flag, &first, &status)) != MPI_SUCCESS ||
+        if ((wait ? MPI_Mprobe(from, m->tag + FIRST, m->comm, &first, &status)
+                  : MPI_Improbe(from, m->tag + FIRST, m->comm, &flag, &first, &status)) != MPI_SUCCESS ||
             (flag && take_first(m, from, &first, &status))) {
             return EQP_ERR_MPI;
         }
@@ -423,40 +491,16 @@ static int receive(eqp_messenger *m, int from, bool wait)
     return EQP_OK;
 }
 
-/* What this rank sends, and its agreement, move on inside MPI alone. */
-static int move_on(eqp_messenger *m)
-{
-    int done;
-    const bool failed = MPI_Testall((int)m->nrequests, m->request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
-                        (m->state == SENT && MPI_Test(&m->agreement.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS);
-
-    return failed ? EQP_ERR_MPI : EQP_OK;
-}
-
-int eqp_messenger_progress(eqp_messenger *messenger)
-{
-    eqp_messenger *const m = messenger;
-    int code;
-
-    if (!m || m->state == OPEN) {
-        return m ? EQP_OK : EQP_ERR_ARGUMENT;
-    }
-    code = move_on(m);
-    for (int i = 0; !code && i < m->nawaited; i++) {
-        code = m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], false);
-    }
-    return code ? give_up(m) : EQP_OK;
-}
-
 /* ---- messages that nobody expects ---- */
 
+/* Takes one in, if there is one. */
 static int take_unexpected(eqp_messenger *m)
 {
     MPI_Message first = MPI_MESSAGE_NULL;
     MPI_Status status;
     int flag = 0;
 
-    if (MPI_Improbe(MPI_ANY_SOURCE, TAG_NEW, m->comm, &flag, &first, &status) != MPI_SUCCESS) {
+    if (MPI_Improbe(MPI_ANY_SOURCE, m->tag + NEW + m->turn, m->comm, &flag, &first, &status) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
     if (!flag) {
@@ -468,39 +512,33 @@ static int take_unexpected(eqp_messenger *m)
     return take_first(m, from, &first, &status) || receive(m, from, true) ? EQP_ERR_MPI : EQP_OK;
 }
 
-/* Sends them and takes them in until all ranks have taken all. */
-static int exchange_unexpected(eqp_messenger *m)
+/* *done: nothing more can come. */
+static int listen(eqp_messenger *m, int *done)
 {
-    const int64_t before = m->nrequests;
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    int through = 0, done = 0;
+    *done = 0;
+    if (take_unexpected(m) || agree(m)) {
+        return EQP_ERR_MPI;
+    }
+    return m->agreeing && MPI_Test(&m->agreement.request, done, MPI_STATUS_IGNORE) != MPI_SUCCESS ? EQP_ERR_MPI
+                                                                                                  : EQP_OK;
+}
 
-    for (int i = 0; i < m->nsent; i++) {
-        partner *p = &m->partner[m->sent[i]];
-        if (!p->told) {
-            p->told = true;
-            p->idle = 0;
-            m->to[m->nto++] = m->sent[i];
-            if (post(m, m->sent[i], TAG_NEW, true, false)) {
-                return EQP_ERR_MPI;
-            }
-        }
+int eqp_messenger_progress(eqp_messenger *messenger)
+{
+    eqp_messenger *const m = messenger;
+    int done, code = EQP_OK;
+
+    if (!m || m->state == OPEN) {
+        return m ? EQP_OK : EQP_ERR_ARGUMENT;
     }
-    while (!done) {
-        if (take_unexpected(m)) {
-            return EQP_ERR_MPI;
-        }
-        if (through) {
-            if (MPI_Test(&barrier, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-                return EQP_ERR_MPI;
-            }
-        } else if (MPI_Testall((int)(m->nrequests - before), m->request + before, &through, MPI_STATUSES_IGNORE) !=
-                       MPI_SUCCESS ||
-                   (through && MPI_Ibarrier(m->comm, &barrier) != MPI_SUCCESS)) {
-            return EQP_ERR_MPI;
-        }
+    if (MPI_Testall((int)m->nrequests, m->request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
+        (m->state == SENT && listen(m, &done))) {
+        code = EQP_ERR_MPI;
     }
-    return EQP_OK;
+    for (int i = 0; !code && i < m->nawaited; i++) {
+        code = m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], false);
+    }
+    return code ? give_up(m) : EQP_OK;
 }
 
 /* ---- the end ---- */
@@ -563,36 +601,28 @@ static void clear(eqp_messenger *m)
 }
 
 /* EQP_OK or EQP_ERR_MPI of this rank; *all: the code of all ranks after a send. */
-static int end_exchange(eqp_messenger *m, int *all)
+static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
 {
-    int64_t unexpected = 0;
-    int code = EQP_OK;
+    int done = m->state != SENT, code = EQP_OK;
 
     for (int i = 0; i < m->nawaited; i++) {
         EQP_TRY(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
     }
-    if (m->state == SENT) {
-        *all = eqp__agree_end(&m->agreement, &unexpected);
-        EQP_TRY(*all == EQP_OK && unexpected < 0 ? exchange_unexpected(m) : EQP_OK);
+    while (!done) {
+        EQP_TRY(listen(m, &done));
     }
+    *all = m->state == SENT ? eqp__agree_end(&m->agreement, least) : EQP_OK;
     EQP_TRY(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
 done:
     return code;
 }
 
-int eqp_messenger_finish(eqp_messenger *messenger)
+int eqp__messenger_finish(eqp_messenger *m, int64_t *least, int *alone)
 {
-    eqp_messenger *const m = messenger;
-    int code, all = EQP_OK;
+    int code, all;
 
-    if (!m) {
-        return EQP_ERR_ARGUMENT;
-    }
-    if (m->state == OPEN) {
-        return EQP_ERR_STATE;
-    }
     eqp_wait_begin();
-    code = end_exchange(m, &all);
+    code = end_exchange(m, least, &all);
     eqp_wait_end();
     if (!code) {
         const int told = make_view(m);
@@ -607,7 +637,19 @@ int eqp_messenger_finish(eqp_messenger *messenger)
         m->came = (eqp_messages_view){.n = 0};
     }
     clear(m);
-    return code ? code : m->alone;
+    *alone = m->alone;
+    return code;
+}
+
+int eqp_messenger_finish(eqp_messenger *messenger)
+{
+    int alone = EQP_OK;
+
+    if (!messenger) {
+        return EQP_ERR_ARGUMENT;
+    }
+    const int code = messenger->state == OPEN ? EQP_ERR_STATE : eqp__messenger_finish(messenger, NULL, &alone);
+    return code ? code : alone;
 }
 
 eqp_messages_view eqp_messenger_came(const eqp_messenger *messenger)

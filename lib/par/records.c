@@ -165,7 +165,7 @@ int eqp_send_sparse(MPI_Comm comm, int code, size_t element_size, int64_t n, con
     code = code ? code : pack_parcels(&p, rank, nranks, element_size, n, dest, send);
     eqp__put_value(least, (int64_t)element_size);
     least[2] = most ? -*most : 0;
-    code = eqp__sparse_send(comm, code, 3, least, p.n, p.to, p.first, p.data, &came, &alone);
+    code = eqp__sparse_send(comm, EQP__SPARSE_RECORDS, code, 3, least, p.n, p.to, p.first, p.data, &came, &alone);
     code = !code && eqp__pair_differs(least) ? EQP_ERR_ARGUMENT : code;
     if (!code && most) {
         *most = -least[2];

@@ -355,7 +355,8 @@ static int inspect_stage(eqp__inspector *in, int stage, int code, int nleast, in
     route->received.first[stage] = route->received.n;
     code = code ? code : part_ways(in, route->stages.stride[stage], &all);
     code = code ? code : fill_outbox(in, &all, &out);
-    code = eqp__sparse_send(route->lane, code, nleast, least, out.n, out.to, out.first, out.text, &came, alone);
+    code = eqp__sparse_send(route->lane, EQP__SPARSE_ROUTE, code, nleast, least, out.n, out.to, out.first, out.text,
+                            &came, alone);
     if (!code && !*alone) {
         *alone = read_messages(in, &came);
     }
@@ -375,7 +376,7 @@ int eqp__route_meet_first(MPI_Comm comm, int code, int64_t plan[2])
     eqp__sparse came;
     int alone;
 
-    code = eqp__sparse_send(comm, code, 2, plan, 0, NULL, NULL, NULL, &came, &alone);
+    code = eqp__sparse_send(comm, EQP__SPARSE_ROUTE, code, 2, plan, 0, NULL, NULL, NULL, &came, &alone);
     eqp__sparse_free(&came);
     return !code && eqp__pair_differs(plan) ? EQP_ERR_ARGUMENT : code;
 }

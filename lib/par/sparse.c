@@ -1,252 +1,168 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes first, found by non-blocking consensus (T. Hoefler, C. Siebert, A. Lumsdaine: Scalable communication protocols
- * for dynamic sparse data exchange, PPoPP 2010): who has told everybody, as synchronous sends prove, enters an
- * allreduce that does not block; when all are through it nothing more can come. It carries codes besides. Then the
- * contents, to receivers that expect them: one that has no memory for them throws them away, so that nobody waits in
- * vain. */
+/* Messages go by a messenger that hangs on the communicator: partners are remembered from call to call. */
 #include "par/sparse.h"
 
 #include "par/comm.h"
+#include "par/messenger.h"
 
 #include <equipoise/par.h>
 
-#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* Sizes in turn: who is through may tell sizes of the next call to who still listens in this one. */
-#define TAG_SIZE 70
-#define TAG_CONTENT 73
+/* Longer messages do not keep their memory until the next call. */
+#define KEPT ((int64_t)1 << 18)
 
-typedef struct size_told {
-    int rank;
-    int64_t bytes;
-} size_told;
+enum { FIRST_TAG = 80 };
 
-typedef struct sizes {
-    int tag;
-    int64_t n, capacity;
-    size_told *list;
-} sizes;
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static int hanger_key;
+static bool key_failed;
 
-/* Takes one size in, if there is one. There is memory for all that can come. */
-static int take_size(MPI_Comm comm, sizes *told)
+/* What hangs on a communicator. */
+typedef struct hanger {
+    eqp_messenger *of[EQP__SPARSE_USES];
+} hanger;
+
+static void hanger_free(hanger *h)
 {
-    MPI_Status status;
-    int flag = 0;
-    size_told one;
-
-    if (MPI_Iprobe(MPI_ANY_SOURCE, told->tag, comm, &flag, &status) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
+    for (int use = 0; h != NULL && use < EQP__SPARSE_USES; use++) {
+        eqp_messenger_free(h->of[use]);
     }
-    if (!flag) {
-        return EQP_OK;
-    }
-    one.rank = status.MPI_SOURCE;
-    if (MPI_Recv(&one.bytes, 1, MPI_INT64_T, one.rank, told->tag, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-        return EQP_ERR_MPI;
-    }
-    if (told->n < told->capacity) { /* else this rank has failed, and nothing will be sent */
-        told->list[told->n++] = one;
-    }
-    return EQP_OK;
+    free(h);
 }
 
-/* Tells sizes and hears of them until all ranks have told theirs, and agreed. */
-static int tell_sizes(MPI_Comm comm, int code, int nleast, int64_t *least, int n, MPI_Request *request, sizes *told)
-{
-    eqp__agreement agreement;
-    int through = 0, done = 0;
-
-    while (!done) {
-        if (take_size(comm, told)) {
-            return EQP_ERR_MPI;
-        }
-        if (through) {
-            if (MPI_Test(&agreement.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-                return EQP_ERR_MPI;
-            }
-        } else if (MPI_Testall(n, request, &through, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
-                   (through && eqp__agree_begin(comm, code, nleast, least, &agreement))) {
-            return EQP_ERR_MPI;
-        }
-    }
-    return eqp__agree_end(&agreement, least);
-}
-
-static int by_rank(const void *a, const void *b)
-{
-    const size_told *left = a, *right = b;
-
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
-
-/* Memory for what comes, in order of the ranks. */
-static int make_room(sizes *told, eqp__sparse *came)
-{
-    int code = eqp_array_create(&came->rank, told->n, sizeof *came->rank);
-
-    code = code ? code : eqp_array_create(&came->first, told->n + 1, sizeof *came->first);
-    if (code) {
-        return code;
-    }
-    if (told->n > 0) {
-        qsort(told->list, (size_t)told->n, sizeof *told->list, by_rank);
-    }
-    for (int64_t i = 0; i < told->n; i++) {
-        if (came->first[i] > INT64_MAX - told->list[i].bytes) {
-            return EQP_ERR_OVERFLOW;
-        }
-        came->rank[i] = told->list[i].rank;
-        came->first[i + 1] = came->first[i] + told->list[i].bytes;
-    }
-    came->n = told->n;
-    return eqp_array_create(&came->data, came->first[told->n], 1);
-}
-
-/* Contents are cut into pieces that fit into the memory in which a rank without any takes them: 64 KiB. */
-enum { PIECE = 1 << 16 };
-
-static int64_t count_pieces(int64_t n, const int64_t *first)
-{
-    int64_t pieces = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        pieces += (first[i + 1] - first[i] + PIECE - 1) / PIECE;
-    }
-    return pieces;
-}
-
-static int piece_of(int64_t bytes)
-{
-    return bytes < PIECE ? (int)bytes : PIECE;
-}
-
-/* Posts the pieces of messages. rank: [n] partners; returns 0 or EQP_ERR_MPI. */
-static int post_all(MPI_Comm comm, int64_t n, const int *rank, const int64_t *first, char *data, int sends,
-                    MPI_Request *request)
-{
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t at = first[i]; at < first[i + 1]; at += PIECE, request++) {
-            const int piece = piece_of(first[i + 1] - at);
-            if ((sends ? MPI_Isend(data + at, piece, MPI_BYTE, rank[i], TAG_CONTENT, comm, request)
-                       : MPI_Irecv(data + at, piece, MPI_BYTE, rank[i], TAG_CONTENT, comm, request)) != MPI_SUCCESS) {
-                return EQP_ERR_MPI;
-            }
-        }
-    }
-    return EQP_OK;
-}
-
-/* Receives all contents one after the other and keeps none. */
-static int throw_away(MPI_Comm comm, const sizes *told, char *sink)
-{
-    for (int64_t i = 0; i < told->n; i++) {
-        for (int64_t left = told->list[i].bytes; left > 0; left -= PIECE) {
-            if (MPI_Recv(sink, piece_of(left), MPI_BYTE, told->list[i].rank, TAG_CONTENT, comm, MPI_STATUS_IGNORE) !=
-                MPI_SUCCESS) {
-                return EQP_ERR_MPI;
-            }
-        }
-    }
-    return EQP_OK;
-}
-
-/* What a rank sends and may have to throw away. */
-typedef struct sending {
-    int64_t n, npieces;
-    int64_t *size;
-    char *sink;
-    MPI_Request *size_request, *request; /* [n], [npieces] */
-} sending;
-
-static void sending_free(sending *s)
-{
-    free(s->size);
-    free(s->sink);
-    free(s->size_request);
-    free(s->request);
-}
-
-static int sending_create(sending *s, int64_t n, const int64_t *first)
+static int hanger_create(MPI_Comm comm, hanger **h)
 {
     int code;
 
-    s->npieces = count_pieces(n, first);
-    EQP_TRY(s->npieces > INT_MAX ? EQP_ERR_OVERFLOW : EQP_OK);
-    EQP_TRY(eqp_array_create(&s->size, n, sizeof *s->size));
-    EQP_TRY(eqp_array_create(&s->sink, PIECE, 1));
-    EQP_TRY(eqp_array_create(&s->size_request, n, sizeof *s->size_request));
-    EQP_TRY(eqp_array_create(&s->request, s->npieces, sizeof *s->request));
-    s->n = n;
-    for (int64_t i = 0; i < n; i++) {
-        s->size[i] = first[i + 1] - first[i];
+    EQP_TRY(eqp_array_create(h, 1, sizeof **h));
+    for (int use = 0; use < EQP__SPARSE_USES; use++) {
+        EQP_TRY(eqp__messenger_open(comm, FIRST_TAG + use * EQP__MESSENGER_TAGS, &(*h)->of[use]));
     }
 done:
     return code;
 }
 
-static int send_contents(MPI_Comm comm, const sending *s, const int *to, const int64_t *first, const void *data,
-                         sizes *told, eqp__sparse *came, int *alone)
+/* The communicator is freed. */
+static int forget(MPI_Comm comm, int key, void *value, void *extra)
 {
-    MPI_Request *request = NULL;
-    int64_t npieces = 0;
-    int code = EQP_OK;
+    (void)comm;
+    (void)key;
+    (void)extra;
+    hanger_free(value);
+    return MPI_SUCCESS;
+}
 
-    *alone = make_room(told, came);
-    if (!*alone) {
-        npieces = count_pieces(came->n, came->first);
-        *alone = npieces > INT_MAX ? EQP_ERR_OVERFLOW : eqp_array_create(&request, npieces, sizeof *request);
+/* MPI_Finalize() deletes what hangs on MPI_COMM_SELF first (MPI 4.0, 11.2.4). */
+static int free_key(MPI_Comm self, int key, void *value, void *extra)
+{
+    (void)self;
+    (void)key;
+    (void)value;
+    (void)extra;
+    return MPI_Comm_free_keyval(&hanger_key);
+}
+
+static void make_key(void)
+{
+    int end;
+
+    key_failed = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &hanger_key, NULL) != MPI_SUCCESS;
+    if (key_failed || MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_key, &end, NULL) != MPI_SUCCESS) {
+        return;
     }
-    if (!*alone) {
-        code = post_all(comm, came->n, came->rank, came->first, came->data, 0, request);
+    /* Without it a key is left behind, and nothing else. */
+    (void)MPI_Comm_set_attr(MPI_COMM_SELF, end, &hanger_key);
+    (void)MPI_Comm_free_keyval(&end);
+}
+
+/* Where the communicator has none yet, on no rank then, all make theirs or none. Collective. */
+static int find_messenger(MPI_Comm comm, int code, eqp__sparse_use use, eqp_messenger **messenger)
+{
+    hanger *made = NULL, *found = NULL;
+    eqp__agreement agreement;
+    int has = 0;
+
+    if (comm == MPI_COMM_NULL) {
+        return EQP_ERR_ARGUMENT;
     }
-    code = code ? code : post_all(comm, s->n, to, first, (char *)data, 1, s->request);
-    if (*alone && !code) {
-        code = throw_away(comm, told, s->sink);
-        eqp__sparse_free(came);
-    } else if (!code) {
-        code =
-            EQP__WAITS(MPI_Waitall((int)npieces, request, MPI_STATUSES_IGNORE)) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI;
+    if (pthread_once(&key_once, make_key) || key_failed ||
+        MPI_Comm_get_attr(comm, hanger_key, &found, &has) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
     }
-    if (!code && EQP__WAITS(MPI_Waitall((int)s->npieces, s->request, MPI_STATUSES_IGNORE)) != MPI_SUCCESS) {
-        code = EQP_ERR_MPI;
+    if (!has) {
+        code = code ? code : hanger_create(comm, &made);
+        EQP_TRY(eqp__agree_begin(comm, code, 0, NULL, &agreement));
+        EQP_TRY(eqp__agree_end(&agreement, NULL));
+        EQP_TRY(MPI_Comm_set_attr(comm, hanger_key, made) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+        found = made;
+        made = NULL;
     }
-    free(request);
+    *messenger = found->of[use];
+    code = EQP_OK;
+done:
+    hanger_free(made);
     return code;
 }
 
-int eqp__sparse_send(MPI_Comm comm, int code, int nleast, int64_t *least, int64_t n, const int *to,
+static int put_all(eqp_messenger *messenger, int64_t n, const int *to, const int64_t *first, const void *data)
+{
+    char *room;
+    int code = EQP_OK;
+
+    for (int64_t i = 0; i < n; i++) {
+        EQP_TRY(eqp_messenger_put(messenger, to[i], first[i + 1] - first[i], &room));
+        memcpy(room, (const char *)data + first[i], (size_t)(first[i + 1] - first[i]));
+    }
+done:
+    return code;
+}
+
+static int take_all(const eqp_messages_view *view, eqp__sparse *came)
+{
+    int code;
+
+    EQP_TRY(eqp_array_create(&came->rank, view->n, sizeof *came->rank));
+    EQP_TRY(eqp_array_create(&came->first, view->n + 1, sizeof *came->first));
+    for (int i = 0; i < view->n; i++) {
+        EQP_TRY(came->first[i] > INT64_MAX - view->bytes[i] ? EQP_ERR_OVERFLOW : EQP_OK);
+        came->rank[i] = view->rank[i];
+        came->first[i + 1] = came->first[i] + view->bytes[i];
+    }
+    EQP_TRY(eqp_array_create(&came->data, came->first[view->n], 1));
+    for (int i = 0; i < view->n; i++) {
+        memcpy(came->data + came->first[i], view->data[i], (size_t)view->bytes[i]);
+    }
+    came->n = view->n;
+done:
+    return code;
+}
+
+int eqp__sparse_send(MPI_Comm comm, eqp__sparse_use use, int code, int nleast, int64_t *least, int64_t n, const int *to,
                      const int64_t *first, const void *data, eqp__sparse *came, int *alone)
 {
-    sending s = {0};
-    sizes told = {0};
-    int rank, nranks, turn, failed = eqp__comm_shape(comm, &rank, &nranks);
+    eqp_messenger *messenger = NULL;
 
     *came = (eqp__sparse){0};
     *alone = EQP_OK;
-    if (failed || (failed = eqp__comm_turn(comm, &turn))) {
-        return failed;
+    int found = find_messenger(comm, code, use, &messenger);
+
+    if (found) {
+        return found;
     }
-    told.tag = TAG_SIZE + turn;
-    code = code ? code : sending_create(&s, n, first);
-    if (!code && !(code = eqp_array_create(&told.list, nranks, sizeof *told.list))) {
-        told.capacity = nranks;
-    }
-    for (int64_t i = 0; i < s.n && !code; i++) {
-        if (MPI_Issend(&s.size[i], 1, MPI_INT64_T, to[i], told.tag, comm, &s.size_request[i]) != MPI_SUCCESS) {
-            code = EQP_ERR_MPI;
-            goto done;
-        }
-    }
-    eqp_wait_begin();
-    code = tell_sizes(comm, code, nleast, least, code ? 0 : (int)s.n, s.size_request, &told);
-    eqp_wait_end();
-    if (!code) {
-        code = send_contents(comm, &s, to, first, data, &told, came, alone);
+    code = code ? code : put_all(messenger, n, to, first, data);
+    EQP_TRY(eqp__messenger_send(messenger, code, nleast, least));
+    EQP_TRY(eqp__messenger_finish(messenger, least, alone));
+    const eqp_messages_view view = eqp_messenger_came(messenger);
+    *alone = *alone ? *alone : take_all(&view, came);
+    if (*alone) {
+        eqp__sparse_free(came);
     }
 done:
-    sending_free(&s);
-    free(told.list);
+    eqp__messenger_trim(messenger, KEPT);
     return code;
 }
 

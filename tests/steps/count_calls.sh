@@ -35,5 +35,5 @@ costs()
 
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc
 costs "$barneshut" 4 2 6 --generate disks:n=2048 --balance sfc --opening relative --precision mixed
-costs "$dislocation" 4 25 46 --generate chains:n=6 --balance sfc
+costs "$dislocation" 4 25 34 --generate chains:n=6 --balance sfc
 exit $((failures > 0))
