@@ -51,6 +51,17 @@ void bench_frame_pin(bench_frame *f, int64_t source)
     f->pin_first[f->n] = n + 1;
 }
 
+int64_t *bench_pieces(const bench_frame *f, const int *part)
+{
+    int64_t *piece = NULL;
+
+    check(eqp_array_create(&piece, f->n, sizeof *piece));
+    for (int64_t o = 1; o < f->n; o++) {
+        piece[o] = part[o] == part[o - 1] ? piece[o - 1] : o;
+    }
+    return piece;
+}
+
 void bench_history_free(bench_history *h)
 {
     for (int s = 0; s < h->nframes; s++) {

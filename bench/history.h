@@ -4,6 +4,7 @@
 #ifndef BENCH_HISTORY_H
 #define BENCH_HISTORY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The owners of a step in the order of the curve. What they consist of has numbers that last: particles, nodes. */
@@ -39,6 +40,21 @@ void bench_follow_particles(const char *generator, int nframes, bench_history *h
 void bench_follow_network(int argc, char **argv, int nframes, bench_history *history);
 
 void bench_history_free(bench_history *history);
+
+/* Where the run of owners with the same part begins, for every owner: [n] owned by the caller, free(). */
+int64_t *bench_pieces(const bench_frame *frame, const int *part);
+
+/* Whether all that a source is made of has one part; else it belongs to the top of the tree. */
+static inline bool bench_is_below(const bench_frame *f, const int64_t *piece, int64_t source)
+{
+    return piece[f->last[source]] <= f->home[source];
+}
+
+/* Whether it lies right below the top, so that all parts have it. */
+static inline bool bench_is_branch(const bench_frame *f, const int64_t *piece, int64_t source)
+{
+    return f->above[source] >= 0 && bench_is_below(f, piece, source) && !bench_is_below(f, piece, f->above[source]);
+}
 
 /* For those who make frames: room for all but pins, and one more pin of the last owner that has any. */
 void bench_frame_make(bench_frame *frame, int64_t n, int64_t nitems, int64_t nsources);

@@ -7,7 +7,8 @@
  * instead of `gravity GENERATOR` also `network OPTION...` of dislocation. The first prints what a map costs on these
  * ranks, but to line owners up: CPU seconds of the one that needs most, the least of up to TIMES. The second takes such
  * seconds, follows a run of STEPS steps, makes maps of its owners at every step, and says what all steps last over even
- * ones, by who makes maps when. A step is the largest load of a part, and the most bytes that one gets at 1 GB/s; DEAR
+ * ones, by who makes maps when. A step is the largest load of a part, and the most bytes that one gets at 1 GB/s, the
+ * branches of a tree among them; DEAR
  * times the cost of interactions are for codes that are dearer. A map is made of the weights of the step before. Late
  * ones come when the seconds of those that make them are over, are taken before the next step, and repaired where the
  * work is over the tolerance; the best interval between a take and the next offer is printed, as of maps in line. Ranks
@@ -176,7 +177,8 @@ static void print_price(const bench_history *h, const eqp_method *method, int np
 static void weigh(const bench_frame *f, const int *part, int nparts, double *load, double *bytes)
 {
     double *of = NULL, *in = NULL;
-    int64_t *begin = NULL, *owner = NULL;
+    int64_t *begin = NULL, *owner = NULL, *piece = bench_pieces(f, part);
+    double common = 0.0;
     int *seen = NULL;
 
     check(eqp_array_create(&of, nparts, sizeof *of));
@@ -198,20 +200,27 @@ static void weigh(const bench_frame *f, const int *part, int nparts, double *loa
         const int64_t o = owner[k];
         for (int64_t i = f->pin_first[o]; i < f->pin_first[o + 1]; i++) {
             const int32_t source = f->pin[i];
-            if (seen[source] != part[o] + 1) {
+            if (seen[source] != part[o] + 1 && bench_is_below(f, piece, source)) {
                 seen[source] = part[o] + 1;
                 in[part[o]] += part[f->home[source]] != part[o] ? f->bytes[source] : 0;
             }
         }
     }
+    for (int64_t s = 0; s < f->nsources; s++) {
+        if (bench_is_branch(f, piece, s)) {
+            common += f->bytes[s];
+            in[part[f->home[s]]] -= f->bytes[s];
+        }
+    }
     *load = *bytes = 0.0;
     for (int p = 0; p < nparts; p++) {
         *load = fmax(*load, of[p]);
-        *bytes = fmax(*bytes, in[p]);
+        *bytes = fmax(*bytes, in[p] + common);
     }
     free(of);
     free(in);
     free(begin);
+    free(piece);
     free(owner);
     free(seen);
 }

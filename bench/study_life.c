@@ -116,16 +116,9 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
-/* Whether all that a source is made of has one home: the last owner's piece of the curve began at the first one or
- * before. piece: [owners] where the run of owners with the same home begins. */
-static bool is_below(const bench_frame *f, const int64_t *piece, int64_t source)
-{
-    return piece[f->last[source]] <= f->home[source];
-}
-
 static int need(const life *l, const int64_t *piece, int64_t source, int part, eqp_evaluation *evaluation)
 {
-    return is_below(l->frame, piece, source) ? eqp_evaluation_need(evaluation, 0, source, part) : EQP_OK;
+    return bench_is_below(l->frame, piece, source) ? eqp_evaluation_need(evaluation, 0, source, part) : EQP_OK;
 }
 
 /* piece: NULL for loads alone. */
@@ -162,10 +155,11 @@ static int declare(const bench_frame *f, const int64_t *piece, const eqp_placeme
 
     for (int64_t s = 0; s < f->nsources; s++) {
         const int home = placement[f->home[s]].home;
-        const bool branch = f->above[s] >= 0 && !is_below(f, piece, f->above[s]);
-        if (is_below(f, piece, s)) {
+        if (bench_is_below(f, piece, s)) {
             EQP_TRY(eqp_evaluation_block(evaluation, 0, s, f->bytes[s], 1, home));
-            EQP_TRY(branch ? eqp_evaluation_common(evaluation, home, f->bytes[s]) : EQP_OK);
+        }
+        if (bench_is_branch(f, piece, s)) {
+            EQP_TRY(eqp_evaluation_common(evaluation, home, f->bytes[s]));
         }
     }
 done:
@@ -178,19 +172,21 @@ static int trace(void *user, int nparts, const eqp_map *map, const eqp_placement
     const life *l = user;
     const bench_frame *f = l->frame;
     int64_t *piece = NULL;
-    int code = loads_only ? EQP_OK : eqp_array_create(&piece, f->n, sizeof *piece);
+    int *home = NULL, code;
 
     (void)nparts;
-    EQP_TRY(code);
-    for (int64_t o = 1; o < f->n && piece != NULL; o++) {
-        piece[o] = placement[o].home == placement[o - 1].home ? piece[o - 1] : o;
+    EQP_TRY(eqp_array_create(&home, f->n, sizeof *home));
+    for (int64_t o = 0; o < f->n; o++) {
+        home[o] = placement[o].home;
     }
+    piece = loads_only ? NULL : bench_pieces(f, home);
     EQP_TRY(piece != NULL ? declare(f, piece, placement, evaluation) : EQP_OK);
     for (int64_t o = 0; o < f->n; o++) {
         EQP_TRY(trace_owner(l, o, map, placement, piece, evaluation));
     }
 done:
     free(piece);
+    free(home);
     return code;
 }
 
