@@ -8,13 +8,12 @@
  * ranks, but to line owners up: CPU seconds of the one that needs most, the least of up to TIMES. The second takes such
  * seconds, follows a run of STEPS steps, makes maps of its owners at every step, and says what all steps last over even
  * ones, by who makes maps when. A step is the largest load of a part, and the most bytes that one gets at 1 GB/s, the
- * branches of a tree among them; DEAR
- * times the cost of interactions are for codes that are dearer. A map is made of the weights of the step before. Late
- * ones come when the seconds of those that make them are over, are taken before the next step, and repaired where the
- * work is over the tolerance; the best interval between a take and the next offer is printed, as of maps in line. Ranks
- * that are given away leave the others so much more each. In line on all parts a map costs what the
- * resource model's fit says, no less than the least of the samples; `capped`, no more than on the last number of ranks,
- * as more would wait for each other on these cores; `free`, nothing.
+ * branches of a tree among them; DEAR times the cost of interactions are for codes that are dearer. A map is made of
+ * the weights of the step before. Late ones come when the seconds of those that make them are over, are taken before
+ * the next step, and repaired where the work is over the tolerance; the best interval between a take and the next offer
+ * is printed, as of maps in line. Ranks that are given away leave the others so much more each. In line on all parts a
+ * map costs what the resource model's fit says, no less than the least of the samples; `capped`, no more than on the
+ * last number of ranks, as more would wait for each other on these cores; `free`, nothing.
  *
  * What this leaves out: migration, latency, noise, that maps of fewer parts are others, and maps by work units.
  *
