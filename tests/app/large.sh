@@ -4,7 +4,8 @@
 source "$(dirname "$0")/lib.sh"
 same=$1
 ranks=${2:-64}
-common=(--generate clusters:n=8192 --steps 3 --rebalance 2 --precision double)
+# Work weighs what is counted, so that no clock decides what is promised; no group is heavier than a rank's share.
+common=(--generate clusters:n=8192 --steps 3 --rebalance 2 --precision double --costs nominal --group-size 32)
 
 expect 1 "${common[@]}" --balance none --quiet --forces one.hdf5 --report one
 for method in sfc interaction; do
@@ -23,7 +24,7 @@ for s, t in zip(one["steps"], many["steps"]):
     here = [row for row in rows if int(row["step"]) == t["step"]]
     assert sum(int(row["particles"]) for row in here) == one["particles"]
     assert sum(int(row["interactions"]) for row in here) == t["interactions"] + one["particles"]
-    assert t["imbalance_promised"] < 1, t["imbalance_promised"]
+    assert t["imbalance_promised"] < 0.2, t["imbalance_promised"]
 last = many["steps"][-1]
 print(f'{method}: promised {100 * last["imbalance_promised"]:.1f} %, split owners {last["split_owners"]}, '
       f'ghosts {last["ghosts_total"]}, balancing {last["balance_seconds"]:.2f} s')
