@@ -199,7 +199,7 @@ static void weigh(const bench_frame *f, const int *part, int nparts, double *loa
         const int64_t o = owner[k];
         for (int64_t i = f->pin_first[o]; i < f->pin_first[o + 1]; i++) {
             const int32_t source = f->pin[i];
-            if (seen[source] != part[o] + 1 && bench_is_below(f, piece, source)) {
+            if (seen[source] != part[o] + 1 && bench_is_below(f, piece, source) && !bench_is_branch(f, piece, source)) {
                 seen[source] = part[o] + 1;
                 in[part[o]] += part[f->home[source]] != part[o] ? f->bytes[source] : 0;
             }

@@ -116,9 +116,12 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *list)
     return code;
 }
 
+/* Everybody has the top and branches. */
 static int need(const life *l, const int64_t *piece, int64_t source, int part, eqp_evaluation *evaluation)
 {
-    return bench_is_below(l->frame, piece, source) ? eqp_evaluation_need(evaluation, 0, source, part) : EQP_OK;
+    const bool shared = !bench_is_below(l->frame, piece, source) || bench_is_branch(l->frame, piece, source);
+
+    return shared ? EQP_OK : eqp_evaluation_need(evaluation, 0, source, part);
 }
 
 /* piece: NULL for loads alone. */
@@ -224,8 +227,8 @@ static eqp_network network_of(int nparts)
     return network;
 }
 
-/* masked: how much of the imbalance of loads an even division would not take off the step, [0, imbalance]. */
-static eqp_evaluated step_of(life *l, double *masked)
+/* masked: how much of the imbalance of loads a map that leaves `promised` of it would not take off the step. */
+static eqp_evaluated step_of(life *l, double promised, double *masked)
 {
     const eqp_network network = network_of(l->nparts);
     double most = 0.0;
@@ -239,9 +242,9 @@ static eqp_evaluated step_of(life *l, double *masked)
     check(eqp_array_create(&traffic.seconds, l->nparts, sizeof *traffic.seconds), NULL);
     check(eqp_evaluation_by_plan(evaluation, &network, &result.plan, &traffic, &result), NULL);
     for (int p = 0; p < l->nparts; p++) {
-        most = fmax(most, result.load_mean + traffic.seconds[p]);
+        most = fmax(most, result.load_mean * (1.0 + promised) + traffic.seconds[p]);
     }
-    *masked = fmax(result.imbalance - fmax(result.step_seconds - most, 0.0) / result.load_mean, 0.0);
+    *masked = fmax(result.imbalance - promised - fmax(result.step_seconds - most, 0.0) / result.load_mean, 0.0);
     free(traffic.seconds);
     eqp_evaluation_free(evaluation);
     return result;
@@ -262,7 +265,7 @@ static void record(life *l, const eqp_evaluated *step, double masked, const eqp_
                                       .promised = b->kept ? -1.0 : b->now.imbalance_promised,
                                       .repaired = advice->action == EQP_REPAIR,
                                       .repairable = eqp__can_repair(b),
-                                      .masked = masked};
+                                      .masked = advice->action == EQP_KEEP ? masked : 0.0};
 
     eqp__auto_record(&b->memory, fresh, step->step_seconds / step->load_mean - 1.0, step->step_seconds,
                      advice->action != EQP_KEEP ? made : 0.0);
@@ -319,7 +322,7 @@ static double go_through(const bench_history *h, int nparts, const char *method,
         }
         tell_items(&l);
         double masked;
-        const eqp_evaluated step = step_of(&l, &masked);
+        const eqp_evaluated step = step_of(&l, l.balancer->kept ? 0.0 : l.balancer->now.imbalance_promised, &masked);
         record(&l, &step, masked, &advice, seconds, h->nframes - t);
         sum += step.step_seconds + (advice.action != EQP_KEEP ? seconds : 0.0);
         made += advice.action != EQP_KEEP ? seconds : 0.0;

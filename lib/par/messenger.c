@@ -148,7 +148,10 @@ void eqp_messenger_free(eqp_messenger *messenger)
     if (m->state != OPEN) {
         (void)eqp_messenger_finish(m);
     }
-    eqp__messenger_trim(m, -1);
+    for (int r = 0; m->partner && r < m->nranks; r++) {
+        free(m->partner[r].out.data);
+        free(m->partner[r].in.data);
+    }
     free(m->partner);
     free(m->to);
     free(m->from);
@@ -174,9 +177,11 @@ static void trim(buffer *b, int64_t most)
 void eqp__messenger_trim(eqp_messenger *m, int64_t most)
 {
     m->came = (eqp_messages_view){.n = 0};
-    for (int r = 0; m->partner && r < m->nranks; r++) {
-        trim(&m->partner[r].out, most);
-        trim(&m->partner[r].in, most);
+    for (int i = 0; i < m->nto; i++) {
+        trim(&m->partner[m->to[i]].out, most);
+    }
+    for (int i = 0; i < m->nfrom; i++) {
+        trim(&m->partner[m->from[i]].in, most);
     }
 }
 
@@ -509,7 +514,7 @@ static int take_unexpected(eqp_messenger *m)
     const int from = status.MPI_SOURCE;
     await(m, 1, &from);
     m->from[m->nfrom++] = from;
-    return take_first(m, from, &first, &status) || receive(m, from, true) ? EQP_ERR_MPI : EQP_OK;
+    return take_first(m, from, &first, &status);
 }
 
 /* *done: nothing more can come. */
@@ -523,27 +528,35 @@ static int listen(eqp_messenger *m, int *done)
                                                                                                   : EQP_OK;
 }
 
+/* What has come of all messages, as far as it is there. */
+static int take_in(eqp_messenger *m)
+{
+    int code = EQP_OK;
+
+    for (int i = 0; !code && i < m->nawaited; i++) {
+        code = m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], false);
+    }
+    return code;
+}
+
 int eqp_messenger_progress(eqp_messenger *messenger)
 {
     eqp_messenger *const m = messenger;
-    int done, code = EQP_OK;
+    int done;
 
     if (!m || m->state == OPEN) {
         return m ? EQP_OK : EQP_ERR_ARGUMENT;
     }
     if (MPI_Testall((int)m->nrequests, m->request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS ||
-        (m->state == SENT && listen(m, &done))) {
-        code = EQP_ERR_MPI;
+        (m->state == SENT && listen(m, &done)) || take_in(m)) {
+        return give_up(m);
     }
-    for (int i = 0; !code && i < m->nawaited; i++) {
-        code = m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], false);
-    }
-    return code ? give_up(m) : EQP_OK;
+    return EQP_OK;
 }
 
 /* ---- the end ---- */
 
-/* Partners that are told no more are neither to expect nor to be expected. */
+/* Partners that are told no more are neither to expect nor to be expected. Their last messages were empty. */
 static void part(eqp_messenger *m)
 {
     int kept = 0;
@@ -552,13 +565,15 @@ static void part(eqp_messenger *m)
         partner *p = &m->partner[m->to[i]];
         p->told = p->idle < PATIENCE;
         p->idle = p->told ? p->idle : 0;
+        trim(&p->out, p->told ? INT64_MAX : -1);
         m->to[kept] = m->to[i];
         kept += p->told;
     }
     m->nto = kept;
     kept = 0;
     for (int i = 0; i < m->nfrom; i++) {
-        const partner *p = &m->partner[m->from[i]];
+        partner *p = &m->partner[m->from[i]];
+        trim(&p->in, p->came.last ? -1 : INT64_MAX);
         m->from[kept] = m->from[i];
         kept += !p->came.last;
     }
@@ -605,11 +620,12 @@ static int end_exchange(eqp_messenger *m, int64_t *least, int *all)
 {
     int done = m->state != SENT, code = EQP_OK;
 
-    for (int i = 0; i < m->nawaited; i++) {
-        EQP_TRY(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
-    }
     while (!done) {
         EQP_TRY(listen(m, &done));
+        EQP_TRY(take_in(m));
+    }
+    for (int i = 0; i < m->nawaited; i++) {
+        EQP_TRY(m->partner[m->awaited[i]].progress == IS_THERE ? EQP_OK : receive(m, m->awaited[i], true));
     }
     *all = m->state == SENT ? eqp__agree_end(&m->agreement, least) : EQP_OK;
     EQP_TRY(MPI_Waitall((int)m->nrequests, m->request, MPI_STATUSES_IGNORE) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);

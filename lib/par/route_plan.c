@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(EQP__SPARSE_STAGE + EQP__STAGES_MAX <= EQP__SPARSE_USES, "partners of each stage");
+
 /* A description as it is sent, followed by its users; none: whom it is sent to needs it, nobody else. */
 typedef struct description {
     int64_t id, bytes, seq;
@@ -355,8 +357,8 @@ static int inspect_stage(eqp__inspector *in, int stage, int code, int nleast, in
     route->received.first[stage] = route->received.n;
     code = code ? code : part_ways(in, route->stages.stride[stage], &all);
     code = code ? code : fill_outbox(in, &all, &out);
-    code = eqp__sparse_send(route->lane, EQP__SPARSE_ROUTE, code, nleast, least, out.n, out.to, out.first, out.text,
-                            &came, alone);
+    code = eqp__sparse_send(route->lane, EQP__SPARSE_STAGE + stage, code, nleast, least, out.n, out.to, out.first,
+                            out.text, &came, alone);
     if (!code && !*alone) {
         *alone = read_messages(in, &came);
     }
@@ -376,7 +378,7 @@ int eqp__route_meet_first(MPI_Comm comm, int code, int64_t plan[2])
     eqp__sparse came;
     int alone;
 
-    code = eqp__sparse_send(comm, EQP__SPARSE_ROUTE, code, 2, plan, 0, NULL, NULL, NULL, &came, &alone);
+    code = eqp__sparse_send(comm, EQP__SPARSE_STAGE, code, 2, plan, 0, NULL, NULL, NULL, &came, &alone);
     eqp__sparse_free(&came);
     return !code && eqp__pair_differs(plan) ? EQP_ERR_ARGUMENT : code;
 }

@@ -34,18 +34,6 @@ static void hanger_free(hanger *h)
     free(h);
 }
 
-static int hanger_create(MPI_Comm comm, hanger **h)
-{
-    int code;
-
-    EQP_TRY(eqp_array_create(h, 1, sizeof **h));
-    for (int use = 0; use < EQP__SPARSE_USES; use++) {
-        EQP_TRY(eqp__messenger_open(comm, FIRST_TAG + use * EQP__MESSENGER_TAGS, &(*h)->of[use]));
-    }
-done:
-    return code;
-}
-
 /* The communicator is freed. */
 static int forget(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -79,32 +67,46 @@ static void make_key(void)
     (void)MPI_Comm_free_keyval(&end);
 }
 
-/* Where the communicator has none yet, on no rank then, all make theirs or none. Collective. */
-static int find_messenger(MPI_Comm comm, int code, eqp__sparse_use use, eqp_messenger **messenger)
+static int find_hanger(MPI_Comm comm, hanger **h)
 {
-    hanger *made = NULL, *found = NULL;
-    eqp__agreement agreement;
-    int has = 0;
+    int has = 0, code;
 
-    if (comm == MPI_COMM_NULL) {
-        return EQP_ERR_ARGUMENT;
-    }
     if (pthread_once(&key_once, make_key) || key_failed ||
-        MPI_Comm_get_attr(comm, hanger_key, &found, &has) != MPI_SUCCESS) {
+        MPI_Comm_get_attr(comm, hanger_key, h, &has) != MPI_SUCCESS) {
         return EQP_ERR_MPI;
     }
-    if (!has) {
-        code = code ? code : hanger_create(comm, &made);
-        EQP_TRY(eqp__agree_begin(comm, code, 0, NULL, &agreement));
-        EQP_TRY(eqp__agree_end(&agreement, NULL));
-        EQP_TRY(MPI_Comm_set_attr(comm, hanger_key, made) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
-        found = made;
-        made = NULL;
+    if (has) {
+        return EQP_OK;
     }
-    *messenger = found->of[use];
-    code = EQP_OK;
+    EQP_TRY(eqp_array_create(h, 1, sizeof **h));
+    if (MPI_Comm_set_attr(comm, hanger_key, *h) != MPI_SUCCESS) {
+        free(*h);
+        EQP_TRY(EQP_ERR_MPI);
+    }
 done:
-    hanger_free(made);
+    return code;
+}
+
+/* Where the communicator has none yet for this use, on no rank then, all make theirs or none. Collective. */
+static int find_messenger(MPI_Comm comm, int use, int code, eqp_messenger **messenger)
+{
+    eqp_messenger *made = NULL;
+    hanger *h = NULL;
+    eqp__agreement agreement;
+    const int found = find_hanger(comm, &h);
+
+    if (found == EQP_OK && h->of[use] != NULL) {
+        *messenger = h->of[use];
+        return EQP_OK;
+    }
+    code = code ? code : found;
+    code = code ? code : eqp__messenger_open(comm, FIRST_TAG + use * EQP__MESSENGER_TAGS, &made);
+    EQP_TRY(eqp__agree_begin(comm, code, 0, NULL, &agreement));
+    EQP_TRY(eqp__agree_end(&agreement, NULL));
+    *messenger = h->of[use] = made;
+    made = NULL;
+done:
+    eqp_messenger_free(made);
     return code;
 }
 
@@ -141,15 +143,14 @@ done:
     return code;
 }
 
-int eqp__sparse_send(MPI_Comm comm, eqp__sparse_use use, int code, int nleast, int64_t *least, int64_t n, const int *to,
+int eqp__sparse_send(MPI_Comm comm, int use, int code, int nleast, int64_t *least, int64_t n, const int *to,
                      const int64_t *first, const void *data, eqp__sparse *came, int *alone)
 {
     eqp_messenger *messenger = NULL;
+    const int found = comm == MPI_COMM_NULL ? EQP_ERR_ARGUMENT : find_messenger(comm, use, code, &messenger);
 
     *came = (eqp__sparse){0};
     *alone = EQP_OK;
-    int found = find_messenger(comm, code, use, &messenger);
-
     if (found) {
         return found;
     }
@@ -161,8 +162,8 @@ int eqp__sparse_send(MPI_Comm comm, eqp__sparse_use use, int code, int nleast, i
     if (*alone) {
         eqp__sparse_free(came);
     }
-done:
     eqp__messenger_trim(messenger, KEPT);
+done:
     return code;
 }
 

@@ -198,8 +198,8 @@ static bool is_uneven(const eqp_policy *policy)
     return policy->work_imbalance > fmax(policy->options.imbalance_tol, policy->promised);
 }
 
-/* What makes the counted work even again for less. A repair may leave longer steps, for as many as the present map has
- * had or the run has left. */
+/* What makes the counted work even again for less. A repair may leave longer steps, for as many as there were since the
+ * last remedy or are left. */
 static eqp_policy_action remedy_of(const eqp_policy *p)
 {
     const remedy map = new_map(p), few = repair(p);

@@ -192,24 +192,25 @@ static double whole_step(const eqp_balancer *b)
     return most;
 }
 
-/* How much of the imbalance of the work an even division would not take off the step, by counts: those of the last
- * evaluation, where that is what counts. */
-static double masked(const eqp_balancer *b, const eqp_work *work, double imbalance)
+/* How much of the imbalance of the work a map would not take off the step that leaves `promised` of it, by counts:
+ * those of the last evaluation, where that is what counts. What is sent in a step that has a new map is mostly not the
+ * step's. */
+static double masked(const eqp_balancer *b, const eqp_work *work, double imbalance, double promised)
 {
     const bool last = work->last != NULL;
     const double evaluations = last && work->evaluations > 1 ? (double)work->evaluations : 1.0;
-    double mean = 0.0, now = 0.0, even = 0.0;
+    double mean = 0.0, now = 0.0, then = 0.0;
 
     for (int r = 0; r < b->nranks; r++) {
         mean += (last ? b->row[r].next : b->row[r].work) / b->nranks;
     }
-    for (int r = 0; r < b->nranks && mean > 0.0; r++) {
+    for (int r = 0; r < b->nranks; r++) {
         const eqp_rank_row *row = &b->row[r];
         const double beside = (row->overhead + sending_seconds(b, row)) / evaluations;
         now = fmax(now, (last ? row->next / row->speed : row->predicted) + beside);
-        even = fmax(even, mean + beside);
+        then = fmax(then, mean * (1.0 + promised) + beside);
     }
-    return mean > 0.0 ? fmax(imbalance - fmax(now - even, 0.0) / mean, 0.0) : 0.0;
+    return mean > 0.0 && !b->now.rebalanced ? fmax(imbalance - promised - fmax(now - then, 0.0) / mean, 0.0) : 0.0;
 }
 
 /* What a map costs that is made as the last one was, without what `auto` took to find out how. */
@@ -230,15 +231,16 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
                                                           !b->calibration.scaled; /* that is of other weights */
     const double imbalance = work->last != NULL ? now->imbalance_work : now->imbalance_predicted;
 
-    return (eqp_policy_sample){.seconds_max = feedback ? now->load_max : whole_step(b),
-                               .seconds_mean = now->load_mean,
-                               .rebalanced = now->rebalanced,
-                               .balance_seconds = map_seconds(b),
-                               .work_imbalance = feedback ? 0.0 : imbalance,
-                               .promised = promises ? now->imbalance_promised : -1.0,
-                               .repaired = now->action == EQP_REPAIR,
-                               .repairable = eqp__can_repair(b),
-                               .masked = feedback ? 0.0 : masked(b, work, imbalance)};
+    return (eqp_policy_sample){
+        .seconds_max = feedback || now->load_mean <= 0.0 ? now->load_max : whole_step(b),
+        .seconds_mean = now->load_mean,
+        .rebalanced = now->rebalanced,
+        .balance_seconds = map_seconds(b),
+        .work_imbalance = feedback ? 0.0 : imbalance,
+        .promised = promises ? now->imbalance_promised : -1.0,
+        .repaired = now->action == EQP_REPAIR,
+        .repairable = eqp__can_repair(b),
+        .masked = feedback ? 0.0 : masked(b, work, imbalance, promises ? now->imbalance_promised : 0.0)};
 }
 
 /* The step as it is remembered for eqp_balancer_regret(): by measured seconds alone. */
