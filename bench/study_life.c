@@ -227,8 +227,8 @@ static eqp_network network_of(int nparts)
     return network;
 }
 
-/* masked: how much of the imbalance of loads a map that leaves `promised` of it would not take off the step. */
-static eqp_evaluated step_of(life *l, double promised, double *masked)
+/* uneven: the imbalance of loads beyond what a map leaves, `promised`, as far as one could take it off the step. */
+static eqp_evaluated step_of(life *l, double promised, double *uneven)
 {
     const eqp_network network = network_of(l->nparts);
     double most = 0.0;
@@ -244,14 +244,14 @@ static eqp_evaluated step_of(life *l, double promised, double *masked)
     for (int p = 0; p < l->nparts; p++) {
         most = fmax(most, result.load_mean * (1.0 + promised) + traffic.seconds[p]);
     }
-    *masked = fmax(result.imbalance - promised - fmax(result.step_seconds - most, 0.0) / result.load_mean, 0.0);
+    *uneven = promised + fmax(result.step_seconds - most, 0.0) / result.load_mean;
     free(traffic.seconds);
     eqp_evaluation_free(evaluation);
     return result;
 }
 
 /* What eqp_balancer_record() does, of all parts. */
-static void record(life *l, const eqp_evaluated *step, double masked, const eqp_advice *advice, double made,
+static void record(life *l, const eqp_evaluated *step, double uneven, const eqp_advice *advice, double made,
                    int64_t left)
 {
     eqp_balancer *b = l->balancer;
@@ -261,11 +261,11 @@ static void record(life *l, const eqp_evaluated *step, double masked, const eqp_
                                       .seconds_mean = step->load_mean,
                                       .rebalanced = advice->action != EQP_KEEP,
                                       .balance_seconds = fmax(made - beyond, 0.0),
-                                      .work_imbalance = step->imbalance,
+                                      .work_imbalance =
+                                          fresh || advice->action == EQP_REPAIR ? step->imbalance : uneven,
                                       .promised = b->kept ? -1.0 : b->now.imbalance_promised,
                                       .repaired = advice->action == EQP_REPAIR,
-                                      .repairable = eqp__can_repair(b),
-                                      .masked = advice->action == EQP_KEEP ? masked : 0.0};
+                                      .repairable = eqp__can_repair(b)};
 
     eqp__auto_record(&b->memory, fresh, step->step_seconds / step->load_mean - 1.0, step->step_seconds,
                      advice->action != EQP_KEEP ? made : 0.0);
@@ -321,9 +321,9 @@ static double go_through(const bench_history *h, int nparts, const char *method,
             memcpy(l.owner, advice.placement, (size_t)l.frame->n * sizeof *l.owner);
         }
         tell_items(&l);
-        double masked;
-        const eqp_evaluated step = step_of(&l, l.balancer->kept ? 0.0 : l.balancer->now.imbalance_promised, &masked);
-        record(&l, &step, masked, &advice, seconds, h->nframes - t);
+        double uneven;
+        const eqp_evaluated step = step_of(&l, l.balancer->kept ? 0.0 : l.balancer->now.imbalance_promised, &uneven);
+        record(&l, &step, uneven, &advice, seconds, h->nframes - t);
         sum += step.step_seconds + (advice.action != EQP_KEEP ? seconds : 0.0);
         made += advice.action != EQP_KEEP ? seconds : 0.0;
         even += step.load_mean;

@@ -113,9 +113,9 @@ static double beyond(const eqp_policy *p, const remedy *of)
 }
 
 /* A new map: it helps if it leaves less of an imbalance that was not promised. */
-static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample, double now)
+static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample)
 {
-    const double before = policy->work_imbalance;
+    const double before = policy->work_imbalance, now = sample->work_imbalance;
 
     if (policy->has_map && before > fmax(policy->options.imbalance_tol, policy->promised)) {
         policy->patience = now > HELPED * before ? fmin(2.0 * policy->patience, MOST_PATIENCE) : 1.0;
@@ -124,20 +124,12 @@ static void take_promise(eqp_policy *policy, const eqp_policy_sample *sample, do
     policy->broken = 0.0;
 }
 
-/* Of which a map could take something off a step. Whoever repairs whenever the work is uneven wants even work. */
-static double work_imbalance(const eqp_policy *policy, const eqp_policy_sample *sample)
-{
-    return policy->options.mode == EQP_POLICY_REPAIR ? sample->work_imbalance
-                                                     : fmax(sample->work_imbalance - sample->masked, 0.0);
-}
-
 int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
 {
     EQP_REQUIRE(policy && sample);
-    const double mean = sample->seconds_mean, work = work_imbalance(policy, sample);
+    const double mean = sample->seconds_mean;
 
     if (!is_amount(sample->seconds_max) || !is_amount(mean) || !is_amount(sample->work_imbalance) ||
-        !is_amount(sample->masked) ||
         (sample->rebalanced && (!is_amount(sample->balance_seconds) || !isfinite(sample->promised)))) {
         return EQP_ERR_DATA;
     }
@@ -148,10 +140,10 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     if (sample->rebalanced && sample->repaired) {
         policy->cured += policy->broken;
         policy->repair_seconds = sample->balance_seconds;
-        take_promise(policy, sample, work);
+        take_promise(policy, sample);
         policy->repair_promised = policy->promised;
     } else if (sample->rebalanced) {
-        take_promise(policy, sample, work);
+        take_promise(policy, sample);
         policy->has_map = true;
         policy->balance_seconds = sample->balance_seconds;
         policy->map_promised = policy->promised;
@@ -179,8 +171,8 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample)
     policy->left -= policy->left > 0 && policy->left < INT64_MAX;
     policy->sum_max += sample->seconds_max;
     policy->sum_mean += mean;
-    policy->work_imbalance = work;
-    policy->broken += fmax(work - policy->promised, 0.0) * mean;
+    policy->work_imbalance = sample->work_imbalance;
+    policy->broken += fmax(sample->work_imbalance - policy->promised, 0.0) * mean;
     return EQP_OK;
 }
 

@@ -192,25 +192,28 @@ static double whole_step(const eqp_balancer *b)
     return most;
 }
 
-/* How much of the imbalance of the work a map would not take off the step that leaves `promised` of it, by counts:
- * those of the last evaluation, where that is what counts. What is sent in a step that has a new map is mostly not the
- * step's. */
-static double masked(const eqp_balancer *b, const eqp_work *work, double imbalance, double promised)
+/* How uneven the work is, with what goes where it goes, by counts: those of the last evaluation, where these are what
+ * counts. promised: what a map leaves of that. Beyond it only what a map could take off the step, as far as ranks with
+ * less work do and send no more beside it. What is sent in a step that has a new map is mostly not the step's. */
+static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double promised)
 {
-    const bool last = work->last != NULL;
-    const double evaluations = last && work->evaluations > 1 ? (double)work->evaluations : 1.0;
+    const double evaluations = work->evaluations > 1 ? (double)work->evaluations : 1.0;
+    const double times = work->last != NULL ? 1.0 : evaluations, held = times * eqp__overheads_now(&b->overheads).held;
     double mean = 0.0, now = 0.0, then = 0.0;
 
     for (int r = 0; r < b->nranks; r++) {
-        mean += (last ? b->row[r].next : b->row[r].work) / b->nranks;
+        const eqp_rank_row *row = &b->row[r];
+        mean += ((work->last != NULL ? row->next : row->work) + held * row->particles) / b->nranks;
     }
     for (int r = 0; r < b->nranks; r++) {
         const eqp_rank_row *row = &b->row[r];
-        const double beside = (row->overhead + sending_seconds(b, row)) / evaluations;
-        now = fmax(now, (last ? row->next / row->speed : row->predicted) + beside);
+        const double own = ((work->last != NULL ? row->next : row->work) + held * row->particles) / row->speed;
+        const double all = (row->overhead + sending_seconds(b, row)) * times / evaluations;
+        const double beside = b->now.rebalanced ? 0.0 : fmax(all - held * row->particles / row->speed, 0.0);
+        now = fmax(now, own + beside);
         then = fmax(then, mean * (1.0 + promised) + beside);
     }
-    return mean > 0.0 && !b->now.rebalanced ? fmax(imbalance - promised - fmax(now - then, 0.0) / mean, 0.0) : 0.0;
+    return mean <= 0.0 ? 0.0 : b->now.rebalanced ? now / mean - 1.0 : promised + fmax(now - then, 0.0) / mean;
 }
 
 /* What a map costs that is made as the last one was, without what `auto` took to find out how. */
@@ -229,18 +232,16 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
     const bool feedback = b->feedback != NULL, promises = eqp__method_weighs(b->options.method.method) &&
                                                           !b->options.handed_out && !b->kept &&
                                                           !b->calibration.scaled; /* that is of other weights */
-    const double imbalance = work->last != NULL ? now->imbalance_work : now->imbalance_predicted;
 
-    return (eqp_policy_sample){
-        .seconds_max = feedback || now->load_mean <= 0.0 ? now->load_max : whole_step(b),
-        .seconds_mean = now->load_mean,
-        .rebalanced = now->rebalanced,
-        .balance_seconds = map_seconds(b),
-        .work_imbalance = feedback ? 0.0 : imbalance,
-        .promised = promises ? now->imbalance_promised : -1.0,
-        .repaired = now->action == EQP_REPAIR,
-        .repairable = eqp__can_repair(b),
-        .masked = feedback ? 0.0 : masked(b, work, imbalance, promises ? now->imbalance_promised : 0.0)};
+    return (eqp_policy_sample){.seconds_max = feedback || now->load_mean <= 0.0 ? now->load_max : whole_step(b),
+                               .seconds_mean = now->load_mean,
+                               .rebalanced = now->rebalanced,
+                               .balance_seconds = map_seconds(b),
+                               .work_imbalance =
+                                   feedback ? 0.0 : work_imbalance(b, work, promises ? now->imbalance_promised : 0.0),
+                               .promised = promises ? now->imbalance_promised : -1.0,
+                               .repaired = now->action == EQP_REPAIR,
+                               .repairable = eqp__can_repair(b)};
 }
 
 /* The step as it is remembered for eqp_balancer_regret(): by measured seconds alone. */
@@ -248,12 +249,11 @@ static int remember(const eqp_balancer *b, const eqp_policy_sample *sample)
 {
     const bool counted = sample->promised >= 0.0 && b->feedback == NULL;
     const double most = b->now.step_measured > 0.0 ? b->now.step_measured : b->now.load_max;
-    const eqp_hindsight_step step = {
-        .seconds_max = most,
-        .seconds_mean = fmin(sample->seconds_mean, most), /* rounding */
-        .rebalanced = sample->rebalanced,
-        .balance_seconds = b->now.balance_seconds,
-        .aged = counted ? fmax(sample->work_imbalance - sample->masked - sample->promised, 0.0) : -1.0};
+    const eqp_hindsight_step step = {.seconds_max = most,
+                                     .seconds_mean = fmin(sample->seconds_mean, most), /* rounding */
+                                     .rebalanced = sample->rebalanced,
+                                     .balance_seconds = b->now.balance_seconds,
+                                     .aged = counted ? fmax(sample->work_imbalance - sample->promised, 0.0) : -1.0};
 
     return eqp_hindsight_add(b->hindsight, &step);
 }

@@ -60,7 +60,7 @@ static int run_until(const eqp_policy_options *options, int n, double fresh, dou
         trace[i].seconds_max = 1.0 + fresh + ageing * age;
         trace[i].rebalanced = renewed[i];
         trace[i].balance_seconds = price;
-        trace[i].work_imbalance = trace[i].promised = trace[i].masked = 0.0;
+        trace[i].work_imbalance = trace[i].promised = 0.0;
         trace[i].repaired = trace[i].repairable = false;
         assert_int_equal(eqp_policy_record(&policy, &trace[i]), EQP_OK);
     }
@@ -176,8 +176,8 @@ static void an_imbalance_within_the_tolerance_is_left_alone(void **state)
 static void a_hiccup_that_is_over_is_no_reason(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0, false, false, 0.0},
-                      hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
+    eqp_policy_sample s = {1.01, 1.0, true, 2.0, 0.0, 0.0, false, false},
+                      hiccup = {9.0, 1.0, false, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -193,9 +193,9 @@ static void a_hiccup_that_is_over_is_no_reason(void **state)
 static void a_hiccup_right_after_balancing_hides_nothing(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0},
-                      good = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0},
-                      bad = {1.5, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
+    eqp_policy_sample hiccup = {5.0, 1.0, true, 1.0, 0.0, 0.0, false, false},
+                      good = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false},
+                      bad = {1.5, 1.0, false, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -211,8 +211,8 @@ static void a_hiccup_right_after_balancing_hides_nothing(void **state)
 static void later_luck_does_not_move_the_mark(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0},
-                      lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false, 0.0};
+    eqp_policy_sample s = {1.2, 1.0, true, 1.0, 0.0, 0.0, false, false},
+                      lucky = {1.0, 1.0, false, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -228,7 +228,7 @@ static void later_luck_does_not_move_the_mark(void **state)
 static void without_work_there_is_no_imbalance(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0, false, false, 0.0};
+    eqp_policy_sample s = {0.0, 0.0, true, 0.0, 0.0, 0.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -296,7 +296,7 @@ static void a_new_map_is_announced(void **state)
             maps += renewed;
             ready = eqp_policy_may_want(&policy); /* before the step is known */
             announced += ready;
-            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0, 0.0, 0.0, false, false, 0.0};
+            const eqp_policy_sample sample = {1.03 + 0.005 * age, 1.0, renewed, 2.0, 0.0, 0.0, false, false};
             assert_int_equal(eqp_policy_record(&policy, &sample), EQP_OK);
         }
         if (o == 2) {
@@ -314,7 +314,7 @@ static void a_new_map_is_announced(void **state)
 static int run_work(const eqp_policy_options *options, int n, double first, double later, double price)
 {
     eqp_policy policy;
-    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01, false, false, 0.0};
+    eqp_policy_sample sample = {1.5, 1.0, true, price, first, 0.01, false, false};
     int maps = 0;
 
     assert_int_equal(eqp_policy_init(&policy, options), EQP_OK);
@@ -430,7 +430,7 @@ static void seconds_that_repairs_do_not_cure_ask_for_a_map(void **state)
     (void)state;
     for (int cures = 0; cures < 2; cures++) {
         eqp_policy policy;
-        eqp_policy_sample s = {1.0, 1.0, true, 4.0, 0.0, 0.01, false, true, 0.0};
+        eqp_policy_sample s = {1.0, 1.0, true, 4.0, 0.0, 0.01, false, true};
         int maps = 0;
 
         assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
@@ -447,44 +447,6 @@ static void seconds_that_repairs_do_not_cure_ask_for_a_map(void **state)
         }
         assert_int_equal(maps, cures ? 0 : 1); /* the second map loses as much from its first step on */
     }
-}
-
-/* Work that is uneven by 30 %, of which an even division would take `masked` less off the step, which seconds agree
- * with. Maps cost 1 second. */
-static void count_actions_masked(eqp_policy_mode mode, double masked, int actions[3])
-{
-    const eqp_policy_options o = options_of(mode, 1);
-    eqp_policy policy;
-    eqp_policy_sample s = {.seconds_mean = 1.0, .balance_seconds = 1.0, .promised = 0.01, .repairable = true};
-
-    actions[EQP_KEEP] = actions[EQP_REPAIR] = actions[EQP_RENEW] = 0;
-    assert_int_equal(eqp_policy_init(&policy, &o), EQP_OK);
-    for (int i = 0; i < 100; i++) {
-        const eqp_policy_action action = eqp_policy_advise(&policy);
-        actions[action]++;
-        s.rebalanced = action != EQP_KEEP;
-        s.repaired = action == EQP_REPAIR;
-        s.work_imbalance = s.rebalanced ? 0.01 : 0.3;
-        s.masked = s.rebalanced ? 0.0 : masked;
-        s.seconds_max = 3.0 + s.work_imbalance - s.masked;
-        assert_int_equal(eqp_policy_record(&policy, &s), EQP_OK);
-    }
-}
-
-static void work_whose_division_shortens_no_step_is_left_as_it_is(void **state)
-{
-    int actions[3], part[3];
-
-    (void)state;
-    count_actions_masked(EQP_POLICY_AUTO, 0.3, actions);
-    assert_int_equal(actions[EQP_KEEP], 99);
-    count_actions_masked(EQP_POLICY_GAIN, 0.3, actions);
-    assert_int_equal(actions[EQP_KEEP], 99);
-    count_actions_masked(EQP_POLICY_AUTO, 0.0, actions);
-    count_actions_masked(EQP_POLICY_AUTO, 0.2, part); /* loses a third as fast */
-    assert_true(part[EQP_KEEP] < 99 && part[EQP_KEEP] > actions[EQP_KEEP]);
-    count_actions_masked(EQP_POLICY_REPAIR, 0.3, actions); /* wants even work, whatever it is good for */
-    assert_int_equal(actions[EQP_REPAIR], 49);
 }
 
 /* Steps of which all but 1 second is exchange: work becomes uneven by 2 % more with each, a new map makes a step of
@@ -532,7 +494,7 @@ static void repairs_that_lengthen_the_exchange_are_not_made(void **state)
 static void what_promises_nothing_is_held_to_its_first_step(void **state)
 {
     eqp_policy_options o = options_of(EQP_POLICY_AUTO, 1);
-    eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0, false, false, 0.0};
+    eqp_policy_sample s = {1.5, 1.0, true, 0.5, 0.5, -1.0, false, false};
     eqp_policy policy;
 
     (void)state;
@@ -550,7 +512,7 @@ static void what_promises_nothing_is_held_to_its_first_step(void **state)
 static void wrong_options_and_samples_are_refused(void **state)
 {
     eqp_policy_options good = eqp_policy_options_defaults(), o = good;
-    eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false, 0.0}, bad[] = {ok, ok, ok, ok, ok, ok, ok};
+    eqp_policy_sample ok = {1.0, 1.0, true, 1.0, 0.0, 0.0, false, false}, bad[] = {ok, ok, ok, ok, ok, ok};
     eqp_policy policy, old;
 
     (void)state;
@@ -573,8 +535,7 @@ static void wrong_options_and_samples_are_refused(void **state)
     bad[3].balance_seconds = -1.0;
     bad[4].work_imbalance = -0.1;
     bad[5].promised = INFINITY;
-    bad[6].masked = -0.1;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 6; i++) {
         assert_int_equal(eqp_policy_record(&policy, &bad[i]), EQP_ERR_DATA);
     }
     assert_same_policy(&policy, &old);
@@ -604,7 +565,6 @@ int main(void)
         cmocka_unit_test(a_jump_of_the_work_asks_whatever_a_map_costs),
         cmocka_unit_test(uneven_work_is_repaired_where_that_costs_less),
         cmocka_unit_test(seconds_that_repairs_do_not_cure_ask_for_a_map),
-        cmocka_unit_test(work_whose_division_shortens_no_step_is_left_as_it_is),
         cmocka_unit_test(repairs_that_lengthen_the_exchange_are_not_made),
         cmocka_unit_test(what_promises_nothing_is_held_to_its_first_step),
         cmocka_unit_test(wrong_options_and_samples_are_refused),

@@ -67,14 +67,12 @@ typedef struct eqp_policy_sample {
     double seconds_mean; /**< mean load of the ranks in this step, without that */
     bool rebalanced;     /**< the map was repaired or renewed just before this step */
     double balance_seconds; /**< what that cost, migration included; ignored where !rebalanced */
-    double work_imbalance;  /**< max / mean - 1 of the work that was counted in this step; 0 where nobody counts */
+    double work_imbalance;  /**< max / mean - 1 of the work that was counted in this step, or as far as a map could take
+                                 that off the step; 0 where nobody counts */
     double promised;        /**< the same, as the method promised it of that map; ignored where !rebalanced; < 0: it
                                  promises nothing, and what this step's work shows stands for it */
     bool repaired;          /**< it was a repair; ignored where !rebalanced */
     bool repairable;        /**< the map of this step can be repaired */
-    double masked;          /**< how much of work_imbalance a map that keeps its promise would not take off the step, as
-                                 ranks with less work do or send more beside it: at most all of it; 0: nothing, or not
-                                 known. EQP_POLICY_REPAIR takes no notice */
 } eqp_policy_sample;
 
 /** A policy's memory: plain data, copied, stored and sent freely. */
@@ -89,7 +87,7 @@ typedef struct eqp_policy {
     double imbalance;           /**< of the last step: seconds_max / seconds_mean - 1 */
     double sum_max;             /**< seconds since the last map: seconds_max of each step */
     double sum_mean;            /**< seconds since the last map: mean load of each step */
-    double work_imbalance;      /**< of the last step, without what is masked */
+    double work_imbalance;      /**< of the last step */
     double promised;            /**< work imbalance that the last map or repair promised */
     double broken;              /**< seconds lost since then by work imbalance beyond the promise */
     double cured;               /**< the same, since the last new map, of which repairs took care */
@@ -128,9 +126,9 @@ int eqp_policy_record(eqp_policy *policy, const eqp_policy_sample *sample);
  * more than `jump`, or the seconds lost beyond the promise are at least what the remedy costs: a repair where the map
  * can be repaired and the last repair did not cost more than the last map, with what it left steps longer for as many
  * steps as there were since the last remedy, or are left; else a new map. The first repair is taken to cost a quarter
- * of a map, and to leave as much more of what a fresh map leaves as work is uneven. Work whose imbalance is masked is
- * not uneven. Where that leaves more than three quarters of the work imbalance, the next one has to wait for twice the
- * loss and twice the jump, up to 64 times: a promise that cannot be kept does not renew the map again and again.
+ * of a map, and to leave as much more of what a fresh map leaves as work is uneven. Where that leaves more than three
+ * quarters of the work imbalance, the next one has to wait for twice the loss and twice the jump, up to 64 times: a
+ * promise that cannot be kept does not renew the map again and again.
  *
  * Neither is done where the steps that are left, by eqp_policy_expect(), would not lose as much as the remedy costs.
  * And where they are no more than the map has had, and one remedy more is best while two are not, it is done then, in
