@@ -213,7 +213,10 @@ static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double
         now = fmax(now, own + beside);
         then = fmax(then, mean * (1.0 + promised) + beside);
     }
-    return mean <= 0.0 ? 0.0 : b->now.rebalanced ? now / mean - 1.0 : promised + fmax(now - then, 0.0) / mean;
+    if (mean <= 0.0) {
+        return 0.0;
+    }
+    return b->now.rebalanced ? fmax(now / mean - 1.0, 0.0) : promised + fmax(now - then, 0.0) / mean; /* rounding */
 }
 
 /* What a map costs that is made as the last one was, without what `auto` took to find out how. */
