@@ -6,8 +6,8 @@
  * them go, eqp_messenger_finish() waits for what comes, which eqp_messenger_came() shows. A rank does not have to know
  * who sends to it. Partners are remembered: as long as every rank sends to those to whom it has sent lately, an
  * exchange costs a message for each of them and an allreduce that blocks nobody, which carries the ranks' codes. A
- * message for somebody else is acknowledged before that. A partner that gets nothing for some exchanges
- * is forgotten. Ranks that know from whom something comes, as those do who have asked, need no allreduce at all:
+ * message for somebody else is acknowledged before that. A partner that gets nothing for some exchanges is forgotten.
+ * Ranks that know from whom something comes, as those do who have asked, need no allreduce at all:
  * eqp_messenger_answer().
  *
  * Memory for messages is kept. After EQP_ERR_MPI a messenger can only be freed. Codes travel with the data, as in
