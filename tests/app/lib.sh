@@ -43,7 +43,7 @@ run()
 # expect RANKS ARG...: a run that must succeed.
 expect()
 {
-    run "$@" || fail "status $? of: $* -- $(head -c 300 err)"
+    run "$@" || fail "status $? of: $* -- $(head -c 4000 err)"
 }
 
 # refused WORD ARG...: on one rank; WORD must be in the line. refused_by_all: on one rank and on three.
