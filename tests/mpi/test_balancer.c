@@ -18,6 +18,7 @@ typedef struct world {
     int64_t tag[OWNERS];   /* [n] of each */
     double heavier;        /* so many times the work that counts as is, in the first third of the line */
     double slower;         /* so many times the seconds that counts say, in the first third of the line */
+    double sent;           /* bytes of the last rank in a step */
     eqp_balancer *balancer;
 } world;
 
@@ -108,7 +109,8 @@ static void move(MPI_Comm comm, world *w, const eqp_advice *advice)
 static void record(world *w, eqp_step *step)
 {
     int64_t count[1] = {0};
-    eqp_rank_row row = {.particles = (double)w->n, .balance_seconds = 1e-3};
+    eqp_rank_row row = {
+        .particles = (double)w->n, .bytes_sent = w->rank == w->size - 1 ? w->sent : 0.0, .balance_seconds = 1e-3};
 
     for (int64_t i = 0; i < w->n; i++) {
         const double times = w->owner[i] < OWNERS / 3 ? 1.0 + w->slower : 1.0;
@@ -187,6 +189,37 @@ static void repairs_move_few_owners(MPI_Comm comm)
     CHECK_EQUAL(maps, 1);
     CHECK(w.size == 1 ? repairs == 0 : repairs >= 2);
     eqp_balancer_free(w.balancer);
+}
+
+/* Maps and repairs after the first map, where the work of the first third grows by two fifths after it, and the last
+ * rank, which has none of that, sends so much in every step. */
+static int count_remedies(MPI_Comm comm, double sent)
+{
+    world w;
+    const eqp_problem problem = make_world(comm, &w);
+    eqp_balancer_options options = options_of("sfc");
+    eqp_advice advice;
+    int remedies = 0;
+
+    options.calibrate = false; /* which is another reason */
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    w.sent = sent;
+    for (int s = 0; s < 40; s++) {
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, 40 - s, &advice, NULL), EQP_OK);
+        remedies += s > 0 && advice.action != EQP_KEEP;
+        move(comm, &w, &advice);
+        record(&w, NULL);
+        w.heavier = 0.4;
+    }
+    eqp_balancer_free(w.balancer);
+    return remedies;
+}
+
+/* 0.1 seconds of messages are longer than all work, so that its division shortens no step. */
+static void work_that_messages_mask_is_left_as_it_is(MPI_Comm comm)
+{
+    CHECK(mpi_test_size(comm) == 1 || count_remedies(comm, 0.0) > 0);
+    CHECK_EQUAL(count_remedies(comm, 1e8), 0);
 }
 
 /* A run that goes on behaves as one that never stopped; bytes that are none change nothing. */
@@ -431,6 +464,7 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(a_run_is_kept_even),
         MPI_TEST(repairs_move_few_owners),
+        MPI_TEST(work_that_messages_mask_is_left_as_it_is),
         MPI_TEST(measured_loads_calibrate_weights),
         MPI_TEST(steps_are_even_not_loads),
         MPI_TEST(what_it_knows_outlives_it),
