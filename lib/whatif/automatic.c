@@ -30,9 +30,20 @@ _Static_assert((1 << MOST_LOST) - 1 == EQP__AUTO_REST, "the longest rest");
 /* What making the best one's steps even costs, as a multiple of what its own trial has cost. */
 #define EVEN_EFFORT 6.0
 
-int eqp__auto_missing(const eqp_methods *own, const eqp_choice_options *usual, int n, const eqp_choice *choice,
+/* Pins of whole owners on a rank, in a method that nobody has named. */
+#define MOST_PINS ((int64_t)1 << 25)
+
+bool eqp__auto_holds(const eqp_method *method, int64_t interactions, int nranks)
+{
+    const bool all_pins = (method->flags & EQP_NEEDS_PINS) && !(method->flags & EQP_NEEDS_UNITS);
+
+    return !all_pins || interactions / nranks <= MOST_PINS;
+}
+
+int eqp__auto_missing(const eqp_whatif_state *state, const eqp_choice_options *usual, int n, const eqp_choice *choice,
                       int *nmissing, eqp_choice **missing, eqp_message *message)
 {
+    const eqp_methods *own = state->what->problem->own;
     eqp_choice *made = NULL;
     int count = 0, code = eqp_array_create(&made, NCANDIDATES, sizeof *made);
 
@@ -42,7 +53,8 @@ int eqp__auto_missing(const eqp_methods *own, const eqp_choice_options *usual, i
             k++;
         }
         if (k == n) {
-            code = eqp_choice_parse(own, usual, candidates[i].word, &made[count++], message);
+            code = eqp_choice_parse(own, usual, candidates[i].word, &made[count], message);
+            count += code == EQP_OK && eqp__auto_holds(made[count].method, state->totals.interactions, state->nranks);
         }
     }
     if (code != EQP_OK) {
@@ -324,37 +336,46 @@ static void remember(const choosing *c)
     }
 }
 
-static int try_candidates(choosing *c)
+/* Tries candidate i, unless there is no room for it. */
+static int try_candidate(choosing *c, int i)
 {
     eqp_auto_memory *memory = c->question->memory;
-    const eqp_whatif *what = c->state->what;
+    const eqp_whatif_state *state = c->state;
+    eqp_choice choice;
+    eqp_compared row;
+    double seconds;
+    int code;
+
+    EQP_TRY(
+        eqp_choice_parse(state->what->problem->own, &state->what->making.how, candidates[i].word, &choice, c->message));
+    if (!eqp__auto_holds(choice.method, state->totals.interactions, state->nranks)) {
+        return EQP_OK;
+    }
+    EQP_TRY(try_one(c->state, c->question, &choice, &c->cost, c->answer, &row, &seconds, c->message));
+    if (i == 0) {
+        c->curve = row;
+        c->curve_effort = seconds;
+    }
+    const eqp_prospect prospect = new_map(c->question, candidates[i].word, &row);
+    c->cost_of_each[i] = eqp__prospect_cost(&c->question->lives, &prospect);
+    c->spent += seconds;
+    c->ntried++;
+    if (memory != NULL && c->curve_effort > 0.0) {
+        memory->effort[i] = seconds / c->curve_effort;
+    }
+    if (c->answer->trial.choice != NULL && strcmp(c->answer->choice.word, choice.word) == 0) {
+        c->best_effort = seconds;
+    }
+done:
+    return code;
+}
+
+static int try_candidates(choosing *c)
+{
     int code = EQP_OK;
 
     for (int i = 0; i < NCANDIDATES && code == EQP_OK; i++) {
-        eqp_choice choice;
-        eqp_compared row = {.parts = 0};
-        double seconds = 0.0;
-        if (passes(c, i)) {
-            continue;
-        }
-        code = eqp_choice_parse(what->problem->own, &what->making.how, candidates[i].word, &choice, c->message);
-        if (code == EQP_OK) {
-            code = try_one(c->state, c->question, &choice, &c->cost, c->answer, &row, &seconds, c->message);
-        }
-        if (code == EQP_OK && i == 0) {
-            c->curve = row;
-            c->curve_effort = seconds;
-        }
-        c->spent += seconds;
-        const eqp_prospect prospect = new_map(c->question, candidates[i].word, &row);
-        c->cost_of_each[i] = code == EQP_OK ? eqp__prospect_cost(&c->question->lives, &prospect) : 0.0;
-        if (code == EQP_OK && memory != NULL && c->curve_effort > 0.0) {
-            memory->effort[i] = seconds / c->curve_effort;
-        }
-        if (code == EQP_OK && c->answer->trial.choice != NULL && strcmp(c->answer->choice.word, choice.word) == 0) {
-            c->best_effort = seconds;
-        }
-        c->ntried++;
+        code = passes(c, i) ? EQP_OK : try_candidate(c, i);
     }
     if (code == EQP_OK) {
         remember(c);

@@ -34,7 +34,8 @@ static void comparison_free(comparison *c)
     free(c->step);
 }
 
-static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choice *choice, int ncounts, comparison *c,
+/* Collective where `auto` is among the choices; its code is this rank's. */
+static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choice *choice, int ncounts, comparison *c,
                            eqp_message *message)
 {
     int nmissing = 0, code = EQP_OK;
@@ -51,7 +52,8 @@ static int plan_comparison(const eqp_methods *own, int nchoices, const eqp_choic
     }
     if (c->automatic != NULL) {
         c->neven = EVENED;
-        EQP_TRY(eqp__auto_missing(own, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
+        EQP_TRY(eqp__whatif_know(state, true)); /* the number of interactions */
+        EQP_TRY(eqp__auto_missing(state, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
     }
     EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)));
     EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));
@@ -235,10 +237,11 @@ int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *
     eqp_trial *trials = NULL;
     eqp_compared *made = NULL;
     comparison c;
-    int code = plan_comparison(what->problem->own, nchoices, choice, ncounts, &c, message);
-    const int each = c.ntried + c.neven;
+    int code;
 
     eqp__whatif_open(what, &state);
+    code = plan_comparison(&state, nchoices, choice, ncounts, &c, message);
+    const int each = c.ntried + c.neven;
 
     if (code == EQP_OK) {
         code = eqp_array_create(&trials, (int64_t)each * ncounts, sizeof *trials);

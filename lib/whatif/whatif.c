@@ -43,8 +43,7 @@ done:
     return code;
 }
 
-/* Owners without their tiles: for every method at any number of parts. */
-static int know(eqp_whatif_state *state, bool weights)
+int eqp__whatif_know(eqp_whatif_state *state, bool weights)
 {
     const eqp_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
     const double begin = eqp_cpu_seconds();
@@ -176,7 +175,7 @@ static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_tri
     double *base = NULL;
     int code;
 
-    EQP_TRY(know(state, wants_weights(&options)));
+    EQP_TRY(eqp__whatif_know(state, wants_weights(&options)));
     if (trial->choice->method->assign == NULL) {
         return assign_own(state, trial, summary);
     }

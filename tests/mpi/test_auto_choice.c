@@ -16,6 +16,9 @@
 
 enum { OWNERS = 192, PARTS = 8, PARTNERS = 24, BLOCK_BYTES = 400, PHASES = 2 };
 
+/* Of a rank, in a candidate of `auto`. */
+#define MOST_PINS ((int64_t)1 << 25)
+
 static const double nominal[1] = {1e-9};
 static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 
@@ -25,6 +28,7 @@ static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 typedef struct world {
     int rank, size;
     uint64_t seed; /* of loads; 0: one owner has as much as three parts, the others are equal */
+    int64_t more;  /* interactions that an owner says it has, beyond its own, where nobody wants its tiles */
     eqp_costs costs;
     eqp_problem problem;
     uint64_t key[OWNERS];
@@ -84,7 +88,7 @@ static int add_owner(const world *w, int64_t owner, eqp_survey *survey)
                       .bytes = BLOCK_BYTES,
                       .tag = w->rank,
                       .count = {pairs_of_tile(w, owner) * PARTNERS},
-                      .interactions = PARTNERS};
+                      .interactions = PARTNERS + (isinf(eqp_survey_heavy(survey)) ? w->more : 0)};
     int code = EQP_OK;
 
     place_of(owner, made.centre);
@@ -275,6 +279,25 @@ static int tried_of(const eqp_auto_answer *answer)
 
     CHECK(at != NULL);
     return at != NULL ? atoi(at + 2) : 0;
+}
+
+/* Pins of whole owners that would take gigabytes: the candidate is left out. */
+static void what_takes_too_much_memory_is_left_out(MPI_Comm comm)
+{
+    eqp_auto_memory few = {.effort = {0.0}}, many = {.effort = {0.0}};
+    eqp_auto_answer answer;
+    world w;
+
+    make_world(comm, 0, &w);
+    answer = choose_again(&w, &expensive, FOREVER, NULL, &few);
+    forget(&answer);
+    w.more = w.size * MOST_PINS / OWNERS;
+    answer = choose_again(&w, &expensive, FOREVER, NULL, &many);
+    CHECK(strstr(answer.choice.word, "hypergraph") == NULL);
+    forget(&answer);
+    for (int i = 0; i < EQP__AUTO_CANDIDATES; i++) {
+        CHECK(few.effort[i] > 0.0 && (many.effort[i] > 0.0) == (i != EQP__AUTO_CANDIDATES - 1));
+    }
 }
 
 /* The one that wins is tried each time, and nobody is forgotten: all are tried within a rest, but less and less often.
@@ -504,25 +527,41 @@ static void a_comparison_has_one_auto(MPI_Comm comm)
     CHECK(rows == NULL && strstr(message.text, "auto:rate=0.1") != NULL);
 }
 
-/* Whatever was asked for, each candidate is compared once, the expensive ones too. */
-static void a_comparison_leaves_no_candidate_out(MPI_Comm comm)
+static int count_missing(const eqp_whatif_state *state, int n, const eqp_choice *asked, int *nhypergraphs)
 {
-    eqp_choice asked, *missing = NULL;
+    eqp_choice *missing = NULL;
     eqp_message message = {""};
-    int all = 0, n = 0;
+    int count = 0;
 
-    (void)comm;
-    CHECK_EQUAL(eqp__auto_missing(NULL, &usual, 0, NULL, &all, &missing, &message), EQP_OK);
-    CHECK_EQUAL(all, EQP__AUTO_CANDIDATES);
-    CHECK(strcmp(missing[all - 1].word, "hypergraph") == 0);
-    free(missing);
-    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, "hypergraph", &asked, &message), EQP_OK);
-    CHECK_EQUAL(eqp__auto_missing(NULL, &usual, 1, &asked, &n, &missing, &message), EQP_OK);
-    CHECK_EQUAL(n, all - 1);
-    for (int i = 0; i < n; i++) {
-        CHECK(strcmp(missing[i].word, "hypergraph") != 0);
+    *nhypergraphs = 0;
+    CHECK_EQUAL(eqp__auto_missing(state, &usual, n, asked, &count, &missing, &message), EQP_OK);
+    for (int i = 0; i < count; i++) {
+        *nhypergraphs += strcmp(missing[i].word, "hypergraph") == 0;
     }
     free(missing);
+    return count;
+}
+
+/* Whatever was asked for, each candidate is compared once, the expensive ones too, but for what would take gigabytes.
+ */
+static void a_comparison_leaves_no_candidate_out(MPI_Comm comm)
+{
+    enum { RANKS = 3 };
+    eqp_choice asked;
+    eqp_message message = {""};
+    int nhypergraphs;
+    world w;
+
+    make_world(comm, 0, &w);
+    eqp_whatif_state state = {.what = &w.what, .nranks = RANKS, .totals = {.interactions = RANKS * MOST_PINS}};
+    CHECK_EQUAL(count_missing(&state, 0, NULL, &nhypergraphs), EQP__AUTO_CANDIDATES);
+    CHECK_EQUAL(nhypergraphs, 1);
+    CHECK_EQUAL(eqp_choice_parse(NULL, &usual, "hypergraph", &asked, &message), EQP_OK);
+    CHECK_EQUAL(count_missing(&state, 1, &asked, &nhypergraphs), EQP__AUTO_CANDIDATES - 1);
+    CHECK_EQUAL(nhypergraphs, 0);
+    state.totals.interactions += RANKS;
+    CHECK_EQUAL(count_missing(&state, 0, NULL, &nhypergraphs), EQP__AUTO_CANDIDATES - 1);
+    CHECK_EQUAL(nhypergraphs, 0);
 }
 
 /* Loads change from one step to the next. */
@@ -561,6 +600,7 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(the_network_decides),
         MPI_TEST(who_loses_rests),
+        MPI_TEST(what_takes_too_much_memory_is_left_out),
         MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
         MPI_TEST(a_choice_is_never_above_the_curve),
         MPI_TEST(a_comparison_takes_the_shortest_step),
