@@ -127,6 +127,7 @@ int eqp_survey_add_owner(eqp_survey *survey, const eqp_owner *owner)
     *taken = *owner;
     taken->npins = survey->npins - survey->pins_taken;
     taken->ntiles = survey->ntiles - survey->tiles_taken;
+    survey->npins = survey->detail.count_pins ? survey->pins_taken : survey->npins;
     survey->pins_taken = survey->npins;
     survey->tiles_taken = survey->ntiles;
 done:

@@ -7,10 +7,13 @@
 
 #include <equipoise/survey.h>
 
+#include <stdbool.h>
+
 /* How much is kept of each owner. Whatever is not, costs nothing. */
 typedef struct eqp_survey_detail {
     double heavy;       /* nominal nanoseconds from which an owner keeps its tiles; INFINITY: none does */
     uint64_t pin_below; /* ids whose eqp_pin_key() is smaller are sampled as pins; 0: none */
+    bool count_pins;    /* pins are counted (npins of owners), none is kept */
     const double *cost; /* seconds of each kind of work that tiles are weighed by; NULL: the nominal ones */
 } eqp_survey_detail;
 

@@ -31,19 +31,21 @@ _Static_assert((1 << MOST_LOST) - 1 == EQP__AUTO_REST, "the longest rest");
 #define EVEN_EFFORT 6.0
 
 /* Pins of whole owners on a rank, in a method that nobody has named. */
-#define MOST_PINS ((int64_t)1 << 25)
+#define MOST_PINS 33554432.0
 
-bool eqp__auto_holds(const eqp_method *method, int64_t interactions, int nranks)
+static bool wants_all_pins(const eqp_method *method)
 {
-    const bool all_pins = (method->flags & EQP_NEEDS_PINS) && !(method->flags & EQP_NEEDS_UNITS);
-
-    return !all_pins || interactions / nranks <= MOST_PINS;
+    return (method->flags & EQP_NEEDS_PINS) && !(method->flags & EQP_NEEDS_UNITS);
 }
 
-int eqp__auto_missing(const eqp_whatif_state *state, const eqp_choice_options *usual, int n, const eqp_choice *choice,
-                      int *nmissing, eqp_choice **missing, eqp_message *message)
+bool eqp__auto_holds(const eqp_method *method, double pins)
 {
-    const eqp_methods *own = state->what->problem->own;
+    return !wants_all_pins(method) || pins <= MOST_PINS;
+}
+
+int eqp__auto_missing(const eqp_methods *own, double pins, const eqp_choice_options *usual, int n,
+                      const eqp_choice *choice, int *nmissing, eqp_choice **missing, eqp_message *message)
+{
     eqp_choice *made = NULL;
     int count = 0, code = eqp_array_create(&made, NCANDIDATES, sizeof *made);
 
@@ -54,7 +56,7 @@ int eqp__auto_missing(const eqp_whatif_state *state, const eqp_choice_options *u
         }
         if (k == n) {
             code = eqp_choice_parse(own, usual, candidates[i].word, &made[count], message);
-            count += code == EQP_OK && eqp__auto_holds(made[count].method, state->totals.interactions, state->nranks);
+            count += code == EQP_OK && eqp__auto_holds(made[count].method, pins);
         }
     }
     if (code != EQP_OK) {
@@ -343,12 +345,15 @@ static int try_candidate(choosing *c, int i)
     const eqp_whatif_state *state = c->state;
     eqp_choice choice;
     eqp_compared row;
-    double seconds;
+    double seconds, pins = 0.0;
     int code;
 
     EQP_TRY(
         eqp_choice_parse(state->what->problem->own, &state->what->making.how, candidates[i].word, &choice, c->message));
-    if (!eqp__auto_holds(choice.method, state->totals.interactions, state->nranks)) {
+    if (wants_all_pins(choice.method)) {
+        EQP_TRY(eqp__whatif_count_pins(state, &pins));
+    }
+    if (!eqp__auto_holds(choice.method, pins)) {
         return EQP_OK;
     }
     EQP_TRY(try_one(c->state, c->question, &choice, &c->cost, c->answer, &row, &seconds, c->message));

@@ -10,13 +10,13 @@
 #include "whatif/whatif.h"
 
 /* Whether a method is within a candidate's memory: all pins of whole owners, some 80 bytes each in a partitioner, are
- * no more than 2^25 a rank. Who names such a method has it at any size. interactions: of all ranks. Local. */
-bool eqp__auto_holds(const eqp_method *method, int64_t interactions, int nranks);
+ * no more than 2^25 a rank. Who names such a method has it at any size. pins: of a rank, on average. Local. */
+bool eqp__auto_holds(const eqp_method *method, double pins);
 
 /* The candidates of `auto`, with the usual options of words, that it can hold and that are not among choice [n]:
  * *missing is owned by the caller, free(). EQP_OK, EQP_ERR_MEMORY or a code of eqp_choice_parse(). Local. */
-int eqp__auto_missing(const eqp_whatif_state *state, const eqp_choice_options *usual, int n, const eqp_choice *choice,
-                      int *nmissing, eqp_choice **missing, eqp_message *message);
+int eqp__auto_missing(const eqp_methods *own, double pins, const eqp_choice_options *usual, int n,
+                      const eqp_choice *choice, int *nmissing, eqp_choice **missing, eqp_message *message);
 
 /* Whether a choice can be had with even steps and has not got them: the parts must have shares in weighted items. */
 bool eqp__can_even(const eqp_choice *choice);

@@ -38,6 +38,7 @@ static void comparison_free(comparison *c)
 static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choice *choice, int ncounts, comparison *c,
                            eqp_message *message)
 {
+    double pins;
     int nmissing = 0, code = EQP_OK;
 
     *c = (comparison){.nasked = nchoices, .asked = choice};
@@ -52,8 +53,9 @@ static int plan_comparison(eqp_whatif_state *state, int nchoices, const eqp_choi
     }
     if (c->automatic != NULL) {
         c->neven = EVENED;
-        EQP_TRY(eqp__whatif_know(state, true)); /* the number of interactions */
-        EQP_TRY(eqp__auto_missing(state, &c->automatic->options, nchoices, choice, &nmissing, &c->missing, message));
+        EQP_TRY(eqp__whatif_count_pins(state, &pins));
+        EQP_TRY(eqp__auto_missing(state->what->problem->own, pins, &c->automatic->options, nchoices, choice, &nmissing,
+                                  &c->missing, message));
     }
     EQP_TRY(eqp_array_create(&c->tried, nchoices + nmissing, sizeof(const eqp_choice *)));
     EQP_TRY(eqp_array_create(&c->even, (int64_t)ncounts * c->neven, sizeof *c->even));

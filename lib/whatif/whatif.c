@@ -21,19 +21,28 @@ void eqp__whatif_close(eqp_whatif_state *state)
     eqp__owners_free(&state->pinned);
 }
 
+/* survey: zeros, to be released in any case. */
+static int take_survey(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
+                       const eqp_work_model *model, eqp_survey *survey)
+{
+    const eqp_whatif *what = state->what;
+    eqp_survey_detail wanted = *detail;
+
+    wanted.cost = model->nominal;
+    eqp__survey_clear(survey, &what->model, &wanted);
+    return eqp_agree(state->comm, what->problem->survey(what->problem->user, kind, survey), NULL);
+}
+
 int eqp__whatif_learn(const eqp_whatif_state *state, eqp_survey_kind kind, const eqp_survey_detail *detail,
                       eqp_owners *owners, eqp_units_totals *totals)
 {
     const eqp_whatif *what = state->what;
     const eqp_work_model model = eqp__work_model_measured(&what->model, what->costs);
-    eqp_survey_detail wanted = *detail;
     eqp_survey survey = {.n = 0};
     int64_t bytes = 0;
     int code;
 
-    wanted.cost = model.nominal;
-    eqp__survey_clear(&survey, &what->model, &wanted);
-    EQP_TRY(eqp_agree(state->comm, what->problem->survey(what->problem->user, kind, &survey), NULL));
+    EQP_TRY(take_survey(state, kind, detail, &model, &survey));
     if (totals != NULL) {
         EQP_TRY(eqp__survey_totals(state->comm, &survey, &model, totals));
     }
@@ -43,7 +52,27 @@ done:
     return code;
 }
 
-int eqp__whatif_know(eqp_whatif_state *state, bool weights)
+int eqp__whatif_count_pins(const eqp_whatif_state *state, double *pins)
+{
+    const eqp_survey_detail all = {.heavy = INFINITY, .pin_below = UINT64_MAX, .count_pins = true};
+    const eqp_work_model model = eqp__work_model_measured(&state->what->model, state->what->costs);
+    eqp_survey survey = {.n = 0};
+    int64_t count = 0;
+    int code;
+
+    EQP_TRY(take_survey(state, EQP_SURVEY_WORK, &all, &model, &survey));
+    for (int64_t o = 0; o < survey.n; o++) {
+        count += survey.owner[o].npins;
+    }
+    EQP_TRY(eqp_sum_int64(state->comm, 1, &count));
+    *pins = (double)count / state->nranks;
+done:
+    eqp__survey_release(&survey);
+    return code;
+}
+
+/* Owners without their tiles: for every method at any number of parts. */
+static int know(eqp_whatif_state *state, bool weights)
 {
     const eqp_survey_detail rough = {.heavy = INFINITY, .pin_below = 0};
     const double begin = eqp_cpu_seconds();
@@ -175,7 +204,7 @@ static int make_map(eqp_whatif_state *state, const eqp_network *network, eqp_tri
     double *base = NULL;
     int code;
 
-    EQP_TRY(eqp__whatif_know(state, wants_weights(&options)));
+    EQP_TRY(know(state, wants_weights(&options)));
     if (trial->choice->method->assign == NULL) {
         return assign_own(state, trial, summary);
     }

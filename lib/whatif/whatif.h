@@ -76,8 +76,8 @@ int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *
  * mean load, - 1; 0 without load. */
 double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load);
 
-/* The owners without their tiles, in the state: for every method at any number of parts. Collective. */
-int eqp__whatif_know(eqp_whatif_state *state, bool weights);
+/* Pins of all owners, a rank on average: a survey that keeps none. Collective. */
+int eqp__whatif_count_pins(const eqp_whatif_state *state, double *pins);
 
 /* The owners with as much detail as asked for, lined up (to be freed in any case); totals: of all, or NULL where nobody
  * wants them. Collective. */

@@ -4,6 +4,7 @@
  * never anything worse than the curve. */
 #include "harness.h"
 
+#include "map/survey.h"
 #include "whatif/automatic.h"
 
 #include <equipoise/base.h>
@@ -28,7 +29,7 @@ static const int back[PHASES] = {0, 1}, ghosts[PHASES] = {1, 0};
 typedef struct world {
     int rank, size;
     uint64_t seed; /* of loads; 0: one owner has as much as three parts, the others are equal */
-    int64_t more;  /* interactions that an owner says it has, beyond its own, where nobody wants its tiles */
+    int64_t more;  /* pins that an owner has beside, where they are counted and not kept */
     eqp_costs costs;
     eqp_problem problem;
     uint64_t key[OWNERS];
@@ -88,10 +89,13 @@ static int add_owner(const world *w, int64_t owner, eqp_survey *survey)
                       .bytes = BLOCK_BYTES,
                       .tag = w->rank,
                       .count = {pairs_of_tile(w, owner) * PARTNERS},
-                      .interactions = PARTNERS + (isinf(eqp_survey_heavy(survey)) ? w->more : 0)};
+                      .interactions = PARTNERS};
     int code = EQP_OK;
 
     place_of(owner, made.centre);
+    for (int64_t k = 0; survey->detail.count_pins && k < w->more && code == EQP_OK; k++) {
+        code = eqp_survey_add_pin(survey, owner);
+    }
     for (int t = 0; t < PARTNERS && code == EQP_OK; t++) {
         const eqp_tile tile = tile_of(w, owner, t);
         if (eqp_pin_key(0, (uint64_t)tile.pin[0]) < eqp_survey_pin_below(survey)) {
@@ -281,6 +285,19 @@ static int tried_of(const eqp_auto_answer *answer)
     return at != NULL ? atoi(at + 2) : 0;
 }
 
+static void pins_are_counted(MPI_Comm comm)
+{
+    eqp_whatif_state state;
+    double pins = 0.0;
+    world w;
+
+    make_world(comm, 0, &w);
+    eqp__whatif_open(&w.what, &state);
+    CHECK_EQUAL(eqp__whatif_count_pins(&state, &pins), EQP_OK);
+    CHECK_NEAR(pins, (double)OWNERS * PARTNERS / w.size, 1e-9);
+    eqp__whatif_close(&state);
+}
+
 /* Pins of whole owners that would take gigabytes: the candidate is left out. */
 static void what_takes_too_much_memory_is_left_out(MPI_Comm comm)
 {
@@ -291,7 +308,7 @@ static void what_takes_too_much_memory_is_left_out(MPI_Comm comm)
     make_world(comm, 0, &w);
     answer = choose_again(&w, &expensive, FOREVER, NULL, &few);
     forget(&answer);
-    w.more = w.size * MOST_PINS / OWNERS;
+    w.more = w.size * MOST_PINS / OWNERS + 1;
     answer = choose_again(&w, &expensive, FOREVER, NULL, &many);
     CHECK(strstr(answer.choice.word, "hypergraph") == NULL);
     forget(&answer);
@@ -527,14 +544,14 @@ static void a_comparison_has_one_auto(MPI_Comm comm)
     CHECK(rows == NULL && strstr(message.text, "auto:rate=0.1") != NULL);
 }
 
-static int count_missing(const eqp_whatif_state *state, int n, const eqp_choice *asked, int *nhypergraphs)
+static int count_missing(double pins, int n, const eqp_choice *asked, int *nhypergraphs)
 {
     eqp_choice *missing = NULL;
     eqp_message message = {""};
     int count = 0;
 
     *nhypergraphs = 0;
-    CHECK_EQUAL(eqp__auto_missing(state, &usual, n, asked, &count, &missing, &message), EQP_OK);
+    CHECK_EQUAL(eqp__auto_missing(NULL, pins, &usual, n, asked, &count, &missing, &message), EQP_OK);
     for (int i = 0; i < count; i++) {
         *nhypergraphs += strcmp(missing[i].word, "hypergraph") == 0;
     }
@@ -546,21 +563,17 @@ static int count_missing(const eqp_whatif_state *state, int n, const eqp_choice 
  */
 static void a_comparison_leaves_no_candidate_out(MPI_Comm comm)
 {
-    enum { RANKS = 3 };
     eqp_choice asked;
     eqp_message message = {""};
     int nhypergraphs;
-    world w;
 
-    make_world(comm, 0, &w);
-    eqp_whatif_state state = {.what = &w.what, .nranks = RANKS, .totals = {.interactions = RANKS * MOST_PINS}};
-    CHECK_EQUAL(count_missing(&state, 0, NULL, &nhypergraphs), EQP__AUTO_CANDIDATES);
+    (void)comm;
+    CHECK_EQUAL(count_missing((double)MOST_PINS, 0, NULL, &nhypergraphs), EQP__AUTO_CANDIDATES);
     CHECK_EQUAL(nhypergraphs, 1);
     CHECK_EQUAL(eqp_choice_parse(NULL, &usual, "hypergraph", &asked, &message), EQP_OK);
-    CHECK_EQUAL(count_missing(&state, 1, &asked, &nhypergraphs), EQP__AUTO_CANDIDATES - 1);
+    CHECK_EQUAL(count_missing(0.0, 1, &asked, &nhypergraphs), EQP__AUTO_CANDIDATES - 1);
     CHECK_EQUAL(nhypergraphs, 0);
-    state.totals.interactions += RANKS;
-    CHECK_EQUAL(count_missing(&state, 0, NULL, &nhypergraphs), EQP__AUTO_CANDIDATES - 1);
+    CHECK_EQUAL(count_missing((double)MOST_PINS + 1.0, 0, NULL, &nhypergraphs), EQP__AUTO_CANDIDATES - 1);
     CHECK_EQUAL(nhypergraphs, 0);
 }
 
@@ -600,6 +613,7 @@ int main(int argc, char **argv)
     static const mpi_test tests[] = {
         MPI_TEST(the_network_decides),
         MPI_TEST(who_loses_rests),
+        MPI_TEST(pins_are_counted),
         MPI_TEST(what_takes_too_much_memory_is_left_out),
         MPI_TEST(the_present_map_stays_unless_a_new_one_pays),
         MPI_TEST(a_choice_is_never_above_the_curve),
