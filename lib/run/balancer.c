@@ -101,11 +101,21 @@ static bool auto_wants(const eqp_balancer *b)
            !eqp__makes_again(b, &lives);
 }
 
+/* A map that knows what ranks have beside their work. */
+static bool overheads_want(const eqp_balancer *b)
+{
+    const eqp_policy_mode mode = b->policy.options.mode;
+
+    return b->has_map && (mode == EQP_POLICY_AUTO || mode == EQP_POLICY_GAIN) &&
+           eqp__method_weighs(b->options.method.method) &&
+           eqp__calibration_pays(&b->calibration, b->policy.left, b->policy.balance_seconds);
+}
+
 /* Other weights or other shares are reasons, too. */
 static eqp_policy_action next_action(const eqp_balancer *b)
 {
     const bool other = eqp__feedback_steps_wants(b->feedback) || eqp__rank_shares_want(b->shares) ||
-                       eqp__calibration_wants(&b->calibration);
+                       eqp__calibration_wants(&b->calibration) || overheads_want(b);
 
     if (b->options.method.method->flags & EQP_KEEPS) {
         return EQP_KEEP;

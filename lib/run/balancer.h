@@ -24,6 +24,8 @@ struct eqp_balancer {
     eqp_policy policy;
     int64_t left;                 /* steps that the run still has, as was said last; agreed on with the next step */
     eqp_hindsight *hindsight;     /* of the steps so far */
+    eqp_hindsight_step first;     /* with in_part: a first step without busy seconds, not in hindsight yet */
+    bool in_part;
     eqp_rank_shares *shares;      /* how much work each rank is to get */
     eqp_feedback_steps *feedback; /* of `feedback`, else NULL */
     eqp_calibration calibration;

@@ -14,6 +14,9 @@
 /* Steps whose mean is believed. */
 #define BELIEVED 3
 
+/* Steps that overheads are fitted to until they are believed: what the fit remembers. */
+#define FITTED 10
+
 /* A map that leaves more of it than this has not helped. */
 #define HELPED 0.75
 
@@ -84,6 +87,22 @@ bool eqp__calibration_wants(const eqp_calibration *c)
     const int waits = c->in_vain < LONGEST_WAIT ? c->in_vain : LONGEST_WAIT;
 
     return c->load != NULL && c->steps >= (int64_t)BELIEVED << waits && unexplained(c) > NOTICED;
+}
+
+bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost)
+{
+    const double life = left < INT64_MAX ? (double)left / 2.0 : (double)c->steps;
+    double seconds = 0.0;
+
+    if (c->load == NULL || c->scaled || c->steps < FITTED) {
+        return false;
+    }
+    for (int r = 0; r < c->nranks; r++) {
+        seconds += (c->model[r] + c->beside[r]) / c->nranks;
+    }
+    const double reached = fmax(imbalance(c->nranks, c->model, NULL), c->tolerance);
+    const double gain = imbalance(c->nranks, c->model, c->beside) - reached;
+    return gain > c->tolerance && gain * seconds / (double)c->steps * life >= cost;
 }
 
 /* Ranks' seconds of all, measured or as expected, over predicted work, by those of all ranks; returns by how much one

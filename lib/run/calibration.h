@@ -35,6 +35,11 @@ void eqp__calibration_learn(eqp_calibration *c, const eqp_rank_row *rows);
  * of the mean, in the mean of some steps. Where such maps do not help it takes longer and longer. */
 bool eqp__calibration_wants(const eqp_calibration *c);
 
+/* Whether a map that costs so many seconds pays since the present one was made by work alone, before anything was known
+ * of what ranks have beside it: in half of the steps that are left, as it may be renewed before, or in as many as the
+ * present one has lasted where nobody knows how many are left (INT64_MAX). */
+bool eqp__calibration_pays(const eqp_calibration *c, int64_t left, double cost);
+
 /* Factors for the weights of what each rank computes now: [ranks], mean about 1, borrowed until the next call; NULL
  * where all would be 1. Once there are any by what was measured, the next map has its own: without them it would be as
  * wrong as the first one. A map is made then: begins anew. */

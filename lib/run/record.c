@@ -219,6 +219,14 @@ static double work_imbalance(const eqp_balancer *b, const eqp_work *work, double
     return b->now.rebalanced ? fmax(now / mean - 1.0, 0.0) : promised + fmax(now - then, 0.0) / mean; /* rounding */
 }
 
+/* The largest load; where costs are fixed, as counted. */
+static double largest_load(const eqp_balancer *b)
+{
+    const eqp_step *now = &b->now;
+
+    return b->options.fixed_costs ? now->load_mean * (1.0 + now->imbalance_predicted) : now->load_max;
+}
+
 /* What a map costs that is made as the last one was, without what `auto` took to find out how. */
 static double map_seconds(const eqp_balancer *b)
 {
@@ -236,7 +244,7 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
                                                           !b->options.handed_out && !b->kept &&
                                                           !b->calibration.scaled; /* that is of other weights */
 
-    return (eqp_policy_sample){.seconds_max = feedback || now->load_mean <= 0.0 ? now->load_max : whole_step(b),
+    return (eqp_policy_sample){.seconds_max = feedback || now->load_mean <= 0.0 ? largest_load(b) : whole_step(b),
                                .seconds_mean = now->load_mean,
                                .rebalanced = now->rebalanced,
                                .balance_seconds = map_seconds(b),
@@ -247,8 +255,21 @@ static eqp_policy_sample sample_of(const eqp_balancer *b, const eqp_work *work)
                                .repairable = eqp__can_repair(b)};
 }
 
+/* A code's first forces, without the seconds of a step, are taken for as long as the first whole step, if there is one:
+ * the map is the same. */
+static int complete_first(eqp_balancer *b, const eqp_hindsight_step *whole)
+{
+    if (b->now.step_measured > 0.0) {
+        b->first.seconds_max = whole->seconds_max;
+        b->first.seconds_mean = whole->seconds_mean;
+        b->policy.reached = b->feedback == NULL ? b->policy.imbalance : b->policy.reached; /* of loads */
+    }
+    b->in_part = false;
+    return eqp_hindsight_add(b->hindsight, &b->first);
+}
+
 /* The step as it is remembered for eqp_balancer_regret(): by measured seconds alone. */
-static int remember(const eqp_balancer *b, const eqp_policy_sample *sample)
+static int remember(eqp_balancer *b, const eqp_policy_sample *sample)
 {
     const bool counted = sample->promised >= 0.0 && b->feedback == NULL;
     const double most = b->now.step_measured > 0.0 ? b->now.step_measured : b->now.load_max;
@@ -258,7 +279,17 @@ static int remember(const eqp_balancer *b, const eqp_policy_sample *sample)
                                      .balance_seconds = b->now.balance_seconds,
                                      .aged = counted ? fmax(sample->work_imbalance - sample->promised, 0.0) : -1.0};
 
-    return eqp_hindsight_add(b->hindsight, &step);
+    int code;
+
+    if (b->now.step_measured <= 0.0 && !b->has_map) {
+        b->first = step;
+        b->in_part = true;
+        return EQP_OK;
+    }
+    EQP_TRY(b->in_part ? complete_first(b, &step) : EQP_OK);
+    EQP_TRY(eqp_hindsight_add(b->hindsight, &step));
+done:
+    return code;
 }
 
 int eqp_balancer_regret(const eqp_balancer *balancer, eqp_regret *regret)
@@ -339,6 +370,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     eqp_balancer *const b = balancer;
     size_t bytes = sizeof(eqp_rank_row);
     desk d = {0};
+    bool foretold = false; /* in seconds: by costs that were known */
     int code = can_be(work) && work->code <= 0 ? work->code : EQP_ERR_ARGUMENT;
 
     if (b == NULL) {
@@ -347,6 +379,7 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     if (code == EQP_OK) {
         bytes = work->row_bytes > 0 ? work->row_bytes : bytes;
         predict(b, work);
+        foretold = b->costs.known;
         code = desk_create(&d, b, work, bytes);
     }
     EQP_TRY(meet(b, work, bytes, &d, code));
@@ -357,7 +390,9 @@ int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *
     add_up(b, &b->now);
     EQP_TRY(take_overheads(b, work->evaluations > 0 ? work->evaluations : 1, !work->moved && b->action == EQP_KEEP));
     eqp__rank_shares_learn(b->shares, work->evaluations > 0 ? work->evaluations : 1, b->row);
-    eqp__calibration_learn(&b->calibration, b->row);
+    if (foretold) {
+        eqp__calibration_learn(&b->calibration, b->row);
+    }
     b->now.action = work->moved ? EQP_RENEW : b->action;
     b->now.rebalanced = b->now.action != EQP_KEEP;
     b->now.lazy = b->news;

@@ -399,6 +399,52 @@ static void steps_are_even_not_loads(MPI_Comm comm)
     }
 }
 
+/* New maps after the first in 60 steps that stand still, each as dear; *uneven: of the last step. */
+static int count_maps(MPI_Comm comm, double balance_seconds, double *uneven)
+{
+    enum { STEPS = 60 };
+    world w;
+    const eqp_problem problem = make_world(comm, &w);
+    eqp_balancer_options options = options_of("sfc");
+    eqp_advice advice;
+    eqp_regret regret;
+    double busy = 0, sum = 0, most = 0;
+    int maps = 0;
+
+    options.calibrate = false; /* which is another reason */
+    CHECK_EQUAL(eqp_balancer_create(comm, &problem, &options, &w.balancer, NULL), EQP_OK);
+    for (int s = 0; s < STEPS; s++) {
+        int64_t count[1];
+        CHECK_EQUAL(eqp_balancer_advise(w.balancer, STEPS - s, &advice, NULL), EQP_OK);
+        maps += s > 0 && advice.action == EQP_RENEW;
+        move(comm, &w, &advice);
+        eqp_rank_row row = row_with_ghosts(&w, s, count);
+        row.balance_seconds = advice.changed ? balance_seconds : 0;
+        busy = row.busy_seconds;
+        row.busy_seconds = s > 0 ? busy : 0; /* the first forces are no whole step */
+        CHECK_EQUAL(eqp_balancer_record(w.balancer, &(eqp_work){.row = &row, .count = count}, NULL), EQP_OK);
+    }
+    MPI_Allreduce(&busy, &sum, 1, MPI_DOUBLE, MPI_SUM, comm);
+    MPI_Allreduce(&busy, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
+    *uneven = most * w.size / sum - 1;
+    CHECK_EQUAL(eqp_balancer_regret(w.balancer, &regret), EQP_OK);
+    CHECK(maps > 0 || regret.regret < 0.01); /* with one map all steps are alike, the first forces left out */
+    eqp_balancer_free(w.balancer);
+    return maps;
+}
+
+/* The first map is made by work alone. Once overheads are known another one follows, if it pays. */
+static void overheads_are_a_reason_for_a_map(MPI_Comm comm)
+{
+    const int size = mpi_test_size(comm);
+    double uneven;
+
+    CHECK(size == 1 || size > 4 || count_maps(comm, 1e-4, &uneven) >= 1);
+    CHECK(size == 1 || size > 4 || uneven < 0.04);
+    CHECK_EQUAL(count_maps(comm, 10.0, &uneven), 0);
+    CHECK(size == 1 || size > 4 || uneven > 0.05);
+}
+
 /* With the whole state as it was where anything fails: the old map, and the same code on all ranks. */
 static int without_memory(MPI_Comm comm, void *user)
 {
@@ -467,6 +513,7 @@ int main(int argc, char **argv)
         MPI_TEST(work_that_messages_mask_is_left_as_it_is),
         MPI_TEST(measured_loads_calibrate_weights),
         MPI_TEST(steps_are_even_not_loads),
+        MPI_TEST(overheads_are_a_reason_for_a_map),
         MPI_TEST(what_it_knows_outlives_it),
         MPI_TEST(the_first_map_needs_to_know_nothing),
         MPI_TEST(a_step_is_made_of_the_rows_of_all_ranks),

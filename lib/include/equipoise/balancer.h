@@ -224,7 +224,8 @@ typedef struct eqp_step {
 int eqp_balancer_record(eqp_balancer *balancer, const eqp_work *work, eqp_step *step);
 
 /** What the schedule of maps has cost so far against the best one, by eqp_hindsight_regret(): of the steps that this
- * balancer has recorded itself, none of those before a restart. Local; the same on all ranks.
+ * balancer has recorded itself, none of those before a restart. A first step without busy_seconds counts as long as the
+ * next one, if that has them. Local; the same on all ranks.
  * \param[in]  balancer  the balancer
  * \param[out] regret    unchanged on error
  * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MEMORY, EQP_ERR_OVERFLOW */
