@@ -97,15 +97,15 @@ def per_part(rows):
             for parts in study.distinct(rows, "parts", int)}
 
 
-def best_rows(rows, method, **wanted):
+def best_rows(rows, method, key="step_seconds", **wanted):
     """Of each seed the row, of all sizes of groups, with which a method needs least."""
-    return [min(study.pick(rows, method=method, seed=seed, **wanted), key=lambda row: float(row["step_seconds"]))
+    return [min(study.pick(rows, method=method, seed=seed, **wanted), key=lambda row: float(row[key]))
             for seed in study.distinct(rows, "seed", int)]
 
 
-def best_group(rows, method, **wanted):
+def best_group(rows, method, key="step_seconds", **wanted):
     """The sizes of groups with which a method needs least, of all seeds, as they are printed."""
-    found = [int(row["group"]) for row in best_rows(rows, method, **wanted)]
+    found = [int(row["group"]) for row in best_rows(rows, method, key, **wanted)]
     low, high = min(found), max(found)
     return str(low) if low == high else f"{low} to {high}"
 

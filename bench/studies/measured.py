@@ -57,15 +57,16 @@ def line(what, goal, numbers, form="{:.2f}", unit="", above=False):
 
 
 def recovered_lines(rows):
+    rows = recovered.with_best(rows)
     lines = []
     for title, what in (("same groups", recovered.of_same_size), ("best groups each", recovered.of_best_sizes)):
         for name in study.distinct(rows, "set"):
             of_set = study.pick(rows, set=name)
             shares = [share for parts in study.distinct(of_set, "parts", int)
-                      for share in what(of_set, "auto", parts=parts)]
+                      for share in what(of_set, "best", parts=parts)]
             note = "" if compared.is_network(name) else f", {title}"
             if note or title == "same groups":
-                lines.append(line(f"imbalance recovered by `auto`, computing only, {compared.title(name)}{note}", "recovered",
+                lines.append(line(f"imbalance recovered by the best method, computing only, {compared.title(name)}{note}", "recovered",
                                   shares, "{:.1f}", " %", above=True))
     return lines
 
