@@ -14,7 +14,6 @@ TITLE = "Drift of elements"
 
 STEPS = {"gravity": 24, "network": 50}
 FACTORS = [1, 0.1]  # of the app's time step
-MOST_SEEDS = 2
 LINES = 60  # of a network
 STRESS = "0,0,0,5e8,5e8,0"
 SETS = {"tree": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network"}
@@ -31,7 +30,7 @@ def network(run, seed):
 
 
 def cases(run):
-    seeds = run.seeds[:MOST_SEEDS]
+    seeds = run.seeds
     return ([functools.partial(gravity, run, seed, factor) for seed in seeds for factor in FACTORS]
             + [functools.partial(network, run, seed) for seed in seeds])
 

@@ -16,7 +16,6 @@ TITLE = "Value of the exchange plan"
 PLANS = ["direct", "direct+broadcast/4", "direct+broadcast/16", "two-stage", "two-stage+broadcast/4",
          "two-stage+broadcast/16", "log", "log+broadcast/4", "log+broadcast/16", "auto"]
 METHOD = "sfc"
-MOST_SEEDS = 3
 PARTS = [128, 512, 2048]
 GROUP = 64  # most particles of a group of targets: the default of the app
 SETS = {"barneshut": "Barnes-Hut", "cutoff": "within a cutoff", "network": "dislocation network"}
@@ -30,7 +29,7 @@ def measure(run, seed, name, plan):
 
 
 def cases(run):
-    return [functools.partial(measure, run, seed, name, plan) for seed in run.seeds[:MOST_SEEDS] for name in SETS
+    return [functools.partial(measure, run, seed, name, plan) for seed in run.seeds for name in SETS
             for plan in PLANS]
 
 
