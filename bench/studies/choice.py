@@ -19,7 +19,6 @@ NETWORKS = {  # of computers: what --network is told
     "one node": "node={parts}",
 }
 METHODS = ["sfc", "auto"]
-MOST_SEEDS = 1  # a seed takes minutes
 GROUP = 64  # most particles of a group of targets: the default of the app
 PARTS_GRAVITY = [128, 2048]
 GENERATED, PARTS = "network-small", 512
@@ -37,7 +36,7 @@ def measure(network, case):
 def cases(run):
     found = []
     for network, told in NETWORKS.items():
-        for seed in run.seeds[:MOST_SEEDS]:
+        for seed in run.seeds:
             for parts in PARTS_GRAVITY:
                 more = words(told, parts)
                 some = [functools.partial(compared.compare_gravity, run, seed, name, GROUP, METHODS, [parts], more)
