@@ -59,6 +59,31 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks)
     return EQP_OK;
 }
 
+/* value: address of a key. */
+static int free_key(MPI_Comm self, int key, void *value, void *extra)
+{
+    (void)self;
+    (void)key;
+    (void)extra;
+    return MPI_Comm_free_keyval(value);
+}
+
+/* MPI_Finalize() deletes what hangs on MPI_COMM_SELF first (MPI 4.0, 11.2.4). */
+int eqp__key_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *forget, int *key)
+{
+    int end;
+
+    if (MPI_Comm_create_keyval(copy, forget, key, NULL) != MPI_SUCCESS) {
+        return EQP_ERR_MPI;
+    }
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_key, &end, NULL) == MPI_SUCCESS) {
+        /* Without it a key is left behind, and nothing else. */
+        (void)MPI_Comm_set_attr(MPI_COMM_SELF, end, key);
+        (void)MPI_Comm_free_keyval(&end);
+    }
+    return EQP_OK;
+}
+
 /* What a rank brings to an agreement. */
 static int open_agreement(MPI_Comm comm, int code, int n, const int64_t *least, eqp__agreement *a)
 {

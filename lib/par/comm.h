@@ -19,6 +19,12 @@ int eqp__comm_shape(MPI_Comm comm, int *rank, int *nranks);
 /* eqp_comm_create() for an `own` that is there on all ranks, without agreement. Collective. */
 int eqp__comm_dup(MPI_Comm comm, MPI_Comm *own);
 
+/* A key for attributes of communicators, which MPI_Finalize() frees. key: static. Local; EQP_OK or EQP_ERR_MPI. */
+int eqp__key_create(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *forget, int *key);
+
+/* Counts bytes to a rank where traffic is watched. Local. */
+void eqp__traffic_add(MPI_Comm comm, int to, int64_t bytes);
+
 /* Most numbers that ranks can compare at once. */
 enum { EQP__AGREE_MOST = 40 };
 

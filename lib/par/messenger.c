@@ -259,6 +259,7 @@ static int post(eqp_messenger *m, int to, int tag, bool told_when_taken, bool la
         memcpy(data, &h, sizeof h);
         m->counts.messages_sent += h.bytes > 0;
         m->counts.bytes_sent += h.bytes;
+        eqp__traffic_add(m->comm, to, h.bytes);
     }
     for (int64_t at = 0; at < n; at += PIECE, m->nrequests++) {
         const int piece = n - at < PIECE ? (int)(n - at) : PIECE, this_tag = m->tag + (at == 0 ? tag : REST);

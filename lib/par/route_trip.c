@@ -28,6 +28,7 @@ static int post(eqp_route *route, const eqp__message *m, char *data, int sends, 
     if (sends) {
         route->counting.messages_sent += m->nrequests > 0;
         route->counting.bytes_sent += m->bytes;
+        eqp__traffic_add(route->comm, m->partner * route->stages.node + route->rank % route->stages.node, m->bytes);
     } else {
         route->counting.messages_received += m->nrequests > 0;
         route->counting.bytes_received += m->bytes;

@@ -44,27 +44,9 @@ static int forget(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* MPI_Finalize() deletes what hangs on MPI_COMM_SELF first (MPI 4.0, 11.2.4). */
-static int free_key(MPI_Comm self, int key, void *value, void *extra)
-{
-    (void)self;
-    (void)key;
-    (void)value;
-    (void)extra;
-    return MPI_Comm_free_keyval(&hanger_key);
-}
-
 static void make_key(void)
 {
-    int end;
-
-    key_failed = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &hanger_key, NULL) != MPI_SUCCESS;
-    if (key_failed || MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free_key, &end, NULL) != MPI_SUCCESS) {
-        return;
-    }
-    /* Without it a key is left behind, and nothing else. */
-    (void)MPI_Comm_set_attr(MPI_COMM_SELF, end, &hanger_key);
-    (void)MPI_Comm_free_keyval(&end);
+    key_failed = eqp__key_create(MPI_COMM_NULL_COPY_FN, forget, &hanger_key) != EQP_OK;
 }
 
 static int find_hanger(MPI_Comm comm, hanger **h)

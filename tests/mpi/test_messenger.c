@@ -198,6 +198,39 @@ static void lists_of_partners_ascend(MPI_Comm comm)
     eqp_messenger_free(m);
 }
 
+/* By messengers that are made afterwards, on what is duplicated from it, and nowhere else. */
+static void traffic_is_counted_where_it_is_watched(MPI_Comm comm)
+{
+    const int rank = mpi_test_rank(comm), size = mpi_test_size(comm);
+    const int next = (rank + 1) % size;
+    int64_t bytes[MOST_RANKS] = {0};
+    unsigned char *room;
+    eqp_messenger *m = NULL, *apart = NULL;
+    MPI_Comm own = MPI_COMM_NULL;
+
+    CHECK(eqp_traffic_watched(comm) == NULL);
+    CHECK_EQUAL(eqp_comm_create(comm, &own), EQP_OK);
+    CHECK_EQUAL(eqp_traffic_watch(MPI_COMM_NULL, bytes), EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp_traffic_watch(own, bytes), EQP_OK);
+    CHECK(eqp_traffic_watched(own) == bytes);
+    CHECK_EQUAL(eqp_messenger_create(own, &m), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_create(comm, &apart), EQP_OK);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQUAL(next == rank ? EQP_OK : eqp_messenger_put(i == 0 ? m : apart, next, 100, &room), EQP_OK);
+        CHECK_EQUAL(eqp_messenger_send(i == 0 ? m : apart, EQP_OK), EQP_OK);
+        CHECK_EQUAL(eqp_messenger_finish(i == 0 ? m : apart), EQP_OK);
+    }
+    for (int r = 0; r < size; r++) {
+        CHECK_EQUAL(bytes[r], r == next && r != rank ? 100 : 0);
+    }
+    CHECK_EQUAL(eqp_traffic_watch(own, NULL), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_send(m, EQP_OK), EQP_OK);
+    CHECK_EQUAL(eqp_messenger_finish(m), EQP_OK);
+    eqp_messenger_free(apart);
+    eqp_messenger_free(m);
+    eqp_comm_free(&own);
+}
+
 static void nobody_waits_for_a_rank_without_memory(MPI_Comm comm)
 {
     CHECK(failing_ranks_check(comm, exchange_with_little, NULL) > 0);
@@ -210,6 +243,7 @@ int main(int argc, char **argv)
         MPI_TEST(a_code_arrives_everywhere),
         MPI_TEST(an_answer_that_fails_is_told_to_those_who_wait),
         MPI_TEST(lists_of_partners_ascend),
+        MPI_TEST(traffic_is_counted_where_it_is_watched),
         MPI_TEST(nobody_waits_for_a_rank_without_memory),
     };
 

@@ -3,7 +3,7 @@
 """Every argument of every collective public function, and every field of what it is given, has a row in
 tests/mpi/test_disagree*.c, where one rank differs in it.
 
-A function is collective if it takes a communicator, or an object made with one and its comment does not say "Local".
+A function is collective if it takes a communicator, or an object made with one, and its comment does not say "Local".
 
 usage: check_disagree.py SOURCE_ROOT
 """
@@ -43,7 +43,7 @@ def wanted(headers):
     for comment, function, arguments in functions:
         comment = comment or ""
         types = re.findall(r"\w+", arguments)
-        if "MPI_Comm" not in types and (not objects.intersection(types) or re.search(r"\bLocal\b", comment)):
+        if re.search(r"\bLocal\b", comment) or "MPI_Comm" not in types and not objects.intersection(types):
             continue
         for argument in arguments.split(","):
             kind, name = re.search(r"(\w+)[ *]*\b(\w+)\s*$", argument.strip()).groups()

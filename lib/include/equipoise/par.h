@@ -49,6 +49,17 @@ int eqp_agree(MPI_Comm comm, int code, eqp_message *message);
 #define EQP_MEET_SUMS 24 /**< most sums that ranks make when they meet */
 #define EQP_MEET_LOWS 12 /**< most minima */
 
+/** From now on the bytes of messages to each rank are added up: those of routes and messengers, on this communicator
+ * and on all that are duplicated from it afterwards. Collective calls of MPI are not counted, eqp_send_records() among
+ * them, nor is what passes through memory that ranks share. Local.
+ * \param[in] comm   not MPI_COMM_NULL
+ * \param[in] bytes  [ranks] added to; borrowed as long as any of these communicators is used; NULL: nobody watches
+ * \return EQP_OK, EQP_ERR_ARGUMENT, EQP_ERR_MPI */
+int eqp_traffic_watch(MPI_Comm comm, int64_t *bytes);
+
+/** The sums of eqp_traffic_watch(), [ranks]; NULL: nobody watches. Local. */
+const int64_t *eqp_traffic_watched(MPI_Comm comm);
+
 /** eqp_agree(), minima and sums in one allreduce, for what a step has to find out together. Collective.
  * \param[in]     code   this rank's code
  * \param[in]     nlows  at most EQP_MEET_LOWS, the same on all ranks
