@@ -41,9 +41,30 @@ static int create_record(const lb_simulation *sim, const char *command, app_reco
                                   .nfields = (int)(sizeof field / sizeof field[0]),
                                   .field = field,
                                   .ncolumns = 2,
-                                  .column = column};
+                                  .column = column,
+                                  .ends = 1};
 
     return code == EQP_OK ? app_record_create(sim->comm, &head, record, message) : code;
+}
+
+/* Some vertices, by the rank that they live on. Collective. */
+static int show(app_record *record, const lb_simulation *sim, int code, eqp_message *message)
+{
+    const lb_domain *domain = &sim->domain;
+    app_sample *sample = NULL;
+    int64_t n = 0;
+
+    code = code == EQP_OK ? eqp_array_create(&sample, domain->n, sizeof *sample) : code;
+    for (int64_t i = 0; i < domain->n && code == EQP_OK; i++) {
+        const lb_vertex *vertex = &domain->vertex[i];
+        if (app_record_wants(record, domain->total, (uint64_t)vertex->id)) {
+            const double *at = vertex->centre;
+            sample[n++] = (app_sample){.rank = domain->rank, .x = {{at[0], at[1], at[2]}}};
+        }
+    }
+    code = app_record_show(record, sim->now.common.step, code, n, sample, message);
+    free(sample);
+    return code;
 }
 
 static int add_step(app_record *record, const lb_simulation *sim, eqp_message *message)
@@ -66,7 +87,8 @@ static int add_step(app_record *record, const lb_simulation *sim, eqp_message *m
                                 .field = field,
                                 .cell = cell};
 
-    return app_record_step(record, &row, message);
+    const int code = app_record_step(record, &row, message);
+    return app_record_shows(record, now->common.step) ? show(record, sim, code, message) : code;
 }
 
 static int finish_record(app_record *record, const lb_simulation *sim, eqp_message *message, eqp_message *note)

@@ -174,10 +174,10 @@ void eqp_csv_free(eqp_csv *csv)
 int eqp_csv_create_loads(const char *dir, eqp_csv **csv, eqp_message *message)
 {
     EQP_REQUIRE(dir && csv);
-    static const char *const column[] = {"step",      "rank",       "load",          "method",
-                                         "predicted", "particles",  "targets",       "interactions",
-                                         "ghosts",    "bytes_sent", "force_seconds", "balance_seconds",
-                                         "speed",     "helped",     "busy_seconds"};
+    static const char *const column[] = {
+        "step",    "rank",         "load",         "method",           "predicted",     "particles",
+        "targets", "interactions", "ghosts",       "bytes_sent",       "force_seconds", "balance_seconds",
+        "speed",   "helped",       "busy_seconds", "exchange_seconds", "migrated"};
     int code = eqp_report_directory(dir, message);
     char *path;
 
@@ -212,6 +212,8 @@ int eqp_csv_add_load(eqp_csv *csv, const eqp_load_row *row)
         eqp_field_real("speed", row->speed),
         eqp_field_count("helped", row->helped),
         eqp_field_real("busy_seconds", row->busy_seconds),
+        eqp_field_real("exchange_seconds", row->exchange_seconds),
+        eqp_field_count("migrated", row->migrated),
     };
 
     return eqp_csv_add(csv, (int)(sizeof field / sizeof field[0]), field);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "run_record.h"
 
+#include "output/file.h"
 #include "plot.h"
 #include "run_compare_report.h"
 
@@ -22,6 +23,8 @@ struct app_record {
     eqp_report *report;          /* rank 0, with --report */
     eqp_csv *loads;              /* rank 0, with --report */
     bool begun;                  /* loads.csv has its name, and report.json of an older run is gone */
+    bool shows;                  /* there is a report, on all ranks */
+    app_samples *samples;        /* rank 0, with --report */
     eqp_table *table;            /* rank 0, without --quiet */
     int nrows;                   /* of a comparison; 0: there is none */
     const eqp_compared *rows;    /* [nrows] borrowed */
@@ -87,6 +90,7 @@ static int create_on_first(app_record *record, const app_record_head *head, eqp_
         EQP_TRY(eqp_report_create(head->program, run->report, &record->report, message));
         EQP_TRY(set_head(record, head));
         EQP_TRY(eqp_csv_create_loads(run->report, &record->loads, message));
+        EQP_TRY(app_samples_create(run->report, head->ends, record->nranks, &record->samples, message));
     }
 done:
     return code;
@@ -111,13 +115,14 @@ int app_record_create(MPI_Comm comm, const app_record_head *head, app_record **r
     if (code != EQP_OK && message->text[0] == '\0') {
         eqp_message_set(message, "%s: report: %s", head->program, eqp_error_text(code));
     }
-    code = eqp_agree(comm, code, message);
-    if (code != EQP_OK) {
-        app_record_free(made);
-        return code;
-    }
+    EQP_TRY(eqp_agree(comm, code, message));
+    made->shows = made->report != NULL;
+    EQP_TRY(MPI_Bcast(&made->shows, sizeof made->shows, MPI_BYTE, 0, comm) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
     *record = made;
-    return EQP_OK;
+    made = NULL;
+done:
+    app_record_free(made);
+    return code;
 }
 
 void app_record_free(app_record *record)
@@ -126,6 +131,7 @@ void app_record_free(app_record *record)
         eqp_table_free(record->table);
         eqp_csv_free(record->loads);
         free(record->error);
+        app_samples_discard(record->samples);
         eqp_report_free(record->report);
         free(record);
     }
@@ -275,7 +281,9 @@ static int add_loads(app_record *record, const app_record_row *row)
                                    .balance_seconds = of->balance_seconds,
                                    .speed = of->speed,
                                    .helped = (int64_t)of->helped,
-                                   .busy_seconds = of->busy_seconds};
+                                   .busy_seconds = of->busy_seconds,
+                                   .exchange_seconds = of->exchange_seconds,
+                                   .migrated = (int64_t)of->migrated};
         EQP_TRY(eqp_csv_add_load(record->loads, &load));
     }
     publish_loads(record);
@@ -318,6 +326,43 @@ int app_record_step(app_record *record, const app_record_row *row, eqp_message *
     if (code != EQP_OK) {
         eqp_message_set(message, "%s: report: %s", record->program, eqp_error_text(code));
     }
+    return code;
+}
+
+bool app_record_shows(const app_record *record, int64_t step)
+{
+    return record->shows && app_samples_due(record->run->steps, step);
+}
+
+bool app_record_wants(const app_record *record, int64_t total, uint64_t id)
+{
+    return app_samples_want(record->run->steps, total, id);
+}
+
+/* Records of all ranks on rank 0, in their order: owned by the caller. Collective, on all ranks or on none. */
+static int bring_together(const app_record *record, int code, size_t size, int64_t n, const void *mine, int64_t *nall,
+                          void *all, eqp_message *message)
+{
+    int *dest = NULL;
+
+    code = code == EQP_OK ? eqp_array_create(&dest, n, sizeof *dest) : code;
+    EQP_TRY(eqp_agree(record->comm, code, message));
+    EQP_TRY(eqp_send_records(record->comm, size, n, dest, mine, nall, all));
+done:
+    free(dest);
+    return code;
+}
+
+int app_record_show(app_record *record, int64_t step, int code, int64_t n, const app_sample *sample,
+                    eqp_message *message)
+{
+    app_sample *all = NULL;
+    int64_t nall = 0;
+
+    EQP_TRY(bring_together(record, code, sizeof *sample, n, sample, &nall, &all, message));
+    EQP_TRY(record->samples != NULL ? app_samples_add(record->samples, step, nall, all) : EQP_OK);
+done:
+    free(all);
     return code;
 }
 
@@ -426,6 +471,60 @@ static int add_peaks(app_record *record)
     return code;
 }
 
+/* Bytes from one rank to another, if there were any. */
+typedef struct flow {
+    int64_t from, to, bytes;
+} flow;
+
+static int list_flows(const app_record *record, int64_t *n, flow **list)
+{
+    const int64_t *bytes = eqp_traffic_watched(record->comm);
+    int code = eqp_array_create(list, bytes != NULL ? record->nranks : 0, sizeof **list);
+
+    for (int r = 0; r < record->nranks && bytes != NULL && code == EQP_OK; r++) {
+        if (bytes[r] > 0) {
+            (*list)[(*n)++] = (flow){record->rank, r, bytes[r]};
+        }
+    }
+    return code;
+}
+
+static int write_flows(const app_record *record, int64_t n, const flow *list, eqp_message *message)
+{
+    static const char *const column[] = {"from", "to", "bytes"};
+    char *path = eqp__report_file_join(record->run->report, "traffic.csv");
+    eqp_csv *csv = NULL;
+    int code = path != NULL ? EQP_OK : EQP_ERR_MEMORY;
+
+    EQP_TRY(code);
+    EQP_TRY(eqp_csv_create(path, 3, column, &csv, message));
+    for (int64_t i = 0; i < n; i++) {
+        const eqp_field field[] = {eqp_field_count("from", list[i].from), eqp_field_count("to", list[i].to),
+                                   eqp_field_count("bytes", list[i].bytes)};
+        EQP_TRY(eqp_csv_add(csv, 3, field));
+    }
+    EQP_TRY(eqp_csv_finish(csv, message));
+done:
+    eqp_csv_free(csv);
+    free(path);
+    return code;
+}
+
+/* traffic.csv: who has sent how much to whom. Collective; what the file says is rank 0's alone. */
+static int add_traffic(const app_record *record, eqp_message *message)
+{
+    flow *mine = NULL, *all = NULL;
+    int64_t n = 0, nall = 0;
+    int code = list_flows(record, &n, &mine);
+
+    EQP_TRY(bring_together(record, code, sizeof *mine, n, mine, &nall, &all, message));
+    EQP_TRY(record->report != NULL ? write_flows(record, nall, all, message) : EQP_OK);
+done:
+    free(mine);
+    free(all);
+    return code;
+}
+
 /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
 static int plot(const app_record *record, eqp_message *note)
 {
@@ -445,12 +544,21 @@ static int plot(const app_record *record, eqp_message *note)
     return drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
 }
 
+static int finish_samples(app_record *record, eqp_message *message)
+{
+    app_samples *samples = record->samples;
+
+    record->samples = NULL;
+    return app_samples_finish(samples, message);
+}
+
 static int write_files(app_record *record, const app_record_totals *totals, eqp_message *message, eqp_message *note)
 {
     int code;
 
     EQP_TRY(set_totals(record, totals));
     EQP_TRY(eqp_csv_finish(record->loads, message));
+    EQP_TRY(finish_samples(record, message));
     EQP_TRY(eqp_report_finish(record->report, message));
     EQP_TRY(plot(record, note));
 done:
@@ -461,6 +569,7 @@ int app_record_finish(app_record *record, const app_record_totals *totals, eqp_m
 {
     int code = add_peaks(record);
 
+    code = code == EQP_OK ? add_traffic(record, message) : code;
     if (code == EQP_OK && record->report != NULL) {
         code = write_files(record, totals, message, note);
     }

@@ -8,6 +8,7 @@
 #define APP_RUN_RECORD_H
 
 #include "../shell/run_settings.h"
+#include "samples.h"
 
 #include "output/report.h"
 #include <equipoise/balancer.h>
@@ -25,6 +26,7 @@ typedef struct app_record_head {
     const eqp_field *field; /* [nfields] further keys of the report */
     int ncolumns;
     const char *const *column; /* [ncolumns] further columns of the table */
+    int ends;                  /* of a sample: 1 where particles are shown, 2 where segments are */
 } app_record_head;
 
 /* Starts the report in run->report (if any). Collective. */
@@ -44,6 +46,15 @@ typedef struct app_record_row {
 
 /* Local: the code is this rank's. */
 int app_record_step(app_record *record, const app_record_row *row, eqp_message *message);
+
+/* Whether samples of this step are wanted, the same on all ranks; and, of all ranks together, this one. Local. */
+bool app_record_shows(const app_record *record, int64_t step);
+bool app_record_wants(const app_record *record, int64_t total, uint64_t id);
+
+/* Takes the samples [n] of a step in, if code is EQP_OK on all ranks; else all return it. Collective; what the file
+ * says is rank 0's alone. */
+int app_record_show(app_record *record, int64_t step, int code, int64_t n, const app_sample *sample,
+                    eqp_message *message);
 
 /* Takes a comparison in: rows [n] (borrowed until the record is freed; only read on rank 0), and the network that they
  * were modelled with. Collective. */

@@ -142,6 +142,22 @@ static int measure_network(const app_program *program, MPI_Comm comm, app_run_se
     return code;
 }
 
+/* The run, with the bytes that go to each rank added up: the record tells them. */
+static int simulate(const app_program *program, MPI_Comm comm, const char *command, ending *end, eqp_message *message)
+{
+    int64_t *bytes = NULL;
+    int nranks, code;
+
+    MPI_Comm_size(comm, &nranks);
+    EQP_TRY(eqp_agree(comm, eqp_array_create(&bytes, nranks, sizeof *bytes), NULL));
+    EQP_TRY(eqp_traffic_watch(comm, bytes));
+    code = program->simulate(comm, program->settings, command, &end->stopped, message);
+done:
+    (void)eqp_traffic_watch(comm, NULL);
+    free(bytes);
+    return code;
+}
+
 /* The run on the ranks that are not given away; those that are make its maps meanwhile. */
 static int run_beside(const app_program *program, MPI_Comm world, const char *command, ending *end,
                       eqp_message *message)
@@ -154,7 +170,7 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
 
     if (run == NULL) {
         app_signals_share(world);
-        return program->simulate(world, program->settings, command, &end->stopped, message);
+        return simulate(program, world, command, end, message);
     }
     code = app_beside_decide(world, &program->pace, run);
     code = code == EQP_OK ? eqp_lazy_split(world, &run->lazy, &mine, &lazy, &inner) : code;
@@ -169,7 +185,7 @@ static int run_beside(const app_program *program, MPI_Comm world, const char *co
         app_signals_share(mine);
         run->beside = lazy;
         code = measure_network(program, mine, run, message);
-        code = code == EQP_OK ? program->simulate(mine, program->settings, command, &end->stopped, message) : code;
+        code = code == EQP_OK ? simulate(program, mine, command, end, message) : code;
     }
     (void)eqp_lazy_leave(&lazy, &end->lost);
     run->beside = NULL;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record.h"
 
+#include <equipoise/base.h>
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *opening_name(const bh_settings *s)
 {
@@ -37,7 +40,8 @@ int bh_record_create(const bh_simulation *sim, const char *command, bh_record *r
                                   .nfields = (int)(sizeof field / sizeof field[0]),
                                   .field = field,
                                   .ncolumns = 2,
-                                  .column = column};
+                                  .column = column,
+                                  .ends = 1};
 
     record->first = sim->now.sums;
     return app_record_create(sim->comm, &head, &record->record, message);
@@ -51,6 +55,33 @@ static double energy_of(const bh_sums *sums)
 static double norm(const double v[3])
 {
     return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+/* Some particles, by the rank that computes them. Collective. */
+static int show(const bh_record *record, const bh_simulation *sim, int code, eqp_message *message)
+{
+    const bh_domain *domain = &sim->domain;
+    const bh_particles *p = &domain->particles;
+    app_sample *sample = NULL;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < p->n; i++) {
+        n += app_record_wants(record->record, sim->input.total, (uint64_t)p->id[i]);
+    }
+    code = code == EQP_OK ? eqp_array_create(&sample, n, sizeof *sample) : code;
+    n = 0;
+    for (int64_t g = 0; g < domain->ngroups && code == EQP_OK; g++) {
+        const bh_group *group = &domain->group[g];
+        const int rank = eqp_map_own_rank(eqp_balancer_map(sim->balancer), domain->tag[g]);
+        for (int64_t i = group->first; i < group->first + group->count; i++) {
+            if (app_record_wants(record->record, sim->input.total, (uint64_t)p->id[i])) {
+                sample[n++] = (app_sample){.rank = rank, .x = {{p->x[i], p->y[i], p->z[i]}}};
+            }
+        }
+    }
+    code = app_record_show(record->record, sim->now.common.step, code, n, sample, message);
+    free(sample);
+    return code;
 }
 
 int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *message)
@@ -73,7 +104,8 @@ int bh_record_step(bh_record *record, const bh_simulation *sim, eqp_message *mes
 
     snprintf(energy, sizeof energy, "%.8g", before + drift);
     snprintf(change, sizeof change, "%.1e", before != 0.0 ? drift / fabs(before) : 0.0);
-    return app_record_step(record->record, &row, message);
+    const int code = app_record_step(record->record, &row, message);
+    return app_record_shows(record->record, sim->now.common.step) ? show(record, sim, code, message) : code;
 }
 
 int bh_record_finish(bh_record *record, const bh_simulation *sim, eqp_message *message, eqp_message *note)

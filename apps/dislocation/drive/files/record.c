@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record.h"
 
+#include <equipoise/base.h>
+
 #include <stdio.h>
+#include <stdlib.h>
 
 int dd_record_create(const dd_simulation *sim, const char *command, app_record **record, eqp_message *message)
 {
@@ -35,9 +38,49 @@ int dd_record_create(const dd_simulation *sim, const char *command, app_record *
                                   .nfields = (int)(sizeof field / sizeof field[0]),
                                   .field = field,
                                   .ncolumns = (int)(sizeof column / sizeof column[0]),
-                                  .column = column};
+                                  .column = column,
+                                  .ends = 2};
 
     return app_record_create(sim->comm, &head, record, message);
+}
+
+/* A segment from an arm of its own node; false where it is not to be shown, or belongs to the other end. */
+static bool take_segment(const app_record *record, const dd_simulation *sim, int64_t i, int k, app_sample *sample)
+{
+    const dd_domain *domain = &sim->domain;
+    const dd_node *node = &domain->network.node[i];
+    double back[3];
+
+    if (node->tag > node->arm[k].tag ||
+        !app_record_wants(record, sim->now.segments, node->tag * UINT64_C(0x9e3779b97f4a7c15) ^ node->arm[k].tag)) {
+        return false;
+    }
+    const int64_t place = sim->halo.place[sim->halo.first[i] + k];
+    dd_domain_offset(domain, node->x, dd_halo_position(domain, &sim->halo, place), back);
+    sample->rank = domain->rank;
+    for (int d = 0; d < 3; d++) {
+        sample->x[0][d] = node->x[d];
+        sample->x[1][d] = node->x[d] - back[d];
+    }
+    return true;
+}
+
+/* Some segments, by the rank that their node lives on. Collective. */
+static int show(app_record *record, const dd_simulation *sim, int code, eqp_message *message)
+{
+    const dd_network *network = &sim->domain.network;
+    app_sample *sample = NULL;
+    int64_t n = 0, room = 0;
+
+    for (int64_t i = 0; i < network->n && code == EQP_OK; i++) {
+        for (int k = 0; k < network->node[i].narms && code == EQP_OK; k++) {
+            code = eqp_array_reserve(&sample, &room, n + 1, sizeof *sample);
+            n += code == EQP_OK && take_segment(record, sim, i, k, &sample[n]);
+        }
+    }
+    code = app_record_show(record, sim->now.common.step, code, n, sample, message);
+    free(sample);
+    return code;
 }
 
 int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *message)
@@ -78,7 +121,8 @@ int dd_record_step(app_record *record, const dd_simulation *sim, eqp_message *me
     snprintf(dt, sizeof dt, "%.2e", now->dt);
     snprintf(strain, sizeof strain, "%.3e", now->strain);
     snprintf(stress, sizeof stress, "%.4g", now->stress);
-    return app_record_step(record, &row, message);
+    const int code = app_record_step(record, &row, message);
+    return app_record_shows(record, now->common.step) ? show(record, sim, code, message) : code;
 }
 
 int dd_record_finish(app_record *record, const dd_simulation *sim, eqp_message *message, eqp_message *note)

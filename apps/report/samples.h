@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where some particles or segments are in some steps, and which rank computes them: samples.bin of a report, which the
+ * page of a run draws. Ids alone decide who is shown, so that it is the same in every step and for any ranks.
+ *
+ * The file has the 8 bytes "EQPSAMP1", int32 ends (1: particles, 2: segments), int32 ranks, and then frames: int64
+ * step, int64 n, double low[3], high[3], and n samples of uint16: rank, and for each end x, y, z, from low (0) to high
+ * (65535). Numbers are in the byte order of the machine. */
+#ifndef APP_SAMPLES_H
+#define APP_SAMPLES_H
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+
+#define APP_SAMPLES_FILE "samples.bin"
+#define APP_SAMPLES_MAGIC "EQPSAMP1"
+
+/* A particle, or a segment. */
+typedef struct app_sample {
+    int64_t rank; /* that computes it */
+    double x[2][3];
+} app_sample;
+
+/* A frame's head, as it is in the file. */
+typedef struct app_frame {
+    int64_t step, n;
+    double low[3], high[3];
+} app_frame;
+
+/* Whether a step of a run that ends with step `last` is shown: some twenty are. */
+bool app_samples_due(int64_t last, int64_t step);
+
+/* Whether one of `total` particles or segments is shown. */
+bool app_samples_want(int64_t last, int64_t total, uint64_t id);
+
+/* The file in the making. */
+typedef struct app_samples app_samples;
+
+/* Begins dir/samples.bin. EQP_OK, EQP_ERR_IO, EQP_ERR_MEMORY. */
+int app_samples_create(const char *dir, int ends, int nranks, app_samples **samples, eqp_message *message);
+
+/* Appends a frame. Errors of the disk show up in app_samples_finish(). EQP_OK, EQP_ERR_MEMORY; EQP_ERR_DATA for a
+ * position that is not finite. */
+int app_samples_add(app_samples *samples, int64_t step, int64_t n, const app_sample *sample);
+
+/* Completes the file; frees it in any case. NULL is legal. */
+int app_samples_finish(app_samples *samples, eqp_message *message);
+void app_samples_discard(app_samples *samples);
+
+#endif
