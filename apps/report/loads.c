@@ -12,8 +12,9 @@
 
 #include "../shell/options.h"
 
-enum { STEP, RANK, LOAD, PREDICTED, PARTICLES, NCOLUMNS };
-static const char *const column_name[NCOLUMNS] = {"step", "rank", "load", "predicted", "particles"};
+enum { STEP, RANK, LOAD, PREDICTED, PARTICLES, EXCHANGE, BALANCE, BUSY, NCOLUMNS };
+static const char *const column_name[NCOLUMNS] = {
+    "step", "rank", "load", "predicted", "particles", "exchange_seconds", "balance_seconds", "busy_seconds"};
 
 /* One step's loads, measured or predicted, as far as its ranks have been read. */
 typedef struct step_sum {
@@ -36,12 +37,6 @@ typedef struct reading {
     const app_loads_visitor *visitor; /* or NULL */
     eqp_message *message;
 } reading;
-
-/* A row's numbers, without its particles. */
-typedef struct numbers {
-    int64_t step, rank;
-    double load, predicted; /* NaN: not known */
-} numbers;
 
 static int refuse(const reading *r, const char *what)
 {
@@ -181,9 +176,23 @@ static int add_loads(reading *r, double load, double predicted)
     return EQP_OK;
 }
 
-static int parse_row(reading *r, char *row, numbers *of)
+/* Seconds of a column that may be absent. */
+static int read_seconds(reading *r, int column, double *seconds)
 {
+    *seconds = 0.0;
+    if (r->column[column] >= 0 && eqp_read_real(r->field[column], 0.0, false, INFINITY, seconds, NULL)) {
+        eqp_message_set(r->message, "%.250s: line %lld: %s is not a number >= 0", r->path, (long long)r->line,
+                        column_name[column]);
+        return EQP_ERR_DATA;
+    }
+    return EQP_OK;
+}
+
+static int parse_row(reading *r, char *row, app_load *of)
+{
+    int64_t rank;
     char *text;
+    int code;
 
     memset(r->field, 0, sizeof r->field);
     for (int i = 0; (text = next_field(&row)); i++) {
@@ -198,23 +207,26 @@ static int parse_row(reading *r, char *row, numbers *of)
     }
     of->predicted = NAN;
     if (eqp_read_int(r->field[STEP], INT64_MIN, INT64_MAX, &of->step, NULL) ||
-        eqp_read_int(r->field[RANK], INT64_MIN, INT_MAX - 1, &of->rank, NULL)) {
+        eqp_read_int(r->field[RANK], INT_MIN, INT_MAX - 1, &rank, NULL)) {
         return refuse(r, "step or rank is not an integer");
     }
+    of->rank = (int)rank;
     if (eqp_read_real(r->field[LOAD], 0.0, false, INFINITY, &of->load, NULL)) {
         return refuse(r, "load is not a number >= 0");
     }
     if (*r->field[PREDICTED] && eqp_read_real(r->field[PREDICTED], -INFINITY, false, INFINITY, &of->predicted, NULL)) {
         return refuse(r, "predicted is not a number");
     }
-    return EQP_OK;
+    code = read_seconds(r, EXCHANGE, &of->exchange);
+    code = code ? code : read_seconds(r, BALANCE, &of->balance);
+    return code ? code : read_seconds(r, BUSY, &of->busy);
 }
 
 /* whole: the line has its end. */
 static int read_row(reading *r, char *row, bool whole)
 {
     int64_t particles = 0;
-    numbers of;
+    app_load of;
     int code = parse_row(r, row, &of);
 
     if (code == EQP_ERR_DATA && !whole && r->rows > 0 && r->step > r->loads.first) {
@@ -223,7 +235,7 @@ static int read_row(reading *r, char *row, bool whole)
     code = code ? code : place_row(r, of.step, of.rank);
     code = code ? code : add_loads(r, of.load, of.predicted);
     if (!code && r->visitor && r->visitor->row) {
-        code = r->visitor->row(r->visitor->user, of.step, r->rank, of.load);
+        code = r->visitor->row(r->visitor->user, &of);
     }
     if (code || r->column[PARTICLES] < 0 || of.step > r->loads.first) {
         return code;

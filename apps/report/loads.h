@@ -17,6 +17,14 @@ typedef struct app_loads {
     double imbalance_low, imbalance_high; /* of a step, measured and predicted: max / mean - 1 */
 } app_loads;
 
+/* A row: a rank in a step. */
+typedef struct app_load {
+    int64_t step;
+    int rank;
+    double load, predicted;         /* CPU seconds; predicted: NaN where it is not known */
+    double exchange, balance, busy; /* CPU seconds; 0 where the file does not say */
+} app_load;
+
 /* Called while a file is read, as far as they are not NULL: after each step with its imbalances, max / mean - 1
  * (predicted: NaN where it is not known); and at the end with each rank's load, the sum of all steps in CPU seconds. */
 typedef struct app_loads_visitor {
@@ -24,7 +32,7 @@ typedef struct app_loads_visitor {
     void (*step)(void *user, int64_t step, double measured, double predicted);
     void (*rank)(void *user, int rank, double load);
     /* Each row as it is read, also those of a last step that is left out. EQP_OK, or a code that ends it. */
-    int (*row)(void *user, int64_t step, int rank, double load);
+    int (*row)(void *user, const app_load *load);
 } app_loads_visitor;
 
 /* Reads a file of eqp_csv_create_loads, or one with the columns step, rank, load and predicted (which may be empty).

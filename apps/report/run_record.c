@@ -2,6 +2,7 @@
 #include "run_record.h"
 
 #include "output/file.h"
+#include "page/page.h"
 #include "plot.h"
 #include "run_compare_report.h"
 
@@ -544,6 +545,17 @@ static int plot(const app_record *record, eqp_message *note)
     return drawn == EQP_ERR_MEMORY ? drawn : EQP_OK;
 }
 
+/* run.html: all of it to look at. */
+static int write_page(const app_record *record, eqp_message *message)
+{
+    const app_page_run run = {NULL, record->run->report};
+    char *path = eqp__report_file_join(run.dir, "run.html");
+    int code = path != NULL ? app_page_write(path, 1, &run, message) : EQP_ERR_MEMORY;
+
+    free(path);
+    return code;
+}
+
 static int finish_samples(app_record *record, eqp_message *message)
 {
     app_samples *samples = record->samples;
@@ -560,6 +572,7 @@ static int write_files(app_record *record, const app_record_totals *totals, eqp_
     EQP_TRY(eqp_csv_finish(record->loads, message));
     EQP_TRY(finish_samples(record, message));
     EQP_TRY(eqp_report_finish(record->report, message));
+    EQP_TRY(write_page(record, message));
     EQP_TRY(plot(record, note));
 done:
     return code;

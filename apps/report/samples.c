@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FRAMES = 20, MOST = 1 << 18, STREAM = 0x5a }; /* samples of all frames together: 2 MB of particles */
+enum { FRAMES = 20, MOST = 100000, STREAM = 0x5a }; /* MOST: samples of all frames, 0.8 MB of particles */
 
 struct app_samples {
     eqp_output *file;

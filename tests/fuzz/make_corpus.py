@@ -160,6 +160,26 @@ def make_options():
     save("options", "not-utf8", b"--report\n\xff\xfe\x01\n")
 
 
+def make_samples():
+    def frame(ends, n, low=-1.0, high=2.0, rank=1):
+        rows = b"".join(struct.pack(f"={1 + 3 * ends}H", rank, *[(7919 * (i + 1) * (k + 1)) % 65536 for k in range(3 * ends)])
+                        for i in range(n))
+        return struct.pack("=qq6d", 4, n, low, low, low, high, high, high) + rows
+
+    points, lines = b"EQPSAMP1" + struct.pack("=ii", 1, 3), b"EQPSAMP1" + struct.pack("=ii", 2, 3)
+    save("samples", "points", points + frame(1, 5) + frame(1, 0) + frame(1, 1))
+    save("samples", "lines", lines + frame(2, 4))
+    save("samples", "no-frames", points)
+    save("samples", "cut", points + frame(1, 5)[:-3])
+    save("samples", "cut-head", points[:10])
+    save("samples", "other-ranks", points[:12] + struct.pack("=i", 4) + frame(1, 2))
+    save("samples", "three-ends", points[:8] + struct.pack("=ii", 3, 3) + frame(1, 2))
+    save("samples", "other-order", points[:8] + b"\x00\x00\x00\x01" + points[12:])
+    save("samples", "rank-too-large", points + frame(1, 2, rank=3))
+    save("samples", "nan", points + frame(1, 2, low=float("nan")))
+    save("samples", "count-lies", points + struct.pack("=qq6d", 0, 1 << 40, *[0.0] * 6))
+
+
 def make_loads():
     head = "step,rank,method,load,predicted,particles\n"
     rows = "0,0,sfc,1.5,1.4,10\n0,1,sfc,0.5,0.6,12\n1,0,sfc,1,1,11\n1,1,sfc,1,,11\n"
@@ -529,6 +549,7 @@ make_gadget()
 make_tipsy()
 make_text()
 make_options()
+make_samples()
 make_loads()
 make_let()
 make_hdf5()

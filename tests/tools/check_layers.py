@@ -68,7 +68,7 @@ MAY_INCLUDE = {
     "physics": ["errors", "sampling", "base", "recipe", "intrinsics", "vector functions"],
     "output": ["errors", "base", "jansson"],
     "shell": ["errors", "umbrella", "recipe", "output", "MPI", "the C library's own"] + PUBLIC,
-    "reports": ["errors", "umbrella", "shell", "recipe", "output", "MPI", "the C library's own"] + PUBLIC,
+    "reports": ["errors", "umbrella", "shell", "recipe", "output", "jansson", "zlib", "MPI", "the C library's own"] + PUBLIC,
     "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "MPI"] + PUBLIC,
     "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
     "preload": ["errors", "sampling", "base", "par", "lazy", "MPI", "the C library's own"],

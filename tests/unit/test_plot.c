@@ -106,7 +106,7 @@ static void a_file_tells_ranks_steps_and_ranges(void **state)
 /* The run that writes it goes on, or was killed. */
 static void a_last_step_without_all_ranks_is_left_out(void **state)
 {
-    static const char *const end[] = {"3,0,1.5,a,,1,1,1,1,1,1,1\n", "3,1,1"};
+    static const char *const end[] = {"3,0,1.5,a,,1,1,1,1,1,1,1,1,1,1,1,1\n", "3,1,1"};
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -130,7 +130,7 @@ static void a_damaged_file_leaves_the_result_alone(void **state)
 
     (void)state;
     assert_non_null(file);
-    assert_true(fputs("3,0,1.5,a,,1,1,1,1,1,1,1\n4,0,1.5,a,,1,1,1,1,1,1,1\n", file) >= 0);
+    assert_true(fputs("3,0,1.5,a,,1,1,1,1,1,1,1,1,1,1,1,1\n4,0,1.5,a,,1,1,1,1,1,1,1,1,1,1,1,1\n", file) >= 0);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(app_loads_read(path_of("loads.csv"), NULL, &loads, &message), EQP_ERR_DATA);
     assert_non_null(strstr(message.text, "line 9: the step before has too few ranks"));

@@ -23,16 +23,14 @@ typedef struct record {
     double *load;
 } record;
 
-static int take_load(void *user, int64_t step, int rank, double load)
+static int take_load(void *user, const app_load *row)
 {
     record *r = user;
     int code;
 
-    (void)step;
-    (void)rank;
     EQP_TRY(r->n < MOST_LOADS ? EQP_OK : EQP_ERR_OVERFLOW);
     EQP_TRY(eqp_array_reserve(&r->load, &r->room, r->n + 1, sizeof *r->load));
-    r->load[r->n++] = load;
+    r->load[r->n++] = row->load;
 done:
     return code;
 }

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "pack.h"
+
+#include "../loads.h"
+#include "../samples.h"
+
+#include "output/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 256, MOST_CELLS = 1 << 16, MOST_SIDE = 256, SECONDS = 4, MOST_RANKS = 1 << 16 };
+
+int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at)
+{
+    int code;
+
+    EQP_TRY(eqp_array_reserve(&bytes->data, &bytes->room, bytes->n + n, 1));
+    *at = bytes->data + bytes->n;
+    bytes->n += n;
+done:
+    return code;
+}
+
+int app_bytes_add_planes(app_bytes *bytes, int64_t n, const uint16_t *number)
+{
+    unsigned char *at;
+    int code;
+
+    EQP_TRY(app_bytes_add(bytes, 2 * n, &at));
+    for (int64_t i = 0; i < n; i++) {
+        at[i] = (unsigned char)(number[i] & 0xff);
+        at[n + i] = (unsigned char)(number[i] >> 8);
+    }
+done:
+    return code;
+}
+
+/* ---- loads.csv ---- */
+
+/* The seconds of all ranks in all steps, a quarter of millions of them at most. */
+typedef struct table {
+    app_loads loads;
+    int64_t steps, every, seen; /* seen: steps so far */
+    int group, rows;
+    double *seconds[SECONDS]; /* [steps][rows] */
+} table;
+
+static int put_load(void *user, const app_load *load)
+{
+    table *t = user;
+    const double value[SECONDS] = {load->load, load->exchange, load->busy, load->balance};
+
+    t->seen += load->rank == 0;
+    const int64_t step = (t->seen - 1) / t->every;
+    if ((t->seen - 1) % t->every == 0 && step < t->steps && load->rank < t->loads.ranks) {
+        for (int k = 0; k < SECONDS; k++) {
+            double *at = &t->seconds[k][step * t->rows + load->rank / t->group];
+            *at = fmax(*at, value[k]);
+        }
+    }
+    return EQP_OK;
+}
+
+static int count_load(void *user, const app_load *load)
+{
+    ((table *)user)->seen += load->rank == 0;
+    return EQP_OK;
+}
+
+/* The file is read twice: how large it is, then what is in it. A last step that is not whole is left out. */
+static int read_loads(const char *path, table *t, eqp_message *message)
+{
+    const app_loads_visitor counter = {.user = t, .row = count_load}, reader = {.user = t, .row = put_load};
+    int code;
+
+    EQP_TRY(app_loads_read(path, &counter, &t->loads, message));
+    if (t->loads.ranks > MOST_RANKS) {
+        eqp_message_set(message, "%.250s: more than %d ranks", path, MOST_RANKS);
+        return EQP_ERR_DATA;
+    }
+    t->group = (t->loads.ranks + MOST_ROWS - 1) / MOST_ROWS;
+    t->rows = (t->loads.ranks + t->group - 1) / t->group;
+    t->every = (t->seen * t->rows + MOST_CELLS - 1) / MOST_CELLS;
+    t->steps = (t->seen + t->every - 1) / t->every;
+    t->seen = 0;
+    for (int k = 0; k < SECONDS; k++) {
+        EQP_TRY(eqp_array_create(&t->seconds[k], t->steps * t->rows, sizeof *t->seconds[k]));
+    }
+    EQP_TRY(app_loads_read(path, &reader, &t->loads, message));
+done:
+    return code;
+}
+
+static int pack_loads(const table *t, app_bytes *bytes, json_t **json)
+{
+    const int64_t n = t->steps * t->rows, at = bytes->n;
+    uint16_t *number = NULL;
+    double scale[SECONDS] = {0};
+    int code;
+
+    EQP_TRY(eqp_array_create(&number, n, sizeof *number));
+    for (int k = 0; k < SECONDS; k++) {
+        for (int64_t i = 0; i < n; i++) {
+            scale[k] = fmax(scale[k], t->seconds[k][i]);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            number[i] = scale[k] > 0 ? (uint16_t)lrint(65535.0 * (t->seconds[k][i] / scale[k])) : 0;
+        }
+        EQP_TRY(app_bytes_add_planes(bytes, n, number));
+    }
+    *json = json_pack("{s:i, s:I, s:I, s:I, s:i, s:[f,f,f,f], s:I}", "ranks", t->rows, "steps", (json_int_t)t->steps,
+                      "first", (json_int_t)t->loads.first, "every", (json_int_t)t->every, "group", t->group, "scale",
+                      scale[0], scale[1], scale[2], scale[3], "at", (json_int_t)at);
+    code = *json != NULL ? EQP_OK : EQP_ERR_MEMORY;
+done:
+    free(number);
+    return code;
+}
+
+/* ---- traffic.csv ---- */
+
+static int read_traffic(FILE *file, const char *path, int nranks, int group, int side, double *sum,
+                        eqp_message *message)
+{
+    char line[128];
+
+    for (int64_t number = 1; fgets(line, sizeof line, file) != NULL; number++) {
+        int64_t from, to, bytes;
+        int end = 0;
+        if (number == 1 && strcmp(line, "from,to,bytes\n") == 0) {
+            continue;
+        }
+        if (number == 1 || sscanf(line, "%" SCNd64 ",%" SCNd64 ",%" SCNd64 "%n", &from, &to, &bytes, &end) != 3 ||
+            line[end] != '\n' || from < 0 || to < 0 || from >= nranks || to >= nranks || bytes < 0) {
+            eqp_message_set(message, "%.250s: line %lld: is not 'from,to,bytes' of %d ranks", path, (long long)number,
+                            nranks);
+            return EQP_ERR_DATA;
+        }
+        sum[from / group * side + to / group] += (double)bytes;
+    }
+    return EQP_OK;
+}
+
+static int pack_traffic(const char *path, int nranks, json_t **json, eqp_message *message)
+{
+    const int group = (nranks + MOST_SIDE - 1) / MOST_SIDE, side = (nranks + group - 1) / group;
+    FILE *file = fopen(path, "r");
+    double *sum = NULL;
+    json_t *bytes = NULL;
+    int code;
+
+    if (file == NULL && errno == ENOENT) {
+        return EQP_OK;
+    }
+    if (file == NULL) {
+        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    EQP_TRY(eqp_array_create(&sum, side * side, sizeof *sum));
+    EQP_TRY(read_traffic(file, path, nranks, group, side, sum, message));
+    bytes = json_array();
+    for (int i = 0; i < side * side; i++) {
+        EQP_TRY(json_array_append_new(bytes, json_integer((json_int_t)sum[i])) == 0 ? EQP_OK : EQP_ERR_MEMORY);
+    }
+    *json = json_pack("{s:i, s:i, s:O}", "ranks", side, "group", group, "bytes", bytes);
+    code = *json != NULL ? EQP_OK : EQP_ERR_MEMORY;
+done:
+    json_decref(bytes);
+    free(sum);
+    (void)fclose(file);
+    return code;
+}
+
+/* ---- a run ---- */
+
+static int read_report(const char *path, json_t **json, eqp_message *message)
+{
+    json_error_t error;
+
+    *json = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (*json == NULL && json_error_code(&error) == json_error_cannot_open_file) {
+        eqp_message_set(message, "%.250s: cannot read: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    if (*json == NULL) {
+        eqp_message_set(message, "%.200s: line %d: %.80s", path, error.line, error.text);
+        return EQP_ERR_FORMAT;
+    }
+    if (!json_is_integer(json_object_get(*json, "schema")) || !json_is_array(json_object_get(*json, "steps"))) {
+        eqp_message_set(message, "%.250s: is no report: 'schema' or 'steps' is missing", path);
+        return EQP_ERR_FORMAT;
+    }
+    return EQP_OK;
+}
+
+/* A key that is there where there is something to show. */
+static int set_if_any(json_t *run, const char *key, json_t *value)
+{
+    return value == NULL || json_object_set(run, key, value) == 0 ? EQP_OK : EQP_ERR_MEMORY;
+}
+
+int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **json, eqp_message *message)
+{
+    static const char *const name[] = {"report.json", "loads.csv", "traffic.csv", APP_SAMPLES_FILE};
+    char *path[4] = {NULL};
+    json_t *report = NULL, *loads = NULL, *traffic = NULL, *samples = NULL, *run = NULL;
+    table t = {.seen = 0};
+    int code = EQP_OK;
+
+    for (int k = 0; k < 4 && code == EQP_OK; k++) {
+        path[k] = eqp__report_file_join(dir, name[k]);
+        code = path[k] != NULL ? EQP_OK : EQP_ERR_MEMORY;
+    }
+    EQP_TRY(code);
+    EQP_TRY(read_report(path[0], &report, message));
+    EQP_TRY(read_loads(path[1], &t, message));
+    EQP_TRY(pack_loads(&t, bytes, &loads));
+    EQP_TRY(pack_traffic(path[2], t.loads.ranks, &traffic, message));
+    EQP_TRY(app_pack_samples(path[3], t.loads.ranks, bytes, &samples, message));
+    run = json_pack("{s:s, s:O, s:O}", "label", label != NULL ? label : "", "report", report, "loads", loads);
+    EQP_TRY(run != NULL ? EQP_OK : EQP_ERR_MEMORY);
+    EQP_TRY(set_if_any(run, "traffic", traffic));
+    EQP_TRY(set_if_any(run, "samples", samples));
+    *json = run;
+    run = NULL;
+done:
+    json_decref(run);
+    json_decref(report);
+    json_decref(loads);
+    json_decref(traffic);
+    json_decref(samples);
+    for (int k = 0; k < SECONDS; k++) {
+        free(t.seconds[k]);
+    }
+    for (int k = 0; k < 4; k++) {
+        free(path[k]);
+    }
+    return code;
+}

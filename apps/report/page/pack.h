@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a page shows of a run, as numbers: a JSON object and bytes that it names by their places.
+ *
+ *     {"label", "report": report.json as it is, "loads": {...}, "traffic": {...}, "samples": {...}}
+ *
+ * loads    "ranks", "steps", "first", "every", "group", "scale": [4], "at": 16-bit numbers, low bytes of all and then
+ *          their high bytes: of force, exchange, busy, balance seconds each [steps][ranks], 65535 being the scale. Of a
+ *          large run every `every`-th step is there, and of `group` ranks the largest.
+ * traffic  "ranks", "group", "bytes": [ranks][ranks] sums over groups of ranks; absent without the file
+ * samples  "ends", "frames": [{"step", "n", "low", "high", "at"}]; absent without the file. Along a curve, so that
+ *          neighbours differ little: planes of low and of high bytes of what a number differs from the one before it,
+ *          for rank, x, y, z, and where there are two ends the second less the first */
+#ifndef APP_PACK_H
+#define APP_PACK_H
+
+#include <equipoise/base.h>
+
+#include <jansson.h>
+
+/* Bytes in the making. Zeros are none. */
+typedef struct app_bytes {
+    int64_t n, room;
+    unsigned char *data; /* owned */
+} app_bytes;
+
+/* Room for n more at the end. EQP_OK or EQP_ERR_MEMORY. */
+int app_bytes_add(app_bytes *bytes, int64_t n, unsigned char **at);
+
+/* Adds [n] numbers of 16 bits: all low bytes, then all high ones. */
+int app_bytes_add_planes(app_bytes *bytes, int64_t n, const uint16_t *number);
+
+/* A run; *json: owned by the caller. Codes as app_page_write(). */
+int app_pack_run(const char *dir, const char *label, app_bytes *bytes, json_t **json, eqp_message *message);
+
+/* samples.bin at path, whose ranks are below nranks; *json stays NULL where there is no such file. */
+int app_pack_samples(const char *path, int nranks, app_bytes *bytes, json_t **json, eqp_message *message);
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The page of a run: it is one file that loads nothing from elsewhere, --report writes the same one as equipoise-view,
+# samples do not depend on the ranks, bytes in traffic.csv are those that were sent, and what is damaged is refused.
+# usage: view.sh BARNESHUT DISLOCATION EQUIPOISE_VIEW
+source "$(dirname "$0")/lib.sh"
+barneshut=$1 dislocation=$2 view=$3
+
+APP=$barneshut
+expect 3 --generate clusters:n=3000 --steps 4 --balance sfc --report three --quiet
+expect 1 --generate clusters:n=3000 --steps 4 --balance sfc --report one --quiet
+APP=$dislocation
+expect 2 --generate chains:n=6 --steps 2 --balance sfc --report lines --quiet
+
+APP=$view
+expect 1 three lines -o both.html
+expect 1 three -o three.html
+cmp -s three.html three/run.html || fail "--report and equipoise-view differ"
+for page in three.html both.html; do
+    grep -q '^</html>$' $page || fail "$page: is cut"
+    ! grep -Eq '(src|href) *= *"?(https?:|//)|@import|url\(|fetch\(|XMLHttpRequest|import\(' $page ||
+        fail "$page: loads something"
+    ! grep -q '@[A-Z]*@' $page || fail "$page: a piece of the template is left"
+done
+
+# The same particles at the same places for any ranks; segments have two ends; and who computes them differs.
+python3 - <<'PY' || fail "samples.bin"
+import struct
+
+def frames(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    assert data[:8] == b"EQPSAMP1"
+    ends, ranks = struct.unpack_from("=ii", data, 8)
+    at, found = 16, []
+    while at < len(data):
+        step, n, *box = struct.unpack_from("=qq6d", data, at)
+        rows = list(struct.iter_unpack(f"={1 + 3 * ends}H", data[at + 64:at + 64 + n * 2 * (1 + 3 * ends)]))
+        assert len(rows) == n
+        found.append((step, box, rows))
+        at += 64 + n * 2 * (1 + 3 * ends)
+    return ends, ranks, found
+
+ends, ranks, three = frames("three/samples.bin")
+assert (ends, ranks) == (1, 3) and [f[0] for f in three] == [0, 1, 2, 3, 4]
+one = frames("one/samples.bin")[2]
+for a, b in zip(one, three):
+    assert len(a[2]) == len(b[2]) == 3000
+    assert all(abs(x - y) <= 1e-9 * max(1, abs(x)) for x, y in zip(a[1], b[1]))
+    for left, right in zip(sorted(r[1:] for r in a[2]), sorted(r[1:] for r in b[2])):
+        assert all(abs(x - y) <= 1 for x, y in zip(left, right)), (left, right)
+    assert {r[0] for r in a[2]} == {0} and {r[0] for r in b[2]} == {0, 1, 2}
+ends, ranks, lines = frames("lines/samples.bin")
+assert (ends, ranks, len(lines)) == (2, 2, 3) and all(len(f[2]) > 20 for f in lines)
+PY
+
+# Bytes from rank to rank are no more than all that was sent, and nobody sends to itself.
+python3 - <<'PY' || fail "traffic.csv"
+import csv, json
+rows = [{k: int(v) for k, v in row.items()} for row in csv.DictReader(open("three/traffic.csv"))]
+sent = sum(step["bytes_sent"] for step in json.load(open("three/report.json"))["steps"])
+assert rows and all(r["from"] != r["to"] and 0 <= r["from"] < 3 and 0 <= r["to"] < 3 for r in rows)
+assert 0.2 * sent < sum(r["bytes"] for r in rows) < 2 * sent, (sent, rows)
+PY
+
+# Rubbish: a line, status 2, no page.
+refused 'RUN is missing' -o page.html
+refused 'FILE.html is missing' three
+refused 'FILE.html is missing' three -o
+refused 'no such option' --colour three -o page.html
+refused 'nowhere/report.json: cannot read' nowhere -o page.html
+refused 'no/where.html' three -o no/where.html
+damage()
+{
+    local file=$1
+    shift
+    rm -rf bad
+    cp -r three bad
+    "$@" >bad/"$file"
+}
+damage report.json head -c 700 three/report.json
+refused 'bad/report.json: line' bad -o page.html
+damage report.json echo '[]'
+refused "'schema' or 'steps' is missing" bad -o page.html
+damage loads.csv head -n 1 three/loads.csv
+refused 'bad/loads.csv: holds no loads' bad -o page.html
+damage loads.csv sed '2,$s/,[^,]*,[^,]*$/,-1,0/' three/loads.csv
+refused 'bad/loads.csv: line 2: exchange_seconds' bad -o page.html
+damage samples.bin head -c 1000 three/samples.bin
+refused 'bad/samples.bin: .*too early' bad -o page.html
+damage samples.bin cat lines/samples.bin
+refused 'bad/samples.bin: is of another number of ranks' bad -o page.html
+damage samples.bin echo EQPSAMP2
+refused 'bad/samples.bin' bad -o page.html
+damage traffic.csv printf 'from,to,bytes\n0,3,5\n'
+refused 'bad/traffic.csv: line 2' bad -o page.html
+exit $((failures > 0))
