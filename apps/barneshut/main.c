@@ -81,8 +81,9 @@ static void print_title(const bh_simulation *sim)
     const app_run_settings *settings = &sim->settings->run;
 
     if (!settings->quiet && sim->domain.rank == 0) {
-        printf("barneshut %s: %lld particles (%s) on %d ranks, --balance %s, dt %g\n\n", eqp_version(),
-               (long long)sim->input.total, sim->input.format, sim->domain.nranks, settings->method->name, sim->dt);
+        printf("barneshut %s: %lld particles (%s) on %d rank%s, --balance %s, dt %g\n\n", eqp_version(),
+               (long long)sim->input.total, sim->input.format, sim->domain.nranks, app_plural(sim->domain.nranks),
+               settings->method->name, sim->dt);
     }
 }
 
@@ -155,8 +156,9 @@ static int print_comparison(const bh_simulation *sim, const app_comparison *comp
         code = app_compare_text(comparison, &text);
     }
     if (text != NULL) {
-        printf("barneshut %s: %lld particles (%s), compared on %d ranks\n\n%s", eqp_version(),
-               (long long)sim->input.total, sim->input.format, sim->domain.nranks, text);
+        printf("barneshut %s: %lld particles (%s), compared on %d rank%s\n\n%s", eqp_version(),
+               (long long)sim->input.total, sim->input.format, sim->domain.nranks, app_plural(sim->domain.nranks),
+               text);
     }
     free(text);
     return code == EQP_OK ? app_check_printed("barneshut", message) : code;

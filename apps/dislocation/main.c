@@ -87,9 +87,10 @@ static void print_title(const dd_simulation *sim)
     const app_run_settings *settings = &sim->settings->run;
 
     if (!settings->quiet && sim->domain.rank == 0) {
-        printf("dislocation %s: %lld nodes (%s) on %d ranks, --balance %s, %lld x %lld x %lld cells\n\n", eqp_version(),
-               (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, settings->method->name,
-               (long long)sim->cells[0], (long long)sim->cells[1], (long long)sim->cells[2]);
+        printf("dislocation %s: %lld nodes (%s) on %d rank%s, --balance %s, %lld x %lld x %lld cells\n\n",
+               eqp_version(), (long long)sim->input.nodes, sim->input.format, sim->domain.nranks,
+               app_plural(sim->domain.nranks), settings->method->name, (long long)sim->cells[0],
+               (long long)sim->cells[1], (long long)sim->cells[2]);
     }
 }
 
@@ -151,9 +152,9 @@ static int print_comparison(const dd_simulation *sim, const app_comparison *comp
         code = app_compare_text(comparison, &text);
     }
     if (text != NULL) {
-        printf("dislocation %s: %lld nodes (%s), compared on %d ranks, %lld x %lld x %lld cells\n\n%s", eqp_version(),
-               (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, (long long)sim->cells[0],
-               (long long)sim->cells[1], (long long)sim->cells[2], text);
+        printf("dislocation %s: %lld nodes (%s), compared on %d rank%s, %lld x %lld x %lld cells\n\n%s", eqp_version(),
+               (long long)sim->input.nodes, sim->input.format, sim->domain.nranks, app_plural(sim->domain.nranks),
+               (long long)sim->cells[0], (long long)sim->cells[1], (long long)sim->cells[2], text);
     }
     free(text);
     return code == EQP_OK ? app_check_printed("dislocation", message) : code;

@@ -140,9 +140,10 @@ static void print_title(const lb_simulation *sim)
     const lb_settings *s = sim->settings;
 
     if (speaks(sim)) {
-        printf("loadbench %s: %lld vertices (%s), weights by %s, on %d ranks, --balance %s\n\n", eqp_version(),
+        printf("loadbench %s: %lld vertices (%s), weights by %s, on %d rank%s, --balance %s\n\n", eqp_version(),
                (long long)sim->domain.total, s->run.generate,
-               s->run.snapshot != NULL ? s->run.snapshot : s->scenario_text, sim->domain.nranks, s->run.balance);
+               s->run.snapshot != NULL ? s->run.snapshot : s->scenario_text, sim->domain.nranks,
+               app_plural(sim->domain.nranks), s->run.balance);
     }
 }
 
@@ -210,8 +211,9 @@ static int print_comparison(const lb_simulation *sim, const app_comparison *comp
     int code = speaks(sim) ? app_compare_text(comparison, &text) : EQP_OK;
 
     if (text != NULL) {
-        printf("loadbench %s: %lld vertices (%s), compared on %d ranks\n\n%s", eqp_version(),
-               (long long)sim->domain.total, sim->settings->run.generate, sim->domain.nranks, text);
+        printf("loadbench %s: %lld vertices (%s), compared on %d rank%s\n\n%s", eqp_version(),
+               (long long)sim->domain.total, sim->settings->run.generate, sim->domain.nranks,
+               app_plural(sim->domain.nranks), text);
     }
     free(text);
     return code == EQP_OK ? app_check_printed("loadbench", message) : code;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "recipe.h"
 
+#include <equipoise/option.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,30 @@ static int find_key(const app_recipe_kind *kind, const char *text, size_t length
     return -1;
 }
 
+/* Names that there are, and the nearest to a text that is none: " plummer disks; did you mean 'plummer'?" */
+static void add_names(int n, const char *(*name_of)(const void *table, int i), const void *table, const char *text,
+                      size_t length, eqp_message *message)
+{
+    eqp_nearest nearest = {.text = text, .length = length};
+
+    for (int i = 0; i < n; i++) {
+        eqp_nearest_look(&nearest, name_of(table, i));
+        eqp_message_set(message, "%.400s %s", message->text, name_of(table, i));
+    }
+    eqp_nearest_suggest(&nearest, message);
+}
+
+static const char *name_of_kind(const void *table, int i)
+{
+    return ((const app_recipes *)table)->kind[i].name;
+}
+
+static const char *name_of_key(const void *kind, int i)
+{
+    const app_recipe_kind *of = kind;
+    return i < of->nkeys ? of->key[i].name : seed_key.name;
+}
+
 /* Precision argument of printf's %.*s: long nonsense is cut, the message says enough without it. */
 static int shown(size_t length)
 {
@@ -77,7 +103,8 @@ static int read_item(app_recipe *recipe, unsigned *said, const char *item, size_
     double value;
 
     if (number < 0) {
-        eqp_message_set(message, "%s has no key '%.*s'", kind->name, shown(name), item);
+        eqp_message_set(message, "%s has no key '%.*s'; known:", kind->name, shown(name), item);
+        add_names(kind->nkeys + 1, name_of_key, kind, item, name, message);
         return EQP_ERR_UNKNOWN;
     }
     const app_recipe_key *key = number < kind->nkeys ? &kind->key[number] : &seed_key;
@@ -106,7 +133,8 @@ int app_recipe_parse(const app_recipes *table, const char *text, app_recipe *rec
     unsigned said = 0;
 
     if (made.kind == NULL) {
-        eqp_message_set(message, "no kind of %s is called '%.*s'", table->what, shown(name), text);
+        eqp_message_set(message, "no kind of %s is called '%.*s'; known:", table->what, shown(name), text);
+        add_names(table->nkinds, name_of_kind, table, text, name, message);
         return EQP_ERR_UNKNOWN;
     }
     for (int i = 0; i < made.kind->nkeys; i++) {

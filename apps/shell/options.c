@@ -150,6 +150,24 @@ static int find_row(const app_command_line *line, const char *name, size_t lengt
     return -1;
 }
 
+/* There is no option of that name, which begins with two dashes. */
+static int refuse_name(const reading *r, const char *argument, size_t length)
+{
+    const int n = app_options_count(r->line);
+    eqp_nearest nearest = {.text = argument + 2, .length = length - 2};
+    int code;
+
+    for (int k = 0; k < n; k++) {
+        eqp_nearest_look(&nearest, app_options_row(r->line, k).name);
+    }
+    code = refuse(r, argument, (int)length, "no such option; --help lists them");
+    if (nearest.word != NULL) {
+        eqp_message_set(r->message, "%s: %.*s: no such option; did you mean --%s?", r->line->program,
+                        length < 100 ? (int)length : 100, argument, nearest.word);
+    }
+    return code;
+}
+
 /* Reads argv[*i], which begins with two dashes, and its value, which may be the next one. */
 static int read_option(reading *r, int argc, char *const *argv, int *i)
 {
@@ -159,7 +177,7 @@ static int read_option(reading *r, int argc, char *const *argv, int *i)
     app_option option;
 
     if (k < 0) {
-        return refuse(r, argument, (int)length + 2, "no such option; --help lists them");
+        return refuse_name(r, argument, length + 2);
     }
     option = app_options_row(r->line, k);
     if (name[length]) {

@@ -261,7 +261,12 @@ static int read_schedule(app_run_settings *run, eqp_message *message)
     }
     run->schedule = eqp_schedule_method_find(keyed.kind);
     if (run->schedule == NULL) {
+        eqp_nearest nearest = {.text = keyed.kind, .length = strlen(keyed.kind)};
+        for (int i = 0; i < eqp_schedule_method_count(); i++) {
+            eqp_nearest_look(&nearest, eqp_schedule_method_at(i)->name);
+        }
         eqp_message_set(message, "'%.100s' is no method; 'help' lists them", run->schedule_text);
+        eqp_nearest_suggest(&nearest, message);
         app_keyed_free(&keyed);
         return EQP_ERR_UNKNOWN;
     }

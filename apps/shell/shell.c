@@ -20,6 +20,11 @@
 #define EXIT_BAD_INPUT 2
 #define EXIT_TROUBLE 1
 
+const char *app_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 int app_exit_status(int code)
 {
     switch (code) {

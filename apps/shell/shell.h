@@ -53,6 +53,9 @@ int app_exit_status(int code);
 /* Whether what was printed has arrived: it may still be on its way to a full disk. EQP_OK or EQP_ERR_IO. */
 int app_check_printed(const char *program, eqp_message *message);
 
+/* What a noun has behind it: "1 rank", "2 ranks". */
+const char *app_plural(int64_t n);
+
 /* The steps of a run, as app_run_steps() sees them. All functions are collective and fail on all ranks or on none. */
 typedef struct app_run {
     const char *program;              /* begins what is said on stderr */

@@ -102,3 +102,63 @@ int eqp_read_choice(const char *text, const char *choices, int *value, eqp_messa
     eqp_message_set(message, "'%.100s' is none of: %s", text, words);
     return EQP_ERR_ARGUMENT;
 }
+
+enum { LONGEST = 32 };
+
+static char lower(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment: the edit distance of Levenshtein with swaps of neighbours. */
+static int distance_of(const char *a, int na, const char *b, int nb)
+{
+    int row[3][LONGEST + 1];
+
+    for (int j = 0; j <= nb; j++) {
+        row[0][j] = j;
+    }
+    for (int i = 1; i <= na; i++) {
+        int *now = row[i % 3];
+        const int *before = row[(i + 2) % 3], *earlier = row[(i + 1) % 3];
+        now[0] = i;
+        for (int j = 1; j <= nb; j++) {
+            const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            now[j] = least(least(before[j], now[j - 1]) + 1, before[j - 1] + !same);
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1])) {
+                now[j] = least(now[j], earlier[j - 2] + 1);
+            }
+        }
+    }
+    return row[na % 3][nb];
+}
+
+void eqp_nearest_look(eqp_nearest *nearest, const char *word)
+{
+    if (!nearest || !nearest->text || !word) {
+        return;
+    }
+    const size_t length = strlen(word);
+    const int most = nearest->length / 3 > 1 ? (int)(nearest->length / 3) : 1;
+
+    if (length >= LONGEST || nearest->length >= LONGEST || length == 0 || nearest->length == 0) {
+        return;
+    }
+    const int distance = distance_of(nearest->text, (int)nearest->length, word, (int)length);
+    if (distance <= most && distance < (int)length && (!nearest->word || distance < nearest->distance)) {
+        nearest->word = word;
+        nearest->distance = distance;
+    }
+}
+
+void eqp_nearest_suggest(const eqp_nearest *nearest, eqp_message *message)
+{
+    if (nearest && nearest->word && message) {
+        eqp_message_set(message, "%.400s; did you mean '%s'?", message->text, nearest->word);
+    }
+}

@@ -292,8 +292,9 @@ static int check_options(const eqp_choice *choice, eqp_message *message)
     return EQP_OK;
 }
 
-static int refuse_method(const char *name, eqp_message *message)
+static int refuse_method(const eqp_methods *own, const char *name, eqp_message *message)
 {
+    eqp_nearest nearest = {.text = name, .length = strlen(name)};
     const eqp_method *row;
 
     for (int i = 0; (row = eqp_method_lacking(i)); i++) {
@@ -302,7 +303,11 @@ static int refuse_method(const char *name, eqp_message *message)
             return EQP_ERR_UNKNOWN;
         }
     }
+    for (int i = 0; (row = eqp_methods_at(own, i)); i++) {
+        eqp_nearest_look(&nearest, row->name);
+    }
     eqp_message_set(message, "'%s' is no method (try --balance help)", name);
+    eqp_nearest_suggest(&nearest, message);
     return EQP_ERR_UNKNOWN;
 }
 
@@ -330,7 +335,7 @@ int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, co
     }
     made.method = eqp_methods_find(own, copy);
     if (!made.method) {
-        return refuse_method(copy, message);
+        return refuse_method(own, copy, message);
     }
     for (char *piece = colon ? colon + 1 : NULL; piece; piece = next) {
         next = strchr(piece, ',');

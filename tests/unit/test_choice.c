@@ -201,7 +201,7 @@ static void what_is_no_word_is_refused_and_changes_nothing(void **state)
         const char *line;
     } bad[] = {
         {"", EQP_ERR_UNKNOWN, "'' is no method (try --balance help)"},
-        {"SFC", EQP_ERR_UNKNOWN, "'SFC' is no method (try --balance help)"},
+        {"SFC", EQP_ERR_UNKNOWN, "'SFC' is no method (try --balance help); did you mean 'sfc'?"},
         {"all", EQP_ERR_UNKNOWN, "'all' is no method (try --balance help)"},
         {"sfc:", EQP_ERR_UNKNOWN, "sfc has no option ''; known: split even"},
         {"sfc:pins=2", EQP_ERR_UNKNOWN, "sfc has no option 'pins'; known: split even"},

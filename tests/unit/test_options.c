@@ -210,8 +210,8 @@ static void mistakes_are_one_line_that_says_what_and_where(void **state)
     assert_refused(WORDS("--sample-strategy", "rand"),
                    "barneshut: --sample-strategy: 'rand' is none of: random particle stride");
     assert_refused(WORDS("--balance", "sfc:x"), "barneshut: --balance: 'x' is not key=value");
-    assert_refused(WORDS("--stpes", "3"), "barneshut: --stpes: no such option; --help lists them");
-    assert_refused(WORDS("--step=3"), "barneshut: --step: no such option; --help lists them");
+    assert_refused(WORDS("--stpes", "3"), "barneshut: --stpes: no such option; did you mean --steps?");
+    assert_refused(WORDS("--step=3"), "barneshut: --step: no such option; did you mean --steps?");
     assert_refused(WORDS("--=3"), "barneshut: --: no such option; --help lists them");
     assert_refused(WORDS("-q"), "barneshut: -q: no such option; --help lists them");
     assert_refused(WORDS("--quiet=yes"), "barneshut: --quiet: takes no value");
@@ -491,9 +491,48 @@ static void signals_set_a_flag_until_they_are_given_back(void **state)
     app_signals_restore();
 }
 
+/* A word is suggested for one that is mistaken in few letters, and none for one that is another word. */
+static void the_word_that_was_meant_is_found(void **state)
+{
+    static const char *const known[] = {"count", "sfc", "rcb", "interaction", "tiles"};
+    static const struct {
+        const char *text, *meant;
+    } cases[] = {{"cuont", "count"},
+                 {"SFC", "sfc"},
+                 {"sfcc", "sfc"},
+                 {"rbc", "rcb"},
+                 {"interacton", "interaction"},
+                 {"tile", "tiles"},
+                 {"none", NULL},
+                 {"x", NULL},
+                 {"", NULL},
+                 {"hypergraph", NULL},
+                 {"rib", "rcb"},
+                 {"iteractoin", "interaction"}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        eqp_nearest nearest = {.text = cases[c].text, .length = strlen(cases[c].text)};
+        eqp_message message = {"no"};
+        char wanted[64] = "no";
+
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+            eqp_nearest_look(&nearest, known[k]);
+        }
+        if (cases[c].meant != NULL) {
+            snprintf(wanted, sizeof wanted, "no; did you mean '%s'?", cases[c].meant);
+        }
+        eqp_nearest_suggest(&nearest, &message);
+        assert_string_equal(message.text, wanted);
+    }
+    eqp_nearest_look(NULL, "word");
+    eqp_nearest_suggest(NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_word_that_was_meant_is_found),
         cmocka_unit_test(defaults_come_from_the_table),
         cmocka_unit_test(both_forms_of_an_option_are_read),
         cmocka_unit_test(what_was_given_is_known),

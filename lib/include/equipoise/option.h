@@ -35,6 +35,22 @@ int eqp_read_real(const char *text, double low, bool above, double high, double 
  * \return EQP_OK or EQP_ERR_ARGUMENT */
 int eqp_read_choice(const char *text, const char *choices, int *value, eqp_message *message);
 
+/** The search for the word that somebody meant who wrote another one. Zeros but for the first two. */
+typedef struct eqp_nearest {
+    const char *text; /**< as it was written, not zero-terminated (borrowed) */
+    size_t length;    /**< of the text */
+    const char *word; /**< the nearest one so far; NULL: none is near (borrowed) */
+    int distance;     /**< of `word`: letters that are missing, needless, wrong or swapped with their neighbour */
+} eqp_nearest;
+
+/** Looks at a word that there is. One is near if no more than a third of the text's letters, or one, are mistaken,
+ * whatever their case. Local, O(product of the lengths), deterministic: of words that are as near the first one stays.
+ * \param[in] word  zero-terminated (borrowed as long as *nearest is used); longer ones than 31 letters are not near */
+void eqp_nearest_look(eqp_nearest *nearest, const char *word);
+
+/** Appends "; did you mean 'WORD'?" to a message if a word is near. Local; NULL is legal. */
+void eqp_nearest_suggest(const eqp_nearest *nearest, eqp_message *message);
+
 /** What the value of an option is. Zero, false or NULL is what holds where nobody gives one. */
 typedef enum eqp_option_type {
     EQP_OPTION_INT,    /**< int64_t from `low` to `high` */
