@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Block-structured adaptive mesh refinement: a blob is carried over a periodic square and diffuses. The square is a
- * grid of blocks; each has 8, 16 or 32 cells along an edge, as its contents want. A rank owns some blocks, wherever
- * they lie. Lines that end in a plus were added later, to balance the program. usage: amr [STEPS [--balance
- * off|METHOD]] */
-#include <equipoise/balance.h> /* + */
-#include <equipoise/par.h>     /* + */
+ * grid of blocks; each has 16, 32 or 64 cells along an edge, as its contents want. A rank owns some blocks, wherever
+ * they lie.
+ * usage: amr [STEPS] */
+/* Lines that end in a plus were added later, to balance it: amr [STEPS [--balance off|METHOD]] */ /* + */
+#include <equipoise/balance.h>                                                                     /* + */
+#include <equipoise/par.h>                                                                         /* + */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -21,9 +22,9 @@ enum {
     FINE = 32,
     RANKS = 1024,
     STEPS = 10000,
-    EVERY = 10
+    EVERY = 20
 };
-static const double flow[2] = {1.0, 0.5}, diffusivity = 2e-4, dt = 4e-4, edge = 1.0 / SIDE;
+static const double flow[2] = {1.0, 0.5}, diffusivity = 2e-4, dt = 2.5e-4, edge = 1.0 / SIDE;
 
 typedef struct block {
     double u[FINE * FINE]; /* means over the cells, as many as its level says */
@@ -208,12 +209,30 @@ static void regrid(void)
     }
 }
 
+/* Each block to its next owner. */                                                                          /* + */
+static void follow(const int *next)                                                                          /* + */
+{                                                                                                            /* + */
+    int64_t narrived = 0;                                                                                    /* + */
+    block *arrived = NULL;                                                                                   /* + */
+    static int dest[BLOCKS];                                                                                 /* + */
+    for (int i = 0; i < nmine; i++) {                                                                        /* + */
+        dest[i] = next[mine[i].number];                                                                      /* + */
+        moved += dest[i] != rank;                                                                            /* + */
+    }                                                                                                        /* + */
+    const int code = eqp_send_records(MPI_COMM_WORLD, sizeof *mine, nmine, dest, mine, &narrived, &arrived); /* + */
+    give_up(code != EQP_OK, eqp_error_text(code));                                                           /* + */
+    memcpy(owner, next, sizeof owner);                                                                       /* + */
+    free(mine);                                                                                              /* + */
+    mine = arrived;                                                                                          /* + */
+    nmine = (int)narrived;                                                                                   /* + */
+} /* + */
+
 /* Blocks are the items, their cells the weights, sides of blocks the edges: an owner for each block. */ /* + */
 static void balance(void)                                                                                /* + */
 {                                                                                                        /* + */
     static int64_t id[BLOCKS], bytes[BLOCKS], first[BLOCKS + 1], side[4 * BLOCKS];                       /* + */
     static double weight[BLOCKS], centre[BLOCKS][3], side_bytes[4 * BLOCKS];                             /* + */
-    static int next[BLOCKS], dest[BLOCKS];                                                               /* + */
+    static int next[BLOCKS];                                                                             /* + */
     eqp_balance_items items = {.n = rank == 0 ? BLOCKS : 0, .id = id, .weight = weight, .size = bytes};  /* + */
     eqp_balance_options options = eqp_balance_options_defaults();                                        /* + */
     for (int b = 0; b < BLOCKS; b++) {                                                                   /* + */
@@ -234,22 +253,11 @@ static void balance(void)                                                       
     items.pin_weight = side_bytes;                                                                       /* + */
     options.nparts = size;                                                                               /* + */
     const double begin = eqp_busy_seconds();                                                             /* + */
-    int code = eqp_balance(MPI_COMM_WORLD, method, &items, &options, next, NULL);                        /* + */
+    const int code = eqp_balance(MPI_COMM_WORLD, method, &items, &options, next, NULL);                  /* + */
     give_up(code != EQP_OK, eqp_error_text(code));                                                       /* + */
     balancing += eqp_busy_seconds() - begin;                                                             /* + */
     MPI_Bcast(next, BLOCKS, MPI_INT, 0, MPI_COMM_WORLD);                                                 /* + */
-    int64_t narrived = 0;                                                                                /* + */
-    block *arrived = NULL;                                                                               /* + */
-    for (int i = 0; i < nmine; i++) {                                                                    /* + */
-        dest[i] = next[mine[i].number];                                                                  /* + */
-        moved += dest[i] != rank;                                                                        /* + */
-    }                                                                                                    /* + */
-    code = eqp_send_records(MPI_COMM_WORLD, sizeof *mine, nmine, dest, mine, &narrived, &arrived);       /* + */
-    give_up(code != EQP_OK, eqp_error_text(code));                                                       /* + */
-    memcpy(owner, next, sizeof owner);                                                                   /* + */
-    free(mine);                                                                                          /* + */
-    mine = arrived;                                                                                      /* + */
-    nmine = (int)narrived;                                                                               /* + */
+    follow(next);                                                                                        /* + */
 } /* + */
 
 /* Mass and bounds; mass and its square are added block by block, in the same order on any ranks. */

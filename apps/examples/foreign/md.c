@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Short-range molecular dynamics: a Lennard-Jones droplet in its vapour, in a periodic box of link cells. A rank owns a
- * brick of cells and their particles. Lines that end in a plus were added later, to balance the program.
- * usage: md [STEPS [--balance off|METHOD]] */
-#include <equipoise/points.h> /* + */
+/* Short-range molecular dynamics: a Lennard-Jones droplet in its vapour, in a periodic box of link cells. A rank owns
+ * a brick of cells and their particles.
+ * usage: md [STEPS] */
+/* Lines that end in a plus were added later, to balance it: md [STEPS [--balance off|METHOD]] */ /* + */
+#include <equipoise/points.h>                                                                     /* + */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -250,7 +251,7 @@ static void make_bricks(void)
 static void balance(void)                                                                                    /* + */
 {                                                                                                            /* + */
     static double centre[CELLS][3], weight[CELLS];                                                           /* + */
-    const eqp_points cells = {.n = rank == 0 ? CELLS : 0, .x = centre, .weight = weight};                    /* + */
+    const eqp_points cells = {.n = rank == 0 ? CELLS : 0, .x = centre, .weight = weight, .part_now = owner}; /* + */
     eqp_balance_options options = eqp_balance_options_defaults();                                            /* + */
     for (int c = 0; c < CELLS; c++) {                                                                        /* + */
         centre[c][0] = c / (M * M), centre[c][1] = c / M % M, centre[c][2] = c % M;                          /* + */

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A Barnes-Hut tree code: self-gravitating clumps, leap-frog. Space is a grid of cells, each with a tree of its own;
  * above the cells are the upper levels of the octree, which every rank has. A rank owns some cells with their
- * particles, and gets from the others those parts of their trees that it may open. So forces are the same on any ranks.
- * Lines that end in a plus were added later, to balance the program. usage: tree [STEPS [--balance off|METHOD]] */
-#include <equipoise/points.h> /* + */
+ * particles, and gets from the others those parts of their trees that it may open. So forces are the same on any
+ * ranks.
+ * usage: tree [STEPS] */
+/* Lines that end in a plus were added later, to balance it: tree [STEPS [--balance off|METHOD]] */ /* + */
+#include <equipoise/points.h>                                                                       /* + */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -125,22 +127,31 @@ static void deal_cells(void)
     }
 }
 
-/* Cells are the items, and the nodes that their particles met are their weights: an owner for each cell. */ /* + */
-static void balance(void)                                                                                    /* + */
-{                                                                                                            /* + */
-    static double corner[CELLS][3], weight[CELLS];                                                           /* + */
-    const eqp_points cells = {.n = rank == 0 ? CELLS : 0, .x = corner, .weight = weight};                    /* + */
-    eqp_balance_options options = eqp_balance_options_defaults();                                            /* + */
-    for (int c = 0; c < CELLS; c++) {                                                                        /* + */
-        corner_of(c, corner[c]);                                                                             /* + */
-    }                                                                                                        /* + */
-    options.nparts = size;                                                                                   /* + */
-    MPI_Reduce(work, weight, CELLS, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);                                 /* + */
-    const double begin = eqp_busy_seconds();                                                                 /* + */
-    const int code = eqp_balance_points(MPI_COMM_WORLD, method, &cells, &options, owner, NULL);              /* + */
-    give_up(code != EQP_OK, eqp_error_text(code));                                                           /* + */
-    balancing += eqp_busy_seconds() - begin;                                                                 /* + */
-    MPI_Bcast(owner, CELLS, MPI_INT, 0, MPI_COMM_WORLD);                                                     /* + */
+/* Cells with particles are the items, nodes that these met are their weights: an owner for each cell. */ /* + */
+static void balance(void)                                                                                 /* + */
+{                                                                                                         /* + */
+    static double corner[CELLS][3], weight[CELLS];                                                        /* + */
+    static int cell[CELLS], part[CELLS];                                                                  /* + */
+    eqp_points items = {.n = 0, .x = corner, .weight = weight, .part_now = part};                         /* + */
+    eqp_balance_options options = eqp_balance_options_defaults();                                         /* + */
+    MPI_Reduce(work, weight, CELLS, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);                              /* + */
+    const double begin = eqp_busy_seconds();                                                              /* + */
+    for (int c = 0; c < CELLS && rank == 0; c++) {                                                        /* + */
+        if (weight[c] > 0.0) {                                                                            /* + */
+            corner_of(c, corner[items.n]);                                                                /* + */
+            weight[items.n] = weight[c];                                                                  /* + */
+            part[items.n] = owner[c];                                                                     /* + */
+            cell[items.n++] = c;                                                                          /* + */
+        }                                                                                                 /* + */
+    }                                                                                                     /* + */
+    options.nparts = size;                                                                                /* + */
+    const int code = eqp_balance_points(MPI_COMM_WORLD, method, &items, &options, part, NULL);            /* + */
+    give_up(code != EQP_OK, eqp_error_text(code));                                                        /* + */
+    for (int i = 0; i < items.n; i++) {                                                                   /* + */
+        owner[cell[i]] = part[i];                                                                         /* + */
+    }                                                                                                     /* + */
+    balancing += eqp_busy_seconds() - begin;                                                              /* + */
+    MPI_Bcast(owner, CELLS, MPI_INT, 0, MPI_COMM_WORLD);                                                  /* + */
 } /* + */
 
 static int by_cell(const void *a, const void *b)
@@ -511,10 +522,11 @@ int main(int argc, char **argv)
     for (int step = 1; step <= steps; step++) {
         move(0.5 * dt, dt);
         if (step % EVERY == 1) {
-            deal_cells();
             if (method != NULL) { /* + */
                 balance();        /* + */
-            }                     /* + */
+            } else {              /* + */
+                deal_cells();
+            } /* + */
         }
         migrate();
         compute_forces(step);

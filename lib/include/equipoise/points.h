@@ -30,7 +30,7 @@ typedef struct eqp_points {
  * \param[in]  method   a row of the table that needs no pins; the same on all ranks
  * \param[in]  points   this rank's items
  * \param[in]  options  as for eqp_balance()
- * \param[out] part     [n] 0 to nparts - 1; unchanged on error
+ * \param[out] part     [n] 0 to nparts - 1; may be points->part_now; unchanged on error
  * \param[out] result   may be NULL
  * \return as eqp_balance(); EQP_ERR_DATA also for a coordinate that is not finite. Collective */
 int eqp_balance_points(MPI_Comm comm, const eqp_method *method, const eqp_points *points,
