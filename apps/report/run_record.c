@@ -6,6 +6,8 @@
 #include "plot.h"
 #include "run_compare_report.h"
 
+#include "../shell/provenance.h"
+
 #include <equipoise/base.h>
 #include <equipoise/par.h>
 
@@ -48,12 +50,23 @@ static int set_all(eqp_report *report, int n, const eqp_field *field)
 static int set_head(const app_record *record, const app_record_head *head)
 {
     const app_run_settings *run = head->run;
+    const app_provenance from = app_provenance_take();
     const eqp_field fields[] = {
-        eqp_field_text("command", head->command),    eqp_field_count("seed", run->seed),
-        eqp_field_count("ranks", record->nranks),    eqp_field_count("particles", head->particles),
-        eqp_field_text("input", head->input),        eqp_field_text("balance", run->method->name),
-        eqp_field_text("rebalance", run->rebalance), eqp_field_real("imbalance_tol", run->imbalance_tol),
-        eqp_field_text("share", run->share_text),    eqp_field_text("schedule", run->schedule_text),
+        eqp_field_text("command", head->command),
+        eqp_field_count("seed", run->seed),
+        eqp_field_count("ranks", record->nranks),
+        eqp_field_count("particles", head->particles),
+        eqp_field_text("input", head->input),
+        eqp_field_text("balance", run->method->name),
+        eqp_field_text("rebalance", run->rebalance),
+        eqp_field_real("imbalance_tol", run->imbalance_tol),
+        eqp_field_text("share", run->share_text),
+        eqp_field_text("schedule", run->schedule_text),
+        eqp_field_text("host", from.host),
+        eqp_field_text("date", from.date),
+        eqp_field_text("mpi", from.mpi),
+        eqp_field_text("compiler", from.compiler),
+        eqp_field_text("commit", from.commit),
     };
     int code = set_all(record->report, (int)(sizeof fields / sizeof fields[0]), fields);
 

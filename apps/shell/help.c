@@ -41,7 +41,7 @@ static void put_option(FILE *stream, const app_option *option)
 int app_options_help(const app_command_line *line, char **text)
 {
     static const app_option common[] = {
-        {.name = "version", .type = APP_OPTION_FLAG, .help = "print the version and stop"},
+        {.name = "version", .type = APP_OPTION_FLAG, .help = "print the version, and of what the program was made, and stop"},
         {.name = "help", .type = APP_OPTION_FLAG, .help = "print this text and stop"},
     };
     char *lines = NULL;

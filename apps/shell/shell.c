@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "shell.h"
 
+#include "provenance.h"
 #include "signals.h"
 
 #include "output/report.h"
@@ -86,6 +87,21 @@ static char *join_command(int argc, char **argv)
     return text;
 }
 
+/* A first line for programs; what else a report of trouble needs. text: owned by the caller. */
+static int describe_version(const char *name, char **text)
+{
+    static const char format[] = "%s %s\ncommit   %s\ncompiler %s\nMPI      %s\n";
+    const app_provenance from = app_provenance_take();
+    const size_t room = sizeof format + sizeof from + strlen(name) + strlen(eqp_version()) + strlen(from.compiler) +
+                        strlen(from.commit);
+    int code;
+
+    EQP_TRY(eqp_array_create(text, (int64_t)room, 1));
+    snprintf(*text, room, format, name, eqp_version(), from.commit, from.compiler, from.mpi);
+done:
+    return code;
+}
+
 /* --help, --version and what the app is asked for. -1: there is a run to be made. */
 static int answer_questions(const app_program *program, int rank, app_action action, eqp_message *message)
 {
@@ -94,10 +110,7 @@ static int answer_questions(const app_program *program, int rank, app_action act
     int code;
 
     if (action == APP_VERSION) {
-        code = eqp_array_create(&text, (int64_t)strlen(name) + 64, 1);
-        if (code == EQP_OK) {
-            snprintf(text, strlen(name) + 64, "%s %s\n", name, eqp_version());
-        }
+        code = describe_version(name, &text);
         return print_owned(name, rank, code, text, message);
     }
     code = action == APP_HELP ? app_options_help(program->line, &text)

@@ -45,6 +45,9 @@ done
 "$same" eight-0.hdf5 eight-1000.hdf5 1e-3 || fail "the figure eight does not close"
 expect 1 --version
 grep -q '^barneshut [0-9]' out || fail "version: $(cat out)"
+for kind in commit compiler MPI; do
+    grep -q "^$kind  *[^ ]" out || fail "version says nothing of $kind: $(cat out)"
+done
 expect 1 --balance help
 for method in none count sfc rcb interaction; do
     grep -q "^$method " out || fail "--balance help lacks $method"

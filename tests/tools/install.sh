@@ -28,7 +28,7 @@ wanted=(include/equipoise/error.h include/equipoise/version.h "$libdir/libequipo
     "$libdir/cmake/Equipoise/EquipoiseConfig.cmake" "$libdir/cmake/Equipoise/EquipoiseConfigVersion.cmake")
 if $with_library; then
     wanted+=(include/equipoise/balance.h "$libdir/libequipoise.so" "$libdir/pkgconfig/equipoise.pc" bin/barneshut
-        bin/dislocation bin/equipoise-plot bin/equipoise-view bin/loadbench)
+        bin/dislocation bin/equipoise-plot bin/equipoise-view bin/loadbench share/equipoise/report.schema.json)
     [ ! -e "$build/preload/equipoise-lazy" ] || wanted+=(bin/equipoise-lazy "$libdir/equipoise/libequipoise-lazy.so")
     for name in io loops models; do
         wanted+=("$libdir/libequipoise-$name.so" "$libdir/pkgconfig/equipoise-$name.pc")

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: report_schema.sh SCHEMA BARNESHUT DISLOCATION LOADBENCH
+# Reports of runs and comparisons of all three apps are as the schema says, which describes every key.
+set -u
+schema=$1 barneshut=$2 dislocation=$3 loadbench=$4
+APP=$barneshut
+# shellcheck source=tests/app/lib.sh
+source "$(dirname "$0")/lib.sh"
+python3 -c 'import jsonschema' 2>/dev/null || {
+    echo 'python3-jsonschema is not installed'
+    exit 77
+}
+expect 3 --generate plummer:n=600 --steps 3 --balance auto --lazy 1 --quiet --report barneshut-run
+expect 2 --generate clusters:n=600 --compare all --parts 1,5 --network measure --quiet --report barneshut-compared
+expect 1 --generate plummer:n=300 --steps 1 --cutoff 0.5 --schedule factoring --share measured --quiet --report barneshut-cutoff
+APP=$dislocation
+expect 2 --generate chains:n=3 --steps 3 --balance interaction --quiet --report dislocation-run
+expect 1 --generate chains:n=3 --compare all --parts 4 --quiet --report dislocation-compared
+APP=$loadbench
+expect 2 --steps 3 --quiet --report loadbench-run
+expect 1 --compare sfc,auto --parts 2,3 --quiet --report loadbench-compared
+[ "$(value barneshut-run/report.json host)" = "$(uname -n)" ] || fail "host: $(value barneshut-run/report.json host)"
+python3 "$(dirname "$0")/report_schema.py" "$schema" */report.json || fail 'not as described'
+finish
