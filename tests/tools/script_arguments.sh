@@ -33,7 +33,7 @@ for script in scripts/*.py tests/fuzz/run.sh; do
 done
 refused ./scripts/test --suite
 refused ./scripts/test --suite nonsense
-for suite in unit tools mpi app doc large sanitize valgrind fuzz; do
+for suite in unit tools mpi app doc large sanitize valgrind fuzz packages; do
     ./scripts/test --help | grep -qw "$suite" || fail "test --help lacks $suite"
 done
 [ "$failures" -eq 0 ] || exit 1
