@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""CITATION.cff, the recipe for Spack and the workflows of forges say what the tree says.
+
+usage: check_papers.py SOURCE_ROOT
+CITATION.cff has what the format requires, and the version of version.h; the recipe passes options that Meson knows, with
+values that they take, whatever its variants; each workflow is YAML and runs .ci/run. Without python3-yaml only the recipe
+is looked at, and the exit status is 77.
+"""
+import itertools
+import os
+import re
+import sys
+import types
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+WORKFLOWS = [".github/workflows/ci.yml", ".gitlab-ci.yml", ".woodpecker.yaml"]
+# Of Meson itself, and the values that the recipe may give them.
+BUILT_IN = {"default_library": ["shared", "static", "both"]}
+FEATURE = ["enabled", "disabled", "auto"]
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        return f.read()
+
+
+def version_of(root):
+    text = read(root, "sampling/include/equipoise/version.h")
+    return ".".join(re.search(rf"define EQP_VERSION_{part} (\d+)", text).group(1) for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def meson_options(root):
+    """Each option of the build and the values that it takes."""
+    known = dict(BUILT_IN)
+    for name, kind in re.findall(r"^option\('(\w+)', type: '(\w+)'", read(root, "meson_options.txt"), re.MULTILINE):
+        known[name] = FEATURE if kind == "feature" else ["true", "false"]
+    return known
+
+
+class Spec:
+    def __init__(self, variants):
+        self.variants = variants
+
+    def __contains__(self, word):
+        if word[0] not in "+~" or word[1:] not in self.variants:
+            raise KeyError(f"the recipe asks for {word}, which is no variant")
+        return self.variants[word[1:]] == (word[0] == "+")
+
+
+class When:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+
+def load_recipe(text):
+    """The class of the recipe, its variants, versions and conditions, without Spack."""
+    found = {"variants": [], "versions": [], "conditions": []}
+
+    def condition(words):
+        found["conditions"] += re.findall(r"(?:^|\s)[+~](\w+)", words)
+
+    def variant(name, default, description, when=""):
+        assert isinstance(default, bool) and description
+        condition(when)
+        found["variants"].append(name)
+
+    def when(words):
+        condition(words)
+        return When()
+
+    names = {
+        "MesonPackage": type("MesonPackage", (), {}),
+        "version": lambda name, **_: found["versions"].append(name),
+        "variant": variant,
+        "when": when,
+        "depends_on": lambda spec, type=None, when="": condition(when),
+        "license": lambda name, **_: found.setdefault("license", name),
+        "run_after": lambda phase: lambda function: function,
+        "on_package_attributes": lambda **_: lambda function: function,
+        "Executable": None,
+    }
+    module = types.ModuleType("spack.package")
+    module.__dict__.update(names)
+    sys.modules["spack"], sys.modules["spack.package"] = types.ModuleType("spack"), module
+    scope = {}
+    exec(compile(text, "package.py", "exec"), scope)
+    return scope["Equipoise"], found
+
+
+def spack(root):
+    recipe, found = load_recipe(read(root, "packaging/spack/package.py"))
+    known = meson_options(root)
+    if found["versions"] != [version_of(root)]:
+        yield f"packaging/spack: versions {found['versions']}, the tree has {version_of(root)}"
+    if found.get("license") != "BSD-3-Clause":
+        yield f"packaging/spack: licence {found.get('license')}"
+    for name in set(found["conditions"]) - set(found["variants"]):
+        yield f"packaging/spack: {name} is no variant"
+    complaints = set()
+    for values in itertools.product([True, False], repeat=len(found["variants"]) + 1):
+        package = recipe()
+        package.spec, package.run_tests = Spec(dict(zip(found["variants"], values))), values[-1]
+        for argument in package.meson_args():
+            match = re.fullmatch(r"-D(\w+)=(\w+)", argument)
+            if not match or match.group(2) not in known.get(match.group(1), []):
+                complaints.add(f"packaging/spack: Meson does not take {argument}")
+    yield from sorted(complaints)
+
+
+def citation(root):
+    cff = yaml.safe_load(read(root, "CITATION.cff"))
+    for key in ("cff-version", "message", "title", "authors", "version", "license"):
+        if not cff.get(key):
+            yield f"CITATION.cff: no {key}"
+    if str(cff["cff-version"]) != "1.2.0" or cff.get("type") != "software":
+        yield "CITATION.cff: not software of version 1.2.0"
+    if str(cff["version"]) != version_of(root):
+        yield f"CITATION.cff: version {cff['version']}, the tree has {version_of(root)}"
+    if cff["license"] != "BSD-3-Clause":
+        yield f"CITATION.cff: licence {cff['license']}"
+    for author in cff["authors"]:
+        if not author.get("name") and not author.get("family-names"):
+            yield f"CITATION.cff: an author without a name: {author}"
+    for work in cff.get("references", []):
+        for key in ("type", "title", "authors"):
+            if not work.get(key):
+                yield f"CITATION.cff: a reference without {key}: {work}"
+
+
+def strings(node):
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from strings(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from strings(value)
+    else:
+        yield str(node)
+
+
+def workflows(root):
+    for path in WORKFLOWS:
+        texts = list(strings(yaml.safe_load(read(root, path))))
+        for wanted in ("./.ci/run", "debian:12"):
+            if wanted not in texts:
+                yield f"{path}: no {wanted}"
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    root = arguments[0]
+    complaints = list(spack(root))
+    if yaml is not None:
+        complaints += list(citation(root)) + list(workflows(root))
+    print("\n".join(complaints) if complaints else "all as the tree says")
+    if not complaints and yaml is None:
+        print("python3-yaml is not installed: no look at CITATION.cff and workflows")
+        return 77
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
