@@ -61,13 +61,14 @@ int eqp_balancer_compare(eqp_balancer *balancer, const eqp_comparison *compariso
                        .speeds = {comparison->nspeeds, comparison->speed},
                        .making = eqp__balancer_making(b, &b->options.method)};
     const eqp_network *network = comparison->network != NULL ? comparison->network : &b->options.network;
+    const eqp__whatif_told told = {comparison->on_rows, comparison->on_map, comparison->user};
     EQP_TRY(eqp__take_names(b, &home));
     what.nhome = home.n;
     what.key = home.key;
     code = eqp__open_problem(b, true, &what.making);
     if (code == EQP_OK) {
         code = eqp__whatif_compare(&what, comparison->nchoices, comparison->choice, comparison->ncounts,
-                                   comparison->parts, network, rows, comparison->on_rows, comparison->user, message);
+                                   comparison->parts, network, rows, &told, message);
     }
     eqp__close_problem(b);
 done:

@@ -128,8 +128,9 @@ static int try_even(eqp_whatif_state *state, const comparison *c, eqp_trial *tri
 }
 
 /* What `auto` takes: the smallest time of the next step, or of the step while that is not known. Its own cost is that
- * of all. step, next: [ntried + neven] room. */
-static eqp_compared choose(const comparison *c, const char *word, const eqp_trial *trials, double *step, double *next)
+ * of all. step, next: [ntried + neven] room. taken: its trial. */
+static eqp_compared choose(const comparison *c, const char *word, const eqp_trial *trials, double *step, double *next,
+                           int *taken)
 {
     eqp_compared row;
     double seconds = 0.0;
@@ -142,23 +143,39 @@ static eqp_compared choose(const comparison *c, const char *word, const eqp_tria
     }
     const int best = eqp__outlook_pick(n, step, next);
     row = trials[best].row;
+    *taken = best;
     snprintf(row.chosen, sizeof row.chosen, "%s", trials[best].choice->word);
     row.method = word;
     row.balance_seconds = seconds;
     return row;
 }
 
-/* The rows that were asked for, from the trials of one number of parts. */
-static void read_rows(const comparison *c, const eqp_trial *trials, eqp_compared *rows)
+/* Row i of those that were asked for, from the trials of one number of parts; tried: rows before it that are none of
+ * `auto`. Returns its trial. */
+static int read_row(const comparison *c, const eqp_trial *trials, int i, int *tried, eqp_compared *row)
 {
-    int tried = 0;
+    const eqp_choice *asked = &c->asked[i];
+    int taken = *tried;
 
-    for (int i = 0; i < c->nasked; i++) {
-        const eqp_choice *asked = &c->asked[i];
-        rows[i] = asked->method == &eqp__method_auto
-                      ? choose(c, asked->word, trials, c->step, c->step + c->ntried + c->neven)
-                      : trials[tried++].row;
+    if (asked->method == &eqp__method_auto) {
+        *row = choose(c, asked->word, trials, c->step, c->step + c->ntried + c->neven, &taken);
+    } else {
+        *row = trials[(*tried)++].row;
     }
+    return taken;
+}
+
+/* maps: the maps behind the rows are wanted. */
+static int read_rows(const comparison *c, const eqp_trial *trials, const eqp__whatif_told *maps, eqp_compared *rows)
+{
+    int tried = 0, code = EQP_OK;
+
+    for (int i = 0; i < c->nasked && code == EQP_OK; i++) {
+        const eqp_trial *trial = &trials[read_row(c, trials, i, &tried, &rows[i])];
+        code = maps != NULL && maps->on_map != NULL ? maps->on_map(maps->user, &rows[i], trial->map, trial->placements)
+                                                    : EQP_OK;
+    }
+    return code;
 }
 
 double eqp__part_imbalance(eqp_part_speeds speeds, int nparts, const double *load)
@@ -232,8 +249,7 @@ static int compare_one(eqp_whatif_state *state, const comparison *c, int nparts,
 
 int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *choice, int ncounts,
                         const int64_t *parts, const eqp_network *network, eqp_compared **rows,
-                        void (*on_rows)(void *user, int n, const eqp_compared *rows), void *rows_user,
-                        eqp_message *message)
+                        const eqp__whatif_told *told, eqp_message *message)
 {
     eqp_whatif_state state;
     eqp_trial *trials = NULL;
@@ -254,14 +270,14 @@ int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *
     EQP_TRY(eqp_agree(what->comm, code, message));
     for (int k = 0; k < ncounts; k++) {
         EQP_TRY(compare_one(&state, &c, (int)parts[k], trials + k * each, c.even + k * c.neven, network, message));
-        read_rows(&c, trials + k * each, made + k * nchoices);
-        if (on_rows != NULL) {
-            on_rows(rows_user, nchoices, made + k * nchoices);
+        (void)read_rows(&c, trials + k * each, NULL, made + k * nchoices);
+        if (told != NULL && told->on_rows != NULL) {
+            told->on_rows(told->user, nchoices, made + k * nchoices);
         }
     }
     EQP_TRY(look_ahead(&state, each, ncounts, trials, network, message));
     for (int k = 0; k < ncounts; k++) {
-        read_rows(&c, trials + k * each, made + k * nchoices);
+        EQP_TRY(read_rows(&c, trials + k * each, told, made + k * nchoices));
     }
 done:
     if (code != EQP_OK && message->text[0] == '\0') {

@@ -63,14 +63,20 @@ void eqp__whatif_close(eqp_whatif_state *state);
 int eqp__whatif_try(eqp_whatif_state *state, int n, eqp_trial *trials, const eqp_network *network,
                     eqp_message *message);
 
+/* Who is told what comes of a comparison, on all ranks. */
+typedef struct eqp__whatif_told {
+    void (*on_rows)(void *user, int n, const eqp_compared *rows); /* of each number of parts as they come; or NULL */
+    int (*on_map)(void *user, const eqp_compared *row, const eqp_map *map,
+                  const eqp_placement *placement); /* of each row at the end; or NULL. Fails on all ranks or on none */
+    void *user;
+} eqp__whatif_told;
+
 /* Every method at every number of parts, and the imbalance on the next positions. `auto` stands for the one with the
  * smallest time of that next step among those that are compared and its own candidates. rows: [ncounts x nchoices] by
- * parts, then by method, owned by the caller: free(). on_rows: called on all ranks after each number of parts with its
- * rows, or NULL. Collective. */
+ * parts, then by method, owned by the caller: free(). told: NULL: nobody. Collective. */
 int eqp__whatif_compare(const eqp_whatif *what, int nchoices, const eqp_choice *choice, int ncounts,
                         const int64_t *parts, const eqp_network *network, eqp_compared **rows,
-                        void (*on_rows)(void *user, int n, const eqp_compared *rows), void *rows_user,
-                        eqp_message *message);
+                        const eqp__whatif_told *told, eqp_message *message);
 
 /* How far loads (seconds of work, [nparts]) are from what parts of those speeds should have: largest load / speed over
  * mean load, - 1; 0 without load. */

@@ -498,8 +498,7 @@ static void compare(world *w, const eqp_network *network, eqp_compared row[NWORD
     choice = realloc(choice, (NWORDS + 1) * sizeof *choice);
     CHECK(choice != NULL);
     choice[NWORDS] = (eqp_choice){.word = "auto", .method = eqp_methods_find(NULL, "auto"), .options = usual};
-    CHECK_EQUAL(eqp__whatif_compare(&w->what, NWORDS + 1, choice, 1, &parts, network, &rows, NULL, NULL, &message),
-                EQP_OK);
+    CHECK_EQUAL(eqp__whatif_compare(&w->what, NWORDS + 1, choice, 1, &parts, network, &rows, NULL, &message), EQP_OK);
     memcpy(row, rows, (NWORDS + 1) * sizeof *row);
     for (int i = 0; i <= NWORDS; i++) {
         row[i].method = i < NWORDS ? words[i] : "auto";
@@ -539,8 +538,7 @@ static void a_comparison_has_one_auto(MPI_Comm comm)
     world w;
 
     make_world(comm, 0, &w);
-    CHECK_EQUAL(eqp__whatif_compare(&w.what, 2, both, 1, &parts, &nothing, &rows, NULL, NULL, &message),
-                EQP_ERR_ARGUMENT);
+    CHECK_EQUAL(eqp__whatif_compare(&w.what, 2, both, 1, &parts, &nothing, &rows, NULL, &message), EQP_ERR_ARGUMENT);
     CHECK(rows == NULL && strstr(message.text, "auto:rate=0.1") != NULL);
 }
 

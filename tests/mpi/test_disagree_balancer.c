@@ -46,7 +46,7 @@ static const field fields[] = TABLE(
     M(policy, imbalance_tol), M(policy, settle), M(policy, jump), M(share, kind), M(share, nspeeds), M(share, speed),
     M(plan, stages), M(plan, broadcast), M(plan, node), M(network, alpha), M(network, beta), M(network, node), W(row),
     W(row_bytes), W(rows), W(count), W(last), W(evaluations), W(timings), W(moved), C(nchoices), C(choice), C(ncounts),
-    C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(user));
+    C(parts), C(network), C(plan), C(nspeeds), C(speed), C(on_rows), C(on_map), C(user));
 
 static bool is_in(const seat *s, const char *name, const char *how)
 {
@@ -395,6 +395,14 @@ static void count_rows(void *user, int n, const eqp_compared *rows)
     }
 }
 
+/* A placement for each owner at home: nobody is shared. */
+static int look_at_map(void *user, const eqp_compared *compared, const eqp_map *map, const eqp_placement *placement)
+{
+    (void)user;
+    CHECK(placement != NULL && compared->parts >= 2 && eqp_map_shared(map) == 0);
+    return EQP_OK;
+}
+
 static int compare(const seat *s)
 {
     const eqp_choice choice[] = {choice_of("sfc"), choice_of(is(s, "comparison.choice: another") ? "rcb" : "count"),
@@ -405,7 +413,7 @@ static int compare(const seat *s)
                       slow = {.alpha = 3, .beta = 1, .node = 1};
     const eqp_exchange_plan direct = {EQP_STAGES_DIRECT, 0, 1}, logarithmic = {EQP_STAGES_LOG, 0, 1};
     int seen = 0;
-    eqp_comparison wanted = {2, choice, 2, parts, &network, &direct, 2, speed, count_rows, &seen};
+    eqp_comparison wanted = {2, choice, 2, parts, &network, &direct, 2, speed, count_rows, look_at_map, &seen};
     eqp_compared *rows = NULL;
     eqp_message message = {""};
     scene all;
@@ -599,6 +607,7 @@ static void rows_of_runs(MPI_Comm comm)
         {"eqp_balancer_compare", compare, "comparison.speed: none", WRONG},
         {"eqp_balancer_compare", compare, "comparison.speed: 3 for 1", SAME},
         {"eqp_balancer_compare", compare, "comparison.on_rows: 0", EQP_OK},
+        {"eqp_balancer_compare", compare, "comparison.on_map: 0", EQP_OK},
         {"eqp_balancer_compare", compare, "comparison.user: 0", EQP_OK},
         {"eqp_balancer_compare", compare, "rows: NULL", WRONG},
         {"eqp_balancer_compare", compare, "message: NULL", EQP_OK},

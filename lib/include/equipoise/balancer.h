@@ -283,7 +283,11 @@ typedef struct eqp_comparison {
     const double *speed;           /**< [nspeeds] mean 1; NULL without */
     void (*on_rows)(void *user, int n, const eqp_compared *rows); /**< called on all ranks with the rows of each number
                                                                        of parts as they come; NULL: nobody waits */
-    void *user;                                                   /**< passed to on_rows */
+    /** Called on all ranks with each row and its map when all is known: placement [owners that live here] by at_home,
+     * whose ranks are parts; both borrowed for the call. It may communicate, and fails on all ranks or on none: then
+     * eqp_balancer_compare() fails with its code. NULL: nobody wants the maps. */
+    int (*on_map)(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement);
+    void *user; /**< passed to on_rows and on_map */
 } eqp_comparison;
 
 /** Divides the state at hand into other numbers of parts, and evaluates each division; and again after problem.advance,
