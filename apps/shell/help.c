@@ -54,7 +54,7 @@ int app_options_help(const app_command_line *line, char **text)
     }
     (void)fprintf(stream, "Usage: %s", line->program);
     if (line->positional) {
-        (void)fprintf(stream, " [%s]", line->positional);
+        (void)fprintf(stream, " [%s]%s", line->positional, line->positional_room > 0 ? "..." : "");
     }
     (void)fprintf(stream, " [options]\n%s\n\nOptions, as --name VALUE or --name=VALUE [default]:\n", line->summary);
     for (int k = 0; k < app_options_count(line); k++) {

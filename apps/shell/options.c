@@ -10,7 +10,7 @@ typedef struct reading {
     const app_command_line *line;
     char *values; /* [values_size] */
     bool *given;  /* [rows] */
-    bool positional_given;
+    int npositional;
     app_action action;
     eqp_message *message;
 } reading;
@@ -209,13 +209,13 @@ static int read_positional(reading *r, const char *argument, bool plain)
         eqp_message_set(r->message, "%s: '%.100s': an argument that is no option", line->program, argument);
         return EQP_ERR_ARGUMENT;
     }
-    if (r->positional_given) {
-        eqp_message_set(r->message, "%s: '%.100s': only one %s can be given", line->program, argument,
-                        line->positional);
+    if (r->npositional >= (line->positional_room > 0 ? line->positional_room : 1)) {
+        eqp_message_set(r->message, "%s: '%.100s': only %s %s can be given", line->program, argument,
+                        line->positional_room > 0 ? "so many" : "one", line->positional);
         return EQP_ERR_ARGUMENT;
     }
-    r->positional_given = true;
-    memcpy(r->values + line->positional_offset, &argument, sizeof argument);
+    memcpy(r->values + line->positional_offset + (size_t)r->npositional++ * sizeof argument, &argument,
+           sizeof argument);
     return EQP_OK;
 }
 
@@ -245,7 +245,7 @@ static int read_arguments(reading *r, int argc, char *const *argv)
 int app_options_parse(const app_command_line *line, int argc, char *const *argv, void *values, bool *given,
                       app_action *action, eqp_message *message)
 {
-    reading r = {line, NULL, NULL, false, APP_RUN, message};
+    reading r = {line, NULL, NULL, 0, APP_RUN, message};
     int noptions = app_options_count(line);
     int code = eqp_array_create(&r.values, (int64_t)line->values_size, 1);
 

@@ -52,6 +52,7 @@ typedef struct app_command_line {
     const char *summary;      /* a line for help */
     const char *positional;   /* name of the one optional argument, such as "SNAPSHOT"; NULL: none is taken */
     size_t positional_offset; /* of a const char *: NULL where it is not given */
+    int positional_room;      /* 0: one argument at most; else there are so many const char *, those given come first */
     const app_option *option; /* [noptions] */
     int noptions;
     size_t values_size;                    /* sizeof(struct of values) */
