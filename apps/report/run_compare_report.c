@@ -17,6 +17,7 @@
 #define SIMPLE "sfc" /* the weighted curve, which costs next to nothing */
 #define STRAW_MAN "count"
 #define AUTOMATIC "auto"
+#define AS_RUN APP_COMPARE_AS_RUN
 
 /* A step without any work wastes nothing. */
 static double efficiency_of(const eqp_compared *row)
@@ -225,6 +226,13 @@ static const eqp_compared *winner(const group *g)
     return simple != NULL && seconds_of(simple) <= seconds_of(best) * (1 + NO_GAIN) ? simple : best;
 }
 
+const eqp_compared *app_compare_winner(int n, const eqp_compared *rows)
+{
+    const group g = n > 0 ? group_of(n, rows) : (group){0, rows};
+
+    return n > 0 ? winner(&g) : NULL;
+}
+
 /* What the sentences are about. */
 typedef struct findings {
     const eqp_compared *first;   /* winner at the smallest number of parts */
@@ -268,7 +276,8 @@ static void say_gain(FILE *stream, const findings *f, const char *method)
     const double gain = gain_of(f->last, find(&f->last_group, method));
 
     if (strcmp(f->last->method, method) != 0 && isfinite(gain)) {
-        fprintf(stream, ", %.1f%% %s time than with %s", fabs(100.0 * gain), gain >= 0 ? "less" : "more", method);
+        fprintf(stream, ", %.1f%% %s time than %s%s", fabs(100.0 * gain), gain >= 0 ? "less" : "more",
+                strcmp(method, AS_RUN) == 0 ? "" : "with ", method);
     }
 }
 
@@ -294,6 +303,7 @@ static void say_reach(FILE *stream, const findings *f)
     fprintf(stream, " there");
     say_gain(stream, f, SIMPLE);
     say_gain(stream, f, STRAW_MAN);
+    say_gain(stream, f, AS_RUN);
     if (strcmp(f->last->method, SIMPLE) == 0 && f->last_group.n > 1) {
         fprintf(stream, "; nothing that was compared is more than 1%% faster");
     }
@@ -355,7 +365,7 @@ static bool is_regular(int n, const eqp_compared *rows, const group *first)
     return regular;
 }
 
-int app_compare_plot(const char *dir, int n, const eqp_compared *rows, eqp_message *message)
+static int plot_regular(const char *dir, int n, const eqp_compared *rows, eqp_message *message)
 {
     app_plot_comparison plot = {.dir = dir};
     const char **label = NULL;
@@ -387,5 +397,23 @@ done:
     free(point);
     free(parts);
     free(label);
+    return code;
+}
+
+/* A run is one point, no line. */
+int app_compare_plot(const char *dir, int n, const eqp_compared *rows, eqp_message *message)
+{
+    eqp_compared *kept = NULL;
+    int nkept = 0, code;
+
+    EQP_TRY(n > 0 ? eqp_array_create(&kept, n, sizeof *kept) : EQP_ERR_ARGUMENT);
+    for (int i = 0; i < n; i++) {
+        if (strcmp(rows[i].method, AS_RUN) != 0) {
+            kept[nkept++] = rows[i];
+        }
+    }
+    EQP_TRY(plot_regular(dir, nkept, kept, message));
+done:
+    free(kept);
     return code;
 }

@@ -7,6 +7,13 @@
 #include "output/report.h"
 #include <equipoise/whatif.h>
 
+/* The method of a row that is the map of the run itself. It stands at one number of parts; plots leave it out. */
+#define APP_COMPARE_AS_RUN "as-run"
+
+/* The row that the verdict names of those with the first row's number of parts: the fastest one, or sfc where that is
+ * within 1 %. NULL for n < 1. */
+const eqp_compared *app_compare_winner(int n, const eqp_compared *rows);
+
 /* Adds the rows to the key `compare`; eqp_report_finish() then also writes compare.csv. EQP_OK or EQP_ERR_MEMORY. */
 int app_compare_add(eqp_report *report, int n, const eqp_compared *rows);
 
