@@ -544,6 +544,78 @@ def make_evaluation():
     save("evaluation", "empty", b"")
 
 
+def charm_dump(user_data=False, order="<", version=3, word=8):
+    """Two objects on two processors, as Charm++ 7 and 8 pack them; messages to an object, to a processor and to several."""
+    size = "Q" if word == 8 else "I"
+    head = bytes([0x10, 0xEA, 0xBD, 0xF9, 1, 1, 2, 4, word, 16, order == "<", 4, 8, order == "<", 1, word])
+    out = head + struct.pack(order + "iii" + size, version, 2, 2, 2)
+    for pe in 0, 1:
+        out += struct.pack(order + "4d?ii", 1, 0.5, 0.25, 1, True, 1, pe)
+    out += struct.pack(order + size, 2)
+    for i in 0, 1:
+        out += struct.pack(order + "iiQid??", 4, 0, 100 + i, i, 1.5 + i, True, False)
+        out += (struct.pack(order + size, 2) + b"ab" if user_data else b"") + struct.pack(order + "H", 9)
+    out += struct.pack(order + size + "ii" + size, 2, 0, 1, 3)
+    out += struct.pack(order + "iiQbiQiii", -1, 4, 100, 2, 4, 101, 1, 3, 64)
+    out += struct.pack(order + "iiQbiii", -1, 4, 101, 1, 0, 1, 8)
+    out += struct.pack(order + "iiQbiiQiQii", -1, 4, 101, 3, 2, 4, 100, 4, 7, 1, 8)
+    return out
+
+
+def make_traces():
+    items = "item,x,y,z,load_ms,phase,rank,bytes\n0,0,0,0,1.5,0,0,80\n1,1,0,0,2.5,0,1,80\n0,0,0,1,1.5,1,0,80\n"
+    edges = "from,to,bytes,phase\n0,1,64,0\n1,0,32,\n"
+    save("traces", "table", " " + items)
+    save("traces", "table-and-edges", b"\x80" + (items + "\n===\n" + edges).encode())
+    save("traces", "one-file", " " + items + "\n# edges\n" + edges)
+    save("traces", "tabs", "\t" + items.replace(",", "\t"))
+    save("traces", "semicolons-and-quotes", " " + items.replace(",", ";").replace("item", '"item"').replace("\n", "\r\n"))
+    save("traces", "blanks", "  item  load\n 3  1\n 7  2\n")
+    save("traces", "fixed", " item,load,rank,fixed\n0,1,0,1\n1,1,1,0\n")
+    for name, text in (("nan", "item,load\n0,nan\n"), ("negative", "item,load\n0,-1\n"), ("large", "item,load\n0,1e19\n"),
+                       ("twice", "item,load\n0,1\n0,2\n"), ("item-2-63", "item,load\n9223372036854775808,1\n"),
+                       ("item-below", "item,load\n-1,1\n"), ("rank-2-16", "item,load,rank\n0,1,65536\n"),
+                       ("half-a-rank", "item,load,rank\n0,1,\n"), ("short", "item,load\n0\n"), ("no-load", "item,x\n0,1\n"),
+                       ("unit", "item,load_parsec\n0,1\n"), ("stranger", "item,load\n0,1\nfrom,to\n0,9\n"),
+                       ("half-a-place", "item,x,y,load\n0,1,,1\n"), ("no-header", "0,1\n"), ("header-alone", "item,load\n"),
+                       ("two-loads", "item,load,time\n0,1,1\n"), ("zero-byte", "item,load\n0,1\0\n"), ("empty", ""),
+                       ("fixed-nowhere", "item,load,fixed\n0,1,1\n"), ("phase-2-62", f"item,load,phase\n0,1,{2**62}\n")):
+        save("traces", name, " " + text)
+    save("traces", "few-meet", " item,load,phase\n" + "".join(f"{i},1,{i}\n" for i in range(300)))
+    names = "cost proc lev i_low j_low k_low hostname".split()
+    header = "#[1]step() [2]time(s) " + " ".join(f"[{3 + 7 * b + k}]{name}_box_{b}()" for b in (0, 1) for k, name in enumerate(names))
+    boxes = header + "\n0 0.0 1.5 0 0 0 0 0 host 2.5 1 1 16 0 0 host\n5 0.5 1.5 0 0 0 0 0 host NaN NaN NaN NaN NaN NaN NaN\n"
+    save("traces", "boxes", " " + boxes)
+    save("traces", "boxes-half", " " + boxes.replace("2.5 1 1", "2.5 1 NaN"))
+    save("traces", "boxes-level", " " + boxes.replace("2.5 1 1", "2.5 1 1e9"))
+    save("traces", "boxes-too-many", " " + boxes.replace("host\n5", "host 9\n5"))
+    save("traces", "boxes-number", " " + boxes.replace("_box_1", "_box_999999999"))
+    task = '{"entity":{"id":%s,"home":%d,"type":"object","migratable":%s},"node":%d,"resource":"cpu","time":%s}'
+    tasks = ",".join((task % ("262147", 0, "true", 0, "0.5"), task % ("524291", 0, "true", 1, "1"), task % ("1", 0, "false", 0, "0.25")))
+    sent = ('{"type":"SendRecv","messages":1,"bytes":8.0,"from":{"type":"object","id":262147},"to":{"type":"object","id":524291}},'
+            '{"type":"NodeToCollection","messages":1,"bytes":8,"from":{"type":"node","id":0},"to":{"type":"object","id":1}}')
+    vt = '{"metadata":{"type":"LBDatafile"},"phases":[{"id":0,"tasks":[' + tasks + '],"communications":[' + sent + ']}]}'
+    repeats = vt.replace('"type":"LBDatafile"', '"phases":{"identical_to_previous":{"list":[1],"range":[[2,3]]}}', 1)
+    save("traces", "vt", " " + vt)
+    save("traces", "vt-repeats", " " + repeats)
+    save("traces", "vt-repeats-nothing", " " + repeats.replace("[1]", "[0]"))
+    save("traces", "vt-repeats-for-ever", " " + repeats.replace("[2,3]", "[2,9223372036854775807]"))
+    save("traces", "vt-sequence", " " + vt.replace('"id":262147', '"seq_id":1,"collection_id":7,"home":0,"migratable":true'))
+    save("traces", "vt-twice", " " + vt.replace("524291", "262147"))
+    save("traces", "vt-time", " " + vt.replace('"time":1', '"time":-1'))
+    save("traces", "vt-no-node", " " + vt.replace('"node":1', '"mode":1'))
+    save("traces", "vt-bytes", " " + vt.replace("8.0", "1e300"))
+    save("traces", "vt-large-id", " " + vt.replace("524291", "18446744073709551615"))
+    save("traces", "vt-cut", " " + vt[:200])
+    save("traces", "vt-deep", " {" + '"a":{' * 3000)
+    save("traces", "vt-other", ' {"phases":7}')
+    for name, dump in (("charm", charm_dump()), ("charm-user-data", charm_dump(True)), ("charm-big-endian", charm_dump(order=">")),
+                       ("charm-32-bit", charm_dump(word=4)), ("charm-version", charm_dump(version=9)), ("charm-cut", charm_dump()[:-1]),
+                       ("charm-junk-behind", charm_dump() + b"x"), ("charm-head", charm_dump()[:12])):
+        save("traces", name, b" " + dump)
+    save("traces", "charm-count", b" " + charm_dump()[:28] + b"\xff" * 8 + charm_dump()[36:])
+
+
 clear()
 make_gadget()
 make_tipsy()
@@ -561,3 +633,4 @@ make_forces()
 make_words()
 make_costs()
 make_evaluation()
+make_traces()

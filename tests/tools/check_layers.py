@@ -67,14 +67,15 @@ MAY_INCLUDE = {
     "recipe": ["errors", "base"],
     "physics": ["errors", "sampling", "base", "recipe", "intrinsics", "vector functions"],
     "output": ["errors", "base", "jansson"],
+    "trace": ["errors", "base", "jansson", "HDF5"],
     "shell": ["errors", "umbrella", "recipe", "output", "MPI", "the C library's own"] + PUBLIC,
     "reports": ["errors", "umbrella", "shell", "recipe", "output", "jansson", "zlib", "MPI", "the C library's own"] + PUBLIC,
-    "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "MPI"] + PUBLIC,
-    "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "drive", "MPI", "the C library's own"] + PUBLIC,
+    "drive": ["errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "MPI"] + PUBLIC,
+    "main": ["errors", "umbrella", "shell", "reports", "recipe", "physics", "trace", "drive", "MPI", "the C library's own"] + PUBLIC,
     "preload": ["errors", "sampling", "base", "par", "lazy", "MPI", "the C library's own"],
     "example": ["errors", "umbrella", "shell", "reports", "MPI", "GSL"] + PUBLIC,
     "bench": ["errors", "umbrella", "shell", "reports", "physics", "drive", "MPI", "intrinsics"] + PUBLIC,
-    "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
+    "test": ["unit test", "errors", "umbrella", "shell", "reports", "recipe", "output", "physics", "trace", "drive", "example", "MPI", "HDF5", "zlib", "jansson",
              "cmocka", "Zoltan", "the C library's own", "the compiler's own", "sanitizers"] + PUBLIC,
 }
 # A test with ranks may stand between the library and Zoltan.
@@ -191,7 +192,7 @@ class Tree:
                 return folders[parts[1]]
             if len(parts) == 3:
                 return "main"
-            return parts[2] if parts[2] in ("physics", "drive") else None
+            return parts[2] if parts[2] in ("physics", "trace", "drive") else None
         return None
 
     def resolve(self, path, name):
@@ -200,7 +201,7 @@ class Tree:
         apps = sorted({"/".join(f.split("/")[:2]) for f in self.code if f.startswith("apps/")})
         if path.startswith("apps/"):
             apps = ["/".join(path.split("/")[:2])]
-        places += [place for app in apps for place in (app, app + "/physics", app + "/drive")]
+        places += [place for app in apps for place in (app, app + "/physics", app + "/trace", app + "/drive")]
         for place in places:
             candidate = os.path.normpath(os.path.join(place, name)).replace(os.sep, "/")
             if candidate in self.known or candidate + ".in" in self.known:  # .in: the build makes the header from it
@@ -212,11 +213,11 @@ class Tree:
         if theirs is None:
             return  # reported where that header is looked at
         same_app = path.split("/")[:2] == target.split("/")[:2]
-        if theirs == layer and (layer not in ("physics", "drive", "main") or same_app):
+        if theirs == layer and (layer not in ("physics", "trace", "drive", "main") or same_app):
             return
         if theirs not in MAY_INCLUDE[layer]:
             self.report(path, line, f"{layer} must not include {theirs} ({name})")
-        elif layer in ("physics", "drive", "main") and theirs in ("physics", "drive") and not same_app:
+        elif layer in ("physics", "trace", "drive", "main") and theirs in ("physics", "trace", "drive") and not same_app:
             self.report(path, line, f"an app must not include another app ({name})")
         elif theirs in LIBRARY_LAYERS and "/include/" not in target:
             above = layer in ROOMS and theirs in ROOMS

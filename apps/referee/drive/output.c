@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output.h"
+
+#include "output/report.h"
+#include "run_compare_report.h"
+
+#include <equipoise/base.h>
+#include <equipoise/file.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rf_result_free(rf_result *result)
+{
+    app_compare_free(&result->comparison);
+    free(result->later);
+    free(result->part);
+    result->later = NULL;
+    result->part = NULL;
+}
+
+/* The run stands before the methods of its number of parts. */
+int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result *result)
+{
+    app_comparison *c = &result->comparison;
+    bool ran = judged->run.parts == 0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&c->rows, n + 1, sizeof *c->rows));
+    EQP_TRY(eqp_array_create(&result->later, n + 1, sizeof *result->later));
+    EQP_TRY(eqp_array_create(&result->part, n + 1, sizeof *result->part));
+    for (int i = 0; i < n; i++) {
+        if (!ran && rows[i].parts == judged->run.parts) {
+            result->later[c->n] = judged->run_later;
+            c->rows[c->n++] = judged->run;
+            ran = true;
+        }
+        result->later[c->n] = judged->later[i];
+        result->part[c->n] = judged->part[i];
+        c->rows[c->n++] = rows[i];
+    }
+done:
+    return code;
+}
+
+/* The row of the run with the same number of parts; -1: none. */
+static int find_run(const rf_result *r, int parts)
+{
+    const app_comparison *c = &r->comparison;
+
+    for (int i = 0; i < c->n; i++) {
+        if (strcmp(c->rows[i].method, APP_COMPARE_AS_RUN) == 0 && c->rows[i].parts == parts) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int add_later(eqp_table *table, const rf_result *r, int i)
+{
+    const eqp_compared *row = &r->comparison.rows[i];
+    const rf_later *later = &r->later[i];
+    const int run = find_run(r, row->parts);
+    const double was = run >= 0 ? r->later[run].seconds : 0.0;
+    int code;
+
+    EQP_TRY(eqp_table_cell(table, "%d", row->parts));
+    EQP_TRY(row->chosen[0] == '\0' ? eqp_table_cell(table, "%s", row->method)
+                                   : eqp_table_cell(table, "%s (%s)", row->method, row->chosen));
+    EQP_TRY(eqp_table_cell(table, "%.2f%%", 100.0 * later->mean));
+    EQP_TRY(eqp_table_cell(table, "%.2f%%", 100.0 * later->most));
+    EQP_TRY(eqp_table_cell(table, "%.4g", later->seconds));
+    EQP_TRY(was > 0 ? eqp_table_cell(table, "%+.1f%%", 100.0 * (1.0 - later->seconds / was))
+                    : eqp_table_cell(table, "%s", ""));
+    EQP_TRY(later->moved >= 0 ? eqp_table_cell(table, "%" PRId64, later->moved) : eqp_table_cell(table, "%s", ""));
+done:
+    return code;
+}
+
+/* How the maps do in all later phases. */
+static int later_table(const rf_result *r, char **text)
+{
+    static const char *const header[] = {"parts", "method", "mean", "worst", "load max s", "vs run", "moved"};
+    enum { COLUMNS = sizeof header / sizeof header[0] };
+    const app_comparison *c = &r->comparison;
+    eqp_table *table = NULL;
+    int code;
+
+    EQP_TRY(eqp_table_create(COLUMNS, header, &table));
+    for (int i = 0; i < c->n; i++) {
+        for (int k = 0; k < COLUMNS && i > 0 && c->rows[i].parts != c->rows[i - 1].parts; k++) {
+            EQP_TRY(eqp_table_cell(table, "%s", ""));
+        }
+        EQP_TRY(add_later(table, r, i));
+    }
+    EQP_TRY(eqp_table_text(table, text));
+done:
+    eqp_table_free(table);
+    return code;
+}
+
+static int64_t count_later(const rf_result *r)
+{
+    return r->problem->trace->nphases - r->problem->at - 1;
+}
+
+static void print_title(FILE *stream, const rf_result *r)
+{
+    const rf_problem *p = r->problem;
+    const rf_trace *t = p->trace;
+
+    fprintf(stream, "equipoise-compare %s: %s, %" PRId64 " items", eqp_version(), t->format, t->n);
+    if (p->nmoving < t->n) {
+        fprintf(stream, " (%" PRId64 " of them fixed)", t->n - p->nmoving);
+    }
+    fprintf(stream, ", %" PRId64 " edges, %" PRId64 " phase%s", t->edge_first[t->nphases], t->nphases,
+            t->nphases == 1 ? "" : "s");
+    if (t->nranks > 0) {
+        fprintf(stream, ", %d ranks", t->nranks);
+    }
+    fprintf(stream, "; maps made of phase %" PRId64 "\n", t->phase[p->at]);
+    if (t->note.text[0] != '\0') {
+        fprintf(stream, "%s\n", t->note.text);
+    }
+    if (t->left_out > 0) {
+        fprintf(stream, "%" PRId64 " messages are left out: they are not between items of the trace\n", t->left_out);
+    }
+}
+
+int rf_result_text(const rf_result *result, char **text)
+{
+    const rf_result *const r = result;
+    char *rows = NULL, *later = NULL, *made = NULL;
+    size_t size = 0;
+    FILE *stream = NULL;
+    int code;
+
+    EQP_TRY(app_compare_text(&r->comparison, &rows));
+    EQP_TRY(count_later(r) > 0 ? later_table(r, &later) : EQP_OK);
+    stream = open_memstream(&made, &size);
+    EQP_TRY(stream != NULL ? EQP_OK : EQP_ERR_MEMORY);
+    print_title(stream, r);
+    fprintf(stream, "\n%s", rows);
+    if (later != NULL) {
+        fprintf(stream,
+                "\nThe same maps in the %" PRId64 " later phases: imbalance, and the sum of the largest loads\n\n%s"
+                "moved: items that were on another rank; as-run: as they were then\n",
+                count_later(r), later);
+    }
+    code = ferror(stream) ? EQP_ERR_MEMORY : EQP_OK;
+done:
+    if (stream != NULL && fclose(stream) != 0) {
+        code = EQP_ERR_MEMORY;
+    }
+    free(rows);
+    free(later);
+    if (code == EQP_OK && made != NULL) {
+        *text = made;
+        made = NULL;
+    }
+    free(made);
+    return code;
+}
+
+static int set_head(const rf_result *r, const char *command, eqp_report *report)
+{
+    const rf_trace *t = r->problem->trace;
+    const eqp_network *network = &r->comparison.network;
+    const eqp_field field[] = {
+        eqp_field_text("command", command),
+        eqp_field_count("seed", r->settings->run.seed),
+        eqp_field_count("ranks", r->problem->nranks),
+        eqp_field_count("particles", t->n),
+        eqp_field_text("input", t->format),
+        eqp_field_count("fixed", t->n - r->problem->nmoving),
+        eqp_field_count("edges", t->edge_first[t->nphases]),
+        eqp_field_count("messages_left_out", t->left_out),
+        eqp_field_count("phases", t->nphases),
+        eqp_field_count("phase", t->phase[r->problem->at]),
+        eqp_field_count("trace_ranks", t->nranks),
+        eqp_field_real("network_alpha", network->alpha),
+        eqp_field_real("network_beta", network->beta),
+        eqp_field_count("network_node", network->node),
+    };
+    int code = EQP_OK;
+
+    for (size_t i = 0; i < sizeof field / sizeof field[0] && code == EQP_OK; i++) {
+        code = eqp_report_set(report, field[i]);
+    }
+    return code;
+}
+
+/* phases.csv: a row as compare.csv has it. */
+static int write_later(const rf_result *r, eqp_message *message)
+{
+    static const char *const column[] = {"method",        "parts",   "phases", "imbalance_mean",
+                                         "imbalance_max", "seconds", "moved"};
+    const app_comparison *c = &r->comparison;
+    const size_t room = strlen(r->settings->run.report) + sizeof "/phases.csv";
+    eqp_csv *csv = NULL;
+    char *path = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&path, (int64_t)room, 1));
+    (void)snprintf(path, room, "%s/phases.csv", r->settings->run.report);
+    EQP_TRY(eqp_csv_create(path, (int)(sizeof column / sizeof column[0]), column, &csv, message));
+    for (int i = 0; i < c->n; i++) {
+        const rf_later *later = &r->later[i];
+        const eqp_field field[] = {
+            eqp_field_text(column[0], c->rows[i].method),
+            eqp_field_count(column[1], c->rows[i].parts),
+            eqp_field_count(column[2], count_later(r)),
+            eqp_field_real(column[3], later->mean),
+            eqp_field_real(column[4], later->most),
+            eqp_field_real(column[5], later->seconds),
+            later->moved >= 0 ? eqp_field_count(column[6], later->moved) : eqp_field_real(column[6], NAN),
+        };
+        EQP_TRY(eqp_csv_add(csv, (int)(sizeof field / sizeof field[0]), field));
+    }
+    EQP_TRY(eqp_csv_finish(csv, message));
+done:
+    eqp_csv_free(csv);
+    free(path);
+    return code;
+}
+
+int rf_result_report(const rf_result *result, const char *command, eqp_message *message, eqp_message *note)
+{
+    const rf_result *const r = result;
+    const char *dir = r->settings->run.report;
+    eqp_report *report = NULL;
+    int code;
+
+    EQP_TRY(eqp_report_create("equipoise-compare", dir, &report, message));
+    EQP_TRY(set_head(r, command, report));
+    EQP_TRY(app_compare_add(report, r->comparison.n, r->comparison.rows));
+    EQP_TRY(write_later(r, message));
+    EQP_TRY(eqp_report_finish(report, message));
+    /* Plots are a help, not a result: a machine without gnuplot still has its numbers. */
+    code = app_compare_plot(dir, r->comparison.n, r->comparison.rows, note) == EQP_ERR_MEMORY ? EQP_ERR_MEMORY : EQP_OK;
+done:
+    eqp_report_free(report);
+    return code;
+}
+
+static int write_csv(const rf_result *r, const int *part, eqp_message *message)
+{
+    const rf_trace *t = r->problem->trace;
+    const bool named = t->name != NULL && !t->names_are_json;
+    static const char *const column[] = {"item", "part", "name"};
+    eqp_csv *csv = NULL;
+    int code;
+
+    EQP_TRY(eqp_csv_create(r->settings->map, named ? 3 : 2, column, &csv, message));
+    for (int64_t i = 0; i < t->n; i++) {
+        const eqp_field field[] = {eqp_field_count("item", t->id[i]), eqp_field_count("part", part[i]),
+                                   eqp_field_text("name", named ? t->name[i] : NULL)};
+        EQP_TRY(eqp_csv_add(csv, named ? 3 : 2, field));
+    }
+    EQP_TRY(eqp_csv_finish(csv, message));
+done:
+    eqp_csv_free(csv);
+    return code;
+}
+
+/* The row whose map is wanted; NULL: it was not compared. */
+static const eqp_compared *find_row(const rf_result *r)
+{
+    const app_comparison *c = &r->comparison;
+
+    if (r->settings->method == NULL) {
+        return app_compare_winner(c->n, c->rows);
+    }
+    for (int i = 0; i < c->n; i++) {
+        if (strcmp(c->rows[i].method, r->settings->method) == 0) {
+            return &c->rows[i];
+        }
+    }
+    return NULL;
+}
+
+int rf_result_map(const rf_result *result, eqp_message *message)
+{
+    const rf_result *const r = result;
+    const rf_problem *p = r->problem;
+    const rf_trace *t = p->trace;
+    const eqp_compared *row = find_row(r);
+    int *run = NULL;
+    const int *part;
+    int code;
+
+    if (row == NULL) {
+        eqp_message_set(message, "equipoise-compare: --method: '%.60s' is none of the methods that were compared",
+                        r->settings->method);
+        return EQP_ERR_UNKNOWN;
+    }
+    part = r->part[row - r->comparison.rows];
+    if (part == NULL) { /* the run's own */
+        EQP_TRY(eqp_array_create(&run, t->n, sizeof *run));
+        for (int64_t i = 0; i < t->n; i++) {
+            run[i] = t->rank[p->at * t->n + i];
+        }
+        part = run;
+    }
+    code = strstr(r->settings->map, "%p") != NULL ? rf_vt_write(t, p->at, part, r->settings->map, message)
+                                                  : write_csv(r, part, message);
+done:
+    free(run);
+    return code;
+}

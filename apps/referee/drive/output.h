@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What people and programs get: tables, a report, a map. Local: rank 0 calls these. */
+#ifndef RF_OUTPUT_H
+#define RF_OUTPUT_H
+
+#include "judge.h"
+#include "settings.h"
+
+#include "compare.h"
+
+/* A comparison with the row of the run among its rows, where there is one. */
+typedef struct rf_result {
+    const rf_settings *settings;
+    const rf_problem *problem;
+    app_comparison comparison; /* rows: owned */
+    rf_later *later;           /* [comparison.n] of each row; owned */
+    int **part;                /* [comparison.n] borrowed; NULL inside: not kept, or the run's */
+} rf_result;
+
+/* From the rows of the library's comparison (taken over) and what was judged beside. */
+int rf_result_make(const rf_judged *judged, int n, eqp_compared *rows, rf_result *result);
+void rf_result_free(rf_result *result);
+
+/* What a person reads: owned by the caller. */
+int rf_result_text(const rf_result *result, char **text);
+
+/* report.json, compare.csv, phases.csv, plots; note: a line that is no failure. */
+int rf_result_report(const rf_result *result, const char *command, eqp_message *message, eqp_message *note);
+
+/* The map that --map is for. */
+int rf_result_map(const rf_result *result, eqp_message *message);
+
+#endif

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "problem.h"
+
+#include "../../shell/run_files.h"
+
+#include <equipoise/base.h>
+#include <equipoise/curve.h>
+#include <equipoise/par.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bits of the largest load in units of work: sums of all items still fit into 63. */
+#define LOAD_BITS 40
+
+static bool is_fixed(const rf_trace *t, int64_t item)
+{
+    return t->fixed != NULL && t->fixed[item];
+}
+
+typedef struct keyed {
+    uint64_t key;
+    int64_t item;
+} keyed;
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+
+    return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : (x->item > y->item) - (x->item < y->item);
+}
+
+/* Hilbert keys of all items. */
+static int find_keys(const rf_trace *t, uint64_t *key)
+{
+    double low[3] = {INFINITY, INFINITY, INFINITY}, side = 0.0;
+    double *axis = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&axis, 3 * t->n, sizeof *axis));
+    for (int d = 0; d < 3; d++) {
+        double high = -INFINITY;
+        for (int64_t i = 0; i < t->n; i++) {
+            axis[d * t->n + i] = t->centre[3 * i + d];
+            if (!is_fixed(t, i)) {
+                low[d] = fmin(low[d], t->centre[3 * i + d]);
+                high = fmax(high, t->centre[3 * i + d]);
+            }
+        }
+        low[d] = isfinite(low[d]) ? low[d] : 0.0;
+        side = fmax(side, high - low[d]);
+    }
+    EQP_TRY(eqp_hilbert_keys(t->n, axis, axis + t->n, axis + 2 * t->n, low, side > 0 ? side : 1.0, key));
+done:
+    free(axis);
+    return code;
+}
+
+/* Without positions the curve is the order of the items' numbers. */
+static int make_curve(rf_problem *p)
+{
+    const rf_trace *t = p->trace;
+    uint64_t *key = NULL;
+    keyed *all = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&key, t->n, sizeof *key));
+    EQP_TRY(eqp_array_create(&all, t->n, sizeof *all));
+    EQP_TRY(eqp_array_create(&p->item, t->n, sizeof *p->item));
+    EQP_TRY(eqp_array_create(&p->place, t->n, sizeof *p->place));
+    EQP_TRY(eqp_array_create(&p->key, t->n, sizeof *p->key));
+    EQP_TRY(t->centre != NULL ? find_keys(t, key) : EQP_OK);
+    for (int64_t i = 0; i < t->n; i++) {
+        p->place[i] = -1;
+        if (!is_fixed(t, i)) {
+            all[p->nmoving++] = (keyed){t->centre != NULL ? key[i] : (uint64_t)i, i};
+        }
+    }
+    qsort(all, (size_t)p->nmoving, sizeof *all, by_key);
+    for (int64_t k = 0; k < p->nmoving; k++) {
+        p->item[k] = all[k].item;
+        p->key[k] = all[k].key;
+        p->place[all[k].item] = k;
+    }
+done:
+    free(key);
+    free(all);
+    return code;
+}
+
+/* The edges of the phase with the index `at`: those of every phase, then its own. */
+static int64_t next_edge(const rf_trace *t, int64_t at, int64_t e)
+{
+    e++;
+    return e == t->ncommon ? t->edge_first[at] : e;
+}
+
+static int64_t first_edge(const rf_trace *t, int64_t at)
+{
+    return t->ncommon > 0 ? 0 : t->edge_first[at];
+}
+
+/* Who sends to whom, of items that may move. */
+static int make_pins(rf_problem *p)
+{
+    const rf_trace *t = p->trace;
+    const int64_t end = t->edge_first[p->at + 1];
+    int64_t sum = 0;
+    int code;
+
+    EQP_TRY(eqp_array_create(&p->pin_first, p->nmoving + 2, sizeof *p->pin_first));
+    for (int64_t e = first_edge(t, p->at); e < end; e = next_edge(t, p->at, e)) {
+        const int64_t from = p->place[t->edge[e].from], to = p->place[t->edge[e].to];
+        p->pin_first[from >= 0 && to >= 0 ? to + 1 : p->nmoving + 1]++;
+    }
+    for (int64_t k = 0; k <= p->nmoving; k++) {
+        sum += p->pin_first[k];
+        p->pin_first[k] = sum;
+    }
+    EQP_TRY(eqp_array_create(&p->pin, sum, sizeof *p->pin));
+    for (int64_t e = first_edge(t, p->at); e < end; e = next_edge(t, p->at, e)) {
+        const int64_t from = p->place[t->edge[e].from], to = p->place[t->edge[e].to];
+        if (from >= 0 && to >= 0) {
+            p->pin[p->pin_first[to]++] = from;
+        }
+    }
+    for (int64_t k = p->nmoving; k > 0; k--) {
+        p->pin_first[k] = p->pin_first[k - 1];
+    }
+    p->pin_first[0] = 0;
+done:
+    return code;
+}
+
+static void find_senders(rf_problem *p)
+{
+    const rf_trace *t = p->trace;
+
+    memset(p->sends, 0, (size_t)t->n * sizeof *p->sends);
+    for (int64_t e = first_edge(t, p->now); e < t->edge_first[p->now + 1]; e = next_edge(t, p->now, e)) {
+        p->sends[t->edge[e].from] = p->sends[t->edge[e].from] || t->edge[e].bytes < 0;
+    }
+}
+
+/* A power of two, so that rounding to it is all that is lost. */
+static double find_quantum(const rf_trace *t, int64_t at)
+{
+    double most = 0.0;
+    int exponent;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        most = fmax(most, is_fixed(t, i) ? 0.0 : t->load[at * t->n + i]);
+    }
+    (void)frexp(most, &exponent);
+    return most > 0 ? ldexp(1.0, exponent > LOAD_BITS - 900 ? exponent - LOAD_BITS : -900) : 1.0;
+}
+
+int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, rf_problem *problem)
+{
+    rf_problem *const p = problem;
+    int code;
+
+    *p = (rf_problem){.comm = comm, .trace = trace, .at = at, .now = at, .quantum = find_quantum(trace, at)};
+    MPI_Comm_rank(comm, &p->rank);
+    MPI_Comm_size(comm, &p->nranks);
+    EQP_TRY(make_curve(p));
+    EQP_TRY(make_pins(p));
+    EQP_TRY(eqp_array_create(&p->sends, trace->n, sizeof *p->sends));
+    EQP_TRY(eqp_array_create(&p->part, trace->n, sizeof *p->part));
+    find_senders(p);
+    app_slice(p->nmoving, p->rank, p->nranks, &p->first, &p->count);
+done:
+    if (code != EQP_OK) {
+        rf_problem_free(p);
+    }
+    return code;
+}
+
+void rf_problem_free(rf_problem *problem)
+{
+    free(problem->item);
+    free(problem->place);
+    free(problem->key);
+    free(problem->pin_first);
+    free(problem->pin);
+    free(problem->sends);
+    free(problem->part);
+    *problem = (rf_problem){.nmoving = 0};
+}
+
+static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
+{
+    const rf_problem *p = user;
+    const rf_trace *t = p->trace;
+    int code = EQP_OK;
+
+    EQP_TRY(eqp_survey_reserve(owners, p->count));
+    for (int64_t k = p->first; k < p->first + p->count; k++) {
+        const int64_t i = p->item[k];
+        eqp_owner owner = {.key = p->key[k],
+                           .id = k,
+                           .pin = k,
+                           .particles = 1,
+                           .home = p->rank,
+                           .at_home = k - p->first,
+                           .bytes = t->bytes != NULL ? t->bytes[i] : 0,
+                           .tag = p->rank,
+                           .interactions = p->pin_first[k + 1] - p->pin_first[k] + 1};
+        if (t->centre != NULL) {
+            memcpy(owner.centre, t->centre + 3 * i, sizeof owner.centre);
+        } else {
+            owner.centre[0] = (double)i;
+        }
+        owner.count[0] = kind == EQP_SURVEY_WORK ? llround(t->load[p->at * t->n + i] / p->quantum) : 0;
+        for (int64_t e = p->pin_first[k]; e < p->pin_first[k + 1]; e++) {
+            if (kind == EQP_SURVEY_WORK && eqp_survey_pin_below(owners) > 0) {
+                EQP_TRY(eqp_survey_add_pin(owners, p->pin[e]));
+            }
+        }
+        EQP_TRY(eqp_survey_add_owner(owners, &owner));
+    }
+done:
+    return code;
+}
+
+int rf_problem_fixed_part(const rf_trace *trace, int64_t phase, int64_t item, int nparts)
+{
+    const int64_t rank = trace->rank[phase * trace->n + item];
+
+    return nparts == trace->nranks ? (int)rank : (int)(rank * nparts / trace->nranks);
+}
+
+static void base(void *user, int nparts, double *seconds)
+{
+    const rf_problem *p = user;
+    const rf_trace *t = p->trace;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        if (is_fixed(t, i)) {
+            seconds[rf_problem_fixed_part(t, p->now, i, nparts)] += t->load[p->now * t->n + i];
+        }
+    }
+}
+
+int rf_problem_gather(rf_problem *problem, int nparts, const eqp_map *map, const eqp_placement *placement)
+{
+    rf_problem *const p = problem;
+    int *mine = NULL, *all = NULL, *counts = NULL, *before = NULL;
+    int code;
+
+    code = eqp_array_create(&mine, p->count, sizeof *mine);
+    code = code == EQP_OK ? eqp_array_create(&all, p->nmoving, sizeof *all) : code;
+    code = code == EQP_OK ? eqp_array_create(&counts, p->nranks, sizeof *counts) : code;
+    code = code == EQP_OK ? eqp_array_create(&before, p->nranks, sizeof *before) : code;
+    EQP_TRY(eqp_agree(p->comm, code, NULL));
+    for (int64_t k = 0; k < p->count; k++) {
+        mine[k] = eqp_map_own_rank(map, placement[k].tag);
+    }
+    for (int r = 0; r < p->nranks; r++) {
+        int64_t first, count;
+        app_slice(p->nmoving, r, p->nranks, &first, &count);
+        counts[r] = (int)count;
+        before[r] = (int)first;
+    }
+    if (MPI_Allgatherv(mine, (int)p->count, MPI_INT, all, counts, before, MPI_INT, p->comm) != MPI_SUCCESS) {
+        EQP_TRY(EQP_ERR_MPI);
+    }
+    for (int64_t i = 0; i < p->trace->n; i++) {
+        p->part[i] = p->place[i] >= 0 ? all[p->place[i]] : rf_problem_fixed_part(p->trace, p->now, i, nparts);
+    }
+done:
+    free(mine);
+    free(all);
+    free(counts);
+    free(before);
+    return code;
+}
+
+/* What `from` sends is a block of its own, with its bytes if it sends these; what goes along one edge is another one.
+ * So ghosts are items, however many edges lead to a part. */
+static int tell_edge(const rf_problem *p, int64_t e, eqp_evaluation *evaluation)
+{
+    const rf_trace *t = p->trace;
+    const rf_edge *edge = &t->edge[e];
+    const int home = p->part[edge->from], part = p->part[edge->to];
+    const int64_t bytes = p->sends[edge->from] && t->bytes != NULL ? t->bytes[edge->from] : 0;
+    int code;
+
+    if (home == part) {
+        return EQP_OK;
+    }
+    EQP_TRY(eqp_evaluation_block(evaluation, 0, edge->from, bytes, 1, home));
+    EQP_TRY(eqp_evaluation_need(evaluation, 0, edge->from, part));
+    if (edge->bytes > 0) {
+        EQP_TRY(eqp_evaluation_block(evaluation, 0, t->n + e, edge->bytes, 0, home));
+        EQP_TRY(eqp_evaluation_need(evaluation, 0, t->n + e, part));
+    }
+done:
+    return code;
+}
+
+int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool loads_only, eqp_evaluation *evaluation)
+{
+    const rf_problem *const p = problem;
+    const rf_trace *t = p->trace;
+    const int64_t own = t->edge_first[p->now], nedges = t->ncommon + t->edge_first[p->now + 1] - own;
+    int64_t first, count;
+    int code = EQP_OK;
+
+    app_slice(t->n, piece, npieces, &first, &count);
+    for (int64_t i = first; i < first + count; i++) {
+        EQP_TRY(eqp_evaluation_load(evaluation, p->part[i], t->load[p->now * t->n + i]));
+        EQP_TRY(eqp_evaluation_held(evaluation, p->part[i], 1));
+    }
+    app_slice(loads_only ? 0 : nedges, piece, npieces, &first, &count);
+    for (int64_t k = first; k < first + count; k++) {
+        EQP_TRY(tell_edge(p, k < t->ncommon ? k : own + k - t->ncommon, evaluation));
+    }
+done:
+    return code;
+}
+
+static int trace_map(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+                     eqp_evaluation *evaluation)
+{
+    rf_problem *p = user;
+    int code;
+
+    EQP_TRY(rf_problem_gather(p, nparts, map, placement));
+    EQP_TRY(rf_problem_tell(p, p->rank, p->nranks, loads_only, evaluation));
+done:
+    return code;
+}
+
+static int advance(void *user, eqp_message *message)
+{
+    rf_problem *p = user;
+
+    (void)message;
+    p->now++;
+    find_senders(p);
+    return EQP_OK;
+}
+
+eqp_problem rf_problem_functions(rf_problem *problem)
+{
+    static const int out[1] = {0}, ghosts[1] = {1};
+    const rf_trace *t = problem->trace;
+
+    return (eqp_problem){.user = problem,
+                         .nkinds = 1,
+                         .nominal = &problem->quantum,
+                         .nphases = 1,
+                         .back = out,
+                         .ghosts = ghosts,
+                         .survey = survey,
+                         .base = t->fixed != NULL ? base : NULL,
+                         .trace = trace_map,
+                         .advance = problem->at + 1 < t->nphases ? advance : NULL};
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A trace as a balancer sees it: items that may move are owners, those that may not are work that every map has. */
+#ifndef RF_PROBLEM_H
+#define RF_PROBLEM_H
+
+#include "../trace/trace.h"
+
+#include <equipoise/problem.h>
+
+#include <mpi.h>
+
+/* Every rank has the whole trace; it is home to a piece of the curve. */
+typedef struct rf_problem {
+    MPI_Comm comm; /* borrowed */
+    int rank, nranks;
+    const rf_trace *trace; /* borrowed */
+    int64_t at;            /* index of the phase that maps are made of */
+    int64_t now;           /* index of the phase that they are judged by */
+    int64_t nmoving;       /* items that may move */
+    int64_t *item;         /* [nmoving] along the curve */
+    int64_t *place;        /* [trace->n] along the curve, or -1 */
+    uint64_t *key;         /* [nmoving] ascending */
+    int64_t first, count;  /* piece of this rank */
+    int64_t *pin_first;    /* [nmoving + 1] into pin */
+    int64_t *pin;          /* places of the items that send to it in phase `at` */
+    bool *sends;           /* [trace->n] it sends its own bytes to somebody, in phase `now` */
+    double quantum;        /* seconds of a unit of work */
+    int *part;             /* [trace->n] of each item, as far as known */
+} rf_problem;
+
+/* at: index of a phase. Local; the trace stays where it is. */
+int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, rf_problem *problem);
+void rf_problem_free(rf_problem *problem);
+
+/* What the balancer asks. */
+eqp_problem rf_problem_functions(rf_problem *problem);
+
+/* The part of every item by a map: problem->part, on all ranks. Collective. */
+int rf_problem_gather(rf_problem *problem, int nparts, const eqp_map *map, const eqp_placement *placement);
+
+/* The part of an item that may not move. */
+int rf_problem_fixed_part(const rf_trace *trace, int64_t phase, int64_t item, int nparts);
+
+/* Tells an evaluation what problem->part makes of the phase `now`: piece `piece` of `npieces` of it. Local. */
+int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool loads_only, eqp_evaluation *evaluation);
+
+#endif

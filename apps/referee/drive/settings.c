@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "settings.h"
+
+#include <string.h>
+
+#define AT(field) offsetof(rf_settings, field)
+
+static const app_option table[] = {
+    {.name = "edges",
+     .argument = "FILE",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(edges),
+     .help = "a table of what items send each other: from,to,bytes[,phase]"},
+    {.name = "phase",
+     .argument = "N",
+     .type = APP_OPTION_INT,
+     .offset = AT(phase),
+     .int_high = INT64_MAX,
+     .help = "make maps of the loads of this phase, and judge them by all later ones; without it of the first"},
+    {.name = "map",
+     .argument = "FILE",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(map),
+     .help = "write the map that the verdict names: item,part as CSV; with %p in FILE as files for vt's\n"
+             "OfflineLB, one for each part"},
+    {.name = "method",
+     .argument = "METHOD",
+     .type = APP_OPTION_TEXT,
+     .offset = AT(method),
+     .help = "with --map: the map of this method, one of those that are compared"},
+};
+
+/* What the shared rows mean for traces: nothing is computed, and no step is made. */
+static const app_option_text texts[] = {
+    {.name = "generate", .absent = true},
+    {.name = "restart", .absent = true},
+    {.name = "max-particles", .absent = true},
+    {.name = "steps", .absent = true},
+    {.name = "dt", .absent = true},
+    {.name = "balance", .absent = true},
+    {.name = "rebalance", .absent = true},
+    {.name = "lazy", .absent = true},
+    {.name = "share", .absent = true},
+    {.name = "schedule", .absent = true},
+    {.name = "costs", .absent = true},
+    {.name = "sample-strategy", .absent = true},
+    {.name = "sample-rate", .absent = true},
+    {.name = "sample-threshold", .absent = true},
+    {.name = "forces", .absent = true},
+    {.name = "output", .absent = true},
+    {.name = "output-every", .absent = true},
+    {.name = "compare",
+     .help = "divide the items by each of these methods; 'help' lists them",
+     .fallback = "count,sfc,rcb,auto"},
+    {.name = "parts", .help = "numbers of parts, 1 to 65536 each; without it as many as the trace has ranks"},
+    {.name = "exchange", .help = "how data travel: direct|two-stage|log, then +broadcast/D, +node/R; auto: cheapest"},
+    {.name = "report", .help = "write report.json, compare.csv, phases.csv and plots there"},
+    {.name = "progress", .help = "say on standard error which number of parts is done"},
+};
+
+static const app_command_line command_line = {
+    .program = "equipoise-compare",
+    .summary = "Which map would have been better? Divides what a run of any code has recorded.",
+    .positional = "TRACE",
+    .positional_offset = AT(path),
+    .positional_room = RF_MOST_FILES,
+    .before = &app_run_input,
+    .option = table,
+    .noptions = (int)(sizeof table / sizeof table[0]),
+    .after = &app_run_output,
+    .shared_offset = AT(run),
+    .text = texts,
+    .ntexts = (int)(sizeof texts / sizeof texts[0]),
+    .values_size = sizeof(rf_settings),
+    .given_offset = AT(given),
+    .given_room = RF_SETTINGS_ROWS,
+    .epilogue =
+        "TRACE is a table (CSV, TSV), an HDF5 file, load data of DARMA vt, dumps of Charm++ (+LBDump), WarpX's\n"
+        "LoadBalanceCosts, or a folder of such files; which of them, the content says. It runs with and\n"
+        "without mpirun.\n",
+};
+
+const app_command_line *rf_settings_table(void)
+{
+    return &command_line;
+}
+
+int rf_settings_complete(rf_settings *s, eqp_message *message)
+{
+    const bool given = app_options_given(&command_line, s, "parts");
+    int code;
+
+    while (s->npaths < RF_MOST_FILES && s->path[s->npaths] != NULL) {
+        s->npaths++;
+    }
+    if (s->npaths == 0) {
+        eqp_message_set(message, "equipoise-compare: give a TRACE (see --help)");
+        return EQP_ERR_ARGUMENT;
+    }
+    if (s->method != NULL && s->map == NULL) {
+        eqp_message_set(message, "equipoise-compare: --method: needs --map");
+        return EQP_ERR_ARGUMENT;
+    }
+    s->run.snapshot = s->path[0];
+    s->run.costs = 1; /* loads are what the trace says */
+    s->has_phase = app_options_given(&command_line, s, "phase");
+    s->run.parts_text = given ? s->run.parts_text : "1"; /* until the trace is read */
+    EQP_TRY(app_run_choose("equipoise-compare", NULL, &s->run, message));
+    s->run.parts_text = given ? s->run.parts_text : NULL;
+    if (s->map != NULL && s->run.nparts_list > 1) {
+        eqp_message_set(message, "equipoise-compare: --map: one number of parts, not %d", s->run.nparts_list);
+        code = EQP_ERR_ARGUMENT;
+    }
+done:
+    return code;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* equipoise-compare: what any code's run has recorded, divided again by every method. */
+#include "drive/output.h"
+
+#include "../report/compare.h"
+#include "../shell/shell.h"
+#include "../shell/signals.h"
+
+#include <equipoise/balancer.h>
+#include <equipoise/base.h>
+#include <equipoise/par.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char program_name[] = "equipoise-compare";
+
+/* No file of --output: there is none. */
+static const char *const no_endings[] = {NULL};
+static const app_naming naming = {.ending = no_endings, .numbered = ""};
+
+/* All that a comparison works on. */
+typedef struct referee {
+    MPI_Comm comm;
+    rf_settings settings; /* with what follows from the trace */
+    rf_trace *trace;
+    rf_problem problem;
+    rf_judged judged;
+    eqp_balancer *balancer;
+    int rank;
+    int left_out; /* methods */
+    int64_t own_parts[1];
+} referee;
+
+/* Every rank reads the files: all are to see the same. */
+static int read_trace(referee *r, eqp_message *message)
+{
+    const rf_settings *s = &r->settings;
+    eqp_message inner = {""};
+    const int code = rf_trace_read(s->npaths, s->path, s->edges, s->has_phase ? s->phase : -1, &r->trace, &inner);
+
+    if (code != EQP_OK) {
+        eqp_message_set(message, "%s: %s", program_name, inner.text[0] != '\0' ? inner.text : eqp_error_text(code));
+    }
+    return eqp_agree(r->comm, code, message);
+}
+
+static int find_phase(const referee *r, int64_t *at, eqp_message *message)
+{
+    const rf_settings *s = &r->settings;
+
+    *at = s->has_phase ? rf_trace_find_phase(r->trace, s->phase) : 0;
+    if (*at < 0) {
+        eqp_message_set(message, "%s: --phase: the trace has no phase %lld", program_name, (long long)s->phase);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+/* Without --parts: as many as there were ranks. */
+static int find_parts(referee *r, eqp_message *message)
+{
+    app_run_settings *run = &r->settings.run;
+
+    if (run->parts_text == NULL) {
+        if (r->trace->nranks == 0) {
+            eqp_message_set(message, "%s: the trace has no ranks: give --parts", program_name);
+            return EQP_ERR_ARGUMENT;
+        }
+        r->own_parts[0] = r->trace->nranks;
+        run->parts = r->own_parts;
+        run->nparts_list = 1;
+    }
+    if (r->settings.map != NULL && strstr(r->settings.map, "%p") != NULL &&
+        (!r->trace->names_are_json || run->parts[0] != r->trace->nranks)) {
+        eqp_message_set(message, "%s: --map: files for vt's OfflineLB come from vt's load data, for as many parts",
+                        program_name);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+/* Methods that need places are left out where the trace has none. */
+static int choose_methods(referee *r, eqp_message *message)
+{
+    app_run_settings *run = &r->settings.run;
+    int kept = 0;
+
+    for (int i = 0; i < run->ncompare; i++) {
+        if (r->trace->centre != NULL || (run->compare[i].method->flags & EQP_NEEDS_POINTS) == 0) {
+            run->compare[kept++] = run->compare[i];
+        }
+    }
+    r->left_out = run->ncompare - kept;
+    run->ncompare = kept;
+    if (kept == 0) {
+        eqp_message_set(message, "%s: --compare: the trace has no positions, which all of these methods need",
+                        program_name);
+        return EQP_ERR_ARGUMENT;
+    }
+    return EQP_OK;
+}
+
+static int prepare(referee *r, eqp_message *message)
+{
+    int64_t at = 0;
+    int code;
+
+    EQP_TRY(find_phase(r, &at, message));
+    EQP_TRY(find_parts(r, message));
+    EQP_TRY(choose_methods(r, message));
+    EQP_TRY(rf_problem_create(r->comm, r->trace, at, &r->problem));
+    EQP_TRY(r->problem.nmoving > 0 ? EQP_OK : EQP_ERR_DATA);
+done:
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "%s: %s", program_name,
+                        code == EQP_ERR_DATA ? "no item of the trace may move" : eqp_error_text(code));
+    }
+    return eqp_agree(r->comm, code, message);
+}
+
+static int take_map(void *user, const eqp_compared *row, const eqp_map *map, const eqp_placement *placement)
+{
+    referee *r = user;
+    int code;
+
+    EQP_TRY(rf_problem_gather(&r->problem, row->parts, map, placement));
+    code = eqp_agree(r->comm, r->rank == 0 ? rf_judge_map(&r->problem, row->parts, &r->judged) : EQP_OK, NULL);
+done:
+    return code;
+}
+
+static void show(void *user, int n, const eqp_compared *rows)
+{
+    const referee *r = user;
+
+    if (r->rank == 0 && r->settings.run.progress && n > 0) {
+        fprintf(stderr, "%s: compared into %d parts\n", program_name, rows[0].parts);
+    }
+}
+
+static int compare(referee *r, rf_result *result, eqp_message *message)
+{
+    app_run_settings *run = &r->settings.run;
+    const eqp_problem problem = rf_problem_functions(&r->problem);
+    app_run_settings first = *run;
+    eqp_compared *rows = NULL;
+    int code;
+
+    app_compare_first(&first);
+    EQP_TRY(app_network_measure(r->comm, &run->network, message));
+    result->comparison.network = run->network.network;
+    const eqp_exchange_plan *plan = run->exchange_auto ? NULL : &run->exchange;
+    const eqp_balancer_options options = app_run_balancing(&first);
+    const eqp_comparison wanted = {.nchoices = run->ncompare,
+                                   .choice = run->compare,
+                                   .ncounts = run->nparts_list,
+                                   .parts = run->parts,
+                                   .network = &result->comparison.network,
+                                   .plan = plan,
+                                   .on_rows = show,
+                                   .on_map = take_map,
+                                   .user = r};
+    EQP_TRY(app_run_balancer_create(program_name, r->comm, &problem, &options, &r->balancer, message));
+    EQP_TRY(eqp_balancer_compare(r->balancer, &wanted, &rows, message));
+    if (r->rank == 0) {
+        code = r->trace->nranks > 0 ? rf_judge_run(&r->problem, &run->network.network, plan, &r->judged) : EQP_OK;
+        code = code == EQP_OK ? rf_result_make(&r->judged, run->ncompare * run->nparts_list, rows, result) : code;
+    }
+    EQP_TRY(eqp_agree(r->comm, code, NULL));
+done:
+    free(rows);
+    return code;
+}
+
+static int print(const referee *r, const rf_result *result, eqp_message *message)
+{
+    char *text = NULL;
+    int code = EQP_OK;
+
+    if (!r->settings.run.quiet) {
+        EQP_TRY(rf_result_text(result, &text));
+        (void)fputs(text, stdout);
+        if (r->left_out > 0) {
+            printf("methods left out, as they need positions, which the trace has not: %d\n", r->left_out);
+        }
+    }
+    code = app_check_printed(program_name, message);
+done:
+    free(text);
+    return code;
+}
+
+/* On rank 0. */
+static int write_all(const referee *r, const rf_result *result, const char *command, eqp_message *message)
+{
+    eqp_message note = {""};
+    int code = EQP_OK;
+
+    app_signals_keep(); /* a file that is begun is completed */
+    if (r->settings.map != NULL) {
+        EQP_TRY(rf_result_map(result, message));
+    }
+    if (r->settings.run.report != NULL) {
+        EQP_TRY(rf_result_report(result, command, message, &note));
+        if (note.text[0] != '\0') {
+            fprintf(stderr, "%s\n", note.text);
+        }
+    }
+    EQP_TRY(print(r, result, message));
+done:
+    return code;
+}
+
+static int work(referee *r, const char *command, eqp_message *message)
+{
+    rf_result result = {.settings = &r->settings,
+                        .problem = &r->problem,
+                        .comparison = {.program = program_name, .run = &r->settings.run, .comm = r->comm}};
+    int code;
+
+    EQP_TRY(read_trace(r, message));
+    EQP_TRY(prepare(r, message));
+    EQP_TRY(compare(r, &result, message));
+    EQP_TRY(eqp_agree(r->comm, r->rank == 0 ? write_all(r, &result, command, message) : EQP_OK, message));
+done:
+    rf_result_free(&result);
+    return code;
+}
+
+static int simulate(MPI_Comm comm, const void *values, const char *command, int *stopped, eqp_message *message)
+{
+    referee *r = NULL;
+    app_places places;
+    int code = eqp_agree(comm, eqp_array_create(&r, 1, sizeof *r), NULL);
+
+    (void)stopped;
+    if (code != EQP_OK) {
+        free(r);
+        return code;
+    }
+    r->settings = *(const rf_settings *)values;
+    r->comm = comm;
+    r->judged.keep = r->settings.map != NULL;
+    MPI_Comm_rank(comm, &r->rank);
+    code = app_places_take(comm, program_name, &r->settings.run, &naming, NULL, &places, message);
+    if (code == EQP_OK) {
+        code = work(r, command, message);
+        app_places_free(&places);
+    }
+    if (code != EQP_OK && message->text[0] == '\0') {
+        eqp_message_set(message, "%s: %s", program_name, eqp_error_text(code));
+    }
+    eqp_balancer_free(r->balancer);
+    rf_judged_free(&r->judged);
+    rf_problem_free(&r->problem);
+    rf_trace_free(r->trace);
+    free(r);
+    return code;
+}
+
+/* The lists of names. */
+static int answer(const void *values, char **text, eqp_message *message)
+{
+    (void)message;
+    return app_run_asks(((const rf_settings *)values)->run.compare_text) ? app_run_list_methods(NULL, text) : EQP_OK;
+}
+
+static int complete(void *values, eqp_message *message)
+{
+    return rf_settings_complete(values, message);
+}
+
+int main(int argc, char **argv)
+{
+    rf_settings settings = {.run = {.snapshot = NULL}};
+    const app_program program = {rf_settings_table(), &settings, answer, complete, simulate, NULL, {1e-4, 1.0, 0.0}};
+    const int status = app_main(&program, MPI_COMM_WORLD, argc, argv);
+
+    app_run_settings_free(&settings.run);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reduced diagnostics LoadBalanceCosts of WarpX: a line for each step, in it a group of columns for each box. The
+ * header is `#[1]step() [2]time(s) [3]cost_box_0() [4]proc_box_0() ...`; a step with fewer boxes than the largest one
+ * is filled with NaN. Boxes are known by their level and lowest cell: after a regrid there are others. */
+#include "keys.h"
+#include "text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { COST, PROC, LEV, I_LOW, J_LOW, K_LOW, NFIELDS };
+static const char *const field_name[NFIELDS] = {"cost", "proc", "lev", "i_low", "j_low", "k_low"};
+
+/* Most levels: each doubles the cells along an axis. */
+enum { MOST_LEVELS = 30 };
+
+/* Which field of which box a column is; box -1: none that is read. */
+typedef struct column {
+    int32_t field;
+    int64_t box;
+} column;
+
+typedef struct boxes {
+    rf_build *build;
+    int64_t ncolumns, column_room, nboxes; /* nboxes: in a line at most */
+    column *column;
+    double *value; /* [nboxes][NFIELDS] of this line */
+    rf_keys known; /* level and lowest cell: boxes of the first step keep the numbers that WarpX gives them */
+    eqp_message *message;
+} boxes;
+
+/* "[7]i_low_box_0()" */
+static column read_column(char *name)
+{
+    column none = {0, -1};
+    char *middle, *end;
+    long long number;
+
+    if (name[0] == '[') {
+        name += strcspn(name, "]");
+        name += name[0] == ']';
+    }
+    name[strcspn(name, "(")] = '\0';
+    middle = strstr(name, "_box_");
+    if (middle == NULL) {
+        return none;
+    }
+    *middle = '\0';
+    number = strtoll(middle + 5, &end, 10);
+    for (int f = 0; f < NFIELDS; f++) {
+        if (strcmp(name, field_name[f]) == 0 && end > middle + 5 && *end == '\0' && number >= 0) {
+            return (column){f, number};
+        }
+    }
+    return none;
+}
+
+static int read_header(boxes *b, char *line, char separator)
+{
+    char *name;
+    int code = EQP_OK;
+
+    line += line[0] == '#';
+    while ((name = rf_field_next(&line, separator)) != NULL) {
+        EQP_TRY(eqp_array_reserve(&b->column, &b->column_room, b->ncolumns + 1, sizeof *b->column));
+        b->column[b->ncolumns] = read_column(name);
+        const int64_t at = b->column[b->ncolumns++].box;
+        if (at > b->ncolumns) { /* boxes are numbered without gaps */
+            EQP_TRY(rf_build_refuse(b->build, EQP_ERR_FORMAT, b->message, "box %lld in column %lld", (long long)at,
+                                    (long long)b->ncolumns));
+        }
+        b->nboxes = at >= b->nboxes ? at + 1 : b->nboxes;
+    }
+    EQP_TRY(eqp_array_create(&b->value, b->nboxes * NFIELDS, sizeof *b->value));
+done:
+    return code;
+}
+
+static int name_box(boxes *b, int64_t index, const int64_t key[RF_KEY_WORDS])
+{
+    char text[120];
+
+    if (rf_build_has_name(b->build, index)) {
+        return EQP_OK;
+    }
+    (void)snprintf(text, sizeof text, "level %lld at %lld %lld %lld", (long long)key[0], (long long)key[1],
+                   (long long)key[2], (long long)key[3]);
+    return rf_build_name(b->build, index, strdup(text));
+}
+
+static int take_box(boxes *b, int64_t phase, const double value[NFIELDS])
+{
+    int64_t key[RF_KEY_WORDS], index;
+    rf_row row = {.phase = phase, .load = value[COST], .bytes = RF_NONE, .placed = true};
+    int code;
+
+    for (int f = PROC; f < NFIELDS; f++) {
+        if (!(fabs(value[f]) < 0x1p53) || value[f] != floor(value[f])) {
+            return rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "%s is %g", field_name[f], value[f]);
+        }
+    }
+    if (value[LEV] < 0 || value[LEV] > MOST_LEVELS) {
+        return rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "level %g", value[LEV]);
+    }
+    row.rank = (int64_t)value[PROC];
+    for (int d = 0; d < 3; d++) {
+        row.centre[d] = ldexp(value[I_LOW + d], -(int)value[LEV]); /* levels refine by 2 */
+        key[1 + d] = (int64_t)value[I_LOW + d];
+    }
+    key[0] = (int64_t)value[LEV];
+    EQP_TRY(rf_keys_take(&b->known, key, &row.item));
+    EQP_TRY(rf_build_row(b->build, &row, &index, b->message));
+    EQP_TRY(name_box(b, index, key));
+done:
+    return code;
+}
+
+static int read_line(boxes *b, char *line, char separator)
+{
+    char *field = rf_field_next(&line, separator);
+    int64_t step = 0, at = 1;
+    int code;
+
+    for (int64_t v = 0; v < b->nboxes * NFIELDS; v++) {
+        b->value[v] = NAN;
+    }
+    EQP_TRY(rf_field_int(b->build, field != NULL ? field : "", "step", &step, b->message));
+    for (; (field = rf_field_next(&line, separator)) != NULL; at++) {
+        if (at >= b->ncolumns) {
+            EQP_TRY(rf_build_refuse(b->build, EQP_ERR_DATA, b->message, "more fields than the header has"));
+        }
+        const column *c = &b->column[at];
+        if (c->box >= 0 && strcasecmp(field, "nan") != 0) {
+            EQP_TRY(rf_field_real(b->build, field, field_name[c->field], &b->value[c->box * NFIELDS + c->field],
+                                  b->message));
+        }
+    }
+    for (int64_t i = 0; i < b->nboxes; i++) {
+        const double *value = b->value + i * NFIELDS;
+        if (!isnan(value[COST]) || !isnan(value[PROC])) { /* else this step has no such box */
+            EQP_TRY(take_box(b, step, value));
+        }
+    }
+done:
+    return code;
+}
+
+int rf_read_boxes(rf_build *build, const char *path, eqp_message *message)
+{
+    boxes b = {.build = build, .message = message};
+    rf_lines lines = {.stream = NULL};
+    bool end = false;
+    char separator = ' ';
+    int code;
+
+    EQP_TRY(rf_build_open(build, path, "line"));
+    EQP_TRY(rf_lines_open(path, &lines, message));
+    for (;;) {
+        EQP_TRY(rf_lines_next(&lines, build, &end, message));
+        if (end) {
+            break;
+        }
+        if (b.ncolumns == 0) {
+            separator = rf_separator_of(lines.line);
+            EQP_TRY(read_header(&b, lines.line, separator));
+        } else if (lines.line[strspn(lines.line, " \t")] != '\0') {
+            EQP_TRY(read_line(&b, lines.line, separator));
+        }
+    }
+done:
+    rf_lines_close(&lines);
+    free(b.column);
+    free(b.value);
+    rf_keys_free(&b.known);
+    return code;
+}

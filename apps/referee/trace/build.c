@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "kept.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rf_build_create(int64_t wanted, rf_build **build)
+{
+    rf_build *made = NULL;
+    int code;
+
+    EQP_TRY(eqp_array_create(&made, 1, sizeof *made));
+    made->wanted = wanted;
+    made->unit = "line";
+    *build = made;
+done:
+    return code;
+}
+
+void rf_build_free(rf_build *build)
+{
+    if (build == NULL) {
+        return;
+    }
+    for (int64_t i = 0; i < build->items.n && build->item != NULL; i++) {
+        free(build->item[i].name);
+    }
+    rf_ids_free(&build->items);
+    rf_ids_free(&build->phases);
+    free(build->item);
+    free(build->row);
+    free(build->edge);
+    free(build->path);
+    free(build->repeat);
+    free(build);
+}
+
+int rf_build_open(rf_build *build, const char *path, const char *unit)
+{
+    int code;
+
+    EQP_TRY(eqp_array_reserve(&build->path, &build->path_room, build->npaths + 1, sizeof *build->path));
+    build->path[build->npaths++] = path;
+    build->unit = unit;
+    build->number = 0;
+done:
+    return code;
+}
+
+void rf_build_at(rf_build *build, int64_t number)
+{
+    build->number = number;
+}
+
+void rf_build_leave_out(rf_build *build)
+{
+    build->left_out++;
+}
+
+void rf_build_say(const char *path, const char *unit, int64_t number, const char *what, eqp_message *message)
+{
+    eqp_message_set(message, "%.250s: %s %lld: %s", path, unit, (long long)number, what);
+}
+
+int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const char *format, ...)
+{
+    char what[200];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    rf_build_say(build->path[build->npaths - 1], build->unit, build->number, what, message);
+    return code;
+}
+
+void rf_build_note(rf_build *build, const char *format, ...)
+{
+    char what[200];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    if (build->nnotes < 2 && strstr(build->note.text, what) == NULL) {
+        eqp_message_set(&build->note, "%s%s%s", build->note.text, build->nnotes > 0 ? "; " : "", what);
+        build->nnotes++;
+    }
+}
+
+static int find_item(rf_build *b, int64_t id, int64_t *index, eqp_message *message)
+{
+    const int64_t before = b->items.n;
+    int code;
+
+    EQP_TRY(id >= 0 ? EQP_OK
+                    : rf_build_refuse(b, EQP_ERR_DATA, message, "item %lld: numbers begin with 0", (long long)id));
+    EQP_TRY(rf_ids_take(&b->items, id, index));
+    if (b->items.n > before) {
+        /* where it fails the item is there without its record: nothing more is read then */
+        EQP_TRY(eqp_array_reserve(&b->item, &b->item_room, b->items.room, sizeof *b->item));
+        b->item[*index] = (rf_kept_item){.centre_phase = RF_NONE, .bytes = RF_NONE};
+    }
+done:
+    if (code == EQP_ERR_MEMORY && b->items.n > before) {
+        b->items.n = before;
+    }
+    return code;
+}
+
+static int check_row(const rf_build *b, const rf_row *row, eqp_message *message)
+{
+    if (!isfinite(row->load) || row->load < 0 || row->load > 1e18) {
+        return rf_build_refuse(b, EQP_ERR_DATA, message, "load %g: loads are 0 to 1e18", row->load);
+    }
+    if (row->phase < 0) {
+        return rf_build_refuse(b, EQP_ERR_DATA, message, "phase %lld: phases begin with 0", (long long)row->phase);
+    }
+    if (row->rank != RF_NONE && (row->rank < 0 || row->rank >= RF_MOST_RANKS)) {
+        return rf_build_refuse(b, EQP_ERR_DATA, message, "rank %lld: ranks are 0 to %d", (long long)row->rank,
+                               RF_MOST_RANKS - 1);
+    }
+    if (row->bytes != RF_NONE && row->bytes < 0) {
+        return rf_build_refuse(b, EQP_ERR_DATA, message, "%lld bytes: less than none", (long long)row->bytes);
+    }
+    if (b->nrows > 0 && (row->rank != RF_NONE) != b->ranked) {
+        return rf_build_refuse(b, EQP_ERR_DATA, message, "some rows have a rank, others have none");
+    }
+    for (int d = 0; d < 3 && row->placed; d++) {
+        if (!isfinite(row->centre[d]) || fabs(row->centre[d]) > 1e150) {
+            return rf_build_refuse(b, EQP_ERR_DATA, message, "%c is %g: positions are finite", "xyz"[d],
+                                   row -> centre[d]);
+        }
+    }
+    return EQP_OK;
+}
+
+/* Positions of the phase that is wanted, else of the first one. */
+static void take_place(const rf_build *b, const rf_row *row, rf_kept_item *item)
+{
+    const bool first = item->centre_phase == RF_NONE;
+
+    if (row->placed &&
+        (first || row->phase == b->wanted || (item->centre_phase != b->wanted && row->phase < item->centre_phase))) {
+        memcpy(item->centre, row->centre, sizeof item->centre);
+        item->centre_phase = row->phase;
+    }
+}
+
+int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message *message)
+{
+    rf_build *const b = build;
+    int64_t i, p;
+    int code;
+
+    EQP_TRY(check_row(b, row, message));
+    EQP_TRY(find_item(b, row->item, &i, message));
+    EQP_TRY(rf_ids_take(&b->phases, row->phase, &p));
+    EQP_TRY(eqp_array_reserve(&b->row, &b->row_room, b->nrows + 1, sizeof *b->row));
+    rf_kept_item *item = &b->item[i];
+    if (item->seen && item->fixed != row->fixed) {
+        EQP_TRY(
+            rf_build_refuse(b, EQP_ERR_DATA, message, "item %lld may move in some rows only", (long long)row->item));
+    }
+    b->row[b->nrows++] = (rf_kept_row){.item = (int32_t)i,
+                                       .phase = (int32_t)p,
+                                       .rank = row->rank != RF_NONE ? (int32_t)row->rank : -1,
+                                       .load = row->load,
+                                       .number = b->number,
+                                       .path = (int32_t)(b->npaths - 1)};
+    item->seen = true;
+    item->fixed = row->fixed;
+    item->bytes = row->bytes != RF_NONE ? row->bytes : item->bytes;
+    take_place(b, row, item);
+    b->ranked = row->rank != RF_NONE;
+    b->sized = b->sized || row->bytes != RF_NONE;
+    b->placed = b->placed || row->placed;
+    b->held = b->held || row->fixed;
+    if (index != NULL) {
+        *index = i;
+    }
+done:
+    return code;
+}
+
+bool rf_build_has_name(const rf_build *build, int64_t index)
+{
+    return build->item[index].name != NULL;
+}
+
+int rf_build_name(rf_build *build, int64_t index, char *name)
+{
+    if (build->item[index].name != NULL) {
+        free(name);
+        return EQP_OK;
+    }
+    build->item[index].name = name;
+    build->named = build->named || name != NULL;
+    return name != NULL ? EQP_OK : EQP_ERR_MEMORY;
+}
+
+int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase, eqp_message *message)
+{
+    rf_build *const b = build;
+    int64_t i, k, p = -1;
+    int code;
+
+    if (bytes != RF_NONE && (bytes < 0 || bytes > INT64_C(1) << 50)) {
+        return rf_build_refuse(b, EQP_ERR_DATA, message, "%lld bytes: not 0 to 2^50", (long long)bytes);
+    }
+    EQP_TRY(find_item(b, from, &i, message));
+    EQP_TRY(find_item(b, to, &k, message));
+    if (phase != RF_NONE) {
+        EQP_TRY(phase >= 0
+                    ? EQP_OK
+                    : rf_build_refuse(b, EQP_ERR_DATA, message, "phase %lld: phases begin with 0", (long long)phase));
+        EQP_TRY(rf_ids_take(&b->phases, phase, &p));
+    }
+    EQP_TRY(eqp_array_reserve(&b->edge, &b->edge_room, b->nedges + 1, sizeof *b->edge));
+    b->edge[b->nedges++] = (rf_kept_edge){.from = (int32_t)i,
+                                          .to = (int32_t)k,
+                                          .phase = (int32_t)p,
+                                          .bytes = bytes != RF_NONE ? bytes : -1,
+                                          .number = b->number,
+                                          .path = (int32_t)(b->npaths - 1)};
+done:
+    return code;
+}
+
+int rf_build_repeat(rf_build *build, int64_t phase, int64_t of)
+{
+    rf_build *const b = build;
+    int64_t p;
+    int code;
+
+    for (int64_t i = 0; i < b->nrepeats; i++) {
+        if (b->repeat[2 * i] == phase && b->repeat[2 * i + 1] == of) {
+            return EQP_OK; /* every rank's file says so */
+        }
+    }
+    EQP_TRY(rf_ids_take(&b->phases, phase, &p));
+    EQP_TRY(eqp_array_reserve(&b->repeat, &b->repeat_room, 2 * (b->nrepeats + 1), sizeof *b->repeat));
+    b->repeat[2 * b->nrepeats] = phase;
+    b->repeat[2 * b->nrepeats++ + 1] = of;
+done:
+    return code;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A trace in the making: readers tell of items row by row, in any order. Private to this folder. */
+#ifndef RF_BUILD_H
+#define RF_BUILD_H
+
+#include "keys.h"
+#include "trace.h"
+
+#include <stdio.h>
+
+/* Nobody has said it. */
+#define RF_NONE INT64_MIN
+
+/* What a reader tells of an item in a phase. */
+typedef struct rf_row {
+    int64_t item;     /* any number >= 0 */
+    int64_t phase;    /* >= 0 */
+    double load;      /* finite, >= 0 */
+    int64_t rank;     /* 0 to RF_MOST_RANKS - 1, or RF_NONE */
+    int64_t bytes;    /* >= 0, or RF_NONE */
+    double centre[3]; /* finite */
+    bool placed;      /* centre is known */
+    bool fixed;
+} rf_row;
+
+typedef struct rf_build rf_build;
+
+/* wanted: as rf_trace_read(). */
+int rf_build_create(int64_t wanted, rf_build **build);
+void rf_build_free(rf_build *build);
+
+/* Begins a file: path is borrowed until the build is freed. Messages begin with it and with a number in it, set by
+ * rf_build_at(), of what the unit says ("line", "task"). */
+int rf_build_open(rf_build *build, const char *path, const char *unit);
+void rf_build_at(rf_build *build, int64_t number);
+
+/* A line that begins with the place. Returns code. */
+int rf_build_refuse(const rf_build *build, int code, eqp_message *message, const char *format, ...) EQP_PRINTF(4, 5);
+
+/* Takes a row in; values are checked. index: of the item among those so far; may be NULL. */
+int rf_build_row(rf_build *build, const rf_row *row, int64_t *index, eqp_message *message);
+
+/* A name for an item that rf_build_row() has numbered (owned by the build from now on, even on error); ignored where it
+ * has one. */
+int rf_build_name(rf_build *build, int64_t index, char *name);
+bool rf_build_has_name(const rf_build *build, int64_t index);
+
+/* An edge by the items' own numbers. phase: RF_NONE: of every phase. bytes: >= 0, or RF_NONE. */
+int rf_build_edge(rf_build *build, int64_t from, int64_t to, int64_t bytes, int64_t phase, eqp_message *message);
+
+/* One that is none between items. */
+void rf_build_leave_out(rf_build *build);
+
+/* Makes the trace. lenient: edges to unknown items are left out and counted, not refused. */
+int rf_build_finish(rf_build *build, const char *format, bool lenient, rf_trace **trace, eqp_message *message);
+
+/* A phase has the loads and ranks of another one; one without rows has none. */
+int rf_build_repeat(rf_build *build, int64_t phase, int64_t of);
+
+/* Something for the user: trace->note. The first two count. */
+void rf_build_note(rf_build *build, const char *format, ...) EQP_PRINTF(2, 3);
+
+/* All of a file at once: owned by the caller. */
+int rf_read_bytes(const char *path, char **bytes, int64_t *size, eqp_message *message);
+
+/* The readers: of a file that was told by its beginning. */
+int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message);
+int rf_read_boxes(rf_build *build, const char *path, eqp_message *message);
+int rf_read_vt(rf_build *build, const char *path, eqp_message *message);
+int rf_read_hdf5(rf_build *build, const char *path, eqp_message *message);
+/* known: the objects of the dumps before this one. */
+int rf_read_charm(rf_build *build, const char *path, int64_t phase, rf_keys *known, eqp_message *message);
+
+#endif

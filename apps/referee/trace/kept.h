@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a build has kept of the rows so far. For build.c, which fills it, and finish.c, which makes tables of it. */
+#ifndef RF_KEPT_H
+#define RF_KEPT_H
+
+#include "build.h"
+#include "ids.h"
+
+/* A row as it is kept. */
+typedef struct rf_kept_row {
+    int32_t item, phase, rank;
+    double load;
+    int64_t number; /* in its file */
+    int32_t path;
+} rf_kept_row;
+
+typedef struct rf_kept_edge {
+    int32_t from, to, phase; /* phase -1: every one */
+    int64_t bytes;
+    int64_t number;
+    int32_t path;
+} rf_kept_edge;
+
+/* What is known of an item whatever the phase. */
+typedef struct rf_kept_item {
+    double centre[3];
+    int64_t centre_phase; /* whose; RF_NONE: it has no position */
+    int64_t bytes;
+    char *name;
+    bool seen, fixed;
+} rf_kept_item;
+
+struct rf_build {
+    int64_t wanted;
+    rf_ids items, phases;
+    rf_kept_item *item;
+    rf_kept_row *row;
+    rf_kept_edge *edge;
+    int64_t item_room, nrows, row_room, nedges, edge_room;
+    const char **path; /* of the files */
+    int64_t npaths, path_room;
+    const char *unit;
+    int64_t number;
+    bool ranked, sized, placed, named, held; /* there are such rows */
+    int64_t *repeat;                         /* [nrepeats][2] phase, of which */
+    int64_t nrepeats, repeat_room, left_out;
+    eqp_message note;
+    int nnotes;
+};
+
+/* "PATH: UNIT NUMBER: WHAT" */
+void rf_build_say(const char *path, const char *unit, int64_t number, const char *what, eqp_message *message);
+
+#endif

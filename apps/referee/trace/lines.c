@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rf_lines_open(const char *path, rf_lines *lines, eqp_message *message)
+{
+    *lines = (rf_lines){.stream = fopen(path, "r")};
+    if (lines->stream == NULL) {
+        eqp_message_set(message, "%.250s: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    return EQP_OK;
+}
+
+void rf_lines_close(rf_lines *lines)
+{
+    if (lines->stream != NULL) {
+        (void)fclose(lines->stream);
+    }
+    free(lines->line);
+    *lines = (rf_lines){.stream = NULL};
+}
+
+int rf_lines_next(rf_lines *lines, rf_build *build, bool *end, eqp_message *message)
+{
+    ssize_t length;
+
+    errno = 0;
+    length = getline(&lines->line, &lines->room, lines->stream);
+    rf_build_at(build, ++lines->number);
+    *end = length < 0;
+    if (*end) {
+        return feof(lines->stream) ? EQP_OK
+                                   : rf_build_refuse(build, errno == ENOMEM ? EQP_ERR_MEMORY : EQP_ERR_IO, message,
+                                                     "%s", strerror(errno));
+    }
+    if (memchr(lines->line, '\0', (size_t)length) != NULL) {
+        return rf_build_refuse(build, EQP_ERR_FORMAT, message, "a byte that is no text");
+    }
+    while (length > 0 && (lines->line[length - 1] == '\n' || lines->line[length - 1] == '\r')) {
+        lines->line[--length] = '\0';
+    }
+    return EQP_OK;
+}
+
+int rf_read_bytes(const char *path, char **bytes, int64_t *size, eqp_message *message)
+{
+    FILE *stream = fopen(path, "rb");
+    char *made = NULL;
+    int64_t n = 0, room = 0;
+    size_t got = 1;
+    int code = EQP_OK;
+
+    if (stream == NULL) {
+        eqp_message_set(message, "%.250s: %s", path, strerror(errno));
+        return EQP_ERR_IO;
+    }
+    while (got > 0) {
+        EQP_TRY(eqp_array_reserve(&made, &room, n + 65536, 1));
+        got = fread(made + n, 1, (size_t)(room - n), stream);
+        n += (int64_t)got;
+    }
+    if (ferror(stream)) {
+        eqp_message_set(message, "%.250s: %s", path, strerror(errno));
+        EQP_TRY(EQP_ERR_IO);
+    }
+    *bytes = made;
+    *size = n;
+    made = NULL;
+done:
+    free(made);
+    (void)fclose(stream);
+    return code;
+}
+
+char *rf_field_next(char **rest, char separator)
+{
+    char *field = *rest, *end;
+
+    if (field == NULL) {
+        return NULL;
+    }
+    field += strspn(field, separator == '\t' ? " " : " \t");
+    if (separator == ' ') {
+        end = field + strcspn(field, " \t");
+        *rest = end + strspn(end, " \t");
+        *rest = **rest != '\0' ? *rest : NULL;
+    } else {
+        end = field + strcspn(field, (char[]){separator, '\0'});
+        *rest = *end != '\0' ? end + 1 : NULL;
+    }
+    *end = '\0';
+    while (end > field && (end[-1] == ' ' || end[-1] == '\t')) {
+        *--end = '\0';
+    }
+    if (end - field >= 2 && field[0] == '"' && end[-1] == '"') {
+        end[-1] = '\0';
+        field++;
+    }
+    return field;
+}
+
+char rf_separator_of(const char *header)
+{
+    return strchr(header, '\t') != NULL  ? '\t'
+           : strchr(header, ';') != NULL ? ';'
+           : strchr(header, ',') != NULL ? ','
+                                         : ' ';
+}
+
+int rf_field_int(const rf_build *build, const char *field, const char *name, int64_t *value, eqp_message *message)
+{
+    char *end;
+    long long read;
+
+    errno = 0;
+    read = strtoll(field, &end, 10);
+    if (end == field || *end != '\0' || isspace((unsigned char)field[0])) {
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is no whole number", name, field);
+    }
+    if (errno == ERANGE || read == INT64_MIN) {
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' does not fit into 64 bits", name, field);
+    }
+    *value = read;
+    return EQP_OK;
+}
+
+int rf_field_real(const rf_build *build, const char *field, const char *name, double *value, eqp_message *message)
+{
+    char *end;
+
+    *value = strtod(field, &end);
+    if (end == field || *end != '\0' || isspace((unsigned char)field[0])) {
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is no number", name, field);
+    }
+    if (!isfinite(*value)) {
+        return rf_build_refuse(build, EQP_ERR_DATA, message, "%s: '%.40s' is not finite", name, field);
+    }
+    return EQP_OK;
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tables of items and of edges: their header says which column is what. */
+#include "text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { ITEM, X, Y, Z, LOAD, PHASE, RANK, BYTES, FIXED, FROM, TO, NCOLUMNS };
+
+/* Names that a column may have, first the one that messages use. */
+static const char *const names[NCOLUMNS][6] = {
+    [ITEM] = {"item", "id", "object", "task", "element", NULL},
+    [X] = {"x", NULL},
+    [Y] = {"y", NULL},
+    [Z] = {"z", NULL},
+    [LOAD] = {"load", "time", "cost", "seconds", "work", NULL},
+    [PHASE] = {"phase", "step", "iteration", NULL},
+    [RANK] = {"rank", "proc", "part", "pe", NULL},
+    [BYTES] = {"bytes", "size", NULL},
+    [FIXED] = {"fixed", NULL},
+    [FROM] = {"from", "source", NULL},
+    [TO] = {"to", "target", NULL},
+};
+
+/* Units that a load may have, in seconds. */
+static const struct unit {
+    const char *name;
+    double seconds;
+} units[] = {{"s", 1}, {"sec", 1}, {"seconds", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}};
+
+/* A table in the middle of its reading. */
+typedef struct table {
+    rf_build *build;
+    char separator;
+    bool edges;           /* of edges, else of items */
+    int column[NCOLUMNS]; /* -1: absent */
+    double unit;          /* of a load, in seconds */
+    char *field[NCOLUMNS];
+    eqp_message *message;
+} table;
+
+/* The unit behind a name: "load_ms", "load(ms)", "load [ms]". Cuts it off. */
+static char *cut_unit(char *name)
+{
+    char *at = strpbrk(name, "([");
+    char *unit = "";
+
+    if (at != NULL) {
+        unit = at + 1;
+        unit[strcspn(unit, ")]")] = '\0';
+    } else if ((at = strrchr(name, '_')) != NULL) {
+        unit = at + 1;
+    }
+    if (at != NULL) {
+        while (at > name && at[-1] == ' ') {
+            at--;
+        }
+        *at = '\0';
+    }
+    return unit;
+}
+
+static int find_column(const char *name)
+{
+    for (int c = 0; c < NCOLUMNS; c++) {
+        for (int k = 0; names[c][k] != NULL; k++) {
+            if (strcasecmp(name, names[c][k]) == 0) {
+                return c;
+            }
+        }
+    }
+    return -1;
+}
+
+static int take_unit(table *t, int column, const char *unit)
+{
+    const size_t n = sizeof units / sizeof units[0];
+    size_t k = 0;
+
+    if (column == BYTES && unit[0] != '\0' && strcasecmp(unit, "bytes") != 0 && strcasecmp(unit, "b") != 0) {
+        return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s': bytes come in bytes", unit);
+    }
+    if (column != LOAD || unit[0] == '\0') {
+        return EQP_OK; /* positions come in any unit */
+    }
+    while (k < n && strcasecmp(unit, units[k].name) != 0) {
+        k++;
+    }
+    if (k == n) {
+        return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "unit '%.40s' of loads is not known", unit);
+    }
+    t->unit = units[k].seconds;
+    return EQP_OK;
+}
+
+static int take_name(table *t, char *name, int at)
+{
+    char whole[64];
+    int column;
+    int code;
+
+    (void)snprintf(whole, sizeof whole, "%s", name);
+    column = find_column(name);
+    if (column < 0) {
+        const char *unit = cut_unit(name);
+        column = find_column(name);
+        EQP_TRY(column >= 0 ? take_unit(t, column, unit) : EQP_OK);
+    }
+    if (column < 0) {
+        rf_build_note(t->build, "column '%.40s' is not read", whole);
+        return EQP_OK;
+    }
+    if (t->column[column] >= 0) {
+        return rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "two columns are '%s'", names[column][0]);
+    }
+    t->column[column] = at;
+    code = EQP_OK;
+done:
+    return code;
+}
+
+static int want_column(const table *t, int column)
+{
+    return t->column[column] >= 0
+               ? EQP_OK
+               : rf_build_refuse(t->build, EQP_ERR_FORMAT, t->message, "there is no column '%s'", names[column][0]);
+}
+
+static int read_header(table *t, char *line)
+{
+    char *name;
+    int at = 0, code;
+
+    t->separator = rf_separator_of(line);
+    t->unit = 1.0;
+    for (int c = 0; c < NCOLUMNS; c++) {
+        t->column[c] = -1;
+    }
+    while ((name = rf_field_next(&line, t->separator)) != NULL) {
+        EQP_TRY(take_name(t, name, at++));
+    }
+    t->edges = t->column[FROM] >= 0 || t->column[TO] >= 0;
+    EQP_TRY(want_column(t, t->edges ? FROM : ITEM));
+    EQP_TRY(want_column(t, t->edges ? TO : LOAD));
+    if (!t->edges && (t->column[Y] >= 0 || t->column[Z] >= 0)) {
+        EQP_TRY(want_column(t, X));
+        EQP_TRY(t->column[Z] >= 0 ? want_column(t, Y) : EQP_OK);
+    }
+done:
+    return code;
+}
+
+/* The field of a column in this row: NULL where there is no such column, or where it may be empty and is. */
+static int get(const table *t, int column, bool may_be_empty, const char **field)
+{
+    *field = t->column[column] >= 0 ? t->field[column] : NULL;
+    if (t->column[column] >= 0 && (*field == NULL || (*field)[0] == '\0')) {
+        *field = NULL;
+        return may_be_empty ? EQP_OK
+                            : rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "there is no %s", names[column][0]);
+    }
+    return EQP_OK;
+}
+
+static int get_int(const table *t, int column, bool may_be_empty, int64_t *value)
+{
+    const char *field;
+    int code;
+
+    EQP_TRY(get(t, column, may_be_empty, &field));
+    if (field != NULL) {
+        EQP_TRY(rf_field_int(t->build, field, names[column][0], value, t->message));
+    }
+done:
+    return code;
+}
+
+static int get_real(const table *t, int column, bool may_be_empty, double *value, bool *there)
+{
+    const char *field;
+    int code;
+
+    EQP_TRY(get(t, column, may_be_empty, &field));
+    *there = field != NULL;
+    if (field != NULL) {
+        EQP_TRY(rf_field_real(t->build, field, names[column][0], value, t->message));
+    }
+done:
+    return code;
+}
+
+static int read_item(const table *t)
+{
+    rf_row row = {.phase = 0, .rank = RF_NONE, .bytes = RF_NONE};
+    int64_t fixed = 0;
+    bool there, placed[3] = {false};
+    int code;
+
+    EQP_TRY(get_int(t, ITEM, false, &row.item));
+    EQP_TRY(get_real(t, LOAD, false, &row.load, &there));
+    row.load *= t->unit;
+    for (int d = 0; d < 3; d++) {
+        EQP_TRY(get_real(t, X + d, true, &row.centre[d], &placed[d]));
+        if (t->column[X + d] >= 0 && placed[d] != placed[0]) {
+            EQP_TRY(rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "half a position"));
+        }
+    }
+    row.placed = placed[0];
+    EQP_TRY(get_int(t, PHASE, false, &row.phase));
+    EQP_TRY(get_int(t, RANK, false, &row.rank));
+    EQP_TRY(get_int(t, BYTES, true, &row.bytes));
+    EQP_TRY(get_int(t, FIXED, true, &fixed));
+    row.fixed = fixed != 0;
+    if (row.fixed && row.rank == RF_NONE) {
+        EQP_TRY(rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "item %lld is fixed, but has no rank",
+                                (long long)row.item));
+    }
+    EQP_TRY(rf_build_row(t->build, &row, NULL, t->message));
+done:
+    return code;
+}
+
+static int read_edge(const table *t)
+{
+    int64_t from = 0, to = 0, bytes = RF_NONE, phase = RF_NONE;
+    int code;
+
+    EQP_TRY(get_int(t, FROM, false, &from));
+    EQP_TRY(get_int(t, TO, false, &to));
+    EQP_TRY(get_int(t, BYTES, true, &bytes));
+    EQP_TRY(get_int(t, PHASE, true, &phase));
+    EQP_TRY(rf_build_edge(t->build, from, to, bytes, phase, t->message));
+done:
+    return code;
+}
+
+static int read_row(table *t, char *line)
+{
+    char *field;
+    int at = 0, columns = 0;
+
+    for (int c = 0; c < NCOLUMNS; c++) {
+        t->field[c] = NULL;
+        columns = t->column[c] >= columns ? t->column[c] + 1 : columns;
+    }
+    while ((field = rf_field_next(&line, t->separator)) != NULL) {
+        for (int c = 0; c < NCOLUMNS; c++) {
+            t->field[c] = t->column[c] == at ? field : t->field[c];
+        }
+        at++;
+    }
+    if (at < columns) {
+        return rf_build_refuse(t->build, EQP_ERR_DATA, t->message, "%d fields, where the header has more", at);
+    }
+    return t->edges ? read_edge(t) : read_item(t);
+}
+
+/* Whether a line is a header: it begins with a letter. */
+static bool is_header(const char *line)
+{
+    line += strspn(line, " \t\"");
+    return isalpha((unsigned char)line[0]) && strncasecmp(line, "nan", 3) != 0 && strncasecmp(line, "inf", 3) != 0;
+}
+
+int rf_read_text(rf_build *build, const char *path, bool edges_only, eqp_message *message)
+{
+    table t = {.build = build, .message = message};
+    rf_lines lines = {.stream = NULL};
+    bool end = false, begun = false;
+    int code;
+
+    EQP_TRY(rf_build_open(build, path, "line"));
+    EQP_TRY(rf_lines_open(path, &lines, message));
+    for (;;) {
+        EQP_TRY(rf_lines_next(&lines, build, &end, message));
+        if (end) {
+            break;
+        }
+        char *line = lines.line;
+        if (line[strspn(line, " \t")] == '\0' || line[0] == '#') {
+            continue;
+        }
+        if (is_header(line)) {
+            EQP_TRY(read_header(&t, line));
+            begun = true;
+            if (edges_only && !t.edges) {
+                EQP_TRY(want_column(&t, FROM));
+            }
+        } else {
+            EQP_TRY(begun ? read_row(&t, line)
+                          : rf_build_refuse(build, EQP_ERR_FORMAT, message,
+                                            "not a trace: no JSON, HDF5 or dump, nor a header such as "
+                                            "'item,x,y,z,load'"));
+        }
+    }
+    if (!begun) {
+        EQP_TRY(rf_build_refuse(build, EQP_ERR_FORMAT, message, "not a trace: there is no header"));
+    }
+done:
+    rf_lines_close(&lines);
+    return code;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a run of any code has recorded: what its items cost in each phase, where they are, what they send each other,
+ * and which rank computed them. Readers of five formats make one; no MPI here. */
+#ifndef RF_TRACE_H
+#define RF_TRACE_H
+
+#include <equipoise/base.h>
+
+#include <stdbool.h>
+
+/* Most ranks of a trace, and most parts. */
+#define RF_MOST_RANKS 65536
+
+/* What one item sends another in a phase. */
+typedef struct rf_edge {
+    int64_t from, to; /* items, as numbered here */
+    int64_t bytes;    /* -1: not said; then what is sent are the bytes of `from` */
+} rf_edge;
+
+typedef struct rf_trace {
+    const char *format;  /* static */
+    int64_t n;           /* items */
+    int64_t *id;         /* [n] as the trace numbers them, ascending */
+    char **name;         /* [n] what else they are called (owned), or NULL */
+    bool *fixed;         /* [n] no method may move it; NULL: all may move */
+    double *centre;      /* [n][3] or NULL: the trace has no positions */
+    int64_t *bytes;      /* [n] that move with an item; NULL: not said */
+    int64_t nphases;     /* >= 1 */
+    int64_t *phase;      /* [nphases] as the trace numbers them, ascending */
+    double *load;        /* [nphases][n] seconds, or whatever the trace counts; -0.0 where an item was not
+                             there */
+    int32_t *rank;       /* [nphases][n] who computed it; NULL: not said */
+    int nranks;          /* 0: not said */
+    int64_t ncommon;     /* edges of every phase: the first ones */
+    int64_t *edge_first; /* [nphases + 1] into edge, from ncommon on: those of one phase */
+    rf_edge *edge;
+    int64_t left_out;    /* messages that are no edges between items */
+    bool names_are_json; /* names are vt's entities */
+    eqp_message note;    /* what was not read, for the user; empty: all was */
+} rf_trace;
+
+/* Reads files of one trace; a folder stands for the files in it. The format is found from the content.
+ * paths: [n] n >= 1. edges: a text file of edges beside, or NULL. wanted: phase whose positions are to be kept;
+ * -1: the first one. EQP_OK, or a code with a line that begins with the place. */
+int rf_trace_read(int n, const char *const *paths, const char *edges, int64_t wanted, rf_trace **trace,
+                  eqp_message *message);
+
+/* NULL is legal. */
+void rf_trace_free(rf_trace *trace);
+
+/* The index of a phase's number, or -1. */
+int64_t rf_trace_find_phase(const rf_trace *trace, int64_t number);
+
+/* Writes a map as vt's files of load data, one for each part, so that vt's OfflineLB follows it: tasks of the phases up
+ * to `at` stay where they were, those of later ones are with their part. Where the trace ends with `at`, one phase more
+ * is written. pattern: a path with %p in it, which the number of the part replaces. part: [n] 0 to nranks - 1. Every
+ * file appears whole or not at all. EQP_OK, or a code with a line. */
+int rf_vt_write(const rf_trace *trace, int64_t at, const int *part, const char *pattern, eqp_message *message);
+
+#endif

@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# equipoise-compare from the outside: all formats say the same of the same run, maps are what the table says of them, small
+# sets are as even as they can be, and bad input is told in one line. usage: referee.sh MAKE_TRACE
+source "$(dirname "$0")/lib.sh"
+make_trace=$1
+
+for format in csv tsv vt boxes charm; do
+    python3 "$make_trace" $format $format 216 3 4
+done
+sed 's/,/;/g' csv/items.csv >both.csv
+cat csv/edges.csv >>both.csv
+expect 1 csv/items.csv --edges csv/edges.csv --compare sfc --quiet --report csv-report
+expect 1 tsv/items.tsv --edges tsv/edges.tsv --compare sfc --quiet --report tsv-report
+expect 1 both.csv --compare sfc --quiet --report both-report
+expect 1 vt --compare sfc --quiet --report vt-report
+expect 1 vt/data.0.json vt/data.1.json vt/data.2.json vt/data.3.json --compare sfc --quiet --report files-report
+expect 1 boxes/LBC.txt --compare sfc --quiet --report boxes-report
+expect 3 charm --compare sfc --quiet --report charm-report
+python3 - <<'PY' || fail "formats"
+import csv, json
+def run(name):
+    rows = json.load(open(f"{name}-report/report.json"))["compare"]
+    assert [r["method"] for r in rows] == ["as-run", "sfc"], rows
+    return rows
+base = run("csv")
+for name in "tsv", "both", "boxes", "vt", "files", "charm":
+    rows, fixed = run(name), name in ("vt", "files", "charm")
+    for mine, theirs in zip(rows, base):
+        if theirs["method"] == "sfc" and fixed:
+            continue  # without positions it is another curve
+        for key in "load_max", "load_mean", "imbalance", "imbalance_next", "step_seconds", "ghosts_total", "bytes_total":
+            if name != "boxes" or key not in ("ghosts_total", "bytes_total", "step_seconds"):
+                # Processors do 1e-5 s beside objects in vt's trace and in the dump.
+                assert abs(mine[key] - theirs[key]) <= (2e-5 if fixed else 1e-8) * max(1, abs(theirs[key])), (name, key, mine, theirs)
+PY
+
+# A map that vt is to follow, read again: the phase that it was made of as it was, the next ones by the map.
+mkdir new
+expect 1 vt --compare sfc --map new/data.%p.json --method sfc --quiet --report made
+expect 1 new --compare count --phase 1 --quiet --report again
+python3 - <<'PY' || fail "files for OfflineLB"
+import json
+made, again = (json.load(open(f"{name}/report.json")) for name in ("made", "again"))
+sfc, followed = made["compare"][1], again["compare"][0]
+assert followed["method"] == "as-run" and abs(followed["imbalance"] - sfc["imbalance_next"]) < 1e-12, (followed, sfc)
+homes = {}
+for r in range(4):
+    old, new = (json.load(open(f"{name}/data.{r}.json")) for name in ("vt", "new"))
+    assert [p["id"] for p in new["phases"]] == [0, 1, 2] and new["metadata"]["type"] == "LBDatafile"
+    key = lambda task: json.dumps(task["entity"], sort_keys=True)
+    assert sorted(map(key, old["phases"][0]["tasks"])) == sorted(map(key, new["phases"][0]["tasks"]))
+    for p in new["phases"]:
+        assert all(t["node"] == r for t in p["tasks"])
+        homes[r, p["id"]] = sorted(map(key, p["tasks"]))
+    assert homes[r, 1] == homes[r, 2]
+    assert all(t["entity"]["home"] == r for t in new["phases"][2]["tasks"] if not t["entity"]["migratable"])
+assert any(homes[r, 0] != homes[r, 1] for r in range(4))
+assert len({task for r in range(4) for task in homes[r, 1]}) == 216 + 4
+PY
+
+# Small sets: no map is more even than the best one, and none less than its kind allows; the modelled loads and ghosts of
+# a map are those that follow from its file.
+cat >small.py <<'PY'
+import csv, itertools, json, random, subprocess, sys, os
+
+app = os.environ["APP"]
+for seed in range(3):
+    rng = random.Random(seed)
+    n = 8 + seed
+    load = [[1, rng.randrange(1, 30), rng.choice([1, 1, 2, 40])][seed] / 8 for _ in range(n)]
+    if seed == 2:
+        load[3] = 0.0
+    edges = [(rng.randrange(n), rng.randrange(n), rng.randrange(1, 999)) for _ in range(2 * n)]
+    place = [[rng.random() for _ in range(3)] for _ in range(n)]
+    with open("small.csv", "w") as out:
+        out.write("item,x,y,z,load\n" + "".join(f"{i},{x},{y},{z},{load[i]}\n" for i, (x, y, z) in enumerate(place)))
+        out.write("from,to,bytes\n" + "".join(f"{a},{b},{c}\n" for a, b, c in edges))
+    # Without positions the curve is the order of the items.
+    with open("line.csv", "w") as out:
+        out.write("item load\n" + "".join(f"{i} {w}\n" for i, w in enumerate(load)))
+    optimum, contiguous = {}, {}
+    for parts in 2, 3, 4:
+        def largest(part):
+            sums = [0.0] * parts
+            for i, p in enumerate(part):
+                sums[p] += load[i]
+            return max(sums)
+        optimum[parts] = min(largest((0,) + rest) for rest in itertools.product(range(parts), repeat=n - 1))
+        cuts = itertools.combinations_with_replacement(range(n + 1), parts - 1)
+        contiguous[parts] = min(max(sum(load[a:b]) for a, b in zip((0,) + c, c + (n,))) for c in cuts)
+    def rows(file):
+        subprocess.run([app, file, "--compare", "all", "--parts", "2,3,4", "--quiet", "--report", "small"], check=True)
+        found = json.load(open("small/report.json"))["compare"]
+        return {(r["method"], r["parts"]): r for r in found}
+    even = sum(load)
+    for file in "small.csv", "line.csv":
+        found = rows(file)
+        for (method, parts), row in found.items():
+            assert row["load_max"] >= optimum[parts] * (1 - 1e-12), (seed, file, method, parts, row)
+            assert abs(row["load_mean"] * parts - even) < 1e-9 * even
+            # A cut misses its target by one item at most, and the cuts of a bisection by two.
+            if method not in ("count", "tensor", "voronoi", "feedback", "auto"):
+                assert row["load_max"] <= even / parts + 2 * max(load) + 1e-9, (seed, file, method, parts, row)
+            if method != "auto": # which has tried them all
+                auto = found["auto", parts]
+                assert auto["step_seconds"] <= row["step_seconds"] * (1 + 1e-9), (seed, file, method, parts, auto, row)
+            if file == "line.csv" and method == "sfc":
+                assert abs(row["load_max"] - contiguous[parts]) < 1e-9, (seed, parts, row, contiguous)
+            if file == "line.csv" and method in ("count", "feedback"):
+                assert row["load_max"] >= contiguous[parts] - 1e-9, (seed, method, parts, row)
+    for method in "count", "sfc", "rcb", "hypergraph", "diffusion":
+        subprocess.run([app, "small.csv", "--compare", method, "--parts", "3", "--map", "small.map", "--quiet", "--report",
+                        "one"], check=True)
+        part = {int(r["item"]): int(r["part"]) for r in csv.DictReader(open("small.map"))}
+        row = json.load(open("one/report.json"))["compare"][0]
+        assert sorted(part) == list(range(n)) and set(part.values()) <= {0, 1, 2}
+        sums = [sum(load[i] for i in part if part[i] == p) for p in range(3)]
+        assert abs(row["load_max"] - max(sums)) < 1e-9, (seed, method, row, sums)
+        assert row["ghosts_total"] == len({(a, part[b]) for a, b, _ in edges if part[a] != part[b]}), (seed, method, row)
+        if row["exchange"] == "direct":
+            assert row["bytes_total"] == sum(c for a, b, c in edges if part[a] != part[b]), (seed, method, row)
+PY
+python3 small.py || fail "small sets"
+
+# Ranks of the program change nothing; the run's own map comes out as it went in.
+expect 1 csv/items.csv --edges csv/edges.csv --map one.map --method rcb --parts 8 --quiet
+expect 3 csv/items.csv --edges csv/edges.csv --map three.map --method rcb --parts 8 --quiet
+cmp one.map three.map || fail "a map depends on the ranks that make it"
+expect 1 csv/items.csv --map own.map --method as-run --phase 2
+grep -q 'as-run' out || fail "no row of the run: $(cat out)"
+grep -q 'later phases' out && fail "there is no later phase"
+python3 - <<'PY' || fail "the run's own map"
+import csv
+run = {r["item"]: r["rank"] for r in csv.DictReader(open("csv/items.csv")) if r["phase"] == "2"}
+assert run == {r["item"]: r["part"] for r in csv.DictReader(open("own.map"))}
+PY
+expect 1 vt
+grep -q 'need positions.*: 1$' out || fail "methods that are left out: $(tail -n 3 out)"
+grep -q 'items (4 of them fixed)' out || fail "title: $(head -n 1 out)"
+
+# What is wrong, and where.
+printf 'item,load\n0,1\n1,nan\n' >nan.csv
+refused_by_all 'nan.csv: line 3: load.*not finite' nan.csv --parts 2
+printf 'item,load\n0,1\n\n0,2\n' >twice.csv
+refused 'twice.csv: line 4: item 0 stands twice' twice.csv --parts 2
+printf 'item,load\n0,-1\n' >negative.csv
+refused 'line 2: load -1' negative.csv --parts 2
+printf 'item,load\n0,1\nfrom,to\n0,7\n' >stranger.csv
+refused 'line 4: an edge to item 7' stranger.csv --parts 2
+printf 'item,lode\n0,1\n' >columns.csv
+refused "line 1: there is no column 'load'" columns.csv --parts 2
+head -c 5000 vt/data.1.json >cut.json
+refused_by_all 'cut.json: line 1, column' cut.json
+head -c 5000 charm/lbdata.dat.0 >cut.dat
+refused 'cut.dat: a dump of Charm' cut.dat
+head -c 300 boxes/LBC.txt | tail -n +2 >headless.txt
+refused 'headless.txt: is empty' headless.txt
+refused 'not one trace' vt/data.0.json csv/items.csv
+printf 'item load\n0 1\n' >plain.csv
+refused 'give --parts' plain.csv
+refused 'no phase 9' csv/items.csv --phase 9
+refused 'one number of parts' csv/items.csv --parts 2,4 --map m
+refused 'needs --map' csv/items.csv --method sfc
+refused 'none of the methods that were compared' csv/items.csv --map m --method metis
+refused 'come from vt' csv/items.csv --map 'm.%p'
+refused 'no positions' plain.csv --parts 2 --compare rcb
+refused 'give a TRACE'
+refused 'No such file' nowhere.csv
+mkdir empty
+refused 'a folder without files' empty
+refused 'no such option' csv/items.csv --steps 3
+expect 1 --compare help
+[ "$(wc -l <out)" -gt 5 ] || fail "methods: $(cat out)"
+finish
