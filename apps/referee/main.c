@@ -151,21 +151,25 @@ static int compare(referee *r, rf_result *result, eqp_message *message)
     app_compare_first(&first);
     EQP_TRY(app_network_measure(r->comm, &run->network, message));
     result->comparison.network = run->network.network;
+    const eqp_network scaled = rf_problem_network(&r->problem, &run->network.network);
     const eqp_exchange_plan *plan = run->exchange_auto ? NULL : &run->exchange;
     const eqp_balancer_options options = app_run_balancing(&first);
     const eqp_comparison wanted = {.nchoices = run->ncompare,
                                    .choice = run->compare,
                                    .ncounts = run->nparts_list,
                                    .parts = run->parts,
-                                   .network = &result->comparison.network,
+                                   .network = &scaled,
                                    .plan = plan,
                                    .on_rows = show,
                                    .on_map = take_map,
                                    .user = r};
     EQP_TRY(app_run_balancer_create(program_name, r->comm, &problem, &options, &r->balancer, message));
     EQP_TRY(eqp_balancer_compare(r->balancer, &wanted, &rows, message));
+    for (int i = 0; i < run->ncompare * run->nparts_list; i++) {
+        rf_problem_unscale(&r->problem, &rows[i]);
+    }
     if (r->rank == 0) {
-        code = r->trace->nranks > 0 ? rf_judge_run(&r->problem, &run->network.network, plan, &r->judged) : EQP_OK;
+        code = r->trace->nranks > 0 ? rf_judge_run(&r->problem, &scaled, plan, &r->judged) : EQP_OK;
         code = code == EQP_OK ? rf_result_make(&r->judged, run->ncompare * run->nparts_list, rows, result) : code;
     }
     EQP_TRY(eqp_agree(r->comm, code, NULL));

@@ -123,6 +123,20 @@ for seed in range(3):
 PY
 python3 small.py || fail "small sets"
 
+# Loads may count anything: with free messages all that depends on the unit is seconds.
+awk -F, -v OFS=, 'NR > 1 { $5 *= 2 ^ 50 } { print }' OFMT=%.17g CONVFMT=%.17g csv/items.csv >large.csv
+awk -F, -v OFS=, 'NR > 1 { $5 *= 2 ^ -200 } { print }' OFMT=%.17g CONVFMT=%.17g csv/items.csv >little.csv
+for name in csv/items large little; do
+    expect 1 $name.csv --network alpha=0,beta=0 --compare sfc,rcb,interaction,auto --quiet --report unit
+    python3 -c '
+import json
+for r in json.load(open("unit/report.json"))["compare"]:
+    print(r["method"], "%.6f %.6f" % (r["imbalance"], r["imbalance_next"]), "%.4f" % (r["step_seconds"] / r["load_mean"]))' >"$(basename $name).unit"
+done
+cmp items.unit large.unit && cmp items.unit little.unit || fail "the unit of loads changes maps"
+printf 'item,load,rank\n0,1e18,0\n1,1e18,1\n2,1e18,0\n' >largest.csv
+expect 1 largest.csv --compare all
+
 # Ranks of the program change nothing; the run's own map comes out as it went in.
 expect 1 csv/items.csv --edges csv/edges.csv --map one.map --method rcb --parts 8 --quiet
 expect 3 csv/items.csv --edges csv/edges.csv --map three.map --method rcb --parts 8 --quiet

@@ -134,6 +134,7 @@ int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exch
         judged->run.imbalance_next = next.imbalance;
         judged->run.step_next = next.step_seconds;
     }
+    rf_problem_unscale(problem, &judged->run);
     EQP_TRY(judge(problem, t->nranks, NULL, &judged->run_later));
 done:
     return code;

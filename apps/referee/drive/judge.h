@@ -27,8 +27,8 @@ typedef struct rf_judged {
 /* Takes the next row's map in: problem->part. Local. */
 int rf_judge_map(const rf_problem *problem, int nparts, rf_judged *judged);
 
-/* The map that the trace came with, as if it had stayed; and in later phases as it was. plan: NULL: the cheapest.
- * Local; leaves problem->part and problem->now changed. */
+/* The map that the trace came with, as if it had stayed; and in later phases as it was. network: scaled. plan: NULL:
+ * the cheapest. Local; leaves problem->part and problem->now changed. */
 int rf_judge_run(rf_problem *problem, const eqp_network *network, const eqp_exchange_plan *plan, rf_judged *judged);
 
 void rf_judged_free(rf_judged *judged);

@@ -14,6 +14,9 @@
 /* Bits of the largest load in units of work: sums of all items still fit into 63. */
 #define LOAD_BITS 40
 
+/* Loads whose sum is 2^-20 to 2^20 seconds stay as they are; others are scaled by 2^900 at most. */
+enum { USUAL = 20, MOST_SCALE = 900 };
+
 static bool is_fixed(const rf_trace *t, int64_t item)
 {
     return t->fixed != NULL && t->fixed[item];
@@ -143,17 +146,55 @@ static void find_senders(rf_problem *p)
     }
 }
 
-/* A power of two, so that rounding to it is all that is lost. */
-static double find_quantum(const rf_trace *t, int64_t at)
+/* Powers of two: they lose nothing. */
+static double find_scale(const rf_trace *t, int64_t at)
+{
+    double sum = 0.0;
+    int exponent;
+
+    for (int64_t i = 0; i < t->n; i++) {
+        sum += t->load[at * t->n + i];
+    }
+    (void)frexp(sum, &exponent);
+    if (sum <= 0 || (exponent >= -USUAL && exponent <= USUAL)) {
+        return 1.0;
+    }
+    return ldexp(1.0, exponent < -MOST_SCALE ? MOST_SCALE : -exponent);
+}
+
+static double find_quantum(const rf_trace *t, int64_t at, double scale)
 {
     double most = 0.0;
     int exponent;
 
     for (int64_t i = 0; i < t->n; i++) {
-        most = fmax(most, is_fixed(t, i) ? 0.0 : t->load[at * t->n + i]);
+        most = fmax(most, is_fixed(t, i) ? 0.0 : scale * t->load[at * t->n + i]);
     }
     (void)frexp(most, &exponent);
-    return most > 0 ? ldexp(1.0, exponent > LOAD_BITS - 900 ? exponent - LOAD_BITS : -900) : 1.0;
+    return most > 0 ? ldexp(1.0, exponent - LOAD_BITS) : 1.0;
+}
+
+eqp_network rf_problem_network(const rf_problem *problem, const eqp_network *network)
+{
+    const double scale = problem->scale;
+
+    return (eqp_network){.alpha = scale * network->alpha,
+                         .beta = scale * network->beta,
+                         .node = network->node,
+                         .reduce = scale * network->reduce,
+                         .gather = scale * network->gather,
+                         .gather_byte = scale * network->gather_byte};
+}
+
+void rf_problem_unscale(const rf_problem *problem, eqp_compared *row)
+{
+    eqp_evaluated *e = &row->evaluated;
+    double *const seconds[] = {&e->load_max,         &e->load_mean,      &e->step_seconds,     &e->step_seconds_ideal,
+                               &e->exchange_seconds, &e->hidden_seconds, &e->overhead_seconds, &row->step_next};
+
+    for (size_t i = 0; i < sizeof seconds / sizeof seconds[0]; i++) {
+        *seconds[i] /= problem->scale;
+    }
 }
 
 int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, rf_problem *problem)
@@ -161,7 +202,8 @@ int rf_problem_create(MPI_Comm comm, const rf_trace *trace, int64_t at, rf_probl
     rf_problem *const p = problem;
     int code;
 
-    *p = (rf_problem){.comm = comm, .trace = trace, .at = at, .now = at, .quantum = find_quantum(trace, at)};
+    *p = (rf_problem){.comm = comm, .trace = trace, .at = at, .now = at, .scale = find_scale(trace, at)};
+    p->quantum = find_quantum(trace, at, p->scale);
     MPI_Comm_rank(comm, &p->rank);
     MPI_Comm_size(comm, &p->nranks);
     EQP_TRY(make_curve(p));
@@ -212,7 +254,7 @@ static int survey(void *user, eqp_survey_kind kind, eqp_survey *owners)
         } else {
             owner.centre[0] = (double)i;
         }
-        owner.count[0] = kind == EQP_SURVEY_WORK ? llround(t->load[p->at * t->n + i] / p->quantum) : 0;
+        owner.count[0] = kind == EQP_SURVEY_WORK ? llround(p->scale * t->load[p->at * t->n + i] / p->quantum) : 0;
         for (int64_t e = p->pin_first[k]; e < p->pin_first[k + 1]; e++) {
             if (kind == EQP_SURVEY_WORK && eqp_survey_pin_below(owners) > 0) {
                 EQP_TRY(eqp_survey_add_pin(owners, p->pin[e]));
@@ -238,7 +280,7 @@ static void base(void *user, int nparts, double *seconds)
 
     for (int64_t i = 0; i < t->n; i++) {
         if (is_fixed(t, i)) {
-            seconds[rf_problem_fixed_part(t, p->now, i, nparts)] += t->load[p->now * t->n + i];
+            seconds[rf_problem_fixed_part(t, p->now, i, nparts)] += p->scale * t->load[p->now * t->n + i];
         }
     }
 }
@@ -310,7 +352,7 @@ int rf_problem_tell(const rf_problem *problem, int piece, int npieces, bool load
 
     app_slice(t->n, piece, npieces, &first, &count);
     for (int64_t i = first; i < first + count; i++) {
-        EQP_TRY(eqp_evaluation_load(evaluation, p->part[i], t->load[p->now * t->n + i]));
+        EQP_TRY(eqp_evaluation_load(evaluation, p->part[i], p->scale * t->load[p->now * t->n + i]));
         EQP_TRY(eqp_evaluation_held(evaluation, p->part[i], 1));
     }
     app_slice(loads_only ? 0 : nedges, piece, npieces, &first, &count);

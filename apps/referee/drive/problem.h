@@ -6,6 +6,7 @@
 #include "../trace/trace.h"
 
 #include <equipoise/problem.h>
+#include <equipoise/whatif.h>
 
 #include <mpi.h>
 
@@ -24,8 +25,9 @@ typedef struct rf_problem {
     int64_t *pin_first;    /* [nmoving + 1] into pin */
     int64_t *pin;          /* places of the items that send to it in phase `at` */
     bool *sends;           /* [trace->n] it sends its own bytes to somebody, in phase `now` */
-    double quantum;        /* seconds of a unit of work */
-    int *part;             /* [trace->n] of each item, as far as known */
+    double scale;   /* a power of two: the balancer sees loads and messages times this, as it counts in nanoseconds */
+    double quantum; /* seconds of a unit of work, scaled */
+    int *part;      /* [trace->n] of each item, as far as known */
 } rf_problem;
 
 /* at: index of a phase. Local; the trace stays where it is. */
@@ -34,6 +36,10 @@ void rf_problem_free(rf_problem *problem);
 
 /* What the balancer asks. */
 eqp_problem rf_problem_functions(rf_problem *problem);
+
+/* What messages cost, and what was found with that, to and from the balancer's scale. Local. */
+eqp_network rf_problem_network(const rf_problem *problem, const eqp_network *network);
+void rf_problem_unscale(const rf_problem *problem, eqp_compared *row);
 
 /* The part of every item by a map: problem->part, on all ranks. Collective. */
 int rf_problem_gather(rf_problem *problem, int nparts, const eqp_map *map, const eqp_placement *placement);
