@@ -215,6 +215,22 @@ static void the_verdict_knows_problems_that_are_too_small(void **state)
     assert_int_equal(app_compare_verdict(0, NULL, &text), EQP_ERR_ARGUMENT);
 }
 
+static void the_map_of_a_run_is_a_row_of_its_own(void **state)
+{
+    const eqp_compared rows[] = {row_of("count", 4, 9, 4, 0.5, 30), row_of("rcb", 4, 6, 4, 0.2, 20),
+                                 row_of(APP_COMPARE_AS_RUN, 8, 4, 2, 1.0, 50), row_of("count", 8, 5, 2, 0.9, 60),
+                                 row_of("rcb", 8, 3, 2, 0.3, 40)};
+    char *text = verdict_of(5, rows);
+
+    (void)state;
+    assert_non_null(strstr(text, "Use rcb there, 40.0% less time than with count, 25.0% less time than as-run."));
+    free(text);
+    assert_ptr_equal(app_compare_winner(5, rows), &rows[1]); /* of 4 parts */
+    assert_ptr_equal(app_compare_winner(3, rows + 2), &rows[4]);
+    assert_ptr_equal(app_compare_winner(2, rows + 2), &rows[2]); /* the run was better than count */
+    assert_null(app_compare_winner(0, rows));
+}
+
 static void a_row_without_any_time_is_no_trouble(void **state)
 {
     eqp_compared row = row_of("sfc", 1, 0, 0, 0, 0);
@@ -317,6 +333,7 @@ int main(void)
         cmocka_unit_test(the_verdict_says_where_it_scales_to_and_with_what),
         cmocka_unit_test(the_verdict_is_honest_when_the_curve_wins),
         cmocka_unit_test(the_verdict_knows_problems_that_are_too_small),
+        cmocka_unit_test(the_map_of_a_run_is_a_row_of_its_own),
         cmocka_unit_test(a_row_without_any_time_is_no_trouble),
         cmocka_unit_test(plots_are_drawn),
         cmocka_unit_test(too_little_memory_is_told),

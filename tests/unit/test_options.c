@@ -259,6 +259,32 @@ static void a_program_without_a_positional_takes_none(void **state)
     assert_int_equal(app_options_parse(&bare, 0, argv, &s, NULL, &action, &message), EQP_OK);
 }
 
+static void a_program_with_room_takes_several_positionals(void **state)
+{
+    typedef struct values {
+        const char *file[3];
+    } values;
+    const app_command_line several = {
+        .program = "p", .summary = "Files.", .positional = "FILE", .positional_room = 3, .values_size = sizeof(values)};
+    char program[] = "p", a[] = "a", b[] = "b", c[] = "-";
+    char *argv[] = {program, a, b, c, a};
+    values v = {{NULL}};
+    app_action action;
+    eqp_message message = {""};
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(app_options_parse(&several, 3, argv, &v, NULL, &action, &message), EQP_OK);
+    assert_true(v.file[0] == a && v.file[1] == b && v.file[2] == NULL);
+    assert_int_equal(app_options_parse(&several, 4, argv, &v, NULL, &action, &message), EQP_OK);
+    assert_ptr_equal(v.file[2], c);
+    assert_int_equal(app_options_parse(&several, 5, argv, &v, NULL, &action, &message), EQP_ERR_ARGUMENT);
+    assert_string_equal(message.text, "p: 'a': only so many FILE can be given");
+    assert_int_equal(app_options_help(&several, &text), EQP_OK);
+    assert_non_null(strstr(text, "Usage: p [FILE]... [options]"));
+    free(text);
+}
+
 static void help_and_version_win_over_what_follows(void **state)
 {
     settings s;
@@ -539,6 +565,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_one_line_that_says_what_and_where),
         cmocka_unit_test(an_endless_argument_still_gives_one_line),
         cmocka_unit_test(a_program_without_a_positional_takes_none),
+        cmocka_unit_test(a_program_with_room_takes_several_positionals),
         cmocka_unit_test(help_and_version_win_over_what_follows),
         cmocka_unit_test(help_lists_every_option_with_its_default),
         cmocka_unit_test(numbers_are_read_whole_or_not_at_all),

@@ -14,8 +14,8 @@
 /* Bits of the largest load in units of work: sums of all items still fit into 63. */
 #define LOAD_BITS 40
 
-/* Loads whose sum is 2^-20 to 2^20 seconds stay as they are; others are scaled by 2^900 at most. */
-enum { USUAL = 20, MOST_SCALE = 900 };
+/* Loads whose sum is 2^-20 to 2^20 seconds stay as they are; others are scaled by 2^1000 at most. */
+enum { USUAL = 20, MOST_SCALE = 1000 };
 
 static bool is_fixed(const rf_trace *t, int64_t item)
 {
