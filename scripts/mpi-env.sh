@@ -21,6 +21,10 @@ fi
 export OMPI_MCA_pml OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_mpi_yield_when_idle
 export OMPI_MCA_hwloc_base_binding_policy OMPI_MCA_btl_vader_single_copy_mechanism
 
+# MPICH: a waiting rank gives its core away at once.
+: "${MPIR_CVAR_POLLS_BEFORE_YIELD:=1}"
+export MPIR_CVAR_POLLS_BEFORE_YIELD
+
 # Open MPI 5 reads the first and the third of these under other names.
 : "${PRTE_MCA_rmaps_default_mapping_policy:=:oversubscribe}"
 : "${PRTE_MCA_hwloc_default_binding_policy:=none}"

@@ -9,6 +9,7 @@
 #include "../shell/signals.h"
 
 #include <equipoise/base.h>
+#include <equipoise/snapshot.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static int run(bh_simulation *sim, bh_record *record, const char *restart, int *
                            .owes = &sim->kick,
                            .step = take_step,
                            .record = record_step,
-                           .snapshot = write_snapshot,
+                           .snapshot = eqp_snapshot_writable() ? write_snapshot : NULL,
                            .index = write_xdmf,
                            .forces = write_forces};
 
@@ -208,8 +209,8 @@ static int simulate(MPI_Comm comm, const void *values, const char *command, int 
 {
     const bh_settings *settings = values;
     app_places places;
-    int code =
-        app_places_take(comm, "barneshut", &settings->run, &bh_naming, "barneshut-restart.hdf5", &places, message);
+    const char *restart = eqp_snapshot_writable() ? "barneshut-restart.hdf5" : NULL;
+    int code = app_places_take(comm, "barneshut", &settings->run, &bh_naming, restart, &places, message);
 
     if (code != EQP_OK) {
         return code;

@@ -5,6 +5,7 @@
 #include "output/report.h"
 #include <equipoise/base.h>
 #include <equipoise/par.h>
+#include <equipoise/snapshot.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -451,10 +452,31 @@ static int take_restart(const looking *l, const char *restart, app_places *place
     return code == EQP_ERR_STATE || code == EQP_ERR_IO ? EQP_OK : code;
 }
 
+static bool is_hdf5(const char *name)
+{
+    const char *ending = name == NULL ? NULL : strrchr(name, '.');
+
+    return ending != NULL && strcmp(ending, ".hdf5") == 0;
+}
+
+/* A build may be without HDF5. */
+static int check_hdf5(const looking *l)
+{
+    const char *path = l->run->forces != NULL ? l->run->forces : l->run->output;
+
+    if (eqp_snapshot_writable() || path == NULL || (path == l->run->output && !is_hdf5(l->naming->numbered))) {
+        return EQP_OK;
+    }
+    eqp_message_set(l->message, "%s: --%s: %s: this build is without HDF5", l->program,
+                    path == l->run->forces ? "forces" : "output", path);
+    return EQP_ERR_UNKNOWN;
+}
+
 static int check_all(const looking *l)
 {
     int code = check_clashes(l);
 
+    code = code == EQP_OK ? check_hdf5(l) : code;
     code = code == EQP_OK ? check_file(l, "output", l->run->output) : code;
     code = code == EQP_OK ? check_file(l, "forces", l->run->forces) : code;
     return code == EQP_OK ? check_report(l) : code;

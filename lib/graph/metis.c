@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The method `metis`: multilevel recursive bisection of the graph of items. METIS' k-way partitioning is better
  * balanced, but cuts these dense graphs so much worse that its parts need up to two thirds more ghosts. */
-#include "par/methods.h"
-
-#ifdef EQP_METIS
 #include "graph/graph.h"
+#include "par/partitioners.h"
 
 #include <equipoise/base.h>
 
@@ -47,16 +45,8 @@ done:
     return code;
 }
 
-static int assign_metis(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                        eqp_balance_result *result)
+int eqp__metis_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                      eqp_balance_result *result)
 {
     return eqp__graph_assign(comm, items, options, partition, part, result);
 }
-#else
-#define assign_metis NULL
-#endif
-
-const eqp_method eqp__method_metis = {.name = "metis",
-                                      .summary = "graph of owners by what they share, bisected by METIS on one rank",
-                                      .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN,
-                                      .assign = assign_metis};

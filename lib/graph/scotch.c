@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The method `scotch`: the graph of items mapped onto parts that are all equally far from each other. */
-#include "par/methods.h"
-
-#ifdef EQP_SCOTCH
 #include "graph/graph.h"
+#include "par/partitioners.h"
 
 #include <equipoise/base.h>
 
@@ -86,16 +84,8 @@ done:
     return code;
 }
 
-static int assign_scotch(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                         eqp_balance_result *result)
+int eqp__scotch_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                       eqp_balance_result *result)
 {
     return eqp__graph_assign(comm, items, options, partition, part, result);
 }
-#else
-#define assign_scotch NULL
-#endif
-
-const eqp_method eqp__method_scotch = {.name = "scotch",
-                                       .summary = "graph of owners by what they share, mapped by Scotch on one rank",
-                                       .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN,
-                                       .assign = assign_scotch};

@@ -101,3 +101,21 @@ int eqp__path_join(const char *path, const char *suffix, char **joined)
     *joined = name;
     return EQP_OK;
 }
+
+/* The signature stands at 0, 512, 1024, 2048, ...: what is before it belongs to the user. */
+bool eqp__hdf5_probe(const eqp__probe *p)
+{
+    static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
+
+    for (int64_t at = 0; at + 8 <= p->size; at = at == 0 ? 512 : 2 * at) {
+        unsigned char word[8];
+
+        if (eqp__file_read(p->fd, "", word, sizeof word, at, NULL) != EQP_OK) {
+            return false;
+        }
+        if (memcmp(word, signature, sizeof word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

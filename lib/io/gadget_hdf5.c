@@ -10,24 +10,6 @@
 /* No velocity is stored with a higher power of the scale factor. */
 #define MOST_EXPONENT 10
 
-static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-
-/* The signature stands at 0, 512, 1024, 2048, ...: what is before it belongs to the user. */
-static bool probe(const eqp__probe *p)
-{
-    for (int64_t at = 0; at + 8 <= p->size; at = at == 0 ? 512 : 2 * at) {
-        unsigned char word[8];
-
-        if (eqp__file_read(p->fd, "", word, sizeof word, at, NULL) != EQP_OK) {
-            return false;
-        }
-        if (memcmp(word, signature, sizeof word) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static int damaged(const eqp__file *file, const char *what, eqp_message *message)
 {
     eqp_message_set(message, "%s: %s", file->path, what);
@@ -412,7 +394,7 @@ static int get_attribute(const eqp__file *file, eqp_attribute *attribute, eqp_me
 
 const eqp__format eqp__format_gadget_hdf5 = {
     .name = "GADGET HDF5",
-    .probe = probe,
+    .probe = eqp__hdf5_probe,
     .load = load,
     .read = read_type,
     .read_column = read_column,

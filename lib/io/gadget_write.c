@@ -227,6 +227,11 @@ done:
     return code;
 }
 
+bool eqp_snapshot_writable(void)
+{
+    return true;
+}
+
 int eqp_snapshot_write_begin(const char *path, const eqp_snapshot_layout *layout, eqp_snapshot_writer **writer,
                              eqp_message *message)
 {

@@ -90,6 +90,9 @@ int eqp__file_open(const char *path, int *fd, int64_t *size, eqp_message *messag
 int eqp__file_read(int fd, const char *path, void *to, size_t bytes, int64_t offset, eqp_message *message);
 void eqp__file_close(int fd);
 
+/* file.c. Is it HDF5? */
+bool eqp__hdf5_probe(const eqp__probe *probe);
+
 /* file.c. Says what nobody below has words for: want of memory. Returns rc. */
 int eqp__explain(int rc, const char *path, eqp_message *message);
 

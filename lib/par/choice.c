@@ -111,6 +111,25 @@ static bool is_own(const eqp_method *method, const eqp_option *option)
     return false;
 }
 
+/* Says why a name is none of the table. */
+static int refuse_method(const eqp_methods *own, const char *name, eqp_message *message)
+{
+    eqp_nearest nearest = {.text = name, .length = strlen(name)};
+    const eqp_method *row = eqp__method_lacking_find(name);
+
+    if (row) {
+        eqp_message_set(message, "%s is not built in: this build was made without its library (%s)", name,
+                        row->summary);
+        return EQP_ERR_UNKNOWN;
+    }
+    for (int i = 0; (row = eqp_methods_at(own, i)); i++) {
+        eqp_nearest_look(&nearest, row->name);
+    }
+    eqp_message_set(message, "'%s' is no method (try --balance help)", name);
+    eqp_nearest_suggest(&nearest, message);
+    return EQP_ERR_UNKNOWN;
+}
+
 /* A method that gives parts to start from: an assignment of the same items. */
 static int read_start(const char *text, const eqp_method **start, eqp_message *message)
 {
@@ -119,6 +138,9 @@ static int read_start(const char *text, const eqp_method **start, eqp_message *m
     if (strcmp(text, "curve") == 0) {
         *start = NULL;
         return EQP_OK;
+    }
+    if (!row && eqp__method_lacking_find(text)) {
+        return refuse_method(NULL, text, message);
     }
     if (!row || (row->flags & (EQP_KEEPS | EQP_REFINES))) {
         eqp_message_set(message, "'%.40s' is no method to start from, such as curve, rcb, tiles", text);
@@ -290,25 +312,6 @@ static int check_options(const eqp_choice *choice, eqp_message *message)
         return EQP_ERR_ARGUMENT;
     }
     return EQP_OK;
-}
-
-static int refuse_method(const eqp_methods *own, const char *name, eqp_message *message)
-{
-    eqp_nearest nearest = {.text = name, .length = strlen(name)};
-    const eqp_method *row;
-
-    for (int i = 0; (row = eqp_method_lacking(i)); i++) {
-        if (strcmp(row->name, name) == 0) {
-            eqp_message_set(message, "%s is not built in: this build was made without its library", name);
-            return EQP_ERR_UNKNOWN;
-        }
-    }
-    for (int i = 0; (row = eqp_methods_at(own, i)); i++) {
-        eqp_nearest_look(&nearest, row->name);
-    }
-    eqp_message_set(message, "'%s' is no method (try --balance help)", name);
-    eqp_nearest_suggest(&nearest, message);
-    return EQP_ERR_UNKNOWN;
 }
 
 int eqp_choice_parse(const eqp_methods *own, const eqp_choice_options *usual, const char *word, eqp_choice *choice,

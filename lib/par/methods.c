@@ -55,6 +55,19 @@ const eqp_method *eqp_method_find(const char *name)
     return NULL;
 }
 
+const eqp_method *eqp__method_lacking_find(const char *word)
+{
+    const size_t length = strcspn(word, ":");
+    const eqp_method *row;
+
+    for (int i = 0; (row = row_at(i, false)) != NULL; i++) {
+        if (strlen(row->name) == length && memcmp(row->name, word, length) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
 const eqp_method *eqp_method_repair(void)
 {
     return &eqp__method_repair;

@@ -22,6 +22,9 @@ extern const eqp_method eqp__method_feedback;
 extern const eqp_method eqp__method_diffusion;
 extern const eqp_method eqp__method_voronoi;
 
+/* The row of those that this build lacks whose name the word begins with, `NAME` or `NAME:...`; NULL: none. */
+const eqp_method *eqp__method_lacking_find(const char *word);
+
 /* Not in the table: see choice.h, repair_all.c. */
 extern const eqp_method eqp__method_auto;
 extern const eqp_method eqp__method_repair;

@@ -54,7 +54,7 @@ int eqp__auto_missing(const eqp_methods *own, double pins, const eqp_choice_opti
         while (k < n && strcmp(choice[k].word, candidates[i].word) != 0) {
             k++;
         }
-        if (k == n) {
+        if (k == n && eqp__method_lacking_find(candidates[i].word) == NULL) {
             code = eqp_choice_parse(own, usual, candidates[i].word, &made[count], message);
             count += code == EQP_OK && eqp__auto_holds(made[count].method, pins);
         }

@@ -2,14 +2,15 @@
 /* Items and all that they touch as a hypergraph, partitioned from scratch, then checked and repaired. Source: Pearce
  * 2014, section 4.1.3 and Algorithm 8, with whole owners for work units. */
 #include "par/methods.h"
+#include "par/partitioners.h"
 #include "par/relabel_all.h"
 #include "par/repair_all.h"
 #include "zoltan/phg.h"
 
 #include <equipoise/par.h>
 
-static int assign_hypergraph(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                             int *part, eqp_balance_result *result)
+int eqp__hypergraph_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                           eqp_balance_result *result)
 {
     int64_t all[2] = {items->n, items->n > 0 ? items->pin_first[items->n] : 0};
     int code;
@@ -25,9 +26,3 @@ static int assign_hypergraph(MPI_Comm comm, const eqp_balance_items *items, cons
 done:
     return code;
 }
-
-const eqp_method eqp__method_hypergraph = {.name = "hypergraph",
-                                           .summary = "hypergraph of whole owners and all they touch, from scratch",
-                                           .flags =
-                                               EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_CAN_EVEN | EQP_NETS_BRANCHES,
-                                           .assign = assign_hypergraph};

@@ -2,6 +2,7 @@
 /* The hypergraph of work units and the particles that they touch, partitioned from where the units are, then checked
  * and repaired. Source: Pearce 2014, sections 4.1.2 and 4.1.3, Algorithms 7 and 8. */
 #include "par/methods.h"
+#include "par/partitioners.h"
 #include "par/relabel_all.h"
 #include "par/repair_all.h"
 #include "zoltan/phg.h"
@@ -10,7 +11,6 @@
 #include <equipoise/par.h>
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,15 +66,10 @@ static int refine(MPI_Comm comm, const eqp_balance_items *items, const eqp_balan
     return code;
 }
 
-/* Of the row's own options. */
-typedef struct own_settings {
-    double fresh; /* 0: the present parts are refined, so that little moves. Anew cuts some percent less, moves much */
-} own_settings;
-
-static int assign_interaction(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
-                              int *part, eqp_balance_result *result)
+int eqp__interaction_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options,
+                            int *part, eqp_balance_result *result)
 {
-    own_settings own;
+    eqp__interaction_settings own;
     int from_present;
     int64_t npins = items->n > 0 ? items->pin_first[items->n] : 0, all_pins = 0, all_items = 0;
     int code = eqp_scan_int64(comm, npins, NULL, &all_pins);
@@ -93,15 +88,3 @@ static int assign_interaction(MPI_Comm comm, const eqp_balance_items *items, con
     }
     return code ? code : eqp__repair_all(comm, items, options, options->imbalance_tol, part, result);
 }
-
-static const eqp_option own_options[] = {
-    {"fresh", EQP_OPTION_REAL, offsetof(own_settings, fresh), 0, true, INFINITY, NULL,
-     "parts are made anew, communication weighing so many times migration; else the present ones are refined"}};
-
-const eqp_method eqp__method_interaction = {.name = "interaction",
-                                            .summary = "hypergraph of work units and the particles they touch",
-                                            .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_PINS | EQP_NEEDS_UNITS |
-                                                     EQP_REFINES | EQP_CAN_EVEN,
-                                            .assign = assign_interaction,
-                                            .noptions = (int)(sizeof own_options / sizeof own_options[0]),
-                                            .option = own_options};

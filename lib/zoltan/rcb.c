@@ -2,7 +2,7 @@
 /* Zoltan's bisections of the weights: along an axis (`rcb`), or across the axis of least inertia (`rib`). */
 #include "zoltan/rcb.h"
 #include "par/collect.h"
-#include "par/methods.h"
+#include "par/partitioners.h"
 #include "par/relabel_all.h"
 #include "par/repair_all.h"
 #include "zoltan/session.h"
@@ -178,25 +178,14 @@ int eqp__bisect_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_
     return code ? code : eqp__repair_all(comm, items, options, any_imbalance, part, result);
 }
 
-static int assign_rcb(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                      eqp_balance_result *result)
+int eqp__rcb_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                    eqp_balance_result *result)
 {
     return eqp__bisect_assign(comm, items, options, "RCB", MOST_ON_ROOT, part, result);
 }
 
-static int assign_rib(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
-                      eqp_balance_result *result)
+int eqp__rib_assign(MPI_Comm comm, const eqp_balance_items *items, const eqp_balance_options *options, int *part,
+                    eqp_balance_result *result)
 {
     return eqp__bisect_assign(comm, items, options, "RIB", MOST_ON_ROOT, part, result);
 }
-
-const eqp_method eqp__method_rcb = {.name = "rcb",
-                                    .summary = "recursive coordinate bisection of the work",
-                                    .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
-                                    .assign = assign_rcb};
-
-const eqp_method eqp__method_rib = {.name = "rib",
-                                    .summary =
-                                        "recursive inertial bisection of the work: halves across its longest extent",
-                                    .flags = EQP_NEEDS_WEIGHTS | EQP_NEEDS_POINTS | EQP_CAN_SPLIT | EQP_CAN_EVEN,
-                                    .assign = assign_rib};

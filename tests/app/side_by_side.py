@@ -58,7 +58,7 @@ class Run:
         self.variant, self.output, self.report, self.forces = variant, *(RANDOM.choice("ab") for _ in range(3))
         self.steps = RANDOM.choice([SHORT, ENDLESS])
         self.fate = None
-        ranks = ["mpirun", "-n", "2"] if RANDOM.random() < 0.1 else []
+        ranks = [os.environ.get("MPIEXEC", "mpirun"), "-n", "2"] if RANDOM.random() < 0.1 else []
         words = ["--output", f"out-{self.output}{ENDING}", "--output-every", "4", "--report", f"report-{self.report}",
                  "--forces", f"forces-{self.forces}.hdf5", "--steps", str(self.steps), "--quiet"]
         # Some want a part of that only.

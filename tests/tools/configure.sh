@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: configure.sh SOURCE COMPILER...
-# The build has the MPI that CC or MPICC asks for, or none: one line that names what does not fit. The serial HDF5 is
-# taken where there are two. The other MPI, Zoltan and HDF5 are fakes made here.
+# The build has the MPI that CC or MPICC asks for, or none: one line names what does not fit, and where that may be lacking
+# the build goes on without it. The serial HDF5 is taken where there are two. The other MPI, Zoltan and HDF5 are fakes made here.
 set -u
 source=$1
 compiler=("${@:2}")
@@ -17,12 +17,14 @@ fail()
     failures=$((failures + 1))
 }
 
-# configure NAME [VARIABLE=VALUE]...: Meson's output in file NAME, the build directory is build-NAME.
+# configure NAME [VARIABLE=VALUE]...: Meson's output in file NAME, the build directory is build-NAME; with $options.
+options=
 configure()
 {
     local name=$1
     shift
-    env CC="${compiler[*]}" "$@" meson setup "$tmp/build-$name" "$source" -Dtests=disabled -Dbench=false >"$tmp/$name" 2>&1
+    # shellcheck disable=SC2086 # a list of words
+    env CC="${compiler[*]}" "$@" meson setup "$tmp/build-$name" "$source" -Dtests=disabled -Dbench=false $options >"$tmp/$name" 2>&1
 }
 
 # refused NAME PATTERN [VARIABLE=VALUE]...: by one line of ours that matches.
@@ -56,13 +58,20 @@ flags='-I$tmp/mpi -L$tmp/mpi -lfakempi'
 exec ${compiler[*]} "\$@" \$flags
 END
 chmod +x "$tmp/mpi/mpicc"
+cp "$tmp/mpi/mpicc" "$tmp/mpi/mpiexec"
 # An HDF5 that calls itself parallel, under the name that every variant has.
 printf 'Name: HDF5\nDescription: fake\nVersion: 1.12.0\nCflags: -I%s\nLibs:\n' "$tmp/parallel" >"$tmp/parallel/hdf5.pc"
 echo '#define H5_HAVE_PARALLEL 1' >"$tmp/parallel/H5pubconf.h"
 
 export LD_LIBRARY_PATH=$tmp/mpi
 both='Zoltan .*/libtrilinos_zoltan\.so.* is linked with .*/libmpi.*, this build with .*/libfakempi\.so'
-refused other-zoltan "$both" CC="$tmp/mpi/mpicc"
+options=-Dzoltan=enabled refused other-zoltan "$both" CC="$tmp/mpi/mpicc"
+configure no-zoltan CC="$tmp/mpi/mpicc" || fail "goes not on without Zoltan: $(tail -n 5 "$tmp/no-zoltan")"
+[ "$(grep -c 'WARNING: Zoltan' "$tmp/no-zoltan")" -eq 1 ] && grep -q -E "WARNING: $both; going on without Zoltan" "$tmp/no-zoltan" ||
+    fail "not one line of another MPI: $(grep WARNING "$tmp/no-zoltan")"
+grep -q 'rcb, rib, interaction, hypergraph *: NO' "$tmp/no-zoltan" && ! grep -q zoltan "$tmp"/build-no-zoltan/meson-private/*.pc ||
+    fail 'the other Zoltan is linked'
+[ "$(cat "$tmp/build-no-zoltan/mpiexec")" = "$tmp/mpi/mpiexec" ] || fail "the launcher is $(cat "$tmp/build-no-zoltan/mpiexec")"
 refused two-mpi "CC is .*, MPICC is true" CC="$tmp/mpi/mpicc" MPICC=true
 
 LD_LIBRARY_PATH=$tmp/mpi:$tmp/zoltan
@@ -79,6 +88,6 @@ else
     fail "a Zoltan of the same MPI: $(tail -n 5 "$tmp/same")"
 fi
 mv "$tmp/parallel/hdf5.pc" "$tmp/parallel/hdf5-serial.pc"
-refused parallel-hdf5 'HDF5 .* parallel' PKG_CONFIG_PATH="$tmp/parallel"
+options=-Dhdf5=enabled refused parallel-hdf5 'HDF5 .* parallel' PKG_CONFIG_PATH="$tmp/parallel"
 [ "$failures" -eq 0 ] || exit 1
 echo "all as expected"

@@ -32,6 +32,9 @@
  * asked for follows from the size of the file, not from what it claims. Packed datasets (gzip and the like) are fine,
  * in chunks of up to 512 MiB.
  *
+ * *Without HDF5.* A build may be without it: then #EQP_ERR_UNKNOWN is the answer to every HDF5 file, and to everything
+ * that begins to write one, and eqp_snapshot_writable() is false.
+ *
  * *Errors.* A file that cannot be found or opened, a directory, a pipe, a missing file of a set: #EQP_ERR_IO. An empty,
  * truncated, damaged or unknown file, or counts that disagree: #EQP_ERR_FORMAT, before memory of that size is asked
  * for. NaN, infinity and negative masses: #EQP_ERR_DATA; the message names the particle (its place in the global order,
@@ -186,6 +189,9 @@ typedef struct eqp_snapshot_layout {
     {                                                                                                                  \
         .ntypes = 6, .hubble = 1, .nfiles = 1                                                                          \
     }
+
+/** Whether this build has HDF5, so that snapshots and tables can be written. */
+bool eqp_snapshot_writable(void);
 
 /** A snapshot that is being written. */
 typedef struct eqp_snapshot_writer eqp_snapshot_writer;

@@ -135,7 +135,7 @@ int eqp_speeds_seconds(const eqp_speeds *speeds, int rank, double size, double *
 /** Sizes that take the same time on every rank by the models: Clarke 2011, eq. 1. Without a point on any rank they are
  * equal. Local, deterministic. Constant: O(nranks). Piecewise: O(nranks EQP_SPEEDS_POINTS^2). Akima: hybrj from equal
  * sizes with the Jacobian of eq. 5, O(nranks^3); where it does not converge, or for more than EQP_SPEEDS_HYBRJ_RANKS
- * ranks, bisection of the same splines, and `result` says so.
+ * ranks, or in a build without cminpack, bisection of the same splines, and `result` says so.
  * \param[out] size    [nranks] items, > 0 unless there are none, their sum is n but for rounding; unchanged on error
  * \param[out] result  may be NULL; unchanged on error
  * \return EQP_OK, EQP_ERR_MEMORY */
