@@ -194,6 +194,13 @@ if [ -e "$root/$libdir/libequipoise-sampling.a" ]; then
 fi
 defines=("-DVERSION=\"$version\"")
 
+# How the MPI that MPICC named is linked.
+mpi_words()
+{
+    # shellcheck disable=SC2046 # a list of words
+    printf '%s ' $($(cat "$build/mpicc") -show | tr ' ' '\n' | grep -E '^-(L|l|Wl|pthread)')
+}
+
 # with_pkg_config NAME [--static]
 with_pkg_config()
 {
@@ -201,7 +208,7 @@ with_pkg_config()
     [ "$package" = equipoise ] || package=equipoise-$package
     read -r -a flags <<<"$(PKG_CONFIG_PATH=$tmp/pc${2-} pkg-config --cflags --libs ${2-} "$package")"
     # A program that calls MPI itself links it itself.
-    [ "$1" != sampling ] && read -r -a libraries <<<"$(pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link)"
+    [ "$1" != sampling ] && read -r -a libraries <<<"$(if [ -s "$build/mpicc" ]; then mpi_words; else pkg-config --libs ompi-c 2>/dev/null || mpicc --showme:link; fi)"
     "${compiler[@]}" "${defines[@]}" -o "$program" "$tmp/$1.c" "${flags[@]}" "${libraries[@]}" && "$program"
 }
 
@@ -285,6 +292,7 @@ start meson-subproject with_meson subproject -Doptimization=0 -Ddebug=false -Deq
 if command -v cmake >/dev/null; then
     start cmake-c with_cmake C "$root"
     ! $static || start cmake-static with_cmake C "$tmp/static"
+    ! $static || ! command -v c++ >/dev/null || start cmake-c++-static with_cmake CXX "$tmp/static"
 fi
 if command -v c++ >/dev/null; then
     start c++-pedantic with_pedantic_cxx

@@ -30,33 +30,41 @@ case " $MISSING " in *" $name "*) echo not-installed ;; *) echo installed ;; esa
 fake meson "[ \"\$1\" = --version ] || { mkdir -p '$tmp/build' && : >'$tmp/build/build.ninja'; }" \
     '[ -z "${REFUSE-}" ] || { echo "meson.build:1:0: ERROR: Problem encountered: $REFUSE"; exit 1; }'
 fake ninja "[ -e '$tmp/built' ] && echo 'ninja: no work to do.' && exit
+echo "\$*" >>'$tmp/targets'
 case \" \$* \" in *' -n '*) ;; *) : >'$tmp/built' ;; esac"
 
-# setup EXPECTED_STATUS: what it says in files out and err.
+# setup EXPECTED_STATUS [ARGUMENT...]: what it says in files out and err.
 setup()
 {
     local status=0
-    PATH=$tmp/bin:$PATH "$tmp/scripts/setup" >"$tmp/out" 2>"$tmp/err" || status=$?
+    PATH=$tmp/bin:$PATH "$tmp/scripts/setup" "${@:2}" >"$tmp/out" 2>"$tmp/err" || status=$?
     [ "$status" -eq "$1" ] || fail "status $status instead of $1: $(cat "$tmp/out" "$tmp/err")"
 }
 
-export MISSING='libhdf5-dev scdoc'
+export MISSING='libjansson-dev scdoc'
 setup 1
-[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'missing packages.* libhdf5-dev$' "$tmp/err" || fail "$(cat "$tmp/err")"
-MISSING='gnuplot-nox gnuplot-qt gnuplot-x11 scdoc doxygen'
+[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'missing packages.* libjansson-dev$' "$tmp/err" || fail "$(cat "$tmp/err")"
+MISSING='gnuplot-nox gnuplot-qt gnuplot-x11 scdoc doxygen libtrilinos-zoltan-dev libhdf5-dev'
 REFUSE='no such MPI' setup 1
 [ "$(grep -vc lacking "$tmp/err")" -eq 1 ] && grep -q '^setup: no such MPI$' "$tmp/err" || fail "$(cat "$tmp/err")"
 rm -rf "$tmp/build"
 setup 0
-for lack in 'gnuplot-nox: plots' 'scdoc: man pages' 'doxygen: the pages'; do
+for lack in 'gnuplot-nox: plots' 'scdoc: man pages' 'doxygen: the pages' \
+    'libtrilinos-zoltan-dev: the methods rcb' 'libhdf5-dev: HDF5'; do
     grep -q "$lack.* lacking" "$tmp/err" || fail "does not say '$lack': $(cat "$tmp/err")"
 done
-grep -q configuring "$tmp/out" && grep -q compiling "$tmp/out" || fail "says only $(cat "$tmp/out")"
+grep -q configuring "$tmp/out" && grep -q compiling "$tmp/out" && grep -q 'compiled in [0-9]* s' "$tmp/out" || fail "says only $(cat "$tmp/out")"
+grep -q ' product$' "$tmp/targets" || fail "tests are compiled, too: $(cat "$tmp/targets")"
 MISSING=
+setup 0
+grep -q configuring "$tmp/out" || fail 'libraries that came change nothing'
 setup 0
 [ "$(cat "$tmp/out" "$tmp/err")" = "setup: $tmp/build is ready" ] || fail "again: $(cat "$tmp/out" "$tmp/err")"
 MISSING='libmetis-dev' setup 0
 grep -q 'libmetis-dev: the method metis .* lacking' "$tmp/err" || fail "does not say what lacks: $(cat "$tmp/err")"
 grep -q configuring "$tmp/out" || fail 'a partitioner that went away changes nothing'
+rm "$tmp/targets" "$tmp/built"
+setup 0 --all
+! grep -q product "$tmp/targets" || fail "--all compiles no tests: $(cat "$tmp/targets")"
 [ "$failures" -eq 0 ] || exit 1
 echo "all as expected"
