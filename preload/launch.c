@@ -69,7 +69,7 @@ static void print_help(void)
          "  --report FILE      CPU seconds outside MPI of every rank in every step: FILE.json, or else CSV\n"
          "  --check            only tell whether PROGRAM can be divided\n"
          "  --version          print the version and exit\n"
-         "  --help             print this and exit");
+         "  --help             print this and exit; also -h");
 }
 
 static long to_count(const char *text)

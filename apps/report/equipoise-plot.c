@@ -20,7 +20,7 @@ static const char help[] =
     "\n"
     "Options:\n"
     "  --version                   print the version and stop\n"
-    "  --help                      print this text and stop\n";
+    "  --help                      print this text and stop; also -h\n";
 
 static int refuse(const char *argument, const char *why)
 {
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
             first++;
             break;
         }
-        if (strcmp(argv[first], "--help") == 0) {
+        if (strcmp(argv[first], "--help") == 0 || strcmp(argv[first], "-h") == 0) {
             (void)fputs(help, stdout);
             return 0;
         }

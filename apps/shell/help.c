@@ -42,7 +42,7 @@ int app_options_help(const app_command_line *line, char **text)
 {
     static const app_option common[] = {
         {.name = "version", .type = APP_OPTION_FLAG, .help = "print the version, and of what the program was made, and stop"},
-        {.name = "help", .type = APP_OPTION_FLAG, .help = "print this text and stop"},
+        {.name = "help", .type = APP_OPTION_FLAG, .help = "print this text and stop; also -h"},
     };
     char *lines = NULL;
     size_t size = 0;

@@ -225,13 +225,13 @@ static int read_arguments(reading *r, int argc, char *const *argv)
     int code = EQP_OK;
 
     for (int i = 1; i < argc && !code; i++) {
-        if (plain || strncmp(argv[i], "--", 2) != 0) {
+        if (!plain && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)) {
+            r->action = APP_HELP;
+            return EQP_OK;
+        } else if (plain || strncmp(argv[i], "--", 2) != 0) {
             code = read_positional(r, argv[i], plain);
         } else if (strcmp(argv[i], "--") == 0) {
             plain = true;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            r->action = APP_HELP;
-            return EQP_OK;
         } else if (strcmp(argv[i], "--version") == 0) {
             r->action = APP_VERSION;
             return EQP_OK;
