@@ -283,7 +283,7 @@ done:
 }
 
 /* The found map takes the place of the present one. */
-static void take(eqp_balancer *b, eqp_policy_action action, eqp_found_map *found, eqp_advice *advice)
+static void take(eqp_balancer *b, eqp_policy_action action, int64_t nhome, eqp_found_map *found, eqp_advice *advice)
 {
     advice->action = action;
     advice->changed = found->map != NULL;
@@ -292,6 +292,7 @@ static void take(eqp_balancer *b, eqp_policy_action action, eqp_found_map *found
     free(b->placement);
     b->placement = found->placement;
     advice->placement = found->placement;
+    advice->nplacements = found->placement != NULL ? nhome : 0;
     found->placement = NULL;
     if (found->map != NULL) {
         eqp_map_free(b->map);
@@ -425,7 +426,7 @@ static int find_map(eqp_balancer *b, eqp_policy_action wanted, eqp__late_due due
         describe(b, wanted, &found);
     }
     if (wanted != EQP_KEEP) {
-        take(b, wanted, &found, advice);
+        take(b, wanted, home.n, &found, advice);
     }
 done:
     eqp__found_free(&found);
@@ -474,7 +475,7 @@ int eqp_balancer_begin(eqp_balancer *balancer, eqp_advice *advice, eqp_message *
         .method = eqp_method_find("count"), .imbalance_tol = b->options.imbalance_tol, .seed = b->options.seed};
     EQP_TRY(eqp__take_names(b, &home));
     EQP_TRY(eqp__make_by_method(b, &home, &making, &found, &advice->bytes, message != NULL ? message : &own));
-    take(b, EQP_RENEW, &found, advice);
+    take(b, EQP_RENEW, home.n, &found, advice);
     b->born = b->clock;
 done:
     eqp__found_free(&found);

@@ -131,6 +131,7 @@ static void a_run_is_kept_even(MPI_Comm comm)
     for (int s = 0; s < 6; s++) {
         CHECK_EQUAL(eqp_balancer_advise(w.balancer, 6 - s, &advice, NULL), EQP_OK);
         CHECK(advice.changed == (advice.placement != NULL && advice.action != EQP_KEEP));
+        CHECK_EQUAL(advice.nplacements, advice.changed ? w.n : 0);
         maps += advice.changed;
         move(comm, &w, &advice);
         record(&w, &step);

@@ -366,4 +366,5 @@ def main():
     output.write_text('\n'.join(text))
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -259,7 +259,7 @@ class Tree:
 
     def check_licence(self, path):
         name = os.path.basename(path)
-        is_source = name.endswith((".c", ".h", ".py", ".sh", ".gp", ".cmake.in")) or name == "meson.build"
+        is_source = name.endswith((".c", ".h", ".cpp", ".hpp", ".f90", ".py", ".sh", ".gp", ".cmake.in")) or name == "meson.build"
         if not is_source and "." in name:
             return
         head = self.read(path).split("\n", 2)[:2]

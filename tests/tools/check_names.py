@@ -10,7 +10,7 @@ import re
 import sys
 
 PAGES = ["*.md", "docs/*.md", "data/*.md", "man/*.scd"]
-HEADERS = ["sampling/include/equipoise/*.h", "lib/include/equipoise/*.h"]
+HEADERS = ["sampling/include/equipoise/*.h", "lib/include/equipoise/*.h", "lib/include/equipoise/*.hpp"]
 NAME = re.compile(r"\b(eqp_[a-z0-9]\w*|EQP_[A-Z0-9]\w*)\b")
 HEADER = re.compile(r"<equipoise/([\w.]+)>")
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")

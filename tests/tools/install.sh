@@ -27,7 +27,8 @@ root=$stage$prefix
 wanted=(include/equipoise/error.h include/equipoise/version.h "$libdir/libequipoise-sampling.so" "$libdir/pkgconfig/equipoise-sampling.pc"
     "$libdir/cmake/Equipoise/EquipoiseConfig.cmake" "$libdir/cmake/Equipoise/EquipoiseConfigVersion.cmake")
 if $with_library; then
-    wanted+=(include/equipoise/balance.h "$libdir/libequipoise.so" "$libdir/pkgconfig/equipoise.pc" bin/barneshut
+    wanted+=(include/equipoise/balance.h include/equipoise/equipoise.hpp "$libdir/libequipoise.so"
+        "$libdir/pkgconfig/equipoise.pc" bin/barneshut
         bin/dislocation bin/equipoise-plot bin/equipoise-view bin/equipoise-compare bin/loadbench
         share/equipoise/report.schema.json)
     [ ! -e "$build/preload/equipoise-lazy" ] || wanted+=(bin/equipoise-lazy "$libdir/equipoise/libequipoise-lazy.so")
@@ -131,7 +132,8 @@ cat >"$tmp/sampling.c" <<'END'
 int main(void)
 {
     return strcmp(eqp_error_text(EQP_OK), "no error") != 0 || strcmp(eqp_sampling_version(), EQP_VERSION) != 0 ||
-           strcmp(EQP_VERSION, VERSION) != 0 || EQP_VERSION_NUMBER < EQP_VERSION_MINOR * 100;
+           strcmp(EQP_VERSION, VERSION) != 0 || EQP_VERSION_NUMBER < EQP_VERSION_MINOR * 100 ||
+           !EQP_VERSION_AT_LEAST(0, 1, 0) || EQP_VERSION_AT_LEAST(999, 0, 0);
 }
 END
 cat >"$tmp/equipoise.c" <<'END'

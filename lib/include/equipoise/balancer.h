@@ -98,6 +98,7 @@ typedef struct eqp_advice {
     bool changed;                   /**< owners are to move */
     const eqp_placement *placement; /**< [owners that live here] by at_home, if changed, else NULL; borrowed until the
                                          next call */
+    int64_t nplacements;            /**< owners that live here, if changed, else 0 */
     int64_t bytes;                  /**< that this rank has sent to make the map */
 } eqp_advice;
 

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The balancer object, in C++: cells of a box, a clump that moves through them, whole cells on each rank.
+ * usage: balancer [METHOD [STEPS]] */
+#include <equipoise/curve.h>
+#include <equipoise/equipoise.hpp>
+
+#include <cmath>
+#include <cstdio>
+
+constexpr int M = 12, CELLS = M * M * M; /* cells along an edge of the box, which is 1; all cells */
+
+static std::array<double, 3> centre_of(int c)
+{
+    return {(c / (M * M) + 0.5) / M, (c / M % M + 0.5) / M, (c % M + 0.5) / M};
+}
+
+/* Neighbour k of 27 in a periodic box. */
+static int neighbour(int c, int k)
+{
+    const int x = (c / (M * M) + k / 9 + M - 1) % M, y = (c / M % M + k / 3 % 3 + M - 1) % M;
+    return (x * M + y) * M + (c % M + k % 3 + M - 1) % M;
+}
+
+/* Interactions of a cell in a step: many in the clump. */
+static std::int64_t work_of(int c, std::int64_t step)
+{
+    const auto x = centre_of(c);
+    const double clump = 0.3 + 0.005 * static_cast<double>(step);
+    double r2 = 0.0;
+    for (const double at : x) {
+        r2 += (at - clump) * (at - clump);
+    }
+    return 20 + static_cast<std::int64_t>(2000.0 * std::exp(-40.0 * r2));
+}
+
+class code
+{
+  public:
+    code(MPI_Comm comm, const std::string &method) : m_comm(comm), m_home(CELLS)
+    {
+        equipoise::balancer_options options(method);
+        equipoise::problem problem;
+
+        MPI_Comm_rank(comm, &m_rank);
+        for (int c = 0; c < CELLS; c++) {
+            m_home[static_cast<std::size_t>(c)] = c * equipoise::size_of(comm) / CELLS;
+        }
+        options.calibrate = false; /* what is checked is counted work, not seconds */
+        options.policy.mode = EQP_POLICY_REPAIR;
+        problem.survey = [this](eqp_survey_kind kind, equipoise::survey list) { survey(kind, list); };
+        m_balancer = std::make_unique<equipoise::balancer>(comm, problem, options);
+    }
+
+    eqp_step step(std::int64_t s, std::int64_t steps)
+    {
+        eqp_rank_row row{};
+        const double begin = eqp_cpu_seconds();
+        const auto advice = m_balancer->advise(steps - s);
+
+        if (advice.changed) {
+            follow(advice.placement);
+        }
+        row.balance_seconds = eqp_cpu_seconds_since(begin);
+        m_step = s;
+        return m_balancer->record(row, {compute(row)});
+    }
+
+    /* Interactions of all cells, by whoever has them. */
+    std::int64_t total()
+    {
+        std::int64_t sum = m_looked;
+        equipoise::check(eqp_sum_int64(m_comm, 1, &sum));
+        return sum;
+    }
+
+    equipoise::balancer &balancer()
+    {
+        return *m_balancer;
+    }
+
+  private:
+    bool here(int c) const
+    {
+        return m_home[static_cast<std::size_t>(c)] == m_rank;
+    }
+
+    /* Every cell that lives here is an owner, with its work and the cells that it looks at. */
+    void survey(eqp_survey_kind kind, equipoise::survey list) const
+    {
+        const double corner[3] = {0, 0, 0};
+        std::int64_t at_home = 0;
+
+        for (int c = 0; c < CELLS; c++) {
+            if (here(c)) {
+                const auto x = centre_of(c);
+                eqp_owner owner{};
+                owner.id = owner.pin = c;
+                owner.home = m_rank;
+                owner.tag = m_rank;
+                owner.at_home = at_home++;
+                owner.particles = 10;
+                owner.bytes = 800;
+                owner.count[0] = work_of(c, m_step);
+                owner.interactions = 27;
+                std::copy(x.begin(), x.end(), owner.centre);
+                equipoise::check(eqp_hilbert_keys(1, &x[0], &x[1], &x[2], corner, 1.0, &owner.key));
+                for (int k = 0; k < 27 && kind == EQP_SURVEY_WORK; k++) {
+                    list.add_pin(neighbour(c, k));
+                }
+                list.add_owner(owner);
+            }
+        }
+    }
+
+    /* Cells to where the advice wants them. Their particles would go along: equipoise::send_records(). */
+    void follow(equipoise::view<const eqp_placement> placement)
+    {
+        std::vector<int> moved(CELLS);
+        std::size_t at_home = 0;
+
+        for (int c = 0; c < CELLS; c++) {
+            moved[static_cast<std::size_t>(c)] = here(c) ? placement[at_home++].home : 0;
+        }
+        MPI_Allreduce(moved.data(), m_home.data(), CELLS, MPI_INT, MPI_SUM, m_comm);
+    }
+
+    /* The forces of this step; returns how many interactions they had. */
+    std::int64_t compute(eqp_rank_row &row)
+    {
+        const double begin = eqp_cpu_seconds();
+
+        m_looked = 0;
+        for (int c = 0; c < CELLS; c++) {
+            for (std::int64_t i = here(c) ? work_of(c, m_step) : 0; i > 0; i--, m_looked++) {
+                m_force += 1.0 / std::sqrt(static_cast<double>(i));
+            }
+        }
+        row.load = eqp_cpu_seconds_since(begin);
+        return m_looked;
+    }
+
+    MPI_Comm m_comm;
+    int m_rank = 0;
+    std::int64_t m_step = 0, m_looked = 0;
+    double m_force = 0.0;
+    std::vector<int> m_home; /* rank of each cell, on all ranks */
+    std::unique_ptr<equipoise::balancer> m_balancer;
+};
+
+static bool run(const std::string &method, std::int64_t steps)
+{
+    code cells(MPI_COMM_WORLD, method);
+    std::int64_t expected = 0;
+    eqp_step now{};
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (std::int64_t s = 0; s <= steps; s++) {
+        now = cells.step(s, steps);
+        if (rank == 0 && (now.rebalanced || s == steps)) {
+            std::printf("step %d: imbalance %.1f%% by work %s\n", static_cast<int>(s), 100.0 * now.imbalance_work,
+                        now.why);
+        }
+    }
+    for (int c = 0; c < CELLS; c++) {
+        expected += work_of(c, steps);
+    }
+    const auto rows = cells.balancer().compare("count,sfc", {64, 512});
+    for (const eqp_compared &row : rows) {
+        if (rank == 0) {
+            std::printf("%s into %d parts: imbalance %.0f%%\n", row.method, row.parts, 100.0 * row.evaluated.imbalance);
+        }
+    }
+    const std::int64_t total = cells.total();
+    return total == expected && now.imbalance_work < 0.1 && rows.size() == 4 && rows[0].parts == 64;
+}
+
+int main(int argc, char **argv)
+{
+    bool good = false;
+
+    MPI_Init(&argc, &argv);
+    try {
+        good = run(argc > 1 ? argv[1] : "sfc", argc > 2 ? std::atoi(argv[2]) : 20);
+    } catch (const equipoise::error &e) {
+        std::fprintf(stderr, "balancer: %s\n", e.what());
+    }
+    MPI_Finalize();
+    return good ? 0 : 1;
+}

@@ -1,0 +1,753 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/** \file equipoise.hpp
+ * \brief The C interface for C++17: objects that free themselves, views of arrays, exceptions.
+ *
+ * Nothing but what C++ makes shorter is wrapped: everything else is called as it stands in the C headers, with
+ * equipoise::check() around it and the `get()` of a handle. What a function does, what it costs, whether it is
+ * collective: the C function of that name says so.
+ *
+ * A code that is not EQP_OK becomes an equipoise::error. Collective calls fail on all ranks or on none, and so do
+ * these: all ranks throw. An exception that leaves a callback of a problem ends the balancer's call on all ranks: it is
+ * thrown again on the rank where it came from, as an equipoise::error on the others. */
+#ifndef EQUIPOISE_EQUIPOISE_HPP
+#define EQUIPOISE_EQUIPOISE_HPP
+
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
+#error "equipoise.hpp needs C++17"
+#endif
+
+#include <equipoise/balancer.h>
+#include <equipoise/kdtree.h>
+#include <equipoise/par.h>
+#include <equipoise/points.h>
+#include <equipoise/route.h>
+#include <equipoise/units.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace equipoise
+{
+
+/** A code of <equipoise/error.h> with its text, or with what a function says of it. */
+class error : public std::runtime_error
+{
+  public:
+    explicit error(int code, const std::string &text = {})
+        : std::runtime_error(text.empty() ? eqp_error_text(code) : text), m_code(code)
+    {
+    }
+
+    /** One of the EQP_ERR_... */
+    int code() const noexcept
+    {
+        return m_code;
+    }
+
+  private:
+    int m_code;
+};
+
+/** Throws an error unless the code is EQP_OK. */
+inline void check(int code)
+{
+    if (code != EQP_OK) {
+        throw error(code);
+    }
+}
+
+/** As check(code), with the message of the call. */
+inline void check(int code, const eqp_message &message)
+{
+    if (code != EQP_OK) {
+        throw error(code, message.text);
+    }
+}
+
+/** A borrowed array: what std::span is from C++20 on. Made of a pointer and a size, an array, and everything that has
+ * data() and size(), such as std::vector, std::array and std::span; no array at all is NULL. */
+template <class T> class view
+{
+    template <class C> using element = std::remove_pointer_t<decltype(std::data(std::declval<C &>()))>;
+    /* Another type's elements are of another size, even where its pointers convert. */
+    template <class C>
+    using elements =
+        std::enable_if_t<std::is_convertible_v<element<C> (*)[], T (*)[]> && !std::is_same_v<std::decay_t<C>, view>>;
+
+  public:
+    constexpr view() noexcept = default;
+    constexpr view(std::nullptr_t) noexcept
+    {
+    }
+    constexpr view(T *data, std::size_t size) noexcept : m_data(data), m_size(size)
+    {
+    }
+    template <class C, class = elements<C>>
+    constexpr view(C &&array) : m_data(std::data(array)), m_size(std::size(array))
+    {
+    }
+
+    constexpr T *data() const noexcept
+    {
+        return m_data;
+    }
+    constexpr std::size_t size() const noexcept
+    {
+        return m_size;
+    }
+    constexpr bool empty() const noexcept
+    {
+        return m_size == 0;
+    }
+    constexpr T *begin() const noexcept
+    {
+        return m_data;
+    }
+    constexpr T *end() const noexcept
+    {
+        return m_data + m_size;
+    }
+    constexpr T &operator[](std::size_t i) const noexcept
+    {
+        return m_data[i];
+    }
+
+  private:
+    T *m_data = nullptr;
+    std::size_t m_size = 0;
+};
+
+/** An array that the library has made. */
+template <class T> class array
+{
+  public:
+    array() noexcept = default;
+    /** Takes what is to be freed by free(). */
+    array(T *data, std::int64_t size) noexcept : m_data(data), m_size(static_cast<std::size_t>(size))
+    {
+    }
+
+    T *data() const noexcept
+    {
+        return m_data.get();
+    }
+    std::size_t size() const noexcept
+    {
+        return m_size;
+    }
+    bool empty() const noexcept
+    {
+        return m_size == 0;
+    }
+    T *begin() const noexcept
+    {
+        return data();
+    }
+    T *end() const noexcept
+    {
+        return data() + m_size;
+    }
+    T &operator[](std::size_t i) const noexcept
+    {
+        return m_data.get()[i];
+    }
+
+  private:
+    struct freer {
+        void operator()(T *data) const noexcept
+        {
+            std::free(const_cast<std::remove_const_t<T> *>(data));
+        }
+    };
+    std::unique_ptr<T, freer> m_data;
+    std::size_t m_size = 0;
+};
+
+/** \name How objects are freed. Those of balancers and orders are collective. */
+///@{
+inline void free_object(eqp_balancer *object) noexcept
+{
+    eqp_balancer_free(object);
+}
+inline void free_object(eqp_evaluation *object) noexcept
+{
+    eqp_evaluation_free(object);
+}
+inline void free_object(eqp_gatherer *object) noexcept
+{
+    eqp_gatherer_free(object);
+}
+inline void free_object(eqp_ghost_plan *object) noexcept
+{
+    eqp_ghost_plan_free(object);
+}
+inline void free_object(eqp_kdtree *object) noexcept
+{
+    eqp_kdtree_free(object);
+}
+inline void free_object(eqp_kdtreef *object) noexcept
+{
+    eqp_kdtreef_free(object);
+}
+inline void free_object(eqp_map *object) noexcept
+{
+    eqp_map_free(object);
+}
+inline void free_object(eqp_move_plan *object) noexcept
+{
+    eqp_move_plan_free(object);
+}
+inline void free_object(eqp_point_order *object) noexcept
+{
+    eqp_point_order_free(object);
+}
+inline void free_object(eqp_regions *object) noexcept
+{
+    eqp_regions_free(object);
+}
+inline void free_object(eqp_route *object) noexcept
+{
+    eqp_route_free(object);
+}
+inline void free_object(eqp_units *object) noexcept
+{
+    eqp_units_free(object);
+}
+///@}
+
+/** Frees an object by the function of its type. */
+struct deleter {
+    template <class T> void operator()(T *object) const noexcept
+    {
+        free_object(object);
+    }
+};
+
+/** An object of the C interface that frees itself: handle<eqp_map>. C functions take its get(). */
+template <class T> using handle = std::unique_ptr<T, deleter>;
+
+/** Calls a `_create` function whose last argument is the object:
+ * `auto tree = equipoise::create<eqp_kdtree>(eqp_kdtree_create, n, 3, x, nullptr);` */
+template <class T, class Function, class... Arguments> handle<T> create(Function function, Arguments &&...arguments)
+{
+    T *object = nullptr;
+
+    check(function(std::forward<Arguments>(arguments)..., &object));
+    return handle<T>(object);
+}
+
+/** Where items are: borrowed, and read where they lie. */
+class positions
+{
+  public:
+    /** [n][3] numbers, one item after another. */
+    template <class T, class = std::enable_if_t<std::is_floating_point_v<T>>>
+    positions(const T *x, std::size_t n, std::size_t stride = 0) : m_x(x), m_n(n), m_stride(stride)
+    {
+        static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "coordinates are floats or doubles");
+        m_single = std::is_same_v<T, float>;
+    }
+
+    /** An array, such as a std::vector, whose elements are three numbers: T[3], std::array<T, 3>. */
+    template <class C, class = decltype(std::data(std::declval<const C &>())[0][0])>
+    positions(const C &points) : positions(first(points), std::size(points), sizeof *std::data(points))
+    {
+        static_assert(sizeof *std::data(points) == 3 * sizeof std::data(points)[0][0], "a point is three numbers");
+    }
+
+    /** An array of structs that have a member of three numbers: `positions(atoms, &atom::x)`. */
+    template <class C, class Item, class Place>
+    positions(const C &items, Place Item::*member)
+        : positions(std::empty(items) ? (decltype(&(std::data(items)->*member)[0]))nullptr
+                                      : &(std::data(items)->*member)[0],
+                    std::size(items), sizeof(Item))
+    {
+        static_assert(sizeof(Place) == 3 * sizeof((std::data(items)->*member)[0]), "a place is three numbers");
+    }
+
+    std::size_t size() const noexcept
+    {
+        return m_n;
+    }
+
+    /** As the C functions take it; weight, size and part_now are the caller's to set. */
+    eqp_points points() const noexcept
+    {
+        eqp_points points{};
+        points.n = static_cast<std::int64_t>(m_n);
+        points.x = m_x;
+        points.stride = m_stride;
+        points.single = m_single;
+        return points;
+    }
+
+  private:
+    template <class C> static auto first(const C &points) -> decltype(&std::data(points)[0][0])
+    {
+        return std::empty(points) ? nullptr : &std::data(points)[0][0];
+    }
+
+    const void *m_x;
+    std::size_t m_n, m_stride;
+    bool m_single;
+};
+
+/** eqp_balance_options with their defaults. As many parts as ranks, unless nparts is set. */
+struct balance_options : eqp_balance_options {
+    balance_options() : eqp_balance_options(eqp_balance_options_defaults())
+    {
+        nparts = 0;
+    }
+};
+
+/** Number of ranks. */
+inline int size_of(MPI_Comm comm)
+{
+    int size = 0;
+
+    check(MPI_Comm_size(comm, &size) == MPI_SUCCESS ? EQP_OK : EQP_ERR_MPI);
+    return size;
+}
+
+/** eqp_balance_points(): a part for each item, by a method of the table such as "rcb". Collective. */
+inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method, const eqp_points &points,
+                                       balance_options options = {}, eqp_balance_result *result = nullptr)
+{
+    eqp_message message = {""};
+    std::vector<int> part(points.n > 0 ? static_cast<std::size_t>(points.n) : 0);
+
+    options.message = &message;
+    options.nparts = options.nparts == 0 ? size_of(comm) : options.nparts;
+    check(eqp_balance_points(comm, eqp_method_find(method.c_str()), &points, &options, part.data(), result), message);
+    return part;
+}
+
+/** The same of positions and their weights; without weights all items weigh the same. */
+inline std::vector<int> balance_points(MPI_Comm comm, const std::string &method, const positions &x,
+                                       view<const double> weight = {}, const balance_options &options = {},
+                                       eqp_balance_result *result = nullptr)
+{
+    eqp_points points = x.points();
+
+    if (weight.data() != nullptr && weight.size() != x.size()) {
+        throw error(EQP_ERR_ARGUMENT, "there are not as many weights as positions");
+    }
+    points.weight = weight.data();
+    return balance_points(comm, method, points, options, result);
+}
+
+/** eqp_send_records(): each item to the rank `dest` says; returns those that arrived. Collective. */
+template <class C, class T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>>
+array<T> send_records(MPI_Comm comm, const C &items, view<const int> dest)
+{
+    static_assert(std::is_trivially_copyable_v<T>, "items travel as bytes");
+    std::int64_t n = 0;
+    T *arrived = nullptr;
+
+    /* A rank that has another number than places is told by all: the call is collective. */
+    const std::int64_t given = std::size(items) == dest.size() ? static_cast<std::int64_t>(dest.size()) : -1;
+    check(eqp_send_records(comm, sizeof(T), given, dest.data(), std::data(items), &n, &arrived));
+    return array<T>(arrived, n);
+}
+
+/** eqp_gather_records(): the items of all ranks on every rank. Collective. */
+template <class C, class T = std::remove_cv_t<std::remove_pointer_t<decltype(std::data(std::declval<const C &>()))>>>
+array<T> gather_records(MPI_Comm comm, const C &items)
+{
+    static_assert(std::is_trivially_copyable_v<T>, "items travel as bytes");
+    std::int64_t n = 0;
+    T *all = nullptr;
+
+    check(eqp_gather_records(comm, sizeof(T), static_cast<std::int64_t>(std::size(items)), std::data(items), &n, &all));
+    return array<T>(all, n);
+}
+
+/** eqp_balancer_options with their defaults; a word such as "interaction:pins=2" chooses the method. */
+struct balancer_options : eqp_balancer_options {
+    balancer_options()
+    {
+        check(eqp_balancer_options_init(this, sizeof(eqp_balancer_options)));
+    }
+    explicit balancer_options(const std::string &word, const eqp_methods *own = nullptr) : balancer_options()
+    {
+        eqp_message message = {""};
+        check(eqp_choice_parse(own, nullptr, word.c_str(), &method, &message), message);
+    }
+};
+
+/** A survey to be filled; borrowed, as eqp_survey is. */
+class survey
+{
+  public:
+    explicit survey(eqp_survey *list) noexcept : m_list(list)
+    {
+    }
+
+    void add_pin(std::int64_t pin) const
+    {
+        check(eqp_survey_add_pin(m_list, pin));
+    }
+    void add_tile(const eqp_tile &tile) const
+    {
+        check(eqp_survey_add_tile(m_list, &tile));
+    }
+    void add_owner(const eqp_owner &owner) const
+    {
+        check(eqp_survey_add_owner(m_list, &owner));
+    }
+    eqp_survey *get() const noexcept
+    {
+        return m_list;
+    }
+
+  private:
+    eqp_survey *m_list;
+};
+
+/** What a code tells the balancer of itself: eqp_problem, with functions that may be lambdas and may throw. Those that
+ * are left empty are those that the code has not got; only `survey` is needed. What `close` and `base` throw cannot end
+ * the call on other ranks: it is thrown on this one when the call is over. */
+struct problem {
+    std::vector<double> nominal;            /**< of each kind of work; empty: one kind */
+    unsigned once = 0;                      /**< as in eqp_problem */
+    std::vector<int> back, ghosts;          /**< of each phase */
+    const eqp_overhead *overhead = nullptr; /**< as in eqp_problem */
+    double branch = 0.0;                    /**< as in eqp_problem */
+    const eqp_methods *own = nullptr;       /**< as in eqp_problem */
+    bool estimates = false;                 /**< as in eqp_problem */
+
+    std::function<void(eqp_survey_kind, equipoise::survey)> survey;
+    std::function<void(bool traced)> open;
+    std::function<void()> close;
+    std::function<double()> aspect;
+    std::function<void(view<double> seconds)> base;
+    /** placement as eqp_problem.trace has it */
+    std::function<void(int nparts, const eqp_map *, const eqp_placement *, bool loads_only, eqp_evaluation *)> trace;
+    std::function<void(const eqp_method *, int nparts, const double *speed, std::int64_t n, const double *centre,
+                       const double *seconds, int *part)>
+        assign;
+    std::function<void()> advance;
+    std::function<void(std::int64_t first)> label;
+};
+
+/** What eqp_balancer_compare() found: rows by parts, then by method. */
+class comparison
+{
+  public:
+    comparison(array<eqp_choice> choices, array<eqp_compared> rows)
+        : m_choices(std::move(choices)), m_rows(std::move(rows))
+    {
+    }
+    std::size_t size() const noexcept
+    {
+        return m_rows.size();
+    }
+    const eqp_compared *begin() const noexcept
+    {
+        return m_rows.begin();
+    }
+    const eqp_compared *end() const noexcept
+    {
+        return m_rows.end();
+    }
+    const eqp_compared &operator[](std::size_t i) const noexcept
+    {
+        return m_rows[i];
+    }
+
+  private:
+    array<eqp_choice> m_choices; /* the rows borrow their names */
+    array<eqp_compared> m_rows;
+};
+
+/** eqp_balancer: made, and freed, by all ranks together. */
+class balancer
+{
+  public:
+    balancer(MPI_Comm comm, problem code, const balancer_options &options = {})
+        : m_code(std::make_unique<functions>(std::move(code)))
+    {
+        const eqp_problem plain = m_code->plain();
+        eqp_message message = {""};
+        eqp_balancer *made = nullptr;
+
+        m_code->ends(eqp_balancer_create(comm, &plain, &options, &made, &message), message);
+        m_balancer.reset(made);
+    }
+
+    balancer(balancer &&other) noexcept = default;
+    /** Swaps: what was here is freed with the other. */
+    balancer &operator=(balancer &&other) noexcept
+    {
+        std::swap(m_code, other.m_code);
+        std::swap(m_balancer, other.m_balancer);
+        return *this;
+    }
+
+    /** Where owners are to be, if that has changed. */
+    struct advice {
+        eqp_policy_action action;            /**< what was done to the map */
+        bool changed;                        /**< owners are to move */
+        view<const eqp_placement> placement; /**< by at_home, if changed; borrowed until the next call */
+        std::int64_t bytes;                  /**< that this rank has sent to make the map */
+    };
+
+    advice advise(std::int64_t left)
+    {
+        return advised([&](eqp_advice *to, eqp_message *why) { return eqp_balancer_advise(get(), left, to, why); });
+    }
+    advice renew(std::int64_t left)
+    {
+        return advised([&](eqp_advice *to, eqp_message *why) { return eqp_balancer_renew(get(), left, to, why); });
+    }
+    advice begin()
+    {
+        return advised([&](eqp_advice *to, eqp_message *why) { return eqp_balancer_begin(get(), to, why); });
+    }
+
+    /** Takes a step in. */
+    eqp_step record(const eqp_work &work)
+    {
+        eqp_step step{};
+
+        m_code->ends(eqp_balancer_record(get(), &work, &step), {""});
+        return step;
+    }
+
+    /** A step of one evaluation: what this rank did, and its work by kinds. */
+    eqp_step record(eqp_rank_row &row, view<const std::int64_t> count)
+    {
+        eqp_work work{};
+
+        work.row = &row;
+        work.count = count.data();
+        work.code = count.size() == m_code->nkinds() ? EQP_OK : EQP_ERR_ARGUMENT;
+        return record(work);
+    }
+
+    eqp_step record(eqp_rank_row &row, std::initializer_list<std::int64_t> count)
+    {
+        return record(row, view<const std::int64_t>(count.begin(), count.size()));
+    }
+
+    /** What methods ("sfc,rcb,interaction:pins=2", "all") would make of numbers of parts. */
+    comparison compare(const std::string &words, view<const std::int64_t> parts)
+    {
+        eqp_message message = {""};
+        eqp_comparison wanted{};
+        eqp_choice *choices = nullptr;
+        eqp_compared *rows = nullptr;
+
+        check(eqp_choices_parse(m_code->own(), nullptr, words.c_str(), &wanted.nchoices, &choices, &message), message);
+        array<eqp_choice> kept(choices, wanted.nchoices);
+        wanted.choice = choices;
+        wanted.ncounts = static_cast<int>(parts.size());
+        wanted.parts = parts.data();
+        m_code->ends(eqp_balancer_compare(get(), &wanted, &rows, &message), message);
+        return comparison(std::move(kept),
+                          array<eqp_compared>(rows, static_cast<std::int64_t>(wanted.nchoices) * wanted.ncounts));
+    }
+
+    comparison compare(const std::string &words, std::initializer_list<std::int64_t> parts)
+    {
+        return compare(words, view<const std::int64_t>(parts.begin(), parts.size()));
+    }
+
+    bool due() const noexcept
+    {
+        return eqp_balancer_due(get());
+    }
+    const eqp_map *map() const noexcept
+    {
+        return eqp_balancer_map(get());
+    }
+    const eqp_cost_fit *costs() const noexcept
+    {
+        return eqp_balancer_costs(get());
+    }
+
+    /** For a restart file. */
+    array<const unsigned char> pack() const
+    {
+        std::size_t size = 0;
+        void *bytes = nullptr;
+
+        check(eqp_balancer_pack(get(), &size, &bytes));
+        return {static_cast<const unsigned char *>(bytes), static_cast<std::int64_t>(size)};
+    }
+    void unpack(view<const unsigned char> bytes)
+    {
+        check(eqp_balancer_unpack(get(), bytes.size(), bytes.data()));
+    }
+
+    /** For every other function of balancer.h. */
+    eqp_balancer *get() const noexcept
+    {
+        return m_balancer.get();
+    }
+
+  private:
+    /* The code's functions as C calls them; where they stay, wherever the balancer is moved. */
+    class functions
+    {
+      public:
+        explicit functions(problem code) : m_code(std::move(code))
+        {
+        }
+
+        std::size_t nkinds() const noexcept
+        {
+            return m_code.nominal.empty() ? 1 : m_code.nominal.size();
+        }
+        const eqp_methods *own() const noexcept
+        {
+            return m_code.own;
+        }
+
+        eqp_problem plain()
+        {
+            eqp_problem plain{};
+
+            if (m_code.back.size() != m_code.ghosts.size()) {
+                throw error(EQP_ERR_ARGUMENT, "problem: 'back' and 'ghosts' are of different lengths");
+            }
+            plain.user = this;
+            plain.nkinds = static_cast<int>(nkinds());
+            plain.nominal = m_code.nominal.empty() ? nullptr : m_code.nominal.data();
+            plain.once = m_code.once;
+            plain.nphases = static_cast<int>(m_code.back.size());
+            plain.back = m_code.back.empty() ? nullptr : m_code.back.data();
+            plain.ghosts = m_code.ghosts.empty() ? nullptr : m_code.ghosts.data();
+            plain.overhead = m_code.overhead;
+            plain.branch = m_code.branch;
+            plain.own = m_code.own;
+            plain.estimates = m_code.estimates;
+            plain.survey = m_code.survey ? survey_of : nullptr;
+            plain.open = m_code.open ? open_of : nullptr;
+            plain.close = m_code.close ? close_of : nullptr;
+            plain.aspect = m_code.aspect ? aspect_of : nullptr;
+            plain.base = m_code.base ? base_of : nullptr;
+            plain.trace = m_code.trace ? trace_of : nullptr;
+            plain.assign = m_code.assign ? assign_of : nullptr;
+            plain.advance = m_code.advance ? advance_of : nullptr;
+            plain.label = m_code.label ? label_of : nullptr;
+            return plain;
+        }
+
+        /* Ends a call of the library: an exception that a function has thrown goes on from here. */
+        void ends(int code, const eqp_message &message)
+        {
+            const std::exception_ptr thrown = std::exchange(m_thrown, nullptr);
+
+            if (thrown) {
+                std::rethrow_exception(thrown);
+            }
+            check(code, message);
+        }
+
+      private:
+        template <class Call> static int guarded(void *user, Call call) noexcept
+        {
+            functions &self = *static_cast<functions *>(user);
+
+            try {
+                call(self.m_code);
+                return EQP_OK;
+            } catch (const error &e) {
+                return self.keep(e.code() != EQP_OK ? e.code() : EQP_ERR_INTERNAL);
+            } catch (const std::bad_alloc &) {
+                return self.keep(EQP_ERR_MEMORY);
+            } catch (...) {
+                return self.keep(EQP_ERR_INTERNAL);
+            }
+        }
+        int keep(int code) noexcept
+        {
+            m_thrown = m_thrown ? m_thrown : std::current_exception();
+            return code;
+        }
+
+        static int survey_of(void *user, eqp_survey_kind kind, eqp_survey *list)
+        {
+            return guarded(user, [&](problem &code) { code.survey(kind, equipoise::survey(list)); });
+        }
+        static int open_of(void *user, bool traced)
+        {
+            return guarded(user, [&](problem &code) { code.open(traced); });
+        }
+        static void close_of(void *user)
+        {
+            (void)guarded(user, [&](problem &code) { code.close(); });
+        }
+        static int aspect_of(void *user, double *aspect)
+        {
+            return guarded(user, [&](problem &code) { *aspect = code.aspect(); });
+        }
+        static void base_of(void *user, int nparts, double *seconds)
+        {
+            (void)guarded(user, [&](problem &code) { code.base({seconds, static_cast<std::size_t>(nparts)}); });
+        }
+        static int trace_of(void *user, int nparts, const eqp_map *map, const eqp_placement *placement, bool loads_only,
+                            eqp_evaluation *evaluation)
+        {
+            return guarded(user, [&](problem &code) { code.trace(nparts, map, placement, loads_only, evaluation); });
+        }
+        static int assign_of(void *user, const eqp_method *method, int nparts, const double *speed, std::int64_t n,
+                             const double *centre, const double *seconds, int *part)
+        {
+            return guarded(user, [&](problem &code) { code.assign(method, nparts, speed, n, centre, seconds, part); });
+        }
+        static int advance_of(void *user, eqp_message *message)
+        {
+            try {
+                return guarded(user, [&](problem &code) {
+                    try {
+                        code.advance();
+                    } catch (const std::exception &e) {
+                        eqp_message_set(message, "%s", e.what());
+                        throw;
+                    }
+                });
+            } catch (...) { /* guarded() lets nothing through */
+                return EQP_ERR_INTERNAL;
+            }
+        }
+        static int label_of(void *user, std::int64_t first)
+        {
+            return guarded(user, [&](problem &code) { code.label(first); });
+        }
+
+        problem m_code;
+        std::exception_ptr m_thrown;
+    };
+
+    template <class Call> advice advised(Call call)
+    {
+        eqp_advice plain{};
+        eqp_message message = {""};
+
+        m_code->ends(call(&plain, &message), message);
+        return {plain.action, plain.changed,
+                view<const eqp_placement>(plain.placement, static_cast<std::size_t>(plain.nplacements)), plain.bytes};
+    }
+
+    std::unique_ptr<functions> m_code; /* before the balancer, which borrows it */
+    handle<eqp_balancer> m_balancer;
+};
+
+} // namespace equipoise
+
+#endif

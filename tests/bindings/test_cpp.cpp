@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The C++ header: the parts of the C call, views of everything that is an array, errors as exceptions on all ranks,
+ * exceptions that leave callbacks, objects that free themselves. */
+#include <equipoise/equipoise.hpp>
+#include <equipoise/random.h>
+
+#include <cstdio>
+#include <cstring>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+static int failures = 0, rank = 0, size = 0;
+
+#define CHECK(condition)                                                                                               \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            std::fprintf(stderr, "rank %d, line %d: %s\n", rank, __LINE__, #condition);                                \
+            failures++;                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+/* The code of the error that a call throws; EQP_OK: none. */
+template <class Call> static int code_of(Call call, std::string *text = nullptr)
+{
+    try {
+        call();
+    } catch (const equipoise::error &e) {
+        if (text != nullptr) {
+            *text = e.what();
+        }
+        return e.code();
+    }
+    return EQP_OK;
+}
+
+struct item {
+    int id;
+    std::array<double, 3> x;
+};
+
+static std::vector<item> make_items()
+{
+    std::vector<item> items(rank == 1 ? 0 : 200);
+    for (std::size_t i = 0; i < items.size(); i++) {
+        items[i].id = rank * 1000 + static_cast<int>(i);
+        for (unsigned a = 0; a < 3; a++) {
+            items[i].x[a] = eqp_random_uniform(5, static_cast<std::uint64_t>(items[i].id), a);
+        }
+    }
+    return items;
+}
+
+static void parts_are_those_of_the_c_call(MPI_Comm comm)
+{
+    const std::vector<item> items = make_items();
+    std::vector<double> weight(items.size(), 2.0);
+    std::vector<int> expected(items.size());
+    std::vector<std::array<double, 3>> bare;
+    eqp_balance_options options = eqp_balance_options_defaults();
+    eqp_balance_result result{}, mine{};
+    eqp_points points{};
+    equipoise::balance_options wanted;
+
+    for (std::size_t i = 0; i < items.size(); i++) {
+        weight[i] += static_cast<double>(i % 7);
+        bare.push_back(items[i].x);
+    }
+    points.n = static_cast<std::int64_t>(items.size());
+    points.x = items.empty() ? nullptr : &items[0].x;
+    points.stride = sizeof(item);
+    points.weight = weight.data();
+    options.nparts = 5;
+    CHECK(eqp_balance_points(comm, eqp_method_find("rcb"), &points, &options, expected.data(), &result) == EQP_OK);
+    wanted.nparts = 5;
+    CHECK(equipoise::balance_points(comm, "rcb", {items, &item::x}, weight, wanted, &mine) == expected);
+    CHECK(std::memcmp(&mine, &result, sizeof mine) == 0);
+    CHECK(equipoise::balance_points(comm, "rcb", bare, weight, wanted) == expected);
+    const double *first = bare.empty() ? nullptr : bare[0].data();
+    CHECK(equipoise::balance_points(comm, "rcb", {first, bare.size()}, weight, wanted) == expected);
+
+    /* As many parts as ranks without being asked; and there the items go. */
+    const std::vector<int> part = equipoise::balance_points(comm, "sfc", bare);
+    const auto here = equipoise::send_records(comm, items, part);
+    std::int64_t count = static_cast<std::int64_t>(here.size());
+    CHECK(eqp_sum_int64(comm, 1, &count) == EQP_OK && count == (size > 1 ? size - 1 : 1) * 200);
+    CHECK(equipoise::gather_records(comm, here).size() == static_cast<std::size_t>(count));
+}
+
+static void errors_are_exceptions_on_all_ranks(MPI_Comm comm)
+{
+    const std::vector<item> items = make_items();
+    std::string text;
+
+    CHECK(code_of([&] { equipoise::balance_points(comm, "no such", {items, &item::x}); }, &text) == EQP_ERR_ARGUMENT);
+    CHECK(text.find("balance: ") == 0);
+    std::vector<item> bad = items;
+    if (rank == 0) {
+        bad[7].x[1] = HUGE_VAL;
+    }
+    CHECK(code_of([&] { equipoise::balance_points(comm, "rcb", {bad, &item::x}); }) == EQP_ERR_DATA);
+    CHECK(code_of([&] { equipoise::send_records(comm, items, std::vector<int>(rank == 0 ? 1 : items.size())); }) ==
+          EQP_ERR_ARGUMENT);
+    CHECK(code_of([&] { equipoise::balancer_options("sfc:nonsense=3"); }, &text) == EQP_ERR_UNKNOWN);
+    CHECK(text.find("nonsense") != std::string::npos);
+    CHECK(code_of([&] { equipoise::balancer(comm, equipoise::problem{}); }) == EQP_ERR_ARGUMENT);
+    equipoise::problem twisted;
+    twisted.survey = [](eqp_survey_kind, equipoise::survey) {};
+    twisted.back = {0, 1};
+    CHECK(code_of([&] { equipoise::balancer(comm, twisted); }) == EQP_ERR_ARGUMENT);
+}
+
+struct own_trouble {
+    int value;
+};
+
+static void what_a_callback_throws_comes_back(MPI_Comm comm)
+{
+    const int guilty = size - 1;
+    bool fails = false;
+    equipoise::problem problem;
+
+    problem.survey = [&](eqp_survey_kind, equipoise::survey list) {
+        if (fails && rank == guilty) {
+            throw own_trouble{42};
+        }
+        eqp_owner owner{};
+        owner.id = owner.pin = rank;
+        owner.key = static_cast<std::uint64_t>(rank);
+        owner.home = rank;
+        owner.tag = rank;
+        owner.particles = 1;
+        owner.count[0] = 1;
+        list.add_owner(owner);
+    };
+    equipoise::balancer first(comm, problem, equipoise::balancer_options("sfc"));
+    equipoise::balancer balancer = std::move(first);
+    eqp_rank_row row{};
+    row.load = 1.0;
+    CHECK(balancer.record(row, {1}).step == 0);
+    fails = true;
+    int value = 0, code = EQP_OK;
+    try {
+        balancer.renew(10);
+    } catch (const own_trouble &trouble) {
+        value = trouble.value;
+    } catch (const equipoise::error &e) {
+        code = e.code();
+    }
+    CHECK(rank == guilty ? value == 42 && code == EQP_OK : value == 0 && code == EQP_ERR_INTERNAL);
+    /* The next call is as good as any. */
+    fails = false;
+    const auto advice = balancer.renew(10);
+    CHECK(advice.action == EQP_RENEW && advice.changed == (advice.placement.size() == 1));
+    CHECK(code_of([&] { balancer.record(row, {1, 2}); }) == EQP_ERR_ARGUMENT); /* one kind of work, not two */
+    const auto bytes = balancer.pack();
+    balancer = equipoise::balancer(comm, problem, equipoise::balancer_options("sfc"));
+    balancer.unpack(bytes);
+    CHECK(code_of([&] { balancer.unpack({bytes.data(), 3}); }) == EQP_ERR_FORMAT);
+    CHECK(balancer.compare("sfc,count", {1, 2, 3}).size() == 6);
+}
+
+static double sum(equipoise::view<const double> list)
+{
+    double all = 0.0;
+    for (const double x : list) {
+        all += x;
+    }
+    return all;
+}
+
+static void arrays_of_all_kinds_are_viewed()
+{
+    const double plain[] = {1, 2, 3};
+    std::vector<double> list = {1, 2, 3};
+    const std::array<double, 3> fixed = {1, 2, 3};
+
+    CHECK(sum(plain) == 6 && sum(list) == 6 && sum(fixed) == 6 && sum({plain, 2}) == 3 && sum({}) == 0);
+    CHECK(equipoise::view<double>(list).data() == list.data() && equipoise::view<const double>(nullptr).empty());
+#if __cplusplus >= 202002L
+    CHECK(sum(std::span<const double>(list)) == 6);
+    const std::span<const double> span = equipoise::view<const double>(list);
+    CHECK(span.size() == 3);
+#endif
+    static_assert(!std::is_convertible_v<std::vector<float> &, equipoise::view<const double>>);
+    static_assert(!std::is_convertible_v<const std::vector<double> &, equipoise::view<double>>);
+}
+
+static void objects_free_themselves()
+{
+    const std::vector<double> x = {0, 0, 0, 1, 1, 1};
+    const double place[3] = {0.9, 0.9, 0.9};
+    std::int64_t index = -1;
+    const auto tree = equipoise::create<eqp_kdtree>(eqp_kdtree_create, 2, 3, x.data(), nullptr);
+
+    CHECK(eqp_kdtree_nearest(tree.get(), place, &index, nullptr) == EQP_OK && index == 1);
+    CHECK(code_of([&] { equipoise::create<eqp_kdtree>(eqp_kdtree_create, -1, 3, x.data(), nullptr); }) ==
+          EQP_ERR_ARGUMENT);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    parts_are_those_of_the_c_call(MPI_COMM_WORLD);
+    errors_are_exceptions_on_all_ranks(MPI_COMM_WORLD);
+    what_a_callback_throws_comes_back(MPI_COMM_WORLD);
+    arrays_of_all_kinds_are_viewed();
+    objects_free_themselves();
+    MPI_Finalize();
+    return failures > 0 ? 1 : 0;
+}
